@@ -1,0 +1,161 @@
+# pg_gpu: an access method library for PostgreSQL, with an engine of its own.
+#
+# The PostgreSQL side (src/) is built here by PGXS. The engine (cuda/), the unit tests and the benchmarks
+# are built by CMake, which this file calls. `make help` lists the targets.
+
+MODULE_big = pg_gpu
+EXTENSION = pg_gpu
+DATA = $(sort $(wildcard pg_gpu--*.sql))
+
+PG_CONFIG ?= pg_config
+CMAKE ?= cmake
+CTEST ?= ctest
+
+# Everything made lies under build/, except pg_gpu.so, which PGXS puts beside this file.
+MODULE_DIR = build/module
+SOURCES := $(sort $(wildcard src/*.cpp src/*/*.cpp))
+OBJS = $(SOURCES:src/%.cpp=$(MODULE_DIR)/%.o)
+
+REGRESS = $(sort $(patsubst sql/%.sql,%,$(wildcard sql/*.sql)))
+REGRESS_OPTS = --inputdir=. --outputdir=build/regress --load-extension=pg_gpu
+ISOLATION = $(sort $(patsubst test/isolation/specs/%.spec,%,$(wildcard test/isolation/specs/*.spec)))
+ISOLATION_OPTS = --inputdir=test/isolation --outputdir=build/isolation --load-extension=pg_gpu
+
+EXTRA_CLEAN = $(MODULE_DIR) build/engine build/unit build/sanitized build/benchmark build/check \
+	build/regress build/isolation
+
+# The server's headers come in as system headers: they aren't ours to keep free of -Wextra's warnings.
+PG_CPPFLAGS = -Isrc -Icuda/include -isystem $(shell $(PG_CONFIG) --includedir-server 2>/dev/null)
+PG_CXXFLAGS = -std=c++20 -O2 -Wall -Wextra -fvisibility=hidden -fvisibility-inlines-hidden
+SHLIB_LINK = -lstdc++
+
+ifeq ($(WERROR),1)
+PG_CXXFLAGS += -Werror
+ENGINE_WERROR = ON
+else
+ENGINE_WERROR = OFF
+endif
+
+# No bitcode: it would need clang, and calls into an access method are not inlined anyway.
+override with_llvm := no
+
+# Targets that work before PostgreSQL is installed.
+PLAIN_GOALS = help engine unit format format-check demo check check-long bench
+
+ifneq ($(filter-out $(PLAIN_GOALS),$(or $(MAKECMDGOALS),all)),)
+
+PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null))
+
+ifneq ($(PGXS),)
+
+ifneq ($(filter check,$(MAKECMDGOALS)),)
+$(error make check builds and installs by itself: name it alone)
+endif
+
+all: engine
+include $(PGXS)
+
+# A change of flags (another PG_CONFIG, WERROR=1) makes all objects anew.
+COMPILE_MODULE = $(CXX) $(CXXFLAGS) $(CPPFLAGS)
+ifeq ($(filter clean distclean maintainer-clean,$(MAKECMDGOALS)),)
+$(shell mkdir -p $(MODULE_DIR))
+$(file >$(MODULE_DIR)/flags.new,$(COMPILE_MODULE))
+$(shell cmp -s $(MODULE_DIR)/flags.new $(MODULE_DIR)/flags || mv -f $(MODULE_DIR)/flags.new $(MODULE_DIR)/flags)
+$(shell rm -f $(MODULE_DIR)/flags.new)
+endif
+
+# pg_regress makes its output folder, but not that folder's parent.
+installcheck: | build
+build:
+	mkdir -p $@
+
+$(OBJS): $(MODULE_DIR)/%.o: src/%.cpp $(MODULE_DIR)/flags
+	@mkdir -p $(@D)
+	$(COMPILE_MODULE) -MMD -MP -c -o $@ $<
+
+-include $(OBJS:.o=.d)
+
+else ifneq ($(filter-out clean distclean,$(MAKECMDGOALS) $(if $(MAKECMDGOALS),,all)),)
+
+define NO_SERVER_HEADERS
+pg_gpu needs PostgreSQL's server headers, and "$(PG_CONFIG) --pgxs" names none that are here.
+Hint: contrib/scripts/install-dependencies --for build installs what is missing (Debian),
+or name another PostgreSQL with make PG_CONFIG=/path/to/pg_config
+endef
+$(error $(NO_SERVER_HEADERS))
+
+else
+
+clean distclean:
+	rm -rf $(MODULE_big).so $(EXTRA_CLEAN)
+
+endif
+endif
+
+# ---- The engine, by CMake ----------------------------------------------------------------------------
+# Rebuilt only when one of its files changed, so that `sudo make install` after `make` leaves no files of
+# root's behind.
+
+ENGINE_FILES := CMakeLists.txt $(sort $(shell find cuda -type f))
+ENGINE_STAMP = build/engine/built-$(ENGINE_WERROR)
+CONFIGURE = $(CMAKE) -G "Unix Makefiles" -S . -DPG_GPU_WERROR=$(ENGINE_WERROR)
+# Without MAKEFLAGS, which would hand a CXXFLAGS= meant for the module to CMake's makefiles too.
+BUILD = MAKEFLAGS= $(CMAKE) --build
+
+export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc 2>/dev/null || echo 1)
+
+.PHONY: engine
+engine: $(ENGINE_STAMP)
+
+$(ENGINE_STAMP): $(ENGINE_FILES)
+	@command -v $(CMAKE) >/dev/null || { \
+		echo "The engine is built by CMake, and $(CMAKE) is not here." \
+			"Hint: contrib/scripts/install-dependencies --for build" >&2; exit 1; }
+	@$(CONFIGURE) -B build/engine >/dev/null
+	@$(BUILD) build/engine
+	@rm -f build/engine/built-*
+	@touch $@
+
+# ---- Tests, benchmarks, formatting, demo -------------------------------------------------------------
+
+.PHONY: unit format format-check demo check check-long bench help
+
+unit:
+	@$(CONFIGURE) -B build/unit -DPG_GPU_TESTS=ON >/dev/null
+	@$(BUILD) build/unit
+	@$(CTEST) --test-dir build/unit --output-on-failure
+
+format:
+	@contrib/scripts/format
+
+format-check:
+	@contrib/scripts/format --check
+
+demo:
+	@contrib/demo/run
+
+# PGXS has a check of its own, which only says that it isn't supported.
+ifndef PGXS
+check:
+	@test/check
+endif
+
+check-long:
+	@test/check-long
+
+bench:
+	@contrib/scripts/build-and-install bench
+	@test/bench/run
+
+help:
+	@echo 'make                 build the extension and the engine'
+	@echo 'make install         install the extension (PG_CONFIG= names the PostgreSQL)'
+	@echo 'make installcheck    pg_regress and isolation tests against a running server'
+	@echo 'make demo            install, build, load real data, compare gpu_kary with btree'
+	@echo 'make check           install what is needed, build, and run every test suite'
+	@echo 'make check-long      the same with many seeds and rounds, sanitizers and stress'
+	@echo 'make bench           benchmarks, results under bench/results/'
+	@echo 'make unit            the unit tests of the engine and of the parts without PostgreSQL'
+	@echo 'make format          lay out the sources with clang-format; format-check only looks'
+	@echo 'make clean           remove what was built'
+	@echo 'WERROR=1             warnings are errors'

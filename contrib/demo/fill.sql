@@ -1,0 +1,21 @@
+-- From the points as they came to the table that is asked.
+\set ON_ERROR_STOP on
+\set QUIET on
+
+INSERT INTO coast
+SELECT demo.place(longitude, latitude), longitude, latitude, shore FROM demo.raw;
+DROP TABLE demo.raw;
+VACUUM (ANALYZE, FREEZE) coast;
+
+-- The places that will be asked for: points of the coast picked by chance, every fifth of them moved by a
+-- metre, where mostly there is none.
+CREATE TABLE demo.questions (name text PRIMARY KEY, places bigint[] NOT NULL);
+
+SELECT setseed(0.25) \g /dev/null
+CREATE TEMP TABLE picked AS
+SELECT place + (row_number() OVER () % 5 = 0)::int AS place, random() AS turn FROM coast;
+INSERT INTO demo.questions
+SELECT 'few', array_agg(place) FROM (SELECT place FROM picked ORDER BY turn LIMIT 10000) AS first;
+INSERT INTO demo.questions
+SELECT 'many', array_agg(place) FROM (SELECT place FROM picked ORDER BY turn LIMIT 100000) AS first;
+DROP TABLE picked;

@@ -1,0 +1,25 @@
+// Keeps exceptions inside the engine. For entry points; `noexcept` alone would turn a failed allocation into
+// an abort of the whole process.
+#pragma once
+
+#include <exception>
+#include <new>
+
+#include "gpu_engine/status.h"
+
+namespace gpu_engine {
+
+template <typename Body>
+Status guarded(Body &&body) noexcept {
+    try {
+        return body();
+    } catch (const std::bad_alloc &) {
+        return make_status(StatusCode::out_of_memory, "out of memory");
+    } catch (const std::exception &exception) {
+        return make_status(StatusCode::internal, exception.what());
+    } catch (...) {
+        return make_status(StatusCode::internal, "unknown exception");
+    }
+}
+
+}  // namespace gpu_engine

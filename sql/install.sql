@@ -1,0 +1,44 @@
+-- The extension as CREATE EXTENSION leaves it, and how it goes.
+-- pg_regress has created it already.
+SELECT extname, extversion, nspname AS schema, extrelocatable
+FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace
+WHERE extname = 'pg_gpu';
+SELECT pg_describe_object(classid, objid, 0) AS object
+FROM pg_depend
+WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
+  AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_gpu')
+ORDER BY pg_describe_object(classid, objid, 0) COLLATE "C";
+
+-- Operator classes and families, as psql lists them.
+\dAc gpu_kary
+\dAf gpu_kary
+\dAo gpu_kary
+SELECT amname, amtype, amhandler FROM pg_am WHERE amname = 'gpu_kary';
+
+-- Every operator class passes its own access method's examination.
+SELECT opcname, amvalidate(pg_opclass.oid)
+FROM pg_opclass JOIN pg_am ON pg_am.oid = opcmethod
+WHERE amname = 'gpu_kary'
+ORDER BY opcname COLLATE "C";
+
+-- An index holds the extension.
+CREATE TABLE install_test (k int4);
+CREATE INDEX install_test_k ON install_test USING gpu_kary (k);
+DROP EXTENSION pg_gpu;
+DROP EXTENSION pg_gpu CASCADE;
+SELECT count(*) AS indexes_left FROM pg_index WHERE indrelid = 'install_test'::regclass;
+SELECT count(*) AS schemas_left FROM pg_namespace WHERE nspname = 'gpu';
+CREATE INDEX install_test_k ON install_test USING gpu_kary (k);
+
+-- It always lives in its own schema.
+CREATE SCHEMA install_elsewhere;
+CREATE EXTENSION pg_gpu SCHEMA install_elsewhere;
+DROP SCHEMA install_elsewhere;
+
+-- And comes back.
+CREATE EXTENSION pg_gpu;
+CREATE INDEX install_test_k ON install_test USING gpu_kary (k);
+INSERT INTO install_test VALUES (1), (2);
+SET enable_seqscan = off;
+SELECT k FROM install_test WHERE k = 2;
+DROP TABLE install_test;

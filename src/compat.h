@@ -1,0 +1,96 @@
+// Differences between PostgreSQL 15, 16, 17 and 18, and nothing else. The rest of src/ is written once.
+#pragma once
+
+#include "postgres_headers.h"
+
+#if PG_VERSION_NUM < 150000 || PG_VERSION_NUM >= 190000
+#error "pg_gpu supports PostgreSQL 15 to 18"
+#endif
+
+namespace pg_gpu {
+
+#if PG_VERSION_NUM >= 160000
+using PhysicalRelation = RelFileLocator;
+inline PhysicalRelation physical_relation(Relation relation) {
+    return relation->rd_locator;
+}
+#else
+using PhysicalRelation = RelFileNode;
+inline PhysicalRelation physical_relation(Relation relation) {
+    return relation->rd_node;
+}
+#endif
+
+// "snapshot too old" left PostgreSQL with 17.
+inline void check_old_snapshot([[maybe_unused]] Snapshot snapshot, [[maybe_unused]] Relation relation,
+                               [[maybe_unused]] Page page) {
+#if PG_VERSION_NUM < 170000
+    TestForOldSnapshot(snapshot, relation, page);
+#endif
+}
+
+inline void vacuum_pause() {
+#if PG_VERSION_NUM >= 180000
+    vacuum_delay_point(false);
+#else
+    vacuum_delay_point();
+#endif
+}
+
+// May this user maintain (merge, load, evict) the index's table without owning it?
+inline bool has_maintain_privilege([[maybe_unused]] Oid table_oid, [[maybe_unused]] Oid user) {
+#if PG_VERSION_NUM >= 170000
+    return pg_class_aclcheck(table_oid, user, ACL_MAINTAIN) == ACLCHECK_OK;
+#else
+    return false;
+#endif
+}
+
+inline bool owns_relation(Oid relation_oid, Oid user) {
+#if PG_VERSION_NUM >= 160000
+    return object_ownercheck(RelationRelationId, relation_oid, user);
+#else
+    return pg_class_ownercheck(relation_oid, user);
+#endif
+}
+
+// Registers the delta of one buffer; the argument types differ between versions.
+inline void register_buffer_data(uint8 block_id, const void *data, uint32 length) {
+#if PG_VERSION_NUM >= 170000
+    XLogRegisterBufData(block_id, data, length);
+#elif PG_VERSION_NUM >= 160000
+    XLogRegisterBufData(block_id, static_cast<char *>(const_cast<void *>(data)), length);
+#else
+    XLogRegisterBufData(block_id, static_cast<char *>(const_cast<void *>(data)), static_cast<int>(length));
+#endif
+}
+
+inline void extend_fork(SMgrRelation smgr, ForkNumber fork, BlockNumber block, char *page) {
+    smgrextend(smgr, fork, block, page, true);
+}
+
+inline void log_full_pages(Relation relation, ForkNumber fork, int count, BlockNumber *blocks, Page *pages) {
+    PhysicalRelation physical = physical_relation(relation);
+    log_newpages(&physical, fork, count, blocks, pages, true);
+}
+
+inline void log_full_page(Relation relation, ForkNumber fork, BlockNumber block, Page page) {
+    PhysicalRelation physical = physical_relation(relation);
+    log_newpage(&physical, fork, block, page, true);
+}
+
+// Fields of IndexAmRoutine that only newer versions have.
+inline void set_version_dependent_fields([[maybe_unused]] IndexAmRoutine *routine) {
+#if PG_VERSION_NUM >= 170000
+    routine->amcanbuildparallel = true;
+    routine->aminsertcleanup = nullptr;
+#endif
+#if PG_VERSION_NUM >= 180000
+    routine->amcanhash = false;
+    routine->amconsistentequality = true;
+    routine->amconsistentordering = true;
+    routine->amgettreeheight = nullptr;
+#endif
+}
+
+}  // namespace pg_gpu

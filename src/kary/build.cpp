@@ -1,0 +1,316 @@
+// CREATE INDEX. Four phases, the same for serial and parallel builds:
+//   1. scan the table (all participants), collecting (key, TID) entries up to the participant's memory;
+//   2. radix-sort what was collected; when memory is short this happens once a chunk, and the chunk goes to a
+//      temporary file. The leader keeps its last chunk in memory, workers hand theirs over as files;
+//   3. merge the chunks and write leaves, separators and the dead bitmap past the buffer manager;
+//   4. write metapage and tail.
+#include "kary/build.h"
+
+#include <algorithm>
+
+namespace pg_gpu::kary {
+
+enum BuildPhase : int64 { PhaseScan = PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE + 1, PhaseSort, PhaseWrite };
+
+char *build_phase_name(int64 phase)
+{
+    switch (phase) {
+        case PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE:
+            return pstrdup("initializing");
+        case PhaseScan:
+            return pstrdup("scanning table");
+        case PhaseSort:
+            return pstrdup("sorting keys");
+        case PhaseWrite:
+            return pstrdup("merging and writing runs");
+        default:
+            return nullptr;
+    }
+}
+
+template <typename Key>
+void begin_collecting(Collector<Key> *collector, Relation index, size_t memory, SharedFileSet *files, int participant)
+{
+    *collector = {};
+    collector->format = key_format(index);
+    // Half of the memory for the entries, half for the radix sort's other array.
+    collector->most = Max(memory / (2 * sizeof(SortEntry<Key>)), size_t{1024});
+    collector->files = files;
+    collector->participant = participant;
+    for (EntryArray<Key> *part : {&collector->keyed, &collector->nulls}) {
+        part->room = Min(collector->most, size_t{4096});
+        part->entries = allocate<SortEntry<Key>>(part->room);
+    }
+}
+
+template <typename Key> static void sort_part(EntryArray<Key> *part)
+{
+    if (part->count < 2)
+        return;
+    auto *scratch = allocate<SortEntry<Key>>(part->count);
+    SortEntry<Key> *sorted =
+        radix_sort(part->entries, scratch, part->count, [] { CHECK_FOR_INTERRUPTS(); });
+    order_tids_within_keys(sorted, part->count);
+    if (sorted == scratch) {
+        std::swap(part->entries, scratch);
+        part->room = part->count;
+    }
+    pfree(scratch);
+}
+
+template <typename Key> static void sort_collected(Collector<Key> *collector)
+{
+    sort_part(&collector->keyed);
+    sort_part(&collector->nulls);
+}
+
+void chunk_file_name(char *name, int participant, int chunk)
+{
+    snprintf(name, kChunkNameLength, "chunk_%d_%d", participant, chunk);
+}
+
+template <typename Key> void spill(Collector<Key> *collector)
+{
+    sort_collected(collector);
+    BufFile *file;
+    if (collector->files != nullptr) {
+        char name[kChunkNameLength];
+        chunk_file_name(name, collector->participant, collector->chunk_count);
+        file = BufFileCreateFileSet(&collector->files->fs, name);
+    } else {
+        file = BufFileCreateTemp(false);
+    }
+    ChunkHead head = {collector->keyed.count, collector->nulls.count};
+    BufFileWrite(file, &head, sizeof(head));
+    BufFileWrite(file, collector->keyed.entries, collector->keyed.count * sizeof(SortEntry<Key>));
+    BufFileWrite(file, collector->nulls.entries, collector->nulls.count * sizeof(SortEntry<Key>));
+    if (collector->files != nullptr) {
+        BufFileExportFileSet(file);
+        BufFileClose(file);
+    } else {
+        if (collector->chunk_count % 16 == 0)
+            collector->chunks = collector->chunks == nullptr
+                                    ? allocate<BufFile *>(16)
+                                    : reallocate(collector->chunks, collector->chunk_count + 16);
+        collector->chunks[collector->chunk_count] = file;
+    }
+    collector->chunk_count++;
+    collector->keyed.count = 0;
+    collector->nulls.count = 0;
+}
+
+template <typename Key> static void collect(Collector<Key> *collector, ItemPointer tid, Datum value, bool is_null)
+{
+    if (collector->keyed.count + collector->nulls.count >= collector->most)
+        spill(collector);
+    EntryArray<Key> *part = is_null ? &collector->nulls : &collector->keyed;
+    if (part->count == part->room) {
+        part->room = Min(part->room * 2, collector->most);
+        part->entries = reallocate(part->entries, part->room);
+    }
+    part->entries[part->count++] = {is_null ? Key{0} : encode_datum<Key>(value, collector->format),
+                                    ItemPointerGetBlockNumberNoCheck(tid), ItemPointerGetOffsetNumberNoCheck(tid), 0};
+    collector->total++;
+}
+
+template <typename Key>
+static void collect_callback(Relation, ItemPointer tid, Datum *values, bool *nulls, bool, void *state)
+{
+    collect(static_cast<Collector<Key> *>(state), tid, values[0], nulls[0]);
+}
+
+template <typename Key>
+double scan_table(Relation heap, Relation index, IndexInfo *index_info, bool progress, Collector<Key> *collector,
+                  TableScanDesc scan)
+{
+    // Never a synchronised scan: the sort relies on TIDs arriving in order.
+    return table_index_build_scan(heap, index, index_info, false, progress, collect_callback<Key>, collector, scan);
+}
+
+// ---- phase 3: merging sorted chunks -------------------------------------------------------------------------
+
+static constexpr uint64 kSourceEntries = 4096;
+
+// A sorted chunk, in memory or in a file, read strictly forward.
+template <typename Key> struct Source {
+    SortEntry<Key> *buffer;
+    uint64 in_buffer;
+    uint64 at;
+    uint64 unread; // entries of the current part still in the file
+    ChunkHead head;
+    BufFile *file; // nullptr: in memory
+    Collector<Key> *memory;
+};
+
+template <typename Key> static bool refill(Source<Key> *source)
+{
+    if (source->file == nullptr || source->unread == 0)
+        return false;
+    source->in_buffer = Min(source->unread, kSourceEntries);
+    const size_t bytes = source->in_buffer * sizeof(SortEntry<Key>);
+    if (BufFileRead(source->file, source->buffer, bytes) != bytes)
+        ereport(ERROR, (errcode_for_file_access(), errmsg("could not read back a temporary file of an index build")));
+    source->unread -= source->in_buffer;
+    source->at = 0;
+    return true;
+}
+
+template <typename Key> static bool begin_part(Source<Key> *source, bool nulls)
+{
+    source->at = 0;
+    if (source->file == nullptr) {
+        EntryArray<Key> *part = nulls ? &source->memory->nulls : &source->memory->keyed;
+        source->buffer = part->entries;
+        source->in_buffer = part->count;
+        return part->count > 0;
+    }
+    source->unread = nulls ? source->head.nulls : source->head.keyed;
+    return refill(source);
+}
+
+template <typename Key> static bool source_after(const Source<Key> *a, const Source<Key> *b)
+{
+    return entry_less(b->buffer[b->at], a->buffer[a->at]);
+}
+
+struct WriteProgress {
+    int64 written;
+};
+
+static void count_written(WriteProgress *progress)
+{
+    if ((++progress->written & 0xffff) == 0)
+        pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, progress->written);
+}
+
+template <typename Key> static void write_entry(RunBuilder<Key> *builder, const SortEntry<Key> &entry, bool is_null)
+{
+    ItemPointerData tid;
+    ItemPointerSet(&tid, entry.block, entry.offset);
+    add_entry(builder, entry.key, is_null, tid);
+}
+
+template <typename Key>
+static void merge_sources(Source<Key> **sources, int count, bool nulls, RunBuilder<Key> *builder,
+                          WriteProgress *progress)
+{
+    auto **heap = allocate<Source<Key> *>(count + 1);
+    int live = 0;
+    for (int i = 0; i < count; i++)
+        if (begin_part(sources[i], nulls))
+            heap[live++] = sources[i];
+    std::make_heap(heap, heap + live, source_after<Key>);
+    while (live > 0) {
+        std::pop_heap(heap, heap + live, source_after<Key>);
+        Source<Key> *smallest = heap[live - 1];
+        for (;;) {
+            write_entry(builder, smallest->buffer[smallest->at], nulls);
+            count_written(progress);
+            smallest->at++;
+            if (smallest->at == smallest->in_buffer && !refill(smallest)) {
+                live--;
+                break;
+            }
+            if (live > 1 && source_after(smallest, heap[0])) {
+                std::push_heap(heap, heap + live, source_after<Key>);
+                break;
+            }
+        }
+    }
+    pfree(heap);
+}
+
+template <typename Key> static Source<Key> *file_source(BufFile *file)
+{
+    auto *source = allocate_zeroed<Source<Key>>(1);
+    source->file = file;
+    source->buffer = allocate<SortEntry<Key>>(kSourceEntries);
+    if (BufFileRead(file, &source->head, sizeof(source->head)) != sizeof(source->head))
+        ereport(ERROR, (errcode_for_file_access(), errmsg("could not read back a temporary file of an index build")));
+    return source;
+}
+
+template <typename Key>
+static void write_index(Relation index, Collector<Key> *collector, const ParallelBuild *parallel, uint64 total)
+{
+    pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PhaseSort);
+    sort_collected(collector);
+    pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PhaseWrite);
+    pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, static_cast<int64>(total));
+
+    int file_count = 0;
+    BufFile **files = open_chunks(parallel, collector->chunks, collector->chunk_count, collector->files, &file_count);
+    auto **sources = allocate<Source<Key> *>(file_count + 1);
+    int source_count = 0;
+    for (int i = 0; i < file_count; i++)
+        sources[source_count++] = file_source<Key>(files[i]);
+    sources[source_count] = allocate_zeroed<Source<Key>>(1);
+    sources[source_count++]->memory = collector;
+
+    storage::RunEntry entry = {};
+    WriteProgress progress = {0};
+    if (total > 0) {
+        entry.run_id = storage::new_run_id();
+        storage::RunWriter *writer = storage::begin_build(index, &entry);
+        auto *builder = allocate<RunBuilder<Key>>(1);
+        begin_run_builder(builder, writer, &entry);
+        merge_sources(sources, source_count, false, builder, &progress);
+        merge_sources(sources, source_count, true, builder, &progress);
+        finish_run_builder(builder);
+        storage::finish_run(writer);
+        entry.level = storage::level_of(run_kind_of<Key>(), entry.entries, storage::fanout_of(index));
+    } else {
+        storage::begin_build(index, &entry);
+    }
+    storage::finish_build(index, run_kind_of<Key>(), entry);
+    for (int i = 0; i < file_count; i++)
+        BufFileClose(files[i]);
+    pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, static_cast<int64>(total));
+}
+
+template <typename Key>
+static IndexBuildResult *build_keys(Relation heap, Relation index, IndexInfo *index_info)
+{
+    pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PhaseScan);
+    auto *result = allocate_zeroed<IndexBuildResult>(1);
+    MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "pg_gpu build", ALLOCSET_DEFAULT_SIZES);
+    MemoryContext caller = MemoryContextSwitchTo(context);
+
+    ParallelBuild *parallel = begin_parallel_build(heap, index, index_info);
+    const size_t memory = static_cast<size_t>(maintenance_work_mem) * 1024 /
+                          static_cast<size_t>(parallel != nullptr ? parallel_participants(parallel) : 1);
+    auto *collector = allocate<Collector<Key>>(1);
+    begin_collecting(collector, index, memory, parallel != nullptr ? parallel_files(parallel) : nullptr, 0);
+
+    result->heap_tuples = scan_table(heap, index, index_info, true, collector,
+                                     parallel != nullptr ? parallel_table_scan(parallel, heap) : nullptr);
+    uint64 total = collector->total;
+    if (parallel != nullptr)
+        finish_parallel_scan(parallel, index_info, &result->heap_tuples, &total);
+    write_index(index, collector, parallel, total);
+    if (parallel != nullptr)
+        end_parallel_build(parallel);
+    result->index_tuples = static_cast<double>(total);
+
+    MemoryContextSwitchTo(caller);
+    MemoryContextDelete(context);
+    return result;
+}
+
+IndexBuildResult *build(Relation heap, Relation index, IndexInfo *index_info)
+{
+    if (RelationGetNumberOfBlocks(index) != 0)
+        ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR),
+                        errmsg("index \"%s\" already contains data", RelationGetRelationName(index))));
+    return has_wide_keys(index) ? build_keys<uint64>(heap, index, index_info)
+                                : build_keys<uint32>(heap, index, index_info);
+}
+
+template void begin_collecting(Collector<uint32> *, Relation, size_t, SharedFileSet *, int);
+template void begin_collecting(Collector<uint64> *, Relation, size_t, SharedFileSet *, int);
+template void spill(Collector<uint32> *);
+template void spill(Collector<uint64> *);
+template double scan_table(Relation, Relation, IndexInfo *, bool, Collector<uint32> *, TableScanDesc);
+template double scan_table(Relation, Relation, IndexInfo *, bool, Collector<uint64> *, TableScanDesc);
+
+} // namespace pg_gpu::kary

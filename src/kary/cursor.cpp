@@ -1,0 +1,373 @@
+// Moving through one sorted source of a scan, a leaf page at a time.
+#include <algorithm>
+
+#include "kary/scan.h"
+#include "kary/search.h"
+
+namespace pg_gpu::kary {
+
+template <typename Key> static Phase current_phase(const Scan<Key> *scan) { return scan->phases[scan->phase]; }
+
+// After a page turned out to be recycled: raises if that is damage.
+template <typename Key> static bool stale(Scan<Key> *scan, const Cursor<Key> *cursor, uint32 position)
+{
+    storage::confirm_recycled(scan->descriptor->indexRelation, run_kind_of<Key>(), scan->view, *cursor->run, position);
+    return false;
+}
+
+template <typename Key>
+static bool leaf_for_key(Scan<Key> *scan, const Cursor<Key> *cursor, Key key, Bound bound, int64 *leaf)
+{
+    uint32 found;
+    uint32 position = 0;
+    if (!find_leaf<Key>(scan->descriptor->indexRelation, *cursor->run, key, bound, &found, &position))
+        return stale(scan, cursor, position);
+    *leaf = found;
+    return true;
+}
+
+template <typename Key> static void make_room(Scan<Key> *scan, Cursor<Key> *cursor, uint32 count)
+{
+    if (cursor->room >= count)
+        return;
+    MemoryContext caller = MemoryContextSwitchTo(scan->context);
+    if (cursor->keys != nullptr) {
+        pfree(cursor->keys);
+        pfree(cursor->tids);
+    }
+    cursor->room = Max(count, 16U);
+    cursor->keys = allocate<Key>(cursor->room);
+    cursor->tids = allocate<ItemPointerData>(cursor->room);
+    MemoryContextSwitchTo(caller);
+}
+
+// Places of the matching entries on a leaf page, for scans for points.
+template <typename Key>
+static uint32 match_points(const Condition<Key> &condition, const Key *keys, uint32 count, uint16 *places)
+{
+    const Key *point =
+        condition.points + lower_bound(condition.points, condition.point_count, keys[0]);
+    const Key *end = condition.points + condition.point_count;
+    const Key last = keys[count - 1];
+    uint32 matches = 0;
+    uint32 at = 0;
+    for (; point < end && *point <= last; point++) {
+        // Gallop: with many points on the page the next one is near.
+        uint32 stride = 4;
+        while (at + stride < count && keys[at + stride] < *point)
+            stride *= 4;
+        at += lower_bound(keys + at, Min(count - at, stride + 1), *point);
+        for (; at < count && keys[at] == *point; at++)
+            places[matches++] = static_cast<uint16>(at);
+    }
+    return matches;
+}
+
+// Drops dead entries from the batch. `places` are the entries' places on the leaf, nullptr when they are
+// consecutive from `first_place`.
+template <typename Key>
+static bool drop_dead(Scan<Key> *scan, Cursor<Key> *cursor, int64 leaf, uint32 on_leaf, uint32 first_place,
+                      const uint16 *places)
+{
+    uint64 dead[(kLeafCapacity<Key> + 63) / 64];
+    const uint64 first = static_cast<uint64>(leaf) * kLeafCapacity<Key>;
+    if (!storage::read_dead_bits(scan->descriptor->indexRelation, *cursor->run, first, on_leaf, dead))
+        return stale(scan, cursor, cursor->run->sections[storage::kDeadBitmapSection].first_page);
+    uint32 kept = 0;
+    for (uint32 i = 0; i < cursor->count; i++) {
+        const uint32 place = places != nullptr ? places[i] : first_place + i;
+        if ((dead[place / 64] >> (place % 64)) & 1)
+            continue;
+        cursor->keys[kept] = cursor->keys[i];
+        cursor->tids[kept] = cursor->tids[i];
+        kept++;
+    }
+    cursor->count = kept;
+    return true;
+}
+
+// Index-only scans: keeps what the snapshot sees (R4, R5). The entries were read before the visibility map is, and
+// vacuum_seq is read again after it: when it is what the view says, no VACUUM finished in between, so an
+// all-visible block's live entries are visible to everyone. The rest is looked up.
+template <typename Key> static bool resolve_batch(Scan<Key> *scan, Cursor<Key> *cursor)
+{
+    if (cursor->count == 0)
+        return true;
+    bool *trusted = allocate<bool>(cursor->count);
+    for (uint32 i = 0; i < cursor->count; i++)
+        trusted[i] = is_all_visible(&scan->visibility, ItemPointerGetBlockNumberNoCheck(&cursor->tids[i]));
+    if (storage::read_vacuum_seq(scan->descriptor->indexRelation, run_kind_of<Key>()) != scan->view.vacuum_seq) {
+        pfree(trusted);
+        return false;
+    }
+    uint32 kept = 0;
+    for (uint32 i = 0; i < cursor->count; i++) {
+        if (!trusted[i] && !is_visible(&scan->probe, cursor->tids[i]))
+            continue;
+        cursor->keys[kept] = cursor->keys[i];
+        cursor->tids[kept] = cursor->tids[i];
+        kept++;
+    }
+    cursor->count = kept;
+    pfree(trusted);
+    return true;
+}
+
+template <typename Key> static void load_tail(Scan<Key> *scan, Cursor<Key> *cursor)
+{
+    const bool nulls = current_phase(scan) == Phase::Nulls;
+    const SortEntry<Key> *entries = nulls ? scan->tail + scan->tail_keyed : scan->tail;
+    const uint32 count = nulls ? scan->tail_count - scan->tail_keyed : scan->tail_keyed;
+    make_room(scan, cursor, count);
+    for (uint32 i = 0; i < count; i++) {
+        cursor->keys[i] = entries[i].key;
+        ItemPointerSet(&cursor->tids[i], entries[i].block, entries[i].offset);
+    }
+    cursor->count = count;
+    cursor->first_key = 0;
+    cursor->last_key = std::numeric_limits<Key>::max();
+}
+
+template <typename Key> static bool load_run_leaf(Scan<Key> *scan, Cursor<Key> *cursor, int64 leaf)
+{
+    const storage::RunEntry &run = *cursor->run;
+    const auto leaf_number = static_cast<uint32>(leaf);
+    Buffer buffer = read_leaf<Key>(scan->descriptor->indexRelation, run, leaf_number);
+    if (buffer == InvalidBuffer)
+        return stale(scan, cursor, run.sections[kLeafSection].first_page + leaf_number);
+    Page page = BufferGetPage(buffer);
+    const uint32 entries = leaf_entries<Key>(run, leaf_number);
+    const uint32 keyed = leaf_keyed<Key>(run, leaf_number);
+    const Key *keys = leaf_keys<Key>(page);
+    const ItemPointerData *tids = leaf_tids<Key>(page, entries);
+    const Condition<Key> &condition = scan->condition;
+
+    uint16 places[kLeafCapacity<Key>];
+    uint32 first = 0;
+    bool scattered = false;
+    if (current_phase(scan) == Phase::Nulls) {
+        first = keyed;
+        cursor->count = entries - keyed;
+    } else {
+        cursor->first_key = keys[0];
+        cursor->last_key = keys[keyed - 1];
+        if (condition.has_points) {
+            scattered = true;
+            cursor->count = match_points(condition, keys, keyed, places);
+        } else {
+            first = cursor->first_key < condition.low ? lower_bound(keys, keyed, condition.low) : 0;
+            const uint32 end = cursor->last_key > condition.high ? upper_bound(keys, keyed, condition.high) : keyed;
+            cursor->count = end > first ? end - first : 0;
+        }
+    }
+    make_room(scan, cursor, cursor->count);
+    if (scattered) {
+        for (uint32 i = 0; i < cursor->count; i++) {
+            cursor->keys[i] = keys[places[i]];
+            cursor->tids[i] = tids[places[i]];
+        }
+    } else if (cursor->count > 0) {
+        memcpy(cursor->keys, keys + first, cursor->count * sizeof(Key));
+        memcpy(cursor->tids, tids + first, cursor->count * sizeof(ItemPointerData));
+    }
+    UnlockReleaseBuffer(buffer);
+    if (run.dead > 0 && cursor->count > 0)
+        return drop_dead(scan, cursor, leaf, entries, first, scattered ? places : nullptr);
+    return true;
+}
+
+template <typename Key> bool load_leaf(Scan<Key> *scan, Cursor<Key> *cursor, int64 leaf)
+{
+    CHECK_FOR_INTERRUPTS();
+    if (cursor->run == nullptr)
+        load_tail(scan, cursor);
+    else if (!load_run_leaf(scan, cursor, leaf))
+        return false;
+    if (scan->resolve && !resolve_batch(scan, cursor))
+        return false;
+    cursor->leaf = leaf;
+    return true;
+}
+
+// The next leaf that can hold matches; leaf_end when there is none.
+template <typename Key> static bool next_leaf(Scan<Key> *scan, const Cursor<Key> *cursor, int64 *leaf)
+{
+    const Condition<Key> &condition = scan->condition;
+    const bool first = cursor->leaf < cursor->leaf_begin;
+    *leaf = cursor->leaf + 1;
+    if (cursor->run == nullptr || current_phase(scan) == Phase::Nulls)
+        return true;
+    if (first)
+        return leaf_for_key(scan, cursor, condition.low, Bound::Lower, leaf);
+    if (cursor->last_key > condition.high) {
+        *leaf = cursor->leaf_end;
+        return true;
+    }
+    if (!condition.has_points)
+        return true;
+    const uint32 point = lower_bound(condition.points, condition.point_count, cursor->last_key);
+    if (point == condition.point_count)
+        *leaf = cursor->leaf_end;
+    else if (condition.points[point] > cursor->last_key)
+        return leaf_for_key(scan, cursor, condition.points[point], Bound::Lower, leaf);
+    return true;
+}
+
+// The previous leaf that can hold matches; leaf_begin - 1 when there is none.
+template <typename Key> static bool previous_leaf(Scan<Key> *scan, const Cursor<Key> *cursor, int64 *leaf)
+{
+    const Condition<Key> &condition = scan->condition;
+    const bool first = cursor->leaf >= cursor->leaf_end;
+    *leaf = cursor->leaf - 1;
+    if (cursor->run == nullptr || current_phase(scan) == Phase::Nulls)
+        return true;
+    Key key = condition.high;
+    if (!first) {
+        if (cursor->first_key < condition.low) {
+            *leaf = cursor->leaf_begin - 1;
+            return true;
+        }
+        if (!condition.has_points)
+            return true;
+        const uint32 point = upper_bound(condition.points, condition.point_count, cursor->first_key);
+        if (point == 0) {
+            *leaf = cursor->leaf_begin - 1;
+            return true;
+        }
+        key = condition.points[point - 1];
+        if (key == cursor->first_key)
+            return true;
+    }
+    int64 found;
+    if (!leaf_for_key(scan, cursor, key, Bound::Upper, &found))
+        return false;
+    *leaf = Min(found, cursor->leaf - 1);
+    return true;
+}
+
+template <typename Key> Step ensure_forward(Scan<Key> *scan, Cursor<Key> *cursor)
+{
+    while (cursor->at == cursor->count) {
+        int64 leaf = cursor->leaf_end;
+        if (cursor->leaf < cursor->leaf_end && cursor->leaf_begin < cursor->leaf_end &&
+            !next_leaf(scan, cursor, &leaf))
+            return Step::Restart;
+        if (leaf >= cursor->leaf_end) {
+            cursor->leaf = cursor->leaf_end;
+            cursor->count = cursor->at = 0;
+            return Step::End;
+        }
+        if (!load_leaf(scan, cursor, leaf))
+            return Step::Restart;
+        cursor->at = 0;
+    }
+    return Step::Entry;
+}
+
+template <typename Key> Step ensure_backward(Scan<Key> *scan, Cursor<Key> *cursor)
+{
+    while (cursor->at == 0) {
+        int64 leaf = cursor->leaf_begin - 1;
+        if (cursor->leaf >= cursor->leaf_begin && cursor->leaf_begin < cursor->leaf_end &&
+            !previous_leaf(scan, cursor, &leaf))
+            return Step::Restart;
+        if (leaf < cursor->leaf_begin) {
+            cursor->leaf = cursor->leaf_begin - 1;
+            cursor->count = cursor->at = 0;
+            return Step::End;
+        }
+        if (!load_leaf(scan, cursor, leaf))
+            return Step::Restart;
+        cursor->at = cursor->count;
+    }
+    return Step::Entry;
+}
+
+template <typename Key>
+static int compare_to_position(Key key, const ItemPointerData &tid, const Position<Key> &position)
+{
+    if (key != position.key)
+        return key < position.key ? -1 : 1;
+    return ItemPointerCompare(const_cast<ItemPointer>(&tid), const_cast<ItemPointer>(&position.tid));
+}
+
+template <typename Key> void place_in_batch(Cursor<Key> *cursor, const Position<Key> &position, bool after)
+{
+    uint32 low = 0;
+    uint32 high = cursor->count;
+    while (low < high) {
+        const uint32 middle = (low + high) / 2;
+        const int order = compare_to_position(cursor->keys[middle], cursor->tids[middle], position);
+        if (order < 0 || (after && order == 0))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    cursor->at = low;
+}
+
+// Among leaves [low, high), all ending on the position's key, the first whose last TID lies beyond it.
+template <typename Key>
+static bool leaf_among_equals(Scan<Key> *scan, const Cursor<Key> *cursor, const Position<Key> &position, bool after,
+                              int64 low, int64 high, int64 *leaf)
+{
+    while (low < high) {
+        const int64 middle = (low + high) / 2;
+        const auto number = static_cast<uint32>(middle);
+        Buffer buffer = read_leaf<Key>(scan->descriptor->indexRelation, *cursor->run, number);
+        if (buffer == InvalidBuffer)
+            return stale(scan, cursor, cursor->run->sections[kLeafSection].first_page + number);
+        const uint32 entries = leaf_entries<Key>(*cursor->run, number);
+        const uint32 last = position.phase == Phase::Nulls ? entries - 1 : leaf_keyed<Key>(*cursor->run, number) - 1;
+        const ItemPointerData tid = leaf_tids<Key>(BufferGetPage(buffer), entries)[last];
+        UnlockReleaseBuffer(buffer);
+        const int order =
+            ItemPointerCompare(const_cast<ItemPointer>(&tid), const_cast<ItemPointer>(&position.tid));
+        if (order < 0 || (after && order == 0))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *leaf = low;
+    return true;
+}
+
+template <typename Key>
+bool seek_position(Scan<Key> *scan, Cursor<Key> *cursor, const Position<Key> &position, bool after)
+{
+    int64 low = cursor->leaf_begin;
+    int64 high = cursor->leaf_end;
+    int64 leaf = low;
+    cursor->count = cursor->at = 0;
+    if (cursor->leaf_begin == cursor->leaf_end)
+        return true;
+    if (cursor->run != nullptr) {
+        if (position.phase == Phase::Keys &&
+            (!leaf_for_key(scan, cursor, position.key, Bound::Lower, &low) ||
+             !leaf_for_key(scan, cursor, position.key, Bound::Upper, &high)))
+            return false;
+        if (!leaf_among_equals(scan, cursor, position, after, low, high, &leaf))
+            return false;
+    }
+    if (leaf >= cursor->leaf_end) {
+        cursor->leaf = cursor->leaf_end;
+        return true;
+    }
+    if (!load_leaf(scan, cursor, leaf))
+        return false;
+    place_in_batch(cursor, position, after);
+    return true;
+}
+
+template Step ensure_forward(Scan<uint32> *, Cursor<uint32> *);
+template Step ensure_forward(Scan<uint64> *, Cursor<uint64> *);
+template Step ensure_backward(Scan<uint32> *, Cursor<uint32> *);
+template Step ensure_backward(Scan<uint64> *, Cursor<uint64> *);
+template bool load_leaf(Scan<uint32> *, Cursor<uint32> *, int64);
+template bool load_leaf(Scan<uint64> *, Cursor<uint64> *, int64);
+template void place_in_batch(Cursor<uint32> *, const Position<uint32> &, bool);
+template void place_in_batch(Cursor<uint64> *, const Position<uint64> &, bool);
+template bool seek_position(Scan<uint32> *, Cursor<uint32> *, const Position<uint32> &, bool);
+template bool seek_position(Scan<uint64> *, Cursor<uint64> *, const Position<uint64> &, bool);
+
+} // namespace pg_gpu::kary

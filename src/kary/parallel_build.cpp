@@ -1,0 +1,208 @@
+// Parallel CREATE INDEX: the leader and its workers share one table scan; each sorts what it saw.
+#include "kary/build.h"
+
+namespace pg_gpu::kary {
+
+// In the DSM segment.
+struct SharedBuild {
+    Oid heap;
+    Oid index;
+    bool concurrent;
+    bool wide;
+    int participants;
+    SharedFileSet files;
+    slock_t mutex;
+    // Below: added up by the workers under the mutex.
+    bool broken_hot_chain;
+    double heap_tuples;
+    uint64 total;
+    int chunk_counts[FLEXIBLE_ARRAY_MEMBER]; // by participant
+};
+
+struct ParallelBuild {
+    ParallelContext *context;
+    SharedBuild *shared;
+    ParallelTableScanDesc scan;
+    Snapshot snapshot;
+};
+
+static constexpr uint64 kKeyShared = UINT64CONST(0xB600000000000001);
+static constexpr uint64 kKeyScan = UINT64CONST(0xB600000000000002);
+static constexpr uint64 kKeyQuery = UINT64CONST(0xB600000000000003);
+
+// PostgreSQL gives parallel workers to btree builds only (before 17), so the question is asked here.
+static int workers_for(Relation heap, Relation index, [[maybe_unused]] IndexInfo *index_info)
+{
+#if PG_VERSION_NUM >= 170000
+    return index_info->ii_ParallelWorkers;
+#else
+    // As index_build does before it would ask: only under normal processing.
+    return IsNormalProcessingMode() ? plan_create_index_workers(RelationGetRelid(heap), RelationGetRelid(index)) : 0;
+#endif
+}
+
+ParallelBuild *begin_parallel_build(Relation heap, Relation index, IndexInfo *index_info)
+{
+    const int workers = workers_for(heap, index, index_info);
+    if (workers <= 0)
+        return nullptr;
+
+    EnterParallelMode();
+    ParallelContext *context = CreateParallelContext("pg_gpu", "pg_gpu_kary_build_worker_main", workers);
+    const Snapshot snapshot =
+        index_info->ii_Concurrent ? RegisterSnapshot(GetTransactionSnapshot()) : SnapshotAny;
+    const Size shared_size = offsetof(SharedBuild, chunk_counts) + sizeof(int) * (workers + 1);
+    const Size scan_size = table_parallelscan_estimate(heap, snapshot);
+    const Size query_size = debug_query_string != nullptr ? strlen(debug_query_string) + 1 : 0;
+    shm_toc_estimate_chunk(&context->estimator, shared_size);
+    shm_toc_estimate_chunk(&context->estimator, scan_size);
+    shm_toc_estimate_chunk(&context->estimator, query_size);
+    shm_toc_estimate_keys(&context->estimator, query_size > 0 ? 3 : 2);
+    InitializeParallelDSM(context);
+
+    // Without a DSM segment the build is serial.
+    if (context->seg == nullptr) {
+        if (IsMVCCSnapshot(snapshot))
+            UnregisterSnapshot(snapshot);
+        DestroyParallelContext(context);
+        ExitParallelMode();
+        return nullptr;
+    }
+
+    auto *shared = static_cast<SharedBuild *>(shm_toc_allocate(context->toc, shared_size));
+    memset(shared, 0, shared_size);
+    shared->heap = RelationGetRelid(heap);
+    shared->index = RelationGetRelid(index);
+    shared->concurrent = index_info->ii_Concurrent;
+    shared->wide = has_wide_keys(index);
+    SpinLockInit(&shared->mutex);
+    SharedFileSetInit(&shared->files, context->seg);
+    auto *scan = static_cast<ParallelTableScanDesc>(shm_toc_allocate(context->toc, scan_size));
+    table_parallelscan_initialize(heap, scan, snapshot);
+    // The sort relies on each participant seeing blocks in order.
+    scan->phs_syncscan = false;
+    shm_toc_insert(context->toc, kKeyShared, shared);
+    shm_toc_insert(context->toc, kKeyScan, scan);
+    if (query_size > 0) {
+        auto *query = static_cast<char *>(shm_toc_allocate(context->toc, query_size));
+        memcpy(query, debug_query_string, query_size);
+        shm_toc_insert(context->toc, kKeyQuery, query);
+    }
+    // Set before the launch: workers divide memory by it.
+    shared->participants = workers + 1;
+    LaunchParallelWorkers(context);
+
+    auto *build = allocate<ParallelBuild>(1);
+    *build = {context, shared, scan, snapshot};
+    if (context->nworkers_launched == 0) {
+        end_parallel_build(build);
+        return nullptr;
+    }
+    return build;
+}
+
+int parallel_participants(const ParallelBuild *build) { return build->shared->participants; }
+
+SharedFileSet *parallel_files(ParallelBuild *build) { return &build->shared->files; }
+
+TableScanDesc parallel_table_scan(ParallelBuild *build, Relation heap)
+{
+    return table_beginscan_parallel(heap, build->scan);
+}
+
+void finish_parallel_scan(ParallelBuild *build, IndexInfo *index_info, double *heap_tuples, uint64 *total)
+{
+    WaitForParallelWorkersToFinish(build->context);
+    SharedBuild *shared = build->shared;
+    SpinLockAcquire(&shared->mutex);
+    *heap_tuples += shared->heap_tuples;
+    *total += shared->total;
+    const bool broken = shared->broken_hot_chain;
+    SpinLockRelease(&shared->mutex);
+    if (broken)
+        index_info->ii_BrokenHotChain = true;
+}
+
+void end_parallel_build(ParallelBuild *build)
+{
+    if (IsMVCCSnapshot(build->snapshot))
+        UnregisterSnapshot(build->snapshot);
+    DestroyParallelContext(build->context);
+    ExitParallelMode();
+}
+
+BufFile **open_chunks(const ParallelBuild *build, BufFile **own, int own_count, SharedFileSet *files, int *count)
+{
+    if (build == nullptr) {
+        for (int i = 0; i < own_count; i++)
+            if (BufFileSeek(own[i], 0, 0, SEEK_SET) != 0)
+                ereport(ERROR,
+                        (errcode_for_file_access(), errmsg("could not rewind a temporary file of an index build")));
+        *count = own_count;
+        return own;
+    }
+    const SharedBuild *shared = build->shared;
+    int total = own_count;
+    for (int i = 1; i < shared->participants; i++)
+        total += shared->chunk_counts[i];
+    auto **opened = allocate<BufFile *>(total + 1);
+    *count = 0;
+    for (int i = 0; i < shared->participants; i++) {
+        const int chunks = i == 0 ? own_count : shared->chunk_counts[i];
+        for (int j = 0; j < chunks; j++) {
+            char name[kChunkNameLength];
+            chunk_file_name(name, i, j);
+            opened[(*count)++] = BufFileOpenFileSet(&files->fs, name, O_RDONLY, false);
+        }
+    }
+    return opened;
+}
+
+template <typename Key>
+static void work(Relation heap, Relation index, SharedBuild *shared, ParallelTableScanDesc scan)
+{
+    IndexInfo *index_info = BuildIndexInfo(index);
+    index_info->ii_Concurrent = shared->concurrent;
+    const size_t memory = static_cast<size_t>(maintenance_work_mem) * 1024 / static_cast<size_t>(shared->participants);
+    const int participant = ParallelWorkerNumber + 1;
+    auto *collector = allocate<Collector<Key>>(1);
+    begin_collecting(collector, index, memory, &shared->files, participant);
+    const double heap_tuples =
+        scan_table(heap, index, index_info, false, collector, table_beginscan_parallel(heap, scan));
+    if (collector->keyed.count + collector->nulls.count > 0)
+        spill(collector);
+
+    SpinLockAcquire(&shared->mutex);
+    shared->heap_tuples += heap_tuples;
+    shared->total += collector->total;
+    shared->chunk_counts[participant] = collector->chunk_count;
+    shared->broken_hot_chain = shared->broken_hot_chain || index_info->ii_BrokenHotChain;
+    SpinLockRelease(&shared->mutex);
+}
+
+} // namespace pg_gpu::kary
+
+extern "C" PGDLLEXPORT void pg_gpu_kary_build_worker_main(dsm_segment *segment, shm_toc *toc);
+
+void pg_gpu_kary_build_worker_main(dsm_segment *segment, shm_toc *toc)
+{
+    using namespace pg_gpu::kary;
+
+    debug_query_string = static_cast<const char *>(shm_toc_lookup(toc, kKeyQuery, true));
+    pgstat_report_activity(STATE_RUNNING, debug_query_string);
+    auto *shared = static_cast<SharedBuild *>(shm_toc_lookup(toc, kKeyShared, false));
+    auto *scan = static_cast<ParallelTableScanDesc>(shm_toc_lookup(toc, kKeyScan, false));
+    SharedFileSetAttach(&shared->files, segment);
+
+    // The same locks as the leader's, which is in the same lock group.
+    const LOCKMODE heap_lock = shared->concurrent ? ShareUpdateExclusiveLock : ShareLock;
+    const LOCKMODE index_lock = shared->concurrent ? RowExclusiveLock : AccessExclusiveLock;
+    Relation heap = table_open(shared->heap, heap_lock);
+    Relation index = index_open(shared->index, index_lock);
+    if (shared->wide)
+        work<uint64>(heap, index, shared, scan);
+    else
+        work<uint32>(heap, index, shared, scan);
+    index_close(index, index_lock);
+    table_close(heap, heap_lock);
+}

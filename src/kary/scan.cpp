@@ -1,0 +1,555 @@
+// Index scans: views, phases, and the k-way merge of runs and tail in index order (R15).
+#include "kary/scan.h"
+
+#include <algorithm>
+
+#include "kary/search.h"
+#include "settings.h"
+
+namespace pg_gpu::kary {
+
+// After this many changes of view in one step the run locks are taken, so that a stream of merges cannot keep a
+// reader from getting on (R11).
+static constexpr int kRestartsBeforeLock = 8;
+
+// ---- views and phases ---------------------------------------------------------------------------------------
+
+template <typename Key> static bool matches(const Condition<Key> &condition, Key key)
+{
+    if (!condition.wants_keys || key < condition.low || key > condition.high)
+        return false;
+    if (!condition.has_points)
+        return true;
+    const uint32 place = lower_bound(condition.points, condition.point_count, key);
+    return place < condition.point_count && condition.points[place] == key;
+}
+
+// Copies the tail's matches while it is locked: keyed ones to the front, NULLs from the back.
+template <typename Key> static void visit_tail(const char *items, uint32 bytes, void *context)
+{
+    auto *scan = static_cast<Scan<Key> *>(context);
+    const auto *tail = reinterpret_cast<const KaryTailItem<Key> *>(items);
+    const uint32 count = bytes / sizeof(KaryTailItem<Key>);
+    if (scan->tail == nullptr)
+        scan->tail = allocate<SortEntry<Key>>(kTailItems<Key>);
+    uint32 keyed = 0;
+    uint32 nulls = kTailItems<Key>;
+    for (uint32 i = 0; i < count; i++) {
+        const bool is_null = (tail[i].head.info & kNullFlag) != 0;
+        if (is_null ? !scan->condition.wants_nulls : !matches(scan->condition, tail[i].key))
+            continue;
+        const ItemPointerData tid = tail[i].head.tid;
+        scan->tail[is_null ? --nulls : keyed++] = {tail[i].key, ItemPointerGetBlockNumberNoCheck(&tid),
+                                                   ItemPointerGetOffsetNumberNoCheck(&tid), 0};
+    }
+    scan->tail_keyed = keyed;
+    scan->tail_count = keyed + (kTailItems<Key> - nulls);
+    if (nulls < kTailItems<Key>)
+        memmove(scan->tail + keyed, scan->tail + nulls, (kTailItems<Key> - nulls) * sizeof(SortEntry<Key>));
+}
+
+template <typename Key> static void renew_view(Scan<Key> *scan)
+{
+    MemoryContext caller = MemoryContextSwitchTo(scan->context);
+    scan->tail_keyed = 0;
+    scan->tail_count = 0;
+    storage::take_view(scan->descriptor->indexRelation, run_kind_of<Key>(), scan->descriptor->xs_snapshot,
+                       &scan->view, visit_tail<Key>, scan);
+    std::sort(scan->tail, scan->tail + scan->tail_keyed, entry_less<Key>);
+    std::sort(scan->tail + scan->tail_keyed, scan->tail + scan->tail_count, entry_less<Key>);
+    if (scan->resolve)
+        renew_visibility(&scan->visibility);
+    scan->view_number++;
+
+    const int needed = scan->view.run_count + 1;
+    if (scan->cursor_room < needed) {
+        const int room = needed + 16;
+        auto *cursors = allocate_zeroed<Cursor<Key>>(room);
+        if (scan->cursors != nullptr) {
+            // Keep the batches' memory.
+            memcpy(cursors, scan->cursors, scan->cursor_room * sizeof(Cursor<Key>));
+            pfree(scan->cursors);
+            pfree(scan->heap);
+        }
+        scan->cursors = cursors;
+        scan->heap = allocate<Cursor<Key> *>(room);
+        scan->cursor_room = room;
+    }
+    scan->cursor_count = needed;
+    MemoryContextSwitchTo(caller);
+}
+
+// Aims all cursors at one phase of the current view, before its start or behind its end.
+template <typename Key> static void enter_phase(Scan<Key> *scan, int phase, bool at_start)
+{
+    scan->phase = phase;
+    const bool nulls = scan->phases[phase] == Phase::Nulls;
+    for (int i = 0; i < scan->cursor_count; i++) {
+        Cursor<Key> *cursor = &scan->cursors[i];
+        if (i == scan->view.run_count) {
+            cursor->run = nullptr;
+            cursor->leaf_begin = 0;
+            cursor->leaf_end = (nulls ? scan->tail_count > scan->tail_keyed : scan->tail_keyed > 0) ? 1 : 0;
+        } else {
+            const storage::RunEntry *run = &scan->view.runs[i];
+            const uint64 keyed = keyed_entries(*run);
+            cursor->run = run;
+            cursor->leaf_begin = nulls ? static_cast<int64>(keyed / kLeafCapacity<Key>) : 0;
+            cursor->leaf_end = nulls ? leaf_pages<Key>(*run)
+                                     : static_cast<int64>((keyed + kLeafCapacity<Key> - 1) / kLeafCapacity<Key>);
+            if (nulls && run->entries == keyed)
+                cursor->leaf_end = cursor->leaf_begin;
+        }
+        cursor->leaf = at_start ? cursor->leaf_begin - 1 : cursor->leaf_end;
+        cursor->count = cursor->at = 0;
+    }
+    scan->current = nullptr;
+    scan->heap_built = false;
+    scan->heap_count = 0;
+}
+
+template <typename Key> static void start(Scan<Key> *scan)
+{
+    IndexScanDesc descriptor = scan->descriptor;
+    MemoryContextReset(scan->points_context);
+    MemoryContext caller = MemoryContextSwitchTo(scan->points_context);
+    make_condition(scan->format, descriptor->keyData, descriptor->numberOfKeys, &scan->condition);
+    MemoryContextSwitchTo(caller);
+
+    scan->phase_count = 0;
+    if (scan->condition.wants_nulls && scan->format.nulls_first)
+        scan->phases[scan->phase_count++] = Phase::Nulls;
+    if (scan->condition.wants_keys)
+        scan->phases[scan->phase_count++] = Phase::Keys;
+    if (scan->condition.wants_nulls && !scan->format.nulls_first)
+        scan->phases[scan->phase_count++] = Phase::Nulls;
+
+    pgstat_count_index_scan(descriptor->indexRelation);
+    scan->last.valid = false;
+    scan->started = true;
+    if (scan->phase_count > 0)
+        renew_view(scan);
+}
+
+// ---- the merge ----------------------------------------------------------------------------------------------
+
+template <typename Key> static int compare_entries(const Cursor<Key> *a, uint32 at_a, const Cursor<Key> *b, uint32 at_b)
+{
+    if (a->keys[at_a] != b->keys[at_b])
+        return a->keys[at_a] < b->keys[at_b] ? -1 : 1;
+    return ItemPointerCompare(&a->tids[at_a], &b->tids[at_b]);
+}
+
+// Heap orders, the standard library's way: the top is what no other entry comes before.
+template <typename Key> static bool comes_after(const Cursor<Key> *a, const Cursor<Key> *b)
+{
+    return compare_entries(a, a->at, b, b->at) > 0;
+}
+
+template <typename Key> static bool comes_before(const Cursor<Key> *a, const Cursor<Key> *b)
+{
+    return compare_entries(a, a->at - 1, b, b->at - 1) < 0;
+}
+
+template <typename Key> static Step ensure(Scan<Key> *scan, Cursor<Key> *cursor, bool forward)
+{
+    return forward ? ensure_forward(scan, cursor) : ensure_backward(scan, cursor);
+}
+
+template <typename Key> static bool build_heap(Scan<Key> *scan, bool forward)
+{
+    scan->heap_count = 0;
+    for (int i = 0; i < scan->cursor_count; i++) {
+        const Step step = ensure(scan, &scan->cursors[i], forward);
+        if (step == Step::Restart)
+            return false;
+        if (step == Step::Entry)
+            scan->heap[scan->heap_count++] = &scan->cursors[i];
+    }
+    std::make_heap(scan->heap, scan->heap + scan->heap_count, forward ? comes_after<Key> : comes_before<Key>);
+    scan->heap_built = true;
+    scan->current = nullptr;
+    return true;
+}
+
+// Puts the cursor that gave the last entry back in its place, after it has moved on.
+template <typename Key> static bool settle_current(Scan<Key> *scan, bool forward)
+{
+    const Step step = ensure(scan, scan->current, forward);
+    scan->current = nullptr;
+    if (step == Step::Restart)
+        return false;
+    if (step == Step::End)
+        return true;
+    scan->heap_count++; // it waits behind the last
+    std::push_heap(scan->heap, scan->heap + scan->heap_count, forward ? comes_after<Key> : comes_before<Key>);
+    return true;
+}
+
+// The next entry of the current phase. On Entry, scan->last is it.
+template <typename Key> static Step next_in_phase(Scan<Key> *scan, bool forward)
+{
+    Cursor<Key> *current = scan->current;
+    if (current != nullptr && scan->forward != forward) {
+        // Turning round: step back over the entry last returned.
+        current->at = forward ? current->at + 1 : current->at - 1;
+        scan->heap_built = false;
+    }
+    scan->forward = forward;
+    if (!scan->heap_built) {
+        if (!build_heap(scan, forward))
+            return Step::Restart;
+    } else if (current != nullptr) {
+        if (scan->heap_count == 0) {
+            // The only source left: no heap to keep.
+            const Step step = ensure(scan, current, forward);
+            if (step != Step::Entry) {
+                scan->current = nullptr;
+                if (step == Step::Restart)
+                    return step;
+            } else {
+                scan->heap[scan->heap_count++] = current;
+            }
+        } else if (!settle_current(scan, forward)) {
+            return Step::Restart;
+        }
+    }
+    if (scan->heap_count == 0) {
+        scan->heap_built = false;
+        scan->current = nullptr;
+        return Step::End;
+    }
+
+    if (scan->heap_count > 1)
+        std::pop_heap(scan->heap, scan->heap + scan->heap_count, forward ? comes_after<Key> : comes_before<Key>);
+    Cursor<Key> *top = scan->heap[--scan->heap_count];
+    const uint32 at = forward ? top->at++ : --top->at;
+    scan->current = top;
+    scan->last.key = top->keys[at];
+    scan->last.tid = top->tids[at];
+    return Step::Entry;
+}
+
+// Takes a new view and aims every cursor right behind (or, backward, right before) the entry last returned.
+template <typename Key> static bool go_on_in_new_view(Scan<Key> *scan, bool forward)
+{
+    renew_view(scan);
+    enter_phase(scan, scan->phase, forward);
+    if (!scan->last.valid || scan->last.phase != scan->phases[scan->phase])
+        return true;
+    for (int i = 0; i < scan->cursor_count; i++)
+        if (!seek_position(scan, &scan->cursors[i], scan->last, forward))
+            return false;
+    return true;
+}
+
+struct RestartGuard {
+    int restarts;
+    bool locked;
+};
+
+static void unlock_after_restarts(Relation index, RestartGuard *guard)
+{
+    if (!guard->locked)
+        return;
+    storage::unlock_runs(index, storage::RunLock::YoungRuns, ShareLock);
+    storage::unlock_runs(index, storage::RunLock::OldRuns, ShareLock);
+    guard->locked = false;
+}
+
+static void count_restart(Relation index, RestartGuard *guard)
+{
+    CHECK_FOR_INTERRUPTS();
+    guard->restarts++;
+    // A standby cannot take the lock; there the primary's merges replay one at a time and each gives way.
+    if (guard->restarts < kRestartsBeforeLock || guard->locked || RecoveryInProgress())
+        return;
+    storage::lock_runs(index, storage::RunLock::OldRuns, ShareLock, false);
+    storage::lock_runs(index, storage::RunLock::YoungRuns, ShareLock, false);
+    guard->locked = true;
+}
+
+template <typename Key> static bool next_entry(Scan<Key> *scan, bool forward)
+{
+    Relation index = scan->descriptor->indexRelation;
+    if (!scan->started) {
+        start(scan);
+        if (scan->phase_count > 0)
+            enter_phase(scan, forward ? 0 : scan->phase_count - 1, forward);
+    }
+    if (scan->phase_count == 0)
+        return false;
+
+    RestartGuard guard = {0, false};
+    for (;;) {
+        Step step = next_in_phase(scan, forward);
+        while (step == Step::Restart) {
+            count_restart(index, &guard);
+            if (go_on_in_new_view(scan, forward))
+                step = next_in_phase(scan, forward);
+        }
+        if (step == Step::Entry) {
+            scan->last.valid = true;
+            scan->last.phase = scan->phases[scan->phase];
+            unlock_after_restarts(index, &guard);
+            return true;
+        }
+        const int phase = forward ? scan->phase + 1 : scan->phase - 1;
+        if (phase < 0 || phase >= scan->phase_count) {
+            unlock_after_restarts(index, &guard);
+            return false;
+        }
+        enter_phase(scan, phase, forward);
+    }
+}
+
+// ---- callbacks ----------------------------------------------------------------------------------------------
+
+template <typename Key> static void prepare_index_only(Scan<Key> *scan)
+{
+    IndexScanDesc descriptor = scan->descriptor;
+    MemoryContext caller = MemoryContextSwitchTo(scan->context);
+    Datum value = decode_datum<Key>(0, scan->format);
+    bool is_null = false;
+    descriptor->xs_itupdesc = RelationGetDescr(descriptor->indexRelation);
+    scan->key_tuple = index_form_tuple(descriptor->xs_itupdesc, &value, &is_null);
+    scan->key_offset = IndexInfoFindDataOffset(scan->key_tuple->t_info);
+    is_null = true;
+    scan->null_tuple = index_form_tuple(descriptor->xs_itupdesc, &value, &is_null);
+    scan->resolve = IsMVCCSnapshot(descriptor->xs_snapshot);
+    if (scan->resolve) {
+        open_visibility(&scan->visibility, descriptor->heapRelation);
+        open_heap_probe(&scan->probe, descriptor->heapRelation, descriptor->xs_snapshot);
+    }
+    MemoryContextSwitchTo(caller);
+}
+
+template <typename Key> static bool get_tuple_of(IndexScanDesc descriptor, bool forward)
+{
+    auto *scan = static_cast<Scan<Key> *>(descriptor->opaque);
+    if (descriptor->xs_want_itup && scan->key_tuple == nullptr)
+        prepare_index_only(scan);
+    if (!next_entry(scan, forward))
+        return false;
+    descriptor->xs_heaptid = scan->last.tid;
+    descriptor->xs_recheck = !IsMVCCSnapshot(descriptor->xs_snapshot); // R7
+    if (descriptor->xs_want_itup) {
+        if (scan->last.phase == Phase::Nulls) {
+            descriptor->xs_itup = scan->null_tuple;
+        } else {
+            const auto value = decode_integer<Key>(scan->last.key, scan->format.descending);
+            memcpy(reinterpret_cast<char *>(scan->key_tuple) + scan->key_offset, &value, sizeof(value));
+            descriptor->xs_itup = scan->key_tuple;
+        }
+    }
+    return true;
+}
+
+// Adds all matches of one phase; false: Restart.
+template <typename Key> static bool add_phase(Scan<Key> *scan, int phase, TIDBitmap *bitmap, int64 *added)
+{
+    enter_phase(scan, phase, true);
+    for (int i = 0; i < scan->cursor_count; i++) {
+        Cursor<Key> *cursor = &scan->cursors[i];
+        for (;;) {
+            const Step step = ensure_forward(scan, cursor);
+            if (step == Step::Restart)
+                return false;
+            if (step == Step::End)
+                break;
+            // Recheck always: older minor releases trust the visibility map alone for pages without it (R6).
+            tbm_add_tuples(bitmap, cursor->tids, static_cast<int>(cursor->count), true);
+            *added += cursor->count;
+            cursor->at = cursor->count;
+        }
+    }
+    return true;
+}
+
+template <typename Key> static int64 get_bitmap_of(IndexScanDesc descriptor, TIDBitmap *bitmap)
+{
+    auto *scan = static_cast<Scan<Key> *>(descriptor->opaque);
+    start(scan);
+    int64 added = 0;
+    RestartGuard guard = {0, false};
+    for (int phase = 0; phase < scan->phase_count;) {
+        if (add_phase(scan, phase, bitmap, &added)) {
+            phase++;
+        } else {
+            // From the start: adding a TID twice does no harm.
+            count_restart(descriptor->indexRelation, &guard);
+            renew_view(scan);
+            phase = 0;
+            added = 0;
+        }
+    }
+    unlock_after_restarts(descriptor->indexRelation, &guard);
+    return added;
+}
+
+template <typename Key> static void begin_scan_of(IndexScanDesc descriptor)
+{
+    MemoryContext context =
+        AllocSetContextCreate(CurrentMemoryContext, "gpu_kary scan", ALLOCSET_SMALL_SIZES);
+    MemoryContext caller = MemoryContextSwitchTo(context);
+    auto *scan = allocate_zeroed<Scan<Key>>(1);
+    scan->descriptor = descriptor;
+    scan->format = key_format(descriptor->indexRelation);
+    scan->context = context;
+    scan->points_context = AllocSetContextCreate(context, "gpu_kary scan keys", ALLOCSET_SMALL_SIZES);
+    descriptor->opaque = scan;
+    MemoryContextSwitchTo(caller);
+}
+
+template <typename Key> static void end_scan_of(IndexScanDesc descriptor)
+{
+    auto *scan = static_cast<Scan<Key> *>(descriptor->opaque);
+    if (scan->resolve) {
+        close_visibility(&scan->visibility);
+        close_heap_probe(&scan->probe);
+    }
+    MemoryContextDelete(scan->context);
+    descriptor->opaque = nullptr;
+}
+
+template <typename Key> static void mark_position_of(IndexScanDesc descriptor)
+{
+    auto *scan = static_cast<Scan<Key> *>(descriptor->opaque);
+    scan->marked = scan->last;
+    scan->marked_view = scan->view_number;
+    scan->marked_phase = scan->phase;
+    if (!scan->marked.valid)
+        return;
+    if (scan->marked_room < scan->cursor_room) {
+        MemoryContext caller = MemoryContextSwitchTo(scan->context);
+        scan->marked_leaves = scan->marked_leaves == nullptr
+                                  ? allocate<int64>(scan->cursor_room)
+                                  : reallocate(scan->marked_leaves, scan->cursor_room);
+        scan->marked_room = scan->cursor_room;
+        MemoryContextSwitchTo(caller);
+    }
+    for (int i = 0; i < scan->cursor_count; i++)
+        scan->marked_leaves[i] = scan->cursors[i].leaf;
+}
+
+// In the view of the mark: reloads the leaves that have moved on. false: Restart.
+template <typename Key> static bool restore_leaves(Scan<Key> *scan)
+{
+    for (int i = 0; i < scan->cursor_count; i++) {
+        Cursor<Key> *cursor = &scan->cursors[i];
+        const int64 leaf = scan->marked_leaves[i];
+        if (cursor->leaf != leaf) {
+            cursor->count = cursor->at = 0;
+            if (leaf >= cursor->leaf_begin && leaf < cursor->leaf_end) {
+                if (!load_leaf(scan, cursor, leaf))
+                    return false;
+            } else {
+                cursor->leaf = leaf;
+            }
+        }
+        place_in_batch(cursor, scan->marked, true);
+    }
+    return true;
+}
+
+template <typename Key> static void restore_position_of(IndexScanDesc descriptor)
+{
+    auto *scan = static_cast<Scan<Key> *>(descriptor->opaque);
+    if (!scan->marked.valid) {
+        scan->started = false;
+        return;
+    }
+    scan->last = scan->marked;
+    bool restored = false;
+    if (scan->marked_view == scan->view_number) {
+        if (scan->phase != scan->marked_phase)
+            enter_phase(scan, scan->marked_phase, true);
+        restored = restore_leaves(scan);
+    } else {
+        scan->phase = scan->marked_phase;
+    }
+    RestartGuard guard = {0, false};
+    while (!restored) {
+        count_restart(descriptor->indexRelation, &guard);
+        restored = go_on_in_new_view(scan, true);
+    }
+    unlock_after_restarts(descriptor->indexRelation, &guard);
+
+    // The gap is behind the marked entry; whoever holds it must step over it if the scan turns round.
+    scan->heap_built = false;
+    scan->forward = true;
+    scan->current = nullptr;
+    for (int i = 0; i < scan->cursor_count; i++) {
+        Cursor<Key> *cursor = &scan->cursors[i];
+        if (cursor->at > 0 && cursor->keys[cursor->at - 1] == scan->last.key &&
+            ItemPointerEquals(&cursor->tids[cursor->at - 1], &scan->last.tid))
+            scan->current = cursor;
+    }
+}
+
+IndexScanDesc begin_scan(Relation index, int key_count, int order_by_count)
+{
+    announce_forced_path();
+    IndexScanDesc descriptor = RelationGetIndexScan(index, key_count, order_by_count);
+    if (has_wide_keys(index))
+        begin_scan_of<uint64>(descriptor);
+    else
+        begin_scan_of<uint32>(descriptor);
+    return descriptor;
+}
+
+template <typename Key> static void rescan_of(IndexScanDesc descriptor)
+{
+    auto *scan = static_cast<Scan<Key> *>(descriptor->opaque);
+    scan->started = false;
+    scan->marked.valid = false;
+}
+
+void rescan(IndexScanDesc descriptor, ScanKey keys, int key_count, ScanKey, int)
+{
+    if (keys != nullptr && key_count > 0)
+        memmove(descriptor->keyData, keys, key_count * sizeof(ScanKeyData));
+    if (has_wide_keys(descriptor->indexRelation))
+        rescan_of<uint64>(descriptor);
+    else
+        rescan_of<uint32>(descriptor);
+}
+
+bool get_tuple(IndexScanDesc descriptor, ScanDirection direction)
+{
+    const bool forward = ScanDirectionIsForward(direction);
+    return has_wide_keys(descriptor->indexRelation) ? get_tuple_of<uint64>(descriptor, forward)
+                                                    : get_tuple_of<uint32>(descriptor, forward);
+}
+
+int64 get_bitmap(IndexScanDesc descriptor, TIDBitmap *bitmap)
+{
+    return has_wide_keys(descriptor->indexRelation) ? get_bitmap_of<uint64>(descriptor, bitmap)
+                                                    : get_bitmap_of<uint32>(descriptor, bitmap);
+}
+
+void end_scan(IndexScanDesc descriptor)
+{
+    if (has_wide_keys(descriptor->indexRelation))
+        end_scan_of<uint64>(descriptor);
+    else
+        end_scan_of<uint32>(descriptor);
+}
+
+void mark_position(IndexScanDesc descriptor)
+{
+    if (has_wide_keys(descriptor->indexRelation))
+        mark_position_of<uint64>(descriptor);
+    else
+        mark_position_of<uint32>(descriptor);
+}
+
+void restore_position(IndexScanDesc descriptor)
+{
+    if (has_wide_keys(descriptor->indexRelation))
+        restore_position_of<uint64>(descriptor);
+    else
+        restore_position_of<uint32>(descriptor);
+}
+
+} // namespace pg_gpu::kary

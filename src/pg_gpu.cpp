@@ -1,0 +1,17 @@
+// Module load: settings, reloptions, the access methods' handlers.
+#include "kary/kary.h"
+#include "settings.h"
+#include "storage/merge.h"
+
+extern "C" {
+PG_MODULE_MAGIC;
+PGDLLEXPORT void _PG_init(void);
+}
+
+void _PG_init(void)
+{
+    pg_gpu::define_settings();
+    pg_gpu::storage::register_storage_options();
+    // One access method so far; the merge worker is only ever asked for by an index of ours.
+    pg_gpu::storage::set_kind_resolver(pg_gpu::kary::run_kind);
+}

@@ -1,0 +1,35 @@
+#include "settings.h"
+
+namespace pg_gpu {
+
+static int path_setting = static_cast<int>(Path::Auto);
+
+static const config_enum_entry path_names[] = {
+    {"auto", static_cast<int>(Path::Auto), false},
+    {"paged", static_cast<int>(Path::Paged), false},
+    {"host", static_cast<int>(Path::Host), false},
+    {"cuda", static_cast<int>(Path::Cuda), false},
+    {nullptr, 0, false},
+};
+
+void define_settings()
+{
+    DefineCustomEnumVariable("pg_gpu.path", "Where pg_gpu answers requests.",
+                             "auto chooses by cost; a path that is not available falls back to paged.", &path_setting,
+                             static_cast<int>(Path::Auto), path_names, PGC_USERSET, 0, nullptr, nullptr, nullptr);
+    MarkGUCPrefixReserved("pg_gpu");
+}
+
+void announce_forced_path()
+{
+    static bool announced = false;
+    const auto path = static_cast<Path>(path_setting);
+    if (likely(path == Path::Auto || path == Path::Paged) || announced)
+        return;
+    announced = true;
+    ereport(NOTICE, (errmsg("path \"%s\" is not available, the paged path is used instead",
+                            path == Path::Host ? "host" : "cuda"),
+                     errhint("Set pg_gpu.path to \"auto\" or \"paged\".")));
+}
+
+} // namespace pg_gpu

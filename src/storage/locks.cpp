@@ -1,0 +1,51 @@
+// The two heavyweight locks on an index's run list, and the claim that splits the list between them.
+#include "storage/storage.h"
+
+namespace pg_gpu::storage {
+
+// An object lock on the index, told apart from others by its sub-object number. It takes part in deadlock
+// detection and is given back at transaction end, whatever happens.
+static LOCKTAG run_lock_tag(Relation index, RunLock which)
+{
+    LOCKTAG tag;
+    SET_LOCKTAG_OBJECT(tag, MyDatabaseId, RelationRelationId, RelationGetRelid(index), static_cast<uint16>(which));
+    return tag;
+}
+
+bool lock_runs(Relation index, RunLock which, LOCKMODE mode, bool conditional)
+{
+    const LOCKTAG tag = run_lock_tag(index, which);
+    return LockAcquire(&tag, mode, false, conditional) != LOCKACQUIRE_NOT_AVAIL;
+}
+
+void unlock_runs(Relation index, RunLock which, LOCKMODE mode)
+{
+    const LOCKTAG tag = run_lock_tag(index, which);
+    LockRelease(&tag, mode, false);
+}
+
+bool claim_old_runs(Relation index, const RunKind *kind, bool conditional, uint64 *horizon, Buffer *metapage)
+{
+    if (!lock_runs(index, RunLock::OldRuns, ExclusiveLock, conditional))
+        return false;
+    // Merges of young runs are short; once this lock is ours none is under way, so none has a run below the
+    // horizon in its hands.
+    if (!lock_runs(index, RunLock::YoungRuns, ExclusiveLock, conditional)) {
+        unlock_runs(index, RunLock::OldRuns, ExclusiveLock);
+        return false;
+    }
+    Buffer buffer = lock_metapage(index, kind, BUFFER_LOCK_EXCLUSIVE);
+    GenericXLogState *state = GenericXLogStart(index);
+    MetaPage *meta = meta_page(GenericXLogRegisterBuffer(state, buffer, 0));
+    meta->old_runs_horizon = meta->next_order;
+    *horizon = meta->old_runs_horizon;
+    GenericXLogFinish(state);
+    if (metapage != nullptr)
+        *metapage = buffer;
+    else
+        UnlockReleaseBuffer(buffer);
+    unlock_runs(index, RunLock::YoungRuns, ExclusiveLock);
+    return true;
+}
+
+} // namespace pg_gpu::storage

@@ -1,0 +1,317 @@
+// Merging runs: which ones, under which lock, and the swap of the run list.
+#include "storage/merge.h"
+
+#include <algorithm>
+
+#include "compat.h"
+
+namespace pg_gpu::storage {
+
+// An insert merges at most this many entries by itself: some ten milliseconds.
+static constexpr uint64 kForegroundEntries = 400000;
+
+// A run with more dead entries than this share is rewritten when VACUUM or a worker comes by.
+static constexpr double kDeadShare = 0.25;
+
+uint16 level_of(const RunKind *kind, uint64 entries, int fanout)
+{
+    // Level 0 holds what one tail holds, each next one fanout times as much.
+    double limit = kind->tail_capacity / sizeof(TailItem);
+    uint16 level = 0;
+    while (static_cast<double>(entries) > limit && level < 40) {
+        limit *= fanout;
+        level++;
+    }
+    return level;
+}
+
+// Reserves extents for `pages` pages in the metapage, durably: a crash in the middle of the merge leaves a
+// reservation that the next holder of the same lock overwrites.
+static void reserve(Relation index, const RunKind *kind, ReservationOwner owner, uint32 pages, RunEntry *entry)
+{
+    Buffer buffer = lock_metapage(index, kind, BUFFER_LOCK_EXCLUSIVE);
+    GenericXLogState *state = GenericXLogStart(index);
+    Page image = GenericXLogRegisterBuffer(state, buffer, 0);
+    Extent *reservation = meta_page(image)->reservations[static_cast<int>(owner)];
+    memset(reservation, 0, sizeof(Extent) * kExtentsPerRun);
+    int used_count;
+    Extent *used = used_extents(index, image, &used_count);
+    entry->extent_count = static_cast<uint16>(
+        choose_extents(used, used_count, kFirstFreeBlock, pages, kExtentsPerRun, entry->extents));
+    memcpy(reservation, entry->extents, sizeof(Extent) * entry->extent_count);
+    GenericXLogFinish(state);
+    UnlockReleaseBuffer(buffer);
+    pfree(used);
+}
+
+// Takes the inputs off the list and puts the output, if it holds anything, on it: one metapage record, after which
+// the inputs' extents are free.
+static void swap(Relation index, const RunKind *kind, ReservationOwner owner, const RunEntry *inputs, int input_count,
+                 const RunEntry &output)
+{
+    Buffer buffer = lock_metapage(index, kind, BUFFER_LOCK_EXCLUSIVE);
+    int count;
+    RunEntry *runs = copy_directory(index, BufferGetPage(buffer), &count);
+    int kept = 0;
+    for (int i = 0; i < count; i++) {
+        const bool merged = std::any_of(inputs, inputs + input_count,
+                                        [&](const RunEntry &input) { return input.run_id == runs[i].run_id; });
+        if (!merged)
+            runs[kept++] = runs[i];
+    }
+    if (kept + input_count != count) {
+        UnlockReleaseBuffer(buffer);
+        ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR),
+                        errmsg("runs of index \"%s\" changed during a merge that held their lock",
+                               RelationGetRelationName(index))));
+    }
+    if (output.entries > 0)
+        runs[kept++] = output;
+    replace_directory(index, buffer, runs, kept, owner);
+    UnlockReleaseBuffer(buffer);
+    pfree(runs);
+}
+
+// Merges the given runs, whose lock the caller holds.
+static uint64 merge_runs(Relation index, const RunKind *kind, ReservationOwner owner, const RunEntry *inputs, int count)
+{
+    MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "pg_gpu merge", ALLOCSET_DEFAULT_SIZES);
+    MemoryContext caller = MemoryContextSwitchTo(context);
+
+    RunEntry output = {};
+    output.run_id = new_run_id();
+    uint64 entries = 0;
+    for (int i = 0; i < count; i++) {
+        entries += inputs[i].entries;
+        output.order = Max(output.order, inputs[i].order);
+    }
+    const uint32 pages = kind->merge_page_bound(inputs, count) + dead_bitmap_pages(entries);
+    reserve(index, kind, owner, pages, &output);
+    RunWriter *writer = begin_run(index, &output, false);
+    kind->merge(index, inputs, count, writer, &output);
+    finish_run(writer);
+    output.level = level_of(kind, output.entries, fanout_of(index));
+    swap(index, kind, owner, inputs, count, output);
+
+    MemoryContextSwitchTo(caller);
+    MemoryContextDelete(context);
+    return output.entries;
+}
+
+// ---- what to merge ------------------------------------------------------------------------------------------
+
+struct Choice {
+    RunEntry *runs;
+    int count;
+    uint64 entries;
+};
+
+static RunEntry *read_directory(Relation index, const RunKind *kind, int *count, uint64 *horizon)
+{
+    Buffer buffer = lock_metapage(index, kind, BUFFER_LOCK_SHARE);
+    RunEntry *runs = copy_directory(index, BufferGetPage(buffer), count);
+    *horizon = meta_page(BufferGetPage(buffer))->old_runs_horizon;
+    UnlockReleaseBuffer(buffer);
+    return runs;
+}
+
+static Choice gather(RunEntry *runs, int count, bool (*wanted)(const RunEntry &, uint64), uint64 parameter)
+{
+    Choice choice = {runs, 0, 0};
+    for (int i = 0; i < count; i++) {
+        if (wanted(runs[i], parameter)) {
+            std::swap(runs[choice.count], runs[i]);
+            choice.entries += runs[choice.count].entries;
+            choice.count++;
+        }
+    }
+    return choice;
+}
+
+// The lowest level with a full tier, among the runs that may be touched.
+static Choice choose_tier(RunEntry *runs, int count, int fanout)
+{
+    for (uint16 level = 0; level <= 40; level++) {
+        const auto members = std::count_if(runs, runs + count, [&](const RunEntry &run) { return run.level == level; });
+        if (members >= fanout)
+            return gather(runs, count, [](const RunEntry &run, uint64 wanted) { return run.level == wanted; }, level);
+    }
+    return {nullptr, 0, 0};
+}
+
+// The smallest run in which dead entries have piled up.
+static Choice choose_dead(RunEntry *runs, int count)
+{
+    RunEntry *smallest = nullptr;
+    for (int i = 0; i < count; i++)
+        if (static_cast<double>(runs[i].dead) > kDeadShare * static_cast<double>(runs[i].entries) &&
+            (smallest == nullptr || runs[i].entries < smallest->entries))
+            smallest = &runs[i];
+    if (smallest == nullptr)
+        return {nullptr, 0, 0};
+    return {smallest, 1, smallest->entries};
+}
+
+static int keep_young(RunEntry *runs, int count, uint64 horizon)
+{
+    return static_cast<int>(
+        std::partition(runs, runs + count, [&](const RunEntry &run) { return run.order >= horizon; }) - runs);
+}
+
+// ---- errors that must not reach an INSERT or a VACUUM -------------------------------------------------------
+
+static bool is_lack_of_resources(int sqlerrcode)
+{
+    return ERRCODE_TO_CATEGORY(sqlerrcode) == ERRCODE_INSUFFICIENT_RESOURCES;
+}
+
+// Runs `work` in a subtransaction and swallows its error when it is a lack of disk or memory (R14): the runs stay
+// as they are and the next seal or VACUUM tries again. Everything else is raised. False when swallowed.
+static bool try_merge(bool (*work)(Relation, const RunKind *, void *), Relation index, const RunKind *kind,
+                      void *argument)
+{
+    MemoryContext caller_context = CurrentMemoryContext;
+    ResourceOwner caller_owner = CurrentResourceOwner;
+    volatile bool result = false;
+
+    BeginInternalSubTransaction(nullptr);
+    MemoryContextSwitchTo(caller_context);
+    PG_TRY();
+    {
+        result = work(index, kind, argument);
+        ReleaseCurrentSubTransaction();
+        MemoryContextSwitchTo(caller_context);
+        CurrentResourceOwner = caller_owner;
+    }
+    PG_CATCH();
+    {
+        MemoryContextSwitchTo(caller_context);
+        ErrorData *error = CopyErrorData();
+        FlushErrorState();
+        RollbackAndReleaseCurrentSubTransaction();
+        MemoryContextSwitchTo(caller_context);
+        CurrentResourceOwner = caller_owner;
+        if (!is_lack_of_resources(error->sqlerrcode))
+            ReThrowError(error);
+        ereport(DEBUG1, (errmsg_internal("merge of index \"%s\" put off: %s", RelationGetRelationName(index),
+                                         error->message)));
+        FreeErrorData(error);
+        result = false;
+    }
+    PG_END_TRY();
+    return result;
+}
+
+// ---- entry points -------------------------------------------------------------------------------------------
+
+static bool merge_tiers(Relation index, const RunKind *kind, void *)
+{
+    if (!lock_runs(index, RunLock::YoungRuns, ExclusiveLock, true))
+        return false;
+    const int fanout = fanout_of(index);
+    const bool local = RELATION_IS_LOCAL(index);
+    for (;;) {
+        int count;
+        uint64 horizon;
+        const bool may_touch_old = lock_runs(index, RunLock::OldRuns, ExclusiveLock, true);
+        RunEntry *runs = read_directory(index, kind, &count, &horizon);
+        // Without the old-runs lock, what lies below the horizon belongs to its holder.
+        const int eligible = may_touch_old ? count : keep_young(runs, count, horizon);
+        const Choice choice = choose_tier(runs, eligible, fanout);
+        const bool too_big = choice.entries > kForegroundEntries && !local && choice.count < 2 * fanout;
+        if (choice.count > 0 && !too_big) {
+            // With both locks in hand either reservation would do; the young one is ours for sure.
+            merge_runs(index, kind, ReservationOwner::YoungRuns, choice.runs, choice.count);
+        }
+        pfree(runs);
+        if (may_touch_old)
+            unlock_runs(index, RunLock::OldRuns, ExclusiveLock);
+        if (choice.count == 0)
+            break;
+        if (too_big) {
+            if (may_touch_old)
+                request_merge_worker(index);
+            break;
+        }
+    }
+    unlock_runs(index, RunLock::YoungRuns, ExclusiveLock);
+    return true;
+}
+
+void merge_after_seal(Relation index, const RunKind *kind)
+{
+    // No subtransaction can be started in parallel mode, and without one a full disk would fail the INSERT.
+    if (IsInParallelMode())
+        return;
+    Buffer buffer = lock_metapage(index, kind, BUFFER_LOCK_SHARE);
+    const MetaPage *meta = meta_page(BufferGetPage(buffer));
+    const int fanout = fanout_of(index);
+    int level_counts[41] = {};
+    bool due = meta->chained_runs > 0;
+    for (uint32 i = 0; i < meta->inline_runs && !due; i++)
+        due = meta->runs[i].level <= 40 && ++level_counts[meta->runs[i].level] >= fanout;
+    UnlockReleaseBuffer(buffer);
+    if (due)
+        try_merge(merge_tiers, index, kind, nullptr);
+}
+
+static bool merge_old_within(Relation index, const RunKind *kind, void *argument)
+{
+    const uint64 budget = *static_cast<uint64 *>(argument);
+    uint64 horizon;
+    if (!claim_old_runs(index, kind, true, &horizon))
+        return false;
+    uint64 spent = 0;
+    for (;;) {
+        int count;
+        uint64 ignored;
+        RunEntry *runs = read_directory(index, kind, &count, &ignored);
+        const int young = keep_young(runs, count, horizon);
+        RunEntry *old_runs = runs + young;
+        Choice choice = choose_tier(old_runs, count - young, fanout_of(index));
+        if (choice.count == 0)
+            choice = choose_dead(old_runs, count - young);
+        const bool go_on = choice.count > 0 && spent + choice.entries <= budget;
+        if (go_on)
+            merge_runs(index, kind, ReservationOwner::OldRuns, choice.runs, choice.count);
+        spent += choice.entries;
+        const bool left_over = choice.count > 0 && !go_on;
+        pfree(runs);
+        if (left_over && !RELATION_IS_LOCAL(index) && budget != PG_UINT64_MAX)
+            request_merge_worker(index);
+        if (!go_on)
+            break;
+    }
+    unlock_runs(index, RunLock::OldRuns, ExclusiveLock);
+    return true;
+}
+
+void merge_within(Relation index, const RunKind *kind, uint64 budget)
+{
+    if (!IsInParallelMode())
+        try_merge(merge_old_within, index, kind, &budget);
+}
+
+MergeOutcome merge_all(Relation index, const RunKind *kind)
+{
+    uint64 horizon;
+    claim_old_runs(index, kind, false, &horizon);
+    int count;
+    uint64 ignored;
+    RunEntry *runs = read_directory(index, kind, &count, &ignored);
+    const int young = keep_young(runs, count, horizon);
+    RunEntry *old_runs = runs + young;
+    MergeOutcome outcome = {count - young, 0, 0};
+    const bool worth_it = outcome.inputs > 1 || (outcome.inputs == 1 && old_runs[0].dead > 0);
+    for (int i = 0; i < outcome.inputs; i++)
+        outcome.bytes += static_cast<uint64>(old_runs[i].pages) * BLCKSZ;
+    if (worth_it)
+        outcome.entries = merge_runs(index, kind, ReservationOwner::OldRuns, old_runs, outcome.inputs);
+    else
+        outcome.inputs = 0;
+    pfree(runs);
+    unlock_runs(index, RunLock::OldRuns, ExclusiveLock);
+    return outcome;
+}
+
+} // namespace pg_gpu::storage

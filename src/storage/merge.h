@@ -1,0 +1,19 @@
+// Merging inside storage: what an insert starts after a seal, and what the background worker runs.
+#pragma once
+
+#include "storage/storage.h"
+
+namespace pg_gpu::storage {
+
+// Merges full tiers of small runs in the foreground; hands big ones to a short-lived worker. Raises nothing for
+// want of a lock, space or memory.
+void merge_after_seal(Relation index, const RunKind *kind);
+
+// Asks for a background worker that merges what tiers and dead entries call for. Best effort.
+void request_merge_worker(Relation index);
+
+// Gives storage the kind of an index's runs, for the worker: set by the access methods at load time.
+using KindResolver = const RunKind *(*)(Relation index);
+void set_kind_resolver(KindResolver resolver);
+
+} // namespace pg_gpu::storage

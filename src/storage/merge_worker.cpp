@@ -1,0 +1,75 @@
+// A short-lived background worker for merges too big for an INSERT or VACUUM.
+#include "compat.h"
+#include "storage/merge.h"
+
+namespace pg_gpu::storage {
+
+static KindResolver kind_resolver = nullptr;
+
+void set_kind_resolver(KindResolver resolver) { kind_resolver = resolver; }
+
+// Passed to the worker in bgw_extra.
+struct MergeRequest {
+    Oid database;
+    Oid index;
+};
+static_assert(sizeof(MergeRequest) <= BGW_EXTRALEN);
+
+// A session asks at most this often: a request that found no free slot, or a worker that has not started yet, is
+// not repeated with every seal.
+static constexpr int kRequestIntervalMs = 1000;
+
+void request_merge_worker(Relation index)
+{
+    static TimestampTz last_request = 0;
+    const TimestampTz now = GetCurrentTimestamp();
+    if (RELATION_IS_LOCAL(index) || !TimestampDifferenceExceeds(last_request, now, kRequestIntervalMs))
+        return;
+    last_request = now;
+
+    BackgroundWorker worker = {};
+    const MergeRequest request = {MyDatabaseId, RelationGetRelid(index)};
+    strlcpy(worker.bgw_name, "pg_gpu merge", BGW_MAXLEN);
+    strlcpy(worker.bgw_type, "pg_gpu merge", BGW_MAXLEN);
+    strlcpy(worker.bgw_library_name, "pg_gpu", BGW_MAXLEN);
+    strlcpy(worker.bgw_function_name, "pg_gpu_merge_worker_main", BGW_MAXLEN);
+    worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
+    worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
+    worker.bgw_restart_time = BGW_NEVER_RESTART;
+    worker.bgw_notify_pid = 0;
+    memcpy(worker.bgw_extra, &request, sizeof(request));
+    RegisterDynamicBackgroundWorker(&worker, nullptr);
+}
+
+} // namespace pg_gpu::storage
+
+extern "C" PGDLLEXPORT void pg_gpu_merge_worker_main(Datum);
+
+// Merges one index and ends. Locks as an INSERT would: AccessShare on the table, RowExclusive on the index.
+void pg_gpu_merge_worker_main(Datum)
+{
+    using namespace pg_gpu::storage;
+
+    MergeRequest request;
+    memcpy(&request, MyBgworkerEntry->bgw_extra, sizeof(request));
+    pqsignal(SIGTERM, die);
+    BackgroundWorkerUnblockSignals();
+    BackgroundWorkerInitializeConnectionByOid(request.database, InvalidOid, 0);
+
+    StartTransactionCommand();
+    pgstat_report_activity(STATE_RUNNING, "pg_gpu: merging runs");
+    const Oid heap_oid = IndexGetRelation(request.index, true);
+    Relation heap = OidIsValid(heap_oid) ? try_table_open(heap_oid, AccessShareLock) : nullptr;
+    Relation index = heap != nullptr ? try_relation_open(request.index, RowExclusiveLock) : nullptr;
+    if (index != nullptr && index->rd_rel->relkind == RELKIND_INDEX && index->rd_index->indisready) {
+        const RunKind *kind = kind_resolver(index);
+        if (kind != nullptr)
+            merge_within(index, kind, PG_UINT64_MAX);
+    }
+    if (index != nullptr)
+        relation_close(index, RowExclusiveLock);
+    if (heap != nullptr)
+        table_close(heap, AccessShareLock);
+    CommitTransactionCommand();
+    proc_exit(0);
+}

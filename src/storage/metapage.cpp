@@ -1,0 +1,249 @@
+// The metapage and the run directory behind it, and which blocks are free.
+#include "storage/storage.h"
+
+namespace pg_gpu::storage {
+
+void report_corruption(Relation index, BlockNumber block, const char *detail)
+{
+    ereport(ERROR,
+            (errcode(ERRCODE_INDEX_CORRUPTED),
+             errmsg("index \"%s\" is corrupted at block %u", RelationGetRelationName(index), block),
+             errdetail("%s", detail), errhint("Rebuild it with REINDEX INDEX.")));
+}
+
+void initialise_metapage(Page page, const RunKind *kind)
+{
+    PageInit(page, BLCKSZ, sizeof(PageStamp));
+    PageStamp *stamp = page_stamp(page);
+    stamp->kind = static_cast<uint16>(PageKind::Meta);
+    MetaPage *meta = meta_page(page);
+    memset(meta, 0, offsetof(MetaPage, runs));
+    meta->magic = kMagic;
+    meta->format_version = kFormatVersion;
+    meta->access_method = kind->id;
+    meta->vacuum_seq = 1;
+    meta->next_order = 1;
+    meta->directory_version = 1;
+    meta->directory_head = InvalidBlockNumber;
+    set_content_length(page, offsetof(MetaPage, runs));
+}
+
+void initialise_tail(Page page)
+{
+    PageInit(page, BLCKSZ, sizeof(PageStamp));
+    PageStamp *stamp = page_stamp(page);
+    stamp->position = kTailBlock;
+    stamp->kind = static_cast<uint16>(PageKind::Tail);
+}
+
+static void check_metapage(Relation index, const RunKind *kind, Page page)
+{
+    if (PageIsNew(page) || PageGetSpecialSize(page) != sizeof(PageStamp))
+        report_corruption(index, kMetaBlock, "The metapage is empty or not a metapage.");
+    const MetaPage *meta = meta_page(page);
+    if (meta->magic != kMagic)
+        report_corruption(index, kMetaBlock, "The metapage's magic number is wrong.");
+    if (meta->format_version != kFormatVersion)
+        ereport(ERROR,
+                (errcode(ERRCODE_INDEX_CORRUPTED),
+                 errmsg("index \"%s\" has on-disk format version %u, this pg_gpu reads version %u",
+                        RelationGetRelationName(index), meta->format_version, kFormatVersion),
+                 errhint("Rebuild it with REINDEX INDEX.")));
+    if (meta->access_method != kind->id)
+        report_corruption(index, kMetaBlock, "The metapage belongs to another kind of index.");
+    if (meta->inline_runs > kInlineRuns ||
+        content_length(page) != offsetof(MetaPage, runs) + meta->inline_runs * sizeof(RunEntry))
+        report_corruption(index, kMetaBlock, "The run directory's length is wrong.");
+}
+
+Buffer lock_metapage(Relation index, const RunKind *kind, int lock_mode)
+{
+    Buffer buffer = ReadBuffer(index, kMetaBlock);
+    LockBuffer(buffer, lock_mode);
+    check_metapage(index, kind, BufferGetPage(buffer));
+    return buffer;
+}
+
+uint64 read_vacuum_seq(Relation index, const RunKind *kind)
+{
+    Buffer buffer = lock_metapage(index, kind, BUFFER_LOCK_SHARE);
+    const uint64 vacuum_seq = meta_page(BufferGetPage(buffer))->vacuum_seq;
+    UnlockReleaseBuffer(buffer);
+    return vacuum_seq;
+}
+
+static void check_run_entry(Relation index, const RunEntry &run)
+{
+    uint64 covered = 0;
+    bool sound = run.extent_count >= 1 && run.extent_count <= kExtentsPerRun && run.pages >= 1;
+    for (int i = 0; sound && i < run.extent_count; i++) {
+        covered += run.extents[i].count;
+        sound = run.extents[i].start >= kFirstFreeBlock && run.extents[i].count > 0;
+    }
+    sound = sound && covered == run.pages && run.dead <= run.entries;
+    for (const Section &section : run.sections)
+        sound = sound && static_cast<uint64>(section.first_page) + section.pages <= run.pages;
+    if (!sound)
+        report_corruption(index, kMetaBlock, "An entry of the run directory is not sound.");
+}
+
+// Calls visit(block, directory page) for each chained page, newest first. The metapage is locked by the caller;
+// chained pages are locked here one at a time.
+template <typename Visit>
+static void for_each_directory_page(Relation index, const MetaPage *meta, int lock_mode, Visit visit)
+{
+    uint32 left = meta->chained_runs;
+    BlockNumber block = meta->directory_head;
+    while (block != InvalidBlockNumber) {
+        Buffer buffer = ReadBuffer(index, block);
+        LockBuffer(buffer, lock_mode);
+        Page page = BufferGetPage(buffer);
+        auto *directory = reinterpret_cast<DirectoryPage *>(page_content(page));
+        if (PageIsNew(page) || PageGetSpecialSize(page) != sizeof(PageStamp) ||
+            page_stamp(page)->kind != static_cast<uint16>(PageKind::Directory) ||
+            directory->runs_on_page > kRunsPerDirectoryPage || directory->runs_on_page == 0 ||
+            directory->runs_on_page > left)
+            report_corruption(index, block, "A page of the run directory is damaged.");
+        left -= directory->runs_on_page;
+        const BlockNumber next = directory->next;
+        visit(block, buffer, directory);
+        UnlockReleaseBuffer(buffer);
+        block = next;
+    }
+    if (left != 0)
+        report_corruption(index, kMetaBlock, "The chained run directory is shorter than recorded.");
+}
+
+RunEntry *copy_directory(Relation index, Page meta_image, int *count)
+{
+    const MetaPage *meta = meta_page(meta_image);
+    const uint32 total = meta->inline_runs + meta->chained_runs;
+    auto *runs = allocate<RunEntry>(total + 1);
+    memcpy(runs, meta->runs, meta->inline_runs * sizeof(RunEntry));
+    uint32 copied = meta->inline_runs;
+    for_each_directory_page(index, meta, BUFFER_LOCK_SHARE,
+                            [&](BlockNumber, Buffer, const DirectoryPage *directory) {
+                                memcpy(runs + copied, directory->runs, directory->runs_on_page * sizeof(RunEntry));
+                                copied += directory->runs_on_page;
+                            });
+    for (uint32 i = 0; i < copied; i++)
+        check_run_entry(index, runs[i]);
+    *count = static_cast<int>(copied);
+    return runs;
+}
+
+Summary summarise(Relation index, const RunKind *kind)
+{
+    Buffer buffer = lock_metapage(index, kind, BUFFER_LOCK_SHARE);
+    int count;
+    RunEntry *runs = copy_directory(index, BufferGetPage(buffer), &count);
+    UnlockReleaseBuffer(buffer);
+    Summary summary = {count, 0, 0};
+    for (int i = 0; i < count; i++) {
+        summary.entries += runs[i].entries;
+        summary.dead += runs[i].dead;
+    }
+    pfree(runs);
+    return summary;
+}
+
+Extent *used_extents(Relation index, Page meta_image, int *count)
+{
+    const MetaPage *meta = meta_page(meta_image);
+    int run_count;
+    RunEntry *runs = copy_directory(index, meta_image, &run_count);
+    const int room = run_count * kExtentsPerRun + kReservationOwners * kExtentsPerRun +
+                     static_cast<int>(meta->chained_runs) + 1;
+    auto *used = allocate<Extent>(room);
+    int n = 0;
+
+    used[n++] = {kMetaBlock, kFirstFreeBlock};
+    for (int i = 0; i < run_count; i++)
+        for (int j = 0; j < runs[i].extent_count; j++)
+            used[n++] = runs[i].extents[j];
+    for (const auto &reservation : meta->reservations)
+        for (const Extent &extent : reservation)
+            if (extent.count > 0)
+                used[n++] = extent;
+    for_each_directory_page(index, meta, BUFFER_LOCK_SHARE,
+                            [&](BlockNumber block, Buffer, const DirectoryPage *) { used[n++] = {block, 1}; });
+    pfree(runs);
+    *count = n;
+    return used;
+}
+
+Buffer acquire_page(Relation index, BlockNumber block)
+{
+    while (block >= RelationGetNumberOfBlocks(index)) {
+        const bool needs_lock = !RELATION_IS_LOCAL(index);
+        if (needs_lock)
+            LockRelationForExtension(index, ExclusiveLock);
+        if (block >= RelationGetNumberOfBlocks(index)) {
+            Buffer extended = ReadBufferExtended(index, MAIN_FORKNUM, P_NEW, RBM_NORMAL, nullptr);
+            ReleaseBuffer(extended);
+        }
+        if (needs_lock)
+            UnlockRelationForExtension(index, ExclusiveLock);
+    }
+    return ReadBufferExtended(index, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK, nullptr);
+}
+
+// Writes the entries that do not fit the metapage to fresh directory pages, oldest first, and returns the chain's
+// head. Nothing refers to the pages until the metapage does; a crash before that leaves them free.
+static BlockNumber write_directory_chain(Relation index, Page meta_image, const RunEntry *runs, uint32 count)
+{
+    BlockNumber head = InvalidBlockNumber;
+    int used_count;
+    Extent *used = used_extents(index, meta_image, &used_count);
+    const uint32 pages = (count + kRunsPerDirectoryPage - 1) / kRunsPerDirectoryPage;
+    used = reallocate(used, used_count + pages);
+
+    for (uint32 done = 0; done < count;) {
+        const uint32 on_page = Min(kRunsPerDirectoryPage, count - done);
+        Extent place;
+        choose_extents(used, used_count, kFirstFreeBlock, 1, 1, &place);
+        used[used_count++] = place;
+
+        Buffer buffer = acquire_page(index, place.start);
+        Page page = BufferGetPage(buffer);
+        START_CRIT_SECTION();
+        PageInit(page, BLCKSZ, sizeof(PageStamp));
+        page_stamp(page)->kind = static_cast<uint16>(PageKind::Directory);
+        auto *directory = reinterpret_cast<DirectoryPage *>(page_content(page));
+        directory->next = head;
+        directory->runs_on_page = on_page;
+        memcpy(directory->runs, runs + done, on_page * sizeof(RunEntry));
+        set_content_length(page, offsetof(DirectoryPage, runs) + on_page * sizeof(RunEntry));
+        MarkBufferDirty(buffer);
+        if (RelationNeedsWAL(index))
+            log_newpage_buffer(buffer, true);
+        END_CRIT_SECTION();
+        UnlockReleaseBuffer(buffer);
+        head = place.start;
+        done += on_page;
+    }
+    pfree(used);
+    return head;
+}
+
+void replace_directory(Relation index, Buffer meta_buffer, const RunEntry *runs, int count, ReservationOwner owner)
+{
+    const uint32 total = static_cast<uint32>(count);
+    const uint32 chained = total > kInlineRuns ? total - kInlineRuns : 0;
+    const BlockNumber head =
+        write_directory_chain(index, BufferGetPage(meta_buffer), runs + (total - chained), chained);
+
+    GenericXLogState *state = GenericXLogStart(index);
+    Page page = GenericXLogRegisterBuffer(state, meta_buffer, 0);
+    MetaPage *meta = meta_page(page);
+    meta->inline_runs = total - chained;
+    meta->chained_runs = chained;
+    meta->directory_head = head;
+    meta->directory_version++;
+    memset(meta->reservations[static_cast<int>(owner)], 0, sizeof(meta->reservations[0]));
+    memcpy(meta->runs, runs, meta->inline_runs * sizeof(RunEntry));
+    set_content_length(page, offsetof(MetaPage, runs) + meta->inline_runs * sizeof(RunEntry));
+    GenericXLogFinish(state);
+}
+
+} // namespace pg_gpu::storage

@@ -1,0 +1,199 @@
+// Storage shared by all access methods: metapage, tail, runs, dead bitmaps, sealing, merging, vacuum.
+// The rules it keeps, with the races they answer, are in README.md beside this file.
+#pragma once
+
+#include "memory.h"
+#include "storage/format.h"
+
+namespace pg_gpu::storage {
+
+struct RunWriter;
+
+// The section in which an access method keeps its entries with their TIDs, page by page in ordinal order.
+inline constexpr int kEntrySection = 1;
+
+// The most TIDs one page can hold, whatever the layout.
+inline constexpr uint32 kMaxTidsPerPage = kContentBytes / sizeof(ItemPointerData);
+
+// What storage must know of an access method's runs. Nothing here knows about keys.
+struct RunKind {
+    uint32 id;  // recorded in the metapage
+    const char *name;
+    uint32 tail_capacity;  // bytes of items a tail holds; their sealed form and its dead bitmap must fit one
+                           // page
+
+    // Writes `count` tail items as a one-page run: fills the page's content and its length, and the entry's
+    // access_method_data. Runs under buffer locks: no I/O, no locks, no errors.
+    void (*seal)(const char *items, uint32 bytes, uint32 count, Page page, RunEntry *entry);
+
+    // The most pages the runs can need once merged, without the dead bitmap.
+    uint32 (*merge_page_bound)(const RunEntry *inputs, int count);
+
+    // Merges the live entries of the inputs into the writer and sets the new entry's sections,
+    // access_method_data and `entries`.
+    void (*merge)(Relation index, const RunEntry *inputs, int count, RunWriter *writer, RunEntry *entry);
+
+    // TIDs of the entries on page `position` of the entry section; returns how many.
+    uint32 (*read_tids)(Relation index, const RunEntry &run, uint32 position, Page page,
+                        ItemPointerData *tids);
+};
+
+// ---- errors
+// -------------------------------------------------------------------------------------------------
+
+// ERROR, ERRCODE_INDEX_CORRUPTED, with a HINT to REINDEX.
+[[noreturn]] void report_corruption(Relation index, BlockNumber block, const char *detail);
+
+// ---- metapage
+// -----------------------------------------------------------------------------------------------
+
+// Reads and locks the metapage; checks magic, version, access method and the directory's bounds.
+Buffer lock_metapage(Relation index, const RunKind *kind, int lock_mode);
+
+// Writes metapage and tail of an empty index into an image each (ambuild, ambuildempty).
+void initialise_metapage(Page page, const RunKind *kind);
+void initialise_tail(Page page);
+
+uint64 read_vacuum_seq(Relation index, const RunKind *kind);
+
+// Copies the whole run directory while the metapage is locked. The result is palloc'd; *count its length.
+RunEntry *copy_directory(Relation index, Page meta, int *count);
+
+struct Summary {
+    int runs;
+    uint64 entries;
+    uint64 dead;
+};
+
+// Totals of the run list, for cost estimates.
+Summary summarise(Relation index, const RunKind *kind);
+
+// Replaces the run directory under the exclusively locked metapage in one WAL record, after writing chained
+// pages where the list does not fit the metapage. Also ends the owner's reservation. The metapage stays
+// locked.
+void replace_directory(Relation index, Buffer meta_buffer, const RunEntry *runs, int count,
+                       ReservationOwner owner);
+
+// Everything that is not free: metapage, tail, runs, directory pages, reservations. palloc'd.
+Extent *used_extents(Relation index, Page meta, int *count);
+
+// A pinned, exclusively locked buffer for a block nobody uses, extending the file if needed.
+Buffer acquire_page(Relation index, BlockNumber block);
+
+// ---- locks (R1, R13)
+// ----------------------------------------------------------------------------------------
+
+enum class RunLock : uint16 { OldRuns = 1, YoungRuns = 2 };
+
+// Heavyweight locks on the index's run list; false only when conditional and not to be had.
+bool lock_runs(Relation index, RunLock which, LOCKMODE mode, bool conditional);
+void unlock_runs(Relation index, RunLock which, LOCKMODE mode);
+
+// Takes the old-runs lock and makes every run of this moment old: until the lock is given back only its
+// holder may change them. Returns the horizon. With `conditional`, false when the lock is not free.
+// With `metapage`, the metapage is handed back still exclusively locked.
+bool claim_old_runs(Relation index, const RunKind *kind, bool conditional, uint64 *horizon,
+                    Buffer *metapage = nullptr);
+
+// ---- views (R2)
+// ---------------------------------------------------------------------------------------------
+
+struct View {
+    uint64 vacuum_seq;
+    uint64 directory_version;
+    RunEntry *runs;
+    int run_count;
+    int run_capacity;
+};
+
+// Sees the tail's items while the tail is share-locked: copy what is needed, nothing slow.
+using TailVisitor = void (*)(const char *items, uint32 bytes, void *context);
+
+// Run list, tail and vacuum_seq of one instant. The view's array is palloc'd in the current memory context
+// and reused by later calls with the same view.
+void take_view(Relation index, const RunKind *kind, Snapshot snapshot, View *view, TailVisitor visit,
+               void *context);
+
+// ---- run pages
+// ----------------------------------------------------------------------------------------------
+
+// Pins and share-locks a page of a run. InvalidBuffer when the page now belongs to something else (R11).
+Buffer read_run_page(Relation index, const RunEntry &run, uint32 position, BufferAccessStrategy strategy);
+
+// After a mismatch: returns when the run list has changed since the view was taken, else reports corruption.
+void confirm_recycled(Relation index, const RunKind *kind, const View &view, const RunEntry &run,
+                      uint32 position);
+
+// Reads dead bits [first, first + count) of a run into `bits` (bit i of the result is entry first + i, count
+// up to 64 * words). false when a page was recycled.
+bool read_dead_bits(Relation index, const RunEntry &run, uint64 first, uint32 count, uint64 *bits);
+
+inline uint32 dead_bitmap_pages(uint64 entries) {
+    return static_cast<uint32>((entries + kDeadBitsPerPage - 1) / kDeadBitsPerPage);
+}
+
+inline uint32 dead_bitmap_bytes(uint64 entries) {
+    return static_cast<uint32>((entries + 63) / 64 * 8);
+}
+
+// ---- writing runs
+// -------------------------------------------------------------------------------------------
+
+// Writes a run's pages in order of position: through shared buffers into reserved extents, or (a build on a
+// new, empty fork) straight to the file.
+RunWriter *begin_run(Relation index, RunEntry *entry, bool bulk);
+Page next_run_page(RunWriter *writer);
+uint32 pages_begun(const RunWriter *writer);
+// Adds the dead bitmap for entry->entries entries, writes what is left, sets pages and trims the extents.
+void finish_run(RunWriter *writer);
+
+uint64 new_run_id();
+uint16 level_of(const RunKind *kind, uint64 entries, int fanout);
+int fanout_of(Relation index);
+
+// ---- inserting, merging, vacuum
+// -----------------------------------------------------------------------------
+
+// Appends one item to the tail, sealing it and merging small runs as needed.
+void insert_item(Relation index, const RunKind *kind, const TailItem *item);
+
+struct MergeOutcome {
+    int inputs;
+    uint64 entries;
+    uint64 bytes;
+};
+
+// Merges all runs into one (gpu.merge); waits for the old-runs lock.
+MergeOutcome merge_all(Relation index, const RunKind *kind);
+
+// Merges what tiers and dead entries call for, at most `budget` entries; never raises for lack of space or
+// lock.
+void merge_within(Relation index, const RunKind *kind, uint64 budget);
+
+// ambulkdelete and the storage part of amvacuumcleanup.
+IndexBulkDeleteResult *bulk_delete(IndexVacuumInfo *info, const RunKind *kind, IndexBulkDeleteResult *stats,
+                                   IndexBulkDeleteCallback callback, void *callback_state);
+IndexBulkDeleteResult *vacuum_cleanup(IndexVacuumInfo *info, const RunKind *kind,
+                                      IndexBulkDeleteResult *stats);
+
+// Writes metapage and tail of an unlogged index's init fork.
+void build_empty(Relation index, const RunKind *kind);
+
+// A build on a new, empty fork: reserves blocks 0 and 1, writes the run, then metapage and tail.
+RunWriter *begin_build(Relation index, RunEntry *entry);
+void finish_build(Relation index, const RunKind *kind, const RunEntry &entry);
+
+// ---- verification
+// -------------------------------------------------------------------------------------------
+
+using ProblemReporter = void (*)(BlockNumber block, const ItemPointerData *tid, const char *problem,
+                                 void *context);
+
+// Checks metapage, directory, extents, stamps, dead bitmaps and the tail's item heads.
+void verify_structure(Relation index, const RunKind *kind, ProblemReporter report, void *context);
+
+// Registered in _PG_init.
+void register_storage_options();
+bytea *storage_options(Datum options, bool validate);
+
+}  // namespace pg_gpu::storage

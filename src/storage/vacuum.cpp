@@ -1,0 +1,255 @@
+// VACUUM: purge the tail, set dead bits in the runs, bump vacuum_seq (R3); afterwards a little merging (R14).
+#include "compat.h"
+#include "storage/merge.h"
+
+namespace pg_gpu::storage {
+
+// What one VACUUM merges by itself; more goes to a background worker.
+static constexpr uint64 kVacuumMergeEntries = 2000000;
+
+struct BulkDelete {
+    IndexVacuumInfo *info;
+    const RunKind *kind;
+    IndexBulkDeleteResult *stats;
+    IndexBulkDeleteCallback callback;
+    void *callback_state;
+};
+
+static bool is_dead(BulkDelete *state, ItemPointer tid)
+{
+    return state->callback(tid, state->callback_state);
+}
+
+// Drops the tail's dead items. Whoever seals the tail later seals what is left.
+static void purge_tail(BulkDelete *state)
+{
+    Relation index = state->info->index;
+    Buffer buffer = ReadBuffer(index, kTailBlock);
+    LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+    Page page = BufferGetPage(buffer);
+    const uint32 length = content_length(page);
+    auto *kept = allocate<char>(kContentBytes);
+    uint32 kept_bytes = 0;
+    for (uint32 at = 0; at < length;) {
+        auto *item = reinterpret_cast<TailItem *>(page_content(page) + at);
+        const uint32 size = tail_item_size(item);
+        if (size < sizeof(TailItem) || at + size > length)
+            report_corruption(index, kTailBlock, "An item of the tail has a wrong size.");
+        if (is_dead(state, &item->tid)) {
+            state->stats->tuples_removed += 1;
+        } else {
+            memcpy(kept + kept_bytes, item, size);
+            kept_bytes += size;
+            state->stats->num_index_tuples += 1;
+        }
+        at += size;
+    }
+    if (kept_bytes < length) {
+        GenericXLogState *xlog = GenericXLogStart(index);
+        Page image = GenericXLogRegisterBuffer(xlog, buffer, 0);
+        memcpy(page_content(image), kept, kept_bytes);
+        set_content_length(image, kept_bytes);
+        GenericXLogFinish(xlog);
+    }
+    UnlockReleaseBuffer(buffer);
+    pfree(kept);
+}
+
+[[noreturn]] static void report_foreign_page(Relation index, const RunEntry &run, uint32 position)
+{
+    // Whoever holds the run's lock is the only one who may recycle its pages.
+    report_corruption(index, run_block(run, position), "The page does not carry its run's stamp.");
+}
+
+// Sets the bits of `newly_dead` (bit i is the page's entry i) on one page of the dead bitmap.
+static void set_dead_bits(BulkDelete *state, const RunEntry &run, uint32 bitmap_page, const uint64 *newly_dead,
+                          uint32 words)
+{
+    Relation index = state->info->index;
+    const uint32 position = run.sections[kDeadBitmapSection].first_page + bitmap_page;
+    Buffer buffer = ReadBufferExtended(index, MAIN_FORKNUM, run_block(run, position), RBM_NORMAL, nullptr);
+    LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+    if (PageIsNew(BufferGetPage(buffer)) || page_stamp(BufferGetPage(buffer))->run_id != run.run_id ||
+        page_stamp(BufferGetPage(buffer))->position != position)
+        report_foreign_page(index, run, position);
+    GenericXLogState *xlog = GenericXLogStart(index);
+    Page image = GenericXLogRegisterBuffer(xlog, buffer, 0);
+    auto *bitmap = reinterpret_cast<uint64 *>(static_cast<char *>(image) + run.dead_bitmap_offset);
+    for (uint32 i = 0; i < words; i++)
+        bitmap[i] |= newly_dead[i];
+    GenericXLogFinish(xlog);
+    UnlockReleaseBuffer(buffer);
+}
+
+// One run: every entry goes to the callback, also those already dead (validate_index collects TIDs this way).
+// Returns how many entries are dead afterwards.
+static uint64 vacuum_run(BulkDelete *state, const RunEntry &run)
+{
+    Relation index = state->info->index;
+    const uint32 words_per_page = kDeadBitsPerPage / 64;
+    auto *already_dead = allocate<uint64>(words_per_page);
+    auto *newly_dead = allocate<uint64>(words_per_page);
+    auto *tids = allocate<ItemPointerData>(kMaxTidsPerPage);
+    const Section section = run.sections[kEntrySection];
+    uint64 ordinal = 0;
+    uint64 dead = 0;
+    uint32 bitmap_page = 0;
+    uint32 window_words = 0;
+    bool window_changed = false;
+
+    for (uint32 i = 0; i < section.pages; i++) {
+        vacuum_pause();
+        const uint32 position = section.first_page + i;
+        Buffer buffer = read_run_page(index, run, position, state->info->strategy);
+        if (buffer == InvalidBuffer)
+            report_foreign_page(index, run, position);
+        const uint32 count = state->kind->read_tids(index, run, position, BufferGetPage(buffer), tids);
+        UnlockReleaseBuffer(buffer);
+
+        for (uint32 j = 0; j < count; j++, ordinal++) {
+            const uint32 bit = static_cast<uint32>(ordinal % kDeadBitsPerPage);
+            if (bit == 0) {
+                if (window_changed)
+                    set_dead_bits(state, run, bitmap_page, newly_dead, window_words);
+                bitmap_page = static_cast<uint32>(ordinal / kDeadBitsPerPage);
+                const uint64 left = run.entries - ordinal;
+                const uint32 here = static_cast<uint32>(Min(left, static_cast<uint64>(kDeadBitsPerPage)));
+                if (!read_dead_bits(index, run, ordinal, here, already_dead))
+                    report_foreign_page(index, run, run.sections[kDeadBitmapSection].first_page + bitmap_page);
+                window_words = (here + 63) / 64;
+                memset(newly_dead, 0, window_words * sizeof(uint64));
+                window_changed = false;
+            }
+            const uint64 mask = UINT64CONST(1) << (bit % 64);
+            const bool reaped = is_dead(state, &tids[j]);
+            if (already_dead[bit / 64] & mask) {
+                dead++;
+            } else if (reaped) {
+                newly_dead[bit / 64] |= mask;
+                window_changed = true;
+                dead++;
+                state->stats->tuples_removed += 1;
+            } else {
+                state->stats->num_index_tuples += 1;
+            }
+        }
+    }
+    if (window_changed)
+        set_dead_bits(state, run, bitmap_page, newly_dead, window_words);
+    if (ordinal != run.entries)
+        report_corruption(index, run_block(run, section.first_page), "A run holds fewer entries than recorded.");
+    pfree(tids);
+    pfree(newly_dead);
+    pfree(already_dead);
+    return dead;
+}
+
+static void set_dead_counts(RunEntry *runs, uint32 count, const RunEntry *vacuumed, int vacuumed_count)
+{
+    for (uint32 i = 0; i < count; i++)
+        for (int j = 0; j < vacuumed_count; j++)
+            if (runs[i].run_id == vacuumed[j].run_id)
+                runs[i].dead = vacuumed[j].dead;
+}
+
+// The end of ambulkdelete: dead counts, then vacuum_seq. Also when nothing changed: the bump is what tells readers
+// that heap slots may be recycled from here on.
+static void publish(BulkDelete *state, const RunEntry *vacuumed, int vacuumed_count)
+{
+    Relation index = state->info->index;
+    Buffer meta_buffer = lock_metapage(index, state->kind, BUFFER_LOCK_EXCLUSIVE);
+    BlockNumber block = meta_page(BufferGetPage(meta_buffer))->directory_head;
+    while (block != InvalidBlockNumber) {
+        Buffer buffer = ReadBuffer(index, block);
+        LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+        GenericXLogState *xlog = GenericXLogStart(index);
+        Page image = GenericXLogRegisterBuffer(xlog, buffer, 0);
+        auto *directory = reinterpret_cast<DirectoryPage *>(page_content(image));
+        set_dead_counts(directory->runs, directory->runs_on_page, vacuumed, vacuumed_count);
+        block = directory->next;
+        GenericXLogFinish(xlog);
+        UnlockReleaseBuffer(buffer);
+    }
+    GenericXLogState *xlog = GenericXLogStart(index);
+    MetaPage *meta = meta_page(GenericXLogRegisterBuffer(xlog, meta_buffer, 0));
+    set_dead_counts(meta->runs, meta->inline_runs, vacuumed, vacuumed_count);
+    meta->vacuum_seq++;
+    GenericXLogFinish(xlog);
+    UnlockReleaseBuffer(meta_buffer);
+}
+
+IndexBulkDeleteResult *bulk_delete(IndexVacuumInfo *info, const RunKind *kind, IndexBulkDeleteResult *stats,
+                                   IndexBulkDeleteCallback callback, void *callback_state)
+{
+    Relation index = info->index;
+    if (stats == nullptr)
+        stats = allocate_zeroed<IndexBulkDeleteResult>(1);
+    stats->num_index_tuples = 0;
+    BulkDelete state = {info, kind, stats, callback, callback_state};
+
+    // The tail is purged under the same hold of the metapage that sets the horizon, so every entry of this moment
+    // is either seen here or lies in a run below the horizon. Later ones point to heap slots that were not dead
+    // when VACUUM collected its list.
+    uint64 horizon;
+    Buffer meta_buffer;
+    claim_old_runs(index, kind, false, &horizon, &meta_buffer);
+    purge_tail(&state);
+    int count;
+    RunEntry *runs = copy_directory(index, BufferGetPage(meta_buffer), &count);
+    UnlockReleaseBuffer(meta_buffer);
+
+    int vacuumed = 0;
+    for (int i = 0; i < count; i++) {
+        if (runs[i].order < horizon) {
+            runs[vacuumed] = runs[i];
+            runs[vacuumed].dead = vacuum_run(&state, runs[vacuumed]);
+            vacuumed++;
+        }
+    }
+    publish(&state, runs, vacuumed);
+    unlock_runs(index, RunLock::OldRuns, ExclusiveLock);
+    pfree(runs);
+    return stats;
+}
+
+IndexBulkDeleteResult *vacuum_cleanup(IndexVacuumInfo *info, const RunKind *kind, IndexBulkDeleteResult *stats)
+{
+    Relation index = info->index;
+    if (info->analyze_only)
+        return stats;
+    merge_within(index, kind, kVacuumMergeEntries);
+
+    const bool counted = stats != nullptr;
+    if (stats == nullptr)
+        stats = allocate_zeroed<IndexBulkDeleteResult>(1);
+
+    Buffer buffer = lock_metapage(index, kind, BUFFER_LOCK_SHARE);
+    int count;
+    RunEntry *runs = copy_directory(index, BufferGetPage(buffer), &count);
+    int used_count;
+    Extent *used = used_extents(index, BufferGetPage(buffer), &used_count);
+    UnlockReleaseBuffer(buffer);
+
+    uint64 used_blocks = 0;
+    for (int i = 0; i < used_count; i++)
+        used_blocks += used[i].count;
+    stats->num_pages = RelationGetNumberOfBlocks(index);
+    stats->pages_free =
+        stats->num_pages > used_blocks ? static_cast<BlockNumber>(stats->num_pages - used_blocks) : 0;
+    if (!counted) {
+        Buffer tail = ReadBuffer(index, kTailBlock);
+        LockBuffer(tail, BUFFER_LOCK_SHARE);
+        const uint32 length = content_length(BufferGetPage(tail));
+        for (uint32 at = 0; at < length; stats->num_index_tuples += 1)
+            at += Max(tail_item_size(reinterpret_cast<TailItem *>(page_content(BufferGetPage(tail)) + at)), 8U);
+        UnlockReleaseBuffer(tail);
+        for (int i = 0; i < count; i++)
+            stats->num_index_tuples += static_cast<double>(runs[i].entries - runs[i].dead);
+        stats->estimated_count = true;
+    }
+    pfree(runs);
+    pfree(used);
+    return stats;
+}
+
+} // namespace pg_gpu::storage

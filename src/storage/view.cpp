@@ -1,0 +1,100 @@
+// Reading: the view of one instant, run pages with their stamps, dead bits.
+#include "storage/storage.h"
+
+#include "compat.h"
+
+namespace pg_gpu::storage {
+
+void take_view(Relation index, const RunKind *kind, Snapshot snapshot, View *view, TailVisitor visit, void *context)
+{
+    Buffer meta_buffer = lock_metapage(index, kind, BUFFER_LOCK_SHARE);
+    Page meta_image = BufferGetPage(meta_buffer);
+    check_old_snapshot(snapshot, index, meta_image);
+    const MetaPage *meta = meta_page(meta_image);
+
+    view->vacuum_seq = meta->vacuum_seq;
+    view->directory_version = meta->directory_version;
+    if (meta->chained_runs > 0) {
+        if (view->runs != nullptr)
+            pfree(view->runs);
+        view->runs = copy_directory(index, meta_image, &view->run_count);
+        view->run_capacity = view->run_count;
+    } else {
+        const int count = static_cast<int>(meta->inline_runs);
+        if (view->runs == nullptr || view->run_capacity < count) {
+            if (view->runs != nullptr)
+                pfree(view->runs);
+            view->run_capacity = Max(count, 4);
+            view->runs = allocate<RunEntry>(view->run_capacity);
+        }
+        memcpy(view->runs, meta->runs, count * sizeof(RunEntry));
+        view->run_count = count;
+    }
+
+    // The tail is locked before the metapage is let go: a seal needs both, so the items are either here or in a
+    // listed run, never in both or neither.
+    Buffer tail_buffer = ReadBuffer(index, kTailBlock);
+    LockBuffer(tail_buffer, BUFFER_LOCK_SHARE);
+    LockBuffer(meta_buffer, BUFFER_LOCK_UNLOCK);
+    ReleaseBuffer(meta_buffer);
+    Page tail = BufferGetPage(tail_buffer);
+    if (PageIsNew(tail) || page_stamp(tail)->kind != static_cast<uint16>(PageKind::Tail) ||
+        content_length(tail) > kind->tail_capacity)
+        report_corruption(index, kTailBlock, "The tail page is damaged.");
+    if (content_length(tail) > 0)
+        visit(page_content(tail), content_length(tail), context);
+    UnlockReleaseBuffer(tail_buffer);
+}
+
+Buffer read_run_page(Relation index, const RunEntry &run, uint32 position, BufferAccessStrategy strategy)
+{
+    const BlockNumber block = run_block(run, position);
+    if (block == InvalidBlockNumber)
+        report_corruption(index, kMetaBlock, "A section of a run lies outside its extents.");
+    Buffer buffer = ReadBufferExtended(index, MAIN_FORKNUM, block, RBM_NORMAL, strategy);
+    LockBuffer(buffer, BUFFER_LOCK_SHARE);
+    Page page = BufferGetPage(buffer);
+    const PageStamp *stamp = page_stamp(page);
+    if (likely(!PageIsNew(page) && PageGetSpecialSize(page) == sizeof(PageStamp) && stamp->run_id == run.run_id &&
+               stamp->position == position && stamp->kind == static_cast<uint16>(PageKind::Run)))
+        return buffer;
+    UnlockReleaseBuffer(buffer);
+    return InvalidBuffer;
+}
+
+void confirm_recycled(Relation index, const RunKind *kind, const View &view, const RunEntry &run, uint32 position)
+{
+    Buffer buffer = lock_metapage(index, kind, BUFFER_LOCK_SHARE);
+    const bool changed = meta_page(BufferGetPage(buffer))->directory_version != view.directory_version;
+    UnlockReleaseBuffer(buffer);
+    if (!changed)
+        report_corruption(index, run_block(run, position), "The page does not carry its run's stamp.");
+}
+
+bool read_dead_bits(Relation index, const RunEntry &run, uint64 first, uint32 count, uint64 *bits)
+{
+    const uint32 words = (count + 63) / 64;
+    memset(bits, 0, words * sizeof(uint64));
+    uint32 done = 0;
+    while (done < count) {
+        const uint64 ordinal = first + done;
+        const uint32 bitmap_page = static_cast<uint32>(ordinal / kDeadBitsPerPage);
+        const uint32 bit_on_page = static_cast<uint32>(ordinal % kDeadBitsPerPage);
+        const uint32 take = Min(count - done, kDeadBitsPerPage - bit_on_page);
+        Buffer buffer =
+            read_run_page(index, run, run.sections[kDeadBitmapSection].first_page + bitmap_page, nullptr);
+        if (buffer == InvalidBuffer)
+            return false;
+        const char *bitmap = static_cast<const char *>(BufferGetPage(buffer)) + run.dead_bitmap_offset;
+        for (uint32 i = 0; i < take; i++) {
+            const uint32 bit = bit_on_page + i;
+            if ((static_cast<uint8>(bitmap[bit / 8]) >> (bit % 8)) & 1)
+                bits[(done + i) / 64] |= UINT64CONST(1) << ((done + i) % 64);
+        }
+        UnlockReleaseBuffer(buffer);
+        done += take;
+    }
+    return true;
+}
+
+} // namespace pg_gpu::storage

@@ -1,0 +1,241 @@
+# Sourced by test/check and test/check-long: each suite as a function, and the table of their results.
+# A suite writes all it has to say into its log under $logs; its tests are counted there.
+# The caller sets $root, the checkout, and $logs.
+# shellcheck shell=bash disable=SC2154
+
+pg_config=${PG_CONFIG:-pg_config}
+suite_limit=${PG_GPU_SUITE_LIMIT:-1500}
+jobs=$(nproc 2>/dev/null || echo 1)
+
+# Whatever the caller's server and locale are, the suites have their own.
+unset PGHOST PGPORT PGUSER PGDATABASE PGSERVICE PGOPTIONS PGPASSWORD PGAPPNAME
+# Neither have they a part in the job server of the make that may have called them.
+unset MAKEFLAGS MFLAGS MAKELEVEL
+export LC_ALL=C
+
+: "${PG_GPU_TEST_SEED:=20261121}"
+: "${PG_GPU_TEST_ROUNDS:=1}"
+export PG_GPU_TEST_SEED PG_GPU_TEST_ROUNDS
+
+results=()
+total_passed=0
+total_failed=0
+scratch=
+small_disk=
+
+limited() { timeout -k 60 "$suite_limit" "$@" </dev/null; }
+
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo -n "$@"; fi
+}
+
+# The user that runs servers: PostgreSQL refuses root.
+server_user=$(id -un)
+as_server=()
+if [ "$(id -u)" -eq 0 ]; then
+    server_user=postgres
+    as_server=(setpriv --reuid=postgres --regid=postgres --init-groups)
+fi
+
+# ---- Counting --------------------------------------------------------------------------------------------
+# Each prints: passed failed skipped.
+
+count_tap() {
+    awk '/^ok [0-9]/ { if (/# *[Ss][Kk][Ii][Pp]/) skipped++; else passed++ }
+         /^not ok [0-9]/ { if (/# *TODO/) skipped++; else failed++ }
+         # A file that dies, or runs fewer tests than it planned, has no line of its own.
+         /^Result: FAIL/ { bad = 1 }
+         END { if (bad && !failed) failed = 1; printf "%d %d %d\n", passed, failed, skipped }' "$1"
+}
+
+# PostgreSQL 15 writes "test name ... ok", 16 and later write "ok 1 - name".
+count_regress() {
+    awk '/^test .* \.\.\. ok/ || /^ok [0-9]/ { passed++ }
+         /^test .* \.\.\. FAILED/ || /^not ok [0-9]/ { failed++ }
+         END { printf "%d %d 0\n", passed, failed }' "$1"
+}
+
+count_ctest() {
+    awk '/Test +#[0-9]+:.* Passed / { passed++ }
+         /Test +#[0-9]+:.*\*\*\*Skipped/ { skipped++; next }
+         /Test +#[0-9]+:.*\*\*\*/ { failed++ }
+         END { printf "%d %d %d\n", passed, failed, skipped }' "$1"
+}
+
+count_layout() {
+    awk '/^[0-9]+ files are laid out/ { passed = $1 }
+         /^not laid out/ { failed++ }
+         END { printf "%d %d 0\n", passed, failed }' "$1"
+}
+
+# ---- Running ---------------------------------------------------------------------------------------------
+
+# run_suite NAME COUNTER COMMAND...
+run_suite() {
+    local name=$1 counter=$2 log=$logs/$1.log status=0 started=$SECONDS passed failed skipped verdict
+    shift 2
+    printf '%-12s ' "$name"
+    "$@" >"$log" 2>&1 || status=$?
+    read -r passed failed skipped < <("$counter" "$log")
+    verdict=ok
+    if [ $status -ne 0 ] || [ "$failed" -gt 0 ]; then
+        verdict=FAILED
+        [ "$failed" -gt 0 ] || failed=1
+        [ $status -ne 124 ] || verdict="FAILED (stopped after $suite_limit s)"
+    elif [ "$passed" -eq 0 ]; then
+        # A suite that ran nothing has shown nothing.
+        verdict='FAILED (no test ran)'
+        failed=1
+    fi
+    record "$name" "$passed" "$failed" "$skipped" $((SECONDS - started)) "$verdict"
+    printf '%5d passed, %d failed%s, %d s%s\n' "$passed" "$failed" \
+        "$([ "$skipped" -eq 0 ] || echo ", $skipped skipped")" $((SECONDS - started)) \
+        "$([ "$verdict" = ok ] || echo ": $verdict")"
+    if [ "$verdict" != ok ]; then
+        echo "---- the end of $log"
+        tail -n 60 "$log"
+        show_differences "$name"
+        echo "----"
+    fi
+}
+
+record() {
+    results+=("$(printf '%s|%s|%s|%s|%s|%s' "$@")")
+    total_passed=$((total_passed + $2))
+    total_failed=$((total_failed + $3))
+}
+
+show_differences() {
+    local file
+    for file in "$logs/$1/regression.diffs" "$logs/$1/output_iso/regression.diffs"; do
+        [ ! -s "$file" ] || { echo "---- the beginning of $file"; head -n 80 "$file"; }
+    done
+}
+
+print_results() {
+    local line name passed failed skipped seconds verdict
+    printf '\n%-12s %7s %7s %8s %8s  %s\n' suite passed failed skipped seconds result
+    for line in "${results[@]}"; do
+        IFS='|' read -r name passed failed skipped seconds verdict <<<"$line"
+        printf '%-12s %7d %7d %8d %8d  %s\n' "$name" "$passed" "$failed" "$skipped" "$seconds" "$verdict"
+    done
+    printf '\n%d passed, %d failed\n' "$total_passed" "$total_failed"
+}
+
+# ---- Before and after ------------------------------------------------------------------------------------
+
+# The servers that tests start are run by a user who may not enter the checkout, so their files lie elsewhere.
+set_up() {
+    rm -rf "$logs"
+    mkdir -p "$logs"
+    scratch=$(mktemp -d /tmp/pg_gpu-check.XXXXXX)
+    chmod 755 "$scratch"
+    mkdir "$scratch/work" "$scratch/tmp"
+    cp -r "$root/test" "$scratch/test"
+    if [ "$(id -u)" -eq 0 ]; then
+        chown -R "$server_user" "$scratch"
+    fi
+    # For the tests of a full disk, where this machine lets us mount.
+    mkdir "$scratch/small_disk"
+    if as_root mount -t tmpfs -o "size=64m,mode=0700,uid=$(id -u "$server_user")" pg_gpu_test "$scratch/small_disk" 2>/dev/null; then
+        small_disk=$scratch/small_disk
+        export PG_GPU_SMALL_DISK=$small_disk
+    fi
+    "$root/contrib/scripts/private-cluster" start "$logs/cluster" --fast \
+        --set max_prepared_transactions=10
+    eval "$("$root/contrib/scripts/private-cluster" env "$logs/cluster")"
+    PATH=$("$pg_config" --bindir):$PATH
+    pgxs_test=$(dirname "$("$pg_config" --pgxs)")/../test
+}
+
+tear_down() {
+    if [ -e "$logs/cluster/place" ]; then
+        "$root/contrib/scripts/private-cluster" stop "$logs/cluster" --remove || true
+    fi
+    if [ -n "$small_disk" ]; then
+        as_root umount "$small_disk" || true
+    fi
+    if [ -n "$scratch" ]; then
+        rm -rf "$scratch"
+    fi
+}
+
+# ---- The suites ------------------------------------------------------------------------------------------
+
+# Releases of Debian after 12 lack clang-format 14, and others lay out some lines differently.
+run_layout() {
+    if [ -n "$(apt-cache madison clang-format-14 2>/dev/null)" ] || command -v clang-format-14 >/dev/null; then
+        run_suite layout count_layout "$root/contrib/scripts/format" --check
+    else
+        record layout 0 0 1 0 'skipped: no clang-format 14 in this release'
+    fi
+}
+
+unit() {
+    limited make -C "$root" unit WERROR=1
+}
+
+regress() {
+    mkdir -p "$logs/regress"
+    local tests
+    mapfile -t tests < <(names "$root"/sql/*.sql)
+    (cd "$root" && limited "$pgxs_test/regress/pg_regress" --bindir="$("$pg_config" --bindir)" \
+        --inputdir=. --outputdir="$logs/regress" --load-extension=pg_gpu --dbname=pg_gpu_regress "${tests[@]}")
+}
+
+isolation() {
+    mkdir -p "$logs/isolation"
+    local tests
+    mapfile -t tests < <(names "$root"/test/isolation/specs/*.spec)
+    (cd "$root" && limited "$pgxs_test/isolation/pg_isolation_regress" --bindir="$("$pg_config" --bindir)" \
+        --inputdir=test/isolation --outputdir="$logs/isolation" --load-extension=pg_gpu \
+        --dbname=pg_gpu_isolation "${tests[@]}")
+}
+
+# The names pg_regress knows its tests by.
+names() {
+    local file
+    for file in "$@"; do
+        [ ! -e "$file" ] || basename "${file%.*}"
+    done
+}
+
+pgtap() {
+    createdb pg_gpu_pgtap
+    psql -X -q -v ON_ERROR_STOP=1 -d pg_gpu_pgtap -c 'CREATE EXTENSION pgtap' -c 'CREATE EXTENSION pg_gpu'
+    (cd "$root" && limited pg_prove --verbose --dbname pg_gpu_pgtap test/pgtap/*.sql)
+}
+
+tap() {
+    local status=0
+    (
+        cd "$scratch"
+        # The tests start servers of their own.
+        unset PGHOST PGPORT PGUSER PGDATABASE
+        export HOME=$scratch TMPDIR=$scratch/tmp
+        export TESTDIR=$scratch/work TESTDATADIR=$scratch/work/tmp_check TESTLOGDIR=$scratch/work/tmp_check/log
+        export PG_REGRESS=$pgxs_test/regress/pg_regress PERL5LIB=$pgxs_test/perl
+        limited "${as_server[@]}" prove --verbose --jobs "$jobs" -I test/tap/lib test/tap/t/*.pl
+    ) || status=$?
+    mkdir -p "$logs/tap"
+    cp -r "$scratch"/work/tmp_check/log/. "$logs/tap/" 2>/dev/null || true
+    return $status
+}
+
+# A stress program finds a server in PGHOST and PGPORT, and says by its exit status how it went.
+stress() {
+    if limited "$1"; then
+        echo "ok 1 - $(basename "$1")"
+    else
+        echo "not ok 1 - $(basename "$1")"
+    fi
+}
+
+# The unit tests, built with AddressSanitizer and UndefinedBehaviorSanitizer.
+sanitized() {
+    # The CUDA runtime, were it linked, would have leaks of its own reported.
+    limited cmake -S "$root" -B "$root/build/sanitized" -DPG_GPU_TESTS=ON -DPG_GPU_CUDA=OFF \
+        -DPG_GPU_WERROR=ON -DCMAKE_BUILD_TYPE=Debug -DPG_GPU_SANITIZE=address,undefined &&
+        limited cmake --build "$root/build/sanitized" --parallel "$jobs" &&
+        limited ctest --test-dir "$root/build/sanitized" --output-on-failure
+}

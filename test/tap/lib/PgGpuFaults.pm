@@ -1,0 +1,553 @@
+# Helpers of the tests that break things: crashes, cancels, full disks, damaged files.
+#
+# A test names its seed and its number of rounds through fault_seed() and rounds(); everything random
+# follows from the seed, except the timing of the server.
+package PgGpuFaults;
+
+use strict;
+use warnings FATAL => 'all';
+
+use Exporter 'import';
+use IPC::Run ();
+use PgGpuTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(usleep time);
+
+our @EXPORT = qw(
+  fault_seed rounds random_int random_pick random_real
+  new_node make_table
+  sql sql_value start_sql finish_sql crash_cluster crash_backend start_again wait_gone
+  index_file index_blocks check_answers check_usable
+  workload start_clients finish_clients stop_clients client_errors client_transactions
+  wait_until pages_of_index temporary_files parallel_workers
+  read_page write_page BLOCK_SIZE
+);
+
+use constant BLOCK_SIZE => 8192;
+
+# How long to wait for something that must happen. Never a measure of speed: only a hung test meets it.
+my $patience = $PostgreSQL::Test::Utils::timeout_default;
+
+# ---- seeds and rounds ---------------------------------------------------------------------------------------
+
+# Seeds Perl's generator and says so. Call once at the start of a test.
+sub fault_seed
+{
+	srand(test_seed());
+	note 'PG_GPU_TEST_SEED=' . test_seed() . ', PG_GPU_TEST_ROUNDS=' . test_rounds();
+	return;
+}
+
+# Number of repetitions: `$base` in a short run, times PG_GPU_TEST_ROUNDS in a long one, at most `$most`.
+sub rounds
+{
+	my ($base, $most) = @_;
+	my $count = $base * test_rounds();
+	return defined $most && $count > $most ? $most : $count;
+}
+
+# An integer from $low to $high, both included.
+sub random_int { my ($low, $high) = @_; return $low + int(rand($high - $low + 1)); }
+
+sub random_real { my ($low, $high) = @_; return $low + rand($high - $low); }
+
+sub random_pick { return $_[ int(rand(@_)) ]; }
+
+# ---- clusters and tables ------------------------------------------------------------------------------------
+
+# faults.check() runs the same question in each way an index can answer it, all in the snapshot of one
+# REPEATABLE READ transaction, and raises an error of SQLSTATE WRONG when two answers differ or a plan did
+# not use the index. The pause between the sequential scan and the others leaves time for vacuum, merges or
+# replay to change what lies under the snapshot.
+my $checking_functions = <<'SQL';
+CREATE SCHEMA faults;
+
+CREATE FUNCTION faults.ask(p_query text, p_index name, p_node text) RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	fits boolean := false;
+	answer text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || p_query LOOP
+		IF line LIKE '%' || p_node || '%' AND (p_index IS NULL OR line LIKE '%' || p_index || '%') THEN
+			fits := true;
+		END IF;
+	END LOOP;
+	IF NOT fits THEN
+		RAISE EXCEPTION 'no % in the plan of %', p_node, p_query USING ERRCODE = 'WRONG';
+	END IF;
+	EXECUTE p_query INTO answer;
+	RETURN answer;
+END $$;
+
+CREATE FUNCTION faults.by_seq(text) RETURNS text LANGUAGE plpgsql
+SET enable_indexscan = off SET enable_indexonlyscan = off SET enable_bitmapscan = off
+SET max_parallel_workers_per_gather = 0
+AS $$ BEGIN RETURN faults.ask($1, NULL, 'Seq Scan'); END $$;
+
+CREATE FUNCTION faults.by_index_only(text, name) RETURNS text LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_bitmapscan = off SET max_parallel_workers_per_gather = 0
+AS $$ BEGIN RETURN faults.ask($1, $2, 'Index Only Scan'); END $$;
+
+CREATE FUNCTION faults.by_index(text, name) RETURNS text LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_indexonlyscan = off SET enable_bitmapscan = off
+SET max_parallel_workers_per_gather = 0
+AS $$ BEGIN RETURN faults.ask($1, $2, 'Index Scan'); END $$;
+
+CREATE FUNCTION faults.by_bitmap(text, name) RETURNS text LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_indexscan = off SET enable_indexonlyscan = off
+SET max_parallel_workers_per_gather = 0
+AS $$ BEGIN RETURN faults.ask($1, $2, 'Bitmap Index Scan'); END $$;
+
+CREATE FUNCTION faults.must_equal(p_what text, p_expected text, p_found text) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+	IF p_expected IS DISTINCT FROM p_found THEN
+		RAISE EXCEPTION '%: % by sequential scan, % through the index', p_what, p_expected, p_found
+			USING ERRCODE = 'WRONG';
+	END IF;
+END $$;
+
+-- Table p_table has columns id and k; p_index is a gpu_kary index on k.
+CREATE FUNCTION faults.check(p_table regclass, p_index regclass, p_low bigint, p_high bigint,
+	p_pause float8 DEFAULT 0) RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+	name name := (SELECT relname FROM pg_class WHERE oid = p_index);
+	of_keys text := format('SELECT count(*) || '':'' || coalesce(sum(k), 0) || '':'' ||
+		coalesce(sum(hashint8(k)), 0) FROM %s WHERE ', p_table);
+	of_rows text := format('SELECT count(*) || '':'' || coalesce(sum(hashint8extended(id, coalesce(k, 0)) >> 8), 0)
+		FROM %s WHERE ', p_table);
+	in_order text := format('SELECT count(*) || '':'' || count(*) FILTER (WHERE k < before)
+		FROM (SELECT k, lag(k) OVER () AS before FROM (SELECT k FROM %s WHERE ', p_table);
+	condition text := format('k BETWEEN %s AND %s', p_low, p_high);
+	keys bigint[] := ARRAY[p_low, p_high, (p_low::numeric + (p_high::numeric - p_low) / 2)::bigint, p_low, NULL];
+	some_keys text := format('k = ANY (%L::bigint[])', keys);
+	range_of_keys text; range_of_rows text; array_of_rows text; null_rows text; looked_up text; found text;
+BEGIN
+	IF current_setting('transaction_isolation') NOT IN ('repeatable read', 'serializable') THEN
+		RAISE EXCEPTION 'faults.check() compares answers of one snapshot: begin REPEATABLE READ first';
+	END IF;
+	range_of_keys := faults.by_seq(of_keys || condition);
+	range_of_rows := faults.by_seq(of_rows || condition);
+	array_of_rows := faults.by_seq(of_rows || some_keys);
+	null_rows := faults.by_seq(of_rows || 'k IS NULL');
+	EXECUTE format('SELECT coalesce(string_agg(n || '':'' || row.ctid, '' '' ORDER BY n, row.ctid), '''')
+		FROM unnest($1) WITH ORDINALITY AS key(v, n) JOIN %s AS row ON k = v', p_table) INTO looked_up USING keys;
+
+	PERFORM pg_sleep(p_pause);
+
+	PERFORM faults.must_equal(format('index-only scan, %s', condition), range_of_keys,
+		faults.by_index_only(of_keys || condition, name));
+	PERFORM faults.must_equal(format('index scan, %s', condition), range_of_rows,
+		faults.by_index(of_rows || condition, name));
+	PERFORM faults.must_equal(format('bitmap scan, %s', condition), range_of_rows,
+		faults.by_bitmap(of_rows || condition, name));
+	PERFORM faults.must_equal(format('array, %s', some_keys), array_of_rows,
+		faults.by_index(of_rows || some_keys, name));
+	PERFORM faults.must_equal('NULL keys', null_rows, faults.by_index(of_rows || 'k IS NULL', name));
+	PERFORM faults.must_equal(format('order, %s', condition), split_part(range_of_rows, ':', 1) || ':0',
+		faults.by_index_only(in_order || condition || ' ORDER BY k) AS sorted) AS pairs', name));
+	PERFORM faults.must_equal(format('gpu.count, %s', condition), split_part(range_of_rows, ':', 1),
+		gpu.count(p_index, ARRAY[p_low], ARRAY[p_high])::text);
+	SELECT coalesce(string_agg(ordinal || ':' || tid, ' ' ORDER BY ordinal, tid), '') INTO found
+		FROM gpu.lookup(p_index, keys);
+	PERFORM faults.must_equal(format('gpu.lookup, %s', keys), looked_up, found);
+	RETURN 'same';
+END $$;
+SQL
+
+# A cluster as PgGpuTest's new_cluster() makes it, with the checking functions in database postgres.
+# `conf` and `streaming` go to new_cluster().
+sub new_node
+{
+	my ($name, %params) = @_;
+	my $conf = "shared_buffers = 16MB\nmax_parallel_workers_per_gather = 0\ndeadlock_timeout = 200ms\n"
+	  . "log_checkpoints = off\n" . ($params{conf} // '');
+	my $node = new_cluster($name, streaming => $params{streaming} // 0, conf => $conf);
+	$node->safe_psql('postgres', $checking_functions);
+	return $node;
+}
+
+# A table t(id, k, filler) with an index t_k, filled with `rows` rows: keys from 0 to `keys` and some NULLs.
+# `type` is int4 or int8, `with` the WITH clause of the index, `name` another name for the table.
+sub make_table
+{
+	my ($node, %params) = @_;
+	my $name = $params{name} // 't';
+	my $type = $params{type} // 'int8';
+	my $rows = $params{rows} // 0;
+	my $keys = $params{keys} // 100_000;
+	my $with = $params{with} // '';
+	my $kind = $params{kind} // '';
+	my $seed = random_real(-1, 1);
+	$node->safe_psql(
+		$params{database} // 'postgres', qq{
+SELECT setseed($seed);
+CREATE $kind TABLE $name (id bigserial, k $type, filler text);
+INSERT INTO $name (k)
+	SELECT CASE WHEN random() < 0.01 THEN NULL ELSE (random() * $keys)::$type END
+	FROM generate_series(1, $rows);
+CREATE INDEX ${name}_k ON $name USING gpu_kary (k) $with;
+});
+	return;
+}
+
+# ---- running SQL --------------------------------------------------------------------------------------------
+
+# Runs SQL in one psql session that stops at the first error. Returns a hash: `out`, `err`, and of the first
+# error or lost connection its `code` (SQLSTATE, '08006' for a lost connection, '' without one).
+sub sql
+{
+	my ($node, $sql, %params) = @_;
+	my ($out, $err, $timed_out) = ('', '', 0);
+	my $rc = $node->psql(
+		$params{database} // 'postgres', $sql,
+		stdout => \$out,
+		stderr => \$err,
+		timeout => $params{timeout} // $patience,
+		timed_out => \$timed_out,
+		on_error_stop => 1,
+		extra_params => [ '-v', 'VERBOSITY=verbose' ]);
+	my $code = '';
+	if ($timed_out) { $code = 'HUNG'; }
+	elsif ($err =~ /(?:ERROR|FATAL|PANIC):  ([0-9A-Z]{5}): /) { $code = $1; }
+	elsif ($rc != 0) { $code = '08006'; }
+	return { out => $out, err => $err, rc => $rc, code => $code };
+}
+
+# Starts SQL in one psql session in the background, with application name "victim"; finish_sql() waits for its
+# end and returns what sql() would.
+sub start_sql
+{
+	my ($node, $sql, %params) = @_;
+	my $folder = PostgreSQL::Test::Utils::tempdir;
+	append_to_file("$folder/sql", $sql);
+	my @command = (
+		'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-v', 'VERBOSITY=verbose',
+		'-h', $node->host, '-p', $node->port, '-f', "$folder/sql", '-d', $params{database} // 'postgres');
+	local $ENV{PGAPPNAME} = 'victim';
+	my $handle = IPC::Run::start(\@command, '<', '/dev/null', '>', "$folder/out", '2>', "$folder/err");
+	return { handle => $handle, out => "$folder/out", err => "$folder/err" };
+}
+
+sub finish_sql
+{
+	my ($run) = @_;
+	my $fine = IPC::Run::finish($run->{handle});
+	my $err = slurp_file($run->{err});
+	my $code = $err =~ /(?:ERROR|FATAL|PANIC):  ([0-9A-Z]{5}): / ? $1 : $fine ? '' : '08006';
+	return { out => slurp_file($run->{out}), err => $err, code => $code };
+}
+
+# One value, or the end of the test when the query fails.
+sub sql_value { my ($node, $sql) = @_; return $node->safe_psql('postgres', $sql); }
+
+# Waits for a condition that must come true; false when it did not within the patience of the suite.
+sub wait_until
+{
+	my ($condition, $pause) = @_;
+	my $end = time() + $patience;
+	while (time() < $end)
+	{
+		return 1 if $condition->();
+		usleep($pause // 20_000);
+	}
+	return 0;
+}
+
+# ---- crashes ------------------------------------------------------------------------------------------------
+
+# State letter and parent of a process from /proc, or an empty list when it is gone.
+sub process_state
+{
+	my ($pid) = @_;
+	open my $file, '<', "/proc/$pid/stat" or return;
+	my $line = <$file>;
+	close $file;
+	return unless defined $line && $line =~ /^\d+ \(.*\) (\S) (\d+)/s;
+	return ($1, $2);
+}
+
+# Waits until none of the processes runs any more. A zombie has let go of everything, so it counts as gone.
+sub wait_gone
+{
+	my (@pids) = @_;
+	return wait_until(
+		sub {
+			return !grep { my ($state) = process_state($_); defined $state && $state ne 'Z' } @pids;
+		},
+		2_000);
+}
+
+sub postmaster_pid
+{
+	my ($node) = @_;
+	my ($pid) = split /\n/, slurp_file($node->data_dir . '/postmaster.pid');
+	return $pid;
+}
+
+sub children_of
+{
+	my ($parent) = @_;
+	opendir my $proc, '/proc' or die "cannot list /proc: $!";
+	my @pids = grep { /^\d+$/ } readdir $proc;
+	closedir $proc;
+	my @children;
+	foreach my $pid (@pids)
+	{
+		my ($state, $ppid) = process_state($pid);
+		push @children, $pid if defined $ppid && $ppid == $parent;
+	}
+	return @children;
+}
+
+# Kills the postmaster and all its children with signal 9 at one moment, as when a machine loses power but
+# keeps its page cache. The postmaster is stopped first, so that it can neither fork nor tell its children.
+sub crash_cluster
+{
+	my ($node) = @_;
+	my $postmaster = postmaster_pid($node);
+	kill 'STOP', $postmaster;
+	wait_until(sub { my ($state) = process_state($postmaster); return !defined $state || $state =~ /[TZ]/ }, 200);
+	my @children = children_of($postmaster);
+	kill 'KILL', @children;
+	$node->kill9;
+	wait_gone($postmaster, @children) or die 'processes of the cluster outlive SIGKILL';
+
+	# Where nothing reaps orphans (containers without an init process) the zombie's id still looks alive.
+	unlink $node->data_dir . '/postmaster.pid', $node->host . '/.s.PGSQL.' . $node->port . '.lock';
+	return;
+}
+
+# Kills one backend with signal 9, which makes the postmaster restart everybody, and waits for the restart.
+# Needs restart_after_crash = on. False when the backend had ended by itself.
+sub crash_backend
+{
+	my ($node, $pid) = @_;
+	return 0 unless kill 'KILL', $pid;
+	wait_gone($pid) or die "backend $pid outlives SIGKILL";
+	$node->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()')
+	  or die 'no connections after the crash of a backend';
+	return 1;
+}
+
+# Starts a crashed cluster; a failure to recover is a failed test, with the end of the log.
+sub start_again
+{
+	my ($node, $what) = @_;
+	my $started = $node->start(fail_ok => 1);
+	if (!$started)
+	{
+		fail("$what: the cluster starts");
+		my @log = split /\n/, slurp_file($node->logfile);
+		diag join("\n", @log > 40 ? @log[ -40 .. -1 ] : @log);
+		BAIL_OUT('no recovery after a crash');
+	}
+	return;
+}
+
+# ---- soundness ----------------------------------------------------------------------------------------------
+
+# Answers through the index equal those of a sequential scan, for the whole key range and some random parts.
+sub check_answers
+{
+	my ($node, $table, $what, %params) = @_;
+	my $index = $params{index} // "${table}_k";
+	my $keys = $params{keys} // 100_000;
+	my @ranges = ([ '-9223372036854775808', '9223372036854775807' ]);
+	foreach my $width (1, 100, $keys / 3)
+	{
+		my $low = random_int(0, $keys);
+		push @ranges, [ $low, $low + int($width) ];
+	}
+	my $statements = "BEGIN ISOLATION LEVEL REPEATABLE READ;\n";
+	$statements .= "SELECT faults.check('$table', '$index', $_->[0], $_->[1]);\n" foreach @ranges;
+	$statements .= "COMMIT;\n";
+	my $result = sql($node, $statements, %params);
+	return is(
+		$result->{err} . $result->{out},
+		join("\n", map { 'same' } @ranges),
+		"$what: answers through $index equal a sequential scan's");
+}
+
+# Sound, right, and still takes inserts that are found again.
+sub check_usable
+{
+	my ($node, $table, $what, %params) = @_;
+	my $index = $params{index} // "${table}_k";
+	check_sound($node, "$what: gpu.verify finds nothing in $index", $index);
+	check_answers($node, $table, $what, %params);
+	my $result = sql(
+		$node, qq{
+BEGIN;
+INSERT INTO $table (k) SELECT 2000000000 + i FROM generate_series(1, 1500) AS i;
+SELECT gpu.count('$index', ARRAY[2000000001], ARRAY[2000001500]);
+DELETE FROM $table WHERE k > 2000000000;
+SELECT gpu.count('$index', ARRAY[2000000001], ARRAY[2000001500]);
+COMMIT;}, %params);
+	return is($result->{err} . $result->{out}, "1500\n0", "$what: $table takes rows and deletes them");
+}
+
+# ---- clients in the background ------------------------------------------------------------------------------
+
+# Scripts for start_clients() that exercise everything that writes to the index of make_table()'s table.
+# `weights` names the kinds; a kind left out does not run. Rows are locked with SKIP LOCKED before they are
+# changed, so that no two clients wait for each other and every error is one to look at.
+sub workload
+{
+	my ($table, %weights) = @_;
+	my $some_rows = "SELECT ctid FROM $table WHERE k BETWEEN :low AND :low + :width FOR UPDATE SKIP LOCKED";
+	my $insert = "INSERT INTO $table (k) SELECT CASE WHEN i % 97 = 0 THEN NULL
+		ELSE (:low + i * 7919) % 100001 END FROM generate_series(1, :rows) AS i;";
+	my $variables = "\\set low random(0, 100000)\n\\set width random(1, 1200)\n\\set rows random(1, 900)\n";
+	my %scripts = (
+		insert => $insert,
+		insert_async => "BEGIN; SET LOCAL synchronous_commit = off; $insert COMMIT;",
+		insert_one => "INSERT INTO $table (k) VALUES (:low);",
+		abort => "BEGIN; $insert SAVEPOINT s; $insert ROLLBACK TO s; $insert ROLLBACK;",
+		savepoint => "BEGIN; $insert SAVEPOINT s; $insert ROLLBACK TO s; COMMIT;",
+		delete => "DELETE FROM $table WHERE ctid = ANY (ARRAY($some_rows));",
+		update => "UPDATE $table SET k = (k + 1) % 100001 WHERE ctid = ANY (ARRAY($some_rows LIMIT 100));",
+		vacuum => "VACUUM (INDEX_CLEANUP ON) $table;",
+		merge => "SELECT count(*) FROM gpu.merge('${table}_k');",
+		checkpoint => 'CHECKPOINT;',
+		check => "\\set high :low + :width\nBEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT faults.check('$table', '${table}_k', :low, :high);\nCOMMIT;",
+		slow_check => "\\set high :low + :width\nBEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT faults.check('$table', '${table}_k', :low, :high, 0.1);\nCOMMIT;",);
+	my @chosen;
+	foreach my $kind (sort keys %weights)
+	{
+		my $script = $scripts{$kind} // die "no script $kind";
+		$script =~ s/\s*\n(?=\s*(?:ELSE|COMMIT|SELECT))/ /g unless $kind =~ /check$/;
+		push @chosen, [ $variables . join("\n", split /(?<=;) /, $script) . "\n", $weights{$kind} ];
+	}
+	return \@chosen;
+}
+
+# Starts one pgbench with the given scripts ([text, weight]) that runs until stopped. Options: `clients`,
+# `seconds`, `options` (PGOPTIONS), `seed`, `database`, `tries` (attempts after a serialization failure).
+sub start_clients
+{
+	my ($node, $scripts, %params) = @_;
+	my $folder = PostgreSQL::Test::Utils::tempdir;
+	my $clients = $params{clients} // 4;
+	my @command = (
+		'pgbench', '-n',
+		'-h', $node->host,
+		'-p', $node->port,
+		'-c', $clients,
+		'-j', $clients > 2 ? 2 : 1,
+		'-T', $params{seconds} // 600,
+		'--random-seed=' . ($params{seed} // random_int(1, 2**30)));
+	push @command, "--max-tries=$params{tries}" if $params{tries};
+	my $number = 0;
+	foreach my $script (@$scripts)
+	{
+		my ($text, $weight) = @$script;
+		my $file = "$folder/" . $number++ . '.sql';
+		append_to_file($file, $text);
+		push @command, '-f', "$file\@$weight";
+	}
+	push @command, $params{database} // 'postgres';
+
+	local $ENV{PGOPTIONS} = $params{options} // '';
+	local $ENV{PGAPPNAME} = 'clients';
+	my $handle =
+	  IPC::Run::start(\@command, '<', '/dev/null', '>', "$folder/out", '2>', "$folder/err");
+	return { handle => $handle, out => "$folder/out", err => "$folder/err" };
+}
+
+# Waits for the clients to end by themselves: after their time, or when the cluster is gone.
+sub finish_clients { my ($run) = @_; return IPC::Run::finish($run->{handle}); }
+
+# Ends the clients now.
+sub stop_clients { my ($run) = @_; return IPC::Run::kill_kill($run->{handle}, grace => 5); }
+
+# Transactions the clients (a list of what start_clients() returned) finished.
+sub client_transactions
+{
+	my ($runs) = @_;
+	my $count = 0;
+	foreach my $run (@$runs)
+	{
+		$count += $1 if slurp_file($run->{out}) =~ /number of transactions actually processed: (\d+)/;
+	}
+	return $count;
+}
+
+# Errors the clients (a list of what start_clients() returned) met, less those expected: losing the connection in a crash is no error of a statement.
+sub client_errors
+{
+	my ($runs, @expected) = @_;
+	my @errors = map { grep { /ERROR:|FATAL:|PANIC:/ } split /\n/, slurp_file($_->{err}) } @$runs;
+	push @expected, qr/terminating connection/, qr/the database system is/;
+	foreach my $pattern (@expected) { @errors = grep { !/$pattern/ } @errors; }
+	return join("\n", @errors);
+}
+
+# ---- files --------------------------------------------------------------------------------------------------
+
+# Path of the main fork of a relation.
+sub index_file
+{
+	my ($node, $relation, $database) = @_;
+	my $path = $node->safe_psql($database // 'postgres', "SELECT pg_relation_filepath('$relation')");
+	return $node->data_dir . "/$path";
+}
+
+sub index_blocks { my ($file) = @_; return (-s $file) / BLOCK_SIZE; }
+
+sub pages_of_index
+{
+	my ($node, $index) = @_;
+	return sql_value($node, "SELECT pg_relation_size('$index') / current_setting('block_size')::int");
+}
+
+sub read_page
+{
+	my ($file, $block) = @_;
+	open my $handle, '<:raw', $file or die "$file: $!";
+	sysseek $handle, $block * BLOCK_SIZE, 0 or die "$file: $!";
+	my $page;
+	(sysread($handle, $page, BLOCK_SIZE) // 0) == BLOCK_SIZE or die "$file: block $block cannot be read";
+	close $handle;
+	return $page;
+}
+
+sub write_page
+{
+	my ($file, $block, $page) = @_;
+	die 'not a page' unless length($page) == BLOCK_SIZE;
+	open my $handle, '+<:raw', $file or die "$file: $!";
+	sysseek $handle, $block * BLOCK_SIZE, 0 or die "$file: $!";
+	syswrite($handle, $page) == BLOCK_SIZE or die "$file: $!";
+	close $handle or die "$file: $!";
+	return;
+}
+
+# Temporary files of the cluster, as a list of names.
+sub temporary_files
+{
+	my ($node) = @_;
+	my @found;
+	foreach my $folder (glob($node->data_dir . '/base/pgsql_tmp'))
+	{
+		opendir my $handle, $folder or next;
+		push @found, grep { !/^\./ } readdir $handle;
+		closedir $handle;
+	}
+	return @found;
+}
+
+sub parallel_workers
+{
+	my ($node) = @_;
+	return sql_value($node, q{SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker'});
+}
+
+1;

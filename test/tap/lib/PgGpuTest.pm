@@ -1,0 +1,413 @@
+package PgGpuTest;
+
+# What pg_gpu's TAP tests share.
+#
+#   use PgGpuTest;
+#   my $node = new_cluster('main');                  # started, CREATE EXTENSION pg_gpu done
+#   my $node = new_cluster('main', streaming => 1, conf => "wal_level = logical\n");
+#   my $s    = new_session($node);                   # a psql that stays connected
+#   my $out  = $s->query_safe('SELECT 1');           # dies on an error
+#   like(query_error($s, 'SELECT 1/0'), qr/zero/);   # the error's text
+#   my $r    = new_random();                         # seeded from PG_GPU_TEST_SEED
+#   for my $round (1 .. test_rounds()) { ... }       # PG_GPU_TEST_ROUNDS, default 1
+#
+#   uses_index($node, 'SELECT ... ', 't_k', 'Index Only Scan', 'test name');
+#
+#   install_checker($node);                          # once a database
+#   check_queries($node, 'test name', 't_k',
+#       [ { sql => 'SELECT k, id FROM t WHERE k < 5', mode => 'index' }, ... ]);
+#   check_functions($node, 'test name', table => 't', index => 't_k', type => 'int4');
+#   check_sound($node, 'test name', 't_k');          # gpu.verify finds nothing
+#
+# Wherever a function takes $node it takes a session from new_session as well,
+# so that a check can run inside an open transaction.
+# PgGpuTest::Queries makes lists of queries for check_queries.
+
+use strict;
+use warnings;
+
+use Cwd ();
+use File::Temp ();
+
+my $bindir;
+
+BEGIN
+{
+	# Debian keeps initdb and friends out of PATH, and PostgreSQL::Test wants
+	# to be told where pg_regress is.
+	my $pg_config = $ENV{PG_CONFIG} || 'pg_config';
+	chomp($bindir = `$pg_config --bindir`);
+	die "cannot run $pg_config\n" unless $bindir;
+	$ENV{PATH} = "$bindir:$ENV{PATH}";
+	if (!$ENV{PG_REGRESS})
+	{
+		chomp(my $pgxs = `$pg_config --pgxs`);
+		$pgxs =~ s{/makefiles/pgxs\.mk$}{/test/regress/pg_regress};
+		$ENV{PG_REGRESS} = $pgxs;
+	}
+	# The checkout may belong to somebody else than the user who runs this.
+	if (!$ENV{TESTDIR} && !-w Cwd::getcwd())
+	{
+		$ENV{TESTDIR} = File::Temp::tempdir(CLEANUP => 1);
+	}
+}
+
+use Exporter 'import';
+use JSON::PP ();
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use PgGpuTest::Random;
+
+our @EXPORT = qw(
+  new_cluster new_session query_error
+  test_seed test_rounds new_random
+  uses_index install_checker check_queries check_functions check_sound
+);
+
+# --- Seeds and rounds -------------------------------------------------------
+
+# The seed of this run; a fixed one unless the environment asks for another.
+sub test_seed
+{
+	return $ENV{PG_GPU_TEST_SEED} || 20261121;
+}
+
+# How many rounds a test that can go on for ever should run.
+sub test_rounds
+{
+	return $ENV{PG_GPU_TEST_ROUNDS} || 1;
+}
+
+# A generator seeded with test_seed() + $offset. Says so, that a failure can be
+# repeated.
+sub new_random
+{
+	my ($offset) = @_;
+	my $seed = test_seed() + ($offset || 0);
+	note("PG_GPU_TEST_SEED=$seed");
+	return PgGpuTest::Random->new($seed);
+}
+
+# --- Clusters and sessions --------------------------------------------------
+
+# A new cluster. Options:
+#   conf      => text appended to postgresql.conf
+#   streaming => 1 to allow base backups and standbys (WAL level replica)
+#   start     => 0 to leave it stopped; then the extension isn't created either
+#   extension => 0 not to create the extension in database postgres
+# Autovacuum is off: what a test does must follow from its seed alone.
+sub new_cluster
+{
+	my ($name, %option) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name);
+	$node->init(
+		allows_streaming => $option{streaming} || 0,
+		extra => [ '--locale=C', '--encoding=UTF8' ]);
+	$node->append_conf('postgresql.conf', <<'CONF');
+autovacuum = off
+log_statement = none
+shared_buffers = 64MB
+max_connections = 40
+max_prepared_transactions = 10
+max_wal_size = 2GB
+checkpoint_timeout = 1h
+jit = off
+timezone = 'UTC'
+CONF
+	$node->append_conf('postgresql.conf', $option{conf}) if $option{conf};
+	return $node if defined $option{start} && !$option{start};
+	$node->start;
+	$node->safe_psql('postgres', 'CREATE EXTENSION pg_gpu')
+	  unless defined $option{extension} && !$option{extension};
+	return $node;
+}
+
+# A psql that stays connected, for what needs a session: open transactions,
+# cursors, temporary tables. See PostgreSQL::Test::BackgroundPsql; end it with
+# ->quit. Notices are off, because query_safe takes any of them for an error.
+sub new_session
+{
+	my ($node, $database) = @_;
+	my $session =
+	  $node->background_psql($database || 'postgres', on_error_stop => 0);
+	$session->query_safe('SET client_min_messages = warning');
+	return $session;
+}
+
+# The error (and DETAIL and HINT) that a statement raises; '' when it raises none.
+sub query_error
+{
+	my ($where, $sql) = @_;
+	if ($where->isa('PostgreSQL::Test::Cluster'))
+	{
+		my ($rc, $out, $err) = $where->psql('postgres', $sql);
+		return $err;
+	}
+	$where->query($sql);
+	my $error = $where->{stderr};
+	$where->{stderr} = '';
+	return $error;
+}
+
+# The output of a statement, from a node or a session; dies on an error.
+sub _output
+{
+	my ($where, $sql) = @_;
+	return $where->isa('PostgreSQL::Test::Cluster')
+	  ? $where->safe_psql('postgres', $sql)
+	  : $where->query_safe($sql);
+}
+
+# A string as a SQL literal.
+sub _literal
+{
+	my ($string) = @_;
+	$string =~ s/'/''/g;
+	$string =~ s/\\/\\\\/g;
+	return "E'$string'";
+}
+
+# --- Assertions -------------------------------------------------------------
+
+# Passes when the plan of $sql reads $index through a node of type $node_type:
+# 'Index Scan', 'Index Only Scan' or 'Bitmap Index Scan'.
+sub uses_index
+{
+	my ($where, $sql, $index, $node_type, $name) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	my $plan = _output($where, "EXPLAIN (FORMAT JSON, COSTS OFF) $sql");
+	my @queue = JSON::PP->new->decode($plan)->[0]{Plan};
+	while (my $node = shift @queue)
+	{
+		return pass($name)
+		  if $node->{'Node Type'} eq $node_type
+		  && ($node->{'Index Name'} || '') eq $index;
+		push @queue, @{ $node->{Plans} || [] };
+	}
+	fail($name);
+	diag("no $node_type using $index in the plan of: $sql\n$plan");
+	return 0;
+}
+
+# gpu.verify compares the index with itself and the heap, and finds nothing.
+sub check_sound
+{
+	my ($where, $name, $index) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	my $problems = _output($where,
+		"SELECT * FROM gpu.verify(" . _literal($index) . "::regclass, true) LIMIT 10");
+	return is($problems, '', $name);
+}
+
+# Runs each query through the index in the asked mode and once more through a
+# sequential scan, in the server, and compares. Each query is a hash:
+#   sql      a SELECT whose first column is named k
+#   mode     index, index_only or bitmap: the scan of $index the plan must show
+#   ordered  true: k must come in the same order, and no Sort may be in the plan
+#   settings more planner settings for the run through the index, e.g.
+#            { enable_hashjoin => 'off' }
+sub check_queries
+{
+	my ($where, $name, $index, $queries) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	die "no queries for $name" unless @$queries;
+	my @documents = map {
+		{
+			sql => $_->{sql},
+			mode => $_->{mode},
+			ordered => $_->{ordered} ? JSON::PP::true() : JSON::PP::false(),
+			settings => $_->{settings} || {},
+		}
+	} @$queries;
+	my $json = JSON::PP->new->canonical->encode(\@documents);
+	my $report = _output($where,
+		"SELECT answer_check.report(" . _literal($index) . ", " . _literal($json) . "::jsonb)");
+	is($report, scalar(@$queries) . ' queries compared', $name)
+	  or diag('seed ' . test_seed());
+	return $report;
+}
+
+# Compares gpu.count and gpu.lookup with SQL over the heap. Options:
+#   table, index  names
+#   type          int4 or int8
+#   key           the indexed expression (default k)
+#   where         a partial index's predicate (default true)
+#   keys          reference to a list of keys to look up; undef is a NULL
+#   bounds        reference to a list of [low, high]; undef is an open bound
+sub check_functions
+{
+	my ($where, $name, %option) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	my $array = sub {
+		return '{' . join(',', map { defined $_ ? $_ : 'NULL' } @_) . '}';
+	};
+	my @bounds = @{ $option{bounds} || [ [ undef, undef ] ] };
+	my $report = _output(
+		$where,
+		sprintf(
+			'SELECT answer_check.functions(%s, %s, %s, %s, %s, %s, %s, %s)',
+			map { _literal($_) } $option{table},
+			$option{index},
+			$option{type},
+			$option{key} || 'k',
+			$option{where} || 'true',
+			$array->(@{ $option{keys} || [] }),
+			$array->(map { $_->[0] } @bounds),
+			$array->(map { $_->[1] } @bounds)));
+	is($report, '', $name) or diag('seed ' . test_seed());
+	return $report;
+}
+
+# Creates the functions that check_queries and check_functions call, in schema
+# answer_check of database postgres.
+sub install_checker
+{
+	my ($node) = @_;
+	$node->safe_psql('postgres', <<'SQL');
+CREATE SCHEMA answer_check;
+
+-- Leaves the planner one way to read a table: until the transaction's end.
+CREATE FUNCTION answer_check.force(mode text) RETURNS void LANGUAGE sql AS $$
+  SELECT set_config('max_parallel_workers_per_gather', '0', true),
+         set_config('enable_seqscan', CASE WHEN mode IN ('heap', 'any') THEN 'on' ELSE 'off' END, true),
+         set_config('enable_indexscan', CASE WHEN mode IN ('index', 'index_only', 'any') THEN 'on' ELSE 'off' END, true),
+         set_config('enable_indexonlyscan', CASE WHEN mode IN ('index_only', 'any') THEN 'on' ELSE 'off' END, true),
+         set_config('enable_bitmapscan', CASE WHEN mode IN ('bitmap', 'any') THEN 'on' ELSE 'off' END, true),
+         set_config('enable_sort', CASE WHEN mode IN ('index', 'index_only') THEN 'off' ELSE 'on' END, true);
+$$;
+
+-- NULL when the query gives the same answer through the index and through
+-- the heap and the plan is the wanted one; else what is wrong.
+CREATE FUNCTION answer_check.compare(query text, index_name text, mode text, ordered bool, settings jsonb)
+RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  -- The aggregates keep the rows in the order in which the plan delivers them.
+  whole constant text := format(
+    'SELECT coalesce(array_agg(q.k::text), ''{}''), coalesce(array_agg(q::text), ''{}'') FROM (%s) AS q', query);
+  node constant text := CASE mode WHEN 'index' THEN 'Index Scan'
+    WHEN 'index_only' THEN 'Index Only Scan' WHEN 'bitmap' THEN 'Bitmap Index Scan' END;
+  setting record;
+  plan jsonb;
+  index_order text[];
+  index_rows text[];
+  heap_order text[];
+  heap_rows text[];
+BEGIN
+  IF node IS NULL THEN
+    RETURN format('unknown mode %s', mode);
+  END IF;
+  PERFORM answer_check.force(mode);
+  FOR setting IN SELECT key, value FROM jsonb_each_text(settings) LOOP
+    PERFORM set_config(setting.key, setting.value, true);
+  END LOOP;
+  EXECUTE 'EXPLAIN (FORMAT JSON, COSTS OFF) ' || whole INTO plan;
+  IF NOT jsonb_path_exists(plan, '$.** ? (@."Node Type" == $node && @."Index Name" == $index)',
+                           jsonb_build_object('node', node, 'index', index_name)) THEN
+    RETURN format('the plan has no %s on %s: %s', node, index_name, plan);
+  END IF;
+  IF ordered AND jsonb_path_exists(plan, '$.** ? (@."Node Type" == "Sort" || @."Node Type" == "Incremental Sort")') THEN
+    RETURN format('the plan sorts: %s', plan);
+  END IF;
+  EXECUTE whole INTO index_order, index_rows;
+
+  FOR setting IN SELECT key, value FROM jsonb_each_text(settings) LOOP
+    PERFORM set_config(setting.key, (SELECT reset_val FROM pg_settings WHERE name = setting.key), true);
+  END LOOP;
+  PERFORM answer_check.force('heap');
+  EXECUTE 'EXPLAIN (FORMAT JSON, COSTS OFF) ' || whole INTO plan;
+  IF jsonb_path_exists(plan, '$.** ? (@."Index Name" == $index)', jsonb_build_object('index', index_name)) THEN
+    RETURN format('the plan to compare with uses the index too: %s', plan);
+  END IF;
+  EXECUTE whole INTO heap_order, heap_rows;
+  PERFORM answer_check.force('any');
+
+  IF ordered AND index_order IS DISTINCT FROM heap_order THEN
+    RETURN format('keys come in another order: first difference at row %s of %s and %s: %s, should be %s',
+      first, cardinality(index_order), cardinality(heap_order),
+      coalesce(index_order[first], 'NULL'), coalesce(heap_order[first], 'NULL'))
+      FROM (SELECT min(i) AS first FROM generate_series(1, greatest(cardinality(index_order), cardinality(heap_order))) AS i
+            WHERE index_order[i] IS DISTINCT FROM heap_order[i]) AS d;
+  END IF;
+  RETURN (
+    WITH extra AS (SELECT unnest(index_rows) AS r EXCEPT ALL SELECT unnest(heap_rows)),
+         missing AS (SELECT unnest(heap_rows) AS r EXCEPT ALL SELECT unnest(index_rows))
+    SELECT format('%s rows instead of %s; missing: %s; too many: %s', cardinality(index_rows), cardinality(heap_rows),
+                  coalesce((SELECT string_agg(r, ' ') FROM (SELECT r FROM missing LIMIT 5) AS m), 'none'),
+                  coalesce((SELECT string_agg(r, ' ') FROM (SELECT r FROM extra LIMIT 5) AS e), 'none'))
+    WHERE EXISTS (SELECT FROM extra) OR EXISTS (SELECT FROM missing));
+END
+$$;
+
+-- Compares a list of queries; 'n queries compared' or the first problems.
+CREATE FUNCTION answer_check.report(index_name text, queries jsonb) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  query jsonb;
+  problem text;
+  problems text[] := '{}';
+BEGIN
+  FOR query IN SELECT * FROM jsonb_array_elements(queries) LOOP
+    BEGIN
+      problem := answer_check.compare(query->>'sql', index_name, query->>'mode',
+                                      (query->>'ordered')::bool, query->'settings');
+    EXCEPTION WHEN OTHERS THEN
+      problem := format('error %s: %s', sqlstate, sqlerrm);
+    END;
+    IF problem IS NOT NULL THEN
+      problems := problems || format('[%s] %s: %s', query->>'mode', query->>'sql', problem);
+    END IF;
+  END LOOP;
+  IF problems = '{}' THEN
+    RETURN format('%s queries compared', jsonb_array_length(queries));
+  END IF;
+  RETURN format(E'%s problems\n%s', cardinality(problems), array_to_string(problems[1:10], E'\n'));
+END
+$$;
+
+-- Compares gpu.count and gpu.lookup with the heap; '' or the problems.
+CREATE FUNCTION answer_check.functions(table_name text, index_name text, type_name text, key text, predicate text,
+                                       keys text, low text, high text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  lows text[] := low;
+  highs text[] := high;
+  problems text[] := '{}';
+  found text[];
+  wanted text[];
+  n_array bigint;
+  n_record bigint;
+  n_heap bigint;
+BEGIN
+  PERFORM answer_check.force('heap');
+  FOR i IN 1 .. cardinality(lows) LOOP
+    EXECUTE format('SELECT count(*) FROM %s WHERE (%s)', table_name, predicate)
+      || CASE WHEN lows[i] IS NULL THEN '' ELSE format(' AND %s >= %L::%s', key, lows[i], type_name) END
+      || CASE WHEN highs[i] IS NULL THEN '' ELSE format(' AND %s <= %L::%s', key, highs[i], type_name) END
+      INTO n_heap;
+    EXECUTE format('SELECT gpu.count(%1$L, ARRAY[%2$L::%4$s], ARRAY[%3$L::%4$s]),'
+                   ' gpu.count(%1$L, row(%2$L::%4$s), row(%3$L::%4$s))', index_name, lows[i], highs[i], type_name)
+      INTO n_array, n_record;
+    IF n_array IS DISTINCT FROM n_heap OR n_record IS DISTINCT FROM n_heap THEN
+      problems := problems || format('gpu.count from %s to %s: %s with arrays, %s with records, should be %s',
+                                     coalesce(lows[i], 'open'), coalesce(highs[i], 'open'), n_array, n_record, n_heap);
+    END IF;
+  END LOOP;
+  EXECUTE format('SELECT array_agg(format(''(%%s,%%s)'', u.ordinal, t.ctid) ORDER BY u.ordinal, t.ctid)'
+                 ' FROM unnest(%L::%s[]) WITH ORDINALITY AS u(v, ordinal) JOIN %s AS t ON %s = u.v WHERE %s',
+                 keys, type_name, table_name, key, predicate) INTO wanted;
+  EXECUTE format('SELECT array_agg(format(''(%%s,%%s)'', ordinal, tid) ORDER BY ordinal, tid)'
+                 ' FROM gpu.lookup(%L, %L::%s[])', index_name, keys, type_name) INTO found;
+  IF found IS DISTINCT FROM wanted THEN
+    problems := problems || format('gpu.lookup: %s rows instead of %s; missing: %s; too many: %s',
+      cardinality(found), cardinality(wanted),
+      (SELECT string_agg(r, ' ') FROM (SELECT unnest(wanted) AS r EXCEPT ALL SELECT unnest(found) LIMIT 5) AS m),
+      (SELECT string_agg(r, ' ') FROM (SELECT unnest(found) AS r EXCEPT ALL SELECT unnest(wanted) LIMIT 5) AS e));
+  END IF;
+  PERFORM answer_check.force('any');
+  RETURN array_to_string(problems, E'\n');
+END
+$$;
+SQL
+	return;
+}
+
+1;

@@ -1,0 +1,102 @@
+# Many rows copied into an indexed table while a slow VACUUM works on it: the COPY does not wait for the
+# VACUUM, nor the VACUUM for it, neither fails, and the list of runs stays short.
+
+use strict;
+use warnings FATAL => 'all';
+
+use FindBin;
+use lib "$FindBin::RealBin/../lib";
+use PgGpuFaults;
+use PgGpuTest;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(usleep);
+
+fault_seed();
+
+# A million rows are sealed some 2,000 times; runs that could not be merged meanwhile would show.
+my $most_runs = 120;
+my $rows = rounds(300_000, 1_000_000);
+
+my $node = new_node('copy', conf => "shared_buffers = 64MB\nautovacuum = off\n");
+make_table($node, rows => 100_000, keys => 10_000_000);
+
+# Runs from seals beside the one of the build, and dead rows everywhere for VACUUM to meet.
+$node->safe_psql('postgres', 'INSERT INTO t (k) SELECT i * 1009 % 10000000 FROM generate_series(1, 20000) AS i');
+$node->safe_psql('postgres', 'DELETE FROM t WHERE id % 3 = 0');
+
+my $file = $node->data_dir . '/copy.txt';
+append_to_file($file, join('', map { random_int(0, 10_000_000) . "\n" } 1 .. $rows));
+
+# After a restart only the table is read into the buffers. Pages that are there cost nothing, others almost
+# half a second each: so VACUUM is quickly through the table, and at the index for ever as far as the COPY is
+# concerned. It is let go afterwards.
+$node->restart;
+$node->safe_psql('postgres', 'SET enable_indexonlyscan = off; SET enable_bitmapscan = off; SELECT count(id) FROM t');
+my $vacuum = start_sql($node, q{
+SET vacuum_cost_page_hit = 0;
+SET vacuum_cost_page_dirty = 0;
+SET vacuum_cost_page_miss = 10000;
+SET vacuum_cost_limit = 1;
+SET vacuum_cost_delay = 100;
+VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) t;
+});
+
+# It must be at the index when the COPY comes.
+ok( wait_until(
+		sub {
+			return sql_value($node, q{SELECT phase FROM pg_stat_progress_vacuum}) eq 'vacuuming indexes'
+			  || !$vacuum->{handle}->pumpable;
+		}),
+	'VACUUM comes to the index');
+is(sql_value($node, 'SELECT phase FROM pg_stat_progress_vacuum'), 'vacuuming indexes', 'VACUUM works on the index');
+
+# A COPY that waits for VACUUM's lock fails here, however fast or slow the machine is.
+my $copy = start_sql($node, "SET lock_timeout = '1ms'; COPY t (k) FROM '$file'");
+my ($longest, $checks) = (0, 0);
+while ($copy->{handle}->pumpable)
+{
+	my $runs = sql_value($node, q{SELECT count(*) FROM gpu.runs('t_k')});
+	$longest = $runs if $runs > $longest;
+	$checks++;
+	usleep(20_000);
+}
+my $result = finish_sql($copy);
+is($result->{err}, '', 'COPY neither waits nor fails');
+my $runs = sql_value($node, q{SELECT count(*) FROM gpu.runs('t_k')});
+$longest = $runs if $runs > $longest;
+cmp_ok($longest, '<', $most_runs, "the list of runs stays short ($longest at most, seen $checks times)");
+is(sql_value($node, 'SELECT phase FROM pg_stat_progress_vacuum'), 'vacuuming indexes',
+	'VACUUM was at the index all the time');
+check_answers($node, 't', 'while VACUUM works', keys => 10_000_000);
+
+# A second COPY, broken off, and single rows go on as well.
+my $small = start_clients($node, workload('t', insert => 1, insert_one => 2, abort => 1, update => 1, check => 1),
+	clients => 2, seconds => 2, options => '-c lock_timeout=1ms');
+finish_clients($small);
+is(client_errors([$small]), '', 'small writes neither wait nor fail');
+cmp_ok(client_transactions([$small]), '>', 5, 'and get through');
+
+# VACUUM is cancelled, and a quick one does the work.
+$node->safe_psql('postgres', 'SELECT pg_cancel_backend(pid) FROM pg_stat_progress_vacuum');
+is(finish_sql($vacuum)->{code}, '57014', 'VACUUM was waiting for nobody: it ends by our cancel');
+check_sound($node, 'after the cancelled VACUUM: gpu.verify finds nothing', 't_k');
+$node->safe_psql('postgres', 'VACUUM (INDEX_CLEANUP ON) t');
+check_usable($node, 't', 'after VACUUM', keys => 10_000_000);
+
+# The other way round: COPY and VACUUM side by side, both to their ends.
+for my $round (1 .. rounds(1, 10))
+{
+	$node->safe_psql('postgres', 'DELETE FROM t WHERE id % 5 = 1');
+	my $second = start_sql($node, "SET lock_timeout = '1ms'; COPY t (k) FROM '$file'");
+	my $third = start_sql($node, "SET vacuum_cost_delay = 1; VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) t");
+	is(finish_sql($second)->{err}, '', "COPY beside VACUUM $round");
+	is(finish_sql($third)->{err}, '', "VACUUM beside COPY $round");
+	cmp_ok(sql_value($node, q{SELECT count(*) FROM gpu.runs('t_k')}), '<', $most_runs, "few runs $round");
+	check_sound($node, "COPY beside VACUUM $round: gpu.verify finds nothing", 't_k');
+	$node->safe_psql('postgres', "DELETE FROM t WHERE id > (SELECT max(id) - $rows FROM t); VACUUM (TRUNCATE OFF) t");
+}
+check_usable($node, 't', 'at the end', keys => 10_000_000);
+
+$node->stop;
+done_testing();

@@ -1,0 +1,358 @@
+# Damaged index files: planted faults of every kind, and bytes flipped at random. The server must neither crash
+# nor hang; a statement that notices raises a corruption error with a hint to REINDEX; gpu.verify finds every
+# planted fault; and REINDEX mends the index.
+
+use strict;
+use warnings FATAL => 'all';
+
+use FindBin;
+use lib "$FindBin::RealBin/../lib";
+use PgGpuFaults;
+use PgGpuTest;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+# Where things lie, as src/storage/format.h and src/kary/layout.h have them. A page's content begins behind the
+# page header and ends before the stamp.
+use constant {
+	CONTENT => 24,
+	STAMP => 8192 - 16,
+	META_RUNS => 24 + 120,
+	RUN_ENTRY => 128,
+	LEAF => 582,    # entries of a full leaf page with 8-byte keys
+};
+
+fault_seed();
+
+# ---- the file's format --------------------------------------------------------------------------------------
+
+# Changes `length` bytes of a block through a function of the old bytes.
+sub change
+{
+	my ($file, $block, $offset, $length, $new) = @_;
+	my $page = read_page($file, $block);
+	substr($page, $offset, $length) = ref $new ? $new->(substr($page, $offset, $length)) : $new;
+	write_page($file, $block, $page);
+	return;
+}
+
+# The runs of the metapage's list.
+sub listed_runs
+{
+	my ($file) = @_;
+	my $page = read_page($file, 0);
+	my $count = unpack('V', substr($page, CONTENT + 12, 4));
+	my @runs;
+	foreach my $number (0 .. $count - 1)
+	{
+		my $at = META_RUNS + $number * RUN_ENTRY;
+		my $entry = substr($page, $at, RUN_ENTRY);
+		my ($run_id, $order, $entries, $dead, $keyed) = unpack('Q<5', $entry);
+		my @extents = unpack('V8', substr($entry, 48, 32));
+		my @sections = unpack('V8', substr($entry, 80, 32));
+		my ($pages, $extent_count, $level, $bitmap_offset) = unpack('VvvV', substr($entry, 112, 12));
+		my @blocks;
+		foreach my $extent (0 .. $extent_count - 1)
+		{
+			push @blocks, map { $extents[ 2 * $extent ] + $_ } 0 .. $extents[ 2 * $extent + 1 ] - 1;
+		}
+		push @runs, {
+			at => $at, run_id => $run_id, order => $order, entries => $entries, dead => $dead, level => $level,
+			keyed => $keyed, pages => $pages, blocks => \@blocks, bitmap => $sections[0], leaves => $sections[2],
+			leaf_pages => $sections[3], separators => $sections[4], separator_pages => $sections[5],
+			bitmap_offset => $bitmap_offset };
+	}
+	return @runs;
+}
+
+# The largest run: the one CREATE INDEX made.
+sub built_run
+{
+	my ($file) = @_;
+	my ($run) = sort { $b->{entries} <=> $a->{entries} } listed_runs($file);
+	return $run;
+}
+
+sub leaf_block { my ($run, $leaf) = @_; return $run->{blocks}[ $run->{leaves} + $leaf ]; }
+
+# Changes a field of the built run's entry in the directory.
+sub change_entry
+{
+	my ($file, $offset, $length, $new) = @_;
+	my $run = built_run($file);
+	change($file, 0, $run->{at} + $offset, $length, $new);
+	return;
+}
+
+# Flips one bit of a 4-byte field.
+sub flip { my ($bit) = @_; return sub { return pack('V', unpack('V', $_[0]) ^ (1 << $bit)) }; }
+
+# ---- the faults ---------------------------------------------------------------------------------------------
+
+# name => [ kind, sub($file, $heap_blocks) ]. Kinds:
+#   refused: no statement that reads the index may give an answer
+#   loud:    a statement raises an error or answers rightly
+#   silent:  entries lie about the table in a way no lookup can see; gpu.verify must
+my %faults = (
+	'magic number' => [ 'refused', sub { change($_[0], 0, CONTENT, 4, flip(3)) } ],
+	'format version' => [ 'refused', sub { change($_[0], 0, CONTENT + 4, 4, pack('V', 77)) } ],
+	'another kind of index' => [ 'refused', sub { change($_[0], 0, CONTENT + 8, 4, flip(5)) } ],
+	'metapage zeroed' => [ 'refused', sub { write_page($_[0], 0, "\0" x BLOCK_SIZE) } ],
+	'metapage is another page' => [ 'refused', sub { write_page($_[0], 0, read_page($_[0], 1)) } ],
+	'more runs than listed' => [ 'refused', sub { change($_[0], 0, CONTENT + 12, 4, pack('V', 60)) } ],
+	'runs beyond the page' => [ 'refused', sub { change($_[0], 0, CONTENT + 12, 4, pack('V', 0x7fffffff)) } ],
+	'chained runs that are not there' => [ 'refused', sub { change($_[0], 0, CONTENT + 48, 4, pack('V', 5)) } ],
+	'length of the metapage' => [ 'refused', sub { change($_[0], 0, 12, 2, pack('v', 8190)) } ],
+	'file of no length' => [ 'refused', sub { truncate($_[0], 0) || die $! } ],
+
+	'directory chain into a run' => [ 'loud', sub {
+		change($_[0], 0, CONTENT + 48, 8, pack('VV', 5, leaf_block(built_run($_[0]), 2))) } ],
+	'tail zeroed' => [ 'loud', sub { write_page($_[0], 1, "\0" x BLOCK_SIZE) } ],
+	'tail is another page' => [ 'loud', sub {
+		write_page($_[0], 1, read_page($_[0], leaf_block(built_run($_[0]), 0))) } ],
+	'length of the tail' => [ 'loud', sub { change($_[0], 1, 12, 2, pack('v', 8190)) } ],
+	'negative length of the tail' => [ 'loud', sub { change($_[0], 1, 12, 2, pack('v', 3)) } ],
+	'tail item of no size' => [ 'silent', sub { change($_[0], 1, CONTENT + 6, 2, pack('v', 0)) } ],
+	'tail items too small' => [ 'silent', sub {
+		change($_[0], 1, CONTENT + 16 * $_ + 6, 2, pack('v', 8)) foreach (0 .. 20) } ],
+	'tail item too large' => [ 'silent', sub { change($_[0], 1, CONTENT + 6, 2, pack('v', 0x3fff)) } ],
+	'last pages cut off' => [ 'loud', sub { truncate($_[0], (index_blocks($_[0]) - 2) * BLOCK_SIZE) || die $! } ],
+	'half of the file cut off' => [ 'loud', sub {
+		truncate($_[0], int(index_blocks($_[0]) / 2) * BLOCK_SIZE) || die $! } ],
+	'file that ends within a page' => [ 'loud', sub { truncate($_[0], (-s $_[0]) - 5000) || die $! } ],
+	'leaf zeroed' => [ 'loud', sub { write_page($_[0], leaf_block(built_run($_[0]), 3), "\0" x BLOCK_SIZE) } ],
+	'run id of a leaf' => [ 'loud', sub { change($_[0], leaf_block(built_run($_[0]), 3), STAMP, 4, flip(9)) } ],
+	'position of a leaf' => [ 'loud', sub { change($_[0], leaf_block(built_run($_[0]), 4), STAMP + 8, 4, flip(0)) } ],
+	'kind of a leaf' => [ 'loud', sub { change($_[0], leaf_block(built_run($_[0]), 0), STAMP + 12, 2, pack('v', 4)) } ],
+	'two leaves exchanged' => [ 'loud', sub {
+		my ($one, $two) = map { leaf_block(built_run($_[0]), $_) } (2, 6);
+		my ($first, $second) = map { read_page($_[0], $_) } ($one, $two);
+		write_page($_[0], $one, $second);
+		write_page($_[0], $two, $first) } ],
+	'length of a leaf' => [ 'loud', sub { change($_[0], leaf_block(built_run($_[0]), 1), 12, 2, pack('v', 100)) } ],
+	'separator page zeroed' => [ 'loud', sub {
+		my $run = built_run($_[0]);
+		write_page($_[0], $run->{blocks}[ $run->{separators} ], "\0" x BLOCK_SIZE) } ],
+	'dead bitmap zeroed' => [ 'loud', sub {
+		my $run = built_run($_[0]);
+		write_page($_[0], $run->{blocks}[ $run->{bitmap} ], "\0" x BLOCK_SIZE) } ],
+
+	# The run directory.
+	'place of the dead bitmap' => [ 'loud', sub { change_entry($_[0], 120, 4, pack('V', 0x7ffffff0)) } ],
+	'dead bitmap over the end of its page' => [ 'loud', sub { change_entry($_[0], 120, 4, pack('V', 8190)) } ],
+	'number of extents' => [ 'loud', sub { change_entry($_[0], 116, 2, pack('v', 60000)) } ],
+	'extent behind the end of the file' => [ 'loud', sub { change_entry($_[0], 48, 4, pack('V', 1_000_000)) } ],
+	'extent that wraps' => [ 'loud', sub { change_entry($_[0], 48, 4, pack('V', 0xfffffff0)) } ],
+	'extent over the metapage' => [ 'loud', sub { change_entry($_[0], 48, 4, pack('V', 0)) } ],
+	'run within another' => [ 'loud', sub {
+		my ($one, $two) = listed_runs($_[0]);
+		change($_[0], 0, $two->{at} + 48, 4, pack('V', $one->{blocks}[0])) } ],
+	'entries, too many' => [ 'loud', sub { change_entry($_[0], 16, 8, pack('Q<', 1 << 40)) } ],
+	'entries, one leaf more' => [ 'loud', sub { change_entry($_[0], 16, 8, sub { pack('Q<', unpack('Q<', $_[0]) + LEAF) }) } ],
+	'keys, more than entries' => [ 'loud', sub { change_entry($_[0], 32, 8, sub { pack('Q<', unpack('Q<', $_[0]) + LEAF) }) } ],
+	'section behind the run' => [ 'loud', sub { change_entry($_[0], 88, 4, pack('V', 5000)) } ],
+	'pages of a run' => [ 'loud', sub { change_entry($_[0], 112, 4, flip(4)) } ],
+	'run listed twice' => [ 'silent', sub {
+		my ($one, $two) = listed_runs($_[0]);
+		change($_[0], 0, $two->{at}, RUN_ENTRY, substr(read_page($_[0], 0), $one->{at}, RUN_ENTRY)) } ],
+	'dead entries, too few counted' => [ 'silent', sub { change_entry($_[0], 24, 8, pack('Q<', 0)) } ],
+
+	# Entries that lie.
+	'dead bit of a live entry' => [ 'silent', sub {
+		my $run = built_run($_[0]);
+		change($_[0], $run->{blocks}[ $run->{bitmap} ], $run->{bitmap_offset} + 3, 1, "\xff") } ],
+	'two keys exchanged' => [ 'silent', sub {
+		change($_[0], leaf_block(built_run($_[0]), 5), CONTENT, 16 * 8,
+			sub { substr($_[0], 15 * 8) . substr($_[0], 8, 14 * 8) . substr($_[0], 0, 8) }) } ],
+	'key changed' => [ 'silent', sub { change($_[0], leaf_block(built_run($_[0]), 5), CONTENT + 80, 1, sub { $_[0] ^ "\x01" }) } ],
+	'TID behind the end of the table' => [ 'silent', sub {
+		change($_[0], leaf_block(built_run($_[0]), 5), CONTENT + LEAF * 8 + 60, 4, pack('vv', 3, 7)) } ],
+	'TID without a row' => [ 'silent', sub {
+		change($_[0], leaf_block(built_run($_[0]), 5), CONTENT + LEAF * 8 + 64, 2, pack('v', 290)) } ],
+	'TID of line number 0' => [ 'silent', sub {
+		change($_[0], leaf_block(built_run($_[0]), 5), CONTENT + LEAF * 8 + 64, 2, pack('v', 0)) } ],
+	'TID of another row' => [ 'silent', sub {
+		change($_[0], leaf_block(built_run($_[0]), 5), CONTENT + LEAF * 8 + 60, 6,
+			substr(read_page($_[0], leaf_block(built_run($_[0]), 6)), CONTENT + LEAF * 8 + 60, 6)) } ],
+	'separator changed' => [ 'silent', sub {
+		my $run = built_run($_[0]);
+		change($_[0], $run->{blocks}[ $run->{separators} ], CONTENT + 5 * 8, 8, pack('Q<', 0)) } ],
+	'key in the tail' => [ 'silent', sub { change($_[0], 1, CONTENT + 8, 1, sub { $_[0] ^ "\x01" }) } ],
+	'TID in the tail' => [ 'silent', sub { change($_[0], 1, CONTENT + 4, 2, pack('v', 290)) } ],);
+
+# Random ones: a few bytes anywhere in the file, the metapage and the directory more often than their share.
+my $flips = rounds(12, 400);
+foreach my $number (1 .. $flips)
+{
+	my @where = map {
+		my $bits = random_int(1, 255);
+		[ rand() < 0.3 ? 0 : rand() < 0.2 ? 1 : -1, rand(), $bits ]
+	} (1 .. random_int(1, 6));
+	$faults{"flip $number"} = [ 'random', sub {
+		my ($file) = @_;
+		foreach my $flip (@where)
+		{
+			my ($block, $place, $bits) = @$flip;
+			my $in_use = $block == 0 ? 24 + 120 + 128 * 4 : BLOCK_SIZE;
+			$block = int($place * index_blocks($file)) if $block < 0;
+			change($file, $block, int($place * 65_521) % $in_use, 1, sub { chr(ord($_[0]) ^ $bits) });
+		}
+	} ];
+}
+
+# ---- making the tables, planting the faults -----------------------------------------------------------------
+
+my $node = new_node('damage', conf => "shared_buffers = 64MB\nmax_locks_per_transaction = 1000\n");
+my %table;
+my $script = q{
+SET client_min_messages = warning;
+CREATE TABLE rows AS SELECT i AS id, CASE WHEN i % 101 = 0 THEN NULL ELSE (i * 7919 % 50021)::int8 END AS k
+	FROM generate_series(1, 12000) AS i;
+};
+my $number = 0;
+foreach my $name (sort keys %faults)
+{
+	my $t = $table{$name} = 'd' . ++$number;
+
+	# One run from the build with dead entries in it, sealed ones, and a tail.
+	$script .= "CREATE TABLE $t (id int8, k int8);
+INSERT INTO $t SELECT * FROM rows WHERE id <= 10000;
+CREATE INDEX ${t}_k ON $t USING gpu_kary (k);
+DELETE FROM $t WHERE id BETWEEN 3000 AND 3200;
+VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) $t;
+INSERT INTO $t SELECT * FROM rows WHERE id > 10000 AND id <= 11700;\n";
+}
+$node->safe_psql('postgres', $script);
+my %file = map { $_ => index_file($node, "$table{$_}_k") } keys %table;
+$node->stop;
+$faults{$_}[1]->($file{$_}) foreach sort keys %faults;
+$node->start;
+my $started = sql_value($node, 'SELECT pg_postmaster_start_time()');
+
+# ---- asking and looking -------------------------------------------------------------------------------------
+
+my $through_index = 'SET enable_seqscan = off; SET enable_sort = off;';
+my @questions = (
+	[ 'index-only', 'SET enable_bitmapscan = off;', q{SELECT count(k) || ':' || sum(k) FROM :t WHERE k >= 0} ],
+	[ 'index', 'SET enable_bitmapscan = off; SET enable_indexonlyscan = off;',
+		q{SELECT count(id) || ':' || sum(id) FROM :t WHERE k BETWEEN 1000 AND 40000} ],
+	[ 'backwards', 'SET enable_bitmapscan = off; SET enable_indexonlyscan = off;',
+		q{SELECT md5(string_agg(k::text, ',')) FROM (SELECT k FROM :t WHERE k > 20000 ORDER BY k DESC OFFSET 0) AS s} ],
+	[ 'bitmap', 'SET enable_indexscan = off; SET enable_indexonlyscan = off;',
+		q{SELECT count(id) || ':' || sum(id) FROM :t WHERE k <= 45000} ],
+	[ 'array', 'SET enable_bitmapscan = off;',
+		q{SELECT count(id) || ':' || sum(id) FROM :t WHERE k = ANY (ARRAY(SELECT k FROM rows WHERE id % 3 = 0))} ],
+	[ 'nulls', 'SET enable_bitmapscan = off;', q{SELECT count(id) || ':' || sum(id) FROM :t WHERE k IS NULL} ],
+	[ 'gpu.count', '', q{SELECT gpu.count(:'t' || '_k', ARRAY[1000::int8], ARRAY[30000::int8])} ],
+	[ 'gpu.lookup', '', q{SELECT count(*) FROM gpu.lookup(:'t' || '_k', ARRAY(SELECT k FROM rows WHERE id % 2 = 0))} ],);
+my @writes = (
+	[ 'gpu.runs', q{SELECT count(*) > 0 FROM gpu.runs(:'t' || '_k')} ],
+	[ 'analyze', q{ANALYZE :t} ],
+	[ 'insert', q{INSERT INTO :t SELECT id + 100000, k + 100000 FROM rows WHERE id <= 1500} ],
+	[ 'vacuum', q{DELETE FROM :t WHERE id % 50 = 7; VACUUM (INDEX_CLEANUP ON) :t} ],
+	[ 'gpu.merge', q{SELECT count(*) >= 0 FROM gpu.merge(:'t' || '_k')} ],
+	[ 'scan', q{SET enable_seqscan = off; SELECT count(*) >= 0 FROM :t WHERE k >= 0} ],
+	[ 'vacuum again', q{DELETE FROM :t WHERE id % 50 = 8; VACUUM (INDEX_CLEANUP ON) :t} ],);
+
+# The whole conversation about one table, with the SQLSTATE after every statement.
+sub conversation
+{
+	my ($t) = @_;
+	my $text = "\\set t $t\n\\set VERBOSITY verbose\nSET statement_timeout = '30s';\n"
+	  . "SET client_min_messages = warning;\n";
+	my $ask = sub {
+		my ($name, $statement) = @_;
+		$text .= "\\echo <<$name\n$statement;\n\\echo >>:SQLSTATE\n";
+	};
+	$ask->('verify', q{SELECT count(*) FROM gpu.verify((:'t' || '_k')::regclass, true)});
+	$ask->('verify alone', q{SELECT count(*) FROM gpu.verify((:'t' || '_k')::regclass, false)});
+	foreach my $question (@questions)
+	{
+		my ($name, $settings, $statement) = @$question;
+		$text .= "$through_index $settings\n";
+		$ask->($name, $statement);
+		$text .= "RESET ALL; SET statement_timeout = '30s'; SET client_min_messages = warning;\n";
+	}
+	$ask->(@$_) foreach @writes;
+	$text .= "RESET ALL; SET statement_timeout = '30s'; SET client_min_messages = warning;\n";
+	$ask->('reindex', q{REINDEX INDEX :t_k});
+	$ask->('mended', q{SELECT count(*) FROM gpu.verify((:'t' || '_k')::regclass, true)});
+	$text =~ s/:t_k/${t}_k/g;
+	$text =~ s/\(:'t' \|\| '_k'\)::regclass/'${t}_k'/g;
+	$text =~ s/:'t' \|\| '_k'/'${t}_k'/g;
+	return $text;
+}
+
+# What the questions should give: the sequential scan's answers, the same for every table.
+$node->safe_psql('postgres', "CREATE TABLE sound AS SELECT * FROM $table{'magic number'};");
+my %right;
+foreach my $question (@questions)
+{
+	my ($name, undef, $statement) = @$question;
+	$statement =~ s/:t\b/sound/g;
+	if ($name eq 'gpu.count') { $statement = 'SELECT count(*) FROM sound WHERE k BETWEEN 1000 AND 30000'; }
+	if ($name eq 'gpu.lookup')
+	{
+		$statement = 'SELECT count(*) FROM sound JOIN rows USING (k) WHERE rows.id % 2 = 0';
+	}
+	$right{$name} = sql_value($node, $statement);
+}
+
+foreach my $name (sort keys %faults)
+{
+	my $kind = $faults{$name}[0];
+	my ($out, $err, $timed_out) = ('', '', 0);
+	$node->psql('postgres', conversation($table{$name}), stdout => \$out, stderr => \$err, on_error_stop => 0,
+		timeout => 2 * $PostgreSQL::Test::Utils::timeout_default, timed_out => \$timed_out);
+
+	my %answer;
+	my %state;
+	while ($out =~ /^<<([^\n]*)\n(.*?)^>>(\w+)$/msg)
+	{
+		$answer{$1} = $2;
+		$state{$1} = $3;
+		chomp $answer{$1};
+	}
+
+	my @problems;
+	push @problems, 'the conversation never ended' if $timed_out;
+	push @problems, "it broke off: $err" unless defined $state{mended};
+	foreach my $statement (sort keys %state)
+	{
+		push @problems, "$statement: SQLSTATE $state{$statement}"
+		  unless $state{$statement} =~ /^(00000|XX001|XX002)$/;
+	}
+
+	# Each error of ours says what to do.
+	my $errors = () = $err =~ /ERROR:  XX00[12]/g;
+	my $hints = () = $err =~ /HINT:  [^\n]*REINDEX/g;
+	push @problems, "$errors errors with $hints hints to REINDEX" if $errors > $hints;
+
+	my $found = ($state{verify} // '') ne '00000' || ($answer{verify} // 0) > 0;
+	push @problems, 'gpu.verify found nothing' unless $found || $kind eq 'random';
+	foreach my $question (@questions)
+	{
+		my $asked = $question->[0];
+		next unless defined $state{$asked};
+		if ($state{$asked} eq '00000')
+		{
+			push @problems, "$asked: an answer from an index that nothing may be read from" if $kind eq 'refused';
+			my $wrong = $answer{$asked} ne $right{$asked};
+			push @problems, "$asked: $answer{$asked} instead of $right{$asked}" if $wrong && $kind eq 'loud';
+			push @problems, "$asked: wrong, and gpu.verify found nothing" if $wrong && $kind eq 'random' && !$found;
+		}
+	}
+	push @problems, "not mended by REINDEX: $answer{mended}"
+	  unless ($state{reindex} // '') eq '00000' && ($answer{mended} // '') eq '0';
+	push @problems, 'the server crashed'
+	  if $node->poll_query_until('postgres', 'SELECT true')
+	  && sql_value($node, 'SELECT pg_postmaster_start_time()') ne $started;
+	push @problems, 'no message of its own for another version'
+	  if $name eq 'format version' && $err !~ /ERROR: .*version 77.*version \d+/;
+	is(join("\n", @problems), '', "$name ($kind)") or diag $err;
+}
+
+unlike(slurp_file($node->logfile), qr/terminated by signal|PANIC|TRAP:/, 'no process died');
+
+$node->stop;
+done_testing();
