@@ -8,15 +8,16 @@ DROP TABLE IF EXISTS coast;
 CREATE EXTENSION IF NOT EXISTS pg_gpu;
 CREATE SCHEMA demo;
 
--- Spreads the lower 25 bits of a number over the even bits of the result.
+-- Spreads the lower 25 bits of a number over the even bits of the result. (Without the inner parentheses | would
+-- be done before <<: SQL gives both the same precedence.)
 CREATE FUNCTION demo.spread(bits bigint) RETURNS bigint
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
-    bits := (bits | bits << 16) & x'0000ffff0000ffff'::bigint;
-    bits := (bits | bits << 8) & x'00ff00ff00ff00ff'::bigint;
-    bits := (bits | bits << 4) & x'0f0f0f0f0f0f0f0f'::bigint;
-    bits := (bits | bits << 2) & x'3333333333333333'::bigint;
-    RETURN (bits | bits << 1) & x'5555555555555555'::bigint;
+    bits := (bits | (bits << 16)) & x'0000ffff0000ffff'::bigint;
+    bits := (bits | (bits << 8)) & x'00ff00ff00ff00ff'::bigint;
+    bits := (bits | (bits << 4)) & x'0f0f0f0f0f0f0f0f'::bigint;
+    bits := (bits | (bits << 2)) & x'3333333333333333'::bigint;
+    RETURN (bits | (bits << 1)) & x'5555555555555555'::bigint;
 END;
 $$;
 
@@ -26,12 +27,12 @@ $$;
 CREATE FUNCTION demo.place(longitude float8, latitude float8) RETURNS bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN demo.spread(least(floor((longitude + 180) / 360 * 33554432), 33554431)::bigint)
-    | demo.spread(least(floor((latitude + 90) / 180 * 33554432), 33554431)::bigint) << 1;
+    | (demo.spread(least(floor((latitude + 90) / 180 * 33554432), 33554431)::bigint) << 1);
 
 -- The first and the last number of the tile around a place; zoom 0 is the world, each step halves both sides.
 CREATE FUNCTION demo.tile_low(longitude float8, latitude float8, zoom int) RETURNS bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN demo.place(longitude, latitude) >> (50 - 2 * zoom) << (50 - 2 * zoom);
+RETURN (demo.place(longitude, latitude) >> (50 - 2 * zoom)) << (50 - 2 * zoom);
 
 CREATE FUNCTION demo.tile_high(longitude float8, latitude float8, zoom int) RETURNS bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE

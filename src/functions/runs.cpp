@@ -16,7 +16,7 @@ Datum pg_gpu_runs(PG_FUNCTION_ARGS)
     const functions::OpenIndex open = functions::open_index(PG_GETARG_OID(0), AccessShareLock, AccessShareLock);
     int count;
     Buffer buffer = storage::lock_metapage(open.index, kary::run_kind(open.index), BUFFER_LOCK_SHARE);
-    storage::RunEntry *runs = storage::copy_directory(open.index, BufferGetPage(buffer), &count);
+    storage::RunEntry *runs = storage::copy_directory(open.index, kary::run_kind(open.index), BufferGetPage(buffer), &count);
     UnlockReleaseBuffer(buffer);
     for (int i = 0; i < count; i++) {
         const Datum values[] = {

@@ -128,7 +128,33 @@ static void add_points(const KeyFormat &format, const IntegerArray &array, Condi
     intersect_points(condition, points, count);
 }
 
-template <typename Key> void match_nothing(Condition<Key> *condition) { *condition = {}; }
+// Cuts the range to the column's type and encodes it; false, and no keys wanted, when nothing is left.
+template <typename Key>
+static bool encode_range(const KeyFormat &format, IntegerRange range, Condition<Key> *condition)
+{
+    using Integer = typename SignedOf<Key>::type;
+    range.low = Max(range.low, int64{std::numeric_limits<Integer>::min()});
+    range.high = Min(range.high, int64{std::numeric_limits<Integer>::max()});
+    if (range.empty || range.low > range.high) {
+        condition->wants_keys = false;
+        return false;
+    }
+    condition->low = encode_integer<Key>(static_cast<Integer>(range.low), format.descending);
+    condition->high = encode_integer<Key>(static_cast<Integer>(range.high), format.descending);
+    if (format.descending)
+        std::swap(condition->low, condition->high);
+    return true;
+}
+
+template <typename Key>
+void make_range(const KeyFormat &format, const int64 *low, const int64 *high, Condition<Key> *condition)
+{
+    *condition = {};
+    condition->wants_keys = true;
+    condition->wants_nulls = low == nullptr && high == nullptr;
+    encode_range(format, IntegerRange{low != nullptr ? *low : PG_INT64_MIN, high != nullptr ? *high : PG_INT64_MAX, false},
+                 condition);
+}
 
 template <typename Key>
 static void add_array(const KeyFormat &format, const ScanKeyData &key, IntegerRange *range, Condition<Key> *condition)
@@ -150,7 +176,6 @@ static void add_array(const KeyFormat &format, const ScanKeyData &key, IntegerRa
 template <typename Key>
 void make_condition(const KeyFormat &format, const ScanKeyData *keys, int key_count, Condition<Key> *condition)
 {
-    using Integer = typename SignedOf<Key>::type;
     IntegerRange range = {PG_INT64_MIN, PG_INT64_MAX, false};
     *condition = {};
     condition->wants_keys = true;
@@ -175,17 +200,8 @@ void make_condition(const KeyFormat &format, const ScanKeyData *keys, int key_co
                                               OidIsValid(key.sk_subtype) ? key.sk_subtype : format.type));
     }
 
-    range.low = Max(range.low, int64{std::numeric_limits<Integer>::min()});
-    range.high = Min(range.high, int64{std::numeric_limits<Integer>::max()});
-    if (range.empty || range.low > range.high) {
-        condition->wants_keys = false;
+    if (!encode_range(format, range, condition))
         return;
-    }
-    condition->low = encode_integer<Key>(static_cast<Integer>(range.low), format.descending);
-    condition->high = encode_integer<Key>(static_cast<Integer>(range.high), format.descending);
-    if (format.descending)
-        std::swap(condition->low, condition->high);
-
     if (condition->has_points) {
         Key *end = std::upper_bound(condition->points, condition->points + condition->point_count, condition->high);
         condition->points = std::lower_bound(condition->points, end, condition->low);
@@ -203,7 +219,7 @@ template void make_condition(const KeyFormat &, const ScanKeyData *, int, Condit
 template void make_condition(const KeyFormat &, const ScanKeyData *, int, Condition<uint64> *);
 template uint32 sort_points(uint32 *, uint32);
 template uint32 sort_points(uint64 *, uint32);
-template void match_nothing(Condition<uint32> *);
-template void match_nothing(Condition<uint64> *);
+template void make_range(const KeyFormat &, const int64 *, const int64 *, Condition<uint32> *);
+template void make_range(const KeyFormat &, const int64 *, const int64 *, Condition<uint64> *);
 
 } // namespace pg_gpu::kary

@@ -24,7 +24,23 @@ void make_condition(const KeyFormat &format, const ScanKeyData *keys, int key_co
 // Sorts and removes duplicates in place; returns the new count.
 template <typename Key> uint32 sort_points(Key *points, uint32 count);
 
-// Sets the condition to nothing.
-template <typename Key> void match_nothing(Condition<Key> *condition);
+// Receives entries batch by batch; `reset` is called when the scan starts again in a new view.
+template <typename Key> struct EntrySink {
+    void *context;
+    void (*reset)(void *context);
+    void (*add)(void *context, const Key *keys, ItemPointerData *tids, uint32 count);
+};
+
+// All live entries that match, of one view, in no particular order. The heap decides which are visible.
+template <typename Key>
+void collect_entries(Relation index, Snapshot snapshot, const Condition<Key> &condition, const EntrySink<Key> &sink);
+
+// An inclusive range over the integers, NULL bounds open; both open also means NULL keys.
+template <typename Key>
+void make_range(const KeyFormat &format, const int64 *low, const int64 *high, Condition<Key> *condition);
+
+// Visible rows of the index that match a range (R4, R8): from the run list's ranks where the table is all-visible.
+template <typename Key>
+int64 count_visible(Relation heap, Relation index, Snapshot snapshot, const Condition<Key> &condition);
 
 } // namespace pg_gpu::kary

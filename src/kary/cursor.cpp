@@ -208,8 +208,12 @@ template <typename Key> static bool next_leaf(Scan<Key> *scan, const Cursor<Key>
     const uint32 point = lower_bound(condition.points, condition.point_count, cursor->last_key);
     if (point == condition.point_count)
         *leaf = cursor->leaf_end;
-    else if (condition.points[point] > cursor->last_key)
-        return leaf_for_key(scan, cursor, condition.points[point], Bound::Lower, leaf);
+    else if (condition.points[point] > cursor->last_key) {
+        if (!leaf_for_key(scan, cursor, condition.points[point], Bound::Lower, leaf))
+            return false;
+        // A run of one leaf has no separators and answers 0 for every key.
+        *leaf = Max(*leaf, cursor->leaf + 1);
+    }
     return true;
 }
 

@@ -162,15 +162,23 @@ static uint32 read_tids(Relation index, const storage::RunEntry &run, uint32 pos
     return count;
 }
 
+template <typename Key> static bool is_sound(const storage::RunEntry &run)
+{
+    return keyed_entries(run) <= run.entries && run.sections[kLeafSection].pages == leaf_pages<Key>(run) &&
+           run.sections[kSeparatorSection].pages == separator_levels<Key>(keyed_entries(run)).pages;
+}
+
 template <typename Key> const storage::RunKind *run_kind_of()
 {
     static const storage::RunKind kind = {
         sizeof(Key) == 4 ? kRunKind32 : kRunKind64,
         "gpu_kary",
+        static_cast<uint32>(sizeof(KaryTailItem<Key>)),
         kTailItems<Key> * static_cast<uint32>(sizeof(KaryTailItem<Key>)),
         seal<Key>,
         merge_page_bound<Key>,
         merge<Key>,
+        is_sound<Key>,
         read_tids<Key>,
     };
     return &kind;

@@ -108,14 +108,9 @@ template <typename Key> static void enter_phase(Scan<Key> *scan, int phase, bool
     scan->heap_count = 0;
 }
 
-template <typename Key> static void start(Scan<Key> *scan)
+// Plans the phases the condition asks for and takes the first view.
+template <typename Key> static void begin_phases(Scan<Key> *scan)
 {
-    IndexScanDesc descriptor = scan->descriptor;
-    MemoryContextReset(scan->points_context);
-    MemoryContext caller = MemoryContextSwitchTo(scan->points_context);
-    make_condition(scan->format, descriptor->keyData, descriptor->numberOfKeys, &scan->condition);
-    MemoryContextSwitchTo(caller);
-
     scan->phase_count = 0;
     if (scan->condition.wants_nulls && scan->format.nulls_first)
         scan->phases[scan->phase_count++] = Phase::Nulls;
@@ -124,11 +119,21 @@ template <typename Key> static void start(Scan<Key> *scan)
     if (scan->condition.wants_nulls && !scan->format.nulls_first)
         scan->phases[scan->phase_count++] = Phase::Nulls;
 
-    pgstat_count_index_scan(descriptor->indexRelation);
+    pgstat_count_index_scan(scan->descriptor->indexRelation);
     scan->last.valid = false;
     scan->started = true;
     if (scan->phase_count > 0)
         renew_view(scan);
+}
+
+template <typename Key> static void start(Scan<Key> *scan)
+{
+    IndexScanDesc descriptor = scan->descriptor;
+    MemoryContextReset(scan->points_context);
+    MemoryContext caller = MemoryContextSwitchTo(scan->points_context);
+    make_condition(scan->format, descriptor->keyData, descriptor->numberOfKeys, &scan->condition);
+    MemoryContextSwitchTo(caller);
+    begin_phases(scan);
 }
 
 // ---- the merge ----------------------------------------------------------------------------------------------
@@ -345,8 +350,8 @@ template <typename Key> static bool get_tuple_of(IndexScanDesc descriptor, bool 
     return true;
 }
 
-// Adds all matches of one phase; false: Restart.
-template <typename Key> static bool add_phase(Scan<Key> *scan, int phase, TIDBitmap *bitmap, int64 *added)
+// Gives all matches of one phase to the sink, in no particular order; false: Restart.
+template <typename Key> static bool drain_phase(Scan<Key> *scan, int phase, const EntrySink<Key> &sink)
 {
     enter_phase(scan, phase, true);
     for (int i = 0; i < scan->cursor_count; i++) {
@@ -357,34 +362,52 @@ template <typename Key> static bool add_phase(Scan<Key> *scan, int phase, TIDBit
                 return false;
             if (step == Step::End)
                 break;
-            // Recheck always: older minor releases trust the visibility map alone for pages without it (R6).
-            tbm_add_tuples(bitmap, cursor->tids, static_cast<int>(cursor->count), true);
-            *added += cursor->count;
+            sink.add(sink.context, cursor->keys, cursor->tids, cursor->count);
             cursor->at = cursor->count;
         }
     }
     return true;
 }
 
+template <typename Key> static void drain(Scan<Key> *scan, const EntrySink<Key> &sink)
+{
+    RestartGuard guard = {0, false};
+    for (int phase = 0; phase < scan->phase_count;) {
+        if (drain_phase(scan, phase, sink)) {
+            phase++;
+        } else {
+            count_restart(scan->descriptor->indexRelation, &guard);
+            renew_view(scan);
+            sink.reset(sink.context);
+            phase = 0;
+        }
+    }
+    unlock_after_restarts(scan->descriptor->indexRelation, &guard);
+}
+
+struct BitmapSink {
+    TIDBitmap *bitmap;
+    int64 added;
+};
+
+// After a change of view the scan starts again: adding a TID twice does no harm.
+static void reset_bitmap(void *context) { static_cast<BitmapSink *>(context)->added = 0; }
+
+template <typename Key> static void add_to_bitmap(void *context, const Key *, ItemPointerData *tids, uint32 count)
+{
+    auto *sink = static_cast<BitmapSink *>(context);
+    // Recheck always: older minor releases trust the visibility map alone for pages without it (R6).
+    tbm_add_tuples(sink->bitmap, tids, static_cast<int>(count), true);
+    sink->added += count;
+}
+
 template <typename Key> static int64 get_bitmap_of(IndexScanDesc descriptor, TIDBitmap *bitmap)
 {
     auto *scan = static_cast<Scan<Key> *>(descriptor->opaque);
     start(scan);
-    int64 added = 0;
-    RestartGuard guard = {0, false};
-    for (int phase = 0; phase < scan->phase_count;) {
-        if (add_phase(scan, phase, bitmap, &added)) {
-            phase++;
-        } else {
-            // From the start: adding a TID twice does no harm.
-            count_restart(descriptor->indexRelation, &guard);
-            renew_view(scan);
-            phase = 0;
-            added = 0;
-        }
-    }
-    unlock_after_restarts(descriptor->indexRelation, &guard);
-    return added;
+    BitmapSink sink = {bitmap, 0};
+    drain(scan, EntrySink<Key>{&sink, reset_bitmap, add_to_bitmap<Key>});
+    return sink.added;
 }
 
 template <typename Key> static void begin_scan_of(IndexScanDesc descriptor)
@@ -411,6 +434,23 @@ template <typename Key> static void end_scan_of(IndexScanDesc descriptor)
     MemoryContextDelete(scan->context);
     descriptor->opaque = nullptr;
 }
+
+template <typename Key>
+void collect_entries(Relation index, Snapshot snapshot, const Condition<Key> &condition, const EntrySink<Key> &sink)
+{
+    IndexScanDesc descriptor = RelationGetIndexScan(index, 0, 0);
+    descriptor->xs_snapshot = snapshot;
+    begin_scan_of<Key>(descriptor);
+    auto *scan = static_cast<Scan<Key> *>(descriptor->opaque);
+    scan->condition = condition;
+    begin_phases(scan);
+    drain(scan, sink);
+    end_scan_of<Key>(descriptor);
+    IndexScanEnd(descriptor);
+}
+
+template void collect_entries(Relation, Snapshot, const Condition<uint32> &, const EntrySink<uint32> &);
+template void collect_entries(Relation, Snapshot, const Condition<uint64> &, const EntrySink<uint64> &);
 
 template <typename Key> static void mark_position_of(IndexScanDesc descriptor)
 {

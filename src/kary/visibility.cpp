@@ -86,13 +86,15 @@ void close_heap_probe(HeapProbe *probe)
     *probe = {};
 }
 
-bool is_visible(HeapProbe *probe, const ItemPointerData &tid)
+bool is_visible(HeapProbe *probe, const ItemPointerData &tid, ItemPointerData *row)
 {
     ItemPointerData copy = tid;
     bool call_again = false;
     bool all_dead = false;
     const bool found =
         table_index_fetch_tuple(probe->fetch, &copy, probe->snapshot, probe->slot, &call_again, &all_dead);
+    if (found && row != nullptr)
+        *row = probe->slot->tts_tid;
     // An MVCC snapshot sees at most one member of a HOT chain, so there is nothing more to ask for.
     ExecClearTuple(probe->slot);
     return found;

@@ -32,6 +32,7 @@ struct HeapProbe {
 
 void open_heap_probe(HeapProbe *probe, Relation heap, Snapshot snapshot);
 void close_heap_probe(HeapProbe *probe);
-bool is_visible(HeapProbe *probe, const ItemPointerData &tid);
+// With `row`, the TID of the visible row itself, which in a HOT chain is not the entry's.
+bool is_visible(HeapProbe *probe, const ItemPointerData &tid, ItemPointerData *row = nullptr);
 
 } // namespace pg_gpu::kary

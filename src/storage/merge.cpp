@@ -10,6 +10,10 @@ namespace pg_gpu::storage {
 // An insert merges at most this many entries by itself: some ten milliseconds.
 static constexpr uint64 kForegroundEntries = 400000;
 
+// Room left in front of a reservation of at least kSlackFrom pages at the end of the file.
+static constexpr uint32 kSlackFrom = 64;
+static constexpr uint32 kMostSlack = 4096;
+
 // A run with more dead entries than this share is rewritten when VACUUM or a worker comes by.
 static constexpr double kDeadShare = 0.25;
 
@@ -38,6 +42,11 @@ static void reserve(Relation index, const RunKind *kind, ReservationOwner owner,
     Extent *used = used_extents(index, image, &used_count);
     entry->extent_count = static_cast<uint16>(
         choose_extents(used, used_count, kFirstFreeBlock, pages, kExtentsPerRun, entry->extents));
+    // At the end of the file, leave seals some room in front: behind a reservation that is not written yet, a seal
+    // would have to extend the file over all of it while it holds metapage and tail.
+    const Extent last = used[used_count - 1]; // choose_extents has sorted them
+    if (pages >= kSlackFrom && entry->extents[0].start == last.start + last.count)
+        entry->extents[0].start += Min(pages / 4, kMostSlack);
     memcpy(reservation, entry->extents, sizeof(Extent) * entry->extent_count);
     GenericXLogFinish(state);
     UnlockReleaseBuffer(buffer);
@@ -51,7 +60,7 @@ static void swap(Relation index, const RunKind *kind, ReservationOwner owner, co
 {
     Buffer buffer = lock_metapage(index, kind, BUFFER_LOCK_EXCLUSIVE);
     int count;
-    RunEntry *runs = copy_directory(index, BufferGetPage(buffer), &count);
+    RunEntry *runs = copy_directory(index, kind, BufferGetPage(buffer), &count);
     int kept = 0;
     for (int i = 0; i < count; i++) {
         const bool merged = std::any_of(inputs, inputs + input_count,
@@ -109,7 +118,7 @@ struct Choice {
 static RunEntry *read_directory(Relation index, const RunKind *kind, int *count, uint64 *horizon)
 {
     Buffer buffer = lock_metapage(index, kind, BUFFER_LOCK_SHARE);
-    RunEntry *runs = copy_directory(index, BufferGetPage(buffer), count);
+    RunEntry *runs = copy_directory(index, kind, BufferGetPage(buffer), count);
     *horizon = meta_page(BufferGetPage(buffer))->old_runs_horizon;
     UnlockReleaseBuffer(buffer);
     return runs;
@@ -204,6 +213,26 @@ static bool try_merge(bool (*work)(Relation, const RunKind *, void *), Relation 
 
 // ---- entry points -------------------------------------------------------------------------------------------
 
+// Drops what a crashed or cancelled merge has left reserved; its owner's lock is ours.
+static void forget_reservations(Relation index, const RunKind *kind, bool old_too)
+{
+    Buffer buffer = lock_metapage(index, kind, BUFFER_LOCK_EXCLUSIVE);
+    const MetaPage *meta = meta_page(BufferGetPage(buffer));
+    const bool left_over =
+        meta->reservations[static_cast<int>(ReservationOwner::YoungRuns)][0].count > 0 ||
+        (old_too && meta->reservations[static_cast<int>(ReservationOwner::OldRuns)][0].count > 0);
+    if (left_over) {
+        GenericXLogState *state = GenericXLogStart(index);
+        MetaPage *image = meta_page(GenericXLogRegisterBuffer(state, buffer, 0));
+        memset(image->reservations[static_cast<int>(ReservationOwner::YoungRuns)], 0, sizeof(image->reservations[0]));
+        if (old_too)
+            memset(image->reservations[static_cast<int>(ReservationOwner::OldRuns)], 0,
+                   sizeof(image->reservations[0]));
+        GenericXLogFinish(state);
+    }
+    UnlockReleaseBuffer(buffer);
+}
+
 static bool merge_tiers(Relation index, const RunKind *kind, void *)
 {
     if (!lock_runs(index, RunLock::YoungRuns, ExclusiveLock, true))
@@ -214,6 +243,7 @@ static bool merge_tiers(Relation index, const RunKind *kind, void *)
         int count;
         uint64 horizon;
         const bool may_touch_old = lock_runs(index, RunLock::OldRuns, ExclusiveLock, true);
+        forget_reservations(index, kind, may_touch_old);
         RunEntry *runs = read_directory(index, kind, &count, &horizon);
         // Without the old-runs lock, what lies below the horizon belongs to its holder.
         const int eligible = may_touch_old ? count : keep_young(runs, count, horizon);
@@ -258,11 +288,13 @@ void merge_after_seal(Relation index, const RunKind *kind)
 static bool merge_old_within(Relation index, const RunKind *kind, void *argument)
 {
     const uint64 budget = *static_cast<uint64 *>(argument);
-    uint64 horizon;
-    if (!claim_old_runs(index, kind, true, &horizon))
-        return false;
     uint64 spent = 0;
-    for (;;) {
+    bool go_on = true;
+    while (go_on) {
+        // The lock is given back between merges, so that a VACUUM gets in.
+        uint64 horizon;
+        if (!claim_old_runs(index, kind, true, &horizon))
+            return false;
         int count;
         uint64 ignored;
         RunEntry *runs = read_directory(index, kind, &count, &ignored);
@@ -271,18 +303,16 @@ static bool merge_old_within(Relation index, const RunKind *kind, void *argument
         Choice choice = choose_tier(old_runs, count - young, fanout_of(index));
         if (choice.count == 0)
             choice = choose_dead(old_runs, count - young);
-        const bool go_on = choice.count > 0 && spent + choice.entries <= budget;
+        go_on = choice.count > 0 && spent + choice.entries <= budget;
         if (go_on)
             merge_runs(index, kind, ReservationOwner::OldRuns, choice.runs, choice.count);
         spent += choice.entries;
         const bool left_over = choice.count > 0 && !go_on;
         pfree(runs);
+        unlock_runs(index, RunLock::OldRuns, ExclusiveLock);
         if (left_over && !RELATION_IS_LOCAL(index) && budget != PG_UINT64_MAX)
             request_merge_worker(index);
-        if (!go_on)
-            break;
     }
-    unlock_runs(index, RunLock::OldRuns, ExclusiveLock);
     return true;
 }
 

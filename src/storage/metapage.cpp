@@ -72,18 +72,39 @@ uint64 read_vacuum_seq(Relation index, const RunKind *kind)
     return vacuum_seq;
 }
 
-static void check_run_entry(Relation index, const RunEntry &run)
+bool is_run_entry_sound(const RunKind *kind, const RunEntry &run)
 {
+    if (run.extent_count < 1 || run.extent_count > kExtentsPerRun || run.pages < 1 || run.entries < 1 ||
+        run.dead > run.entries)
+        return false;
     uint64 covered = 0;
-    bool sound = run.extent_count >= 1 && run.extent_count <= kExtentsPerRun && run.pages >= 1;
-    for (int i = 0; sound && i < run.extent_count; i++) {
-        covered += run.extents[i].count;
-        sound = run.extents[i].start >= kFirstFreeBlock && run.extents[i].count > 0;
+    for (int i = 0; i < run.extent_count; i++) {
+        const Extent &extent = run.extents[i];
+        if (extent.start < kFirstFreeBlock || extent.count == 0 ||
+            static_cast<uint64>(extent.start) + extent.count > MaxBlockNumber)
+            return false;
+        covered += extent.count;
     }
-    sound = sound && covered == run.pages && run.dead <= run.entries;
+    if (covered != run.pages)
+        return false;
     for (const Section &section : run.sections)
-        sound = sound && static_cast<uint64>(section.first_page) + section.pages <= run.pages;
-    if (!sound)
+        if (static_cast<uint64>(section.first_page) + section.pages > run.pages)
+            return false;
+
+    const Section &bitmap = run.sections[kDeadBitmapSection];
+    const bool shares_page = run.pages == 1;
+    const uint32 bytes_on_first_page = static_cast<uint32>(
+        Min(static_cast<uint64>(dead_bitmap_bytes(Min(run.entries, uint64{kDeadBitsPerPage}))), uint64{kContentBytes}));
+    if (bitmap.pages != dead_bitmap_pages(run.entries) || run.dead_bitmap_offset % 8 != 0 ||
+        run.dead_bitmap_offset < kContentStart || run.dead_bitmap_offset > kContentEnd - bytes_on_first_page ||
+        (!shares_page && run.dead_bitmap_offset != kContentStart))
+        return false;
+    return kind->is_sound(run);
+}
+
+void check_run_entry(Relation index, const RunKind *kind, const RunEntry &run)
+{
+    if (unlikely(!is_run_entry_sound(kind, run)))
         report_corruption(index, kMetaBlock, "An entry of the run directory is not sound.");
 }
 
@@ -114,7 +135,7 @@ static void for_each_directory_page(Relation index, const MetaPage *meta, int lo
         report_corruption(index, kMetaBlock, "The chained run directory is shorter than recorded.");
 }
 
-RunEntry *copy_directory(Relation index, Page meta_image, int *count)
+RunEntry *copy_directory_unchecked(Relation index, Page meta_image, int *count)
 {
     const MetaPage *meta = meta_page(meta_image);
     const uint32 total = meta->inline_runs + meta->chained_runs;
@@ -126,9 +147,15 @@ RunEntry *copy_directory(Relation index, Page meta_image, int *count)
                                 memcpy(runs + copied, directory->runs, directory->runs_on_page * sizeof(RunEntry));
                                 copied += directory->runs_on_page;
                             });
-    for (uint32 i = 0; i < copied; i++)
-        check_run_entry(index, runs[i]);
     *count = static_cast<int>(copied);
+    return runs;
+}
+
+RunEntry *copy_directory(Relation index, const RunKind *kind, Page meta_image, int *count)
+{
+    RunEntry *runs = copy_directory_unchecked(index, meta_image, count);
+    for (int i = 0; i < *count; i++)
+        check_run_entry(index, kind, runs[i]);
     return runs;
 }
 
@@ -136,7 +163,7 @@ Summary summarise(Relation index, const RunKind *kind)
 {
     Buffer buffer = lock_metapage(index, kind, BUFFER_LOCK_SHARE);
     int count;
-    RunEntry *runs = copy_directory(index, BufferGetPage(buffer), &count);
+    RunEntry *runs = copy_directory(index, kind, BufferGetPage(buffer), &count);
     UnlockReleaseBuffer(buffer);
     Summary summary = {count, 0, 0};
     for (int i = 0; i < count; i++) {
@@ -151,7 +178,7 @@ Extent *used_extents(Relation index, Page meta_image, int *count)
 {
     const MetaPage *meta = meta_page(meta_image);
     int run_count;
-    RunEntry *runs = copy_directory(index, meta_image, &run_count);
+    RunEntry *runs = copy_directory_unchecked(index, meta_image, &run_count);
     const int room = run_count * kExtentsPerRun + kReservationOwners * kExtentsPerRun +
                      static_cast<int>(meta->chained_runs) + 1;
     auto *used = allocate<Extent>(room);
@@ -159,7 +186,7 @@ Extent *used_extents(Relation index, Page meta_image, int *count)
 
     used[n++] = {kMetaBlock, kFirstFreeBlock};
     for (int i = 0; i < run_count; i++)
-        for (int j = 0; j < runs[i].extent_count; j++)
+        for (int j = 0; j < Min(int{runs[i].extent_count}, kExtentsPerRun); j++)
             used[n++] = runs[i].extents[j];
     for (const auto &reservation : meta->reservations)
         for (const Extent &extent : reservation)

@@ -19,6 +19,7 @@ inline constexpr uint32 kMaxTidsPerPage = kContentBytes / sizeof(ItemPointerData
 struct RunKind {
     uint32 id;  // recorded in the metapage
     const char *name;
+    uint32 tail_item_bytes; // size of every tail item, head included; 0 when they vary
     uint32 tail_capacity;  // bytes of items a tail holds; their sealed form and its dead bitmap must fit one
                            // page
 
@@ -32,6 +33,9 @@ struct RunKind {
     // Merges the live entries of the inputs into the writer and sets the new entry's sections,
     // access_method_data and `entries`.
     void (*merge)(Relation index, const RunEntry *inputs, int count, RunWriter *writer, RunEntry *entry);
+
+    // Do sections and access_method_data of a directory entry fit its number of entries?
+    bool (*is_sound)(const RunEntry &run);
 
     // TIDs of the entries on page `position` of the entry section; returns how many.
     uint32 (*read_tids)(Relation index, const RunEntry &run, uint32 position, Page page,
@@ -57,7 +61,16 @@ void initialise_tail(Page page);
 uint64 read_vacuum_seq(Relation index, const RunKind *kind);
 
 // Copies the whole run directory while the metapage is locked. The result is palloc'd; *count its length.
-RunEntry *copy_directory(Relation index, Page meta, int *count);
+RunEntry *copy_directory(Relation index, const RunKind *kind, Page meta, int *count);
+
+// The same, taking every entry as it is.
+RunEntry *copy_directory_unchecked(Relation index, Page meta, int *count);
+
+// ERROR when a directory entry cannot be true: readers rely on what it says without further checks.
+void check_run_entry(Relation index, const RunKind *kind, const RunEntry &run);
+
+// The same as an answer, for gpu.verify.
+bool is_run_entry_sound(const RunKind *kind, const RunEntry &run);
 
 struct Summary {
     int runs;
@@ -113,6 +126,12 @@ using TailVisitor = void (*)(const char *items, uint32 bytes, void *context);
 // and reused by later calls with the same view.
 void take_view(Relation index, const RunKind *kind, Snapshot snapshot, View *view, TailVisitor visit,
                void *context);
+
+// ERROR unless the page is a tail of this kind whose length can be right.
+void check_tail(Relation index, const RunKind *kind, Page page);
+
+// Size of the tail item at byte `at` of `length`, checked.
+uint32 checked_item_size(Relation index, const RunKind *kind, const char *items, uint32 at, uint32 length);
 
 // ---- run pages
 // ----------------------------------------------------------------------------------------------
@@ -189,8 +208,10 @@ void finish_build(Relation index, const RunKind *kind, const RunEntry &entry);
 using ProblemReporter = void (*)(BlockNumber block, const ItemPointerData *tid, const char *problem,
                                  void *context);
 
-// Checks metapage, directory, extents, stamps, dead bitmaps and the tail's item heads.
-void verify_structure(Relation index, const RunKind *kind, ProblemReporter report, void *context);
+// Checks metapage, directory, extents, stamps, dead bitmaps and the tail's item heads. The caller holds both run locks
+// in share mode (or, on a standby, accepts that a replayed merge looks like damage). False when the directory is too
+// damaged to follow.
+bool verify_structure(Relation index, const RunKind *kind, ProblemReporter report, void *context);
 
 // Registered in _PG_init.
 void register_storage_options();

@@ -43,10 +43,7 @@ static bool append_to_tail(Relation index, const RunKind *kind, const TailItem *
     Buffer buffer = ReadBuffer(index, kTailBlock);
     LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
     Page page = BufferGetPage(buffer);
-    if (PageIsNew(page) || page_stamp(page)->kind != static_cast<uint16>(PageKind::Tail) ||
-        content_length(page) > kind->tail_capacity)
-        report_corruption(index, kTailBlock, "The tail page is damaged.");
-
+    check_tail(index, kind, page);
     const uint32 length = content_length(page);
     const bool fits = length + size <= kind->tail_capacity;
     if (fits) {
@@ -62,11 +59,29 @@ static bool append_to_tail(Relation index, const RunKind *kind, const TailItem *
     return fits;
 }
 
-static uint32 count_items(const char *items, uint32 bytes)
+void check_tail(Relation index, const RunKind *kind, Page page)
+{
+    if (unlikely(PageIsNew(page) || PageGetSpecialSize(page) != sizeof(PageStamp) ||
+                 page_stamp(page)->kind != static_cast<uint16>(PageKind::Tail) ||
+                 content_length(page) > kind->tail_capacity ||
+                 (kind->tail_item_bytes != 0 && content_length(page) % kind->tail_item_bytes != 0)))
+        report_corruption(index, kTailBlock, "The tail page is damaged.");
+}
+
+uint32 checked_item_size(Relation index, const RunKind *kind, const char *items, uint32 at, uint32 length)
+{
+    const uint32 size = tail_item_size(reinterpret_cast<const TailItem *>(items + at));
+    if (size < sizeof(TailItem) || size > length - at ||
+        (kind->tail_item_bytes != 0 && size != kind->tail_item_bytes))
+        report_corruption(index, kTailBlock, "An item of the tail has a wrong size.");
+    return size;
+}
+
+static uint32 count_items(Relation index, const RunKind *kind, const char *items, uint32 bytes)
 {
     uint32 count = 0;
     for (uint32 at = 0; at < bytes; count++)
-        at += tail_item_size(reinterpret_cast<const TailItem *>(items + at));
+        at += checked_item_size(index, kind, items, at, bytes);
     return count;
 }
 
@@ -100,6 +115,7 @@ static void seal_tail(Relation index, const RunKind *kind, uint32 wanted)
     Buffer meta_buffer = lock_metapage(index, kind, BUFFER_LOCK_EXCLUSIVE);
     Buffer tail_buffer = ReadBuffer(index, kTailBlock);
     LockBuffer(tail_buffer, BUFFER_LOCK_EXCLUSIVE);
+    check_tail(index, kind, BufferGetPage(tail_buffer));
     const uint32 length = content_length(BufferGetPage(tail_buffer));
     if (length + wanted <= kind->tail_capacity) {
         UnlockReleaseBuffer(tail_buffer);
@@ -137,7 +153,7 @@ static void seal_tail(Relation index, const RunKind *kind, uint32 wanted)
     RunEntry run = {};
     run.run_id = run_id;
     run.order = meta_page(meta_image)->next_order++;
-    run.entries = count_items(page_content(tail_image), length);
+    run.entries = count_items(index, kind, page_content(tail_image), length);
     run.extents[0] = place;
     run.extent_count = 1;
     run.pages = 1;

@@ -27,14 +27,13 @@ static void purge_tail(BulkDelete *state)
     Buffer buffer = ReadBuffer(index, kTailBlock);
     LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
     Page page = BufferGetPage(buffer);
+    check_tail(index, state->kind, page);
     const uint32 length = content_length(page);
     auto *kept = allocate<char>(kContentBytes);
     uint32 kept_bytes = 0;
     for (uint32 at = 0; at < length;) {
         auto *item = reinterpret_cast<TailItem *>(page_content(page) + at);
-        const uint32 size = tail_item_size(item);
-        if (size < sizeof(TailItem) || at + size > length)
-            report_corruption(index, kTailBlock, "An item of the tail has a wrong size.");
+        const uint32 size = checked_item_size(index, state->kind, page_content(page), at, length);
         if (is_dead(state, &item->tid)) {
             state->stats->tuples_removed += 1;
         } else {
@@ -74,9 +73,10 @@ static void set_dead_bits(BulkDelete *state, const RunEntry &run, uint32 bitmap_
         report_foreign_page(index, run, position);
     GenericXLogState *xlog = GenericXLogStart(index);
     Page image = GenericXLogRegisterBuffer(xlog, buffer, 0);
-    auto *bitmap = reinterpret_cast<uint64 *>(static_cast<char *>(image) + run.dead_bitmap_offset);
-    for (uint32 i = 0; i < words; i++)
-        bitmap[i] |= newly_dead[i];
+    // Byte by byte, as read_dead_bits reads: the file's byte order is nobody's business.
+    auto *bitmap = reinterpret_cast<uint8 *>(static_cast<char *>(image) + run.dead_bitmap_offset);
+    for (uint32 i = 0; i < words * 8; i++)
+        bitmap[i] |= static_cast<uint8>(newly_dead[i / 8] >> (i % 8 * 8));
     GenericXLogFinish(xlog);
     UnlockReleaseBuffer(buffer);
 }
@@ -105,6 +105,8 @@ static uint64 vacuum_run(BulkDelete *state, const RunEntry &run)
             report_foreign_page(index, run, position);
         const uint32 count = state->kind->read_tids(index, run, position, BufferGetPage(buffer), tids);
         UnlockReleaseBuffer(buffer);
+        if (count > run.entries - ordinal)
+            report_corruption(index, run_block(run, position), "A run holds more entries than recorded.");
 
         for (uint32 j = 0; j < count; j++, ordinal++) {
             const uint32 bit = static_cast<uint32>(ordinal % kDeadBitsPerPage);
@@ -195,7 +197,7 @@ IndexBulkDeleteResult *bulk_delete(IndexVacuumInfo *info, const RunKind *kind, I
     claim_old_runs(index, kind, false, &horizon, &meta_buffer);
     purge_tail(&state);
     int count;
-    RunEntry *runs = copy_directory(index, BufferGetPage(meta_buffer), &count);
+    RunEntry *runs = copy_directory(index, kind, BufferGetPage(meta_buffer), &count);
     UnlockReleaseBuffer(meta_buffer);
 
     int vacuumed = 0;
@@ -225,7 +227,7 @@ IndexBulkDeleteResult *vacuum_cleanup(IndexVacuumInfo *info, const RunKind *kind
 
     Buffer buffer = lock_metapage(index, kind, BUFFER_LOCK_SHARE);
     int count;
-    RunEntry *runs = copy_directory(index, BufferGetPage(buffer), &count);
+    RunEntry *runs = copy_directory(index, kind, BufferGetPage(buffer), &count);
     int used_count;
     Extent *used = used_extents(index, BufferGetPage(buffer), &used_count);
     UnlockReleaseBuffer(buffer);
@@ -239,9 +241,11 @@ IndexBulkDeleteResult *vacuum_cleanup(IndexVacuumInfo *info, const RunKind *kind
     if (!counted) {
         Buffer tail = ReadBuffer(index, kTailBlock);
         LockBuffer(tail, BUFFER_LOCK_SHARE);
+        check_tail(index, kind, BufferGetPage(tail));
+        const char *items = page_content(BufferGetPage(tail));
         const uint32 length = content_length(BufferGetPage(tail));
         for (uint32 at = 0; at < length; stats->num_index_tuples += 1)
-            at += Max(tail_item_size(reinterpret_cast<TailItem *>(page_content(BufferGetPage(tail)) + at)), 8U);
+            at += checked_item_size(index, kind, items, at, length);
         UnlockReleaseBuffer(tail);
         for (int i = 0; i < count; i++)
             stats->num_index_tuples += static_cast<double>(runs[i].entries - runs[i].dead);

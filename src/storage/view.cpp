@@ -17,7 +17,7 @@ void take_view(Relation index, const RunKind *kind, Snapshot snapshot, View *vie
     if (meta->chained_runs > 0) {
         if (view->runs != nullptr)
             pfree(view->runs);
-        view->runs = copy_directory(index, meta_image, &view->run_count);
+        view->runs = copy_directory(index, kind, meta_image, &view->run_count);
         view->run_capacity = view->run_count;
     } else {
         const int count = static_cast<int>(meta->inline_runs);
@@ -29,6 +29,8 @@ void take_view(Relation index, const RunKind *kind, Snapshot snapshot, View *vie
         }
         memcpy(view->runs, meta->runs, count * sizeof(RunEntry));
         view->run_count = count;
+        for (int i = 0; i < count; i++)
+            check_run_entry(index, kind, view->runs[i]);
     }
 
     // The tail is locked before the metapage is let go: a seal needs both, so the items are either here or in a
@@ -38,9 +40,7 @@ void take_view(Relation index, const RunKind *kind, Snapshot snapshot, View *vie
     LockBuffer(meta_buffer, BUFFER_LOCK_UNLOCK);
     ReleaseBuffer(meta_buffer);
     Page tail = BufferGetPage(tail_buffer);
-    if (PageIsNew(tail) || page_stamp(tail)->kind != static_cast<uint16>(PageKind::Tail) ||
-        content_length(tail) > kind->tail_capacity)
-        report_corruption(index, kTailBlock, "The tail page is damaged.");
+    check_tail(index, kind, tail);
     if (content_length(tail) > 0)
         visit(page_content(tail), content_length(tail), context);
     UnlockReleaseBuffer(tail_buffer);

@@ -1,0 +1,42 @@
+// gpu.verify: is the index sound, and does it agree with its table?
+#include "functions/index_access.h"
+#include "kary/verify.h"
+
+PG_GPU_FUNCTION(pg_gpu_verify);
+
+using namespace pg_gpu;
+
+static void put_problem(BlockNumber block, const ItemPointerData *tid, const char *problem, void *context)
+{
+    auto *result = static_cast<ReturnSetInfo *>(context);
+    ItemPointerData copy = {};
+    if (tid != nullptr)
+        copy = *tid;
+    Datum values[] = {Int64GetDatum(int64{block}), PointerGetDatum(&copy), CStringGetTextDatum(problem)};
+    bool nulls[] = {block == InvalidBlockNumber, tid == nullptr, false};
+    tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+Datum pg_gpu_verify(PG_FUNCTION_ARGS)
+{
+    InitMaterializedSRF(fcinfo, 0);
+    auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
+    const functions::OpenIndex open = functions::open_index(PG_GETARG_OID(0), AccessShareLock, AccessShareLock);
+    functions::require_read_access(open);
+
+    // With both locks nothing is merged or vacuumed meanwhile, so a wrong stamp is damage and an entry's line
+    // pointer cannot have been freed. A standby cannot take them; there replay may look like damage.
+    const bool lockable = !RecoveryInProgress();
+    if (lockable) {
+        storage::lock_runs(open.index, storage::RunLock::OldRuns, ShareLock, false);
+        storage::lock_runs(open.index, storage::RunLock::YoungRuns, ShareLock, false);
+    }
+    if (storage::verify_structure(open.index, kary::run_kind(open.index), put_problem, result))
+        kary::verify_keys(open.heap, open.index, PG_GETARG_BOOL(1), put_problem, result);
+    if (lockable) {
+        storage::unlock_runs(open.index, storage::RunLock::YoungRuns, ShareLock);
+        storage::unlock_runs(open.index, storage::RunLock::OldRuns, ShareLock);
+    }
+    functions::close_index(open);
+    return Datum{0};
+}

@@ -1,0 +1,182 @@
+// gpu.count: ranks where the whole table is all-visible, TIDs where it is not.
+#include <algorithm>
+
+#include "kary/condition.h"
+#include "kary/search.h"
+#include "kary/visibility.h"
+
+namespace pg_gpu::kary {
+
+// ---- all-visible tables: no per-entry work ------------------------------------------------------------------
+
+template <typename Key> struct TailCount {
+    const Condition<Key> *condition;
+    uint64 matches;
+};
+
+template <typename Key> static void count_tail(const char *items, uint32 bytes, void *context)
+{
+    auto *count = static_cast<TailCount<Key> *>(context);
+    const auto *tail = reinterpret_cast<const KaryTailItem<Key> *>(items);
+    const Condition<Key> &condition = *count->condition;
+    count->matches = 0;
+    for (uint32 i = 0; i < bytes / sizeof(KaryTailItem<Key>); i++) {
+        if (tail[i].head.info & kNullFlag)
+            count->matches += condition.wants_nulls ? 1 : 0;
+        else
+            count->matches += condition.wants_keys && tail[i].key >= condition.low && tail[i].key <= condition.high;
+    }
+}
+
+// Dead entries among ordinals [first, end); false when a page was recycled.
+static bool count_dead(Relation index, const storage::RunEntry &run, uint64 first, uint64 end, uint64 *dead)
+{
+    constexpr uint32 kStep = storage::kDeadBitsPerPage;
+    auto *bits = allocate<uint64>(kStep / 64 + 1);
+    bool sound = true;
+    while (sound && first < end) {
+        const uint32 here = static_cast<uint32>(Min(end - first, uint64{kStep}));
+        sound = storage::read_dead_bits(index, run, first, here, bits);
+        for (uint32 i = 0; sound && i < (here + 63) / 64; i++)
+            *dead += static_cast<uint64>(__builtin_popcountll(bits[i]));
+        first += here;
+        CHECK_FOR_INTERRUPTS();
+    }
+    pfree(bits);
+    return sound;
+}
+
+// Live entries of one run that match; false when a page was recycled.
+template <typename Key>
+static bool count_run(Relation index, const storage::RunEntry &run, const Condition<Key> &condition, uint64 *count,
+                      uint32 *position)
+{
+    uint64 first = 0;
+    uint64 end = 0;
+    if (condition.wants_keys &&
+        (!find_ordinal<Key>(index, run, condition.low, Bound::Lower, &first, position) ||
+         !find_ordinal<Key>(index, run, condition.high, Bound::Upper, &end, position)))
+        return false;
+    if (condition.wants_nulls) {
+        // Only an unbounded count wants NULLs, and then it wants everything.
+        first = 0;
+        end = run.entries;
+    }
+    uint64 dead = 0;
+    *position = run.sections[storage::kDeadBitmapSection].first_page;
+    if (run.dead > 0 && end > first && !count_dead(index, run, first, end, &dead))
+        return false;
+    *count += end - first - dead;
+    return true;
+}
+
+static bool is_table_all_visible(Relation heap)
+{
+    BlockNumber all_visible;
+    visibilitymap_count(heap, &all_visible, nullptr);
+    return all_visible >= RelationGetNumberOfBlocks(heap);
+}
+
+// Counts in one view of an all-visible table; false when the table is not, or the view went stale.
+template <typename Key>
+static bool count_by_rank(Relation heap, Relation index, Snapshot snapshot, const Condition<Key> &condition,
+                          int64 *result)
+{
+    const storage::RunKind *kind = run_kind_of<Key>();
+    storage::View view = {};
+    TailCount<Key> tail = {&condition, 0};
+    storage::take_view(index, kind, snapshot, &view, count_tail<Key>, &tail);
+    bool sound = true;
+    uint64 count = tail.matches;
+    for (int i = 0; sound && i < view.run_count; i++) {
+        uint32 position = 0;
+        sound = count_run(index, view.runs[i], condition, &count, &position);
+        if (!sound)
+            storage::confirm_recycled(index, kind, view, view.runs[i], position);
+    }
+    // R4: entries, then the visibility map, then vacuum_seq again.
+    sound = sound && is_table_all_visible(heap) && storage::read_vacuum_seq(index, kind) == view.vacuum_seq;
+    if (view.runs != nullptr)
+        pfree(view.runs);
+    *result = static_cast<int64>(count);
+    return sound;
+}
+
+// ---- the general case ---------------------------------------------------------------------------------------
+
+struct CountSink {
+    VisibilityMap visibility;
+    int64 trusted;
+    ItemPointerData *doubtful; // on blocks that are not all-visible
+    uint64 doubtful_count;
+    uint64 doubtful_room;
+};
+
+static void reset_count(void *context)
+{
+    auto *sink = static_cast<CountSink *>(context);
+    renew_visibility(&sink->visibility);
+    sink->trusted = 0;
+    sink->doubtful_count = 0;
+}
+
+template <typename Key> static void add_to_count(void *context, const Key *, ItemPointerData *tids, uint32 count)
+{
+    auto *sink = static_cast<CountSink *>(context);
+    if (sink->doubtful_count + count > sink->doubtful_room) {
+        sink->doubtful_room = (sink->doubtful_count + count) * 2;
+        sink->doubtful = reallocate(sink->doubtful, sink->doubtful_room);
+    }
+    for (uint32 i = 0; i < count; i++) {
+        if (is_all_visible(&sink->visibility, ItemPointerGetBlockNumberNoCheck(&tids[i])))
+            sink->trusted++;
+        else
+            sink->doubtful[sink->doubtful_count++] = tids[i];
+    }
+}
+
+static bool tid_less(const ItemPointerData &a, const ItemPointerData &b)
+{
+    return ItemPointerCompare(const_cast<ItemPointer>(&a), const_cast<ItemPointer>(&b)) < 0;
+}
+
+template <typename Key>
+int64 count_visible(Relation heap, Relation index, Snapshot snapshot, const Condition<Key> &condition)
+{
+    int64 result;
+    if (!condition.wants_keys && !condition.wants_nulls)
+        return 0;
+    if (count_by_rank(heap, index, snapshot, condition, &result))
+        return result;
+
+    CountSink sink = {};
+    open_visibility(&sink.visibility, heap);
+    sink.doubtful_room = 1024;
+    sink.doubtful = allocate<ItemPointerData>(sink.doubtful_room);
+    const storage::RunKind *kind = run_kind_of<Key>();
+    uint64 before;
+    do {
+        CHECK_FOR_INTERRUPTS();
+        reset_count(&sink);
+        before = storage::read_vacuum_seq(index, kind);
+        collect_entries(index, snapshot, condition, EntrySink<Key>{&sink, reset_count, add_to_count<Key>});
+        // A VACUUM that ended meanwhile may have made blocks all-visible whose entries were dead when read (R4).
+    } while (storage::read_vacuum_seq(index, kind) != before);
+    close_visibility(&sink.visibility);
+
+    std::sort(sink.doubtful, sink.doubtful + sink.doubtful_count, tid_less);
+    HeapProbe probe;
+    open_heap_probe(&probe, heap, snapshot);
+    for (uint64 i = 0; i < sink.doubtful_count; i++) {
+        CHECK_FOR_INTERRUPTS();
+        sink.trusted += is_visible(&probe, sink.doubtful[i]) ? 1 : 0;
+    }
+    close_heap_probe(&probe);
+    pfree(sink.doubtful);
+    return sink.trusted;
+}
+
+template int64 count_visible(Relation, Relation, Snapshot, const Condition<uint32> &);
+template int64 count_visible(Relation, Relation, Snapshot, const Condition<uint64> &);
+
+} // namespace pg_gpu::kary

@@ -1,0 +1,110 @@
+// gpu.verify, the part that knows nothing of keys: directory, extents, stamps, dead bitmaps, tail.
+#include <algorithm>
+
+#include "storage/storage.h"
+
+namespace pg_gpu::storage {
+
+struct Verification {
+    Relation index;
+    const RunKind *kind;
+    ProblemReporter report;
+    void *context;
+    BlockNumber blocks;
+};
+
+static void verify_extents(const Verification &state, Page meta_image)
+{
+    int count;
+    Extent *used = used_extents(state.index, meta_image, &count);
+    std::sort(used, used + count, [](const Extent &a, const Extent &b) { return a.start < b.start; });
+    for (int i = 1; i < count; i++)
+        if (used[i].start < used[i - 1].start + used[i - 1].count)
+            state.report(used[i].start, nullptr, "two extents overlap", state.context);
+    pfree(used);
+}
+
+static void verify_tail_items(const Verification &state)
+{
+    Buffer buffer = ReadBuffer(state.index, kTailBlock);
+    LockBuffer(buffer, BUFFER_LOCK_SHARE);
+    Page page = BufferGetPage(buffer);
+    const uint32 length = content_length(page);
+    const char *items = page_content(page);
+    for (uint32 at = 0; at < length;) {
+        const auto *item = reinterpret_cast<const TailItem *>(items + at);
+        const uint32 size = tail_item_size(item);
+        if (size < sizeof(TailItem) || size > length - at ||
+            (state.kind->tail_item_bytes != 0 && size != state.kind->tail_item_bytes)) {
+            state.report(kTailBlock, nullptr, "a tail item has a wrong size", state.context);
+            break;
+        }
+        if (!ItemPointerIsValid(&item->tid))
+            state.report(kTailBlock, &item->tid, "a tail item has an invalid TID", state.context);
+        at += size;
+    }
+    UnlockReleaseBuffer(buffer);
+}
+
+// Every page of the run carries the run's stamp, and its dead bitmap agrees with the directory.
+static void verify_run(const Verification &state, const RunEntry &run)
+{
+    bool stamps_right = true;
+    for (uint32 position = 0; position < run.pages; position++) {
+        CHECK_FOR_INTERRUPTS();
+        const BlockNumber block = run_block(run, position);
+        if (block >= state.blocks) {
+            state.report(block, nullptr, "a run's page lies beyond the end of the file", state.context);
+            return;
+        }
+        Buffer buffer = read_run_page(state.index, run, position, nullptr);
+        if (buffer == InvalidBuffer) {
+            state.report(block, nullptr, "the page does not carry its run's stamp", state.context);
+            stamps_right = false;
+            continue;
+        }
+        UnlockReleaseBuffer(buffer);
+    }
+    if (!stamps_right)
+        return;
+
+    uint64 dead = 0;
+    auto *bits = allocate<uint64>(kDeadBitsPerPage / 64);
+    for (uint64 first = 0; first < run.entries; first += kDeadBitsPerPage) {
+        const uint32 count = static_cast<uint32>(Min(run.entries - first, uint64{kDeadBitsPerPage}));
+        if (!read_dead_bits(state.index, run, first, count, bits))
+            return;
+        for (uint32 i = 0; i < (count + 63) / 64; i++)
+            dead += static_cast<uint64>(__builtin_popcountll(bits[i]));
+    }
+    pfree(bits);
+    // More bits than counted are what a VACUUM that broke off leaves behind.
+    if (dead < run.dead)
+        state.report(run_block(run, run.sections[kDeadBitmapSection].first_page), nullptr,
+                     "the dead bitmap disagrees with the directory's count", state.context);
+}
+
+bool verify_structure(Relation index, const RunKind *kind, ProblemReporter report, void *context)
+{
+    const Verification state = {index, kind, report, context, RelationGetNumberOfBlocks(index)};
+    Buffer meta_buffer = lock_metapage(index, kind, BUFFER_LOCK_SHARE);
+    int count;
+    RunEntry *runs = copy_directory_unchecked(index, BufferGetPage(meta_buffer), &count);
+    bool sound = true;
+    for (int i = 0; i < count; i++) {
+        if (!is_run_entry_sound(kind, runs[i])) {
+            report(kMetaBlock, nullptr, "an entry of the run directory is not sound", context);
+            sound = false;
+        }
+    }
+    if (sound)
+        verify_extents(state, BufferGetPage(meta_buffer));
+    UnlockReleaseBuffer(meta_buffer);
+    verify_tail_items(state);
+    for (int i = 0; sound && i < count; i++)
+        verify_run(state, runs[i]);
+    pfree(runs);
+    return sound;
+}
+
+} // namespace pg_gpu::storage

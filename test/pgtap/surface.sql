@@ -1,0 +1,101 @@
+-- The SQL surface that users may build on: what exists, with which signature.
+\set ECHO none
+\set QUIET 1
+\pset format unaligned
+\pset tuples_only true
+\pset pager off
+BEGIN;
+SELECT no_plan();
+
+SELECT has_schema('gpu', 'schema gpu exists');
+SELECT has_extension('pg_gpu', 'extension pg_gpu is here');
+SELECT is((SELECT extnamespace::regnamespace::text FROM pg_extension WHERE extname = 'pg_gpu'), 'gpu', 'the extension lives in schema gpu');
+SELECT is((SELECT extrelocatable FROM pg_extension WHERE extname = 'pg_gpu'), false, 'the extension stays there');
+SELECT is((SELECT installed_version FROM pg_available_extensions WHERE name = 'pg_gpu'),
+          (SELECT default_version FROM pg_available_extensions WHERE name = 'pg_gpu'), 'the default version is installed');
+
+-- Functions: argument names, types and defaults, and result columns.
+CREATE TEMP TABLE wanted (name text, arguments text, result text, rows bool);
+INSERT INTO wanted VALUES
+  ('count', 'index regclass, low anyarray, high anyarray', 'bigint', false),
+  ('count', 'index regclass, low record, high record', 'bigint', false),
+  ('lookup', 'index regclass, keys anyarray', 'TABLE(ordinal bigint, tid tid)', true),
+  ('merge', 'index regclass',
+   'TABLE(step text, column_name name, entries bigint, bytes bigint, milliseconds double precision, path text)', true),
+  ('runs', 'index regclass',
+   'TABLE(run_id bigint, level integer, entries bigint, dead bigint, pages bigint, bytes bigint)', true),
+  ('verify', 'index regclass, heap boolean DEFAULT true', 'TABLE(block bigint, tid tid, problem text)', true);
+-- OUT columns and RETURNS TABLE are the same to a user: compare names and types of columns.
+CREATE FUNCTION pg_temp.result_columns(f oid) RETURNS text LANGUAGE sql AS $$
+  SELECT CASE WHEN proallargtypes IS NULL THEN pg_get_function_result(f)
+    ELSE (SELECT 'TABLE(' || string_agg(proargnames[i] || ' ' || format_type(proallargtypes[i], NULL), ', ' ORDER BY i) || ')'
+          FROM generate_subscripts(proallargtypes, 1) AS i WHERE proargmodes[i] IN ('o', 't')) END
+  FROM pg_proc WHERE oid = f
+$$;
+CREATE FUNCTION pg_temp.input_arguments(f oid) RETURNS text LANGUAGE sql AS $$
+  SELECT string_agg(trim(a), ', ' ORDER BY n)
+  FROM regexp_split_to_table(pg_get_function_arguments(f), ', ') WITH ORDINALITY AS t(a, n)
+  WHERE a NOT LIKE 'OUT %'
+$$;
+SELECT results_eq(
+  $$ SELECT p.proname::text COLLATE "C", pg_temp.input_arguments(p.oid) COLLATE "C", pg_temp.result_columns(p.oid), p.proretset
+     FROM pg_proc AS p WHERE pronamespace = 'gpu'::regnamespace AND prorettype <> 'index_am_handler'::regtype
+     ORDER BY 1, 2 $$,
+  $$ SELECT name COLLATE "C", arguments COLLATE "C", result, rows FROM wanted ORDER BY 1, 2 $$,
+  'schema gpu has these functions and no others');
+SELECT is((SELECT count(*) FROM pg_proc WHERE pronamespace = 'gpu'::regnamespace AND prorettype = 'index_am_handler'::regtype),
+          1::bigint, 'and one access method handler');
+
+-- Labels the planner acts on.
+SELECT is_empty(
+  $$ SELECT proname FROM pg_proc WHERE pronamespace = 'gpu'::regnamespace AND prorettype <> 'index_am_handler'::regtype AND provolatile = 'i' $$,
+  'no function that reads a table is immutable');
+SELECT results_eq(
+  $$ SELECT DISTINCT provolatile::text FROM pg_proc WHERE pronamespace = 'gpu'::regnamespace AND proname = 'merge' $$,
+  ARRAY['v'], 'gpu.merge is volatile');
+SELECT results_eq(
+  $$ SELECT DISTINCT proparallel::text FROM pg_proc WHERE pronamespace = 'gpu'::regnamespace AND proname = 'merge' $$,
+  ARRAY['u'], 'gpu.merge stays out of parallel plans');
+SELECT is_empty(
+  $$ SELECT proname FROM pg_proc WHERE pronamespace = 'gpu'::regnamespace AND (prosecdef OR proleakproof) $$,
+  'no function runs as its owner, none claims to be leakproof');
+SELECT is_empty(
+  $$ SELECT proname FROM pg_proc WHERE pronamespace = 'gpu'::regnamespace AND proname = 'count' AND proisstrict $$,
+  'gpu.count takes NULL bounds');
+SELECT is_empty(
+  $$ SELECT proname FROM pg_proc WHERE pronamespace = 'gpu'::regnamespace AND prolang <> (SELECT oid FROM pg_language WHERE lanname = 'c') $$,
+  'every function is in C');
+SELECT results_eq(
+  $$ SELECT DISTINCT probin FROM pg_proc WHERE pronamespace = 'gpu'::regnamespace $$,
+  ARRAY['$libdir/pg_gpu'], 'and in this library');
+
+-- A comment on everything the extension made that can have one.
+SELECT is_empty(
+  $$ SELECT pg_describe_object(classid, objid, objsubid) FROM pg_depend
+     WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
+       AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_gpu')
+       AND obj_description(objid, classid::regclass::name) IS NULL $$,
+  'every object has a comment');
+SELECT isnt(obj_description((SELECT oid FROM pg_extension WHERE extname = 'pg_gpu'), 'pg_extension'), NULL,
+            'so has the extension');
+
+-- The access method.
+SELECT is((SELECT amtype::text FROM pg_am WHERE amname = 'gpu_kary'), 'i', 'gpu_kary is an index access method');
+SELECT results_eq(
+  $$ SELECT amname::text FROM pg_am JOIN pg_depend ON objid = pg_am.oid AND classid = 'pg_am'::regclass AND deptype = 'e'
+     WHERE refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_gpu') $$,
+  ARRAY['gpu_kary'], 'it is the only one of the extension');
+
+-- Settings.
+SELECT results_eq(
+  $$ SELECT name, vartype, context, boot_val FROM pg_settings WHERE name = 'pg_gpu.path' $$,
+  $$ VALUES ('pg_gpu.path', 'enum', 'user', 'auto') $$, 'pg_gpu.path is an enum any user may set');
+SELECT set_eq(
+  $$ SELECT unnest(enumvals) FROM pg_settings WHERE name = 'pg_gpu.path' $$,
+  ARRAY['auto', 'paged', 'host', 'cuda'], 'with four values');
+SELECT is_empty($$ SELECT name FROM pg_settings WHERE name LIKE 'pg\_gpu.%' AND coalesce(short_desc, '') = '' $$,
+                'every setting describes itself');
+SELECT throws_ok($$ SET pg_gpu.no_such_setting = 1 $$, '42602', NULL, 'the prefix is reserved');
+
+SELECT * FROM finish();
+ROLLBACK;
