@@ -14,7 +14,7 @@ CREATE INDEX build_up_first ON build_test USING gpu_kary (k ASC NULLS FIRST);
 CREATE INDEX build_down_last ON build_test USING gpu_kary (l DESC NULLS LAST) WITH (fanout = 4);
 CREATE INDEX build_partial ON build_test USING gpu_kary (k) WHERE flag;
 CREATE INDEX build_expression ON build_test USING gpu_kary ((k / 2 + l % 7)) WHERE NOT flag;
-CREATE INDEX build_opclass ON build_test USING gpu_kary (l int8_ops);
+CREATE INDEX build_opclass ON build_test USING gpu_kary (l gpu.int8_ops);
 CREATE INDEX CONCURRENTLY build_concurrently ON build_test USING gpu_kary (l);
 CREATE INDEX IF NOT EXISTS build_up ON build_test USING gpu_kary (l);
 CREATE INDEX ON build_test USING gpu_kary (k);

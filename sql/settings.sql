@@ -1,4 +1,5 @@
 -- pg_gpu.path and the fan-out.
+LOAD 'pg_gpu';
 SHOW pg_gpu.path;
 SELECT name, vartype, context, enumvals, boot_val FROM pg_settings WHERE name LIKE 'pg\_gpu.%' ORDER BY name COLLATE "C";
 CREATE TABLE settings_test (k int4);
@@ -24,6 +25,19 @@ SET pg_gpu.path = cuda;
 SELECT gpu.count('settings_test_k', ARRAY[1], ARRAY[10]);
 SELECT count(*) FROM gpu.lookup('settings_test_k', ARRAY[1, 2, 3]);
 SELECT count(*) FROM settings_test WHERE k = ANY ('{1,2,3}');
+
+-- Chosen before the library is loaded, also wrongly.
+\c -
+SET enable_seqscan = off;
+SET pg_gpu.path = host;
+SELECT gpu.count('settings_test_k', ARRAY[1], ARRAY[10]);
+\c -
+SET enable_seqscan = off;
+SET pg_gpu.path = telepathy;
+SET pg_gpu.bogus = 1;
+SELECT gpu.count('settings_test_k', ARRAY[1], ARRAY[10]);
+SHOW pg_gpu.path;
+SHOW pg_gpu.bogus;
 
 -- Values that don't exist, and names that aren't ours.
 SET pg_gpu.path = gpu;

@@ -123,8 +123,9 @@ template <typename Key>
 double scan_table(Relation heap, Relation index, IndexInfo *index_info, bool progress, Collector<Key> *collector,
                   TableScanDesc scan)
 {
-    // Never a synchronised scan: the sort relies on TIDs arriving in order.
-    return table_index_build_scan(heap, index, index_info, false, progress, collect_callback<Key>, collector, scan);
+    // Never a synchronised scan: the sort relies on TIDs arriving in order. A parallel scan must be allowed to be
+    // one here; its descriptor says that it is not.
+    return table_index_build_scan(heap, index, index_info, scan != nullptr, progress, collect_callback<Key>, collector, scan);
 }
 
 // ---- phase 3: merging sorted chunks -------------------------------------------------------------------------

@@ -24,26 +24,34 @@ static void verify_extents(const Verification &state, Page meta_image)
     pfree(used);
 }
 
-static void verify_tail_items(const Verification &state)
+static bool verify_tail_items(const Verification &state)
 {
     Buffer buffer = ReadBuffer(state.index, kTailBlock);
     LockBuffer(buffer, BUFFER_LOCK_SHARE);
     Page page = BufferGetPage(buffer);
+    if (PageIsNew(page) || page_stamp(page)->kind != static_cast<uint16>(PageKind::Tail) ||
+        content_length(page) > state.kind->tail_capacity) {
+        UnlockReleaseBuffer(buffer);
+        state.report(kTailBlock, nullptr, "the tail page is damaged", state.context);
+        return false;
+    }
     const uint32 length = content_length(page);
     const char *items = page_content(page);
-    for (uint32 at = 0; at < length;) {
+    bool sound = true;
+    for (uint32 at = 0; sound && at < length;) {
         const auto *item = reinterpret_cast<const TailItem *>(items + at);
         const uint32 size = tail_item_size(item);
         if (size < sizeof(TailItem) || size > length - at ||
             (state.kind->tail_item_bytes != 0 && size != state.kind->tail_item_bytes)) {
             state.report(kTailBlock, nullptr, "a tail item has a wrong size", state.context);
-            break;
+            sound = false;
         }
         if (!ItemPointerIsValid(&item->tid))
             state.report(kTailBlock, &item->tid, "a tail item has an invalid TID", state.context);
         at += size;
     }
     UnlockReleaseBuffer(buffer);
+    return sound;
 }
 
 // Every page of the run carries the run's stamp, and its dead bitmap agrees with the directory.
@@ -100,7 +108,7 @@ bool verify_structure(Relation index, const RunKind *kind, ProblemReporter repor
     if (sound)
         verify_extents(state, BufferGetPage(meta_buffer));
     UnlockReleaseBuffer(meta_buffer);
-    verify_tail_items(state);
+    sound = verify_tail_items(state) && sound;
     for (int i = 0; sound && i < count; i++)
         verify_run(state, runs[i]);
     pfree(runs);

@@ -9,8 +9,9 @@ SELECT no_plan();
 
 SELECT has_schema('gpu', 'schema gpu exists');
 SELECT has_extension('pg_gpu', 'extension pg_gpu is here');
-SELECT is((SELECT extnamespace::regnamespace::text FROM pg_extension WHERE extname = 'pg_gpu'), 'gpu', 'the extension lives in schema gpu');
-SELECT is((SELECT extrelocatable FROM pg_extension WHERE extname = 'pg_gpu'), false, 'the extension stays there');
+SELECT is((SELECT extnamespace::regnamespace::text FROM pg_extension WHERE extname = 'pg_gpu'), 'pg_catalog',
+          'the extension belongs to no schema that a user may drop');
+SELECT is((SELECT extrelocatable FROM pg_extension WHERE extname = 'pg_gpu'), false, 'nor can it be moved to one');
 SELECT is((SELECT installed_version FROM pg_available_extensions WHERE name = 'pg_gpu'),
           (SELECT default_version FROM pg_available_extensions WHERE name = 'pg_gpu'), 'the default version is installed');
 
@@ -86,7 +87,8 @@ SELECT results_eq(
      WHERE refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_gpu') $$,
   ARRAY['gpu_kary'], 'it is the only one of the extension');
 
--- Settings.
+-- Settings: they exist once the library is loaded.
+LOAD 'pg_gpu';
 SELECT results_eq(
   $$ SELECT name, vartype, context, boot_val FROM pg_settings WHERE name = 'pg_gpu.path' $$,
   $$ VALUES ('pg_gpu.path', 'enum', 'user', 'auto') $$, 'pg_gpu.path is an enum any user may set');

@@ -68,11 +68,11 @@ $longest = $runs if $runs > $longest;
 cmp_ok($longest, '<', $most_runs, "the list of runs stays short ($longest at most, seen $checks times)");
 is(sql_value($node, 'SELECT phase FROM pg_stat_progress_vacuum'), 'vacuuming indexes',
 	'VACUUM was at the index all the time');
-check_answers($node, 't', 'while VACUUM works', keys => 10_000_000);
 
-# A second COPY, broken off, and single rows go on as well.
-my $small = start_clients($node, workload('t', insert => 1, insert_one => 2, abort => 1, update => 1, check => 1),
-	clients => 2, seconds => 2, options => '-c lock_timeout=1ms');
+# Single rows and transactions that are taken back go on as well. (Nobody reads the index here, which would put
+# its pages into the buffers and let VACUUM run.)
+my $small = start_clients($node, workload('t', insert => 1, insert_one => 2, abort => 1, savepoint => 1),
+	clients => 2, seconds => 1, options => '-c lock_timeout=1ms');
 finish_clients($small);
 is(client_errors([$small]), '', 'small writes neither wait nor fail');
 cmp_ok(client_transactions([$small]), '>', 5, 'and get through');
@@ -81,6 +81,7 @@ cmp_ok(client_transactions([$small]), '>', 5, 'and get through');
 $node->safe_psql('postgres', 'SELECT pg_cancel_backend(pid) FROM pg_stat_progress_vacuum');
 is(finish_sql($vacuum)->{code}, '57014', 'VACUUM was waiting for nobody: it ends by our cancel');
 check_sound($node, 'after the cancelled VACUUM: gpu.verify finds nothing', 't_k');
+check_answers($node, 't', 'after the cancelled VACUUM', keys => 10_000_000);
 $node->safe_psql('postgres', 'VACUUM (INDEX_CLEANUP ON) t');
 check_usable($node, 't', 'after VACUUM', keys => 10_000_000);
 
