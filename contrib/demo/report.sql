@@ -5,8 +5,8 @@
 \pset null ''
 
 SELECT statement,
-    round(btree_ms::numeric, 1) AS "btree ms",
-    round(gpu_kary_ms::numeric, 1) AS "gpu_kary ms",
+    round(btree_ms::numeric, 2) AS "btree ms",
+    round(gpu_kary_ms::numeric, 2) AS "gpu_kary ms",
     CASE same_answer WHEN true THEN 'yes' WHEN false THEN 'NO' END AS "same answer"
 FROM demo.results ORDER BY position;
 

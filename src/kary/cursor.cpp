@@ -170,7 +170,13 @@ template <typename Key> static bool load_run_leaf(Scan<Key> *scan, Cursor<Key> *
         memcpy(cursor->keys, keys + first, cursor->count * sizeof(Key));
         memcpy(cursor->tids, tids + first, cursor->count * sizeof(ItemPointerData));
     }
+    const BlockNumber block = BufferGetBlockNumber(buffer);
     UnlockReleaseBuffer(buffer);
+    for (uint32 i = 0; i < cursor->count; i++)
+        if (unlikely(static_cast<OffsetNumber>(ItemPointerGetOffsetNumberNoCheck(&cursor->tids[i]) - 1) >=
+                     MaxHeapTuplesPerPage))
+            storage::report_corruption(scan->descriptor->indexRelation, block,
+                                       "An entry's TID has an impossible line pointer number.");
     if (run.dead > 0 && cursor->count > 0)
         return drop_dead(scan, cursor, leaf, entries, first, scattered ? places : nullptr);
     return true;

@@ -302,6 +302,8 @@ template <typename Key> static bool next_entry(Scan<Key> *scan, bool forward)
         const int phase = forward ? scan->phase + 1 : scan->phase - 1;
         if (phase < 0 || phase >= scan->phase_count) {
             unlock_after_restarts(index, &guard);
+            // The scan stands at its end now, not on an entry: turning round in a new view starts from there.
+            scan->last.valid = false;
             return false;
         }
         enter_phase(scan, phase, forward);

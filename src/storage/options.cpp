@@ -15,7 +15,7 @@ void register_storage_options()
 {
     option_kind = add_reloption_kind();
     add_int_reloption(option_kind, "fanout", "Number of runs of one size that are merged into a larger one",
-                      kDefaultFanout, 2, 64, AccessExclusiveLock);
+                      kDefaultFanout, 2, 64, ShareUpdateExclusiveLock);
 }
 
 bytea *storage_options(Datum options, bool validate)

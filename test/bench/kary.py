@@ -32,6 +32,7 @@ class Statement:
         self.settings = settings
         self.wanted = wanted        # each a node type, or (node type, index)
         self.prepare = prepare      # a PREPARE statement that sql executes
+        self.workers = 0 if settings.get('max_parallel_workers_per_gather') == '0' else 2
 
     def check_plan(self, session):
         nodes = session.plan(self.sql)
@@ -89,7 +90,8 @@ class KaryBenchmark:
         samples = side_by_side(visits, least, self.cap(least))
         for am in AMS:
             if am in samples:
-                line.sides[am] = Side(samples[am], how[am])
+                taken, processor = zip(*samples[am]) if isinstance(samples[am][0], tuple) else (samples[am], ())
+                line.sides[am] = Side(list(taken), how[am], [used for used in processor if used is not None])
 
     def note_medians(self, line, title, candidates):
         figures = ', '.join(f'{name} {figure:,.1f} {line.unit}' for name, figure in candidates.items())
@@ -159,17 +161,20 @@ class KaryBenchmark:
     def timed_once(self, session, statement, line):
         """One sample: the median of a burst. The answer must be the one that every other way gave."""
         rows, warm = session.timed(statement.sql)
+        alone = statement.workers == 0
         if line.answer is None:
             line.answer = rows
         if rows != line.answer:
             raise Failure(f'answers differ: {rows} instead of {line.answer}\n  in: {statement.sql}')
-        times = []
+        times, processor = [], []
         for _ in range(max(1, min(15, math.ceil(BURST_MS / max(warm, 0.01)) - 1))):
+            before = session.processor_ms()
             rows, milliseconds = session.timed(statement.sql)
+            processor.append(session.processor_ms() - before)
             if rows != line.answer:
                 raise Failure(f'answers differ: {rows} instead of {line.answer}\n  in: {statement.sql}')
             times.append(milliseconds)
-        return statistics.median(times)
+        return statistics.median(times), statistics.median(processor) if alone else None
 
     def visit(self, session, am, statement, line):
         def sample():
@@ -188,7 +193,7 @@ class KaryBenchmark:
         figures = {}
         for statement in statements:
             visit = self.visit(session, am, statement, line)
-            figures[statement.how] = min(visit(), visit())
+            figures[statement.how] = min(visit()[0], visit()[0])
         self.note_medians(line, am, figures)
         return min(statements, key=lambda statement: figures[statement.how])
 
@@ -202,7 +207,7 @@ class KaryBenchmark:
                         {am: f'{statement.how}: {statement.sql}' for am, statement in best.items()})
             for title, (am, statement) in (aside or {}).items():
                 visit = self.visit(session, am, statement, line)
-                self.note_medians(line, title, {statement.how: min(visit() for _ in range(3))})
+                self.note_medians(line, title, {statement.how: min(visit()[0] for _ in range(3))})
         self.measure(line, work)
 
     # ---- Measures ------------------------------------------------------------------------------------
@@ -226,9 +231,11 @@ class KaryBenchmark:
         def visit(am):
             def sample():
                 session.run('CHECKPOINT')   # so that no build pays for the writes of the one before
+                before = session.processor_ms()
                 _, milliseconds = session.timed(self.create_index(am))
+                used = session.processor_ms() - before
                 session.run(f'DROP INDEX t_{am}')
-                return milliseconds
+                return milliseconds, None if workers else used
             return sample
         self.repeat(line, {am: visit(am) for am in AMS}, self.options.build_runs,
                     {am: f'maintenance_work_mem = {memory}, max_parallel_maintenance_workers = {workers}'
@@ -455,13 +462,17 @@ class KaryBenchmark:
         load = f"COPY t FROM '{file}'"
 
         def visit(am):
-            return lambda: self.restore(am).timed(load)[1]
+            def sample():
+                session = self.restore(am)
+                before = session.processor_ms()
+                return session.timed(load)[1], session.processor_ms() - before
+            return sample
 
         def work(line):
             self.repeat(line, {am: visit(am) for am in AMS}, self.options.copy_runs,
                         {am: 'COPY FROM a file on the server, right after a checkpoint' for am in AMS})
             plain = side_by_side({'none': visit(None)}, 3, 3)['none']
-            self.note_medians(line, 'without an index', {'': statistics.median(plain)})
+            self.note_medians(line, 'without an index', {'': statistics.median(time for time, _ in plain)})
             self.server.close_session('work_none')
             self.server.session('postgres').run('DROP DATABASE work_none')
         self.measure(Line('copy', f'COPY of {self.copied:,} rows', 'ms', target=Target(at_most=0.7)), work)

@@ -31,6 +31,7 @@ class Side:
     """What was measured of one competitor."""
     samples: list = field(default_factory=list)
     how: str = ''       # plan or settings, for the reader of the JSON
+    processor_ms: list = field(default_factory=list)    # of the backend, where it works alone
 
     @property
     def median(self):
@@ -41,7 +42,8 @@ class Side:
         return spread(self.samples)
 
     def to_json(self):
-        return {'median': self.median, 'spread': round(self.spread, 4), 'samples': self.samples, 'how': self.how}
+        return {'median': self.median, 'spread': round(self.spread, 4), 'samples': self.samples,
+                'processor_ms': self.processor_ms, 'how': self.how}
 
 
 @dataclass
@@ -79,6 +81,14 @@ class Line:
         return self.sides['gpu_kary'].median / below
 
     @property
+    def processor_ratio(self):
+        """The ratio by processor time, which other programs' work hardly touches; None where it isn't known."""
+        taken = [self.sides[am].processor_ms for am in ('btree', 'gpu_kary') if am in self.sides]
+        if len(taken) < 2 or not all(taken):
+            return None
+        return statistics.median(taken[1]) / statistics.median(taken[0])
+
+    @property
     def reached(self):
         return None if self.target is None or self.ratio is None else self.target.reached(self.ratio)
 
@@ -89,14 +99,14 @@ class Line:
     def to_json(self):
         return {'name': self.name, 'title': self.title, 'unit': self.unit,
                 'sides': {name: side.to_json() for name, side in self.sides.items()},
-                'ratio': self.ratio, 'limit': self.limit,
+                'ratio': self.ratio, 'processor_ratio': self.processor_ratio, 'limit': self.limit,
                 'must_reach': str(self.target) if self.target else None, 'reached': self.reached,
                 'spread': round(self.spread, 4), 'other_load': round(self.other_load, 4),
                 'notes': self.notes, 'failure': self.failure}
 
 
 def side_by_side(visits, least, most):
-    """Calls each side's visit in turn (A B A B …); a visit returns one sample.
+    """Calls each side's visit in turn (A B A B …); a visit returns one sample, or a tuple that starts with it.
 
     At least `least` rounds; then more, up to `most`, while the spread of a side is too large.
     """
@@ -104,6 +114,7 @@ def side_by_side(visits, least, most):
     for done in range(1, most + 1):
         for name, visit in visits.items():
             samples[name].append(visit())
-        if done >= least and all(spread(taken) < SPREAD_LIMIT for taken in samples.values()):
+        figures = ([one[0] if isinstance(one, tuple) else one for one in taken] for taken in samples.values())
+        if done >= least and all(spread(taken) < SPREAD_LIMIT for taken in figures):
             break
     return samples

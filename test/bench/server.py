@@ -40,6 +40,7 @@ class Session:
 
     def __init__(self, server, database):
         self.database = database
+        self.backend_pid = None
         self.errors = tempfile.TemporaryFile(mode='w+', encoding='utf-8')
         # The process is ended by close().
         self.process = subprocess.Popen(  # pylint: disable=consider-using-with
@@ -106,7 +107,14 @@ class Session:
         return nodes
 
     def backend(self):
-        return int(self.value('SELECT pg_backend_pid()'))
+        if self.backend_pid is None:
+            self.backend_pid = int(self.value('SELECT pg_backend_pid()'))
+        return self.backend_pid
+
+    def processor_ms(self):
+        """What this backend has used of a processor since it started."""
+        with open(f'/proc/{self.backend()}/schedstat', encoding='ascii') as file:
+            return int(file.read().split()[0]) / 1e6
 
     def close(self):
         if self.process.poll() is None:

@@ -21,7 +21,7 @@ our @EXPORT = qw(
   sql sql_value start_sql finish_sql crash_cluster crash_backend start_again wait_gone
   index_file index_blocks check_answers check_usable
   workload start_clients finish_clients stop_clients client_errors client_transactions
-  wait_until pages_of_index temporary_files parallel_workers
+  bad_log_lines wait_until pages_of_index temporary_files parallel_workers
   read_page write_page BLOCK_SIZE
 );
 
@@ -488,6 +488,15 @@ sub client_errors
 	push @expected, qr/terminating connection/, qr/the database system is/;
 	foreach my $pattern (@expected) { @errors = grep { !/$pattern/ } @errors; }
 	return join("\n", @errors);
+}
+
+# Lines of the server's log that tell of a process that died, or match `$more`.
+sub bad_log_lines
+{
+	my ($node, $more) = @_;
+	my $pattern = qr/PANIC|TRAP:|terminated by signal/;
+	$pattern = qr/$pattern|$more/ if defined $more;
+	return join("\n", grep { /$pattern/ } split /\n/, slurp_file($node->logfile));
 }
 
 # ---- files --------------------------------------------------------------------------------------------------

@@ -104,7 +104,7 @@ sub random_step
 	return $random->pick(@steps)->();
 }
 
-# Queries of a kind in its present state. A tenth of the list each time, drawn
+# Queries of a kind in its present state. One in $share of the list, drawn
 # at random, until the last batch asks everything.
 sub some_queries
 {
@@ -181,7 +181,7 @@ for my $round (1 .. test_rounds())
 			note($history) if length $history < 20000;
 			$node->safe_psql('postgres', $history);
 			check_queries($node, "$name, batch $batch", "$kind->{name}_k",
-				[ some_queries($random, $kind, $batch == 5 ? 1 : 6, joins => 1) ]);
+				[ some_queries($random, $kind, $batch == 5 ? 1 : 8, joins => 1) ]);
 			compare_functions($node, $random, $kind, "$name, batch $batch, functions");
 		}
 
@@ -192,9 +192,9 @@ for my $round (1 .. test_rounds())
 		$session->query_safe('SAVEPOINT one');
 		$session->query_safe("DELETE FROM $kind->{name} WHERE id % 2 = 0");
 		$session->query_safe("INSERT INTO $kind->{name} (k, flag) SELECT i % 40, 6 FROM generate_series(1, 700) AS i");
-		check_queries($session, "$name, own writes", "$kind->{name}_k", [ some_queries($random, $kind, 8) ]);
+		check_queries($session, "$name, own writes", "$kind->{name}_k", [ some_queries($random, $kind, 12) ]);
 		$session->query_safe('ROLLBACK TO one');
-		check_queries($session, "$name, after a rolled back savepoint", "$kind->{name}_k", [ some_queries($random, $kind, 8) ]);
+		check_queries($session, "$name, after a rolled back savepoint", "$kind->{name}_k", [ some_queries($random, $kind, 12) ]);
 		compare_functions($session, $random, $kind, "$name, own writes, functions");
 		$session->query_safe($random->pick('COMMIT', 'ROLLBACK'));
 
@@ -207,7 +207,7 @@ for my $round (1 .. test_rounds())
 			{
 				$node->safe_psql('postgres', random_step($random, $kind, 1)) for 1 .. 5;
 				$node->safe_psql('postgres', $random->pick("VACUUM (TRUNCATE OFF) $kind->{name}", "SELECT count(*) FROM gpu.merge('$kind->{name}_k')"));
-				check_queries($session, "$name, $level, pass $pass", "$kind->{name}_k", [ some_queries($random, $kind, 8) ]);
+				check_queries($session, "$name, $level, pass $pass", "$kind->{name}_k", [ some_queries($random, $kind, 12) ]);
 				compare_functions($session, $random, $kind, "$name, $level, pass $pass, functions");
 			}
 			$session->query_safe('COMMIT');
@@ -241,7 +241,7 @@ SQL
 				"UPDATE $table SET k = k + 7 WHERE id % 4 = 0",
 				"DELETE FROM $table WHERE k BETWEEN -2000 AND 5000"));
 			$node->safe_psql('postgres', $random->pick("VACUUM $table", "SELECT count(*) FROM gpu.merge('${table}_k')", 'SELECT 1'));
-			check_queries($node, "$name, batch $batch", "${table}_k", [ some_queries($random, $kind, 2, joins => 1) ]);
+			check_queries($node, "$name, batch $batch", "${table}_k", [ some_queries($random, $kind, 4, joins => 1) ]);
 			compare_functions($node, $random, $kind, "$name, batch $batch, functions");
 		}
 		check_sound($node, "$name is sound", "${table}_k");

@@ -72,7 +72,7 @@ foreach my $node ($standby, $hasty)
 {
 	my $name = $node->name;
 	$primary->wait_for_catchup($node);
-	unlike(slurp_file($node->logfile), qr/inconsistent page|PANIC/, "$name: replayed pages equal the primary's");
+	is(bad_log_lines($node, qr/inconsistent page/), '', "$name: replayed pages equal the primary's");
 	foreach my $table ('t', 'narrow')
 	{
 		check_sound($node, "$name: gpu.verify finds nothing in ${table}_k", "${table}_k");
