@@ -8,8 +8,7 @@ PG_MODULE_MAGIC;
 PGDLLEXPORT void _PG_init(void);
 }
 
-void _PG_init(void)
-{
+void _PG_init(void) {
     pg_gpu::define_settings();
     pg_gpu::storage::register_storage_options();
     // One access method so far; the merge worker is only ever asked for by an index of ours.

@@ -110,10 +110,11 @@ extern "C" {
 #undef ngettext
 #undef dngettext
 
-// Declares a function callable from SQL. PostgreSQL 15's own macro exports its info record but not the function.
-#define PG_GPU_FUNCTION(name)                                                                                          \
-    extern "C" {                                                                                                       \
-    PGDLLEXPORT Datum name(PG_FUNCTION_ARGS);                                                                          \
-    PG_FUNCTION_INFO_V1(name);                                                                                         \
-    }                                                                                                                  \
+// Declares a function callable from SQL. PostgreSQL 15's own macro exports its info record but not the
+// function.
+#define PG_GPU_FUNCTION(name)                 \
+    extern "C" {                              \
+    PGDLLEXPORT Datum name(PG_FUNCTION_ARGS); \
+    PG_FUNCTION_INFO_V1(name);                \
+    }                                         \
     static_assert(true, "asks for a semicolon")

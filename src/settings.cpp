@@ -12,16 +12,15 @@ static const config_enum_entry path_names[] = {
     {nullptr, 0, false},
 };
 
-void define_settings()
-{
+void define_settings() {
     DefineCustomEnumVariable("pg_gpu.path", "Where pg_gpu answers requests.",
-                             "auto chooses by cost; a path that is not available falls back to paged.", &path_setting,
-                             static_cast<int>(Path::Auto), path_names, PGC_USERSET, 0, nullptr, nullptr, nullptr);
+                             "auto chooses by cost; a path that is not available falls back to paged.",
+                             &path_setting, static_cast<int>(Path::Auto), path_names, PGC_USERSET, 0, nullptr,
+                             nullptr, nullptr);
     MarkGUCPrefixReserved("pg_gpu");
 }
 
-void announce_forced_path()
-{
+void announce_forced_path() {
     static bool announced = false;
     const auto path = static_cast<Path>(path_setting);
     if (likely(path == Path::Auto || path == Path::Paged) || announced)
@@ -32,4 +31,4 @@ void announce_forced_path()
                      errhint("Set pg_gpu.path to \"auto\" or \"paged\".")));
 }
 
-} // namespace pg_gpu
+}  // namespace pg_gpu

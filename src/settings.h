@@ -12,4 +12,4 @@ void define_settings();
 // When pg_gpu.path names a path that does not exist here: one NOTICE a session that the paged path answers.
 void announce_forced_path();
 
-} // namespace pg_gpu
+}  // namespace pg_gpu

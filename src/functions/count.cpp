@@ -17,19 +17,19 @@ struct Bound {
     int64 value;
 };
 
-} // namespace
+}  // namespace
 
-[[noreturn]] static void report_too_many(const char *index_name, const char *what)
-{
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("bound has more %s than the index has columns", what),
+[[noreturn]] static void report_too_many(const char *index_name, const char *what) {
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("bound has more %s than the index has columns", what),
                     errdetail("Index \"%s\" has one column.", index_name)));
 }
 
-static Bound bound_from_array(ArrayType *array, const char *index_name)
-{
+static Bound bound_from_array(ArrayType *array, const char *index_name) {
     functions::require_integer_type(ARR_ELEMTYPE(array), "array element");
     if (ARR_NDIM(array) > 1)
-        ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR), errmsg("a bound must be a one-dimensional array")));
+        ereport(ERROR,
+                (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR), errmsg("a bound must be a one-dimensional array")));
     const functions::IntegerElements elements = functions::read_integers(array);
     if (elements.count > 1)
         report_too_many(index_name, "elements");
@@ -38,8 +38,7 @@ static Bound bound_from_array(ArrayType *array, const char *index_name)
     return {false, elements.values[0]};
 }
 
-static Bound bound_from_record(HeapTupleHeader record, const char *index_name)
-{
+static Bound bound_from_record(HeapTupleHeader record, const char *index_name) {
     TupleDesc descriptor =
         lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(record), HeapTupleHeaderGetTypMod(record));
     if (descriptor->natts > 1)
@@ -64,19 +63,20 @@ static Bound bound_from_record(HeapTupleHeader record, const char *index_name)
 }
 
 template <typename Key>
-static int64 count_range(const functions::OpenIndex &open, Snapshot snapshot, const Bound &low, const Bound &high)
-{
+static int64 count_range(const functions::OpenIndex &open, Snapshot snapshot, const Bound &low,
+                         const Bound &high) {
     const kary::KeyFormat format = kary::key_format(open.index);
     kary::Condition<Key> condition;
     kary::make_range(format, low.open ? nullptr : &low.value, high.open ? nullptr : &high.value, &condition);
     return kary::count_visible(open.heap, open.index, snapshot, condition);
 }
 
-template <typename ReadBound> static Datum count_between(FunctionCallInfo fcinfo, ReadBound read_bound)
-{
+template <typename ReadBound>
+static Datum count_between(FunctionCallInfo fcinfo, ReadBound read_bound) {
     if (PG_ARGISNULL(0))
         PG_RETURN_NULL();
-    const functions::OpenIndex open = functions::open_index(PG_GETARG_OID(0), AccessShareLock, AccessShareLock);
+    const functions::OpenIndex open =
+        functions::open_index(PG_GETARG_OID(0), AccessShareLock, AccessShareLock);
     functions::require_read_access(open);
     announce_forced_path();
     const char *name = RelationGetRelationName(open.index);
@@ -91,15 +91,13 @@ template <typename ReadBound> static Datum count_between(FunctionCallInfo fcinfo
     PG_RETURN_INT64(count);
 }
 
-Datum pg_gpu_count_array(PG_FUNCTION_ARGS)
-{
+Datum pg_gpu_count_array(PG_FUNCTION_ARGS) {
     return count_between(fcinfo, [](Datum datum, const char *name) {
         return bound_from_array(DatumGetArrayTypeP(datum), name);
     });
 }
 
-Datum pg_gpu_count_record(PG_FUNCTION_ARGS)
-{
+Datum pg_gpu_count_record(PG_FUNCTION_ARGS) {
     return count_between(fcinfo, [](Datum datum, const char *name) {
         return bound_from_record(DatumGetHeapTupleHeader(datum), name);
     });

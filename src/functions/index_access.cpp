@@ -5,11 +5,11 @@
 
 namespace pg_gpu::functions {
 
-[[noreturn]] static void report_not_an_index(Oid oid)
-{
+[[noreturn]] static void report_not_an_index(Oid oid) {
     char *name = get_rel_name(oid);
     if (name == nullptr)
-        ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("relation with OID %u does not exist", oid)));
+        ereport(ERROR,
+                (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("relation with OID %u does not exist", oid)));
     if (get_rel_relkind(oid) == RELKIND_PARTITIONED_INDEX)
         ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("\"%s\" is a partitioned index", name),
                         errhint("Call the function for the indexes of the partitions.")));
@@ -17,9 +17,9 @@ namespace pg_gpu::functions {
                     errhint("Name an index created with USING gpu_kary.")));
 }
 
-OpenIndex open_index(Oid index_oid, LOCKMODE heap_lock, LOCKMODE index_lock)
-{
-    const Oid heap_oid = get_rel_relkind(index_oid) == RELKIND_INDEX ? IndexGetRelation(index_oid, true) : InvalidOid;
+OpenIndex open_index(Oid index_oid, LOCKMODE heap_lock, LOCKMODE index_lock) {
+    const Oid heap_oid =
+        get_rel_relkind(index_oid) == RELKIND_INDEX ? IndexGetRelation(index_oid, true) : InvalidOid;
     if (!OidIsValid(heap_oid))
         report_not_an_index(index_oid);
     OpenIndex open;
@@ -34,9 +34,10 @@ OpenIndex open_index(Oid index_oid, LOCKMODE heap_lock, LOCKMODE index_lock)
                         errmsg("cannot access index \"%s\" of another session's temporary table", name)));
     const Form_pg_index form = open.index->rd_index;
     if (!form->indisvalid || !form->indislive)
-        ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("index \"%s\" is not valid", name),
-                        errdetail("CREATE INDEX CONCURRENTLY or REINDEX CONCURRENTLY is under way or has failed."),
-                        errhint("Rebuild it with REINDEX INDEX.")));
+        ereport(ERROR,
+                (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("index \"%s\" is not valid", name),
+                 errdetail("CREATE INDEX CONCURRENTLY or REINDEX CONCURRENTLY is under way or has failed."),
+                 errhint("Rebuild it with REINDEX INDEX.")));
     // As get_relation_info: rows older snapshots may want are not all in such an index.
     if (form->indcheckxmin &&
         !TransactionIdPrecedes(HeapTupleHeaderGetXmin(open.index->rd_indextuple->t_data), TransactionXmin))
@@ -47,8 +48,7 @@ OpenIndex open_index(Oid index_oid, LOCKMODE heap_lock, LOCKMODE index_lock)
     return open;
 }
 
-static void require_column_access(const OpenIndex &open)
-{
+static void require_column_access(const OpenIndex &open) {
     const Oid table = RelationGetRelid(open.heap);
     const Oid user = GetUserId();
     if (pg_class_aclcheck(table, user, ACL_SELECT) == ACLCHECK_OK)
@@ -72,20 +72,20 @@ static void require_column_access(const OpenIndex &open)
     bms_free(columns);
 }
 
-void require_read_access(const OpenIndex &open)
-{
+void require_read_access(const OpenIndex &open) {
     require_column_access(open);
     if (check_enable_rls(RelationGetRelid(open.heap), InvalidOid, false) == RLS_ENABLED)
-        ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-                        errmsg("row security applies to table \"%s\"", RelationGetRelationName(open.heap)),
-                        errdetail("pg_gpu's functions read the index and cannot apply row security policies."),
-                        errhint("Use a query on the table instead.")));
+        ereport(ERROR,
+                (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+                 errmsg("row security applies to table \"%s\"", RelationGetRelationName(open.heap)),
+                 errdetail("pg_gpu's functions read the index and cannot apply row security policies."),
+                 errhint("Use a query on the table instead.")));
 }
 
-void require_maintenance(Oid index_oid)
-{
+void require_maintenance(Oid index_oid) {
     const Oid user = GetUserId();
-    const Oid heap_oid = get_rel_relkind(index_oid) == RELKIND_INDEX ? IndexGetRelation(index_oid, true) : InvalidOid;
+    const Oid heap_oid =
+        get_rel_relkind(index_oid) == RELKIND_INDEX ? IndexGetRelation(index_oid, true) : InvalidOid;
     if (owns_relation(index_oid, user) || (OidIsValid(heap_oid) && has_maintain_privilege(heap_oid, user)))
         return;
     if (get_rel_name(index_oid) == nullptr)
@@ -93,16 +93,14 @@ void require_maintenance(Oid index_oid)
     aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, get_rel_name(index_oid));
 }
 
-void lock_predicates(const OpenIndex &open, Snapshot snapshot)
-{
+void lock_predicates(const OpenIndex &open, Snapshot snapshot) {
     PredicateLockRelation(open.index, snapshot);
     PredicateLockRelation(open.heap, snapshot);
 }
 
-void close_index(const OpenIndex &open)
-{
+void close_index(const OpenIndex &open) {
     index_close(open.index, NoLock);
     table_close(open.heap, NoLock);
 }
 
-} // namespace pg_gpu::functions
+}  // namespace pg_gpu::functions

@@ -25,4 +25,4 @@ void lock_predicates(const OpenIndex &open, Snapshot snapshot);
 // Closes both relations; the locks stay.
 void close_index(const OpenIndex &open);
 
-} // namespace pg_gpu::functions
+}  // namespace pg_gpu::functions

@@ -2,16 +2,16 @@
 
 namespace pg_gpu::functions {
 
-void require_integer_type(Oid type, const char *what)
-{
+void require_integer_type(Oid type, const char *what) {
     const Oid base = getBaseType(type);
     if (base != INT2OID && base != INT4OID && base != INT8OID)
-        ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("%s of type %s cannot be compared with the index's keys", what, format_type_be(type)),
-                        errhint("Cast it to smallint, integer or bigint.")));
+        ereport(ERROR,
+                (errcode(ERRCODE_DATATYPE_MISMATCH),
+                 errmsg("%s of type %s cannot be compared with the index's keys", what, format_type_be(type)),
+                 errhint("Cast it to smallint, integer or bigint.")));
 }
 
-int64 integer_value(Datum value, Oid base_type)
-{
+int64 integer_value(Datum value, Oid base_type) {
     switch (base_type) {
         case INT2OID:
             return DatumGetInt16(value);
@@ -22,8 +22,7 @@ int64 integer_value(Datum value, Oid base_type)
     }
 }
 
-IntegerElements read_integers(ArrayType *array)
-{
+IntegerElements read_integers(ArrayType *array) {
     const Oid base = getBaseType(ARR_ELEMTYPE(array));
     int16 length;
     bool by_value;
@@ -32,7 +31,8 @@ IntegerElements read_integers(ArrayType *array)
     Datum *datums;
     IntegerElements elements;
     int count;
-    deconstruct_array(array, ARR_ELEMTYPE(array), length, by_value, alignment, &datums, &elements.nulls, &count);
+    deconstruct_array(array, ARR_ELEMTYPE(array), length, by_value, alignment, &datums, &elements.nulls,
+                      &count);
     elements.count = static_cast<uint32>(count);
     elements.values = allocate<int64>(elements.count + 1);
     for (uint32 i = 0; i < elements.count; i++)
@@ -41,4 +41,4 @@ IntegerElements read_integers(ArrayType *array)
     return elements;
 }
 
-} // namespace pg_gpu::functions
+}  // namespace pg_gpu::functions

@@ -6,7 +6,7 @@
 namespace pg_gpu::functions {
 
 struct IntegerElements {
-    int64 *values; // 0 where NULL
+    int64 *values;  // 0 where NULL
     bool *nulls;
     uint32 count;
 };
@@ -19,4 +19,4 @@ int64 integer_value(Datum value, Oid base_type);
 // Elements of an array of integers, dimensions ignored; both arrays are palloc'd.
 IntegerElements read_integers(ArrayType *array);
 
-} // namespace pg_gpu::functions
+}  // namespace pg_gpu::functions

@@ -14,33 +14,34 @@ using namespace pg_gpu;
 
 namespace {
 
-template <typename Key> struct Wanted {
+template <typename Key>
+struct Wanted {
     Key key;
-    uint32 ordinal; // 0-based position in the caller's array
+    uint32 ordinal;  // 0-based position in the caller's array
 };
 
 struct Match {
     ItemPointerData tid;
-    uint32 point; // index into the condition's points
+    uint32 point;  // index into the condition's points
 };
 
-template <typename Key> struct LookupSink {
+template <typename Key>
+struct LookupSink {
     const kary::Condition<Key> *condition;
     Match *matches;
     uint64 count;
     uint64 room;
 };
 
-} // namespace
+}  // namespace
 
-template <typename Key> static void reset_lookup(void *context)
-{
+template <typename Key>
+static void reset_lookup(void *context) {
     static_cast<LookupSink<Key> *>(context)->count = 0;
 }
 
 template <typename Key>
-static void add_to_lookup(void *context, const Key *keys, ItemPointerData *tids, uint32 count)
-{
+static void add_to_lookup(void *context, const Key *keys, ItemPointerData *tids, uint32 count) {
     auto *sink = static_cast<LookupSink<Key> *>(context);
     if (sink->count + count > sink->room) {
         sink->room = (sink->count + count) * 2;
@@ -58,8 +59,7 @@ static void add_to_lookup(void *context, const Key *keys, ItemPointerData *tids,
 
 template <typename Key>
 static void lookup_keys(const functions::OpenIndex &open, Snapshot snapshot,
-                        const functions::IntegerElements &elements, ReturnSetInfo *result)
-{
+                        const functions::IntegerElements &elements, ReturnSetInfo *result) {
     using Integer = typename kary::SignedOf<Key>::type;
     const kary::KeyFormat format = kary::key_format(open.index);
     auto *wanted = allocate<Wanted<Key>>(elements.count + 1);
@@ -96,13 +96,13 @@ static void lookup_keys(const functions::OpenIndex &open, Snapshot snapshot,
     kary::collect_entries(open.index, snapshot, condition,
                           kary::EntrySink<Key>{&sink, reset_lookup<Key>, add_to_lookup<Key>});
 
-    // In heap order, so that each table page is visited once. The heap is always asked: a row's own TID can differ
-    // from its entry's (HOT), and the caller wants the row's.
+    // In heap order, so that each table page is visited once. The heap is always asked: a row's own TID can
+    // differ from its entry's (HOT), and the caller wants the row's.
     std::sort(sink.matches, sink.matches + sink.count, [](const Match &a, const Match &b) {
-        const uint64 place_a =
-            (uint64{ItemPointerGetBlockNumberNoCheck(&a.tid)} << 16) | ItemPointerGetOffsetNumberNoCheck(&a.tid);
-        const uint64 place_b =
-            (uint64{ItemPointerGetBlockNumberNoCheck(&b.tid)} << 16) | ItemPointerGetOffsetNumberNoCheck(&b.tid);
+        const uint64 place_a = (uint64{ItemPointerGetBlockNumberNoCheck(&a.tid)} << 16) |
+                               ItemPointerGetOffsetNumberNoCheck(&a.tid);
+        const uint64 place_b = (uint64{ItemPointerGetBlockNumberNoCheck(&b.tid)} << 16) |
+                               ItemPointerGetOffsetNumberNoCheck(&b.tid);
         return place_a < place_b;
     });
     kary::HeapProbe probe;
@@ -123,11 +123,11 @@ static void lookup_keys(const functions::OpenIndex &open, Snapshot snapshot,
     kary::close_heap_probe(&probe);
 }
 
-Datum pg_gpu_lookup(PG_FUNCTION_ARGS)
-{
+Datum pg_gpu_lookup(PG_FUNCTION_ARGS) {
     InitMaterializedSRF(fcinfo, 0);
     auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
-    const functions::OpenIndex open = functions::open_index(PG_GETARG_OID(0), AccessShareLock, AccessShareLock);
+    const functions::OpenIndex open =
+        functions::open_index(PG_GETARG_OID(0), AccessShareLock, AccessShareLock);
     functions::require_read_access(open);
     announce_forced_path();
     ArrayType *array = PG_GETARG_ARRAYTYPE_P(1);

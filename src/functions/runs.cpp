@@ -9,14 +9,15 @@ PG_GPU_FUNCTION(pg_gpu_merge);
 
 using namespace pg_gpu;
 
-Datum pg_gpu_runs(PG_FUNCTION_ARGS)
-{
+Datum pg_gpu_runs(PG_FUNCTION_ARGS) {
     InitMaterializedSRF(fcinfo, 0);
     auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
-    const functions::OpenIndex open = functions::open_index(PG_GETARG_OID(0), AccessShareLock, AccessShareLock);
+    const functions::OpenIndex open =
+        functions::open_index(PG_GETARG_OID(0), AccessShareLock, AccessShareLock);
     int count;
     Buffer buffer = storage::lock_metapage(open.index, kary::run_kind(open.index), BUFFER_LOCK_SHARE);
-    storage::RunEntry *runs = storage::copy_directory(open.index, kary::run_kind(open.index), BufferGetPage(buffer), &count);
+    storage::RunEntry *runs =
+        storage::copy_directory(open.index, kary::run_kind(open.index), BufferGetPage(buffer), &count);
     UnlockReleaseBuffer(buffer);
     for (int i = 0; i < count; i++) {
         const Datum values[] = {
@@ -35,14 +36,14 @@ Datum pg_gpu_runs(PG_FUNCTION_ARGS)
     return Datum{0};
 }
 
-Datum pg_gpu_merge(PG_FUNCTION_ARGS)
-{
+Datum pg_gpu_merge(PG_FUNCTION_ARGS) {
     InitMaterializedSRF(fcinfo, 0);
     auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
     const Oid index_oid = PG_GETARG_OID(0);
     if (RecoveryInProgress())
-        ereport(ERROR, (errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION), errmsg("cannot merge runs during recovery"),
-                        errhint("Merge on the primary; the standby follows.")));
+        ereport(ERROR,
+                (errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION), errmsg("cannot merge runs during recovery"),
+                 errhint("Merge on the primary; the standby follows.")));
     functions::require_maintenance(index_oid);
     // The locks of an INSERT: merging disturbs neither readers nor writers.
     const functions::OpenIndex open = functions::open_index(index_oid, AccessShareLock, RowExclusiveLock);

@@ -6,8 +6,7 @@ PG_GPU_FUNCTION(pg_gpu_verify);
 
 using namespace pg_gpu;
 
-static void put_problem(BlockNumber block, const ItemPointerData *tid, const char *problem, void *context)
-{
+static void put_problem(BlockNumber block, const ItemPointerData *tid, const char *problem, void *context) {
     auto *result = static_cast<ReturnSetInfo *>(context);
     ItemPointerData copy = {};
     if (tid != nullptr)
@@ -17,11 +16,11 @@ static void put_problem(BlockNumber block, const ItemPointerData *tid, const cha
     tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
-Datum pg_gpu_verify(PG_FUNCTION_ARGS)
-{
+Datum pg_gpu_verify(PG_FUNCTION_ARGS) {
     InitMaterializedSRF(fcinfo, 0);
     auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
-    const functions::OpenIndex open = functions::open_index(PG_GETARG_OID(0), AccessShareLock, AccessShareLock);
+    const functions::OpenIndex open =
+        functions::open_index(PG_GETARG_OID(0), AccessShareLock, AccessShareLock);
     functions::require_read_access(open);
 
     // With both locks nothing is merged or vacuumed meanwhile, so a wrong stamp is damage and an entry's line

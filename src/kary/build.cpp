@@ -12,8 +12,7 @@ namespace pg_gpu::kary {
 
 enum BuildPhase : int64 { PhaseScan = PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE + 1, PhaseSort, PhaseWrite };
 
-char *build_phase_name(int64 phase)
-{
+char *build_phase_name(int64 phase) {
     switch (phase) {
         case PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE:
             return pstrdup("initializing");
@@ -29,8 +28,8 @@ char *build_phase_name(int64 phase)
 }
 
 template <typename Key>
-void begin_collecting(Collector<Key> *collector, Relation index, size_t memory, SharedFileSet *files, int participant)
-{
+void begin_collecting(Collector<Key> *collector, Relation index, size_t memory, SharedFileSet *files,
+                      int participant) {
     *collector = {};
     collector->format = key_format(index);
     // Half of the memory for the entries, half for the radix sort's other array.
@@ -43,13 +42,12 @@ void begin_collecting(Collector<Key> *collector, Relation index, size_t memory, 
     }
 }
 
-template <typename Key> static void sort_part(EntryArray<Key> *part)
-{
+template <typename Key>
+static void sort_part(EntryArray<Key> *part) {
     if (part->count < 2)
         return;
     auto *scratch = allocate<SortEntry<Key>>(part->count);
-    SortEntry<Key> *sorted =
-        radix_sort(part->entries, scratch, part->count, [] { CHECK_FOR_INTERRUPTS(); });
+    SortEntry<Key> *sorted = radix_sort(part->entries, scratch, part->count, [] { CHECK_FOR_INTERRUPTS(); });
     order_tids_within_keys(sorted, part->count);
     if (sorted == scratch) {
         std::swap(part->entries, scratch);
@@ -58,19 +56,18 @@ template <typename Key> static void sort_part(EntryArray<Key> *part)
     pfree(scratch);
 }
 
-template <typename Key> static void sort_collected(Collector<Key> *collector)
-{
+template <typename Key>
+static void sort_collected(Collector<Key> *collector) {
     sort_part(&collector->keyed);
     sort_part(&collector->nulls);
 }
 
-void chunk_file_name(char *name, int participant, int chunk)
-{
+void chunk_file_name(char *name, int participant, int chunk) {
     snprintf(name, kChunkNameLength, "chunk_%d_%d", participant, chunk);
 }
 
-template <typename Key> void spill(Collector<Key> *collector)
-{
+template <typename Key>
+void spill(Collector<Key> *collector) {
     sort_collected(collector);
     BufFile *file;
     if (collector->files != nullptr) {
@@ -99,8 +96,8 @@ template <typename Key> void spill(Collector<Key> *collector)
     collector->nulls.count = 0;
 }
 
-template <typename Key> static void collect(Collector<Key> *collector, ItemPointer tid, Datum value, bool is_null)
-{
+template <typename Key>
+static void collect(Collector<Key> *collector, ItemPointer tid, Datum value, bool is_null) {
     if (collector->keyed.count + collector->nulls.count >= collector->most)
         spill(collector);
     EntryArray<Key> *part = is_null ? &collector->nulls : &collector->keyed;
@@ -109,55 +106,58 @@ template <typename Key> static void collect(Collector<Key> *collector, ItemPoint
         part->entries = reallocate(part->entries, part->room);
     }
     part->entries[part->count++] = {is_null ? Key{0} : encode_datum<Key>(value, collector->format),
-                                    ItemPointerGetBlockNumberNoCheck(tid), ItemPointerGetOffsetNumberNoCheck(tid), 0};
+                                    ItemPointerGetBlockNumberNoCheck(tid),
+                                    ItemPointerGetOffsetNumberNoCheck(tid), 0};
     collector->total++;
 }
 
 template <typename Key>
-static void collect_callback(Relation, ItemPointer tid, Datum *values, bool *nulls, bool, void *state)
-{
+static void collect_callback(Relation, ItemPointer tid, Datum *values, bool *nulls, bool, void *state) {
     collect(static_cast<Collector<Key> *>(state), tid, values[0], nulls[0]);
 }
 
 template <typename Key>
-double scan_table(Relation heap, Relation index, IndexInfo *index_info, bool progress, Collector<Key> *collector,
-                  TableScanDesc scan)
-{
-    // Never a synchronised scan: the sort relies on TIDs arriving in order. A parallel scan must be allowed to be
-    // one here; its descriptor says that it is not.
-    return table_index_build_scan(heap, index, index_info, scan != nullptr, progress, collect_callback<Key>, collector, scan);
+double scan_table(Relation heap, Relation index, IndexInfo *index_info, bool progress,
+                  Collector<Key> *collector, TableScanDesc scan) {
+    // Never a synchronised scan: the sort relies on TIDs arriving in order. A parallel scan must be allowed
+    // to be one here; its descriptor says that it is not.
+    return table_index_build_scan(heap, index, index_info, scan != nullptr, progress, collect_callback<Key>,
+                                  collector, scan);
 }
 
-// ---- phase 3: merging sorted chunks -------------------------------------------------------------------------
+// ---- phase 3: merging sorted chunks
+// -------------------------------------------------------------------------
 
 static constexpr uint64 kSourceEntries = 4096;
 
 // A sorted chunk, in memory or in a file, read strictly forward.
-template <typename Key> struct Source {
+template <typename Key>
+struct Source {
     SortEntry<Key> *buffer;
     uint64 in_buffer;
     uint64 at;
-    uint64 unread; // entries of the current part still in the file
+    uint64 unread;  // entries of the current part still in the file
     ChunkHead head;
-    BufFile *file; // nullptr: in memory
+    BufFile *file;  // nullptr: in memory
     Collector<Key> *memory;
 };
 
-template <typename Key> static bool refill(Source<Key> *source)
-{
+template <typename Key>
+static bool refill(Source<Key> *source) {
     if (source->file == nullptr || source->unread == 0)
         return false;
     source->in_buffer = Min(source->unread, kSourceEntries);
     const size_t bytes = source->in_buffer * sizeof(SortEntry<Key>);
     if (BufFileRead(source->file, source->buffer, bytes) != bytes)
-        ereport(ERROR, (errcode_for_file_access(), errmsg("could not read back a temporary file of an index build")));
+        ereport(ERROR, (errcode_for_file_access(),
+                        errmsg("could not read back a temporary file of an index build")));
     source->unread -= source->in_buffer;
     source->at = 0;
     return true;
 }
 
-template <typename Key> static bool begin_part(Source<Key> *source, bool nulls)
-{
+template <typename Key>
+static bool begin_part(Source<Key> *source, bool nulls) {
     source->at = 0;
     if (source->file == nullptr) {
         EntryArray<Key> *part = nulls ? &source->memory->nulls : &source->memory->keyed;
@@ -169,8 +169,8 @@ template <typename Key> static bool begin_part(Source<Key> *source, bool nulls)
     return refill(source);
 }
 
-template <typename Key> static bool source_after(const Source<Key> *a, const Source<Key> *b)
-{
+template <typename Key>
+static bool source_after(const Source<Key> *a, const Source<Key> *b) {
     return entry_less(b->buffer[b->at], a->buffer[a->at]);
 }
 
@@ -178,14 +178,13 @@ struct WriteProgress {
     int64 written;
 };
 
-static void count_written(WriteProgress *progress)
-{
+static void count_written(WriteProgress *progress) {
     if ((++progress->written & 0xffff) == 0)
         pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, progress->written);
 }
 
-template <typename Key> static void write_entry(RunBuilder<Key> *builder, const SortEntry<Key> &entry, bool is_null)
-{
+template <typename Key>
+static void write_entry(RunBuilder<Key> *builder, const SortEntry<Key> &entry, bool is_null) {
     ItemPointerData tid;
     ItemPointerSet(&tid, entry.block, entry.offset);
     add_entry(builder, entry.key, is_null, tid);
@@ -193,8 +192,7 @@ template <typename Key> static void write_entry(RunBuilder<Key> *builder, const 
 
 template <typename Key>
 static void merge_sources(Source<Key> **sources, int count, bool nulls, RunBuilder<Key> *builder,
-                          WriteProgress *progress)
-{
+                          WriteProgress *progress) {
     auto **heap = allocate<Source<Key> *>(count + 1);
     int live = 0;
     for (int i = 0; i < count; i++)
@@ -221,26 +219,28 @@ static void merge_sources(Source<Key> **sources, int count, bool nulls, RunBuild
     pfree(heap);
 }
 
-template <typename Key> static Source<Key> *file_source(BufFile *file)
-{
+template <typename Key>
+static Source<Key> *file_source(BufFile *file) {
     auto *source = allocate_zeroed<Source<Key>>(1);
     source->file = file;
     source->buffer = allocate<SortEntry<Key>>(kSourceEntries);
     if (BufFileRead(file, &source->head, sizeof(source->head)) != sizeof(source->head))
-        ereport(ERROR, (errcode_for_file_access(), errmsg("could not read back a temporary file of an index build")));
+        ereport(ERROR, (errcode_for_file_access(),
+                        errmsg("could not read back a temporary file of an index build")));
     return source;
 }
 
 template <typename Key>
-static void write_index(Relation index, Collector<Key> *collector, const ParallelBuild *parallel, uint64 total)
-{
+static void write_index(Relation index, Collector<Key> *collector, const ParallelBuild *parallel,
+                        uint64 total) {
     pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PhaseSort);
     sort_collected(collector);
     pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PhaseWrite);
     pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, static_cast<int64>(total));
 
     int file_count = 0;
-    BufFile **files = open_chunks(parallel, collector->chunks, collector->chunk_count, collector->files, &file_count);
+    BufFile **files =
+        open_chunks(parallel, collector->chunks, collector->chunk_count, collector->files, &file_count);
     auto **sources = allocate<Source<Key> *>(file_count + 1);
     int source_count = 0;
     for (int i = 0; i < file_count; i++)
@@ -270,11 +270,11 @@ static void write_index(Relation index, Collector<Key> *collector, const Paralle
 }
 
 template <typename Key>
-static IndexBuildResult *build_keys(Relation heap, Relation index, IndexInfo *index_info)
-{
+static IndexBuildResult *build_keys(Relation heap, Relation index, IndexInfo *index_info) {
     pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PhaseScan);
     auto *result = allocate_zeroed<IndexBuildResult>(1);
-    MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "pg_gpu build", ALLOCSET_DEFAULT_SIZES);
+    MemoryContext context =
+        AllocSetContextCreate(CurrentMemoryContext, "pg_gpu build", ALLOCSET_DEFAULT_SIZES);
     MemoryContext caller = MemoryContextSwitchTo(context);
 
     ParallelBuild *parallel = begin_parallel_build(heap, index, index_info);
@@ -298,8 +298,7 @@ static IndexBuildResult *build_keys(Relation heap, Relation index, IndexInfo *in
     return result;
 }
 
-IndexBuildResult *build(Relation heap, Relation index, IndexInfo *index_info)
-{
+IndexBuildResult *build(Relation heap, Relation index, IndexInfo *index_info) {
     if (RelationGetNumberOfBlocks(index) != 0)
         ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR),
                         errmsg("index \"%s\" already contains data", RelationGetRelationName(index))));
@@ -314,4 +313,4 @@ template void spill(Collector<uint64> *);
 template double scan_table(Relation, Relation, IndexInfo *, bool, Collector<uint32> *, TableScanDesc);
 template double scan_table(Relation, Relation, IndexInfo *, bool, Collector<uint64> *, TableScanDesc);
 
-} // namespace pg_gpu::kary
+}  // namespace pg_gpu::kary

@@ -6,22 +6,24 @@
 
 namespace pg_gpu::kary {
 
-template <typename Key> struct EntryArray {
+template <typename Key>
+struct EntryArray {
     SortEntry<Key> *entries;
     size_t count;
     size_t room;
 };
 
 // Entries a participant has collected and the sorted chunks it has spilled.
-template <typename Key> struct Collector {
+template <typename Key>
+struct Collector {
     KeyFormat format;
     EntryArray<Key> keyed;
     EntryArray<Key> nulls;
-    size_t most; // entries of both arrays together
+    size_t most;  // entries of both arrays together
     uint64 total;
-    SharedFileSet *files; // nullptr in a serial build
+    SharedFileSet *files;  // nullptr in a serial build
     int participant;
-    BufFile **chunks; // serial: open files; parallel: found by name
+    BufFile **chunks;  // serial: open files; parallel: found by name
     int chunk_count;
 };
 
@@ -37,13 +39,15 @@ template <typename Key>
 void begin_collecting(Collector<Key> *collector, Relation index, size_t memory, SharedFileSet *files,
                       int participant);
 // Sorts what is in memory and writes it to a file.
-template <typename Key> void spill(Collector<Key> *collector);
+template <typename Key>
+void spill(Collector<Key> *collector);
 // Returns the number of live rows scanned.
 template <typename Key>
-double scan_table(Relation heap, Relation index, IndexInfo *index_info, bool progress, Collector<Key> *collector,
-                  TableScanDesc scan);
+double scan_table(Relation heap, Relation index, IndexInfo *index_info, bool progress,
+                  Collector<Key> *collector, TableScanDesc scan);
 
-// ---- parallel_build.cpp -------------------------------------------------------------------------------------
+// ---- parallel_build.cpp
+// -------------------------------------------------------------------------------------
 
 struct ParallelBuild;
 
@@ -57,6 +61,7 @@ void finish_parallel_scan(ParallelBuild *build, IndexInfo *index_info, double *h
 void end_parallel_build(ParallelBuild *build);
 
 // All spilled chunks, rewound: the serial build's open files, or the participants' by name.
-BufFile **open_chunks(const ParallelBuild *build, BufFile **own, int own_count, SharedFileSet *files, int *count);
+BufFile **open_chunks(const ParallelBuild *build, BufFile **own, int own_count, SharedFileSet *files,
+                      int *count);
 
-} // namespace pg_gpu::kary
+}  // namespace pg_gpu::kary

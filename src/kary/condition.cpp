@@ -12,8 +12,7 @@ struct IntegerRange {
     bool empty;
 };
 
-static void restrict_range(IntegerRange *range, StrategyNumber strategy, int64 value)
-{
+static void restrict_range(IntegerRange *range, StrategyNumber strategy, int64 value) {
     switch (strategy) {
         case BTLessStrategyNumber:
             if (value == PG_INT64_MIN)
@@ -42,8 +41,7 @@ static void restrict_range(IntegerRange *range, StrategyNumber strategy, int64 v
     }
 }
 
-static int64 integer_from_datum(Datum value, Oid type)
-{
+static int64 integer_from_datum(Datum value, Oid type) {
     switch (type) {
         case INT2OID:
             return DatumGetInt16(value);
@@ -60,20 +58,19 @@ struct IntegerArray {
     uint32 count;
 };
 
-template <typename Element> static uint32 copy_elements(const ArrayType *array, int64 *values)
-{
+template <typename Element>
+static uint32 copy_elements(const ArrayType *array, int64 *values) {
     const auto *data = reinterpret_cast<const Element *>(ARR_DATA_PTR(array));
     const int items = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
     const bits8 *bitmap = ARR_NULLBITMAP(array);
     uint32 count = 0;
     for (int i = 0; i < items; i++)
         if (bitmap == nullptr || (bitmap[i / 8] >> (i % 8)) & 1)
-            values[count++] = *data++; // absent elements take no room
+            values[count++] = *data++;  // absent elements take no room
     return count;
 }
 
-static IntegerArray integers_of(Datum datum, Oid element_type)
-{
+static IntegerArray integers_of(Datum datum, Oid element_type) {
     ArrayType *array = DatumGetArrayTypeP(datum);
     const int items = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
     IntegerArray result;
@@ -94,19 +91,20 @@ static IntegerArray integers_of(Datum datum, Oid element_type)
     return result;
 }
 
-template <typename Key> uint32 sort_points(Key *points, uint32 count)
-{
+template <typename Key>
+uint32 sort_points(Key *points, uint32 count) {
     if (!std::is_sorted(points, points + count))
         std::sort(points, points + count);
     return static_cast<uint32>(std::unique(points, points + count) - points);
 }
 
 // Intersects the condition's points with a sorted set, which becomes the condition's.
-template <typename Key> static void intersect_points(Condition<Key> *condition, Key *points, uint32 count)
-{
+template <typename Key>
+static void intersect_points(Condition<Key> *condition, Key *points, uint32 count) {
     if (condition->has_points)
-        count = static_cast<uint32>(std::set_intersection(condition->points, condition->points + condition->point_count,
-                                                          points, points + count, points) -
+        count = static_cast<uint32>(std::set_intersection(condition->points,
+                                                          condition->points + condition->point_count, points,
+                                                          points + count, points) -
                                     points);
     condition->has_points = true;
     condition->points = points;
@@ -115,8 +113,7 @@ template <typename Key> static void intersect_points(Condition<Key> *condition, 
 
 // `= ANY`: a set of points. Values outside the column's type match nothing.
 template <typename Key>
-static void add_points(const KeyFormat &format, const IntegerArray &array, Condition<Key> *condition)
-{
+static void add_points(const KeyFormat &format, const IntegerArray &array, Condition<Key> *condition) {
     using Integer = typename SignedOf<Key>::type;
     auto *points = allocate<Key>(array.count + 1);
     uint32 count = 0;
@@ -130,8 +127,7 @@ static void add_points(const KeyFormat &format, const IntegerArray &array, Condi
 
 // Cuts the range to the column's type and encodes it; false, and no keys wanted, when nothing is left.
 template <typename Key>
-static bool encode_range(const KeyFormat &format, IntegerRange range, Condition<Key> *condition)
-{
+static bool encode_range(const KeyFormat &format, IntegerRange range, Condition<Key> *condition) {
     using Integer = typename SignedOf<Key>::type;
     range.low = Max(range.low, int64{std::numeric_limits<Integer>::min()});
     range.high = Min(range.high, int64{std::numeric_limits<Integer>::max()});
@@ -147,18 +143,19 @@ static bool encode_range(const KeyFormat &format, IntegerRange range, Condition<
 }
 
 template <typename Key>
-void make_range(const KeyFormat &format, const int64 *low, const int64 *high, Condition<Key> *condition)
-{
+void make_range(const KeyFormat &format, const int64 *low, const int64 *high, Condition<Key> *condition) {
     *condition = {};
     condition->wants_keys = true;
     condition->wants_nulls = low == nullptr && high == nullptr;
-    encode_range(format, IntegerRange{low != nullptr ? *low : PG_INT64_MIN, high != nullptr ? *high : PG_INT64_MAX, false},
-                 condition);
+    encode_range(
+        format,
+        IntegerRange{low != nullptr ? *low : PG_INT64_MIN, high != nullptr ? *high : PG_INT64_MAX, false},
+        condition);
 }
 
 template <typename Key>
-static void add_array(const KeyFormat &format, const ScanKeyData &key, IntegerRange *range, Condition<Key> *condition)
-{
+static void add_array(const KeyFormat &format, const ScanKeyData &key, IntegerRange *range,
+                      Condition<Key> *condition) {
     const IntegerArray array =
         integers_of(key.sk_argument, OidIsValid(key.sk_subtype) ? key.sk_subtype : format.type);
     if (array.count == 0)
@@ -174,8 +171,8 @@ static void add_array(const KeyFormat &format, const ScanKeyData &key, IntegerRa
 }
 
 template <typename Key>
-void make_condition(const KeyFormat &format, const ScanKeyData *keys, int key_count, Condition<Key> *condition)
-{
+void make_condition(const KeyFormat &format, const ScanKeyData *keys, int key_count,
+                    Condition<Key> *condition) {
     IntegerRange range = {PG_INT64_MIN, PG_INT64_MAX, false};
     *condition = {};
     condition->wants_keys = true;
@@ -187,7 +184,7 @@ void make_condition(const KeyFormat &format, const ScanKeyData *keys, int key_co
             condition->wants_keys = false;
             continue;
         }
-        condition->wants_nulls = false; // operators are strict, and IS NOT NULL says so
+        condition->wants_nulls = false;  // operators are strict, and IS NOT NULL says so
         if (key.sk_flags & SK_SEARCHNOTNULL)
             continue;
         if (key.sk_flags & SK_ISNULL)
@@ -203,7 +200,8 @@ void make_condition(const KeyFormat &format, const ScanKeyData *keys, int key_co
     if (!encode_range(format, range, condition))
         return;
     if (condition->has_points) {
-        Key *end = std::upper_bound(condition->points, condition->points + condition->point_count, condition->high);
+        Key *end =
+            std::upper_bound(condition->points, condition->points + condition->point_count, condition->high);
         condition->points = std::lower_bound(condition->points, end, condition->low);
         condition->point_count = static_cast<uint32>(end - condition->points);
         if (condition->point_count == 0) {
@@ -222,4 +220,4 @@ template uint32 sort_points(uint64 *, uint32);
 template void make_range(const KeyFormat &, const int64 *, const int64 *, Condition<uint32> *);
 template void make_range(const KeyFormat &, const int64 *, const int64 *, Condition<uint64> *);
 
-} // namespace pg_gpu::kary
+}  // namespace pg_gpu::kary

@@ -5,27 +5,32 @@
 
 namespace pg_gpu::kary {
 
-// The entries a scan wants: keyed ones in [low, high], of these only `points` when there are any, and/or NULLs.
-template <typename Key> struct Condition {
+// The entries a scan wants: keyed ones in [low, high], of these only `points` when there are any, and/or
+// NULLs.
+template <typename Key>
+struct Condition {
     bool wants_keys;
     bool wants_nulls;
     Key low;
-    Key high; // inclusive
+    Key high;  // inclusive
     bool has_points;
-    Key *points; // sorted, distinct, within [low, high]
+    Key *points;  // sorted, distinct, within [low, high]
     uint32 point_count;
 };
 
-// Combines all scan keys (btree strategies, arrays with any operator, IS [NOT] NULL). Comparisons happen in int8,
-// so constants beyond the column's type are no special case. The points are palloc'd.
+// Combines all scan keys (btree strategies, arrays with any operator, IS [NOT] NULL). Comparisons happen in
+// int8, so constants beyond the column's type are no special case. The points are palloc'd.
 template <typename Key>
-void make_condition(const KeyFormat &format, const ScanKeyData *keys, int key_count, Condition<Key> *condition);
+void make_condition(const KeyFormat &format, const ScanKeyData *keys, int key_count,
+                    Condition<Key> *condition);
 
 // Sorts and removes duplicates in place; returns the new count.
-template <typename Key> uint32 sort_points(Key *points, uint32 count);
+template <typename Key>
+uint32 sort_points(Key *points, uint32 count);
 
 // Receives entries batch by batch; `reset` is called when the scan starts again in a new view.
-template <typename Key> struct EntrySink {
+template <typename Key>
+struct EntrySink {
     void *context;
     void (*reset)(void *context);
     void (*add)(void *context, const Key *keys, ItemPointerData *tids, uint32 count);
@@ -33,14 +38,16 @@ template <typename Key> struct EntrySink {
 
 // All live entries that match, of one view, in no particular order. The heap decides which are visible.
 template <typename Key>
-void collect_entries(Relation index, Snapshot snapshot, const Condition<Key> &condition, const EntrySink<Key> &sink);
+void collect_entries(Relation index, Snapshot snapshot, const Condition<Key> &condition,
+                     const EntrySink<Key> &sink);
 
 // An inclusive range over the integers, NULL bounds open; both open also means NULL keys.
 template <typename Key>
 void make_range(const KeyFormat &format, const int64 *low, const int64 *high, Condition<Key> *condition);
 
-// Visible rows of the index that match a range (R4, R8): from the run list's ranks where the table is all-visible.
+// Visible rows of the index that match a range (R4, R8): from the run list's ranks where the table is
+// all-visible.
 template <typename Key>
 int64 count_visible(Relation heap, Relation index, Snapshot snapshot, const Condition<Key> &condition);
 
-} // namespace pg_gpu::kary
+}  // namespace pg_gpu::kary

@@ -7,15 +7,17 @@
 
 namespace pg_gpu::kary {
 
-// ---- all-visible tables: no per-entry work ------------------------------------------------------------------
+// ---- all-visible tables: no per-entry work
+// ------------------------------------------------------------------
 
-template <typename Key> struct TailCount {
+template <typename Key>
+struct TailCount {
     const Condition<Key> *condition;
     uint64 matches;
 };
 
-template <typename Key> static void count_tail(const char *items, uint32 bytes, void *context)
-{
+template <typename Key>
+static void count_tail(const char *items, uint32 bytes, void *context) {
     auto *count = static_cast<TailCount<Key> *>(context);
     const auto *tail = reinterpret_cast<const KaryTailItem<Key> *>(items);
     const Condition<Key> &condition = *count->condition;
@@ -24,13 +26,13 @@ template <typename Key> static void count_tail(const char *items, uint32 bytes, 
         if (tail[i].head.info & kNullFlag)
             count->matches += condition.wants_nulls ? 1 : 0;
         else
-            count->matches += condition.wants_keys && tail[i].key >= condition.low && tail[i].key <= condition.high;
+            count->matches +=
+                condition.wants_keys && tail[i].key >= condition.low && tail[i].key <= condition.high;
     }
 }
 
 // Dead entries among ordinals [first, end); false when a page was recycled.
-static bool count_dead(Relation index, const storage::RunEntry &run, uint64 first, uint64 end, uint64 *dead)
-{
+static bool count_dead(Relation index, const storage::RunEntry &run, uint64 first, uint64 end, uint64 *dead) {
     constexpr uint32 kStep = storage::kDeadBitsPerPage;
     auto *bits = allocate<uint64>(kStep / 64 + 1);
     bool sound = true;
@@ -48,9 +50,8 @@ static bool count_dead(Relation index, const storage::RunEntry &run, uint64 firs
 
 // Live entries of one run that match; false when a page was recycled.
 template <typename Key>
-static bool count_run(Relation index, const storage::RunEntry &run, const Condition<Key> &condition, uint64 *count,
-                      uint32 *position)
-{
+static bool count_run(Relation index, const storage::RunEntry &run, const Condition<Key> &condition,
+                      uint64 *count, uint32 *position) {
     uint64 first = 0;
     uint64 end = 0;
     if (condition.wants_keys &&
@@ -70,8 +71,7 @@ static bool count_run(Relation index, const storage::RunEntry &run, const Condit
     return true;
 }
 
-static bool is_table_all_visible(Relation heap)
-{
+static bool is_table_all_visible(Relation heap) {
     BlockNumber all_visible;
     visibilitymap_count(heap, &all_visible, nullptr);
     return all_visible >= RelationGetNumberOfBlocks(heap);
@@ -80,8 +80,7 @@ static bool is_table_all_visible(Relation heap)
 // Counts in one view of an all-visible table; false when the table is not, or the view went stale.
 template <typename Key>
 static bool count_by_rank(Relation heap, Relation index, Snapshot snapshot, const Condition<Key> &condition,
-                          int64 *result)
-{
+                          int64 *result) {
     const storage::RunKind *kind = run_kind_of<Key>();
     storage::View view = {};
     TailCount<Key> tail = {&condition, 0};
@@ -102,26 +101,26 @@ static bool count_by_rank(Relation heap, Relation index, Snapshot snapshot, cons
     return sound;
 }
 
-// ---- the general case ---------------------------------------------------------------------------------------
+// ---- the general case
+// ---------------------------------------------------------------------------------------
 
 struct CountSink {
     VisibilityMap visibility;
     int64 trusted;
-    ItemPointerData *doubtful; // on blocks that are not all-visible
+    ItemPointerData *doubtful;  // on blocks that are not all-visible
     uint64 doubtful_count;
     uint64 doubtful_room;
 };
 
-static void reset_count(void *context)
-{
+static void reset_count(void *context) {
     auto *sink = static_cast<CountSink *>(context);
     renew_visibility(&sink->visibility);
     sink->trusted = 0;
     sink->doubtful_count = 0;
 }
 
-template <typename Key> static void add_to_count(void *context, const Key *, ItemPointerData *tids, uint32 count)
-{
+template <typename Key>
+static void add_to_count(void *context, const Key *, ItemPointerData *tids, uint32 count) {
     auto *sink = static_cast<CountSink *>(context);
     if (sink->doubtful_count + count > sink->doubtful_room) {
         sink->doubtful_room = (sink->doubtful_count + count) * 2;
@@ -135,14 +134,12 @@ template <typename Key> static void add_to_count(void *context, const Key *, Ite
     }
 }
 
-static bool tid_less(const ItemPointerData &a, const ItemPointerData &b)
-{
+static bool tid_less(const ItemPointerData &a, const ItemPointerData &b) {
     return ItemPointerCompare(const_cast<ItemPointer>(&a), const_cast<ItemPointer>(&b)) < 0;
 }
 
 template <typename Key>
-int64 count_visible(Relation heap, Relation index, Snapshot snapshot, const Condition<Key> &condition)
-{
+int64 count_visible(Relation heap, Relation index, Snapshot snapshot, const Condition<Key> &condition) {
     int64 result;
     if (!condition.wants_keys && !condition.wants_nulls)
         return 0;
@@ -160,7 +157,8 @@ int64 count_visible(Relation heap, Relation index, Snapshot snapshot, const Cond
         reset_count(&sink);
         before = storage::read_vacuum_seq(index, kind);
         collect_entries(index, snapshot, condition, EntrySink<Key>{&sink, reset_count, add_to_count<Key>});
-        // A VACUUM that ended meanwhile may have made blocks all-visible whose entries were dead when read (R4).
+        // A VACUUM that ended meanwhile may have made blocks all-visible whose entries were dead when read
+        // (R4).
     } while (storage::read_vacuum_seq(index, kind) != before);
     close_visibility(&sink.visibility);
 
@@ -179,4 +177,4 @@ int64 count_visible(Relation heap, Relation index, Snapshot snapshot, const Cond
 template int64 count_visible(Relation, Relation, Snapshot, const Condition<uint32> &);
 template int64 count_visible(Relation, Relation, Snapshot, const Condition<uint64> &);
 
-} // namespace pg_gpu::kary
+}  // namespace pg_gpu::kary

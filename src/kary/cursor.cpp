@@ -6,18 +6,21 @@
 
 namespace pg_gpu::kary {
 
-template <typename Key> static Phase current_phase(const Scan<Key> *scan) { return scan->phases[scan->phase]; }
+template <typename Key>
+static Phase current_phase(const Scan<Key> *scan) {
+    return scan->phases[scan->phase];
+}
 
 // After a page turned out to be recycled: raises if that is damage.
-template <typename Key> static bool stale(Scan<Key> *scan, const Cursor<Key> *cursor, uint32 position)
-{
-    storage::confirm_recycled(scan->descriptor->indexRelation, run_kind_of<Key>(), scan->view, *cursor->run, position);
+template <typename Key>
+static bool stale(Scan<Key> *scan, const Cursor<Key> *cursor, uint32 position) {
+    storage::confirm_recycled(scan->descriptor->indexRelation, run_kind_of<Key>(), scan->view, *cursor->run,
+                              position);
     return false;
 }
 
 template <typename Key>
-static bool leaf_for_key(Scan<Key> *scan, const Cursor<Key> *cursor, Key key, Bound bound, int64 *leaf)
-{
+static bool leaf_for_key(Scan<Key> *scan, const Cursor<Key> *cursor, Key key, Bound bound, int64 *leaf) {
     uint32 found;
     uint32 position = 0;
     if (!find_leaf<Key>(scan->descriptor->indexRelation, *cursor->run, key, bound, &found, &position))
@@ -26,8 +29,8 @@ static bool leaf_for_key(Scan<Key> *scan, const Cursor<Key> *cursor, Key key, Bo
     return true;
 }
 
-template <typename Key> static void make_room(Scan<Key> *scan, Cursor<Key> *cursor, uint32 count)
-{
+template <typename Key>
+static void make_room(Scan<Key> *scan, Cursor<Key> *cursor, uint32 count) {
     if (cursor->room >= count)
         return;
     MemoryContext caller = MemoryContextSwitchTo(scan->context);
@@ -43,10 +46,8 @@ template <typename Key> static void make_room(Scan<Key> *scan, Cursor<Key> *curs
 
 // Places of the matching entries on a leaf page, for scans for points.
 template <typename Key>
-static uint32 match_points(const Condition<Key> &condition, const Key *keys, uint32 count, uint16 *places)
-{
-    const Key *point =
-        condition.points + lower_bound(condition.points, condition.point_count, keys[0]);
+static uint32 match_points(const Condition<Key> &condition, const Key *keys, uint32 count, uint16 *places) {
+    const Key *point = condition.points + lower_bound(condition.points, condition.point_count, keys[0]);
     const Key *end = condition.points + condition.point_count;
     const Key last = keys[count - 1];
     uint32 matches = 0;
@@ -67,8 +68,7 @@ static uint32 match_points(const Condition<Key> &condition, const Key *keys, uin
 // consecutive from `first_place`.
 template <typename Key>
 static bool drop_dead(Scan<Key> *scan, Cursor<Key> *cursor, int64 leaf, uint32 on_leaf, uint32 first_place,
-                      const uint16 *places)
-{
+                      const uint16 *places) {
     uint64 dead[(kLeafCapacity<Key> + 63) / 64];
     const uint64 first = static_cast<uint64>(leaf) * kLeafCapacity<Key>;
     if (!storage::read_dead_bits(scan->descriptor->indexRelation, *cursor->run, first, on_leaf, dead))
@@ -86,17 +86,18 @@ static bool drop_dead(Scan<Key> *scan, Cursor<Key> *cursor, int64 leaf, uint32 o
     return true;
 }
 
-// Index-only scans: keeps what the snapshot sees (R4, R5). The entries were read before the visibility map is, and
-// vacuum_seq is read again after it: when it is what the view says, no VACUUM finished in between, so an
-// all-visible block's live entries are visible to everyone. The rest is looked up.
-template <typename Key> static bool resolve_batch(Scan<Key> *scan, Cursor<Key> *cursor)
-{
+// Index-only scans: keeps what the snapshot sees (R4, R5). The entries were read before the visibility map
+// is, and vacuum_seq is read again after it: when it is what the view says, no VACUUM finished in between, so
+// an all-visible block's live entries are visible to everyone. The rest is looked up.
+template <typename Key>
+static bool resolve_batch(Scan<Key> *scan, Cursor<Key> *cursor) {
     if (cursor->count == 0)
         return true;
     bool *trusted = allocate<bool>(cursor->count);
     for (uint32 i = 0; i < cursor->count; i++)
         trusted[i] = is_all_visible(&scan->visibility, ItemPointerGetBlockNumberNoCheck(&cursor->tids[i]));
-    if (storage::read_vacuum_seq(scan->descriptor->indexRelation, run_kind_of<Key>()) != scan->view.vacuum_seq) {
+    if (storage::read_vacuum_seq(scan->descriptor->indexRelation, run_kind_of<Key>()) !=
+        scan->view.vacuum_seq) {
         pfree(trusted);
         return false;
     }
@@ -113,8 +114,8 @@ template <typename Key> static bool resolve_batch(Scan<Key> *scan, Cursor<Key> *
     return true;
 }
 
-template <typename Key> static void load_tail(Scan<Key> *scan, Cursor<Key> *cursor)
-{
+template <typename Key>
+static void load_tail(Scan<Key> *scan, Cursor<Key> *cursor) {
     const bool nulls = current_phase(scan) == Phase::Nulls;
     const SortEntry<Key> *entries = nulls ? scan->tail + scan->tail_keyed : scan->tail;
     const uint32 count = nulls ? scan->tail_count - scan->tail_keyed : scan->tail_keyed;
@@ -128,8 +129,8 @@ template <typename Key> static void load_tail(Scan<Key> *scan, Cursor<Key> *curs
     cursor->last_key = std::numeric_limits<Key>::max();
 }
 
-template <typename Key> static bool load_run_leaf(Scan<Key> *scan, Cursor<Key> *cursor, int64 leaf)
-{
+template <typename Key>
+static bool load_run_leaf(Scan<Key> *scan, Cursor<Key> *cursor, int64 leaf) {
     const storage::RunEntry &run = *cursor->run;
     const auto leaf_number = static_cast<uint32>(leaf);
     Buffer buffer = read_leaf<Key>(scan->descriptor->indexRelation, run, leaf_number);
@@ -156,7 +157,8 @@ template <typename Key> static bool load_run_leaf(Scan<Key> *scan, Cursor<Key> *
             cursor->count = match_points(condition, keys, keyed, places);
         } else {
             first = cursor->first_key < condition.low ? lower_bound(keys, keyed, condition.low) : 0;
-            const uint32 end = cursor->last_key > condition.high ? upper_bound(keys, keyed, condition.high) : keyed;
+            const uint32 end =
+                cursor->last_key > condition.high ? upper_bound(keys, keyed, condition.high) : keyed;
             cursor->count = end > first ? end - first : 0;
         }
     }
@@ -182,8 +184,8 @@ template <typename Key> static bool load_run_leaf(Scan<Key> *scan, Cursor<Key> *
     return true;
 }
 
-template <typename Key> bool load_leaf(Scan<Key> *scan, Cursor<Key> *cursor, int64 leaf)
-{
+template <typename Key>
+bool load_leaf(Scan<Key> *scan, Cursor<Key> *cursor, int64 leaf) {
     CHECK_FOR_INTERRUPTS();
     if (cursor->run == nullptr)
         load_tail(scan, cursor);
@@ -196,8 +198,8 @@ template <typename Key> bool load_leaf(Scan<Key> *scan, Cursor<Key> *cursor, int
 }
 
 // The next leaf that can hold matches; leaf_end when there is none.
-template <typename Key> static bool next_leaf(Scan<Key> *scan, const Cursor<Key> *cursor, int64 *leaf)
-{
+template <typename Key>
+static bool next_leaf(Scan<Key> *scan, const Cursor<Key> *cursor, int64 *leaf) {
     const Condition<Key> &condition = scan->condition;
     const bool first = cursor->leaf < cursor->leaf_begin;
     *leaf = cursor->leaf + 1;
@@ -224,8 +226,8 @@ template <typename Key> static bool next_leaf(Scan<Key> *scan, const Cursor<Key>
 }
 
 // The previous leaf that can hold matches; leaf_begin - 1 when there is none.
-template <typename Key> static bool previous_leaf(Scan<Key> *scan, const Cursor<Key> *cursor, int64 *leaf)
-{
+template <typename Key>
+static bool previous_leaf(Scan<Key> *scan, const Cursor<Key> *cursor, int64 *leaf) {
     const Condition<Key> &condition = scan->condition;
     const bool first = cursor->leaf >= cursor->leaf_end;
     *leaf = cursor->leaf - 1;
@@ -255,8 +257,8 @@ template <typename Key> static bool previous_leaf(Scan<Key> *scan, const Cursor<
     return true;
 }
 
-template <typename Key> Step ensure_forward(Scan<Key> *scan, Cursor<Key> *cursor)
-{
+template <typename Key>
+Step ensure_forward(Scan<Key> *scan, Cursor<Key> *cursor) {
     while (cursor->at == cursor->count) {
         int64 leaf = cursor->leaf_end;
         if (cursor->leaf < cursor->leaf_end && cursor->leaf_begin < cursor->leaf_end &&
@@ -274,8 +276,8 @@ template <typename Key> Step ensure_forward(Scan<Key> *scan, Cursor<Key> *cursor
     return Step::Entry;
 }
 
-template <typename Key> Step ensure_backward(Scan<Key> *scan, Cursor<Key> *cursor)
-{
+template <typename Key>
+Step ensure_backward(Scan<Key> *scan, Cursor<Key> *cursor) {
     while (cursor->at == 0) {
         int64 leaf = cursor->leaf_begin - 1;
         if (cursor->leaf >= cursor->leaf_begin && cursor->leaf_begin < cursor->leaf_end &&
@@ -294,15 +296,14 @@ template <typename Key> Step ensure_backward(Scan<Key> *scan, Cursor<Key> *curso
 }
 
 template <typename Key>
-static int compare_to_position(Key key, const ItemPointerData &tid, const Position<Key> &position)
-{
+static int compare_to_position(Key key, const ItemPointerData &tid, const Position<Key> &position) {
     if (key != position.key)
         return key < position.key ? -1 : 1;
     return ItemPointerCompare(const_cast<ItemPointer>(&tid), const_cast<ItemPointer>(&position.tid));
 }
 
-template <typename Key> void place_in_batch(Cursor<Key> *cursor, const Position<Key> &position, bool after)
-{
+template <typename Key>
+void place_in_batch(Cursor<Key> *cursor, const Position<Key> &position, bool after) {
     uint32 low = 0;
     uint32 high = cursor->count;
     while (low < high) {
@@ -318,9 +319,8 @@ template <typename Key> void place_in_batch(Cursor<Key> *cursor, const Position<
 
 // Among leaves [low, high), all ending on the position's key, the first whose last TID lies beyond it.
 template <typename Key>
-static bool leaf_among_equals(Scan<Key> *scan, const Cursor<Key> *cursor, const Position<Key> &position, bool after,
-                              int64 low, int64 high, int64 *leaf)
-{
+static bool leaf_among_equals(Scan<Key> *scan, const Cursor<Key> *cursor, const Position<Key> &position,
+                              bool after, int64 low, int64 high, int64 *leaf) {
     while (low < high) {
         const int64 middle = (low + high) / 2;
         const auto number = static_cast<uint32>(middle);
@@ -328,7 +328,8 @@ static bool leaf_among_equals(Scan<Key> *scan, const Cursor<Key> *cursor, const 
         if (buffer == InvalidBuffer)
             return stale(scan, cursor, cursor->run->sections[kLeafSection].first_page + number);
         const uint32 entries = leaf_entries<Key>(*cursor->run, number);
-        const uint32 last = position.phase == Phase::Nulls ? entries - 1 : leaf_keyed<Key>(*cursor->run, number) - 1;
+        const uint32 last =
+            position.phase == Phase::Nulls ? entries - 1 : leaf_keyed<Key>(*cursor->run, number) - 1;
         const ItemPointerData tid = leaf_tids<Key>(BufferGetPage(buffer), entries)[last];
         UnlockReleaseBuffer(buffer);
         const int order =
@@ -343,8 +344,7 @@ static bool leaf_among_equals(Scan<Key> *scan, const Cursor<Key> *cursor, const 
 }
 
 template <typename Key>
-bool seek_position(Scan<Key> *scan, Cursor<Key> *cursor, const Position<Key> &position, bool after)
-{
+bool seek_position(Scan<Key> *scan, Cursor<Key> *cursor, const Position<Key> &position, bool after) {
     int64 low = cursor->leaf_begin;
     int64 high = cursor->leaf_end;
     int64 leaf = low;
@@ -352,9 +352,8 @@ bool seek_position(Scan<Key> *scan, Cursor<Key> *cursor, const Position<Key> &po
     if (cursor->leaf_begin == cursor->leaf_end)
         return true;
     if (cursor->run != nullptr) {
-        if (position.phase == Phase::Keys &&
-            (!leaf_for_key(scan, cursor, position.key, Bound::Lower, &low) ||
-             !leaf_for_key(scan, cursor, position.key, Bound::Upper, &high)))
+        if (position.phase == Phase::Keys && (!leaf_for_key(scan, cursor, position.key, Bound::Lower, &low) ||
+                                              !leaf_for_key(scan, cursor, position.key, Bound::Upper, &high)))
             return false;
         if (!leaf_among_equals(scan, cursor, position, after, low, high, &leaf))
             return false;
@@ -380,4 +379,4 @@ template void place_in_batch(Cursor<uint64> *, const Position<uint64> &, bool);
 template bool seek_position(Scan<uint32> *, Cursor<uint32> *, const Position<uint32> &, bool);
 template bool seek_position(Scan<uint64> *, Cursor<uint64> *, const Position<uint64> &, bool);
 
-} // namespace pg_gpu::kary
+}  // namespace pg_gpu::kary

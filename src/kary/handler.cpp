@@ -4,8 +4,7 @@
 
 PG_GPU_FUNCTION(pg_gpu_kary_handler);
 
-Datum pg_gpu_kary_handler(PG_FUNCTION_ARGS)
-{
+Datum pg_gpu_kary_handler(PG_FUNCTION_ARGS) {
     using namespace pg_gpu;
     (void)fcinfo;
 
@@ -22,11 +21,11 @@ Datum pg_gpu_kary_handler(PG_FUNCTION_ARGS)
     routine->amsearcharray = true;
     routine->amsearchnulls = true;
     routine->amstorage = false;
-    routine->amclusterable = false; // it would need non-MVCC order (R7)
-    routine->ampredlocks = false;   // the executor locks the whole index (SERIALIZABLE)
+    routine->amclusterable = false;  // it would need non-MVCC order (R7)
+    routine->ampredlocks = false;    // the executor locks the whole index (SERIALIZABLE)
     routine->amcanparallel = false;
     routine->amcaninclude = false;
-    routine->amusemaintenanceworkmem = false; // VACUUM needs no memory of its own here
+    routine->amusemaintenanceworkmem = false;  // VACUUM needs no memory of its own here
     routine->amparallelvacuumoptions = VACUUM_OPTION_PARALLEL_BULKDEL | VACUUM_OPTION_PARALLEL_COND_CLEANUP;
     routine->amkeytype = InvalidOid;
 

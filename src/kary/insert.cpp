@@ -4,8 +4,7 @@
 namespace pg_gpu::kary {
 
 template <typename Key>
-static void insert_key(Relation index, const KeyFormat &format, Datum value, bool is_null, ItemPointer tid)
-{
+static void insert_key(Relation index, const KeyFormat &format, Datum value, bool is_null, ItemPointer tid) {
     KaryTailItem<Key> item;
     item.head.tid = *tid;
     item.head.info = static_cast<uint16>(sizeof(item) | (is_null ? kNullFlag : 0));
@@ -14,8 +13,7 @@ static void insert_key(Relation index, const KeyFormat &format, Datum value, boo
 }
 
 bool insert(Relation index, Datum *values, bool *nulls, ItemPointer tid, Relation, IndexUniqueCheck, bool,
-            IndexInfo *)
-{
+            IndexInfo *) {
     const KeyFormat format = key_format(index);
     if (has_wide_keys(index))
         insert_key<uint64>(index, format, values[0], nulls[0], tid);
@@ -24,19 +22,21 @@ bool insert(Relation index, Datum *values, bool *nulls, ItemPointer tid, Relatio
     return false;
 }
 
-void build_empty(Relation index) { storage::build_empty(index, run_kind(index)); }
+void build_empty(Relation index) {
+    storage::build_empty(index, run_kind(index));
+}
 
 IndexBulkDeleteResult *bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
-                                   IndexBulkDeleteCallback callback, void *callback_state)
-{
+                                   IndexBulkDeleteCallback callback, void *callback_state) {
     return storage::bulk_delete(info, run_kind(info->index), stats, callback, callback_state);
 }
 
-IndexBulkDeleteResult *vacuum_cleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
-{
+IndexBulkDeleteResult *vacuum_cleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats) {
     return storage::vacuum_cleanup(info, run_kind(info->index), stats);
 }
 
-bool can_return(Relation, int) { return true; }
+bool can_return(Relation, int) {
+    return true;
+}
 
-} // namespace pg_gpu::kary
+}  // namespace pg_gpu::kary

@@ -1,10 +1,12 @@
 // Layout of gpu_kary's run pages and tail items.
 //
-//   leaf page       keys[n], TIDs[n]: n = capacity on all but the last page. Keyed entries come first, ordered by
+//   leaf page       keys[n], TIDs[n]: n = capacity on all but the last page. Keyed entries come first,
+//   ordered by
 //                   (key, TID); entries with a NULL key follow, ordered by TID, with key 0.
-//   separator page  keys: level 0 holds the last key of each leaf page with keyed entries, level i + 1 the last
-//                   key of each page of level i; the topmost level is one page. No child pointers: a key's index
-//                   is its child's number.
+//   separator page  keys: level 0 holds the last key of each leaf page with keyed entries, level i + 1 the
+//   last
+//                   key of each page of level i; the topmost level is one page. No child pointers: a key's
+//                   index is its child's number.
 #pragma once
 
 #include "kary/key.h"
@@ -18,9 +20,11 @@ inline constexpr int kMaxSeparatorLevels = 5;
 
 template <typename Key>
 inline constexpr uint32 kLeafCapacity = storage::kContentBytes / (sizeof(Key) + sizeof(ItemPointerData));
-template <typename Key> inline constexpr uint32 kSeparatorCapacity = storage::kContentBytes / sizeof(Key);
+template <typename Key>
+inline constexpr uint32 kSeparatorCapacity = storage::kContentBytes / sizeof(Key);
 
-template <typename Key> struct KaryTailItem {
+template <typename Key>
+struct KaryTailItem {
     storage::TailItem head;
     Key key;
 };
@@ -37,35 +41,38 @@ static_assert(kTailItems<uint32> * 10 + 8 + kTailItems<uint32> / 8 + 8 <= storag
 static_assert(kTailItems<uint64> * 14 + 8 + kTailItems<uint64> / 8 + 8 <= storage::kContentBytes);
 
 // access_method_data[0] of a run: entries with a key.
-inline uint64 keyed_entries(const storage::RunEntry &run) { return run.access_method_data[0]; }
+inline uint64 keyed_entries(const storage::RunEntry &run) {
+    return run.access_method_data[0];
+}
 
-template <typename Key> inline uint32 leaf_pages(const storage::RunEntry &run)
-{
+template <typename Key>
+inline uint32 leaf_pages(const storage::RunEntry &run) {
     return static_cast<uint32>((run.entries + kLeafCapacity<Key> - 1) / kLeafCapacity<Key>);
 }
 
 // Entries on one leaf page.
-template <typename Key> inline uint32 leaf_entries(const storage::RunEntry &run, uint32 leaf)
-{
+template <typename Key>
+inline uint32 leaf_entries(const storage::RunEntry &run, uint32 leaf) {
     const uint64 first = static_cast<uint64>(leaf) * kLeafCapacity<Key>;
-    return first >= run.entries ? 0 : static_cast<uint32>(Min(run.entries - first, uint64(kLeafCapacity<Key>)));
+    return first >= run.entries ? 0
+                                : static_cast<uint32>(Min(run.entries - first, uint64(kLeafCapacity<Key>)));
 }
 
 // Of these, the ones with a key.
-template <typename Key> inline uint32 leaf_keyed(const storage::RunEntry &run, uint32 leaf)
-{
+template <typename Key>
+inline uint32 leaf_keyed(const storage::RunEntry &run, uint32 leaf) {
     const uint64 first = static_cast<uint64>(leaf) * kLeafCapacity<Key>;
     const uint64 keyed = keyed_entries(run);
     return first >= keyed ? 0 : static_cast<uint32>(Min(keyed - first, uint64(kLeafCapacity<Key>)));
 }
 
-template <typename Key> inline const Key *leaf_keys(Page page)
-{
+template <typename Key>
+inline const Key *leaf_keys(Page page) {
     return reinterpret_cast<const Key *>(storage::page_content(page));
 }
 
-template <typename Key> inline const ItemPointerData *leaf_tids(Page page, uint32 entries)
-{
+template <typename Key>
+inline const ItemPointerData *leaf_tids(Page page, uint32 entries) {
     return reinterpret_cast<const ItemPointerData *>(storage::page_content(page) + entries * sizeof(Key));
 }
 
@@ -73,12 +80,12 @@ template <typename Key> inline const ItemPointerData *leaf_tids(Page page, uint3
 struct SeparatorLevels {
     int count;
     uint32 keys[kMaxSeparatorLevels];
-    uint32 first_page[kMaxSeparatorLevels]; // counted from the start of the section
-    uint32 pages;                           // of all levels
+    uint32 first_page[kMaxSeparatorLevels];  // counted from the start of the section
+    uint32 pages;                            // of all levels
 };
 
-template <typename Key> inline SeparatorLevels separator_levels(uint64 keyed)
-{
+template <typename Key>
+inline SeparatorLevels separator_levels(uint64 keyed) {
     SeparatorLevels levels = {};
     uint64 children = (keyed + kLeafCapacity<Key> - 1) / kLeafCapacity<Key>;
     while (children > 1) {
@@ -91,4 +98,4 @@ template <typename Key> inline SeparatorLevels separator_levels(uint64 keyed)
     return levels;
 }
 
-} // namespace pg_gpu::kary
+}  // namespace pg_gpu::kary

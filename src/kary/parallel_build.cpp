@@ -16,7 +16,7 @@ struct SharedBuild {
     bool broken_hot_chain;
     double heap_tuples;
     uint64 total;
-    int chunk_counts[FLEXIBLE_ARRAY_MEMBER]; // by participant
+    int chunk_counts[FLEXIBLE_ARRAY_MEMBER];  // by participant
 };
 
 struct ParallelBuild {
@@ -31,18 +31,18 @@ static constexpr uint64 kKeyScan = UINT64CONST(0xB600000000000002);
 static constexpr uint64 kKeyQuery = UINT64CONST(0xB600000000000003);
 
 // PostgreSQL gives parallel workers to btree builds only (before 17), so the question is asked here.
-static int workers_for(Relation heap, Relation index, [[maybe_unused]] IndexInfo *index_info)
-{
+static int workers_for(Relation heap, Relation index, [[maybe_unused]] IndexInfo *index_info) {
 #if PG_VERSION_NUM >= 170000
     return index_info->ii_ParallelWorkers;
 #else
     // As index_build does before it would ask: only under normal processing.
-    return IsNormalProcessingMode() ? plan_create_index_workers(RelationGetRelid(heap), RelationGetRelid(index)) : 0;
+    return IsNormalProcessingMode()
+               ? plan_create_index_workers(RelationGetRelid(heap), RelationGetRelid(index))
+               : 0;
 #endif
 }
 
-ParallelBuild *begin_parallel_build(Relation heap, Relation index, IndexInfo *index_info)
-{
+ParallelBuild *begin_parallel_build(Relation heap, Relation index, IndexInfo *index_info) {
     const int workers = workers_for(heap, index, index_info);
     if (workers <= 0)
         return nullptr;
@@ -101,17 +101,19 @@ ParallelBuild *begin_parallel_build(Relation heap, Relation index, IndexInfo *in
     return build;
 }
 
-int parallel_participants(const ParallelBuild *build) { return build->shared->participants; }
+int parallel_participants(const ParallelBuild *build) {
+    return build->shared->participants;
+}
 
-SharedFileSet *parallel_files(ParallelBuild *build) { return &build->shared->files; }
+SharedFileSet *parallel_files(ParallelBuild *build) {
+    return &build->shared->files;
+}
 
-TableScanDesc parallel_table_scan(ParallelBuild *build, Relation heap)
-{
+TableScanDesc parallel_table_scan(ParallelBuild *build, Relation heap) {
     return table_beginscan_parallel(heap, build->scan);
 }
 
-void finish_parallel_scan(ParallelBuild *build, IndexInfo *index_info, double *heap_tuples, uint64 *total)
-{
+void finish_parallel_scan(ParallelBuild *build, IndexInfo *index_info, double *heap_tuples, uint64 *total) {
     WaitForParallelWorkersToFinish(build->context);
     SharedBuild *shared = build->shared;
     SpinLockAcquire(&shared->mutex);
@@ -123,21 +125,20 @@ void finish_parallel_scan(ParallelBuild *build, IndexInfo *index_info, double *h
         index_info->ii_BrokenHotChain = true;
 }
 
-void end_parallel_build(ParallelBuild *build)
-{
+void end_parallel_build(ParallelBuild *build) {
     if (IsMVCCSnapshot(build->snapshot))
         UnregisterSnapshot(build->snapshot);
     DestroyParallelContext(build->context);
     ExitParallelMode();
 }
 
-BufFile **open_chunks(const ParallelBuild *build, BufFile **own, int own_count, SharedFileSet *files, int *count)
-{
+BufFile **open_chunks(const ParallelBuild *build, BufFile **own, int own_count, SharedFileSet *files,
+                      int *count) {
     if (build == nullptr) {
         for (int i = 0; i < own_count; i++)
             if (BufFileSeek(own[i], 0, 0, SEEK_SET) != 0)
-                ereport(ERROR,
-                        (errcode_for_file_access(), errmsg("could not rewind a temporary file of an index build")));
+                ereport(ERROR, (errcode_for_file_access(),
+                                errmsg("could not rewind a temporary file of an index build")));
         *count = own_count;
         return own;
     }
@@ -159,11 +160,11 @@ BufFile **open_chunks(const ParallelBuild *build, BufFile **own, int own_count, 
 }
 
 template <typename Key>
-static void work(Relation heap, Relation index, SharedBuild *shared, ParallelTableScanDesc scan)
-{
+static void work(Relation heap, Relation index, SharedBuild *shared, ParallelTableScanDesc scan) {
     IndexInfo *index_info = BuildIndexInfo(index);
     index_info->ii_Concurrent = shared->concurrent;
-    const size_t memory = static_cast<size_t>(maintenance_work_mem) * 1024 / static_cast<size_t>(shared->participants);
+    const size_t memory =
+        static_cast<size_t>(maintenance_work_mem) * 1024 / static_cast<size_t>(shared->participants);
     const int participant = ParallelWorkerNumber + 1;
     auto *collector = allocate<Collector<Key>>(1);
     begin_collecting(collector, index, memory, &shared->files, participant);
@@ -180,12 +181,11 @@ static void work(Relation heap, Relation index, SharedBuild *shared, ParallelTab
     SpinLockRelease(&shared->mutex);
 }
 
-} // namespace pg_gpu::kary
+}  // namespace pg_gpu::kary
 
 extern "C" PGDLLEXPORT void pg_gpu_kary_build_worker_main(dsm_segment *segment, shm_toc *toc);
 
-void pg_gpu_kary_build_worker_main(dsm_segment *segment, shm_toc *toc)
-{
+void pg_gpu_kary_build_worker_main(dsm_segment *segment, shm_toc *toc) {
     using namespace pg_gpu::kary;
 
     debug_query_string = static_cast<const char *>(shm_toc_lookup(toc, kKeyQuery, true));

@@ -9,7 +9,8 @@
 namespace pg_gpu::kary {
 
 // An entry while it is being sorted.
-template <typename Key> struct SortEntry {
+template <typename Key>
+struct SortEntry {
     Key key;
     uint32_t block;
     uint16_t offset;
@@ -18,8 +19,8 @@ template <typename Key> struct SortEntry {
 static_assert(sizeof(SortEntry<uint32_t>) == 12);
 static_assert(sizeof(SortEntry<uint64_t>) == 16);
 
-template <typename Key> inline bool entry_less(const SortEntry<Key> &a, const SortEntry<Key> &b)
-{
+template <typename Key>
+inline bool entry_less(const SortEntry<Key> &a, const SortEntry<Key> &b) {
     if (a.key != b.key)
         return a.key < b.key;
     if (a.block != b.block)
@@ -28,13 +29,12 @@ template <typename Key> inline bool entry_less(const SortEntry<Key> &a, const So
 }
 
 // Least-significant-digit radix sort by key, 11 bits a pass (LeBlanc and Barton's digit histogramming: all
-// histograms in one read, passes whose digit never varies skipped). Stable: entries given in TID order come out in
-// (key, TID) order. `scratch` has room for `count` entries; the result is in the returned array, one of the two.
-// `between_passes` is called before every pass, for cancellation.
+// histograms in one read, passes whose digit never varies skipped). Stable: entries given in TID order come
+// out in (key, TID) order. `scratch` has room for `count` entries; the result is in the returned array, one
+// of the two. `between_passes` is called before every pass, for cancellation.
 template <typename Key, typename BetweenPasses>
 SortEntry<Key> *radix_sort(SortEntry<Key> *entries, SortEntry<Key> *scratch, size_t count,
-                           BetweenPasses between_passes)
-{
+                           BetweenPasses between_passes) {
     constexpr int kDigitBits = 11;
     constexpr int kBuckets = 1 << kDigitBits;
     constexpr int kPasses = (static_cast<int>(sizeof(Key)) * 8 + kDigitBits - 1) / kDigitBits;
@@ -61,10 +61,10 @@ SortEntry<Key> *radix_sort(SortEntry<Key> *entries, SortEntry<Key> *scratch, siz
     return entries;
 }
 
-// Puts entries with equal keys, which are almost in TID order, into TID order: rows updated in place (HOT) are
-// indexed under their chain's first line pointer, so within a heap page TIDs can arrive out of order.
-template <typename Key> void order_tids_within_keys(SortEntry<Key> *entries, size_t count)
-{
+// Puts entries with equal keys, which are almost in TID order, into TID order: rows updated in place (HOT)
+// are indexed under their chain's first line pointer, so within a heap page TIDs can arrive out of order.
+template <typename Key>
+void order_tids_within_keys(SortEntry<Key> *entries, size_t count) {
     for (size_t i = 1; i < count; i++) {
         if (entry_less(entries[i], entries[i - 1])) {
             const SortEntry<Key> moved = entries[i];
@@ -76,4 +76,4 @@ template <typename Key> void order_tids_within_keys(SortEntry<Key> *entries, siz
     }
 }
 
-} // namespace pg_gpu::kary
+}  // namespace pg_gpu::kary

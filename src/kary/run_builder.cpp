@@ -4,8 +4,7 @@
 namespace pg_gpu::kary {
 
 template <typename Key>
-void begin_run_builder(RunBuilder<Key> *builder, storage::RunWriter *writer, storage::RunEntry *entry)
-{
+void begin_run_builder(RunBuilder<Key> *builder, storage::RunWriter *writer, storage::RunEntry *entry) {
     builder->writer = writer;
     builder->entry = entry;
     builder->on_leaf = 0;
@@ -17,8 +16,8 @@ void begin_run_builder(RunBuilder<Key> *builder, storage::RunWriter *writer, sto
     builder->separators = allocate<Key>(builder->separator_room);
 }
 
-template <typename Key> void flush_leaf(RunBuilder<Key> *builder)
-{
+template <typename Key>
+void flush_leaf(RunBuilder<Key> *builder) {
     const uint32 count = builder->on_leaf;
     if (count == 0)
         return;
@@ -39,8 +38,8 @@ template <typename Key> void flush_leaf(RunBuilder<Key> *builder)
     builder->on_leaf = 0;
 }
 
-template <typename Key> void finish_run_builder(RunBuilder<Key> *builder)
-{
+template <typename Key>
+void finish_run_builder(RunBuilder<Key> *builder) {
     flush_leaf(builder);
     storage::RunEntry *entry = builder->entry;
     entry->entries = builder->total;
@@ -74,4 +73,4 @@ template void flush_leaf(RunBuilder<uint64> *);
 template void finish_run_builder(RunBuilder<uint32> *);
 template void finish_run_builder(RunBuilder<uint64> *);
 
-} // namespace pg_gpu::kary
+}  // namespace pg_gpu::kary

@@ -5,25 +5,24 @@
 namespace pg_gpu::kary {
 
 template <typename Key>
-static uint32 bound_in(const Key *keys, uint32 count, Key key, Bound bound)
-{
+static uint32 bound_in(const Key *keys, uint32 count, Key key, Bound bound) {
     return bound == Bound::Lower ? lower_bound(keys, count, key) : upper_bound(keys, count, key);
 }
 
-template <typename Key> Buffer read_leaf(Relation index, const storage::RunEntry &run, uint32 leaf)
-{
+template <typename Key>
+Buffer read_leaf(Relation index, const storage::RunEntry &run, uint32 leaf) {
     const uint32 position = run.sections[kLeafSection].first_page + leaf;
     Buffer buffer = storage::read_run_page(index, run, position, nullptr);
-    if (buffer != InvalidBuffer &&
-        storage::content_length(BufferGetPage(buffer)) <
-            leaf_entries<Key>(run, leaf) * (sizeof(Key) + sizeof(ItemPointerData)))
-        storage::report_corruption(index, BufferGetBlockNumber(buffer), "A leaf page is shorter than its entries.");
+    if (buffer != InvalidBuffer && storage::content_length(BufferGetPage(buffer)) <
+                                       leaf_entries<Key>(run, leaf) * (sizeof(Key) + sizeof(ItemPointerData)))
+        storage::report_corruption(index, BufferGetBlockNumber(buffer),
+                                   "A leaf page is shorter than its entries.");
     return buffer;
 }
 
 template <typename Key>
-bool find_leaf(Relation index, const storage::RunEntry &run, Key key, Bound bound, uint32 *leaf, uint32 *position)
-{
+bool find_leaf(Relation index, const storage::RunEntry &run, Key key, Bound bound, uint32 *leaf,
+               uint32 *position) {
     const uint64 keyed = keyed_entries(run);
     const SeparatorLevels levels = separator_levels<Key>(keyed);
     if (levels.count == 0) {
@@ -61,8 +60,7 @@ bool find_leaf(Relation index, const storage::RunEntry &run, Key key, Bound boun
 
 template <typename Key>
 bool find_ordinal(Relation index, const storage::RunEntry &run, Key key, Bound bound, uint64 *ordinal,
-                  uint32 *position)
-{
+                  uint32 *position) {
     const uint64 keyed = keyed_entries(run);
     uint32 leaf = 0;
     *ordinal = 0;
@@ -92,4 +90,4 @@ template bool find_leaf(Relation, const storage::RunEntry &, uint64, Bound, uint
 template bool find_ordinal(Relation, const storage::RunEntry &, uint32, Bound, uint64 *, uint32 *);
 template bool find_ordinal(Relation, const storage::RunEntry &, uint64, Bound, uint64 *, uint32 *);
 
-} // namespace pg_gpu::kary
+}  // namespace pg_gpu::kary

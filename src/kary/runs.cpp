@@ -10,8 +10,7 @@ static constexpr uint32 kRunKind32 = 0x6b720020;
 static constexpr uint32 kRunKind64 = 0x6b720040;
 
 template <typename Key>
-static void seal(const char *items, uint32, uint32 count, Page page, storage::RunEntry *entry)
-{
+static void seal(const char *items, uint32, uint32 count, Page page, storage::RunEntry *entry) {
     SortEntry<Key> entries[kTailItems<Key>];
     const auto *tail = reinterpret_cast<const KaryTailItem<Key> *>(items);
     // NULLs go behind the keyed entries.
@@ -36,8 +35,8 @@ static void seal(const char *items, uint32, uint32 count, Page page, storage::Ru
     entry->access_method_data[0] = keyed;
 }
 
-template <typename Key> static uint32 merge_page_bound(const storage::RunEntry *inputs, int count)
-{
+template <typename Key>
+static uint32 merge_page_bound(const storage::RunEntry *inputs, int count) {
     uint64 entries = 0;
     for (int i = 0; i < count; i++)
         entries += inputs[i].entries;
@@ -46,25 +45,27 @@ template <typename Key> static uint32 merge_page_bound(const storage::RunEntry *
 }
 
 // One input of a merge: a copy of its current leaf page with the page's dead bits, read strictly forward.
-template <typename Key> struct MergeInput {
+template <typename Key>
+struct MergeInput {
     const storage::RunEntry *run;
     uint64 next;  // ordinal of the next entry
     uint64 end;   // of the part being merged: keyed entries, or NULLs
     uint32 leaf;
     uint32 entries_on_leaf;
     bool has_leaf;
-    Key key;      // of the entry at `next`
+    Key key;  // of the entry at `next`
     ItemPointerData tid;
     uint64 dead[(kLeafCapacity<Key> + 63) / 64];
     PGAlignedBlock image;
 };
 
-template <typename Key> static void read_merge_leaf(Relation index, MergeInput<Key> *input, uint32 leaf)
-{
+template <typename Key>
+static void read_merge_leaf(Relation index, MergeInput<Key> *input, uint32 leaf) {
     const storage::RunEntry &run = *input->run;
     Buffer buffer = read_leaf<Key>(index, run, leaf);
     if (buffer == InvalidBuffer)
-        storage::report_corruption(index, storage::run_block(run, run.sections[kLeafSection].first_page + leaf),
+        storage::report_corruption(index,
+                                   storage::run_block(run, run.sections[kLeafSection].first_page + leaf),
                                    "The page does not carry its run's stamp.");
     input->leaf = leaf;
     input->has_leaf = true;
@@ -78,8 +79,8 @@ template <typename Key> static void read_merge_leaf(Relation index, MergeInput<K
 }
 
 // Moves to the first live entry at or after `next`; false at the end.
-template <typename Key> static bool settle(Relation index, MergeInput<Key> *input)
-{
+template <typename Key>
+static bool settle(Relation index, MergeInput<Key> *input) {
     for (; input->next < input->end; input->next++) {
         const uint32 leaf = static_cast<uint32>(input->next / kLeafCapacity<Key>);
         const uint32 place = static_cast<uint32>(input->next % kLeafCapacity<Key>);
@@ -94,16 +95,16 @@ template <typename Key> static bool settle(Relation index, MergeInput<Key> *inpu
     return false;
 }
 
-template <typename Key> static bool input_after(const MergeInput<Key> *a, const MergeInput<Key> *b)
-{
+template <typename Key>
+static bool input_after(const MergeInput<Key> *a, const MergeInput<Key> *b) {
     if (a->key != b->key)
         return a->key > b->key;
     return ItemPointerCompare(const_cast<ItemPointer>(&a->tid), const_cast<ItemPointer>(&b->tid)) > 0;
 }
 
 template <typename Key>
-static void merge_part(Relation index, MergeInput<Key> **inputs, int count, bool nulls, RunBuilder<Key> *builder)
-{
+static void merge_part(Relation index, MergeInput<Key> **inputs, int count, bool nulls,
+                       RunBuilder<Key> *builder) {
     auto **heap = allocate<MergeInput<Key> *>(count);
     int live = 0;
     for (int i = 0; i < count; i++) {
@@ -135,8 +136,7 @@ static void merge_part(Relation index, MergeInput<Key> **inputs, int count, bool
 
 template <typename Key>
 static void merge(Relation index, const storage::RunEntry *runs, int count, storage::RunWriter *writer,
-                  storage::RunEntry *entry)
-{
+                  storage::RunEntry *entry) {
     auto **inputs = allocate<MergeInput<Key> *>(count);
     for (int i = 0; i < count; i++) {
         inputs[i] = allocate<MergeInput<Key>>(1);
@@ -152,8 +152,7 @@ static void merge(Relation index, const storage::RunEntry *runs, int count, stor
 
 template <typename Key>
 static uint32 read_tids(Relation index, const storage::RunEntry &run, uint32 position, Page page,
-                        ItemPointerData *tids)
-{
+                        ItemPointerData *tids) {
     const uint32 count = leaf_entries<Key>(run, position - run.sections[kLeafSection].first_page);
     if (storage::content_length(page) < count * (sizeof(Key) + sizeof(ItemPointerData)))
         storage::report_corruption(index, storage::run_block(run, position),
@@ -162,14 +161,14 @@ static uint32 read_tids(Relation index, const storage::RunEntry &run, uint32 pos
     return count;
 }
 
-template <typename Key> static bool is_sound(const storage::RunEntry &run)
-{
+template <typename Key>
+static bool is_sound(const storage::RunEntry &run) {
     return keyed_entries(run) <= run.entries && run.sections[kLeafSection].pages == leaf_pages<Key>(run) &&
            run.sections[kSeparatorSection].pages == separator_levels<Key>(keyed_entries(run)).pages;
 }
 
-template <typename Key> const storage::RunKind *run_kind_of()
-{
+template <typename Key>
+const storage::RunKind *run_kind_of() {
     static const storage::RunKind kind = {
         sizeof(Key) == 4 ? kRunKind32 : kRunKind64,
         "gpu_kary",
@@ -187,15 +186,15 @@ template <typename Key> const storage::RunKind *run_kind_of()
 template const storage::RunKind *run_kind_of<uint32>();
 template const storage::RunKind *run_kind_of<uint64>();
 
-bool has_wide_keys(Relation index) { return index->rd_opcintype[0] == INT8OID; }
+bool has_wide_keys(Relation index) {
+    return index->rd_opcintype[0] == INT8OID;
+}
 
-const storage::RunKind *run_kind(Relation index)
-{
+const storage::RunKind *run_kind(Relation index) {
     return has_wide_keys(index) ? run_kind_of<uint64>() : run_kind_of<uint32>();
 }
 
-KeyFormat key_format(Relation index)
-{
+KeyFormat key_format(Relation index) {
     KeyFormat format;
     format.type = index->rd_opcintype[0];
     format.descending = (index->rd_indoption[0] & INDOPTION_DESC) != 0;
@@ -203,4 +202,4 @@ KeyFormat key_format(Relation index)
     return format;
 }
 
-} // namespace pg_gpu::kary
+}  // namespace pg_gpu::kary

@@ -8,14 +8,15 @@
 
 namespace pg_gpu::kary {
 
-// After this many changes of view in one step the run locks are taken, so that a stream of merges cannot keep a
-// reader from getting on (R11).
+// After this many changes of view in one step the run locks are taken, so that a stream of merges cannot keep
+// a reader from getting on (R11).
 static constexpr int kRestartsBeforeLock = 8;
 
-// ---- views and phases ---------------------------------------------------------------------------------------
+// ---- views and phases
+// ---------------------------------------------------------------------------------------
 
-template <typename Key> static bool matches(const Condition<Key> &condition, Key key)
-{
+template <typename Key>
+static bool matches(const Condition<Key> &condition, Key key) {
     if (!condition.wants_keys || key < condition.low || key > condition.high)
         return false;
     if (!condition.has_points)
@@ -25,8 +26,8 @@ template <typename Key> static bool matches(const Condition<Key> &condition, Key
 }
 
 // Copies the tail's matches while it is locked: keyed ones to the front, NULLs from the back.
-template <typename Key> static void visit_tail(const char *items, uint32 bytes, void *context)
-{
+template <typename Key>
+static void visit_tail(const char *items, uint32 bytes, void *context) {
     auto *scan = static_cast<Scan<Key> *>(context);
     const auto *tail = reinterpret_cast<const KaryTailItem<Key> *>(items);
     const uint32 count = bytes / sizeof(KaryTailItem<Key>);
@@ -48,8 +49,8 @@ template <typename Key> static void visit_tail(const char *items, uint32 bytes, 
         memmove(scan->tail + keyed, scan->tail + nulls, (kTailItems<Key> - nulls) * sizeof(SortEntry<Key>));
 }
 
-template <typename Key> static void renew_view(Scan<Key> *scan)
-{
+template <typename Key>
+static void renew_view(Scan<Key> *scan) {
     MemoryContext caller = MemoryContextSwitchTo(scan->context);
     scan->tail_keyed = 0;
     scan->tail_count = 0;
@@ -80,8 +81,8 @@ template <typename Key> static void renew_view(Scan<Key> *scan)
 }
 
 // Aims all cursors at one phase of the current view, before its start or behind its end.
-template <typename Key> static void enter_phase(Scan<Key> *scan, int phase, bool at_start)
-{
+template <typename Key>
+static void enter_phase(Scan<Key> *scan, int phase, bool at_start) {
     scan->phase = phase;
     const bool nulls = scan->phases[phase] == Phase::Nulls;
     for (int i = 0; i < scan->cursor_count; i++) {
@@ -95,8 +96,9 @@ template <typename Key> static void enter_phase(Scan<Key> *scan, int phase, bool
             const uint64 keyed = keyed_entries(*run);
             cursor->run = run;
             cursor->leaf_begin = nulls ? static_cast<int64>(keyed / kLeafCapacity<Key>) : 0;
-            cursor->leaf_end = nulls ? leaf_pages<Key>(*run)
-                                     : static_cast<int64>((keyed + kLeafCapacity<Key> - 1) / kLeafCapacity<Key>);
+            cursor->leaf_end =
+                nulls ? leaf_pages<Key>(*run)
+                      : static_cast<int64>((keyed + kLeafCapacity<Key> - 1) / kLeafCapacity<Key>);
             if (nulls && run->entries == keyed)
                 cursor->leaf_end = cursor->leaf_begin;
         }
@@ -109,8 +111,8 @@ template <typename Key> static void enter_phase(Scan<Key> *scan, int phase, bool
 }
 
 // Plans the phases the condition asks for and takes the first view.
-template <typename Key> static void begin_phases(Scan<Key> *scan)
-{
+template <typename Key>
+static void begin_phases(Scan<Key> *scan) {
     scan->phase_count = 0;
     if (scan->condition.wants_nulls && scan->format.nulls_first)
         scan->phases[scan->phase_count++] = Phase::Nulls;
@@ -126,8 +128,8 @@ template <typename Key> static void begin_phases(Scan<Key> *scan)
         renew_view(scan);
 }
 
-template <typename Key> static void start(Scan<Key> *scan)
-{
+template <typename Key>
+static void start(Scan<Key> *scan) {
     IndexScanDesc descriptor = scan->descriptor;
     MemoryContextReset(scan->points_context);
     MemoryContext caller = MemoryContextSwitchTo(scan->points_context);
@@ -136,33 +138,34 @@ template <typename Key> static void start(Scan<Key> *scan)
     begin_phases(scan);
 }
 
-// ---- the merge ----------------------------------------------------------------------------------------------
+// ---- the merge
+// ----------------------------------------------------------------------------------------------
 
-template <typename Key> static int compare_entries(const Cursor<Key> *a, uint32 at_a, const Cursor<Key> *b, uint32 at_b)
-{
+template <typename Key>
+static int compare_entries(const Cursor<Key> *a, uint32 at_a, const Cursor<Key> *b, uint32 at_b) {
     if (a->keys[at_a] != b->keys[at_b])
         return a->keys[at_a] < b->keys[at_b] ? -1 : 1;
     return ItemPointerCompare(&a->tids[at_a], &b->tids[at_b]);
 }
 
 // Heap orders, the standard library's way: the top is what no other entry comes before.
-template <typename Key> static bool comes_after(const Cursor<Key> *a, const Cursor<Key> *b)
-{
+template <typename Key>
+static bool comes_after(const Cursor<Key> *a, const Cursor<Key> *b) {
     return compare_entries(a, a->at, b, b->at) > 0;
 }
 
-template <typename Key> static bool comes_before(const Cursor<Key> *a, const Cursor<Key> *b)
-{
+template <typename Key>
+static bool comes_before(const Cursor<Key> *a, const Cursor<Key> *b) {
     return compare_entries(a, a->at - 1, b, b->at - 1) < 0;
 }
 
-template <typename Key> static Step ensure(Scan<Key> *scan, Cursor<Key> *cursor, bool forward)
-{
+template <typename Key>
+static Step ensure(Scan<Key> *scan, Cursor<Key> *cursor, bool forward) {
     return forward ? ensure_forward(scan, cursor) : ensure_backward(scan, cursor);
 }
 
-template <typename Key> static bool build_heap(Scan<Key> *scan, bool forward)
-{
+template <typename Key>
+static bool build_heap(Scan<Key> *scan, bool forward) {
     scan->heap_count = 0;
     for (int i = 0; i < scan->cursor_count; i++) {
         const Step step = ensure(scan, &scan->cursors[i], forward);
@@ -178,22 +181,22 @@ template <typename Key> static bool build_heap(Scan<Key> *scan, bool forward)
 }
 
 // Puts the cursor that gave the last entry back in its place, after it has moved on.
-template <typename Key> static bool settle_current(Scan<Key> *scan, bool forward)
-{
+template <typename Key>
+static bool settle_current(Scan<Key> *scan, bool forward) {
     const Step step = ensure(scan, scan->current, forward);
     scan->current = nullptr;
     if (step == Step::Restart)
         return false;
     if (step == Step::End)
         return true;
-    scan->heap_count++; // it waits behind the last
+    scan->heap_count++;  // it waits behind the last
     std::push_heap(scan->heap, scan->heap + scan->heap_count, forward ? comes_after<Key> : comes_before<Key>);
     return true;
 }
 
 // The next entry of the current phase. On Entry, scan->last is it.
-template <typename Key> static Step next_in_phase(Scan<Key> *scan, bool forward)
-{
+template <typename Key>
+static Step next_in_phase(Scan<Key> *scan, bool forward) {
     Cursor<Key> *current = scan->current;
     if (current != nullptr && scan->forward != forward) {
         // Turning round: step back over the entry last returned.
@@ -226,7 +229,8 @@ template <typename Key> static Step next_in_phase(Scan<Key> *scan, bool forward)
     }
 
     if (scan->heap_count > 1)
-        std::pop_heap(scan->heap, scan->heap + scan->heap_count, forward ? comes_after<Key> : comes_before<Key>);
+        std::pop_heap(scan->heap, scan->heap + scan->heap_count,
+                      forward ? comes_after<Key> : comes_before<Key>);
     Cursor<Key> *top = scan->heap[--scan->heap_count];
     const uint32 at = forward ? top->at++ : --top->at;
     scan->current = top;
@@ -236,8 +240,8 @@ template <typename Key> static Step next_in_phase(Scan<Key> *scan, bool forward)
 }
 
 // Takes a new view and aims every cursor right behind (or, backward, right before) the entry last returned.
-template <typename Key> static bool go_on_in_new_view(Scan<Key> *scan, bool forward)
-{
+template <typename Key>
+static bool go_on_in_new_view(Scan<Key> *scan, bool forward) {
     renew_view(scan);
     enter_phase(scan, scan->phase, forward);
     if (!scan->last.valid || scan->last.phase != scan->phases[scan->phase])
@@ -253,8 +257,7 @@ struct RestartGuard {
     bool locked;
 };
 
-static void unlock_after_restarts(Relation index, RestartGuard *guard)
-{
+static void unlock_after_restarts(Relation index, RestartGuard *guard) {
     if (!guard->locked)
         return;
     storage::unlock_runs(index, storage::RunLock::YoungRuns, ShareLock);
@@ -262,8 +265,7 @@ static void unlock_after_restarts(Relation index, RestartGuard *guard)
     guard->locked = false;
 }
 
-static void count_restart(Relation index, RestartGuard *guard)
-{
+static void count_restart(Relation index, RestartGuard *guard) {
     CHECK_FOR_INTERRUPTS();
     guard->restarts++;
     // A standby cannot take the lock; there the primary's merges replay one at a time and each gives way.
@@ -274,8 +276,8 @@ static void count_restart(Relation index, RestartGuard *guard)
     guard->locked = true;
 }
 
-template <typename Key> static bool next_entry(Scan<Key> *scan, bool forward)
-{
+template <typename Key>
+static bool next_entry(Scan<Key> *scan, bool forward) {
     Relation index = scan->descriptor->indexRelation;
     if (!scan->started) {
         start(scan);
@@ -310,10 +312,11 @@ template <typename Key> static bool next_entry(Scan<Key> *scan, bool forward)
     }
 }
 
-// ---- callbacks ----------------------------------------------------------------------------------------------
+// ---- callbacks
+// ----------------------------------------------------------------------------------------------
 
-template <typename Key> static void prepare_index_only(Scan<Key> *scan)
-{
+template <typename Key>
+static void prepare_index_only(Scan<Key> *scan) {
     IndexScanDesc descriptor = scan->descriptor;
     MemoryContext caller = MemoryContextSwitchTo(scan->context);
     Datum value = decode_datum<Key>(0, scan->format);
@@ -331,15 +334,15 @@ template <typename Key> static void prepare_index_only(Scan<Key> *scan)
     MemoryContextSwitchTo(caller);
 }
 
-template <typename Key> static bool get_tuple_of(IndexScanDesc descriptor, bool forward)
-{
+template <typename Key>
+static bool get_tuple_of(IndexScanDesc descriptor, bool forward) {
     auto *scan = static_cast<Scan<Key> *>(descriptor->opaque);
     if (descriptor->xs_want_itup && scan->key_tuple == nullptr)
         prepare_index_only(scan);
     if (!next_entry(scan, forward))
         return false;
     descriptor->xs_heaptid = scan->last.tid;
-    descriptor->xs_recheck = !IsMVCCSnapshot(descriptor->xs_snapshot); // R7
+    descriptor->xs_recheck = !IsMVCCSnapshot(descriptor->xs_snapshot);  // R7
     if (descriptor->xs_want_itup) {
         if (scan->last.phase == Phase::Nulls) {
             descriptor->xs_itup = scan->null_tuple;
@@ -353,8 +356,8 @@ template <typename Key> static bool get_tuple_of(IndexScanDesc descriptor, bool 
 }
 
 // Gives all matches of one phase to the sink, in no particular order; false: Restart.
-template <typename Key> static bool drain_phase(Scan<Key> *scan, int phase, const EntrySink<Key> &sink)
-{
+template <typename Key>
+static bool drain_phase(Scan<Key> *scan, int phase, const EntrySink<Key> &sink) {
     enter_phase(scan, phase, true);
     for (int i = 0; i < scan->cursor_count; i++) {
         Cursor<Key> *cursor = &scan->cursors[i];
@@ -371,8 +374,8 @@ template <typename Key> static bool drain_phase(Scan<Key> *scan, int phase, cons
     return true;
 }
 
-template <typename Key> static void drain(Scan<Key> *scan, const EntrySink<Key> &sink)
-{
+template <typename Key>
+static void drain(Scan<Key> *scan, const EntrySink<Key> &sink) {
     RestartGuard guard = {0, false};
     for (int phase = 0; phase < scan->phase_count;) {
         if (drain_phase(scan, phase, sink)) {
@@ -393,18 +396,20 @@ struct BitmapSink {
 };
 
 // After a change of view the scan starts again: adding a TID twice does no harm.
-static void reset_bitmap(void *context) { static_cast<BitmapSink *>(context)->added = 0; }
+static void reset_bitmap(void *context) {
+    static_cast<BitmapSink *>(context)->added = 0;
+}
 
-template <typename Key> static void add_to_bitmap(void *context, const Key *, ItemPointerData *tids, uint32 count)
-{
+template <typename Key>
+static void add_to_bitmap(void *context, const Key *, ItemPointerData *tids, uint32 count) {
     auto *sink = static_cast<BitmapSink *>(context);
     // Recheck always: older minor releases trust the visibility map alone for pages without it (R6).
     tbm_add_tuples(sink->bitmap, tids, static_cast<int>(count), true);
     sink->added += count;
 }
 
-template <typename Key> static int64 get_bitmap_of(IndexScanDesc descriptor, TIDBitmap *bitmap)
-{
+template <typename Key>
+static int64 get_bitmap_of(IndexScanDesc descriptor, TIDBitmap *bitmap) {
     auto *scan = static_cast<Scan<Key> *>(descriptor->opaque);
     start(scan);
     BitmapSink sink = {bitmap, 0};
@@ -412,8 +417,8 @@ template <typename Key> static int64 get_bitmap_of(IndexScanDesc descriptor, TID
     return sink.added;
 }
 
-template <typename Key> static void begin_scan_of(IndexScanDesc descriptor)
-{
+template <typename Key>
+static void begin_scan_of(IndexScanDesc descriptor) {
     MemoryContext context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu_kary scan", ALLOCSET_SMALL_SIZES);
     MemoryContext caller = MemoryContextSwitchTo(context);
@@ -426,8 +431,8 @@ template <typename Key> static void begin_scan_of(IndexScanDesc descriptor)
     MemoryContextSwitchTo(caller);
 }
 
-template <typename Key> static void end_scan_of(IndexScanDesc descriptor)
-{
+template <typename Key>
+static void end_scan_of(IndexScanDesc descriptor) {
     auto *scan = static_cast<Scan<Key> *>(descriptor->opaque);
     if (scan->resolve) {
         close_visibility(&scan->visibility);
@@ -438,8 +443,8 @@ template <typename Key> static void end_scan_of(IndexScanDesc descriptor)
 }
 
 template <typename Key>
-void collect_entries(Relation index, Snapshot snapshot, const Condition<Key> &condition, const EntrySink<Key> &sink)
-{
+void collect_entries(Relation index, Snapshot snapshot, const Condition<Key> &condition,
+                     const EntrySink<Key> &sink) {
     IndexScanDesc descriptor = RelationGetIndexScan(index, 0, 0);
     descriptor->xs_snapshot = snapshot;
     begin_scan_of<Key>(descriptor);
@@ -454,8 +459,8 @@ void collect_entries(Relation index, Snapshot snapshot, const Condition<Key> &co
 template void collect_entries(Relation, Snapshot, const Condition<uint32> &, const EntrySink<uint32> &);
 template void collect_entries(Relation, Snapshot, const Condition<uint64> &, const EntrySink<uint64> &);
 
-template <typename Key> static void mark_position_of(IndexScanDesc descriptor)
-{
+template <typename Key>
+static void mark_position_of(IndexScanDesc descriptor) {
     auto *scan = static_cast<Scan<Key> *>(descriptor->opaque);
     scan->marked = scan->last;
     scan->marked_view = scan->view_number;
@@ -475,8 +480,8 @@ template <typename Key> static void mark_position_of(IndexScanDesc descriptor)
 }
 
 // In the view of the mark: reloads the leaves that have moved on. false: Restart.
-template <typename Key> static bool restore_leaves(Scan<Key> *scan)
-{
+template <typename Key>
+static bool restore_leaves(Scan<Key> *scan) {
     for (int i = 0; i < scan->cursor_count; i++) {
         Cursor<Key> *cursor = &scan->cursors[i];
         const int64 leaf = scan->marked_leaves[i];
@@ -494,8 +499,8 @@ template <typename Key> static bool restore_leaves(Scan<Key> *scan)
     return true;
 }
 
-template <typename Key> static void restore_position_of(IndexScanDesc descriptor)
-{
+template <typename Key>
+static void restore_position_of(IndexScanDesc descriptor) {
     auto *scan = static_cast<Scan<Key> *>(descriptor->opaque);
     if (!scan->marked.valid) {
         scan->started = false;
@@ -529,8 +534,7 @@ template <typename Key> static void restore_position_of(IndexScanDesc descriptor
     }
 }
 
-IndexScanDesc begin_scan(Relation index, int key_count, int order_by_count)
-{
+IndexScanDesc begin_scan(Relation index, int key_count, int order_by_count) {
     announce_forced_path();
     IndexScanDesc descriptor = RelationGetIndexScan(index, key_count, order_by_count);
     if (has_wide_keys(index))
@@ -540,15 +544,14 @@ IndexScanDesc begin_scan(Relation index, int key_count, int order_by_count)
     return descriptor;
 }
 
-template <typename Key> static void rescan_of(IndexScanDesc descriptor)
-{
+template <typename Key>
+static void rescan_of(IndexScanDesc descriptor) {
     auto *scan = static_cast<Scan<Key> *>(descriptor->opaque);
     scan->started = false;
     scan->marked.valid = false;
 }
 
-void rescan(IndexScanDesc descriptor, ScanKey keys, int key_count, ScanKey, int)
-{
+void rescan(IndexScanDesc descriptor, ScanKey keys, int key_count, ScanKey, int) {
     if (keys != nullptr && key_count > 0)
         memmove(descriptor->keyData, keys, key_count * sizeof(ScanKeyData));
     if (has_wide_keys(descriptor->indexRelation))
@@ -557,41 +560,36 @@ void rescan(IndexScanDesc descriptor, ScanKey keys, int key_count, ScanKey, int)
         rescan_of<uint32>(descriptor);
 }
 
-bool get_tuple(IndexScanDesc descriptor, ScanDirection direction)
-{
+bool get_tuple(IndexScanDesc descriptor, ScanDirection direction) {
     const bool forward = ScanDirectionIsForward(direction);
     return has_wide_keys(descriptor->indexRelation) ? get_tuple_of<uint64>(descriptor, forward)
                                                     : get_tuple_of<uint32>(descriptor, forward);
 }
 
-int64 get_bitmap(IndexScanDesc descriptor, TIDBitmap *bitmap)
-{
+int64 get_bitmap(IndexScanDesc descriptor, TIDBitmap *bitmap) {
     return has_wide_keys(descriptor->indexRelation) ? get_bitmap_of<uint64>(descriptor, bitmap)
                                                     : get_bitmap_of<uint32>(descriptor, bitmap);
 }
 
-void end_scan(IndexScanDesc descriptor)
-{
+void end_scan(IndexScanDesc descriptor) {
     if (has_wide_keys(descriptor->indexRelation))
         end_scan_of<uint64>(descriptor);
     else
         end_scan_of<uint32>(descriptor);
 }
 
-void mark_position(IndexScanDesc descriptor)
-{
+void mark_position(IndexScanDesc descriptor) {
     if (has_wide_keys(descriptor->indexRelation))
         mark_position_of<uint64>(descriptor);
     else
         mark_position_of<uint32>(descriptor);
 }
 
-void restore_position(IndexScanDesc descriptor)
-{
+void restore_position(IndexScanDesc descriptor) {
     if (has_wide_keys(descriptor->indexRelation))
         restore_position_of<uint64>(descriptor);
     else
         restore_position_of<uint32>(descriptor);
 }
 
-} // namespace pg_gpu::kary
+}  // namespace pg_gpu::kary

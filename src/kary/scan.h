@@ -10,14 +10,15 @@ namespace pg_gpu::kary {
 // A scan goes through at most two phases in index order: keyed entries and NULLs.
 enum class Phase : int { Keys, Nulls };
 
-// One sorted source: a run or the tail. Holds the matching entries of one leaf page; `at` is a gap between them, so
-// that the scan can turn round anywhere.
-template <typename Key> struct Cursor {
-    const storage::RunEntry *run; // nullptr: the tail, whose matches are one batch
-    int64 leaf_begin;             // leaf pages of this phase
+// One sorted source: a run or the tail. Holds the matching entries of one leaf page; `at` is a gap between
+// them, so that the scan can turn round anywhere.
+template <typename Key>
+struct Cursor {
+    const storage::RunEntry *run;  // nullptr: the tail, whose matches are one batch
+    int64 leaf_begin;              // leaf pages of this phase
     int64 leaf_end;
-    int64 leaf;                   // of the batch; leaf_begin - 1 before the first, leaf_end behind the last
-    Key first_key;                // on the leaf, matching or not
+    int64 leaf;     // of the batch; leaf_begin - 1 before the first, leaf_end behind the last
+    Key first_key;  // on the leaf, matching or not
     Key last_key;
     Key *keys;
     ItemPointerData *tids;
@@ -27,17 +28,19 @@ template <typename Key> struct Cursor {
 };
 
 // The entry last returned: where to go on after a change of view.
-template <typename Key> struct Position {
+template <typename Key>
+struct Position {
     bool valid;
     Phase phase;
     Key key;
     ItemPointerData tid;
 };
 
-template <typename Key> struct Scan {
+template <typename Key>
+struct Scan {
     IndexScanDesc descriptor;
     KeyFormat format;
-    MemoryContext context; // everything below; lives as long as the scan
+    MemoryContext context;  // everything below; lives as long as the scan
     MemoryContext points_context;
     Condition<Key> condition;
     storage::View view;
@@ -46,29 +49,29 @@ template <typename Key> struct Scan {
 
     Phase phases[2];
     int phase_count;
-    int phase; // index into phases
+    int phase;  // index into phases
 
-    Cursor<Key> *cursors; // runs in directory order, the tail last
+    Cursor<Key> *cursors;  // runs in directory order, the tail last
     int cursor_count;
     int cursor_room;
-    Cursor<Key> **heap; // cursors with an entry in the heap's direction; `current` waits behind the last
+    Cursor<Key> **heap;  // cursors with an entry in the heap's direction; `current` waits behind the last
     int heap_count;
     bool heap_built;
-    bool forward;         // direction of the last step
-    Cursor<Key> *current; // gave the last entry; its gap is on the entry's far side
+    bool forward;          // direction of the last step
+    Cursor<Key> *current;  // gave the last entry; its gap is on the entry's far side
     Position<Key> last;
 
-    SortEntry<Key> *tail; // matches of the view's tail: keyed ones sorted, then NULLs sorted
+    SortEntry<Key> *tail;  // matches of the view's tail: keyed ones sorted, then NULLs sorted
     uint32 tail_keyed;
     uint32 tail_count;
     uint32 tail_room;
 
-    bool resolve; // index-only scan under an MVCC snapshot: return visible entries only
+    bool resolve;  // index-only scan under an MVCC snapshot: return visible entries only
     VisibilityMap visibility;
     HeapProbe probe;
     IndexTuple key_tuple;
     IndexTuple null_tuple;
-    uint32 key_offset; // of the key in key_tuple
+    uint32 key_offset;  // of the key in key_tuple
 
     // Mark.
     Position<Key> marked;
@@ -80,19 +83,25 @@ template <typename Key> struct Scan {
 
 enum class Step { Entry, End, Restart };
 
-// ---- cursor.cpp: moving through one source ------------------------------------------------------------------
+// ---- cursor.cpp: moving through one source
+// ------------------------------------------------------------------
 
 // Makes the batch hold an entry after (before) the gap. Restart: the view has gone stale, nothing has moved.
-template <typename Key> Step ensure_forward(Scan<Key> *scan, Cursor<Key> *cursor);
-template <typename Key> Step ensure_backward(Scan<Key> *scan, Cursor<Key> *cursor);
+template <typename Key>
+Step ensure_forward(Scan<Key> *scan, Cursor<Key> *cursor);
+template <typename Key>
+Step ensure_backward(Scan<Key> *scan, Cursor<Key> *cursor);
 
 // Fills the batch with the matches on one leaf. false: Restart.
-template <typename Key> bool load_leaf(Scan<Key> *scan, Cursor<Key> *cursor, int64 leaf);
+template <typename Key>
+bool load_leaf(Scan<Key> *scan, Cursor<Key> *cursor, int64 leaf);
 
 // Puts the gap right after (`after`) or right before the place of `position` in index order. false: Restart.
-template <typename Key> bool seek_position(Scan<Key> *scan, Cursor<Key> *cursor, const Position<Key> &position, bool after);
+template <typename Key>
+bool seek_position(Scan<Key> *scan, Cursor<Key> *cursor, const Position<Key> &position, bool after);
 
 // Places the gap within the loaded batch.
-template <typename Key> void place_in_batch(Cursor<Key> *cursor, const Position<Key> &position, bool after);
+template <typename Key>
+void place_in_batch(Cursor<Key> *cursor, const Position<Key> &position, bool after);
 
-} // namespace pg_gpu::kary
+}  // namespace pg_gpu::kary

@@ -5,10 +5,11 @@
 
 namespace pg_gpu::kary {
 
-// Index of the first of `count` ascending keys that is not below `key`. The halving has no unpredictable branch, so
-// a page costs its cache misses and little else (Khuong and Morin, "Array Layouts for Comparison-Based Searching").
-template <typename Key> inline uint32_t lower_bound(const Key *keys, uint32_t count, Key key)
-{
+// Index of the first of `count` ascending keys that is not below `key`. The halving has no unpredictable
+// branch, so a page costs its cache misses and little else (Khuong and Morin, "Array Layouts for
+// Comparison-Based Searching").
+template <typename Key>
+inline uint32_t lower_bound(const Key *keys, uint32_t count, Key key) {
     const Key *base = keys;
     while (count > 1) {
         const uint32_t half = count / 2;
@@ -19,8 +20,8 @@ template <typename Key> inline uint32_t lower_bound(const Key *keys, uint32_t co
 }
 
 // Index of the first key above `key`.
-template <typename Key> inline uint32_t upper_bound(const Key *keys, uint32_t count, Key key)
-{
+template <typename Key>
+inline uint32_t upper_bound(const Key *keys, uint32_t count, Key key) {
     const Key *base = keys;
     while (count > 1) {
         const uint32_t half = count / 2;
@@ -30,4 +31,4 @@ template <typename Key> inline uint32_t upper_bound(const Key *keys, uint32_t co
     return static_cast<uint32_t>(base - keys) + (count == 1 && *base <= key ? 1 : 0);
 }
 
-} // namespace pg_gpu::kary
+}  // namespace pg_gpu::kary

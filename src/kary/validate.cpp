@@ -3,25 +3,25 @@
 
 namespace pg_gpu::kary {
 
-static void complain(bool *sound, const char *family, const char *problem)
-{
+static void complain(bool *sound, const char *family, const char *problem) {
     *sound = false;
     ereport(INFO, (errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
                    errmsg("operator family \"%s\" of access method gpu_kary %s", family, problem)));
 }
 
-bool validate(Oid opclass)
-{
+bool validate(Oid opclass) {
     HeapTuple class_tuple = SearchSysCache1(CLAOID, ObjectIdGetDatum(opclass));
     if (!HeapTupleIsValid(class_tuple))
-        ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("operator class %u does not exist", opclass)));
+        ereport(ERROR,
+                (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("operator class %u does not exist", opclass)));
     auto *class_form = reinterpret_cast<Form_pg_opclass>(GETSTRUCT(class_tuple));
     const Oid family = class_form->opcfamily;
     const Oid type = class_form->opcintype;
     const bool has_storage_type = OidIsValid(class_form->opckeytype);
     HeapTuple family_tuple = SearchSysCache1(OPFAMILYOID, ObjectIdGetDatum(family));
     if (!HeapTupleIsValid(family_tuple))
-        ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("operator family %u does not exist", family)));
+        ereport(ERROR,
+                (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("operator family %u does not exist", family)));
     const char *family_name = NameStr(reinterpret_cast<Form_pg_opfamily>(GETSTRUCT(family_tuple))->opfname);
     bool sound = true;
 
@@ -63,4 +63,4 @@ bool validate(Oid opclass)
     return sound;
 }
 
-} // namespace pg_gpu::kary
+}  // namespace pg_gpu::kary

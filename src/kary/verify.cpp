@@ -1,5 +1,5 @@
-// gpu.verify: order, separators, and agreement with the table (as amcheck's heapallindexed does it, with a Bloom
-// filter of the index's entries that the table's rows are then looked up in).
+// gpu.verify: order, separators, and agreement with the table (as amcheck's heapallindexed does it, with a
+// Bloom filter of the index's entries that the table's rows are then looked up in).
 #include "kary/verify.h"
 
 #include <algorithm>
@@ -19,13 +19,14 @@ struct Fingerprint {
 };
 static_assert(sizeof(Fingerprint) == 16);
 
-template <typename Key> struct KeyVerification {
+template <typename Key>
+struct KeyVerification {
     Relation heap;
     Relation index;
     storage::ProblemReporter report;
     void *context;
     BlockNumber heap_blocks;
-    bloom_filter *filter; // nullptr without the heap check
+    bloom_filter *filter;  // nullptr without the heap check
     KeyFormat format;
     // TIDs of live entries, checked against the table's line pointers in heap order, a chunk at a time.
     ItemPointerData *tids;
@@ -33,18 +34,20 @@ template <typename Key> struct KeyVerification {
     uint32 tid_room;
 };
 
-template <typename Key> static Fingerprint fingerprint(Key key, bool is_null, const ItemPointerData &tid)
-{
-    return {is_null ? 0 : uint64{key}, ItemPointerGetBlockNumberNoCheck(&tid), ItemPointerGetOffsetNumberNoCheck(&tid),
-            static_cast<uint16>(is_null)};
+template <typename Key>
+static Fingerprint fingerprint(Key key, bool is_null, const ItemPointerData &tid) {
+    return {is_null ? 0 : uint64{key}, ItemPointerGetBlockNumberNoCheck(&tid),
+            ItemPointerGetOffsetNumberNoCheck(&tid), static_cast<uint16>(is_null)};
 }
 
-// Live entries must point to line pointers in use: VACUUM removes entries before it frees their line pointers.
-template <typename Key> static void check_line_pointers(KeyVerification<Key> *state)
-{
-    std::sort(state->tids, state->tids + state->tid_count, [](const ItemPointerData &a, const ItemPointerData &b) {
-        return ItemPointerCompare(const_cast<ItemPointer>(&a), const_cast<ItemPointer>(&b)) < 0;
-    });
+// Live entries must point to line pointers in use: VACUUM removes entries before it frees their line
+// pointers.
+template <typename Key>
+static void check_line_pointers(KeyVerification<Key> *state) {
+    std::sort(state->tids, state->tids + state->tid_count,
+              [](const ItemPointerData &a, const ItemPointerData &b) {
+                  return ItemPointerCompare(const_cast<ItemPointer>(&a), const_cast<ItemPointer>(&b)) < 0;
+              });
     for (uint32 i = 0; i < state->tid_count;) {
         CHECK_FOR_INTERRUPTS();
         const BlockNumber block = ItemPointerGetBlockNumberNoCheck(&state->tids[i]);
@@ -55,8 +58,8 @@ template <typename Key> static void check_line_pointers(KeyVerification<Key> *st
         for (; i < state->tid_count && ItemPointerGetBlockNumberNoCheck(&state->tids[i]) == block; i++) {
             const OffsetNumber offset = ItemPointerGetOffsetNumberNoCheck(&state->tids[i]);
             if (offset > last || !ItemIdIsUsed(PageGetItemId(page, offset)))
-                state->report(InvalidBlockNumber, &state->tids[i], "an entry points to a row that is not there",
-                              state->context);
+                state->report(InvalidBlockNumber, &state->tids[i],
+                              "an entry points to a row that is not there", state->context);
         }
         UnlockReleaseBuffer(buffer);
     }
@@ -65,8 +68,7 @@ template <typename Key> static void check_line_pointers(KeyVerification<Key> *st
 
 template <typename Key>
 static void note_entry(KeyVerification<Key> *state, BlockNumber block, Key key, bool is_null,
-                       const ItemPointerData &tid)
-{
+                       const ItemPointerData &tid) {
     const OffsetNumber offset = ItemPointerGetOffsetNumberNoCheck(&tid);
     if (ItemPointerGetBlockNumberNoCheck(&tid) >= state->heap_blocks || offset == InvalidOffsetNumber ||
         offset > MaxHeapTuplesPerPage) {
@@ -82,15 +84,15 @@ static void note_entry(KeyVerification<Key> *state, BlockNumber block, Key key, 
     state->tids[state->tid_count++] = tid;
 }
 
-template <typename Key> struct LeafImage {
+template <typename Key>
+struct LeafImage {
     Key keys[kLeafCapacity<Key>];
     ItemPointerData tids[kLeafCapacity<Key>];
 };
 
 // Walks a run's leaves in order; collects each leaf's last key for the separators.
 template <typename Key>
-static void verify_leaves(KeyVerification<Key> *state, const storage::RunEntry &run, Key *last_keys)
-{
+static void verify_leaves(KeyVerification<Key> *state, const storage::RunEntry &run, Key *last_keys) {
     auto *image = allocate<LeafImage<Key>>(1);
     uint64 dead[(kLeafCapacity<Key> + 63) / 64] = {};
     Key previous_key = 0;
@@ -103,9 +105,10 @@ static void verify_leaves(KeyVerification<Key> *state, const storage::RunEntry &
         CHECK_FOR_INTERRUPTS();
         const uint32 entries = leaf_entries<Key>(run, leaf);
         const uint32 keyed = leaf_keyed<Key>(run, leaf);
-        Buffer buffer = storage::read_run_page(state->index, run, run.sections[kLeafSection].first_page + leaf, nullptr);
+        Buffer buffer =
+            storage::read_run_page(state->index, run, run.sections[kLeafSection].first_page + leaf, nullptr);
         if (buffer == InvalidBuffer)
-            break; // the structural check has reported it
+            break;  // the structural check has reported it
         const BlockNumber block = BufferGetBlockNumber(buffer);
         Page page = BufferGetPage(buffer);
         const bool long_enough =
@@ -119,7 +122,8 @@ static void verify_leaves(KeyVerification<Key> *state, const storage::RunEntry &
             state->report(block, nullptr, "a leaf page is shorter than its entries", state->context);
             break;
         }
-        if (!storage::read_dead_bits(state->index, run, static_cast<uint64>(leaf) * kLeafCapacity<Key>, entries, dead))
+        if (!storage::read_dead_bits(state->index, run, static_cast<uint64>(leaf) * kLeafCapacity<Key>,
+                                     entries, dead))
             break;
         for (uint32 i = 0; i < entries; i++) {
             const bool is_null = i >= keyed;
@@ -144,16 +148,15 @@ static void verify_leaves(KeyVerification<Key> *state, const storage::RunEntry &
 }
 
 template <typename Key>
-static void verify_separators(KeyVerification<Key> *state, const storage::RunEntry &run, Key *last_keys)
-{
+static void verify_separators(KeyVerification<Key> *state, const storage::RunEntry &run, Key *last_keys) {
     const SeparatorLevels levels = separator_levels<Key>(keyed_entries(run));
     for (int level = 0; level < levels.count; level++) {
         uint32 pages = 0;
         for (uint32 done = 0; done < levels.keys[level]; pages++) {
             const uint32 here = Min(kSeparatorCapacity<Key>, levels.keys[level] - done);
             Buffer buffer = storage::read_run_page(
-                state->index, run, run.sections[kSeparatorSection].first_page + levels.first_page[level] + pages,
-                nullptr);
+                state->index, run,
+                run.sections[kSeparatorSection].first_page + levels.first_page[level] + pages, nullptr);
             if (buffer == InvalidBuffer)
                 return;
             Page page = BufferGetPage(buffer);
@@ -169,21 +172,21 @@ static void verify_separators(KeyVerification<Key> *state, const storage::RunEnt
     }
 }
 
-template <typename Key> struct TailCopy {
+template <typename Key>
+struct TailCopy {
     char *items;
     uint32 bytes;
 };
 
-template <typename Key> static void copy_tail(const char *items, uint32 bytes, void *context)
-{
+template <typename Key>
+static void copy_tail(const char *items, uint32 bytes, void *context) {
     auto *copy = static_cast<TailCopy<Key> *>(context);
     memcpy(copy->items, items, bytes);
     copy->bytes = bytes;
 }
 
 template <typename Key>
-static void look_up_row(Relation, ItemPointer tid, Datum *values, bool *nulls, bool alive, void *context)
-{
+static void look_up_row(Relation, ItemPointer tid, Datum *values, bool *nulls, bool alive, void *context) {
     auto *state = static_cast<KeyVerification<Key> *>(context);
     if (!alive)
         return;
@@ -194,11 +197,11 @@ static void look_up_row(Relation, ItemPointer tid, Datum *values, bool *nulls, b
 }
 
 // Rows visible to a snapshot taken before the index was read must all be in the filter.
-template <typename Key> static void verify_rows(KeyVerification<Key> *state, Snapshot snapshot)
-{
+template <typename Key>
+static void verify_rows(KeyVerification<Key> *state, Snapshot snapshot) {
     TableScanDesc scan = table_beginscan_strat(state->heap, snapshot, 0, nullptr, true, true);
     IndexInfo *info = BuildIndexInfo(state->index);
-    info->ii_Concurrent = true; // an MVCC scan: only what the snapshot sees
+    info->ii_Concurrent = true;  // an MVCC scan: only what the snapshot sees
     info->ii_Unique = false;
     info->ii_ExclusionOps = nullptr;
     table_index_build_scan(state->heap, state->index, info, true, false, look_up_row<Key>, state, scan);
@@ -206,8 +209,7 @@ template <typename Key> static void verify_rows(KeyVerification<Key> *state, Sna
 
 template <typename Key>
 static void verify_keys_of(Relation heap, Relation index, bool check_heap, storage::ProblemReporter report,
-                           void *context)
-{
+                           void *context) {
     const storage::RunKind *kind = run_kind_of<Key>();
     KeyVerification<Key> state = {};
     state.heap = heap;
@@ -248,12 +250,12 @@ static void verify_keys_of(Relation heap, Relation index, bool check_heap, stora
     UnregisterSnapshot(snapshot);
 }
 
-void verify_keys(Relation heap, Relation index, bool check_heap, storage::ProblemReporter report, void *context)
-{
+void verify_keys(Relation heap, Relation index, bool check_heap, storage::ProblemReporter report,
+                 void *context) {
     if (has_wide_keys(index))
         verify_keys_of<uint64>(heap, index, check_heap, report, context);
     else
         verify_keys_of<uint32>(heap, index, check_heap, report, context);
 }
 
-} // namespace pg_gpu::kary
+}  // namespace pg_gpu::kary

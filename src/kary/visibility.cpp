@@ -10,15 +10,13 @@ static constexpr uint32 kBlocksPerMapPage = kMapBytes * 4;
 // Below this many looks a copy of the map page costs more than it saves.
 static constexpr uint32 kLooksBeforeCopy = 32;
 
-void open_visibility(VisibilityMap *map, Relation heap)
-{
+void open_visibility(VisibilityMap *map, Relation heap) {
     *map = {};
     map->heap = heap;
     map->buffer = InvalidBuffer;
 }
 
-void renew_visibility(VisibilityMap *map)
-{
+void renew_visibility(VisibilityMap *map) {
     for (uint32 i = 0; i < map->copy_room; i++)
         if (map->copies[i] != nullptr)
             pfree(map->copies[i]);
@@ -29,16 +27,14 @@ void renew_visibility(VisibilityMap *map)
     map->lookups = 0;
 }
 
-void close_visibility(VisibilityMap *map)
-{
+void close_visibility(VisibilityMap *map) {
     renew_visibility(map);
     if (BufferIsValid(map->buffer))
         ReleaseBuffer(map->buffer);
     map->buffer = InvalidBuffer;
 }
 
-static void copy_map_page(VisibilityMap *map, BlockNumber block, uint32 map_page)
-{
+static void copy_map_page(VisibilityMap *map, BlockNumber block, uint32 map_page) {
     if (map_page >= map->copy_room) {
         const uint32 room = map_page + 8;
         char **copies = allocate_zeroed<char *>(room);
@@ -57,8 +53,7 @@ static void copy_map_page(VisibilityMap *map, BlockNumber block, uint32 map_page
     map->copies[map_page] = copy;
 }
 
-bool is_all_visible(VisibilityMap *map, BlockNumber block)
-{
+bool is_all_visible(VisibilityMap *map, BlockNumber block) {
     if (map->lookups < kLooksBeforeCopy) {
         map->lookups++;
         return (visibilitymap_get_status(map->heap, block, &map->buffer) & VISIBILITYMAP_ALL_VISIBLE) != 0;
@@ -70,15 +65,13 @@ bool is_all_visible(VisibilityMap *map, BlockNumber block)
     return ((map->copies[map_page][at / 4] >> ((at % 4) * 2)) & VISIBILITYMAP_ALL_VISIBLE) != 0;
 }
 
-void open_heap_probe(HeapProbe *probe, Relation heap, Snapshot snapshot)
-{
+void open_heap_probe(HeapProbe *probe, Relation heap, Snapshot snapshot) {
     probe->fetch = table_index_fetch_begin(heap);
     probe->slot = table_slot_create(heap, nullptr);
     probe->snapshot = snapshot;
 }
 
-void close_heap_probe(HeapProbe *probe)
-{
+void close_heap_probe(HeapProbe *probe) {
     if (probe->fetch == nullptr)
         return;
     table_index_fetch_end(probe->fetch);
@@ -86,8 +79,7 @@ void close_heap_probe(HeapProbe *probe)
     *probe = {};
 }
 
-bool is_visible(HeapProbe *probe, const ItemPointerData &tid, ItemPointerData *row)
-{
+bool is_visible(HeapProbe *probe, const ItemPointerData &tid, ItemPointerData *row) {
     ItemPointerData copy = tid;
     bool call_again = false;
     bool all_dead = false;
@@ -100,4 +92,4 @@ bool is_visible(HeapProbe *probe, const ItemPointerData &tid, ItemPointerData *r
     return found;
 }
 
-} // namespace pg_gpu::kary
+}  // namespace pg_gpu::kary

@@ -7,12 +7,12 @@
 
 namespace pg_gpu::kary {
 
-// Reads the visibility map for one view: bits may be looked at any time after the view was taken, for entries of
-// that view only. Regions looked at often are copied once.
+// Reads the visibility map for one view: bits may be looked at any time after the view was taken, for entries
+// of that view only. Regions looked at often are copied once.
 struct VisibilityMap {
     Relation heap;
     Buffer buffer;
-    char **copies; // by map page; nullptr until copied
+    char **copies;  // by map page; nullptr until copied
     uint32 copy_room;
     uint32 lookups;
 };
@@ -35,4 +35,4 @@ void close_heap_probe(HeapProbe *probe);
 // With `row`, the TID of the visible row itself, which in a HOT chain is not the entry's.
 bool is_visible(HeapProbe *probe, const ItemPointerData &tid, ItemPointerData *row = nullptr);
 
-} // namespace pg_gpu::kary
+}  // namespace pg_gpu::kary

@@ -5,27 +5,25 @@ namespace pg_gpu::storage {
 
 // An object lock on the index, told apart from others by its sub-object number. It takes part in deadlock
 // detection and is given back at transaction end, whatever happens.
-static LOCKTAG run_lock_tag(Relation index, RunLock which)
-{
+static LOCKTAG run_lock_tag(Relation index, RunLock which) {
     LOCKTAG tag;
-    SET_LOCKTAG_OBJECT(tag, MyDatabaseId, RelationRelationId, RelationGetRelid(index), static_cast<uint16>(which));
+    SET_LOCKTAG_OBJECT(tag, MyDatabaseId, RelationRelationId, RelationGetRelid(index),
+                       static_cast<uint16>(which));
     return tag;
 }
 
-bool lock_runs(Relation index, RunLock which, LOCKMODE mode, bool conditional)
-{
+bool lock_runs(Relation index, RunLock which, LOCKMODE mode, bool conditional) {
     const LOCKTAG tag = run_lock_tag(index, which);
     return LockAcquire(&tag, mode, false, conditional) != LOCKACQUIRE_NOT_AVAIL;
 }
 
-void unlock_runs(Relation index, RunLock which, LOCKMODE mode)
-{
+void unlock_runs(Relation index, RunLock which, LOCKMODE mode) {
     const LOCKTAG tag = run_lock_tag(index, which);
     LockRelease(&tag, mode, false);
 }
 
-bool claim_old_runs(Relation index, const RunKind *kind, bool conditional, uint64 *horizon, Buffer *metapage)
-{
+bool claim_old_runs(Relation index, const RunKind *kind, bool conditional, uint64 *horizon,
+                    Buffer *metapage) {
     if (!lock_runs(index, RunLock::OldRuns, ExclusiveLock, conditional))
         return false;
     // Merges of young runs are short; once this lock is ours none is under way, so none has a run below the
@@ -50,4 +48,4 @@ bool claim_old_runs(Relation index, const RunKind *kind, bool conditional, uint6
     return true;
 }
 
-} // namespace pg_gpu::storage
+}  // namespace pg_gpu::storage

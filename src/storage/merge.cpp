@@ -17,8 +17,7 @@ static constexpr uint32 kMostSlack = 4096;
 // A run with more dead entries than this share is rewritten when VACUUM or a worker comes by.
 static constexpr double kDeadShare = 0.25;
 
-uint16 level_of(const RunKind *kind, uint64 entries, int fanout)
-{
+uint16 level_of(const RunKind *kind, uint64 entries, int fanout) {
     // Level 0 holds what one tail holds, each next one fanout times as much.
     double limit = kind->tail_capacity / sizeof(TailItem);
     uint16 level = 0;
@@ -31,8 +30,8 @@ uint16 level_of(const RunKind *kind, uint64 entries, int fanout)
 
 // Reserves extents for `pages` pages in the metapage, durably: a crash in the middle of the merge leaves a
 // reservation that the next holder of the same lock overwrites.
-static void reserve(Relation index, const RunKind *kind, ReservationOwner owner, uint32 pages, RunEntry *entry)
-{
+static void reserve(Relation index, const RunKind *kind, ReservationOwner owner, uint32 pages,
+                    RunEntry *entry) {
     Buffer buffer = lock_metapage(index, kind, BUFFER_LOCK_EXCLUSIVE);
     GenericXLogState *state = GenericXLogStart(index);
     Page image = GenericXLogRegisterBuffer(state, buffer, 0);
@@ -42,9 +41,9 @@ static void reserve(Relation index, const RunKind *kind, ReservationOwner owner,
     Extent *used = used_extents(index, image, &used_count);
     entry->extent_count = static_cast<uint16>(
         choose_extents(used, used_count, kFirstFreeBlock, pages, kExtentsPerRun, entry->extents));
-    // At the end of the file, leave seals some room in front: behind a reservation that is not written yet, a seal
-    // would have to extend the file over all of it while it holds metapage and tail.
-    const Extent last = used[used_count - 1]; // choose_extents has sorted them
+    // At the end of the file, leave seals some room in front: behind a reservation that is not written yet, a
+    // seal would have to extend the file over all of it while it holds metapage and tail.
+    const Extent last = used[used_count - 1];  // choose_extents has sorted them
     if (pages >= kSlackFrom && entry->extents[0].start == last.start + last.count)
         entry->extents[0].start += Min(pages / 4, kMostSlack);
     memcpy(reservation, entry->extents, sizeof(Extent) * entry->extent_count);
@@ -53,18 +52,18 @@ static void reserve(Relation index, const RunKind *kind, ReservationOwner owner,
     pfree(used);
 }
 
-// Takes the inputs off the list and puts the output, if it holds anything, on it: one metapage record, after which
-// the inputs' extents are free.
-static void swap(Relation index, const RunKind *kind, ReservationOwner owner, const RunEntry *inputs, int input_count,
-                 const RunEntry &output)
-{
+// Takes the inputs off the list and puts the output, if it holds anything, on it: one metapage record, after
+// which the inputs' extents are free.
+static void swap(Relation index, const RunKind *kind, ReservationOwner owner, const RunEntry *inputs,
+                 int input_count, const RunEntry &output) {
     Buffer buffer = lock_metapage(index, kind, BUFFER_LOCK_EXCLUSIVE);
     int count;
     RunEntry *runs = copy_directory(index, kind, BufferGetPage(buffer), &count);
     int kept = 0;
     for (int i = 0; i < count; i++) {
-        const bool merged = std::any_of(inputs, inputs + input_count,
-                                        [&](const RunEntry &input) { return input.run_id == runs[i].run_id; });
+        const bool merged = std::any_of(inputs, inputs + input_count, [&](const RunEntry &input) {
+            return input.run_id == runs[i].run_id;
+        });
         if (!merged)
             runs[kept++] = runs[i];
     }
@@ -82,9 +81,10 @@ static void swap(Relation index, const RunKind *kind, ReservationOwner owner, co
 }
 
 // Merges the given runs, whose lock the caller holds.
-static uint64 merge_runs(Relation index, const RunKind *kind, ReservationOwner owner, const RunEntry *inputs, int count)
-{
-    MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "pg_gpu merge", ALLOCSET_DEFAULT_SIZES);
+static uint64 merge_runs(Relation index, const RunKind *kind, ReservationOwner owner, const RunEntry *inputs,
+                         int count) {
+    MemoryContext context =
+        AllocSetContextCreate(CurrentMemoryContext, "pg_gpu merge", ALLOCSET_DEFAULT_SIZES);
     MemoryContext caller = MemoryContextSwitchTo(context);
 
     RunEntry output = {};
@@ -107,7 +107,8 @@ static uint64 merge_runs(Relation index, const RunKind *kind, ReservationOwner o
     return output.entries;
 }
 
-// ---- what to merge ------------------------------------------------------------------------------------------
+// ---- what to merge
+// ------------------------------------------------------------------------------------------
 
 struct Choice {
     RunEntry *runs;
@@ -115,8 +116,7 @@ struct Choice {
     uint64 entries;
 };
 
-static RunEntry *read_directory(Relation index, const RunKind *kind, int *count, uint64 *horizon)
-{
+static RunEntry *read_directory(Relation index, const RunKind *kind, int *count, uint64 *horizon) {
     Buffer buffer = lock_metapage(index, kind, BUFFER_LOCK_SHARE);
     RunEntry *runs = copy_directory(index, kind, BufferGetPage(buffer), count);
     *horizon = meta_page(BufferGetPage(buffer))->old_runs_horizon;
@@ -124,8 +124,7 @@ static RunEntry *read_directory(Relation index, const RunKind *kind, int *count,
     return runs;
 }
 
-static Choice gather(RunEntry *runs, int count, bool (*wanted)(const RunEntry &, uint64), uint64 parameter)
-{
+static Choice gather(RunEntry *runs, int count, bool (*wanted)(const RunEntry &, uint64), uint64 parameter) {
     Choice choice = {runs, 0, 0};
     for (int i = 0; i < count; i++) {
         if (wanted(runs[i], parameter)) {
@@ -138,19 +137,19 @@ static Choice gather(RunEntry *runs, int count, bool (*wanted)(const RunEntry &,
 }
 
 // The lowest level with a full tier, among the runs that may be touched.
-static Choice choose_tier(RunEntry *runs, int count, int fanout)
-{
+static Choice choose_tier(RunEntry *runs, int count, int fanout) {
     for (uint16 level = 0; level <= 40; level++) {
-        const auto members = std::count_if(runs, runs + count, [&](const RunEntry &run) { return run.level == level; });
+        const auto members =
+            std::count_if(runs, runs + count, [&](const RunEntry &run) { return run.level == level; });
         if (members >= fanout)
-            return gather(runs, count, [](const RunEntry &run, uint64 wanted) { return run.level == wanted; }, level);
+            return gather(
+                runs, count, [](const RunEntry &run, uint64 wanted) { return run.level == wanted; }, level);
     }
     return {nullptr, 0, 0};
 }
 
 // The smallest run in which dead entries have piled up.
-static Choice choose_dead(RunEntry *runs, int count)
-{
+static Choice choose_dead(RunEntry *runs, int count) {
     RunEntry *smallest = nullptr;
     for (int i = 0; i < count; i++)
         if (static_cast<double>(runs[i].dead) > kDeadShare * static_cast<double>(runs[i].entries) &&
@@ -161,24 +160,22 @@ static Choice choose_dead(RunEntry *runs, int count)
     return {smallest, 1, smallest->entries};
 }
 
-static int keep_young(RunEntry *runs, int count, uint64 horizon)
-{
+static int keep_young(RunEntry *runs, int count, uint64 horizon) {
     return static_cast<int>(
         std::partition(runs, runs + count, [&](const RunEntry &run) { return run.order >= horizon; }) - runs);
 }
 
-// ---- errors that must not reach an INSERT or a VACUUM -------------------------------------------------------
+// ---- errors that must not reach an INSERT or a VACUUM
+// -------------------------------------------------------
 
-static bool is_lack_of_resources(int sqlerrcode)
-{
+static bool is_lack_of_resources(int sqlerrcode) {
     return ERRCODE_TO_CATEGORY(sqlerrcode) == ERRCODE_INSUFFICIENT_RESOURCES;
 }
 
-// Runs `work` in a subtransaction and swallows its error when it is a lack of disk or memory (R14): the runs stay
-// as they are and the next seal or VACUUM tries again. Everything else is raised. False when swallowed.
+// Runs `work` in a subtransaction and swallows its error when it is a lack of disk or memory (R14): the runs
+// stay as they are and the next seal or VACUUM tries again. Everything else is raised. False when swallowed.
 static bool try_merge(bool (*work)(Relation, const RunKind *, void *), Relation index, const RunKind *kind,
-                      void *argument)
-{
+                      void *argument) {
     MemoryContext caller_context = CurrentMemoryContext;
     ResourceOwner caller_owner = CurrentResourceOwner;
     volatile bool result = false;
@@ -211,11 +208,11 @@ static bool try_merge(bool (*work)(Relation, const RunKind *, void *), Relation 
     return result;
 }
 
-// ---- entry points -------------------------------------------------------------------------------------------
+// ---- entry points
+// -------------------------------------------------------------------------------------------
 
 // Drops what a crashed or cancelled merge has left reserved; its owner's lock is ours.
-static void forget_reservations(Relation index, const RunKind *kind, bool old_too)
-{
+static void forget_reservations(Relation index, const RunKind *kind, bool old_too) {
     Buffer buffer = lock_metapage(index, kind, BUFFER_LOCK_EXCLUSIVE);
     const MetaPage *meta = meta_page(BufferGetPage(buffer));
     const bool left_over =
@@ -224,7 +221,8 @@ static void forget_reservations(Relation index, const RunKind *kind, bool old_to
     if (left_over) {
         GenericXLogState *state = GenericXLogStart(index);
         MetaPage *image = meta_page(GenericXLogRegisterBuffer(state, buffer, 0));
-        memset(image->reservations[static_cast<int>(ReservationOwner::YoungRuns)], 0, sizeof(image->reservations[0]));
+        memset(image->reservations[static_cast<int>(ReservationOwner::YoungRuns)], 0,
+               sizeof(image->reservations[0]));
         if (old_too)
             memset(image->reservations[static_cast<int>(ReservationOwner::OldRuns)], 0,
                    sizeof(image->reservations[0]));
@@ -233,8 +231,7 @@ static void forget_reservations(Relation index, const RunKind *kind, bool old_to
     UnlockReleaseBuffer(buffer);
 }
 
-static bool merge_tiers(Relation index, const RunKind *kind, void *)
-{
+static bool merge_tiers(Relation index, const RunKind *kind, void *) {
     if (!lock_runs(index, RunLock::YoungRuns, ExclusiveLock, true))
         return false;
     const int fanout = fanout_of(index);
@@ -268,8 +265,7 @@ static bool merge_tiers(Relation index, const RunKind *kind, void *)
     return true;
 }
 
-void merge_after_seal(Relation index, const RunKind *kind)
-{
+void merge_after_seal(Relation index, const RunKind *kind) {
     // No subtransaction can be started in parallel mode, and without one a full disk would fail the INSERT.
     if (IsInParallelMode())
         return;
@@ -285,8 +281,7 @@ void merge_after_seal(Relation index, const RunKind *kind)
         try_merge(merge_tiers, index, kind, nullptr);
 }
 
-static bool merge_old_within(Relation index, const RunKind *kind, void *argument)
-{
+static bool merge_old_within(Relation index, const RunKind *kind, void *argument) {
     const uint64 budget = *static_cast<uint64 *>(argument);
     uint64 spent = 0;
     bool go_on = true;
@@ -316,14 +311,12 @@ static bool merge_old_within(Relation index, const RunKind *kind, void *argument
     return true;
 }
 
-void merge_within(Relation index, const RunKind *kind, uint64 budget)
-{
+void merge_within(Relation index, const RunKind *kind, uint64 budget) {
     if (!IsInParallelMode())
         try_merge(merge_old_within, index, kind, &budget);
 }
 
-MergeOutcome merge_all(Relation index, const RunKind *kind)
-{
+MergeOutcome merge_all(Relation index, const RunKind *kind) {
     uint64 horizon;
     claim_old_runs(index, kind, false, &horizon);
     int count;
@@ -344,4 +337,4 @@ MergeOutcome merge_all(Relation index, const RunKind *kind)
     return outcome;
 }
 
-} // namespace pg_gpu::storage
+}  // namespace pg_gpu::storage

@@ -5,8 +5,8 @@
 
 namespace pg_gpu::storage {
 
-// Merges full tiers of small runs in the foreground; hands big ones to a short-lived worker. Raises nothing for
-// want of a lock, space or memory.
+// Merges full tiers of small runs in the foreground; hands big ones to a short-lived worker. Raises nothing
+// for want of a lock, space or memory.
 void merge_after_seal(Relation index, const RunKind *kind);
 
 // Asks for a background worker that merges what tiers and dead entries call for. Best effort.
@@ -16,4 +16,4 @@ void request_merge_worker(Relation index);
 using KindResolver = const RunKind *(*)(Relation index);
 void set_kind_resolver(KindResolver resolver);
 
-} // namespace pg_gpu::storage
+}  // namespace pg_gpu::storage

@@ -6,7 +6,9 @@ namespace pg_gpu::storage {
 
 static KindResolver kind_resolver = nullptr;
 
-void set_kind_resolver(KindResolver resolver) { kind_resolver = resolver; }
+void set_kind_resolver(KindResolver resolver) {
+    kind_resolver = resolver;
+}
 
 // Passed to the worker in bgw_extra.
 struct MergeRequest {
@@ -15,12 +17,11 @@ struct MergeRequest {
 };
 static_assert(sizeof(MergeRequest) <= BGW_EXTRALEN);
 
-// A session asks at most this often: a request that found no free slot, or a worker that has not started yet, is
-// not repeated with every seal.
+// A session asks at most this often: a request that found no free slot, or a worker that has not started yet,
+// is not repeated with every seal.
 static constexpr int kRequestIntervalMs = 1000;
 
-void request_merge_worker(Relation index)
-{
+void request_merge_worker(Relation index) {
     static TimestampTz last_request = 0;
     const TimestampTz now = GetCurrentTimestamp();
     if (RELATION_IS_LOCAL(index) || !TimestampDifferenceExceeds(last_request, now, kRequestIntervalMs))
@@ -41,13 +42,12 @@ void request_merge_worker(Relation index)
     RegisterDynamicBackgroundWorker(&worker, nullptr);
 }
 
-} // namespace pg_gpu::storage
+}  // namespace pg_gpu::storage
 
 extern "C" PGDLLEXPORT void pg_gpu_merge_worker_main(Datum);
 
 // Merges one index and ends. Locks as an INSERT would: AccessShare on the table, RowExclusive on the index.
-void pg_gpu_merge_worker_main(Datum)
-{
+void pg_gpu_merge_worker_main(Datum) {
     using namespace pg_gpu::storage;
 
     MergeRequest request;

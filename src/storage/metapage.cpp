@@ -3,16 +3,13 @@
 
 namespace pg_gpu::storage {
 
-void report_corruption(Relation index, BlockNumber block, const char *detail)
-{
-    ereport(ERROR,
-            (errcode(ERRCODE_INDEX_CORRUPTED),
-             errmsg("index \"%s\" is corrupted at block %u", RelationGetRelationName(index), block),
-             errdetail("%s", detail), errhint("Rebuild it with REINDEX INDEX.")));
+void report_corruption(Relation index, BlockNumber block, const char *detail) {
+    ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
+                    errmsg("index \"%s\" is corrupted at block %u", RelationGetRelationName(index), block),
+                    errdetail("%s", detail), errhint("Rebuild it with REINDEX INDEX.")));
 }
 
-void initialise_metapage(Page page, const RunKind *kind)
-{
+void initialise_metapage(Page page, const RunKind *kind) {
     PageInit(page, BLCKSZ, sizeof(PageStamp));
     PageStamp *stamp = page_stamp(page);
     stamp->kind = static_cast<uint16>(PageKind::Meta);
@@ -28,27 +25,24 @@ void initialise_metapage(Page page, const RunKind *kind)
     set_content_length(page, offsetof(MetaPage, runs));
 }
 
-void initialise_tail(Page page)
-{
+void initialise_tail(Page page) {
     PageInit(page, BLCKSZ, sizeof(PageStamp));
     PageStamp *stamp = page_stamp(page);
     stamp->position = kTailBlock;
     stamp->kind = static_cast<uint16>(PageKind::Tail);
 }
 
-static void check_metapage(Relation index, const RunKind *kind, Page page)
-{
+static void check_metapage(Relation index, const RunKind *kind, Page page) {
     if (PageIsNew(page) || PageGetSpecialSize(page) != sizeof(PageStamp))
         report_corruption(index, kMetaBlock, "The metapage is empty or not a metapage.");
     const MetaPage *meta = meta_page(page);
     if (meta->magic != kMagic)
         report_corruption(index, kMetaBlock, "The metapage's magic number is wrong.");
     if (meta->format_version != kFormatVersion)
-        ereport(ERROR,
-                (errcode(ERRCODE_INDEX_CORRUPTED),
-                 errmsg("index \"%s\" has on-disk format version %u, this pg_gpu reads version %u",
-                        RelationGetRelationName(index), meta->format_version, kFormatVersion),
-                 errhint("Rebuild it with REINDEX INDEX.")));
+        ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
+                        errmsg("index \"%s\" has on-disk format version %u, this pg_gpu reads version %u",
+                               RelationGetRelationName(index), meta->format_version, kFormatVersion),
+                        errhint("Rebuild it with REINDEX INDEX.")));
     if (meta->access_method != kind->id)
         report_corruption(index, kMetaBlock, "The metapage belongs to another kind of index.");
     if (meta->inline_runs > kInlineRuns ||
@@ -56,24 +50,21 @@ static void check_metapage(Relation index, const RunKind *kind, Page page)
         report_corruption(index, kMetaBlock, "The run directory's length is wrong.");
 }
 
-Buffer lock_metapage(Relation index, const RunKind *kind, int lock_mode)
-{
+Buffer lock_metapage(Relation index, const RunKind *kind, int lock_mode) {
     Buffer buffer = ReadBuffer(index, kMetaBlock);
     LockBuffer(buffer, lock_mode);
     check_metapage(index, kind, BufferGetPage(buffer));
     return buffer;
 }
 
-uint64 read_vacuum_seq(Relation index, const RunKind *kind)
-{
+uint64 read_vacuum_seq(Relation index, const RunKind *kind) {
     Buffer buffer = lock_metapage(index, kind, BUFFER_LOCK_SHARE);
     const uint64 vacuum_seq = meta_page(BufferGetPage(buffer))->vacuum_seq;
     UnlockReleaseBuffer(buffer);
     return vacuum_seq;
 }
 
-bool is_run_entry_sound(const RunKind *kind, const RunEntry &run)
-{
+bool is_run_entry_sound(const RunKind *kind, const RunEntry &run) {
     if (run.extent_count < 1 || run.extent_count > kExtentsPerRun || run.pages < 1 || run.entries < 1 ||
         run.dead > run.entries)
         return false;
@@ -94,25 +85,25 @@ bool is_run_entry_sound(const RunKind *kind, const RunEntry &run)
     const Section &bitmap = run.sections[kDeadBitmapSection];
     const bool shares_page = run.pages == 1;
     const uint32 bytes_on_first_page = static_cast<uint32>(
-        Min(static_cast<uint64>(dead_bitmap_bytes(Min(run.entries, uint64{kDeadBitsPerPage}))), uint64{kContentBytes}));
+        Min(static_cast<uint64>(dead_bitmap_bytes(Min(run.entries, uint64{kDeadBitsPerPage}))),
+            uint64{kContentBytes}));
     if (bitmap.pages != dead_bitmap_pages(run.entries) || run.dead_bitmap_offset % 8 != 0 ||
-        run.dead_bitmap_offset < kContentStart || run.dead_bitmap_offset > kContentEnd - bytes_on_first_page ||
+        run.dead_bitmap_offset < kContentStart ||
+        run.dead_bitmap_offset > kContentEnd - bytes_on_first_page ||
         (!shares_page && run.dead_bitmap_offset != kContentStart))
         return false;
     return kind->is_sound(run);
 }
 
-void check_run_entry(Relation index, const RunKind *kind, const RunEntry &run)
-{
+void check_run_entry(Relation index, const RunKind *kind, const RunEntry &run) {
     if (unlikely(!is_run_entry_sound(kind, run)))
         report_corruption(index, kMetaBlock, "An entry of the run directory is not sound.");
 }
 
-// Calls visit(block, directory page) for each chained page, newest first. The metapage is locked by the caller;
-// chained pages are locked here one at a time.
+// Calls visit(block, directory page) for each chained page, newest first. The metapage is locked by the
+// caller; chained pages are locked here one at a time.
 template <typename Visit>
-static void for_each_directory_page(Relation index, const MetaPage *meta, int lock_mode, Visit visit)
-{
+static void for_each_directory_page(Relation index, const MetaPage *meta, int lock_mode, Visit visit) {
     uint32 left = meta->chained_runs;
     BlockNumber block = meta->directory_head;
     while (block != InvalidBlockNumber) {
@@ -135,32 +126,29 @@ static void for_each_directory_page(Relation index, const MetaPage *meta, int lo
         report_corruption(index, kMetaBlock, "The chained run directory is shorter than recorded.");
 }
 
-RunEntry *copy_directory_unchecked(Relation index, Page meta_image, int *count)
-{
+RunEntry *copy_directory_unchecked(Relation index, Page meta_image, int *count) {
     const MetaPage *meta = meta_page(meta_image);
     const uint32 total = meta->inline_runs + meta->chained_runs;
     auto *runs = allocate<RunEntry>(total + 1);
     memcpy(runs, meta->runs, meta->inline_runs * sizeof(RunEntry));
     uint32 copied = meta->inline_runs;
-    for_each_directory_page(index, meta, BUFFER_LOCK_SHARE,
-                            [&](BlockNumber, Buffer, const DirectoryPage *directory) {
-                                memcpy(runs + copied, directory->runs, directory->runs_on_page * sizeof(RunEntry));
-                                copied += directory->runs_on_page;
-                            });
+    for_each_directory_page(
+        index, meta, BUFFER_LOCK_SHARE, [&](BlockNumber, Buffer, const DirectoryPage *directory) {
+            memcpy(runs + copied, directory->runs, directory->runs_on_page * sizeof(RunEntry));
+            copied += directory->runs_on_page;
+        });
     *count = static_cast<int>(copied);
     return runs;
 }
 
-RunEntry *copy_directory(Relation index, const RunKind *kind, Page meta_image, int *count)
-{
+RunEntry *copy_directory(Relation index, const RunKind *kind, Page meta_image, int *count) {
     RunEntry *runs = copy_directory_unchecked(index, meta_image, count);
     for (int i = 0; i < *count; i++)
         check_run_entry(index, kind, runs[i]);
     return runs;
 }
 
-Summary summarise(Relation index, const RunKind *kind)
-{
+Summary summarise(Relation index, const RunKind *kind) {
     Buffer buffer = lock_metapage(index, kind, BUFFER_LOCK_SHARE);
     int count;
     RunEntry *runs = copy_directory(index, kind, BufferGetPage(buffer), &count);
@@ -174,8 +162,7 @@ Summary summarise(Relation index, const RunKind *kind)
     return summary;
 }
 
-Extent *used_extents(Relation index, Page meta_image, int *count)
-{
+Extent *used_extents(Relation index, Page meta_image, int *count) {
     const MetaPage *meta = meta_page(meta_image);
     int run_count;
     RunEntry *runs = copy_directory_unchecked(index, meta_image, &run_count);
@@ -193,14 +180,15 @@ Extent *used_extents(Relation index, Page meta_image, int *count)
             if (extent.count > 0)
                 used[n++] = extent;
     for_each_directory_page(index, meta, BUFFER_LOCK_SHARE,
-                            [&](BlockNumber block, Buffer, const DirectoryPage *) { used[n++] = {block, 1}; });
+                            [&](BlockNumber block, Buffer, const DirectoryPage *) {
+                                used[n++] = {block, 1};
+                            });
     pfree(runs);
     *count = n;
     return used;
 }
 
-Buffer acquire_page(Relation index, BlockNumber block)
-{
+Buffer acquire_page(Relation index, BlockNumber block) {
     while (block >= RelationGetNumberOfBlocks(index)) {
         const bool needs_lock = !RELATION_IS_LOCAL(index);
         if (needs_lock)
@@ -215,10 +203,10 @@ Buffer acquire_page(Relation index, BlockNumber block)
     return ReadBufferExtended(index, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK, nullptr);
 }
 
-// Writes the entries that do not fit the metapage to fresh directory pages, oldest first, and returns the chain's
-// head. Nothing refers to the pages until the metapage does; a crash before that leaves them free.
-static BlockNumber write_directory_chain(Relation index, Page meta_image, const RunEntry *runs, uint32 count)
-{
+// Writes the entries that do not fit the metapage to fresh directory pages, oldest first, and returns the
+// chain's head. Nothing refers to the pages until the metapage does; a crash before that leaves them free.
+static BlockNumber write_directory_chain(Relation index, Page meta_image, const RunEntry *runs,
+                                         uint32 count) {
     BlockNumber head = InvalidBlockNumber;
     int used_count;
     Extent *used = used_extents(index, meta_image, &used_count);
@@ -253,8 +241,8 @@ static BlockNumber write_directory_chain(Relation index, Page meta_image, const 
     return head;
 }
 
-void replace_directory(Relation index, Buffer meta_buffer, const RunEntry *runs, int count, ReservationOwner owner)
-{
+void replace_directory(Relation index, Buffer meta_buffer, const RunEntry *runs, int count,
+                       ReservationOwner owner) {
     const uint32 total = static_cast<uint32>(count);
     const uint32 chained = total > kInlineRuns ? total - kInlineRuns : 0;
     const BlockNumber head =
@@ -273,4 +261,4 @@ void replace_directory(Relation index, Buffer meta_buffer, const RunEntry *runs,
     GenericXLogFinish(state);
 }
 
-} // namespace pg_gpu::storage
+}  // namespace pg_gpu::storage

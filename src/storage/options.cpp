@@ -11,24 +11,22 @@ struct StorageOptions {
 static constexpr int kDefaultFanout = 16;
 static relopt_kind option_kind;
 
-void register_storage_options()
-{
+void register_storage_options() {
     option_kind = add_reloption_kind();
     add_int_reloption(option_kind, "fanout", "Number of runs of one size that are merged into a larger one",
                       kDefaultFanout, 2, 64, ShareUpdateExclusiveLock);
 }
 
-bytea *storage_options(Datum options, bool validate)
-{
-    static const relopt_parse_elt elements[] = {{"fanout", RELOPT_TYPE_INT, offsetof(StorageOptions, fanout)}};
-    return static_cast<bytea *>(
-        build_reloptions(options, validate, option_kind, sizeof(StorageOptions), elements, lengthof(elements)));
+bytea *storage_options(Datum options, bool validate) {
+    static const relopt_parse_elt elements[] = {
+        {"fanout", RELOPT_TYPE_INT, offsetof(StorageOptions, fanout)}};
+    return static_cast<bytea *>(build_reloptions(options, validate, option_kind, sizeof(StorageOptions),
+                                                 elements, lengthof(elements)));
 }
 
-int fanout_of(Relation index)
-{
+int fanout_of(Relation index) {
     return index->rd_options != nullptr ? reinterpret_cast<StorageOptions *>(index->rd_options)->fanout
                                         : kDefaultFanout;
 }
 
-} // namespace pg_gpu::storage
+}  // namespace pg_gpu::storage

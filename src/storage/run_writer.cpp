@@ -1,4 +1,5 @@
-// Writing a run's pages in order of position, through shared buffers or, in a build, straight to the file (R10).
+// Writing a run's pages in order of position, through shared buffers or, in a build, straight to the file
+// (R10).
 #include "storage/storage.h"
 
 #include "compat.h"
@@ -12,24 +13,23 @@ struct RunWriter {
     Relation index;
     RunEntry *entry;
     bool bulk;
-    uint32 begun;            // pages handed out; the last one is still pending
-    BlockNumber known_blocks; // length of the file as last looked at
-    char *images;            // kBulkBatch page images, or one
-    int pending;             // images filled or being filled
+    uint32 begun;              // pages handed out; the last one is still pending
+    BlockNumber known_blocks;  // length of the file as last looked at
+    char *images;              // kBulkBatch page images, or one
+    int pending;               // images filled or being filled
 };
 
-uint64 new_run_id()
-{
+uint64 new_run_id() {
     uint64 id = 0;
     do {
         if (!pg_strong_random(&id, sizeof(id)))
-            ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR), errmsg("could not generate a random run identifier")));
+            ereport(ERROR,
+                    (errcode(ERRCODE_INTERNAL_ERROR), errmsg("could not generate a random run identifier")));
     } while (id == 0);
     return id;
 }
 
-RunWriter *begin_run(Relation index, RunEntry *entry, bool bulk)
-{
+RunWriter *begin_run(Relation index, RunEntry *entry, bool bulk) {
     auto *writer = allocate_zeroed<RunWriter>(1);
     writer->index = index;
     writer->entry = entry;
@@ -38,8 +38,7 @@ RunWriter *begin_run(Relation index, RunEntry *entry, bool bulk)
     return writer;
 }
 
-static void write_pages_directly(RunWriter *writer)
-{
+static void write_pages_directly(RunWriter *writer) {
     SMgrRelation smgr = RelationGetSmgr(writer->index);
     BlockNumber blocks[kBulkBatch];
     Page pages[kBulkBatch];
@@ -56,13 +55,12 @@ static void write_pages_directly(RunWriter *writer)
     }
 }
 
-static void write_page_buffered(RunWriter *writer)
-{
+static void write_page_buffered(RunWriter *writer) {
     const BlockNumber block = run_block(*writer->entry, writer->begun - 1);
     if (block == InvalidBlockNumber)
-        ereport(ERROR,
-                (errcode(ERRCODE_INTERNAL_ERROR), errmsg("a run of index \"%s\" outgrew its %u reserved pages",
-                                                         RelationGetRelationName(writer->index), writer->begun - 1)));
+        ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR),
+                        errmsg("a run of index \"%s\" outgrew its %u reserved pages",
+                               RelationGetRelationName(writer->index), writer->begun - 1)));
     if (block >= writer->known_blocks)
         writer->known_blocks = RelationGetNumberOfBlocks(writer->index);
     Buffer buffer = block < writer->known_blocks
@@ -77,8 +75,7 @@ static void write_page_buffered(RunWriter *writer)
     UnlockReleaseBuffer(buffer);
 }
 
-static void flush_pending(RunWriter *writer)
-{
+static void flush_pending(RunWriter *writer) {
     if (writer->pending == 0)
         return;
     if (writer->bulk)
@@ -89,8 +86,7 @@ static void flush_pending(RunWriter *writer)
     vacuum_pause();
 }
 
-Page next_run_page(RunWriter *writer)
-{
+Page next_run_page(RunWriter *writer) {
     if (writer->pending == (writer->bulk ? kBulkBatch : 1))
         flush_pending(writer);
     Page page = writer->images + static_cast<size_t>(writer->pending) * BLCKSZ;
@@ -104,10 +100,11 @@ Page next_run_page(RunWriter *writer)
     return page;
 }
 
-uint32 pages_begun(const RunWriter *writer) { return writer->begun; }
+uint32 pages_begun(const RunWriter *writer) {
+    return writer->begun;
+}
 
-void finish_run(RunWriter *writer)
-{
+void finish_run(RunWriter *writer) {
     RunEntry *entry = writer->entry;
     const uint32 bitmap_bytes = dead_bitmap_bytes(entry->entries);
     Section *section = &entry->sections[kDeadBitmapSection];
@@ -135,13 +132,13 @@ void finish_run(RunWriter *writer)
         entry->extents[0] = {kFirstFreeBlock, entry->pages};
         entry->extent_count = entry->pages > 0 ? 1 : 0;
     } else {
-        entry->extent_count = static_cast<uint16>(trim_extents(entry->extents, entry->extent_count, entry->pages));
+        entry->extent_count =
+            static_cast<uint16>(trim_extents(entry->extents, entry->extent_count, entry->pages));
     }
     pfree(writer->images);
 }
 
-RunWriter *begin_build(Relation index, RunEntry *entry)
-{
+RunWriter *begin_build(Relation index, RunEntry *entry) {
     // Hold places 0 and 1 with empty pages; finish_build overwrites them once the run is complete.
     alignas(MAXIMUM_ALIGNOF) char zeros[BLCKSZ] = {};
     SMgrRelation smgr = RelationGetSmgr(index);
@@ -150,8 +147,8 @@ RunWriter *begin_build(Relation index, RunEntry *entry)
     return begin_run(index, entry, true);
 }
 
-static void write_fork_head(Relation index, ForkNumber fork, const char *meta, const char *tail, bool exists)
-{
+static void write_fork_head(Relation index, ForkNumber fork, const char *meta, const char *tail,
+                            bool exists) {
     SMgrRelation smgr = RelationGetSmgr(index);
     const char *images[2] = {meta, tail};
     for (BlockNumber block = kMetaBlock; block <= kTailBlock; block++) {
@@ -165,13 +162,13 @@ static void write_fork_head(Relation index, ForkNumber fork, const char *meta, c
         else
             extend_fork(smgr, fork, block, page);
     }
-    // Pages written past the buffer manager are not covered by the next checkpoint; WAL replay could start after it.
+    // Pages written past the buffer manager are not covered by the next checkpoint; WAL replay could start
+    // after it.
     if (fork == INIT_FORKNUM || RelationNeedsWAL(index))
         smgrimmedsync(smgr, fork);
 }
 
-void finish_build(Relation index, const RunKind *kind, const RunEntry &entry)
-{
+void finish_build(Relation index, const RunKind *kind, const RunEntry &entry) {
     PGAlignedBlock meta_image;
     PGAlignedBlock tail_image;
     initialise_metapage(meta_image.data, kind);
@@ -186,8 +183,7 @@ void finish_build(Relation index, const RunKind *kind, const RunEntry &entry)
     write_fork_head(index, MAIN_FORKNUM, meta_image.data, tail_image.data, true);
 }
 
-void build_empty(Relation index, const RunKind *kind)
-{
+void build_empty(Relation index, const RunKind *kind) {
     PGAlignedBlock meta_image;
     PGAlignedBlock tail_image;
     initialise_metapage(meta_image.data, kind);
@@ -195,4 +191,4 @@ void build_empty(Relation index, const RunKind *kind)
     write_fork_head(index, INIT_FORKNUM, meta_image.data, tail_image.data, false);
 }
 
-} // namespace pg_gpu::storage
+}  // namespace pg_gpu::storage

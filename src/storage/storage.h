@@ -19,7 +19,7 @@ inline constexpr uint32 kMaxTidsPerPage = kContentBytes / sizeof(ItemPointerData
 struct RunKind {
     uint32 id;  // recorded in the metapage
     const char *name;
-    uint32 tail_item_bytes; // size of every tail item, head included; 0 when they vary
+    uint32 tail_item_bytes;  // size of every tail item, head included; 0 when they vary
     uint32 tail_capacity;  // bytes of items a tail holds; their sealed form and its dead bitmap must fit one
                            // page
 
@@ -208,9 +208,9 @@ void finish_build(Relation index, const RunKind *kind, const RunEntry &entry);
 using ProblemReporter = void (*)(BlockNumber block, const ItemPointerData *tid, const char *problem,
                                  void *context);
 
-// Checks metapage, directory, extents, stamps, dead bitmaps and the tail's item heads. The caller holds both run locks
-// in share mode (or, on a standby, accepts that a replayed merge looks like damage). False when the directory is too
-// damaged to follow.
+// Checks metapage, directory, extents, stamps, dead bitmaps and the tail's item heads. The caller holds both
+// run locks in share mode (or, on a standby, accepts that a replayed merge looks like damage). False when the
+// directory is too damaged to follow.
 bool verify_structure(Relation index, const RunKind *kind, ProblemReporter report, void *context);
 
 // Registered in _PG_init.

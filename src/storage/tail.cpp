@@ -15,10 +15,9 @@ static_assert(sizeof(DeltaFragmentHead) == 4);
 
 static constexpr uint16 kLowerOffset = offsetof(PageHeaderData, pd_lower);
 
-// Logs an append as the two fragments it consists of. GenericXLogFinish would find the same by copying the page
-// twice and comparing it byte by byte, which costs more than the rest of the insert (R16).
-static void log_append(Buffer buffer, Page page, uint16 offset, const TailItem *item, uint32 size)
-{
+// Logs an append as the two fragments it consists of. GenericXLogFinish would find the same by copying the
+// page twice and comparing it byte by byte, which costs more than the rest of the insert (R16).
+static void log_append(Buffer buffer, Page page, uint16 offset, const TailItem *item, uint32 size) {
     alignas(4) char delta[2 * sizeof(DeltaFragmentHead) + sizeof(LocationIndex) + kContentBytes];
     char *end = delta;
     const LocationIndex lower = reinterpret_cast<PageHeader>(page)->pd_lower;
@@ -38,8 +37,7 @@ static void log_append(Buffer buffer, Page page, uint16 offset, const TailItem *
     PageSetLSN(page, end_of_record);
 }
 
-static bool append_to_tail(Relation index, const RunKind *kind, const TailItem *item, uint32 size)
-{
+static bool append_to_tail(Relation index, const RunKind *kind, const TailItem *item, uint32 size) {
     Buffer buffer = ReadBuffer(index, kTailBlock);
     LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
     Page page = BufferGetPage(buffer);
@@ -59,8 +57,7 @@ static bool append_to_tail(Relation index, const RunKind *kind, const TailItem *
     return fits;
 }
 
-void check_tail(Relation index, const RunKind *kind, Page page)
-{
+void check_tail(Relation index, const RunKind *kind, Page page) {
     if (unlikely(PageIsNew(page) || PageGetSpecialSize(page) != sizeof(PageStamp) ||
                  page_stamp(page)->kind != static_cast<uint16>(PageKind::Tail) ||
                  content_length(page) > kind->tail_capacity ||
@@ -68,8 +65,7 @@ void check_tail(Relation index, const RunKind *kind, Page page)
         report_corruption(index, kTailBlock, "The tail page is damaged.");
 }
 
-uint32 checked_item_size(Relation index, const RunKind *kind, const char *items, uint32 at, uint32 length)
-{
+uint32 checked_item_size(Relation index, const RunKind *kind, const char *items, uint32 at, uint32 length) {
     const uint32 size = tail_item_size(reinterpret_cast<const TailItem *>(items + at));
     if (size < sizeof(TailItem) || size > length - at ||
         (kind->tail_item_bytes != 0 && size != kind->tail_item_bytes))
@@ -77,18 +73,16 @@ uint32 checked_item_size(Relation index, const RunKind *kind, const char *items,
     return size;
 }
 
-static uint32 count_items(Relation index, const RunKind *kind, const char *items, uint32 bytes)
-{
+static uint32 count_items(Relation index, const RunKind *kind, const char *items, uint32 bytes) {
     uint32 count = 0;
     for (uint32 at = 0; at < bytes; count++)
         at += checked_item_size(index, kind, items, at, bytes);
     return count;
 }
 
-// Appends a run to the metapage image's inline list, or, when that is full, first moves the list to the chained
-// page image `spill` (whose block is spill_block).
-static void list_run(Page meta_image, const RunEntry &run, Page spill, BlockNumber spill_block)
-{
+// Appends a run to the metapage image's inline list, or, when that is full, first moves the list to the
+// chained page image `spill` (whose block is spill_block).
+static void list_run(Page meta_image, const RunEntry &run, Page spill, BlockNumber spill_block) {
     MetaPage *meta = meta_page(meta_image);
     if (spill != nullptr) {
         PageInit(spill, BLCKSZ, sizeof(PageStamp));
@@ -107,10 +101,9 @@ static void list_run(Page meta_image, const RunEntry &run, Page spill, BlockNumb
     set_content_length(meta_image, offsetof(MetaPage, runs) + meta->inline_runs * sizeof(RunEntry));
 }
 
-// Makes the full tail a one-page run of level 0 and empties it, in one WAL record. Does nothing when somebody else
-// was faster. Locks: metapage, tail, then the new pages.
-static void seal_tail(Relation index, const RunKind *kind, uint32 wanted)
-{
+// Makes the full tail a one-page run of level 0 and empties it, in one WAL record. Does nothing when somebody
+// else was faster. Locks: metapage, tail, then the new pages.
+static void seal_tail(Relation index, const RunKind *kind, uint32 wanted) {
     const uint64 run_id = new_run_id();
     Buffer meta_buffer = lock_metapage(index, kind, BUFFER_LOCK_EXCLUSIVE);
     Buffer tail_buffer = ReadBuffer(index, kTailBlock);
@@ -175,8 +168,7 @@ static void seal_tail(Relation index, const RunKind *kind, uint32 wanted)
     pfree(used);
 }
 
-void insert_item(Relation index, const RunKind *kind, const TailItem *item)
-{
+void insert_item(Relation index, const RunKind *kind, const TailItem *item) {
     const uint32 size = tail_item_size(item);
     bool sealed = false;
     while (!append_to_tail(index, kind, item, size)) {
@@ -188,4 +180,4 @@ void insert_item(Relation index, const RunKind *kind, const TailItem *item)
         merge_after_seal(index, kind);
 }
 
-} // namespace pg_gpu::storage
+}  // namespace pg_gpu::storage

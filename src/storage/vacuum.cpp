@@ -15,14 +15,12 @@ struct BulkDelete {
     void *callback_state;
 };
 
-static bool is_dead(BulkDelete *state, ItemPointer tid)
-{
+static bool is_dead(BulkDelete *state, ItemPointer tid) {
     return state->callback(tid, state->callback_state);
 }
 
 // Drops the tail's dead items. Whoever seals the tail later seals what is left.
-static void purge_tail(BulkDelete *state)
-{
+static void purge_tail(BulkDelete *state) {
     Relation index = state->info->index;
     Buffer buffer = ReadBuffer(index, kTailBlock);
     LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
@@ -54,16 +52,14 @@ static void purge_tail(BulkDelete *state)
     pfree(kept);
 }
 
-[[noreturn]] static void report_foreign_page(Relation index, const RunEntry &run, uint32 position)
-{
+[[noreturn]] static void report_foreign_page(Relation index, const RunEntry &run, uint32 position) {
     // Whoever holds the run's lock is the only one who may recycle its pages.
     report_corruption(index, run_block(run, position), "The page does not carry its run's stamp.");
 }
 
 // Sets the bits of `newly_dead` (bit i is the page's entry i) on one page of the dead bitmap.
-static void set_dead_bits(BulkDelete *state, const RunEntry &run, uint32 bitmap_page, const uint64 *newly_dead,
-                          uint32 words)
-{
+static void set_dead_bits(BulkDelete *state, const RunEntry &run, uint32 bitmap_page,
+                          const uint64 *newly_dead, uint32 words) {
     Relation index = state->info->index;
     const uint32 position = run.sections[kDeadBitmapSection].first_page + bitmap_page;
     Buffer buffer = ReadBufferExtended(index, MAIN_FORKNUM, run_block(run, position), RBM_NORMAL, nullptr);
@@ -83,8 +79,7 @@ static void set_dead_bits(BulkDelete *state, const RunEntry &run, uint32 bitmap_
 
 // One run: every entry goes to the callback, also those already dead (validate_index collects TIDs this way).
 // Returns how many entries are dead afterwards.
-static uint64 vacuum_run(BulkDelete *state, const RunEntry &run)
-{
+static uint64 vacuum_run(BulkDelete *state, const RunEntry &run) {
     Relation index = state->info->index;
     const uint32 words_per_page = kDeadBitsPerPage / 64;
     auto *already_dead = allocate<uint64>(words_per_page);
@@ -117,7 +112,8 @@ static uint64 vacuum_run(BulkDelete *state, const RunEntry &run)
                 const uint64 left = run.entries - ordinal;
                 const uint32 here = static_cast<uint32>(Min(left, static_cast<uint64>(kDeadBitsPerPage)));
                 if (!read_dead_bits(index, run, ordinal, here, already_dead))
-                    report_foreign_page(index, run, run.sections[kDeadBitmapSection].first_page + bitmap_page);
+                    report_foreign_page(index, run,
+                                        run.sections[kDeadBitmapSection].first_page + bitmap_page);
                 window_words = (here + 63) / 64;
                 memset(newly_dead, 0, window_words * sizeof(uint64));
                 window_changed = false;
@@ -139,25 +135,24 @@ static uint64 vacuum_run(BulkDelete *state, const RunEntry &run)
     if (window_changed)
         set_dead_bits(state, run, bitmap_page, newly_dead, window_words);
     if (ordinal != run.entries)
-        report_corruption(index, run_block(run, section.first_page), "A run holds fewer entries than recorded.");
+        report_corruption(index, run_block(run, section.first_page),
+                          "A run holds fewer entries than recorded.");
     pfree(tids);
     pfree(newly_dead);
     pfree(already_dead);
     return dead;
 }
 
-static void set_dead_counts(RunEntry *runs, uint32 count, const RunEntry *vacuumed, int vacuumed_count)
-{
+static void set_dead_counts(RunEntry *runs, uint32 count, const RunEntry *vacuumed, int vacuumed_count) {
     for (uint32 i = 0; i < count; i++)
         for (int j = 0; j < vacuumed_count; j++)
             if (runs[i].run_id == vacuumed[j].run_id)
                 runs[i].dead = vacuumed[j].dead;
 }
 
-// The end of ambulkdelete: dead counts, then vacuum_seq. Also when nothing changed: the bump is what tells readers
-// that heap slots may be recycled from here on.
-static void publish(BulkDelete *state, const RunEntry *vacuumed, int vacuumed_count)
-{
+// The end of ambulkdelete: dead counts, then vacuum_seq. Also when nothing changed: the bump is what tells
+// readers that heap slots may be recycled from here on.
+static void publish(BulkDelete *state, const RunEntry *vacuumed, int vacuumed_count) {
     Relation index = state->info->index;
     Buffer meta_buffer = lock_metapage(index, state->kind, BUFFER_LOCK_EXCLUSIVE);
     BlockNumber block = meta_page(BufferGetPage(meta_buffer))->directory_head;
@@ -181,17 +176,16 @@ static void publish(BulkDelete *state, const RunEntry *vacuumed, int vacuumed_co
 }
 
 IndexBulkDeleteResult *bulk_delete(IndexVacuumInfo *info, const RunKind *kind, IndexBulkDeleteResult *stats,
-                                   IndexBulkDeleteCallback callback, void *callback_state)
-{
+                                   IndexBulkDeleteCallback callback, void *callback_state) {
     Relation index = info->index;
     if (stats == nullptr)
         stats = allocate_zeroed<IndexBulkDeleteResult>(1);
     stats->num_index_tuples = 0;
     BulkDelete state = {info, kind, stats, callback, callback_state};
 
-    // The tail is purged under the same hold of the metapage that sets the horizon, so every entry of this moment
-    // is either seen here or lies in a run below the horizon. Later ones point to heap slots that were not dead
-    // when VACUUM collected its list.
+    // The tail is purged under the same hold of the metapage that sets the horizon, so every entry of this
+    // moment is either seen here or lies in a run below the horizon. Later ones point to heap slots that were
+    // not dead when VACUUM collected its list.
     uint64 horizon;
     Buffer meta_buffer;
     claim_old_runs(index, kind, false, &horizon, &meta_buffer);
@@ -214,8 +208,8 @@ IndexBulkDeleteResult *bulk_delete(IndexVacuumInfo *info, const RunKind *kind, I
     return stats;
 }
 
-IndexBulkDeleteResult *vacuum_cleanup(IndexVacuumInfo *info, const RunKind *kind, IndexBulkDeleteResult *stats)
-{
+IndexBulkDeleteResult *vacuum_cleanup(IndexVacuumInfo *info, const RunKind *kind,
+                                      IndexBulkDeleteResult *stats) {
     Relation index = info->index;
     if (info->analyze_only)
         return stats;
@@ -256,4 +250,4 @@ IndexBulkDeleteResult *vacuum_cleanup(IndexVacuumInfo *info, const RunKind *kind
     return stats;
 }
 
-} // namespace pg_gpu::storage
+}  // namespace pg_gpu::storage

@@ -13,8 +13,7 @@ struct Verification {
     BlockNumber blocks;
 };
 
-static void verify_extents(const Verification &state, Page meta_image)
-{
+static void verify_extents(const Verification &state, Page meta_image) {
     int count;
     Extent *used = used_extents(state.index, meta_image, &count);
     std::sort(used, used + count, [](const Extent &a, const Extent &b) { return a.start < b.start; });
@@ -24,8 +23,7 @@ static void verify_extents(const Verification &state, Page meta_image)
     pfree(used);
 }
 
-static bool verify_tail_items(const Verification &state)
-{
+static bool verify_tail_items(const Verification &state) {
     Buffer buffer = ReadBuffer(state.index, kTailBlock);
     LockBuffer(buffer, BUFFER_LOCK_SHARE);
     Page page = BufferGetPage(buffer);
@@ -55,8 +53,7 @@ static bool verify_tail_items(const Verification &state)
 }
 
 // Every page of the run carries the run's stamp, and its dead bitmap agrees with the directory.
-static void verify_run(const Verification &state, const RunEntry &run)
-{
+static void verify_run(const Verification &state, const RunEntry &run) {
     bool stamps_right = true;
     for (uint32 position = 0; position < run.pages; position++) {
         CHECK_FOR_INTERRUPTS();
@@ -92,8 +89,7 @@ static void verify_run(const Verification &state, const RunEntry &run)
                      "the dead bitmap disagrees with the directory's count", state.context);
 }
 
-bool verify_structure(Relation index, const RunKind *kind, ProblemReporter report, void *context)
-{
+bool verify_structure(Relation index, const RunKind *kind, ProblemReporter report, void *context) {
     const Verification state = {index, kind, report, context, RelationGetNumberOfBlocks(index)};
     Buffer meta_buffer = lock_metapage(index, kind, BUFFER_LOCK_SHARE);
     int count;
@@ -115,4 +111,4 @@ bool verify_structure(Relation index, const RunKind *kind, ProblemReporter repor
     return sound;
 }
 
-} // namespace pg_gpu::storage
+}  // namespace pg_gpu::storage

@@ -5,8 +5,8 @@
 
 namespace pg_gpu::storage {
 
-void take_view(Relation index, const RunKind *kind, Snapshot snapshot, View *view, TailVisitor visit, void *context)
-{
+void take_view(Relation index, const RunKind *kind, Snapshot snapshot, View *view, TailVisitor visit,
+               void *context) {
     Buffer meta_buffer = lock_metapage(index, kind, BUFFER_LOCK_SHARE);
     Page meta_image = BufferGetPage(meta_buffer);
     check_old_snapshot(snapshot, index, meta_image);
@@ -33,8 +33,8 @@ void take_view(Relation index, const RunKind *kind, Snapshot snapshot, View *vie
             check_run_entry(index, kind, view->runs[i]);
     }
 
-    // The tail is locked before the metapage is let go: a seal needs both, so the items are either here or in a
-    // listed run, never in both or neither.
+    // The tail is locked before the metapage is let go: a seal needs both, so the items are either here or in
+    // a listed run, never in both or neither.
     Buffer tail_buffer = ReadBuffer(index, kTailBlock);
     LockBuffer(tail_buffer, BUFFER_LOCK_SHARE);
     LockBuffer(meta_buffer, BUFFER_LOCK_UNLOCK);
@@ -46,8 +46,7 @@ void take_view(Relation index, const RunKind *kind, Snapshot snapshot, View *vie
     UnlockReleaseBuffer(tail_buffer);
 }
 
-Buffer read_run_page(Relation index, const RunEntry &run, uint32 position, BufferAccessStrategy strategy)
-{
+Buffer read_run_page(Relation index, const RunEntry &run, uint32 position, BufferAccessStrategy strategy) {
     const BlockNumber block = run_block(run, position);
     if (block == InvalidBlockNumber)
         report_corruption(index, kMetaBlock, "A section of a run lies outside its extents.");
@@ -55,15 +54,16 @@ Buffer read_run_page(Relation index, const RunEntry &run, uint32 position, Buffe
     LockBuffer(buffer, BUFFER_LOCK_SHARE);
     Page page = BufferGetPage(buffer);
     const PageStamp *stamp = page_stamp(page);
-    if (likely(!PageIsNew(page) && PageGetSpecialSize(page) == sizeof(PageStamp) && stamp->run_id == run.run_id &&
-               stamp->position == position && stamp->kind == static_cast<uint16>(PageKind::Run)))
+    if (likely(!PageIsNew(page) && PageGetSpecialSize(page) == sizeof(PageStamp) &&
+               stamp->run_id == run.run_id && stamp->position == position &&
+               stamp->kind == static_cast<uint16>(PageKind::Run)))
         return buffer;
     UnlockReleaseBuffer(buffer);
     return InvalidBuffer;
 }
 
-void confirm_recycled(Relation index, const RunKind *kind, const View &view, const RunEntry &run, uint32 position)
-{
+void confirm_recycled(Relation index, const RunKind *kind, const View &view, const RunEntry &run,
+                      uint32 position) {
     Buffer buffer = lock_metapage(index, kind, BUFFER_LOCK_SHARE);
     const bool changed = meta_page(BufferGetPage(buffer))->directory_version != view.directory_version;
     UnlockReleaseBuffer(buffer);
@@ -71,8 +71,7 @@ void confirm_recycled(Relation index, const RunKind *kind, const View &view, con
         report_corruption(index, run_block(run, position), "The page does not carry its run's stamp.");
 }
 
-bool read_dead_bits(Relation index, const RunEntry &run, uint64 first, uint32 count, uint64 *bits)
-{
+bool read_dead_bits(Relation index, const RunEntry &run, uint64 first, uint32 count, uint64 *bits) {
     const uint32 words = (count + 63) / 64;
     memset(bits, 0, words * sizeof(uint64));
     uint32 done = 0;
@@ -97,4 +96,4 @@ bool read_dead_bits(Relation index, const RunEntry &run, uint64 first, uint32 co
     return true;
 }
 
-} // namespace pg_gpu::storage
+}  // namespace pg_gpu::storage

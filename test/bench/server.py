@@ -113,8 +113,7 @@ class Session:
 
     def processor_ms(self):
         """What this backend has used of a processor since it started."""
-        with open(f'/proc/{self.backend()}/schedstat', encoding='ascii') as file:
-            return int(file.read().split()[0]) / 1e6
+        return processor_ms(self.backend())
 
     def close(self):
         if self.process.poll() is None:
@@ -269,6 +268,11 @@ class Server:
         if done.returncode != 0 or figures.get('failed') != '0' or 'tps' not in figures:
             raise Failure(f'pgbench failed in {database}:\n{done.stdout}{done.stderr}\n{script}')
         return float(figures['tps'].split()[0])
+
+
+def processor_ms(process):
+    with open(f'/proc/{process}/schedstat', encoding='ascii') as file:
+        return int(file.read().split()[0]) / 1e6
 
 
 def processes_of(parent):

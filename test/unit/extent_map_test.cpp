@@ -1,0 +1,79 @@
+// Where new pages go: never over used ones, best fit first.
+#include "storage/extent_map.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+using pg_gpu::storage::choose_extents;
+using pg_gpu::storage::Extent;
+using pg_gpu::storage::trim_extents;
+
+TEST(ExtentMap, EmptyFileStartsAtFirstBlock) {
+    Extent chosen[4];
+    ASSERT_EQ(choose_extents(nullptr, 0, 2, 7, 4, chosen), 1);
+    EXPECT_EQ(chosen[0].start, 2U);
+    EXPECT_EQ(chosen[0].count, 7U);
+}
+
+TEST(ExtentMap, TakesTheSmallestGapThatFits) {
+    Extent used[] = {{0, 2}, {12, 1}, {17, 1}, {40, 1}};
+    Extent chosen[4];
+    ASSERT_EQ(choose_extents(used, 4, 2, 4, 4, chosen), 1);
+    EXPECT_EQ(chosen[0].start, 13U);
+}
+
+TEST(ExtentMap, GathersGapsBeforeGrowingTheFile) {
+    Extent used[] = {{0, 2}, {5, 1}, {9, 1}, {13, 1}};
+    Extent chosen[4];
+    ASSERT_EQ(choose_extents(used, 4, 2, 8, 4, chosen), 3);
+    EXPECT_EQ(chosen[0].count + chosen[1].count + chosen[2].count, 8U);
+    EXPECT_LT(chosen[2].start, 13U);
+}
+
+TEST(ExtentMap, GrowsTheFileWhenTheGapsDoNotSuffice) {
+    Extent used[] = {{0, 2}, {5, 1}, {9, 1}};
+    Extent chosen[4];
+    ASSERT_EQ(choose_extents(used, 3, 2, 20, 4, chosen), 1);
+    EXPECT_EQ(chosen[0].start, 10U);
+}
+
+TEST(ExtentMap, RandomHistoriesNeverOverlap) {
+    std::mt19937 random(20261121);
+    std::vector<std::vector<Extent>> runs;
+    for (int step = 0; step < 3000; step++) {
+        if (!runs.empty() && random() % 3 == 0) {
+            runs.erase(runs.begin() + static_cast<long>(random() % runs.size()));
+            continue;
+        }
+        std::vector<Extent> used = {{0, 2}};
+        for (const auto &run : runs)
+            used.insert(used.end(), run.begin(), run.end());
+        const uint32_t needed = 1 + random() % 40;
+        Extent chosen[4];
+        const int count = choose_extents(used.data(), static_cast<int>(used.size()), 2, needed, 4, chosen);
+        ASSERT_GE(count, 1);
+        ASSERT_LE(count, 4);
+        uint32_t total = 0;
+        std::vector<Extent> run;
+        for (int i = 0; i < count; i++) {
+            total += chosen[i].count;
+            for (const Extent &other : used)
+                ASSERT_TRUE(chosen[i].start >= other.start + other.count ||
+                            other.start >= chosen[i].start + chosen[i].count);
+            used.push_back(chosen[i]);
+            run.push_back(chosen[i]);
+        }
+        ASSERT_EQ(total, needed);
+        runs.push_back(run);
+    }
+}
+
+TEST(ExtentMap, TrimKeepsTheFront) {
+    Extent extents[4] = {{5, 3}, {20, 4}, {40, 2}, {0, 0}};
+    ASSERT_EQ(trim_extents(extents, 3, 5), 2);
+    EXPECT_EQ(extents[0].count, 3U);
+    EXPECT_EQ(extents[1].count, 2U);
+    EXPECT_EQ(extents[2].count, 0U);
+}
