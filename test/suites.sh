@@ -149,6 +149,7 @@ set_up() {
 }
 
 tear_down() {
+    local pid_file
     if [ -e "$logs/cluster/place" ]; then
         "$root/contrib/scripts/private-cluster" stop "$logs/cluster" --remove || true
     fi
@@ -156,6 +157,12 @@ tear_down() {
         as_root umount "$small_disk" || true
     fi
     if [ -n "$scratch" ]; then
+        # A suite that was stopped leaves its servers running.
+        for pid_file in "$scratch"/work/tmp_check/*/pgdata/postmaster.pid; do
+            if [ -e "$pid_file" ]; then
+                "${as_server[@]}" pg_ctl stop -s -m immediate -D "$(dirname "$pid_file")" >/dev/null 2>&1 || true
+            fi
+        done
         rm -rf "$scratch"
     fi
 }

@@ -104,6 +104,8 @@ static bool count_by_rank(Relation heap, Relation index, Snapshot snapshot, cons
 // ---- the general case
 // ---------------------------------------------------------------------------------------
 
+static constexpr int kTriesBeforeLock = 8;
+
 struct CountSink {
     VisibilityMap visibility;
     int64 trusted;
@@ -152,14 +154,21 @@ int64 count_visible(Relation heap, Relation index, Snapshot snapshot, const Cond
     sink.doubtful = allocate<ItemPointerData>(sink.doubtful_room);
     const storage::RunKind *kind = run_kind_of<Key>();
     uint64 before;
+    int tries = 0;
+    bool locked = false;
     do {
         CHECK_FOR_INTERRUPTS();
+        // A stream of VACUUMs must not keep the count from ending (R11).
+        if (++tries > kTriesBeforeLock && !locked && !RecoveryInProgress())
+            locked = storage::lock_runs(index, storage::RunLock::OldRuns, ShareLock, false);
         reset_count(&sink);
         before = storage::read_vacuum_seq(index, kind);
         collect_entries(index, snapshot, condition, EntrySink<Key>{&sink, reset_count, add_to_count<Key>});
         // A VACUUM that ended meanwhile may have made blocks all-visible whose entries were dead when read
         // (R4).
     } while (storage::read_vacuum_seq(index, kind) != before);
+    if (locked)
+        storage::unlock_runs(index, storage::RunLock::OldRuns, ShareLock);
     close_visibility(&sink.visibility);
 
     std::sort(sink.doubtful, sink.doubtful + sink.doubtful_count, tid_less);

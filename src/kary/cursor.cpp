@@ -111,6 +111,9 @@ static bool resolve_batch(Scan<Key> *scan, Cursor<Key> *cursor) {
     }
     cursor->count = kept;
     pfree(trusted);
+    // An idle cursor keeps no heap page pinned: VACUUM (FREEZE) would wait for it.
+    if (scan->probe.fetch != nullptr)
+        table_index_fetch_reset(scan->probe.fetch);
     return true;
 }
 

@@ -204,7 +204,17 @@ static void verify_rows(KeyVerification<Key> *state, Snapshot snapshot) {
     info->ii_Concurrent = true;  // an MVCC scan: only what the snapshot sees
     info->ii_Unique = false;
     info->ii_ExclusionOps = nullptr;
+
+    // The index's expressions and predicate run as the table's owner, as they would in REINDEX: whoever
+    // verifies may be a superuser, and the functions are the owner's.
+    Oid user;
+    int security_context;
+    GetUserIdAndSecContext(&user, &security_context);
+    SetUserIdAndSecContext(state->heap->rd_rel->relowner, security_context | SECURITY_RESTRICTED_OPERATION);
+    const int nest_level = NewGUCNestLevel();
     table_index_build_scan(state->heap, state->index, info, true, false, look_up_row<Key>, state, scan);
+    AtEOXact_GUC(false, nest_level);
+    SetUserIdAndSecContext(user, security_context);
 }
 
 template <typename Key>

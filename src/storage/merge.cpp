@@ -39,6 +39,7 @@ static void reserve(Relation index, const RunKind *kind, ReservationOwner owner,
     memset(reservation, 0, sizeof(Extent) * kExtentsPerRun);
     int used_count;
     Extent *used = used_extents(index, image, &used_count);
+    check_extents_in_file(index, image);
     entry->extent_count = static_cast<uint16>(
         choose_extents(used, used_count, kFirstFreeBlock, pages, kExtentsPerRun, entry->extents));
     // At the end of the file, leave seals some room in front: behind a reservation that is not written yet, a
@@ -180,8 +181,8 @@ static bool try_merge(bool (*work)(Relation, const RunKind *, void *), Relation 
     ResourceOwner caller_owner = CurrentResourceOwner;
     volatile bool result = false;
 
+    // Memory is the subtransaction's own, so that a merge put off leaves nothing behind.
     BeginInternalSubTransaction(nullptr);
-    MemoryContextSwitchTo(caller_context);
     PG_TRY();
     {
         result = work(index, kind, argument);

@@ -188,6 +188,16 @@ Extent *used_extents(Relation index, Page meta_image, int *count) {
     return used;
 }
 
+void check_extents_in_file(Relation index, Page meta_image) {
+    const BlockNumber blocks = RelationGetNumberOfBlocks(index);
+    const MetaPage *meta = meta_page(meta_image);
+    // The inline runs suffice: a chained one was inline before.
+    for (uint32 i = 0; i < meta->inline_runs; i++)
+        for (int j = 0; j < Min(int{meta->runs[i].extent_count}, kExtentsPerRun); j++)
+            if (static_cast<uint64>(meta->runs[i].extents[j].start) + meta->runs[i].extents[j].count > blocks)
+                report_corruption(index, kMetaBlock, "A run lies beyond the end of the file.");
+}
+
 Buffer acquire_page(Relation index, BlockNumber block) {
     while (block >= RelationGetNumberOfBlocks(index)) {
         const bool needs_lock = !RELATION_IS_LOCAL(index);

@@ -90,6 +90,9 @@ void replace_directory(Relation index, Buffer meta_buffer, const RunEntry *runs,
 // Everything that is not free: metapage, tail, runs, directory pages, reservations. palloc'd.
 Extent *used_extents(Relation index, Page meta, int *count);
 
+// ERROR when a listed run ends behind the end of the file: new pages would be placed behind that.
+void check_extents_in_file(Relation index, Page meta);
+
 // A pinned, exclusively locked buffer for a block nobody uses, extending the file if needed.
 Buffer acquire_page(Relation index, BlockNumber block);
 

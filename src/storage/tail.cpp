@@ -119,6 +119,7 @@ static void seal_tail(Relation index, const RunKind *kind, uint32 wanted) {
     const bool spill = meta_page(BufferGetPage(meta_buffer))->inline_runs == kInlineRuns;
     int used_count;
     Extent *used = used_extents(index, BufferGetPage(meta_buffer), &used_count);
+    check_extents_in_file(index, BufferGetPage(meta_buffer));
     used = reallocate(used, used_count + 1);
     Extent place;
     choose_extents(used, used_count, kFirstFreeBlock, 1, 1, &place);

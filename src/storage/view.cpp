@@ -46,10 +46,17 @@ void take_view(Relation index, const RunKind *kind, Snapshot snapshot, View *vie
     UnlockReleaseBuffer(tail_buffer);
 }
 
+static constexpr BlockNumber kBlocksBeyondStatistics = 4096;
+
 Buffer read_run_page(Relation index, const RunEntry &run, uint32 position, BufferAccessStrategy strategy) {
     const BlockNumber block = run_block(run, position);
     if (block == InvalidBlockNumber)
         report_corruption(index, kMetaBlock, "A section of a run lies outside its extents.");
+    // Far beyond the end the storage manager's own error would say nothing of an index; asking for the length
+    // of the file costs a system call, so only where a damaged directory could lead there.
+    if (unlikely(block >= static_cast<BlockNumber>(index->rd_rel->relpages) + kBlocksBeyondStatistics) &&
+        block >= RelationGetNumberOfBlocks(index))
+        report_corruption(index, block, "A run lies beyond the end of the file.");
     Buffer buffer = ReadBufferExtended(index, MAIN_FORKNUM, block, RBM_NORMAL, strategy);
     LockBuffer(buffer, BUFFER_LOCK_SHARE);
     Page page = BufferGetPage(buffer);

@@ -131,6 +131,7 @@ sub new_session
 	my ($node, $database) = @_;
 	my $session =
 	  $node->background_psql($database || 'postgres', on_error_stop => 0);
+	$session->set_query_timer_restart;    # the timeout is meant for a query, not for a session
 	$session->query_safe('SET client_min_messages = warning');
 	return $session;
 }

@@ -80,10 +80,18 @@ sub question
 	return $sql;
 }
 
-# Takes the old snapshots over their age. Every poll takes a snapshot, by which
-# the server knows which transactions ended when.
+# Live entries in the runs, as far as VACUUM knows.
+sub live_entries
+{
+	return $node->safe_psql('postgres', "SELECT sum(entries - dead) FROM gpu.runs('aged_k')");
+}
+
+# Takes the old snapshots over their age; in a long run until VACUUM has removed
+# entries. Every poll takes a snapshot, by which the server knows which
+# transactions ended when.
 sub grow_old
 {
+	my $before = live_entries();
 	if (!$long)
 	{
 		sleep 6;
@@ -93,7 +101,7 @@ sub grow_old
 	for (1 .. 80)
 	{
 		$node->safe_psql('postgres', 'VACUUM (INDEX_CLEANUP ON) aged');
-		return if $node->safe_psql('postgres', "SELECT coalesce(sum(dead), 0) > 0 FROM gpu.runs('aged_k')") eq 't';
+		return if live_entries() < $before;
 		sleep 5;
 	}
 	die 'VACUUM never removed a row that an old snapshot wanted';
