@@ -93,7 +93,7 @@ static void lookup_keys(const functions::OpenIndex &open, Snapshot snapshot,
     condition.high = condition.points[condition.point_count - 1];
 
     LookupSink<Key> sink = {&condition, allocate<Match>(wanted_count + 1024), 0, wanted_count + 1024};
-    kary::collect_entries(open.index, snapshot, condition,
+    kary::collect_entries(open.heap, open.index, snapshot, condition,
                           kary::EntrySink<Key>{&sink, reset_lookup<Key>, add_to_lookup<Key>});
 
     // In heap order, so that each table page is visited once. The heap is always asked: a row's own TID can

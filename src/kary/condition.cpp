@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "kary/radix_sort.h"
+
 namespace pg_gpu::kary {
 
 // Integers the scan is after, before they are encoded.
@@ -93,8 +95,20 @@ static IntegerArray integers_of(Datum datum, Oid element_type) {
 
 template <typename Key>
 uint32 sort_points(Key *points, uint32 count) {
-    if (!std::is_sorted(points, points + count))
-        std::sort(points, points + count);
+    // Below this the histograms cost more than the comparisons.
+    constexpr uint32 kRadixFrom = 4096;
+    if (!std::is_sorted(points, points + count)) {
+        if (count < kRadixFrom) {
+            std::sort(points, points + count);
+        } else {
+            auto *scratch = allocate<Key>(count);
+            const Key *sorted = radix_sort_by<Key>(
+                points, scratch, count, [](Key key) { return key; }, [] { CHECK_FOR_INTERRUPTS(); });
+            if (sorted != points)
+                memcpy(points, sorted, count * sizeof(Key));
+            pfree(scratch);
+        }
+    }
     return static_cast<uint32>(std::unique(points, points + count) - points);
 }
 

@@ -38,7 +38,7 @@ struct EntrySink {
 
 // All live entries that match, of one view, in no particular order. The heap decides which are visible.
 template <typename Key>
-void collect_entries(Relation index, Snapshot snapshot, const Condition<Key> &condition,
+void collect_entries(Relation heap, Relation index, Snapshot snapshot, const Condition<Key> &condition,
                      const EntrySink<Key> &sink);
 
 // An inclusive range over the integers, NULL bounds open; both open also means NULL keys.

@@ -163,7 +163,8 @@ int64 count_visible(Relation heap, Relation index, Snapshot snapshot, const Cond
             locked = storage::lock_runs(index, storage::RunLock::OldRuns, ShareLock, false);
         reset_count(&sink);
         before = storage::read_vacuum_seq(index, kind);
-        collect_entries(index, snapshot, condition, EntrySink<Key>{&sink, reset_count, add_to_count<Key>});
+        collect_entries(heap, index, snapshot, condition,
+                        EntrySink<Key>{&sink, reset_count, add_to_count<Key>});
         // A VACUUM that ended meanwhile may have made blocks all-visible whose entries were dead when read
         // (R4).
     } while (storage::read_vacuum_seq(index, kind) != before);

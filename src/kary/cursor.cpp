@@ -44,24 +44,52 @@ static void make_room(Scan<Key> *scan, Cursor<Key> *cursor, uint32 count) {
     MemoryContextSwitchTo(caller);
 }
 
-// Places of the matching entries on a leaf page, for scans for points.
+// Places of the matching entries on a leaf page, for scans for points. *next_point is where to look first,
+// from the leaf before, and becomes the first point above the leaf.
 template <typename Key>
-static uint32 match_points(const Condition<Key> &condition, const Key *keys, uint32 count, uint16 *places) {
-    const Key *point = condition.points + lower_bound(condition.points, condition.point_count, keys[0]);
-    const Key *end = condition.points + condition.point_count;
+static uint32 match_points(const Condition<Key> &condition, const Key *keys, uint32 count, uint16 *places,
+                           uint32 *next_point) {
+    const Key *points = condition.points;
+    const uint32 point_count = condition.point_count;
+    uint32 point = *next_point;
+    if (point >= point_count || points[point] < keys[0] || (point > 0 && points[point - 1] >= keys[0]))
+        point = lower_bound(points, point_count, keys[0]);
     const Key last = keys[count - 1];
     uint32 matches = 0;
     uint32 at = 0;
-    for (; point < end && *point <= last; point++) {
+    for (; point < point_count && points[point] <= last; point++) {
+        const Key wanted = points[point];
         // Gallop: with many points on the page the next one is near.
-        uint32 stride = 4;
-        while (at + stride < count && keys[at + stride] < *point)
+        uint32 stride = 8;
+        while (at + stride < count && keys[at + stride] < wanted)
             stride *= 4;
-        at += lower_bound(keys + at, Min(count - at, stride + 1), *point);
-        for (; at < count && keys[at] == *point; at++)
+        at += lower_bound(keys + at, Min(count - at, stride + 1), wanted);
+        for (; at < count && keys[at] == wanted; at++)
             places[matches++] = static_cast<uint16>(at);
     }
+    *next_point = point;
     return matches;
+}
+
+// ERROR for a TID that cannot be in the table. The table cannot shrink under a scan: that takes an exclusive
+// lock.
+template <typename Key>
+static void check_tids(Scan<Key> *scan, const Cursor<Key> *cursor, BlockNumber index_block) {
+    Relation heap = scan->descriptor->heapRelation;
+    for (uint32 i = 0; i < cursor->count; i++) {
+        const auto offset =
+            static_cast<OffsetNumber>(ItemPointerGetOffsetNumberNoCheck(&cursor->tids[i]) - 1);
+        bool possible = offset < MaxHeapTuplesPerPage;
+        // A bitmap scan does not know the table here, and skips such blocks by itself.
+        const BlockNumber block = ItemPointerGetBlockNumberNoCheck(&cursor->tids[i]);
+        if (unlikely(possible && heap != nullptr && block >= scan->heap_blocks)) {
+            scan->heap_blocks = RelationGetNumberOfBlocks(heap);
+            possible = block < scan->heap_blocks;
+        }
+        if (unlikely(!possible))
+            storage::report_corruption(scan->descriptor->indexRelation, index_block,
+                                       "An entry's TID lies outside the table.");
+    }
 }
 
 // Drops dead entries from the batch. `places` are the entries' places on the leaf, nullptr when they are
@@ -94,12 +122,16 @@ static bool resolve_batch(Scan<Key> *scan, Cursor<Key> *cursor) {
     if (cursor->count == 0)
         return true;
     bool *trusted = allocate<bool>(cursor->count);
-    for (uint32 i = 0; i < cursor->count; i++)
+    bool all_trusted = true;
+    for (uint32 i = 0; i < cursor->count; i++) {
         trusted[i] = is_all_visible(&scan->visibility, ItemPointerGetBlockNumberNoCheck(&cursor->tids[i]));
-    if (storage::read_vacuum_seq(scan->descriptor->indexRelation, run_kind_of<Key>()) !=
-        scan->view.vacuum_seq) {
+        all_trusted = all_trusted && trusted[i];
+    }
+    const bool stale_view = storage::read_vacuum_seq(scan->descriptor->indexRelation, run_kind_of<Key>()) !=
+                            scan->view.vacuum_seq;
+    if (stale_view || all_trusted) {
         pfree(trusted);
-        return false;
+        return !stale_view;
     }
     uint32 kept = 0;
     for (uint32 i = 0; i < cursor->count; i++) {
@@ -128,6 +160,7 @@ static void load_tail(Scan<Key> *scan, Cursor<Key> *cursor) {
         ItemPointerSet(&cursor->tids[i], entries[i].block, entries[i].offset);
     }
     cursor->count = count;
+    check_tids(scan, cursor, storage::kTailBlock);
     cursor->first_key = 0;
     cursor->last_key = std::numeric_limits<Key>::max();
 }
@@ -157,7 +190,7 @@ static bool load_run_leaf(Scan<Key> *scan, Cursor<Key> *cursor, int64 leaf) {
         cursor->last_key = keys[keyed - 1];
         if (condition.has_points) {
             scattered = true;
-            cursor->count = match_points(condition, keys, keyed, places);
+            cursor->count = match_points(condition, keys, keyed, places, &cursor->next_point);
         } else {
             first = cursor->first_key < condition.low ? lower_bound(keys, keyed, condition.low) : 0;
             const uint32 end =
@@ -177,11 +210,7 @@ static bool load_run_leaf(Scan<Key> *scan, Cursor<Key> *cursor, int64 leaf) {
     }
     const BlockNumber block = BufferGetBlockNumber(buffer);
     UnlockReleaseBuffer(buffer);
-    for (uint32 i = 0; i < cursor->count; i++)
-        if (unlikely(static_cast<OffsetNumber>(ItemPointerGetOffsetNumberNoCheck(&cursor->tids[i]) - 1) >=
-                     MaxHeapTuplesPerPage))
-            storage::report_corruption(scan->descriptor->indexRelation, block,
-                                       "An entry's TID has an impossible line pointer number.");
+    check_tids(scan, cursor, block);
     if (run.dead > 0 && cursor->count > 0)
         return drop_dead(scan, cursor, leaf, entries, first, scattered ? places : nullptr);
     return true;
@@ -216,15 +245,19 @@ static bool next_leaf(Scan<Key> *scan, const Cursor<Key> *cursor, int64 *leaf) {
     }
     if (!condition.has_points)
         return true;
-    const uint32 point = lower_bound(condition.points, condition.point_count, cursor->last_key);
-    if (point == condition.point_count)
+    const uint32 point = cursor->next_point;
+    // The last key itself may go on on the next leaf; and with points on every leaf there is nothing to skip.
+    const bool dense = condition.point_count > static_cast<uint64>(cursor->leaf_end) * 2;
+    if (dense || (point > 0 && condition.points[point - 1] == cursor->last_key))
+        return true;
+    if (point >= condition.point_count) {
         *leaf = cursor->leaf_end;
-    else if (condition.points[point] > cursor->last_key) {
-        if (!leaf_for_key(scan, cursor, condition.points[point], Bound::Lower, leaf))
-            return false;
-        // A run of one leaf has no separators and answers 0 for every key.
-        *leaf = Max(*leaf, cursor->leaf + 1);
+        return true;
     }
+    if (!leaf_for_key(scan, cursor, condition.points[point], Bound::Lower, leaf))
+        return false;
+    // A run of one leaf has no separators and answers 0 for every key.
+    *leaf = Max(*leaf, cursor->leaf + 1);
     return true;
 }
 

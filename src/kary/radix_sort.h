@@ -32,9 +32,9 @@ inline bool entry_less(const SortEntry<Key> &a, const SortEntry<Key> &b) {
 // histograms in one read, passes whose digit never varies skipped). Stable: entries given in TID order come
 // out in (key, TID) order. `scratch` has room for `count` entries; the result is in the returned array, one
 // of the two. `between_passes` is called before every pass, for cancellation.
-template <typename Key, typename BetweenPasses>
-SortEntry<Key> *radix_sort(SortEntry<Key> *entries, SortEntry<Key> *scratch, size_t count,
-                           BetweenPasses between_passes) {
+template <typename Key, typename Element, typename KeyOf, typename BetweenPasses>
+Element *radix_sort_by(Element *entries, Element *scratch, size_t count, KeyOf key_of,
+                       BetweenPasses between_passes) {
     constexpr int kDigitBits = 11;
     constexpr int kBuckets = 1 << kDigitBits;
     constexpr int kPasses = (static_cast<int>(sizeof(Key)) * 8 + kDigitBits - 1) / kDigitBits;
@@ -43,22 +43,29 @@ SortEntry<Key> *radix_sort(SortEntry<Key> *entries, SortEntry<Key> *scratch, siz
 
     for (size_t i = 0; i < count; i++)
         for (int pass = 0; pass < kPasses; pass++)
-            histogram[pass][(entries[i].key >> (pass * kDigitBits)) & (kBuckets - 1)]++;
+            histogram[pass][(key_of(entries[i]) >> (pass * kDigitBits)) & (kBuckets - 1)]++;
 
     for (int pass = 0; pass < kPasses && count > 0; pass++) {
         const int shift = pass * kDigitBits;
         size_t *buckets = histogram[pass];
-        if (buckets[(entries[0].key >> shift) & (kBuckets - 1)] == count)
+        if (buckets[(key_of(entries[0]) >> shift) & (kBuckets - 1)] == count)
             continue;
         between_passes();
         size_t offset = 0;
         for (int i = 0; i < kBuckets; i++)
             offset += std::exchange(buckets[i], offset);
         for (size_t i = 0; i < count; i++)
-            scratch[buckets[(entries[i].key >> shift) & (kBuckets - 1)]++] = entries[i];
+            scratch[buckets[(key_of(entries[i]) >> shift) & (kBuckets - 1)]++] = entries[i];
         std::swap(entries, scratch);
     }
     return entries;
+}
+
+template <typename Key, typename BetweenPasses>
+SortEntry<Key> *radix_sort(SortEntry<Key> *entries, SortEntry<Key> *scratch, size_t count,
+                           BetweenPasses between_passes) {
+    return radix_sort_by<Key>(
+        entries, scratch, count, [](const SortEntry<Key> &entry) { return entry.key; }, between_passes);
 }
 
 // Puts entries with equal keys, which are almost in TID order, into TID order: rows updated in place (HOT)

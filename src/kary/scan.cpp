@@ -104,6 +104,7 @@ static void enter_phase(Scan<Key> *scan, int phase, bool at_start) {
         }
         cursor->leaf = at_start ? cursor->leaf_begin - 1 : cursor->leaf_end;
         cursor->count = cursor->at = 0;
+        cursor->next_point = 0;
     }
     scan->current = nullptr;
     scan->heap_built = false;
@@ -339,8 +340,16 @@ static bool get_tuple_of(IndexScanDesc descriptor, bool forward) {
     auto *scan = static_cast<Scan<Key> *>(descriptor->opaque);
     if (descriptor->xs_want_itup && scan->key_tuple == nullptr)
         prepare_index_only(scan);
-    if (!next_entry(scan, forward))
+    Cursor<Key> *current = scan->current;
+    if (forward && current != nullptr && scan->forward && scan->heap_built && scan->heap_count == 0 &&
+        current->at < current->count) {
+        // One source and more in its batch: nothing to compare.
+        scan->last.key = current->keys[current->at];
+        scan->last.tid = current->tids[current->at];
+        current->at++;
+    } else if (!next_entry(scan, forward)) {
         return false;
+    }
     descriptor->xs_heaptid = scan->last.tid;
     descriptor->xs_recheck = !IsMVCCSnapshot(descriptor->xs_snapshot);  // R7
     if (descriptor->xs_want_itup) {
@@ -423,6 +432,7 @@ static void begin_scan_of(IndexScanDesc descriptor) {
         AllocSetContextCreate(CurrentMemoryContext, "gpu_kary scan", ALLOCSET_SMALL_SIZES);
     MemoryContext caller = MemoryContextSwitchTo(context);
     auto *scan = allocate_zeroed<Scan<Key>>(1);
+    scan->wide = sizeof(Key) == sizeof(uint64);
     scan->descriptor = descriptor;
     scan->format = key_format(descriptor->indexRelation);
     scan->context = context;
@@ -443,10 +453,11 @@ static void end_scan_of(IndexScanDesc descriptor) {
 }
 
 template <typename Key>
-void collect_entries(Relation index, Snapshot snapshot, const Condition<Key> &condition,
+void collect_entries(Relation heap, Relation index, Snapshot snapshot, const Condition<Key> &condition,
                      const EntrySink<Key> &sink) {
     IndexScanDesc descriptor = RelationGetIndexScan(index, 0, 0);
     descriptor->xs_snapshot = snapshot;
+    descriptor->heapRelation = heap;
     begin_scan_of<Key>(descriptor);
     auto *scan = static_cast<Scan<Key> *>(descriptor->opaque);
     scan->condition = condition;
@@ -456,8 +467,10 @@ void collect_entries(Relation index, Snapshot snapshot, const Condition<Key> &co
     IndexScanEnd(descriptor);
 }
 
-template void collect_entries(Relation, Snapshot, const Condition<uint32> &, const EntrySink<uint32> &);
-template void collect_entries(Relation, Snapshot, const Condition<uint64> &, const EntrySink<uint64> &);
+template void collect_entries(Relation, Relation, Snapshot, const Condition<uint32> &,
+                              const EntrySink<uint32> &);
+template void collect_entries(Relation, Relation, Snapshot, const Condition<uint64> &,
+                              const EntrySink<uint64> &);
 
 template <typename Key>
 static void mark_position_of(IndexScanDesc descriptor) {
@@ -534,6 +547,10 @@ static void restore_position_of(IndexScanDesc descriptor) {
     }
 }
 
+static bool is_wide(IndexScanDesc descriptor) {
+    return *static_cast<const bool *>(descriptor->opaque);
+}
+
 IndexScanDesc begin_scan(Relation index, int key_count, int order_by_count) {
     announce_forced_path();
     IndexScanDesc descriptor = RelationGetIndexScan(index, key_count, order_by_count);
@@ -554,7 +571,7 @@ static void rescan_of(IndexScanDesc descriptor) {
 void rescan(IndexScanDesc descriptor, ScanKey keys, int key_count, ScanKey, int) {
     if (keys != nullptr && key_count > 0)
         memmove(descriptor->keyData, keys, key_count * sizeof(ScanKeyData));
-    if (has_wide_keys(descriptor->indexRelation))
+    if (is_wide(descriptor))
         rescan_of<uint64>(descriptor);
     else
         rescan_of<uint32>(descriptor);
@@ -562,31 +579,31 @@ void rescan(IndexScanDesc descriptor, ScanKey keys, int key_count, ScanKey, int)
 
 bool get_tuple(IndexScanDesc descriptor, ScanDirection direction) {
     const bool forward = ScanDirectionIsForward(direction);
-    return has_wide_keys(descriptor->indexRelation) ? get_tuple_of<uint64>(descriptor, forward)
-                                                    : get_tuple_of<uint32>(descriptor, forward);
+    return is_wide(descriptor) ? get_tuple_of<uint64>(descriptor, forward)
+                               : get_tuple_of<uint32>(descriptor, forward);
 }
 
 int64 get_bitmap(IndexScanDesc descriptor, TIDBitmap *bitmap) {
-    return has_wide_keys(descriptor->indexRelation) ? get_bitmap_of<uint64>(descriptor, bitmap)
-                                                    : get_bitmap_of<uint32>(descriptor, bitmap);
+    return is_wide(descriptor) ? get_bitmap_of<uint64>(descriptor, bitmap)
+                               : get_bitmap_of<uint32>(descriptor, bitmap);
 }
 
 void end_scan(IndexScanDesc descriptor) {
-    if (has_wide_keys(descriptor->indexRelation))
+    if (is_wide(descriptor))
         end_scan_of<uint64>(descriptor);
     else
         end_scan_of<uint32>(descriptor);
 }
 
 void mark_position(IndexScanDesc descriptor) {
-    if (has_wide_keys(descriptor->indexRelation))
+    if (is_wide(descriptor))
         mark_position_of<uint64>(descriptor);
     else
         mark_position_of<uint32>(descriptor);
 }
 
 void restore_position(IndexScanDesc descriptor) {
-    if (has_wide_keys(descriptor->indexRelation))
+    if (is_wide(descriptor))
         restore_position_of<uint64>(descriptor);
     else
         restore_position_of<uint32>(descriptor);

@@ -25,6 +25,7 @@ struct Cursor {
     uint32 room;
     uint32 count;
     uint32 at;
+    uint32 next_point;  // scans for points: the first point above last_key
 };
 
 // The entry last returned: where to go on after a change of view.
@@ -38,7 +39,9 @@ struct Position {
 
 template <typename Key>
 struct Scan {
+    bool wide;  // first, so that callbacks find the width without knowing it
     IndexScanDesc descriptor;
+    BlockNumber heap_blocks;  // length of the table as last looked at
     KeyFormat format;
     MemoryContext context;  // everything below; lives as long as the scan
     MemoryContext points_context;
