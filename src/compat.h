@@ -56,7 +56,7 @@ inline bool owns_relation(Oid relation_oid, Oid user) {
 
 // Registers the delta of one buffer; the argument types differ between versions.
 inline void register_buffer_data(uint8 block_id, const void *data, uint32 length) {
-#if PG_VERSION_NUM >= 170000
+#if PG_VERSION_NUM >= 180000
     XLogRegisterBufData(block_id, data, length);
 #elif PG_VERSION_NUM >= 160000
     XLogRegisterBufData(block_id, static_cast<char *>(const_cast<void *>(data)), length);

@@ -31,7 +31,8 @@ static constexpr uint64 kKeyScan = UINT64CONST(0xB600000000000002);
 static constexpr uint64 kKeyQuery = UINT64CONST(0xB600000000000003);
 
 // PostgreSQL gives parallel workers to btree builds only (before 17), so the question is asked here.
-static int workers_for(Relation heap, Relation index, [[maybe_unused]] IndexInfo *index_info) {
+static int workers_for([[maybe_unused]] Relation heap, [[maybe_unused]] Relation index,
+                       [[maybe_unused]] IndexInfo *index_info) {
 #if PG_VERSION_NUM >= 170000
     return index_info->ii_ParallelWorkers;
 #else

@@ -23,12 +23,15 @@ def row(line):
         reached = 'FAILED'
     else:
         reached = {None: '', True: 'yes', False: 'no'}[line.reached]
-    ratio = '–' if line.ratio is None else f'{line.ratio:.3f}' if line.ratio < 0.1 else f'{line.ratio:.2f}'
-    return (line.title, of('btree'), of('gpu_kary'), ratio, str(line.target) if line.target else '', reached,
-            f'{line.spread:.0%}')
+    return (line.title, of('btree'), of('gpu_kary'), share(line.ratio), str(line.target) if line.target else '',
+            reached, f'{line.spread:.0%}', share(line.processor_ratio))
 
 
-HEADINGS = ('measure', 'btree', 'gpu_kary', 'ratio', 'must reach', 'reached', 'spread')
+def share(ratio):
+    return '–' if ratio is None else f'{ratio:.3f}' if ratio < 0.1 else f'{ratio:.2f}'
+
+
+HEADINGS = ('measure', 'btree', 'gpu_kary', 'ratio', 'must reach', 'reached', 'spread', 'by processor time')
 
 
 def table(lines):

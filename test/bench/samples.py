@@ -31,7 +31,8 @@ class Side:
     """What was measured of one competitor."""
     samples: list = field(default_factory=list)
     how: str = ''       # plan or settings, for the reader of the JSON
-    processor_ms: list = field(default_factory=list)    # of the backend, where it works alone
+    # Processor time of the backend where it works alone; of the server, per transaction, where the unit is tps.
+    processor_ms: list = field(default_factory=list)
 
     @property
     def median(self):
@@ -86,7 +87,8 @@ class Line:
         taken = [self.sides[am].processor_ms for am in ('btree', 'gpu_kary') if am in self.sides]
         if len(taken) < 2 or not all(taken):
             return None
-        return statistics.median(taken[1]) / statistics.median(taken[0])
+        ratio = statistics.median(taken[1]) / statistics.median(taken[0])
+        return 1 / ratio if self.unit == 'tps' else ratio
 
     @property
     def reached(self):

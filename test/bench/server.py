@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+import time
 
 # A statement that hangs must end the benchmark, not hold it for ever.
 STATEMENT_TIMEOUT = '30min'
@@ -243,7 +244,10 @@ class Server:
 
     def pgbench(self, database, script, *, clients=1, transactions=None, seconds=None, pinned=False, seed=1,
                 settings=()):
-        """Runs one pgbench script with prepared statements; returns transactions a second."""
+        """Runs one pgbench script with prepared statements.
+
+        Returns transactions a second, and the milliseconds that a transaction took of the server's processors.
+        """
         options = ' '.join(f'-c {name}={value}' for name, value in dict(settings).items())
         length = ['-t', str(transactions)] if transactions else ['-T', str(seconds)]
         with tempfile.NamedTemporaryFile(mode='w', suffix='.sql', encoding='utf-8') as file:
@@ -256,6 +260,7 @@ class Server:
                 def pin():
                     if processor is not None:
                         os.sched_setaffinity(0, {processor})
+                before = self.ended_backends_ms()
                 done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False,
                                       preexec_fn=pin)  # pylint: disable=subprocess-popen-preexec-fn
         figures = {}
@@ -265,9 +270,20 @@ class Server:
                 figures[name] = value
             elif line.startswith('number of failed transactions: '):
                 figures['failed'] = line.split()[4]
+            elif line.startswith('number of transactions actually processed: '):
+                figures['processed'] = int(line.split()[5].partition('/')[0])
         if done.returncode != 0 or figures.get('failed') != '0' or 'tps' not in figures:
             raise Failure(f'pgbench failed in {database}:\n{done.stdout}{done.stderr}\n{script}')
-        return float(figures['tps'].split()[0])
+        # The clients have gone, and their backends end at once; then the postmaster has their times.
+        time.sleep(0.1)
+        used = self.ended_backends_ms() - before
+        return float(figures['tps'].split()[0]), used / figures['processed']
+
+    def ended_backends_ms(self):
+        """Processor time of all processes of the server that have ended."""
+        with open(f'/proc/{self.postmaster()}/stat', encoding='utf-8') as file:
+            fields = file.read().rpartition(')')[2].split()
+        return (int(fields[13]) + int(fields[14])) * 1000 / os.sysconf('SC_CLK_TCK')
 
 
 def processor_ms(process):
