@@ -55,7 +55,7 @@ static Bound bound_from_record(HeapTupleHeader record, const char *index_name) {
         // A bare NULL has type text in a row constructor.
         if (!is_null) {
             functions::require_integer_type(type, "row field");
-            bound = {false, functions::integer_value(value, getBaseType(type))};
+            bound = {false, kary::integer_from_datum(value, getBaseType(type))};
         }
     }
     ReleaseTupleDesc(descriptor);

@@ -1,5 +1,7 @@
 #include "functions/integers.h"
 
+#include "kary/condition.h"
+
 namespace pg_gpu::functions {
 
 void require_integer_type(Oid type, const char *what) {
@@ -9,17 +11,6 @@ void require_integer_type(Oid type, const char *what) {
                 (errcode(ERRCODE_DATATYPE_MISMATCH),
                  errmsg("%s of type %s cannot be compared with the index's keys", what, format_type_be(type)),
                  errhint("Cast it to smallint, integer or bigint.")));
-}
-
-int64 integer_value(Datum value, Oid base_type) {
-    switch (base_type) {
-        case INT2OID:
-            return DatumGetInt16(value);
-        case INT4OID:
-            return DatumGetInt32(value);
-        default:
-            return DatumGetInt64(value);
-    }
 }
 
 IntegerElements read_integers(ArrayType *array) {
@@ -36,7 +27,7 @@ IntegerElements read_integers(ArrayType *array) {
     elements.count = static_cast<uint32>(count);
     elements.values = allocate<int64>(elements.count + 1);
     for (uint32 i = 0; i < elements.count; i++)
-        elements.values[i] = elements.nulls[i] ? 0 : integer_value(datums[i], base);
+        elements.values[i] = elements.nulls[i] ? 0 : kary::integer_from_datum(datums[i], base);
     pfree(datums);
     return elements;
 }

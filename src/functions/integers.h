@@ -14,8 +14,6 @@ struct IntegerElements {
 // ERROR with a HINT unless the type is int2, int4, int8 or a domain over one of them.
 void require_integer_type(Oid type, const char *what);
 
-int64 integer_value(Datum value, Oid base_type);
-
 // Elements of an array of integers, dimensions ignored; both arrays are palloc'd.
 IntegerElements read_integers(ArrayType *array);
 

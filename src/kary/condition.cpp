@@ -43,7 +43,7 @@ static void restrict_range(IntegerRange *range, StrategyNumber strategy, int64 v
     }
 }
 
-static int64 integer_from_datum(Datum value, Oid type) {
+int64 integer_from_datum(Datum value, Oid type) {
     switch (type) {
         case INT2OID:
             return DatumGetInt16(value);

@@ -18,6 +18,9 @@ struct Condition {
     uint32 point_count;
 };
 
+// An int2, int4 or int8 datum as int8.
+int64 integer_from_datum(Datum value, Oid type);
+
 // Combines all scan keys (btree strategies, arrays with any operator, IS [NOT] NULL). Comparisons happen in
 // int8, so constants beyond the column's type are no special case. The points are palloc'd.
 template <typename Key>

@@ -472,6 +472,14 @@ template void collect_entries(Relation, Relation, Snapshot, const Condition<uint
 template void collect_entries(Relation, Relation, Snapshot, const Condition<uint64> &,
                               const EntrySink<uint64> &);
 
+// The next step starts from the beginning; nothing of the old place may be continued.
+template <typename Key>
+static void forget_place(Scan<Key> *scan) {
+    scan->started = false;
+    scan->current = nullptr;
+    scan->heap_built = false;
+}
+
 template <typename Key>
 static void mark_position_of(IndexScanDesc descriptor) {
     auto *scan = static_cast<Scan<Key> *>(descriptor->opaque);
@@ -516,7 +524,7 @@ template <typename Key>
 static void restore_position_of(IndexScanDesc descriptor) {
     auto *scan = static_cast<Scan<Key> *>(descriptor->opaque);
     if (!scan->marked.valid) {
-        scan->started = false;
+        forget_place(scan);
         return;
     }
     scan->last = scan->marked;
@@ -564,7 +572,7 @@ IndexScanDesc begin_scan(Relation index, int key_count, int order_by_count) {
 template <typename Key>
 static void rescan_of(IndexScanDesc descriptor) {
     auto *scan = static_cast<Scan<Key> *>(descriptor->opaque);
-    scan->started = false;
+    forget_place(scan);
     scan->marked.valid = false;
 }
 
