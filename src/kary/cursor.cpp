@@ -210,9 +210,11 @@ static bool load_run_leaf(Scan<Key> *scan, Cursor<Key> *cursor, int64 leaf) {
     }
     const BlockNumber block = BufferGetBlockNumber(buffer);
     UnlockReleaseBuffer(buffer);
+    if (run.dead > 0 && cursor->count > 0 &&
+        !drop_dead(scan, cursor, leaf, entries, first, scattered ? places : nullptr))
+        return false;
+    // Not before: the rows of dead entries may be gone together with the end of the table.
     check_tids(scan, cursor, block);
-    if (run.dead > 0 && cursor->count > 0)
-        return drop_dead(scan, cursor, leaf, entries, first, scattered ? places : nullptr);
     return true;
 }
 
