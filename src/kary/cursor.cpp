@@ -80,9 +80,8 @@ static void check_tids(Scan<Key> *scan, const Cursor<Key> *cursor, BlockNumber i
         const auto offset =
             static_cast<OffsetNumber>(ItemPointerGetOffsetNumberNoCheck(&cursor->tids[i]) - 1);
         bool possible = offset < MaxHeapTuplesPerPage;
-        // A bitmap scan does not know the table here, and skips such blocks by itself.
         const BlockNumber block = ItemPointerGetBlockNumberNoCheck(&cursor->tids[i]);
-        if (unlikely(possible && heap != nullptr && block >= scan->heap_blocks)) {
+        if (unlikely(possible && block >= scan->heap_blocks)) {
             scan->heap_blocks = RelationGetNumberOfBlocks(heap);
             possible = block < scan->heap_blocks;
         }

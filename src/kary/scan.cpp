@@ -420,9 +420,15 @@ static void add_to_bitmap(void *context, const Key *, ItemPointerData *tids, uin
 template <typename Key>
 static int64 get_bitmap_of(IndexScanDesc descriptor, TIDBitmap *bitmap) {
     auto *scan = static_cast<Scan<Key> *>(descriptor->opaque);
+    // A bitmap scan is not told its table, which the executor has locked; TIDs are checked against its
+    // length.
+    Relation heap = table_open(descriptor->indexRelation->rd_index->indrelid, NoLock);
+    descriptor->heapRelation = heap;
     start(scan);
     BitmapSink sink = {bitmap, 0};
     drain(scan, EntrySink<Key>{&sink, reset_bitmap, add_to_bitmap<Key>});
+    descriptor->heapRelation = nullptr;
+    table_close(heap, NoLock);
     return sink.added;
 }
 

@@ -44,7 +44,8 @@ SELECT 'took ' || extract(epoch FROM clock_timestamp()) - :begin;");
 }
 
 # Breaks a statement at several points. `before` prepares each try, `after` clears up. A statement that
-# counts as `long` must be broken at least once, by the first timeout.
+# counts as `long` must be broken at least once, by the first timeout; `undone` asks whether its work was left
+# undone, as it must be after some timeout.
 sub break_statement
 {
 	my ($name, %how) = @_;
@@ -56,7 +57,7 @@ sub break_statement
 	$whole = milliseconds_of($settings, $how{statement});
 	$node->safe_psql('postgres', $after) if $after;
 
-	my $broken = 0;
+	my ($broken, $undone) = (0, 0);
 	my @unclear;
 	for my $point (0 .. $points)
 	{
@@ -84,6 +85,8 @@ sub break_statement
 		{
 			$result = sql($node, "$settings SET statement_timeout = $timeout; $how{statement}");
 			$broken++ if $result->{code} eq '57014';
+			$undone++
+			  if $how{undone} && $point > 0 && $result->{code} eq '57014' && sql_value($node, $how{undone}) eq 't';
 			push @unclear, $result->{err}
 			  unless $result->{code} eq ''
 			  || ($result->{code} eq '57014' && $result->{err} =~ /canceling statement due to statement timeout/);
@@ -96,6 +99,7 @@ sub break_statement
 	}
 	is(join("\n", @unclear), '', "$name: only clear errors, and nothing left behind");
 	cmp_ok($broken, '>', 0, "$name: cancelled $broken times") if $how{long};
+	cmp_ok($undone, '>', 0, "$name: cancelled in the middle, not at the end") if $how{undone};
 	return;
 }
 
@@ -143,7 +147,8 @@ foreach my $table ('t', 'equal')
 	break_statement("insert into $table",
 		statement => "INSERT INTO $table (k) SELECT $key FROM generate_series(1, $few) AS i", long => 1);
 	break_statement("merge of $table", before => "INSERT INTO $table (k) SELECT $key FROM generate_series(1, 3000) AS i",
-		statement => "SELECT count(*) FROM gpu.merge('${table}_k')", long => 1);
+		statement => "SELECT count(*) FROM gpu.merge('${table}_k')", long => 1,
+		undone => "SELECT count(*) > 1 FROM gpu.runs('${table}_k')");
 	break_statement("vacuum of $table", before => "DELETE FROM $table WHERE id % 20 = floor(random() * 20)",
 		statement => "VACUUM (INDEX_CLEANUP ON) $table", long => 1);
 	check_usable($node, $table, 'after cancelled writes', keys => 10_000_000);

@@ -123,6 +123,24 @@ SELECT faults.must_equal('pairs', '200', (gpu.count('pairs_k', ARRAY[:from::int8
 COMMIT;
 };
 
+# One row a key, updated without end and never in place: its entries move from the tail into a run with every
+# seal, and whoever looks it up must find exactly one row at any moment.
+$node->safe_psql('postgres', q{
+CREATE TABLE single (id int, k int8, changes int);
+INSERT INTO single SELECT i, i, 0 FROM generate_series(1, 50) AS i;
+CREATE INDEX single_k ON single USING gpu_kary (k);
+CREATE INDEX single_changes ON single (changes);
+CREATE FUNCTION faults.only_one(p_count bigint) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	IF p_count <> 1 THEN
+		RAISE EXCEPTION '% rows instead of one', p_count USING ERRCODE = 'WRONG';
+	END IF;
+END $$;
+});
+my $change_one = "\\set key random(1, 50)\nUPDATE single SET changes = changes + 1 WHERE k = :key;\n";
+my $find_one = "\\set key random(1, 50)\nSELECT faults.only_one(count(*)) FROM single WHERE k = :key;\n";
+my $count_one = "\\set key random(1, 50)\nSELECT faults.only_one(gpu.count('single_k', ARRAY[:key::int8], ARRAY[:key::int8]));\n";
+
 my %mix = (insert => 4, insert_one => 6, abort => 2, savepoint => 1, delete => 3, update => 3, merge => 1, vacuum => 1,
 	check => 3, slow_check => 1);
 my $pairs_maintenance = [ [ "VACUUM (INDEX_CLEANUP ON) pairs;\n", 2 ], [ "SELECT count(*) FROM gpu.merge('pairs_k');\n", 1 ] ];
@@ -135,7 +153,10 @@ my @runs = (
 	start_clients($node, [ [ $variables . "BEGIN ISOLATION LEVEL REPEATABLE READ;\nSELECT faults.check_any(:low, :high);\nCOMMIT;\n", 1 ] ],
 		clients => 1, seconds => $seconds),
 	start_clients($node, [ [ $moves, 2 ], [ $counts, 2 ] ], clients => 3, seconds => $seconds, tries => 1000),
-	start_clients($node, $pairs_maintenance, clients => 1, seconds => $seconds),);
+	start_clients($node, $pairs_maintenance, clients => 1, seconds => $seconds),
+	start_clients($node, [ [ $change_one, 1 ] ], clients => 2, seconds => $seconds),
+	start_clients($node, [ [ $find_one, 2 ], [ $count_one, 1 ] ], clients => 2, seconds => $seconds,
+		options => '-c enable_seqscan=off'),);
 
 # Only one session at a time may build indexes of a table concurrently.
 my $builder = start_clients($node, [ [ q{CREATE INDEX CONCURRENTLY other_new ON other USING gpu_kary (k) WITH (fanout = 2);

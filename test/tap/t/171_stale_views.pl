@@ -1,0 +1,133 @@
+# Index-only cursors that stand still while everything under them changes: rows that were dead before their
+# snapshot are vacuumed away, line pointers are used again, runs are merged, pages recycled. What they return
+# must be their snapshot's, forward and backward, on the primary and on a standby.
+
+use strict;
+use warnings FATAL => 'all';
+
+use FindBin;
+use lib "$FindBin::RealBin/../lib";
+use PgGpuFaults;
+use PgGpuTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+fault_seed();
+
+my $primary = new_node('primary', streaming => 1);
+$primary->backup('base');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($primary, 'base', has_streaming => 1);
+$standby->append_conf('postgresql.conf', "hot_standby_feedback = on\nmax_standby_streaming_delay = -1\n");
+$standby->start;
+
+my $question = 'SELECT k FROM t WHERE k BETWEEN 1000 AND 90000';
+
+# What goes on while the cursor waits. Each step leaves more of the cursor's view behind.
+my @changes = (
+	[ 'nothing', '' ],
+	[ 'vacuum', 'VACUUM (INDEX_CLEANUP ON) t' ],
+	[ 'vacuum, line pointers used again', q{VACUUM (INDEX_CLEANUP ON) t;
+		INSERT INTO t (k) SELECT 50000 FROM generate_series(1, 6000);
+		VACUUM t} ],
+	[ 'merge, pages used again', q{SELECT count(*) FROM gpu.merge('t_k');
+		INSERT INTO t (k) SELECT i * 31 % 100001 FROM generate_series(1, 20000) AS i;
+		SELECT count(*) FROM gpu.merge('t_k')} ],
+	[ 'all of it', q{VACUUM (INDEX_CLEANUP ON) t;
+		SELECT count(*) FROM gpu.merge('t_k');
+		INSERT INTO t (k) SELECT i * 31 % 100001 FROM generate_series(1, 20000) AS i;
+		DELETE FROM t WHERE id % 7 = 3;
+		VACUUM (INDEX_CLEANUP ON) t;
+		SELECT count(*) FROM gpu.merge('t_k');
+		VACUUM t} ],);
+
+# The cursor's next rows, as an array.
+$primary->safe_psql('postgres', q{
+CREATE FUNCTION faults.fetch(p_forward boolean, p_rows int) RETURNS bigint[] LANGUAGE plpgsql AS $$
+DECLARE
+	c refcursor := 'c';
+	key bigint;
+	keys bigint[] := '{}';
+BEGIN
+	WHILE p_rows IS NULL OR cardinality(keys) < p_rows LOOP
+		IF p_forward THEN
+			FETCH NEXT FROM c INTO key;
+		ELSE
+			FETCH PRIOR FROM c INTO key;
+		END IF;
+		EXIT WHEN NOT FOUND;
+		keys := keys || key;
+	END LOOP;
+	RETURN keys;
+END $$;
+});
+
+# Length and digest of an array-valued expression.
+sub digest
+{
+	my ($session, $array) = @_;
+	return $session->query_safe("SELECT cardinality(a) || ' ' || md5(a::text) FROM (SELECT $array AS a) AS s");
+}
+
+foreach my $where ($primary, $standby)
+{
+	my $name = $where->name;
+	foreach my $change (@changes)
+	{
+		my ($what, $statements) = @$change;
+		$what = "$name, $what";
+
+		# All blocks all-visible first; then dead rows that no snapshot sees, everywhere and in the tail.
+		$primary->safe_psql('postgres', 'DROP TABLE IF EXISTS t');
+		make_table($primary, rows => 15_000, with => 'WITH (fanout = 2)');
+		$primary->safe_psql('postgres', q{
+INSERT INTO t (k) SELECT i * 7919 % 100001 FROM generate_series(1, 1700) AS i;
+VACUUM t;
+DELETE FROM t WHERE id % 3 = 0;
+});
+		$primary->wait_for_catchup($standby) if $where == $standby;
+
+		my $session = new_session($where);
+		$session->query_safe(qq{
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SET LOCAL enable_sort = off;
+SET LOCAL enable_bitmapscan = off;
+SET LOCAL enable_seqscan = off;
+DECLARE c SCROLL CURSOR FOR $question ORDER BY k});
+		uses_index($session, "$question ORDER BY k", 't_k', 'Index Only Scan', "$what: the cursor is index-only");
+		like(digest($session, 'faults.fetch(true, 10)'), qr/^10 /, "$what: the cursor has begun");
+
+		# The snapshot's rows, without the index.
+		$session->query_safe('SET LOCAL enable_indexscan = off; SET LOCAL enable_indexonlyscan = off;
+SET LOCAL enable_seqscan = on; SET LOCAL enable_sort = on');
+		my %right = map {
+			my ($order, $part) = split / /, $_;
+			($_ => digest($session, "(SELECT array_agg(k ORDER BY k $order) FROM ($question) AS q)[$part]"))
+		} ('ASC 11:', 'DESC 1:3000', 'DESC 3001:', 'ASC 1:');
+		my ($count) = $right{'ASC 1:'} =~ /^(\d+) /;
+		cmp_ok($count, '>', 5_000, "$what: there are rows");
+
+		my $go_on = sub {
+			$primary->safe_psql('postgres', $statements) if $statements;
+			$primary->wait_for_catchup($standby) if $where == $standby;
+		};
+		$go_on->();
+		is(digest($session, 'faults.fetch(true, NULL)'), $right{'ASC 11:'}, "$what: forward");
+
+		# The cursor stands behind the last row: the next one backward is the last.
+		$go_on->();
+		is(digest($session, 'faults.fetch(false, 3000)'), $right{'DESC 1:3000'}, "$what: backward from the end");
+		$go_on->();
+		is(digest($session, 'faults.fetch(false, NULL)'), $right{'DESC 3001:'}, "$what: backward to the start");
+		$go_on->();
+		is(digest($session, 'faults.fetch(true, NULL)'), $right{'ASC 1:'}, "$what: forward again from before the first");
+		$session->query_safe('COMMIT');
+		$session->quit;
+		check_sound($primary, "$what: gpu.verify finds nothing", 't_k');
+	}
+}
+
+$standby->stop;
+$primary->stop;
+done_testing();
