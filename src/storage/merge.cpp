@@ -7,22 +7,34 @@
 
 namespace pg_gpu::storage {
 
-// An insert merges at most this many entries by itself: some ten milliseconds.
-static constexpr uint64 kForegroundEntries = 400000;
+// An insert merges at most this many entries by itself, a tier of small runs: some tens of milliseconds.
+static constexpr uint64 kForegroundEntries = 700000;
 
 // Room left in front of a reservation of at least kSlackFrom pages at the end of the file.
 static constexpr uint32 kSlackFrom = 64;
 static constexpr uint32 kMostSlack = 4096;
 
+static constexpr uint16 kMostLevels = 40;
+
+// Runs of the lowest levels merge in fours: every reader visits each run, while to merge them, in shared
+// buffers still, costs the writer little.
+static constexpr uint16 kSmallLevels = 5;
+static constexpr int kSmallFanout = 4;
+
 // A run with more dead entries than this share is rewritten when VACUUM or a worker comes by.
 static constexpr double kDeadShare = 0.25;
 
+// Runs of this level that make one of the next.
+static int tier_size(uint16 level, int fanout) {
+    return level < kSmallLevels ? Min(fanout, kSmallFanout) : fanout;
+}
+
 uint16 level_of(const RunKind *kind, uint64 entries, int fanout) {
-    // Level 0 holds what one tail holds, each next one fanout times as much.
+    // Level 0 holds what one tail holds, each next one what a tier of runs of the level below does.
     double limit = kind->tail_capacity / sizeof(TailItem);
     uint16 level = 0;
-    while (static_cast<double>(entries) > limit && level < 40) {
-        limit *= fanout;
+    while (static_cast<double>(entries) > limit && level < kMostLevels) {
+        limit *= tier_size(level, fanout);
         level++;
     }
     return level;
@@ -139,10 +151,10 @@ static Choice gather(RunEntry *runs, int count, bool (*wanted)(const RunEntry &,
 
 // The lowest level with a full tier, among the runs that may be touched.
 static Choice choose_tier(RunEntry *runs, int count, int fanout) {
-    for (uint16 level = 0; level <= 40; level++) {
+    for (uint16 level = 0; level <= kMostLevels; level++) {
         const auto members =
             std::count_if(runs, runs + count, [&](const RunEntry &run) { return run.level == level; });
-        if (members >= fanout)
+        if (members >= tier_size(level, fanout))
             return gather(
                 runs, count, [](const RunEntry &run, uint64 wanted) { return run.level == wanted; }, level);
     }
@@ -246,7 +258,8 @@ static bool merge_tiers(Relation index, const RunKind *kind, void *) {
         // Without the old-runs lock, what lies below the horizon belongs to its holder.
         const int eligible = may_touch_old ? count : keep_young(runs, count, horizon);
         const Choice choice = choose_tier(runs, eligible, fanout);
-        const bool too_big = choice.entries > kForegroundEntries && !local && choice.count < 2 * fanout;
+        const bool too_big = choice.entries > kForegroundEntries && !local &&
+                             choice.count < 2 * tier_size(choice.runs->level, fanout);
         if (choice.count > 0 && !too_big) {
             // With both locks in hand either reservation would do; the young one is ours for sure.
             merge_runs(index, kind, ReservationOwner::YoungRuns, choice.runs, choice.count);
@@ -273,10 +286,12 @@ void merge_after_seal(Relation index, const RunKind *kind) {
     Buffer buffer = lock_metapage(index, kind, BUFFER_LOCK_SHARE);
     const MetaPage *meta = meta_page(BufferGetPage(buffer));
     const int fanout = fanout_of(index);
-    int level_counts[41] = {};
+    int level_counts[kMostLevels + 1] = {};
     bool due = meta->chained_runs > 0;
-    for (uint32 i = 0; i < meta->inline_runs && !due; i++)
-        due = meta->runs[i].level <= 40 && ++level_counts[meta->runs[i].level] >= fanout;
+    for (uint32 i = 0; i < meta->inline_runs && !due; i++) {
+        const uint16 level = meta->runs[i].level;
+        due = level <= kMostLevels && ++level_counts[level] >= tier_size(level, fanout);
+    }
     UnlockReleaseBuffer(buffer);
     if (due)
         try_merge(merge_tiers, index, kind, nullptr);

@@ -8,7 +8,7 @@ struct StorageOptions {
     int fanout;
 };
 
-static constexpr int kDefaultFanout = 16;
+static constexpr int kDefaultFanout = 8;
 static relopt_kind option_kind;
 
 void register_storage_options() {

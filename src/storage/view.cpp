@@ -5,6 +5,25 @@
 
 namespace pg_gpu::storage {
 
+// What the relation cache remembers of an index between statements: which state of its run directory has been
+// checked already.
+struct CheckedDirectory {
+    uint64 directory_version;
+    uint64 vacuum_seq;  // dead counts change with it
+};
+
+static bool is_directory_checked(Relation index, const MetaPage *meta) {
+    const auto *checked = static_cast<const CheckedDirectory *>(index->rd_amcache);
+    return checked != nullptr && checked->directory_version == meta->directory_version &&
+           checked->vacuum_seq == meta->vacuum_seq;
+}
+
+static void remember_checked_directory(Relation index, const MetaPage *meta) {
+    if (index->rd_amcache == nullptr)
+        index->rd_amcache = MemoryContextAlloc(index->rd_indexcxt, sizeof(CheckedDirectory));
+    *static_cast<CheckedDirectory *>(index->rd_amcache) = {meta->directory_version, meta->vacuum_seq};
+}
+
 void take_view(Relation index, const RunKind *kind, Snapshot snapshot, View *view, TailVisitor visit,
                void *context) {
     Buffer meta_buffer = lock_metapage(index, kind, BUFFER_LOCK_SHARE);
@@ -29,8 +48,11 @@ void take_view(Relation index, const RunKind *kind, Snapshot snapshot, View *vie
         }
         memcpy(view->runs, meta->runs, count * sizeof(RunEntry));
         view->run_count = count;
-        for (int i = 0; i < count; i++)
-            check_run_entry(index, kind, view->runs[i]);
+        if (!is_directory_checked(index, meta)) {
+            for (int i = 0; i < count; i++)
+                check_run_entry(index, kind, view->runs[i]);
+            remember_checked_directory(index, meta);
+        }
     }
 
     // The tail is locked before the metapage is let go: a seal needs both, so the items are either here or in
