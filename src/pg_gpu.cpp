@@ -1,5 +1,6 @@
 // Module load: settings, reloptions, the access methods' handlers.
 #include "kary/kary.h"
+#include "plan/count_scan.h"
 #include "settings.h"
 #include "storage/merge.h"
 
@@ -13,4 +14,8 @@ void _PG_init(void) {
     pg_gpu::storage::register_storage_options();
     // One access method so far; the merge worker is only ever asked for by an index of ours.
     pg_gpu::storage::set_kind_resolver(pg_gpu::kary::run_kind);
+    static const pg_gpu::plan::CountingMethod kary_counting = {pg_gpu::kary::estimate_cost,
+                                                               pg_gpu::kary::count_matching};
+    pg_gpu::plan::register_counting_method(&kary_counting);
+    pg_gpu::plan::register_count_scan();
 }

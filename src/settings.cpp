@@ -4,6 +4,8 @@ namespace pg_gpu {
 
 static int path_setting = static_cast<int>(Path::Auto);
 
+static bool enable_count_scan = true;
+
 static const config_enum_entry path_names[] = {
     {"auto", static_cast<int>(Path::Auto), false},
     {"paged", static_cast<int>(Path::Paged), false},
@@ -17,7 +19,15 @@ void define_settings() {
                              "auto chooses by cost; a path that is not available falls back to paged.",
                              &path_setting, static_cast<int>(Path::Auto), path_names, PGC_USERSET, 0, nullptr,
                              nullptr, nullptr);
+    DefineCustomBoolVariable(
+        "pg_gpu.enable_count_scan", "Enables the planner's use of count scans on pg_gpu's indexes.",
+        "A query that only counts rows is answered from the index without a tuple an entry.",
+        &enable_count_scan, true, PGC_USERSET, GUC_EXPLAIN, nullptr, nullptr, nullptr);
     MarkGUCPrefixReserved("pg_gpu");
+}
+
+bool count_scan_enabled() {
+    return enable_count_scan;
 }
 
 void announce_forced_path() {

@@ -68,7 +68,8 @@ static int64 count_range(const functions::OpenIndex &open, Snapshot snapshot, co
     const kary::KeyFormat format = kary::key_format(open.index);
     kary::Condition<Key> condition;
     kary::make_range(format, low.open ? nullptr : &low.value, high.open ? nullptr : &high.value, &condition);
-    return kary::count_visible(open.heap, open.index, snapshot, condition);
+    uint64 heap_fetches;
+    return kary::count_visible(open.heap, open.index, snapshot, condition, &heap_fetches);
 }
 
 template <typename ReadBound>

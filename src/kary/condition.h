@@ -44,13 +44,18 @@ template <typename Key>
 void collect_entries(Relation heap, Relation index, Snapshot snapshot, const Condition<Key> &condition,
                      const EntrySink<Key> &sink);
 
+// How many entries collect_entries would give; without reading a TID where no entry is dead.
+template <typename Key>
+uint64 count_entries(Relation heap, Relation index, Snapshot snapshot, const Condition<Key> &condition);
+
 // An inclusive range over the integers, NULL bounds open; both open also means NULL keys.
 template <typename Key>
 void make_range(const KeyFormat &format, const int64 *low, const int64 *high, Condition<Key> *condition);
 
-// Visible rows of the index that match a range (R4, R8): from the run list's ranks where the table is
-// all-visible.
+// Visible rows of the index that match (R4, R8): where the table is all-visible a range costs two searches a
+// run, and points cost no look at TIDs. *heap_fetches: entries looked up in the heap.
 template <typename Key>
-int64 count_visible(Relation heap, Relation index, Snapshot snapshot, const Condition<Key> &condition);
+int64 count_visible(Relation heap, Relation index, Snapshot snapshot, const Condition<Key> &condition,
+                    uint64 *heap_fetches);
 
 }  // namespace pg_gpu::kary

@@ -1,9 +1,10 @@
-// gpu.count: ranks where the whole table is all-visible, TIDs where it is not.
+// Counting: ranks where the whole table is all-visible, TIDs where it is not.
 #include <algorithm>
 
 #include "kary/condition.h"
 #include "kary/search.h"
 #include "kary/visibility.h"
+#include "settings.h"
 
 namespace pg_gpu::kary {
 
@@ -52,22 +53,19 @@ static bool count_dead(Relation index, const storage::RunEntry &run, uint64 firs
 template <typename Key>
 static bool count_run(Relation index, const storage::RunEntry &run, const Condition<Key> &condition,
                       uint64 *count, uint32 *position) {
-    uint64 first = 0;
-    uint64 end = 0;
+    const uint64 keyed = keyed_entries(run);
+    uint64 first = keyed;
+    uint64 end = keyed;
     if (condition.wants_keys &&
         (!find_ordinal<Key>(index, run, condition.low, Bound::Lower, &first, position) ||
          !find_ordinal<Key>(index, run, condition.high, Bound::Upper, &end, position)))
         return false;
-    if (condition.wants_nulls) {
-        // Only an unbounded count wants NULLs, and then it wants everything.
-        first = 0;
-        end = run.entries;
-    }
     uint64 dead = 0;
     *position = run.sections[storage::kDeadBitmapSection].first_page;
-    if (run.dead > 0 && end > first && !count_dead(index, run, first, end, &dead))
+    if (run.dead > 0 && (!count_dead(index, run, first, end, &dead) ||
+                         (condition.wants_nulls && !count_dead(index, run, keyed, run.entries, &dead))))
         return false;
-    *count += end - first - dead;
+    *count += end - first + (condition.wants_nulls ? run.entries - keyed : 0) - dead;
     return true;
 }
 
@@ -98,7 +96,20 @@ static bool count_by_rank(Relation heap, Relation index, Snapshot snapshot, cons
     if (view.runs != nullptr)
         pfree(view.runs);
     *result = static_cast<int64>(count);
+    if (sound)
+        pgstat_count_index_scan(index);
     return sound;
+}
+
+// The same for points: their entries are counted one by one, but nothing is looked up.
+template <typename Key>
+static bool count_points(Relation heap, Relation index, Snapshot snapshot, const Condition<Key> &condition,
+                         int64 *result) {
+    if (!is_table_all_visible(heap))
+        return false;
+    const uint64 before = storage::read_vacuum_seq(index, run_kind_of<Key>());
+    *result = static_cast<int64>(count_entries(heap, index, snapshot, condition));
+    return is_table_all_visible(heap) && storage::read_vacuum_seq(index, run_kind_of<Key>()) == before;
 }
 
 // ---- the general case
@@ -141,11 +152,14 @@ static bool tid_less(const ItemPointerData &a, const ItemPointerData &b) {
 }
 
 template <typename Key>
-int64 count_visible(Relation heap, Relation index, Snapshot snapshot, const Condition<Key> &condition) {
+int64 count_visible(Relation heap, Relation index, Snapshot snapshot, const Condition<Key> &condition,
+                    uint64 *heap_fetches) {
     int64 result;
+    *heap_fetches = 0;
     if (!condition.wants_keys && !condition.wants_nulls)
         return 0;
-    if (count_by_rank(heap, index, snapshot, condition, &result))
+    if (condition.has_points ? count_points(heap, index, snapshot, condition, &result)
+                             : count_by_rank(heap, index, snapshot, condition, &result))
         return result;
 
     CountSink sink = {};
@@ -181,10 +195,33 @@ int64 count_visible(Relation heap, Relation index, Snapshot snapshot, const Cond
     }
     close_heap_probe(&probe);
     pfree(sink.doubtful);
+    *heap_fetches = sink.doubtful_count;
     return sink.trusted;
 }
 
-template int64 count_visible(Relation, Relation, Snapshot, const Condition<uint32> &);
-template int64 count_visible(Relation, Relation, Snapshot, const Condition<uint64> &);
+template <typename Key>
+static int64 count_matching_of(Relation heap, Relation index, Snapshot snapshot, const ScanKeyData *keys,
+                               int key_count, uint64 *heap_fetches) {
+    Condition<Key> condition;
+    make_condition(key_format(index), keys, key_count, &condition);
+    return count_visible(heap, index, snapshot, condition, heap_fetches);
+}
+
+int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const ScanKeyData *keys, int key_count,
+                     uint64 *heap_fetches) {
+    announce_forced_path();
+    MemoryContext context =
+        AllocSetContextCreate(CurrentMemoryContext, "gpu_kary count", ALLOCSET_DEFAULT_SIZES);
+    MemoryContext caller = MemoryContextSwitchTo(context);
+    const int64 count = has_wide_keys(index)
+                            ? count_matching_of<uint64>(heap, index, snapshot, keys, key_count, heap_fetches)
+                            : count_matching_of<uint32>(heap, index, snapshot, keys, key_count, heap_fetches);
+    MemoryContextSwitchTo(caller);
+    MemoryContextDelete(context);
+    return count;
+}
+
+template int64 count_visible(Relation, Relation, Snapshot, const Condition<uint32> &, uint64 *);
+template int64 count_visible(Relation, Relation, Snapshot, const Condition<uint64> &, uint64 *);
 
 }  // namespace pg_gpu::kary

@@ -197,6 +197,10 @@ static bool load_run_leaf(Scan<Key> *scan, Cursor<Key> *cursor, int64 leaf) {
             cursor->count = end > first ? end - first : 0;
         }
     }
+    if (scan->counts_only && run.dead == 0) {
+        UnlockReleaseBuffer(buffer);
+        return true;
+    }
     make_room(scan, cursor, cursor->count);
     if (scattered) {
         for (uint32 i = 0; i < cursor->count; i++) {

@@ -118,4 +118,8 @@ void end_scan(IndexScanDesc scan);
 void mark_position(IndexScanDesc scan);
 void restore_position(IndexScanDesc scan);
 
+// Rows the snapshot sees that match scan keys; *heap_fetches of their entries were looked up in the heap.
+int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const ScanKeyData *keys, int key_count,
+                     uint64 *heap_fetches);
+
 }  // namespace pg_gpu::kary

@@ -458,25 +458,52 @@ static void end_scan_of(IndexScanDesc descriptor) {
     descriptor->opaque = nullptr;
 }
 
+// Drains one view of the index into the sink.
 template <typename Key>
-void collect_entries(Relation heap, Relation index, Snapshot snapshot, const Condition<Key> &condition,
-                     const EntrySink<Key> &sink) {
+static void drain_index(Relation heap, Relation index, Snapshot snapshot, const Condition<Key> &condition,
+                        bool counts_only, const EntrySink<Key> &sink) {
     IndexScanDesc descriptor = RelationGetIndexScan(index, 0, 0);
     descriptor->xs_snapshot = snapshot;
     descriptor->heapRelation = heap;
     begin_scan_of<Key>(descriptor);
     auto *scan = static_cast<Scan<Key> *>(descriptor->opaque);
     scan->condition = condition;
+    scan->counts_only = counts_only;
     begin_phases(scan);
     drain(scan, sink);
     end_scan_of<Key>(descriptor);
     IndexScanEnd(descriptor);
 }
 
+template <typename Key>
+void collect_entries(Relation heap, Relation index, Snapshot snapshot, const Condition<Key> &condition,
+                     const EntrySink<Key> &sink) {
+    drain_index(heap, index, snapshot, condition, false, sink);
+}
+
+static void reset_entry_count(void *context) {
+    *static_cast<uint64 *>(context) = 0;
+}
+
+template <typename Key>
+static void add_to_entry_count(void *context, const Key *, ItemPointerData *, uint32 count) {
+    *static_cast<uint64 *>(context) += count;
+}
+
+template <typename Key>
+uint64 count_entries(Relation heap, Relation index, Snapshot snapshot, const Condition<Key> &condition) {
+    uint64 count = 0;
+    drain_index(heap, index, snapshot, condition, true,
+                EntrySink<Key>{&count, reset_entry_count, add_to_entry_count<Key>});
+    return count;
+}
+
 template void collect_entries(Relation, Relation, Snapshot, const Condition<uint32> &,
                               const EntrySink<uint32> &);
 template void collect_entries(Relation, Relation, Snapshot, const Condition<uint64> &,
                               const EntrySink<uint64> &);
+template uint64 count_entries(Relation, Relation, Snapshot, const Condition<uint32> &);
+template uint64 count_entries(Relation, Relation, Snapshot, const Condition<uint64> &);
 
 // The next step starts from the beginning; nothing of the old place may be continued.
 template <typename Key>

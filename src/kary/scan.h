@@ -69,7 +69,8 @@ struct Scan {
     uint32 tail_count;
     uint32 tail_room;
 
-    bool resolve;  // index-only scan under an MVCC snapshot: return visible entries only
+    bool counts_only;  // of batches only the size is wanted
+    bool resolve;      // index-only scan under an MVCC snapshot: return visible entries only
     VisibilityMap visibility;
     HeapProbe probe;
     IndexTuple key_tuple;

@@ -92,6 +92,12 @@ CREATE FUNCTION faults.by_index_only(text, name) RETURNS text LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET max_parallel_workers_per_gather = 0
 AS $$ BEGIN RETURN faults.ask($1, $2, 'Index Only Scan'); END $$;
 
+-- A tuple's cost is raised so that the planner doesn't call plans equally good that differ by one or two.
+CREATE FUNCTION faults.by_count(text) RETURNS text LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_bitmapscan = off SET max_parallel_workers_per_gather = 0
+SET cpu_tuple_cost = 1000
+AS $$ BEGIN RETURN faults.ask($1, NULL, 'GpuCount'); END $$;
+
 CREATE FUNCTION faults.by_index(text, name) RETURNS text LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_indexonlyscan = off SET enable_bitmapscan = off
 SET max_parallel_workers_per_gather = 0
@@ -151,6 +157,12 @@ BEGIN
 	PERFORM faults.must_equal('NULL keys', null_rows, faults.by_index(of_rows || 'k IS NULL', name));
 	PERFORM faults.must_equal(format('order, %s', condition), split_part(range_of_rows, ':', 1) || ':0',
 		faults.by_index_only(in_order || condition || ' ORDER BY k) AS sorted) AS pairs', name));
+	PERFORM faults.must_equal(format('count scan, %s', condition), split_part(range_of_rows, ':', 1),
+		faults.by_count(format('SELECT count(*) FROM %s WHERE %s', p_table, condition)));
+	PERFORM faults.must_equal(format('count scan, %s', some_keys), split_part(array_of_rows, ':', 1),
+		faults.by_count(format('SELECT count(*) FROM %s WHERE %s', p_table, some_keys)));
+	PERFORM faults.must_equal('count scan, NULL keys', split_part(null_rows, ':', 1),
+		faults.by_count(format('SELECT count(*) FROM %s WHERE k IS NULL', p_table)));
 	PERFORM faults.must_equal(format('gpu.count, %s', condition), split_part(range_of_rows, ':', 1),
 		gpu.count(p_index, ARRAY[p_low], ARRAY[p_high])::text);
 	SELECT coalesce(string_agg(ordinal || ':' || tid, ' ' ORDER BY ordinal, tid), '') INTO found

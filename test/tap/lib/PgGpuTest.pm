@@ -204,7 +204,7 @@ sub check_sound
 # Runs each query through the index in the asked mode and once more through a
 # sequential scan, in the server, and compares. Each query is a hash:
 #   sql      a SELECT whose first column is named k
-#   mode     index, index_only or bitmap: the scan of $index the plan must show
+#   mode     index, index_only, bitmap or count: the scan of $index the plan must show
 #   ordered  true: k must come in the same order, and no Sort may be in the plan
 #   settings more planner settings for the run through the index, e.g.
 #            { enable_hashjoin => 'off' }
@@ -272,10 +272,13 @@ CREATE SCHEMA answer_check;
 CREATE FUNCTION answer_check.force(mode text) RETURNS void LANGUAGE sql AS $$
   SELECT set_config('max_parallel_workers_per_gather', '0', true),
          set_config('enable_seqscan', CASE WHEN mode IN ('heap', 'any') THEN 'on' ELSE 'off' END, true),
-         set_config('enable_indexscan', CASE WHEN mode IN ('index', 'index_only', 'any') THEN 'on' ELSE 'off' END, true),
-         set_config('enable_indexonlyscan', CASE WHEN mode IN ('index_only', 'any') THEN 'on' ELSE 'off' END, true),
+         set_config('enable_indexscan', CASE WHEN mode IN ('index', 'index_only', 'count', 'any') THEN 'on' ELSE 'off' END, true),
+         set_config('enable_indexonlyscan', CASE WHEN mode IN ('index_only', 'count', 'any') THEN 'on' ELSE 'off' END, true),
          set_config('enable_bitmapscan', CASE WHEN mode IN ('bitmap', 'any') THEN 'on' ELSE 'off' END, true),
-         set_config('enable_sort', CASE WHEN mode IN ('index', 'index_only') THEN 'off' ELSE 'on' END, true);
+         set_config('enable_sort', CASE WHEN mode IN ('index', 'index_only') THEN 'off' ELSE 'on' END, true),
+         set_config('pg_gpu.enable_count_scan', CASE WHEN mode IN ('count', 'any') THEN 'on' ELSE 'off' END, true),
+         -- Else the planner may call costs equal that differ by a tuple or two.
+         set_config('cpu_tuple_cost', CASE WHEN mode = 'count' THEN '1000' ELSE '0.01' END, true);
 $$;
 
 -- NULL when the query gives the same answer through the index and through
@@ -290,7 +293,7 @@ DECLARE
     ELSE format('SELECT count(*), sum(hashtextextended(q::text, 0)), '''' FROM (%s) AS q', query) END;
   rows constant text := format('SELECT array_agg(q.k::text), array_agg(q::text) FROM (%s) AS q', query);
   node constant text := CASE mode WHEN 'index' THEN 'Index Scan'
-    WHEN 'index_only' THEN 'Index Only Scan' WHEN 'bitmap' THEN 'Bitmap Index Scan' END;
+    WHEN 'index_only' THEN 'Index Only Scan' WHEN 'count' THEN 'Index Only Scan' WHEN 'bitmap' THEN 'Bitmap Index Scan' END;
   setting record;
   plan jsonb;
   index_sum record;
@@ -311,6 +314,9 @@ BEGIN
   IF NOT jsonb_path_exists(plan, '$.** ? (@."Node Type" == $node && @."Index Name" == $index)',
                            jsonb_build_object('node', node, 'index', index_name)) THEN
     RETURN format('the plan has no %s on %s: %s', node, index_name, plan);
+  END IF;
+  IF mode = 'count' AND NOT jsonb_path_exists(plan, '$.** ? (@."Custom Plan Provider" == "GpuCount")') THEN
+    RETURN format('the plan has no count scan: %s', plan);
   END IF;
   IF ordered AND jsonb_path_exists(plan, '$.** ? (@."Node Type" == "Sort" || @."Node Type" == "Incremental Sort")') THEN
     RETURN format('the plan sorts: %s', plan);

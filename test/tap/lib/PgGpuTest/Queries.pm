@@ -59,6 +59,8 @@ sub key_queries
 	push @wheres, "$key > $high AND $key < $low";
 	push @wheres, "$key = $low AND $key >= $low AND $key < $high";
 	push @wheres, "$key = $low AND $key = $high";
+	# The planner sees that nothing can match, and puts a one-time filter above the scan.
+	my $contradiction = $wheres[-1];
 	push @wheres, "$key = $low AND $key IS NOT NULL";
 	push @wheres, "$key = $low AND $key IS NULL";
 	push @wheres, "$key IS NULL";
@@ -119,6 +121,8 @@ sub key_queries
 			my $columns = $mode eq 'index_only' ? 'k' : "$key AS k, id, ctid";
 			push @queries, { sql => "SELECT $columns FROM $table WHERE $where$and", mode => $mode };
 		}
+		push @queries, { sql => "SELECT count(*) AS k FROM $table WHERE $where$and", mode => 'count' }
+		  if !$expression && $where ne $contradiction;
 	}
 
 	# The index's order and its reverse, whole and limited.
@@ -161,6 +165,9 @@ sub key_queries
 			}
 		}
 	}
+
+	push @queries, { sql => "SELECT count(*) AS k FROM $table WHERE $predicate", mode => 'count' }
+	  if !$expression && $wide;
 
 	# Aggregates that read one end of the index, and counts.
 	for my $aggregate ("min($key)", "max($key)")
@@ -260,6 +267,18 @@ sub join_queries
 			  };
 		}
 	}
+	# A count for every outer row.
+	if (!$expression)
+	{
+		push @queries,
+		  {
+			sql => "SELECT (SELECT count(*) FROM $table t WHERE $_$and) AS k, p.n FROM probe_small p",
+			mode => 'count',
+			settings => { enable_seqscan => 'on' }
+		  }
+		  for ("t.k BETWEEN p.low AND p.high", "t.k = ANY (p.many)", "t.k = p.v8", "t.k > p.v2");
+	}
+
 	# A limited ordered scan for every outer row stops in mid-scan each time.
 	my ($direction, $nulls) = $option{order} =~ /^(ASC|DESC) NULLS (FIRST|LAST)$/;
 	push @queries,

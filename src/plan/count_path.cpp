@@ -1,0 +1,191 @@
+// Planning a count scan: which queries it answers, and what it costs.
+#include "plan/count_path.h"
+
+#include "plan/count_scan.h"
+#include "settings.h"
+
+namespace pg_gpu::plan {
+
+static constexpr int kMostMethods = 4;
+static const CountingMethod *methods[kMostMethods];
+static int method_count = 0;
+static create_upper_paths_hook_type previous_hook = nullptr;
+
+void register_counting_method(const CountingMethod *method) {
+    Assert(method_count < kMostMethods);
+    methods[method_count++] = method;
+}
+
+const CountingMethod *counting_method(amcostestimate_function estimate_cost) {
+    for (int i = 0; i < method_count; i++)
+        if (methods[i]->estimate_cost == estimate_cost)
+            return methods[i];
+    return nullptr;
+}
+
+// The planner's copy of the function has no parameter types before PostgreSQL 16.
+static bool counts_by(const IndexOptInfo *index) {
+    return counting_method(reinterpret_cast<amcostestimate_function>(index->amcostestimate)) != nullptr;
+}
+
+// ---- which queries
+// -------------------------------------------------------------------------------------------
+
+// Is some condition that the index answers false for every NULL in this column?
+static bool has_strict_clause(const IndexPath *path, AttrNumber column) {
+    ListCell *cell;
+    foreach (cell, path->indexclauses) {
+        const auto *clause = lfirst_node(IndexClause, cell);
+        if (path->indexinfo->indexkeys[clause->indexcol] != column)
+            continue;
+        // Index operators are strict; so is IS NOT NULL.
+        const Expr *expression = clause->rinfo->clause;
+        if (!IsA(expression, NullTest) ||
+            reinterpret_cast<const NullTest *>(expression)->nulltesttype == IS_NOT_NULL)
+            return true;
+    }
+    return false;
+}
+
+// count(*), count(<constant>) or count(<column that cannot be NULL in the rows counted>).
+static bool counts_rows(const Aggref *aggregate, const IndexPath *path) {
+    if (aggregate->aggfilter != nullptr || aggregate->aggdistinct != NIL || aggregate->aggorder != NIL ||
+        aggregate->agglevelsup != 0)
+        return false;
+    if (aggregate->aggfnoid == F_COUNT_)
+        return true;
+    if (aggregate->aggfnoid != F_COUNT_ANY)
+        return false;
+    const auto *argument = reinterpret_cast<const Node *>(linitial_node(TargetEntry, aggregate->args)->expr);
+    if (IsA(argument, Const))
+        return !reinterpret_cast<const Const *>(argument)->constisnull;
+    if (!IsA(argument, Var))
+        return false;
+    const auto *column = reinterpret_cast<const Var *>(argument);
+    return column->varno == static_cast<int>(path->indexinfo->rel->relid) && column->varlevelsup == 0 &&
+           has_strict_clause(path, column->varattno);
+}
+
+static bool all_count_rows(List *aggregates, const IndexPath *path) {
+    ListCell *cell;
+    foreach (cell, aggregates)
+        if (!IsA(lfirst(cell), Aggref) || !counts_rows(lfirst_node(Aggref, cell), path))
+            return false;
+    return aggregates != NIL;
+}
+
+// One plain table, all of its rows together.
+static bool is_candidate(PlannerInfo *root, const RelOptInfo *input) {
+    const Query *query = root->parse;
+    if (!query->hasAggs || query->groupClause != NIL || query->groupingSets != NIL || query->hasTargetSRFs ||
+        query->havingQual != nullptr || input->reloptkind != RELOPT_BASEREL || input->rtekind != RTE_RELATION)
+        return false;
+    const RangeTblEntry *table = planner_rt_fetch(input->relid, root);
+    return !table->inh && table->tablesample == nullptr;
+}
+
+// ---- the index path underneath
+// -------------------------------------------------------------------------------
+
+// The index-only path over this index with every condition it can answer, whether or not it would have
+// survived beside other paths. It is made by the planner's own code for a table that has no other index.
+static IndexPath *index_only_path(PlannerInfo *root, RelOptInfo *table, const IndexOptInfo *index) {
+    auto *only_index = makeNode(IndexOptInfo);
+    *only_index = *index;
+    only_index->amhasgetbitmap = false;
+    auto *alone = makeNode(RelOptInfo);
+    *alone = *table;
+    alone->indexlist = list_make1(only_index);
+    alone->pathlist = NIL;
+    alone->partial_pathlist = NIL;
+    create_index_paths(root, alone);
+    ListCell *cell;
+    foreach (cell, alone->pathlist) {
+        auto *path = static_cast<::Path *>(lfirst(cell));
+        if (IsA(path, IndexPath) && path->pathtype == T_IndexOnlyScan && path->param_info == nullptr)
+            return reinterpret_cast<IndexPath *>(path);
+    }
+    return nullptr;
+}
+
+static bool is_index_clause(const IndexPath *path, const RestrictInfo *restriction) {
+    ListCell *cell;
+    foreach (cell, path->indexclauses) {
+        const auto *clause = lfirst_node(IndexClause, cell);
+        if (clause->rinfo == restriction && !clause->lossy)
+            return true;
+    }
+    return false;
+}
+
+// Does the index answer every condition on the table, exactly?
+static bool answers_all_conditions(const IndexPath *path) {
+    ListCell *cell;
+    foreach (cell, path->indexinfo->indrestrictinfo) {
+        const auto *restriction = lfirst_node(RestrictInfo, cell);
+        if (restriction->pseudoconstant || !is_index_clause(path, restriction))
+            return false;
+    }
+    return true;
+}
+
+static bool has_array_clause(const IndexPath *path) {
+    ListCell *cell;
+    foreach (cell, path->indexclauses)
+        if (IsA(lfirst_node(IndexClause, cell)->rinfo->clause, ScalarArrayOpExpr))
+            return true;
+    return false;
+}
+
+// Where all rows are visible to everyone a range costs a search for each of its ends. Otherwise every entry
+// is looked at, as in an index-only scan, but no tuple is made of it.
+static Cost count_cost(const IndexPath *path) {
+    const RelOptInfo *table = path->indexinfo->rel;
+    const double entries = clamp_row_est(path->indexselectivity * path->indexinfo->tuples);
+    const Cost heap = path->path.total_cost - path->indextotalcost - entries * cpu_tuple_cost;
+    if (table->allvisfrac >= 1.0 && !has_array_clause(path))
+        return 2 * path->path.startup_cost + 2 * random_page_cost;
+    return path->indextotalcost + Max(heap, 0);
+}
+
+static void add_count_path(RelOptInfo *output, IndexPath *index_path) {
+    auto *path = makeNode(CustomPath);
+    path->path.pathtype = T_CustomScan;
+    path->path.parent = output;
+    path->path.pathtarget = output->reltarget;
+    // A worker may run it, alone: it has no partial form.
+    path->path.parallel_safe = output->consider_parallel && index_path->path.parallel_safe;
+    path->path.rows = 1;
+    path->path.startup_cost = count_cost(index_path) + output->reltarget->cost.startup;
+    path->path.total_cost = path->path.startup_cost + cpu_tuple_cost + output->reltarget->cost.per_tuple;
+    path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+    path->custom_paths = list_make1(index_path);
+    path->methods = count_path_methods();
+    add_path(output, &path->path);
+}
+
+static void consider_count_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
+                                 RelOptInfo *output, void *extra) {
+    if (previous_hook != nullptr)
+        previous_hook(root, stage, input, output, extra);
+    if (stage != UPPERREL_GROUP_AGG || !count_scan_enabled() || !is_candidate(root, input))
+        return;
+    List *aggregates = pull_var_clause(reinterpret_cast<Node *>(output->reltarget->exprs),
+                                       PVC_INCLUDE_AGGREGATES | PVC_INCLUDE_PLACEHOLDERS);
+    ListCell *cell;
+    foreach (cell, input->indexlist) {
+        const auto *index = lfirst_node(IndexOptInfo, cell);
+        if (index->hypothetical || !counts_by(index))
+            continue;
+        IndexPath *path = index_only_path(root, input, index);
+        if (path != nullptr && answers_all_conditions(path) && all_count_rows(aggregates, path))
+            add_count_path(output, path);
+    }
+}
+
+void install_count_planner() {
+    previous_hook = create_upper_paths_hook;
+    create_upper_paths_hook = consider_count_paths;
+}
+
+}  // namespace pg_gpu::plan

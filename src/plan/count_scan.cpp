@@ -1,0 +1,148 @@
+// Executing a count scan. Its child is the index-only scan that PostgreSQL would have run: it opens the
+// relations and works out the scan keys, but is never executed.
+#include "plan/count_scan.h"
+
+#include "memory.h"
+#include "plan/count_path.h"
+
+namespace pg_gpu::plan {
+
+struct CountScanState {
+    CustomScanState custom;
+    bool done;
+};
+
+static IndexOnlyScanState *child_scan(CustomScanState *node) {
+    return castNode(IndexOnlyScanState, linitial(node->custom_ps));
+}
+
+// ---- execution
+// -----------------------------------------------------------------------------------------------
+
+static int64 count_rows(IndexOnlyScanState *scan) {
+    Relation heap = scan->ss.ss_currentRelation;
+    Relation index = scan->ioss_RelationDesc;
+    Snapshot snapshot = scan->ss.ps.state->es_snapshot;
+    if (scan->ioss_NumRuntimeKeys > 0) {
+        ResetExprContext(scan->ioss_RuntimeContext);
+        ExecIndexEvalRuntimeKeys(scan->ioss_RuntimeContext, scan->ioss_RuntimeKeys,
+                                 scan->ioss_NumRuntimeKeys);
+    }
+    // What index_beginscan and the heap fetches of an index-only scan would lock under SERIALIZABLE, or more.
+    PredicateLockRelation(index, snapshot);
+    PredicateLockRelation(heap, snapshot);
+    const CountingMethod *method = counting_method(index->rd_indam->amcostestimate);
+    uint64 heap_fetches = 0;
+    const int64 count =
+        method->count(heap, index, snapshot, scan->ioss_ScanKeys, scan->ioss_NumScanKeys, &heap_fetches);
+    pgstat_count_index_tuples(index, count);
+    InstrCountTuples2(scan, static_cast<double>(heap_fetches));
+    return count;
+}
+
+static TupleTableSlot *execute_count_scan(CustomScanState *node) {
+    auto *state = reinterpret_cast<CountScanState *>(node);
+    if (state->done)
+        return nullptr;
+    IndexOnlyScanState *scan = child_scan(node);
+    // EXPLAIN ANALYZE shows the child with the time and the rows it stands for.
+    Instrumentation *instrument = scan->ss.ps.instrument;
+    if (instrument != nullptr)
+        InstrStartNode(instrument);
+    const int64 count = count_rows(scan);
+    if (instrument != nullptr)
+        InstrStopNode(instrument, static_cast<double>(count));
+    state->done = true;
+
+    TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
+    ExecClearTuple(slot);
+    for (int i = 0; i < slot->tts_tupleDescriptor->natts; i++) {
+        slot->tts_values[i] = Int64GetDatum(count);
+        slot->tts_isnull[i] = false;
+    }
+    ExecStoreVirtualTuple(slot);
+    if (node->ss.ps.ps_ProjInfo == nullptr)
+        return slot;
+    ExprContext *context = node->ss.ps.ps_ExprContext;
+    ResetExprContext(context);
+    context->ecxt_scantuple = slot;
+    return ExecProject(node->ss.ps.ps_ProjInfo);
+}
+
+static void begin_count_scan(CustomScanState *node, EState *estate, int flags) {
+    const auto *plan = castNode(CustomScan, node->ss.ps.plan);
+    node->custom_ps =
+        list_make1(ExecInitNode(static_cast<Plan *>(linitial(plan->custom_plans)), estate, flags));
+}
+
+static void end_count_scan(CustomScanState *node) {
+    ExecEndNode(static_cast<PlanState *>(linitial(node->custom_ps)));
+}
+
+static void rescan_count_scan(CustomScanState *node) {
+    reinterpret_cast<CountScanState *>(node)->done = false;
+}
+
+static const CustomExecMethods execution_methods = {
+    .CustomName = "GpuCount",
+    .BeginCustomScan = begin_count_scan,
+    .ExecCustomScan = execute_count_scan,
+    .EndCustomScan = end_count_scan,
+    .ReScanCustomScan = rescan_count_scan,
+    .MarkPosCustomScan = nullptr,
+    .RestrPosCustomScan = nullptr,
+    .EstimateDSMCustomScan = nullptr,
+    .InitializeDSMCustomScan = nullptr,
+    .ReInitializeDSMCustomScan = nullptr,
+    .InitializeWorkerCustomScan = nullptr,
+    .ShutdownCustomScan = nullptr,
+    .ExplainCustomScan = nullptr,
+};
+
+// ---- from path to plan to state
+// ------------------------------------------------------------------------------
+
+static Node *create_count_scan_state(CustomScan *) {
+    auto *state = reinterpret_cast<CountScanState *>(newNode(sizeof(CountScanState), T_CustomScanState));
+    state->custom.methods = &execution_methods;
+    return reinterpret_cast<Node *>(state);
+}
+
+static const CustomScanMethods scan_methods = {
+    .CustomName = "GpuCount",
+    .CreateCustomScanState = create_count_scan_state,
+};
+
+// The node's own tuple holds the aggregates' values; its target list is computed from them.
+static Plan *plan_count_scan(PlannerInfo *, RelOptInfo *, CustomPath *path, List *target_list, List *,
+                             List *child_plans) {
+    auto *scan = makeNode(CustomScan);
+    scan->flags = path->flags;
+    scan->scan.plan.targetlist = target_list;
+    scan->scan.scanrelid = 0;
+    scan->custom_plans = child_plans;
+    scan->methods = &scan_methods;
+    List *aggregates = pull_var_clause(reinterpret_cast<Node *>(target_list),
+                                       PVC_INCLUDE_AGGREGATES | PVC_INCLUDE_PLACEHOLDERS);
+    ListCell *cell;
+    foreach (cell, aggregates)
+        scan->custom_scan_tlist = add_to_flat_tlist(scan->custom_scan_tlist, list_make1(lfirst(cell)));
+    return &scan->scan.plan;
+}
+
+static const CustomPathMethods path_methods = {
+    .CustomName = "GpuCount",
+    .PlanCustomPath = plan_count_scan,
+    .ReparameterizeCustomPathByChild = nullptr,
+};
+
+const CustomPathMethods *count_path_methods() {
+    return &path_methods;
+}
+
+void register_count_scan() {
+    RegisterCustomScanMethods(&scan_methods);
+    install_count_planner();
+}
+
+}  // namespace pg_gpu::plan
