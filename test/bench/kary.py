@@ -21,6 +21,8 @@ PARALLEL = {'max_parallel_workers_per_gather': '2', 'parallel_setup_cost': '0', 
             'min_parallel_index_scan_size': '0', 'min_parallel_table_scan_size': '0'}
 # Without enable_indexscan = off: PostgreSQL counts an index-only scan as one.
 INDEX_ONLY = {'enable_seqscan': 'off', 'enable_bitmapscan': 'off'}
+# Every entry through the executor.
+NO_COUNT_SCAN = {'pg_gpu.enable_count_scan': 'off'}
 
 
 class Statement:
@@ -350,8 +352,11 @@ class KaryBenchmark:
                 'btree': [Statement('serial', sql, SERIAL | INDEX_ONLY, ('Index Only Scan', 't_btree')),
                           Statement('2 workers', execute, PARALLEL | INDEX_ONLY | generic,
                                     ('Index Only Scan', 't_btree'), 'Gather', prepare=prepare)],
-                'gpu_kary': [Statement('serial', sql, SERIAL | INDEX_ONLY, ('Index Only Scan', 't_gpu_kary'))],
-            })
+                'gpu_kary': [Statement('count scan', sql, SERIAL | INDEX_ONLY, 'Custom Scan',
+                                       ('Index Only Scan', 't_gpu_kary'))],
+            }, aside={'gpu_kary': ('gpu_kary', Statement('index-only scan without a count scan', sql,
+                                                         SERIAL | INDEX_ONLY | NO_COUNT_SCAN, 'Aggregate',
+                                                         ('Index Only Scan', 't_gpu_kary')))})
 
     def join(self):
         size = self.largest
@@ -398,7 +403,7 @@ class KaryBenchmark:
             function = (f"SELECT gpu.count('t_gpu_kary', ARRAY[{low}]::{self.key.name}[], "
                         f'ARRAY[{high}]::{self.key.name}[])')
             title = f'count of {share:.1%} of the keys'
-            scan = {am: Statement('index-only scan, serial', sql, SERIAL | INDEX_ONLY,
+            scan = {am: Statement('index-only scan, serial', sql, SERIAL | INDEX_ONLY | NO_COUNT_SCAN, 'Aggregate',
                                   ('Index Only Scan', f't_{am}')) for am in AMS}
             last = share == 0.1
             parallel = Statement('index-only scan, 2 workers', sql, PARALLEL | INDEX_ONLY,
@@ -407,6 +412,10 @@ class KaryBenchmark:
                         target=Target(at_most=0.8) if last else None)
             self.compare(line, {am: [scan[am]] for am in AMS},
                          aside={'btree, 2 workers': ('btree', parallel)} if last else {})
+            self.compare(Line(f'count-scan-{share:g}', f'{title}, count scan', 'ms'),
+                         {'btree': [scan['btree']],
+                          'gpu_kary': [Statement('count scan', sql, SERIAL | INDEX_ONLY, 'Custom Scan',
+                                                 ('Index Only Scan', 't_gpu_kary'))]})
             self.compare(Line(f'gpu-count-{share:g}', f'{title}, gpu.count', 'ms',
                               target=Target(at_most=0.02) if last else None),
                          {'btree': [scan['btree']],
