@@ -49,6 +49,8 @@ SELECT * FROM count_both('SELECT sum(n) FROM (SELECT count(*) AS n FROM count_te
 SELECT * FROM count_both('SELECT count(*) FROM count_test WHERE k > 100 LIMIT 1');
 SELECT * FROM count_both('SELECT DISTINCT count(*) FROM count_test WHERE k > 100 ORDER BY 1');
 SELECT * FROM count_both('SELECT count(*) FROM (SELECT k FROM count_test WHERE k > 100) AS s WHERE s.k < 150');
+SELECT * FROM count_both('SELECT count(*) || '' rows'', count(*) * 2 FROM count_test WHERE k > 100 ORDER BY count(*) + 3');
+SELECT * FROM count_both('SELECT n / 2 FROM (SELECT count(*) AS n, count(1) AS m FROM count_test WHERE k > 100) AS s WHERE m > 0');
 SELECT * FROM count_both('WITH c AS (SELECT count(*) AS n FROM count_test WHERE k > 100) SELECT n FROM c');
 
 -- Not these.

@@ -37,6 +37,14 @@ inline void vacuum_pause() {
 #endif
 }
 
+inline AclResult function_execute_privilege(Oid function, Oid user) {
+#if PG_VERSION_NUM >= 160000
+    return object_aclcheck(ProcedureRelationId, function, user, ACL_EXECUTE);
+#else
+    return pg_proc_aclcheck(function, user, ACL_EXECUTE);
+#endif
+}
+
 // May this user maintain (merge, load, evict) the index's table without owning it?
 inline bool has_maintain_privilege([[maybe_unused]] Oid table_oid, [[maybe_unused]] Oid user) {
 #if PG_VERSION_NUM >= 170000

@@ -1,6 +1,7 @@
 // Module load: settings, reloptions, the access methods' handlers.
 #include "kary/kary.h"
 #include "plan/count_scan.h"
+#include "plan/lookup_join.h"
 #include "settings.h"
 #include "storage/merge.h"
 
@@ -18,4 +19,5 @@ void _PG_init(void) {
                                                                pg_gpu::kary::count_matching};
     pg_gpu::plan::register_counting_method(&kary_counting);
     pg_gpu::plan::register_count_scan();
+    pg_gpu::plan::register_lookup_join();
 }

@@ -5,6 +5,7 @@ namespace pg_gpu {
 static int path_setting = static_cast<int>(Path::Auto);
 
 static bool enable_count_scan = true;
+static bool enable_lookup_join = true;
 
 static const config_enum_entry path_names[] = {
     {"auto", static_cast<int>(Path::Auto), false},
@@ -23,11 +24,19 @@ void define_settings() {
         "pg_gpu.enable_count_scan", "Enables the planner's use of count scans on pg_gpu's indexes.",
         "A query that only counts rows is answered from the index without a tuple an entry.",
         &enable_count_scan, true, PGC_USERSET, GUC_EXPLAIN, nullptr, nullptr, nullptr);
+    DefineCustomBoolVariable(
+        "pg_gpu.enable_lookup_join", "Enables the planner's use of lookup joins for gpu.lookup.",
+        "A table joined by ctid with gpu.lookup of its index is read while keys are looked up.",
+        &enable_lookup_join, true, PGC_USERSET, GUC_EXPLAIN, nullptr, nullptr, nullptr);
     MarkGUCPrefixReserved("pg_gpu");
 }
 
 bool count_scan_enabled() {
     return enable_count_scan;
+}
+
+bool lookup_join_enabled() {
+    return enable_lookup_join;
 }
 
 void announce_forced_path() {

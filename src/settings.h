@@ -12,6 +12,9 @@ void define_settings();
 // May the planner use count scans?
 bool count_scan_enabled();
 
+// And lookup joins?
+bool lookup_join_enabled();
+
 // When pg_gpu.path names a path that does not exist here: one NOTICE a session that the paged path answers.
 void announce_forced_path();
 

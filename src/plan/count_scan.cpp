@@ -113,8 +113,10 @@ static const CustomScanMethods scan_methods = {
     .CreateCustomScanState = create_count_scan_state,
 };
 
-// The node's own tuple holds the aggregates' values; its target list is computed from them.
-static Plan *plan_count_scan(PlannerInfo *, RelOptInfo *, CustomPath *path, List *target_list, List *,
+// The node's own tuple holds the aggregates' values; its target list is computed from them. They are taken
+// from the relation and not from the target list, which the planner leaves out where it will put its own
+// projection in.
+static Plan *plan_count_scan(PlannerInfo *, RelOptInfo *output, CustomPath *path, List *target_list, List *,
                              List *child_plans) {
     auto *scan = makeNode(CustomScan);
     scan->flags = path->flags;
@@ -122,11 +124,9 @@ static Plan *plan_count_scan(PlannerInfo *, RelOptInfo *, CustomPath *path, List
     scan->scan.scanrelid = 0;
     scan->custom_plans = child_plans;
     scan->methods = &scan_methods;
-    List *aggregates = pull_var_clause(reinterpret_cast<Node *>(target_list),
-                                       PVC_INCLUDE_AGGREGATES | PVC_INCLUDE_PLACEHOLDERS);
-    ListCell *cell;
-    foreach (cell, aggregates)
-        scan->custom_scan_tlist = add_to_flat_tlist(scan->custom_scan_tlist, list_make1(lfirst(cell)));
+    scan->custom_scan_tlist =
+        add_to_flat_tlist(NIL, pull_var_clause(reinterpret_cast<Node *>(output->reltarget->exprs),
+                                               PVC_INCLUDE_AGGREGATES | PVC_INCLUDE_PLACEHOLDERS));
     return &scan->scan.plan;
 }
 

@@ -391,6 +391,8 @@ DECLARE
   problems text[] := '{}';
   found text[];
   wanted text[];
+  question record;
+  plan jsonb;
   n_array bigint;
   n_record bigint;
   n_heap bigint;
@@ -412,14 +414,40 @@ BEGIN
   EXECUTE format('SELECT array_agg(format(''(%%s,%%s)'', u.ordinal, t.ctid) ORDER BY u.ordinal, t.ctid)'
                  ' FROM unnest(%L::%s[]) WITH ORDINALITY AS u(v, ordinal) JOIN %s AS t ON %s = u.v WHERE %s',
                  keys, type_name, table_name, key, predicate) INTO wanted;
-  EXECUTE format('SELECT array_agg(format(''(%%s,%%s)'', ordinal, tid) ORDER BY ordinal, tid)'
-                 ' FROM gpu.lookup(%L, %L::%s[])', index_name, keys, type_name) INTO found;
-  IF found IS DISTINCT FROM wanted THEN
-    problems := problems || format('gpu.lookup: %s rows instead of %s; missing: %s; too many: %s',
-      cardinality(found), cardinality(wanted),
-      (SELECT string_agg(r, ' ') FROM (SELECT unnest(wanted) AS r EXCEPT ALL SELECT unnest(found) LIMIT 5) AS m),
-      (SELECT string_agg(r, ' ') FROM (SELECT unnest(found) AS r EXCEPT ALL SELECT unnest(wanted) LIMIT 5) AS e));
-  END IF;
+  -- The function alone, joined with its table by a lookup join, and by a TID scan a row.
+  FOR question IN
+    SELECT * FROM (VALUES
+      ('gpu.lookup', format('SELECT array_agg(format(''(%%s,%%s)'', ordinal, tid) ORDER BY ordinal, tid)'
+                            ' FROM gpu.lookup(%L, %L::%s[])', index_name, keys, type_name), 'Function Scan'),
+      ('lookup join', format('SELECT array_agg(format(''(%%s,%%s)'', ordinal, t.ctid) ORDER BY ordinal, t.ctid)'
+                             ' FROM gpu.lookup(%L, %L::%s[]) AS l JOIN %s AS t ON t.ctid = l.tid AND %s = (%L::%s[])[ordinal]',
+                             index_name, keys, type_name, table_name, key, keys, type_name), 'GpuLookup'),
+      ('TID scans', format('SELECT array_agg(format(''(%%s,%%s)'', ordinal, t.ctid) ORDER BY ordinal, t.ctid)'
+                           ' FROM gpu.lookup(%L, %L::%s[]) AS l JOIN %s AS t ON t.ctid = l.tid',
+                           index_name, keys, type_name, table_name), 'Tid Scan')) AS v (title, sql, node)
+  LOOP
+    PERFORM set_config('pg_gpu.enable_lookup_join', CASE question.node WHEN 'GpuLookup' THEN 'on' ELSE 'off' END, true),
+            set_config('enable_nestloop', CASE question.node WHEN 'Tid Scan' THEN 'on' ELSE 'off' END, true),
+            set_config('enable_hashjoin', 'off', true),
+            set_config('enable_mergejoin', 'off', true),
+            set_config('enable_seqscan', 'off', true);
+    EXECUTE 'EXPLAIN (FORMAT JSON, COSTS OFF) ' || question.sql INTO plan;
+    IF NOT jsonb_path_exists(plan, '$.** ? (@."Node Type" == $node || @."Custom Plan Provider" == $node)',
+                             jsonb_build_object('node', question.node)) THEN
+      problems := problems || format('%s: the plan has no %s: %s', question.title, question.node, plan);
+    END IF;
+    EXECUTE question.sql INTO found;
+    IF found IS DISTINCT FROM wanted THEN
+      problems := problems || format('%s: %s rows instead of %s; missing: %s; too many: %s', question.title,
+        cardinality(found), cardinality(wanted),
+        (SELECT string_agg(r, ' ') FROM (SELECT unnest(wanted) AS r EXCEPT ALL SELECT unnest(found) LIMIT 5) AS m),
+        (SELECT string_agg(r, ' ') FROM (SELECT unnest(found) AS r EXCEPT ALL SELECT unnest(wanted) LIMIT 5) AS e));
+    END IF;
+  END LOOP;
+  PERFORM set_config('pg_gpu.enable_lookup_join', 'on', true),
+          set_config('enable_nestloop', 'on', true),
+          set_config('enable_hashjoin', 'on', true),
+          set_config('enable_mergejoin', 'on', true);
   PERFORM answer_check.force('any');
   RETURN array_to_string(problems, E'\n');
 END

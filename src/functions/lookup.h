@@ -1,0 +1,15 @@
+// gpu.lookup, as the function and as the planner's lookup join.
+#pragma once
+
+#include "functions/index_access.h"
+#include "kary/heap_rows.h"
+
+extern "C" PGDLLEXPORT Datum pg_gpu_lookup(PG_FUNCTION_ARGS);
+
+namespace pg_gpu::functions {
+
+// The entries of all keys of an array, after checking that its elements can be compared with the index's
+// keys.
+kary::LookupResult look_up_array(const OpenIndex &open, ArrayType *array, Snapshot snapshot);
+
+}  // namespace pg_gpu::functions

@@ -1,0 +1,126 @@
+// Rows of the table for index entries, a page at a time.
+#include "kary/heap_rows.h"
+
+#include "compat.h"
+
+namespace pg_gpu::kary {
+
+bool is_heap_table(Relation table) {
+    return table->rd_tableam == GetHeapamTableAmRoutine();
+}
+
+void open_heap_rows(HeapRows *rows, Relation heap, Snapshot snapshot, const LookupResult *lookup) {
+    rows->heap = heap;
+    rows->snapshot = snapshot;
+    rows->lookup = lookup;
+    rows->next_match = 0;
+    rows->first_match = 0;
+    rows->batch = 0;
+    rows->at = 0;
+    rows->buffer = InvalidBuffer;
+    rows->is_heap = is_heap_table(heap);
+    rows->probe = {};
+    if (!rows->is_heap)
+        open_heap_probe(&rows->probe, heap, snapshot);
+}
+
+void close_heap_rows(HeapRows *rows) {
+    if (BufferIsValid(rows->buffer))
+        ReleaseBuffer(rows->buffer);
+    rows->buffer = InvalidBuffer;
+    close_heap_probe(&rows->probe);
+}
+
+// The visible row an entry leads to on an all-visible page: its line pointer's, or the one that is redirected
+// to. Entries may be older than the page: their line pointers are unused by now, or dead.
+static OffsetNumber all_visible_row(Page page, OffsetNumber offset) {
+    if (offset == InvalidOffsetNumber || offset > PageGetMaxOffsetNumber(page))
+        return InvalidOffsetNumber;
+    ItemId item = PageGetItemId(page, offset);
+    const bool redirected = ItemIdIsRedirected(item);
+    if (redirected) {
+        offset = static_cast<OffsetNumber>(ItemIdGetRedirect(item));
+        item = PageGetItemId(page, offset);
+    }
+    if (!ItemIdIsNormal(item))
+        return InvalidOffsetNumber;
+    // Only a redirection leads to a heap-only tuple: an entry of old may meet one of another chain.
+    const auto *header = reinterpret_cast<HeapTupleHeader>(PageGetItem(page, item));
+    return HeapTupleHeaderIsHeapOnly(header) == redirected ? offset : InvalidOffsetNumber;
+}
+
+// Finds the rows of the next page's matches.
+static void read_page(HeapRows *rows) {
+    const LookupMatch *matches = rows->lookup->matches + rows->next_match;
+    const BlockNumber block = match_block(*matches);
+    const uint64 left = rows->lookup->count - rows->next_match;
+    CHECK_FOR_INTERRUPTS();
+    rows->buffer = ReleaseAndReadBuffer(rows->buffer, rows->heap, block);
+    heap_page_prune_opt(rows->heap, rows->buffer);
+    LockBuffer(rows->buffer, BUFFER_LOCK_SHARE);
+    Page page = BufferGetPage(rows->buffer);
+    check_old_snapshot(rows->snapshot, rows->heap, page);
+    // As heapgetpage: the page's own flag may be trusted on a primary, and where the snapshot was not taken
+    // on a standby. The slot of a row that has gone since this snapshot was taken cannot hold one that all
+    // can see.
+    const bool all_visible = PageIsAllVisible(page) && !rows->snapshot->takenDuringRecovery;
+    uint32 count = 0;
+    for (; count < left && count < MaxHeapTuplesPerPage && match_block(matches[count]) == block; count++) {
+        if (all_visible) {
+            rows->rows[count] = all_visible_row(page, match_offset(matches[count]));
+            continue;
+        }
+        ItemPointerData tid;
+        ItemPointerSet(&tid, block, match_offset(matches[count]));
+        const bool found = heap_hot_search_buffer(&tid, rows->heap, rows->buffer, rows->snapshot,
+                                                  &rows->tuple, nullptr, true);
+        rows->rows[count] = found ? ItemPointerGetOffsetNumber(&tid) : InvalidOffsetNumber;
+    }
+    LockBuffer(rows->buffer, BUFFER_LOCK_UNLOCK);
+    rows->first_match = rows->next_match;
+    rows->next_match += count;
+    rows->batch = count;
+    rows->at = 0;
+}
+
+static const LookupMatch *next_probed_row(HeapRows *rows, ItemPointerData *tid) {
+    while (rows->next_match < rows->lookup->count) {
+        const LookupMatch *match = &rows->lookup->matches[rows->next_match++];
+        CHECK_FOR_INTERRUPTS();
+        ItemPointerSet(tid, match_block(*match), match_offset(*match));
+        if (is_visible(&rows->probe, *tid, tid))
+            return match;
+    }
+    return nullptr;
+}
+
+const LookupMatch *next_row(HeapRows *rows, ItemPointerData *tid) {
+    if (!rows->is_heap)
+        return next_probed_row(rows, tid);
+    for (;;) {
+        while (rows->at < rows->batch) {
+            const OffsetNumber row = rows->rows[rows->at];
+            const LookupMatch *match = &rows->lookup->matches[rows->first_match + rows->at];
+            rows->at++;
+            if (row == InvalidOffsetNumber)
+                continue;
+            ItemPointerSet(tid, match_block(*match), row);
+            rows->tuple.t_self = *tid;
+            return match;
+        }
+        if (rows->next_match == rows->lookup->count)
+            return nullptr;
+        read_page(rows);
+    }
+}
+
+void store_row(HeapRows *rows, TupleTableSlot *slot) {
+    Page page = BufferGetPage(rows->buffer);
+    ItemId item = PageGetItemId(page, ItemPointerGetOffsetNumber(&rows->tuple.t_self));
+    rows->tuple.t_data = reinterpret_cast<HeapTupleHeader>(PageGetItem(page, item));
+    rows->tuple.t_len = ItemIdGetLength(item);
+    rows->tuple.t_tableOid = RelationGetRelid(rows->heap);
+    ExecStoreBufferHeapTuple(&rows->tuple, slot, rows->buffer);
+}
+
+}  // namespace pg_gpu::kary

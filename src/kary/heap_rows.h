@@ -1,0 +1,39 @@
+// Rows of the table for index entries, a page at a time.
+#pragma once
+
+#include "kary/lookup.h"
+#include "kary/visibility.h"
+
+namespace pg_gpu::kary {
+
+// Goes through the matches of a lookup in heap order and finds the row each one leads to. A page is locked
+// once for all its matches; the row's tuple stays pinned until the next one is asked for.
+struct HeapRows {
+    Relation heap;
+    Snapshot snapshot;
+    const LookupResult *lookup;
+    uint64 next_match;                        // first match of the next page
+    uint64 first_match;                       // of the current page's batch
+    uint32 batch;                             // matches in it
+    uint32 at;                                // in the batch
+    OffsetNumber rows[MaxHeapTuplesPerPage];  // of the batch: the visible row's, or InvalidOffsetNumber
+    Buffer buffer;
+    HeapTupleData tuple;
+    HeapProbe probe;  // of a table of another access method
+    bool is_heap;     // of PostgreSQL's own table access method
+};
+
+void open_heap_rows(HeapRows *rows, Relation heap, Snapshot snapshot, const LookupResult *lookup);
+void close_heap_rows(HeapRows *rows);
+
+// Moves to the next visible row; nullptr at the end. *tid is the row's own, which in a HOT chain is not the
+// entry's.
+const LookupMatch *next_row(HeapRows *rows, ItemPointerData *tid);
+
+// Puts the current row into a slot of table_slot_create. Only for a table of PostgreSQL's own access method.
+void store_row(HeapRows *rows, TupleTableSlot *slot);
+
+// Is the table of PostgreSQL's own access method?
+bool is_heap_table(Relation table);
+
+}  // namespace pg_gpu::kary

@@ -1,0 +1,120 @@
+// Finding the rows of many keys at once.
+#include "kary/lookup.h"
+
+#include "kary/condition.h"
+#include "kary/radix_sort.h"
+#include "kary/search.h"
+
+namespace pg_gpu::kary {
+
+template <typename Key>
+struct WantedKey {
+    Key key;
+    uint32 position;
+};
+
+template <typename Key>
+struct LookupSink {
+    const Condition<Key> *condition;
+    LookupMatch *matches;
+    uint64 count;
+    uint64 room;
+};
+
+template <typename Key>
+static void reset_lookup(void *context) {
+    static_cast<LookupSink<Key> *>(context)->count = 0;
+}
+
+template <typename Key>
+static void add_to_lookup(void *context, const Key *keys, ItemPointerData *tids, uint32 count) {
+    auto *sink = static_cast<LookupSink<Key> *>(context);
+    if (sink->count + count > sink->room) {
+        sink->room = (sink->count + count) * 2;
+        sink->matches = reallocate(sink->matches, sink->room);
+    }
+    const Condition<Key> &condition = *sink->condition;
+    // A batch ascends, so each key's point lies at or shortly after the one before.
+    uint32 point = lower_bound(condition.points, condition.point_count, keys[0]);
+    for (uint32 i = 0; i < count; i++) {
+        while (condition.points[point] < keys[i])
+            point++;
+        sink->matches[sink->count++] = {uint64{ItemPointerGetBlockNumberNoCheck(&tids[i])} << 16 |
+                                            ItemPointerGetOffsetNumberNoCheck(&tids[i]),
+                                        point};
+    }
+}
+
+// The keys that can match, encoded, sorted by (key, position).
+template <typename Key>
+static WantedKey<Key> *sort_wanted(const KeyFormat &format, const LookupKeys &keys, uint32 *count) {
+    using Integer = typename SignedOf<Key>::type;
+    auto *wanted = allocate<WantedKey<Key>>(keys.count + 1);
+    *count = 0;
+    for (uint32 i = 0; i < keys.count; i++)
+        if (!keys.nulls[i] && keys.values[i] >= std::numeric_limits<Integer>::min() &&
+            keys.values[i] <= std::numeric_limits<Integer>::max())
+            wanted[(*count)++] = {
+                encode_integer<Key>(static_cast<Integer>(keys.values[i]), format.descending), i};
+    auto *scratch = allocate<WantedKey<Key>>(*count + 1);
+    auto *sorted = radix_sort_by<Key>(
+        wanted, scratch, *count, [](const WantedKey<Key> &key) { return key.key; },
+        [] { CHECK_FOR_INTERRUPTS(); });
+    pfree(sorted == wanted ? scratch : wanted);
+    return sorted;
+}
+
+// Distinct keys as the condition's points, and where each one's positions begin.
+template <typename Key>
+static void make_points(const WantedKey<Key> *wanted, uint32 count, Condition<Key> *condition,
+                        LookupResult *result) {
+    *condition = {};
+    condition->points = allocate<Key>(count + 1);
+    result->first_position = allocate<uint32>(count + 1);
+    result->positions = allocate<uint32>(count + 1);
+    for (uint32 i = 0; i < count; i++) {
+        if (i == 0 || wanted[i].key != wanted[i - 1].key) {
+            result->first_position[condition->point_count] = i;
+            condition->points[condition->point_count++] = wanted[i].key;
+        }
+        result->positions[i] = wanted[i].position;
+    }
+    result->first_position[condition->point_count] = count;
+    condition->wants_keys = count > 0;
+    condition->has_points = true;
+    if (count > 0) {
+        condition->low = condition->points[0];
+        condition->high = condition->points[condition->point_count - 1];
+    }
+}
+
+template <typename Key>
+static LookupResult look_up_of(Relation heap, Relation index, Snapshot snapshot, const LookupKeys &keys) {
+    LookupResult result;
+    uint32 count;
+    WantedKey<Key> *wanted = sort_wanted<Key>(key_format(index), keys, &count);
+    Condition<Key> condition;
+    make_points(wanted, count, &condition, &result);
+    pfree(wanted);
+
+    const uint64 room = uint64{count} + 1024;
+    LookupSink<Key> sink = {&condition, allocate<LookupMatch>(room), 0, room};
+    collect_entries(heap, index, snapshot, condition,
+                    EntrySink<Key>{&sink, reset_lookup<Key>, add_to_lookup<Key>});
+    pfree(condition.points);
+
+    auto *scratch = allocate<LookupMatch>(sink.count + 1);
+    result.matches = radix_sort_by<uint64>(
+        sink.matches, scratch, sink.count, [](const LookupMatch &match) { return match.place; },
+        [] { CHECK_FOR_INTERRUPTS(); });
+    pfree(result.matches == scratch ? sink.matches : scratch);
+    result.count = sink.count;
+    return result;
+}
+
+LookupResult look_up(Relation heap, Relation index, Snapshot snapshot, const LookupKeys &keys) {
+    return has_wide_keys(index) ? look_up_of<uint64>(heap, index, snapshot, keys)
+                                : look_up_of<uint32>(heap, index, snapshot, keys);
+}
+
+}  // namespace pg_gpu::kary

@@ -1,0 +1,42 @@
+// Finding the rows of many keys at once.
+#pragma once
+
+#include "kary/kary.h"
+
+namespace pg_gpu::kary {
+
+// Keys to look up, as the caller gave them.
+struct LookupKeys {
+    int64 *values;
+    bool *nulls;
+    uint32 count;
+};
+
+// An entry with one of the keys.
+struct LookupMatch {
+    uint64 place;  // heap block << 16 | offset
+    uint32 key;    // number of the distinct key
+};
+
+inline BlockNumber match_block(const LookupMatch &match) {
+    return static_cast<BlockNumber>(match.place >> 16);
+}
+
+inline OffsetNumber match_offset(const LookupMatch &match) {
+    return static_cast<OffsetNumber>(match.place & 0xffff);
+}
+
+// The entries found, in heap order, and for each distinct key the 0-based positions in the caller's list:
+// positions[first_position[key]] to positions[first_position[key + 1] - 1].
+struct LookupResult {
+    LookupMatch *matches;
+    uint64 count;
+    uint32 *first_position;
+    uint32 *positions;
+};
+
+// Looks all keys up in one view of the index. Which entries the snapshot sees is for the heap to say. NULLs
+// and values outside the column's type match nothing. All memory is palloc'd.
+LookupResult look_up(Relation heap, Relation index, Snapshot snapshot, const LookupKeys &keys);
+
+}  // namespace pg_gpu::kary

@@ -1,0 +1,251 @@
+// Executing a lookup join: keys are looked up in the index at once, then the rows are read in heap order.
+#include "plan/lookup_join.h"
+
+#include "compat.h"
+#include "functions/lookup.h"
+#include "memory.h"
+#include "plan/lookup_path.h"
+#include "settings.h"
+
+namespace pg_gpu::plan {
+
+// Where a column of the joined row comes from.
+struct Source {
+    enum { Ordinal, Tid, Row } kind;
+    AttrNumber attribute;  // of the table's row
+};
+
+struct LookupJoinState {
+    CustomScanState custom;
+    Oid index;
+    Oid function;
+    Relation table;  // opened by the executor
+    ExprState *keys;
+    Source *sources;
+    AttrNumber last_attribute;  // the row is taken apart up to here
+    TupleTableSlot *row_slot;
+    MemoryContext context;  // what one lookup found
+    bool looked_up;
+    kary::LookupResult lookup;
+    kary::HeapRows rows;
+    bool rows_open;
+    const kary::LookupMatch *match;  // the current row's; nullptr when another is needed
+    uint32 position;                 // next of its key's
+    ItemPointerData tid;
+};
+
+static LookupJoinState *state_of(CustomScanState *node) {
+    return reinterpret_cast<LookupJoinState *>(node);
+}
+
+// ---- execution
+// -----------------------------------------------------------------------------------------------
+
+// What the executor would have checked before calling the function.
+static void require_execute(Oid function) {
+    const AclResult result = function_execute_privilege(function, GetUserId());
+    if (result != ACLCHECK_OK)
+        aclcheck_error(result, OBJECT_FUNCTION, get_func_name(function));
+}
+
+static void close_rows(LookupJoinState *state) {
+    if (state->rows_open) {
+        kary::close_heap_rows(&state->rows);
+        ExecClearTuple(state->row_slot);
+    }
+    state->rows_open = false;
+    state->match = nullptr;
+}
+
+static void look_up(LookupJoinState *state) {
+    EState *estate = state->custom.ss.ps.state;
+    ExprContext *expressions = state->custom.ss.ps.ps_ExprContext;
+    state->looked_up = true;
+    state->lookup = {};
+    require_execute(state->function);
+    bool is_null;
+    const Datum keys = ExecEvalExprSwitchContext(state->keys, expressions, &is_null);
+    if (is_null)
+        return;
+    MemoryContext caller = MemoryContextSwitchTo(state->context);
+    const functions::OpenIndex open = functions::open_index(state->index, AccessShareLock, AccessShareLock);
+    functions::require_read_access(open);
+    announce_forced_path();
+    state->lookup = functions::look_up_array(open, DatumGetArrayTypeP(keys), estate->es_snapshot);
+    functions::close_index(open);
+    MemoryContextSwitchTo(caller);
+}
+
+static void forget_lookup(LookupJoinState *state) {
+    close_rows(state);
+    MemoryContextReset(state->context);
+    state->looked_up = false;
+}
+
+static void fill_slot(LookupJoinState *state, TupleTableSlot *slot) {
+    TupleTableSlot *row = state->row_slot;
+    if (state->last_attribute > 0)
+        slot_getsomeattrs(row, state->last_attribute);
+    for (int i = 0; i < slot->tts_tupleDescriptor->natts; i++) {
+        const Source &source = state->sources[i];
+        slot->tts_isnull[i] = false;
+        if (source.kind == Source::Ordinal) {
+            slot->tts_values[i] = Int64GetDatum(int64{state->lookup.positions[state->position]} + 1);
+        } else if (source.kind == Source::Tid) {
+            slot->tts_values[i] = PointerGetDatum(&state->tid);
+        } else if (source.attribute > 0) {
+            slot->tts_values[i] = row->tts_values[source.attribute - 1];
+            slot->tts_isnull[i] = row->tts_isnull[source.attribute - 1];
+        } else {
+            slot->tts_values[i] = slot_getsysattr(row, source.attribute, &slot->tts_isnull[i]);
+        }
+    }
+    ExecStoreVirtualTuple(slot);
+}
+
+static TupleTableSlot *next_joined_row(ScanState *node) {
+    auto *state = reinterpret_cast<LookupJoinState *>(node);
+    if (!state->looked_up)
+        look_up(state);
+    if (!state->rows_open) {
+        kary::open_heap_rows(&state->rows, state->table, node->ps.state->es_snapshot, &state->lookup);
+        state->rows_open = true;
+    }
+    TupleTableSlot *slot = ExecClearTuple(node->ss_ScanTupleSlot);
+    if (state->match == nullptr || state->position == state->lookup.first_position[state->match->key + 1]) {
+        state->match = kary::next_row(&state->rows, &state->tid);
+        if (state->match == nullptr) {
+            ExecClearTuple(state->row_slot);
+            return slot;
+        }
+        kary::store_row(&state->rows, state->row_slot);
+        state->position = state->lookup.first_position[state->match->key];
+    }
+    fill_slot(state, slot);
+    state->position++;
+    return slot;
+}
+
+// Rows are only rechecked where they are locked or changed, and such queries get no lookup join.
+[[noreturn]] static bool never_rechecked(ScanState *, TupleTableSlot *) {
+    ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR), errmsg("a lookup join cannot recheck rows")));
+}
+
+static TupleTableSlot *execute_lookup_join(CustomScanState *node) {
+    return ExecScan(&node->ss, next_joined_row, never_rechecked);
+}
+
+static void begin_lookup_join(CustomScanState *node, EState *estate, int flags) {
+    LookupJoinState *state = state_of(node);
+    const auto *plan = castNode(CustomScan, node->ss.ps.plan);
+    state->index = linitial_oid(linitial_node(List, plan->custom_private));
+    state->function = lsecond_oid(linitial_node(List, plan->custom_private));
+    int table = -1;
+    for (int i = bms_next_member(plan->custom_relids, -1); i >= 0;
+         i = bms_next_member(plan->custom_relids, i))
+        if (exec_rt_fetch(static_cast<Index>(i), estate)->rtekind == RTE_RELATION)
+            table = i;
+    state->table = ExecOpenScanRelation(estate, static_cast<Index>(table), flags);
+    state->row_slot = table_slot_create(state->table, &estate->es_tupleTable);
+    state->keys = ExecInitExpr(static_cast<Expr *>(linitial(plan->custom_exprs)), &node->ss.ps);
+    state->context =
+        AllocSetContextCreate(estate->es_query_cxt, "pg_gpu lookup join", ALLOCSET_DEFAULT_SIZES);
+
+    state->sources = allocate_zeroed<Source>(list_length(plan->custom_scan_tlist) + 1);
+    ListCell *cell;
+    foreach (cell, plan->custom_scan_tlist) {
+        const auto *column = castNode(Var, lfirst_node(TargetEntry, cell)->expr);
+        Source *source = &state->sources[foreach_current_index(cell)];
+        if (column->varno != table) {
+            source->kind = column->varattno == 1 ? Source::Ordinal : Source::Tid;
+        } else {
+            *source = {Source::Row, column->varattno};
+            state->last_attribute = Max(state->last_attribute, column->varattno);
+        }
+    }
+}
+
+static void end_lookup_join(CustomScanState *node) {
+    LookupJoinState *state = state_of(node);
+    close_rows(state);
+    MemoryContextDelete(state->context);
+}
+
+static void rescan_lookup_join(CustomScanState *node) {
+    LookupJoinState *state = state_of(node);
+    close_rows(state);
+    // Other parameters may mean other keys.
+    if (node->ss.ps.chgParam != nullptr)
+        forget_lookup(state);
+    ExecScanReScan(&node->ss);
+}
+
+static void explain_lookup_join(CustomScanState *node, List *, ExplainState *explain) {
+    ExplainPropertyText("Index", get_rel_name(state_of(node)->index), explain);
+}
+
+static const CustomExecMethods execution_methods = {
+    .CustomName = "GpuLookup",
+    .BeginCustomScan = begin_lookup_join,
+    .ExecCustomScan = execute_lookup_join,
+    .EndCustomScan = end_lookup_join,
+    .ReScanCustomScan = rescan_lookup_join,
+    .MarkPosCustomScan = nullptr,
+    .RestrPosCustomScan = nullptr,
+    .EstimateDSMCustomScan = nullptr,
+    .InitializeDSMCustomScan = nullptr,
+    .ReInitializeDSMCustomScan = nullptr,
+    .InitializeWorkerCustomScan = nullptr,
+    .ShutdownCustomScan = nullptr,
+    .ExplainCustomScan = explain_lookup_join,
+};
+
+// ---- from path to plan to state
+// ------------------------------------------------------------------------------
+
+static Node *create_lookup_join_state(CustomScan *) {
+    auto *state = reinterpret_cast<LookupJoinState *>(newNode(sizeof(LookupJoinState), T_CustomScanState));
+    state->custom.methods = &execution_methods;
+    return reinterpret_cast<Node *>(state);
+}
+
+static const CustomScanMethods scan_methods = {
+    .CustomName = "GpuLookup",
+    .CreateCustomScanState = create_lookup_join_state,
+};
+
+// The node's own tuple holds the columns of both sides that are asked for. They are taken from the join and
+// not from the target list, which the planner leaves out where it will put its own projection in.
+static Plan *plan_lookup_join(PlannerInfo *, RelOptInfo *join, CustomPath *path, List *target_list, List *,
+                              List *) {
+    auto *scan = makeNode(CustomScan);
+    scan->flags = path->flags;
+    scan->scan.plan.targetlist = target_list;
+    scan->scan.plan.qual = extract_actual_clauses(lthird_node(List, path->custom_private), false);
+    scan->scan.scanrelid = 0;
+    scan->custom_private = list_make1(linitial(path->custom_private));
+    scan->custom_exprs = list_make1(lsecond(path->custom_private));
+    scan->methods = &scan_methods;
+    scan->custom_scan_tlist = add_to_flat_tlist(
+        NIL, list_concat(
+                 list_copy(join->reltarget->exprs),
+                 pull_var_clause(reinterpret_cast<Node *>(scan->scan.plan.qual), PVC_RECURSE_PLACEHOLDERS)));
+    return &scan->scan.plan;
+}
+
+static const CustomPathMethods path_methods = {
+    .CustomName = "GpuLookup",
+    .PlanCustomPath = plan_lookup_join,
+    .ReparameterizeCustomPathByChild = nullptr,
+};
+
+const CustomPathMethods *lookup_path_methods() {
+    return &path_methods;
+}
+
+void register_lookup_join() {
+    RegisterCustomScanMethods(&scan_methods);
+    install_lookup_planner();
+}
+
+}  // namespace pg_gpu::plan

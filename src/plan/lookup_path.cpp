@@ -1,0 +1,161 @@
+// Planning a lookup join: which joins it answers, and what it costs.
+#include "plan/lookup_path.h"
+
+#include <cmath>
+
+#include "functions/lookup.h"
+#include "settings.h"
+
+namespace pg_gpu::plan {
+
+static set_join_pathlist_hook_type previous_hook = nullptr;
+
+// gpu.lookup's columns.
+static constexpr AttrNumber kTidColumn = 2;
+
+// The call of gpu.lookup that makes up a relation, nullptr when something else does.
+static const FuncExpr *lookup_call(PlannerInfo *root, const RelOptInfo *relation) {
+    if (relation->reloptkind != RELOPT_BASEREL || relation->rtekind != RTE_FUNCTION)
+        return nullptr;
+    const RangeTblEntry *entry = planner_rt_fetch(relation->relid, root);
+    if (list_length(entry->functions) != 1 || entry->funcordinality)
+        return nullptr;
+    const Node *expression = linitial_node(RangeTblFunction, entry->functions)->funcexpr;
+    if (!IsA(expression, FuncExpr))
+        return nullptr;
+    const auto *call = reinterpret_cast<const FuncExpr *>(expression);
+    if (list_length(call->args) != 2 || exprType(static_cast<Node *>(linitial(call->args))) != REGCLASSOID)
+        return nullptr;
+    FmgrInfo function;
+    fmgr_info(call->funcid, &function);
+    return function.fn_addr == pg_gpu_lookup ? call : nullptr;
+}
+
+// The index of a call whose index is a constant and belongs to the table; InvalidOid otherwise.
+static Oid index_of_call(const FuncExpr *call, Oid table) {
+    const auto *argument = static_cast<const Node *>(linitial(call->args));
+    if (!IsA(argument, Const) || reinterpret_cast<const Const *>(argument)->constisnull)
+        return InvalidOid;
+    const Oid index = DatumGetObjectId(reinterpret_cast<const Const *>(argument)->constvalue);
+    return get_rel_relkind(index) == RELKIND_INDEX && IndexGetRelation(index, true) == table ? index
+                                                                                             : InvalidOid;
+}
+
+static bool is_column(const void *node, Index relation, AttrNumber column) {
+    if (!IsA(node, Var))
+        return false;
+    const auto *var = static_cast<const Var *>(node);
+    return var->varno == static_cast<int>(relation) && var->varattno == column && var->varlevelsup == 0;
+}
+
+// Is it table.ctid = lookup.tid, either way round?
+static bool joins_by_tid(const RestrictInfo *restriction, Index table, Index lookup) {
+    if (!IsA(restriction->clause, OpExpr))
+        return false;
+    const auto *clause = reinterpret_cast<const OpExpr *>(restriction->clause);
+    if (clause->opno != TIDEqualOperator)
+        return false;
+    const void *left = linitial(clause->args);
+    const void *right = lsecond(clause->args);
+    return (is_column(left, table, SelfItemPointerAttributeNumber) && is_column(right, lookup, kTidColumn)) ||
+           (is_column(right, table, SelfItemPointerAttributeNumber) && is_column(left, lookup, kTidColumn));
+}
+
+// May all these be checked row by row, in any order?
+static bool are_plain(List *restrictions) {
+    ListCell *cell;
+    foreach (cell, restrictions) {
+        const auto *restriction = lfirst_node(RestrictInfo, cell);
+        if (restriction->pseudoconstant || restriction->security_level > 0)
+            return false;
+    }
+    return true;
+}
+
+// The join's columns must be plain ones: no whole rows, nothing computed below an outer join.
+static bool has_plain_columns(const RelOptInfo *join) {
+    ListCell *cell;
+    foreach (cell, join->reltarget->exprs)
+        if (!IsA(lfirst(cell), Var) || lfirst_node(Var, cell)->varattno == 0)
+            return false;
+    return true;
+}
+
+static bool is_plain_table(PlannerInfo *root, const RelOptInfo *relation) {
+    if (relation->reloptkind != RELOPT_BASEREL || relation->rtekind != RTE_RELATION)
+        return false;
+    const RangeTblEntry *entry = planner_rt_fetch(relation->relid, root);
+    if (entry->inh || entry->tablesample != nullptr || entry->relkind == RELKIND_FOREIGN_TABLE)
+        return false;
+    Relation table = table_open(entry->relid, NoLock);
+    const bool is_heap = kary::is_heap_table(table);
+    table_close(table, NoLock);
+    return is_heap;
+}
+
+// The lookup's own cost, and reading the rows as a bitmap heap scan would: in heap order, each page once.
+static void cost_lookup_join(PlannerInfo *root, const RelOptInfo *lookup, const RelOptInfo *table,
+                             ::Path *path) {
+    double spc_random;
+    double spc_sequential;
+    get_tablespace_page_costs(table->reltablespace, &spc_random, &spc_sequential);
+    const double table_pages = Max(static_cast<double>(table->pages), 1.0);
+    const double pages = Min(index_pages_fetched(lookup->rows, table->pages, 0, root), table_pages);
+    const double page_cost = spc_random - (spc_random - spc_sequential) * sqrt(pages / table_pages);
+    path->startup_cost = lookup->cheapest_total_path->startup_cost +
+                         lookup->rows * log2(lookup->rows + 1) * cpu_operator_cost +
+                         table->baserestrictcost.startup;
+    path->total_cost = path->startup_cost + pages * page_cost +
+                       lookup->rows * (cpu_tuple_cost + lookup->baserestrictcost.per_tuple +
+                                       table->baserestrictcost.per_tuple);
+}
+
+static void consider_lookup_join(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer, RelOptInfo *inner,
+                                 JoinType type, JoinPathExtraData *extra) {
+    if (previous_hook != nullptr)
+        previous_hook(root, join, outer, inner, type, extra);
+    // The planner asks for both orders; once is enough.
+    if (!lookup_join_enabled() || type != JOIN_INNER)
+        return;
+    const FuncExpr *call = lookup_call(root, outer);
+    if (call == nullptr || !is_plain_table(root, inner) || root->parse->commandType != CMD_SELECT ||
+        root->rowMarks != NIL || outer->lateral_relids != nullptr || join->lateral_relids != nullptr ||
+        !has_plain_columns(join))
+        return;
+    const Oid index = index_of_call(call, planner_rt_fetch(inner->relid, root)->relid);
+    if (!OidIsValid(index))
+        return;
+
+    List *restrictions = NIL;
+    bool by_tid = false;
+    ListCell *cell;
+    foreach (cell, extra->restrictlist) {
+        if (joins_by_tid(lfirst_node(RestrictInfo, cell), inner->relid, outer->relid))
+            by_tid = true;
+        else
+            restrictions = lappend(restrictions, lfirst(cell));
+    }
+    restrictions = list_concat(restrictions, outer->baserestrictinfo);
+    restrictions = list_concat(restrictions, inner->baserestrictinfo);
+    if (!by_tid || !are_plain(extra->restrictlist) || !are_plain(restrictions))
+        return;
+
+    auto *path = makeNode(CustomPath);
+    path->path.pathtype = T_CustomScan;
+    path->path.parent = join;
+    path->path.pathtarget = join->reltarget;
+    path->path.parallel_safe = join->consider_parallel;
+    path->path.rows = join->rows;
+    cost_lookup_join(root, outer, inner, &path->path);
+    path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+    path->custom_private = list_make3(list_make2_oid(index, call->funcid), lsecond(call->args), restrictions);
+    path->methods = lookup_path_methods();
+    add_path(join, &path->path);
+}
+
+void install_lookup_planner() {
+    previous_hook = set_join_pathlist_hook;
+    set_join_pathlist_hook = consider_lookup_join;
+}
+
+}  // namespace pg_gpu::plan

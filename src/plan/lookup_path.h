@@ -1,0 +1,13 @@
+// Between the planning and the execution of lookup joins.
+#pragma once
+
+#include "plan/lookup_join.h"
+
+namespace pg_gpu::plan {
+
+// What path and plan carry in custom_private: {index, function}, as OIDs.
+const CustomPathMethods *lookup_path_methods();
+
+void install_lookup_planner();
+
+}  // namespace pg_gpu::plan
