@@ -59,7 +59,7 @@ static void check_line_pointers(KeyVerification<Key> *state) {
             const OffsetNumber offset = ItemPointerGetOffsetNumberNoCheck(&state->tids[i]);
             if (offset > last || !ItemIdIsUsed(PageGetItemId(page, offset)))
                 state->report(InvalidBlockNumber, &state->tids[i],
-                              "an entry points to a row that is not there", state->context);
+                              "An entry points to a row that is not there.", state->context);
         }
         UnlockReleaseBuffer(buffer);
     }
@@ -72,7 +72,7 @@ static void note_entry(KeyVerification<Key> *state, BlockNumber block, Key key, 
     const OffsetNumber offset = ItemPointerGetOffsetNumberNoCheck(&tid);
     if (ItemPointerGetBlockNumberNoCheck(&tid) >= state->heap_blocks || offset == InvalidOffsetNumber ||
         offset > MaxHeapTuplesPerPage) {
-        state->report(block, &tid, "an entry's TID lies outside the table", state->context);
+        state->report(block, &tid, "An entry's TID lies outside the table.", state->context);
         return;
     }
     if (state->filter == nullptr)
@@ -119,7 +119,7 @@ static void verify_leaves(KeyVerification<Key> *state, const storage::RunEntry &
         }
         UnlockReleaseBuffer(buffer);
         if (!long_enough) {
-            state->report(block, nullptr, "a leaf page is shorter than its entries", state->context);
+            state->report(block, nullptr, "A leaf page is shorter than its entries.", state->context);
             break;
         }
         if (!storage::read_dead_bits(state->index, run, static_cast<uint64>(leaf) * kLeafCapacity<Key>,
@@ -133,7 +133,7 @@ static void verify_leaves(KeyVerification<Key> *state, const storage::RunEntry &
                 ordered = key > previous_key ||
                           (key == previous_key && ItemPointerCompare(&image->tids[i], &previous_tid) > 0);
             if (!ordered || (is_null && key != 0))
-                state->report(block, &image->tids[i], "entries are out of order", state->context);
+                state->report(block, &image->tids[i], "Entries are out of order.", state->context);
             first = false;
             previous_null = is_null;
             previous_key = key;
@@ -163,8 +163,8 @@ static void verify_separators(KeyVerification<Key> *state, const storage::RunEnt
             const bool same = storage::content_length(page) >= here * sizeof(Key) &&
                               memcmp(storage::page_content(page), last_keys + done, here * sizeof(Key)) == 0;
             if (!same)
-                state->report(BufferGetBlockNumber(buffer), nullptr, "separators differ from the pages below",
-                              state->context);
+                state->report(BufferGetBlockNumber(buffer), nullptr,
+                              "Separators differ from the pages below.", state->context);
             UnlockReleaseBuffer(buffer);
             done += here;
             last_keys[pages] = last_keys[done - 1];
@@ -193,7 +193,7 @@ static void look_up_row(Relation, ItemPointer tid, Datum *values, bool *nulls, b
     const Key key = nulls[0] ? 0 : encode_datum<Key>(values[0], state->format);
     Fingerprint print = fingerprint(key, nulls[0], *tid);
     if (bloom_lacks_element(state->filter, reinterpret_cast<unsigned char *>(&print), sizeof(print)))
-        state->report(InvalidBlockNumber, tid, "a row is missing from the index", state->context);
+        state->report(InvalidBlockNumber, tid, "A row is missing from the index.", state->context);
 }
 
 // Rows visible to a snapshot taken before the index was read must all be in the filter.

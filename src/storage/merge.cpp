@@ -10,9 +10,8 @@ namespace pg_gpu::storage {
 // An insert merges at most this many entries by itself, a tier of small runs: some tens of milliseconds.
 static constexpr uint64 kForegroundEntries = 700000;
 
-// Room left in front of a reservation of at least kSlackFrom pages at the end of the file.
+// Reservations of at least this many pages at the end of the file leave room in front.
 static constexpr uint32 kSlackFrom = 64;
-static constexpr uint32 kMostSlack = 4096;
 
 static constexpr uint16 kMostLevels = 40;
 
@@ -58,7 +57,7 @@ static void reserve(Relation index, const RunKind *kind, ReservationOwner owner,
     // seal would have to extend the file over all of it while it holds metapage and tail.
     const Extent last = used[used_count - 1];  // choose_extents has sorted them
     if (pages >= kSlackFrom && entry->extents[0].start == last.start + last.count)
-        entry->extents[0].start += Min(pages / 4, kMostSlack);
+        entry->extents[0].start += Min(pages / 4, kMostReservationSlack);
     memcpy(reservation, entry->extents, sizeof(Extent) * entry->extent_count);
     GenericXLogFinish(state);
     UnlockReleaseBuffer(buffer);

@@ -32,29 +32,42 @@ void initialise_tail(Page page) {
     stamp->kind = static_cast<uint16>(PageKind::Tail);
 }
 
-static void check_metapage(Relation index, const RunKind *kind, Page page) {
+const char *find_metapage_problem(Relation index, const RunKind *kind, Page page) {
     if (PageIsNew(page) || PageGetSpecialSize(page) != sizeof(PageStamp))
-        report_corruption(index, kMetaBlock, "The metapage is empty or not a metapage.");
+        return "The metapage is empty or not a metapage.";
     const MetaPage *meta = meta_page(page);
     if (meta->magic != kMagic)
-        report_corruption(index, kMetaBlock, "The metapage's magic number is wrong.");
+        return "The metapage's magic number is wrong.";
     if (meta->format_version != kFormatVersion)
-        ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
-                        errmsg("index \"%s\" has on-disk format version %u, this pg_gpu reads version %u",
-                               RelationGetRelationName(index), meta->format_version, kFormatVersion),
-                        errhint("Rebuild it with REINDEX INDEX.")));
+        return "The metapage has another on-disk format version.";
     if (meta->access_method != kind->id)
-        report_corruption(index, kMetaBlock, "The metapage belongs to another kind of index.");
+        return "The metapage belongs to another kind of index.";
     if (meta->inline_runs > kInlineRuns ||
         content_length(page) != offsetof(MetaPage, runs) + meta->inline_runs * sizeof(RunEntry))
-        report_corruption(index, kMetaBlock, "The run directory's length is wrong.");
+        return "The run directory's length is wrong.";
+    if (unlikely(meta->chained_runs > 0 || meta->directory_head != InvalidBlockNumber)) {
+        const BlockNumber blocks = RelationGetNumberOfBlocks(index);
+        if (meta->chained_runs == 0 || meta->directory_head >= blocks ||
+            meta->chained_runs > static_cast<uint64>(blocks) * kRunsPerDirectoryPage)
+            return "The chained run directory's length or place is wrong.";
+    }
+    return nullptr;
 }
 
 Buffer lock_metapage(Relation index, const RunKind *kind, int lock_mode) {
     Buffer buffer = ReadBuffer(index, kMetaBlock);
     LockBuffer(buffer, lock_mode);
-    check_metapage(index, kind, BufferGetPage(buffer));
-    return buffer;
+    Page page = BufferGetPage(buffer);
+    const char *problem = find_metapage_problem(index, kind, page);
+    if (likely(problem == nullptr))
+        return buffer;
+    const MetaPage *meta = meta_page(page);
+    if (meta->magic == kMagic && meta->format_version != kFormatVersion)
+        ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
+                        errmsg("index \"%s\" has on-disk format version %u, this pg_gpu reads version %u",
+                               RelationGetRelationName(index), meta->format_version, kFormatVersion),
+                        errhint("Rebuild it with REINDEX INDEX.")));
+    report_corruption(index, kMetaBlock, problem);
 }
 
 uint64 read_vacuum_seq(Relation index, const RunKind *kind) {
@@ -100,44 +113,60 @@ void check_run_entry(Relation index, const RunKind *kind, const RunEntry &run) {
         report_corruption(index, kMetaBlock, "An entry of the run directory is not sound.");
 }
 
-// Calls visit(block, directory page) for each chained page, newest first. The metapage is locked by the
-// caller; chained pages are locked here one at a time.
+// Calls visit(block, directory page) for each chained page, newest first, up to the first damaged one: its
+// block is *damaged then, and the result says what is wrong. nullptr when all are sound. The metapage is
+// locked by the caller; chained pages are locked here one at a time.
 template <typename Visit>
-static void for_each_directory_page(Relation index, const MetaPage *meta, int lock_mode, Visit visit) {
+static const char *walk_directory(Relation index, const MetaPage *meta, BlockNumber *damaged, Visit visit) {
     uint32 left = meta->chained_runs;
     BlockNumber block = meta->directory_head;
+    const BlockNumber blocks = block == InvalidBlockNumber ? 0 : RelationGetNumberOfBlocks(index);
     while (block != InvalidBlockNumber) {
+        *damaged = block;
+        if (block >= blocks)
+            return "A page of the run directory lies beyond the end of the file.";
         Buffer buffer = ReadBuffer(index, block);
-        LockBuffer(buffer, lock_mode);
+        LockBuffer(buffer, BUFFER_LOCK_SHARE);
         Page page = BufferGetPage(buffer);
-        auto *directory = reinterpret_cast<DirectoryPage *>(page_content(page));
+        const auto *directory = reinterpret_cast<const DirectoryPage *>(page_content(page));
         if (PageIsNew(page) || PageGetSpecialSize(page) != sizeof(PageStamp) ||
             page_stamp(page)->kind != static_cast<uint16>(PageKind::Directory) ||
             directory->runs_on_page > kRunsPerDirectoryPage || directory->runs_on_page == 0 ||
-            directory->runs_on_page > left)
-            report_corruption(index, block, "A page of the run directory is damaged.");
+            directory->runs_on_page > left) {
+            UnlockReleaseBuffer(buffer);
+            return "A page of the run directory is damaged.";
+        }
         left -= directory->runs_on_page;
         const BlockNumber next = directory->next;
-        visit(block, buffer, directory);
+        visit(block, directory);
         UnlockReleaseBuffer(buffer);
         block = next;
     }
-    if (left != 0)
-        report_corruption(index, kMetaBlock, "The chained run directory is shorter than recorded.");
+    *damaged = kMetaBlock;
+    return left == 0 ? nullptr : "The chained run directory is shorter than recorded.";
 }
 
-RunEntry *copy_directory_unchecked(Relation index, Page meta_image, int *count) {
+RunEntry *try_copy_directory(Relation index, Page meta_image, int *count, const char **problem,
+                             BlockNumber *damaged) {
     const MetaPage *meta = meta_page(meta_image);
     const uint32 total = meta->inline_runs + meta->chained_runs;
     auto *runs = allocate<RunEntry>(total + 1);
     memcpy(runs, meta->runs, meta->inline_runs * sizeof(RunEntry));
     uint32 copied = meta->inline_runs;
-    for_each_directory_page(
-        index, meta, BUFFER_LOCK_SHARE, [&](BlockNumber, Buffer, const DirectoryPage *directory) {
-            memcpy(runs + copied, directory->runs, directory->runs_on_page * sizeof(RunEntry));
-            copied += directory->runs_on_page;
-        });
+    *problem = walk_directory(index, meta, damaged, [&](BlockNumber, const DirectoryPage *directory) {
+        memcpy(runs + copied, directory->runs, directory->runs_on_page * sizeof(RunEntry));
+        copied += directory->runs_on_page;
+    });
     *count = static_cast<int>(copied);
+    return runs;
+}
+
+static RunEntry *copy_directory_unchecked(Relation index, Page meta_image, int *count) {
+    const char *problem;
+    BlockNumber damaged;
+    RunEntry *runs = try_copy_directory(index, meta_image, count, &problem, &damaged);
+    if (problem != nullptr)
+        report_corruption(index, damaged, problem);
     return runs;
 }
 
@@ -179,13 +208,33 @@ Extent *used_extents(Relation index, Page meta_image, int *count) {
         for (const Extent &extent : reservation)
             if (extent.count > 0)
                 used[n++] = extent;
-    for_each_directory_page(index, meta, BUFFER_LOCK_SHARE,
-                            [&](BlockNumber block, Buffer, const DirectoryPage *) {
-                                used[n++] = {block, 1};
-                            });
+    BlockNumber damaged;
+    const char *problem =
+        walk_directory(index, meta, &damaged, [&](BlockNumber block, const DirectoryPage *) {
+            used[n++] = {block, 1};
+        });
+    if (problem != nullptr)
+        report_corruption(index, damaged, problem);
     pfree(runs);
     *count = n;
     return used;
+}
+
+// How far behind the end of the file merges can have reserved room: each of the two reservations holds what a
+// merge of all runs could need, behind some slack.
+static uint64 farthest_reservation_end(BlockNumber blocks) {
+    const uint64 most = uint64{kMostReservationSlack} + uint64{kMostMergeGrowth} * blocks + kMergeOverhead;
+    return blocks + kReservationOwners * most;
+}
+
+const char *find_reservation_problem(Relation index, Page meta_image) {
+    const uint64 end = farthest_reservation_end(RelationGetNumberOfBlocks(index));
+    for (const auto &reservation : meta_page(meta_image)->reservations)
+        for (const Extent &extent : reservation)
+            if (extent.count > 0 &&
+                (extent.start < kFirstFreeBlock || static_cast<uint64>(extent.start) + extent.count > end))
+                return "A reservation lies where no merge can have made it.";
+    return nullptr;
 }
 
 void check_extents_in_file(Relation index, Page meta_image) {
@@ -196,6 +245,9 @@ void check_extents_in_file(Relation index, Page meta_image) {
         for (int j = 0; j < Min(int{meta->runs[i].extent_count}, kExtentsPerRun); j++)
             if (static_cast<uint64>(meta->runs[i].extents[j].start) + meta->runs[i].extents[j].count > blocks)
                 report_corruption(index, kMetaBlock, "A run lies beyond the end of the file.");
+    const char *problem = find_reservation_problem(index, meta_image);
+    if (unlikely(problem != nullptr))
+        report_corruption(index, kMetaBlock, problem);
 }
 
 Buffer acquire_page(Relation index, BlockNumber block) {

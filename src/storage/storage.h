@@ -15,6 +15,12 @@ inline constexpr int kEntrySection = 1;
 // The most TIDs one page can hold, whatever the layout.
 inline constexpr uint32 kMaxTidsPerPage = kContentBytes / sizeof(ItemPointerData);
 
+// What a merge can need at most, in pages: a reservation beyond that is damage.
+inline constexpr uint32 kMostMergeGrowth = 2;
+inline constexpr uint32 kMergeOverhead = 16;
+// Room left in front of a reservation at the end of the file, at most.
+inline constexpr uint32 kMostReservationSlack = 4096;
+
 // What storage must know of an access method's runs. Nothing here knows about keys.
 struct RunKind {
     uint32 id;  // recorded in the metapage
@@ -27,7 +33,8 @@ struct RunKind {
     // access_method_data. Runs under buffer locks: no I/O, no locks, no errors.
     void (*seal)(const char *items, uint32 bytes, uint32 count, Page page, RunEntry *entry);
 
-    // The most pages the runs can need once merged, without the dead bitmap.
+    // The most pages the runs can need once merged, without the dead bitmap; with it at most kMostMergeGrowth
+    // times their pages and kMergeOverhead more.
     uint32 (*merge_page_bound)(const RunEntry *inputs, int count);
 
     // Merges the live entries of the inputs into the writer and sets the new entry's sections,
@@ -54,6 +61,9 @@ struct RunKind {
 // Reads and locks the metapage; checks magic, version, access method and the directory's bounds.
 Buffer lock_metapage(Relation index, const RunKind *kind, int lock_mode);
 
+// What is wrong with a metapage, in words; nullptr when nothing is.
+const char *find_metapage_problem(Relation index, const RunKind *kind, Page page);
+
 // Writes metapage and tail of an empty index into an image each (ambuild, ambuildempty).
 void initialise_metapage(Page page, const RunKind *kind);
 void initialise_tail(Page page);
@@ -63,8 +73,10 @@ uint64 read_vacuum_seq(Relation index, const RunKind *kind);
 // Copies the whole run directory while the metapage is locked. The result is palloc'd; *count its length.
 RunEntry *copy_directory(Relation index, const RunKind *kind, Page meta, int *count);
 
-// The same, taking every entry as it is.
-RunEntry *copy_directory_unchecked(Relation index, Page meta, int *count);
+// The same, taking every entry as it is. When the chained part is damaged, *problem says how and *damaged
+// where, and the result is what comes before it; else *problem is nullptr.
+RunEntry *try_copy_directory(Relation index, Page meta, int *count, const char **problem,
+                             BlockNumber *damaged);
 
 // ERROR when a directory entry cannot be true: readers rely on what it says without further checks.
 void check_run_entry(Relation index, const RunKind *kind, const RunEntry &run);
@@ -90,8 +102,12 @@ void replace_directory(Relation index, Buffer meta_buffer, const RunEntry *runs,
 // Everything that is not free: metapage, tail, runs, directory pages, reservations. palloc'd.
 Extent *used_extents(Relation index, Page meta, int *count);
 
-// ERROR when a listed run ends behind the end of the file: new pages would be placed behind that.
+// ERROR when a listed run ends behind the end of the file, or a reservation behind anything a merge can have
+// reserved: new pages would be placed behind that.
 void check_extents_in_file(Relation index, Page meta);
+
+// Its part about reservations as an answer: what is wrong, or nullptr.
+const char *find_reservation_problem(Relation index, Page meta);
 
 // A pinned, exclusively locked buffer for a block nobody uses, extending the file if needed.
 Buffer acquire_page(Relation index, BlockNumber block);
@@ -130,7 +146,8 @@ using TailVisitor = void (*)(const char *items, uint32 bytes, void *context);
 void take_view(Relation index, const RunKind *kind, Snapshot snapshot, View *view, TailVisitor visit,
                void *context);
 
-// ERROR unless the page is a tail of this kind whose length can be right.
+// Is the page a tail of this kind whose length can be right? check_tail raises an ERROR when not.
+bool is_tail_sound(const RunKind *kind, Page page);
 void check_tail(Relation index, const RunKind *kind, Page page);
 
 // Size of the tail item at byte `at` of `length`, checked.
@@ -212,8 +229,8 @@ using ProblemReporter = void (*)(BlockNumber block, const ItemPointerData *tid, 
                                  void *context);
 
 // Checks metapage, directory, extents, stamps, dead bitmaps and the tail's item heads. The caller holds both
-// run locks in share mode (or, on a standby, accepts that a replayed merge looks like damage). False when the
-// directory is too damaged to follow.
+// run locks in share mode (or, on a standby, accepts that a replayed merge looks like damage). False when
+// metapage, directory or tail are too damaged to follow.
 bool verify_structure(Relation index, const RunKind *kind, ProblemReporter report, void *context);
 
 // Registered in _PG_init.

@@ -57,11 +57,15 @@ static bool append_to_tail(Relation index, const RunKind *kind, const TailItem *
     return fits;
 }
 
+bool is_tail_sound(const RunKind *kind, Page page) {
+    return !PageIsNew(page) && PageGetSpecialSize(page) == sizeof(PageStamp) &&
+           page_stamp(page)->kind == static_cast<uint16>(PageKind::Tail) &&
+           content_length(page) <= kind->tail_capacity &&
+           (kind->tail_item_bytes == 0 || content_length(page) % kind->tail_item_bytes == 0);
+}
+
 void check_tail(Relation index, const RunKind *kind, Page page) {
-    if (unlikely(PageIsNew(page) || PageGetSpecialSize(page) != sizeof(PageStamp) ||
-                 page_stamp(page)->kind != static_cast<uint16>(PageKind::Tail) ||
-                 content_length(page) > kind->tail_capacity ||
-                 (kind->tail_item_bytes != 0 && content_length(page) % kind->tail_item_bytes != 0)))
+    if (unlikely(!is_tail_sound(kind, page)))
         report_corruption(index, kTailBlock, "The tail page is damaged.");
 }
 

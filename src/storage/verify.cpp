@@ -19,7 +19,7 @@ static void verify_extents(const Verification &state, Page meta_image) {
     std::sort(used, used + count, [](const Extent &a, const Extent &b) { return a.start < b.start; });
     for (int i = 1; i < count; i++)
         if (used[i].start < used[i - 1].start + used[i - 1].count)
-            state.report(used[i].start, nullptr, "two extents overlap", state.context);
+            state.report(used[i].start, nullptr, "Two extents overlap.", state.context);
     pfree(used);
 }
 
@@ -27,10 +27,9 @@ static bool verify_tail_items(const Verification &state) {
     Buffer buffer = ReadBuffer(state.index, kTailBlock);
     LockBuffer(buffer, BUFFER_LOCK_SHARE);
     Page page = BufferGetPage(buffer);
-    if (PageIsNew(page) || page_stamp(page)->kind != static_cast<uint16>(PageKind::Tail) ||
-        content_length(page) > state.kind->tail_capacity) {
+    if (!is_tail_sound(state.kind, page)) {
         UnlockReleaseBuffer(buffer);
-        state.report(kTailBlock, nullptr, "the tail page is damaged", state.context);
+        state.report(kTailBlock, nullptr, "The tail page is damaged.", state.context);
         return false;
     }
     const uint32 length = content_length(page);
@@ -41,44 +40,45 @@ static bool verify_tail_items(const Verification &state) {
         const uint32 size = tail_item_size(item);
         if (size < sizeof(TailItem) || size > length - at ||
             (state.kind->tail_item_bytes != 0 && size != state.kind->tail_item_bytes)) {
-            state.report(kTailBlock, nullptr, "a tail item has a wrong size", state.context);
+            state.report(kTailBlock, nullptr, "A tail item has a wrong size.", state.context);
             sound = false;
         }
         if (!ItemPointerIsValid(&item->tid))
-            state.report(kTailBlock, &item->tid, "a tail item has an invalid TID", state.context);
+            state.report(kTailBlock, &item->tid, "A tail item has an invalid TID.", state.context);
         at += size;
     }
     UnlockReleaseBuffer(buffer);
     return sound;
 }
 
-// Every page of the run carries the run's stamp, and its dead bitmap agrees with the directory.
-static void verify_run(const Verification &state, const RunEntry &run) {
+// Every page of the run carries the run's stamp, and its dead bitmap agrees with the directory. False when
+// the run cannot be read through.
+static bool verify_run(const Verification &state, const RunEntry &run) {
     bool stamps_right = true;
     for (uint32 position = 0; position < run.pages; position++) {
         CHECK_FOR_INTERRUPTS();
         const BlockNumber block = run_block(run, position);
         if (block >= state.blocks) {
-            state.report(block, nullptr, "a run's page lies beyond the end of the file", state.context);
-            return;
+            state.report(block, nullptr, "A run's page lies beyond the end of the file.", state.context);
+            return false;
         }
         Buffer buffer = read_run_page(state.index, run, position, nullptr);
         if (buffer == InvalidBuffer) {
-            state.report(block, nullptr, "the page does not carry its run's stamp", state.context);
+            state.report(block, nullptr, "The page does not carry its run's stamp.", state.context);
             stamps_right = false;
             continue;
         }
         UnlockReleaseBuffer(buffer);
     }
     if (!stamps_right)
-        return;
+        return true;
 
     uint64 dead = 0;
     auto *bits = allocate<uint64>(kDeadBitsPerPage / 64);
     for (uint64 first = 0; first < run.entries; first += kDeadBitsPerPage) {
         const uint32 count = static_cast<uint32>(Min(run.entries - first, uint64{kDeadBitsPerPage}));
         if (!read_dead_bits(state.index, run, first, count, bits))
-            return;
+            return true;
         for (uint32 i = 0; i < (count + 63) / 64; i++)
             dead += static_cast<uint64>(__builtin_popcountll(bits[i]));
     }
@@ -86,28 +86,53 @@ static void verify_run(const Verification &state, const RunEntry &run) {
     // More bits than counted are what a VACUUM that broke off leaves behind.
     if (dead < run.dead)
         state.report(run_block(run, run.sections[kDeadBitmapSection].first_page), nullptr,
-                     "the dead bitmap disagrees with the directory's count", state.context);
+                     "The dead bitmap disagrees with the directory's count.", state.context);
+    return true;
+}
+
+// Metapage and directory; *runs is the whole list when they are sound.
+static bool verify_directory(const Verification &state, RunEntry **runs, int *count) {
+    Buffer buffer = ReadBuffer(state.index, kMetaBlock);
+    LockBuffer(buffer, BUFFER_LOCK_SHARE);
+    Page page = BufferGetPage(buffer);
+    BlockNumber damaged = kMetaBlock;
+    const char *problem = find_metapage_problem(state.index, state.kind, page);
+    if (problem == nullptr)
+        *runs = try_copy_directory(state.index, page, count, &problem, &damaged);
+    bool sound = problem == nullptr;
+    if (!sound)
+        state.report(damaged, nullptr, problem, state.context);
+    for (int i = 0; i < *count; i++) {
+        if (!is_run_entry_sound(state.kind, (*runs)[i])) {
+            state.report(kMetaBlock, nullptr, "An entry of the run directory is not sound.", state.context);
+            sound = false;
+        }
+    }
+    if (sound) {
+        verify_extents(state, page);
+        problem = find_reservation_problem(state.index, page);
+        if (problem != nullptr)
+            state.report(kMetaBlock, nullptr, problem, state.context);
+    }
+    UnlockReleaseBuffer(buffer);
+    return sound;
 }
 
 bool verify_structure(Relation index, const RunKind *kind, ProblemReporter report, void *context) {
     const Verification state = {index, kind, report, context, RelationGetNumberOfBlocks(index)};
-    Buffer meta_buffer = lock_metapage(index, kind, BUFFER_LOCK_SHARE);
-    int count;
-    RunEntry *runs = copy_directory_unchecked(index, BufferGetPage(meta_buffer), &count);
-    bool sound = true;
-    for (int i = 0; i < count; i++) {
-        if (!is_run_entry_sound(kind, runs[i])) {
-            report(kMetaBlock, nullptr, "an entry of the run directory is not sound", context);
-            sound = false;
-        }
+    if (state.blocks < kFirstFreeBlock) {
+        report(state.blocks, nullptr, "The file ends before the metapage or the tail.", context);
+        return false;
     }
-    if (sound)
-        verify_extents(state, BufferGetPage(meta_buffer));
-    UnlockReleaseBuffer(meta_buffer);
+    RunEntry *runs = nullptr;
+    int count = 0;
+    bool sound = verify_directory(state, &runs, &count);
     sound = verify_tail_items(state) && sound;
-    for (int i = 0; sound && i < count; i++)
-        verify_run(state, runs[i]);
-    pfree(runs);
+    const bool readable = sound;
+    for (int i = 0; readable && i < count; i++)
+        sound = verify_run(state, runs[i]) && sound;
+    if (runs != nullptr)
+        pfree(runs);
     return sound;
 }
 

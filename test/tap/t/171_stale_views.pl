@@ -19,7 +19,7 @@ my $primary = new_node('primary', streaming => 1);
 $primary->backup('base');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($primary, 'base', has_streaming => 1);
-$standby->append_conf('postgresql.conf', "hot_standby_feedback = on\nmax_standby_streaming_delay = -1\n");
+$standby->append_conf('postgresql.conf', "hot_standby_feedback = on\nwal_receiver_status_interval = 1s\nmax_standby_streaming_delay = -1\n");
 $standby->start;
 
 my $question = 'SELECT k FROM t WHERE k BETWEEN 1000 AND 90000';
@@ -97,6 +97,14 @@ SET LOCAL enable_seqscan = off;
 DECLARE c SCROLL CURSOR FOR $question ORDER BY k});
 		uses_index($session, "$question ORDER BY k", 't_k', 'Index Only Scan', "$what: the cursor is index-only");
 		like(digest($session, 'faults.fetch(true, 10)'), qr/^10 /, "$what: the cursor has begun");
+		if ($where == $standby)
+		{
+			# Until the primary knows of the snapshot, its VACUUM may remove what the snapshot sees, and replay
+			# would wait for the cursor as long as the cursor waits for replay.
+			my $xmin = $session->query_safe('SELECT pg_snapshot_xmin(pg_current_snapshot())');
+			$primary->poll_query_until('postgres',
+				"SELECT age(backend_xmin) >= age('$xmin'::xid) FROM pg_stat_replication") or die 'no feedback';
+		}
 
 		# The snapshot's rows, without the index.
 		$session->query_safe('SET LOCAL enable_indexscan = off; SET LOCAL enable_indexonlyscan = off;
