@@ -317,6 +317,12 @@ static bool next_entry(Scan<Key> *scan, bool forward) {
 // ----------------------------------------------------------------------------------------------
 
 template <typename Key>
+static inline void put_key(Scan<Key> *scan, Key key) {
+    const auto value = decode_integer<Key>(key, scan->format.descending);
+    memcpy(reinterpret_cast<char *>(scan->key_tuple) + scan->key_offset, &value, sizeof(value));
+}
+
+template <typename Key>
 static void prepare_index_only(Scan<Key> *scan) {
     IndexScanDesc descriptor = scan->descriptor;
     MemoryContext caller = MemoryContextSwitchTo(scan->context);
@@ -335,33 +341,49 @@ static void prepare_index_only(Scan<Key> *scan) {
     MemoryContextSwitchTo(caller);
 }
 
+// Any step; leaves the scan streaming where the next ones only need the fields that follow_stream sets.
 template <typename Key>
-static bool get_tuple_of(IndexScanDesc descriptor, bool forward) {
-    auto *scan = static_cast<Scan<Key> *>(descriptor->opaque);
+[[gnu::noinline]] static bool take_step(Scan<Key> *scan, bool forward) {
+    IndexScanDesc descriptor = scan->descriptor;
+    scan->streaming = false;
     if (descriptor->xs_want_itup && scan->key_tuple == nullptr)
         prepare_index_only(scan);
-    Cursor<Key> *current = scan->current;
-    if (forward && current != nullptr && scan->forward && scan->heap_built && scan->heap_count == 0 &&
-        current->at < current->count) {
-        // One source and more in its batch: nothing to compare.
-        scan->last.key = current->keys[current->at];
-        scan->last.tid = current->tids[current->at];
-        current->at++;
-    } else if (!next_entry(scan, forward)) {
+    if (!next_entry(scan, forward))
         return false;
-    }
     descriptor->xs_heaptid = scan->last.tid;
     descriptor->xs_recheck = !IsMVCCSnapshot(descriptor->xs_snapshot);  // R7
+    const bool is_null = scan->last.phase == Phase::Nulls;
     if (descriptor->xs_want_itup) {
-        if (scan->last.phase == Phase::Nulls) {
-            descriptor->xs_itup = scan->null_tuple;
-        } else {
-            const auto value = decode_integer<Key>(scan->last.key, scan->format.descending);
-            memcpy(reinterpret_cast<char *>(scan->key_tuple) + scan->key_offset, &value, sizeof(value));
-            descriptor->xs_itup = scan->key_tuple;
-        }
+        descriptor->xs_itup = is_null ? scan->null_tuple : scan->key_tuple;
+        if (!is_null)
+            put_key(scan, scan->last.key);
     }
+    scan->streaming = forward && !is_null && scan->heap_count == 0;
     return true;
+}
+
+// Goes on where one source is left and its batch holds more: nothing has to be compared. False when the batch
+// is used up.
+template <typename Key>
+static inline bool follow_stream(Scan<Key> *scan) {
+    Cursor<Key> *cursor = scan->current;
+    if (cursor->at == cursor->count)
+        return false;
+    const uint32 at = cursor->at++;
+    scan->last.key = cursor->keys[at];
+    scan->last.tid = cursor->tids[at];
+    scan->descriptor->xs_heaptid = scan->last.tid;
+    if (scan->descriptor->xs_want_itup)
+        put_key(scan, scan->last.key);
+    return true;
+}
+
+template <typename Key>
+static inline bool get_tuple_of(IndexScanDesc descriptor, bool forward) {
+    auto *scan = static_cast<Scan<Key> *>(descriptor->opaque);
+    if (likely(scan->streaming && forward) && likely(follow_stream(scan)))
+        return true;
+    return take_step(scan, forward);
 }
 
 // Gives all matches of one phase to the sink, in no particular order; false: Restart.
@@ -511,6 +533,7 @@ static void forget_place(Scan<Key> *scan) {
     scan->started = false;
     scan->current = nullptr;
     scan->heap_built = false;
+    scan->streaming = false;
 }
 
 template <typename Key>
@@ -578,6 +601,7 @@ static void restore_position_of(IndexScanDesc descriptor) {
 
     // The gap is behind the marked entry; whoever holds it must step over it if the scan turns round.
     scan->heap_built = false;
+    scan->streaming = false;
     scan->forward = true;
     scan->current = nullptr;
     for (int i = 0; i < scan->cursor_count; i++) {

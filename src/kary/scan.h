@@ -61,6 +61,7 @@ struct Scan {
     int heap_count;
     bool heap_built;
     bool forward;          // direction of the last step
+    bool streaming;        // `current` is the only source left and the scan goes forward through keys
     Cursor<Key> *current;  // gave the last entry; its gap is on the entry's far side
     Position<Key> last;
 

@@ -3,10 +3,6 @@
 
 namespace pg_gpu::kary {
 
-// The layout of a map page, as visibilitymap.c has it: two bits a heap block.
-static constexpr uint32 kMapBytes = BLCKSZ - MAXALIGN(SizeOfPageHeaderData);
-static constexpr uint32 kBlocksPerMapPage = kMapBytes * 4;
-
 // Below this many looks a copy of the map page costs more than it saves.
 static constexpr uint32 kLooksBeforeCopy = 32;
 
@@ -53,16 +49,13 @@ static void copy_map_page(VisibilityMap *map, BlockNumber block, uint32 map_page
     map->copies[map_page] = copy;
 }
 
-bool is_all_visible(VisibilityMap *map, BlockNumber block) {
+bool is_all_visible_uncopied(VisibilityMap *map, BlockNumber block) {
     if (map->lookups < kLooksBeforeCopy) {
         map->lookups++;
         return (visibilitymap_get_status(map->heap, block, &map->buffer) & VISIBILITYMAP_ALL_VISIBLE) != 0;
     }
-    const uint32 map_page = block / kBlocksPerMapPage;
-    if (unlikely(map_page >= map->copy_room || map->copies[map_page] == nullptr))
-        copy_map_page(map, block, map_page);
-    const uint32 at = block % kBlocksPerMapPage;
-    return ((map->copies[map_page][at / 4] >> ((at % 4) * 2)) & VISIBILITYMAP_ALL_VISIBLE) != 0;
+    copy_map_page(map, block, block / kBlocksPerMapPage);
+    return is_all_visible(map, block);
 }
 
 void open_heap_probe(HeapProbe *probe, Relation heap, Snapshot snapshot) {

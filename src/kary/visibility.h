@@ -21,7 +21,21 @@ void open_visibility(VisibilityMap *map, Relation heap);
 // Forgets the copies: the next looks belong to a new view.
 void renew_visibility(VisibilityMap *map);
 void close_visibility(VisibilityMap *map);
-bool is_all_visible(VisibilityMap *map, BlockNumber block);
+
+// The layout of a map page, as visibilitymap.c has it: two bits a heap block.
+inline constexpr uint32 kMapBytes = BLCKSZ - MAXALIGN(SizeOfPageHeaderData);
+inline constexpr uint32 kBlocksPerMapPage = kMapBytes * 4;
+
+// Where the map has not been copied yet.
+bool is_all_visible_uncopied(VisibilityMap *map, BlockNumber block);
+
+inline bool is_all_visible(VisibilityMap *map, BlockNumber block) {
+    const uint32 map_page = block / kBlocksPerMapPage;
+    if (unlikely(map_page >= map->copy_room || map->copies[map_page] == nullptr))
+        return is_all_visible_uncopied(map, block);
+    const uint32 at = block % kBlocksPerMapPage;
+    return ((map->copies[map_page][at / 4] >> ((at % 4) * 2)) & VISIBILITYMAP_ALL_VISIBLE) != 0;
+}
 
 // Looks rows up in the heap with a snapshot.
 struct HeapProbe {

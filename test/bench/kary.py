@@ -383,8 +383,9 @@ class KaryBenchmark:
                           'Nested Loop', index),
             ],
             'gpu_kary': [
-                Statement('gpu.lookup, nested loop', lookup, SERIAL | only_loop, 'Nested Loop', 'Tid Scan'),
-                Statement('gpu.lookup, the planner\'s choice', lookup, {}),
+                Statement('lookup join', lookup, SERIAL, 'Custom Scan'),
+                Statement('gpu.lookup, nested loop', lookup,
+                          SERIAL | only_loop | {'pg_gpu.enable_lookup_join': 'off'}, 'Nested Loop', 'Tid Scan'),
             ],
         })
 
