@@ -1,4 +1,6 @@
 -- Storage that is rebuilt or thrown away inside transactions.
+-- Count scans have a test of their own.
+SET pg_gpu.enable_count_scan = off;
 SET enable_seqscan = off;
 SET enable_bitmapscan = off;
 

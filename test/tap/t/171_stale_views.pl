@@ -37,7 +37,7 @@ my @changes = (
 	[ 'all of it', q{VACUUM (INDEX_CLEANUP ON) t;
 		SELECT count(*) FROM gpu.merge('t_k');
 		INSERT INTO t (k) SELECT i * 31 % 100001 FROM generate_series(1, 20000) AS i;
-		DELETE FROM t WHERE id % 7 = 3;
+		DELETE FROM t WHERE id % 7 = 3 AND k <> 1000;
 		VACUUM (INDEX_CLEANUP ON) t;
 		SELECT count(*) FROM gpu.merge('t_k');
 		VACUUM t} ],);
@@ -78,13 +78,17 @@ foreach my $where ($primary, $standby)
 		my ($what, $statements) = @$change;
 		$what = "$name, $what";
 
-		# All blocks all-visible first; then dead rows that no snapshot sees, everywhere and in the tail.
+		# All blocks all-visible first; then dead rows that no snapshot sees, everywhere and in the tail. The first
+		# rows in order fill pages of their own that stay all-visible: the executor keeps the last heap page that
+		# an index-only cursor had to look at pinned, and replay of pruning would wait for it on a standby.
 		$primary->safe_psql('postgres', 'DROP TABLE IF EXISTS t');
 		make_table($primary, rows => 15_000, with => 'WITH (fanout = 2)');
 		$primary->safe_psql('postgres', q{
-INSERT INTO t (k) SELECT i * 7919 % 100001 FROM generate_series(1, 1700) AS i;
+DELETE FROM t WHERE k = 1000;
+INSERT INTO t (k) SELECT 1000 FROM generate_series(1, 900);
+INSERT INTO t (k) SELECT 1001 + i * 7919 % 90001 FROM generate_series(1, 1700) AS i;
 VACUUM t;
-DELETE FROM t WHERE id % 3 = 0;
+DELETE FROM t WHERE id % 3 = 0 AND k <> 1000;
 });
 		$primary->wait_for_catchup($standby) if $where == $standby;
 
@@ -96,7 +100,7 @@ SET LOCAL enable_bitmapscan = off;
 SET LOCAL enable_seqscan = off;
 DECLARE c SCROLL CURSOR FOR $question ORDER BY k});
 		uses_index($session, "$question ORDER BY k", 't_k', 'Index Only Scan', "$what: the cursor is index-only");
-		like(digest($session, 'faults.fetch(true, 10)'), qr/^10 /, "$what: the cursor has begun");
+		like(digest($session, 'faults.fetch(true, 500)'), qr/^500 /, "$what: the cursor has begun");
 		if ($where == $standby)
 		{
 			# Until the primary knows of the snapshot, its VACUUM may remove what the snapshot sees, and replay
@@ -112,7 +116,7 @@ SET LOCAL enable_seqscan = on; SET LOCAL enable_sort = on');
 		my %right = map {
 			my ($order, $part) = split / /, $_;
 			($_ => digest($session, "(SELECT array_agg(k ORDER BY k $order) FROM ($question) AS q)[$part]"))
-		} ('ASC 11:', 'DESC 1:3000', 'DESC 3001:', 'ASC 1:');
+		} ('ASC 501:', 'DESC 1:3000', 'DESC 3001:', 'ASC 1:');
 		my ($count) = $right{'ASC 1:'} =~ /^(\d+) /;
 		cmp_ok($count, '>', 5_000, "$what: there are rows");
 
@@ -121,12 +125,13 @@ SET LOCAL enable_seqscan = on; SET LOCAL enable_sort = on');
 			$primary->wait_for_catchup($standby) if $where == $standby;
 		};
 		$go_on->();
-		is(digest($session, 'faults.fetch(true, NULL)'), $right{'ASC 11:'}, "$what: forward");
+		is(digest($session, 'faults.fetch(true, NULL)'), $right{'ASC 501:'}, "$what: forward");
 
 		# The cursor stands behind the last row: the next one backward is the last.
 		$go_on->();
 		is(digest($session, 'faults.fetch(false, 3000)'), $right{'DESC 1:3000'}, "$what: backward from the end");
-		$go_on->();
+		# In the middle of the other rows the cursor has a heap page pinned.
+		$go_on->() if $where == $primary;
 		is(digest($session, 'faults.fetch(false, NULL)'), $right{'DESC 3001:'}, "$what: backward to the start");
 		$go_on->();
 		is(digest($session, 'faults.fetch(true, NULL)'), $right{'ASC 1:'}, "$what: forward again from before the first");
