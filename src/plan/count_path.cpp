@@ -137,14 +137,17 @@ static bool has_array_clause(const IndexPath *path) {
     return false;
 }
 
-// Where all rows are visible to everyone a range costs a search for each of its ends. Otherwise every entry
-// is looked at, as in an index-only scan, but no tuple is made of it.
+// Where all rows are visible to everyone a range costs a search for each of its ends, which reads no page
+// that the index-only scan would not read. Otherwise every entry is looked at, as in that scan, but no tuple
+// is made of it.
 static Cost count_cost(const IndexPath *path) {
     const RelOptInfo *table = path->indexinfo->rel;
     const double entries = clamp_row_est(path->indexselectivity * path->indexinfo->tuples);
     const Cost heap = path->path.total_cost - path->indextotalcost - entries * cpu_tuple_cost;
-    if (table->allvisfrac >= 1.0 && !has_array_clause(path))
-        return 2 * path->path.startup_cost + 2 * random_page_cost;
+    if (table->allvisfrac >= 1.0 && !has_array_clause(path)) {
+        const Cost pages = path->indextotalcost - path->path.startup_cost - entries * cpu_index_tuple_cost;
+        return 2 * path->path.startup_cost + Min(Max(pages, 0), 2 * random_page_cost);
+    }
     return path->indextotalcost + Max(heap, 0);
 }
 
