@@ -22,7 +22,7 @@ ISOLATION = $(sort $(patsubst test/isolation/specs/%.spec,%,$(wildcard test/isol
 ISOLATION_OPTS = --inputdir=test/isolation --outputdir=build/isolation --load-extension=pg_gpu
 
 EXTRA_CLEAN = $(MODULE_DIR) build/engine build/unit build/sanitized build/benchmark build/check \
-	build/regress build/isolation
+	build/regress build/isolation build/opponent
 
 # The server's headers come in as system headers: they aren't ours to keep free of -Wextra's warnings.
 PG_CPPFLAGS = -Isrc -Icuda/include -isystem $(shell $(PG_CONFIG) --includedir-server 2>/dev/null)

@@ -87,6 +87,15 @@ inline void log_full_page(Relation relation, ForkNumber fork, BlockNumber block,
     log_newpage(&physical, fork, block, page, true);
 }
 
+// Up to these minor releases a bitmap heap scan that needs no column trusted the visibility map alone for
+// TIDs that ask for no recheck, though their rows may be gone since the index was read. The server that runs
+// counts, not the one compiled for.
+inline bool bitmap_scan_skips_heap() {
+    const int version = atoi(GetConfigOption("server_version_num", false, false));
+    return version < 150013 || (version >= 160000 && version < 160009) ||
+           (version >= 170000 && version < 170005);
+}
+
 // Fields of IndexAmRoutine that only newer versions have.
 inline void set_version_dependent_fields([[maybe_unused]] IndexAmRoutine *routine) {
 #if PG_VERSION_NUM >= 170000

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "compat.h"
 #include "kary/search.h"
 #include "settings.h"
 
@@ -423,6 +424,7 @@ static void drain(Scan<Key> *scan, const EntrySink<Key> &sink) {
 
 struct BitmapSink {
     TIDBitmap *bitmap;
+    bool recheck;
     int64 added;
 };
 
@@ -434,8 +436,7 @@ static void reset_bitmap(void *context) {
 template <typename Key>
 static void add_to_bitmap(void *context, const Key *, ItemPointerData *tids, uint32 count) {
     auto *sink = static_cast<BitmapSink *>(context);
-    // Recheck always: older minor releases trust the visibility map alone for pages without it (R6).
-    tbm_add_tuples(sink->bitmap, tids, static_cast<int>(count), true);
+    tbm_add_tuples(sink->bitmap, tids, static_cast<int>(count), sink->recheck);
     sink->added += count;
 }
 
@@ -447,7 +448,9 @@ static int64 get_bitmap_of(IndexScanDesc descriptor, TIDBitmap *bitmap) {
     Relation heap = table_open(descriptor->indexRelation->rd_index->indrelid, NoLock);
     descriptor->heapRelation = heap;
     start(scan);
-    BitmapSink sink = {bitmap, 0};
+    // The heap decides about an old view's TIDs, where it is looked at (R6). A recheck would compare each row
+    // with each element of an array that isn't a constant.
+    BitmapSink sink = {bitmap, bitmap_scan_skips_heap() || !IsMVCCSnapshot(descriptor->xs_snapshot), 0};
     drain(scan, EntrySink<Key>{&sink, reset_bitmap, add_to_bitmap<Key>});
     descriptor->heapRelation = nullptr;
     table_close(heap, NoLock);
