@@ -45,6 +45,12 @@ AS 'MODULE_PATHNAME', 'pg_gpu_count_record'
 LANGUAGE C STABLE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION gpu.count(regclass, record, record) IS 'visible rows with keys between two bounds, both inclusive; NULL is open';
 
+CREATE FUNCTION gpu.count_batch(index regclass, low anyarray, high anyarray, OUT ordinal bigint, OUT count bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_gpu_count_batch'
+LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 1000;
+COMMENT ON FUNCTION gpu.count_batch(regclass, anyarray, anyarray) IS 'gpu.count for each row of two-dimensional arrays';
+
 -- private functions
 
 CREATE FUNCTION gpu.gpu_kary_handler(internal)
@@ -60,8 +66,41 @@ COMMENT ON ACCESS METHOD gpu_kary IS 'sorted runs of fixed-width keys with K-ary
 
 -- opclasses
 
+CREATE OPERATOR FAMILY gpu.bool_ops USING gpu_kary;
+COMMENT ON OPERATOR FAMILY gpu.bool_ops USING gpu_kary IS 'booleans';
+
+CREATE OPERATOR CLASS gpu.bool_ops
+DEFAULT FOR TYPE bool USING gpu_kary FAMILY gpu.bool_ops AS
+    OPERATOR 1 < (bool, bool),
+    OPERATOR 2 <= (bool, bool),
+    OPERATOR 3 = (bool, bool),
+    OPERATOR 4 >= (bool, bool),
+    OPERATOR 5 > (bool, bool);
+COMMENT ON OPERATOR CLASS gpu.bool_ops USING gpu_kary IS 'bool keys, 8 bits';
+
+CREATE OPERATOR FAMILY gpu.char_ops USING gpu_kary;
+COMMENT ON OPERATOR FAMILY gpu.char_ops USING gpu_kary IS 'single bytes';
+
+CREATE OPERATOR CLASS gpu.char_ops
+DEFAULT FOR TYPE "char" USING gpu_kary FAMILY gpu.char_ops AS
+    OPERATOR 1 < ("char", "char"),
+    OPERATOR 2 <= ("char", "char"),
+    OPERATOR 3 = ("char", "char"),
+    OPERATOR 4 >= ("char", "char"),
+    OPERATOR 5 > ("char", "char");
+COMMENT ON OPERATOR CLASS gpu.char_ops USING gpu_kary IS 'char keys, 8 bits';
+
 CREATE OPERATOR FAMILY gpu.integer_ops USING gpu_kary;
 COMMENT ON OPERATOR FAMILY gpu.integer_ops USING gpu_kary IS 'integers';
+
+CREATE OPERATOR CLASS gpu.int2_ops
+DEFAULT FOR TYPE int2 USING gpu_kary FAMILY gpu.integer_ops AS
+    OPERATOR 1 < (int2, int2),
+    OPERATOR 2 <= (int2, int2),
+    OPERATOR 3 = (int2, int2),
+    OPERATOR 4 >= (int2, int2),
+    OPERATOR 5 > (int2, int2);
+COMMENT ON OPERATOR CLASS gpu.int2_ops USING gpu_kary IS 'int2 keys, 16 bits';
 
 CREATE OPERATOR CLASS gpu.int4_ops
 DEFAULT FOR TYPE int4 USING gpu_kary FAMILY gpu.integer_ops AS
@@ -82,6 +121,16 @@ DEFAULT FOR TYPE int8 USING gpu_kary FAMILY gpu.integer_ops AS
 COMMENT ON OPERATOR CLASS gpu.int8_ops USING gpu_kary IS 'int8 keys, 64 bits';
 
 ALTER OPERATOR FAMILY gpu.integer_ops USING gpu_kary ADD
+    OPERATOR 1 < (int2, int4),
+    OPERATOR 2 <= (int2, int4),
+    OPERATOR 3 = (int2, int4),
+    OPERATOR 4 >= (int2, int4),
+    OPERATOR 5 > (int2, int4),
+    OPERATOR 1 < (int2, int8),
+    OPERATOR 2 <= (int2, int8),
+    OPERATOR 3 = (int2, int8),
+    OPERATOR 4 >= (int2, int8),
+    OPERATOR 5 > (int2, int8),
     OPERATOR 1 < (int4, int2),
     OPERATOR 2 <= (int4, int2),
     OPERATOR 3 = (int4, int2),
@@ -102,3 +151,158 @@ ALTER OPERATOR FAMILY gpu.integer_ops USING gpu_kary ADD
     OPERATOR 3 = (int8, int4),
     OPERATOR 4 >= (int8, int4),
     OPERATOR 5 > (int8, int4);
+
+CREATE OPERATOR FAMILY gpu.oid_ops USING gpu_kary;
+COMMENT ON OPERATOR FAMILY gpu.oid_ops USING gpu_kary IS 'object identifiers';
+
+CREATE OPERATOR CLASS gpu.oid_ops
+DEFAULT FOR TYPE oid USING gpu_kary FAMILY gpu.oid_ops AS
+    OPERATOR 1 < (oid, oid),
+    OPERATOR 2 <= (oid, oid),
+    OPERATOR 3 = (oid, oid),
+    OPERATOR 4 >= (oid, oid),
+    OPERATOR 5 > (oid, oid);
+COMMENT ON OPERATOR CLASS gpu.oid_ops USING gpu_kary IS 'oid keys, 32 bits';
+
+CREATE OPERATOR FAMILY gpu.datetime_ops USING gpu_kary;
+COMMENT ON OPERATOR FAMILY gpu.datetime_ops USING gpu_kary IS 'dates and timestamps';
+
+CREATE OPERATOR CLASS gpu.date_ops
+DEFAULT FOR TYPE date USING gpu_kary FAMILY gpu.datetime_ops AS
+    OPERATOR 1 < (date, date),
+    OPERATOR 2 <= (date, date),
+    OPERATOR 3 = (date, date),
+    OPERATOR 4 >= (date, date),
+    OPERATOR 5 > (date, date);
+COMMENT ON OPERATOR CLASS gpu.date_ops USING gpu_kary IS 'date keys, 32 bits';
+
+CREATE OPERATOR CLASS gpu.timestamp_ops
+DEFAULT FOR TYPE timestamp USING gpu_kary FAMILY gpu.datetime_ops AS
+    OPERATOR 1 < (timestamp, timestamp),
+    OPERATOR 2 <= (timestamp, timestamp),
+    OPERATOR 3 = (timestamp, timestamp),
+    OPERATOR 4 >= (timestamp, timestamp),
+    OPERATOR 5 > (timestamp, timestamp);
+COMMENT ON OPERATOR CLASS gpu.timestamp_ops USING gpu_kary IS 'timestamp keys, 64 bits';
+
+CREATE OPERATOR CLASS gpu.timestamptz_ops
+DEFAULT FOR TYPE timestamptz USING gpu_kary FAMILY gpu.datetime_ops AS
+    OPERATOR 1 < (timestamptz, timestamptz),
+    OPERATOR 2 <= (timestamptz, timestamptz),
+    OPERATOR 3 = (timestamptz, timestamptz),
+    OPERATOR 4 >= (timestamptz, timestamptz),
+    OPERATOR 5 > (timestamptz, timestamptz);
+COMMENT ON OPERATOR CLASS gpu.timestamptz_ops USING gpu_kary IS 'timestamptz keys, 64 bits';
+
+ALTER OPERATOR FAMILY gpu.datetime_ops USING gpu_kary ADD
+    OPERATOR 1 < (date, timestamp),
+    OPERATOR 2 <= (date, timestamp),
+    OPERATOR 3 = (date, timestamp),
+    OPERATOR 4 >= (date, timestamp),
+    OPERATOR 5 > (date, timestamp),
+    OPERATOR 1 < (date, timestamptz),
+    OPERATOR 2 <= (date, timestamptz),
+    OPERATOR 3 = (date, timestamptz),
+    OPERATOR 4 >= (date, timestamptz),
+    OPERATOR 5 > (date, timestamptz),
+    OPERATOR 1 < (timestamp, date),
+    OPERATOR 2 <= (timestamp, date),
+    OPERATOR 3 = (timestamp, date),
+    OPERATOR 4 >= (timestamp, date),
+    OPERATOR 5 > (timestamp, date),
+    OPERATOR 1 < (timestamp, timestamptz),
+    OPERATOR 2 <= (timestamp, timestamptz),
+    OPERATOR 3 = (timestamp, timestamptz),
+    OPERATOR 4 >= (timestamp, timestamptz),
+    OPERATOR 5 > (timestamp, timestamptz),
+    OPERATOR 1 < (timestamptz, date),
+    OPERATOR 2 <= (timestamptz, date),
+    OPERATOR 3 = (timestamptz, date),
+    OPERATOR 4 >= (timestamptz, date),
+    OPERATOR 5 > (timestamptz, date),
+    OPERATOR 1 < (timestamptz, timestamp),
+    OPERATOR 2 <= (timestamptz, timestamp),
+    OPERATOR 3 = (timestamptz, timestamp),
+    OPERATOR 4 >= (timestamptz, timestamp),
+    OPERATOR 5 > (timestamptz, timestamp);
+
+CREATE OPERATOR FAMILY gpu.time_ops USING gpu_kary;
+COMMENT ON OPERATOR FAMILY gpu.time_ops USING gpu_kary IS 'times of day';
+
+CREATE OPERATOR CLASS gpu.time_ops
+DEFAULT FOR TYPE time USING gpu_kary FAMILY gpu.time_ops AS
+    OPERATOR 1 < (time, time),
+    OPERATOR 2 <= (time, time),
+    OPERATOR 3 = (time, time),
+    OPERATOR 4 >= (time, time),
+    OPERATOR 5 > (time, time);
+COMMENT ON OPERATOR CLASS gpu.time_ops USING gpu_kary IS 'time keys, 64 bits';
+
+CREATE OPERATOR FAMILY gpu.float_ops USING gpu_kary;
+COMMENT ON OPERATOR FAMILY gpu.float_ops USING gpu_kary IS 'floating-point numbers';
+
+CREATE OPERATOR CLASS gpu.float4_ops
+DEFAULT FOR TYPE float4 USING gpu_kary FAMILY gpu.float_ops AS
+    OPERATOR 1 < (float4, float4),
+    OPERATOR 2 <= (float4, float4),
+    OPERATOR 3 = (float4, float4),
+    OPERATOR 4 >= (float4, float4),
+    OPERATOR 5 > (float4, float4);
+COMMENT ON OPERATOR CLASS gpu.float4_ops USING gpu_kary IS 'float4 keys, 32 bits';
+
+CREATE OPERATOR CLASS gpu.float8_ops
+DEFAULT FOR TYPE float8 USING gpu_kary FAMILY gpu.float_ops AS
+    OPERATOR 1 < (float8, float8),
+    OPERATOR 2 <= (float8, float8),
+    OPERATOR 3 = (float8, float8),
+    OPERATOR 4 >= (float8, float8),
+    OPERATOR 5 > (float8, float8);
+COMMENT ON OPERATOR CLASS gpu.float8_ops USING gpu_kary IS 'float8 keys, 64 bits';
+
+ALTER OPERATOR FAMILY gpu.float_ops USING gpu_kary ADD
+    OPERATOR 1 < (float4, float8),
+    OPERATOR 2 <= (float4, float8),
+    OPERATOR 3 = (float4, float8),
+    OPERATOR 4 >= (float4, float8),
+    OPERATOR 5 > (float4, float8),
+    OPERATOR 1 < (float8, float4),
+    OPERATOR 2 <= (float8, float4),
+    OPERATOR 3 = (float8, float4),
+    OPERATOR 4 >= (float8, float4),
+    OPERATOR 5 > (float8, float4);
+
+CREATE OPERATOR FAMILY gpu.uuid_ops USING gpu_kary;
+COMMENT ON OPERATOR FAMILY gpu.uuid_ops USING gpu_kary IS 'UUIDs';
+
+CREATE OPERATOR CLASS gpu.uuid_ops
+DEFAULT FOR TYPE uuid USING gpu_kary FAMILY gpu.uuid_ops AS
+    OPERATOR 1 < (uuid, uuid),
+    OPERATOR 2 <= (uuid, uuid),
+    OPERATOR 3 = (uuid, uuid),
+    OPERATOR 4 >= (uuid, uuid),
+    OPERATOR 5 > (uuid, uuid);
+COMMENT ON OPERATOR CLASS gpu.uuid_ops USING gpu_kary IS 'uuid keys, 128 bits';
+
+CREATE OPERATOR FAMILY gpu.macaddr_ops USING gpu_kary;
+COMMENT ON OPERATOR FAMILY gpu.macaddr_ops USING gpu_kary IS 'MAC addresses';
+
+CREATE OPERATOR CLASS gpu.macaddr_ops
+DEFAULT FOR TYPE macaddr USING gpu_kary FAMILY gpu.macaddr_ops AS
+    OPERATOR 1 < (macaddr, macaddr),
+    OPERATOR 2 <= (macaddr, macaddr),
+    OPERATOR 3 = (macaddr, macaddr),
+    OPERATOR 4 >= (macaddr, macaddr),
+    OPERATOR 5 > (macaddr, macaddr);
+COMMENT ON OPERATOR CLASS gpu.macaddr_ops USING gpu_kary IS 'macaddr keys, 48 bits';
+
+CREATE OPERATOR FAMILY gpu.macaddr8_ops USING gpu_kary;
+COMMENT ON OPERATOR FAMILY gpu.macaddr8_ops USING gpu_kary IS 'MAC addresses of 8 bytes';
+
+CREATE OPERATOR CLASS gpu.macaddr8_ops
+DEFAULT FOR TYPE macaddr8 USING gpu_kary FAMILY gpu.macaddr8_ops AS
+    OPERATOR 1 < (macaddr8, macaddr8),
+    OPERATOR 2 <= (macaddr8, macaddr8),
+    OPERATOR 3 = (macaddr8, macaddr8),
+    OPERATOR 4 >= (macaddr8, macaddr8),
+    OPERATOR 5 > (macaddr8, macaddr8);
+COMMENT ON OPERATOR CLASS gpu.macaddr8_ops USING gpu_kary IS 'macaddr8 keys, 64 bits';

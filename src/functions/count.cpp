@@ -1,105 +1,162 @@
-// gpu.count: visible rows between two bounds.
+// gpu.count and gpu.count_batch: visible rows between bounds.
 #include "functions/index_access.h"
-#include "functions/integers.h"
-#include "kary/condition.h"
-#include "settings.h"
+#include "functions/values.h"
+#include "kary/kary.h"
 
 PG_GPU_FUNCTION(pg_gpu_count_array);
 PG_GPU_FUNCTION(pg_gpu_count_record);
+PG_GPU_FUNCTION(pg_gpu_count_batch);
 
 using namespace pg_gpu;
+using functions::ColumnValues;
 
-namespace {
-
-// One side of the range; open when there is no value.
-struct Bound {
-    bool open;
-    int64 value;
-};
-
-}  // namespace
-
-[[noreturn]] static void report_too_many(const char *index_name, const char *what) {
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("bound has more %s than the index has columns", what),
-                    errdetail("Index \"%s\" has one column.", index_name)));
-}
-
-static Bound bound_from_array(ArrayType *array, const char *index_name) {
-    functions::require_integer_type(ARR_ELEMTYPE(array), "array element");
+static void read_array_bound(Relation index, Datum datum, ColumnValues *bound) {
+    ArrayType *array = DatumGetArrayTypeP(datum);
     if (ARR_NDIM(array) > 1)
         ereport(ERROR,
                 (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR), errmsg("a bound must be a one-dimensional array")));
-    const functions::IntegerElements elements = functions::read_integers(array);
-    if (elements.count > 1)
-        report_too_many(index_name, "elements");
-    if (elements.count == 0 || elements.nulls[0])
-        return {true, 0};
-    return {false, elements.values[0]};
+    const functions::Elements elements = functions::read_elements(array);
+    functions::read_columns(index, ARR_ELEMTYPE(array), elements.values, elements.nulls, elements.count, bound);
 }
 
-static Bound bound_from_record(HeapTupleHeader record, const char *index_name) {
-    TupleDesc descriptor =
-        lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(record), HeapTupleHeaderGetTypMod(record));
-    if (descriptor->natts > 1)
-        report_too_many(index_name, "fields");
-    Bound bound = {true, 0};
-    if (descriptor->natts == 1) {
-        HeapTupleData tuple = {};
-        tuple.t_len = HeapTupleHeaderGetDatumLength(record);
-        ItemPointerSetInvalid(&tuple.t_self);
-        tuple.t_data = record;
-        bool is_null;
-        const Datum value = heap_getattr(&tuple, 1, descriptor, &is_null);
-        const Oid type = TupleDescAttr(descriptor, 0)->atttypid;
-        // A bare NULL has type text in a row constructor.
-        if (!is_null) {
-            functions::require_integer_type(type, "row field");
-            bound = {false, kary::integer_from_datum(value, getBaseType(type))};
-        }
+static void read_record_bound(Relation index, Datum datum, ColumnValues *bound) {
+    functions::read_record(index, DatumGetHeapTupleHeader(datum), bound);
+}
+
+// Adds a condition for each column that the bound doesn't leave open.
+static int add_bound(const ColumnValues &bound, StrategyNumber strategy, ScanKeyData *keys, int count) {
+    for (int i = 0; i < bound.count; i++) {
+        if (bound.nulls[i])
+            continue;
+        ScanKeyData *key = &keys[count++];
+        *key = {};
+        key->sk_attno = static_cast<AttrNumber>(i + 1);
+        key->sk_strategy = strategy;
+        key->sk_subtype = bound.types[i];
+        key->sk_argument = bound.values[i];
     }
-    ReleaseTupleDesc(descriptor);
-    return bound;
+    return count;
 }
 
-template <typename Key>
-static int64 count_range(const functions::OpenIndex &open, Snapshot snapshot, const Bound &low,
-                         const Bound &high) {
-    const kary::KeyFormat format = kary::key_format(open.index);
-    kary::Condition<Key> condition;
-    kary::make_range(format, low.open ? nullptr : &low.value, high.open ? nullptr : &high.value, &condition);
+static int64 count_between(const functions::OpenIndex &open, Snapshot snapshot, const ColumnValues &low,
+                           const ColumnValues &high) {
+    ScanKeyData keys[2 * kary::kMostColumns];
+    int count = add_bound(low, BTGreaterEqualStrategyNumber, keys, 0);
+    count = add_bound(high, BTLessEqualStrategyNumber, keys, count);
     uint64 heap_fetches;
-    return kary::count_visible(open.heap, open.index, snapshot, condition, &heap_fetches);
+    return kary::count_matching(open.heap, open.index, snapshot, keys, count, &heap_fetches);
+}
+
+static functions::OpenIndex open_for_counting(Oid index_oid, Snapshot snapshot) {
+    const functions::OpenIndex open = functions::open_index(index_oid, AccessShareLock, AccessShareLock);
+    functions::require_read_access(open);
+    functions::lock_predicates(open, snapshot);
+    return open;
 }
 
 template <typename ReadBound>
-static Datum count_between(FunctionCallInfo fcinfo, ReadBound read_bound) {
+static Datum count_one(FunctionCallInfo fcinfo, ReadBound read_bound) {
     if (PG_ARGISNULL(0))
         PG_RETURN_NULL();
-    const functions::OpenIndex open =
-        functions::open_index(PG_GETARG_OID(0), AccessShareLock, AccessShareLock);
-    functions::require_read_access(open);
-    announce_forced_path();
-    const char *name = RelationGetRelationName(open.index);
-    const Bound low = PG_ARGISNULL(1) ? Bound{true, 0} : read_bound(PG_GETARG_DATUM(1), name);
-    const Bound high = PG_ARGISNULL(2) ? Bound{true, 0} : read_bound(PG_GETARG_DATUM(2), name);
-
     Snapshot snapshot = GetActiveSnapshot();
-    functions::lock_predicates(open, snapshot);
-    const int64 count = kary::has_wide_keys(open.index) ? count_range<uint64>(open, snapshot, low, high)
-                                                        : count_range<uint32>(open, snapshot, low, high);
+    const functions::OpenIndex open = open_for_counting(PG_GETARG_OID(0), snapshot);
+    ColumnValues low = {};
+    ColumnValues high = {};
+    if (!PG_ARGISNULL(1))
+        read_bound(open.index, PG_GETARG_DATUM(1), &low);
+    if (!PG_ARGISNULL(2))
+        read_bound(open.index, PG_GETARG_DATUM(2), &high);
+    const int64 count = count_between(open, snapshot, low, high);
     functions::close_index(open);
     PG_RETURN_INT64(count);
 }
 
 Datum pg_gpu_count_array(PG_FUNCTION_ARGS) {
-    return count_between(fcinfo, [](Datum datum, const char *name) {
-        return bound_from_array(DatumGetArrayTypeP(datum), name);
-    });
+    return count_one(fcinfo, read_array_bound);
 }
 
 Datum pg_gpu_count_record(PG_FUNCTION_ARGS) {
-    return count_between(fcinfo, [](Datum datum, const char *name) {
-        return bound_from_record(DatumGetHeapTupleHeader(datum), name);
-    });
+    return count_one(fcinfo, read_record_bound);
+}
+
+namespace {
+
+// The bounds of many ranges: a two-dimensional array, or a one-dimensional one of records. Open without an array.
+struct BoundRows {
+    bool is_open;
+    bool of_records;
+    Oid type;
+    int rows;
+    int columns;
+    functions::Elements elements;
+};
+
+}  // namespace
+
+static BoundRows read_rows(FunctionCallInfo fcinfo, int argument) {
+    BoundRows bounds = {};
+    bounds.is_open = PG_ARGISNULL(argument);
+    if (bounds.is_open)
+        return bounds;
+    ArrayType *array = PG_GETARG_ARRAYTYPE_P(argument);
+    bounds.type = ARR_ELEMTYPE(array);
+    bounds.of_records = functions::is_record_type(bounds.type);
+    const int dimensions = bounds.of_records ? 1 : 2;
+    if (ARR_NDIM(array) == 0)
+        return bounds;
+    if (ARR_NDIM(array) != dimensions)
+        ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+                        bounds.of_records ? errmsg("bounds must be a one-dimensional array of records")
+                                          : errmsg("bounds must be a two-dimensional array"),
+                        errhint("Each row is a range's bound, with one element a column.")));
+    bounds.rows = ARR_DIMS(array)[0];
+    bounds.columns = bounds.of_records ? 1 : ARR_DIMS(array)[1];
+    bounds.elements = functions::read_elements(array);
+    return bounds;
+}
+
+static void read_row(Relation index, const BoundRows &bounds, int row, ColumnValues *bound) {
+    bound->count = 0;
+    if (bounds.is_open)
+        return;
+    const int first = row * bounds.columns;
+    if (!bounds.of_records)
+        functions::read_columns(index, bounds.type, bounds.elements.values + first,
+                                bounds.elements.nulls + first, bounds.columns, bound);
+    else if (!bounds.elements.nulls[first])
+        read_record_bound(index, bounds.elements.values[first], bound);
+}
+
+Datum pg_gpu_count_batch(PG_FUNCTION_ARGS) {
+    InitMaterializedSRF(fcinfo, 0);
+    auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
+    if (PG_ARGISNULL(0))
+        return Datum{0};
+    Snapshot snapshot = GetActiveSnapshot();
+    const functions::OpenIndex open = open_for_counting(PG_GETARG_OID(0), snapshot);
+    const BoundRows low = read_rows(fcinfo, 1);
+    const BoundRows high = read_rows(fcinfo, 2);
+    if (!low.is_open && !high.is_open && low.rows != high.rows)
+        ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR), errmsg("not as many low bounds as high ones"),
+                        errdetail("There are %d low bounds and %d high ones.", low.rows, high.rows)));
+
+    MemoryContext row_context =
+        AllocSetContextCreate(CurrentMemoryContext, "gpu.count_batch row", ALLOCSET_SMALL_SIZES);
+    for (int row = 0; row < Max(low.rows, high.rows); row++) {
+        CHECK_FOR_INTERRUPTS();
+        MemoryContext caller = MemoryContextSwitchTo(row_context);
+        ColumnValues row_low;
+        ColumnValues row_high;
+        read_row(open.index, low, row, &row_low);
+        read_row(open.index, high, row, &row_high);
+        const int64 count = count_between(open, snapshot, row_low, row_high);
+        MemoryContextSwitchTo(caller);
+        MemoryContextReset(row_context);
+        Datum values[] = {Int64GetDatum(int64{row} + 1), Int64GetDatum(count)};
+        bool nulls[] = {false, false};
+        tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+    }
+    MemoryContextDelete(row_context);
+    functions::close_index(open);
+    return Datum{0};
 }

@@ -1,7 +1,7 @@
 // gpu.lookup: the visible rows of many keys at once.
 #include "functions/lookup.h"
 
-#include "functions/integers.h"
+#include "functions/values.h"
 #include "settings.h"
 
 PG_GPU_FUNCTION(pg_gpu_lookup);
@@ -10,11 +10,59 @@ using namespace pg_gpu;
 
 namespace pg_gpu::functions {
 
+namespace {
+
+struct KeyReader {
+    Relation index;
+    Elements elements;
+    Oid type;  // of all elements; invalid when they are records
+    int columns;
+};
+
+}  // namespace
+
+static bool read_single_key(void *context, uint32 i, Datum *values, Oid *types) {
+    const auto *reader = static_cast<const KeyReader *>(context);
+    values[0] = reader->elements.values[i];
+    types[0] = reader->type;
+    return !reader->elements.nulls[i];
+}
+
+static bool read_key_record(void *context, uint32 i, Datum *values, Oid *types) {
+    const auto *reader = static_cast<const KeyReader *>(context);
+    if (reader->elements.nulls[i])
+        return false;
+    ColumnValues record;
+    read_record(reader->index, DatumGetHeapTupleHeader(reader->elements.values[i]), &record);
+    if (record.count != reader->columns)
+        ereport(ERROR,
+                (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                 errmsg("a key has %d fields, and the index has %d columns", record.count, reader->columns),
+                 errhint("Name a value for each column.")));
+    for (int column = 0; column < reader->columns; column++) {
+        if (record.nulls[column])
+            return false;
+        values[column] = record.values[column];
+        types[column] = record.types[column];
+    }
+    return true;
+}
+
 kary::LookupResult look_up_array(const OpenIndex &open, ArrayType *array, Snapshot snapshot) {
-    require_integer_type(ARR_ELEMTYPE(array), "array element");
-    const IntegerElements elements = read_integers(array);
+    const Oid element_type = ARR_ELEMTYPE(array);
+    KeyReader reader = {open.index, {}, InvalidOid, IndexRelationGetNumberOfKeyAttributes(open.index)};
+    if (reader.columns == 1)
+        reader.type = comparable_type(open.index, 0, element_type, "array element");
+    else if (!is_record_type(element_type))
+        ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+                        errmsg("keys of index \"%s\" are records", RelationGetRelationName(open.index)),
+                        errdetail("The index has %d columns.", reader.columns),
+                        errhint("Name them as in ARRAY[row(1, 2), row(3, 4)].")));
+    reader.elements = read_elements(array);
     lock_predicates(open, snapshot);
-    return kary::look_up(open.heap, open.index, snapshot, {elements.values, elements.nulls, elements.count});
+    return kary::look_up(open.heap, open.index, snapshot,
+                         {static_cast<uint32>(reader.elements.count),
+                          reader.columns == 1 ? read_single_key : read_key_record, &reader});
 }
 
 }  // namespace pg_gpu::functions

@@ -42,12 +42,18 @@ void begin_collecting(Collector<Key> *collector, Relation index, size_t memory, 
     }
 }
 
+// By mask, key and TID. With several columns the entries with NULLs have masks to be sorted by.
 template <typename Key>
-static void sort_part(EntryArray<Key> *part) {
+static void sort_part(EntryArray<Key> *part, bool by_mask) {
     if (part->count < 2)
         return;
+    const auto check_for_interrupts = [] { CHECK_FOR_INTERRUPTS(); };
     auto *scratch = allocate<SortEntry<Key>>(part->count);
-    SortEntry<Key> *sorted = radix_sort(part->entries, scratch, part->count, [] { CHECK_FOR_INTERRUPTS(); });
+    SortEntry<Key> *sorted = radix_sort(part->entries, scratch, part->count, check_for_interrupts);
+    if (by_mask)
+        sorted = radix_sort_by<uint32>(
+            sorted, sorted == scratch ? part->entries : scratch, part->count,
+            [](const SortEntry<Key> &entry) { return uint32{entry.nulls}; }, check_for_interrupts);
     order_tids_within_keys(sorted, part->count);
     if (sorted == scratch) {
         std::swap(part->entries, scratch);
@@ -58,8 +64,8 @@ static void sort_part(EntryArray<Key> *part) {
 
 template <typename Key>
 static void sort_collected(Collector<Key> *collector) {
-    sort_part(&collector->keyed);
-    sort_part(&collector->nulls);
+    sort_part(&collector->keyed, false);
+    sort_part(&collector->nulls, is_composite(collector->format));
 }
 
 void chunk_file_name(char *name, int participant, int chunk) {
@@ -97,23 +103,24 @@ void spill(Collector<Key> *collector) {
 }
 
 template <typename Key>
-static void collect(Collector<Key> *collector, ItemPointer tid, Datum value, bool is_null) {
+static void collect(Collector<Key> *collector, ItemPointer tid, const Datum *values, const bool *is_null) {
     if (collector->keyed.count + collector->nulls.count >= collector->most)
         spill(collector);
-    EntryArray<Key> *part = is_null ? &collector->nulls : &collector->keyed;
+    NullMask nulls;
+    const Key key = encode_row<Key>(collector->format, values, is_null, &nulls);
+    EntryArray<Key> *part = nulls != 0 ? &collector->nulls : &collector->keyed;
     if (part->count == part->room) {
         part->room = Min(part->room * 2, collector->most);
         part->entries = reallocate(part->entries, part->room);
     }
-    part->entries[part->count++] = {is_null ? Key{0} : encode_datum<Key>(value, collector->format),
-                                    ItemPointerGetBlockNumberNoCheck(tid),
-                                    ItemPointerGetOffsetNumberNoCheck(tid), 0};
+    part->entries[part->count++] = {key, ItemPointerGetBlockNumberNoCheck(tid),
+                                    ItemPointerGetOffsetNumberNoCheck(tid), nulls};
     collector->total++;
 }
 
 template <typename Key>
 static void collect_callback(Relation, ItemPointer tid, Datum *values, bool *nulls, bool, void *state) {
-    collect(static_cast<Collector<Key> *>(state), tid, values[0], nulls[0]);
+    collect(static_cast<Collector<Key> *>(state), tid, values, nulls);
 }
 
 template <typename Key>
@@ -184,10 +191,10 @@ static void count_written(WriteProgress *progress) {
 }
 
 template <typename Key>
-static void write_entry(RunBuilder<Key> *builder, const SortEntry<Key> &entry, bool is_null) {
+static void write_entry(RunBuilder<Key> *builder, const SortEntry<Key> &entry) {
     ItemPointerData tid;
     ItemPointerSet(&tid, entry.block, entry.offset);
-    add_entry(builder, entry.key, is_null, tid);
+    add_entry(builder, entry.key, entry.nulls, tid);
 }
 
 template <typename Key>
@@ -203,7 +210,7 @@ static void merge_sources(Source<Key> **sources, int count, bool nulls, RunBuild
         std::pop_heap(heap, heap + live, source_after<Key>);
         Source<Key> *smallest = heap[live - 1];
         for (;;) {
-            write_entry(builder, smallest->buffer[smallest->at], nulls);
+            write_entry(builder, smallest->buffer[smallest->at]);
             count_written(progress);
             smallest->at++;
             if (smallest->at == smallest->in_buffer && !refill(smallest)) {
@@ -248,22 +255,23 @@ static void write_index(Relation index, Collector<Key> *collector, const Paralle
     sources[source_count] = allocate_zeroed<Source<Key>>(1);
     sources[source_count++]->memory = collector;
 
+    const storage::RunKind *kind = run_kind_of<Key>(is_composite(collector->format));
     storage::RunEntry entry = {};
     WriteProgress progress = {0};
     if (total > 0) {
         entry.run_id = storage::new_run_id();
         storage::RunWriter *writer = storage::begin_build(index, &entry);
         auto *builder = allocate<RunBuilder<Key>>(1);
-        begin_run_builder(builder, writer, &entry);
+        begin_run_builder(builder, collector->format, writer, &entry);
         merge_sources(sources, source_count, false, builder, &progress);
         merge_sources(sources, source_count, true, builder, &progress);
         finish_run_builder(builder);
         storage::finish_run(writer);
-        entry.level = storage::level_of(run_kind_of<Key>(), entry.entries, storage::fanout_of(index));
+        entry.level = storage::level_of(kind, entry.entries, storage::fanout_of(index));
     } else {
         storage::begin_build(index, &entry);
     }
-    storage::finish_build(index, run_kind_of<Key>(), entry);
+    storage::finish_build(index, kind, entry);
     for (int i = 0; i < file_count; i++)
         BufFileClose(files[i]);
     pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, static_cast<int64>(total));
@@ -302,15 +310,19 @@ IndexBuildResult *build(Relation heap, Relation index, IndexInfo *index_info) {
     if (RelationGetNumberOfBlocks(index) != 0)
         ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR),
                         errmsg("index \"%s\" already contains data", RelationGetRelationName(index))));
-    return has_wide_keys(index) ? build_keys<uint64>(heap, index, index_info)
-                                : build_keys<uint32>(heap, index, index_info);
+    return with_key_type(key_format(index).width, [=](auto key) {
+        return build_keys<decltype(key)>(heap, index, index_info);
+    });
 }
 
 template void begin_collecting(Collector<uint32> *, Relation, size_t, SharedFileSet *, int);
-template void begin_collecting(Collector<uint64> *, Relation, size_t, SharedFileSet *, int);
 template void spill(Collector<uint32> *);
-template void spill(Collector<uint64> *);
 template double scan_table(Relation, Relation, IndexInfo *, bool, Collector<uint32> *, TableScanDesc);
+template void begin_collecting(Collector<uint64> *, Relation, size_t, SharedFileSet *, int);
+template void spill(Collector<uint64> *);
 template double scan_table(Relation, Relation, IndexInfo *, bool, Collector<uint64> *, TableScanDesc);
+template void begin_collecting(Collector<Key128> *, Relation, size_t, SharedFileSet *, int);
+template void spill(Collector<Key128> *);
+template double scan_table(Relation, Relation, IndexInfo *, bool, Collector<Key128> *, TableScanDesc);
 
 }  // namespace pg_gpu::kary

@@ -1,49 +1,81 @@
-// From scan keys to one interval or one set of points.
+// From scan keys to ranges of keys. Every column's conditions become one range of codes, or one set of points.
+// Columns with one code each, or one of a set, from the first column on, and the range of the column after them,
+// make the ranges of keys; what other columns ask for is a filter.
 #include "kary/condition.h"
 
 #include <algorithm>
 
+#include "kary/instant.h"
 #include "kary/radix_sort.h"
 
 namespace pg_gpu::kary {
 
-// Integers the scan is after, before they are encoded.
-struct IntegerRange {
-    int64 low;
-    int64 high;
+// Arrays on several columns make as many ranges as their sizes' product, up to this many.
+static constexpr uint64 kMostRanges = 1 << 20;
+
+// Codes [low, high] of a column.
+template <typename Code>
+struct CodeRange {
+    Code low;
+    Code high;
     bool empty;
 };
 
-static void restrict_range(IntegerRange *range, StrategyNumber strategy, int64 value) {
+template <typename Code>
+static CodeRange<Code> intersect(const CodeRange<Code> &a, const CodeRange<Code> &b) {
+    const CodeRange<Code> both = {Max(a.low, b.low), Min(a.high, b.high), a.empty || b.empty};
+    return {both.low, both.high, both.empty || both.low > both.high};
+}
+
+// Everything about one column while scan keys are combined. Codes are stored codes.
+template <typename Key>
+struct ColumnState {
+    Key low;
+    Key high;
+    bool empty;
+    Key *points;  // nullptr: none
+    uint32 point_count;
+};
+
+// The codes, ascending, that a btree strategy leaves beside a constant.
+template <typename Code>
+static CodeRange<Code> codes_for(StrategyNumber strategy, const Place<Code> &place, int width) {
+    CodeRange<Code> range = {0, low_bits<Code>(width), false};
     switch (strategy) {
         case BTLessStrategyNumber:
-            if (value == PG_INT64_MIN)
-                range->empty = true;
-            else
-                range->high = Min(range->high, value - 1);
+            range.high = place.below;
+            range.empty = !place.any_below;
             break;
         case BTLessEqualStrategyNumber:
-            range->high = Min(range->high, value);
+            if (place.any_above)
+                range.high = static_cast<Code>(place.above - 1);
+            range.empty = place.any_above && place.above == 0;
             break;
         case BTEqualStrategyNumber:
-            range->low = Max(range->low, value);
-            range->high = Min(range->high, value);
+            if (place.any_below)
+                range.low = static_cast<Code>(place.below + 1);
+            if (place.any_above)
+                range.high = static_cast<Code>(place.above - 1);
+            // Between two codes, or outside of all.
+            range.empty = (place.any_below && place.below == low_bits<Code>(width)) ||
+                          (place.any_above && place.above == 0) || range.low > range.high;
             break;
         case BTGreaterEqualStrategyNumber:
-            range->low = Max(range->low, value);
+            if (place.any_below)
+                range.low = static_cast<Code>(place.below + 1);
+            range.empty = place.any_below && place.below == low_bits<Code>(width);
             break;
         case BTGreaterStrategyNumber:
-            if (value == PG_INT64_MAX)
-                range->empty = true;
-            else
-                range->low = Max(range->low, value + 1);
+            range.low = place.above;
+            range.empty = !place.any_above;
             break;
         default:
             ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR), errmsg("unknown strategy number %d", strategy)));
     }
+    return range;
 }
 
-int64 integer_from_datum(Datum value, Oid type) {
+static int64 integer_from_datum(Datum value, Oid type) {
     switch (type) {
         case INT2OID:
             return DatumGetInt16(value);
@@ -54,43 +86,69 @@ int64 integer_from_datum(Datum value, Oid type) {
     }
 }
 
-// Integers of an array without its NULLs, which match nothing. palloc'd.
-struct IntegerArray {
-    int64 *values;
-    uint32 count;
-};
-
-template <typename Element>
-static uint32 copy_elements(const ArrayType *array, int64 *values) {
-    const auto *data = reinterpret_cast<const Element *>(ARR_DATA_PTR(array));
-    const int items = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
-    const bits8 *bitmap = ARR_NULLBITMAP(array);
-    uint32 count = 0;
-    for (int i = 0; i < items; i++)
-        if (bitmap == nullptr || (bitmap[i / 8] >> (i % 8)) & 1)
-            values[count++] = *data++;  // absent elements take no room
-    return count;
-}
-
-static IntegerArray integers_of(Datum datum, Oid element_type) {
-    ArrayType *array = DatumGetArrayTypeP(datum);
-    const int items = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
-    IntegerArray result;
-    result.values = allocate<int64>(items + 1);
-    switch (element_type) {
+// Where a constant lies among a column's ascending codes.
+template <typename Key>
+static Place<Bits<Key>> place_of(const KeyColumn &column, Datum value, Oid type) {
+    using Code = Bits<Key>;
+    switch (column.type) {
         case INT2OID:
-            result.count = copy_elements<int16>(array, result.values);
-            break;
         case INT4OID:
-            result.count = copy_elements<int32>(array, result.values);
+        case INT8OID:
+            return place_of_integer<Code>(integer_from_datum(value, type), column.width);
+        case FLOAT4OID:
+            if (type == FLOAT8OID)
+                return place_of_double_in_floats<Code>(DatumGetFloat8(value));
             break;
+        case FLOAT8OID:
+            if (type == FLOAT4OID)
+                return place_at<Code>(static_cast<Code>(encode_float(double{DatumGetFloat4(value)})),
+                                      column.width);
+            break;
+        case DATEOID:
+        case TIMESTAMPOID:
+        case TIMESTAMPTZOID:
+            return place_of_instant<Code>(column, value, type);
         default:
-            result.count = copy_elements<int64>(array, result.values);
             break;
     }
-    if (reinterpret_cast<Pointer>(array) != DatumGetPointer(datum))
-        pfree(array);
-    return result;
+    return place_at<Code>(encode_value<Key>(column, value), column.width);
+}
+
+// Ascending codes to the column's stored codes.
+template <typename Key>
+static void restrict_column(const KeyColumn &column, const CodeRange<Bits<Key>> &range,
+                            ColumnState<Key> *state) {
+    CodeRange<Bits<Key>> stored = {orient(column, range.low), orient(column, range.high), range.empty};
+    if (column.descending)
+        std::swap(stored.low, stored.high);
+    const CodeRange<Bits<Key>> both =
+        intersect({bits_of(state->low), bits_of(state->high), state->empty}, stored);
+    state->low = key_from<Key>(both.low);
+    state->high = key_from<Key>(both.high);
+    state->empty = both.empty;
+}
+
+// ---- arrays
+// --------------------------------------------------------------------------------------------------
+
+// Calls visit(datum) for each element that is not NULL: NULLs match nothing, and take no room. All key types are
+// of fixed length.
+template <typename Visit>
+static void for_each_element(ArrayType *array, Visit visit) {
+    int16 length;
+    bool by_value;
+    char alignment;
+    get_typlenbyvalalign(ARR_ELEMTYPE(array), &length, &by_value, &alignment);
+    const char *data = ARR_DATA_PTR(array);
+    const int items = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+    const bits8 *bitmap = ARR_NULLBITMAP(array);
+    const auto step = static_cast<int>(att_align_nominal(length, alignment));
+    for (int i = 0; i < items; i++) {
+        if (bitmap != nullptr && !((bitmap[i / 8] >> (i % 8)) & 1))
+            continue;
+        visit(fetch_att(data, by_value, length));
+        data += step;
+    }
 }
 
 template <typename Key>
@@ -112,126 +170,304 @@ uint32 sort_points(Key *points, uint32 count) {
     return static_cast<uint32>(std::unique(points, points + count) - points);
 }
 
-// Intersects the condition's points with a sorted set, which becomes the condition's.
+// `= ANY`: a set of points, intersected with the column's.
 template <typename Key>
-static void intersect_points(Condition<Key> *condition, Key *points, uint32 count) {
-    if (condition->has_points)
-        count = static_cast<uint32>(std::set_intersection(condition->points,
-                                                          condition->points + condition->point_count, points,
-                                                          points + count, points) -
+static void add_points(const KeyColumn &column, ArrayType *array, Oid type, ColumnState<Key> *state) {
+    uint32 room = static_cast<uint32>(ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array))) + 1;
+    auto *points = allocate<Key>(room);
+    uint32 count = 0;
+    for_each_element(array, [&](Datum value) {
+        const CodeRange<Bits<Key>> codes =
+            codes_for(BTEqualStrategyNumber, place_of<Key>(column, value, type), column.width);
+        // A constant equals one code, or none.
+        if (!codes.empty)
+            points[count++] = key_from<Key>(orient(column, codes.low));
+    });
+    count = sort_points(points, count);
+    if (state->points != nullptr)
+        count = static_cast<uint32>(std::set_intersection(state->points, state->points + state->point_count,
+                                                          points, points + count, points) -
                                     points);
-    condition->has_points = true;
+    state->points = points;
+    state->point_count = count;
+}
+
+// x < ANY (...) asks for one element above x, so all that some element leaves: a range again.
+template <typename Key>
+static void add_array(const KeyColumn &column, ArrayType *array, Oid type, StrategyNumber strategy,
+                      ColumnState<Key> *state) {
+    CodeRange<Bits<Key>> all = {low_bits<Bits<Key>>(column.width), 0, true};
+    for_each_element(array, [&](Datum value) {
+        const CodeRange<Bits<Key>> one = codes_for(strategy, place_of<Key>(column, value, type), column.width);
+        if (!one.empty)
+            all = {Min(all.low, one.low), Max(all.high, one.high), false};
+    });
+    restrict_column(column, all, state);
+}
+
+// ---- timestamptz beside dates and timestamps
+// -------------------------------------------------------------------
+
+// A wide range of codes, which the filter then looks into.
+template <typename Key>
+static void add_instants(const KeyColumn &column, int64 *constants, uint32 count, StrategyNumber strategy,
+                         ColumnState<Key> *state, InstantTest *test) {
+    using Code = Bits<Key>;
+    if (count == 0) {
+        state->empty = true;
+        return;
+    }
+    std::sort(constants, constants + count);
+    *test = {strategy, constants, count};
+    CodeRange<Code> range = {0, low_bits<Code>(column.width), false};
+    if (strategy >= BTEqualStrategyNumber)
+        range.low = static_cast<Code>(code_before_instant(column, constants[0]));
+    if (strategy <= BTEqualStrategyNumber)
+        range.high = static_cast<Code>(code_after_instant(column, constants[count - 1]));
+    restrict_column(column, range, state);
+}
+
+// ---- all scan keys together
+// ----------------------------------------------------------------------------------
+
+template <typename Key>
+static void add_scan_key(const KeyColumn &column, const ScanKeyData &key, ColumnState<Key> *state,
+                         InstantTest *test) {
+    const Oid type = OidIsValid(key.sk_subtype) ? key.sk_subtype : column.type;
+    const bool is_array = (key.sk_flags & SK_SEARCHARRAY) != 0;
+    ArrayType *array = is_array ? DatumGetArrayTypeP(key.sk_argument) : nullptr;
+    if (is_instant_of_time_zone(column, type)) {
+        const int items = is_array ? ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) : 1;
+        auto *constants = allocate<int64>(items + 1);
+        uint32 count = 0;
+        if (is_array)
+            for_each_element(array, [&](Datum value) { constants[count++] = DatumGetTimestampTz(value); });
+        else
+            constants[count++] = DatumGetTimestampTz(key.sk_argument);
+        add_instants(column, constants, count, key.sk_strategy, state, test);
+    } else if (!is_array) {
+        restrict_column(
+            column, codes_for(key.sk_strategy, place_of<Key>(column, key.sk_argument, type), column.width), state);
+    } else if (key.sk_strategy == BTEqualStrategyNumber) {
+        add_points(column, array, type, state);
+    } else {
+        add_array(column, array, type, key.sk_strategy, state);
+    }
+    if (is_array && reinterpret_cast<Pointer>(array) != DatumGetPointer(key.sk_argument))
+        pfree(array);
+}
+
+// Cuts the points to the column's range and the range to the points. One point is a range.
+template <typename Key>
+static void settle_column(ColumnState<Key> *state) {
+    if (state->points == nullptr || state->empty)
+        return;
+    Key *end = std::upper_bound(state->points, state->points + state->point_count, state->high);
+    state->points = std::lower_bound(state->points, end, state->low);
+    state->point_count = static_cast<uint32>(end - state->points);
+    if (state->point_count == 0) {
+        state->empty = true;
+        return;
+    }
+    state->low = state->points[0];
+    state->high = state->points[state->point_count - 1];
+    if (state->point_count == 1)
+        state->points = nullptr;
+}
+
+// The points of a further column behind each of those of the columns before.
+template <typename Key>
+static void multiply_points(const KeyColumn &column, const ColumnState<Key> &state, Condition<Key> *condition) {
+    if (!condition->has_points) {
+        condition->has_points = true;
+        condition->point_count = state.point_count;
+        condition->points = state.points;
+        if (column.shift > 0) {
+            condition->points = allocate<Key>(state.point_count);
+            for (uint32 i = 0; i < state.point_count; i++)
+                condition->points[i] = key_from<Key>(bits_of(state.points[i]) << column.shift);
+        }
+        return;
+    }
+    const uint32 count = condition->point_count * state.point_count;
+    auto *points = allocate<Key>(count);
+    Key *next = points;
+    for (uint32 i = 0; i < condition->point_count; i++)
+        for (uint32 j = 0; j < state.point_count; j++)
+            *next++ =
+                key_from<Key>(bits_of(condition->points[i]) | bits_of(state.points[j]) << column.shift);
     condition->points = points;
     condition->point_count = count;
 }
 
-// `= ANY`: a set of points. Values outside the column's type match nothing.
+// Builds the ranges of keys; returns in *filtered the columns that need a filter.
 template <typename Key>
-static void add_points(const KeyFormat &format, const IntegerArray &array, Condition<Key> *condition) {
-    using Integer = typename SignedOf<Key>::type;
-    auto *points = allocate<Key>(array.count + 1);
-    uint32 count = 0;
-    for (uint32 i = 0; i < array.count; i++)
-        if (array.values[i] >= std::numeric_limits<Integer>::min() &&
-            array.values[i] <= std::numeric_limits<Integer>::max())
-            points[count++] = encode_integer<Key>(static_cast<Integer>(array.values[i]), format.descending);
-    count = sort_points(points, count);
-    intersect_points(condition, points, count);
-}
-
-// Cuts the range to the column's type and encodes it; false, and no keys wanted, when nothing is left.
-template <typename Key>
-static bool encode_range(const KeyFormat &format, IntegerRange range, Condition<Key> *condition) {
-    using Integer = typename SignedOf<Key>::type;
-    range.low = Max(range.low, int64{std::numeric_limits<Integer>::min()});
-    range.high = Min(range.high, int64{std::numeric_limits<Integer>::max()});
-    if (range.empty || range.low > range.high) {
-        condition->wants_keys = false;
-        return false;
+static void make_ranges(const KeyFormat &format, const ColumnState<Key> *states, Condition<Key> *condition,
+                        NullMask *filtered) {
+    Bits<Key> low = 0;
+    Bits<Key> high = 0;
+    bool in_prefix = true;
+    *filtered = 0;
+    for (int i = 0; i < format.column_count; i++) {
+        const KeyColumn &column = format.columns[i];
+        const ColumnState<Key> &state = states[i];
+        if ((condition->nulls >> i) & 1)
+            continue;  // its bits are zero wherever it matters
+        const uint64 ranges = (condition->has_points ? uint64{condition->point_count} : 1) * state.point_count;
+        if (in_prefix && state.points != nullptr && (!condition->has_points || ranges <= kMostRanges)) {
+            multiply_points(column, state, condition);
+            continue;
+        }
+        low |= bits_of(state.low) << column.shift;
+        high |= bits_of(state.high) << column.shift;
+        const bool is_one = state.low == state.high;
+        const bool is_open = bits_of(state.low) == 0 && bits_of(state.high) == low_bits<Bits<Key>>(column.width);
+        if (state.points != nullptr || (!in_prefix && !is_open))
+            *filtered |= static_cast<NullMask>(1U << i);
+        in_prefix = in_prefix && is_one && state.points == nullptr;
     }
-    condition->low = encode_integer<Key>(static_cast<Integer>(range.low), format.descending);
-    condition->high = encode_integer<Key>(static_cast<Integer>(range.high), format.descending);
-    if (format.descending)
-        std::swap(condition->low, condition->high);
-    return true;
+    condition->low = key_from<Key>(low);
+    condition->high = key_from<Key>(high);
 }
 
 template <typename Key>
-void make_range(const KeyFormat &format, const int64 *low, const int64 *high, Condition<Key> *condition) {
-    *condition = {};
-    condition->wants_keys = true;
-    condition->wants_nulls = low == nullptr && high == nullptr;
-    encode_range(
-        format,
-        IntegerRange{low != nullptr ? *low : PG_INT64_MIN, high != nullptr ? *high : PG_INT64_MAX, false},
-        condition);
-}
-
-template <typename Key>
-static void add_array(const KeyFormat &format, const ScanKeyData &key, IntegerRange *range,
-                      Condition<Key> *condition) {
-    const IntegerArray array =
-        integers_of(key.sk_argument, OidIsValid(key.sk_subtype) ? key.sk_subtype : format.type);
-    if (array.count == 0)
-        range->empty = true;
-    else if (key.sk_strategy == BTEqualStrategyNumber)
-        add_points(format, array, condition);
-    // x < ANY(...) asks for one element above x, so the greatest decides; > likewise with the least.
-    else if (key.sk_strategy < BTEqualStrategyNumber)
-        restrict_range(range, key.sk_strategy, *std::max_element(array.values, array.values + array.count));
-    else
-        restrict_range(range, key.sk_strategy, *std::min_element(array.values, array.values + array.count));
-    pfree(array.values);
+static void make_filters(const KeyFormat &format, const ColumnState<Key> *states, NullMask filtered,
+                         const ScanKeyData *keys, const InstantTest *tests, int key_count,
+                         Condition<Key> *condition) {
+    auto *filters = allocate<ColumnFilter<Key>>(format.column_count + key_count);
+    for (int i = 0; i < format.column_count; i++)
+        if ((filtered >> i) & 1)
+            filters[condition->filter_count++] = {&format.columns[i], states[i].low, states[i].high,
+                                                  states[i].points, states[i].point_count, nullptr};
+    for (int i = 0; i < key_count; i++) {
+        if (tests[i].count == 0)
+            continue;
+        const int column = keys[i].sk_attno - 1;
+        filters[condition->filter_count++] = {&format.columns[column], states[column].low,
+                                              states[column].high, nullptr, 0, &tests[i]};
+    }
+    condition->filters = filters;
 }
 
 template <typename Key>
 void make_condition(const KeyFormat &format, const ScanKeyData *keys, int key_count,
                     Condition<Key> *condition) {
-    IntegerRange range = {PG_INT64_MIN, PG_INT64_MAX, false};
+    ColumnState<Key> states[kMostColumns];
+    for (int i = 0; i < format.column_count; i++)
+        states[i] = {key_from<Key>(0), key_from<Key>(low_bits<Bits<Key>>(format.columns[i].width)), false,
+                     nullptr, 0};
     *condition = {};
-    condition->wants_keys = true;
-    condition->wants_nulls = true;
+    InstantTest *tests = nullptr;
 
     for (int i = 0; i < key_count; i++) {
         const ScanKeyData &key = keys[i];
+        const int number = key.sk_attno - 1;
+        const auto bit = static_cast<NullMask>(1U << number);
         if (key.sk_flags & SK_SEARCHNULL) {
-            condition->wants_keys = false;
+            condition->nulls |= bit;
             continue;
         }
-        condition->wants_nulls = false;  // operators are strict, and IS NOT NULL says so
+        condition->not_nulls |= bit;  // operators are strict, and IS NOT NULL says so
         if (key.sk_flags & SK_SEARCHNOTNULL)
             continue;
-        if (key.sk_flags & SK_ISNULL)
-            range.empty = true;
-        else if (key.sk_flags & SK_SEARCHARRAY)
-            add_array(format, key, &range, condition);
-        else
-            restrict_range(&range, key.sk_strategy,
-                           integer_from_datum(key.sk_argument,
-                                              OidIsValid(key.sk_subtype) ? key.sk_subtype : format.type));
+        if (key.sk_flags & SK_ISNULL) {
+            condition->nothing = true;
+            continue;
+        }
+        const KeyColumn &column = format.columns[number];
+        if (tests == nullptr && is_instant_of_time_zone(column, key.sk_subtype))
+            tests = allocate_zeroed<InstantTest>(key_count);
+        add_scan_key(column, key, &states[number], tests != nullptr ? &tests[i] : nullptr);
     }
 
-    if (!encode_range(format, range, condition))
-        return;
-    if (condition->has_points) {
-        Key *end =
-            std::upper_bound(condition->points, condition->points + condition->point_count, condition->high);
-        condition->points = std::lower_bound(condition->points, end, condition->low);
-        condition->point_count = static_cast<uint32>(end - condition->points);
-        if (condition->point_count == 0) {
-            condition->wants_keys = false;
-            return;
-        }
-        condition->low = condition->points[0];
-        condition->high = condition->points[condition->point_count - 1];
+    condition->nothing = condition->nothing || (condition->nulls & condition->not_nulls) != 0;
+    for (int i = 0; i < format.column_count; i++) {
+        settle_column(&states[i]);
+        condition->nothing = condition->nothing || states[i].empty;
     }
+    if (condition->nothing)
+        return;
+    NullMask filtered;
+    make_ranges(format, states, condition, &filtered);
+    if (filtered != 0 || tests != nullptr)
+        make_filters(format, states, filtered, keys, tests, tests != nullptr ? key_count : 0, condition);
+}
+
+// ---- testing one entry
+// ---------------------------------------------------------------------------------------
+
+template <typename Key>
+bool passes_filters(const Condition<Key> &condition, Key key) {
+    for (uint32 i = 0; i < condition.filter_count; i++) {
+        const ColumnFilter<Key> &filter = condition.filters[i];
+        const Key code = key_from<Key>(stored_code(*filter.column, key));
+        if (code < filter.low || code > filter.high)
+            return false;
+        if (filter.points != nullptr && !std::binary_search(filter.points, filter.points + filter.point_count, code))
+            return false;
+        if (filter.instant != nullptr &&
+            !passes_instant_test(*filter.column, static_cast<uint64>(orient(*filter.column, bits_of(code))),
+                                 *filter.instant))
+            return false;
+    }
+    return true;
+}
+
+template <typename Key>
+bool matches(const KeyFormat &format, const Condition<Key> &condition, NullMask nulls, Key key) {
+    if (!wants(condition, nulls))
+        return false;
+    const Ranges<Key> ranges = ranges_in(format, condition, nulls);
+    if (key < ranges.low || key > ranges.high)
+        return false;
+    if (condition.has_points) {
+        const uint32 point = partition_point(condition.points, condition.point_count, [&](Key other) {
+            return join_keys(other, ranges.point_high) < key;
+        });
+        if (point == condition.point_count || join_keys(condition.points[point], ranges.point_low) > key)
+            return false;
+    }
+    return condition.filter_count == 0 || passes_filters(condition, key);
+}
+
+// ---- single keys
+// ---------------------------------------------------------------------------------------------
+
+template <typename Key>
+bool make_key(const KeyFormat &format, const Datum *values, const Oid *types, Key *key) {
+    Bits<Key> bits = 0;
+    for (int i = 0; i < format.column_count; i++) {
+        const KeyColumn &column = format.columns[i];
+        if (is_instant_of_time_zone(column, types[i]))
+            ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+                            errmsg("a key of type %s stands for none of type %s by itself",
+                                   format_type_be(types[i]), format_type_be(column.type)),
+                            errdetail("Which one it equals depends on the time zone."),
+                            errhint("Cast it to %s.", format_type_be(column.type))));
+        const CodeRange<Bits<Key>> codes =
+            codes_for(BTEqualStrategyNumber, place_of<Key>(column, values[i], types[i]), column.width);
+        if (codes.empty)
+            return false;
+        bits |= orient(column, codes.low) << column.shift;
+    }
+    *key = key_from<Key>(bits);
+    return true;
 }
 
 template void make_condition(const KeyFormat &, const ScanKeyData *, int, Condition<uint32> *);
 template void make_condition(const KeyFormat &, const ScanKeyData *, int, Condition<uint64> *);
+template void make_condition(const KeyFormat &, const ScanKeyData *, int, Condition<Key128> *);
 template uint32 sort_points(uint32 *, uint32);
 template uint32 sort_points(uint64 *, uint32);
-template void make_range(const KeyFormat &, const int64 *, const int64 *, Condition<uint32> *);
-template void make_range(const KeyFormat &, const int64 *, const int64 *, Condition<uint64> *);
+template uint32 sort_points(Key128 *, uint32);
+template bool passes_filters(const Condition<uint32> &, uint32);
+template bool passes_filters(const Condition<uint64> &, uint64);
+template bool passes_filters(const Condition<Key128> &, Key128);
+template bool matches(const KeyFormat &, const Condition<uint32> &, NullMask, uint32);
+template bool matches(const KeyFormat &, const Condition<uint64> &, NullMask, uint64);
+template bool matches(const KeyFormat &, const Condition<Key128> &, NullMask, Key128);
+template bool make_key(const KeyFormat &, const Datum *, const Oid *, uint32 *);
+template bool make_key(const KeyFormat &, const Datum *, const Oid *, uint64 *);
+template bool make_key(const KeyFormat &, const Datum *, const Oid *, Key128 *);
 
 }  // namespace pg_gpu::kary

@@ -2,30 +2,90 @@
 #pragma once
 
 #include "kary/kary.h"
+#include "kary/search.h"
 
 namespace pg_gpu::kary {
 
-// The entries a scan wants: keyed ones in [low, high], of these only `points` when there are any, and/or
-// NULLs.
+// For comparisons of a date or timestamp column with timestamptz, which depend on the time zone and have no exact
+// place among the codes: the rows' instants are computed and compared with `constants`, ascending.
+struct InstantTest {
+    StrategyNumber strategy;
+    const int64 *constants;  // any of them may satisfy the operator
+    uint32 count;
+};
+
+// What else a column must satisfy of entries within a condition's ranges. Codes are stored codes.
+template <typename Key>
+struct ColumnFilter {
+    const KeyColumn *column;
+    Key low;
+    Key high;           // inclusive
+    const Key *points;  // sorted; nullptr: all within the bounds
+    uint32 point_count;
+    const InstantTest *instant;  // or nullptr
+};
+
+// The entries a scan wants: of those partitions whose NULLs fit, the ones in a range of keys, or in one of many
+// ranges of the same extent, that also pass the filters.
 template <typename Key>
 struct Condition {
-    bool wants_keys;
-    bool wants_nulls;
+    bool nothing;        // no entry matches
+    NullMask nulls;      // columns that must be NULL
+    NullMask not_nulls;  // columns that must not
     Key low;
     Key high;  // inclusive
     bool has_points;
-    Key *points;  // sorted, distinct, within [low, high]
+    Key *points;  // sorted, distinct; each joined with low and high gives the ends of a range
     uint32 point_count;
+    const ColumnFilter<Key> *filters;
+    uint32 filter_count;
 };
 
-// An int2, int4 or int8 datum as int8.
-int64 integer_from_datum(Datum value, Oid type);
+// Does it want entries with these columns NULL?
+template <typename Key>
+inline bool wants(const Condition<Key> &condition, NullMask nulls) {
+    return !condition.nothing && (nulls & condition.not_nulls) == 0 &&
+           (nulls & condition.nulls) == condition.nulls;
+}
 
-// Combines all scan keys (btree strategies, arrays with any operator, IS [NOT] NULL). Comparisons happen in
-// int8, so constants beyond the column's type are no special case. The points are palloc'd.
+// A condition's ranges in one partition. From `low` to `high` covers all of them.
+template <typename Key>
+struct Ranges {
+    Key low;
+    Key high;
+    Key point_low;  // joined to a point these give the ends of its range
+    Key point_high;
+};
+
+template <typename Key>
+inline Ranges<Key> ranges_in(const KeyFormat &format, const Condition<Key> &condition, NullMask nulls) {
+    const Key low = without_nulls(format, nulls, condition.low);
+    const Key high = without_nulls(format, nulls, condition.high);
+    if (!condition.has_points || condition.point_count == 0)
+        return {low, high, low, high};
+    return {join_keys(condition.points[0], low), join_keys(condition.points[condition.point_count - 1], high),
+            low, high};
+}
+
+// Do filters let the key through?
+template <typename Key>
+bool passes_filters(const Condition<Key> &condition, Key key);
+
+// Does an entry match?
+template <typename Key>
+bool matches(const KeyFormat &format, const Condition<Key> &condition, NullMask nulls, Key key);
+
+// Combines all scan keys: btree strategies, arrays with any operator, IS [NOT] NULL. Constants may be of any type
+// that the operator family compares the column with. What the condition points to is palloc'd, except that it
+// refers to `format`.
 template <typename Key>
 void make_condition(const KeyFormat &format, const ScanKeyData *keys, int key_count,
                     Condition<Key> *condition);
+
+// The key that equals values, one for each column, of types that the operator family compares the columns with.
+// false when no key does. ERROR for a timestamptz that stands for a date or timestamp.
+template <typename Key>
+bool make_key(const KeyFormat &format, const Datum *values, const Oid *types, Key *key);
 
 // Sorts and removes duplicates in place; returns the new count.
 template <typename Key>
@@ -47,15 +107,5 @@ void collect_entries(Relation heap, Relation index, Snapshot snapshot, const Con
 // How many entries collect_entries would give; without reading a TID where no entry is dead.
 template <typename Key>
 uint64 count_entries(Relation heap, Relation index, Snapshot snapshot, const Condition<Key> &condition);
-
-// An inclusive range over the integers, NULL bounds open; both open also means NULL keys.
-template <typename Key>
-void make_range(const KeyFormat &format, const int64 *low, const int64 *high, Condition<Key> *condition);
-
-// Visible rows of the index that match (R4, R8): where the table is all-visible a range costs two searches a
-// run, and points cost no look at TIDs. *heap_fetches: entries looked up in the heap.
-template <typename Key>
-int64 count_visible(Relation heap, Relation index, Snapshot snapshot, const Condition<Key> &condition,
-                    uint64 *heap_fetches);
 
 }  // namespace pg_gpu::kary

@@ -32,23 +32,67 @@ static double column_correlation(PlannerInfo *root, IndexOptInfo *index) {
     return correlation;
 }
 
-// How many places a scan looks at: 1 for a range, the number of elements for `= ANY`.
-static double probes_of(PlannerInfo *root, List *quals) {
-    double probes = 1;
-    ListCell *cell;
-    foreach (cell, quals) {
-        auto *info = lfirst_node(RestrictInfo, cell);
-        if (IsA(info->clause, ScalarArrayOpExpr)) {
-            auto *array = reinterpret_cast<ScalarArrayOpExpr *>(info->clause);
+static double array_length([[maybe_unused]] PlannerInfo *root, const ScalarArrayOpExpr *array) {
+    auto *elements = static_cast<Node *>(lsecond(array->args));
 #if PG_VERSION_NUM >= 170000
-            probes = Max(probes, estimate_array_length(root, static_cast<Node *>(lsecond(array->args))));
+    return estimate_array_length(root, elements);
 #else
-            (void)root;
-            probes = Max(probes, estimate_array_length(static_cast<Node *>(lsecond(array->args))));
+    return estimate_array_length(elements);
 #endif
+}
+
+// Does the clause leave the column one value, or one of a set?
+static bool is_equality(const IndexOptInfo *index, int column, const Expr *clause) {
+    const Oid family = index->opfamily[column];
+    switch (nodeTag(clause)) {
+        case T_OpExpr:
+            return get_op_opfamily_strategy(reinterpret_cast<const OpExpr *>(clause)->opno, family) ==
+                   BTEqualStrategyNumber;
+        case T_ScalarArrayOpExpr:
+            return get_op_opfamily_strategy(reinterpret_cast<const ScalarArrayOpExpr *>(clause)->opno, family) ==
+                   BTEqualStrategyNumber;
+        case T_NullTest:
+            return reinterpret_cast<const NullTest *>(clause)->nulltesttype == IS_NULL;
+        default:
+            return false;
+    }
+}
+
+// The part of a scan that its place in the index decides. What the conditions on further columns leave out is read
+// all the same.
+struct Boundary {
+    List *quals;
+    double probes;  // places the scan looks at: 1 for a range, the number of elements for `= ANY`
+};
+
+static Boundary boundary_of(PlannerInfo *root, const IndexPath *path) {
+    Boundary boundary = {NIL, 1};
+    int column = 0;
+    bool equality = false;
+    ListCell *cell;
+    foreach (cell, path->indexclauses) {
+        const auto *clause = lfirst_node(IndexClause, cell);
+        if (clause->indexcol != column) {
+            // As in btree: as far as the columns before have equalities.
+            if (!equality || clause->indexcol != column + 1)
+                break;
+            column++;
+            equality = false;
+        }
+        ListCell *qual_cell;
+        foreach (qual_cell, clause->indexquals) {
+            auto *info = lfirst_node(RestrictInfo, qual_cell);
+            boundary.quals = lappend(boundary.quals, info);
+            if (!is_equality(path->indexinfo, column, info->clause))
+                continue;
+            equality = true;
+            if (IsA(info->clause, ScalarArrayOpExpr))
+                boundary.probes *=
+                    Max(array_length(root, reinterpret_cast<const ScalarArrayOpExpr *>(info->clause)), 1);
         }
     }
-    return probes;
+    boundary.probes = Min(boundary.probes, 1e9);
+    return boundary;
 }
 
 void estimate_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup, Cost *total,
@@ -59,7 +103,14 @@ void estimate_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 
     *selectivity =
         clauselist_selectivity(root, selective, static_cast<int>(index->rel->relid), JOIN_INNER, nullptr);
-    double tuples = rint(*selectivity * index->rel->tuples);
+    // Entries read: those between the boundaries.
+    const Boundary boundary = boundary_of(root, path);
+    const Selectivity boundary_selectivity =
+        list_length(boundary.quals) == list_length(quals)
+            ? *selectivity
+            : clauselist_selectivity(root, add_predicate_to_index_quals(index, boundary.quals),
+                                     static_cast<int>(index->rel->relid), JOIN_INNER, nullptr);
+    double tuples = rint(boundary_selectivity * index->rel->tuples);
     tuples = Min(Max(tuples, 1.0), Max(index->tuples, 1.0));
 
     storage::Summary summary = {};
@@ -68,10 +119,12 @@ void estimate_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
         summary = storage::summarise(relation, run_kind(relation));
         index_close(relation, NoLock);
     }
-    const double capacity = index->opcintype[0] == INT8OID ? kLeafCapacity<uint64> : kLeafCapacity<uint32>;
+    const double capacity = with_key_type(key_width(index->opcintype, index->nkeycolumns), [](auto key) {
+        return static_cast<double>(kLeafCapacity<decltype(key)>);
+    });
     const double runs = Max(summary.runs, 1);
     const double leaves = Max(ceil(static_cast<double>(summary.entries) / capacity), 1.0);
-    const double probes = Min(probes_of(root, quals), 1e9);
+    const double probes = boundary.probes;
 
     // Every run is descended to once a probe, until its leaves are all touched anyway; what matches lies
     // packed.
@@ -97,12 +150,14 @@ void estimate_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
     // An array is sorted once and walked together with the leaves.
     const double array_cost =
         probes > 1 ? probes * (log2(probes) + ceil(log2(per_run)) * 0.25) * cpu_operator_cost : 0;
+    // Entries between the boundaries are compared with the conditions on further columns.
+    const double filters = tuples * (list_length(quals) - list_length(boundary.quals)) * cpu_operator_cost;
     const double operands = index_other_operands_eval_cost(root, quals);
     const double merge = runs > 1 ? log2(runs) * cpu_operator_cost : 0;
 
     *startup = operands + descent + array_cost;
     *total = *startup + page_cost + tuples * (cpu_index_tuple_cost + cpu_operator_cost + merge) +
-             leaf_pages * kPageOperators * cpu_operator_cost;
+             filters + leaf_pages * kPageOperators * cpu_operator_cost;
     *correlation = column_correlation(root, index);
     *pages = leaf_pages;
 }

@@ -13,6 +13,7 @@ namespace pg_gpu::kary {
 
 template <typename Key>
 struct TailCount {
+    const KeyFormat *format;
     const Condition<Key> *condition;
     uint64 matches;
 };
@@ -20,16 +21,11 @@ struct TailCount {
 template <typename Key>
 static void count_tail(const char *items, uint32 bytes, void *context) {
     auto *count = static_cast<TailCount<Key> *>(context);
-    const auto *tail = reinterpret_cast<const KaryTailItem<Key> *>(items);
-    const Condition<Key> &condition = *count->condition;
     count->matches = 0;
-    for (uint32 i = 0; i < bytes / sizeof(KaryTailItem<Key>); i++) {
-        if (tail[i].head.info & kNullFlag)
-            count->matches += condition.wants_nulls ? 1 : 0;
-        else
-            count->matches +=
-                condition.wants_keys && tail[i].key >= condition.low && tail[i].key <= condition.high;
-    }
+    for_each_tail_item<Key>(items, bytes, is_composite(*count->format),
+                            [count](Key key, NullMask nulls, const ItemPointerData &) {
+                                count->matches += matches(*count->format, *count->condition, nulls, key) ? 1 : 0;
+                            });
 }
 
 // Dead entries among ordinals [first, end); false when a page was recycled.
@@ -51,22 +47,31 @@ static bool count_dead(Relation index, const storage::RunEntry &run, uint64 firs
 
 // Live entries of one run that match; false when a page was recycled.
 template <typename Key>
-static bool count_run(Relation index, const storage::RunEntry &run, const Condition<Key> &condition,
-                      uint64 *count, uint32 *position) {
-    const uint64 keyed = keyed_entries(run);
-    uint64 first = keyed;
-    uint64 end = keyed;
-    if (condition.wants_keys &&
-        (!find_ordinal<Key>(index, run, condition.low, Bound::Lower, &first, position) ||
-         !find_ordinal<Key>(index, run, condition.high, Bound::Upper, &end, position)))
-        return false;
-    uint64 dead = 0;
-    *position = run.sections[storage::kDeadBitmapSection].first_page;
-    if (run.dead > 0 && (!count_dead(index, run, first, end, &dead) ||
-                         (condition.wants_nulls && !count_dead(index, run, keyed, run.entries, &dead))))
-        return false;
-    *count += end - first + (condition.wants_nulls ? run.entries - keyed : 0) - dead;
-    return true;
+static bool count_run(Relation index, const KeyFormat &format, const storage::RunEntry &run,
+                      const Condition<Key> &condition, uint64 *count, uint32 *position) {
+    Partition *partitions;
+    int partition_count;
+    bool sound = read_partitions<Key>(index, format, run, &partitions, &partition_count, position);
+    for (int i = 0; sound && i < partition_count; i++) {
+        const Partition &partition = partitions[i];
+        if (!wants(condition, partition.nulls))
+            continue;
+        const Ranges<Key> ranges = ranges_in(format, condition, partition.nulls);
+        uint64 first;
+        uint64 end;
+        sound = find_ordinal<Key>(index, run, partition, ranges.low, Bound::Lower, &first, position) &&
+                find_ordinal<Key>(index, run, partition, ranges.high, Bound::Upper, &end, position);
+        if (!sound || end <= first)
+            continue;
+        uint64 dead = 0;
+        if (run.dead > 0) {
+            *position = run.sections[storage::kDeadBitmapSection].first_page;
+            sound = count_dead(index, run, first, end, &dead);
+        }
+        *count += end - first - dead;
+    }
+    pfree(partitions);
+    return sound;
 }
 
 static bool is_table_all_visible(Relation heap) {
@@ -77,17 +82,17 @@ static bool is_table_all_visible(Relation heap) {
 
 // Counts in one view of an all-visible table; false when the table is not, or the view went stale.
 template <typename Key>
-static bool count_by_rank(Relation heap, Relation index, Snapshot snapshot, const Condition<Key> &condition,
-                          int64 *result) {
-    const storage::RunKind *kind = run_kind_of<Key>();
+static bool count_by_rank(Relation heap, Relation index, const KeyFormat &format, Snapshot snapshot,
+                          const Condition<Key> &condition, int64 *result) {
+    const storage::RunKind *kind = run_kind_of<Key>(is_composite(format));
     storage::View view = {};
-    TailCount<Key> tail = {&condition, 0};
+    TailCount<Key> tail = {&format, &condition, 0};
     storage::take_view(index, kind, snapshot, &view, count_tail<Key>, &tail);
     bool sound = true;
     uint64 count = tail.matches;
     for (int i = 0; sound && i < view.run_count; i++) {
         uint32 position = 0;
-        sound = count_run(index, view.runs[i], condition, &count, &position);
+        sound = count_run(index, format, view.runs[i], condition, &count, &position);
         if (!sound)
             storage::confirm_recycled(index, kind, view, view.runs[i], position);
     }
@@ -101,15 +106,15 @@ static bool count_by_rank(Relation heap, Relation index, Snapshot snapshot, cons
     return sound;
 }
 
-// The same for points: their entries are counted one by one, but nothing is looked up.
+// The same for points and filters: entries are counted one by one, but nothing is looked up.
 template <typename Key>
-static bool count_points(Relation heap, Relation index, Snapshot snapshot, const Condition<Key> &condition,
-                         int64 *result) {
+static bool count_one_by_one(Relation heap, Relation index, const storage::RunKind *kind, Snapshot snapshot,
+                             const Condition<Key> &condition, int64 *result) {
     if (!is_table_all_visible(heap))
         return false;
-    const uint64 before = storage::read_vacuum_seq(index, run_kind_of<Key>());
+    const uint64 before = storage::read_vacuum_seq(index, kind);
     *result = static_cast<int64>(count_entries(heap, index, snapshot, condition));
-    return is_table_all_visible(heap) && storage::read_vacuum_seq(index, run_kind_of<Key>()) == before;
+    return is_table_all_visible(heap) && storage::read_vacuum_seq(index, kind) == before;
 }
 
 // ---- the general case
@@ -152,21 +157,22 @@ static bool tid_less(const ItemPointerData &a, const ItemPointerData &b) {
 }
 
 template <typename Key>
-int64 count_visible(Relation heap, Relation index, Snapshot snapshot, const Condition<Key> &condition,
-                    uint64 *heap_fetches) {
+static int64 count_visible(Relation heap, Relation index, const KeyFormat &format, Snapshot snapshot,
+                           const Condition<Key> &condition, uint64 *heap_fetches) {
     int64 result;
     *heap_fetches = 0;
-    if (!condition.wants_keys && !condition.wants_nulls)
+    if (condition.nothing)
         return 0;
-    if (condition.has_points ? count_points(heap, index, snapshot, condition, &result)
-                             : count_by_rank(heap, index, snapshot, condition, &result))
+    const storage::RunKind *kind = run_kind_of<Key>(is_composite(format));
+    if (condition.has_points || condition.filter_count > 0
+            ? count_one_by_one(heap, index, kind, snapshot, condition, &result)
+            : count_by_rank(heap, index, format, snapshot, condition, &result))
         return result;
 
     CountSink sink = {};
     open_visibility(&sink.visibility, heap);
     sink.doubtful_room = 1024;
     sink.doubtful = allocate<ItemPointerData>(sink.doubtful_room);
-    const storage::RunKind *kind = run_kind_of<Key>();
     uint64 before;
     int tries = 0;
     bool locked = false;
@@ -199,29 +205,21 @@ int64 count_visible(Relation heap, Relation index, Snapshot snapshot, const Cond
     return sink.trusted;
 }
 
-template <typename Key>
-static int64 count_matching_of(Relation heap, Relation index, Snapshot snapshot, const ScanKeyData *keys,
-                               int key_count, uint64 *heap_fetches) {
-    Condition<Key> condition;
-    make_condition(key_format(index), keys, key_count, &condition);
-    return count_visible(heap, index, snapshot, condition, heap_fetches);
-}
-
 int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const ScanKeyData *keys, int key_count,
                      uint64 *heap_fetches) {
     announce_forced_path();
     MemoryContext context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu_kary count", ALLOCSET_DEFAULT_SIZES);
     MemoryContext caller = MemoryContextSwitchTo(context);
-    const int64 count = has_wide_keys(index)
-                            ? count_matching_of<uint64>(heap, index, snapshot, keys, key_count, heap_fetches)
-                            : count_matching_of<uint32>(heap, index, snapshot, keys, key_count, heap_fetches);
+    const KeyFormat format = key_format(index);
+    const int64 count = with_key_type(format.width, [&](auto key) {
+        Condition<decltype(key)> condition;
+        make_condition(format, keys, key_count, &condition);
+        return count_visible(heap, index, format, snapshot, condition, heap_fetches);
+    });
     MemoryContextSwitchTo(caller);
     MemoryContextDelete(context);
     return count;
 }
-
-template int64 count_visible(Relation, Relation, Snapshot, const Condition<uint32> &, uint64 *);
-template int64 count_visible(Relation, Relation, Snapshot, const Condition<uint64> &, uint64 *);
 
 }  // namespace pg_gpu::kary

@@ -6,15 +6,10 @@
 
 namespace pg_gpu::kary {
 
-template <typename Key>
-static Phase current_phase(const Scan<Key> *scan) {
-    return scan->phases[scan->phase];
-}
-
 // After a page turned out to be recycled: raises if that is damage.
 template <typename Key>
 static bool stale(Scan<Key> *scan, const Cursor<Key> *cursor, uint32 position) {
-    storage::confirm_recycled(scan->descriptor->indexRelation, run_kind_of<Key>(), scan->view, *cursor->run,
+    storage::confirm_recycled(scan->descriptor->indexRelation, scan->kind, scan->view, *cursor->run,
                               position);
     return false;
 }
@@ -23,7 +18,8 @@ template <typename Key>
 static bool leaf_for_key(Scan<Key> *scan, const Cursor<Key> *cursor, Key key, Bound bound, int64 *leaf) {
     uint32 found;
     uint32 position = 0;
-    if (!find_leaf<Key>(scan->descriptor->indexRelation, *cursor->run, key, bound, &found, &position))
+    if (!find_leaf<Key>(scan->descriptor->indexRelation, *cursor->run, cursor->partition, key, bound, &found,
+                        &position))
         return stale(scan, cursor, position);
     *leaf = found;
     return true;
@@ -45,26 +41,31 @@ static void make_room(Scan<Key> *scan, Cursor<Key> *cursor, uint32 count) {
 }
 
 // Places of the matching entries on a leaf page, for scans for points. *next_point is where to look first,
-// from the leaf before, and becomes the first point above the leaf.
+// from the leaf before, and becomes the first point whose range begins above the leaf.
 template <typename Key>
-static uint32 match_points(const Condition<Key> &condition, const Key *keys, uint32 count, uint16 *places,
-                           uint32 *next_point) {
+static uint32 match_points(const Condition<Key> &condition, const Ranges<Key> &ranges, const Key *keys,
+                           uint32 count, uint16 *places, uint32 *next_point) {
     const Key *points = condition.points;
     const uint32 point_count = condition.point_count;
+    const auto first_of = [&](uint32 i) { return join_keys(points[i], ranges.point_low); };
+    const auto last_of = [&](uint32 i) { return join_keys(points[i], ranges.point_high); };
     uint32 point = *next_point;
-    if (point >= point_count || points[point] < keys[0] || (point > 0 && points[point - 1] >= keys[0]))
-        point = lower_bound(points, point_count, keys[0]);
+    if (point >= point_count || last_of(point) < keys[0] || (point > 0 && last_of(point - 1) >= keys[0]))
+        point = partition_point(points, point_count, [&](Key other) {
+            return join_keys(other, ranges.point_high) < keys[0];
+        });
     const Key last = keys[count - 1];
     uint32 matches = 0;
     uint32 at = 0;
-    for (; point < point_count && points[point] <= last; point++) {
-        const Key wanted = points[point];
+    for (; point < point_count && first_of(point) <= last; point++) {
+        const Key wanted = first_of(point);
+        const Key wanted_last = last_of(point);
         // Gallop: with many points on the page the next one is near.
         uint32 stride = 8;
         while (at + stride < count && keys[at + stride] < wanted)
             stride *= 4;
         at += lower_bound(keys + at, Min(count - at, stride + 1), wanted);
-        for (; at < count && keys[at] == wanted; at++)
+        for (; at < count && keys[at] <= wanted_last; at++)
             places[matches++] = static_cast<uint16>(at);
     }
     *next_point = point;
@@ -91,18 +92,18 @@ static void check_tids(Scan<Key> *scan, const Cursor<Key> *cursor, BlockNumber i
     }
 }
 
-// Drops dead entries from the batch. `places` are the entries' places on the leaf, nullptr when they are
-// consecutive from `first_place`.
+// Drops dead entries from the batch. `places` are the entries' places on the leaf, counted from `begin`; nullptr
+// when they are consecutive from `first_place`.
 template <typename Key>
-static bool drop_dead(Scan<Key> *scan, Cursor<Key> *cursor, int64 leaf, uint32 on_leaf, uint32 first_place,
-                      const uint16 *places) {
+static bool drop_dead(Scan<Key> *scan, Cursor<Key> *cursor, int64 leaf, uint32 on_leaf, uint32 begin,
+                      uint32 first_place, const uint16 *places) {
     uint64 dead[(kLeafCapacity<Key> + 63) / 64];
     const uint64 first = static_cast<uint64>(leaf) * kLeafCapacity<Key>;
     if (!storage::read_dead_bits(scan->descriptor->indexRelation, *cursor->run, first, on_leaf, dead))
         return stale(scan, cursor, cursor->run->sections[storage::kDeadBitmapSection].first_page);
     uint32 kept = 0;
     for (uint32 i = 0; i < cursor->count; i++) {
-        const uint32 place = places != nullptr ? places[i] : first_place + i;
+        const uint32 place = begin + (places != nullptr ? places[i] : first_place + i);
         if ((dead[place / 64] >> (place % 64)) & 1)
             continue;
         cursor->keys[kept] = cursor->keys[i];
@@ -126,7 +127,7 @@ static bool resolve_batch(Scan<Key> *scan, Cursor<Key> *cursor) {
         trusted[i] = is_all_visible(&scan->visibility, ItemPointerGetBlockNumberNoCheck(&cursor->tids[i]));
         all_trusted = all_trusted && trusted[i];
     }
-    const bool stale_view = storage::read_vacuum_seq(scan->descriptor->indexRelation, run_kind_of<Key>()) !=
+    const bool stale_view = storage::read_vacuum_seq(scan->descriptor->indexRelation, scan->kind) !=
                             scan->view.vacuum_seq;
     if (stale_view || all_trusted) {
         pfree(trusted);
@@ -150,9 +151,8 @@ static bool resolve_batch(Scan<Key> *scan, Cursor<Key> *cursor) {
 
 template <typename Key>
 static void load_tail(Scan<Key> *scan, Cursor<Key> *cursor) {
-    const bool nulls = current_phase(scan) == Phase::Nulls;
-    const SortEntry<Key> *entries = nulls ? scan->tail + scan->tail_keyed : scan->tail;
-    const uint32 count = nulls ? scan->tail_count - scan->tail_keyed : scan->tail_keyed;
+    const SortEntry<Key> *entries = scan->tail + cursor->partition.first;
+    const auto count = static_cast<uint32>(cursor->partition.entries);
     make_room(scan, cursor, count);
     for (uint32 i = 0; i < count; i++) {
         cursor->keys[i] = entries[i].key;
@@ -160,8 +160,22 @@ static void load_tail(Scan<Key> *scan, Cursor<Key> *cursor) {
     }
     cursor->count = count;
     check_tids(scan, cursor, storage::kTailBlock);
-    cursor->first_key = 0;
-    cursor->last_key = std::numeric_limits<Key>::max();
+    cursor->first_key = key_from<Key>(0);
+    cursor->last_key = kHighestKey<Key>;
+}
+
+// Keeps the places whose keys pass the condition's filters; *first and *count as for consecutive places when
+// `scattered` is false.
+template <typename Key>
+static uint32 filter_places(const Condition<Key> &condition, const Key *keys, uint32 first, uint32 count,
+                            bool scattered, uint16 *places) {
+    uint32 kept = 0;
+    for (uint32 i = 0; i < count; i++) {
+        const uint32 place = scattered ? places[i] : first + i;
+        places[kept] = static_cast<uint16>(place);
+        kept += passes_filters(condition, keys[place]) ? 1 : 0;
+    }
+    return kept;
 }
 
 template <typename Key>
@@ -173,29 +187,29 @@ static bool load_run_leaf(Scan<Key> *scan, Cursor<Key> *cursor, int64 leaf) {
         return stale(scan, cursor, run.sections[kLeafSection].first_page + leaf_number);
     Page page = BufferGetPage(buffer);
     const uint32 entries = leaf_entries<Key>(run, leaf_number);
-    const uint32 keyed = leaf_keyed<Key>(run, leaf_number);
-    const Key *keys = leaf_keys<Key>(page);
-    const ItemPointerData *tids = leaf_tids<Key>(page, entries);
+    const Places share = places_on_leaf<Key>(cursor->partition, leaf_number);
+    const uint32 share_count = share.end - share.begin;
+    const Key *keys = leaf_keys<Key>(page) + share.begin;
+    const ItemPointerData *tids = leaf_tids<Key>(page, entries) + share.begin;
     const Condition<Key> &condition = scan->condition;
+    const Ranges<Key> &ranges = cursor->ranges;
 
     uint16 places[kLeafCapacity<Key>];
     uint32 first = 0;
-    bool scattered = false;
-    if (current_phase(scan) == Phase::Nulls) {
-        first = keyed;
-        cursor->count = entries - keyed;
+    bool scattered = condition.has_points;
+    cursor->first_key = keys[0];
+    cursor->last_key = keys[share_count - 1];
+    if (scattered) {
+        cursor->count = match_points(condition, ranges, keys, share_count, places, &cursor->next_point);
     } else {
-        cursor->first_key = keys[0];
-        cursor->last_key = keys[keyed - 1];
-        if (condition.has_points) {
-            scattered = true;
-            cursor->count = match_points(condition, keys, keyed, places, &cursor->next_point);
-        } else {
-            first = cursor->first_key < condition.low ? lower_bound(keys, keyed, condition.low) : 0;
-            const uint32 end =
-                cursor->last_key > condition.high ? upper_bound(keys, keyed, condition.high) : keyed;
-            cursor->count = end > first ? end - first : 0;
-        }
+        first = cursor->first_key < ranges.low ? lower_bound(keys, share_count, ranges.low) : 0;
+        const uint32 end =
+            cursor->last_key > ranges.high ? upper_bound(keys, share_count, ranges.high) : share_count;
+        cursor->count = end > first ? end - first : 0;
+    }
+    if (condition.filter_count > 0) {
+        cursor->count = filter_places(condition, keys, first, cursor->count, scattered, places);
+        scattered = true;
     }
     if (scan->counts_only && run.dead == 0) {
         UnlockReleaseBuffer(buffer);
@@ -214,7 +228,7 @@ static bool load_run_leaf(Scan<Key> *scan, Cursor<Key> *cursor, int64 leaf) {
     const BlockNumber block = BufferGetBlockNumber(buffer);
     UnlockReleaseBuffer(buffer);
     if (run.dead > 0 && cursor->count > 0 &&
-        !drop_dead(scan, cursor, leaf, entries, first, scattered ? places : nullptr))
+        !drop_dead(scan, cursor, leaf, entries, share.begin, first, scattered ? places : nullptr))
         return false;
     // Not before: the rows of dead entries may be gone together with the end of the table.
     check_tids(scan, cursor, block);
@@ -238,30 +252,32 @@ bool load_leaf(Scan<Key> *scan, Cursor<Key> *cursor, int64 leaf) {
 template <typename Key>
 static bool next_leaf(Scan<Key> *scan, const Cursor<Key> *cursor, int64 *leaf) {
     const Condition<Key> &condition = scan->condition;
+    const Ranges<Key> &ranges = cursor->ranges;
     const bool first = cursor->leaf < cursor->leaf_begin;
     *leaf = cursor->leaf + 1;
-    if (cursor->run == nullptr || current_phase(scan) == Phase::Nulls)
+    if (cursor->run == nullptr)
         return true;
     if (first)
-        return leaf_for_key(scan, cursor, condition.low, Bound::Lower, leaf);
-    if (cursor->last_key > condition.high) {
+        return leaf_for_key(scan, cursor, ranges.low, Bound::Lower, leaf);
+    if (cursor->last_key > ranges.high) {
         *leaf = cursor->leaf_end;
         return true;
     }
     if (!condition.has_points)
         return true;
     const uint32 point = cursor->next_point;
-    // The last key itself may go on on the next leaf; and with points on every leaf there is nothing to skip.
+    // The last range can go on on the next leaf; and with points on every leaf there is nothing to skip.
     const bool dense = condition.point_count > static_cast<uint64>(cursor->leaf_end) * 2;
-    if (dense || (point > 0 && condition.points[point - 1] == cursor->last_key))
+    if (dense ||
+        (point > 0 && join_keys(condition.points[point - 1], ranges.point_high) >= cursor->last_key))
         return true;
     if (point >= condition.point_count) {
         *leaf = cursor->leaf_end;
         return true;
     }
-    if (!leaf_for_key(scan, cursor, condition.points[point], Bound::Lower, leaf))
+    if (!leaf_for_key(scan, cursor, join_keys(condition.points[point], ranges.point_low), Bound::Lower, leaf))
         return false;
-    // A run of one leaf has no separators and answers 0 for every key.
+    // A partition of one leaf has no separators and answers its first for every key.
     *leaf = Max(*leaf, cursor->leaf + 1);
     return true;
 }
@@ -270,25 +286,28 @@ static bool next_leaf(Scan<Key> *scan, const Cursor<Key> *cursor, int64 *leaf) {
 template <typename Key>
 static bool previous_leaf(Scan<Key> *scan, const Cursor<Key> *cursor, int64 *leaf) {
     const Condition<Key> &condition = scan->condition;
+    const Ranges<Key> &ranges = cursor->ranges;
     const bool first = cursor->leaf >= cursor->leaf_end;
     *leaf = cursor->leaf - 1;
-    if (cursor->run == nullptr || current_phase(scan) == Phase::Nulls)
+    if (cursor->run == nullptr)
         return true;
-    Key key = condition.high;
+    Key key = ranges.high;
     if (!first) {
-        if (cursor->first_key < condition.low) {
+        if (cursor->first_key < ranges.low) {
             *leaf = cursor->leaf_begin - 1;
             return true;
         }
         if (!condition.has_points)
             return true;
-        const uint32 point = upper_bound(condition.points, condition.point_count, cursor->first_key);
+        const uint32 point = partition_point(condition.points, condition.point_count, [&](Key other) {
+            return join_keys(other, ranges.point_low) <= cursor->first_key;
+        });
         if (point == 0) {
             *leaf = cursor->leaf_begin - 1;
             return true;
         }
-        key = condition.points[point - 1];
-        if (key == cursor->first_key)
+        key = join_keys(condition.points[point - 1], ranges.point_high);
+        if (key >= cursor->first_key)
             return true;
     }
     int64 found;
@@ -337,19 +356,21 @@ Step ensure_backward(Scan<Key> *scan, Cursor<Key> *cursor) {
 }
 
 template <typename Key>
-static int compare_to_position(Key key, const ItemPointerData &tid, const Position<Key> &position) {
-    if (key != position.key)
-        return key < position.key ? -1 : 1;
-    return ItemPointerCompare(const_cast<ItemPointer>(&tid), const_cast<ItemPointer>(&position.tid));
+static int compare_to_position(const Scan<Key> *scan, const Cursor<Key> *cursor, uint32 at,
+                               const Position<Key> &position) {
+    const int order = compare_in_index_order(scan->format, cursor->partition.nulls, cursor->keys[at],
+                                             position.nulls, position.key);
+    return order != 0 ? order
+                      : ItemPointerCompare(&cursor->tids[at], const_cast<ItemPointer>(&position.tid));
 }
 
 template <typename Key>
-void place_in_batch(Cursor<Key> *cursor, const Position<Key> &position, bool after) {
+void place_in_batch(const Scan<Key> *scan, Cursor<Key> *cursor, const Position<Key> &position, bool after) {
     uint32 low = 0;
     uint32 high = cursor->count;
     while (low < high) {
         const uint32 middle = (low + high) / 2;
-        const int order = compare_to_position(cursor->keys[middle], cursor->tids[middle], position);
+        const int order = compare_to_position(scan, cursor, middle, position);
         if (order < 0 || (after && order == 0))
             low = middle + 1;
         else
@@ -369,8 +390,7 @@ static bool leaf_among_equals(Scan<Key> *scan, const Cursor<Key> *cursor, const 
         if (buffer == InvalidBuffer)
             return stale(scan, cursor, cursor->run->sections[kLeafSection].first_page + number);
         const uint32 entries = leaf_entries<Key>(*cursor->run, number);
-        const uint32 last =
-            position.phase == Phase::Nulls ? entries - 1 : leaf_keyed<Key>(*cursor->run, number) - 1;
+        const uint32 last = places_on_leaf<Key>(cursor->partition, number).end - 1;
         const ItemPointerData tid = leaf_tids<Key>(BufferGetPage(buffer), entries)[last];
         UnlockReleaseBuffer(buffer);
         const int order =
@@ -384,6 +404,21 @@ static bool leaf_among_equals(Scan<Key> *scan, const Cursor<Key> *cursor, const 
     return true;
 }
 
+// The leaf for a position whose entry has other columns NULL than the cursor's: entries that agree with it before
+// the first such column are all before or all behind it.
+template <typename Key>
+static bool leaf_among_others(Scan<Key> *scan, const Cursor<Key> *cursor, const Position<Key> &position,
+                              int64 *leaf) {
+    int column;
+    const int shift = first_difference(scan->format, cursor->partition.nulls, position.nulls, &column);
+    const Bits<Key> below = low_bits<Bits<Key>>(shift);
+    const Bits<Key> prefix = bits_of(position.key) & ~below;
+    const bool is_null = (cursor->partition.nulls >> column) & 1;
+    if (is_null == scan->format.columns[column].nulls_first)
+        return leaf_for_key(scan, cursor, key_from<Key>(prefix | below), Bound::Upper, leaf);
+    return leaf_for_key(scan, cursor, key_from<Key>(prefix), Bound::Lower, leaf);
+}
+
 template <typename Key>
 bool seek_position(Scan<Key> *scan, Cursor<Key> *cursor, const Position<Key> &position, bool after) {
     int64 low = cursor->leaf_begin;
@@ -392,11 +427,13 @@ bool seek_position(Scan<Key> *scan, Cursor<Key> *cursor, const Position<Key> &po
     cursor->count = cursor->at = 0;
     if (cursor->leaf_begin == cursor->leaf_end)
         return true;
-    if (cursor->run != nullptr) {
-        if (position.phase == Phase::Keys && (!leaf_for_key(scan, cursor, position.key, Bound::Lower, &low) ||
-                                              !leaf_for_key(scan, cursor, position.key, Bound::Upper, &high)))
+    if (cursor->run != nullptr && cursor->partition.nulls != position.nulls) {
+        if (!leaf_among_others(scan, cursor, position, &leaf))
             return false;
-        if (!leaf_among_equals(scan, cursor, position, after, low, high, &leaf))
+    } else if (cursor->run != nullptr) {
+        if (!leaf_for_key(scan, cursor, position.key, Bound::Lower, &low) ||
+            !leaf_for_key(scan, cursor, position.key, Bound::Upper, &high) ||
+            !leaf_among_equals(scan, cursor, position, after, low, high, &leaf))
             return false;
     }
     if (leaf >= cursor->leaf_end) {
@@ -405,19 +442,24 @@ bool seek_position(Scan<Key> *scan, Cursor<Key> *cursor, const Position<Key> &po
     }
     if (!load_leaf(scan, cursor, leaf))
         return false;
-    place_in_batch(cursor, position, after);
+    place_in_batch(scan, cursor, position, after);
     return true;
 }
 
 template Step ensure_forward(Scan<uint32> *, Cursor<uint32> *);
-template Step ensure_forward(Scan<uint64> *, Cursor<uint64> *);
 template Step ensure_backward(Scan<uint32> *, Cursor<uint32> *);
-template Step ensure_backward(Scan<uint64> *, Cursor<uint64> *);
 template bool load_leaf(Scan<uint32> *, Cursor<uint32> *, int64);
-template bool load_leaf(Scan<uint64> *, Cursor<uint64> *, int64);
-template void place_in_batch(Cursor<uint32> *, const Position<uint32> &, bool);
-template void place_in_batch(Cursor<uint64> *, const Position<uint64> &, bool);
+template void place_in_batch(const Scan<uint32> *, Cursor<uint32> *, const Position<uint32> &, bool);
 template bool seek_position(Scan<uint32> *, Cursor<uint32> *, const Position<uint32> &, bool);
+template Step ensure_forward(Scan<uint64> *, Cursor<uint64> *);
+template Step ensure_backward(Scan<uint64> *, Cursor<uint64> *);
+template bool load_leaf(Scan<uint64> *, Cursor<uint64> *, int64);
+template void place_in_batch(const Scan<uint64> *, Cursor<uint64> *, const Position<uint64> &, bool);
 template bool seek_position(Scan<uint64> *, Cursor<uint64> *, const Position<uint64> &, bool);
+template Step ensure_forward(Scan<Key128> *, Cursor<Key128> *);
+template Step ensure_backward(Scan<Key128> *, Cursor<Key128> *);
+template bool load_leaf(Scan<Key128> *, Cursor<Key128> *, int64);
+template void place_in_batch(const Scan<Key128> *, Cursor<Key128> *, const Position<Key128> &, bool);
+template bool seek_position(Scan<Key128> *, Cursor<Key128> *, const Position<Key128> &, bool);
 
 }  // namespace pg_gpu::kary

@@ -16,7 +16,7 @@ Datum pg_gpu_kary_handler(PG_FUNCTION_ARGS) {
     routine->amcanorderbyop = false;
     routine->amcanbackward = true;
     routine->amcanunique = false;
-    routine->amcanmulticol = false;
+    routine->amcanmulticol = true;
     routine->amoptionalkey = true;
     routine->amsearcharray = true;
     routine->amsearchnulls = true;
@@ -39,6 +39,7 @@ Datum pg_gpu_kary_handler(PG_FUNCTION_ARGS) {
     routine->amoptions = storage::storage_options;
     routine->ambuildphasename = kary::build_phase_name;
     routine->amvalidate = kary::validate;
+    routine->amadjustmembers = kary::adjust_members;
     routine->ambeginscan = kary::begin_scan;
     routine->amrescan = kary::rescan;
     routine->amgettuple = kary::get_tuple;

@@ -4,21 +4,26 @@
 namespace pg_gpu::kary {
 
 template <typename Key>
-static void insert_key(Relation index, const KeyFormat &format, Datum value, bool is_null, ItemPointer tid) {
-    KaryTailItem<Key> item;
-    item.head.tid = *tid;
-    item.head.info = static_cast<uint16>(sizeof(item) | (is_null ? kNullFlag : 0));
-    item.key = is_null ? 0 : encode_datum<Key>(value, format);
-    storage::insert_item(index, run_kind_of<Key>(), &item.head);
+static void insert_key(Relation index, const Datum *values, const bool *is_null, ItemPointer tid) {
+    struct {
+        KaryTailItem<Key> item;
+        TailNulls nulls;
+    } entry = {};
+    const KeyFormat format = key_format(index);
+    NullMask nulls;
+    entry.item.key = encode_row<Key>(format, values, is_null, &nulls);
+    entry.item.head.tid = *tid;
+    entry.nulls.nulls = nulls;
+    const size_t size = is_composite(format) && nulls != 0 ? sizeof(entry.item) + sizeof(TailNulls) : sizeof(entry.item);
+    entry.item.head.info = static_cast<uint16>(size | (nulls != 0 ? kNullFlag : 0));
+    static_assert(offsetof(decltype(entry), nulls) == sizeof(entry.item));
+    storage::insert_item(index, run_kind_of<Key>(is_composite(format)), &entry.item.head);
 }
 
 bool insert(Relation index, Datum *values, bool *nulls, ItemPointer tid, Relation, IndexUniqueCheck, bool,
             IndexInfo *) {
-    const KeyFormat format = key_format(index);
-    if (has_wide_keys(index))
-        insert_key<uint64>(index, format, values[0], nulls[0], tid);
-    else
-        insert_key<uint32>(index, format, values[0], nulls[0], tid);
+    with_key_type(key_width(index),
+                  [&](auto key) { insert_key<decltype(key)>(index, values, nulls, tid); });
     return false;
 }
 
@@ -35,8 +40,8 @@ IndexBulkDeleteResult *vacuum_cleanup(IndexVacuumInfo *info, IndexBulkDeleteResu
     return storage::vacuum_cleanup(info, run_kind(info->index), stats);
 }
 
-bool can_return(Relation, int) {
-    return true;
+bool can_return(Relation index, int column) {
+    return is_invertible(index->rd_opcintype[column - 1]);
 }
 
 }  // namespace pg_gpu::kary

@@ -5,48 +5,27 @@
 
 namespace pg_gpu::kary {
 
-// How an index's column becomes keys.
-struct KeyFormat {
-    Oid type;          // the opclass's input type
-    bool descending;   // keys are stored complemented
-    bool nulls_first;  // in index order
-};
-
-KeyFormat key_format(Relation index);
-bool has_wide_keys(Relation index);  // 64-bit keys; else 32-bit
-
 template <typename Key>
-const storage::RunKind *run_kind_of();
+const storage::RunKind *run_kind_of(bool composite);
 const storage::RunKind *run_kind(Relation index);
-
-template <typename Key>
-Key encode_datum(Datum value, const KeyFormat &format) {
-    const auto integer = static_cast<typename SignedOf<Key>::type>(sizeof(Key) == 4 ? DatumGetInt32(value)
-                                                                                    : DatumGetInt64(value));
-    return encode_integer<Key>(integer, format.descending);
-}
-
-template <typename Key>
-Datum decode_datum(Key key, const KeyFormat &format) {
-    const auto integer = decode_integer<Key>(key, format.descending);
-    return sizeof(Key) == 4 ? Int32GetDatum(static_cast<int32>(integer))
-                            : Int64GetDatum(static_cast<int64>(integer));
-}
 
 // ---- writing runs (run_builder.cpp)
 // -------------------------------------------------------------------------
 
-// Takes entries in run order (keyed by (key, TID), then NULLs by TID) and writes leaves and separators.
+// Takes entries in run order (by mask, key, TID) and writes leaves, separators and the partition table.
 template <typename Key>
 struct RunBuilder {
     storage::RunWriter *writer;
     storage::RunEntry *entry;
-    Page leaf;
+    bool composite;
+    NullMask all_null;
+    uint64 flushed;  // entries on pages already written
     uint32 on_leaf;
-    uint64 total;
-    uint64 keyed;
-    Key last_key;
-    Key *separators;
+    uint32 partition_start;  // place on the leaf where the last partition goes on
+    Partition *partitions;
+    uint32 partition_count;
+    uint32 partition_room;
+    Key *separators;  // level 0 of all partitions
     uint32 separator_count;
     uint32 separator_room;
     Key leaf_key_buffer[kLeafCapacity<Key>];
@@ -54,21 +33,22 @@ struct RunBuilder {
 };
 
 template <typename Key>
-void begin_run_builder(RunBuilder<Key> *builder, storage::RunWriter *writer, storage::RunEntry *entry);
+void begin_run_builder(RunBuilder<Key> *builder, const KeyFormat &format, storage::RunWriter *writer,
+                       storage::RunEntry *entry);
+template <typename Key>
+void begin_partition(RunBuilder<Key> *builder, NullMask nulls);
 template <typename Key>
 void flush_leaf(RunBuilder<Key> *builder);
 template <typename Key>
 void finish_run_builder(RunBuilder<Key> *builder);
 
 template <typename Key>
-inline void add_entry(RunBuilder<Key> *builder, Key key, bool is_null, const ItemPointerData &tid) {
+inline void add_entry(RunBuilder<Key> *builder, Key key, NullMask nulls, const ItemPointerData &tid) {
+    if (unlikely(nulls != builder->partitions[builder->partition_count - 1].nulls))
+        begin_partition(builder, nulls);
     const uint32 place = builder->on_leaf++;
     builder->leaf_key_buffer[place] = key;
     builder->leaf_tid_buffer[place] = tid;
-    if (!is_null) {
-        builder->keyed++;
-        builder->last_key = key;
-    }
     if (builder->on_leaf == kLeafCapacity<Key>)
         flush_leaf(builder);
 }
@@ -76,19 +56,24 @@ inline void add_entry(RunBuilder<Key> *builder, Key key, bool is_null, const Ite
 // ---- searching runs (run_search.cpp)
 // ------------------------------------------------------------------------
 
+// A run's partitions that have entries, in order. The result is palloc'd. false when a page was recycled;
+// *position is then that page's.
+template <typename Key>
+bool read_partitions(Relation index, const KeyFormat &format, const storage::RunEntry &run,
+                     Partition **partitions, int *count, uint32 *position);
+
 enum class Bound { Lower, Upper };
 
-// Number of the first leaf page whose last key is not below (Lower) or above (Upper) `key`; the number of
-// leaf pages with keyed entries when there is none. false when a page was recycled; *position is then that
-// page's.
+// Number of the first of the partition's leaf pages whose last key is not below (Lower) or above (Upper) `key`;
+// leaf_end when there is none. false when a page was recycled.
 template <typename Key>
-bool find_leaf(Relation index, const storage::RunEntry &run, Key key, Bound bound, uint32 *leaf,
-               uint32 *position);
+bool find_leaf(Relation index, const storage::RunEntry &run, const Partition &partition, Key key, Bound bound,
+               uint32 *leaf, uint32 *position);
 
-// Ordinal of the first keyed entry not below (Lower) or above (Upper) `key`.
+// Ordinal of the partition's first entry not below (Lower) or above (Upper) `key`.
 template <typename Key>
-bool find_ordinal(Relation index, const storage::RunEntry &run, Key key, Bound bound, uint64 *ordinal,
-                  uint32 *position);
+bool find_ordinal(Relation index, const storage::RunEntry &run, const Partition &partition, Key key,
+                  Bound bound, uint64 *ordinal, uint32 *position);
 
 // Share-locks a leaf page after checking that its content is as long as its entries need; InvalidBuffer when
 // recycled.
@@ -110,6 +95,7 @@ void estimate_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
                    Selectivity *selectivity, double *correlation, double *pages);
 char *build_phase_name(int64 phase);
 bool validate(Oid opclass);
+void adjust_members(Oid family, Oid opclass, List *operators, List *functions);
 IndexScanDesc begin_scan(Relation index, int key_count, int order_by_count);
 void rescan(IndexScanDesc scan, ScanKey keys, int key_count, ScanKey order_bys, int order_by_count);
 bool get_tuple(IndexScanDesc scan, ScanDirection direction);

@@ -1,14 +1,19 @@
 // Layout of gpu_kary's run pages and tail items.
 //
-//   leaf page       keys[n], TIDs[n]: n = capacity on all but the last page. Keyed entries come first,
-//   ordered by
-//                   (key, TID); entries with a NULL key follow, ordered by TID, with key 0.
-//   separator page  keys: level 0 holds the last key of each leaf page with keyed entries, level i + 1 the
-//   last
-//                   key of each page of level i; the topmost level is one page. No child pointers: a key's
-//                   index is its child's number.
+//   A run's entries are partitioned by which of their columns are NULL: no column first, then by the mask's value.
+//   A partition is ordered by (key, TID), with zeros in place of NULL columns.
+//
+//   leaf page       keys[n], TIDs[n]: n = capacity on all but the last page. Partitions follow one another without
+//                   a gap.
+//   separator page  keys, for each partition by itself, in the partitions' order: level 0 holds the partition's
+//                   last key on each leaf page that it touches, level i + 1 the last key of each page of level i;
+//                   the topmost level is one page. No child pointers: a key's index is its child's number. The
+//                   partition of entries whose columns are all NULL has none.
+//   partition page  only runs of several columns, with NULLs among them: a word a partition but the first, its mask
+//                   and its number of entries. A run of one page has them behind its entries.
 #pragma once
 
+#include "kary/format.h"
 #include "kary/key.h"
 #include "storage/storage.h"
 
@@ -16,12 +21,18 @@ namespace pg_gpu::kary {
 
 inline constexpr int kLeafSection = storage::kEntrySection;
 inline constexpr int kSeparatorSection = 2;
+inline constexpr int kPartitionSection = 3;
 inline constexpr int kMaxSeparatorLevels = 5;
 
 template <typename Key>
-inline constexpr uint32 kLeafCapacity = storage::kContentBytes / (sizeof(Key) + sizeof(ItemPointerData));
+inline constexpr uint32 kEntryBytes = sizeof(Key) + sizeof(ItemPointerData);
+template <typename Key>
+inline constexpr uint32 kLeafCapacity = storage::kContentBytes / kEntryBytes<Key>;
 template <typename Key>
 inline constexpr uint32 kSeparatorCapacity = storage::kContentBytes / sizeof(Key);
+
+// ---- tail items
+// ----------------------------------------------------------------------------------------------
 
 template <typename Key>
 struct KaryTailItem {
@@ -30,19 +41,63 @@ struct KaryTailItem {
 };
 static_assert(sizeof(KaryTailItem<uint32>) == 12);
 static_assert(sizeof(KaryTailItem<uint64>) == 16);
+static_assert(sizeof(KaryTailItem<Key128>) == 24);
 
-// storage::kTailItemFlag marks a NULL key.
+// storage::kTailItemFlag marks a NULL in an index of one column. In one of several, items with NULLs have this
+// behind their key, and so are longer.
+struct TailNulls {
+    NullMask nulls;
+    uint16 reserved[3];
+};
+static_assert(sizeof(TailNulls) == 8);
+
 inline constexpr uint16 kNullFlag = storage::kTailItemFlag;
 
-// A full tail seals into one leaf page together with its dead bitmap.
+// A word of the partition table.
+inline constexpr int kPartitionMaskShift = 48;
+inline constexpr uint32 kPartitionsPerPage = storage::kContentBytes / sizeof(uint64);
+
+// A full tail seals into one leaf page together with partition table and dead bitmap.
 template <typename Key>
 inline constexpr uint32 kTailItems = storage::kContentBytes / sizeof(KaryTailItem<Key>);
-static_assert(kTailItems<uint32> * 10 + 8 + kTailItems<uint32> / 8 + 8 <= storage::kContentBytes);
-static_assert(kTailItems<uint64> * 14 + 8 + kTailItems<uint64> / 8 + 8 <= storage::kContentBytes);
 
-// access_method_data[0] of a run: entries with a key.
+template <typename Key>
+constexpr bool tail_seals_into_a_page() {
+    // Both ends of a table and a bitmap are aligned; the bitmap is whole words.
+    constexpr uint32 kSlack = 3 * 8;
+    constexpr uint32 kNullItems = storage::kContentBytes / (sizeof(KaryTailItem<Key>) + sizeof(TailNulls));
+    return kTailItems<Key> * kEntryBytes<Key> + kTailItems<Key> / 8 + kSlack <= storage::kContentBytes &&
+           kNullItems * (kEntryBytes<Key> + sizeof(uint64)) + kNullItems / 8 + kSlack <= storage::kContentBytes;
+}
+static_assert(tail_seals_into_a_page<uint32>());
+static_assert(tail_seals_into_a_page<uint64>());
+static_assert(tail_seals_into_a_page<Key128>());
+
+// Calls visit(key, nulls, tid) for each item of a tail, whose sizes have been checked.
+template <typename Key, typename Visit>
+inline void for_each_tail_item(const char *items, uint32 bytes, bool composite, Visit visit) {
+    for (uint32 at = 0; at < bytes;) {
+        const auto *item = reinterpret_cast<const KaryTailItem<Key> *>(items + at);
+        NullMask nulls = (item->head.info & kNullFlag) != 0 ? 1 : 0;
+        at += sizeof(*item);
+        if (composite && storage::tail_item_size(&item->head) > sizeof(*item)) {
+            nulls = reinterpret_cast<const TailNulls *>(item + 1)->nulls;
+            at += sizeof(TailNulls);
+        }
+        visit(item->key, nulls, item->head.tid);
+    }
+}
+
+// ---- leaf pages
+// ----------------------------------------------------------------------------------------------
+
+// access_method_data of a run: [0] entries without a NULL, [1] partitions besides theirs in the partition table.
 inline uint64 keyed_entries(const storage::RunEntry &run) {
     return run.access_method_data[0];
+}
+
+inline uint64 listed_partitions(const storage::RunEntry &run) {
+    return run.access_method_data[1];
 }
 
 template <typename Key>
@@ -58,14 +113,6 @@ inline uint32 leaf_entries(const storage::RunEntry &run, uint32 leaf) {
                                 : static_cast<uint32>(Min(run.entries - first, uint64(kLeafCapacity<Key>)));
 }
 
-// Of these, the ones with a key.
-template <typename Key>
-inline uint32 leaf_keyed(const storage::RunEntry &run, uint32 leaf) {
-    const uint64 first = static_cast<uint64>(leaf) * kLeafCapacity<Key>;
-    const uint64 keyed = keyed_entries(run);
-    return first >= keyed ? 0 : static_cast<uint32>(Min(keyed - first, uint64(kLeafCapacity<Key>)));
-}
-
 template <typename Key>
 inline const Key *leaf_keys(Page page) {
     return reinterpret_cast<const Key *>(storage::page_content(page));
@@ -76,26 +123,91 @@ inline const ItemPointerData *leaf_tids(Page page, uint32 entries) {
     return reinterpret_cast<const ItemPointerData *>(storage::page_content(page) + entries * sizeof(Key));
 }
 
-// Where the separator levels of a run lie, derived from the number of keyed entries.
+// ---- partitions
+// ----------------------------------------------------------------------------------------------
+
+// A run's entries with the same columns NULL.
+struct Partition {
+    NullMask nulls;
+    bool all_null;           // every key is 0; no separators
+    uint32 first_separator;  // page, counted from the start of the section
+    uint64 first;            // ordinal
+    uint64 entries;
+};
+
+// The partition without NULLs.
+inline Partition keyed_partition(const storage::RunEntry &run) {
+    return {0, false, 0, 0, keyed_entries(run)};
+}
+
+// In an index of one column, the other one.
+inline Partition null_partition(const storage::RunEntry &run) {
+    return {1, true, 0, keyed_entries(run), run.entries - keyed_entries(run)};
+}
+
+// Leaf pages [leaf_begin, leaf_end) hold entries of the partition.
+template <typename Key>
+inline uint32 leaf_begin(const Partition &partition) {
+    return static_cast<uint32>(partition.first / kLeafCapacity<Key>);
+}
+
+template <typename Key>
+inline uint32 leaf_end(const Partition &partition) {
+    return partition.entries == 0 ? leaf_begin<Key>(partition)
+                                  : static_cast<uint32>((partition.first + partition.entries - 1) /
+                                                        kLeafCapacity<Key> + 1);
+}
+
+// Places [begin, end) on one of these pages are the partition's.
+struct Places {
+    uint32 begin;
+    uint32 end;
+};
+
+template <typename Key>
+inline Places places_on_leaf(const Partition &partition, uint32 leaf) {
+    const uint64 page_first = static_cast<uint64>(leaf) * kLeafCapacity<Key>;
+    const uint64 end = Min(partition.first + partition.entries, page_first + kLeafCapacity<Key>);
+    return {static_cast<uint32>(Max(partition.first, page_first) - page_first),
+            static_cast<uint32>(end - page_first)};
+}
+
+// Where the separator levels of a partition lie, derived from the number of its leaf pages.
 struct SeparatorLevels {
     int count;
     uint32 keys[kMaxSeparatorLevels];
-    uint32 first_page[kMaxSeparatorLevels];  // counted from the start of the section
+    uint32 first_page[kMaxSeparatorLevels];  // counted from the partition's first
     uint32 pages;                            // of all levels
 };
 
 template <typename Key>
-inline SeparatorLevels separator_levels(uint64 keyed) {
+inline SeparatorLevels separator_levels_above(uint32 leaves) {
     SeparatorLevels levels = {};
-    uint64 children = (keyed + kLeafCapacity<Key> - 1) / kLeafCapacity<Key>;
+    uint32 children = leaves;
     while (children > 1) {
-        levels.keys[levels.count] = static_cast<uint32>(children);
+        levels.keys[levels.count] = children;
         levels.first_page[levels.count] = levels.pages;
         levels.count++;
         children = (children + kSeparatorCapacity<Key> - 1) / kSeparatorCapacity<Key>;
-        levels.pages += static_cast<uint32>(children);
+        levels.pages += children;
     }
     return levels;
+}
+
+template <typename Key>
+inline SeparatorLevels separator_levels(const Partition &partition) {
+    return separator_levels_above<Key>(
+        partition.all_null ? 0 : leaf_end<Key>(partition) - leaf_begin<Key>(partition));
+}
+
+inline uint32 partition_table_pages(uint64 listed) {
+    return static_cast<uint32>((listed + kPartitionsPerPage - 1) / kPartitionsPerPage);
+}
+
+// Byte of a one-page run's content at which its partition table begins.
+template <typename Key>
+inline uint32 partition_table_offset(const storage::RunEntry &run) {
+    return static_cast<uint32>(MAXALIGN(run.entries * kEntryBytes<Key>));
 }
 
 }  // namespace pg_gpu::kary

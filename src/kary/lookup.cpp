@@ -48,14 +48,15 @@ static void add_to_lookup(void *context, const Key *keys, ItemPointerData *tids,
 // The keys that can match, encoded, sorted by (key, position).
 template <typename Key>
 static WantedKey<Key> *sort_wanted(const KeyFormat &format, const LookupKeys &keys, uint32 *count) {
-    using Integer = typename SignedOf<Key>::type;
     auto *wanted = allocate<WantedKey<Key>>(keys.count + 1);
     *count = 0;
-    for (uint32 i = 0; i < keys.count; i++)
-        if (!keys.nulls[i] && keys.values[i] >= std::numeric_limits<Integer>::min() &&
-            keys.values[i] <= std::numeric_limits<Integer>::max())
-            wanted[(*count)++] = {
-                encode_integer<Key>(static_cast<Integer>(keys.values[i]), format.descending), i};
+    for (uint32 i = 0; i < keys.count; i++) {
+        Datum values[kMostColumns];
+        Oid types[kMostColumns];
+        Key key;
+        if (keys.read(keys.context, i, values, types) && make_key(format, values, types, &key))
+            wanted[(*count)++] = {key, i};
+    }
     auto *scratch = allocate<WantedKey<Key>>(*count + 1);
     auto *sorted = radix_sort_by<Key>(
         wanted, scratch, *count, [](const WantedKey<Key> &key) { return key.key; },
@@ -66,9 +67,10 @@ static WantedKey<Key> *sort_wanted(const KeyFormat &format, const LookupKeys &ke
 
 // Distinct keys as the condition's points, and where each one's positions begin.
 template <typename Key>
-static void make_points(const WantedKey<Key> *wanted, uint32 count, Condition<Key> *condition,
-                        LookupResult *result) {
+static void make_points(const KeyFormat &format, const WantedKey<Key> *wanted, uint32 count,
+                        Condition<Key> *condition, LookupResult *result) {
     *condition = {};
+    condition->not_nulls = format.all_null;
     condition->points = allocate<Key>(count + 1);
     result->first_position = allocate<uint32>(count + 1);
     result->positions = allocate<uint32>(count + 1);
@@ -80,21 +82,18 @@ static void make_points(const WantedKey<Key> *wanted, uint32 count, Condition<Ke
         result->positions[i] = wanted[i].position;
     }
     result->first_position[condition->point_count] = count;
-    condition->wants_keys = count > 0;
+    condition->nothing = count == 0;
     condition->has_points = true;
-    if (count > 0) {
-        condition->low = condition->points[0];
-        condition->high = condition->points[condition->point_count - 1];
-    }
 }
 
 template <typename Key>
 static LookupResult look_up_of(Relation heap, Relation index, Snapshot snapshot, const LookupKeys &keys) {
+    const KeyFormat format = key_format(index);
     LookupResult result;
     uint32 count;
-    WantedKey<Key> *wanted = sort_wanted<Key>(key_format(index), keys, &count);
+    WantedKey<Key> *wanted = sort_wanted<Key>(format, keys, &count);
     Condition<Key> condition;
-    make_points(wanted, count, &condition, &result);
+    make_points(format, wanted, count, &condition, &result);
     pfree(wanted);
 
     const uint64 room = uint64{count} + 1024;
@@ -113,8 +112,9 @@ static LookupResult look_up_of(Relation heap, Relation index, Snapshot snapshot,
 }
 
 LookupResult look_up(Relation heap, Relation index, Snapshot snapshot, const LookupKeys &keys) {
-    return has_wide_keys(index) ? look_up_of<uint64>(heap, index, snapshot, keys)
-                                : look_up_of<uint32>(heap, index, snapshot, keys);
+    return with_key_type(key_width(index), [&](auto key) {
+        return look_up_of<decltype(key)>(heap, index, snapshot, keys);
+    });
 }
 
 }  // namespace pg_gpu::kary

@@ -5,11 +5,12 @@
 
 namespace pg_gpu::kary {
 
-// Keys to look up, as the caller gave them.
+// Keys to look up: read(context, i, ...) gives a value and its type for each column of key i, and false when one of
+// them is NULL.
 struct LookupKeys {
-    int64 *values;
-    bool *nulls;
     uint32 count;
+    bool (*read)(void *context, uint32 i, Datum *values, Oid *types);
+    void *context;
 };
 
 // An entry with one of the keys.
@@ -36,7 +37,7 @@ struct LookupResult {
 };
 
 // Looks all keys up in one view of the index. Which entries the snapshot sees is for the heap to say. NULLs
-// and values outside the column's type match nothing. All memory is palloc'd.
+// and values outside the columns' types match nothing. All memory is palloc'd.
 LookupResult look_up(Relation heap, Relation index, Snapshot snapshot, const LookupKeys &keys);
 
 }  // namespace pg_gpu::kary

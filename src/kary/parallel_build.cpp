@@ -8,7 +8,6 @@ struct SharedBuild {
     Oid heap;
     Oid index;
     bool concurrent;
-    bool wide;
     int participants;
     SharedFileSet files;
     slock_t mutex;
@@ -75,7 +74,6 @@ ParallelBuild *begin_parallel_build(Relation heap, Relation index, IndexInfo *in
     shared->heap = RelationGetRelid(heap);
     shared->index = RelationGetRelid(index);
     shared->concurrent = index_info->ii_Concurrent;
-    shared->wide = has_wide_keys(index);
     SpinLockInit(&shared->mutex);
     SharedFileSetInit(&shared->files, context->seg);
     auto *scan = static_cast<ParallelTableScanDesc>(shm_toc_allocate(context->toc, scan_size));
@@ -200,10 +198,7 @@ void pg_gpu_kary_build_worker_main(dsm_segment *segment, shm_toc *toc) {
     const LOCKMODE index_lock = shared->concurrent ? RowExclusiveLock : AccessExclusiveLock;
     Relation heap = table_open(shared->heap, heap_lock);
     Relation index = index_open(shared->index, index_lock);
-    if (shared->wide)
-        work<uint64>(heap, index, shared, scan);
-    else
-        work<uint32>(heap, index, shared, scan);
+    with_key_type(key_width(index), [=](auto key) { work<decltype(key)>(heap, index, shared, scan); });
     index_close(index, index_lock);
     table_close(heap, heap_lock);
 }

@@ -8,6 +8,8 @@
 #include <limits>
 #include <utility>
 
+#include "kary/key.h"
+
 namespace pg_gpu::kary {
 
 // An entry while it is being sorted.
@@ -16,13 +18,16 @@ struct SortEntry {
     Key key;
     uint32_t block;
     uint16_t offset;
-    uint16_t reserved;
+    uint16_t nulls;  // a bit a column, the first column's lowest
 };
 static_assert(sizeof(SortEntry<uint32_t>) == 12);
 static_assert(sizeof(SortEntry<uint64_t>) == 16);
+static_assert(sizeof(SortEntry<Key128>) == 24);
 
 template <typename Key>
 inline bool entry_less(const SortEntry<Key> &a, const SortEntry<Key> &b) {
+    if (a.nulls != b.nulls)
+        return a.nulls < b.nulls;
     if (a.key != b.key)
         return a.key < b.key;
     if (a.block != b.block)
@@ -30,35 +35,62 @@ inline bool entry_less(const SortEntry<Key> &a, const SortEntry<Key> &b) {
     return a.offset < b.offset;
 }
 
-// Least-significant-digit radix sort by the low `Bits` bits of an unsigned number, 11 bits a pass (LeBlanc
-// and Barton's digit histogramming: all histograms in one read, passes whose digit never varies skipped).
-// Stable. The result is in *entries, which may have changed places with *scratch.
-template <int Bits, typename Element, typename NumberOf, typename BetweenPasses>
-void radix_passes(Element **entries, Element **scratch, size_t count, NumberOf number_of,
-                  BetweenPasses between_passes) {
-    constexpr int kDigitBits = 11;
+inline constexpr int kDigitBits = 11;
+template <typename Number>
+inline constexpr int kMostDigits = (static_cast<int>(sizeof(Number)) * 8 + kDigitBits - 1) / kDigitBits;
+
+// How many bits a number takes.
+template <typename Number>
+constexpr int bit_length(Number number) {
+    if constexpr (sizeof(Number) == 16) {
+        const auto high = static_cast<uint64_t>(number >> 64);
+        return high != 0 ? 64 + std::bit_width(high) : std::bit_width(static_cast<uint64_t>(number));
+    } else {
+        return std::bit_width(number);
+    }
+}
+
+// Where the digits begin that cover the bits set in `varying`, the highest first. Returns how many there are.
+template <typename Number>
+int choose_digits(Number varying, int *shifts) {
+    int count = 0;
+    while (varying != 0) {
+        const int length = bit_length(varying);
+        const int shift = length > kDigitBits ? length - kDigitBits : 0;
+        shifts[count++] = shift;
+        varying &= static_cast<Number>((Number{1} << shift) - 1);
+    }
+    return count;
+}
+
+// Least-significant-digit radix sort by the given digits of a number, 11 bits each (LeBlanc and Barton's digit
+// histogramming: all histograms in one read). Stable. The result is in *entries, which may have changed places
+// with *scratch.
+template <int Most, typename Element, typename NumberOf, typename BetweenPasses>
+void radix_passes(Element **entries, Element **scratch, size_t count, const int *shifts, int digits,
+                  NumberOf number_of, BetweenPasses between_passes) {
     constexpr int kBuckets = 1 << kDigitBits;
-    constexpr int kPasses = (Bits + kDigitBits - 1) / kDigitBits;
-    size_t histogram[kPasses][kBuckets];
-    memset(histogram, 0, sizeof(histogram));
+    size_t histogram[Most][kBuckets];
+    memset(histogram, 0, static_cast<size_t>(digits) * sizeof(histogram[0]));
+    const auto digit_of = [number_of](const Element &entry, int shift) {
+        return static_cast<uint32_t>(number_of(entry) >> shift) & (kBuckets - 1);
+    };
 
     for (size_t i = 0; i < count; i++)
-        for (int pass = 0; pass < kPasses; pass++)
-            histogram[pass][(number_of((*entries)[i]) >> (pass * kDigitBits)) & (kBuckets - 1)]++;
+        for (int digit = 0; digit < digits; digit++)
+            histogram[digit][digit_of((*entries)[i], shifts[digit])]++;
 
-    for (int pass = 0; pass < kPasses && count > 0; pass++) {
-        const int shift = pass * kDigitBits;
-        size_t *buckets = histogram[pass];
-        if (buckets[(number_of((*entries)[0]) >> shift) & (kBuckets - 1)] == count)
-            continue;
+    for (int digit = digits - 1; digit >= 0; digit--) {
         between_passes();
+        const int shift = shifts[digit];
+        size_t *buckets = histogram[digit];
         size_t offset = 0;
         for (int i = 0; i < kBuckets; i++)
             offset += std::exchange(buckets[i], offset);
         Element *from = *entries;
         Element *to = *scratch;
         for (size_t i = 0; i < count; i++)
-            to[buckets[(number_of(from[i]) >> shift) & (kBuckets - 1)]++] = from[i];
+            to[buckets[digit_of(from[i], shift)]++] = from[i];
         std::swap(*entries, *scratch);
     }
 }
@@ -82,29 +114,30 @@ bool insertion_sort_within(Element *entries, size_t count, size_t moves, Less le
     return true;
 }
 
-// Stable sort by key: radix passes over the 33 highest bits in which the keys differ at all, which leave
-// little to do among keys that are spread well, and an insertion sort for the rest; when that gets long, all
-// passes. `scratch` has room for `count` entries; the result is in the returned array, one of the two.
-// `between_passes` is called before every pass, for cancellation.
+// Stable sort by key: radix passes over the three highest digits among the bits in which the keys differ at all,
+// which leave little to do among keys that are spread well, and an insertion sort for the rest; when that gets
+// long, passes over all digits. `scratch` has room for `count` entries; the result is in the returned array, one
+// of the two. `between_passes` is called before every pass, for cancellation.
 template <typename Key, typename Element, typename KeyOf, typename BetweenPasses>
 Element *radix_sort_by(Element *entries, Element *scratch, size_t count, KeyOf key_of,
                        BetweenPasses between_passes) {
-    constexpr int kKeyBits = std::numeric_limits<Key>::digits;
-    constexpr int kFirstBits = 33;
+    constexpr int kFirstDigits = 3;
     constexpr size_t kMovesPerEntry = 4;
-    Key varying = 0;
-    for (size_t i = 1; i < count; i++)
-        varying |= key_of(entries[i]) ^ key_of(entries[0]);
-    const int varying_bits = std::bit_width(varying);
-    const int shift = varying_bits > kFirstBits ? varying_bits - kFirstBits : 0;
+    const auto number_of = [key_of](const Element &entry) { return bits_of<Key>(key_of(entry)); };
     const auto less = [key_of](const Element &a, const Element &b) { return key_of(a) < key_of(b); };
+    Bits<Key> varying = 0;
+    for (size_t i = 1; i < count; i++)
+        varying |= number_of(entries[i]) ^ number_of(entries[0]);
+    int shifts[kMostDigits<Key>];
+    const int digits = choose_digits(varying, shifts);
 
-    radix_passes<kFirstBits>(
-        &entries, &scratch, count,
-        [key_of, shift](const Element &entry) { return static_cast<uint64_t>(key_of(entry) >> shift); },
-        between_passes);
-    if (shift > 0 && !insertion_sort_within(entries, count, count * kMovesPerEntry, less))
-        radix_passes<kKeyBits>(&entries, &scratch, count, key_of, between_passes);
+    if (digits <= kFirstDigits) {
+        radix_passes<kFirstDigits>(&entries, &scratch, count, shifts, digits, number_of, between_passes);
+        return entries;
+    }
+    radix_passes<kFirstDigits>(&entries, &scratch, count, shifts, kFirstDigits, number_of, between_passes);
+    if (!insertion_sort_within(entries, count, count * kMovesPerEntry, less))
+        radix_passes<kMostDigits<Key>>(&entries, &scratch, count, shifts, digits, number_of, between_passes);
     return entries;
 }
 

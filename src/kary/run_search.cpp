@@ -13,27 +13,101 @@ template <typename Key>
 Buffer read_leaf(Relation index, const storage::RunEntry &run, uint32 leaf) {
     const uint32 position = run.sections[kLeafSection].first_page + leaf;
     Buffer buffer = storage::read_run_page(index, run, position, nullptr);
-    if (buffer != InvalidBuffer && storage::content_length(BufferGetPage(buffer)) <
-                                       leaf_entries<Key>(run, leaf) * (sizeof(Key) + sizeof(ItemPointerData)))
+    if (buffer != InvalidBuffer &&
+        storage::content_length(BufferGetPage(buffer)) < leaf_entries<Key>(run, leaf) * kEntryBytes<Key>)
         storage::report_corruption(index, BufferGetBlockNumber(buffer),
                                    "A leaf page is shorter than its entries.");
     return buffer;
 }
 
+[[noreturn]] static void report_partitions(Relation index, const storage::RunEntry &run) {
+    storage::report_corruption(index, storage::run_block(run, run.sections[kPartitionSection].first_page),
+                               "The partition table contradicts the run directory.");
+}
+
+// Copies the partition table's words; false when a page was recycled.
 template <typename Key>
-bool find_leaf(Relation index, const storage::RunEntry &run, Key key, Bound bound, uint32 *leaf,
-               uint32 *position) {
-    const uint64 keyed = keyed_entries(run);
-    const SeparatorLevels levels = separator_levels<Key>(keyed);
-    if (levels.count == 0) {
-        *leaf = 0;
+static bool read_partition_table(Relation index, const storage::RunEntry &run, uint64 *words,
+                                 uint32 *position) {
+    const storage::Section &section = run.sections[kPartitionSection];
+    const bool shares_page = section.first_page == run.sections[kLeafSection].first_page;
+    const uint32 offset = shares_page ? partition_table_offset<Key>(run) : 0;
+    const auto listed = static_cast<uint32>(listed_partitions(run));
+    for (uint32 page_number = 0; page_number < section.pages; page_number++) {
+        *position = section.first_page + page_number;
+        Buffer buffer = storage::read_run_page(index, run, *position, nullptr);
+        if (buffer == InvalidBuffer)
+            return false;
+        const uint32 done = page_number * kPartitionsPerPage;
+        const uint32 here = Min(kPartitionsPerPage, listed - done);
+        Page page = BufferGetPage(buffer);
+        if (storage::content_length(page) < offset + here * sizeof(uint64))
+            report_partitions(index, run);
+        memcpy(words + done, storage::page_content(page) + offset, here * sizeof(uint64));
+        UnlockReleaseBuffer(buffer);
+    }
+    return true;
+}
+
+template <typename Key>
+bool read_partitions(Relation index, const KeyFormat &format, const storage::RunEntry &run,
+                     Partition **partitions, int *count, uint32 *position) {
+    const auto listed = static_cast<uint32>(listed_partitions(run));
+    auto *found = allocate<Partition>(listed + 2);
+    *partitions = found;
+    *count = 0;
+    if (keyed_entries(run) > 0)
+        found[(*count)++] = keyed_partition(run);
+    if (!is_composite(format)) {
+        if (run.entries > keyed_entries(run))
+            found[(*count)++] = null_partition(run);
         return true;
     }
+    if (listed == 0)
+        return true;
+
+    auto *words = allocate<uint64>(listed);
+    const bool sound = read_partition_table<Key>(index, run, words, position);
+    uint64 first = keyed_entries(run);
+    uint32 separator = separator_levels<Key>(keyed_partition(run)).pages;
+    NullMask last = 0;
+    for (uint32 i = 0; sound && i < listed; i++) {
+        const auto nulls = static_cast<NullMask>(words[i] >> kPartitionMaskShift);
+        const uint64 entries = words[i] & low_bits<uint64>(kPartitionMaskShift);
+        if (nulls <= last || nulls > format.all_null || entries == 0 || entries > run.entries - first)
+            report_partitions(index, run);
+        const Partition partition = {nulls, nulls == format.all_null, separator, first, entries};
+        found[(*count)++] = partition;
+        first += entries;
+        separator += separator_levels<Key>(partition).pages;
+        last = nulls;
+    }
+    if (sound && (first != run.entries || separator != run.sections[kSeparatorSection].pages))
+        report_partitions(index, run);
+    pfree(words);
+    return sound;
+}
+
+template <typename Key>
+bool find_leaf(Relation index, const storage::RunEntry &run, const Partition &partition, Key key, Bound bound,
+               uint32 *leaf, uint32 *position) {
+    const uint32 begin = leaf_begin<Key>(partition);
+    if (unlikely(partition.all_null)) {
+        const bool here = bound == Bound::Lower && bits_of(key) == 0;
+        *leaf = here ? begin : leaf_end<Key>(partition);
+        return true;
+    }
+    const SeparatorLevels levels = separator_levels<Key>(partition);
+    if (levels.count == 0) {
+        *leaf = begin;
+        return true;
+    }
+    const uint32 first_page = run.sections[kSeparatorSection].first_page + partition.first_separator;
     uint32 child = 0;
     for (int level = levels.count - 1; level >= 0; level--) {
         const uint32 first_key = child * kSeparatorCapacity<Key>;
         const uint32 count = Min(kSeparatorCapacity<Key>, levels.keys[level] - first_key);
-        *position = run.sections[kSeparatorSection].first_page + levels.first_page[level] + child;
+        *position = first_page + levels.first_page[level] + child;
         Buffer buffer = storage::read_run_page(index, run, *position, nullptr);
         if (buffer == InvalidBuffer)
             return false;
@@ -49,45 +123,62 @@ bool find_leaf(Relation index, const storage::RunEntry &run, Key key, Bound boun
             if (level != levels.count - 1)
                 storage::report_corruption(index, storage::run_block(run, *position),
                                            "A separator page contradicts the level above.");
-            *leaf = levels.keys[0];
+            *leaf = begin + levels.keys[0];
             return true;
         }
         child = first_key + found;
     }
-    *leaf = child;
+    *leaf = begin + child;
     return true;
 }
 
 template <typename Key>
-bool find_ordinal(Relation index, const storage::RunEntry &run, Key key, Bound bound, uint64 *ordinal,
-                  uint32 *position) {
-    const uint64 keyed = keyed_entries(run);
+bool find_ordinal(Relation index, const storage::RunEntry &run, const Partition &partition, Key key,
+                  Bound bound, uint64 *ordinal, uint32 *position) {
     uint32 leaf = 0;
-    *ordinal = 0;
-    if (keyed == 0)
+    *ordinal = partition.first + partition.entries;
+    if (partition.entries == 0)
         return true;
-    if (!find_leaf<Key>(index, run, key, bound, &leaf, position))
+    if (!find_leaf<Key>(index, run, partition, key, bound, &leaf, position))
         return false;
-    const uint32 count = leaf_keyed<Key>(run, leaf);
-    if (count == 0) {
-        *ordinal = keyed;
+    if (leaf == leaf_end<Key>(partition))
+        return true;
+    if (partition.all_null) {
+        *ordinal = partition.first;
         return true;
     }
     *position = run.sections[kLeafSection].first_page + leaf;
     Buffer buffer = read_leaf<Key>(index, run, leaf);
     if (buffer == InvalidBuffer)
         return false;
-    const uint32 found = bound_in(leaf_keys<Key>(BufferGetPage(buffer)), count, key, bound);
+    const Places places = places_on_leaf<Key>(partition, leaf);
+    const uint32 found = bound_in(leaf_keys<Key>(BufferGetPage(buffer)) + places.begin,
+                                  places.end - places.begin, key, bound);
     UnlockReleaseBuffer(buffer);
-    *ordinal = static_cast<uint64>(leaf) * kLeafCapacity<Key> + found;
+    *ordinal = static_cast<uint64>(leaf) * kLeafCapacity<Key> + places.begin + found;
     return true;
 }
 
 template Buffer read_leaf<uint32>(Relation, const storage::RunEntry &, uint32);
 template Buffer read_leaf<uint64>(Relation, const storage::RunEntry &, uint32);
-template bool find_leaf(Relation, const storage::RunEntry &, uint32, Bound, uint32 *, uint32 *);
-template bool find_leaf(Relation, const storage::RunEntry &, uint64, Bound, uint32 *, uint32 *);
-template bool find_ordinal(Relation, const storage::RunEntry &, uint32, Bound, uint64 *, uint32 *);
-template bool find_ordinal(Relation, const storage::RunEntry &, uint64, Bound, uint64 *, uint32 *);
+template Buffer read_leaf<Key128>(Relation, const storage::RunEntry &, uint32);
+template bool read_partitions<uint32>(Relation, const KeyFormat &, const storage::RunEntry &, Partition **,
+                                      int *, uint32 *);
+template bool read_partitions<uint64>(Relation, const KeyFormat &, const storage::RunEntry &, Partition **,
+                                      int *, uint32 *);
+template bool read_partitions<Key128>(Relation, const KeyFormat &, const storage::RunEntry &, Partition **,
+                                      int *, uint32 *);
+template bool find_leaf(Relation, const storage::RunEntry &, const Partition &, uint32, Bound, uint32 *,
+                        uint32 *);
+template bool find_leaf(Relation, const storage::RunEntry &, const Partition &, uint64, Bound, uint32 *,
+                        uint32 *);
+template bool find_leaf(Relation, const storage::RunEntry &, const Partition &, Key128, Bound, uint32 *,
+                        uint32 *);
+template bool find_ordinal(Relation, const storage::RunEntry &, const Partition &, uint32, Bound, uint64 *,
+                           uint32 *);
+template bool find_ordinal(Relation, const storage::RunEntry &, const Partition &, uint64, Bound, uint64 *,
+                           uint32 *);
+template bool find_ordinal(Relation, const storage::RunEntry &, const Partition &, Key128, Bound, uint64 *,
+                           uint32 *);
 
 }  // namespace pg_gpu::kary

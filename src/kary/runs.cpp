@@ -1,29 +1,40 @@
 // What storage must know of gpu_kary's runs: sealing a tail, merging, reading TIDs.
 #include <algorithm>
+#include <limits>
 
 #include "kary/kary.h"
 #include "kary/radix_sort.h"
 
 namespace pg_gpu::kary {
 
-static constexpr uint32 kRunKind32 = 0x6b720020;
-static constexpr uint32 kRunKind64 = 0x6b720040;
+static constexpr uint32 kRunKindBase = 0x6b720000;  // and the key's width
+static constexpr uint32 kRunKindComposite = 0x100;
 
+// Puts the partitions but the first behind the entries, which are in run order.
 template <typename Key>
-static void seal(const char *items, uint32, uint32 count, Page page, storage::RunEntry *entry) {
-    SortEntry<Key> entries[kTailItems<Key>];
-    const auto *tail = reinterpret_cast<const KaryTailItem<Key> *>(items);
-    // NULLs go behind the keyed entries.
-    uint32 keyed = 0;
-    uint32 end = count;
+static uint32 write_sealed_partitions(const SortEntry<Key> *entries, uint32 count, uint64 *words) {
+    uint32 partitions = 0;
     for (uint32 i = 0; i < count; i++) {
-        const bool is_null = (tail[i].head.info & kNullFlag) != 0;
-        const ItemPointerData tid = tail[i].head.tid;
-        entries[is_null ? --end : keyed++] = {tail[i].key, ItemPointerGetBlockNumberNoCheck(&tid),
-                                              ItemPointerGetOffsetNumberNoCheck(&tid), 0};
+        if (entries[i].nulls == 0)
+            continue;
+        if (i == 0 || entries[i].nulls != entries[i - 1].nulls)
+            words[partitions++] = uint64{entries[i].nulls} << kPartitionMaskShift;
+        words[partitions - 1]++;
     }
-    std::sort(entries, entries + keyed, entry_less<Key>);
-    std::sort(entries + keyed, entries + count, entry_less<Key>);
+    return partitions;
+}
+
+template <typename Key, bool Composite>
+static void seal(const char *items, uint32 bytes, uint32 count, Page page, storage::RunEntry *entry) {
+    SortEntry<Key> entries[kTailItems<Key>];
+    uint32 filled = 0;
+    uint32 keyed = 0;
+    for_each_tail_item<Key>(items, bytes, Composite, [&](Key key, NullMask nulls, const ItemPointerData &tid) {
+        entries[filled++] = {key, ItemPointerGetBlockNumberNoCheck(&tid), ItemPointerGetOffsetNumberNoCheck(&tid),
+                             nulls};
+        keyed += nulls == 0 ? 1 : 0;
+    });
+    std::sort(entries, entries + count, entry_less<Key>);
 
     auto *keys = reinterpret_cast<Key *>(storage::page_content(page));
     auto *tids = reinterpret_cast<ItemPointerData *>(storage::page_content(page) + count * sizeof(Key));
@@ -31,25 +42,45 @@ static void seal(const char *items, uint32, uint32 count, Page page, storage::Ru
         keys[i] = entries[i].key;
         ItemPointerSet(&tids[i], entries[i].block, entries[i].offset);
     }
-    storage::set_content_length(page, count * (sizeof(Key) + sizeof(ItemPointerData)));
+    uint32 length = count * kEntryBytes<Key>;
     entry->access_method_data[0] = keyed;
+    if (Composite && keyed < count) {
+        const uint32 offset = partition_table_offset<Key>(*entry);
+        auto *words = reinterpret_cast<uint64 *>(storage::page_content(page) + offset);
+        const uint32 listed = write_sealed_partitions(entries, count, words);
+        entry->access_method_data[1] = listed;
+        entry->sections[kPartitionSection] = {0, 1};
+        length = offset + listed * static_cast<uint32>(sizeof(uint64));
+    }
+    storage::set_content_length(page, length);
 }
 
-template <typename Key>
+template <typename Key, bool Composite>
 static uint32 merge_page_bound(const storage::RunEntry *inputs, int count) {
     uint64 entries = 0;
-    for (int i = 0; i < count; i++)
+    uint64 partitions = Composite ? 0 : 2;
+    for (int i = 0; i < count; i++) {
         entries += inputs[i].entries;
-    const uint64 leaves = (entries + kLeafCapacity<Key> - 1) / kLeafCapacity<Key>;
-    return static_cast<uint32>(Max(leaves, 1)) + separator_levels<Key>(entries).pages;
+        partitions += Composite ? 1 + listed_partitions(inputs[i]) : 0;
+    }
+    partitions = Min(partitions, uint64{1} << (sizeof(NullMask) * 8));
+    const auto leaves = static_cast<uint32>(Max((entries + kLeafCapacity<Key> - 1) / kLeafCapacity<Key>, 1));
+    // Leaf pages shared by partitions count more than once, and so does what is left of a separator page.
+    const auto shared = static_cast<uint32>(partitions - 1);
+    const uint32 separators = separator_levels_above<Key>(leaves + shared).pages +
+                              Min(shared, leaves) * static_cast<uint32>(kMaxSeparatorLevels);
+    return leaves + separators + (Composite ? partition_table_pages(partitions) : 0);
 }
 
 // One input of a merge: a copy of its current leaf page with the page's dead bits, read strictly forward.
 template <typename Key>
 struct MergeInput {
     const storage::RunEntry *run;
+    Partition *partitions;
+    int partition_count;
+    int partition;  // the next to be merged
     uint64 next;  // ordinal of the next entry
-    uint64 end;   // of the part being merged: keyed entries, or NULLs
+    uint64 end;   // of the partition being merged
     uint32 leaf;
     uint32 entries_on_leaf;
     bool has_leaf;
@@ -102,16 +133,21 @@ static bool input_after(const MergeInput<Key> *a, const MergeInput<Key> *b) {
     return ItemPointerCompare(const_cast<ItemPointer>(&a->tid), const_cast<ItemPointer>(&b->tid)) > 0;
 }
 
+// Merges the partitions that have this mask.
 template <typename Key>
-static void merge_part(Relation index, MergeInput<Key> **inputs, int count, bool nulls,
-                       RunBuilder<Key> *builder) {
+static void merge_partition(Relation index, MergeInput<Key> **inputs, int count, NullMask nulls,
+                            RunBuilder<Key> *builder) {
     auto **heap = allocate<MergeInput<Key> *>(count);
     int live = 0;
     for (int i = 0; i < count; i++) {
-        inputs[i]->next = nulls ? keyed_entries(*inputs[i]->run) : 0;
-        inputs[i]->end = nulls ? inputs[i]->run->entries : keyed_entries(*inputs[i]->run);
-        if (settle(index, inputs[i]))
-            heap[live++] = inputs[i];
+        MergeInput<Key> *input = inputs[i];
+        if (input->partition == input->partition_count || input->partitions[input->partition].nulls != nulls)
+            continue;
+        const Partition &partition = input->partitions[input->partition++];
+        input->next = partition.first;
+        input->end = partition.first + partition.entries;
+        if (settle(index, input))
+            heap[live++] = input;
     }
     std::make_heap(heap, heap + live, input_after<Key>);
     while (live > 0) {
@@ -134,19 +170,42 @@ static void merge_part(Relation index, MergeInput<Key> **inputs, int count, bool
     pfree(heap);
 }
 
+// The lowest mask of which partitions are left to merge; false when there are none.
+template <typename Key>
+static bool next_mask(MergeInput<Key> **inputs, int count, NullMask *nulls) {
+    bool found = false;
+    for (int i = 0; i < count; i++) {
+        const MergeInput<Key> *input = inputs[i];
+        if (input->partition < input->partition_count &&
+            (!found || input->partitions[input->partition].nulls < *nulls)) {
+            *nulls = input->partitions[input->partition].nulls;
+            found = true;
+        }
+    }
+    return found;
+}
+
 template <typename Key>
 static void merge(Relation index, const storage::RunEntry *runs, int count, storage::RunWriter *writer,
                   storage::RunEntry *entry) {
+    const KeyFormat format = key_format(index);
     auto **inputs = allocate<MergeInput<Key> *>(count);
     for (int i = 0; i < count; i++) {
         inputs[i] = allocate<MergeInput<Key>>(1);
         inputs[i]->run = &runs[i];
         inputs[i]->has_leaf = false;
+        inputs[i]->partition = 0;
+        uint32 position;
+        if (!read_partitions<Key>(index, format, runs[i], &inputs[i]->partitions, &inputs[i]->partition_count,
+                                  &position))
+            storage::report_corruption(index, storage::run_block(runs[i], position),
+                                       "The page does not carry its run's stamp.");
     }
     auto *builder = allocate<RunBuilder<Key>>(1);
-    begin_run_builder(builder, writer, entry);
-    merge_part(index, inputs, count, false, builder);
-    merge_part(index, inputs, count, true, builder);
+    begin_run_builder(builder, format, writer, entry);
+    NullMask nulls = 0;
+    while (next_mask(inputs, count, &nulls))
+        merge_partition(index, inputs, count, nulls, builder);
     finish_run_builder(builder);
 }
 
@@ -154,52 +213,57 @@ template <typename Key>
 static uint32 read_tids(Relation index, const storage::RunEntry &run, uint32 position, Page page,
                         ItemPointerData *tids) {
     const uint32 count = leaf_entries<Key>(run, position - run.sections[kLeafSection].first_page);
-    if (storage::content_length(page) < count * (sizeof(Key) + sizeof(ItemPointerData)))
+    if (storage::content_length(page) < count * kEntryBytes<Key>)
         storage::report_corruption(index, storage::run_block(run, position),
                                    "A leaf page is shorter than its entries.");
     memcpy(tids, leaf_tids<Key>(page, count), count * sizeof(ItemPointerData));
     return count;
 }
 
-template <typename Key>
+template <typename Key, bool Composite>
 static bool is_sound(const storage::RunEntry &run) {
-    return keyed_entries(run) <= run.entries && run.sections[kLeafSection].pages == leaf_pages<Key>(run) &&
-           run.sections[kSeparatorSection].pages == separator_levels<Key>(keyed_entries(run)).pages;
+    const uint64 keyed = keyed_entries(run);
+    const uint64 listed = listed_partitions(run);
+    if (keyed > run.entries || run.sections[kLeafSection].pages != leaf_pages<Key>(run))
+        return false;
+    const uint32 separators = separator_levels<Key>(keyed_partition(run)).pages;
+    if (!Composite || listed == 0)
+        return (!Composite || keyed == run.entries) && run.sections[kSeparatorSection].pages == separators;
+    return keyed < run.entries && listed <= run.entries - keyed && listed <= std::numeric_limits<NullMask>::max() &&
+           run.sections[kSeparatorSection].pages >= separators &&
+           run.sections[kPartitionSection].pages == partition_table_pages(listed);
 }
 
-template <typename Key>
-const storage::RunKind *run_kind_of() {
+template <typename Key, bool Composite>
+static const storage::RunKind *run_kind_for() {
     static const storage::RunKind kind = {
-        sizeof(Key) == 4 ? kRunKind32 : kRunKind64,
+        kRunKindBase | static_cast<uint32>(kKeyBits<Key>) | (Composite ? kRunKindComposite : 0),
         "gpu_kary",
         static_cast<uint32>(sizeof(KaryTailItem<Key>)),
+        Composite ? static_cast<uint32>(sizeof(TailNulls)) : 0,
         kTailItems<Key> * static_cast<uint32>(sizeof(KaryTailItem<Key>)),
-        seal<Key>,
-        merge_page_bound<Key>,
+        seal<Key, Composite>,
+        merge_page_bound<Key, Composite>,
         merge<Key>,
-        is_sound<Key>,
+        is_sound<Key, Composite>,
         read_tids<Key>,
     };
     return &kind;
 }
 
-template const storage::RunKind *run_kind_of<uint32>();
-template const storage::RunKind *run_kind_of<uint64>();
-
-bool has_wide_keys(Relation index) {
-    return index->rd_opcintype[0] == INT8OID;
+template <typename Key>
+const storage::RunKind *run_kind_of(bool composite) {
+    return composite ? run_kind_for<Key, true>() : run_kind_for<Key, false>();
 }
+
+template const storage::RunKind *run_kind_of<uint32>(bool);
+template const storage::RunKind *run_kind_of<uint64>(bool);
+template const storage::RunKind *run_kind_of<Key128>(bool);
 
 const storage::RunKind *run_kind(Relation index) {
-    return has_wide_keys(index) ? run_kind_of<uint64>() : run_kind_of<uint32>();
-}
-
-KeyFormat key_format(Relation index) {
-    KeyFormat format;
-    format.type = index->rd_opcintype[0];
-    format.descending = (index->rd_indoption[0] & INDOPTION_DESC) != 0;
-    format.nulls_first = (index->rd_indoption[0] & INDOPTION_NULLS_FIRST) != 0;
-    return format;
+    const bool composite = IndexRelationGetNumberOfKeyAttributes(index) > 1;
+    return with_key_type(key_width(index),
+                         [composite](auto key) { return run_kind_of<decltype(key)>(composite); });
 }
 
 }  // namespace pg_gpu::kary

@@ -16,56 +16,46 @@ static constexpr int kRestartsBeforeLock = 8;
 // ---- views and phases
 // ---------------------------------------------------------------------------------------
 
-template <typename Key>
-static bool matches(const Condition<Key> &condition, Key key) {
-    if (!condition.wants_keys || key < condition.low || key > condition.high)
-        return false;
-    if (!condition.has_points)
-        return true;
-    const uint32 place = lower_bound(condition.points, condition.point_count, key);
-    return place < condition.point_count && condition.points[place] == key;
-}
-
-// Copies the tail's matches while it is locked: keyed ones to the front, NULLs from the back.
+// Copies the tail's matches while it is locked.
 template <typename Key>
 static void visit_tail(const char *items, uint32 bytes, void *context) {
     auto *scan = static_cast<Scan<Key> *>(context);
-    const auto *tail = reinterpret_cast<const KaryTailItem<Key> *>(items);
-    const uint32 count = bytes / sizeof(KaryTailItem<Key>);
     if (scan->tail == nullptr)
         scan->tail = allocate<SortEntry<Key>>(kTailItems<Key>);
-    uint32 keyed = 0;
-    uint32 nulls = kTailItems<Key>;
-    for (uint32 i = 0; i < count; i++) {
-        const bool is_null = (tail[i].head.info & kNullFlag) != 0;
-        if (is_null ? !scan->condition.wants_nulls : !matches(scan->condition, tail[i].key))
-            continue;
-        const ItemPointerData tid = tail[i].head.tid;
-        scan->tail[is_null ? --nulls : keyed++] = {tail[i].key, ItemPointerGetBlockNumberNoCheck(&tid),
-                                                   ItemPointerGetOffsetNumberNoCheck(&tid), 0};
-    }
-    scan->tail_keyed = keyed;
-    scan->tail_count = keyed + (kTailItems<Key> - nulls);
-    if (nulls < kTailItems<Key>)
-        memmove(scan->tail + keyed, scan->tail + nulls, (kTailItems<Key> - nulls) * sizeof(SortEntry<Key>));
+    uint32 count = 0;
+    for_each_tail_item<Key>(
+        items, bytes, is_composite(scan->format), [&](Key key, NullMask nulls, const ItemPointerData &tid) {
+            if (unlikely(nulls > scan->format.all_null))
+                storage::report_corruption(scan->descriptor->indexRelation, storage::kTailBlock,
+                                           "An item of the tail has NULLs in columns that are not there.");
+            if (matches(scan->format, scan->condition, nulls, key))
+                scan->tail[count++] = {key, ItemPointerGetBlockNumberNoCheck(&tid),
+                                       ItemPointerGetOffsetNumberNoCheck(&tid), nulls};
+        });
+    scan->tail_count = count;
 }
 
 template <typename Key>
 static void renew_view(Scan<Key> *scan) {
     MemoryContext caller = MemoryContextSwitchTo(scan->context);
-    scan->tail_keyed = 0;
     scan->tail_count = 0;
-    storage::take_view(scan->descriptor->indexRelation, run_kind_of<Key>(), scan->descriptor->xs_snapshot,
-                       &scan->view, visit_tail<Key>, scan);
-    std::sort(scan->tail, scan->tail + scan->tail_keyed, entry_less<Key>);
-    std::sort(scan->tail + scan->tail_keyed, scan->tail + scan->tail_count, entry_less<Key>);
+    storage::take_view(scan->descriptor->indexRelation, scan->kind, scan->descriptor->xs_snapshot, &scan->view,
+                       visit_tail<Key>, scan);
+    std::sort(scan->tail, scan->tail + scan->tail_count, entry_less<Key>);
     if (scan->resolve)
         renew_visibility(&scan->visibility);
     scan->view_number++;
+    MemoryContextSwitchTo(caller);
+}
 
-    const int needed = scan->view.run_count + 1;
-    if (scan->cursor_room < needed) {
-        const int room = needed + 16;
+// Adds a source to the phase, if the condition wants entries of its partition.
+template <typename Key>
+static void add_cursor(Scan<Key> *scan, const storage::RunEntry *run, const Partition &partition) {
+    if (partition.entries == 0 || !wants(scan->condition, partition.nulls))
+        return;
+    if (scan->cursor_count == scan->cursor_room) {
+        const int room = scan->cursor_room * 2 + 16;
+        MemoryContext caller = MemoryContextSwitchTo(scan->context);
         auto *cursors = allocate_zeroed<Cursor<Key>>(room);
         if (scan->cursors != nullptr) {
             // Keep the batches' memory.
@@ -76,52 +66,102 @@ static void renew_view(Scan<Key> *scan) {
         scan->cursors = cursors;
         scan->heap = allocate<Cursor<Key> *>(room);
         scan->cursor_room = room;
+        MemoryContextSwitchTo(caller);
     }
-    scan->cursor_count = needed;
-    MemoryContextSwitchTo(caller);
+    Cursor<Key> *cursor = &scan->cursors[scan->cursor_count++];
+    cursor->run = run;
+    cursor->partition = partition;
+    cursor->ranges = ranges_in(scan->format, scan->condition, partition.nulls);
+    cursor->leaf_begin = run != nullptr ? leaf_begin<Key>(partition) : 0;
+    cursor->leaf_end = run != nullptr ? leaf_end<Key>(partition) : 1;
+    cursor->count = cursor->at = 0;
+    cursor->next_point = 0;
+    scan->mixed = scan->mixed || partition.nulls != scan->cursors[0].partition.nulls;
 }
 
-// Aims all cursors at one phase of the current view, before its start or behind its end.
+// All partitions of a run; false: Restart.
 template <typename Key>
-static void enter_phase(Scan<Key> *scan, int phase, bool at_start) {
-    scan->phase = phase;
-    const bool nulls = scan->phases[phase] == Phase::Nulls;
-    for (int i = 0; i < scan->cursor_count; i++) {
-        Cursor<Key> *cursor = &scan->cursors[i];
-        if (i == scan->view.run_count) {
-            cursor->run = nullptr;
-            cursor->leaf_begin = 0;
-            cursor->leaf_end = (nulls ? scan->tail_count > scan->tail_keyed : scan->tail_keyed > 0) ? 1 : 0;
-        } else {
-            const storage::RunEntry *run = &scan->view.runs[i];
-            const uint64 keyed = keyed_entries(*run);
-            cursor->run = run;
-            cursor->leaf_begin = nulls ? static_cast<int64>(keyed / kLeafCapacity<Key>) : 0;
-            cursor->leaf_end =
-                nulls ? leaf_pages<Key>(*run)
-                      : static_cast<int64>((keyed + kLeafCapacity<Key> - 1) / kLeafCapacity<Key>);
-            if (nulls && run->entries == keyed)
-                cursor->leaf_end = cursor->leaf_begin;
-        }
-        cursor->leaf = at_start ? cursor->leaf_begin - 1 : cursor->leaf_end;
-        cursor->count = cursor->at = 0;
-        cursor->next_point = 0;
+static bool add_run_cursors(Scan<Key> *scan, const storage::RunEntry *run) {
+    if (listed_partitions(*run) == 0) {
+        add_cursor(scan, run, keyed_partition(*run));
+        return true;
     }
+    Partition *partitions;
+    int count;
+    uint32 position;
+    const bool sound = read_partitions<Key>(scan->descriptor->indexRelation, scan->format, *run, &partitions,
+                                            &count, &position);
+    if (!sound)
+        storage::confirm_recycled(scan->descriptor->indexRelation, scan->kind, scan->view, *run, position);
+    for (int i = 0; sound && i < count; i++)
+        add_cursor(scan, run, partitions[i]);
+    pfree(partitions);
+    return sound;
+}
+
+static bool is_in_phase(Phase phase, NullMask nulls) {
+    return phase == Phase::All || (phase == Phase::Nulls) == (nulls != 0);
+}
+
+// The tail's matches, sorted, begin a partition with each change of NULLs.
+template <typename Key>
+static void add_tail_cursors(Scan<Key> *scan, Phase phase) {
+    uint32 begin = 0;
+    while (begin < scan->tail_count) {
+        const NullMask nulls = scan->tail[begin].nulls;
+        uint32 end = begin + 1;
+        while (end < scan->tail_count && scan->tail[end].nulls == nulls)
+            end++;
+        if (is_in_phase(phase, nulls))
+            add_cursor(scan, nullptr, Partition{nulls, nulls == scan->format.all_null, 0, begin, end - begin});
+        begin = end;
+    }
+}
+
+// Aims cursors at one phase of the current view, before its start or behind its end. false: Restart.
+template <typename Key>
+static bool enter_phase(Scan<Key> *scan, int phase, bool at_start) {
+    const Phase what = scan->phases[phase];
+    scan->phase = phase;
     scan->current = nullptr;
     scan->heap_built = false;
     scan->heap_count = 0;
+    scan->cursor_count = 0;
+    scan->mixed = false;
+    for (int i = 0; i < scan->view.run_count; i++) {
+        const storage::RunEntry *run = &scan->view.runs[i];
+        if (what == Phase::Keys)
+            add_cursor(scan, run, keyed_partition(*run));
+        else if (what == Phase::Nulls)
+            add_cursor(scan, run, null_partition(*run));
+        else if (!add_run_cursors(scan, run))
+            return false;
+    }
+    add_tail_cursors(scan, what);
+    for (int i = 0; i < scan->cursor_count; i++) {
+        Cursor<Key> *cursor = &scan->cursors[i];
+        cursor->leaf = at_start ? cursor->leaf_begin - 1 : cursor->leaf_end;
+    }
+    return true;
 }
 
 // Plans the phases the condition asks for and takes the first view.
 template <typename Key>
 static void begin_phases(Scan<Key> *scan) {
     scan->phase_count = 0;
-    if (scan->condition.wants_nulls && scan->format.nulls_first)
-        scan->phases[scan->phase_count++] = Phase::Nulls;
-    if (scan->condition.wants_keys)
-        scan->phases[scan->phase_count++] = Phase::Keys;
-    if (scan->condition.wants_nulls && !scan->format.nulls_first)
-        scan->phases[scan->phase_count++] = Phase::Nulls;
+    if (is_composite(scan->format)) {
+        if (!scan->condition.nothing)
+            scan->phases[scan->phase_count++] = Phase::All;
+    } else {
+        const bool nulls_first = scan->format.columns[0].nulls_first;
+        const bool wants_nulls = wants(scan->condition, 1);
+        if (wants_nulls && nulls_first)
+            scan->phases[scan->phase_count++] = Phase::Nulls;
+        if (wants(scan->condition, 0))
+            scan->phases[scan->phase_count++] = Phase::Keys;
+        if (wants_nulls && !nulls_first)
+            scan->phases[scan->phase_count++] = Phase::Nulls;
+    }
 
     pgstat_count_index_scan(scan->descriptor->indexRelation);
     scan->last.valid = false;
@@ -143,22 +183,30 @@ static void start(Scan<Key> *scan) {
 // ---- the merge
 // ----------------------------------------------------------------------------------------------
 
+// Heap order, the standard library's way: the top is the entry that no other comes before, forward or backward.
 template <typename Key>
-static int compare_entries(const Cursor<Key> *a, uint32 at_a, const Cursor<Key> *b, uint32 at_b) {
-    if (a->keys[at_a] != b->keys[at_b])
-        return a->keys[at_a] < b->keys[at_b] ? -1 : 1;
-    return ItemPointerCompare(&a->tids[at_a], &b->tids[at_b]);
-}
+struct HeapOrder {
+    const KeyFormat *format;  // nullptr: all entries have the same columns NULL
+    bool forward;
 
-// Heap orders, the standard library's way: the top is what no other entry comes before.
-template <typename Key>
-static bool comes_after(const Cursor<Key> *a, const Cursor<Key> *b) {
-    return compare_entries(a, a->at, b, b->at) > 0;
-}
+    bool operator()(const Cursor<Key> *a, const Cursor<Key> *b) const {
+        return forward ? compare(a, a->at, b, b->at) > 0 : compare(a, a->at - 1, b, b->at - 1) < 0;
+    }
+
+  private:
+    int compare(const Cursor<Key> *a, uint32 at_a, const Cursor<Key> *b, uint32 at_b) const {
+        const Key &key_a = a->keys[at_a];
+        const Key &key_b = b->keys[at_b];
+        const int order = format != nullptr ? compare_in_index_order(*format, a->partition.nulls, key_a,
+                                                                     b->partition.nulls, key_b)
+                                            : (key_a < key_b ? -1 : key_a > key_b);
+        return order != 0 ? order : ItemPointerCompare(&a->tids[at_a], &b->tids[at_b]);
+    }
+};
 
 template <typename Key>
-static bool comes_before(const Cursor<Key> *a, const Cursor<Key> *b) {
-    return compare_entries(a, a->at - 1, b, b->at - 1) < 0;
+static HeapOrder<Key> heap_order(const Scan<Key> *scan, bool forward) {
+    return {scan->mixed ? &scan->format : nullptr, forward};
 }
 
 template <typename Key>
@@ -176,7 +224,7 @@ static bool build_heap(Scan<Key> *scan, bool forward) {
         if (step == Step::Entry)
             scan->heap[scan->heap_count++] = &scan->cursors[i];
     }
-    std::make_heap(scan->heap, scan->heap + scan->heap_count, forward ? comes_after<Key> : comes_before<Key>);
+    std::make_heap(scan->heap, scan->heap + scan->heap_count, heap_order(scan, forward));
     scan->heap_built = true;
     scan->current = nullptr;
     return true;
@@ -192,7 +240,7 @@ static bool settle_current(Scan<Key> *scan, bool forward) {
     if (step == Step::End)
         return true;
     scan->heap_count++;  // it waits behind the last
-    std::push_heap(scan->heap, scan->heap + scan->heap_count, forward ? comes_after<Key> : comes_before<Key>);
+    std::push_heap(scan->heap, scan->heap + scan->heap_count, heap_order(scan, forward));
     return true;
 }
 
@@ -231,11 +279,11 @@ static Step next_in_phase(Scan<Key> *scan, bool forward) {
     }
 
     if (scan->heap_count > 1)
-        std::pop_heap(scan->heap, scan->heap + scan->heap_count,
-                      forward ? comes_after<Key> : comes_before<Key>);
+        std::pop_heap(scan->heap, scan->heap + scan->heap_count, heap_order(scan, forward));
     Cursor<Key> *top = scan->heap[--scan->heap_count];
     const uint32 at = forward ? top->at++ : --top->at;
     scan->current = top;
+    scan->last.nulls = top->partition.nulls;
     scan->last.key = top->keys[at];
     scan->last.tid = top->tids[at];
     return Step::Entry;
@@ -245,7 +293,8 @@ static Step next_in_phase(Scan<Key> *scan, bool forward) {
 template <typename Key>
 static bool go_on_in_new_view(Scan<Key> *scan, bool forward) {
     renew_view(scan);
-    enter_phase(scan, scan->phase, forward);
+    if (!enter_phase(scan, scan->phase, forward))
+        return false;
     if (!scan->last.valid || scan->last.phase != scan->phases[scan->phase])
         return true;
     for (int i = 0; i < scan->cursor_count; i++)
@@ -281,17 +330,19 @@ static void count_restart(Relation index, RestartGuard *guard) {
 template <typename Key>
 static bool next_entry(Scan<Key> *scan, bool forward) {
     Relation index = scan->descriptor->indexRelation;
+    bool stale = false;
     if (!scan->started) {
         start(scan);
         if (scan->phase_count > 0)
-            enter_phase(scan, forward ? 0 : scan->phase_count - 1, forward);
+            stale = !enter_phase(scan, forward ? 0 : scan->phase_count - 1, forward);
     }
     if (scan->phase_count == 0)
         return false;
 
     RestartGuard guard = {0, false};
     for (;;) {
-        Step step = next_in_phase(scan, forward);
+        Step step = stale ? Step::Restart : next_in_phase(scan, forward);
+        stale = false;
         while (step == Step::Restart) {
             count_restart(index, &guard);
             if (go_on_in_new_view(scan, forward))
@@ -310,7 +361,7 @@ static bool next_entry(Scan<Key> *scan, bool forward) {
             scan->last.valid = false;
             return false;
         }
-        enter_phase(scan, phase, forward);
+        stale = !enter_phase(scan, phase, forward);
     }
 }
 
@@ -318,22 +369,11 @@ static bool next_entry(Scan<Key> *scan, bool forward) {
 // ----------------------------------------------------------------------------------------------
 
 template <typename Key>
-static inline void put_key(Scan<Key> *scan, Key key) {
-    const auto value = decode_integer<Key>(key, scan->format.descending);
-    memcpy(reinterpret_cast<char *>(scan->key_tuple) + scan->key_offset, &value, sizeof(value));
-}
-
-template <typename Key>
 static void prepare_index_only(Scan<Key> *scan) {
     IndexScanDesc descriptor = scan->descriptor;
     MemoryContext caller = MemoryContextSwitchTo(scan->context);
-    Datum value = decode_datum<Key>(0, scan->format);
-    bool is_null = false;
     descriptor->xs_itupdesc = RelationGetDescr(descriptor->indexRelation);
-    scan->key_tuple = index_form_tuple(descriptor->xs_itupdesc, &value, &is_null);
-    scan->key_offset = IndexInfoFindDataOffset(scan->key_tuple->t_info);
-    is_null = true;
-    scan->null_tuple = index_form_tuple(descriptor->xs_itupdesc, &value, &is_null);
+    scan->index_only = true;
     scan->resolve = IsMVCCSnapshot(descriptor->xs_snapshot);
     if (scan->resolve) {
         open_visibility(&scan->visibility, descriptor->heapRelation);
@@ -342,24 +382,33 @@ static void prepare_index_only(Scan<Key> *scan) {
     MemoryContextSwitchTo(caller);
 }
 
+// The tuple for the entry last returned.
+template <typename Key>
+static IndexTuple tuple_of_last(Scan<Key> *scan) {
+    IndexOnlyTuple *made = &scan->tuple;
+    if (made->tuple == nullptr || made->nulls != scan->last.nulls) {
+        MemoryContext caller = MemoryContextSwitchTo(scan->context);
+        make_index_tuple(scan->format, scan->descriptor->xs_itupdesc, scan->last.nulls, made);
+        MemoryContextSwitchTo(caller);
+    }
+    put_key(scan->format, made, scan->last.key);
+    return made->tuple;
+}
+
 // Any step; leaves the scan streaming where the next ones only need the fields that follow_stream sets.
 template <typename Key>
 [[gnu::noinline]] static bool take_step(Scan<Key> *scan, bool forward) {
     IndexScanDesc descriptor = scan->descriptor;
     scan->streaming = false;
-    if (descriptor->xs_want_itup && scan->key_tuple == nullptr)
+    if (descriptor->xs_want_itup && !scan->index_only)
         prepare_index_only(scan);
     if (!next_entry(scan, forward))
         return false;
     descriptor->xs_heaptid = scan->last.tid;
     descriptor->xs_recheck = !IsMVCCSnapshot(descriptor->xs_snapshot);  // R7
-    const bool is_null = scan->last.phase == Phase::Nulls;
-    if (descriptor->xs_want_itup) {
-        descriptor->xs_itup = is_null ? scan->null_tuple : scan->key_tuple;
-        if (!is_null)
-            put_key(scan, scan->last.key);
-    }
-    scan->streaming = forward && !is_null && scan->heap_count == 0;
+    if (descriptor->xs_want_itup)
+        descriptor->xs_itup = tuple_of_last(scan);
+    scan->streaming = forward && scan->heap_count == 0;
     return true;
 }
 
@@ -375,7 +424,7 @@ static inline bool follow_stream(Scan<Key> *scan) {
     scan->last.tid = cursor->tids[at];
     scan->descriptor->xs_heaptid = scan->last.tid;
     if (scan->descriptor->xs_want_itup)
-        put_key(scan, scan->last.key);
+        put_key(scan->format, &scan->tuple, scan->last.key);
     return true;
 }
 
@@ -390,7 +439,8 @@ static inline bool get_tuple_of(IndexScanDesc descriptor, bool forward) {
 // Gives all matches of one phase to the sink, in no particular order; false: Restart.
 template <typename Key>
 static bool drain_phase(Scan<Key> *scan, int phase, const EntrySink<Key> &sink) {
-    enter_phase(scan, phase, true);
+    if (!enter_phase(scan, phase, true))
+        return false;
     for (int i = 0; i < scan->cursor_count; i++) {
         Cursor<Key> *cursor = &scan->cursors[i];
         for (;;) {
@@ -463,9 +513,10 @@ static void begin_scan_of(IndexScanDesc descriptor) {
         AllocSetContextCreate(CurrentMemoryContext, "gpu_kary scan", ALLOCSET_SMALL_SIZES);
     MemoryContext caller = MemoryContextSwitchTo(context);
     auto *scan = allocate_zeroed<Scan<Key>>(1);
-    scan->wide = sizeof(Key) == sizeof(uint64);
+    scan->width = kKeyBits<Key>;
     scan->descriptor = descriptor;
     scan->format = key_format(descriptor->indexRelation);
+    scan->kind = run_kind_of<Key>(is_composite(scan->format));
     scan->context = context;
     scan->points_context = AllocSetContextCreate(context, "gpu_kary scan keys", ALLOCSET_SMALL_SIZES);
     descriptor->opaque = scan;
@@ -525,10 +576,13 @@ uint64 count_entries(Relation heap, Relation index, Snapshot snapshot, const Con
 
 template void collect_entries(Relation, Relation, Snapshot, const Condition<uint32> &,
                               const EntrySink<uint32> &);
+template uint64 count_entries(Relation, Relation, Snapshot, const Condition<uint32> &);
 template void collect_entries(Relation, Relation, Snapshot, const Condition<uint64> &,
                               const EntrySink<uint64> &);
-template uint64 count_entries(Relation, Relation, Snapshot, const Condition<uint32> &);
 template uint64 count_entries(Relation, Relation, Snapshot, const Condition<uint64> &);
+template void collect_entries(Relation, Relation, Snapshot, const Condition<Key128> &,
+                              const EntrySink<Key128> &);
+template uint64 count_entries(Relation, Relation, Snapshot, const Condition<Key128> &);
 
 // The next step starts from the beginning; nothing of the old place may be continued.
 template <typename Key>
@@ -574,7 +628,7 @@ static bool restore_leaves(Scan<Key> *scan) {
                 cursor->leaf = leaf;
             }
         }
-        place_in_batch(cursor, scan->marked, true);
+        place_in_batch(scan, cursor, scan->marked, true);
     }
     return true;
 }
@@ -589,9 +643,8 @@ static void restore_position_of(IndexScanDesc descriptor) {
     scan->last = scan->marked;
     bool restored = false;
     if (scan->marked_view == scan->view_number) {
-        if (scan->phase != scan->marked_phase)
-            enter_phase(scan, scan->marked_phase, true);
-        restored = restore_leaves(scan);
+        restored = (scan->phase == scan->marked_phase || enter_phase(scan, scan->marked_phase, true)) &&
+                   restore_leaves(scan);
     } else {
         scan->phase = scan->marked_phase;
     }
@@ -609,23 +662,21 @@ static void restore_position_of(IndexScanDesc descriptor) {
     scan->current = nullptr;
     for (int i = 0; i < scan->cursor_count; i++) {
         Cursor<Key> *cursor = &scan->cursors[i];
-        if (cursor->at > 0 && cursor->keys[cursor->at - 1] == scan->last.key &&
+        if (cursor->at > 0 && cursor->partition.nulls == scan->last.nulls &&
+            cursor->keys[cursor->at - 1] == scan->last.key &&
             ItemPointerEquals(&cursor->tids[cursor->at - 1], &scan->last.tid))
             scan->current = cursor;
     }
 }
 
-static bool is_wide(IndexScanDesc descriptor) {
-    return *static_cast<const bool *>(descriptor->opaque);
+static int width_of(IndexScanDesc descriptor) {
+    return *static_cast<const int *>(descriptor->opaque);
 }
 
 IndexScanDesc begin_scan(Relation index, int key_count, int order_by_count) {
     announce_forced_path();
     IndexScanDesc descriptor = RelationGetIndexScan(index, key_count, order_by_count);
-    if (has_wide_keys(index))
-        begin_scan_of<uint64>(descriptor);
-    else
-        begin_scan_of<uint32>(descriptor);
+    with_key_type(key_width(index), [descriptor](auto key) { begin_scan_of<decltype(key)>(descriptor); });
     return descriptor;
 }
 
@@ -639,42 +690,34 @@ static void rescan_of(IndexScanDesc descriptor) {
 void rescan(IndexScanDesc descriptor, ScanKey keys, int key_count, ScanKey, int) {
     if (keys != nullptr && key_count > 0)
         memmove(descriptor->keyData, keys, key_count * sizeof(ScanKeyData));
-    if (is_wide(descriptor))
-        rescan_of<uint64>(descriptor);
-    else
-        rescan_of<uint32>(descriptor);
+    with_key_type(width_of(descriptor), [descriptor](auto key) { rescan_of<decltype(key)>(descriptor); });
 }
 
 bool get_tuple(IndexScanDesc descriptor, ScanDirection direction) {
     const bool forward = ScanDirectionIsForward(direction);
-    return is_wide(descriptor) ? get_tuple_of<uint64>(descriptor, forward)
-                               : get_tuple_of<uint32>(descriptor, forward);
+    return with_key_type(width_of(descriptor), [descriptor, forward](auto key) {
+        return get_tuple_of<decltype(key)>(descriptor, forward);
+    });
 }
 
 int64 get_bitmap(IndexScanDesc descriptor, TIDBitmap *bitmap) {
-    return is_wide(descriptor) ? get_bitmap_of<uint64>(descriptor, bitmap)
-                               : get_bitmap_of<uint32>(descriptor, bitmap);
+    return with_key_type(width_of(descriptor), [descriptor, bitmap](auto key) {
+        return get_bitmap_of<decltype(key)>(descriptor, bitmap);
+    });
 }
 
 void end_scan(IndexScanDesc descriptor) {
-    if (is_wide(descriptor))
-        end_scan_of<uint64>(descriptor);
-    else
-        end_scan_of<uint32>(descriptor);
+    with_key_type(width_of(descriptor), [descriptor](auto key) { end_scan_of<decltype(key)>(descriptor); });
 }
 
 void mark_position(IndexScanDesc descriptor) {
-    if (is_wide(descriptor))
-        mark_position_of<uint64>(descriptor);
-    else
-        mark_position_of<uint32>(descriptor);
+    with_key_type(width_of(descriptor),
+                  [descriptor](auto key) { mark_position_of<decltype(key)>(descriptor); });
 }
 
 void restore_position(IndexScanDesc descriptor) {
-    if (is_wide(descriptor))
-        restore_position_of<uint64>(descriptor);
-    else
-        restore_position_of<uint32>(descriptor);
+    with_key_type(width_of(descriptor),
+                  [descriptor](auto key) { restore_position_of<decltype(key)>(descriptor); });
 }
 
 }  // namespace pg_gpu::kary

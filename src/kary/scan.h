@@ -2,20 +2,24 @@
 #pragma once
 
 #include "kary/condition.h"
+#include "kary/index_tuple.h"
 #include "kary/radix_sort.h"
 #include "kary/visibility.h"
 
 namespace pg_gpu::kary {
 
-// A scan goes through at most two phases in index order: keyed entries and NULLs.
-enum class Phase : int { Keys, Nulls };
+// With one column, a scan goes through at most two phases in index order: keyed entries and NULLs. With several,
+// all partitions are merged in one.
+enum class Phase : int { Keys, Nulls, All };
 
-// One sorted source: a run or the tail. Holds the matching entries of one leaf page; `at` is a gap between
+// One sorted source: a partition of a run or of the tail. Holds the matching entries of one leaf page; `at` is a gap between
 // them, so that the scan can turn round anywhere.
 template <typename Key>
 struct Cursor {
     const storage::RunEntry *run;  // nullptr: the tail, whose matches are one batch
-    int64 leaf_begin;              // leaf pages of this phase
+    Partition partition;           // of the tail: places among its matches
+    Ranges<Key> ranges;
+    int64 leaf_begin;  // the partition's leaf pages
     int64 leaf_end;
     int64 leaf;     // of the batch; leaf_begin - 1 before the first, leaf_end behind the last
     Key first_key;  // on the leaf, matching or not
@@ -33,14 +37,16 @@ template <typename Key>
 struct Position {
     bool valid;
     Phase phase;
+    NullMask nulls;
     Key key;
     ItemPointerData tid;
 };
 
 template <typename Key>
 struct Scan {
-    bool wide;  // first, so that callbacks find the width without knowing it
+    int width;  // first, so that callbacks find the key's width without knowing it
     IndexScanDesc descriptor;
+    const storage::RunKind *kind;
     BlockNumber heap_blocks;  // length of the table as last looked at
     KeyFormat format;
     MemoryContext context;  // everything below; lives as long as the scan
@@ -54,29 +60,27 @@ struct Scan {
     int phase_count;
     int phase;  // index into phases
 
-    Cursor<Key> *cursors;  // runs in directory order, the tail last
+    Cursor<Key> *cursors;  // runs in directory order, the tail last; only partitions with entries
     int cursor_count;
     int cursor_room;
+    bool mixed;  // entries of the phase differ in which columns are NULL
     Cursor<Key> **heap;  // cursors with an entry in the heap's direction; `current` waits behind the last
     int heap_count;
     bool heap_built;
     bool forward;          // direction of the last step
-    bool streaming;        // `current` is the only source left and the scan goes forward through keys
+    bool streaming;        // `current` is the only source left and the scan goes forward
     Cursor<Key> *current;  // gave the last entry; its gap is on the entry's far side
     Position<Key> last;
 
-    SortEntry<Key> *tail;  // matches of the view's tail: keyed ones sorted, then NULLs sorted
-    uint32 tail_keyed;
+    SortEntry<Key> *tail;  // matches of the view's tail, sorted
     uint32 tail_count;
-    uint32 tail_room;
 
     bool counts_only;  // of batches only the size is wanted
     bool resolve;      // index-only scan under an MVCC snapshot: return visible entries only
     VisibilityMap visibility;
     HeapProbe probe;
-    IndexTuple key_tuple;
-    IndexTuple null_tuple;
-    uint32 key_offset;  // of the key in key_tuple
+    bool index_only;  // the above is set up
+    IndexOnlyTuple tuple;
 
     // Mark.
     Position<Key> marked;
@@ -107,6 +111,6 @@ bool seek_position(Scan<Key> *scan, Cursor<Key> *cursor, const Position<Key> &po
 
 // Places the gap within the loaded batch.
 template <typename Key>
-void place_in_batch(Cursor<Key> *cursor, const Position<Key> &position, bool after);
+void place_in_batch(const Scan<Key> *scan, Cursor<Key> *cursor, const Position<Key> &position, bool after);
 
 }  // namespace pg_gpu::kary

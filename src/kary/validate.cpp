@@ -1,12 +1,60 @@
-// amvalidate: an opclass is sound when its operators are btree's integer operators under btree's numbers.
+// amvalidate and amadjustmembers: an opclass is sound when its operators are those of btree's default opclass for the
+// same types, under btree's numbers. Keys are compared as integers, so nothing else may be answered from them.
 #include "kary/kary.h"
 
 namespace pg_gpu::kary {
 
-static void complain(bool *sound, const char *family, const char *problem) {
-    *sound = false;
+static constexpr uint64 kAllStrategies = 0x3e;  // bits 1 to 5
+
+// The strategy number that btree gives the operator where it orders this type; 0 when it has none.
+static int btree_strategy(Oid operator_oid, Oid type) {
+    const Oid opclass = GetDefaultOpClass(type, BTREE_AM_OID);
+    return OidIsValid(opclass) ? get_op_opfamily_strategy(operator_oid, get_opclass_family(opclass)) : 0;
+}
+
+struct Validation {
+    const char *family;
+    bool sound;
+};
+
+static void complain(Validation *state, const char *problem) {
+    state->sound = false;
     ereport(INFO, (errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
-                   errmsg("operator family \"%s\" of access method gpu_kary %s", family, problem)));
+                   errmsg("operator family \"%s\" of access method gpu_kary %s", state->family, problem)));
+}
+
+static void validate_operator(Validation *state, const FormData_pg_amop *member) {
+    if (member->amopstrategy < 1 || member->amopstrategy > BTMaxStrategyNumber) {
+        complain(state, psprintf("contains operator %s with an unknown strategy number %d",
+                                 format_operator(member->amopopr), member->amopstrategy));
+        return;
+    }
+    if (!is_key_type(member->amoplefttype))
+        complain(state, psprintf("contains operator %s for a type that cannot be a key",
+                                 format_operator(member->amopopr)));
+    if (member->amoppurpose != AMOP_SEARCH || OidIsValid(member->amopsortfamily))
+        complain(state, psprintf("contains ordering operator %s", format_operator(member->amopopr)));
+    if (!check_amop_signature(member->amopopr, BOOLOID, member->amoplefttype, member->amoprighttype))
+        complain(state,
+                 psprintf("contains operator %s with a wrong signature", format_operator(member->amopopr)));
+    if (btree_strategy(member->amopopr, member->amoplefttype) != member->amopstrategy)
+        complain(state, psprintf("contains operator %s, which is not btree's with strategy number %d",
+                                 format_operator(member->amopopr), member->amopstrategy));
+}
+
+// Each pair of types has all operators or none, and the opclass's own type has them.
+static void validate_groups(Validation *state, CatCList *operators, CatCList *functions, Oid type) {
+    bool has_own = false;
+    ListCell *cell;
+    foreach (cell, identify_opfamily_groups(operators, functions)) {
+        const auto *group = static_cast<OpFamilyOpFuncGroup *>(lfirst(cell));
+        if (group->operatorset != kAllStrategies)
+            complain(state, psprintf("lacks an operator for types %s and %s", format_type_be(group->lefttype),
+                                     format_type_be(group->righttype)));
+        has_own = has_own || (group->lefttype == type && group->righttype == type);
+    }
+    if (!has_own)
+        complain(state, psprintf("lacks the operators for the operator class's own type %s", format_type_be(type)));
 }
 
 bool validate(Oid opclass) {
@@ -22,45 +70,56 @@ bool validate(Oid opclass) {
     if (!HeapTupleIsValid(family_tuple))
         ereport(ERROR,
                 (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("operator family %u does not exist", family)));
-    const char *family_name = NameStr(reinterpret_cast<Form_pg_opfamily>(GETSTRUCT(family_tuple))->opfname);
-    bool sound = true;
+    Validation state = {NameStr(reinterpret_cast<Form_pg_opfamily>(GETSTRUCT(family_tuple))->opfname), true};
 
-    if (type != INT4OID && type != INT8OID)
-        complain(&sound, family_name, "contains an operator class for a type that cannot be a key");
+    if (!is_key_type(type))
+        complain(&state, psprintf("contains an operator class for type %s, which cannot be a key",
+                                  format_type_be(type)));
     if (has_storage_type)
-        complain(&sound, family_name, "contains an operator class with a storage type");
+        complain(&state, "contains an operator class with a storage type");
 
     CatCList *operators = SearchSysCacheList1(AMOPSTRATEGY, ObjectIdGetDatum(family));
     CatCList *functions = SearchSysCacheList1(AMPROCNUM, ObjectIdGetDatum(family));
     if (functions->n_members > 0)
-        complain(&sound, family_name, "contains support functions, but there are none");
-
-    uint32 strategies_of_type = 0;
-    for (int i = 0; i < operators->n_members; i++) {
-        auto *member = reinterpret_cast<Form_pg_amop>(GETSTRUCT(&operators->members[i]->tuple));
-        const bool known = member->amopstrategy >= 1 && member->amopstrategy <= BTMaxStrategyNumber;
-        if (!known) {
-            complain(&sound, family_name, "contains an operator with an unknown strategy number");
-            continue;
-        }
-        if (member->amoppurpose != AMOP_SEARCH || OidIsValid(member->amopsortfamily))
-            complain(&sound, family_name, "contains an ordering operator");
-        if (!check_amop_signature(member->amopopr, BOOLOID, member->amoplefttype, member->amoprighttype))
-            complain(&sound, family_name, "contains an operator with a wrong signature");
-        // Keys are compared as integers, so only operators that do the same may be answered from them.
-        if (get_op_opfamily_strategy(member->amopopr, INTEGER_BTREE_FAM_OID) != member->amopstrategy)
-            complain(&sound, family_name, "contains an operator that does not order integers as btree does");
-        if (member->amoplefttype == type && member->amoprighttype == type)
-            strategies_of_type |= 1U << member->amopstrategy;
-    }
-    if (strategies_of_type != 0x3e)
-        complain(&sound, family_name, "lacks an operator for the operator class's own type");
+        complain(&state, "contains support functions, but there are none");
+    for (int i = 0; i < operators->n_members; i++)
+        validate_operator(&state,
+                          reinterpret_cast<Form_pg_amop>(GETSTRUCT(&operators->members[i]->tuple)));
+    validate_groups(&state, operators, functions, type);
 
     ReleaseCatCacheList(functions);
     ReleaseCatCacheList(operators);
     ReleaseSysCache(family_tuple);
     ReleaseSysCache(class_tuple);
-    return sound;
+    return state.sound;
+}
+
+// As btree's: operators on one type are part of its opclass, those between types may come and go in the family.
+void adjust_members(Oid family, Oid opclass, List *operators, List *) {
+    HeapTuple family_tuple = SearchSysCache1(OPFAMILYOID, ObjectIdGetDatum(family));
+    if (!HeapTupleIsValid(family_tuple))
+        ereport(ERROR,
+                (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("operator family %u does not exist", family)));
+    const Oid method = reinterpret_cast<Form_pg_opfamily>(GETSTRUCT(family_tuple))->opfmethod;
+    ReleaseSysCache(family_tuple);
+    Oid class_type = InvalidOid;
+    if (OidIsValid(opclass)) {
+        // CREATE OPERATOR CLASS has just made it.
+        CommandCounterIncrement();
+        class_type = get_opclass_input_type(opclass);
+    }
+    ListCell *cell;
+    foreach (cell, operators) {
+        auto *member = static_cast<OpFamilyMember *>(lfirst(cell));
+        const Oid type = member->lefttype;
+        Oid own_class = InvalidOid;
+        if (type == member->righttype)
+            own_class = type == class_type ? opclass
+                                           : opclass_for_family_datatype(method, family, type);
+        member->ref_is_hard = OidIsValid(own_class);
+        member->ref_is_family = !OidIsValid(own_class);
+        member->refobjid = OidIsValid(own_class) ? own_class : family;
+    }
 }
 
 }  // namespace pg_gpu::kary

@@ -12,12 +12,12 @@ namespace pg_gpu::kary {
 
 // What the filter remembers of an entry.
 struct Fingerprint {
-    uint64 key;
+    Key128 key;
     uint32 block;
     uint16 offset;
-    uint16 is_null;
+    NullMask nulls;
 };
-static_assert(sizeof(Fingerprint) == 16);
+static_assert(sizeof(Fingerprint) == 24);
 
 template <typename Key>
 struct KeyVerification {
@@ -35,9 +35,9 @@ struct KeyVerification {
 };
 
 template <typename Key>
-static Fingerprint fingerprint(Key key, bool is_null, const ItemPointerData &tid) {
-    return {is_null ? 0 : uint64{key}, ItemPointerGetBlockNumberNoCheck(&tid),
-            ItemPointerGetOffsetNumberNoCheck(&tid), static_cast<uint16>(is_null)};
+static Fingerprint fingerprint(Key key, NullMask nulls, const ItemPointerData &tid) {
+    return {Key128::from(bits_of(key)), ItemPointerGetBlockNumberNoCheck(&tid),
+            ItemPointerGetOffsetNumberNoCheck(&tid), nulls};
 }
 
 // Live entries must point to line pointers in use: VACUUM removes entries before it frees their line
@@ -67,7 +67,7 @@ static void check_line_pointers(KeyVerification<Key> *state) {
 }
 
 template <typename Key>
-static void note_entry(KeyVerification<Key> *state, BlockNumber block, Key key, bool is_null,
+static void note_entry(KeyVerification<Key> *state, BlockNumber block, Key key, NullMask nulls,
                        const ItemPointerData &tid) {
     const OffsetNumber offset = ItemPointerGetOffsetNumberNoCheck(&tid);
     if (ItemPointerGetBlockNumberNoCheck(&tid) >= state->heap_blocks || offset == InvalidOffsetNumber ||
@@ -77,7 +77,7 @@ static void note_entry(KeyVerification<Key> *state, BlockNumber block, Key key, 
     }
     if (state->filter == nullptr)
         return;
-    Fingerprint print = fingerprint(key, is_null, tid);
+    Fingerprint print = fingerprint(key, nulls, tid);
     bloom_add_element(state->filter, reinterpret_cast<unsigned char *>(&print), sizeof(print));
     if (state->tid_count == state->tid_room)
         check_line_pointers(state);
@@ -90,29 +90,47 @@ struct LeafImage {
     ItemPointerData tids[kLeafCapacity<Key>];
 };
 
-// Walks a run's leaves in order; collects each leaf's last key for the separators.
+// Checks the share of one leaf page that is a partition's; *previous_key and *previous_tid are those of the
+// partition's entry before, an invalid TID at its start.
 template <typename Key>
-static void verify_leaves(KeyVerification<Key> *state, const storage::RunEntry &run, Key *last_keys) {
+static void verify_share(KeyVerification<Key> *state, BlockNumber block, const LeafImage<Key> &image,
+                         const uint64 *dead, const Partition &partition, const Places &places, Key *previous_key,
+                         ItemPointerData *previous_tid) {
+    for (uint32 i = places.begin; i < places.end; i++) {
+        const Key key = image.keys[i];
+        const bool ordered =
+            !ItemPointerIsValid(previous_tid) || key > *previous_key ||
+            (key == *previous_key && ItemPointerCompare(const_cast<ItemPointer>(&image.tids[i]), previous_tid) > 0);
+        if (!ordered || !(without_nulls(state->format, partition.nulls, key) == key))
+            state->report(block, &image.tids[i], "Entries are out of order.", state->context);
+        *previous_key = key;
+        *previous_tid = image.tids[i];
+        if (!((dead[i / 64] >> (i % 64)) & 1))
+            note_entry(state, block, key, partition.nulls, image.tids[i]);
+    }
+}
+
+// Walks a run's leaves in order; collects for the separators the last key of each share, partition by partition.
+template <typename Key>
+static void verify_leaves(KeyVerification<Key> *state, const storage::RunEntry &run, const Partition *partitions,
+                          int partition_count, Key *last_keys) {
     auto *image = allocate<LeafImage<Key>>(1);
     uint64 dead[(kLeafCapacity<Key> + 63) / 64] = {};
-    Key previous_key = 0;
+    Key previous_key = key_from<Key>(0);
     ItemPointerData previous_tid;
     ItemPointerSetInvalid(&previous_tid);
-    bool previous_null = false;
-    bool first = true;
+    int partition = 0;
 
     for (uint32 leaf = 0; leaf < leaf_pages<Key>(run); leaf++) {
         CHECK_FOR_INTERRUPTS();
         const uint32 entries = leaf_entries<Key>(run, leaf);
-        const uint32 keyed = leaf_keyed<Key>(run, leaf);
         Buffer buffer =
             storage::read_run_page(state->index, run, run.sections[kLeafSection].first_page + leaf, nullptr);
         if (buffer == InvalidBuffer)
             break;  // the structural check has reported it
         const BlockNumber block = BufferGetBlockNumber(buffer);
         Page page = BufferGetPage(buffer);
-        const bool long_enough =
-            storage::content_length(page) >= entries * (sizeof(Key) + sizeof(ItemPointerData));
+        const bool long_enough = storage::content_length(page) >= entries * kEntryBytes<Key>;
         if (long_enough) {
             memcpy(image->keys, leaf_keys<Key>(page), entries * sizeof(Key));
             memcpy(image->tids, leaf_tids<Key>(page, entries), entries * sizeof(ItemPointerData));
@@ -125,38 +143,32 @@ static void verify_leaves(KeyVerification<Key> *state, const storage::RunEntry &
         if (!storage::read_dead_bits(state->index, run, static_cast<uint64>(leaf) * kLeafCapacity<Key>,
                                      entries, dead))
             break;
-        for (uint32 i = 0; i < entries; i++) {
-            const bool is_null = i >= keyed;
-            const Key key = image->keys[i];
-            bool ordered = first || is_null != previous_null;
-            if (!ordered)
-                ordered = key > previous_key ||
-                          (key == previous_key && ItemPointerCompare(&image->tids[i], &previous_tid) > 0);
-            if (!ordered || (is_null && key != 0))
-                state->report(block, &image->tids[i], "Entries are out of order.", state->context);
-            first = false;
-            previous_null = is_null;
-            previous_key = key;
-            previous_tid = image->tids[i];
-            if (!((dead[i / 64] >> (i % 64)) & 1))
-                note_entry(state, block, key, is_null, image->tids[i]);
+        while (partition < partition_count && leaf_begin<Key>(partitions[partition]) <= leaf) {
+            const Partition &current = partitions[partition];
+            const Places places = places_on_leaf<Key>(current, leaf);
+            verify_share(state, block, *image, dead, current, places, &previous_key, &previous_tid);
+            if (!current.all_null)
+                *last_keys++ = image->keys[places.end - 1];
+            if (leaf_end<Key>(current) > leaf + 1)
+                break;
+            partition++;
+            ItemPointerSetInvalid(&previous_tid);
         }
-        if (keyed > 0)
-            last_keys[leaf] = image->keys[keyed - 1];
     }
     pfree(image);
 }
 
 template <typename Key>
-static void verify_separators(KeyVerification<Key> *state, const storage::RunEntry &run, Key *last_keys) {
-    const SeparatorLevels levels = separator_levels<Key>(keyed_entries(run));
+static void verify_separators(KeyVerification<Key> *state, const storage::RunEntry &run,
+                              const Partition &partition, Key *last_keys) {
+    const SeparatorLevels levels = separator_levels<Key>(partition);
+    const uint32 first_page = run.sections[kSeparatorSection].first_page + partition.first_separator;
     for (int level = 0; level < levels.count; level++) {
         uint32 pages = 0;
         for (uint32 done = 0; done < levels.keys[level]; pages++) {
             const uint32 here = Min(kSeparatorCapacity<Key>, levels.keys[level] - done);
-            Buffer buffer = storage::read_run_page(
-                state->index, run,
-                run.sections[kSeparatorSection].first_page + levels.first_page[level] + pages, nullptr);
+            Buffer buffer =
+                storage::read_run_page(state->index, run, first_page + levels.first_page[level] + pages, nullptr);
             if (buffer == InvalidBuffer)
                 return;
             Page page = BufferGetPage(buffer);
@@ -170,6 +182,26 @@ static void verify_separators(KeyVerification<Key> *state, const storage::RunEnt
             last_keys[pages] = last_keys[done - 1];
         }
     }
+}
+
+template <typename Key>
+static void verify_key_run(KeyVerification<Key> *state, const storage::RunEntry &run) {
+    Partition *partitions;
+    int count;
+    uint32 position;
+    if (!read_partitions<Key>(state->index, state->format, run, &partitions, &count, &position))
+        return;  // the structural check has reported it
+    // A leaf page that partitions share has a last key for each.
+    auto *last_keys = allocate_zeroed<Key>(leaf_pages<Key>(run) + static_cast<uint32>(count));
+    verify_leaves(state, run, partitions, count, last_keys);
+    Key *keys = last_keys;
+    for (int i = 0; i < count; i++) {
+        verify_separators(state, run, partitions[i], keys);
+        if (!partitions[i].all_null)
+            keys += leaf_end<Key>(partitions[i]) - leaf_begin<Key>(partitions[i]);
+    }
+    pfree(last_keys);
+    pfree(partitions);
 }
 
 template <typename Key>
@@ -190,8 +222,9 @@ static void look_up_row(Relation, ItemPointer tid, Datum *values, bool *nulls, b
     auto *state = static_cast<KeyVerification<Key> *>(context);
     if (!alive)
         return;
-    const Key key = nulls[0] ? 0 : encode_datum<Key>(values[0], state->format);
-    Fingerprint print = fingerprint(key, nulls[0], *tid);
+    NullMask mask;
+    const Key key = encode_row<Key>(state->format, values, nulls, &mask);
+    Fingerprint print = fingerprint(key, mask, *tid);
     if (bloom_lacks_element(state->filter, reinterpret_cast<unsigned char *>(&print), sizeof(print)))
         state->report(InvalidBlockNumber, tid, "A row is missing from the index.", state->context);
 }
@@ -220,13 +253,13 @@ static void verify_rows(KeyVerification<Key> *state, Snapshot snapshot) {
 template <typename Key>
 static void verify_keys_of(Relation heap, Relation index, bool check_heap, storage::ProblemReporter report,
                            void *context) {
-    const storage::RunKind *kind = run_kind_of<Key>();
     KeyVerification<Key> state = {};
     state.heap = heap;
     state.index = index;
     state.report = report;
     state.context = context;
     state.format = key_format(index);
+    const storage::RunKind *kind = run_kind_of<Key>(is_composite(state.format));
     state.tid_room = 65536;
     state.tids = allocate<ItemPointerData>(state.tid_room);
 
@@ -242,16 +275,12 @@ static void verify_keys_of(Relation heap, Relation index, bool check_heap, stora
     if (check_heap)
         state.filter = bloom_create(static_cast<int64>(total), maintenance_work_mem, view.vacuum_seq);
 
-    for (int i = 0; i < view.run_count; i++) {
-        auto *last_keys = allocate_zeroed<Key>(leaf_pages<Key>(view.runs[i]) + 1);
-        verify_leaves(&state, view.runs[i], last_keys);
-        verify_separators(&state, view.runs[i], last_keys);
-        pfree(last_keys);
-    }
-    const auto *items = reinterpret_cast<const KaryTailItem<Key> *>(tail.items);
-    for (uint32 i = 0; i < tail.bytes / sizeof(KaryTailItem<Key>); i++)
-        note_entry(&state, storage::kTailBlock, items[i].key, (items[i].head.info & kNullFlag) != 0,
-                   items[i].head.tid);
+    for (int i = 0; i < view.run_count; i++)
+        verify_key_run(&state, view.runs[i]);
+    for_each_tail_item<Key>(tail.items, tail.bytes, is_composite(state.format),
+                            [&](Key key, NullMask nulls, const ItemPointerData &item_tid) {
+                                note_entry(&state, storage::kTailBlock, key, nulls, item_tid);
+                            });
     if (check_heap) {
         check_line_pointers(&state);
         verify_rows(&state, snapshot);
@@ -262,10 +291,9 @@ static void verify_keys_of(Relation heap, Relation index, bool check_heap, stora
 
 void verify_keys(Relation heap, Relation index, bool check_heap, storage::ProblemReporter report,
                  void *context) {
-    if (has_wide_keys(index))
-        verify_keys_of<uint64>(heap, index, check_heap, report, context);
-    else
-        verify_keys_of<uint32>(heap, index, check_heap, report, context);
+    with_key_type(key_width(index), [=](auto key) {
+        verify_keys_of<decltype(key)>(heap, index, check_heap, report, context);
+    });
 }
 
 }  // namespace pg_gpu::kary

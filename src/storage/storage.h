@@ -26,6 +26,7 @@ struct RunKind {
     uint32 id;  // recorded in the metapage
     const char *name;
     uint32 tail_item_bytes;  // size of every tail item, head included; 0 when they vary
+    uint32 tail_item_extra;  // not 0: a tail item can also be so many bytes longer
     uint32 tail_capacity;  // bytes of items a tail holds; their sealed form and its dead bitmap must fit one
                            // page
 
@@ -150,8 +151,18 @@ void take_view(Relation index, const RunKind *kind, Snapshot snapshot, View *vie
 bool is_tail_sound(const RunKind *kind, Page page);
 void check_tail(Relation index, const RunKind *kind, Page page);
 
+// Can a tail item of this kind have this size?
+inline bool is_tail_item_size(const RunKind *kind, uint32 size) {
+    return size >= sizeof(TailItem) && (kind->tail_item_bytes == 0 || size == kind->tail_item_bytes ||
+                                        (kind->tail_item_extra != 0 &&
+                                         size == kind->tail_item_bytes + kind->tail_item_extra));
+}
+
 // Size of the tail item at byte `at` of `length`, checked.
 uint32 checked_item_size(Relation index, const RunKind *kind, const char *items, uint32 at, uint32 length);
+
+// How many items there are, each checked.
+uint32 count_tail_items(Relation index, const RunKind *kind, const char *items, uint32 bytes);
 
 // ---- run pages
 // ----------------------------------------------------------------------------------------------

@@ -61,7 +61,8 @@ bool is_tail_sound(const RunKind *kind, Page page) {
     return !PageIsNew(page) && PageGetSpecialSize(page) == sizeof(PageStamp) &&
            page_stamp(page)->kind == static_cast<uint16>(PageKind::Tail) &&
            content_length(page) <= kind->tail_capacity &&
-           (kind->tail_item_bytes == 0 || content_length(page) % kind->tail_item_bytes == 0);
+           (kind->tail_item_bytes == 0 || kind->tail_item_extra != 0 ||
+            content_length(page) % kind->tail_item_bytes == 0);
 }
 
 void check_tail(Relation index, const RunKind *kind, Page page) {
@@ -71,13 +72,12 @@ void check_tail(Relation index, const RunKind *kind, Page page) {
 
 uint32 checked_item_size(Relation index, const RunKind *kind, const char *items, uint32 at, uint32 length) {
     const uint32 size = tail_item_size(reinterpret_cast<const TailItem *>(items + at));
-    if (size < sizeof(TailItem) || size > length - at ||
-        (kind->tail_item_bytes != 0 && size != kind->tail_item_bytes))
+    if (size > length - at || !is_tail_item_size(kind, size))
         report_corruption(index, kTailBlock, "An item of the tail has a wrong size.");
     return size;
 }
 
-static uint32 count_items(Relation index, const RunKind *kind, const char *items, uint32 bytes) {
+uint32 count_tail_items(Relation index, const RunKind *kind, const char *items, uint32 bytes) {
     uint32 count = 0;
     for (uint32 at = 0; at < bytes; count++)
         at += checked_item_size(index, kind, items, at, bytes);
@@ -151,7 +151,7 @@ static void seal_tail(Relation index, const RunKind *kind, uint32 wanted) {
     RunEntry run = {};
     run.run_id = run_id;
     run.order = meta_page(meta_image)->next_order++;
-    run.entries = count_items(index, kind, page_content(tail_image), length);
+    run.entries = count_tail_items(index, kind, page_content(tail_image), length);
     run.extents[0] = place;
     run.extent_count = 1;
     run.pages = 1;

@@ -38,8 +38,7 @@ static bool verify_tail_items(const Verification &state) {
     for (uint32 at = 0; sound && at < length;) {
         const auto *item = reinterpret_cast<const TailItem *>(items + at);
         const uint32 size = tail_item_size(item);
-        if (size < sizeof(TailItem) || size > length - at ||
-            (state.kind->tail_item_bytes != 0 && size != state.kind->tail_item_bytes)) {
+        if (size > length - at || !is_tail_item_size(state.kind, size)) {
             state.report(kTailBlock, nullptr, "A tail item has a wrong size.", state.context);
             sound = false;
         }

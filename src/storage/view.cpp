@@ -63,6 +63,8 @@ void take_view(Relation index, const RunKind *kind, Snapshot snapshot, View *vie
     ReleaseBuffer(meta_buffer);
     Page tail = BufferGetPage(tail_buffer);
     check_tail(index, kind, tail);
+    if (kind->tail_item_extra != 0)
+        count_tail_items(index, kind, page_content(tail), content_length(tail));
     if (content_length(tail) > 0)
         visit(page_content(tail), content_length(tail), context);
     UnlockReleaseBuffer(tail_buffer);

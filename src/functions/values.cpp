@@ -1,0 +1,77 @@
+#include "functions/values.h"
+
+#include "memory.h"
+
+namespace pg_gpu::functions {
+
+Oid comparable_type(Relation index, int column, Oid type, const char *what) {
+    const Oid base = getBaseType(type);
+    const Oid column_type = index->rd_opcintype[column];
+    if (OidIsValid(
+            get_opfamily_member(index->rd_opfamily[column], column_type, base, BTEqualStrategyNumber)))
+        return base;
+    if (IsBinaryCoercible(base, column_type))
+        return column_type;
+    ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+                    errmsg("%s of type %s cannot be compared with the index's keys", what, format_type_be(type)),
+                    errhint("Cast it to %s.", format_type_be(column_type))));
+}
+
+bool is_record_type(Oid type) {
+    return type == RECORDOID || get_typtype(getBaseType(type)) == TYPTYPE_COMPOSITE;
+}
+
+[[noreturn]] static void report_too_many(Relation index, const char *what) {
+    const int columns = IndexRelationGetNumberOfKeyAttributes(index);
+    const char *name = RelationGetRelationName(index);
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("bound has more %s than the index has columns", what),
+                    columns == 1 ? errdetail("Index \"%s\" has one column.", name)
+                                 : errdetail("Index \"%s\" has %d columns.", name, columns)));
+}
+
+void read_record(Relation index, HeapTupleHeader record, ColumnValues *values) {
+    TupleDesc descriptor =
+        lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(record), HeapTupleHeaderGetTypMod(record));
+    if (descriptor->natts > IndexRelationGetNumberOfKeyAttributes(index))
+        report_too_many(index, "fields");
+    HeapTupleData tuple = {};
+    tuple.t_len = HeapTupleHeaderGetDatumLength(record);
+    ItemPointerSetInvalid(&tuple.t_self);
+    tuple.t_data = record;
+    values->count = descriptor->natts;
+    for (int i = 0; i < values->count; i++) {
+        values->values[i] = heap_getattr(&tuple, i + 1, descriptor, &values->nulls[i]);
+        // A bare NULL has type text in a row constructor.
+        if (!values->nulls[i])
+            values->types[i] =
+                comparable_type(index, i, TupleDescAttr(descriptor, i)->atttypid, "row field");
+    }
+    ReleaseTupleDesc(descriptor);
+}
+
+Elements read_elements(ArrayType *array) {
+    int16 length;
+    bool by_value;
+    char alignment;
+    get_typlenbyvalalign(ARR_ELEMTYPE(array), &length, &by_value, &alignment);
+    Elements elements;
+    deconstruct_array(array, ARR_ELEMTYPE(array), length, by_value, alignment, &elements.values,
+                      &elements.nulls, &elements.count);
+    return elements;
+}
+
+void read_columns(Relation index, Oid type, const Datum *elements, const bool *nulls, int count,
+                  ColumnValues *values) {
+    if (count > IndexRelationGetNumberOfKeyAttributes(index))
+        report_too_many(index, "elements");
+    values->count = count;
+    for (int i = 0; i < count; i++) {
+        values->values[i] = elements[i];
+        values->nulls[i] = nulls[i];
+        if (!nulls[i])
+            values->types[i] = comparable_type(index, i, type, "array element");
+    }
+}
+
+}  // namespace pg_gpu::functions

@@ -1,0 +1,37 @@
+// Values for an index's columns out of SQL arrays and records.
+#pragma once
+
+#include "kary/format.h"
+
+namespace pg_gpu::functions {
+
+// One value a column, for the first `count` columns.
+struct ColumnValues {
+    int count;
+    Datum values[kary::kMostColumns];
+    Oid types[kary::kMostColumns];  // as the column's operator family knows them
+    bool nulls[kary::kMostColumns];
+};
+
+// The type under which the column's operator family compares values of `type`. ERROR with a HINT when it doesn't.
+Oid comparable_type(Relation index, int column, Oid type, const char *what);
+
+bool is_record_type(Oid type);
+
+// Fields of a record, the first column's first. ERROR when there are more than the index has columns, or one cannot
+// be compared with its column.
+void read_record(Relation index, HeapTupleHeader record, ColumnValues *values);
+
+// Elements of an array of any type, dimensions ignored; both arrays are palloc'd.
+struct Elements {
+    Datum *values;
+    bool *nulls;
+    int count;
+};
+Elements read_elements(ArrayType *array);
+
+// The same for `count` elements.
+void read_columns(Relation index, Oid type, const Datum *elements, const bool *nulls, int count,
+                  ColumnValues *values);
+
+}  // namespace pg_gpu::functions

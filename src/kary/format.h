@@ -1,0 +1,212 @@
+// How an index's columns become one key: fixed-width codes, the first column's highest, and a mask of NULLs.
+#pragma once
+
+#include "kary/key.h"
+#include "memory.h"
+
+namespace pg_gpu::kary {
+
+// A bit a column, the first column's lowest; set where the column is NULL. In the key its bits are zero.
+using NullMask = uint16;
+
+// A column is at least a byte wide, a key at most 16.
+inline constexpr int kMostColumns = 16;
+inline constexpr int kMostKeyBits = 128;
+
+enum class Encoding : uint8 { Unsigned, Signed, Float, Bytes };
+
+struct KeyColumn {
+    Oid type;  // the opclass's input type
+    Encoding encoding;
+    uint8 width;      // bits
+    uint8 shift;      // of its lowest bit in the key
+    bool descending;  // the code is stored complemented
+    bool nulls_first;
+};
+
+struct KeyFormat {
+    int column_count;
+    int width;  // of the key type: 32, 64 or 128 bits
+    NullMask all_null;
+    KeyColumn columns[kMostColumns];
+};
+
+// The format of an index's keys. ERROR, with a HINT, when they take more than 128 bits.
+KeyFormat key_format(Relation index);
+
+// Its width alone.
+int key_width(Relation index);
+
+// The same from the planner's description of an index.
+int key_width(const Oid *types, int column_count);
+
+// Can values of the type be keys?
+bool is_key_type(Oid type);
+
+// Do codes of the type tell the value that they came from? (-0 and 0 share one.)
+bool is_invertible(Oid type);
+
+inline bool is_composite(const KeyFormat &format) {
+    return format.column_count > 1;
+}
+
+// Calls a function with a value of the key type that is `width` bits wide.
+template <typename Function>
+inline auto with_key_type(int width, Function function) {
+    switch (width) {
+        case 32:
+            return function(uint32{0});
+        case 64:
+            return function(uint64{0});
+        default:
+            return function(Key128{0, 0});
+    }
+}
+
+// ---- values and codes
+// ----------------------------------------------------------------------------------------
+
+// The code of a value of the column's own type, ascending.
+template <typename Key>
+inline Bits<Key> encode_value(const KeyColumn &column, Datum value) {
+    switch (column.encoding) {
+        case Encoding::Unsigned:
+            return static_cast<Bits<Key>>(static_cast<uint64>(value) & low_bits<uint64>(column.width));
+        case Encoding::Signed:
+            return static_cast<Bits<Key>>(encode_signed(
+                column.width == 64 ? DatumGetInt64(value) : static_cast<int64>(value), column.width));
+        case Encoding::Float:
+            return static_cast<Bits<Key>>(column.width == 32 ? encode_float(DatumGetFloat4(value))
+                                                             : encode_float(DatumGetFloat8(value)));
+        case Encoding::Bytes:
+        default: {
+            const auto *bytes = reinterpret_cast<const unsigned char *>(DatumGetPointer(value));
+            if constexpr (sizeof(Key) == 16) {
+                if (column.width == 128)
+                    return Key128{encode_bytes(bytes, 8), encode_bytes(bytes + 8, 8)}.bits();
+            }
+            return static_cast<Bits<Key>>(encode_bytes(bytes, column.width / 8));
+        }
+    }
+}
+
+// Ascending code to stored code and back.
+template <typename Code>
+inline Code orient(const KeyColumn &column, Code code) {
+    return column.descending ? static_cast<Code>(~code & low_bits<Code>(column.width)) : code;
+}
+
+// A row's key and, in *nulls, which of its columns are NULL.
+template <typename Key>
+inline Key encode_row(const KeyFormat &format, const Datum *values, const bool *is_null, NullMask *nulls) {
+    if (format.column_count == 1) {
+        *nulls = is_null[0] ? 1 : 0;
+        return key_from<Key>(is_null[0] ? 0
+                                        : orient(format.columns[0], encode_value<Key>(format.columns[0], values[0])));
+    }
+    Bits<Key> bits = 0;
+    *nulls = 0;
+    for (int i = 0; i < format.column_count; i++) {
+        const KeyColumn &column = format.columns[i];
+        if (is_null[i])
+            *nulls |= static_cast<NullMask>(1U << i);
+        else
+            bits |= orient(column, encode_value<Key>(column, values[i])) << column.shift;
+    }
+    return key_from<Key>(bits);
+}
+
+// A column's stored code.
+template <typename Key>
+inline Bits<Key> stored_code(const KeyColumn &column, Key key) {
+    return static_cast<Bits<Key>>(bits_of(key) >> column.shift) & low_bits<Bits<Key>>(column.width);
+}
+
+// Writes a column's value, typlen bytes, as it lies in a tuple.
+template <typename Key>
+inline void store_value(const KeyColumn &column, Key key, char *place) {
+    const Bits<Key> code = orient(column, stored_code(column, key));
+    const auto low = static_cast<uint64>(code);
+    const int bytes = column.width / 8;
+    uint64 value = low;
+    if (column.encoding == Encoding::Bytes) {
+        auto *to = reinterpret_cast<unsigned char *>(place);
+        if constexpr (sizeof(Key) == 16) {
+            if (column.width == 128) {
+                decode_bytes(static_cast<uint64>(code >> 64), 8, to);
+                decode_bytes(low, 8, to + 8);
+                return;
+            }
+        }
+        decode_bytes(low, bytes, to);
+        return;
+    }
+    if (column.encoding == Encoding::Signed)
+        value = static_cast<uint64>(decode_signed(low, column.width));
+    else if (column.encoding == Encoding::Float)
+        value = column.width == 32
+                    ? std::bit_cast<uint32>(decode_float<float>(static_cast<uint32>(low)))
+                    : std::bit_cast<uint64>(decode_float<double>(low));
+    switch (bytes) {
+        case 1: {
+            const auto narrow = static_cast<uint8>(value);
+            memcpy(place, &narrow, sizeof(narrow));
+            break;
+        }
+        case 2: {
+            const auto narrow = static_cast<uint16>(value);
+            memcpy(place, &narrow, sizeof(narrow));
+            break;
+        }
+        case 4: {
+            const auto narrow = static_cast<uint32>(value);
+            memcpy(place, &narrow, sizeof(narrow));
+            break;
+        }
+        default:
+            memcpy(place, &value, sizeof(value));
+    }
+}
+
+// ---- NULLs
+// ---------------------------------------------------------------------------------------------------
+
+// The key's bits without those of NULL columns.
+template <typename Key>
+inline Key without_nulls(const KeyFormat &format, NullMask nulls, Key key) {
+    if (likely(nulls == 0))
+        return key;
+    Bits<Key> bits = bits_of(key);
+    for (int i = 0; i < format.column_count; i++)
+        if ((nulls >> i) & 1)
+            bits &= ~static_cast<Bits<Key>>(low_bits<Bits<Key>>(format.columns[i].width)
+                                            << format.columns[i].shift);
+    return key_from<Key>(bits);
+}
+
+// The lowest bit that belongs to columns before the first one in which two masks differ; the key's width when
+// there are none.
+inline int first_difference(const KeyFormat &format, NullMask a, NullMask b, int *column) {
+    *column = std::countr_zero(static_cast<unsigned>(a ^ b));
+    return format.columns[*column].shift + format.columns[*column].width;
+}
+
+// -1, 0 or 1: entries in index order, TIDs aside. They are compared column by column; where one is NULL and the
+// other is not, that decides.
+template <typename Key>
+inline int compare_in_index_order(const KeyFormat &format, NullMask nulls_a, Key a, NullMask nulls_b, Key b) {
+    if (likely(nulls_a == nulls_b))
+        return a < b ? -1 : a > b;
+    int column;
+    const int shift = first_difference(format, nulls_a, nulls_b, &column);
+    if (shift < kKeyBits<Key>) {
+        const Bits<Key> prefix_a = bits_of(a) >> shift;
+        const Bits<Key> prefix_b = bits_of(b) >> shift;
+        if (prefix_a != prefix_b)
+            return prefix_a < prefix_b ? -1 : 1;
+    }
+    const bool a_is_null = (nulls_a >> column) & 1;
+    return a_is_null == format.columns[column].nulls_first ? -1 : 1;
+}
+
+}  // namespace pg_gpu::kary

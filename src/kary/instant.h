@@ -1,0 +1,25 @@
+// Dates and timestamps beside one another. A date stands for its midnight; beside timestamptz, dates and timestamps
+// stand for instants that depend on the session's time zone, in which clocks can be set back and forward: later
+// ones can be earlier instants. These comparisons are left to PostgreSQL's own functions, entry by entry.
+#pragma once
+
+#include "kary/condition.h"
+
+namespace pg_gpu::kary {
+
+// Is it a comparison with timestamptz that depends on the time zone?
+inline bool is_instant_of_time_zone(const KeyColumn &column, Oid type) {
+    return type == TIMESTAMPTZOID && (column.type == DATEOID || column.type == TIMESTAMPOID);
+}
+
+// Where a constant lies among the codes of a date, timestamp or timestamptz column, whatever the time zone.
+template <typename Code>
+Place<Code> place_of_instant(const KeyColumn &column, Datum value, Oid type);
+
+// A code that is below (above) every code whose instant is not before (after) a timestamptz.
+uint64 code_before_instant(const KeyColumn &column, int64 instant);
+uint64 code_after_instant(const KeyColumn &column, int64 instant);
+
+bool passes_instant_test(const KeyColumn &column, uint64 code, const InstantTest &test);
+
+}  // namespace pg_gpu::kary
