@@ -93,6 +93,7 @@ struct MergeInput {
 template <typename Key>
 static void read_merge_leaf(Relation index, MergeInput<Key> *input, uint32 leaf) {
     const storage::RunEntry &run = *input->run;
+    storage::pause_merge(index);
     Buffer buffer = read_leaf<Key>(index, run, leaf);
     if (buffer == InvalidBuffer)
         storage::report_corruption(index,

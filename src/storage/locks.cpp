@@ -37,8 +37,8 @@ bool claim_old_runs(Relation index, const RunKind *kind, bool conditional, uint6
     MetaPage *meta = meta_page(GenericXLogRegisterBuffer(state, buffer, 0));
     meta->old_runs_horizon = meta->next_order;
     *horizon = meta->old_runs_horizon;
-    // Whatever is reserved in this lock's name is left over from a merge that broke off.
-    memset(meta->reservations[static_cast<int>(ReservationOwner::OldRuns)], 0, sizeof(meta->reservations[0]));
+    // With both locks in hand, whatever is reserved is left over from a merge that broke off.
+    memset(meta->reservations, 0, sizeof(meta->reservations));
     GenericXLogFinish(state);
     if (metapage != nullptr)
         *metapage = buffer;

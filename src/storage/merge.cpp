@@ -180,48 +180,11 @@ static int keep_young(RunEntry *runs, int count, uint64 horizon) {
 // ---- errors that must not reach an INSERT or a VACUUM
 // -------------------------------------------------------
 
-static bool is_lack_of_resources(int sqlerrcode) {
-    return ERRCODE_TO_CATEGORY(sqlerrcode) == ERRCODE_INSUFFICIENT_RESOURCES;
+// What must reach neither an INSERT nor a VACUUM (R14): a lack of disk or memory, and giving way.
+static bool may_be_put_off(int sqlerrcode) {
+    return ERRCODE_TO_CATEGORY(sqlerrcode) == ERRCODE_INSUFFICIENT_RESOURCES ||
+           sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE;
 }
-
-// Runs `work` in a subtransaction and swallows its error when it is a lack of disk or memory (R14): the runs
-// stay as they are and the next seal or VACUUM tries again. Everything else is raised. False when swallowed.
-static bool try_merge(bool (*work)(Relation, const RunKind *, void *), Relation index, const RunKind *kind,
-                      void *argument) {
-    MemoryContext caller_context = CurrentMemoryContext;
-    ResourceOwner caller_owner = CurrentResourceOwner;
-    volatile bool result = false;
-
-    // Memory is the subtransaction's own, so that a merge put off leaves nothing behind.
-    BeginInternalSubTransaction(nullptr);
-    PG_TRY();
-    {
-        result = work(index, kind, argument);
-        ReleaseCurrentSubTransaction();
-        MemoryContextSwitchTo(caller_context);
-        CurrentResourceOwner = caller_owner;
-    }
-    PG_CATCH();
-    {
-        MemoryContextSwitchTo(caller_context);
-        ErrorData *error = CopyErrorData();
-        FlushErrorState();
-        RollbackAndReleaseCurrentSubTransaction();
-        MemoryContextSwitchTo(caller_context);
-        CurrentResourceOwner = caller_owner;
-        if (!is_lack_of_resources(error->sqlerrcode))
-            ReThrowError(error);
-        ereport(DEBUG1, (errmsg_internal("merge of index \"%s\" put off: %s", RelationGetRelationName(index),
-                                         error->message)));
-        FreeErrorData(error);
-        result = false;
-    }
-    PG_END_TRY();
-    return result;
-}
-
-// ---- entry points
-// -------------------------------------------------------------------------------------------
 
 // Drops what a crashed or cancelled merge has left reserved; its owner's lock is ours.
 static void forget_reservations(Relation index, const RunKind *kind, bool old_too) {
@@ -242,6 +205,63 @@ static void forget_reservations(Relation index, const RunKind *kind, bool old_to
     }
     UnlockReleaseBuffer(buffer);
 }
+
+// After a merge that failed: its locks are gone, and where nobody has taken them since, so is the need for
+// what it had reserved.
+static void clean_up_after_merge(Relation index, const RunKind *kind) {
+    if (!lock_runs(index, RunLock::YoungRuns, ExclusiveLock, true))
+        return;
+    const bool may_touch_old = lock_runs(index, RunLock::OldRuns, ExclusiveLock, true);
+    forget_reservations(index, kind, may_touch_old);
+    if (may_touch_old)
+        unlock_runs(index, RunLock::OldRuns, ExclusiveLock);
+    unlock_runs(index, RunLock::YoungRuns, ExclusiveLock);
+}
+
+enum class OnLack { PutOff, Raise };
+
+// Runs `work` in a subtransaction, so that after an error what it had reserved can be given back. With PutOff
+// a lack of resources ends here: the runs stay as they are and the next seal or VACUUM tries again.
+// Everything else is raised. False when put off.
+static bool try_merge(bool (*work)(Relation, const RunKind *, void *), Relation index, const RunKind *kind,
+                      void *argument, OnLack on_lack) {
+    MemoryContext caller_context = CurrentMemoryContext;
+    ResourceOwner caller_owner = CurrentResourceOwner;
+    volatile bool result = false;
+
+    // Memory is the subtransaction's own, so that a merge that failed leaves nothing behind.
+    BeginInternalSubTransaction(nullptr);
+    PG_TRY();
+    {
+        result = work(index, kind, argument);
+        ReleaseCurrentSubTransaction();
+        MemoryContextSwitchTo(caller_context);
+        CurrentResourceOwner = caller_owner;
+    }
+    PG_CATCH();
+    {
+        MemoryContextSwitchTo(caller_context);
+        ErrorData *error = CopyErrorData();
+        FlushErrorState();
+        RollbackAndReleaseCurrentSubTransaction();
+        MemoryContextSwitchTo(caller_context);
+        CurrentResourceOwner = caller_owner;
+        // A damaged metapage is not touched again.
+        if (error->sqlerrcode != ERRCODE_INDEX_CORRUPTED)
+            clean_up_after_merge(index, kind);
+        if (on_lack == OnLack::Raise || !may_be_put_off(error->sqlerrcode))
+            ReThrowError(error);
+        ereport(DEBUG1, (errmsg_internal("merge of index \"%s\" put off: %s", RelationGetRelationName(index),
+                                         error->message)));
+        FreeErrorData(error);
+        result = false;
+    }
+    PG_END_TRY();
+    return result;
+}
+
+// ---- entry points
+// -------------------------------------------------------------------------------------------
 
 static bool merge_tiers(Relation index, const RunKind *kind, void *) {
     if (!lock_runs(index, RunLock::YoungRuns, ExclusiveLock, true))
@@ -293,7 +313,7 @@ void merge_after_seal(Relation index, const RunKind *kind) {
     }
     UnlockReleaseBuffer(buffer);
     if (due)
-        try_merge(merge_tiers, index, kind, nullptr);
+        try_merge(merge_tiers, index, kind, nullptr, OnLack::PutOff);
 }
 
 static bool merge_old_within(Relation index, const RunKind *kind, void *argument) {
@@ -328,10 +348,11 @@ static bool merge_old_within(Relation index, const RunKind *kind, void *argument
 
 void merge_within(Relation index, const RunKind *kind, uint64 budget) {
     if (!IsInParallelMode())
-        try_merge(merge_old_within, index, kind, &budget);
+        try_merge(merge_old_within, index, kind, &budget, OnLack::PutOff);
 }
 
-MergeOutcome merge_all(Relation index, const RunKind *kind) {
+static bool merge_old(Relation index, const RunKind *kind, void *argument) {
+    auto *outcome = static_cast<MergeOutcome *>(argument);
     uint64 horizon;
     claim_old_runs(index, kind, false, &horizon);
     int count;
@@ -339,16 +360,22 @@ MergeOutcome merge_all(Relation index, const RunKind *kind) {
     RunEntry *runs = read_directory(index, kind, &count, &ignored);
     const int young = keep_young(runs, count, horizon);
     RunEntry *old_runs = runs + young;
-    MergeOutcome outcome = {count - young, 0, 0};
-    const bool worth_it = outcome.inputs > 1 || (outcome.inputs == 1 && old_runs[0].dead > 0);
-    for (int i = 0; i < outcome.inputs; i++)
-        outcome.bytes += static_cast<uint64>(old_runs[i].pages) * BLCKSZ;
+    outcome->inputs = count - young;
+    const bool worth_it = outcome->inputs > 1 || (outcome->inputs == 1 && old_runs[0].dead > 0);
+    for (int i = 0; i < outcome->inputs; i++)
+        outcome->bytes += static_cast<uint64>(old_runs[i].pages) * BLCKSZ;
     if (worth_it)
-        outcome.entries = merge_runs(index, kind, ReservationOwner::OldRuns, old_runs, outcome.inputs);
+        outcome->entries = merge_runs(index, kind, ReservationOwner::OldRuns, old_runs, outcome->inputs);
     else
-        outcome.inputs = 0;
+        outcome->inputs = 0;
     pfree(runs);
     unlock_runs(index, RunLock::OldRuns, ExclusiveLock);
+    return true;
+}
+
+MergeOutcome merge_all(Relation index, const RunKind *kind) {
+    MergeOutcome outcome = {};
+    try_merge(merge_old, index, kind, &outcome, OnLack::Raise);
     return outcome;
 }
 

@@ -42,11 +42,55 @@ void request_merge_worker(Relation index) {
     RegisterDynamicBackgroundWorker(&worker, nullptr);
 }
 
+// Is anybody waiting for an exclusive lock on the relation? A request for a lock that conflicts with what
+// others wait for is refused, even to one who holds a lock already. (LockHasWaiters cannot be asked about
+// locks this weak: they are taken by the fast path.)
+static bool is_wanted_exclusively(Oid relation) {
+    LOCKTAG tag;
+    SET_LOCKTAG_RELATION(tag, MyDatabaseId, relation);
+    if (LockAcquire(&tag, RowShareLock, false, true) == LOCKACQUIRE_NOT_AVAIL)
+        return true;
+    LockRelease(&tag, RowShareLock, false);
+    return false;
+}
+
+// The table whose index the worker is merging; InvalidOid in other processes.
+static Oid merged_table = InvalidOid;
+static constexpr uint32 kPagesBetweenLooks = 64;
+
+void pause_merge(Relation index) {
+    static uint32 pages = 0;
+    vacuum_pause();
+    if (!OidIsValid(merged_table) || ++pages % kPagesBetweenLooks != 0)
+        return;
+    if (is_wanted_exclusively(merged_table) || is_wanted_exclusively(RelationGetRelid(index)))
+        ereport(ERROR, (errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+                        errmsg("merge of index \"%s\" gives way to a waiting session",
+                               RelationGetRelationName(index))));
+}
+
+static void merge_in_worker(const MergeRequest &request) {
+    const Oid heap_oid = IndexGetRelation(request.index, true);
+    Relation heap = OidIsValid(heap_oid) ? try_table_open(heap_oid, AccessShareLock) : nullptr;
+    Relation index = heap != nullptr ? try_relation_open(request.index, RowExclusiveLock) : nullptr;
+    if (index != nullptr && index->rd_rel->relkind == RELKIND_INDEX && index->rd_index->indisready) {
+        const RunKind *kind = kind_resolver(index);
+        merged_table = heap_oid;
+        if (kind != nullptr)
+            merge_within(index, kind, PG_UINT64_MAX);
+    }
+    if (index != nullptr)
+        relation_close(index, RowExclusiveLock);
+    if (heap != nullptr)
+        table_close(heap, AccessShareLock);
+}
+
 }  // namespace pg_gpu::storage
 
 extern "C" PGDLLEXPORT void pg_gpu_merge_worker_main(Datum);
 
-// Merges one index and ends. Locks as an INSERT would: AccessShare on the table, RowExclusive on the index.
+// Merges one index and ends. Locks as an INSERT would: AccessShare on the table, RowExclusive on the index;
+// gives them up in the middle of a merge when somebody waits for an exclusive lock.
 void pg_gpu_merge_worker_main(Datum) {
     using namespace pg_gpu::storage;
 
@@ -58,18 +102,7 @@ void pg_gpu_merge_worker_main(Datum) {
 
     StartTransactionCommand();
     pgstat_report_activity(STATE_RUNNING, "pg_gpu: merging runs");
-    const Oid heap_oid = IndexGetRelation(request.index, true);
-    Relation heap = OidIsValid(heap_oid) ? try_table_open(heap_oid, AccessShareLock) : nullptr;
-    Relation index = heap != nullptr ? try_relation_open(request.index, RowExclusiveLock) : nullptr;
-    if (index != nullptr && index->rd_rel->relkind == RELKIND_INDEX && index->rd_index->indisready) {
-        const RunKind *kind = kind_resolver(index);
-        if (kind != nullptr)
-            merge_within(index, kind, PG_UINT64_MAX);
-    }
-    if (index != nullptr)
-        relation_close(index, RowExclusiveLock);
-    if (heap != nullptr)
-        table_close(heap, AccessShareLock);
+    merge_in_worker(request);
     CommitTransactionCommand();
     proc_exit(0);
 }

@@ -78,12 +78,14 @@ static void write_page_buffered(RunWriter *writer) {
 static void flush_pending(RunWriter *writer) {
     if (writer->pending == 0)
         return;
-    if (writer->bulk)
+    if (writer->bulk) {
         write_pages_directly(writer);
-    else
+        vacuum_pause();
+    } else {
         write_page_buffered(writer);
+        pause_merge(writer->index);
+    }
     writer->pending = 0;
-    vacuum_pause();
 }
 
 Page next_run_page(RunWriter *writer) {

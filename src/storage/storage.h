@@ -201,6 +201,11 @@ uint64 new_run_id();
 uint16 level_of(const RunKind *kind, uint64 entries, int fanout);
 int fanout_of(Relation index);
 
+// For loops of a merge, once a page: interrupts, cost-based delay; and in the merge worker an ERROR
+// (ERRCODE_LOCK_NOT_AVAILABLE, put off by the caller) when somebody waits for a lock on table or index that
+// the worker stands in the way of.
+void pause_merge(Relation index);
+
 // ---- inserting, merging, vacuum
 // -----------------------------------------------------------------------------
 
