@@ -1,5 +1,7 @@
 #include "device/engine.h"
 
+#include <algorithm>
+
 #include "device/cuda_status.h"
 #include "gpu_engine/guard.h"
 
@@ -8,8 +10,9 @@
 namespace gpu_engine::device {
 namespace {
 
-// Memory given back that the pool keeps for the next call; taking it from the driver costs milliseconds.
-constexpr std::uint64_t kept_bytes = std::uint64_t(64) << 20;
+// The share of the device's memory that the pool keeps for the next call when it was given back, at most the
+// limit; taking it from the driver anew would cost large calls milliseconds.
+constexpr std::uint64_t kept_share = 8;
 
 }  // namespace
 
@@ -39,8 +42,13 @@ DeviceEngine::DeviceEngine(const EngineOptions &options)
     properties.location.type = cudaMemLocationTypeDevice;
     properties.location.id = device_;
     check(cudaMemPoolCreate(&pool_, &properties), "cudaMemPoolCreate");
-    std::uint64_t threshold = kept_bytes;
-    cudaError_t error = cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &threshold);
+    std::size_t memory_free = 0;
+    std::size_t memory_total = 0;
+    cudaError_t error = cudaMemGetInfo(&memory_free, &memory_total);
+    std::uint64_t threshold = std::min<std::uint64_t>(memory_total / kept_share, options.memory_limit);
+    if (error == cudaSuccess) {
+        error = cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &threshold);
+    }
     if (error == cudaSuccess) {
         error = cudaStreamCreateWithFlags(&release_stream_, cudaStreamNonBlocking);
     }
