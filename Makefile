@@ -22,7 +22,7 @@ ISOLATION = $(sort $(patsubst test/isolation/specs/%.spec,%,$(wildcard test/isol
 ISOLATION_OPTS = --inputdir=test/isolation --outputdir=build/isolation --load-extension=pg_gpu
 
 EXTRA_CLEAN = $(MODULE_DIR) build/engine build/unit build/sanitized build/benchmark build/check \
-	build/regress build/isolation build/opponent
+	build/regress build/isolation build/opponent .gpu
 
 # The server's headers come in as system headers: they aren't ours to keep free of -Wextra's warnings.
 PG_CPPFLAGS = -Isrc -Icuda/include -isystem $(shell $(PG_CONFIG) --includedir-server 2>/dev/null)
@@ -40,7 +40,7 @@ endif
 override with_llvm := no
 
 # Targets that work before PostgreSQL is installed.
-PLAIN_GOALS = help engine unit format format-check demo check check-long bench
+PLAIN_GOALS = help engine unit format format-check demo check check-long bench gpu-bundle
 
 ifneq ($(filter-out $(PLAIN_GOALS),$(or $(MAKECMDGOALS),all)),)
 
@@ -118,10 +118,10 @@ $(ENGINE_STAMP): $(ENGINE_FILES)
 
 # ---- Tests, benchmarks, formatting, demo -------------------------------------------------------------
 
-.PHONY: unit format format-check demo check check-long bench help
+.PHONY: unit format format-check demo check check-long bench gpu-bundle help
 
 unit:
-	@$(CONFIGURE) -B build/unit -DPG_GPU_TESTS=ON >/dev/null
+	@$(CONFIGURE) -B build/unit -DPG_GPU_TESTS=ON -DPG_GPU_BENCHMARKS=OFF >/dev/null
 	@$(BUILD) build/unit
 	@$(CTEST) --test-dir build/unit --output-on-failure
 
@@ -147,6 +147,13 @@ bench:
 	@contrib/scripts/build-and-install bench
 	@test/bench/run
 
+# In the unit tests' folder, so that nothing is compiled twice.
+gpu-bundle:
+	@$(CONFIGURE) -B build/unit -DPG_GPU_CUDA=ON -DPG_GPU_TESTS=ON -DPG_GPU_BENCHMARKS=ON \
+		-DCMAKE_CUDA_ARCHITECTURES="$(or $(GPU_ARCHITECTURES),90)" >/dev/null
+	@$(BUILD) build/unit
+	@contrib/scripts/gpu-bundle build/unit
+
 help:
 	@echo 'make                 build the extension and the engine'
 	@echo 'make install         install the extension (PG_CONFIG= names the PostgreSQL)'
@@ -155,6 +162,7 @@ help:
 	@echo 'make check           install what is needed, build, and run every test suite'
 	@echo 'make check-long      the same with many seeds and rounds, sanitizers and stress'
 	@echo 'make bench           benchmarks, results under bench/results/'
+	@echo 'make gpu-bundle      pack tests and benchmarks for a GPU host into .gpu/ (test/gpu/README.md)'
 	@echo 'make unit            the unit tests of the engine and of the parts without PostgreSQL'
 	@echo 'make format          lay out the sources with clang-format; format-check only looks'
 	@echo 'make clean           remove what was built'

@@ -9,10 +9,17 @@
 
 namespace gpu_engine {
 
+// Thrown inside the engine to end an entry point with this status.
+struct Failure {
+    Status status;
+};
+
 template <typename Body>
 Status guarded(Body &&body) noexcept {
     try {
         return body();
+    } catch (const Failure &failure) {
+        return failure.status;
     } catch (const std::bad_alloc &) {
         return make_status(StatusCode::out_of_memory, "out of memory");
     } catch (const std::exception &exception) {

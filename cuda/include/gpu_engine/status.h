@@ -9,8 +9,10 @@ namespace gpu_engine {
 enum class StatusCode : std::int32_t {
     ok = 0,
     invalid_argument,
-    out_of_memory,
-    unavailable,  // no driver, no device, a device that is lost
+    out_of_memory,       // the budget's limit, or what there is
+    unavailable,         // no driver, no device, a device that is lost
+    cancelled,           // by the caller's Stream::cancel
+    insufficient_space,  // the caller's output is too small for the result
     internal,
 };
 

@@ -1,0 +1,18 @@
+// The parts of the device benchmark.
+#pragma once
+
+namespace gpu_engine::bench {
+
+struct Bench;
+
+void measure_lookups_32(const Bench &bench);
+void measure_lookups_64(const Bench &bench);
+void measure_lookups_128(const Bench &bench);
+// The engine's calls as a caller sees them: find, count and gather; small batches from pinned memory.
+void measure_calls(const Bench &bench);
+// Build against CUB's radix sort of the same pairs; merges against their bytes.
+void measure_build_and_merge_32(const Bench &bench);
+void measure_build_and_merge_64(const Bench &bench);
+void measure_build_and_merge_128(const Bench &bench);
+
+}  // namespace gpu_engine::bench

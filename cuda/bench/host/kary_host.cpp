@@ -1,0 +1,151 @@
+// Benchmark of the host engine's sorted arrays.
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "gpu_engine/engine.h"
+#include "gpu_engine/kary.h"
+
+#include "gpu_engine/boundary.h"
+
+namespace {
+
+using namespace gpu_engine;
+
+template <typename Key>
+Key random_key(std::mt19937_64 &random) {
+    if constexpr (sizeof(Key) == 16) {
+        return Key{random(), random()};
+    } else {
+        return static_cast<Key>(random());
+    }
+}
+
+Engine &host_engine() {
+    static std::unique_ptr<Engine> engine = [] {
+        std::unique_ptr<Engine> opened;
+        if (!host::open_engine({}, &opened).ok()) {
+            std::abort();
+        }
+        return opened;
+    }();
+    return *engine;
+}
+
+template <typename Key>
+struct Data {
+    std::vector<Key> keys;
+    std::vector<Tid> tids;
+    std::unique_ptr<Stream> stream;
+    std::unique_ptr<KaryArray<Key>> array;
+
+    explicit Data(std::uint64_t entries) : keys(entries), tids(entries) {
+        std::mt19937_64 random(entries);
+        for (std::uint64_t i = 0; i < entries; ++i) {
+            keys[i] = random_key<Key>(random);
+            tids[i] = Tid{0, static_cast<std::uint16_t>(i >> 8), static_cast<std::uint16_t>(i % 256 + 1)};
+        }
+        if (!host_engine().open_stream(&stream).ok() ||
+            !kary<Key>(host_engine()).build(*stream, keys.data(), tids.data(), entries, &array).ok()) {
+            std::abort();
+        }
+    }
+};
+
+// One size at a time is kept.
+template <typename Key>
+Data<Key> &data_of(std::uint64_t entries) {
+    static std::unique_ptr<Data<Key>> data;
+    if (data == nullptr || data->keys.size() != entries) {
+        data.reset();
+        data = std::make_unique<Data<Key>>(entries);
+    }
+    return *data;
+}
+
+template <typename Key>
+void rank(benchmark::State &state) {
+    Data<Key> &data = data_of<Key>(std::uint64_t(1) << state.range(0));
+    std::mt19937_64 random(1);
+    std::vector<Key> lookups(state.range(1));
+    for (Key &key : lookups) {
+        key = data.keys[random() % data.keys.size()];
+    }
+    std::vector<std::uint32_t> ranks(lookups.size());
+    for (auto _ : state) {
+        if (!data.array->rank(*data.stream, lookups.data(), lookups.size(), ranks.data()).ok()) {
+            state.SkipWithError("rank failed");
+        }
+    }
+    state.SetItemsProcessed(state.iterations() * state.range(1));
+    state.counters["bytes a key"] = static_cast<double>(data.array->search_bytes()) / data.keys.size();
+}
+
+// What rank is compared with: a search from the standard library after the other.
+template <typename Key>
+void lower_bound(benchmark::State &state) {
+    Data<Key> &data = data_of<Key>(std::uint64_t(1) << state.range(0));
+    std::vector<Key> sorted = data.keys;
+    std::sort(sorted.begin(), sorted.end());
+    std::mt19937_64 random(1);
+    std::vector<Key> lookups(state.range(1));
+    for (Key &key : lookups) {
+        key = data.keys[random() % data.keys.size()];
+    }
+    std::vector<std::uint32_t> ranks(lookups.size());
+    for (auto _ : state) {
+        for (std::size_t i = 0; i < lookups.size(); ++i) {
+            ranks[i] = static_cast<std::uint32_t>(std::lower_bound(sorted.begin(), sorted.end(), lookups[i]) -
+                                                  sorted.begin());
+        }
+        benchmark::DoNotOptimize(ranks.data());
+    }
+    state.SetItemsProcessed(state.iterations() * state.range(1));
+}
+
+template <typename Key>
+void build(benchmark::State &state) {
+    Data<Key> &data = data_of<Key>(std::uint64_t(1) << state.range(0));
+    for (auto _ : state) {
+        std::unique_ptr<KaryArray<Key>> array;
+        if (!kary<Key>(host_engine())
+                 .build(*data.stream, data.keys.data(), data.tids.data(), data.keys.size(), &array)
+                 .ok()) {
+            state.SkipWithError("build failed");
+        }
+    }
+    state.SetItemsProcessed(state.iterations() * (std::int64_t(1) << state.range(0)));
+}
+
+template <typename Key>
+void merge(benchmark::State &state) {
+    Data<Key> &data = data_of<Key>(std::uint64_t(1) << state.range(0));
+    const std::vector<const KaryArray<Key> *> runs(static_cast<std::size_t>(state.range(1)),
+                                                   data.array.get());
+    for (auto _ : state) {
+        std::unique_ptr<KaryArray<Key>> array;
+        if (!kary<Key>(host_engine()).merge(*data.stream, runs.data(), runs.size(), &array).ok()) {
+            state.SkipWithError("merge failed");
+        }
+    }
+    state.SetItemsProcessed(state.iterations() * (std::int64_t(1) << state.range(0)) * state.range(1));
+}
+
+#define PG_GPU_KARY_BENCHMARKS(Key)                                                                        \
+    BENCHMARK_TEMPLATE(rank, Key)->ArgsProduct({{16, 20, 24}, {1000, 1000000}})->UseRealTime();            \
+    BENCHMARK_TEMPLATE(lower_bound, Key)->ArgsProduct({{16, 20, 24}, {1000000}})->UseRealTime();           \
+    BENCHMARK_TEMPLATE(build, Key)->ArgsProduct({{20, 24}})->UseRealTime()->Unit(benchmark::kMillisecond); \
+    BENCHMARK_TEMPLATE(merge, Key)->ArgsProduct({{20}, {2, 16}})->UseRealTime()->Unit(benchmark::kMillisecond)
+
+PG_GPU_KARY_BENCHMARKS(std::uint32_t);
+PG_GPU_KARY_BENCHMARKS(std::uint64_t);
+PG_GPU_KARY_BENCHMARKS(Key128);
+
+}  // namespace
+
+BENCHMARK_MAIN();

@@ -1,0 +1,37 @@
+// A benchmark's figures: printed as they come, tabulated last, and written as JSON.
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace gpu_engine::bench {
+
+struct Figure {
+    std::string table;   // as in "lookup 32"
+    std::string line;    // what was measured
+    std::string column;  // at which size
+    double value;        // in `unit`
+    std::string unit;
+    double of_limit;        // share of the limit measured in the same run; 0 where there is none
+    double bytes_an_entry;  // 0 where it doesn't apply
+};
+
+class Results {
+  public:
+    void add(Figure figure) { figures_.push_back(std::move(figure)); }
+    void describe(std::string name, std::string value) {
+        facts_.emplace_back(std::move(name), std::move(value));
+    }
+
+    // One table after the other, a line for each thing measured and a column for each size.
+    void print(std::FILE *out) const;
+    // False when the file can't be written.
+    bool write_json(const std::string &path) const;
+
+  private:
+    std::vector<std::pair<std::string, std::string>> facts_;
+    std::vector<Figure> figures_;
+};
+
+}  // namespace gpu_engine::bench

@@ -1,0 +1,127 @@
+// One call of an entry point: the device made current, the stream's work, and the arrays of the caller.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "common/cancel.h"
+#include "device/cuda_status.h"
+#include "device/engine.h"
+#include "device/memory.h"
+
+namespace gpu_engine::device {
+
+class Call {
+  public:
+    // Throws Failure when the stream is another engine's, or cancelled.
+    Call(DeviceEngine &engine, Stream &stream) : engine_(engine) {
+        auto *own = dynamic_cast<DeviceStream *>(&stream);
+        if (own == nullptr || &own->engine() != &engine) {
+            throw Failure{make_status(StatusCode::invalid_argument, "the stream is another engine's")};
+        }
+        stream_ = own;
+        check_cancelled(stream);
+        check(cudaSetDevice(engine.device()), "cudaSetDevice");
+    }
+
+    Call(const Call &) = delete;
+    Call &operator=(const Call &) = delete;
+    // However the call ends, no work of it is left that could touch the caller's arrays.
+    ~Call() { static_cast<void>(cudaStreamSynchronize(stream())); }
+
+    DeviceEngine &engine() const noexcept { return engine_; }
+    cudaStream_t stream() const noexcept { return stream_->cuda(); }
+
+    template <typename Element>
+    Buffer<Element> buffer(std::uint64_t size) const {
+        return Buffer<Element>(engine_.source(), size, stream());
+    }
+    // Waits for the work so far. A cancellation point.
+    void wait() const {
+        check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
+        check_cancelled(*stream_);
+    }
+    template <typename Element>
+    void copy(Element *to, const Element *from, std::uint64_t count) const {
+        if (count > 0) {
+            check(cudaMemcpyAsync(to, from, count * sizeof(Element), cudaMemcpyDefault, stream()),
+                  "cudaMemcpyAsync");
+        }
+    }
+    void fill(void *to, int byte, std::uint64_t bytes) const {
+        if (bytes > 0) {
+            check(cudaMemsetAsync(to, byte, bytes, stream()), "cudaMemsetAsync");
+        }
+    }
+
+  private:
+    DeviceEngine &engine_;
+    DeviceStream *stream_;
+};
+
+// The address a kernel reaches a caller's array under; null when only a copy will do. Pinned memory is
+// reached directly where `direct_pinned` says that it is touched once and little.
+void *device_address(const void *array, bool direct_pinned);
+
+inline constexpr std::uint64_t direct_bytes = 1 << 16;
+
+// A caller's array to read, piece by piece: as it is when the device can reach it, else through a copy.
+template <typename Element>
+class Input {
+  public:
+    Input(const Call &call, const Element *array, std::uint64_t count, std::uint64_t piece)
+        : call_(call), array_(array) {
+        if (count > 0) {
+            direct_ =
+                static_cast<const Element *>(device_address(array, count * sizeof(Element) <= direct_bytes));
+            if (direct_ == nullptr) {
+                copy_ = call.buffer<Element>(count < piece ? count : piece);
+            }
+        }
+    }
+    // The elements from `first` on; valid until the next call.
+    const Element *piece(std::uint64_t first, std::uint64_t count) const {
+        if (direct_ != nullptr) {
+            return direct_ + first;
+        }
+        call_.copy(copy_.data(), array_ + first, count);
+        return copy_.data();
+    }
+
+  private:
+    const Call &call_;
+    const Element *array_;
+    const Element *direct_ = nullptr;
+    Buffer<Element> copy_;
+};
+
+// A caller's array to write, in the same way.
+template <typename Element>
+class Output {
+  public:
+    Output(const Call &call, Element *array, std::uint64_t count, std::uint64_t piece)
+        : call_(call), array_(array) {
+        if (count > 0) {
+            direct_ = static_cast<Element *>(device_address(array, count * sizeof(Element) <= direct_bytes));
+            if (direct_ == nullptr) {
+                copy_ = call.buffer<Element>(count < piece ? count : piece);
+            }
+        }
+    }
+    Element *piece(std::uint64_t first) const { return direct_ != nullptr ? direct_ + first : copy_.data(); }
+    // Brings what was written to piece(first) to the caller.
+    void flush(std::uint64_t first, std::uint64_t count) const {
+        if (direct_ == nullptr) {
+            call_.copy(array_ + first, static_cast<const Element *>(copy_.data()), count);
+        }
+    }
+
+  private:
+    const Call &call_;
+    Element *array_;
+    Element *direct_ = nullptr;
+    Buffer<Element> copy_;
+};
+
+}  // namespace gpu_engine::device

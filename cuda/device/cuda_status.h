@@ -1,0 +1,26 @@
+// From CUDA's errors to the engine's statuses.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "gpu_engine/guard.h"
+#include "gpu_engine/status.h"
+
+namespace gpu_engine::device {
+
+// `call` names what failed in the status's message.
+Status status_of(cudaError_t error, const char *call) noexcept;
+
+// Throws Failure.
+inline void check(cudaError_t error, const char *call) {
+    if (error != cudaSuccess) {
+        throw Failure{status_of(error, call)};
+    }
+}
+
+// After a kernel's launch.
+inline void check_launch(const char *kernel) {
+    check(cudaGetLastError(), kernel);
+}
+
+}  // namespace gpu_engine::device

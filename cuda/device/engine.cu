@@ -1,0 +1,82 @@
+#include "device/engine.h"
+
+#include <algorithm>
+
+#include "device/cuda_status.h"
+#include "gpu_engine/guard.h"
+
+#include "gpu_engine/boundary.h"
+
+namespace gpu_engine::device {
+namespace {
+
+// The share of the device's memory that the pool keeps for the next call when it was given back, at most the
+// limit; taking it from the driver anew would cost large calls milliseconds.
+constexpr std::uint64_t kept_share = 8;
+
+}  // namespace
+
+DeviceStream::DeviceStream(DeviceEngine &engine) : engine_(engine) {
+    check(cudaSetDevice(engine.device()), "cudaSetDevice");
+    check(cudaStreamCreateWithFlags(&cuda_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+}
+
+DeviceStream::~DeviceStream() {
+    static_cast<void>(cudaSetDevice(engine_.device()));
+    static_cast<void>(cudaStreamSynchronize(cuda_));
+    static_cast<void>(cudaStreamDestroy(cuda_));
+}
+
+DeviceEngine::DeviceEngine(const EngineOptions &options)
+    : memory_(options.memory_limit), device_(options.device) {
+    int present = 0;
+    check(cudaGetDeviceCount(&present), "cudaGetDeviceCount");
+    if (device_ < 0 || device_ >= present) {
+        throw Failure{make_status(StatusCode::unavailable, "no device of this number is here")};
+    }
+    check(cudaSetDevice(device_), "cudaSetDevice");
+    check(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device_),
+          "cudaDeviceGetAttribute");
+    cudaMemPoolProps properties = {};
+    properties.allocType = cudaMemAllocationTypePinned;
+    properties.location.type = cudaMemLocationTypeDevice;
+    properties.location.id = device_;
+    check(cudaMemPoolCreate(&pool_, &properties), "cudaMemPoolCreate");
+    std::size_t memory_free = 0;
+    std::size_t memory_total = 0;
+    cudaError_t error = cudaMemGetInfo(&memory_free, &memory_total);
+    std::uint64_t threshold = std::min<std::uint64_t>(memory_total / kept_share, options.memory_limit);
+    if (error == cudaSuccess) {
+        error = cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &threshold);
+    }
+    if (error == cudaSuccess) {
+        error = cudaStreamCreateWithFlags(&release_stream_, cudaStreamNonBlocking);
+    }
+    if (error != cudaSuccess) {
+        static_cast<void>(cudaMemPoolDestroy(pool_));
+        throw Failure{status_of(error, "opening the device")};
+    }
+}
+
+DeviceEngine::~DeviceEngine() {
+    static_cast<void>(cudaSetDevice(device_));
+    static_cast<void>(cudaStreamSynchronize(release_stream_));
+    static_cast<void>(cudaStreamDestroy(release_stream_));
+    static_cast<void>(cudaMemPoolDestroy(pool_));
+}
+
+Status DeviceEngine::open_stream(std::unique_ptr<Stream> *stream) noexcept {
+    return guarded([&] {
+        *stream = std::make_unique<DeviceStream>(*this);
+        return Status{};
+    });
+}
+
+Status open_engine(const EngineOptions &options, std::unique_ptr<Engine> *engine) noexcept {
+    return guarded([&] {
+        *engine = std::make_unique<DeviceEngine>(options);
+        return Status{};
+    });
+}
+
+}  // namespace gpu_engine::device

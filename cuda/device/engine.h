@@ -1,0 +1,72 @@
+// The cuda engine: one device, its memory, and the parts it is made of.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "device/memory.h"
+#include "gpu_engine/engine.h"
+#include "gpu_engine/kary.h"
+
+namespace gpu_engine::device {
+
+class DeviceEngine;
+
+class DeviceStream final : public Stream {
+  public:
+    explicit DeviceStream(DeviceEngine &engine);
+    ~DeviceStream() override;
+
+    DeviceEngine &engine() const noexcept { return engine_; }
+    cudaStream_t cuda() const noexcept { return cuda_; }
+
+  private:
+    DeviceEngine &engine_;
+    cudaStream_t cuda_ = nullptr;
+};
+
+template <typename Key>
+class DeviceKary final : public Kary<Key> {
+  public:
+    explicit DeviceKary(DeviceEngine &engine) : engine_(engine) {}
+
+    Status build(Stream &stream, const Key *keys, const Tid *tids, std::uint64_t count,
+                 std::unique_ptr<KaryArray<Key>> *array) noexcept override;
+    Status load(Stream &stream, const Key *keys, const Tid *tids, std::uint64_t count,
+                std::unique_ptr<KaryArray<Key>> *array) noexcept override;
+    Status merge(Stream &stream, const KaryArray<Key> *const *runs, std::size_t run_count,
+                 std::unique_ptr<KaryArray<Key>> *array) noexcept override;
+
+  private:
+    DeviceEngine &engine_;
+};
+
+class DeviceEngine final : public Engine {
+  public:
+    explicit DeviceEngine(const EngineOptions &options);
+    ~DeviceEngine() override;
+
+    const char *name() const noexcept override { return "cuda"; }
+    MemoryBudget &memory() noexcept override { return memory_; }
+    Status open_stream(std::unique_ptr<Stream> *stream) noexcept override;
+    Kary<std::uint32_t> &kary32() noexcept override { return kary32_; }
+    Kary<std::uint64_t> &kary64() noexcept override { return kary64_; }
+    Kary<Key128> &kary128() noexcept override { return kary128_; }
+
+    int device() const noexcept { return device_; }
+    int multiprocessors() const noexcept { return multiprocessors_; }
+    MemorySource source() noexcept { return MemorySource{&memory_, pool_}; }
+    // What arrays and streams that end give their memory back on.
+    cudaStream_t release_stream() const noexcept { return release_stream_; }
+
+  private:
+    MemoryBudget memory_;
+    int device_;
+    int multiprocessors_ = 0;
+    cudaMemPool_t pool_ = nullptr;
+    cudaStream_t release_stream_ = nullptr;
+    DeviceKary<std::uint32_t> kary32_{*this};
+    DeviceKary<std::uint64_t> kary64_{*this};
+    DeviceKary<Key128> kary128_{*this};
+};
+
+}  // namespace gpu_engine::device

@@ -1,0 +1,222 @@
+// The entry points of a device's arrays. Batches are cut into pieces: what lies in the host's memory passes
+// through copies of bounded size, and each piece ends with a cancellation point.
+#pragma once
+
+#include <algorithm>
+
+#include "device/kary/array.h"
+
+namespace gpu_engine::device {
+
+// Searches of a piece: about a millisecond of work.
+inline constexpr std::uint64_t piece_searches = std::uint64_t(1) << 24;
+
+template <typename Key>
+DeviceKaryArray<Key>::DeviceKaryArray(const Call &call, Buffer<Key> keys, Buffer<Tid> tids,
+                                      std::uint64_t entries)
+    : engine_(call.engine()), entries_(entries), keys_(std::move(keys)), tids_(std::move(tids)) {
+    if (entries > 0) {
+        tree_ = build_tree<Shape>(call, keys_.data(), entries, &tree_memory_);
+    }
+    call.wait();
+    keys_.set_stream(engine_.release_stream());
+    tids_.set_stream(engine_.release_stream());
+    tree_memory_.set_stream(engine_.release_stream());
+}
+
+template <typename Key>
+std::uint64_t DeviceKaryArray<Key>::bytes() const noexcept {
+    const std::shared_ptr<const DeadBitmap> dead_entries = dead();
+    return search_bytes() + tids_.bytes() + (dead_entries ? dead_entries->bytes() : 0);
+}
+
+template <typename Key>
+std::uint64_t DeviceKaryArray<Key>::dead_entries() const noexcept {
+    const std::shared_ptr<const DeadBitmap> dead_entries = dead();
+    return dead_entries ? dead_entries->dead : 0;
+}
+
+template <typename Key>
+Status DeviceKaryArray<Key>::set_dead(Stream &stream, const std::uint64_t *bitmap,
+                                      std::uint64_t version) noexcept {
+    return guarded([&] {
+        const Call call(engine_, stream);
+        std::shared_ptr<const DeadBitmap> replacement;
+        if (bitmap != nullptr) {
+            replacement = std::make_shared<const DeadBitmap>(make_dead_bitmap(call, bitmap, entries_));
+            if (replacement->dead == 0) {
+                replacement.reset();
+            }
+        }
+        return dead_.replace(std::move(replacement), version);
+    });
+}
+
+template <typename Key>
+Status DeviceKaryArray<Key>::rank(Stream &stream, const Key *keys, std::uint64_t count,
+                                  std::uint32_t *ranks) const noexcept {
+    return guarded([&] {
+        const Call call(engine_, stream);
+        const Input<Key> input(call, keys, count, piece_searches);
+        const Output<std::uint32_t> output(call, ranks, count, piece_searches);
+        for (std::uint64_t first = 0; first < count; first += piece_searches) {
+            const std::uint64_t size = std::min(piece_searches, count - first);
+            if (entries_ == 0) {
+                call.fill(output.piece(first), 0, size * sizeof(std::uint32_t));
+            } else {
+                rank_piece(call, tree_, input.piece(first, size), size, output.piece(first));
+            }
+            output.flush(first, size);
+            call.wait();
+        }
+        return Status{};
+    });
+}
+
+template <typename Key>
+Status DeviceKaryArray<Key>::find(Stream &stream, const Key *keys, std::uint64_t count,
+                                  KaryRange *ranges) const noexcept {
+    return guarded([&] {
+        const Call call(engine_, stream);
+        const Input<Key> input(call, keys, count, piece_searches);
+        const Output<KaryRange> output(call, ranges, count, piece_searches);
+        for (std::uint64_t first = 0; first < count; first += piece_searches) {
+            const std::uint64_t size = std::min(piece_searches, count - first);
+            if (entries_ == 0) {
+                call.fill(output.piece(first), 0, size * sizeof(KaryRange));
+            } else {
+                find_piece(call, tree_, input.piece(first, size), size, output.piece(first));
+            }
+            output.flush(first, size);
+            call.wait();
+        }
+        return Status{};
+    });
+}
+
+template <typename Key>
+Status DeviceKaryArray<Key>::count(Stream &stream, const Key *low, const Key *high, std::uint64_t count,
+                                   std::uint32_t *counts) const noexcept {
+    return guarded([&] {
+        const Call call(engine_, stream);
+        const std::shared_ptr<const DeadBitmap> dead_entries = dead();
+        const DeadView view = dead_entries ? dead_entries->view() : DeadView{};
+        const Input<Key> low_input(call, low, count, piece_searches);
+        const Input<Key> high_input(call, high, count, piece_searches);
+        const Output<std::uint32_t> output(call, counts, count, piece_searches);
+        const Buffer<KaryRange> ranges = call.buffer<KaryRange>(std::min(count, piece_searches));
+        for (std::uint64_t first = 0; first < count; first += piece_searches) {
+            const std::uint64_t size = std::min(piece_searches, count - first);
+            if (entries_ == 0) {
+                call.fill(output.piece(first), 0, size * sizeof(std::uint32_t));
+            } else {
+                bounds_piece(call, tree_, low_input.piece(first, size), high_input.piece(first, size), size,
+                             ranges.data());
+                count_live(call, ranges.data(), size, view, output.piece(first));
+            }
+            output.flush(first, size);
+            call.wait();
+        }
+        return Status{};
+    });
+}
+
+template <typename Key>
+Status DeviceKaryArray<Key>::gather(Stream &stream, const KaryRange *ranges, std::uint64_t count,
+                                    std::uint64_t *offsets, Tid *tids,
+                                    std::uint64_t capacity) const noexcept {
+    return guarded([&] {
+        const Call call(engine_, stream);
+        const std::shared_ptr<const DeadBitmap> dead_entries = dead();
+        const Input<KaryRange> input(call, ranges, count, count);
+        return gather_tids(call, count > 0 ? input.piece(0, count) : nullptr, count,
+                           dead_entries ? dead_entries->view() : DeadView{}, tids_.data(), entries_, offsets,
+                           tids, capacity);
+    });
+}
+
+template <typename Key>
+Status DeviceKaryArray<Key>::lookup(Stream &stream, const Key *keys, std::uint64_t count,
+                                    std::uint64_t *offsets, Tid *tids,
+                                    std::uint64_t capacity) const noexcept {
+    return guarded([&] {
+        const Call call(engine_, stream);
+        const std::shared_ptr<const DeadBitmap> dead_entries = dead();
+        const Input<Key> input(call, keys, count, piece_searches);
+        const Buffer<KaryRange> ranges = call.buffer<KaryRange>(count);
+        for (std::uint64_t first = 0; first < count; first += piece_searches) {
+            const std::uint64_t size = std::min(piece_searches, count - first);
+            if (entries_ == 0) {
+                call.fill(ranges.data() + first, 0, size * sizeof(KaryRange));
+            } else {
+                find_piece(call, tree_, input.piece(first, size), size, ranges.data() + first);
+            }
+            call.wait();
+        }
+        return gather_tids(call, ranges.data(), count, dead_entries ? dead_entries->view() : DeadView{},
+                           tids_.data(), entries_, offsets, tids, capacity);
+    });
+}
+
+template <typename Key>
+Status DeviceKaryArray<Key>::read(Stream &stream, std::uint64_t first, std::uint64_t count, Key *keys,
+                                  Tid *tids) const noexcept {
+    return guarded([&] {
+        if (first > entries_ || count > entries_ - first) {
+            return make_status(StatusCode::invalid_argument, "entries beyond the array's end were asked for");
+        }
+        const Call call(engine_, stream);
+        if (keys != nullptr) {
+            call.copy(keys, this->keys() + first, count);
+        }
+        if (tids != nullptr) {
+            call.copy(tids, this->tids() + first, count);
+        }
+        call.wait();
+        return Status{};
+    });
+}
+
+// ---- Making arrays
+// -------------------------------------------------------------------------------------------
+
+inline Status too_many_entries() {
+    return make_status(StatusCode::invalid_argument, "more entries than an array can hold");
+}
+
+template <typename Key>
+Status DeviceKary<Key>::build(Stream &stream, const Key *keys, const Tid *tids, std::uint64_t count,
+                              std::unique_ptr<KaryArray<Key>> *array) noexcept {
+    return guarded([&] {
+        if (count > Kary<Key>::max_entries) {
+            return too_many_entries();
+        }
+        const Call call(engine_, stream);
+        Pairs<Key> pairs = sort_pairs(call, keys, tids, count);
+        *array =
+            std::make_unique<DeviceKaryArray<Key>>(call, std::move(pairs.keys), std::move(pairs.tids), count);
+        return Status{};
+    });
+}
+
+template <typename Key>
+Status DeviceKary<Key>::load(Stream &stream, const Key *keys, const Tid *tids, std::uint64_t count,
+                             std::unique_ptr<KaryArray<Key>> *array) noexcept {
+    return guarded([&] {
+        if (count > Kary<Key>::max_entries) {
+            return too_many_entries();
+        }
+        const Call call(engine_, stream);
+        Pairs<Key> pairs = make_pairs<Key>(call, count);
+        call.copy(pairs.keys.data(), keys, count);
+        call.copy(pairs.tids.data(), tids, count);
+        if (!pairs_ascend(call, pairs)) {
+            return make_status(StatusCode::invalid_argument, "the entries are not ordered by key and TID");
+        }
+        *array =
+            std::make_unique<DeviceKaryArray<Key>>(call, std::move(pairs.keys), std::move(pairs.tids), count);
+        return Status{};
+    });
+}
+
+}  // namespace gpu_engine::device

@@ -1,0 +1,111 @@
+// A sorted array in a device's memory.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "common/versioned.h"
+#include "device/call.h"
+#include "device/kary/dead.h"
+#include "device/kary/shapes.h"
+#include "device/kary/tree.h"
+#include "device/kary/tree_memory.h"
+#include "gpu_engine/kary.h"
+
+namespace gpu_engine::device {
+
+template <typename Key>
+class DeviceKaryArray final : public KaryArray<Key> {
+  public:
+    using Shape = typename DefaultShape<Key>::type;
+
+    // `keys` has TreeSizes<Shape>::keys places, of which `entries` are filled. Waits.
+    DeviceKaryArray(const Call &call, Buffer<Key> keys, Buffer<Tid> tids, std::uint64_t entries);
+
+    std::uint64_t entries() const noexcept override { return entries_; }
+    std::uint64_t bytes() const noexcept override;
+    std::uint64_t search_bytes() const noexcept override { return keys_.bytes() + tree_memory_.bytes(); }
+    Status set_dead(Stream &stream, const std::uint64_t *bitmap, std::uint64_t version) noexcept override;
+    std::uint64_t dead_version() const noexcept override { return dead_.version(); }
+    std::uint64_t dead_entries() const noexcept override;
+    Status rank(Stream &stream, const Key *keys, std::uint64_t count,
+                std::uint32_t *ranks) const noexcept override;
+    Status find(Stream &stream, const Key *keys, std::uint64_t count,
+                KaryRange *ranges) const noexcept override;
+    Status count(Stream &stream, const Key *low, const Key *high, std::uint64_t count,
+                 std::uint32_t *counts) const noexcept override;
+    Status gather(Stream &stream, const KaryRange *ranges, std::uint64_t count, std::uint64_t *offsets,
+                  Tid *tids, std::uint64_t capacity) const noexcept override;
+    Status lookup(Stream &stream, const Key *keys, std::uint64_t count, std::uint64_t *offsets, Tid *tids,
+                  std::uint64_t capacity) const noexcept override;
+    Status read(Stream &stream, std::uint64_t first, std::uint64_t count, Key *keys,
+                Tid *tids) const noexcept override;
+
+    DeviceEngine &engine() const noexcept { return engine_; }
+    const Key *keys() const noexcept { return keys_.data(); }
+    const Tid *tids() const noexcept { return tids_.data(); }
+    // Null when no entry is dead.
+    std::shared_ptr<const DeadBitmap> dead() const noexcept { return dead_.get(); }
+
+  private:
+    DeviceEngine &engine_;
+    std::uint64_t entries_;
+    Buffer<Key> keys_;
+    Buffer<Tid> tids_;
+    TreeMemory<Shape> tree_memory_;
+    Tree<Key> tree_ = {};
+    Versioned<DeadBitmap> dead_;
+};
+
+// ---- The parts, each in a file of its own
+// ------------------------------------------------------------------
+
+// Searches of one piece of a batch, all arrays on the device; the tree has entries.
+template <typename Key>
+void rank_piece(const Call &call, const Tree<Key> &tree, const Key *keys, std::uint64_t count,
+                std::uint32_t *ranks);
+template <typename Key>
+void find_piece(const Call &call, const Tree<Key> &tree, const Key *keys, std::uint64_t count,
+                KaryRange *ranges);
+template <typename Key>
+void bounds_piece(const Call &call, const Tree<Key> &tree, const Key *low, const Key *high,
+                  std::uint64_t count, KaryRange *ranges);
+
+// counts[i] = live entries of ranges[i].
+void count_live(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
+                std::uint32_t *counts);
+
+// KaryArray::gather with ranges and offsets on the device.
+Status gather_tids(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
+                   const Tid *array_tids, std::uint64_t entries, std::uint64_t *offsets, Tid *tids,
+                   std::uint64_t capacity);
+
+// An array's entries on their way. `keys` has the places a tree needs.
+template <typename Key>
+struct Pairs {
+    Buffer<Key> keys;
+    Buffer<Tid> tids;
+    std::uint64_t count = 0;
+};
+template <typename Key>
+Pairs<Key> make_pairs(const Call &call, std::uint64_t count) {
+    const TreeSizes<typename DefaultShape<Key>::type> sizes(count);
+    return {call.buffer<Key>(sizes.keys), call.buffer<Tid>(count), count};
+}
+
+// Sorts a caller's pairs by (key, TID).
+template <typename Key>
+Pairs<Key> sort_pairs(const Call &call, const Key *keys, const Tid *tids, std::uint64_t count);
+// Whether the pairs ascend by (key, TID). Waits.
+template <typename Key>
+bool pairs_ascend(const Call &call, const Pairs<Key> &pairs);
+// The live entries among `count` sorted ones.
+template <typename Key>
+Pairs<Key> live_pairs(const Call &call, const Key *keys, const Tid *tids, std::uint64_t count,
+                      const DeadBitmap &dead);
+// Merges two sorted sequences; equal entries of the first come first.
+template <typename Key>
+Pairs<Key> merge_pairs(const Call &call, const Key *keys_a, const Tid *tids_a, std::uint64_t count_a,
+                       const Key *keys_b, const Tid *tids_b, std::uint64_t count_b);
+
+}  // namespace gpu_engine::device

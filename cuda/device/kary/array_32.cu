@@ -1,0 +1,13 @@
+#include "device/kary/array.cuh"
+
+#include "gpu_engine/boundary.h"
+
+namespace gpu_engine::device {
+
+template class DeviceKaryArray<std::uint32_t>;
+template Status DeviceKary<std::uint32_t>::build(Stream &, const std::uint32_t *, const Tid *, std::uint64_t,
+                                                 std::unique_ptr<KaryArray<std::uint32_t>> *) noexcept;
+template Status DeviceKary<std::uint32_t>::load(Stream &, const std::uint32_t *, const Tid *, std::uint64_t,
+                                                std::unique_ptr<KaryArray<std::uint32_t>> *) noexcept;
+
+}  // namespace gpu_engine::device

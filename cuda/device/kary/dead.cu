@@ -1,0 +1,64 @@
+#include "device/kary/dead.cuh"
+
+#include <cub/device/device_scan.cuh>
+
+#include "gpu_engine/boundary.h"
+
+namespace gpu_engine::device {
+namespace {
+
+constexpr int threads = 256;
+
+// Clears the bits behind the last entry and counts the bits of each block. Block `blocks` - 1 is never full,
+// so that the number of entries is a position in it too.
+__global__ void count_blocks_kernel(std::uint64_t *words, std::uint64_t entries, std::uint64_t blocks,
+                                    std::uint32_t *counts) {
+    const std::uint64_t block = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (block >= blocks) {
+        return;
+    }
+    std::uint32_t count = 0;
+    for (std::uint64_t i = block * DeadView::block_words; i < (block + 1) * DeadView::block_words; ++i) {
+        const std::uint64_t bits = entries > i * 64 ? entries - i * 64 : 0;
+        if (bits < 64) {
+            words[i] &= (std::uint64_t(1) << bits) - 1;
+        }
+        count += __popcll(words[i]);
+    }
+    counts[block] = count;
+}
+
+}  // namespace
+
+DeadBitmap make_dead_bitmap(const Call &call, const std::uint64_t *bitmap, std::uint64_t entries) {
+    const std::uint64_t blocks = entries / (DeadView::block_words * 64) + 1;
+    DeadBitmap result;
+    result.words = call.buffer<std::uint64_t>(blocks * DeadView::block_words);
+    result.before_block = call.buffer<std::uint32_t>(blocks + 1);
+    const std::uint64_t given_words = (entries + 63) / 64;
+    call.copy(result.words.data(), bitmap, given_words);
+    call.fill(result.words.data() + given_words, 0,
+              (result.words.size() - given_words) * sizeof(std::uint64_t));
+    call.fill(result.before_block.data() + blocks, 0, sizeof(std::uint32_t));
+    count_blocks_kernel<<<static_cast<unsigned>((blocks + threads - 1) / threads), threads, 0,
+                          call.stream()>>>(result.words.data(), entries, blocks, result.before_block.data());
+    check_launch("count_blocks_kernel");
+
+    std::size_t scratch_bytes = 0;
+    check(cub::DeviceScan::ExclusiveSum(nullptr, scratch_bytes, result.before_block.data(),
+                                        result.before_block.data(), blocks + 1, call.stream()),
+          "DeviceScan::ExclusiveSum");
+    const Buffer<char> scratch = call.buffer<char>(scratch_bytes);
+    check(cub::DeviceScan::ExclusiveSum(scratch.data(), scratch_bytes, result.before_block.data(),
+                                        result.before_block.data(), blocks + 1, call.stream()),
+          "DeviceScan::ExclusiveSum");
+    std::uint32_t dead = 0;
+    call.copy(&dead, static_cast<const std::uint32_t *>(result.before_block.data() + blocks), 1);
+    call.wait();
+    result.dead = dead;
+    result.words.set_stream(call.engine().release_stream());
+    result.before_block.set_stream(call.engine().release_stream());
+    return result;
+}
+
+}  // namespace gpu_engine::device

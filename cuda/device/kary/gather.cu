@@ -1,0 +1,145 @@
+// From ranges of positions to the live entries in them.
+#include <cub/device/device_scan.cuh>
+
+#include <algorithm>
+
+#include "device/kary/array.h"
+#include "device/kary/dead.cuh"
+
+#include "gpu_engine/boundary.h"
+
+namespace gpu_engine::device {
+namespace {
+
+constexpr int threads = 256;
+// TIDs of a piece: about a millisecond of work, 96 MB.
+constexpr std::uint64_t piece_tids = std::uint64_t(1) << 24;
+
+unsigned blocks_for(std::uint64_t count) {
+    return static_cast<unsigned>((count + threads - 1) / threads);
+}
+
+__device__ std::uint32_t live_within(const KaryRange &range, const DeadView &dead) {
+    std::uint32_t live = range.last - range.first;
+    if (dead.words != nullptr && live > 0) {
+        live -= dead_before(dead, range.last) - dead_before(dead, range.first);
+    }
+    return live;
+}
+
+__global__ void count_live_kernel(const KaryRange *ranges, std::uint64_t count, DeadView dead,
+                                  std::uint32_t *counts) {
+    const std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (i < count) {
+        counts[i] = live_within(ranges[i], dead);
+    }
+}
+
+// Sizes go where their sums will stand. Ranges come from callers, so they may be anything.
+__global__ void measure_kernel(const KaryRange *ranges, std::uint64_t count, std::uint64_t entries,
+                               DeadView dead, std::uint64_t *sizes, std::uint32_t *outside) {
+    const std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (i > count) {
+        return;
+    }
+    std::uint64_t size = 0;
+    if (i < count) {
+        const KaryRange range = ranges[i];
+        if (range.first > range.last || range.last > entries) {
+            *outside = 1;
+        } else {
+            size = live_within(range, dead);
+        }
+    }
+    sizes[i] = size;
+}
+
+// The range that output `place` belongs to: the last of [low, high] with offsets[range] <= place. Ranges
+// without output share their offset with the next, so the last is the one that isn't empty.
+__device__ std::uint64_t range_of(const std::uint64_t *offsets, std::uint64_t low, std::uint64_t high,
+                                  std::uint64_t place) {
+    while (low < high) {
+        const std::uint64_t middle = low + (high - low + 1) / 2;
+        if (offsets[middle] <= place) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    return low;
+}
+
+// Writes the TIDs of outputs [first, first + size). A block narrows the search for its outputs' ranges first.
+__global__ void gather_kernel(const KaryRange *ranges, const std::uint64_t *offsets, std::uint64_t count,
+                              DeadView dead, const Tid *array_tids, std::uint64_t first, std::uint64_t size,
+                              Tid *tids) {
+    __shared__ std::uint64_t bounds[2];
+    const std::uint64_t block_first = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x;
+    if (threadIdx.x < 2) {
+        const std::uint64_t block_last = block_first + blockDim.x < size ? block_first + blockDim.x : size;
+        bounds[threadIdx.x] =
+            range_of(offsets, 0, count - 1, first + (threadIdx.x == 0 ? block_first : block_last - 1));
+    }
+    __syncthreads();
+    const std::uint64_t i = block_first + threadIdx.x;
+    if (i >= size) {
+        return;
+    }
+    const std::uint64_t range = range_of(offsets, bounds[0], bounds[1], first + i);
+    const std::uint64_t within = first + i - offsets[range];
+    const KaryRange entries = ranges[range];
+    const std::uint64_t position =
+        dead.words != nullptr ? live_from(dead, entries.first, entries.last, within) : entries.first + within;
+    tids[i] = array_tids[position];
+}
+
+}  // namespace
+
+void count_live(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
+                std::uint32_t *counts) {
+    count_live_kernel<<<blocks_for(count), threads, 0, call.stream()>>>(ranges, count, dead, counts);
+    check_launch("count_live_kernel");
+}
+
+Status gather_tids(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
+                   const Tid *array_tids, std::uint64_t entries, std::uint64_t *offsets, Tid *tids,
+                   std::uint64_t capacity) {
+    const Output<std::uint64_t> offsets_output(call, offsets, count + 1, count + 1);
+    std::uint64_t *sums = offsets_output.piece(0);
+    const Buffer<std::uint32_t> outside = call.buffer<std::uint32_t>(1);
+    call.fill(outside.data(), 0, sizeof(std::uint32_t));
+    measure_kernel<<<blocks_for(count + 1), threads, 0, call.stream()>>>(ranges, count, entries, dead, sums,
+                                                                         outside.data());
+    check_launch("measure_kernel");
+    std::size_t scratch_bytes = 0;
+    check(cub::DeviceScan::ExclusiveSum(nullptr, scratch_bytes, sums, sums, count + 1, call.stream()),
+          "DeviceScan::ExclusiveSum");
+    const Buffer<char> scratch = call.buffer<char>(std::max<std::size_t>(scratch_bytes, 1));
+    check(cub::DeviceScan::ExclusiveSum(scratch.data(), scratch_bytes, sums, sums, count + 1, call.stream()),
+          "DeviceScan::ExclusiveSum");
+    std::uint32_t any_outside = 0;
+    std::uint64_t total = 0;
+    call.copy(&any_outside, static_cast<const std::uint32_t *>(outside.data()), 1);
+    call.copy(&total, static_cast<const std::uint64_t *>(sums + count), 1);
+    offsets_output.flush(0, count + 1);
+    call.wait();
+    if (any_outside != 0) {
+        return make_status(StatusCode::invalid_argument, "a range lies outside the array");
+    }
+    if (total > capacity) {
+        return make_status(StatusCode::insufficient_space, "more TIDs match than there is space for");
+    }
+
+    const Output<Tid> tids_output(call, tids, total, piece_tids);
+    for (std::uint64_t first = 0; first < total; first += piece_tids) {
+        const std::uint64_t size = std::min(piece_tids, total - first);
+        gather_kernel<<<blocks_for(size), threads, 0, call.stream()>>>(ranges, sums, count, dead, array_tids,
+                                                                       first, size, tids_output.piece(first));
+        check_launch("gather_kernel");
+        tids_output.flush(first, size);
+        call.wait();
+    }
+    return {};
+}
+
+}  // namespace gpu_engine::device

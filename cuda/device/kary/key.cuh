@@ -1,0 +1,99 @@
+// Arithmetic of keys as unsigned integers, on the device.
+#pragma once
+
+#include <cstdint>
+
+#include "gpu_engine/entry.h"
+
+namespace gpu_engine::device {
+
+template <typename Key>
+__host__ __device__ constexpr Key lowest_key() {
+    return Key{};
+}
+
+template <typename Key>
+__host__ __device__ constexpr Key highest_key() {
+    if constexpr (sizeof(Key) == 16) {
+        return Key{UINT64_MAX, UINT64_MAX};
+    } else {
+        return static_cast<Key>(~Key(0));
+    }
+}
+
+__device__ __forceinline__ bool less(std::uint32_t a, std::uint32_t b) {
+    return a < b;
+}
+__device__ __forceinline__ bool less(std::uint64_t a, std::uint64_t b) {
+    return a < b;
+}
+__device__ __forceinline__ bool less(const Key128 &a, const Key128 &b) {
+    return a.high < b.high || (a.high == b.high && a.low < b.low);
+}
+
+template <typename Key>
+__device__ __forceinline__ bool equal(Key a, Key b) {
+    if constexpr (sizeof(Key) == 16) {
+        return a.high == b.high && a.low == b.low;
+    } else {
+        return a == b;
+    }
+}
+
+// a - b, for b <= a.
+template <typename Key>
+__device__ __forceinline__ Key distance(Key a, Key b) {
+    if constexpr (sizeof(Key) == 16) {
+        return Key{a.high - b.high - (a.low < b.low ? 1 : 0), a.low - b.low};
+    } else {
+        return a - b;
+    }
+}
+
+// The key's successor; not for the highest key.
+template <typename Key>
+__device__ __forceinline__ Key next_key(Key key) {
+    if constexpr (sizeof(Key) == 16) {
+        return key.low == UINT64_MAX ? Key{key.high + 1, 0} : Key{key.high, key.low + 1};
+    } else {
+        return key + 1;
+    }
+}
+
+// Bits up to the highest one that is set.
+__device__ __forceinline__ int bit_width(std::uint32_t a) {
+    return 32 - __clz(static_cast<int>(a));
+}
+__device__ __forceinline__ int bit_width(std::uint64_t a) {
+    return 64 - __clzll(static_cast<long long>(a));
+}
+__device__ __forceinline__ int bit_width(const Key128 &a) {
+    return a.high != 0 ? 64 + bit_width(a.high) : bit_width(a.low);
+}
+
+// The lowest 32 bits of key >> bits.
+__device__ __forceinline__ std::uint32_t shifted(std::uint32_t key, int bits) {
+    return key >> bits;
+}
+__device__ __forceinline__ std::uint32_t shifted(std::uint64_t key, int bits) {
+    return static_cast<std::uint32_t>(key >> bits);
+}
+__device__ __forceinline__ std::uint32_t shifted(const Key128 &key, int bits) {
+    if (bits >= 64) {
+        return static_cast<std::uint32_t>(key.high >> (bits - 64));
+    }
+    return static_cast<std::uint32_t>(bits == 0 ? key.low : (key.low >> bits | key.high << (64 - bits)));
+}
+
+// A key of the same thread's neighbour in a group of `width` lanes.
+template <typename Key>
+__device__ __forceinline__ Key shuffle(Key key, int lane, int width) {
+    if constexpr (sizeof(Key) == 16) {
+        return Key{__shfl_sync(0xffffffffU, key.high, lane, width),
+                   __shfl_sync(0xffffffffU, key.low, lane, width)};
+    } else {
+        return __shfl_sync(0xffffffffU, key, lane, width);
+    }
+}
+
+}  // namespace gpu_engine::device

@@ -1,0 +1,11 @@
+#include "device/kary/merge.cuh"
+
+#include "gpu_engine/boundary.h"
+
+namespace gpu_engine::device {
+
+template Status DeviceKary<std::uint32_t>::merge(Stream &, const KaryArray<std::uint32_t> *const *,
+                                                 std::size_t,
+                                                 std::unique_ptr<KaryArray<std::uint32_t>> *) noexcept;
+
+}  // namespace gpu_engine::device

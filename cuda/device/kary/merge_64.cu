@@ -1,0 +1,11 @@
+#include "device/kary/merge.cuh"
+
+#include "gpu_engine/boundary.h"
+
+namespace gpu_engine::device {
+
+template Status DeviceKary<std::uint64_t>::merge(Stream &, const KaryArray<std::uint64_t> *const *,
+                                                 std::size_t,
+                                                 std::unique_ptr<KaryArray<std::uint64_t>> *) noexcept;
+
+}  // namespace gpu_engine::device

@@ -1,0 +1,77 @@
+// Memory of the host engine, counted in its budget.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "gpu_engine/guard.h"
+#include "gpu_engine/memory.h"
+
+namespace gpu_engine::host {
+
+// Begins on a cache line; elements start uninitialised.
+template <typename Element>
+class Buffer {
+    static_assert(std::is_trivially_copyable_v<Element>);
+
+  public:
+    static constexpr std::size_t alignment = 64;
+
+    Buffer() = default;
+    // Throws Failure when the budget or the machine has no such memory.
+    Buffer(MemoryBudget &budget, std::uint64_t size) : size_(size) {
+        const std::uint64_t bytes = (size * sizeof(Element) + alignment - 1) / alignment * alignment;
+        if (bytes == 0) {
+            return;
+        }
+        if (!budget.reserve(bytes)) {
+            throw Failure{
+                make_status(StatusCode::out_of_memory, "the limit of the host's memory is reached")};
+        }
+        data_ = static_cast<Element *>(std::aligned_alloc(alignment, bytes));
+        if (data_ == nullptr) {
+            budget.release(bytes);
+            throw std::bad_alloc();
+        }
+        budget_ = &budget;
+        bytes_ = bytes;
+    }
+    Buffer(Buffer &&other) noexcept { swap(other); }
+    Buffer &operator=(Buffer &&other) noexcept {
+        Buffer taken(std::move(other));
+        swap(taken);
+        return *this;
+    }
+    ~Buffer() {
+        if (data_ != nullptr) {
+            std::free(data_);
+            budget_->release(bytes_);
+        }
+    }
+
+    void swap(Buffer &other) noexcept {
+        std::swap(data_, other.data_);
+        std::swap(size_, other.size_);
+        std::swap(bytes_, other.bytes_);
+        std::swap(budget_, other.budget_);
+    }
+
+    Element *data() noexcept { return data_; }
+    const Element *data() const noexcept { return data_; }
+    std::uint64_t size() const noexcept { return size_; }
+    std::uint64_t bytes() const noexcept { return bytes_; }
+    Element &operator[](std::uint64_t i) noexcept { return data_[i]; }
+    const Element &operator[](std::uint64_t i) const noexcept { return data_[i]; }
+
+  private:
+    Element *data_ = nullptr;
+    std::uint64_t size_ = 0;
+    std::uint64_t bytes_ = 0;
+    MemoryBudget *budget_ = nullptr;
+};
+
+}  // namespace gpu_engine::host

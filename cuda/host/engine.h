@@ -1,0 +1,53 @@
+// The host engine: threads, memory, and the parts it is made of.
+#pragma once
+
+#include <tbb/task_arena.h>
+
+#include "gpu_engine/engine.h"
+#include "gpu_engine/kary.h"
+#include "host/parallel.h"
+
+namespace gpu_engine::host {
+
+class HostEngine;
+
+template <typename Key>
+class HostKary final : public Kary<Key> {
+  public:
+    explicit HostKary(HostEngine &engine) : engine_(engine) {}
+
+    Status build(Stream &stream, const Key *keys, const Tid *tids, std::uint64_t count,
+                 std::unique_ptr<KaryArray<Key>> *array) noexcept override;
+    Status load(Stream &stream, const Key *keys, const Tid *tids, std::uint64_t count,
+                std::unique_ptr<KaryArray<Key>> *array) noexcept override;
+    Status merge(Stream &stream, const KaryArray<Key> *const *runs, std::size_t run_count,
+                 std::unique_ptr<KaryArray<Key>> *array) noexcept override;
+
+  private:
+    HostEngine &engine_;
+};
+
+class HostEngine final : public Engine {
+  public:
+    explicit HostEngine(const EngineOptions &options)
+        : memory_(options.memory_limit),
+          arena_(options.threads > 0 ? options.threads : tbb::task_arena::automatic) {}
+
+    const char *name() const noexcept override { return "host"; }
+    MemoryBudget &memory() noexcept override { return memory_; }
+    Status open_stream(std::unique_ptr<Stream> *stream) noexcept override;
+    Kary<std::uint32_t> &kary32() noexcept override { return kary32_; }
+    Kary<std::uint64_t> &kary64() noexcept override { return kary64_; }
+    Kary<Key128> &kary128() noexcept override { return kary128_; }
+
+    Workers workers(const Stream &stream) noexcept { return Workers{arena_, stream}; }
+
+  private:
+    MemoryBudget memory_;
+    tbb::task_arena arena_;
+    HostKary<std::uint32_t> kary32_{*this};
+    HostKary<std::uint64_t> kary64_{*this};
+    HostKary<Key128> kary128_{*this};
+};
+
+}  // namespace gpu_engine::host

@@ -1,0 +1,233 @@
+#include "host/kary/array.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "gpu_engine/guard.h"
+#include "host/engine.h"
+
+#include "gpu_engine/boundary.h"
+
+namespace gpu_engine::host {
+namespace {
+
+// Elements between two cancellation points: some milliseconds of work at most.
+constexpr std::uint64_t searches_a_piece = 1 << 12;
+constexpr std::uint64_t tids_a_piece = 1 << 16;
+
+}  // namespace
+
+template <typename Key>
+HostKaryArray<Key>::HostKaryArray(HostEngine &engine, const Workers &workers, Buffer<Key> keys,
+                                  Buffer<Tid> tids, std::uint64_t entries)
+    : engine_(engine), entries_(entries), keys_(std::move(keys)), tids_(std::move(tids)) {
+    std::fill(keys_.data() + entries, keys_.data() + Levels<Key>::padded(entries), max_key<Key>());
+    levels_ = Levels<Key>(engine.memory(), workers, keys_.data(), entries);
+}
+
+template <typename Key>
+std::uint64_t HostKaryArray<Key>::bytes() const noexcept {
+    const std::shared_ptr<const DeadBitmap> dead_entries = dead();
+    return search_bytes() + tids_.bytes() + (dead_entries ? dead_entries->bytes() : 0);
+}
+
+template <typename Key>
+std::uint64_t HostKaryArray<Key>::dead_entries() const noexcept {
+    const std::shared_ptr<const DeadBitmap> dead_entries = dead();
+    return dead_entries ? dead_entries->dead : 0;
+}
+
+template <typename Key>
+Status HostKaryArray<Key>::set_dead(Stream &, const std::uint64_t *bitmap, std::uint64_t version) noexcept {
+    return guarded([&] {
+        std::shared_ptr<const DeadBitmap> replacement;
+        if (bitmap != nullptr) {
+            replacement = std::make_shared<const DeadBitmap>(engine_.memory(), bitmap, entries_);
+            if (replacement->dead == 0) {
+                replacement.reset();
+            }
+        }
+        return dead_.replace(std::move(replacement), version);
+    });
+}
+
+template <typename Key>
+Status HostKaryArray<Key>::rank(Stream &stream, const Key *keys, std::uint64_t count,
+                                std::uint32_t *ranks) const noexcept {
+    return guarded([&] {
+        if (entries_ == 0) {
+            std::fill_n(ranks, count, 0);
+            return Status{};
+        }
+        engine_.workers(stream).for_pieces(
+            count, searches_a_piece, [&](std::uint64_t first, std::uint64_t last) {
+                for (std::uint64_t i = first; i < last; i += Levels<Key>::batch) {
+                    levels_.rank([&](std::uint64_t j) { return keys[i + j]; },
+                                 std::min(Levels<Key>::batch, last - i), ranks + i);
+                }
+            });
+        return Status{};
+    });
+}
+
+template <typename Key>
+void HostKaryArray<Key>::find_ranges(const Workers &workers, const Key *keys, std::uint64_t count,
+                                     KaryRange *ranges) const {
+    if (entries_ == 0) {
+        std::fill_n(ranges, count, KaryRange{0, 0});
+        return;
+    }
+    const auto entries = static_cast<std::uint32_t>(entries_);
+    workers.for_pieces(count, searches_a_piece, [&](std::uint64_t first, std::uint64_t last) {
+        std::uint32_t ranks[Levels<Key>::batch];
+        for (std::uint64_t i = first; i < last; i += Levels<Key>::batch) {
+            const std::uint64_t searches = std::min(Levels<Key>::batch, last - i);
+            levels_.rank([&](std::uint64_t j) { return keys[i + j]; }, searches, ranks);
+            for (std::uint64_t j = 0; j < searches; ++j) {
+                const Key key = keys[i + j];
+                std::uint32_t end = ranks[j];
+                if (end < entries && keys_[end] == key) {
+                    ++end;
+                    if (end < entries && keys_[end] == key) {
+                        end = key == max_key<Key>() ? entries : levels_.rank(next_key(key));
+                    }
+                }
+                ranges[i + j] = {ranks[j], end};
+            }
+        }
+    });
+}
+
+template <typename Key>
+Status HostKaryArray<Key>::find(Stream &stream, const Key *keys, std::uint64_t count,
+                                KaryRange *ranges) const noexcept {
+    return guarded([&] {
+        find_ranges(engine_.workers(stream), keys, count, ranges);
+        return Status{};
+    });
+}
+
+template <typename Key>
+Status HostKaryArray<Key>::count(Stream &stream, const Key *low, const Key *high, std::uint64_t count,
+                                 std::uint32_t *counts) const noexcept {
+    return guarded([&] {
+        if (entries_ == 0) {
+            std::fill_n(counts, count, 0);
+            return Status{};
+        }
+        const std::shared_ptr<const DeadBitmap> dead_entries = dead();
+        engine_.workers(stream).for_pieces(
+            count, searches_a_piece, [&](std::uint64_t first, std::uint64_t last) {
+                std::uint32_t begin[Levels<Key>::batch];
+                std::uint32_t end[Levels<Key>::batch];
+                for (std::uint64_t i = first; i < last; i += Levels<Key>::batch) {
+                    const std::uint64_t searches = std::min(Levels<Key>::batch, last - i);
+                    levels_.rank([&](std::uint64_t j) { return low[i + j]; }, searches, begin);
+                    levels_.rank(
+                        [&](std::uint64_t j) {
+                            return high[i + j] == max_key<Key>() ? high[i + j] : next_key(high[i + j]);
+                        },
+                        searches, end);
+                    for (std::uint64_t j = 0; j < searches; ++j) {
+                        if (high[i + j] == max_key<Key>()) {
+                            end[j] = static_cast<std::uint32_t>(entries_);
+                        }
+                        if (high[i + j] < low[i + j]) {
+                            counts[i + j] = 0;
+                            continue;
+                        }
+                        counts[i + j] = end[j] - begin[j];
+                        if (dead_entries) {
+                            counts[i + j] -=
+                                dead_entries->dead_before(end[j]) - dead_entries->dead_before(begin[j]);
+                        }
+                    }
+                }
+            });
+        return Status{};
+    });
+}
+
+template <typename Key>
+Status HostKaryArray<Key>::gather_tids(const Workers &workers, const KaryRange *ranges, std::uint64_t count,
+                                       std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) const {
+    const std::shared_ptr<const DeadBitmap> dead_entries = dead();
+    std::uint64_t total = 0;
+    for (std::uint64_t i = 0; i < count; ++i) {
+        const KaryRange range = ranges[i];
+        if (range.first > range.last || range.last > entries_) {
+            return make_status(StatusCode::invalid_argument, "a range lies outside the array");
+        }
+        offsets[i] = total;
+        total += range.last - range.first;
+        if (dead_entries) {
+            total -= dead_entries->dead_before(range.last) - dead_entries->dead_before(range.first);
+        }
+    }
+    offsets[count] = total;
+    if (total > capacity) {
+        return make_status(StatusCode::insufficient_space, "more TIDs match than there is space for");
+    }
+
+    // Cut by output, so that one long range is shared by all threads.
+    workers.for_pieces(total, tids_a_piece, [&](std::uint64_t first, std::uint64_t last) {
+        std::uint64_t i = std::upper_bound(offsets, offsets + count, first) - offsets - 1;
+        for (std::uint64_t output = first; output < last; ++i) {
+            const std::uint64_t end = std::min(last, offsets[i + 1]);
+            std::uint64_t position = ranges[i].first + (output - offsets[i]);
+            if (dead_entries && output < end) {
+                position = dead_entries->live_from(ranges[i].first, output - offsets[i], entries_);
+            }
+            for (; output < end; ++position) {
+                if (!dead_entries || !dead_entries->is_dead(position)) {
+                    tids[output++] = tids_[position];
+                }
+            }
+        }
+    });
+    return {};
+}
+
+template <typename Key>
+Status HostKaryArray<Key>::gather(Stream &stream, const KaryRange *ranges, std::uint64_t count,
+                                  std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) const noexcept {
+    return guarded(
+        [&] { return gather_tids(engine_.workers(stream), ranges, count, offsets, tids, capacity); });
+}
+
+template <typename Key>
+Status HostKaryArray<Key>::lookup(Stream &stream, const Key *keys, std::uint64_t count,
+                                  std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) const noexcept {
+    return guarded([&] {
+        const Workers workers = engine_.workers(stream);
+        Buffer<KaryRange> ranges(engine_.memory(), count);
+        find_ranges(workers, keys, count, ranges.data());
+        return gather_tids(workers, ranges.data(), count, offsets, tids, capacity);
+    });
+}
+
+template <typename Key>
+Status HostKaryArray<Key>::read(Stream &stream, std::uint64_t first, std::uint64_t count, Key *keys,
+                                Tid *tids) const noexcept {
+    return guarded([&] {
+        if (first > entries_ || count > entries_ - first) {
+            return make_status(StatusCode::invalid_argument, "entries beyond the array's end were asked for");
+        }
+        engine_.workers(stream).for_pieces(
+            count, std::uint64_t(1) << 20, [&](std::uint64_t begin, std::uint64_t end) {
+                if (keys != nullptr) {
+                    std::memcpy(keys + begin, keys_.data() + first + begin, (end - begin) * sizeof(Key));
+                }
+                if (tids != nullptr) {
+                    std::memcpy(tids + begin, tids_.data() + first + begin, (end - begin) * sizeof(Tid));
+                }
+            });
+        return Status{};
+    });
+}
+
+template class HostKaryArray<std::uint32_t>;
+template class HostKaryArray<std::uint64_t>;
+template class HostKaryArray<Key128>;
+
+}  // namespace gpu_engine::host

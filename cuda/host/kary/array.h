@@ -1,0 +1,64 @@
+// A sorted array in the host's memory.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "common/versioned.h"
+#include "gpu_engine/kary.h"
+#include "host/buffer.h"
+#include "host/kary/dead.h"
+#include "host/kary/levels.h"
+
+namespace gpu_engine::host {
+
+class HostEngine;
+
+template <typename Key>
+class HostKaryArray final : public KaryArray<Key> {
+  public:
+    // `keys` has Levels<Key>::padded(entries) places, of which `entries` are filled.
+    HostKaryArray(HostEngine &engine, const Workers &workers, Buffer<Key> keys, Buffer<Tid> tids,
+                  std::uint64_t entries);
+
+    std::uint64_t entries() const noexcept override { return entries_; }
+    std::uint64_t bytes() const noexcept override;
+    std::uint64_t search_bytes() const noexcept override { return keys_.bytes() + levels_.bytes(); }
+    Status set_dead(Stream &stream, const std::uint64_t *bitmap, std::uint64_t version) noexcept override;
+    std::uint64_t dead_version() const noexcept override { return dead_.version(); }
+    std::uint64_t dead_entries() const noexcept override;
+    Status rank(Stream &stream, const Key *keys, std::uint64_t count,
+                std::uint32_t *ranks) const noexcept override;
+    Status find(Stream &stream, const Key *keys, std::uint64_t count,
+                KaryRange *ranges) const noexcept override;
+    Status count(Stream &stream, const Key *low, const Key *high, std::uint64_t count,
+                 std::uint32_t *counts) const noexcept override;
+    Status gather(Stream &stream, const KaryRange *ranges, std::uint64_t count, std::uint64_t *offsets,
+                  Tid *tids, std::uint64_t capacity) const noexcept override;
+    Status lookup(Stream &stream, const Key *keys, std::uint64_t count, std::uint64_t *offsets, Tid *tids,
+                  std::uint64_t capacity) const noexcept override;
+    Status read(Stream &stream, std::uint64_t first, std::uint64_t count, Key *keys,
+                Tid *tids) const noexcept override;
+
+    HostEngine &engine() const noexcept { return engine_; }
+    const Key *keys() const noexcept { return keys_.data(); }
+    const Tid *tids() const noexcept { return tids_.data(); }
+    // Null when no entry is dead.
+    std::shared_ptr<const DeadBitmap> dead() const noexcept { return dead_.get(); }
+
+  private:
+    // What the entry points of the same names do; these throw.
+    void find_ranges(const Workers &workers, const Key *keys, std::uint64_t count, KaryRange *ranges) const;
+    Status gather_tids(const Workers &workers, const KaryRange *ranges, std::uint64_t count,
+                       std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) const;
+
+    HostEngine &engine_;
+    std::uint64_t entries_;
+    Buffer<Key> keys_;
+    Buffer<Tid> tids_;
+    Levels<Key> levels_;
+
+    Versioned<DeadBitmap> dead_;
+};
+
+}  // namespace gpu_engine::host

@@ -1,0 +1,77 @@
+// An engine is what computes: a device (`cuda`) or the machine's processors (`host`). Both answer the same
+// calls with the same results.
+//
+// Calls are synchronous: when one returns, its results are in place and it has let go of its arguments. Calls
+// on different streams run beside each other. Where a call takes arrays, they may lie in the host's memory,
+// pinned or not; the cuda engine also takes pointers into its device's memory.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "gpu_engine/entry.h"
+#include "gpu_engine/memory.h"
+#include "gpu_engine/status.h"
+
+namespace gpu_engine {
+
+// A caller's place of work. One call at a time; it must not outlive its engine.
+class Stream {
+  public:
+    Stream() = default;
+    Stream(const Stream &) = delete;
+    Stream &operator=(const Stream &) = delete;
+    virtual ~Stream() = default;
+
+    // Any thread may cancel: the call that runs on this stream, or else the next one, ends with
+    // StatusCode::cancelled at its next cancellation point, some milliseconds of work later at most. It lasts
+    // until `resume`.
+    void cancel() noexcept { cancelled_.store(true, std::memory_order_relaxed); }
+    void resume() noexcept { cancelled_.store(false, std::memory_order_relaxed); }
+    bool cancelled() const noexcept { return cancelled_.load(std::memory_order_relaxed); }
+
+  private:
+    std::atomic<bool> cancelled_{false};
+};
+
+template <typename Key>
+class Kary;
+
+class Engine {
+  public:
+    Engine() = default;
+    Engine(const Engine &) = delete;
+    Engine &operator=(const Engine &) = delete;
+    virtual ~Engine() = default;
+
+    // "cuda" or "host".
+    virtual const char *name() const noexcept = 0;
+    // Counts all that this engine's arrays and running calls hold.
+    virtual MemoryBudget &memory() noexcept = 0;
+    virtual Status open_stream(std::unique_ptr<Stream> *stream) noexcept = 0;
+
+    // Sorted arrays (gpu_engine/kary.h).
+    virtual Kary<std::uint32_t> &kary32() noexcept = 0;
+    virtual Kary<std::uint64_t> &kary64() noexcept = 0;
+    virtual Kary<Key128> &kary128() noexcept = 0;
+};
+
+struct EngineOptions {
+    std::uint64_t memory_limit = UINT64_MAX;  // bytes
+    std::int32_t device = 0;                  // cuda: which one
+    std::int32_t threads = 0;                 // host: how many; 0 is one a processor
+};
+
+namespace host {
+Status open_engine(const EngineOptions &options, std::unique_ptr<Engine> *engine) noexcept;
+}  // namespace host
+
+// Only in builds with PG_GPU_HAVE_CUDA.
+namespace device {
+// Makes a context on the device, which costs memory there beyond the limit: for the server process only.
+// Without a driver or that device the status is `unavailable`.
+Status open_engine(const EngineOptions &options, std::unique_ptr<Engine> *engine) noexcept;
+}  // namespace device
+
+}  // namespace gpu_engine

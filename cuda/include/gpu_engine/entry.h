@@ -1,0 +1,28 @@
+// What index entries are made of.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+
+namespace gpu_engine {
+
+// An unsigned integer of 128 bits. 32- and 64-bit keys are std::uint32_t and std::uint64_t.
+struct Key128 {
+    std::uint64_t high;
+    std::uint64_t low;
+
+    friend constexpr auto operator<=>(const Key128 &, const Key128 &) noexcept = default;
+};
+static_assert(sizeof(Key128) == 16);
+
+// A row's place in the heap, laid out as PostgreSQL's ItemPointerData: 6 bytes, no padding.
+struct Tid {
+    std::uint16_t block_high;
+    std::uint16_t block_low;
+    std::uint16_t offset;
+
+    friend constexpr auto operator<=>(const Tid &, const Tid &) noexcept = default;
+};
+static_assert(sizeof(Tid) == 6 && alignof(Tid) == 2);
+
+}  // namespace gpu_engine

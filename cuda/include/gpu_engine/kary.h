@@ -1,0 +1,113 @@
+// Sorted arrays of fixed-width keys with TIDs, as gpu_kary's runs hold them.
+//
+// Keys are std::uint32_t, std::uint64_t or Key128, compared as unsigned integers; equal keys are allowed. An
+// array is ordered by (key, TID) and never changes, apart from its dead bitmap. Positions are entry numbers
+// from 0. The keys lie dense; above them stand levels of separators without child pointers, built bottom-up:
+// a separator's index is its child's number.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "gpu_engine/engine.h"
+#include "gpu_engine/entry.h"
+#include "gpu_engine/status.h"
+
+namespace gpu_engine {
+
+// Positions first <= i < last.
+struct alignas(8) KaryRange {
+    std::uint32_t first;
+    std::uint32_t last;
+};
+
+// All functions but the destructor may run on several streams at once. On a status that isn't ok the outputs
+// hold nothing of use, unless said otherwise.
+template <typename Key>
+class KaryArray {
+  public:
+    KaryArray() = default;
+    KaryArray(const KaryArray &) = delete;
+    KaryArray &operator=(const KaryArray &) = delete;
+    virtual ~KaryArray() = default;
+
+    virtual std::uint64_t entries() const noexcept = 0;
+    // Bytes of the engine's memory: keys, separators, TIDs, dead bitmap.
+    virtual std::uint64_t bytes() const noexcept = 0;
+    // Of these, what a lookup reads: keys and separators.
+    virtual std::uint64_t search_bytes() const noexcept = 0;
+
+    // Marks entries dead: bit i % 64 of word i / 64 is entry i's; bits beyond the last entry are ignored.
+    // Calls that run meanwhile use the old bitmap or the new one as a whole. `version` is the caller's and
+    // must not fall (invalid_argument). A null `bitmap` clears all.
+    virtual Status set_dead(Stream &stream, const std::uint64_t *bitmap, std::uint64_t version) noexcept = 0;
+    virtual std::uint64_t dead_version() const noexcept = 0;
+    virtual std::uint64_t dead_entries() const noexcept = 0;
+
+    // ranks[i] = how many entries have a key below keys[i] (lower bound).
+    virtual Status rank(Stream &stream, const Key *keys, std::uint64_t count,
+                        std::uint32_t *ranks) const noexcept = 0;
+
+    // ranges[i] = the entries whose key is keys[i], dead ones included; where there is none both ends are the
+    // key's rank.
+    virtual Status find(Stream &stream, const Key *keys, std::uint64_t count,
+                        KaryRange *ranges) const noexcept = 0;
+
+    // counts[i] = how many live entries have low[i] <= key <= high[i].
+    virtual Status count(Stream &stream, const Key *low, const Key *high, std::uint64_t count,
+                         std::uint32_t *counts) const noexcept = 0;
+
+    // The TIDs of the live entries of each range, in order: those of ranges[i] are tids[offsets[i]] to
+    // tids[offsets[i + 1] - 1]. `offsets` has count + 1 places. When more than `capacity` TIDs match,
+    // the status is insufficient_space and only `offsets` is filled.
+    virtual Status gather(Stream &stream, const KaryRange *ranges, std::uint64_t count,
+                          std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) const noexcept = 0;
+
+    // find, then gather.
+    virtual Status lookup(Stream &stream, const Key *keys, std::uint64_t count, std::uint64_t *offsets,
+                          Tid *tids, std::uint64_t capacity) const noexcept = 0;
+
+    // Copies `count` entries from position `first` on, dead ones included. Either output may be null.
+    virtual Status read(Stream &stream, std::uint64_t first, std::uint64_t count, Key *keys,
+                        Tid *tids) const noexcept = 0;
+};
+
+// Makes arrays. At most `max_entries` an array, since positions have 32 bits; more is invalid_argument.
+template <typename Key>
+class Kary {
+  public:
+    static constexpr std::uint64_t max_entries = UINT32_MAX;
+
+    Kary() = default;
+    Kary(const Kary &) = delete;
+    Kary &operator=(const Kary &) = delete;
+    virtual ~Kary() = default;
+
+    // From pairs (keys[i], tids[i]) in any order. Needs about twice the array's memory meanwhile; fastest
+    // when the TIDs ascend already.
+    virtual Status build(Stream &stream, const Key *keys, const Tid *tids, std::uint64_t count,
+                         std::unique_ptr<KaryArray<Key>> *array) noexcept = 0;
+
+    // From pairs already ordered by (key, TID). Others are invalid_argument.
+    virtual Status load(Stream &stream, const Key *keys, const Tid *tids, std::uint64_t count,
+                        std::unique_ptr<KaryArray<Key>> *array) noexcept = 0;
+
+    // One array of the live entries of `runs`, which must be this engine's. Needs about twice the new array's
+    // memory meanwhile.
+    virtual Status merge(Stream &stream, const KaryArray<Key> *const *runs, std::size_t run_count,
+                         std::unique_ptr<KaryArray<Key>> *array) noexcept = 0;
+};
+
+template <typename Key>
+Kary<Key> &kary(Engine &engine) noexcept {
+    if constexpr (sizeof(Key) == 4) {
+        return engine.kary32();
+    } else if constexpr (sizeof(Key) == 8) {
+        return engine.kary64();
+    } else {
+        return engine.kary128();
+    }
+}
+
+}  // namespace gpu_engine

@@ -1,0 +1,727 @@
+// Sorted arrays: each engine against a plain reference, on random and adversarial keys.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "gpu_engine/engine.h"
+#include "gpu_engine/kary.h"
+
+namespace {
+
+using gpu_engine::Engine;
+using gpu_engine::EngineOptions;
+using gpu_engine::Kary;
+using gpu_engine::KaryArray;
+using gpu_engine::KaryRange;
+using gpu_engine::Key128;
+using gpu_engine::Status;
+using gpu_engine::StatusCode;
+using gpu_engine::Stream;
+using gpu_engine::Tid;
+
+// ---- Keys as numbers
+// ---------------------------------------------------------------------------------------
+
+template <typename Key>
+Key make_key(std::uint64_t high, std::uint64_t low) {
+    if constexpr (sizeof(Key) == 16) {
+        return Key{high, low};
+    } else {
+        return static_cast<Key>(low);
+    }
+}
+template <typename Key>
+Key highest() {
+    return make_key<Key>(UINT64_MAX, UINT64_MAX);
+}
+template <typename Key>
+Key successor(Key key) {
+    if constexpr (sizeof(Key) == 16) {
+        return Key{key.low == UINT64_MAX ? key.high + 1 : key.high, key.low + 1};
+    } else {
+        return static_cast<Key>(key + 1);
+    }
+}
+template <typename Key>
+Key predecessor(Key key) {
+    if constexpr (sizeof(Key) == 16) {
+        return Key{key.low == 0 ? key.high - 1 : key.high, key.low - 1};
+    } else {
+        return static_cast<Key>(key - 1);
+    }
+}
+
+Tid make_tid(std::uint64_t number) {
+    return Tid{static_cast<std::uint16_t>(number >> 32), static_cast<std::uint16_t>(number >> 16),
+               static_cast<std::uint16_t>(number)};
+}
+
+// ---- Shapes of key sets
+// ------------------------------------------------------------------------------------
+
+template <typename Key>
+struct Pattern {
+    const char *name;
+    std::function<std::vector<Key>(std::size_t, std::mt19937_64 &)> make;
+};
+
+template <typename Key>
+std::vector<Pattern<Key>> patterns() {
+    const auto each = [](auto key_of) {
+        return [key_of](std::size_t count, std::mt19937_64 &random) {
+            std::vector<Key> keys(count);
+            for (std::size_t i = 0; i < count; ++i) {
+                keys[i] = key_of(i, count, random);
+            }
+            return keys;
+        };
+    };
+    using Random = std::mt19937_64;
+    return {
+        {"uniform", each([](std::size_t, std::size_t, Random &r) { return make_key<Key>(r(), r()); })},
+        {"few distinct",
+         each([](std::size_t, std::size_t, Random &r) { return make_key<Key>(r() % 3, r() % 7); })},
+        {"all equal", each([](std::size_t, std::size_t, Random &) { return make_key<Key>(5, 77); })},
+        {"all lowest", each([](std::size_t, std::size_t, Random &) { return Key{}; })},
+        {"all highest", each([](std::size_t, std::size_t, Random &) { return highest<Key>(); })},
+        {"ascending",
+         each([](std::size_t i, std::size_t, Random &) { return make_key<Key>(i / 100, 3 * i); })},
+        {"descending",
+         each([](std::size_t i, std::size_t count, Random &) { return make_key<Key>(0, 2 * (count - i)); })},
+        {"at the limits", each([](std::size_t, std::size_t, Random &r) {
+             const std::uint64_t near = r() % 3;
+             switch (r() % 4) {
+                 case 0:
+                     return make_key<Key>(0, near);
+                 case 1:
+                     return make_key<Key>(UINT64_MAX, UINT64_MAX - near);
+                 case 2:
+                     return make_key<Key>(std::uint64_t(1) << 63, (std::uint64_t(1) << 63) + near);
+                 default:
+                     return make_key<Key>(UINT64_MAX / 2, (std::uint64_t(1) << 31) - near);
+             }
+         })},
+        // Clusters far apart, which separators cut to a few bits can't tell from each other.
+        {"clusters", each([](std::size_t, std::size_t, Random &r) {
+             const std::uint64_t cluster = r() % 11 * 0x1717171717171717ULL;
+             return make_key<Key>(cluster, cluster + r() % 300);
+         })},
+        // Distances double, so that a node's keys differ by all magnitudes.
+        {"powers", each([](std::size_t, std::size_t, Random &r) {
+             return make_key<Key>(r() >> (r() % 64), r() >> (r() % 64));
+         })},
+        // One key far behind all others.
+        {"outlier", each([](std::size_t i, std::size_t, Random &r) {
+             return i == 0 ? highest<Key>() : make_key<Key>(0, r() % 100000);
+         })},
+    };
+}
+
+// ---- The reference
+// -----------------------------------------------------------------------------------------
+
+template <typename Key>
+struct Reference {
+    std::vector<std::pair<Key, Tid>> entries;
+    std::vector<bool> dead;
+
+    std::uint32_t rank(Key key) const {
+        return static_cast<std::uint32_t>(std::partition_point(entries.begin(), entries.end(),
+                                                               [&](const auto &e) { return e.first < key; }) -
+                                          entries.begin());
+    }
+    KaryRange find(Key key) const {
+        const auto end = std::partition_point(entries.begin(), entries.end(),
+                                              [&](const auto &e) { return e.first <= key; });
+        return {rank(key), static_cast<std::uint32_t>(end - entries.begin())};
+    }
+    std::vector<Tid> live(KaryRange range) const {
+        std::vector<Tid> tids;
+        for (std::uint32_t i = range.first; i < range.last; ++i) {
+            if (dead.empty() || !dead[i]) {
+                tids.push_back(entries[i].second);
+            }
+        }
+        return tids;
+    }
+};
+
+template <typename Key>
+Reference<Key> reference_of(const std::vector<Key> &keys, const std::vector<Tid> &tids) {
+    Reference<Key> reference;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        reference.entries.emplace_back(keys[i], tids[i]);
+    }
+    std::sort(reference.entries.begin(), reference.entries.end());
+    return reference;
+}
+
+// Every key and its neighbours, the limits, and random ones: at most `limit`, and never none.
+template <typename Key>
+std::vector<Key> probes_of(const Reference<Key> &reference, std::size_t limit, std::mt19937_64 &random) {
+    std::vector<Key> probes = {Key{}, highest<Key>(), successor(Key{}), predecessor(highest<Key>())};
+    const std::size_t step = 1 + 3 * reference.entries.size() / limit;
+    for (std::size_t i = 0; i < reference.entries.size(); i += step) {
+        const Key key = reference.entries[i].first;
+        probes.insert(probes.end(), {predecessor(key), key, successor(key)});
+    }
+    for (int i = 0; i < 50; ++i) {
+        probes.push_back(make_key<Key>(random(), random()));
+    }
+    std::shuffle(probes.begin(), probes.end(), random);
+    return probes;
+}
+
+// ---- The engines
+// -------------------------------------------------------------------------------------------
+
+struct HostEngineUnderTest {
+    static constexpr const char *name = "host";
+    static Status open(const EngineOptions &options, std::unique_ptr<Engine> *engine) {
+        return gpu_engine::host::open_engine(options, engine);
+    }
+};
+struct CudaEngineUnderTest {
+    static constexpr const char *name = "cuda";
+    static Status open([[maybe_unused]] const EngineOptions &options,
+                       [[maybe_unused]] std::unique_ptr<Engine> *engine) {
+#ifdef PG_GPU_HAVE_CUDA
+        return gpu_engine::device::open_engine(options, engine);
+#else
+        return gpu_engine::make_status(StatusCode::unavailable, "built without CUDA");
+#endif
+    }
+};
+
+template <typename KeyType, typename EngineType>
+struct Case {
+    using Key = KeyType;
+    using UnderTest = EngineType;
+};
+using Cases =
+    testing::Types<Case<std::uint32_t, HostEngineUnderTest>, Case<std::uint64_t, HostEngineUnderTest>,
+                   Case<Key128, HostEngineUnderTest>, Case<std::uint32_t, CudaEngineUnderTest>,
+                   Case<std::uint64_t, CudaEngineUnderTest>, Case<Key128, CudaEngineUnderTest>>;
+struct CaseName {
+    template <typename Type>
+    static std::string GetName(int) {
+        return Type::UnderTest::name + std::to_string(sizeof(typename Type::Key) * 8);
+    }
+};
+
+template <typename Type>
+class EngineKary : public testing::Test {
+  protected:
+    using Key = typename Type::Key;
+
+    void SetUp() override {
+        const Status opened = Type::UnderTest::open({}, &engine_);
+        if (opened.code == StatusCode::unavailable) {
+            GTEST_SKIP() << opened.message;
+        }
+        ASSERT_TRUE(opened.ok()) << opened.message;
+        ASSERT_TRUE(engine_->open_stream(&stream_).ok());
+    }
+    void TearDown() override {
+        if (engine_ != nullptr) {
+            EXPECT_EQ(engine_->memory().used(), 0U) << "memory leaked";
+        }
+    }
+
+    Kary<Key> &kary() { return gpu_engine::kary<Key>(*engine_); }
+
+    std::vector<Tid> ascending_tids(std::size_t count) {
+        std::vector<Tid> tids(count);
+        for (std::size_t i = 0; i < count; ++i) {
+            tids[i] = make_tid((i / 100) << 16 | (i % 100 + 1));
+        }
+        return tids;
+    }
+
+    std::unique_ptr<KaryArray<Key>> build(const std::vector<Key> &keys, const std::vector<Tid> &tids) {
+        std::unique_ptr<KaryArray<Key>> array;
+        const Status status = kary().build(*stream_, keys.data(), tids.data(), keys.size(), &array);
+        EXPECT_TRUE(status.ok()) << status.message;
+        return array;
+    }
+
+    void set_dead(KaryArray<Key> &array, Reference<Key> &reference, double share, std::uint64_t version) {
+        reference.dead.assign(reference.entries.size(), false);
+        std::vector<std::uint64_t> bitmap((reference.entries.size() + 63) / 64, 0);
+        std::uint64_t count = 0;
+        for (std::size_t i = 0; i < reference.entries.size(); ++i) {
+            if (static_cast<double>(random_() % 1000) < share * 1000) {
+                reference.dead[i] = true;
+                bitmap[i / 64] |= std::uint64_t(1) << (i % 64);
+                ++count;
+            }
+        }
+        // Bits behind the last entry mean nothing.
+        if (reference.entries.size() % 64 != 0) {
+            bitmap.back() |= ~((std::uint64_t(1) << (reference.entries.size() % 64)) - 1);
+        }
+        const Status status = array.set_dead(*stream_, bitmap.data(), version);
+        ASSERT_TRUE(status.ok()) << status.message;
+        ASSERT_EQ(array.dead_entries(), count);
+        ASSERT_EQ(array.dead_version(), version);
+    }
+
+    void expect_content(const KaryArray<Key> &array, const Reference<Key> &reference) {
+        const std::size_t count = reference.entries.size();
+        ASSERT_EQ(array.entries(), count);
+        std::vector<Key> keys(count);
+        std::vector<Tid> tids(count);
+        ASSERT_TRUE(array.read(*stream_, 0, count, keys.data(), tids.data()).ok());
+        for (std::size_t i = 0; i < count; ++i) {
+            ASSERT_EQ(keys[i], reference.entries[i].first) << "entry " << i;
+            ASSERT_EQ(tids[i], reference.entries[i].second) << "entry " << i;
+        }
+    }
+
+    void expect_answers(const KaryArray<Key> &array, const Reference<Key> &reference,
+                        const std::vector<Key> &probes) {
+        const std::size_t count = probes.size();
+        std::vector<std::uint32_t> ranks(count, 0xdeadbeef);
+        std::vector<KaryRange> ranges(count, KaryRange{0xdeadbeef, 0xdeadbeef});
+        std::vector<std::uint32_t> counts(count, 0xdeadbeef);
+        std::vector<Key> highs(probes);
+        std::reverse(highs.begin(), highs.end());
+        Status status = array.rank(*stream_, probes.data(), count, ranks.data());
+        ASSERT_TRUE(status.ok()) << status.message;
+        status = array.find(*stream_, probes.data(), count, ranges.data());
+        ASSERT_TRUE(status.ok()) << status.message;
+        status = array.count(*stream_, probes.data(), highs.data(), count, counts.data());
+        ASSERT_TRUE(status.ok()) << status.message;
+        std::vector<std::uint32_t> live_before(reference.entries.size() + 1, 0);
+        for (std::size_t i = 0; i < reference.entries.size(); ++i) {
+            live_before[i + 1] = live_before[i] + (reference.dead.empty() || !reference.dead[i] ? 1 : 0);
+        }
+        for (std::size_t i = 0; i < count; ++i) {
+            const KaryRange expected = reference.find(probes[i]);
+            ASSERT_EQ(ranks[i], expected.first) << "probe " << i;
+            ASSERT_EQ(ranges[i].first, expected.first) << "probe " << i;
+            ASSERT_EQ(ranges[i].last, expected.last) << "probe " << i;
+            const std::uint32_t end = reference.find(highs[i]).last;
+            ASSERT_EQ(counts[i], probes[i] <= highs[i] ? live_before[end] - live_before[expected.first] : 0U)
+                << "probe " << i;
+        }
+    }
+
+    void expect_tids(const KaryArray<Key> &array, const Reference<Key> &reference, std::vector<Key> probes) {
+        probes.resize(std::min<std::size_t>(probes.size(), 200));
+        std::vector<Tid> expected;
+        std::vector<std::uint64_t> expected_offsets = {0};
+        for (const Key probe : probes) {
+            const std::vector<Tid> live = reference.live(reference.find(probe));
+            expected.insert(expected.end(), live.begin(), live.end());
+            expected_offsets.push_back(expected.size());
+        }
+        std::vector<std::uint64_t> offsets(probes.size() + 1, 99);
+        std::vector<Tid> tids(expected.size() + 1, make_tid(0x123456789abc));
+        const Status status = array.lookup(*stream_, probes.data(), probes.size(), offsets.data(),
+                                           tids.data(), expected.size());
+        ASSERT_TRUE(status.ok()) << status.message;
+        ASSERT_EQ(offsets, expected_offsets);
+        ASSERT_EQ(tids.back(), make_tid(0x123456789abc)) << "written behind the end";
+        tids.pop_back();
+        ASSERT_TRUE(tids == expected);
+
+        if (!expected.empty()) {
+            std::fill(offsets.begin(), offsets.end(), 99);
+            EXPECT_EQ(array
+                          .lookup(*stream_, probes.data(), probes.size(), offsets.data(), tids.data(),
+                                  expected.size() - 1)
+                          .code,
+                      StatusCode::insufficient_space);
+            EXPECT_EQ(offsets, expected_offsets);
+        }
+    }
+
+    void expect_all(const std::vector<Key> &keys, const std::vector<Tid> &tids) {
+        Reference<Key> reference = reference_of(keys, tids);
+        const std::unique_ptr<KaryArray<Key>> array = build(keys, tids);
+        ASSERT_NE(array, nullptr);
+        expect_content(*array, reference);
+        const std::vector<Key> probes = probes_of(reference, 6000, random_);
+        expect_answers(*array, reference, probes);
+        expect_tids(*array, reference, probes);
+        set_dead(*array, reference, 0.3, 1);
+        expect_answers(*array, reference, probes);
+        expect_tids(*array, reference, probes);
+    }
+
+    std::mt19937_64 random_{20261121};
+    std::unique_ptr<Engine> engine_;
+    std::unique_ptr<Stream> stream_;
+};
+TYPED_TEST_SUITE(EngineKary, Cases, CaseName);
+
+// Around the sizes of leaves, nodes and blocks, and their powers.
+TYPED_TEST(EngineKary, AnswersAsTheReferenceOnSmallSizes) {
+    using Key = typename TypeParam::Key;
+    std::vector<std::size_t> sizes = {0, 1, 2, 3};
+    for (const std::size_t size : {4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096}) {
+        sizes.insert(sizes.end(), {size - 1, size, size + 1});
+    }
+    for (const Pattern<Key> &pattern : patterns<Key>()) {
+        for (const std::size_t size : sizes) {
+            SCOPED_TRACE(std::string(pattern.name) + ", " + std::to_string(size) + " entries");
+            this->expect_all(pattern.make(size, this->random_), this->ascending_tids(size));
+            ASSERT_FALSE(this->HasFatalFailure());
+        }
+    }
+}
+
+TYPED_TEST(EngineKary, AnswersAsTheReferenceOnLargerSizes) {
+    using Key = typename TypeParam::Key;
+    for (const Pattern<Key> &pattern : patterns<Key>()) {
+        for (const std::size_t size : {32768 - 1, 65536 + 1, 262144, 300007}) {
+            SCOPED_TRACE(std::string(pattern.name) + ", " + std::to_string(size) + " entries");
+            this->expect_all(pattern.make(size, this->random_), this->ascending_tids(size));
+            ASSERT_FALSE(this->HasFatalFailure());
+        }
+    }
+}
+
+TYPED_TEST(EngineKary, BuildOrdersEqualKeysByTid) {
+    using Key = typename TypeParam::Key;
+    for (const Pattern<Key> &pattern : patterns<Key>()) {
+        for (const std::size_t size : {2, 1000, 70000}) {
+            SCOPED_TRACE(std::string(pattern.name) + ", " + std::to_string(size) + " entries");
+            std::vector<Tid> tids = this->ascending_tids(size);
+            std::shuffle(tids.begin(), tids.end(), this->random_);
+            const std::vector<Key> keys = pattern.make(size, this->random_);
+            const auto array = this->build(keys, tids);
+            ASSERT_NE(array, nullptr);
+            this->expect_content(*array, reference_of(keys, tids));
+            ASSERT_FALSE(this->HasFatalFailure());
+        }
+    }
+    // All parts of a TID count.
+    std::vector<Tid> tids(5000);
+    for (Tid &tid : tids) {
+        tid = make_tid(this->random_() & 0xffffffffffff);
+    }
+    const std::vector<Key> keys(tids.size(), make_key<Key>(1, 2));
+    const auto array = this->build(keys, tids);
+    ASSERT_NE(array, nullptr);
+    this->expect_content(*array, reference_of(keys, tids));
+}
+
+TYPED_TEST(EngineKary, LoadTakesOnlyOrderedEntries) {
+    using Key = typename TypeParam::Key;
+    for (const std::size_t size : {0, 1, 2, 5000, 140000}) {
+        const std::vector<Key> keys = patterns<Key>()[1].make(size, this->random_);
+        const Reference<Key> reference = reference_of(keys, this->ascending_tids(size));
+        std::vector<Key> sorted_keys;
+        std::vector<Tid> sorted_tids;
+        for (const auto &[key, tid] : reference.entries) {
+            sorted_keys.push_back(key);
+            sorted_tids.push_back(tid);
+        }
+        std::unique_ptr<KaryArray<Key>> array;
+        const Status status =
+            this->kary().load(*this->stream_, sorted_keys.data(), sorted_tids.data(), size, &array);
+        ASSERT_TRUE(status.ok()) << status.message;
+        this->expect_content(*array, reference);
+        this->expect_answers(*array, reference, probes_of(reference, 3000, this->random_));
+        ASSERT_FALSE(this->HasFatalFailure());
+        array.reset();
+        if (size >= 2) {
+            for (const std::size_t place : {std::size_t(1), size / 2, size - 1}) {
+                std::vector<Tid> broken = sorted_tids;
+                std::vector<Key> same_keys(size, Key{});
+                std::fill(broken.begin(), broken.end(), make_tid(7));
+                broken[place] = make_tid(6);
+                EXPECT_EQ(
+                    this->kary().load(*this->stream_, same_keys.data(), broken.data(), size, &array).code,
+                    StatusCode::invalid_argument);
+                EXPECT_EQ(array, nullptr);
+            }
+        }
+    }
+}
+
+TYPED_TEST(EngineKary, MergeDropsDeadEntries) {
+    using Key = typename TypeParam::Key;
+    for (const Pattern<Key> &pattern : patterns<Key>()) {
+        for (const std::vector<std::size_t> &sizes : {std::vector<std::size_t>{},
+                                                      {0},
+                                                      {1000},
+                                                      {0, 0},
+                                                      {1, 0, 1},
+                                                      {500, 70000},
+                                                      {3000, 3000, 3000, 1, 0},
+                                                      std::vector<std::size_t>(16, 2000)}) {
+            for (const double dead_share : {0.0, 0.5, 1.0}) {
+                SCOPED_TRACE(std::string(pattern.name) + ", " + std::to_string(sizes.size()) + " runs");
+                std::vector<std::unique_ptr<KaryArray<Key>>> arrays;
+                std::vector<const KaryArray<Key> *> runs;
+                Reference<Key> expected;
+                for (const std::size_t size : sizes) {
+                    const std::vector<Key> keys = pattern.make(size, this->random_);
+                    std::vector<Tid> tids = this->ascending_tids(size);
+                    std::shuffle(tids.begin(), tids.end(), this->random_);
+                    arrays.push_back(this->build(keys, tids));
+                    ASSERT_NE(arrays.back(), nullptr);
+                    runs.push_back(arrays.back().get());
+                    Reference<Key> part = reference_of(keys, tids);
+                    // Runs without dead entries, some, and only dead ones, side by side.
+                    const double share = runs.size() % 3 == 2 ? 0.0 : dead_share;
+                    this->set_dead(*arrays.back(), part, share, 1);
+                    for (std::size_t i = 0; i < part.entries.size(); ++i) {
+                        if (!part.dead[i]) {
+                            expected.entries.push_back(part.entries[i]);
+                        }
+                    }
+                }
+                std::sort(expected.entries.begin(), expected.entries.end());
+                std::unique_ptr<KaryArray<Key>> merged;
+                const Status status = this->kary().merge(*this->stream_, runs.data(), runs.size(), &merged);
+                ASSERT_TRUE(status.ok()) << status.message;
+                ASSERT_EQ(merged->dead_entries(), 0U);
+                this->expect_content(*merged, expected);
+                this->expect_answers(*merged, expected, probes_of(expected, 500, this->random_));
+                ASSERT_FALSE(this->HasFatalFailure());
+            }
+        }
+    }
+}
+
+TYPED_TEST(EngineKary, GatherOfArbitraryRanges) {
+    using Key = typename TypeParam::Key;
+    const std::size_t size = 400000;
+    const std::vector<Key> keys = patterns<Key>()[0].make(size, this->random_);
+    Reference<Key> reference = reference_of(keys, this->ascending_tids(size));
+    const auto array = this->build(keys, this->ascending_tids(size));
+    ASSERT_NE(array, nullptr);
+    for (const double share : {0.0, 0.2, 0.999}) {
+        this->set_dead(*array, reference, share, 1);
+        std::vector<KaryRange> ranges = {{0, 0}, {0, static_cast<std::uint32_t>(size)}, {5, 5}};
+        for (int i = 0; i < 300; ++i) {
+            const auto first = static_cast<std::uint32_t>(this->random_() % size);
+            const auto length = static_cast<std::uint32_t>(this->random_() % (i % 2 != 0 ? 4 : 3000));
+            ranges.push_back({first, std::min(first + length, static_cast<std::uint32_t>(size))});
+        }
+        ranges.push_back({static_cast<std::uint32_t>(size), static_cast<std::uint32_t>(size)});
+        std::vector<Tid> expected;
+        std::vector<std::uint64_t> expected_offsets = {0};
+        for (const KaryRange range : ranges) {
+            const std::vector<Tid> live = reference.live(range);
+            expected.insert(expected.end(), live.begin(), live.end());
+            expected_offsets.push_back(expected.size());
+        }
+        std::vector<std::uint64_t> offsets(ranges.size() + 1);
+        std::vector<Tid> tids(expected.size());
+        const Status status = array->gather(*this->stream_, ranges.data(), ranges.size(), offsets.data(),
+                                            tids.data(), tids.size());
+        ASSERT_TRUE(status.ok()) << status.message;
+        EXPECT_EQ(offsets, expected_offsets);
+        EXPECT_TRUE(tids == expected);
+    }
+    std::vector<std::uint64_t> offsets(2, 99);
+    Tid tid;
+    for (const KaryRange outside : {KaryRange{5, 4}, KaryRange{0, static_cast<std::uint32_t>(size) + 1},
+                                    KaryRange{UINT32_MAX, UINT32_MAX}}) {
+        EXPECT_EQ(array->gather(*this->stream_, &outside, 1, offsets.data(), &tid, 1).code,
+                  StatusCode::invalid_argument);
+    }
+    EXPECT_TRUE(array->gather(*this->stream_, nullptr, 0, offsets.data(), &tid, 1).ok());
+    EXPECT_EQ(offsets[0], 0U);
+}
+
+TYPED_TEST(EngineKary, ReadAndDeadBitmapRefuseWhatDoesNotFit) {
+    using Key = typename TypeParam::Key;
+    const std::vector<Key> keys = patterns<Key>()[0].make(1000, this->random_);
+    Reference<Key> reference = reference_of(keys, this->ascending_tids(1000));
+    const auto array = this->build(keys, this->ascending_tids(1000));
+    ASSERT_NE(array, nullptr);
+    std::vector<Key> read_keys(1000);
+    EXPECT_TRUE(array->read(*this->stream_, 1000, 0, read_keys.data(), nullptr).ok());
+    EXPECT_TRUE(array->read(*this->stream_, 990, 10, read_keys.data(), nullptr).ok());
+    EXPECT_EQ(read_keys[9], reference.entries[999].first);
+    EXPECT_EQ(array->read(*this->stream_, 990, 11, read_keys.data(), nullptr).code,
+              StatusCode::invalid_argument);
+    EXPECT_EQ(array->read(*this->stream_, UINT64_MAX, 2, read_keys.data(), nullptr).code,
+              StatusCode::invalid_argument);
+
+    this->set_dead(*array, reference, 0.5, 7);
+    EXPECT_EQ(array->set_dead(*this->stream_, nullptr, 6).code, StatusCode::invalid_argument);
+    EXPECT_EQ(array->dead_version(), 7U);
+    EXPECT_TRUE(array->set_dead(*this->stream_, nullptr, 7).ok());
+    EXPECT_EQ(array->dead_entries(), 0U);
+}
+
+TYPED_TEST(EngineKary, RefusesTooManyEntriesAndForeignRuns) {
+    using Key = typename TypeParam::Key;
+    const Key key{};
+    const Tid tid = make_tid(1);
+    std::unique_ptr<KaryArray<Key>> array;
+    const std::uint64_t too_many = Kary<Key>::max_entries + 1;
+    EXPECT_EQ(this->kary().build(*this->stream_, &key, &tid, too_many, &array).code,
+              StatusCode::invalid_argument);
+    EXPECT_EQ(this->kary().load(*this->stream_, &key, &tid, too_many, &array).code,
+              StatusCode::invalid_argument);
+    std::unique_ptr<Engine> other;
+    std::unique_ptr<Stream> other_stream;
+    ASSERT_TRUE(gpu_engine::host::open_engine({}, &other).ok());
+    ASSERT_TRUE(other->open_stream(&other_stream).ok());
+    std::unique_ptr<KaryArray<Key>> foreign;
+    ASSERT_TRUE(gpu_engine::kary<Key>(*other).build(*other_stream, &key, &tid, 1, &foreign).ok());
+    const KaryArray<Key> *runs[] = {foreign.get()};
+    EXPECT_EQ(this->kary().merge(*this->stream_, runs, 1, &array).code, StatusCode::invalid_argument);
+    EXPECT_EQ(array, nullptr);
+}
+
+TYPED_TEST(EngineKary, CancelledCallsEnd) {
+    using Key = typename TypeParam::Key;
+    const std::vector<Key> keys = patterns<Key>()[0].make(100000, this->random_);
+    const std::vector<Tid> tids = this->ascending_tids(keys.size());
+    const auto array = this->build(keys, tids);
+    ASSERT_NE(array, nullptr);
+    std::vector<std::uint32_t> ranks(keys.size());
+    this->stream_->cancel();
+    EXPECT_EQ(array->rank(*this->stream_, keys.data(), keys.size(), ranks.data()).code,
+              StatusCode::cancelled);
+    std::unique_ptr<KaryArray<Key>> second;
+    EXPECT_EQ(this->kary().build(*this->stream_, keys.data(), tids.data(), keys.size(), &second).code,
+              StatusCode::cancelled);
+    EXPECT_EQ(second, nullptr);
+    this->stream_->resume();
+    EXPECT_TRUE(array->rank(*this->stream_, keys.data(), keys.size(), ranks.data()).ok());
+}
+
+// Each request for memory in turn is refused: the call fails with out_of_memory, leaks nothing, and the next
+// one succeeds.
+TYPED_TEST(EngineKary, SurvivesEveryRefusedAllocation) {
+    using Key = typename TypeParam::Key;
+    const std::vector<Key> keys = patterns<Key>()[1].make(70000, this->random_);
+    std::vector<Tid> tids = this->ascending_tids(keys.size());
+    std::shuffle(tids.begin(), tids.end(), this->random_);
+    const Reference<Key> reference = reference_of(keys, tids);
+    const std::vector<Key> probes = probes_of(reference, 1000, this->random_);
+    std::vector<std::uint64_t> offsets(probes.size() + 1);
+    std::vector<std::uint64_t> bitmap((keys.size() + 63) / 64, 0x5555555555555555);
+    bool refused = true;
+    int refusals = 0;
+    for (int requests = 0; refused; ++requests) {
+        ASSERT_LT(requests, 200);
+        refused = false;
+        const auto expect_refusal_or_success = [&](const Status &status) {
+            if (!status.ok() && status.code != StatusCode::insufficient_space) {
+                EXPECT_EQ(status.code, StatusCode::out_of_memory) << status.message;
+                refused = true;
+                ++refusals;
+            }
+        };
+        std::unique_ptr<KaryArray<Key>> array;
+        const std::uint64_t before = this->engine_->memory().used();
+        this->engine_->memory().refuse_after(requests);
+        expect_refusal_or_success(
+            this->kary().build(*this->stream_, keys.data(), tids.data(), keys.size(), &array));
+        this->engine_->memory().refuse_after(-1);
+        if (array == nullptr) {
+            EXPECT_EQ(this->engine_->memory().used(), before);
+            array = this->build(keys, tids);
+            ASSERT_NE(array, nullptr);
+        }
+        this->engine_->memory().refuse_after(requests);
+        expect_refusal_or_success(array->set_dead(*this->stream_, bitmap.data(), 1));
+        this->engine_->memory().refuse_after(requests);
+        expect_refusal_or_success(
+            array->lookup(*this->stream_, probes.data(), probes.size(), offsets.data(), nullptr, 0));
+        this->engine_->memory().refuse_after(requests);
+        const KaryArray<Key> *runs[] = {array.get(), array.get()};
+        std::unique_ptr<KaryArray<Key>> merged;
+        expect_refusal_or_success(this->kary().merge(*this->stream_, runs, 2, &merged));
+        this->engine_->memory().refuse_after(-1);
+    }
+    EXPECT_GT(refusals, 3);
+}
+
+TYPED_TEST(EngineKary, KeepsItsMemoryLimit) {
+    using Key = typename TypeParam::Key;
+    const std::vector<Key> keys = patterns<Key>()[0].make(100000, this->random_);
+    const std::vector<Tid> tids = this->ascending_tids(keys.size());
+    const auto array = this->build(keys, tids);
+    ASSERT_NE(array, nullptr);
+    EXPECT_GE(this->engine_->memory().used(), array->bytes());
+    EXPECT_GE(array->bytes(), keys.size() * (sizeof(Key) + sizeof(Tid)));
+    EXPECT_LE(static_cast<double>(array->search_bytes()),
+              1.2 * static_cast<double>(keys.size() * sizeof(Key)));
+    this->engine_->memory().set_limit(array->bytes() + 1000);
+    std::unique_ptr<KaryArray<Key>> second;
+    EXPECT_EQ(this->kary().build(*this->stream_, keys.data(), tids.data(), keys.size(), &second).code,
+              StatusCode::out_of_memory);
+    this->engine_->memory().set_limit(UINT64_MAX);
+}
+
+// Streams of their own, and dead bitmaps that change meanwhile: each answer is that of one bitmap or another.
+TYPED_TEST(EngineKary, StreamsWorkBesideEachOther) {
+    using Key = typename TypeParam::Key;
+    const std::size_t size = 50000;
+    std::vector<Key> keys(size);
+    for (std::size_t i = 0; i < size; ++i) {
+        keys[i] = make_key<Key>(0, i);
+    }
+    const auto array = this->build(keys, this->ascending_tids(size));
+    ASSERT_NE(array, nullptr);
+    const std::vector<std::uint64_t> all_dead((size + 63) / 64, UINT64_MAX);
+    std::atomic<int> wrong = 0;
+    std::atomic<bool> done = false;
+    std::vector<std::thread> readers;
+    for (int i = 0; i < 3; ++i) {
+        readers.emplace_back([&] {
+            std::unique_ptr<Stream> stream;
+            if (!this->engine_->open_stream(&stream).ok()) {
+                ++wrong;
+                return;
+            }
+            while (!done) {
+                const Key low{};
+                const Key high = highest<Key>();
+                std::uint32_t count = 1;
+                if (!array->count(*stream, &low, &high, 1, &count).ok() || (count != 0 && count != size)) {
+                    ++wrong;
+                }
+                std::vector<std::uint32_t> ranks(size);
+                if (!array->rank(*stream, keys.data(), size, ranks.data()).ok()) {
+                    ++wrong;
+                }
+                for (std::size_t j = 0; j < size; ++j) {
+                    wrong += ranks[j] == j ? 0 : 1;
+                }
+            }
+        });
+    }
+    for (std::uint64_t version = 1; version < 200; ++version) {
+        EXPECT_TRUE(
+            array->set_dead(*this->stream_, version % 2 != 0 ? all_dead.data() : nullptr, version).ok());
+    }
+    done = true;
+    for (std::thread &reader : readers) {
+        reader.join();
+    }
+    EXPECT_EQ(wrong, 0);
+}
+
+TEST(EngineOpen, ReportsMissingDevices) {
+    std::unique_ptr<Engine> engine;
+    EngineOptions options;
+    options.device = 1000;
+    const Status status = CudaEngineUnderTest::open(options, &engine);
+    EXPECT_EQ(status.code, StatusCode::unavailable) << status.message;
+    EXPECT_EQ(engine, nullptr);
+}
+
+}  // namespace
