@@ -65,8 +65,17 @@ class KaryBenchmark:
 
     GROUPS = ('build', 'memory', 'size', 'lookup', 'any', 'join', 'count', 'copy', 'insert')
 
+    def measures(self):
+        """The groups that make sense for this key."""
+        left_out = set()
+        if not self.key.has_order:
+            left_out |= {'join', 'count'}
+        if len(self.key.columns) > 1:
+            left_out |= {'any', 'join', 'count'}
+        return [group for group in self.GROUPS if group not in left_out]
+
     def run(self, groups):
-        for group in self.GROUPS:
+        for group in self.measures():
             if group in groups:
                 self.load()
                 getattr(self, group)()
@@ -143,9 +152,8 @@ class KaryBenchmark:
             self.indexed = True
         return session
 
-    @staticmethod
-    def create_index(am, table='t'):
-        return f'CREATE INDEX {table}_{am} ON {table} USING {am} (k)'
+    def create_index(self, am, table='t', key=None):
+        return f'CREATE INDEX {table}_{am} ON {table} USING {am} ({(key or self.key).index_columns(am)})'
 
     @staticmethod
     def warm(session, *relations):
@@ -218,7 +226,7 @@ class KaryBenchmark:
         for memory in ('1GB', '64MB'):
             for workers in (0, 2):
                 title = f'CREATE INDEX, {"2 workers" if workers else "serial"}, {memory}'
-                target = Target(at_most=0.45) if memory == '1GB' else None
+                target = Target(at_most=self.key.longest_build) if memory == '1GB' else None
                 line = Line(f'build-{workers}-{memory}', title, 'ms', target=target)
                 self.measure(line, lambda line, workers=workers, memory=memory: self.builds(line, workers, memory))
 
@@ -266,8 +274,10 @@ class KaryBenchmark:
                 raise Failure(f'{am} built with {used.processes - 1} workers instead of {workers}')
 
     def size(self):
-        for name, most in (('int8', 0.65), ('int4', 0.50)):
-            line = Line(f'size-{name}', f'size, {name}', 'bytes/row', target=Target(at_most=most))
+        # Both integers, or the type that is asked for.
+        for name in ('int8', 'int4') if self.key.is_integer else (self.key.name,):
+            line = Line(f'size-{name}', f'size, {name}', 'bytes/row',
+                        target=Target(at_most=dataset.KEYS[name].largest_size))
             self.measure(line, lambda line, name=name: self.sizes_of(line, name))
 
     def sizes_of(self, line, name):
@@ -277,7 +287,7 @@ class KaryBenchmark:
             session, table = self.server.session('bench'), f't_{name}'
             dataset.load(session, dataset.KEYS[name], self.rows, table)
             for am in AMS:
-                session.run(self.create_index(am, table))
+                session.run(self.create_index(am, table, dataset.KEYS[name]))
         for am in AMS:
             size = int(session.value(f"SELECT pg_relation_size('{table}_{am}')"))
             line.sides[am] = Side([size / self.rows], f'pg_relation_size of {size} bytes')
@@ -286,17 +296,23 @@ class KaryBenchmark:
 
     # ---- Point lookups -------------------------------------------------------------------------------
 
-    LOOKUP = 'SELECT v FROM t WHERE k = :k;\n'
-    # Divides by zero, which ends pgbench with an error, unless the row of this number is found.
-    CHECKED = ('SELECT count(*) AS found FROM t WHERE k = :k AND v = :i \\gset\n'
-               '\\set found 1 / :found\n')
+    def point_lookup(self):
+        return f'SELECT v FROM t WHERE {self.key.condition()};\n'
+
+    def checked_lookup(self):
+        """Divides by zero, which ends pgbench with an error, unless the row of this number is found."""
+        return (f'SELECT count(*) AS found FROM t WHERE {self.key.condition()} AND v = :i \\gset\n'
+                '\\set found 1 / :found\n')
 
     def check_lookup_plan(self, session, am):
         """Both kinds of plan that a prepared statement can get."""
         for mode in ('force_custom_plan', 'force_generic_plan'):
             session.settings({'plan_cache_mode': mode})
-            session.run(f'PREPARE lookup ({self.key.name}) AS SELECT v FROM t WHERE k = $1')
-            Statement('', 'EXECUTE lookup (1)', {}, ('Index Scan', f't_{am}')).check_plan(session)
+            columns = self.key.columns
+            session.run(f'PREPARE lookup ({", ".join("int8" for _ in columns)}) AS '
+                        f'SELECT v FROM t WHERE {self.key.condition(parameters=True)}')
+            Statement('', f'EXECUTE lookup ({", ".join("1" for _ in columns)})', {},
+                      ('Index Scan', f't_{am}')).check_plan(session)
         session.settings({})
 
     def lookups(self, line, databases, rows, clients):
@@ -307,7 +323,7 @@ class KaryBenchmark:
             if database == 'bench':
                 self.show_only(session, am)
             self.check_lookup_plan(session, am)
-            self.server.pgbench(database, draw + self.CHECKED, transactions=1000)
+            self.server.pgbench(database, draw + self.checked_lookup(), transactions=1000)
 
         def visit(am):
             seeds = itertools.count(1)
@@ -315,7 +331,7 @@ class KaryBenchmark:
             def sample():
                 if databases[am] == 'bench':
                     self.show_only(self.server.session('bench'), am)
-                return self.server.pgbench(databases[am], draw + self.LOOKUP, clients=clients,
+                return self.server.pgbench(databases[am], draw + self.point_lookup(), clients=clients,
                                            seconds=self.options.seconds, pinned=clients == 1, seed=next(seeds))
             return sample
         # Its target is near 1: more and shorter runs, so that a disturbance falls on both sides.
@@ -339,7 +355,7 @@ class KaryBenchmark:
 
     def any(self):
         for size in self.sizes:
-            array = f'{self.key.name}[]'
+            array = f'{self.key.type}[]'
             sql = f'SELECT count(*) FROM t WHERE k = ANY ({self.stored(size)}::{array})'
             # A parallel plan takes the stored array only as a parameter, not as a subquery.
             prepare = f'PREPARE counted ({array}) AS SELECT count(*) FROM t WHERE k = ANY ($1)'
@@ -353,10 +369,14 @@ class KaryBenchmark:
                           Statement('2 workers', execute, PARALLEL | INDEX_ONLY | generic,
                                     ('Index Only Scan', 't_btree'), 'Gather', prepare=prepare)],
                 'gpu_kary': [Statement('count scan', sql, SERIAL | INDEX_ONLY, 'Custom Scan',
-                                       ('Index Only Scan', 't_gpu_kary'))],
+                                       ('Index Only Scan', 't_gpu_kary'))] if self.key.has_order else
+                            [Statement('bitmap scan', sql, SERIAL | {'enable_seqscan': 'off', 'enable_indexscan': 'off'},
+                                       'Bitmap Heap Scan'),
+                             Statement('index scan', sql, SERIAL | INDEX_ONLY, ('Index Scan', 't_gpu_kary'))],
             }, aside={'gpu_kary': ('gpu_kary', Statement('index-only scan without a count scan', sql,
                                                          SERIAL | INDEX_ONLY | NO_COUNT_SCAN, 'Aggregate',
-                                                         ('Index Only Scan', 't_gpu_kary')))})
+                                                         ('Index Only Scan', 't_gpu_kary')))}
+                if self.key.has_order else {})
 
     def join(self):
         size = self.largest
@@ -400,9 +420,9 @@ class KaryBenchmark:
     def count(self):
         for share in (0.001, 0.01, 0.1):
             low, high = self.bounds(self.bench(), share)
-            sql = f'SELECT count(*) FROM t WHERE k BETWEEN {low} AND {high}'
-            function = (f"SELECT gpu.count('t_gpu_kary', ARRAY[{low}]::{self.key.name}[], "
-                        f'ARRAY[{high}]::{self.key.name}[])')
+            sql = f"SELECT count(*) FROM t WHERE k BETWEEN '{low}' AND '{high}'"
+            function = (f"SELECT gpu.count('t_gpu_kary', ARRAY['{low}']::{self.key.type}[], "
+                        f"ARRAY['{high}']::{self.key.type}[])")
             title = f'count of {share:.1%} of the keys'
             scan = {am: Statement('index-only scan, serial', sql, SERIAL | INDEX_ONLY | NO_COUNT_SCAN, 'Aggregate',
                                   ('Index Only Scan', f't_{am}')) for am in AMS}
@@ -448,11 +468,14 @@ class KaryBenchmark:
     def check_written(self, am):
         """Index and heap agree, and gpu_kary's index is sound."""
         session = self.server.session(f'work_{am}')
-        sql = 'SELECT count(*), sum(k::numeric) FROM t WHERE k >= 0'
+        total = 'sum(k::numeric)' if self.key.is_integer else 'sum(hashtextextended(k::text, 0))'
+        sql = f'SELECT count(*), {total} FROM t WHERE k {">= 0" if self.key.is_integer else "IS NOT NULL"}'
         session.settings({'enable_indexscan': 'off', 'enable_indexonlyscan': 'off', 'enable_bitmapscan': 'off'})
         heap = session.run(sql)
-        session.settings(INDEX_ONLY)
-        statement = Statement('', sql, {}, ('Index Only Scan', f't_{am}'))
+        session.settings({'enable_seqscan': 'off', 'enable_bitmapscan': 'off'})
+        # An index by hash has no values to give.
+        scan = 'Index Only Scan' if self.key.has_order or am == 'btree' else 'Index Scan'
+        statement = Statement('', sql, {}, (scan, f't_{am}'))
         statement.check_plan(session)
         index = session.run(sql)
         if heap != index:
@@ -492,7 +515,7 @@ class KaryBenchmark:
 
     def insert(self):
         draw = dataset.draw_key(self.key, self.rows + 1, dataset.LARGEST_ROW)
-        script = draw + 'INSERT INTO t VALUES (:k, :i);\n'
+        script = draw + f'INSERT INTO t VALUES ({self.key.values()}, :i);\n'
         for am in AMS:
             self.restore(am)
         first = len(self.lines)
