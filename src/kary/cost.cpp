@@ -49,8 +49,8 @@ static bool is_equality(const IndexOptInfo *index, int column, const Expr *claus
             return get_op_opfamily_strategy(reinterpret_cast<const OpExpr *>(clause)->opno, family) ==
                    BTEqualStrategyNumber;
         case T_ScalarArrayOpExpr:
-            return get_op_opfamily_strategy(reinterpret_cast<const ScalarArrayOpExpr *>(clause)->opno, family) ==
-                   BTEqualStrategyNumber;
+            return get_op_opfamily_strategy(reinterpret_cast<const ScalarArrayOpExpr *>(clause)->opno,
+                                            family) == BTEqualStrategyNumber;
         case T_NullTest:
             return reinterpret_cast<const NullTest *>(clause)->nulltesttype == IS_NULL;
         default:
@@ -58,8 +58,8 @@ static bool is_equality(const IndexOptInfo *index, int column, const Expr *claus
     }
 }
 
-// The part of a scan that its place in the index decides. What the conditions on further columns leave out is read
-// all the same.
+// The part of a scan that its place in the index decides. What the conditions on further columns leave out is
+// read all the same.
 struct Boundary {
     List *quals;
     double probes;  // places the scan looks at: 1 for a range, the number of elements for `= ANY`
@@ -119,45 +119,55 @@ void estimate_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
         summary = storage::summarise(relation, run_kind(relation));
         index_close(relation, NoLock);
     }
-    const double capacity = with_key_type(key_width(index->opcintype, index->nkeycolumns), [](auto key) {
-        return static_cast<double>(kLeafCapacity<decltype(key)>);
-    });
+    const auto width = key_width(index->opcintype, index->nkeycolumns);
+    const double capacity =
+        with_key_type(width, [](auto key) { return static_cast<double>(kLeafCapacity<decltype(key)>); });
+    const double fanout =
+        with_key_type(width, [](auto key) { return static_cast<double>(kSeparatorCapacity<decltype(key)>); });
     const double runs = Max(summary.runs, 1);
-    const double leaves = Max(ceil(static_cast<double>(summary.entries) / capacity), 1.0);
+    const double per_run = Max(static_cast<double>(summary.entries) / runs, 2.0);
+    const double leaves = Max(ceil(static_cast<double>(summary.entries) / capacity), runs);
     const double probes = boundary.probes;
 
-    // Every run is descended to once a probe, until its leaves are all touched anyway; what matches lies
-    // packed.
-    const double leaf_pages = Min(leaves + runs, probes * runs + tuples / capacity);
+    // The leaf pages that the probes of each run fall on, some of them on the same, and what follows them:
+    // matches lie packed.
+    const double hit = leaves * -expm1(-probes * runs / leaves);
+    const double leaf_pages = Min(leaves, Max(hit, runs) + tuples / capacity);
     double spc_random;
     double spc_sequential;
     get_tablespace_page_costs(index->reltablespace, &spc_random, &spc_sequential);
     double page_cost;
     if (loop_count > 1) {
-        const double fetched = index_pages_fetched(leaf_pages * loop_count, index->pages,
-                                                   static_cast<double>(index->pages), root);
+        const double index_pages = leaves + ceil(leaves / fanout) + 2;
+        const double fetched = index_pages_fetched(leaf_pages * loop_count,
+                                                   static_cast<BlockNumber>(index_pages), index_pages, root);
         page_cost = fetched * spc_random / loop_count;
     } else {
-        // A range's leaves follow one another in the file.
-        const double jumps = Min(leaf_pages, probes * runs);
-        page_cost = jumps * spc_random + (leaf_pages - jumps) * spc_sequential;
+        // Pages are visited in the order of the file. As for bitmap heap scans: the smaller the gaps, the
+        // more like a sequential read.
+        const double jumps = Min(leaf_pages, Max(hit, runs));
+        const double jump_cost =
+            spc_random - (spc_random - spc_sequential) * (jumps > runs ? sqrt(jumps / leaves) : 0);
+        page_cost = jumps * jump_cost + (leaf_pages - jumps) * spc_sequential;
     }
 
-    const double per_run = Max(static_cast<double>(summary.entries) / runs, 2.0);
-    const double levels = ceil(log(per_run) / log(static_cast<double>(kSeparatorCapacity<uint64>))) + 1;
-    const double descent = runs * (ceil(log2(per_run)) + levels * kPageOperators) * cpu_operator_cost +
-                           kPageOperators * cpu_operator_cost;
-    // An array is sorted once and walked together with the leaves.
+    // A probe descends each run's separator pages to a leaf page. An array is sorted once and walked together
+    // with the leaf pages, galloping from one key to the next.
+    const double separator_levels =
+        per_run > capacity ? ceil(log(ceil(per_run / capacity)) / log(fanout)) : 0;
+    const double descent =
+        runs * (ceil(log2(per_run)) + (separator_levels + 1) * kPageOperators) * cpu_operator_cost;
     const double array_cost =
-        probes > 1 ? probes * (log2(probes) + ceil(log2(per_run)) * 0.25) * cpu_operator_cost : 0;
+        probes > 1 ? probes * (log2(probes) / 2 + runs * log2(per_run / probes + 2)) * cpu_operator_cost +
+                         (leaf_pages - Min(leaf_pages, runs)) * kPageOperators * cpu_operator_cost
+                   : 0;
     // Entries between the boundaries are compared with the conditions on further columns.
     const double filters = tuples * (list_length(quals) - list_length(boundary.quals)) * cpu_operator_cost;
     const double operands = index_other_operands_eval_cost(root, quals);
     const double merge = runs > 1 ? log2(runs) * cpu_operator_cost : 0;
 
     *startup = operands + descent + array_cost;
-    *total = *startup + page_cost + tuples * (cpu_index_tuple_cost + cpu_operator_cost + merge) +
-             filters + leaf_pages * kPageOperators * cpu_operator_cost;
+    *total = *startup + page_cost + tuples * (cpu_index_tuple_cost + cpu_operator_cost + merge) + filters;
     *correlation = column_correlation(root, index);
     *pages = leaf_pages;
 }
