@@ -49,8 +49,8 @@ static bool is_equality(const IndexOptInfo *index, int column, const Expr *claus
             return get_op_opfamily_strategy(reinterpret_cast<const OpExpr *>(clause)->opno, family) ==
                    BTEqualStrategyNumber;
         case T_ScalarArrayOpExpr:
-            return get_op_opfamily_strategy(reinterpret_cast<const ScalarArrayOpExpr *>(clause)->opno, family) ==
-                   BTEqualStrategyNumber;
+            return get_op_opfamily_strategy(reinterpret_cast<const ScalarArrayOpExpr *>(clause)->opno,
+                                            family) == BTEqualStrategyNumber;
         case T_NullTest:
             return reinterpret_cast<const NullTest *>(clause)->nulltesttype == IS_NULL;
         default:
@@ -58,8 +58,8 @@ static bool is_equality(const IndexOptInfo *index, int column, const Expr *claus
     }
 }
 
-// The part of a scan that its place in the index decides. What the conditions on further columns leave out is read
-// all the same.
+// The part of a scan that its place in the index decides. What the conditions on further columns leave out is
+// read all the same.
 struct Boundary {
     List *quals;
     double probes;  // places the scan looks at: 1 for a range, the number of elements for `= ANY`
@@ -156,8 +156,8 @@ void estimate_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
     const double merge = runs > 1 ? log2(runs) * cpu_operator_cost : 0;
 
     *startup = operands + descent + array_cost;
-    *total = *startup + page_cost + tuples * (cpu_index_tuple_cost + cpu_operator_cost + merge) +
-             filters + leaf_pages * kPageOperators * cpu_operator_cost;
+    *total = *startup + page_cost + tuples * (cpu_index_tuple_cost + cpu_operator_cost + merge) + filters +
+             leaf_pages * kPageOperators * cpu_operator_cost;
     *correlation = column_correlation(root, index);
     *pages = leaf_pages;
 }
