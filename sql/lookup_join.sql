@@ -40,11 +40,19 @@ SELECT * FROM lookup_both('SELECT t.id, o.id AS other FROM gpu.lookup(''lookup_t
 SELECT * FROM lookup_both('SELECT t.id FROM gpu.lookup(''lookup_test_k'', ''{}''::int4[]) AS l JOIN lookup_test AS t ON t.ctid = l.tid');
 SELECT * FROM lookup_both('SELECT t.id FROM gpu.lookup(''lookup_test_k'', (SELECT NULL::int4[])) AS l JOIN lookup_test AS t ON t.ctid = l.tid');
 SELECT * FROM lookup_both('SELECT t.id FROM gpu.lookup(''lookup_test_k'', ''{5}''::int4[]) AS l JOIN lookup_test AS t ON t.ctid = l.tid LIMIT 3');
+-- Computed by the join itself.
+EXPLAIN (COSTS OFF) SELECT t.id + 1 AS next, l.ordinal * 2 AS twice
+    FROM gpu.lookup('lookup_test_k', ARRAY[7, 499]) AS l JOIN lookup_test AS t ON t.ctid = l.tid WHERE t.id + l.ordinal < 1008;
+SELECT t.id + 1 AS next, l.ordinal * 2 AS twice, upper(left(t.note, 2)) AS note, 'constant' AS c
+    FROM gpu.lookup('lookup_test_k', ARRAY[7, 499]) AS l JOIN lookup_test AS t ON t.ctid = l.tid WHERE t.id + l.ordinal < 1008;
 
 -- Not these.
 SELECT * FROM lookup_both('SELECT t.id FROM gpu.lookup(''lookup_test_k'', ''{5}''::int4[]) AS l LEFT JOIN lookup_test AS t ON t.ctid = l.tid');
 SELECT * FROM lookup_both('SELECT o.id FROM gpu.lookup(''lookup_test_k'', ''{5}''::int4[]) AS l JOIN lookup_other AS o ON o.ctid = l.tid');
 SELECT * FROM lookup_both('SELECT t FROM gpu.lookup(''lookup_test_k'', ''{5}''::int4[]) AS l JOIN lookup_test AS t ON t.ctid = l.tid');
+SELECT * FROM lookup_both('SELECT t.id FROM gpu.lookup(''lookup_test_k'', ''{5}''::int4[]) AS l JOIN lookup_test AS t ON t.ctid = l.tid WHERE t::text <> ''''');
+SELECT * FROM lookup_both('SELECT t.id FROM gpu.lookup(''lookup_test_k'', ''{5}''::int4[]) AS l JOIN lookup_test AS t ON t.ctid = l.tid AND l IS NOT NULL');
+SELECT * FROM lookup_both('SELECT t.id FROM gpu.lookup(''lookup_test_k'', ''{5}''::int4[]) AS l JOIN lookup_test AS t ON t.ctid = l.tid AND (l.ordinal, t) IS NOT NULL');
 SELECT * FROM lookup_both('SELECT t.id, l.ordinality FROM gpu.lookup(''lookup_test_k'', ''{5}''::int4[]) WITH ORDINALITY AS l JOIN lookup_test AS t ON t.ctid = l.tid');
 SELECT * FROM lookup_both('SELECT t.id FROM gpu.lookup(''lookup_test_k'', ''{5}''::int4[]) AS l JOIN lookup_test AS t ON t.k = l.ordinal');
 SELECT * FROM lookup_both('SELECT t.id, o.id AS o FROM lookup_other AS o, gpu.lookup(''lookup_test_k'', ARRAY[o.k]) AS l JOIN lookup_test AS t ON t.ctid = l.tid');

@@ -126,13 +126,23 @@ static TupleTableSlot *next_joined_row(ScanState *node) {
     return slot;
 }
 
-// Rows are only rechecked where they are locked or changed, and such queries get no lookup join.
-[[noreturn]] static bool never_rechecked(ScanState *, TupleTableSlot *) {
-    ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR), errmsg("a lookup join cannot recheck rows")));
-}
-
+// Not by ExecScan: within a subplan of a query that rechecks changed rows it would, before
+// PostgreSQL 15.15, 16.11, 17.7 and 18.1, ask for the recheck of a join here. No lookup join needs one:
+// queries that lock or change rows get none.
 static TupleTableSlot *execute_lookup_join(CustomScanState *node) {
-    return ExecScan(&node->ss, next_joined_row, never_rechecked);
+    ExprContext *context = node->ss.ps.ps_ExprContext;
+    ProjectionInfo *projection = node->ss.ps.ps_ProjInfo;
+    for (;;) {
+        CHECK_FOR_INTERRUPTS();
+        ResetExprContext(context);
+        TupleTableSlot *slot = next_joined_row(&node->ss);
+        if (TupIsNull(slot))
+            return projection != nullptr ? ExecClearTuple(projection->pi_state.resultslot) : slot;
+        context->ecxt_scantuple = slot;
+        if (ExecQual(node->ss.ps.qual, context))
+            return projection != nullptr ? ExecProject(projection) : slot;
+        InstrCountFiltered1(node, 1);
+    }
 }
 
 static void begin_lookup_join(CustomScanState *node, EState *estate, int flags) {
@@ -214,8 +224,9 @@ static const CustomScanMethods scan_methods = {
     .CreateCustomScanState = create_lookup_join_state,
 };
 
-// The node's own tuple holds the columns of both sides that are asked for. They are taken from the join and
-// not from the target list, which the planner leaves out where it will put its own projection in.
+// The node's own tuple holds the columns of both sides that are asked for. They are taken from the join,
+// whose target by now is what the query computes from them where it is the query's last one, and not from the
+// target list, which the planner leaves out where it will put its own projection in.
 static Plan *plan_lookup_join(PlannerInfo *, RelOptInfo *join, CustomPath *path, List *target_list, List *,
                               List *) {
     auto *scan = makeNode(CustomScan);
@@ -226,10 +237,9 @@ static Plan *plan_lookup_join(PlannerInfo *, RelOptInfo *join, CustomPath *path,
     scan->custom_private = list_make1(linitial(path->custom_private));
     scan->custom_exprs = list_make1(lsecond(path->custom_private));
     scan->methods = &scan_methods;
+    List *expressions = list_concat(list_copy(join->reltarget->exprs), scan->scan.plan.qual);
     scan->custom_scan_tlist = add_to_flat_tlist(
-        NIL, list_concat(
-                 list_copy(join->reltarget->exprs),
-                 pull_var_clause(reinterpret_cast<Node *>(scan->scan.plan.qual), PVC_RECURSE_PLACEHOLDERS)));
+        NIL, pull_var_clause(reinterpret_cast<Node *>(expressions), PVC_RECURSE_PLACEHOLDERS));
     return &scan->scan.plan;
 }
 

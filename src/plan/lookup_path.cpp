@@ -72,11 +72,21 @@ static bool are_plain(List *restrictions) {
     return true;
 }
 
-// The join's columns must be plain ones: no whole rows, nothing computed below an outer join.
-static bool has_plain_columns(const RelOptInfo *join) {
+// Columns must be plain ones: no whole rows, nothing computed below an outer join.
+static bool are_plain_columns(List *columns) {
     ListCell *cell;
-    foreach (cell, join->reltarget->exprs)
+    foreach (cell, columns)
         if (!IsA(lfirst(cell), Var) || lfirst_node(Var, cell)->varattno == 0)
+            return false;
+    return true;
+}
+
+// The conditions' columns too: some may be asked for there alone.
+static bool have_plain_columns(List *restrictions) {
+    ListCell *cell;
+    foreach (cell, restrictions)
+        if (!are_plain_columns(pull_var_clause(
+                reinterpret_cast<Node *>(lfirst_node(RestrictInfo, cell)->clause), PVC_RECURSE_PLACEHOLDERS)))
             return false;
     return true;
 }
@@ -120,7 +130,7 @@ static void consider_lookup_join(PlannerInfo *root, RelOptInfo *join, RelOptInfo
     const FuncExpr *call = lookup_call(root, outer);
     if (call == nullptr || !is_plain_table(root, inner) || root->parse->commandType != CMD_SELECT ||
         root->rowMarks != NIL || outer->lateral_relids != nullptr || join->lateral_relids != nullptr ||
-        !has_plain_columns(join))
+        !are_plain_columns(join->reltarget->exprs))
         return;
     const Oid index = index_of_call(call, planner_rt_fetch(inner->relid, root)->relid);
     if (!OidIsValid(index))
@@ -137,7 +147,8 @@ static void consider_lookup_join(PlannerInfo *root, RelOptInfo *join, RelOptInfo
     }
     restrictions = list_concat(restrictions, outer->baserestrictinfo);
     restrictions = list_concat(restrictions, inner->baserestrictinfo);
-    if (!by_tid || !are_plain(extra->restrictlist) || !are_plain(restrictions))
+    if (!by_tid || !are_plain(extra->restrictlist) || !are_plain(restrictions) ||
+        !have_plain_columns(restrictions))
         return;
 
     auto *path = makeNode(CustomPath);
