@@ -62,6 +62,8 @@ void take_view(Relation index, const RunKind *kind, Snapshot snapshot, View *vie
     LockBuffer(meta_buffer, BUFFER_LOCK_UNLOCK);
     ReleaseBuffer(meta_buffer);
     Page tail = BufferGetPage(tail_buffer);
+    // Appends leave the metapage as it is, and what is in a run has come with a seal, which doesn't.
+    check_old_snapshot(snapshot, index, tail);
     check_tail(index, kind, tail);
     if (kind->tail_item_extra != 0)
         count_tail_items(index, kind, page_content(tail), content_length(tail));
