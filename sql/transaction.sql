@@ -167,3 +167,12 @@ INSERT INTO savepoint_test VALUES (-8, -8);
 SELECT id FROM savepoint_test WHERE k < 0 ORDER BY k;
 SELECT * FROM gpu.verify('savepoint_test_k');
 DROP TABLE savepoint_test;
+
+-- Merging within an INSERT leaves no memory behind until the end of the transaction.
+BEGIN;
+CREATE TABLE long_insert (k int4);
+CREATE INDEX long_insert_k ON long_insert USING gpu_kary (k);
+INSERT INTO long_insert SELECT i FROM generate_series(1, 100000) AS i;
+SELECT count(*) < 20 AS merged FROM gpu.runs('long_insert_k');
+SELECT count(*) AS left_behind FROM pg_backend_memory_contexts WHERE name = 'CurTransactionContext';
+ROLLBACK;

@@ -229,8 +229,11 @@ static bool try_merge(bool (*work)(Relation, const RunKind *, void *), Relation 
     ResourceOwner caller_owner = CurrentResourceOwner;
     volatile bool result = false;
 
-    // Memory is the subtransaction's own, so that a merge that failed leaves nothing behind.
+    // Not in the subtransaction's own memory: once used, that stays until the end of the transaction, and a
+    // COPY comes by here thousands of times.
+    MemoryContext context = AllocSetContextCreate(caller_context, "pg_gpu merging", ALLOCSET_DEFAULT_SIZES);
     BeginInternalSubTransaction(nullptr);
+    MemoryContextSwitchTo(context);
     PG_TRY();
     {
         result = work(index, kind, argument);
@@ -257,6 +260,7 @@ static bool try_merge(bool (*work)(Relation, const RunKind *, void *), Relation 
         result = false;
     }
     PG_END_TRY();
+    MemoryContextDelete(context);
     return result;
 }
 
