@@ -120,8 +120,12 @@ $(ENGINE_STAMP): $(ENGINE_FILES)
 
 .PHONY: unit format format-check demo check check-long bench gpu-bundle help
 
+# Without a device the tests of the CUDA engine would be compiled, for minutes, only to skip themselves; the engine
+# itself is compiled by `make` everywhere, and its tests by `make gpu-bundle`.
+UNIT_CUDA := $(if $(wildcard /dev/nvidiactl),AUTO,OFF)
+
 unit:
-	@$(CONFIGURE) -B build/unit -DPG_GPU_TESTS=ON -DPG_GPU_BENCHMARKS=OFF >/dev/null
+	@$(CONFIGURE) -B build/unit -DPG_GPU_TESTS=ON -DPG_GPU_BENCHMARKS=OFF -DPG_GPU_CUDA=$(UNIT_CUDA) >/dev/null
 	@$(BUILD) build/unit
 	@$(CTEST) --test-dir build/unit --output-on-failure
 
