@@ -1,14 +1,16 @@
 -- What gpu_kary doesn't do, and how it says so.
 \set VERBOSITY default
-CREATE TABLE refusal_test (k int4, l int8, s int2, t text, n numeric, b bool);
+CREATE TABLE refusal_test (k int4, l int8, s int2, t text, n numeric, b bool, i inet);
 
 CREATE UNIQUE INDEX ON refusal_test USING gpu_kary (k);
-CREATE INDEX ON refusal_test USING gpu_kary (k, l);
 CREATE INDEX ON refusal_test USING gpu_kary (k) INCLUDE (l);
-CREATE INDEX ON refusal_test USING gpu_kary (s);
 CREATE INDEX ON refusal_test USING gpu_kary (t);
 CREATE INDEX ON refusal_test USING gpu_kary (n);
-CREATE INDEX ON refusal_test USING gpu_kary (b);
+CREATE INDEX ON refusal_test USING gpu_kary (k, t);
+CREATE INDEX ON refusal_test USING gpu_kary (i);
+-- More than 16 bytes of columns.
+CREATE INDEX ON refusal_test USING gpu_kary (l, k, s, b, (l + 1));
+CREATE INDEX ON refusal_test USING gpu_kary (l, (l + 1), b);
 CREATE INDEX ON refusal_test USING gpu_kary ((k::int8 + l::numeric));
 CREATE INDEX ON refusal_test USING gpu_kary (k gpu.int8_ops);
 CREATE INDEX ON refusal_test USING gpu_kary (l gpu.int4_ops);

@@ -16,7 +16,8 @@ static void read_array_bound(Relation index, Datum datum, ColumnValues *bound) {
         ereport(ERROR,
                 (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR), errmsg("a bound must be a one-dimensional array")));
     const functions::Elements elements = functions::read_elements(array);
-    functions::read_columns(index, ARR_ELEMTYPE(array), elements.values, elements.nulls, elements.count, bound);
+    functions::read_columns(index, ARR_ELEMTYPE(array), elements.values, elements.nulls, elements.count,
+                            bound);
 }
 
 static void read_record_bound(Relation index, Datum datum, ColumnValues *bound) {
@@ -81,7 +82,8 @@ Datum pg_gpu_count_record(PG_FUNCTION_ARGS) {
 
 namespace {
 
-// The bounds of many ranges: a two-dimensional array, or a one-dimensional one of records. Open without an array.
+// The bounds of many ranges: a two-dimensional array, or a one-dimensional one of records. Open without an
+// array.
 struct BoundRows {
     bool is_open;
     bool of_records;
@@ -138,7 +140,7 @@ Datum pg_gpu_count_batch(PG_FUNCTION_ARGS) {
     const BoundRows high = read_rows(fcinfo, 2);
     if (!low.is_open && !high.is_open && low.rows != high.rows)
         ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR), errmsg("not as many low bounds as high ones"),
-                        errdetail("There are %d low bounds and %d high ones.", low.rows, high.rows)));
+                        errdetail("Low bounds: %d, high bounds: %d.", low.rows, high.rows)));
 
     MemoryContext row_context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu.count_batch row", ALLOCSET_SMALL_SIZES);

@@ -35,10 +35,10 @@ static bool read_key_record(void *context, uint32 i, Datum *values, Oid *types) 
     ColumnValues record;
     read_record(reader->index, DatumGetHeapTupleHeader(reader->elements.values[i]), &record);
     if (record.count != reader->columns)
-        ereport(ERROR,
-                (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                 errmsg("a key has %d fields, and the index has %d columns", record.count, reader->columns),
-                 errhint("Name a value for each column.")));
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("a key must have a field for each column of index \"%s\"",
+                               RelationGetRelationName(reader->index)),
+                        errdetail("Fields: %d, columns: %d.", record.count, reader->columns)));
     for (int column = 0; column < reader->columns; column++) {
         if (record.nulls[column])
             return false;

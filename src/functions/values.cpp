@@ -7,14 +7,14 @@ namespace pg_gpu::functions {
 Oid comparable_type(Relation index, int column, Oid type, const char *what) {
     const Oid base = getBaseType(type);
     const Oid column_type = index->rd_opcintype[column];
-    if (OidIsValid(
-            get_opfamily_member(index->rd_opfamily[column], column_type, base, BTEqualStrategyNumber)))
+    if (OidIsValid(get_opfamily_member(index->rd_opfamily[column], column_type, base, BTEqualStrategyNumber)))
         return base;
     if (IsBinaryCoercible(base, column_type))
         return column_type;
-    ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-                    errmsg("%s of type %s cannot be compared with the index's keys", what, format_type_be(type)),
-                    errhint("Cast it to %s.", format_type_be(column_type))));
+    ereport(ERROR,
+            (errcode(ERRCODE_DATATYPE_MISMATCH),
+             errmsg("%s of type %s cannot be compared with the index's keys", what, format_type_be(type)),
+             errhint("Cast it to %s.", format_type_be(column_type))));
 }
 
 bool is_record_type(Oid type) {
@@ -44,8 +44,7 @@ void read_record(Relation index, HeapTupleHeader record, ColumnValues *values) {
         values->values[i] = heap_getattr(&tuple, i + 1, descriptor, &values->nulls[i]);
         // A bare NULL has type text in a row constructor.
         if (!values->nulls[i])
-            values->types[i] =
-                comparable_type(index, i, TupleDescAttr(descriptor, i)->atttypid, "row field");
+            values->types[i] = comparable_type(index, i, TupleDescAttr(descriptor, i)->atttypid, "row field");
     }
     ReleaseTupleDesc(descriptor);
 }

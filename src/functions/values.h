@@ -13,13 +13,14 @@ struct ColumnValues {
     bool nulls[kary::kMostColumns];
 };
 
-// The type under which the column's operator family compares values of `type`. ERROR with a HINT when it doesn't.
+// The type under which the column's operator family compares values of `type`. ERROR with a HINT when it
+// doesn't.
 Oid comparable_type(Relation index, int column, Oid type, const char *what);
 
 bool is_record_type(Oid type);
 
-// Fields of a record, the first column's first. ERROR when there are more than the index has columns, or one cannot
-// be compared with its column.
+// Fields of a record, the first column's first. ERROR when there are more than the index has columns, or one
+// cannot be compared with its column.
 void read_record(Relation index, HeapTupleHeader record, ColumnValues *values);
 
 // Elements of an array of any type, dimensions ignored; both arrays are palloc'd.

@@ -310,9 +310,8 @@ IndexBuildResult *build(Relation heap, Relation index, IndexInfo *index_info) {
     if (RelationGetNumberOfBlocks(index) != 0)
         ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR),
                         errmsg("index \"%s\" already contains data", RelationGetRelationName(index))));
-    return with_key_type(key_format(index).width, [=](auto key) {
-        return build_keys<decltype(key)>(heap, index, index_info);
-    });
+    return with_key_type(key_format(index).width,
+                         [=](auto key) { return build_keys<decltype(key)>(heap, index, index_info); });
 }
 
 template void begin_collecting(Collector<uint32> *, Relation, size_t, SharedFileSet *, int);

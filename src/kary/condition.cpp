@@ -1,6 +1,6 @@
-// From scan keys to ranges of keys. Every column's conditions become one range of codes, or one set of points.
-// Columns with one code each, or one of a set, from the first column on, and the range of the column after them,
-// make the ranges of keys; what other columns ask for is a filter.
+// From scan keys to ranges of keys. Every column's conditions become one range of codes, or one set of
+// points. Columns with one code each, or one of a set, from the first column on, and the range of the column
+// after them, make the ranges of keys; what other columns ask for is a filter.
 #include "kary/condition.h"
 
 #include <algorithm>
@@ -131,8 +131,8 @@ static void restrict_column(const KeyColumn &column, const CodeRange<Bits<Key>> 
 // ---- arrays
 // --------------------------------------------------------------------------------------------------
 
-// Calls visit(datum) for each element that is not NULL: NULLs match nothing, and take no room. All key types are
-// of fixed length.
+// Calls visit(datum) for each element that is not NULL: NULLs match nothing, and take no room. All key types
+// are of fixed length.
 template <typename Visit>
 static void for_each_element(ArrayType *array, Visit visit) {
     int16 length;
@@ -198,7 +198,8 @@ static void add_array(const KeyColumn &column, ArrayType *array, Oid type, Strat
                       ColumnState<Key> *state) {
     CodeRange<Bits<Key>> all = {low_bits<Bits<Key>>(column.width), 0, true};
     for_each_element(array, [&](Datum value) {
-        const CodeRange<Bits<Key>> one = codes_for(strategy, place_of<Key>(column, value, type), column.width);
+        const CodeRange<Bits<Key>> one =
+            codes_for(strategy, place_of<Key>(column, value, type), column.width);
         if (!one.empty)
             all = {Min(all.low, one.low), Max(all.high, one.high), false};
     });
@@ -247,7 +248,8 @@ static void add_scan_key(const KeyColumn &column, const ScanKeyData &key, Column
         add_instants(column, constants, count, key.sk_strategy, state, test);
     } else if (!is_array) {
         restrict_column(
-            column, codes_for(key.sk_strategy, place_of<Key>(column, key.sk_argument, type), column.width), state);
+            column, codes_for(key.sk_strategy, place_of<Key>(column, key.sk_argument, type), column.width),
+            state);
     } else if (key.sk_strategy == BTEqualStrategyNumber) {
         add_points(column, array, type, state);
     } else {
@@ -277,7 +279,8 @@ static void settle_column(ColumnState<Key> *state) {
 
 // The points of a further column behind each of those of the columns before.
 template <typename Key>
-static void multiply_points(const KeyColumn &column, const ColumnState<Key> &state, Condition<Key> *condition) {
+static void multiply_points(const KeyColumn &column, const ColumnState<Key> &state,
+                            Condition<Key> *condition) {
     if (!condition->has_points) {
         condition->has_points = true;
         condition->point_count = state.point_count;
@@ -294,8 +297,7 @@ static void multiply_points(const KeyColumn &column, const ColumnState<Key> &sta
     Key *next = points;
     for (uint32 i = 0; i < condition->point_count; i++)
         for (uint32 j = 0; j < state.point_count; j++)
-            *next++ =
-                key_from<Key>(bits_of(condition->points[i]) | bits_of(state.points[j]) << column.shift);
+            *next++ = key_from<Key>(bits_of(condition->points[i]) | bits_of(state.points[j]) << column.shift);
     condition->points = points;
     condition->point_count = count;
 }
@@ -313,7 +315,8 @@ static void make_ranges(const KeyFormat &format, const ColumnState<Key> *states,
         const ColumnState<Key> &state = states[i];
         if ((condition->nulls >> i) & 1)
             continue;  // its bits are zero wherever it matters
-        const uint64 ranges = (condition->has_points ? uint64{condition->point_count} : 1) * state.point_count;
+        const uint64 ranges =
+            (condition->has_points ? uint64{condition->point_count} : 1) * state.point_count;
         if (in_prefix && state.points != nullptr && (!condition->has_points || ranges <= kMostRanges)) {
             multiply_points(column, state, condition);
             continue;
@@ -321,7 +324,8 @@ static void make_ranges(const KeyFormat &format, const ColumnState<Key> *states,
         low |= bits_of(state.low) << column.shift;
         high |= bits_of(state.high) << column.shift;
         const bool is_one = state.low == state.high;
-        const bool is_open = bits_of(state.low) == 0 && bits_of(state.high) == low_bits<Bits<Key>>(column.width);
+        const bool is_open =
+            bits_of(state.low) == 0 && bits_of(state.high) == low_bits<Bits<Key>>(column.width);
         if (state.points != nullptr || (!in_prefix && !is_open))
             *filtered |= static_cast<NullMask>(1U << i);
         in_prefix = in_prefix && is_one && state.points == nullptr;
@@ -337,14 +341,14 @@ static void make_filters(const KeyFormat &format, const ColumnState<Key> *states
     auto *filters = allocate<ColumnFilter<Key>>(format.column_count + key_count);
     for (int i = 0; i < format.column_count; i++)
         if ((filtered >> i) & 1)
-            filters[condition->filter_count++] = {&format.columns[i], states[i].low, states[i].high,
-                                                  states[i].points, states[i].point_count, nullptr};
+            filters[condition->filter_count++] = {&format.columns[i], states[i].low,         states[i].high,
+                                                  states[i].points,   states[i].point_count, nullptr};
     for (int i = 0; i < key_count; i++) {
         if (tests[i].count == 0)
             continue;
         const int column = keys[i].sk_attno - 1;
-        filters[condition->filter_count++] = {&format.columns[column], states[column].low,
-                                              states[column].high, nullptr, 0, &tests[i]};
+        filters[condition->filter_count++] = {
+            &format.columns[column], states[column].low, states[column].high, nullptr, 0, &tests[i]};
     }
     condition->filters = filters;
 }
@@ -403,7 +407,8 @@ bool passes_filters(const Condition<Key> &condition, Key key) {
         const Key code = key_from<Key>(stored_code(*filter.column, key));
         if (code < filter.low || code > filter.high)
             return false;
-        if (filter.points != nullptr && !std::binary_search(filter.points, filter.points + filter.point_count, code))
+        if (filter.points != nullptr &&
+            !std::binary_search(filter.points, filter.points + filter.point_count, code))
             return false;
         if (filter.instant != nullptr &&
             !passes_instant_test(*filter.column, static_cast<uint64>(orient(*filter.column, bits_of(code))),

@@ -6,8 +6,8 @@
 
 namespace pg_gpu::kary {
 
-// For comparisons of a date or timestamp column with timestamptz, which depend on the time zone and have no exact
-// place among the codes: the rows' instants are computed and compared with `constants`, ascending.
+// For comparisons of a date or timestamp column with timestamptz, which depend on the time zone and have no
+// exact place among the codes: the rows' instants are computed and compared with `constants`, ascending.
 struct InstantTest {
     StrategyNumber strategy;
     const int64 *constants;  // any of them may satisfy the operator
@@ -25,8 +25,8 @@ struct ColumnFilter {
     const InstantTest *instant;  // or nullptr
 };
 
-// The entries a scan wants: of those partitions whose NULLs fit, the ones in a range of keys, or in one of many
-// ranges of the same extent, that also pass the filters.
+// The entries a scan wants: of those partitions whose NULLs fit, the ones in a range of keys, or in one of
+// many ranges of the same extent, that also pass the filters.
 template <typename Key>
 struct Condition {
     bool nothing;        // no entry matches
@@ -75,15 +75,15 @@ bool passes_filters(const Condition<Key> &condition, Key key);
 template <typename Key>
 bool matches(const KeyFormat &format, const Condition<Key> &condition, NullMask nulls, Key key);
 
-// Combines all scan keys: btree strategies, arrays with any operator, IS [NOT] NULL. Constants may be of any type
-// that the operator family compares the column with. What the condition points to is palloc'd, except that it
-// refers to `format`.
+// Combines all scan keys: btree strategies, arrays with any operator, IS [NOT] NULL. Constants may be of any
+// type that the operator family compares the column with. What the condition points to is palloc'd, except
+// that it refers to `format`.
 template <typename Key>
 void make_condition(const KeyFormat &format, const ScanKeyData *keys, int key_count,
                     Condition<Key> *condition);
 
-// The key that equals values, one for each column, of types that the operator family compares the columns with.
-// false when no key does. ERROR for a timestamptz that stands for a date or timestamp.
+// The key that equals values, one for each column, of types that the operator family compares the columns
+// with. false when no key does. ERROR for a timestamptz that stands for a date or timestamp.
 template <typename Key>
 bool make_key(const KeyFormat &format, const Datum *values, const Oid *types, Key *key);
 

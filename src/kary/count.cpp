@@ -24,7 +24,8 @@ static void count_tail(const char *items, uint32 bytes, void *context) {
     count->matches = 0;
     for_each_tail_item<Key>(items, bytes, is_composite(*count->format),
                             [count](Key key, NullMask nulls, const ItemPointerData &) {
-                                count->matches += matches(*count->format, *count->condition, nulls, key) ? 1 : 0;
+                                count->matches +=
+                                    matches(*count->format, *count->condition, nulls, key) ? 1 : 0;
                             });
 }
 

@@ -51,9 +51,8 @@ static uint32 match_points(const Condition<Key> &condition, const Ranges<Key> &r
     const auto last_of = [&](uint32 i) { return join_keys(points[i], ranges.point_high); };
     uint32 point = *next_point;
     if (point >= point_count || last_of(point) < keys[0] || (point > 0 && last_of(point - 1) >= keys[0]))
-        point = partition_point(points, point_count, [&](Key other) {
-            return join_keys(other, ranges.point_high) < keys[0];
-        });
+        point = partition_point(points, point_count,
+                                [&](Key other) { return join_keys(other, ranges.point_high) < keys[0]; });
     const Key last = keys[count - 1];
     uint32 matches = 0;
     uint32 at = 0;
@@ -92,8 +91,8 @@ static void check_tids(Scan<Key> *scan, const Cursor<Key> *cursor, BlockNumber i
     }
 }
 
-// Drops dead entries from the batch. `places` are the entries' places on the leaf, counted from `begin`; nullptr
-// when they are consecutive from `first_place`.
+// Drops dead entries from the batch. `places` are the entries' places on the leaf, counted from `begin`;
+// nullptr when they are consecutive from `first_place`.
 template <typename Key>
 static bool drop_dead(Scan<Key> *scan, Cursor<Key> *cursor, int64 leaf, uint32 on_leaf, uint32 begin,
                       uint32 first_place, const uint16 *places) {
@@ -127,8 +126,8 @@ static bool resolve_batch(Scan<Key> *scan, Cursor<Key> *cursor) {
         trusted[i] = is_all_visible(&scan->visibility, ItemPointerGetBlockNumberNoCheck(&cursor->tids[i]));
         all_trusted = all_trusted && trusted[i];
     }
-    const bool stale_view = storage::read_vacuum_seq(scan->descriptor->indexRelation, scan->kind) !=
-                            scan->view.vacuum_seq;
+    const bool stale_view =
+        storage::read_vacuum_seq(scan->descriptor->indexRelation, scan->kind) != scan->view.vacuum_seq;
     if (stale_view || all_trusted) {
         pfree(trusted);
         return !stale_view;
@@ -268,8 +267,7 @@ static bool next_leaf(Scan<Key> *scan, const Cursor<Key> *cursor, int64 *leaf) {
     const uint32 point = cursor->next_point;
     // The last range can go on on the next leaf; and with points on every leaf there is nothing to skip.
     const bool dense = condition.point_count > static_cast<uint64>(cursor->leaf_end) * 2;
-    if (dense ||
-        (point > 0 && join_keys(condition.points[point - 1], ranges.point_high) >= cursor->last_key))
+    if (dense || (point > 0 && join_keys(condition.points[point - 1], ranges.point_high) >= cursor->last_key))
         return true;
     if (point >= condition.point_count) {
         *leaf = cursor->leaf_end;
@@ -360,8 +358,7 @@ static int compare_to_position(const Scan<Key> *scan, const Cursor<Key> *cursor,
                                const Position<Key> &position) {
     const int order = compare_in_index_order(scan->format, cursor->partition.nulls, cursor->keys[at],
                                              position.nulls, position.key);
-    return order != 0 ? order
-                      : ItemPointerCompare(&cursor->tids[at], const_cast<ItemPointer>(&position.tid));
+    return order != 0 ? order : ItemPointerCompare(&cursor->tids[at], const_cast<ItemPointer>(&position.tid));
 }
 
 template <typename Key>
@@ -404,8 +401,8 @@ static bool leaf_among_equals(Scan<Key> *scan, const Cursor<Key> *cursor, const 
     return true;
 }
 
-// The leaf for a position whose entry has other columns NULL than the cursor's: entries that agree with it before
-// the first such column are all before or all behind it.
+// The leaf for a position whose entry has other columns NULL than the cursor's: entries that agree with it
+// before the first such column are all before or all behind it.
 template <typename Key>
 static bool leaf_among_others(Scan<Key> *scan, const Cursor<Key> *cursor, const Position<Key> &position,
                               int64 *leaf) {

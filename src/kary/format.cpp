@@ -79,11 +79,11 @@ int key_width(Relation index) {
         appendStringInfo(&widths, "%s%s %d", i > 0 ? ", " : "",
                          NameStr(TupleDescAttr(RelationGetDescr(index), i)->attname),
                          code_of(index->rd_opcintype[i]).width);
-    ereport(ERROR,
-            (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-             errmsg("the columns of index \"%s\" take %d bits, and a key of gpu_kary has at most %d",
-                    RelationGetRelationName(index), bits, kMostKeyBits),
-             errdetail("Widths in bits: %s.", widths.data), errhint("Leave a column out, or use narrower types.")));
+    ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+                    errmsg("the columns of index \"%s\" take %d bits, and a key of gpu_kary has at most %d",
+                           RelationGetRelationName(index), bits, kMostKeyBits),
+                    errdetail("Widths in bits: %s.", widths.data),
+                    errhint("Leave a column out, or use narrower types.")));
 }
 
 KeyFormat key_format(Relation index) {

@@ -101,8 +101,8 @@ template <typename Key>
 inline Key encode_row(const KeyFormat &format, const Datum *values, const bool *is_null, NullMask *nulls) {
     if (format.column_count == 1) {
         *nulls = is_null[0] ? 1 : 0;
-        return key_from<Key>(is_null[0] ? 0
-                                        : orient(format.columns[0], encode_value<Key>(format.columns[0], values[0])));
+        return key_from<Key>(
+            is_null[0] ? 0 : orient(format.columns[0], encode_value<Key>(format.columns[0], values[0])));
     }
     Bits<Key> bits = 0;
     *nulls = 0;
@@ -144,9 +144,8 @@ inline void store_value(const KeyColumn &column, Key key, char *place) {
     if (column.encoding == Encoding::Signed)
         value = static_cast<uint64>(decode_signed(low, column.width));
     else if (column.encoding == Encoding::Float)
-        value = column.width == 32
-                    ? std::bit_cast<uint32>(decode_float<float>(static_cast<uint32>(low)))
-                    : std::bit_cast<uint64>(decode_float<double>(low));
+        value = column.width == 32 ? std::bit_cast<uint32>(decode_float<float>(static_cast<uint32>(low)))
+                                   : std::bit_cast<uint64>(decode_float<double>(low));
     switch (bytes) {
         case 1: {
             const auto narrow = static_cast<uint8>(value);
@@ -191,8 +190,8 @@ inline int first_difference(const KeyFormat &format, NullMask a, NullMask b, int
     return format.columns[*column].shift + format.columns[*column].width;
 }
 
-// -1, 0 or 1: entries in index order, TIDs aside. They are compared column by column; where one is NULL and the
-// other is not, that decides.
+// -1, 0 or 1: entries in index order, TIDs aside. They are compared column by column; where one is NULL and
+// the other is not, that decides.
 template <typename Key>
 inline int compare_in_index_order(const KeyFormat &format, NullMask nulls_a, Key a, NullMask nulls_b, Key b) {
     if (likely(nulls_a == nulls_b))

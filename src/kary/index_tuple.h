@@ -9,8 +9,8 @@ namespace pg_gpu::kary {
 struct IndexOnlyTuple {
     IndexTuple tuple;  // nullptr: none yet
     NullMask nulls;
-    bool is_plain;      // one integer column as wide as the key, which is its value with some bits flipped
-    uint64 flipped;     // these
+    bool is_plain;   // one integer column as wide as the key, which is its value with some bits flipped
+    uint64 flipped;  // these
     uint16 offsets[kMostColumns];
 };
 

@@ -14,7 +14,8 @@ static void insert_key(Relation index, const Datum *values, const bool *is_null,
     entry.item.key = encode_row<Key>(format, values, is_null, &nulls);
     entry.item.head.tid = *tid;
     entry.nulls.nulls = nulls;
-    const size_t size = is_composite(format) && nulls != 0 ? sizeof(entry.item) + sizeof(TailNulls) : sizeof(entry.item);
+    const size_t size =
+        is_composite(format) && nulls != 0 ? sizeof(entry.item) + sizeof(TailNulls) : sizeof(entry.item);
     entry.item.head.info = static_cast<uint16>(size | (nulls != 0 ? kNullFlag : 0));
     static_assert(offsetof(decltype(entry), nulls) == sizeof(entry.item));
     storage::insert_item(index, run_kind_of<Key>(is_composite(format)), &entry.item.head);
@@ -22,8 +23,7 @@ static void insert_key(Relation index, const Datum *values, const bool *is_null,
 
 bool insert(Relation index, Datum *values, bool *nulls, ItemPointer tid, Relation, IndexUniqueCheck, bool,
             IndexInfo *) {
-    with_key_type(key_width(index),
-                  [&](auto key) { insert_key<decltype(key)>(index, values, nulls, tid); });
+    with_key_type(key_width(index), [&](auto key) { insert_key<decltype(key)>(index, values, nulls, tid); });
     return false;
 }
 

@@ -42,8 +42,9 @@ Place<Code> place_of_instant(const KeyColumn &column, Datum value, Oid type) {
     int overflow = 0;
     int64 constant = DatumGetInt64(value);
     if (type == DATEOID)
-        constant = column.type == TIMESTAMPOID ? date2timestamp_opt_overflow(DatumGetDateADT(value), &overflow)
-                                               : date2timestamptz_opt_overflow(DatumGetDateADT(value), &overflow);
+        constant = column.type == TIMESTAMPOID
+                       ? date2timestamp_opt_overflow(DatumGetDateADT(value), &overflow)
+                       : date2timestamptz_opt_overflow(DatumGetDateADT(value), &overflow);
     else if (type != column.type)
         constant = timestamp2timestamptz_opt_overflow(constant, &overflow);
     return place_at<Code>(static_cast<Code>(encode_signed(clamp_overflow(constant, overflow), 64)), 64);
@@ -54,7 +55,8 @@ template Place<uint64> place_of_instant(const KeyColumn &, Datum, Oid);
 template Place<Uint128> place_of_instant(const KeyColumn &, Datum, Oid);
 
 static uint64 code_of_local_time(const KeyColumn &column, int64 microseconds) {
-    return column.type == DATEOID ? encode_signed(floor_days(microseconds), 32) : encode_signed(microseconds, 64);
+    return column.type == DATEOID ? encode_signed(floor_days(microseconds), 32)
+                                  : encode_signed(microseconds, 64);
 }
 
 uint64 code_before_instant(const KeyColumn &column, int64 instant) {
@@ -75,7 +77,8 @@ bool passes_instant_test(const KeyColumn &column, uint64 code, const InstantTest
     // x < ANY (...) is decided by the greatest constant, > by the least.
     const bool wants_less = test.strategy < BTEqualStrategyNumber;
     const int64 constant = test.constants[wants_less ? test.count - 1 : 0];
-    if (test.strategy != BTEqualStrategyNumber && !TIMESTAMP_NOT_FINITE(constant) && !TIMESTAMP_NOT_FINITE(local)) {
+    if (test.strategy != BTEqualStrategyNumber && !TIMESTAMP_NOT_FINITE(constant) &&
+        !TIMESTAMP_NOT_FINITE(local)) {
         // Far from the constant the time zone doesn't matter.
         if (local < constant - kMostOffset)
             return wants_less;

@@ -1,6 +1,7 @@
-// Dates and timestamps beside one another. A date stands for its midnight; beside timestamptz, dates and timestamps
-// stand for instants that depend on the session's time zone, in which clocks can be set back and forward: later
-// ones can be earlier instants. These comparisons are left to PostgreSQL's own functions, entry by entry.
+// Dates and timestamps beside one another. A date stands for its midnight; beside timestamptz, dates and
+// timestamps stand for instants that depend on the session's time zone, in which clocks can be set back and
+// forward: later ones can be earlier instants. These comparisons are left to PostgreSQL's own functions,
+// entry by entry.
 #pragma once
 
 #include "kary/condition.h"

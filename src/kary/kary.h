@@ -64,8 +64,8 @@ bool read_partitions(Relation index, const KeyFormat &format, const storage::Run
 
 enum class Bound { Lower, Upper };
 
-// Number of the first of the partition's leaf pages whose last key is not below (Lower) or above (Upper) `key`;
-// leaf_end when there is none. false when a page was recycled.
+// Number of the first of the partition's leaf pages whose last key is not below (Lower) or above (Upper)
+// `key`; leaf_end when there is none. false when a page was recycled.
 template <typename Key>
 bool find_leaf(Relation index, const storage::RunEntry &run, const Partition &partition, Key key, Bound bound,
                uint32 *leaf, uint32 *position);

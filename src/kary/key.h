@@ -1,5 +1,5 @@
-// Key types and order-preserving encodings: a value comes before another in btree's order exactly when its code
-// is the smaller unsigned integer. Plain C++, tested without PostgreSQL, and the same on a device.
+// Key types and order-preserving encodings: a value comes before another in btree's order exactly when its
+// code is the smaller unsigned integer. Plain C++, tested without PostgreSQL, and the same on a device.
 #pragma once
 
 #include <bit>
@@ -11,8 +11,8 @@ namespace pg_gpu::kary {
 
 __extension__ typedef unsigned __int128 Uint128;
 
-// A 128-bit key as it lies in arrays and on pages, whose content is aligned to 8 bytes: the compiler may want 16
-// for Uint128, which therefore is for local variables only.
+// A 128-bit key as it lies in arrays and on pages, whose content is aligned to 8 bytes: the compiler may want
+// 16 for Uint128, which therefore is for local variables only.
 struct Key128 {
     uint64_t high;
     uint64_t low;
@@ -100,8 +100,8 @@ struct FloatCode<double> {
     using type = uint64_t;
 };
 
-// IEEE 754: positive numbers ascend with their bits, negative ones descend. As in btree NaNs are all equal and
-// greater than infinity, and -0 equals 0; so codes don't tell which of these they came from.
+// IEEE 754: positive numbers ascend with their bits, negative ones descend. As in btree NaNs are all equal
+// and greater than infinity, and -0 equals 0; so codes don't tell which of these they came from.
 template <typename Float>
 constexpr typename FloatCode<Float>::type encode_float(Float value) {
     using Code = typename FloatCode<Float>::type;

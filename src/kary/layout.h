@@ -1,15 +1,18 @@
 // Layout of gpu_kary's run pages and tail items.
 //
-//   A run's entries are partitioned by which of their columns are NULL: no column first, then by the mask's value.
-//   A partition is ordered by (key, TID), with zeros in place of NULL columns.
+//   A run's entries are partitioned by which of their columns are NULL: no column first, then by the mask's
+//   value. A partition is ordered by (key, TID), with zeros in place of NULL columns.
 //
-//   leaf page       keys[n], TIDs[n]: n = capacity on all but the last page. Partitions follow one another without
+//   leaf page       keys[n], TIDs[n]: n = capacity on all but the last page. Partitions follow one another
+//   without
 //                   a gap.
-//   separator page  keys, for each partition by itself, in the partitions' order: level 0 holds the partition's
-//                   last key on each leaf page that it touches, level i + 1 the last key of each page of level i;
-//                   the topmost level is one page. No child pointers: a key's index is its child's number. The
-//                   partition of entries whose columns are all NULL has none.
-//   partition page  only runs of several columns, with NULLs among them: a word a partition but the first, its mask
+//   separator page  keys, for each partition by itself, in the partitions' order: level 0 holds the
+//   partition's
+//                   last key on each leaf page that it touches, level i + 1 the last key of each page of
+//                   level i; the topmost level is one page. No child pointers: a key's index is its child's
+//                   number. The partition of entries whose columns are all NULL has none.
+//   partition page  only runs of several columns, with NULLs among them: a word a partition but the first,
+//   its mask
 //                   and its number of entries. A run of one page has them behind its entries.
 #pragma once
 
@@ -43,8 +46,8 @@ static_assert(sizeof(KaryTailItem<uint32>) == 12);
 static_assert(sizeof(KaryTailItem<uint64>) == 16);
 static_assert(sizeof(KaryTailItem<Key128>) == 24);
 
-// storage::kTailItemFlag marks a NULL in an index of one column. In one of several, items with NULLs have this
-// behind their key, and so are longer.
+// storage::kTailItemFlag marks a NULL in an index of one column. In one of several, items with NULLs have
+// this behind their key, and so are longer.
 struct TailNulls {
     NullMask nulls;
     uint16 reserved[3];
@@ -67,7 +70,8 @@ constexpr bool tail_seals_into_a_page() {
     constexpr uint32 kSlack = 3 * 8;
     constexpr uint32 kNullItems = storage::kContentBytes / (sizeof(KaryTailItem<Key>) + sizeof(TailNulls));
     return kTailItems<Key> * kEntryBytes<Key> + kTailItems<Key> / 8 + kSlack <= storage::kContentBytes &&
-           kNullItems * (kEntryBytes<Key> + sizeof(uint64)) + kNullItems / 8 + kSlack <= storage::kContentBytes;
+           kNullItems * (kEntryBytes<Key> + sizeof(uint64)) + kNullItems / 8 + kSlack <=
+               storage::kContentBytes;
 }
 static_assert(tail_seals_into_a_page<uint32>());
 static_assert(tail_seals_into_a_page<uint64>());
@@ -91,7 +95,8 @@ inline void for_each_tail_item(const char *items, uint32 bytes, bool composite, 
 // ---- leaf pages
 // ----------------------------------------------------------------------------------------------
 
-// access_method_data of a run: [0] entries without a NULL, [1] partitions besides theirs in the partition table.
+// access_method_data of a run: [0] entries without a NULL, [1] partitions besides theirs in the partition
+// table.
 inline uint64 keyed_entries(const storage::RunEntry &run) {
     return run.access_method_data[0];
 }
@@ -153,9 +158,9 @@ inline uint32 leaf_begin(const Partition &partition) {
 
 template <typename Key>
 inline uint32 leaf_end(const Partition &partition) {
-    return partition.entries == 0 ? leaf_begin<Key>(partition)
-                                  : static_cast<uint32>((partition.first + partition.entries - 1) /
-                                                        kLeafCapacity<Key> + 1);
+    return partition.entries == 0
+               ? leaf_begin<Key>(partition)
+               : static_cast<uint32>((partition.first + partition.entries - 1) / kLeafCapacity<Key> + 1);
 }
 
 // Places [begin, end) on one of these pages are the partition's.

@@ -112,9 +112,8 @@ static LookupResult look_up_of(Relation heap, Relation index, Snapshot snapshot,
 }
 
 LookupResult look_up(Relation heap, Relation index, Snapshot snapshot, const LookupKeys &keys) {
-    return with_key_type(key_width(index), [&](auto key) {
-        return look_up_of<decltype(key)>(heap, index, snapshot, keys);
-    });
+    return with_key_type(key_width(index),
+                         [&](auto key) { return look_up_of<decltype(key)>(heap, index, snapshot, keys); });
 }
 
 }  // namespace pg_gpu::kary

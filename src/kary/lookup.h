@@ -5,8 +5,8 @@
 
 namespace pg_gpu::kary {
 
-// Keys to look up: read(context, i, ...) gives a value and its type for each column of key i, and false when one of
-// them is NULL.
+// Keys to look up: read(context, i, ...) gives a value and its type for each column of key i, and false when
+// one of them is NULL.
 struct LookupKeys {
     uint32 count;
     bool (*read)(void *context, uint32 i, Datum *values, Oid *types);

@@ -63,9 +63,9 @@ int choose_digits(Number varying, int *shifts) {
     return count;
 }
 
-// Least-significant-digit radix sort by the given digits of a number, 11 bits each (LeBlanc and Barton's digit
-// histogramming: all histograms in one read). Stable. The result is in *entries, which may have changed places
-// with *scratch.
+// Least-significant-digit radix sort by the given digits of a number, 11 bits each (LeBlanc and Barton's
+// digit histogramming: all histograms in one read). Stable. The result is in *entries, which may have changed
+// places with *scratch.
 template <int Most, typename Element, typename NumberOf, typename BetweenPasses>
 void radix_passes(Element **entries, Element **scratch, size_t count, const int *shifts, int digits,
                   NumberOf number_of, BetweenPasses between_passes) {
@@ -114,10 +114,10 @@ bool insertion_sort_within(Element *entries, size_t count, size_t moves, Less le
     return true;
 }
 
-// Stable sort by key: radix passes over the three highest digits among the bits in which the keys differ at all,
-// which leave little to do among keys that are spread well, and an insertion sort for the rest; when that gets
-// long, passes over all digits. `scratch` has room for `count` entries; the result is in the returned array, one
-// of the two. `between_passes` is called before every pass, for cancellation.
+// Stable sort by key: radix passes over the three highest digits among the bits in which the keys differ at
+// all, which leave little to do among keys that are spread well, and an insertion sort for the rest; when
+// that gets long, passes over all digits. `scratch` has room for `count` entries; the result is in the
+// returned array, one of the two. `between_passes` is called before every pass, for cancellation.
 template <typename Key, typename Element, typename KeyOf, typename BetweenPasses>
 Element *radix_sort_by(Element *entries, Element *scratch, size_t count, KeyOf key_of,
                        BetweenPasses between_passes) {

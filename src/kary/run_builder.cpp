@@ -87,7 +87,8 @@ static void write_partition_table(RunBuilder<Key> *builder) {
     storage::RunEntry *entry = builder->entry;
     const uint32 listed = builder->partition_count - 1;
     entry->access_method_data[1] = listed;
-    entry->sections[kPartitionSection] = {storage::pages_begun(builder->writer), partition_table_pages(listed)};
+    entry->sections[kPartitionSection] = {storage::pages_begun(builder->writer),
+                                          partition_table_pages(listed)};
     for (uint32 done = 0; done < listed;) {
         const uint32 here = Min(kPartitionsPerPage, listed - done);
         Page page = storage::next_run_page(builder->writer);

@@ -152,8 +152,8 @@ bool find_ordinal(Relation index, const storage::RunEntry &run, const Partition 
     if (buffer == InvalidBuffer)
         return false;
     const Places places = places_on_leaf<Key>(partition, leaf);
-    const uint32 found = bound_in(leaf_keys<Key>(BufferGetPage(buffer)) + places.begin,
-                                  places.end - places.begin, key, bound);
+    const uint32 found =
+        bound_in(leaf_keys<Key>(BufferGetPage(buffer)) + places.begin, places.end - places.begin, key, bound);
     UnlockReleaseBuffer(buffer);
     *ordinal = static_cast<uint64>(leaf) * kLeafCapacity<Key> + places.begin + found;
     return true;

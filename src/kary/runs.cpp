@@ -29,11 +29,12 @@ static void seal(const char *items, uint32 bytes, uint32 count, Page page, stora
     SortEntry<Key> entries[kTailItems<Key>];
     uint32 filled = 0;
     uint32 keyed = 0;
-    for_each_tail_item<Key>(items, bytes, Composite, [&](Key key, NullMask nulls, const ItemPointerData &tid) {
-        entries[filled++] = {key, ItemPointerGetBlockNumberNoCheck(&tid), ItemPointerGetOffsetNumberNoCheck(&tid),
-                             nulls};
-        keyed += nulls == 0 ? 1 : 0;
-    });
+    for_each_tail_item<Key>(items, bytes, Composite,
+                            [&](Key key, NullMask nulls, const ItemPointerData &tid) {
+                                entries[filled++] = {key, ItemPointerGetBlockNumberNoCheck(&tid),
+                                                     ItemPointerGetOffsetNumberNoCheck(&tid), nulls};
+                                keyed += nulls == 0 ? 1 : 0;
+                            });
     std::sort(entries, entries + count, entry_less<Key>);
 
     auto *keys = reinterpret_cast<Key *>(storage::page_content(page));
@@ -79,8 +80,8 @@ struct MergeInput {
     Partition *partitions;
     int partition_count;
     int partition;  // the next to be merged
-    uint64 next;  // ordinal of the next entry
-    uint64 end;   // of the partition being merged
+    uint64 next;    // ordinal of the next entry
+    uint64 end;     // of the partition being merged
     uint32 leaf;
     uint32 entries_on_leaf;
     bool has_leaf;
@@ -230,7 +231,8 @@ static bool is_sound(const storage::RunEntry &run) {
     const uint32 separators = separator_levels<Key>(keyed_partition(run)).pages;
     if (!Composite || listed == 0)
         return (!Composite || keyed == run.entries) && run.sections[kSeparatorSection].pages == separators;
-    return keyed < run.entries && listed <= run.entries - keyed && listed <= std::numeric_limits<NullMask>::max() &&
+    return keyed < run.entries && listed <= run.entries - keyed &&
+           listed <= std::numeric_limits<NullMask>::max() &&
            run.sections[kSeparatorSection].pages >= separators &&
            run.sections[kPartitionSection].pages == partition_table_pages(listed);
 }

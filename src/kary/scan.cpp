@@ -39,8 +39,8 @@ template <typename Key>
 static void renew_view(Scan<Key> *scan) {
     MemoryContext caller = MemoryContextSwitchTo(scan->context);
     scan->tail_count = 0;
-    storage::take_view(scan->descriptor->indexRelation, scan->kind, scan->descriptor->xs_snapshot, &scan->view,
-                       visit_tail<Key>, scan);
+    storage::take_view(scan->descriptor->indexRelation, scan->kind, scan->descriptor->xs_snapshot,
+                       &scan->view, visit_tail<Key>, scan);
     std::sort(scan->tail, scan->tail + scan->tail_count, entry_less<Key>);
     if (scan->resolve)
         renew_visibility(&scan->visibility);
@@ -113,7 +113,8 @@ static void add_tail_cursors(Scan<Key> *scan, Phase phase) {
         while (end < scan->tail_count && scan->tail[end].nulls == nulls)
             end++;
         if (is_in_phase(phase, nulls))
-            add_cursor(scan, nullptr, Partition{nulls, nulls == scan->format.all_null, 0, begin, end - begin});
+            add_cursor(scan, nullptr,
+                       Partition{nulls, nulls == scan->format.all_null, 0, begin, end - begin});
         begin = end;
     }
 }
@@ -183,7 +184,8 @@ static void start(Scan<Key> *scan) {
 // ---- the merge
 // ----------------------------------------------------------------------------------------------
 
-// Heap order, the standard library's way: the top is the entry that no other comes before, forward or backward.
+// Heap order, the standard library's way: the top is the entry that no other comes before, forward or
+// backward.
 template <typename Key>
 struct HeapOrder {
     const KeyFormat *format;  // nullptr: all entries have the same columns NULL

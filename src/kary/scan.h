@@ -8,12 +8,12 @@
 
 namespace pg_gpu::kary {
 
-// With one column, a scan goes through at most two phases in index order: keyed entries and NULLs. With several,
-// all partitions are merged in one.
+// With one column, a scan goes through at most two phases in index order: keyed entries and NULLs. With
+// several, all partitions are merged in one.
 enum class Phase : int { Keys, Nulls, All };
 
-// One sorted source: a partition of a run or of the tail. Holds the matching entries of one leaf page; `at` is a gap between
-// them, so that the scan can turn round anywhere.
+// One sorted source: a partition of a run or of the tail. Holds the matching entries of one leaf page; `at`
+// is a gap between them, so that the scan can turn round anywhere.
 template <typename Key>
 struct Cursor {
     const storage::RunEntry *run;  // nullptr: the tail, whose matches are one batch
@@ -63,7 +63,7 @@ struct Scan {
     Cursor<Key> *cursors;  // runs in directory order, the tail last; only partitions with entries
     int cursor_count;
     int cursor_room;
-    bool mixed;  // entries of the phase differ in which columns are NULL
+    bool mixed;          // entries of the phase differ in which columns are NULL
     Cursor<Key> **heap;  // cursors with an entry in the heap's direction; `current` waits behind the last
     int heap_count;
     bool heap_built;

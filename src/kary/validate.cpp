@@ -1,5 +1,6 @@
-// amvalidate and amadjustmembers: an opclass is sound when its operators are those of btree's default opclass for the
-// same types, under btree's numbers. Keys are compared as integers, so nothing else may be answered from them.
+// amvalidate and amadjustmembers: an opclass is sound when its operators are those of btree's default opclass
+// for the same types, under btree's numbers. Keys are compared as integers, so nothing else may be answered
+// from them.
 #include "kary/kary.h"
 
 namespace pg_gpu::kary {
@@ -54,7 +55,8 @@ static void validate_groups(Validation *state, CatCList *operators, CatCList *fu
         has_own = has_own || (group->lefttype == type && group->righttype == type);
     }
     if (!has_own)
-        complain(state, psprintf("lacks the operators for the operator class's own type %s", format_type_be(type)));
+        complain(state,
+                 psprintf("lacks the operators for the operator class's own type %s", format_type_be(type)));
 }
 
 bool validate(Oid opclass) {
@@ -83,8 +85,7 @@ bool validate(Oid opclass) {
     if (functions->n_members > 0)
         complain(&state, "contains support functions, but there are none");
     for (int i = 0; i < operators->n_members; i++)
-        validate_operator(&state,
-                          reinterpret_cast<Form_pg_amop>(GETSTRUCT(&operators->members[i]->tuple)));
+        validate_operator(&state, reinterpret_cast<Form_pg_amop>(GETSTRUCT(&operators->members[i]->tuple)));
     validate_groups(&state, operators, functions, type);
 
     ReleaseCatCacheList(functions);
@@ -94,28 +95,26 @@ bool validate(Oid opclass) {
     return state.sound;
 }
 
-// As btree's: operators on one type are part of its opclass, those between types may come and go in the family.
+// As btree's: operators on one type are part of its opclass, those between types may come and go in the
+// family.
 void adjust_members(Oid family, Oid opclass, List *operators, List *) {
+    // CREATE OPERATOR CLASS has just made the class, and perhaps the family.
+    if (OidIsValid(opclass))
+        CommandCounterIncrement();
+    const Oid class_type = OidIsValid(opclass) ? get_opclass_input_type(opclass) : InvalidOid;
     HeapTuple family_tuple = SearchSysCache1(OPFAMILYOID, ObjectIdGetDatum(family));
     if (!HeapTupleIsValid(family_tuple))
         ereport(ERROR,
                 (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("operator family %u does not exist", family)));
     const Oid method = reinterpret_cast<Form_pg_opfamily>(GETSTRUCT(family_tuple))->opfmethod;
     ReleaseSysCache(family_tuple);
-    Oid class_type = InvalidOid;
-    if (OidIsValid(opclass)) {
-        // CREATE OPERATOR CLASS has just made it.
-        CommandCounterIncrement();
-        class_type = get_opclass_input_type(opclass);
-    }
     ListCell *cell;
     foreach (cell, operators) {
         auto *member = static_cast<OpFamilyMember *>(lfirst(cell));
         const Oid type = member->lefttype;
         Oid own_class = InvalidOid;
         if (type == member->righttype)
-            own_class = type == class_type ? opclass
-                                           : opclass_for_family_datatype(method, family, type);
+            own_class = type == class_type ? opclass : opclass_for_family_datatype(method, family, type);
         member->ref_is_hard = OidIsValid(own_class);
         member->ref_is_family = !OidIsValid(own_class);
         member->refobjid = OidIsValid(own_class) ? own_class : family;

@@ -94,13 +94,13 @@ struct LeafImage {
 // partition's entry before, an invalid TID at its start.
 template <typename Key>
 static void verify_share(KeyVerification<Key> *state, BlockNumber block, const LeafImage<Key> &image,
-                         const uint64 *dead, const Partition &partition, const Places &places, Key *previous_key,
-                         ItemPointerData *previous_tid) {
+                         const uint64 *dead, const Partition &partition, const Places &places,
+                         Key *previous_key, ItemPointerData *previous_tid) {
     for (uint32 i = places.begin; i < places.end; i++) {
         const Key key = image.keys[i];
-        const bool ordered =
-            !ItemPointerIsValid(previous_tid) || key > *previous_key ||
-            (key == *previous_key && ItemPointerCompare(const_cast<ItemPointer>(&image.tids[i]), previous_tid) > 0);
+        const bool ordered = !ItemPointerIsValid(previous_tid) || key > *previous_key ||
+                             (key == *previous_key &&
+                              ItemPointerCompare(const_cast<ItemPointer>(&image.tids[i]), previous_tid) > 0);
         if (!ordered || !(without_nulls(state->format, partition.nulls, key) == key))
             state->report(block, &image.tids[i], "Entries are out of order.", state->context);
         *previous_key = key;
@@ -110,10 +110,11 @@ static void verify_share(KeyVerification<Key> *state, BlockNumber block, const L
     }
 }
 
-// Walks a run's leaves in order; collects for the separators the last key of each share, partition by partition.
+// Walks a run's leaves in order; collects for the separators the last key of each share, partition by
+// partition.
 template <typename Key>
-static void verify_leaves(KeyVerification<Key> *state, const storage::RunEntry &run, const Partition *partitions,
-                          int partition_count, Key *last_keys) {
+static void verify_leaves(KeyVerification<Key> *state, const storage::RunEntry &run,
+                          const Partition *partitions, int partition_count, Key *last_keys) {
     auto *image = allocate<LeafImage<Key>>(1);
     uint64 dead[(kLeafCapacity<Key> + 63) / 64] = {};
     Key previous_key = key_from<Key>(0);
@@ -167,8 +168,8 @@ static void verify_separators(KeyVerification<Key> *state, const storage::RunEnt
         uint32 pages = 0;
         for (uint32 done = 0; done < levels.keys[level]; pages++) {
             const uint32 here = Min(kSeparatorCapacity<Key>, levels.keys[level] - done);
-            Buffer buffer =
-                storage::read_run_page(state->index, run, first_page + levels.first_page[level] + pages, nullptr);
+            Buffer buffer = storage::read_run_page(state->index, run,
+                                                   first_page + levels.first_page[level] + pages, nullptr);
             if (buffer == InvalidBuffer)
                 return;
             Page page = BufferGetPage(buffer);
@@ -291,9 +292,8 @@ static void verify_keys_of(Relation heap, Relation index, bool check_heap, stora
 
 void verify_keys(Relation heap, Relation index, bool check_heap, storage::ProblemReporter report,
                  void *context) {
-    with_key_type(key_width(index), [=](auto key) {
-        verify_keys_of<decltype(key)>(heap, index, check_heap, report, context);
-    });
+    with_key_type(key_width(index),
+                  [=](auto key) { verify_keys_of<decltype(key)>(heap, index, check_heap, report, context); });
 }
 
 }  // namespace pg_gpu::kary

@@ -153,9 +153,9 @@ void check_tail(Relation index, const RunKind *kind, Page page);
 
 // Can a tail item of this kind have this size?
 inline bool is_tail_item_size(const RunKind *kind, uint32 size) {
-    return size >= sizeof(TailItem) && (kind->tail_item_bytes == 0 || size == kind->tail_item_bytes ||
-                                        (kind->tail_item_extra != 0 &&
-                                         size == kind->tail_item_bytes + kind->tail_item_extra));
+    return size >= sizeof(TailItem) &&
+           (kind->tail_item_bytes == 0 || size == kind->tail_item_bytes ||
+            (kind->tail_item_extra != 0 && size == kind->tail_item_bytes + kind->tail_item_extra));
 }
 
 // Size of the tail item at byte `at` of `length`, checked.

@@ -9,11 +9,19 @@
 BEGIN;
 SELECT no_plan();
 
-SELECT results_eq(
-  $$ SELECT opcname::text COLLATE "C", opcintype::regtype::text, opcdefault
-     FROM pg_opclass WHERE opcmethod = (SELECT oid FROM pg_am WHERE amname = 'gpu_kary') ORDER BY 1 $$,
-  $$ VALUES ('int4_ops' COLLATE "C", 'integer', true), ('int8_ops', 'bigint', true) $$,
-  'there are two operator classes, each the default of its type');
+CREATE TEMP TABLE families (family text, type text);
+INSERT INTO families VALUES ('bool_ops', 'boolean'), ('char_ops', '"char"'), ('integer_ops', 'smallint'), ('integer_ops', 'integer'), ('integer_ops', 'bigint'),
+  ('oid_ops', 'oid'), ('datetime_ops', 'date'), ('datetime_ops', 'timestamp without time zone'), ('datetime_ops', 'timestamp with time zone'),
+  ('time_ops', 'time without time zone'), ('float_ops', 'real'), ('float_ops', 'double precision'), ('uuid_ops', 'uuid'), ('macaddr_ops', 'macaddr'),
+  ('macaddr8_ops', 'macaddr8');
+SELECT set_eq(
+  $$ SELECT f.opfname::text, opcintype::regtype::text FROM pg_opclass JOIN pg_opfamily AS f ON f.oid = opcfamily
+     WHERE opcmethod = (SELECT oid FROM pg_am WHERE amname = 'gpu_kary') AND opcdefault $$,
+  $$ SELECT family, type FROM families $$,
+  'each key type has a default operator class, in the family of its relatives');
+SELECT is_empty(
+  $$ SELECT opcname FROM pg_opclass WHERE opcmethod = (SELECT oid FROM pg_am WHERE amname = 'gpu_kary') AND NOT opcdefault $$,
+  'there are no other operator classes');
 SELECT is_empty(
   $$ SELECT opcname FROM pg_opclass WHERE opcmethod = (SELECT oid FROM pg_am WHERE amname = 'gpu_kary') AND opckeytype <> 0 $$,
   'keys are stored as the column''s type');
@@ -25,33 +33,36 @@ SELECT is_empty(
      AND opcnamespace <> 'gpu'::regnamespace $$,
   'they live in schema gpu');
 
--- What the families must hold: for a column of int4 or int8, constants of int2, int4 and int8.
+-- What the families must hold: for a column of each type, constants of each type of its family.
 CREATE TEMP VIEW members AS
 SELECT amoplefttype::regtype::text AS left_type, amoprighttype::regtype::text AS right_type, amopstrategy, amopopr, amoppurpose, amopfamily
 FROM pg_amop WHERE amopmethod = (SELECT oid FROM pg_am WHERE amname = 'gpu_kary');
 SELECT set_eq(
-  $$ SELECT left_type, right_type, amopstrategy::int, amopopr::regoper::text FROM members
-     WHERE left_type IN ('integer', 'bigint') $$,
-  $$ SELECT l, r, s, 'pg_catalog.' || o
-     FROM unnest(ARRAY['integer', 'bigint']) AS l, unnest(ARRAY['smallint', 'integer', 'bigint']) AS r,
-          (VALUES (1, '<'), (2, '<='), (3, '='), (4, '>='), (5, '>')) AS v(s, o) $$,
-  'each column type has five operators with each integer type');
+  $$ SELECT left_type, right_type, amopstrategy::int, amopopr::regoper::text FROM members $$,
+  $$ SELECT l.type AS left_type, r.type AS right_type, s, 'pg_catalog.' || o
+     FROM families AS l JOIN families AS r USING (family), (VALUES (1, '<'), (2, '<='), (3, '='), (4, '>='), (5, '>')) AS v(s, o) $$,
+  'each column type has five operators with each type of its family');
 SELECT is_empty($$ SELECT * FROM members WHERE amoppurpose <> 's' $$, 'all of them search');
--- The planner trusts the order only where btree's family agrees on each operator.
+-- The planner trusts the order only where btree's family agrees on each operator, and that family's name is ours.
 SELECT is_empty(
-  $$ SELECT m.amopopr::regoperator FROM members AS m
+  $$ SELECT m.amopopr::regoperator FROM members AS m JOIN pg_opfamily AS f ON f.oid = m.amopfamily
      WHERE NOT EXISTS (SELECT FROM pg_amop AS b
        WHERE b.amopopr = m.amopopr AND b.amopstrategy = m.amopstrategy
-         AND b.amopfamily = (SELECT oid FROM pg_opfamily WHERE opfname = 'integer_ops'
+         AND b.amopfamily = (SELECT oid FROM pg_opfamily WHERE opfname = f.opfname
                              AND opfmethod = (SELECT oid FROM pg_am WHERE amname = 'btree'))) $$,
   'every operator has the strategy number that btree gives it');
 SELECT is_empty(
   $$ SELECT m.amopopr::regoperator FROM members AS m JOIN pg_operator AS o ON o.oid = m.amopopr
      WHERE o.oprleft::regtype::text <> m.left_type OR o.oprright::regtype::text <> m.right_type $$,
   'every operator takes the types it is listed under');
-SELECT is(
-  (SELECT count(DISTINCT opcfamily) FROM pg_opclass WHERE opcmethod = (SELECT oid FROM pg_am WHERE amname = 'gpu_kary')), 1::bigint,
-  'both classes share a family, so that int4 and int8 indexes can be merge joined');
+
+-- Dependencies: operators on one type belong to its class, those between types to the family.
+SELECT is_empty(
+  $$ SELECT m.left_type, m.right_type FROM pg_amop AS o JOIN members AS m ON m.amopopr = o.amopopr AND m.amopfamily = o.amopfamily
+     JOIN pg_depend AS d ON d.classid = 'pg_amop'::regclass AND d.objid = o.oid
+     WHERE (m.left_type = m.right_type AND (d.refclassid, d.deptype) NOT IN (('pg_opclass'::regclass, 'i'), ('pg_operator'::regclass, 'n')))
+        OR (m.left_type <> m.right_type AND (d.refclassid, d.deptype) NOT IN (('pg_opfamily'::regclass, 'a'), ('pg_operator'::regclass, 'a'))) $$,
+  'operators depend on their class or family as btree''s do');
 
 -- amvalidate really looks: a class made wrong is refused with a reason.
 CREATE OPERATOR FAMILY public.wrong_family USING gpu_kary;
@@ -62,6 +73,17 @@ SELECT is((SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'wrong_class')
 CREATE OPERATOR FAMILY public.short_family USING gpu_kary;
 CREATE OPERATOR CLASS public.short_class FOR TYPE int8 USING gpu_kary FAMILY public.short_family AS OPERATOR 3 =(int8, int8);
 SELECT is((SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'short_class'), false, 'amvalidate misses missing operators');
+CREATE OPERATOR CLASS public.text_class FOR TYPE text USING gpu_kary AS
+  OPERATOR 1 <(text, text), OPERATOR 2 <=(text, text), OPERATOR 3 =(text, text), OPERATOR 4 >=(text, text), OPERATOR 5 >(text, text);
+SELECT is((SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'text_class'), false, 'amvalidate refuses types that cannot be keys');
+CREATE TEMP TABLE text_table (t text);
+SELECT throws_ok($$ CREATE INDEX ON text_table USING gpu_kary (t public.text_class) $$, '42P17', NULL, 'and no index can be made of them');
+CREATE OPERATOR FAMILY public.half_family USING gpu_kary;
+CREATE OPERATOR CLASS public.half_class FOR TYPE int2 USING gpu_kary FAMILY public.half_family AS
+  OPERATOR 1 <(int2, int2), OPERATOR 2 <=(int2, int2), OPERATOR 3 =(int2, int2), OPERATOR 4 >=(int2, int2), OPERATOR 5 >(int2, int2);
+SELECT is((SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'half_class'), true, 'a class of one''s own can be sound');
+ALTER OPERATOR FAMILY public.half_family USING gpu_kary ADD OPERATOR 3 =(int2, int8);
+SELECT is((SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'half_class'), false, 'amvalidate misses the other operators of a pair of types');
 SELECT throws_ok(
   $$ CREATE OPERATOR CLASS public.number_class FOR TYPE int4 USING gpu_kary AS OPERATOR 6 =(int4, int4) $$,
   NULL, NULL, 'there is no sixth strategy');

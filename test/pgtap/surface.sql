@@ -20,6 +20,7 @@ CREATE TEMP TABLE wanted (name text, arguments text, result text, rows bool);
 INSERT INTO wanted VALUES
   ('count', 'index regclass, low anyarray, high anyarray', 'bigint', false),
   ('count', 'index regclass, low record, high record', 'bigint', false),
+  ('count_batch', 'index regclass, low anyarray, high anyarray', 'TABLE(ordinal bigint, count bigint)', true),
   ('lookup', 'index regclass, keys anyarray', 'TABLE(ordinal bigint, tid tid)', true),
   ('merge', 'index regclass',
    'TABLE(step text, column_name name, entries bigint, bytes bigint, milliseconds double precision, path text)', true),
@@ -61,7 +62,7 @@ SELECT is_empty(
   $$ SELECT proname FROM pg_proc WHERE pronamespace = 'gpu'::regnamespace AND (prosecdef OR proleakproof) $$,
   'no function runs as its owner, none claims to be leakproof');
 SELECT is_empty(
-  $$ SELECT proname FROM pg_proc WHERE pronamespace = 'gpu'::regnamespace AND proname = 'count' AND proisstrict $$,
+  $$ SELECT proname FROM pg_proc WHERE pronamespace = 'gpu'::regnamespace AND proname LIKE 'count%' AND proisstrict $$,
   'gpu.count takes NULL bounds');
 SELECT is_empty(
   $$ SELECT proname FROM pg_proc WHERE pronamespace = 'gpu'::regnamespace AND prolang <> (SELECT oid FROM pg_language WHERE lanname = 'c') $$,
