@@ -98,18 +98,16 @@ bool validate(Oid opclass) {
 // As btree's: operators on one type are part of its opclass, those between types may come and go in the
 // family.
 void adjust_members(Oid family, Oid opclass, List *operators, List *) {
+    // CREATE OPERATOR CLASS has just made the class, and perhaps the family.
+    if (OidIsValid(opclass))
+        CommandCounterIncrement();
+    const Oid class_type = OidIsValid(opclass) ? get_opclass_input_type(opclass) : InvalidOid;
     HeapTuple family_tuple = SearchSysCache1(OPFAMILYOID, ObjectIdGetDatum(family));
     if (!HeapTupleIsValid(family_tuple))
         ereport(ERROR,
                 (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("operator family %u does not exist", family)));
     const Oid method = reinterpret_cast<Form_pg_opfamily>(GETSTRUCT(family_tuple))->opfmethod;
     ReleaseSysCache(family_tuple);
-    Oid class_type = InvalidOid;
-    if (OidIsValid(opclass)) {
-        // CREATE OPERATOR CLASS has just made it.
-        CommandCounterIncrement();
-        class_type = get_opclass_input_type(opclass);
-    }
     ListCell *cell;
     foreach (cell, operators) {
         auto *member = static_cast<OpFamilyMember *>(lfirst(cell));

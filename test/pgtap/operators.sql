@@ -39,7 +39,7 @@ SELECT amoplefttype::regtype::text AS left_type, amoprighttype::regtype::text AS
 FROM pg_amop WHERE amopmethod = (SELECT oid FROM pg_am WHERE amname = 'gpu_kary');
 SELECT set_eq(
   $$ SELECT left_type, right_type, amopstrategy::int, amopopr::regoper::text FROM members $$,
-  $$ SELECT l.type, r.type, s, 'pg_catalog.' || o
+  $$ SELECT l.type AS left_type, r.type AS right_type, s, 'pg_catalog.' || o
      FROM families AS l JOIN families AS r USING (family), (VALUES (1, '<'), (2, '<='), (3, '='), (4, '>='), (5, '>')) AS v(s, o) $$,
   'each column type has five operators with each type of its family');
 SELECT is_empty($$ SELECT * FROM members WHERE amoppurpose <> 's' $$, 'all of them search');
