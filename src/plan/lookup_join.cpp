@@ -126,9 +126,8 @@ static TupleTableSlot *next_joined_row(ScanState *node) {
     return slot;
 }
 
-// Not by ExecScan: within a subplan of a query that rechecks changed rows it would, before
-// PostgreSQL 15.15, 16.11, 17.7 and 18.1, ask for the recheck of a join here. No lookup join needs one:
-// queries that lock or change rows get none.
+// Not by ExecScan: within a subplan of a query that rechecks changed rows, older minor releases would ask for
+// the recheck of a join here. No lookup join needs one: queries that lock or change rows get none.
 static TupleTableSlot *execute_lookup_join(CustomScanState *node) {
     ExprContext *context = node->ss.ps.ps_ExprContext;
     ProjectionInfo *projection = node->ss.ps.ps_ProjInfo;
