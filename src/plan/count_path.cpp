@@ -78,8 +78,8 @@ static bool all_count_rows(List *aggregates, const IndexPath *path) {
 static bool is_candidate(PlannerInfo *root, RelOptInfo *input) {
     const Query *query = root->parse;
     if (!query->hasAggs || query->groupClause != NIL || query->groupingSets != NIL || query->hasTargetSRFs ||
-        query->havingQual != nullptr || input->reloptkind != RELOPT_BASEREL || input->rtekind != RTE_RELATION ||
-        IS_DUMMY_REL(input))
+        query->havingQual != nullptr || input->reloptkind != RELOPT_BASEREL ||
+        input->rtekind != RTE_RELATION || IS_DUMMY_REL(input))
         return false;
     const RangeTblEntry *table = planner_rt_fetch(input->relid, root);
     return !table->inh && table->tablesample == nullptr;
