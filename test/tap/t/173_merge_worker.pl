@@ -67,8 +67,12 @@ sub stop_next_worker
 	my $went_in = wait_until(sub {
 		kill 'STOP', $pid;
 		my $insert = start_sql($node, "INSERT INTO $name (k) SELECT i % 100001 FROM generate_series(1, 1500) AS i;
-			SELECT count(*) > 0 FROM gpu.runs('${name}_k')", database => $database);
-		my $end = time() + 2;
+			SELECT count(*) > 0 FROM gpu.runs('${name}_k');
+			SELECT sum(k) FROM $name;
+			SET enable_seqscan = off;
+			SELECT sum(k) FROM $name WHERE k >= 0", database => $database);
+		# Stopped while it held a lock on a buffer or on the buffer table, it would hold up whoever needs that.
+		my $end = time() + 3;
 		usleep(10_000) while $insert->{handle}->pumpable && time() < $end;
 		my $done = !$insert->{handle}->pumpable;
 		kill 'CONT', $pid unless $done;
