@@ -59,18 +59,21 @@ static void seal(const char *items, uint32 bytes, uint32 count, Page page, stora
 template <typename Key, bool Composite>
 static uint32 merge_page_bound(const storage::RunEntry *inputs, int count) {
     uint64 entries = 0;
-    uint64 partitions = Composite ? 0 : 2;
+    uint64 partitions = 0;
     for (int i = 0; i < count; i++) {
         entries += inputs[i].entries;
-        partitions += Composite ? 1 + listed_partitions(inputs[i]) : 0;
+        partitions += 1 + listed_partitions(inputs[i]);
     }
-    partitions = Min(partitions, uint64{1} << (sizeof(NullMask) * 8));
     const auto leaves = static_cast<uint32>(Max((entries + kLeafCapacity<Key> - 1) / kLeafCapacity<Key>, 1));
-    // Leaf pages shared by partitions count more than once, and so does what is left of a separator page.
-    const auto shared = static_cast<uint32>(partitions - 1);
-    const uint32 separators = separator_levels_above<Key>(leaves + shared).pages +
-                              Min(shared, leaves) * static_cast<uint32>(kMaxSeparatorLevels);
-    return leaves + separators + (Composite ? partition_table_pages(partitions) : 0);
+    if (!Composite)
+        return leaves + separator_levels_above<Key>(leaves).pages;
+    // Each page boundary is crossed by one partition at most; a partition that crosses none has no
+    // separators, and one that crosses some begins pages of its own on each level, few of which have more
+    // than one level.
+    partitions = Min(partitions, uint64{1} << (sizeof(NullMask) * 8));
+    const auto crossing = static_cast<uint32>(Min(partitions - 1, uint64{leaves} - 1));
+    return leaves + crossing + 2 * separator_levels_above<Key>(leaves + crossing).pages +
+           partition_table_pages(partitions);
 }
 
 // One input of a merge: a copy of its current leaf page with the page's dead bits, read strictly forward.
