@@ -14,10 +14,13 @@ struct Extent {
 };
 static_assert(sizeof(Extent) == 8);
 
+// PostgreSQL's block numbers end before the one that means none.
+inline constexpr uint32_t kMostBlocks = UINT32_MAX;
+
 // Chooses room for `needed` blocks among the gaps between the `used` extents (sorted here, in place; they do
 // not overlap), at or after `first_block`. In this order: the smallest single gap that fits; at most
 // `most_pieces - 1` of the largest gaps together, when they suffice; the end of the used space. Returns the
-// number of extents written to `chosen` (room for `most_pieces`), at least 1.
+// number of extents written to `chosen` (room for `most_pieces`); 0 when a file can't have so many blocks.
 inline int choose_extents(Extent *used, int used_count, uint32_t first_block, uint32_t needed,
                           int most_pieces, Extent *chosen) {
     std::sort(used, used + used_count, [](const Extent &a, const Extent &b) { return a.start < b.start; });
@@ -53,6 +56,8 @@ inline int choose_extents(Extent *used, int used_count, uint32_t first_block, ui
     for (int i = 0; i < pieces_wanted; i++)
         gathered += largest[i].count;
     if (gathered < needed) {
+        if (needed > kMostBlocks - end)
+            return 0;
         chosen[0] = {end, needed};
         return 1;
     }

@@ -51,13 +51,14 @@ static void reserve(Relation index, const RunKind *kind, ReservationOwner owner,
     int used_count;
     Extent *used = used_extents(index, image, &used_count);
     check_extents_in_file(index, image);
-    entry->extent_count = static_cast<uint16>(
-        choose_extents(used, used_count, kFirstFreeBlock, pages, kExtentsPerRun, entry->extents));
+    entry->extent_count =
+        static_cast<uint16>(place_pages(index, used, used_count, pages, kExtentsPerRun, entry->extents));
     // At the end of the file, leave seals some room in front: behind a reservation that is not written yet, a
     // seal would have to extend the file over all of it while it holds metapage and tail.
-    const Extent last = used[used_count - 1];  // choose_extents has sorted them
+    const Extent last = used[used_count - 1];  // place_pages has sorted them
     if (pages >= kSlackFrom && entry->extents[0].start == last.start + last.count)
-        entry->extents[0].start += Min(pages / 4, kMostReservationSlack);
+        entry->extents[0].start +=
+            Min(Min(pages / 4, kMostReservationSlack), kMostBlocks - (entry->extents[0].start + pages));
     memcpy(reservation, entry->extents, sizeof(Extent) * entry->extent_count);
     GenericXLogFinish(state);
     UnlockReleaseBuffer(buffer);
@@ -180,9 +181,11 @@ static int keep_young(RunEntry *runs, int count, uint64 horizon) {
 // ---- errors that must not reach an INSERT or a VACUUM
 // -------------------------------------------------------
 
-// What must reach neither an INSERT nor a VACUUM (R14): a lack of disk or memory, and giving way.
+// What must reach neither an INSERT nor a VACUUM (R14): a lack of disk, memory or block numbers, and giving
+// way.
 static bool may_be_put_off(int sqlerrcode) {
     return ERRCODE_TO_CATEGORY(sqlerrcode) == ERRCODE_INSUFFICIENT_RESOURCES ||
+           ERRCODE_TO_CATEGORY(sqlerrcode) == ERRCODE_PROGRAM_LIMIT_EXCEEDED ||
            sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE;
 }
 

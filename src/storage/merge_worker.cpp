@@ -45,13 +45,25 @@ void request_merge_worker(Relation index) {
 // Is anybody waiting for an exclusive lock on the relation? A request for a lock that conflicts with what
 // others wait for is refused, even to one who holds a lock already. (LockHasWaiters cannot be asked about
 // locks this weak: they are taken by the fast path.)
+static bool is_refused(const LOCKTAG &tag, LOCKMODE mode) {
+    if (LockAcquire(&tag, mode, false, true) == LOCKACQUIRE_NOT_AVAIL)
+        return true;
+    LockRelease(&tag, mode, false);
+    return false;
+}
+
 static bool is_wanted_exclusively(Oid relation) {
     LOCKTAG tag;
     SET_LOCKTAG_RELATION(tag, MyDatabaseId, relation);
-    if (LockAcquire(&tag, RowShareLock, false, true) == LOCKACQUIRE_NOT_AVAIL)
-        return true;
-    LockRelease(&tag, RowShareLock, false);
-    return false;
+    return is_refused(tag, RowShareLock);
+}
+
+// DROP DATABASE, CREATE DATABASE with this one as its template and their like hold a lock on it while they
+// wait, for some seconds, until nobody is connected.
+static bool is_database_wanted() {
+    LOCKTAG tag;
+    SET_LOCKTAG_OBJECT(tag, InvalidOid, DatabaseRelationId, MyDatabaseId, 0);
+    return is_refused(tag, RowExclusiveLock);
 }
 
 // The table whose index the worker is merging; InvalidOid in other processes.
@@ -63,7 +75,8 @@ void pause_merge(Relation index) {
     vacuum_pause();
     if (!OidIsValid(merged_table) || ++pages % kPagesBetweenLooks != 0)
         return;
-    if (is_wanted_exclusively(merged_table) || is_wanted_exclusively(RelationGetRelid(index)))
+    if (is_wanted_exclusively(merged_table) || is_wanted_exclusively(RelationGetRelid(index)) ||
+        is_database_wanted())
         ereport(ERROR, (errcode(ERRCODE_LOCK_NOT_AVAILABLE),
                         errmsg("merge of index \"%s\" gives way to a waiting session",
                                RelationGetRelationName(index))));
@@ -90,7 +103,7 @@ static void merge_in_worker(const MergeRequest &request) {
 extern "C" PGDLLEXPORT void pg_gpu_merge_worker_main(Datum);
 
 // Merges one index and ends. Locks as an INSERT would: AccessShare on the table, RowExclusive on the index;
-// gives them up in the middle of a merge when somebody waits for an exclusive lock.
+// gives them up in the middle of a merge when somebody waits for an exclusive lock or for the database.
 void pg_gpu_merge_worker_main(Datum) {
     using namespace pg_gpu::storage;
 

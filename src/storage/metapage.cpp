@@ -267,6 +267,16 @@ Buffer acquire_page(Relation index, BlockNumber block) {
 
 // Writes the entries that do not fit the metapage to fresh directory pages, oldest first, and returns the
 // chain's head. Nothing refers to the pages until the metapage does; a crash before that leaves them free.
+int place_pages(Relation index, Extent *used, int used_count, uint32 pages, int most_pieces, Extent *chosen) {
+    const int count = choose_extents(used, used_count, kFirstFreeBlock, pages, most_pieces, chosen);
+    if (count == 0)
+        ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+                        errmsg("index \"%s\" cannot grow beyond %u blocks", RelationGetRelationName(index),
+                               kMostBlocks),
+                        errhint("Partition the table.")));
+    return count;
+}
+
 static BlockNumber write_directory_chain(Relation index, Page meta_image, const RunEntry *runs,
                                          uint32 count) {
     BlockNumber head = InvalidBlockNumber;
@@ -278,7 +288,7 @@ static BlockNumber write_directory_chain(Relation index, Page meta_image, const 
     for (uint32 done = 0; done < count;) {
         const uint32 on_page = Min(kRunsPerDirectoryPage, count - done);
         Extent place;
-        choose_extents(used, used_count, kFirstFreeBlock, 1, 1, &place);
+        place_pages(index, used, used_count, 1, 1, &place);
         used[used_count++] = place;
 
         Buffer buffer = acquire_page(index, place.start);

@@ -110,6 +110,9 @@ void check_extents_in_file(Relation index, Page meta);
 // Its part about reservations as an answer: what is wrong, or nullptr.
 const char *find_reservation_problem(Relation index, Page meta);
 
+// Chooses room for new pages (extent_map.h); ERROR when the file cannot have so many blocks.
+int place_pages(Relation index, Extent *used, int used_count, uint32 pages, int most_pieces, Extent *chosen);
+
 // A pinned, exclusively locked buffer for a block nobody uses, extending the file if needed.
 Buffer acquire_page(Relation index, BlockNumber block);
 

@@ -126,13 +126,13 @@ static void seal_tail(Relation index, const RunKind *kind, uint32 wanted) {
     check_extents_in_file(index, BufferGetPage(meta_buffer));
     used = reallocate(used, used_count + 1);
     Extent place;
-    choose_extents(used, used_count, kFirstFreeBlock, 1, 1, &place);
+    place_pages(index, used, used_count, 1, 1, &place);
     Buffer run_buffer = acquire_page(index, place.start);
     Extent spill_place = {InvalidBlockNumber, 0};
     Buffer spill_buffer = InvalidBuffer;
     if (spill) {
         used[used_count++] = place;
-        choose_extents(used, used_count, kFirstFreeBlock, 1, 1, &spill_place);
+        place_pages(index, used, used_count, 1, 1, &spill_place);
         spill_buffer = acquire_page(index, spill_place.start);
     }
 

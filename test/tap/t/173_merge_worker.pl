@@ -55,8 +55,8 @@ END $$};
 
 $node->safe_psql('postgres', $create_insert);
 
-# Inserts until a worker merges, and stops it there: at a point where it holds no lock for a moment that others
-# need, which is shown by rows that go in.
+# Inserts until a worker merges, and stops it there, where it holds no lock that others need only for a moment:
+# shown by rows that go in and are read.
 sub stop_next_worker
 {
 	my ($name, $database) = @_;
@@ -64,21 +64,24 @@ sub stop_next_worker
 	my $pid = $session->query_safe("CALL insert_until_merge('$name', NULL)");
 	die 'no merge worker' unless $pid =~ /^\d+$/;
 	$session->quit if $database;
+	kill 'STOP', $pid;
+	my $insert = start_sql($node, "INSERT INTO $name (k) SELECT i % 100001 FROM generate_series(1, 1500) AS i;
+		SELECT count(*) > 0 FROM gpu.runs('${name}_k');
+		SELECT sum(k) FROM $name;
+		SET enable_seqscan = off;
+		SELECT sum(k) FROM $name WHERE k >= 0", database => $database);
+	# Stopped while it holds a lock on a buffer or on the buffer table it would hold up whoever needs that: then it
+	# goes on for a moment, much shorter than the merge.
 	my $went_in = wait_until(sub {
-		kill 'STOP', $pid;
-		my $insert = start_sql($node, "INSERT INTO $name (k) SELECT i % 100001 FROM generate_series(1, 1500) AS i;
-			SELECT count(*) > 0 FROM gpu.runs('${name}_k');
-			SELECT sum(k) FROM $name;
-			SET enable_seqscan = off;
-			SELECT sum(k) FROM $name WHERE k >= 0", database => $database);
-		# Stopped while it held a lock on a buffer or on the buffer table, it would hold up whoever needs that.
-		my $end = time() + 3;
+		my $end = time() + 1;
 		usleep(10_000) while $insert->{handle}->pumpable && time() < $end;
-		my $done = !$insert->{handle}->pumpable;
-		kill 'CONT', $pid unless $done;
-		my $result = finish_sql($insert);
-		die $result->{err} if $result->{code} ne '';
-		return $done }, 2_000);
+		return 1 if !$insert->{handle}->pumpable;
+		kill 'CONT', $pid;
+		usleep(1_000);
+		kill 'STOP', $pid;
+		return 0 }, 0);
+	my $result = finish_sql($insert);
+	die $result->{err} if $result->{code} ne '';
 	ok($went_in, "$name: rows go in while the worker merges");
 	return $pid;
 }
@@ -179,7 +182,20 @@ $node->safe_psql('other', 'CREATE EXTENSION pg_gpu');
 $node->safe_psql('other', $create_insert);
 make_large('t', 'other');
 $pid = stop_next_worker('t', 'other');
-my $drop = start_sql($node, 'DROP DATABASE other WITH (FORCE)');
+my $log_size = -s $node->logfile;
+my $drop = start_sql($node, 'DROP DATABASE other');
+ok(wait_until(sub { return sql_value($node, q{SELECT count(*) FROM pg_locks WHERE classid = 'pg_database'::regclass
+	AND mode = 'AccessExclusiveLock' AND granted}) ne '0' }), 'DROP DATABASE has begun');
+kill 'CONT', $pid;
+is(finish_sql($drop)->{code}, '', 'DROP DATABASE does not find the worker in its way');
+like(slurp_file($node->logfile, $log_size), qr/"t_k" put off: .* gives way/, 'the worker gave way');
+
+$node->safe_psql('postgres', 'CREATE DATABASE other');
+$node->safe_psql('other', 'CREATE EXTENSION pg_gpu');
+$node->safe_psql('other', $create_insert);
+make_large('t', 'other');
+$pid = stop_next_worker('t', 'other');
+$drop = start_sql($node, 'DROP DATABASE other WITH (FORCE)');
 ok(wait_until(sub { return sql_value($node, q{SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'DROP DATABASE%'}) ne '0' }),
 	'DROP DATABASE has begun');
 kill 'CONT', $pid;
