@@ -39,13 +39,9 @@ static int add_bound(const ColumnValues &bound, StrategyNumber strategy, ScanKey
     return count;
 }
 
-static int64 count_between(const functions::OpenIndex &open, Snapshot snapshot, const ColumnValues &low,
-                           const ColumnValues &high) {
-    ScanKeyData keys[2 * kary::kMostColumns];
-    int count = add_bound(low, BTGreaterEqualStrategyNumber, keys, 0);
-    count = add_bound(high, BTLessEqualStrategyNumber, keys, count);
-    uint64 heap_fetches;
-    return kary::count_matching(open.heap, open.index, snapshot, keys, count, &heap_fetches);
+static int add_bounds(const ColumnValues &low, const ColumnValues &high, ScanKeyData *keys) {
+    const int count = add_bound(low, BTGreaterEqualStrategyNumber, keys, 0);
+    return add_bound(high, BTLessEqualStrategyNumber, keys, count);
 }
 
 static functions::OpenIndex open_for_counting(Oid index_oid, Snapshot snapshot) {
@@ -67,7 +63,11 @@ static Datum count_one(FunctionCallInfo fcinfo, ReadBound read_bound) {
         read_bound(open.index, PG_GETARG_DATUM(1), &low);
     if (!PG_ARGISNULL(2))
         read_bound(open.index, PG_GETARG_DATUM(2), &high);
-    const int64 count = count_between(open, snapshot, low, high);
+    ScanKeyData keys[2 * kary::kMostColumns];
+    const int key_count = add_bounds(low, high, keys);
+    uint64 heap_fetches;
+    const int64 count =
+        kary::count_matching(open.heap, open.index, snapshot, keys, key_count, &heap_fetches);
     functions::close_index(open);
     PG_RETURN_INT64(count);
 }
@@ -129,6 +129,25 @@ static void read_row(Relation index, const BoundRows &bounds, int row, ColumnVal
         read_record_bound(index, bounds.elements.values[first], bound);
 }
 
+namespace {
+
+struct RangeRows {
+    Relation index;
+    BoundRows low;
+    BoundRows high;
+};
+
+}  // namespace
+
+static int read_range(void *context, uint32 i, ScanKeyData *keys) {
+    const auto *rows = static_cast<const RangeRows *>(context);
+    ColumnValues low;
+    ColumnValues high;
+    read_row(rows->index, rows->low, static_cast<int>(i), &low);
+    read_row(rows->index, rows->high, static_cast<int>(i), &high);
+    return add_bounds(low, high, keys);
+}
+
 Datum pg_gpu_count_batch(PG_FUNCTION_ARGS) {
     InitMaterializedSRF(fcinfo, 0);
     auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
@@ -136,29 +155,19 @@ Datum pg_gpu_count_batch(PG_FUNCTION_ARGS) {
         return Datum{0};
     Snapshot snapshot = GetActiveSnapshot();
     const functions::OpenIndex open = open_for_counting(PG_GETARG_OID(0), snapshot);
-    const BoundRows low = read_rows(fcinfo, 1);
-    const BoundRows high = read_rows(fcinfo, 2);
-    if (!low.is_open && !high.is_open && low.rows != high.rows)
+    RangeRows rows = {open.index, read_rows(fcinfo, 1), read_rows(fcinfo, 2)};
+    if (!rows.low.is_open && !rows.high.is_open && rows.low.rows != rows.high.rows)
         ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR), errmsg("not as many low bounds as high ones"),
-                        errdetail("Low bounds: %d, high bounds: %d.", low.rows, high.rows)));
+                        errdetail("Low bounds: %d, high bounds: %d.", rows.low.rows, rows.high.rows)));
 
-    MemoryContext row_context =
-        AllocSetContextCreate(CurrentMemoryContext, "gpu.count_batch row", ALLOCSET_SMALL_SIZES);
-    for (int row = 0; row < Max(low.rows, high.rows); row++) {
-        CHECK_FOR_INTERRUPTS();
-        MemoryContext caller = MemoryContextSwitchTo(row_context);
-        ColumnValues row_low;
-        ColumnValues row_high;
-        read_row(open.index, low, row, &row_low);
-        read_row(open.index, high, row, &row_high);
-        const int64 count = count_between(open, snapshot, row_low, row_high);
-        MemoryContextSwitchTo(caller);
-        MemoryContextReset(row_context);
-        Datum values[] = {Int64GetDatum(int64{row} + 1), Int64GetDatum(count)};
+    const auto count = static_cast<uint32>(Max(rows.low.rows, rows.high.rows));
+    auto *counts = allocate<int64>(uint64{count} + 1);
+    kary::count_batch(open.heap, open.index, snapshot, {count, read_range, &rows}, counts);
+    for (uint32 i = 0; i < count; i++) {
+        Datum values[] = {Int64GetDatum(int64{i} + 1), Int64GetDatum(counts[i])};
         bool nulls[] = {false, false};
         tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
     }
-    MemoryContextDelete(row_context);
     functions::close_index(open);
     return Datum{0};
 }

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 
+#include "kary/server_sort.h"
+
 namespace pg_gpu::kary {
 
 enum BuildPhase : int64 { PhaseScan = PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE + 1, PhaseSort, PhaseWrite };
@@ -64,7 +66,8 @@ static void sort_part(EntryArray<Key> *part, bool by_mask) {
 
 template <typename Key>
 static void sort_collected(Collector<Key> *collector) {
-    sort_part(&collector->keyed, false);
+    if (!sort_on_server(collector->keyed.entries, collector->keyed.count))
+        sort_part(&collector->keyed, false);
     sort_part(&collector->nulls, is_composite(collector->format));
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "kary/condition.h"
+#include "kary/range_counts.h"
 #include "kary/search.h"
 #include "kary/visibility.h"
 #include "settings.h"
@@ -118,6 +119,25 @@ static bool count_one_by_one(Relation heap, Relation index, const storage::RunKi
     return is_table_all_visible(heap) && storage::read_vacuum_seq(index, kind) == before;
 }
 
+// ---- on the server
+// -----------------------------------------------------------------------------------------------
+
+// Is the condition one range of keys of entries without NULLs?
+template <typename Key>
+static bool is_plain_range(const KeyFormat &format, const Condition<Key> &condition) {
+    return !condition.nothing && !condition.has_points && condition.filter_count == 0 &&
+           condition.not_nulls == format.all_null;
+}
+
+template <typename Key>
+static bool count_on_server(Relation heap, Relation index, const KeyFormat &format, Snapshot snapshot,
+                            const Condition<Key> &condition, int64 *result) {
+    if (!is_plain_range(format, condition))
+        return false;
+    const Ranges<Key> ranges = ranges_in(format, condition, 0);
+    return count_ranges(heap, index, format, snapshot, KeyRanges<Key>{&ranges.low, &ranges.high, 1}, result);
+}
+
 // ---- the general case
 // ---------------------------------------------------------------------------------------
 
@@ -165,9 +185,14 @@ static int64 count_visible(Relation heap, Relation index, const KeyFormat &forma
     if (condition.nothing)
         return 0;
     const storage::RunKind *kind = run_kind_of<Key>(is_composite(format));
+    // A forced path is taken even where ranks would do.
+    if (client::is_path_forced() && count_on_server(heap, index, format, snapshot, condition, &result))
+        return result;
     if (condition.has_points || condition.filter_count > 0
             ? count_one_by_one(heap, index, kind, snapshot, condition, &result)
             : count_by_rank(heap, index, format, snapshot, condition, &result))
+        return result;
+    if (count_on_server(heap, index, format, snapshot, condition, &result))
         return result;
 
     CountSink sink = {};
@@ -204,6 +229,58 @@ static int64 count_visible(Relation heap, Relation index, const KeyFormat &forma
     pfree(sink.doubtful);
     *heap_fetches = sink.doubtful_count;
     return sink.trusted;
+}
+
+// All ranges in one request; false when one of them is more than a range of keys, or no server answers.
+template <typename Key>
+static bool count_batch_on_server(Relation heap, Relation index, const KeyFormat &format, Snapshot snapshot,
+                                  const RangeReader &reader, int64 *counts) {
+    if (!client::may_travel(reader.count))
+        return false;
+    auto *low = allocate<Key>(uint64{reader.count} * 2);
+    Key *high = low + reader.count;
+    MemoryContext range_context =
+        AllocSetContextCreate(CurrentMemoryContext, "gpu_kary range", ALLOCSET_SMALL_SIZES);
+    bool plain = true;
+    for (uint32 i = 0; plain && i < reader.count; i++) {
+        MemoryContext caller = MemoryContextSwitchTo(range_context);
+        ScanKeyData keys[2 * kMostColumns];
+        Condition<Key> condition;
+        make_condition(format, keys, reader.read(reader.context, i, keys), &condition);
+        plain = condition.nothing || is_plain_range(format, condition);
+        const Ranges<Key> ranges = ranges_in(format, condition, 0);
+        low[i] = condition.nothing ? kHighestKey<Key> : ranges.low;
+        high[i] = condition.nothing ? key_from<Key>(0) : ranges.high;
+        MemoryContextSwitchTo(caller);
+        MemoryContextReset(range_context);
+    }
+    MemoryContextDelete(range_context);
+    const bool answered =
+        plain && count_ranges(heap, index, format, snapshot, KeyRanges<Key>{low, high, reader.count}, counts);
+    pfree(low);
+    return answered;
+}
+
+void count_batch(Relation heap, Relation index, Snapshot snapshot, const RangeReader &reader, int64 *counts) {
+    const KeyFormat format = key_format(index);
+    const bool answered = with_key_type(format.width, [&](auto key) {
+        return count_batch_on_server<decltype(key)>(heap, index, format, snapshot, reader, counts);
+    });
+    if (answered)
+        return;
+    MemoryContext range_context =
+        AllocSetContextCreate(CurrentMemoryContext, "gpu_kary range", ALLOCSET_SMALL_SIZES);
+    for (uint32 i = 0; i < reader.count; i++) {
+        CHECK_FOR_INTERRUPTS();
+        MemoryContext caller = MemoryContextSwitchTo(range_context);
+        ScanKeyData keys[2 * kMostColumns];
+        const int key_count = reader.read(reader.context, i, keys);
+        uint64 heap_fetches;
+        counts[i] = count_matching(heap, index, snapshot, keys, key_count, &heap_fetches);
+        MemoryContextSwitchTo(caller);
+        MemoryContextReset(range_context);
+    }
+    MemoryContextDelete(range_context);
 }
 
 int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const ScanKeyData *keys, int key_count,

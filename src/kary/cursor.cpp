@@ -1,7 +1,7 @@
 // Moving through one sorted source of a scan, a leaf page at a time.
 #include <algorithm>
 
-#include "kary/scan.h"
+#include "kary/mirror.h"
 #include "kary/search.h"
 
 namespace pg_gpu::kary {
@@ -237,14 +237,25 @@ static bool load_run_leaf(Scan<Key> *scan, Cursor<Key> *cursor, int64 leaf) {
 template <typename Key>
 bool load_leaf(Scan<Key> *scan, Cursor<Key> *cursor, int64 leaf) {
     CHECK_FOR_INTERRUPTS();
-    if (cursor->run == nullptr)
+    if (cursor->run == nullptr) {
         load_tail(scan, cursor);
-    else if (!load_run_leaf(scan, cursor, leaf))
+    } else if (cursor->path != client::Path::Paged) {
+        if (!load_chunk(scan, cursor, leaf))
+            return false;
+        check_tids(scan, cursor, storage::run_block(*cursor->run, 0));
+    } else if (!load_run_leaf(scan, cursor, leaf)) {
         return false;
+    }
     if (scan->resolve && !resolve_batch(scan, cursor))
         return false;
     cursor->leaf = leaf;
     return true;
+}
+
+// Are its leaves pages, most of which can be passed over?
+template <typename Key>
+static bool has_pages(const Cursor<Key> *cursor) {
+    return cursor->run != nullptr && cursor->path == client::Path::Paged;
 }
 
 // The next leaf that can hold matches; leaf_end when there is none.
@@ -254,7 +265,7 @@ static bool next_leaf(Scan<Key> *scan, const Cursor<Key> *cursor, int64 *leaf) {
     const Ranges<Key> &ranges = cursor->ranges;
     const bool first = cursor->leaf < cursor->leaf_begin;
     *leaf = cursor->leaf + 1;
-    if (cursor->run == nullptr)
+    if (!has_pages(cursor))
         return true;
     if (first)
         return leaf_for_key(scan, cursor, ranges.low, Bound::Lower, leaf);
@@ -287,7 +298,7 @@ static bool previous_leaf(Scan<Key> *scan, const Cursor<Key> *cursor, int64 *lea
     const Ranges<Key> &ranges = cursor->ranges;
     const bool first = cursor->leaf >= cursor->leaf_end;
     *leaf = cursor->leaf - 1;
-    if (cursor->run == nullptr)
+    if (!has_pages(cursor))
         return true;
     Key key = ranges.high;
     if (!first) {
@@ -416,6 +427,23 @@ static bool leaf_among_others(Scan<Key> *scan, const Cursor<Key> *cursor, const 
     return leaf_for_key(scan, cursor, key_from<Key>(prefix), Bound::Lower, leaf);
 }
 
+// seek_position among chunks: on from the first that can hold the place until one does.
+template <typename Key>
+static bool seek_chunk(Scan<Key> *scan, Cursor<Key> *cursor, const Position<Key> &position, bool after) {
+    int64 chunk = cursor->partition.nulls == position.nulls ? chunk_for_key(scan, cursor, position.key)
+                                                            : cursor->leaf_begin;
+    for (; chunk < cursor->leaf_end; chunk++) {
+        if (!load_leaf(scan, cursor, chunk))
+            return false;
+        place_in_batch(scan, cursor, position, after);
+        if (cursor->at < cursor->count)
+            return true;
+    }
+    cursor->leaf = cursor->leaf_end;
+    cursor->count = cursor->at = 0;
+    return true;
+}
+
 template <typename Key>
 bool seek_position(Scan<Key> *scan, Cursor<Key> *cursor, const Position<Key> &position, bool after) {
     int64 low = cursor->leaf_begin;
@@ -424,6 +452,8 @@ bool seek_position(Scan<Key> *scan, Cursor<Key> *cursor, const Position<Key> &po
     cursor->count = cursor->at = 0;
     if (cursor->leaf_begin == cursor->leaf_end)
         return true;
+    if (cursor->path != client::Path::Paged)
+        return seek_chunk(scan, cursor, position, after);
     if (cursor->run != nullptr && cursor->partition.nulls != position.nulls) {
         if (!leaf_among_others(scan, cursor, position, &leaf))
             return false;

@@ -108,4 +108,14 @@ void restore_position(IndexScanDesc scan);
 int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const ScanKeyData *keys, int key_count,
                      uint64 *heap_fetches);
 
+// Many ranges: `read` gives the scan keys of range i, at most two a column, and returns how many.
+struct RangeReader {
+    uint32 count;
+    int (*read)(void *context, uint32 i, ScanKeyData *keys);
+    void *context;
+};
+
+// counts[i]: the same for each range.
+void count_batch(Relation heap, Relation index, Snapshot snapshot, const RangeReader &reader, int64 *counts);
+
 }  // namespace pg_gpu::kary

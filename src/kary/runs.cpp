@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "kary/kary.h"
+#include "kary/server_sort.h"
 #include "kary/radix_sort.h"
 
 namespace pg_gpu::kary {
@@ -138,9 +139,9 @@ static bool input_after(const MergeInput<Key> *a, const MergeInput<Key> *b) {
     return ItemPointerCompare(const_cast<ItemPointer>(&a->tid), const_cast<ItemPointer>(&b->tid)) > 0;
 }
 
-// Merges the partitions that have this mask.
+// Merges the partitions that have this mask, whose first `skip` live entries the builder has already.
 template <typename Key>
-static void merge_partition(Relation index, MergeInput<Key> **inputs, int count, NullMask nulls,
+static void merge_partition(Relation index, MergeInput<Key> **inputs, int count, NullMask nulls, uint64 skip,
                             RunBuilder<Key> *builder) {
     auto **heap = allocate<MergeInput<Key> *>(count);
     int live = 0;
@@ -160,7 +161,10 @@ static void merge_partition(Relation index, MergeInput<Key> **inputs, int count,
         MergeInput<Key> *smallest = heap[live - 1];
         // As long as the same input stays smallest, the heap is left alone.
         for (;;) {
-            add_entry(builder, smallest->key, nulls, smallest->tid);
+            if (likely(skip == 0))
+                add_entry(builder, smallest->key, nulls, smallest->tid);
+            else
+                skip--;
             smallest->next++;
             if (!settle(index, smallest)) {
                 live--;
@@ -208,9 +212,13 @@ static void merge(Relation index, const storage::RunEntry *runs, int count, stor
     }
     auto *builder = allocate<RunBuilder<Key>>(1);
     begin_run_builder(builder, format, writer, entry);
+    uint64 added;
+    if (merge_on_server(index, run_kind_of<Key>(is_composite(format)), runs, count, builder, &added))
+        for (int i = 0; i < count; i++)
+            inputs[i]->partition += inputs[i]->partition_count > 0 && inputs[i]->partitions[0].nulls == 0;
     NullMask nulls = 0;
     while (next_mask(inputs, count, &nulls))
-        merge_partition(index, inputs, count, nulls, builder);
+        merge_partition(index, inputs, count, nulls, nulls == 0 ? added : 0, builder);
     finish_run_builder(builder);
 }
 

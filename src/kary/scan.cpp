@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compat.h"
+#include "kary/mirror.h"
 #include "kary/search.h"
 #include "settings.h"
 
@@ -74,6 +75,7 @@ static void add_cursor(Scan<Key> *scan, const storage::RunEntry *run, const Part
     cursor->ranges = ranges_in(scan->format, scan->condition, partition.nulls);
     cursor->leaf_begin = run != nullptr ? leaf_begin<Key>(partition) : 0;
     cursor->leaf_end = run != nullptr ? leaf_end<Key>(partition) : 1;
+    choose_cursor_path(scan, cursor);
     cursor->count = cursor->at = 0;
     cursor->next_point = 0;
     scan->mixed = scan->mixed || partition.nulls != scan->cursors[0].partition.nulls;
@@ -167,6 +169,8 @@ static void begin_phases(Scan<Key> *scan) {
     pgstat_count_index_scan(scan->descriptor->indexRelation);
     scan->last.valid = false;
     scan->started = true;
+    scan->chunk_ends = nullptr;
+    scan->may_travel = may_travel(scan->condition);
     if (scan->phase_count > 0)
         renew_view(scan);
 }
@@ -499,6 +503,7 @@ static int64 get_bitmap_of(IndexScanDesc descriptor, TIDBitmap *bitmap) {
     // length.
     Relation heap = table_open(descriptor->indexRelation->rd_index->indrelid, NoLock);
     descriptor->heapRelation = heap;
+    scan->drains = true;
     start(scan);
     // The heap decides about an old view's TIDs, where it is looked at (R6). A recheck would compare each row
     // with each element of an array that isn't a constant.
@@ -547,6 +552,7 @@ static void drain_index(Relation heap, Relation index, Snapshot snapshot, const 
     auto *scan = static_cast<Scan<Key> *>(descriptor->opaque);
     scan->condition = condition;
     scan->counts_only = counts_only;
+    scan->drains = true;
     begin_phases(scan);
     drain(scan, sink);
     end_scan_of<Key>(descriptor);

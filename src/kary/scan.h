@@ -1,6 +1,7 @@
 // State of an index scan.
 #pragma once
 
+#include "client/client.h"
 #include "kary/condition.h"
 #include "kary/index_tuple.h"
 #include "kary/radix_sort.h"
@@ -13,13 +14,15 @@ namespace pg_gpu::kary {
 enum class Phase : int { Keys, Nulls, All };
 
 // One sorted source: a partition of a run or of the tail. Holds the matching entries of one leaf page; `at`
-// is a gap between them, so that the scan can turn round anywhere.
+// is a gap between them, so that the scan can turn round anywhere. Where the server answers for a run its
+// leaves are chunks of the condition's points (mirror.h).
 template <typename Key>
 struct Cursor {
     const storage::RunEntry *run;  // nullptr: the tail, whose matches are one batch
     Partition partition;           // of the tail: places among its matches
     Ranges<Key> ranges;
-    int64 leaf_begin;  // the partition's leaf pages
+    client::Path path;  // who answers; chunks, unless Paged
+    int64 leaf_begin;   // the partition's leaf pages
     int64 leaf_end;
     int64 leaf;     // of the batch; leaf_begin - 1 before the first, leaf_end behind the last
     Key first_key;  // on the leaf, matching or not
@@ -74,6 +77,11 @@ struct Scan {
 
     SortEntry<Key> *tail;  // matches of the view's tail, sorted
     uint32 tail_count;
+
+    bool drains;           // all matches are wanted at once
+    bool may_travel;       // the server may be asked
+    uint32 *chunk_ends;    // places among the points; nullptr until the server is
+    int64 chunk_count;
 
     bool counts_only;  // of batches only the size is wanted
     bool resolve;      // index-only scan under an MVCC snapshot: return visible entries only

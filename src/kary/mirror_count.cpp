@@ -1,0 +1,155 @@
+// Counting many ranges at once, with the server's help.
+#include <algorithm>
+
+#include "kary/condition.h"
+#include "kary/mirror.h"
+#include "kary/range_counts.h"
+#include "kary/visibility.h"
+
+namespace pg_gpu::kary {
+
+// A stream of VACUUMs ends this many tries; then the paged path counts, which takes the run lock.
+static constexpr int kMostTries = 8;
+
+namespace {
+
+// The tail's entries without NULLs, as of the view.
+template <typename Key>
+struct TailCopy {
+    bool composite;
+    SortEntry<Key> *entries;
+    uint32 count;
+};
+
+}  // namespace
+
+template <typename Key>
+static void copy_tail(const char *items, uint32 bytes, void *context) {
+    auto *copy = static_cast<TailCopy<Key> *>(context);
+    copy->count = 0;
+    for_each_tail_item<Key>(items, bytes, copy->composite,
+                            [copy](Key key, NullMask nulls, const ItemPointerData &tid) {
+                                if (nulls == 0)
+                                    copy->entries[copy->count++] = {key, ItemPointerGetBlockNumberNoCheck(&tid),
+                                                                    ItemPointerGetOffsetNumberNoCheck(&tid), 0};
+                            });
+}
+
+// One bit a heap block, read after the view (R4).
+static client::VisibleBlocks read_visible_blocks(Relation heap) {
+    const BlockNumber blocks = RelationGetNumberOfBlocks(heap);
+    VisibilityMap map;
+    open_visibility(&map, heap);
+    auto *bits = allocate_zeroed<uint8>(blocks / 8 + 1);
+    BlockNumber visible = 0;
+    for (BlockNumber block = 0; block < blocks; block++) {
+        if (!is_all_visible(&map, block))
+            continue;
+        bits[block / 8] |= static_cast<uint8>(1U << (block % 8));
+        visible++;
+    }
+    close_visibility(&map);
+    return {bits, blocks, visible == blocks};
+}
+
+// Adds what the tail holds for each range.
+template <typename Key>
+static void count_tail_entries(HeapProbe *probe, const TailCopy<Key> &tail, const KeyRanges<Key> &ranges,
+                               int64 *counts) {
+    auto *visible = allocate<Key>(tail.count + 1);
+    uint32 visible_count = 0;
+    for (uint32 i = 0; i < tail.count; i++) {
+        ItemPointerData tid;
+        ItemPointerSet(&tid, tail.entries[i].block, tail.entries[i].offset);
+        if (is_visible(probe, tid))
+            visible[visible_count++] = tail.entries[i].key;
+    }
+    std::sort(visible, visible + visible_count);
+    for (uint32 i = 0; visible_count > 0 && i < ranges.count; i++)
+        if (ranges.low[i] <= ranges.high[i])
+            counts[i] += int64{upper_bound(visible, visible_count, ranges.high[i])} -
+                         int64{lower_bound(visible, visible_count, ranges.low[i])};
+    pfree(visible);
+}
+
+// Adds what the runs hold; false when the server doesn't answer.
+template <typename Key>
+static bool count_run_entries(Relation heap, HeapProbe *probe, const client::RunSet &set, client::Path path,
+                              const KeyRanges<Key> &ranges, int64 *counts) {
+    const client::VisibleBlocks visible = read_visible_blocks(heap);
+    for (uint32 done = 0; done < ranges.count;) {
+        CHECK_FOR_INTERRUPTS();
+        client::CountAnswer answer;
+        if (!client::count(set, path, ranges.low + done, ranges.high + done, ranges.count - done, visible,
+                           &answer) ||
+            answer.items == 0)
+            return false;
+        // Looking rows up may need the transfer buffer again only after this answer has been used.
+        for (uint64 i = 0; i < answer.items; i++)
+            counts[done + i] += static_cast<int64>(answer.counts[i]);
+        for (int run = 0; run < answer.runs; run++) {
+            const client::RunAnswer &hidden = answer.hidden[run];
+            for (uint64 i = 0; i < answer.items; i++) {
+                for (uint64 at = hidden.offsets[i]; at < hidden.offsets[i + 1]; at++)
+                    counts[done + i] += is_visible(probe, hidden.tids[at]) ? 1 : 0;
+                CHECK_FOR_INTERRUPTS();
+            }
+        }
+        done += static_cast<uint32>(answer.items);
+    }
+    return true;
+}
+
+template <typename Key>
+static client::Path path_for(const storage::View &view, const KeyRanges<Key> &ranges) {
+    client::Request request = {};
+    request.kind = client::RequestKind::Count;
+    request.key_bits = mirror_format<Key>()->key_bits;
+    request.runs = view.run_count;
+    request.items = ranges.count;
+    for (int i = 0; i < view.run_count; i++)
+        request.entries += keyed_entries(view.runs[i]);
+    request.results = request.entries;
+    return view.run_count == 0 || view.run_count > client::kMostRuns ? client::Path::Paged
+                                                                      : client::choose_path(request);
+}
+
+template <typename Key>
+bool count_ranges(Relation heap, Relation index, const KeyFormat &format, Snapshot snapshot,
+                  const KeyRanges<Key> &ranges, int64 *counts) {
+    if (ranges.count == 0 || !client::may_travel(ranges.count))
+        return false;
+    const storage::RunKind *kind = run_kind_of<Key>(is_composite(format));
+    TailCopy<Key> tail = {is_composite(format), allocate<SortEntry<Key>>(kTailItems<Key>), 0};
+    storage::View view = {};
+    HeapProbe probe;
+    open_heap_probe(&probe, heap, snapshot);
+    bool answered = true;
+    bool sound = false;
+    for (int tries = 0; answered && !sound && tries < kMostTries; tries++) {
+        CHECK_FOR_INTERRUPTS();
+        memset(counts, 0, ranges.count * sizeof(int64));
+        storage::take_view(index, kind, snapshot, &view, copy_tail<Key>, &tail);
+        const client::Path path = path_for(view, ranges);
+        const client::RunSet set = {index, kind, mirror_format<Key>(), view.runs, view.run_count,
+                                    view.vacuum_seq};
+        answered = path != client::Path::Paged &&
+                   count_run_entries(heap, &probe, set, path, ranges, counts);
+        if (answered)
+            count_tail_entries(&probe, tail, ranges, counts);
+        sound = storage::read_vacuum_seq(index, kind) == view.vacuum_seq;
+    }
+    close_heap_probe(&probe);
+    if (view.runs != nullptr)
+        pfree(view.runs);
+    pfree(tail.entries);
+    if (answered && sound)
+        pgstat_count_index_scan(index);
+    return answered && sound;
+}
+
+template bool count_ranges(Relation, Relation, const KeyFormat &, Snapshot, const KeyRanges<uint32> &, int64 *);
+template bool count_ranges(Relation, Relation, const KeyFormat &, Snapshot, const KeyRanges<uint64> &, int64 *);
+template bool count_ranges(Relation, Relation, const KeyFormat &, Snapshot, const KeyRanges<Key128> &, int64 *);
+
+}  // namespace pg_gpu::kary

@@ -1,0 +1,117 @@
+#include "kary/server_sort.h"
+
+#include "kary/mirror.h"
+
+namespace pg_gpu::kary {
+
+// Entries handed over or fetched at a time.
+static constexpr uint32 kPiece = 1U << 16;
+
+static client::Path path_for(client::RequestKind kind, int key_bits, int runs, uint64 entries) {
+    client::Request request = {};
+    request.kind = kind;
+    request.key_bits = key_bits;
+    request.runs = runs;
+    request.items = entries;
+    request.entries = entries;
+    return client::choose_path(request);
+}
+
+template <typename Key>
+static bool send_entries(client::ServerArray *array, const SortEntry<Key> *entries, size_t count) {
+    auto *keys = allocate<Key>(kPiece);
+    auto *tids = allocate<ItemPointerData>(kPiece);
+    bool sent = true;
+    for (size_t done = 0; sent && done < count;) {
+        const auto piece = static_cast<uint32>(Min(count - done, size_t{kPiece}));
+        for (uint32 i = 0; i < piece; i++) {
+            const SortEntry<Key> &entry = entries[done + i];
+            keys[i] = entry.key;
+            ItemPointerSet(&tids[i], entry.block, entry.offset);
+        }
+        sent = client::append_to_sort(array, keys, tids, piece);
+        done += piece;
+    }
+    pfree(keys);
+    pfree(tids);
+    return sent;
+}
+
+// Calls take(key, tid) for the array's entries until it ends or the server fails; returns how many there were.
+template <typename Key, typename Take>
+static uint64 fetch_entries(const client::ServerArray &array, Take take) {
+    uint64 done = 0;
+    while (done < array.entries) {
+        const void *keys;
+        const ItemPointerData *tids;
+        uint64 count;
+        if (!client::read_entries(array, done, kPiece, &keys, &tids, &count) || count == 0)
+            break;
+        for (uint64 i = 0; i < count; i++)
+            take(static_cast<const Key *>(keys)[i], tids[i]);
+        done += count;
+    }
+    return done;
+}
+
+template <typename Key>
+bool sort_on_server(SortEntry<Key> *entries, size_t count) {
+    const int key_bits = mirror_format<Key>()->key_bits;
+    const client::Path path = path_for(client::RequestKind::Sort, key_bits, 1, count);
+    client::ServerArray array = {};
+    if (path == client::Path::Paged || !client::begin_sort(path, key_bits, count, &array))
+        return false;
+    bool sorted = send_entries(&array, entries, count) && client::finish_sort(&array);
+    if (sorted) {
+        auto *result = allocate<SortEntry<Key>>(count);
+        SortEntry<Key> *next = result;
+        sorted = fetch_entries<Key>(array, [&next](const Key &key, const ItemPointerData &tid) {
+                     *next++ = {key, ItemPointerGetBlockNumberNoCheck(&tid),
+                                ItemPointerGetOffsetNumberNoCheck(&tid), 0};
+                 }) == count;
+        if (sorted)
+            memcpy(entries, result, count * sizeof(SortEntry<Key>));
+        pfree(result);
+    }
+    client::drop_array(&array);
+    return sorted;
+}
+
+template <typename Key>
+bool merge_on_server(Relation index, const storage::RunKind *kind, const storage::RunEntry *runs, int count,
+                     RunBuilder<Key> *builder, uint64 *added) {
+    *added = 0;
+    if (count > client::kMostRuns)
+        return false;
+    uint64 entries = 0;
+    for (int i = 0; i < count; i++)
+        entries += keyed_entries(runs[i]);
+    const int key_bits = mirror_format<Key>()->key_bits;
+    const client::Path path = path_for(client::RequestKind::Merge, key_bits, count, entries);
+    if (path == client::Path::Paged || entries == 0)
+        return false;
+    // No VACUUM changes the inputs' dead bits meanwhile: it would need the lock that this merge holds.
+    const client::RunSet set = {index, kind, mirror_format<Key>(), runs, count,
+                                storage::read_vacuum_seq(index, kind)};
+    client::ServerArray array = {};
+    if (!client::merge(set, path, &array))
+        return false;
+    *added = fetch_entries<Key>(array, [builder](const Key &key, const ItemPointerData &tid) {
+        add_entry(builder, key, NullMask{0}, tid);
+    });
+    const bool complete = *added == array.entries;
+    client::drop_array(&array);
+    return complete;
+}
+
+template bool sort_on_server(SortEntry<uint32> *, size_t);
+template bool sort_on_server(SortEntry<uint64> *, size_t);
+template bool sort_on_server(SortEntry<Key128> *, size_t);
+template bool merge_on_server(Relation, const storage::RunKind *, const storage::RunEntry *, int,
+                              RunBuilder<uint32> *, uint64 *);
+template bool merge_on_server(Relation, const storage::RunKind *, const storage::RunEntry *, int,
+                              RunBuilder<uint64> *, uint64 *);
+template bool merge_on_server(Relation, const storage::RunKind *, const storage::RunEntry *, int,
+                              RunBuilder<Key128> *, uint64 *);
+
+}  // namespace pg_gpu::kary
