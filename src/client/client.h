@@ -3,7 +3,8 @@
 //
 // A request answers true, with its results in place, or false: then the paged path answers, and gpu.stat
 // tells why. It raises nothing but the user's own cancel (and corruption of the index, met while loading a
-// run). Results lie in the transfer buffer; they are good until the next request of this session, whosever.
+// run). Results lie in the transfer buffer; they are good until the next request of this session, whosever,
+// or until a (sub)transaction aborts: use them up before other code runs.
 #pragma once
 
 #include "storage/storage.h"
@@ -30,10 +31,19 @@ struct Request {
     uint64 results;  // entries expected to match, of all items together
 };
 
-// Where to send it, by pg_gpu.path, cost, and what this session knows of the server. Sends nothing and waits
-// for nothing, so the planner may ask too. When a forced path turns out not to be there, the request says so
-// by one NOTICE a session.
-Path choose_path(const Request &request);
+struct Choice {
+    Path path;
+    double
+        saving;  // microseconds it is expected to save over the paged path; mirrors are loaded when it pays
+};
+
+// Where to send it, by pg_gpu.path, cost and what is there. Connects to the server when another path than
+// Paged is worth it, and waits at most pg_gpu.request_timeout, once. A forced path that isn't there gives
+// Paged and one NOTICE a session.
+Choice choose_path(const Request &request);
+
+// The same for the planner: by what this session knows already, and silently.
+Path plan_path(const Request &request);
 
 // What the cost model expects the request to take on a path, in microseconds, with mirrors in place.
 double estimate_microseconds(const Request &request, Path path);
@@ -71,7 +81,7 @@ inline constexpr int kMostRuns = 64;
 struct RunAnswer {
     const uint64 *offsets;
     const ItemPointerData *tids;
-    const void *keys;  // beside the TIDs; only of range_with_keys
+    const void *keys;  // beside the TIDs, where asked for
 };
 
 struct EntriesAnswer {
@@ -81,13 +91,12 @@ struct EntriesAnswer {
 
 // Live entries with one of the keys, which are best sorted. Runs that aren't mirrored are loaded first when
 // pg_gpu.mirror has it so and it pays; dead bitmaps as new as the set's vacuum_seq.
-bool lookup(const RunSet &set, Path path, const void *keys, uint64 key_count, EntriesAnswer *answer);
+bool lookup(const RunSet &set, const Choice &choice, const void *keys, uint64 key_count,
+            EntriesAnswer *answer);
 
-// Live entries from low[i] to high[i], both included.
-bool range(const RunSet &set, Path path, const void *low, const void *high, uint64 range_count,
-           EntriesAnswer *answer);
-// The same for one range, with keys.
-bool range_with_keys(const RunSet &set, Path path, const void *low, const void *high, EntriesAnswer *answer);
+// Live entries from low[i] to high[i], both included; with their keys when asked for.
+bool range(const RunSet &set, const Choice &choice, const void *low, const void *high, uint64 range_count,
+           bool with_keys, EntriesAnswer *answer);
 
 // Bit b % 8 of byte b / 8 says that heap block b is all-visible; blocks behind the map are not. Read it after
 // the set's view, and compare vacuum_seq again after the request (R4).
@@ -98,13 +107,13 @@ struct VisibleBlocks {
 };
 
 struct CountAnswer {
-    uint64 items;                   // the first so many are answered; ask again for the others
-    const uint64 *counts;           // of entries on all-visible blocks, of all runs together
-    const uint64 *hidden_offsets;   // into hidden_tids, as in RunAnswer
-    const ItemPointerData *hidden;  // entries that the heap must decide about
+    uint64 items;               // the first so many are answered; ask again for the others
+    const uint64 *counts;       // of live entries on all-visible blocks, of all runs together
+    bool hidden;                // are there others? Then
+    RunAnswer runs[kMostRuns];  // has them: the heap must decide about each
 };
 
-bool count(const RunSet &set, Path path, const void *low, const void *high, uint64 range_count,
+bool count(const RunSet &set, const Choice &choice, const void *low, const void *high, uint64 range_count,
            const VisibleBlocks &visible, CountAnswer *answer);
 
 // ---- sorting and merging (arrays.cpp) --------------------------------------------------------------------
@@ -120,12 +129,12 @@ struct ServerArray {
 };
 
 // Sorts entries: begin_sort, append_to_sort as often as needed, finish_sort.
-bool begin_sort(Path path, int key_bits, uint64 entries, ServerArray *array);
+bool begin_sort(const Choice &choice, int key_bits, uint64 entries, ServerArray *array);
 bool append_to_sort(ServerArray *array, const void *keys, const ItemPointerData *tids, uint64 count);
 bool finish_sort(ServerArray *array);
 
 // The live entries of the runs (their mirrored part).
-bool merge(const RunSet &set, Path path, ServerArray *array);
+bool merge(const RunSet &set, const Choice &choice, ServerArray *array);
 
 // Entries from `first` on: *count of them, at least one, at most `most`.
 bool read_entries(const ServerArray &array, uint64 first, uint64 most, const void **keys,
@@ -155,7 +164,7 @@ void forget_run(Relation index, const storage::RunEntry &run);
 
 // ---- set-up ----------------------------------------------------------------------------------------------
 
-// From _PG_init: settings, callbacks, and when preloading the supervisor.
+// From _PG_init: callbacks, and when preloading the supervisor.
 void register_client();
 
 }  // namespace pg_gpu::client
