@@ -21,6 +21,21 @@ inline PhysicalRelation physical_relation(Relation relation) {
 }
 #endif
 
+// Where an index's file is.
+struct PhysicalPlace {
+    Oid tablespace;
+    Oid database;
+    uint32 relation;
+};
+inline PhysicalPlace physical_place(Relation relation) {
+    const PhysicalRelation physical = physical_relation(relation);
+#if PG_VERSION_NUM >= 160000
+    return {physical.spcOid, physical.dbOid, physical.relNumber};
+#else
+    return {physical.spcNode, physical.dbNode, physical.relNode};
+#endif
+}
+
 // "snapshot too old" left PostgreSQL with 17.
 inline void check_old_snapshot([[maybe_unused]] Snapshot snapshot, [[maybe_unused]] Relation relation,
                                [[maybe_unused]] Page page) {
@@ -94,6 +109,24 @@ inline bool bitmap_scan_skips_heap() {
     const int version = atoi(GetConfigOption("server_version_num", false, false));
     return version < 150013 || (version >= 160000 && version < 160009) ||
            (version >= 170000 && version < 170005);
+}
+
+// A set of events that outlives the transaction.
+inline WaitEventSet *create_lasting_wait_set(int events) {
+#if PG_VERSION_NUM >= 170000
+    return CreateWaitEventSet(nullptr, events);
+#else
+    return CreateWaitEventSet(TopMemoryContext, events);
+#endif
+}
+
+// What pg_stat_activity shows while a process waits; "Extension" before 17.
+inline uint32 named_wait_event([[maybe_unused]] const char *name) {
+#if PG_VERSION_NUM >= 170000
+    return WaitEventExtensionNew(name);
+#else
+    return PG_WAIT_EXTENSION;
+#endif
 }
 
 // Fields of IndexAmRoutine that only newer versions have.

@@ -1,4 +1,5 @@
 // Module load: settings, reloptions, the access methods' handlers.
+#include "client/client.h"
 #include "kary/kary.h"
 #include "plan/count_scan.h"
 #include "plan/lookup_join.h"
@@ -20,4 +21,5 @@ void _PG_init(void) {
     pg_gpu::plan::register_counting_method(&kary_counting);
     pg_gpu::plan::register_count_scan();
     pg_gpu::plan::register_lookup_join();
+    pg_gpu::client::register_client();
 }

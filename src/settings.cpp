@@ -2,24 +2,117 @@
 
 namespace pg_gpu {
 
-static int path_setting = static_cast<int>(Path::Auto);
+static int path = static_cast<int>(PathSetting::Auto);
+static int mirror = static_cast<int>(MirrorSetting::Auto);
 
 static bool enable_count_scan = true;
 static bool enable_lookup_join = true;
 
+static ServerSettings server = {};
+static int request_timeout_ms = 2000;
+static int session_transfer_memory = 64;
+
 static const config_enum_entry path_names[] = {
-    {"auto", static_cast<int>(Path::Auto), false},
-    {"paged", static_cast<int>(Path::Paged), false},
-    {"host", static_cast<int>(Path::Host), false},
-    {"cuda", static_cast<int>(Path::Cuda), false},
+    {"auto", static_cast<int>(PathSetting::Auto), false},
+    {"paged", static_cast<int>(PathSetting::Paged), false},
+    {"host", static_cast<int>(PathSetting::Host), false},
+    {"cuda", static_cast<int>(PathSetting::Cuda), false},
     {nullptr, 0, false},
 };
 
+static const config_enum_entry mirror_names[] = {
+    {"auto", static_cast<int>(MirrorSetting::Auto), false},
+    {"manual", static_cast<int>(MirrorSetting::Manual), false},
+    {"off", static_cast<int>(MirrorSetting::Off), false},
+    {nullptr, 0, false},
+};
+
+// ---- the cost model
+// --------------------------------------------------------------------------------------
+
+static CostSettings costs = {};
+
+struct CostSetting {
+    const char *name;
+    const char *description;
+    double *value;
+    double measured;  // gpu.calibrate() measures this machine's
+};
+
+static const CostSetting cost_table[] = {
+    {"pg_gpu.paged_key_cost", "Microseconds to look a key up in a run, paged.", &costs.key[0], 0.05},
+    {"pg_gpu.paged_entry_cost", "Microseconds to read an entry, paged.", &costs.entry[0], 0.005},
+    {"pg_gpu.paged_sort_cost", "Microseconds to sort or merge an entry in the session.", &costs.sort[0],
+     0.06},
+    {"pg_gpu.host_request_cost", "Microseconds of a request to the host engine.", &costs.request[1], 60},
+    {"pg_gpu.host_key_cost", "Microseconds to look a key up in a run on the host engine.", &costs.key[1],
+     0.03},
+    {"pg_gpu.host_entry_cost", "Microseconds to read an entry on the host engine.", &costs.entry[1], 0.003},
+    {"pg_gpu.host_sort_cost", "Microseconds to sort or merge an entry on the host engine.", &costs.sort[1],
+     0.05},
+    {"pg_gpu.cuda_request_cost", "Microseconds of a request to the cuda engine.", &costs.request[2], 80},
+    {"pg_gpu.cuda_key_cost", "Microseconds to look a key up in a run on the cuda engine.", &costs.key[2],
+     0.0005},
+    {"pg_gpu.cuda_entry_cost", "Microseconds to read an entry on the cuda engine.", &costs.entry[2], 0.0001},
+    {"pg_gpu.cuda_sort_cost", "Microseconds to sort or merge an entry on the cuda engine.", &costs.sort[2],
+     0.001},
+    {"pg_gpu.transfer_cost", "Microseconds to hand a MiB over between session and server process.",
+     &costs.transfer, 120},
+    {"pg_gpu.load_cost", "Microseconds to make a mirror of a MiB of index pages.", &costs.load, 400},
+};
+
+static void define_cost_settings() {
+    constexpr double kMost = 1e9;
+    for (const CostSetting &setting : cost_table)
+        DefineCustomRealVariable(setting.name, setting.description, "Measured by gpu.calibrate().",
+                                 setting.value, setting.measured, 0, kMost, PGC_USERSET, GUC_EXPLAIN, nullptr,
+                                 nullptr, nullptr);
+}
+
+// ---- all settings
+// ----------------------------------------------------------------------------------------
+
+static void define_server_setting(const char *name, const char *description, const char *more, int *value,
+                                  int most, int flags) {
+    DefineCustomIntVariable(name, description, more, value, 0, 0, most, PGC_SIGHUP, flags, nullptr, nullptr,
+                            nullptr);
+}
+
+static void define_server_settings() {
+    constexpr int kMostThreads = 4096;
+    constexpr int kShortestTimeout = 10;
+    constexpr int kLargestBuffer = 16384;
+    define_server_setting("pg_gpu.device_memory_limit", "Device memory that mirrors and requests may take.",
+                          "0 is half of what is free when the server process starts.",
+                          &server.device_memory_limit, INT_MAX, GUC_UNIT_MB);
+    define_server_setting("pg_gpu.host_memory_limit", "Memory that the host engine may take.",
+                          "0 is a quarter of the machine's.", &server.host_memory_limit, INT_MAX,
+                          GUC_UNIT_MB);
+    define_server_setting(
+        "pg_gpu.transfer_memory_limit", "Memory of all sessions' transfer buffers together.",
+        "0 is the server process's default.", &server.transfer_memory_limit, INT_MAX, GUC_UNIT_MB);
+    define_server_setting("pg_gpu.server_threads", "Threads of the host engine.",
+                          "0 is half of the processors. A change restarts the server process.",
+                          &server.threads, kMostThreads, 0);
+    DefineCustomIntVariable("pg_gpu.request_timeout",
+                            "Time a request to the server process may take beyond its estimate.",
+                            "Then the paged path answers.", &request_timeout_ms, 2000, kShortestTimeout,
+                            INT_MAX / 2, PGC_SIGHUP, GUC_UNIT_MS, nullptr, nullptr, nullptr);
+    DefineCustomIntVariable("pg_gpu.session_transfer_memory", "Largest transfer buffer of a session.",
+                            "Larger requests are cut.", &session_transfer_memory, 64, 1, kLargestBuffer,
+                            PGC_SUSET, GUC_UNIT_MB, nullptr, nullptr, nullptr);
+}
+
 void define_settings() {
     DefineCustomEnumVariable("pg_gpu.path", "Where pg_gpu answers requests.",
-                             "auto chooses by cost; a path that is not available falls back to paged.",
-                             &path_setting, static_cast<int>(Path::Auto), path_names, PGC_USERSET, 0, nullptr,
+                             "auto chooses by cost; a path that is not available falls back to paged.", &path,
+                             static_cast<int>(PathSetting::Auto), path_names, PGC_USERSET, 0, nullptr,
                              nullptr, nullptr);
+    DefineCustomEnumVariable("pg_gpu.mirror", "When runs are copied into the server process.",
+                             "auto does when the time it saves pays, manual leaves it to gpu.load, off uses "
+                             "no mirrors.",
+                             &mirror, static_cast<int>(MirrorSetting::Auto), mirror_names, PGC_SUSET, 0,
+                             nullptr, nullptr, nullptr);
     DefineCustomBoolVariable(
         "pg_gpu.enable_count_scan", "Enables the planner's use of count scans on pg_gpu's indexes.",
         "A query that only counts rows is answered from the index without a tuple an entry.",
@@ -28,6 +121,8 @@ void define_settings() {
         "pg_gpu.enable_lookup_join", "Enables the planner's use of lookup joins for gpu.lookup.",
         "A table joined by ctid with gpu.lookup of its index is read while keys are looked up.",
         &enable_lookup_join, true, PGC_USERSET, GUC_EXPLAIN, nullptr, nullptr, nullptr);
+    define_server_settings();
+    define_cost_settings();
     MarkGUCPrefixReserved("pg_gpu");
 }
 
@@ -39,15 +134,38 @@ bool lookup_join_enabled() {
     return enable_lookup_join;
 }
 
+PathSetting path_setting() {
+    return static_cast<PathSetting>(path);
+}
+
+MirrorSetting mirror_setting() {
+    return static_cast<MirrorSetting>(mirror);
+}
+
 void announce_forced_path() {
     static bool announced = false;
-    const auto path = static_cast<Path>(path_setting);
-    if (likely(path == Path::Auto || path == Path::Paged) || announced)
+    if (likely(path_setting() == PathSetting::Auto || path_setting() == PathSetting::Paged) || announced)
         return;
     announced = true;
     ereport(NOTICE, (errmsg("path \"%s\" is not available, the paged path is used instead",
-                            path == Path::Host ? "host" : "cuda"),
+                            path_setting() == PathSetting::Host ? "host" : "cuda"),
                      errhint("Set pg_gpu.path to \"auto\" or \"paged\".")));
+}
+
+ServerSettings server_settings() {
+    return server;
+}
+
+int request_timeout() {
+    return request_timeout_ms;
+}
+
+uint64 session_transfer_limit() {
+    return static_cast<uint64>(session_transfer_memory) << 20;
+}
+
+const CostSettings &cost_settings() {
+    return costs;
 }
 
 }  // namespace pg_gpu

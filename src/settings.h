@@ -5,7 +5,8 @@
 
 namespace pg_gpu {
 
-enum class Path : int { Auto, Paged, Host, Cuda };
+enum class PathSetting : int { Auto, Paged, Host, Cuda };
+enum class MirrorSetting : int { Auto, Manual, Off };
 
 void define_settings();
 
@@ -15,7 +16,37 @@ bool count_scan_enabled();
 // And lookup joins?
 bool lookup_join_enabled();
 
+PathSetting path_setting();
+MirrorSetting mirror_setting();
+
 // When pg_gpu.path names a path that does not exist here: one NOTICE a session that the paged path answers.
 void announce_forced_path();
+
+// The server process; 0 stands for its own default.
+struct ServerSettings {
+    int device_memory_limit;    // MiB
+    int host_memory_limit;      // MiB
+    int transfer_memory_limit;  // MiB, of all sessions together
+    int threads;
+};
+ServerSettings server_settings();
+
+// Milliseconds a request may take beyond its estimate.
+int request_timeout();
+
+// Bytes of transfer buffer that one session may have.
+uint64 session_transfer_limit();
+
+// The cost model's constants, in microseconds; indexed by paged, host, cuda.
+inline constexpr int kCostedPaths = 3;
+struct CostSettings {
+    double request[kCostedPaths];  // a round trip
+    double key[kCostedPaths];      // looked up in a run
+    double entry[kCostedPaths];    // found or read
+    double sort[kCostedPaths];     // an entry sorted or merged
+    double transfer;               // a MiB copied between session and server, one way
+    double load;                   // a MiB of index pages made a mirror
+};
+const CostSettings &cost_settings();
 
 }  // namespace pg_gpu

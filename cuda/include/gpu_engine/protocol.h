@@ -1,17 +1,19 @@
 // What sessions and the server process say to each other.
 //
-// A session connects to a Unix socket (SOCK_SEQPACKET: a packet is a message) and sends one request at a
-// time; the server answers each with one reply of the same type and request number. Bulk data lies in the
-// session's transfer buffer, a sealed memfd that it makes and hands over with `attach`; offsets count bytes
-// from the buffer's start and are multiples of 16. While a request runs, its parts of the buffer belong to
-// the server.
+// A session connects to a Unix socket (SOCK_SEQPACKET: a packet is a message), says `hello` and then sends
+// one request at a time; the server answers each with one reply of the same type and request number. Messages
+// have exactly the size of their structure. Bulk data lies in the session's transfer buffer, a sealed memfd
+// that it makes and hands over with `attach`; offsets count bytes from the buffer's start and are multiples
+// of 16. While a request runs, its parts of the buffer belong to the server; the others may be filled for the
+// next request meanwhile.
 //
-// Both ends are of one build and one machine: structures travel as they lie in memory. `hello` makes sure of
-// it. The server trusts nothing it reads: not lengths, offsets, counts, nor that the buffer keeps its
-// content.
+// Both ends are of one machine: structures travel as they lie in memory. `hello` makes sure that both know
+// the same ones. The server trusts nothing it reads: not lengths, offsets, counts, nor that the buffer keeps
+// its content.
 //
 // A session ends a request by closing the connection: the server then stops the work, and frees all that the
-// connection held.
+// connection held. It also closes a connection by itself: after a message that is none (wrong magic or size
+// in the header), after one before hello, and when it ends.
 #pragma once
 
 #include <cstddef>
@@ -51,6 +53,7 @@ enum class Message : std::uint16_t {
     mirrors,
     statistics,
     devices,
+    inject,  // tests only
 };
 
 enum class EngineName : std::uint16_t { host = 0, cuda = 1 };
@@ -60,10 +63,12 @@ inline constexpr std::size_t engine_count = 2;
 enum class Answer : std::uint32_t {
     done = 0,
     failed,        // `status` says why; the connection goes on
-    mismatch,      // another version: the server closes the connection
+    mismatch,      // hello: another version; the server closes the connection
     not_resident,  // runs the request names aren't loaded: `lacking` has a bit for each
     stale,         // runs' dead bitmaps are older than asked for: `lacking` has a bit for each
-    busy,          // the queue is full: take another path
+    busy,          // the queue is full, or the engine is still being opened: take another path
+    loading,       // begin_array: another session is loading this run
+    disorder,      // finish_array: entries don't ascend by (key, TID), so the run on disk is corrupt
 };
 
 struct RequestHeader {
@@ -71,7 +76,7 @@ struct RequestHeader {
     std::uint16_t type;         // Message
     std::uint16_t engine;       // EngineName, where the request computes
     std::uint32_t bytes;        // of the whole message
-    std::uint32_t deadline_ms;  // the server gives up after this; 0: never
+    std::uint32_t deadline_ms;  // from its arrival on; then the server gives up (cancelled). 0: never
     std::uint64_t request;      // number, given back in the reply
 };
 static_assert(sizeof(RequestHeader) == 24);
@@ -99,29 +104,34 @@ struct Hello {
     std::int32_t process;
     std::uint32_t database;  // oid, 0 for none
     std::uint32_t user;      // oid, 0 for none
-    char build[64];          // text that differs between builds that mustn't meet
+    std::uint64_t layout;    // message_layout
 };
 
-struct HelloReply {
+struct HelloReply {  // ping too
     ReplyHeader header;
     std::uint32_t version;
     std::int32_t process;
     std::uint32_t engines;  // bit i: EngineName i is there
-    std::uint32_t threads;  // of the host engine
+    std::uint32_t opening;  // bit i: it may come; a device takes some 100 ms to open. Ask again with ping
     std::uint64_t start;    // random: another server process has another one
+    std::uint32_t threads;  // of the host engine
+    std::uint32_t reserved;
 };
 
-// Limits in bytes; 0 is the server's default. Whoever may connect may send it; the supervisor does.
+// Limits in bytes; 0 is the server's default. Mirrors leave, least recently used first, until what is left
+// fits. Whoever may connect may send it; the supervisor does.
 struct Configure {
     RequestHeader header;
     std::uint64_t memory_limit[engine_count];
     std::uint64_t transfer_limit;  // of all buffers together
-    std::uint32_t queue_limit;     // requests that wait
-    std::uint32_t log_level;
+    std::uint32_t queue_limit;     // requests of an engine that wait; 0 is the default
+    std::uint32_t reserved;
 };
 
-// With the memfd as SCM_RIGHTS. It must be sealed against shrinking and growing, and is pinned for the device
-// where there is one. Replaces the buffer attached before. Refused (out_of_memory) beyond the transfer limit.
+// With the memfd as SCM_RIGHTS. It must be sealed against shrinking, growing and further seals, be of this
+// size, a multiple of 4096, and is pinned for the device with the first request that computes there. Replaces
+// the buffer attached before, which is let go first: after a refusal there is none. Refused (out_of_memory)
+// beyond the transfer limit.
 struct Attach {
     RequestHeader header;
     std::uint64_t bytes;
@@ -153,11 +163,13 @@ struct PageLayout {
     std::uint32_t page_bytes;
     std::uint32_t first_byte;
     std::uint32_t per_page;
-    std::uint32_t key_bytes;  // 4, 8, 12 (high 4 bytes first) or 16; widened to the next key width
+    std::uint32_t key_bytes;  // 4, 8, 12 (the high 4, then the low 8) or 16; widened to the next key width
 };
+static_assert(sizeof(PageLayout) == 16);
 
-// Reserves memory for an array of `entries` entries. An array that is named already gives Answer::done with
-// `handle` 0: nothing is to be loaded.
+// Reserves memory for an array of `entries` entries, for which unpinned mirrors that nobody uses leave, least
+// recently used first. out_of_memory when there isn't enough even so; then none has left. An array that is
+// named already gives Answer::done with `handle` 0: nothing is to be loaded.
 struct BeginArray {
     RequestHeader header;
     RunName name;
@@ -174,18 +186,21 @@ struct BeginArrayReply {
     std::uint64_t dead_version;  // of the array that is named already
 };
 
-// `pages` images at `offset`, the first of which is page `first_page` of the run. Entries before `skip` on
-// the run's first page and behind the array's last one are left out. In order.
+// `pages` images at `offset`, the first of which is page `first_page` of the run. The array takes the run's
+// entries from `run_first` on, as many as it was begun with; others on these pages are left out. Pages come
+// in order and without a gap: the next one wanted is the one that holds the next entry.
 struct AppendPages {
     RequestHeader header;
     std::uint64_t handle;
     std::uint64_t offset;
     std::uint64_t run_entries;  // of the whole run, which say how many are on its last page
+    std::uint64_t run_first;
     std::uint32_t first_page;
     std::uint32_t pages;
     PageLayout layout;
 };
 
+// Keys as wide as `key_bits` has it.
 struct AppendEntries {
     RequestHeader header;
     std::uint64_t handle;
@@ -194,7 +209,9 @@ struct AppendEntries {
     std::uint64_t count;
 };
 
-struct HandleRequest {  // finish_array, drop_array
+// finish_array: all entries must have come. A named array becomes a mirror and its handle ends; one without a
+// name keeps it. drop_array: also one that is not finished.
+struct HandleRequest {
     RequestHeader header;
     std::uint64_t handle;
 };
@@ -206,7 +223,8 @@ struct ArrayReply {  // finish_array, merge, name_array
     std::uint64_t bytes;
 };
 
-// Gives a connection's own array a name, which ends its handle.
+// Gives a connection's own finished array a name, which ends its handle. Its dead bitmap has version 0. When
+// the name is taken already the array is dropped and the one there stays.
 struct NameArray {
     RequestHeader header;
     std::uint64_t handle;
@@ -215,16 +233,18 @@ struct NameArray {
     std::uint32_t pinned;
 };
 
-// 64-bit words, bit i % 64 of word i / 64 is entry i's.
+// 64-bit words, bit i % 64 of word i / 64 is entry i's. They cover the array, or there are none: nothing is
+// dead then. A version older than the present one changes nothing and is done. not_resident as in questions.
 struct SetDead {
     RequestHeader header;
     RunName name;
     std::uint64_t version;
     std::uint64_t offset;
-    std::uint64_t words;  // 0: nothing is dead
+    std::uint64_t words;
 };
 
-// Drops the mirrors of a relation (run 0) or of one run on both engines.
+// Drops mirrors on both engines, pinned ones too: of one run, of a relation (run 0), or of a database
+// (relation and run 0, where tablespace and backend don't matter). Requests that use them go on.
 struct Evict {
     RequestHeader header;
     RunName name;
@@ -238,9 +258,14 @@ struct EvictReply {
 
 // ---- questions -------------------------------------------------------------------------------------------
 
-// For each run, one behind the other from `results` on (each part aligned): offsets[count + 1] of 64 bits,
-// then the TIDs. Live entries whose key is keys[i] are tids[offsets[i]] to tids[offsets[i + 1] - 1]. Ends
-// with insufficient_space when `capacity` bytes aren't enough; `needed` then says how many were (0: unknown).
+// Questions ask the runs named, each a mirror on the request's engine with keys of `key_bits`. Answers lie in
+// the buffer from `results` on, within `capacity` bytes, each part aligned; the reply says where. When they
+// don't fit the status is insufficient_space and `needed` says how many bytes they take.
+//
+// For each run: offsets[count + 1] of 64 bits, and TIDs. Live entries of item i are tids[offsets[i]] to
+// tids[offsets[i + 1] - 1], in order of key and TID.
+
+// Item i: entries whose key is keys[i].
 struct Lookup {
     RequestHeader header;
     std::uint64_t keys;  // offset
@@ -252,16 +277,7 @@ struct Lookup {
     RunUse run[max_runs];
 };
 
-struct ResultReply {  // lookup, range
-    ReplyHeader header;
-    std::uint64_t needed;
-    std::uint64_t tids;  // of all runs
-    std::uint64_t offsets_at[max_runs];
-    std::uint64_t tids_at[max_runs];
-};
-
-// Live entries from low[i] to high[i], both ends included, as lookup gives them. With `keys` their keys too
-// (one range only): keys_at.
+// Item i: entries with low[i] <= key <= high[i]. With `with_keys` their keys too, as the TIDs lie.
 struct Range {
     RequestHeader header;
     std::uint64_t low;
@@ -271,12 +287,15 @@ struct Range {
     std::uint64_t capacity;
     std::uint32_t key_bits;
     std::uint32_t runs;
+    std::uint32_t with_keys;
+    std::uint32_t reserved;
     RunUse run[max_runs];
 };
 
-// counts[i] (64 bits, at `results`): live entries from low[i] to high[i] of all runs together whose heap
-// block is all-visible by the map (bit b % 8 of byte b / 8 is block b; blocks beyond it are not). The TIDs of
-// the others follow as hidden_offsets[count + 1], hidden TIDs.
+// Item i: entries with low[i] <= key <= high[i]. At `results` lie counts[count] of 64 bits: the live ones of
+// all runs together whose heap block is all-visible by the map (bit b % 8 of byte b / 8 is block b; blocks
+// from `map_blocks` on are not). The others, hidden ones, follow for each run as above. With `all_visible`
+// every block is: the map isn't read, and there are no hidden ones and no offsets.
 struct Count {
     RequestHeader header;
     std::uint64_t low;
@@ -288,20 +307,21 @@ struct Count {
     std::uint64_t capacity;
     std::uint32_t key_bits;
     std::uint32_t runs;
-    std::uint32_t all_visible;  // every block is: the map isn't read
+    std::uint32_t all_visible;
     std::uint32_t reserved;
     RunUse run[max_runs];
 };
 
-struct CountReply {
+struct ResultReply {  // lookup, range, count
     ReplyHeader header;
     std::uint64_t needed;
-    std::uint64_t hidden;  // how many TIDs
-    std::uint64_t hidden_offsets_at;
-    std::uint64_t hidden_tids_at;
+    std::uint64_t tids;  // of all runs
+    std::uint64_t offsets_at[max_runs];
+    std::uint64_t tids_at[max_runs];
+    std::uint64_t keys_at[max_runs];
 };
 
-// An array of the live entries of the runs, which only this connection knows.
+// An array of the live entries of the runs, which only this connection knows: an ArrayReply.
 struct Merge {
     RequestHeader header;
     std::uint32_t key_bits;
@@ -309,6 +329,7 @@ struct Merge {
     RunUse run[max_runs];
 };
 
+// `count` entries of the connection's own array from `first` on.
 struct ReadEntries {
     RequestHeader header;
     std::uint64_t handle;
@@ -320,7 +341,8 @@ struct ReadEntries {
 
 // ---- what the server tells of itself ---------------------------------------------------------------------
 
-// As many rows as fit go to the buffer at `offset`; `rows` in the reply says how many there are.
+// As many rows as fit go to the buffer at `offset`; `rows` in the reply says how many there are. Without room
+// for one (capacity 0) no buffer is needed.
 struct List {  // mirrors, statistics, devices
     RequestHeader header;
     std::uint64_t offset;
@@ -364,5 +386,36 @@ struct StatisticsRow {
     std::uint64_t microseconds;
     std::uint64_t failures;
 };
+
+// A device that the server computes on.
+struct DeviceRow {
+    DeviceInfo info;
+    std::uint32_t engine;
+    std::uint32_t reserved;
+};
+
+// ---- tests -----------------------------------------------------------------------------------------------
+
+// After `refuse_after` more the engine's next request for memory is refused, once. Refused itself
+// (invalid_argument) unless the server was started for tests.
+struct Inject {
+    RequestHeader header;
+    std::int64_t refuse_after;
+};
+
+// ---- what hello compares ---------------------------------------------------------------------------------
+
+template <typename... Messages>
+constexpr std::uint64_t layout_of() noexcept {
+    std::uint64_t layout = version;
+    // FNV-1a, a step a structure.
+    ((layout = (layout ^ (sizeof(Messages) * 16 + alignof(Messages))) * 0x100000001b3ULL), ...);
+    return layout;
+}
+inline constexpr std::uint64_t message_layout =
+    layout_of<RequestHeader, ReplyHeader, Hello, HelloReply, Configure, Attach, RunUse, PageLayout,
+              BeginArray, BeginArrayReply, AppendPages, AppendEntries, HandleRequest, ArrayReply, NameArray,
+              SetDead, Evict, EvictReply, Lookup, Range, Count, ResultReply, Merge, ReadEntries, List,
+              ListReply, MirrorRow, StatisticsRow, DeviceRow>();
 
 }  // namespace gpu_engine::protocol

@@ -1,0 +1,14 @@
+#include "client/client.h"
+
+#include "client/connection.h"
+#include "client/supervisor.h"
+
+namespace pg_gpu::client {
+
+void register_client() {
+    register_connection_callbacks();
+    if (process_shared_preload_libraries_in_progress)
+        register_supervisor();
+}
+
+}  // namespace pg_gpu::client

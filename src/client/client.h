@@ -1,0 +1,170 @@
+// The session's way to the server process: which path a request takes, the requests, and the mirrors of runs
+// that they need. Nothing here knows about an access method's keys.
+//
+// A request answers true, with its results in place, or false: then the paged path answers, and gpu.stat
+// tells why. It raises nothing but the user's own cancel (and corruption of the index, met while loading a
+// run). Results lie in the transfer buffer; they are good until the next request of this session, whosever,
+// or until a (sub)transaction aborts: use them up before other code runs.
+#pragma once
+
+#include "storage/storage.h"
+
+namespace pg_gpu::client {
+
+enum class Path : int { Paged, Host, Cuda };
+inline constexpr int kPaths = 3;
+const char *path_name(Path path);
+
+enum class RequestKind : int { Lookup, Range, Count, Sort, Merge };
+inline constexpr int kRequestKinds = 5;
+const char *request_name(RequestKind kind);
+
+// ---- choosing (dispatch.cpp) -----------------------------------------------------------------------------
+
+// A request as the cost model sees it.
+struct Request {
+    RequestKind kind;
+    int key_bits;    // 32, 64, 128, as the server has them
+    int runs;        // it reads
+    uint64 items;    // keys or ranges asked for; entries to sort or merge
+    uint64 entries;  // of the runs together; lookup, range, count
+    uint64 results;  // entries expected to match, of all items together
+};
+
+struct Choice {
+    Path path;
+    double
+        saving;  // microseconds it is expected to save over the paged path; mirrors are loaded when it pays
+};
+
+// Where to send it, by pg_gpu.path, cost and what is there. Connects to the server when another path than
+// Paged is worth it, and waits at most pg_gpu.request_timeout, once. A forced path that isn't there gives
+// Paged and one NOTICE a session.
+Choice choose_path(const Request &request);
+
+// The same for the planner: by what this session knows already, and silently.
+Path plan_path(const Request &request);
+
+// What the cost model expects the request to take on a path, in microseconds, with mirrors in place.
+double estimate_microseconds(const Request &request, Path path);
+
+// Counts a request that the paged path answered, for gpu.stat.
+void count_paged(RequestKind kind, uint64 items, double microseconds);
+
+// ---- requests (requests.cpp) -----------------------------------------------------------------------------
+
+// How an access method's runs are mirrored: the first `mirrored_entries` entries of storage::kEntrySection,
+// whose pages hold `per_page` keys from the content's first byte on, then as many TIDs (the last page: the
+// rest of both). They are ordered by (key, TID).
+struct MirrorFormat {
+    uint32 key_bytes;  // on pages: 4, 8, 12 (high word first), 16
+    int key_bits;      // on the server, and of keys in requests: 32, 64, 128
+    uint32 per_page;
+    uint64 (*mirrored_entries)(const storage::RunEntry &run);
+};
+
+// Runs of an index, of a view with this vacuum_seq: all, or those that are worth a request. Those without
+// mirrored entries are taken for empty.
+struct RunSet {
+    Relation index;
+    const storage::RunKind *kind;
+    const MirrorFormat *format;
+    const storage::RunEntry *runs;
+    int count;
+    uint64 vacuum_seq;
+};
+
+// More runs than this in one request are for the paged path.
+inline constexpr int kMostRuns = 64;
+
+// Of one run: live entries of item i are tids[offsets[i]] to tids[offsets[i + 1] - 1].
+struct RunAnswer {
+    const uint64 *offsets;
+    const ItemPointerData *tids;
+    const void *keys;  // beside the TIDs, where asked for
+};
+
+struct EntriesAnswer {
+    uint64 items;  // the first so many are answered; ask again for the others
+    RunAnswer runs[kMostRuns];
+};
+
+// Live entries with one of the keys, which are best sorted. Runs that aren't mirrored are loaded first when
+// pg_gpu.mirror has it so and it pays; dead bitmaps as new as the set's vacuum_seq.
+bool lookup(const RunSet &set, const Choice &choice, const void *keys, uint64 key_count,
+            EntriesAnswer *answer);
+
+// Live entries from low[i] to high[i], both included; with their keys when asked for.
+bool range(const RunSet &set, const Choice &choice, const void *low, const void *high, uint64 range_count,
+           bool with_keys, EntriesAnswer *answer);
+
+// Bit b % 8 of byte b / 8 says that heap block b is all-visible; blocks behind the map are not. Read it after
+// the set's view, and compare vacuum_seq again after the request (R4).
+struct VisibleBlocks {
+    const uint8 *map;
+    uint64 blocks;
+    bool all;  // every block is, and `map` isn't needed
+};
+
+struct CountAnswer {
+    uint64 items;               // the first so many are answered; ask again for the others
+    const uint64 *counts;       // of live entries on all-visible blocks, of all runs together
+    bool hidden;                // are there others? Then
+    RunAnswer runs[kMostRuns];  // has them: the heap must decide about each
+};
+
+bool count(const RunSet &set, const Choice &choice, const void *low, const void *high, uint64 range_count,
+           const VisibleBlocks &visible, CountAnswer *answer);
+
+// ---- sorting and merging (arrays.cpp) --------------------------------------------------------------------
+
+// Entries on the server, ordered by (key, TID), that only this session knows. Lost when the connection is,
+// and with the end of the transaction; reading it then answers false, and the caller must do without it.
+struct ServerArray {
+    uint64 connection;
+    uint64 handle;  // 0: none
+    uint64 entries;
+    Path path;
+    int key_bits;
+};
+
+// Sorts entries: begin_sort, append_to_sort as often as needed, finish_sort.
+bool begin_sort(const Choice &choice, int key_bits, uint64 entries, ServerArray *array);
+bool append_to_sort(ServerArray *array, const void *keys, const ItemPointerData *tids, uint64 count);
+bool finish_sort(ServerArray *array);
+
+// The live entries of the runs (their mirrored part).
+bool merge(const RunSet &set, const Choice &choice, ServerArray *array);
+
+// Entries from `first` on: *count of them, at least one, at most `most`.
+bool read_entries(const ServerArray &array, uint64 first, uint64 most, const void **keys,
+                  const ItemPointerData **tids, uint64 *count);
+
+// The array becomes the mirror of a run that was written from it, entry by entry. Once the run is listed.
+void name_array(ServerArray *array, const RunSet &set, const storage::RunEntry &run);
+// Gives the array back. Does nothing to one that is lost.
+void drop_array(ServerArray *array);
+
+// ---- mirrors (mirrors.cpp) -------------------------------------------------------------------------------
+
+struct Loaded {
+    uint64 runs;
+    uint64 bytes;  // of server memory
+};
+
+// Makes all runs of an index resident on the path's engine, for gpu.load. ERROR when it can't be done.
+Loaded load_index(Relation index, const storage::RunKind *kind, const MirrorFormat *format, Path path,
+                  bool pinned);
+
+// Drops an index's mirrors; the bytes that were. ERROR when no server answers.
+uint64 evict_index(Relation index);
+
+// Tells the server, if this session is connected, that a run is no more. Never waits.
+void forget_run(Relation index, const storage::RunEntry &run);
+
+// ---- set-up ----------------------------------------------------------------------------------------------
+
+// From _PG_init: callbacks, and when preloading the supervisor.
+void register_client();
+
+}  // namespace pg_gpu::client

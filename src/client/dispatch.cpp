@@ -1,0 +1,310 @@
+// Choosing a path: cost, what is there, and what has failed lately.
+#include "client/dispatch.h"
+
+#include "client/supervisor.h"
+#include "settings.h"
+
+namespace pg_gpu::client {
+
+const char *path_name(Path path) {
+    static const char *const names[] = {"paged", "host", "cuda"};
+    return names[static_cast<int>(path)];
+}
+
+const char *request_name(RequestKind kind) {
+    static const char *const names[] = {"lookup", "range", "count", "sort", "merge"};
+    return names[static_cast<int>(kind)];
+}
+
+// ---- counters
+// ----------------------------------------------------------------------------------------------
+
+static Counters session_counters[kPaths][kRequestKinds];
+
+static Counters *counters_of(Path path, RequestKind kind) {
+    return &session_counters[static_cast<int>(path)][static_cast<int>(kind)];
+}
+
+const Counters &counters(Path path, RequestKind kind) {
+    return *counters_of(path, kind);
+}
+
+void reset_counters() {
+    memset(session_counters, 0, sizeof(session_counters));
+}
+
+static void count_request(Path path, RequestKind kind, uint64 items, uint64 bytes, double microseconds) {
+    Counters *counters = counters_of(path, kind);
+    counters->requests++;
+    counters->items += items;
+    counters->bytes += bytes;
+    counters->milliseconds += microseconds / 1000;
+}
+
+void count_paged(RequestKind kind, uint64 items, double microseconds) {
+    count_request(Path::Paged, kind, items, 0, microseconds);
+}
+
+static void note_reason(Path path, RequestKind kind, const char *reason) {
+    Counters *counters = counters_of(path, kind);
+    counters->fallbacks++;
+    strlcpy(counters->last_reason, reason, sizeof(counters->last_reason));
+}
+
+// ---- cooling down
+// ------------------------------------------------------------------------------------------ After a failure
+// that the next request would meet too, a path rests, twice as long each time up to a limit. What costs
+// nothing to find out again (nothing listens) rests shortly, what costs a timeout longer.
+
+namespace {
+
+struct Rest {
+    TimestampTz until;
+    int milliseconds;  // of the last rest; 0 when the last request was answered
+    char reason[sizeof(Counters::last_reason)];
+};
+
+struct RestTimes {
+    int first;
+    int longest;
+};
+
+}  // namespace
+
+static Rest rests[kPaths];
+static double queued_microseconds[kPaths];  // lately, of a request
+
+static RestTimes rest_times(Trouble trouble) {
+    switch (trouble) {
+        case Trouble::NoServer:
+        case Trouble::Opening:
+            return {20, 1000};
+        case Trouble::Lost:
+            return {100, 10000};
+        case Trouble::NoEngine:
+        case Trouble::Version:
+            return {5000, 60000};
+        case Trouble::Deadline:
+            return {1000, 60000};
+        default:
+            return {0, 0};
+    }
+}
+
+static void rest(Path path, Trouble trouble) {
+    const RestTimes times = rest_times(trouble);
+    if (times.first == 0)
+        return;
+    Rest *rest = &rests[static_cast<int>(path)];
+    rest->milliseconds = Min(Max(rest->milliseconds * 2, times.first), times.longest);
+    rest->until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), rest->milliseconds);
+    strlcpy(rest->reason, last_reason(), sizeof(rest->reason));
+}
+
+// Trouble with the process is trouble with each of its engines.
+static bool concerns_all_engines(Trouble trouble) {
+    return trouble != Trouble::NoEngine && trouble != Trouble::Opening;
+}
+
+static void rest_after(Path path, Trouble trouble) {
+    if (!concerns_all_engines(trouble)) {
+        rest(path, trouble);
+        return;
+    }
+    rest(Path::Host, trouble);
+    rest(Path::Cuda, trouble);
+}
+
+static bool is_resting(Path path) {
+    const Rest &rest = rests[static_cast<int>(path)];
+    return rest.milliseconds > 0 && GetCurrentTimestamp() < rest.until;
+}
+
+// ---- what is there
+// -----------------------------------------------------------------------------------------
+
+static bool supervisor_expected = false;
+
+static bool find_engine(Path path) {
+    if (!connect_to_server()) {
+        if (last_trouble() == Trouble::NoServer)
+            supervisor_expected = launch_supervisor();
+        return false;
+    }
+    if (!has_engine(path) && is_opening_engine(path) && !ping_server())
+        return false;
+    if (has_engine(path))
+        return true;
+    return is_opening_engine(path)
+               ? fail(Trouble::Opening, "the %s engine is being opened", path_name(path))
+               : fail(Trouble::NoEngine, "the server process has no %s engine", path_name(path));
+}
+
+bool ready_for(Path path) {
+    if (path == Path::Paged)
+        return fail(Trouble::NotWanted, "paged is cheaper");
+    return find_engine(path);
+}
+
+void pause_for(long milliseconds) {
+    WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, milliseconds, PG_WAIT_EXTENSION);
+    ResetLatch(MyLatch);
+    CHECK_FOR_INTERRUPTS();
+}
+
+bool await_engine(Path path) {
+    constexpr long kPauseMs = 10;
+    const TimestampTz deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), request_timeout());
+    for (;;) {
+        if (ready_for(path))
+            return true;
+        const Trouble why = last_trouble();
+        const bool may_come = (why == Trouble::NoServer && supervisor_expected) || why == Trouble::Opening ||
+                              why == Trouble::Lost;
+        if (!may_come || GetCurrentTimestamp() >= deadline)
+            return false;
+        pause_for(kPauseMs);
+    }
+}
+
+// Known, or to be found out.
+static bool may_be_there(Path path) {
+    return !is_resting(path) && (!is_connected() || has_engine(path) || is_opening_engine(path));
+}
+
+void note_answered(RequestKind kind, Path path, uint64 items, uint64 bytes,
+                   const protocol::ReplyHeader &reply) {
+    rests[static_cast<int>(path)] = {};
+    double *queued = &queued_microseconds[static_cast<int>(path)];
+    *queued += (static_cast<double>(reply.queued_microseconds) - *queued) / 4;
+    count_request(path, kind, items, bytes, static_cast<double>(reply.microseconds));
+}
+
+bool note_failed(RequestKind kind, Path path) {
+    note_reason(path, kind, last_reason());
+    rest_after(path, last_trouble());
+    if (last_trouble() != Trouble::NotWanted)
+        announce_forced_path();
+    return false;
+}
+
+// ---- cost
+// --------------------------------------------------------------------------------------------------
+
+static constexpr double kMebibyte = 1048576.0;
+
+// Bytes through the transfer buffer.
+static double bytes_moved(const Request &request) {
+    const auto items = static_cast<double>(request.items);
+    const auto results = static_cast<double>(request.results);
+    const double entry = request.key_bits / 8.0 + sizeof(ItemPointerData);
+    switch (request.kind) {
+        case RequestKind::Lookup:
+            return items * (request.key_bits / 8.0 + request.runs * sizeof(uint64)) +
+                   results * sizeof(ItemPointerData);
+        case RequestKind::Range:
+            return items * (request.key_bits / 4.0 + request.runs * sizeof(uint64)) + results * entry;
+        case RequestKind::Count:
+            return items * (request.key_bits / 4.0 + sizeof(uint64));
+        case RequestKind::Sort:
+            return items * entry * 2;
+        case RequestKind::Merge:
+            return items * entry;
+    }
+    return 0;
+}
+
+// Counting one range pages finds its two ends in each run, as two lookups do, but never in company.
+static constexpr double kKeysPerLoneSearch = 20;
+
+double estimate_microseconds(const Request &request, Path path) {
+    const CostSettings &costs = cost_settings();
+    const int p = static_cast<int>(path);
+    const auto items = static_cast<double>(request.items);
+    double microseconds = 0;
+    switch (request.kind) {
+        case RequestKind::Lookup:
+            microseconds =
+                items * request.runs * costs.key[p] + static_cast<double>(request.results) * costs.entry[p];
+            break;
+        case RequestKind::Range:
+            microseconds = items * 2 * request.runs * costs.key[p] +
+                           static_cast<double>(request.results) * costs.entry[p];
+            break;
+        case RequestKind::Count:
+            microseconds =
+                items * 2 * request.runs * costs.key[p] * (path == Path::Paged ? kKeysPerLoneSearch : 1);
+            break;
+        case RequestKind::Sort:
+        case RequestKind::Merge:
+            microseconds = items * costs.sort[p];
+            break;
+    }
+    if (path == Path::Paged)
+        return microseconds;
+    return microseconds + costs.request[p] + queued_microseconds[p] +
+           bytes_moved(request) / kMebibyte * costs.transfer;
+}
+
+// ---- choosing
+// ----------------------------------------------------------------------------------------------
+
+static Path cheapest_path(const Request &request) {
+    Path best = Path::Paged;
+    double least = estimate_microseconds(request, Path::Paged);
+    for (const Path path : {Path::Host, Path::Cuda}) {
+        if (!may_be_there(path))
+            continue;
+        const double microseconds = estimate_microseconds(request, path);
+        if (microseconds < least) {
+            best = path;
+            least = microseconds;
+        }
+    }
+    return best;
+}
+
+// Mirrors aside, is there anything the setting leaves to choose?
+static bool uses_mirrors(RequestKind kind) {
+    return kind != RequestKind::Sort;
+}
+
+static Path wanted_path(const Request &request) {
+    const PathSetting setting = path_setting();
+    if (setting == PathSetting::Paged || request.runs > kMostRuns ||
+        (uses_mirrors(request.kind) && mirror_setting() == MirrorSetting::Off))
+        return Path::Paged;
+    if (setting == PathSetting::Auto)
+        return cheapest_path(request);
+    return setting == PathSetting::Host ? Path::Host : Path::Cuda;
+}
+
+Path plan_path(const Request &request) {
+    const Path path = wanted_path(request);
+    return may_be_there(path) ? path : Path::Paged;
+}
+
+// Waiting for a server that is being started is worth it only to those who asked for one.
+static bool is_worth_waiting(Path path) {
+    return path_setting() != PathSetting::Auto && path != Path::Paged;
+}
+
+Choice choose_path(const Request &request) {
+    // With "auto" the second best may be there where the best is not.
+    for (int attempt = 1; attempt < kPaths; attempt++) {
+        const Path path = wanted_path(request);
+        if (path == Path::Paged)
+            break;
+        if (is_resting(path)) {
+            note_reason(path, request.kind, rests[static_cast<int>(path)].reason);
+            announce_forced_path();
+            break;
+        }
+        if (is_worth_waiting(path) ? await_engine(path) : ready_for(path))
+            return {path, estimate_microseconds(request, Path::Paged) - estimate_microseconds(request, path)};
+        note_failed(request.kind, path);
+    }
+    return {Path::Paged, 0};
+}
+
+}  // namespace pg_gpu::client

@@ -1,0 +1,475 @@
+// Mirrors of runs: loading them (R12), their dead bitmaps, and when loading pays.
+#include "client/mirrors.h"
+
+#include "client/dispatch.h"
+#include "client/halves.h"
+#include "compat.h"
+#include "settings.h"
+
+namespace pg_gpu::client {
+
+static constexpr double kMebibyte = 1048576.0;
+
+protocol::RunName run_name(Relation index, uint64 run_id) {
+    const PhysicalPlace place = physical_place(index);
+    // rd_backend is -1 for all but temporary indexes.
+    return {place.tablespace, place.database, place.relation, static_cast<int32>(index->rd_backend), run_id};
+}
+
+LiveRuns live_runs(const RunSet &set) {
+    LiveRuns live = {};
+    for (int i = 0; i < set.count; i++)
+        if (set.format->mirrored_entries(set.runs[i]) > 0)
+            live.places[live.count++] = i;
+    return live;
+}
+
+// ---- does loading pay?
+// ------------------------------------------------------------------------------------- A session adds up
+// what requests would have saved with a run resident, and loads the run once that is as much as loading
+// takes: so it loses at most twice the least time. It asks again now and then, since other sessions load as
+// well.
+
+namespace {
+
+struct WantedKey {
+    protocol::RunName name;
+    Path path;
+    uint32 padding;
+};
+static_assert(sizeof(WantedKey) == sizeof(protocol::RunName) + 8, "hashed as bytes");
+
+struct WantedRun {
+    WantedKey key;
+    double saving;  // microseconds
+    TimestampTz look_again;
+    bool refused;  // the server had no room: don't try before look_again
+};
+
+}  // namespace
+
+static constexpr long kMostWantedRuns = 4096;
+static constexpr int kLookAgainMs = 1000;
+static constexpr int kRefusedMs = 10000;
+// Of the few requests that make a mirror, whatever its size.
+static constexpr double kRequestsToLoad = 4;
+static HTAB *wanted_runs = nullptr;
+
+static WantedRun *find_wanted(const RunSet &set, int place, Path path, HASHACTION action) {
+    if (wanted_runs == nullptr) {
+        if (action == HASH_FIND)
+            return nullptr;
+        HASHCTL control = {};
+        control.keysize = sizeof(WantedKey);
+        control.entrysize = sizeof(WantedRun);
+        control.hcxt = TopMemoryContext;
+        wanted_runs = hash_create("pg_gpu wanted runs", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+    }
+    if (action == HASH_ENTER && hash_get_num_entries(wanted_runs) >= kMostWantedRuns) {
+        hash_destroy(wanted_runs);
+        wanted_runs = nullptr;
+        return find_wanted(set, place, path, action);
+    }
+    const WantedKey key = {run_name(set.index, set.runs[place].run_id), path, 0};
+    bool found;
+    auto *wanted = static_cast<WantedRun *>(hash_search(wanted_runs, &key, action, &found));
+    if (wanted != nullptr && !found && action == HASH_ENTER) {
+        wanted->saving = 0;
+        wanted->look_again = 0;
+        wanted->refused = false;
+    }
+    return wanted;
+}
+
+static double load_microseconds(const RunSet &set, int place, Path path) {
+    const CostSettings &costs = cost_settings();
+    const auto pages =
+        static_cast<double>(set.format->mirrored_entries(set.runs[place]) / set.format->per_page + 1);
+    return pages * BLCKSZ / kMebibyte * costs.load + kRequestsToLoad * costs.request[static_cast<int>(path)];
+}
+
+static bool is_forced(Path path) {
+    return path_setting() == (path == Path::Cuda ? PathSetting::Cuda : PathSetting::Host);
+}
+
+static uint64 live_entries(const RunSet &set, const LiveRuns &live) {
+    uint64 entries = 0;
+    for (int i = 0; i < live.count; i++)
+        entries += set.format->mirrored_entries(set.runs[live.places[i]]);
+    return entries;
+}
+
+bool is_worth_asking(const RunSet &set, const LiveRuns &live, const Choice &choice) {
+    const TimestampTz now = GetCurrentTimestamp();
+    const auto all_entries = static_cast<double>(live_entries(set, live));
+    double saved = 0;
+    double cost = 0;
+    bool refused = false;
+    bool look = true;
+    for (int i = 0; i < live.count; i++) {
+        const int place = live.places[i];
+        WantedRun *wanted = find_wanted(set, place, choice.path, HASH_FIND);
+        if (wanted == nullptr)
+            continue;
+        const auto entries = static_cast<double>(set.format->mirrored_entries(set.runs[place]));
+        wanted->saving += Max(choice.saving, 0.0) * entries / all_entries;
+        saved += wanted->saving;
+        cost += load_microseconds(set, place, choice.path);
+        if (now < wanted->look_again) {
+            look = false;
+            refused = refused || wanted->refused;
+        }
+    }
+    if (look ||
+        (!refused && (is_forced(choice.path) || (saved >= cost && mirror_setting() == MirrorSetting::Auto))))
+        return true;
+    return fail(Trouble::NotWanted, refused ? "no room for the runs' mirrors" : "runs are not resident");
+}
+
+static bool may_load(const RunSet &set, const LiveRuns &live, const Choice &choice, uint64 lacking) {
+    if (mirror_setting() != MirrorSetting::Auto)
+        return fail(Trouble::NotWanted, "runs are not resident, and pg_gpu.mirror is manual");
+    const TimestampTz again = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), kLookAgainMs);
+    const auto all_entries = static_cast<double>(live_entries(set, live));
+    double saved = 0;
+    double cost = 0;
+    for (int i = 0; i < live.count; i++) {
+        if (((lacking >> i) & 1) == 0)
+            continue;
+        const int place = live.places[i];
+        WantedRun *wanted = find_wanted(set, place, choice.path, HASH_ENTER);
+        const auto entries = static_cast<double>(set.format->mirrored_entries(set.runs[place]));
+        // Later requests have been added by is_worth_asking.
+        if (wanted->look_again == 0)
+            wanted->saving = Max(choice.saving, 0.0) * entries / all_entries;
+        wanted->look_again = again;
+        wanted->refused = false;
+        saved += wanted->saving;
+        cost += load_microseconds(set, place, choice.path);
+    }
+    return is_forced(choice.path) || saved >= cost ||
+           fail(Trouble::NotWanted, "runs are not resident, and loading them does not pay yet");
+}
+
+static void forget_wanted(const RunSet &set, int place, Path path) {
+    find_wanted(set, place, path, HASH_REMOVE);
+}
+
+static void note_no_room(const RunSet &set, int place, Path path) {
+    WantedRun *wanted = find_wanted(set, place, path, HASH_ENTER);
+    wanted->look_again = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), kRefusedMs);
+    wanted->refused = true;
+}
+
+// ---- the directory now
+// -------------------------------------------------------------------------------------
+
+namespace {
+
+struct Directory {
+    storage::RunEntry *runs;
+    int count;
+    uint64 vacuum_seq;
+};
+
+}  // namespace
+
+// Run list and vacuum_seq of one instant.
+static Directory read_directory(Relation index, const storage::RunKind *kind) {
+    Buffer buffer = storage::lock_metapage(index, kind, BUFFER_LOCK_SHARE);
+    Page page = BufferGetPage(buffer);
+    Directory directory;
+    directory.vacuum_seq = storage::meta_page(page)->vacuum_seq;
+    directory.runs = storage::copy_directory(index, kind, page, &directory.count);
+    UnlockReleaseBuffer(buffer);
+    return directory;
+}
+
+static const storage::RunEntry *find_run(const Directory &directory, uint64 run_id) {
+    for (int i = 0; i < directory.count; i++)
+        if (directory.runs[i].run_id == run_id)
+            return &directory.runs[i];
+    return nullptr;
+}
+
+static bool fail_as_gone() {
+    return fail(Trouble::NotWanted, "a run was merged away meanwhile");
+}
+
+// ---- dead bitmaps
+// ------------------------------------------------------------------------------------------
+
+// Copies the bitmap's first `bytes` to the transfer buffer. False when a page was recycled.
+static bool copy_dead_bitmap(Relation index, const storage::RunEntry &run, uint64 bytes) {
+    const storage::Section &section = run.sections[storage::kDeadBitmapSection];
+    for (uint64 done = 0, page = 0; done < bytes; page++) {
+        CHECK_FOR_INTERRUPTS();
+        Buffer buffer =
+            storage::read_run_page(index, run, section.first_page + static_cast<uint32>(page), nullptr);
+        if (buffer == InvalidBuffer)
+            return fail_as_gone();
+        const uint64 here = Min(bytes - done, uint64{storage::kDeadBitsPerPage / 8});
+        memcpy(buffer_at(done), static_cast<char *>(BufferGetPage(buffer)) + run.dead_bitmap_offset, here);
+        UnlockReleaseBuffer(buffer);
+        done += here;
+    }
+    return true;
+}
+
+// Sends a run's bitmap as of a directory that was read before (R12). A run without a counted dead entry may
+// have some that a VACUUM marked before it broke off: their rows' line pointers are there still, and the heap
+// decides.
+static bool send_dead(const RunSet &set, const storage::RunEntry &run, uint64 version, Path path) {
+    const uint64 entries = set.format->mirrored_entries(run);
+    auto message = make_message<protocol::SetDead>(protocol::Message::set_dead, path);
+    message.name = run_name(set.index, run.run_id);
+    message.version = version;
+    message.words = run.dead == 0 ? 0 : (entries + 63) / 64;
+    const uint64 bytes = message.words * sizeof(uint64);
+    if (bytes > 0 && (!need_buffer(bytes, bytes) || !copy_dead_bitmap(set.index, run, bytes)))
+        return false;
+    protocol::ReplyHeader reply;
+    const double estimate = static_cast<double>(bytes) / kMebibyte * cost_settings().transfer;
+    return exchange(&message, &reply, estimate) &&
+           (answer_of(reply) == protocol::Answer::done || fail_by_answer(reply));
+}
+
+bool refresh_dead(const RunSet &set, const LiveRuns &live, Path path, uint64 stale) {
+    const Directory directory = read_directory(set.index, set.kind);
+    bool done = true;
+    for (int i = 0; done && i < live.count; i++) {
+        if (((stale >> i) & 1) == 0)
+            continue;
+        const storage::RunEntry *run = find_run(directory, set.runs[live.places[i]].run_id);
+        done = run != nullptr ? send_dead(set, *run, directory.vacuum_seq, path) : fail_as_gone();
+    }
+    pfree(directory.runs);
+    return done;
+}
+
+// ---- loading
+// -----------------------------------------------------------------------------------------------
+
+static constexpr uint64 kLoadBuffer = uint64{8} << 20;
+
+// Entries of the run on a page of its entry section.
+static uint64 entries_on_page(const RunSet &set, const storage::RunEntry &run, uint64 page) {
+    return Min(run.entries - page * set.format->per_page, uint64{set.format->per_page});
+}
+
+static bool copy_page(const RunSet &set, const storage::RunEntry &run, uint64 page, char *place,
+                      BufferAccessStrategy strategy) {
+    const uint32 position = run.sections[storage::kEntrySection].first_page + static_cast<uint32>(page);
+    Buffer buffer = storage::read_run_page(set.index, run, position, strategy);
+    if (buffer == InvalidBuffer)
+        return fail_as_gone();
+    Page image = BufferGetPage(buffer);
+    const uint64 wanted = entries_on_page(set, run, page) * (set.format->key_bytes + sizeof(ItemPointerData));
+    if (storage::content_length(image) < wanted)
+        storage::report_corruption(set.index, BufferGetBlockNumber(buffer),
+                                   "A page is shorter than its entries.");
+    memcpy(place, image, BLCKSZ);
+    UnlockReleaseBuffer(buffer);
+    return true;
+}
+
+// While the server takes the entries out of one half of the buffer, pages are copied into the other.
+static bool send_pages(const RunSet &set, const storage::RunEntry &run, uint64 handle, Path path) {
+    const uint64 entries = set.format->mirrored_entries(run);
+    const uint64 pages = (entries + set.format->per_page - 1) / set.format->per_page;
+    Halves halves;
+    if (!open_halves(&halves, 2 * BLCKSZ, Min(kLoadBuffer, 2 * pages * BLCKSZ)))
+        return false;
+    auto message = make_message<protocol::AppendPages>(protocol::Message::append_pages, path);
+    message.handle = handle;
+    message.run_entries = run.entries;
+    message.run_first = 0;
+    message.layout = {BLCKSZ, storage::kContentStart, set.format->per_page, set.format->key_bytes};
+    const uint64 most = halves.bytes / BLCKSZ;
+    const double estimate = static_cast<double>(halves.bytes) / kMebibyte * cost_settings().load;
+    BufferAccessStrategy strategy = GetAccessStrategy(BAS_BULKREAD);
+    bool done = true;
+    for (uint64 page = 0; done && page < pages; page += message.pages) {
+        message.offset = next_half(&halves);
+        message.first_page = static_cast<uint32>(page);
+        message.pages = static_cast<uint32>(Min(most, pages - page));
+        for (uint32 i = 0; done && i < message.pages; i++) {
+            CHECK_FOR_INTERRUPTS();
+            done = copy_page(set, run, page + i, buffer_at(message.offset + uint64{i} * BLCKSZ), strategy);
+        }
+        done = done && send_half(&halves, &message.header, estimate);
+    }
+    FreeAccessStrategy(strategy);
+    return settle_halves(&halves) && done;
+}
+
+static bool drop_handle(uint64 handle, Path path) {
+    auto message = make_message<protocol::HandleRequest>(protocol::Message::drop_array, path);
+    message.handle = handle;
+    protocol::ReplyHeader reply;
+    return exchange(&message, &reply);
+}
+
+// A mirror under the run's name. The reasons of a failure outlive the tidying up.
+static bool load_entries(const RunSet &set, const storage::RunEntry &run, Path path, bool pinned,
+                         uint64 *bytes) {
+    auto begin = make_message<protocol::BeginArray>(protocol::Message::begin_array, path);
+    begin.name = run_name(set.index, run.run_id);
+    begin.entries = set.format->mirrored_entries(run);
+    begin.key_bits = static_cast<uint32>(set.format->key_bits);
+    begin.pinned = pinned ? 1 : 0;
+    begin.user = GetUserId();
+    begin.sorted = 1;
+    protocol::BeginArrayReply begun;
+    if (!exchange(&begin, &begun))
+        return false;
+    if (answer_of(begun.header) != protocol::Answer::done)
+        return fail_by_answer(begun.header);
+    if (begun.handle == 0)
+        return true;
+
+    hold_on_server();
+    if (!send_pages(set, run, begun.handle, path)) {
+        if (is_connected()) {
+            drop_handle(begun.handle, path);
+            release_on_server();
+        }
+        return false;
+    }
+    auto finish = make_message<protocol::HandleRequest>(protocol::Message::finish_array, path);
+    finish.handle = begun.handle;
+    protocol::ArrayReply finished;
+    const double estimate = static_cast<double>(begin.entries) * cost_settings().sort[static_cast<int>(path)];
+    if (!exchange(&finish, &finished, estimate))
+        return false;
+    release_on_server();
+    if (answer_of(finished.header) == protocol::Answer::disorder)
+        storage::report_corruption(set.index,
+                                   storage::run_block(run, run.sections[storage::kEntrySection].first_page),
+                                   "Entries of a run are not in order.");
+    if (answer_of(finished.header) != protocol::Answer::done)
+        return fail_by_answer(finished.header);
+    *bytes += finished.bytes;
+    return true;
+}
+
+static void drop_mirror(const RunSet &set, uint64 run_id) {
+    auto message = make_message<protocol::Evict>(protocol::Message::evict, Path::Host);
+    message.name = run_name(set.index, run_id);
+    protocol::EvictReply reply;
+    exchange(&message, &reply);
+}
+
+// R12: vacuum_seq, pages, bitmap; then the run must still be listed.
+static bool load_run(const RunSet &set, uint64 run_id, Path path, bool pinned, uint64 *bytes) {
+    const Directory before = read_directory(set.index, set.kind);
+    const storage::RunEntry *run = find_run(before, run_id);
+    const bool loaded = run == nullptr ? fail_as_gone()
+                                       : load_entries(set, *run, path, pinned, bytes) &&
+                                             send_dead(set, *run, before.vacuum_seq, path);
+    pfree(before.runs);
+    if (!loaded)
+        return false;
+    const Directory after = read_directory(set.index, set.kind);
+    const bool listed = find_run(after, run_id) != nullptr;
+    pfree(after.runs);
+    if (!listed)
+        drop_mirror(set, run_id);
+    return listed || fail_as_gone();
+}
+
+bool load_lacking(const RunSet &set, const LiveRuns &live, const Choice &choice, uint64 lacking) {
+    if (!may_load(set, live, choice, lacking))
+        return false;
+    for (int i = 0; i < live.count; i++) {
+        if (((lacking >> i) & 1) == 0)
+            continue;
+        uint64 bytes = 0;
+        const int place = live.places[i];
+        if (!load_run(set, set.runs[place].run_id, choice.path, false, &bytes)) {
+            if (last_trouble() == Trouble::Memory)
+                note_no_room(set, place, choice.path);
+            return false;
+        }
+        forget_wanted(set, place, choice.path);
+    }
+    return true;
+}
+
+// ---- gpu.load and gpu.evict
+// --------------------------------------------------------------------------------
+
+[[noreturn]] static void report_not_loaded(Relation index) {
+    const bool full = last_trouble() == Trouble::Memory;
+    ereport(
+        ERROR,
+        (errcode(full ? ERRCODE_OUT_OF_MEMORY : ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+         errmsg("cannot load index \"%s\"", RelationGetRelationName(index)), errdetail("%s.", last_reason()),
+         full ? errhint("Raise pg_gpu.device_memory_limit or pg_gpu.host_memory_limit, or evict another "
+                        "index.")
+              : 0));
+}
+
+// Another session may load the same run, or a merge take it away: the next look at the directory tells.
+static bool is_worth_another_look() {
+    return last_trouble() == Trouble::Busy || last_trouble() == Trouble::NotWanted;
+}
+
+Loaded load_index(Relation index, const storage::RunKind *kind, const MirrorFormat *format, Path path,
+                  bool pinned) {
+    constexpr long kPauseMs = 20;
+    Loaded loaded = {};
+    bool complete = false;
+    while (!complete) {
+        if (!await_engine(path))
+            report_not_loaded(index);
+        const Directory directory = read_directory(index, kind);
+        const RunSet set = {index, kind, format, directory.runs, directory.count, directory.vacuum_seq};
+        complete = true;
+        loaded.runs = 0;
+        for (int i = 0; complete && i < set.count; i++) {
+            if (format->mirrored_entries(set.runs[i]) == 0)
+                continue;
+            complete = load_run(set, set.runs[i].run_id, path, pinned, &loaded.bytes);
+            loaded.runs++;
+        }
+        pfree(directory.runs);
+        if (complete)
+            break;
+        if (!is_worth_another_look())
+            report_not_loaded(index);
+        pause_for(kPauseMs);
+    }
+    return loaded;
+}
+
+uint64 evict_index(Relation index) {
+    if (!connect_to_server()) {
+        // Without a server nothing is resident.
+        if (last_trouble() == Trouble::NoServer)
+            return 0;
+        ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                        errmsg("cannot evict index \"%s\"", RelationGetRelationName(index)),
+                        errdetail("%s.", last_reason())));
+    }
+    auto message = make_message<protocol::Evict>(protocol::Message::evict, Path::Host);
+    message.name = run_name(index, 0);
+    protocol::EvictReply reply;
+    if (!exchange(&message, &reply) ||
+        (answer_of(reply.header) != protocol::Answer::done && !fail_by_answer(reply.header)))
+        ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                        errmsg("cannot evict index \"%s\"", RelationGetRelationName(index)),
+                        errdetail("%s.", last_reason())));
+    return reply.bytes;
+}
+
+void forget_run(Relation index, const storage::RunEntry &run) {
+    if (!is_connected() || !connect_to_server())
+        return;
+    auto message = make_message<protocol::Evict>(protocol::Message::evict, Path::Host);
+    message.name = run_name(index, run.run_id);
+    protocol::EvictReply reply;
+    exchange(&message, &reply);
+}
+
+}  // namespace pg_gpu::client

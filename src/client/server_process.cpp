@@ -1,0 +1,170 @@
+#include "client/server_process.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+#include "client/connection.h"
+#include "settings.h"
+
+namespace pg_gpu::client {
+
+static constexpr int kMostArguments = 24;
+static constexpr int kArgumentBytes = 32;
+static constexpr int kLifeLine = STDIN_FILENO;  // in the server
+
+const char *server_executable() {
+    static char path[MAXPGPATH] = "";
+    if (path[0] == '\0')
+        snprintf(path, sizeof(path), "%s/pg_gpu_server", pkglib_path);
+    return path;
+}
+
+namespace {
+
+// argv of the server, made before the fork: after it nothing may allocate.
+struct Arguments {
+    int count;
+    const char *list[kMostArguments + 1];
+    char numbers[kMostArguments][kArgumentBytes];
+};
+
+}  // namespace
+
+static void add_argument(Arguments *arguments, const char *text) {
+    Assert(arguments->count < kMostArguments);
+    arguments->list[arguments->count++] = text;
+    arguments->list[arguments->count] = nullptr;
+}
+
+static void add_number(Arguments *arguments, const char *name, int64 number) {
+    add_argument(arguments, name);
+    char *text = arguments->numbers[arguments->count];
+    pg_snprintf(text, kArgumentBytes, INT64_FORMAT, number);
+    add_argument(arguments, text);
+}
+
+static int server_threads() {
+    if (server_settings().threads > 0)
+        return server_settings().threads;
+    return static_cast<int>(Max(sysconf(_SC_NPROCESSORS_ONLN) / 2, 1L));
+}
+
+static void make_arguments(Arguments *arguments) {
+    constexpr int64 kMebibyte = 1048576;
+    const ServerSettings settings = server_settings();
+    arguments->count = 0;
+    add_argument(arguments, "pg_gpu_server");
+    add_argument(arguments, "--socket");
+    add_argument(arguments, kSocketName);
+    add_number(arguments, "--parent", getpid());
+    add_number(arguments, "--watch-descriptor", kLifeLine);
+    add_number(arguments, "--host-memory", settings.host_memory_limit * kMebibyte);
+    add_number(arguments, "--device-memory", settings.device_memory_limit * kMebibyte);
+    add_number(arguments, "--transfer-memory", settings.transfer_memory_limit * kMebibyte);
+    add_number(arguments, "--threads", server_threads());
+}
+
+// ---- in the child, between fork and exec: system calls only (S2)
+// -------------------------------------------
+
+// The postmaster may be protected from the kernel's search for memory; the server process, which holds much
+// and can be lost, is to be found first.
+static void offer_to_oom_killer() {
+    const int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (file < 0)
+        return;
+    static const char score[] = "500";
+    [[maybe_unused]] const ssize_t written = write(file, score, sizeof(score) - 1);
+    close(file);
+}
+
+[[noreturn]] static void become_server(const Arguments &arguments, int life_line, pid_t parent) {
+    constexpr int kNoExec = 127;
+    // A handler of PostgreSQL's must not run here, so the mask goes last.
+    for (int number = 1; number < NSIG; number++)
+        std::signal(number, SIG_DFL);
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent || dup2(life_line, kLifeLine) < 0 ||
+        dup2(STDERR_FILENO, STDOUT_FILENO) < 0 || close_range(STDERR_FILENO + 1, ~0U, 0) != 0)
+        _exit(kNoExec);
+    offer_to_oom_killer();
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    execv(server_executable(), const_cast<char **>(arguments.list));
+    _exit(kNoExec);
+}
+
+// ---- in the supervisor
+// -------------------------------------------------------------------------------------
+
+bool start_server_process(ServerProcess *process) {
+    Arguments arguments;
+    make_arguments(&arguments);
+    if (access(server_executable(), X_OK) != 0)
+        return false;
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return false;
+    const pid_t parent = getpid();
+    // Until exec nobody's handlers may run in the child.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
+    const pid_t pid = fork();
+    if (pid == 0)
+        become_server(arguments, ends[0], parent);
+    const int error = errno;
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+    close(ends[0]);
+    if (pid < 0) {
+        close(ends[1]);
+        errno = error;
+        return false;
+    }
+    *process = {pid, ends[1]};
+    return true;
+}
+
+static void forget(ServerProcess *process) {
+    close(process->life_line);
+    *process = {0, -1};
+}
+
+bool reap_server_process(ServerProcess *process, int *status) {
+    if (process->pid == 0 || waitpid(process->pid, status, WNOHANG) != process->pid)
+        return false;
+    forget(process);
+    return true;
+}
+
+int end_server_process(ServerProcess *process, int patience_ms) {
+    constexpr int kPauseMs = 5;
+    int status = 0;
+    kill(process->pid, SIGTERM);
+    for (int waited = 0; waited < patience_ms; waited += kPauseMs) {
+        if (reap_server_process(process, &status))
+            return status;
+        pg_usleep(kPauseMs * 1000L);
+    }
+    kill(process->pid, SIGKILL);
+    while (waitpid(process->pid, &status, 0) < 0 && errno == EINTR) {}
+    forget(process);
+    return status;
+}
+
+const char *describe_end(int status) {
+    static char text[64];
+    if (WIFSIGNALED(status))
+        pg_snprintf(text, sizeof(text), "signal %d (%s)", WTERMSIG(status), pg_strsignal(WTERMSIG(status)));
+    else
+        pg_snprintf(text, sizeof(text), "exit status %d", WEXITSTATUS(status));
+    return text;
+}
+
+}  // namespace pg_gpu::client

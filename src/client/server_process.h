@@ -1,0 +1,30 @@
+// Starting and ending the server process: fork and exec, seen from the supervisor.
+#pragma once
+
+#include "postgres_headers.h"
+
+namespace pg_gpu::client {
+
+struct ServerProcess {
+    pid_t pid;      // 0: none
+    int life_line;  // the server ends when the other end of this pipe is closed
+};
+
+// The executable, in PostgreSQL's library directory. A static string.
+const char *server_executable();
+
+// Forks and executes it. False with errno when it can't be: the executable is missing, no process, no
+// descriptor.
+bool start_server_process(ServerProcess *process);
+
+// Has it ended? Then *status is what waitpid says, and the process is none.
+bool reap_server_process(ServerProcess *process, int *status);
+
+// Asks it to end, kills it when it doesn't within `patience_ms`, and waits for its end. Returns waitpid's
+// status.
+int end_server_process(ServerProcess *process, int patience_ms);
+
+// "exit status 1", "signal 9 (Killed)". A static string.
+const char *describe_end(int status);
+
+}  // namespace pg_gpu::client

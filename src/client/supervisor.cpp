@@ -1,0 +1,312 @@
+#include "client/supervisor.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+#include "client/connection.h"
+#include "client/server_process.h"
+#include "settings.h"
+
+namespace pg_gpu::client {
+
+// ---- registering
+// -------------------------------------------------------------------------------------------
+
+static constexpr int kRestartSeconds = 10;
+static constexpr int kLaunchIntervalMs = 1000;
+
+static void describe_worker(BackgroundWorker *worker) {
+    *worker = {};
+    strlcpy(worker->bgw_name, "pg_gpu supervisor", BGW_MAXLEN);
+    strlcpy(worker->bgw_type, "pg_gpu supervisor", BGW_MAXLEN);
+    strlcpy(worker->bgw_library_name, "pg_gpu", BGW_MAXLEN);
+    strlcpy(worker->bgw_function_name, "pg_gpu_supervisor_main", BGW_MAXLEN);
+    worker->bgw_flags = BGWORKER_SHMEM_ACCESS;
+    worker->bgw_start_time = BgWorkerStart_ConsistentState;
+    worker->bgw_restart_time = kRestartSeconds;
+}
+
+void register_supervisor() {
+    BackgroundWorker worker;
+    describe_worker(&worker);
+    RegisterBackgroundWorker(&worker);
+}
+
+// The lock that makes a supervisor the only one. It ends with the process, and forked children don't have it.
+static struct flock whole_file() {
+    struct flock lock = {};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    return lock;
+}
+
+static bool is_supervisor_running() {
+    const int file = open(kLockName, O_RDWR | O_CLOEXEC);
+    if (file < 0)
+        return false;
+    struct flock lock = whole_file();
+    const bool held = fcntl(file, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    close(file);
+    return held;
+}
+
+bool launch_supervisor() {
+    static TimestampTz last_attempt = 0;
+    static bool told = false;
+    static bool launched = false;
+    if (!IsUnderPostmaster)
+        return false;
+    if (is_supervisor_running())
+        return true;
+    const TimestampTz now = GetCurrentTimestamp();
+    if (!TimestampDifferenceExceeds(last_attempt, now, kLaunchIntervalMs))
+        return launched;
+    last_attempt = now;
+    BackgroundWorker worker;
+    describe_worker(&worker);
+    launched = RegisterDynamicBackgroundWorker(&worker, nullptr);
+    if (!launched && !told) {
+        told = true;
+        ereport(LOG, (errmsg("pg_gpu has no server process: no free slot for its background worker"),
+                      errhint("Raise max_worker_processes, or preload pg_gpu.")));
+    }
+    return launched;
+}
+
+// ---- the worker
+// --------------------------------------------------------------------------------------------
+
+namespace {
+
+struct Supervisor {
+    ServerProcess server = {0, -1};
+    TimestampTz start_at = 0;    // not before
+    TimestampTz started_at = 0;  // the running one
+    TimestampTz look_at = 0;     // the next heartbeat
+    int delay_ms = 0;            // before the next start
+    int starts = 0;
+    int missed = 0;            // heartbeats since the last answer
+    bool greeted = false;      // it has its limits
+    int threads = 0;           // it was started with
+    char complaint[256] = "";  // the last thing the log was told about why none runs
+};
+
+}  // namespace
+
+static Supervisor state;
+
+static constexpr int kFirstDelayMs = 100;
+static constexpr int kLongestDelayMs = 60000;
+// A server that has lived so long is taken to be sound.
+static constexpr int kSoundMs = 60000;
+static constexpr int kHeartbeatMs = 2000;
+static constexpr int kPatienceMs = 2000;
+// Heartbeats without an answer, each as long as pg_gpu.request_timeout, before the server is taken to be
+// stopped.
+static constexpr int kMostMissed = 3;
+
+static void note_child_end(SIGNAL_ARGS) {
+    [[maybe_unused]] const auto number = postgres_signal_arg;
+    const int error = errno;
+    SetLatch(MyLatch);
+    errno = error;
+}
+
+static TimestampTz in_milliseconds(int milliseconds) {
+    return TimestampTzPlusMilliseconds(GetCurrentTimestamp(), milliseconds);
+}
+
+// One line a cause: the same one again says nothing new.
+static void complain(const char *cause) {
+    if (strcmp(state.complaint, cause) == 0)
+        return;
+    strlcpy(state.complaint, cause, sizeof(state.complaint));
+    ereport(LOG, (errmsg("pg_gpu has no server process: %s", cause),
+                  errdetail("The paged path answers. It is tried again in the background.")));
+}
+
+static void plan_next_start() {
+    state.delay_ms = Min(Max(state.delay_ms * 2, kFirstDelayMs), kLongestDelayMs);
+    state.start_at = in_milliseconds(state.delay_ms);
+}
+
+static void start_server() {
+    state.threads = server_settings().threads;
+    if (!start_server_process(&state.server)) {
+        char cause[sizeof(state.complaint)];
+        snprintf(cause, sizeof(cause), "could not start \"%s\": %m", server_executable());
+        complain(cause);
+        plan_next_start();
+        return;
+    }
+    state.starts++;
+    state.started_at = GetCurrentTimestamp();
+    state.look_at = state.started_at;
+    state.greeted = false;
+    state.missed = 0;
+    ereport(LOG, (errmsg("pg_gpu server process %d started", static_cast<int>(state.server.pid))));
+}
+
+static void note_end(pid_t pid, int status, const char *cause) {
+    disconnect();
+    if (state.greeted && TimestampDifferenceExceeds(state.started_at, GetCurrentTimestamp(), kSoundMs))
+        state.delay_ms = 0;
+    plan_next_start();
+    char text[sizeof(state.complaint)];
+    snprintf(text, sizeof(text), "%s, %s", cause, describe_end(status));
+    if (!state.greeted) {
+        complain(text);
+        return;
+    }
+    ereport(LOG, (errmsg("pg_gpu server process %d ended: %s; it is restarted in %d ms",
+                         static_cast<int>(pid), text, state.delay_ms)));
+}
+
+static void restart_server(const char *cause) {
+    const pid_t pid = state.server.pid;
+    const int status = end_server_process(&state.server, kPatienceMs);
+    note_end(pid, status, cause);
+}
+
+// ---- heartbeat
+// ---------------------------------------------------------------------------------------------
+
+static bool send_limits() {
+    constexpr uint64 kMebibyte = 1048576;
+    const ServerSettings settings = server_settings();
+    auto message = make_message<protocol::Configure>(protocol::Message::configure, Path::Host);
+    message.memory_limit[static_cast<int>(protocol::EngineName::host)] =
+        settings.host_memory_limit * kMebibyte;
+    message.memory_limit[static_cast<int>(protocol::EngineName::cuda)] =
+        settings.device_memory_limit * kMebibyte;
+    message.transfer_limit = settings.transfer_memory_limit * kMebibyte;
+    protocol::ReplyHeader reply;
+    return exchange(&message, &reply) &&
+           (answer_of(reply) == protocol::Answer::done || fail_by_answer(reply));
+}
+
+static bool has_socket() {
+    struct stat status;
+    return lstat(kSocketName, &status) == 0 && S_ISSOCK(status.st_mode);
+}
+
+// A server that has just been started needs some milliseconds before it listens.
+static bool is_young() {
+    return !state.greeted &&
+           !TimestampDifferenceExceeds(state.started_at, GetCurrentTimestamp(), kPatienceMs);
+}
+
+static void check_server() {
+    constexpr int kYoungMs = 20;
+    state.look_at = in_milliseconds(kHeartbeatMs);
+    const bool was_connected = is_connected();
+    if (connect_to_server() && (!was_connected || ping_server()) && (state.greeted || send_limits())) {
+        if (!state.greeted)
+            state.complaint[0] = '\0';
+        state.greeted = true;
+        state.missed = 0;
+        if (!has_socket())
+            restart_server("its socket was removed");
+        return;
+    }
+    if (ShutdownRequestPending)
+        return;
+    if (is_young()) {
+        state.look_at = in_milliseconds(kYoungMs);
+        return;
+    }
+    if (last_trouble() == Trouble::Deadline && ++state.missed < kMostMissed) {
+        state.look_at = GetCurrentTimestamp();
+        return;
+    }
+    char cause[sizeof(state.complaint)];
+    strlcpy(cause, last_reason(), sizeof(cause));
+    restart_server(cause);
+}
+
+static void apply_settings() {
+    ConfigReloadPending = 0;
+    const int threads = server_settings().threads;
+    ProcessConfigFile(PGC_SIGHUP);
+    if (state.server.pid == 0)
+        return;
+    if (server_settings().threads != threads) {
+        state.delay_ms = 0;
+        restart_server("pg_gpu.server_threads was changed");
+        state.start_at = 0;
+    } else if (state.greeted && connect_to_server()) {
+        send_limits();
+    }
+}
+
+// ---- main loop
+// ---------------------------------------------------------------------------------------------
+
+static bool become_only_supervisor() {
+    // Kept open to the end of the process.
+    const int file = open(kLockName, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (file < 0) {
+        ereport(LOG, (errcode_for_file_access(), errmsg("could not open file \"%s\": %m", kLockName)));
+        return false;
+    }
+    struct flock lock = whole_file();
+    return fcntl(file, F_SETLK, &lock) == 0;
+}
+
+static long milliseconds_until(TimestampTz time) {
+    const TimestampTz now = GetCurrentTimestamp();
+    return time <= now ? 0 : static_cast<long>((time - now) / 1000 + 1);
+}
+
+static void supervise() {
+    while (!ShutdownRequestPending) {
+        int status;
+        const pid_t pid = state.server.pid;
+        if (reap_server_process(&state.server, &status))
+            note_end(pid, status, "it stopped by itself");
+        if (ConfigReloadPending)
+            apply_settings();
+        if (state.server.pid == 0 && GetCurrentTimestamp() >= state.start_at)
+            start_server();
+        if (state.server.pid != 0 && GetCurrentTimestamp() >= state.look_at)
+            check_server();
+        const long pause = milliseconds_until(state.server.pid != 0 ? state.look_at : state.start_at);
+        // The latch may have been set while a heartbeat waited for it; the next turn looks at everything
+        // anyway.
+        WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, pause, PG_WAIT_EXTENSION);
+        ResetLatch(MyLatch);
+    }
+}
+
+static void stop_server() {
+    disconnect();
+    if (state.server.pid == 0)
+        return;
+    const pid_t pid = state.server.pid;
+    const int status = end_server_process(&state.server, kPatienceMs);
+    ereport(LOG, (errmsg("pg_gpu server process %d stopped with its supervisor, %s", static_cast<int>(pid),
+                         describe_end(status))));
+}
+
+}  // namespace pg_gpu::client
+
+extern "C" PGDLLEXPORT void pg_gpu_supervisor_main(Datum);
+
+void pg_gpu_supervisor_main(Datum) {
+    using namespace pg_gpu::client;
+
+    pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
+    pqsignal(SIGHUP, SignalHandlerForConfigReload);
+    pqsignal(SIGINT, SIG_IGN);
+    pqsignal(SIGCHLD, note_child_end);
+    BackgroundWorkerUnblockSignals();
+    if (become_only_supervisor()) {
+        supervise();
+        stop_server();
+    }
+    proc_exit(0);
+}
