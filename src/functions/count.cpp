@@ -66,8 +66,7 @@ static Datum count_one(FunctionCallInfo fcinfo, ReadBound read_bound) {
     ScanKeyData keys[2 * kary::kMostColumns];
     const int key_count = add_bounds(low, high, keys);
     uint64 heap_fetches;
-    const int64 count =
-        kary::count_matching(open.heap, open.index, snapshot, keys, key_count, &heap_fetches);
+    const int64 count = kary::count_matching(open.heap, open.index, snapshot, keys, key_count, &heap_fetches);
     functions::close_index(open);
     PG_RETURN_INT64(count);
 }

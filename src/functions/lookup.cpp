@@ -2,7 +2,6 @@
 #include "functions/lookup.h"
 
 #include "functions/values.h"
-#include "settings.h"
 
 PG_GPU_FUNCTION(pg_gpu_lookup);
 
@@ -73,7 +72,6 @@ Datum pg_gpu_lookup(PG_FUNCTION_ARGS) {
     const functions::OpenIndex open =
         functions::open_index(PG_GETARG_OID(0), AccessShareLock, AccessShareLock);
     functions::require_read_access(open);
-    announce_forced_path();
     Snapshot snapshot = GetActiveSnapshot();
     const kary::LookupResult lookup = functions::look_up_array(open, PG_GETARG_ARRAYTYPE_P(1), snapshot);
 

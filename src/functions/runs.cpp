@@ -2,7 +2,6 @@
 #include "compat.h"
 #include "functions/index_access.h"
 #include "kary/kary.h"
-#include "settings.h"
 
 PG_GPU_FUNCTION(pg_gpu_runs);
 PG_GPU_FUNCTION(pg_gpu_merge);
@@ -47,7 +46,6 @@ Datum pg_gpu_merge(PG_FUNCTION_ARGS) {
     functions::require_maintenance(index_oid);
     // The locks of an INSERT: merging disturbs neither readers nor writers.
     const functions::OpenIndex open = functions::open_index(index_oid, AccessShareLock, RowExclusiveLock);
-    announce_forced_path();
     instr_time start;
     INSTR_TIME_SET_CURRENT(start);
     const storage::MergeOutcome outcome = storage::merge_all(open.index, kary::run_kind(open.index));

@@ -2,10 +2,10 @@
 #include <algorithm>
 
 #include "kary/condition.h"
+#include "kary/mirror.h"
 #include "kary/range_counts.h"
 #include "kary/search.h"
 #include "kary/visibility.h"
-#include "settings.h"
 
 namespace pg_gpu::kary {
 
@@ -131,11 +131,12 @@ static bool is_plain_range(const KeyFormat &format, const Condition<Key> &condit
 
 template <typename Key>
 static bool count_on_server(Relation heap, Relation index, const KeyFormat &format, Snapshot snapshot,
-                            const Condition<Key> &condition, int64 *result) {
+                            const Condition<Key> &condition, int64 *result, uint64 *heap_fetches) {
     if (!is_plain_range(format, condition))
         return false;
     const Ranges<Key> ranges = ranges_in(format, condition, 0);
-    return count_ranges(heap, index, format, snapshot, KeyRanges<Key>{&ranges.low, &ranges.high, 1}, result);
+    return count_ranges(heap, index, format, snapshot, KeyRanges<Key>{&ranges.low, &ranges.high, 1}, result,
+                        heap_fetches);
 }
 
 // ---- the general case
@@ -186,13 +187,14 @@ static int64 count_visible(Relation heap, Relation index, const KeyFormat &forma
         return 0;
     const storage::RunKind *kind = run_kind_of<Key>(is_composite(format));
     // A forced path is taken even where ranks would do.
-    if (client::is_path_forced() && count_on_server(heap, index, format, snapshot, condition, &result))
+    if (is_path_forced() && count_on_server(heap, index, format, snapshot, condition, &result, heap_fetches))
         return result;
+    *heap_fetches = 0;
     if (condition.has_points || condition.filter_count > 0
             ? count_one_by_one(heap, index, kind, snapshot, condition, &result)
             : count_by_rank(heap, index, format, snapshot, condition, &result))
         return result;
-    if (count_on_server(heap, index, format, snapshot, condition, &result))
+    if (count_on_server(heap, index, format, snapshot, condition, &result, heap_fetches))
         return result;
 
     CountSink sink = {};
@@ -231,11 +233,14 @@ static int64 count_visible(Relation heap, Relation index, const KeyFormat &forma
     return sink.trusted;
 }
 
+// Fewer ranges are counted one by one without asking what a request would cost.
+static constexpr uint64 kFewestRanges = 64;
+
 // All ranges in one request; false when one of them is more than a range of keys, or no server answers.
 template <typename Key>
 static bool count_batch_on_server(Relation heap, Relation index, const KeyFormat &format, Snapshot snapshot,
                                   const RangeReader &reader, int64 *counts) {
-    if (!client::may_travel(reader.count))
+    if (!may_ask_server(reader.count, kFewestRanges))
         return false;
     auto *low = allocate<Key>(uint64{reader.count} * 2);
     Key *high = low + reader.count;
@@ -255,8 +260,10 @@ static bool count_batch_on_server(Relation heap, Relation index, const KeyFormat
         MemoryContextReset(range_context);
     }
     MemoryContextDelete(range_context);
+    uint64 heap_fetches;
     const bool answered =
-        plain && count_ranges(heap, index, format, snapshot, KeyRanges<Key>{low, high, reader.count}, counts);
+        plain && count_ranges(heap, index, format, snapshot, KeyRanges<Key>{low, high, reader.count}, counts,
+                              &heap_fetches);
     pfree(low);
     return answered;
 }
@@ -285,7 +292,6 @@ void count_batch(Relation heap, Relation index, Snapshot snapshot, const RangeRe
 
 int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const ScanKeyData *keys, int key_count,
                      uint64 *heap_fetches) {
-    announce_forced_path();
     MemoryContext context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu_kary count", ALLOCSET_DEFAULT_SIZES);
     MemoryContext caller = MemoryContextSwitchTo(context);

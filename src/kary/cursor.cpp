@@ -239,7 +239,7 @@ bool load_leaf(Scan<Key> *scan, Cursor<Key> *cursor, int64 leaf) {
     CHECK_FOR_INTERRUPTS();
     if (cursor->run == nullptr) {
         load_tail(scan, cursor);
-    } else if (cursor->path != client::Path::Paged) {
+    } else if (is_mirrored(cursor)) {
         if (!load_chunk(scan, cursor, leaf))
             return false;
         check_tids(scan, cursor, storage::run_block(*cursor->run, 0));
@@ -255,7 +255,7 @@ bool load_leaf(Scan<Key> *scan, Cursor<Key> *cursor, int64 leaf) {
 // Are its leaves pages, most of which can be passed over?
 template <typename Key>
 static bool has_pages(const Cursor<Key> *cursor) {
-    return cursor->run != nullptr && cursor->path == client::Path::Paged;
+    return cursor->run != nullptr && !is_mirrored(cursor);
 }
 
 // The next leaf that can hold matches; leaf_end when there is none.
@@ -452,7 +452,7 @@ bool seek_position(Scan<Key> *scan, Cursor<Key> *cursor, const Position<Key> &po
     cursor->count = cursor->at = 0;
     if (cursor->leaf_begin == cursor->leaf_end)
         return true;
-    if (cursor->path != client::Path::Paged)
+    if (is_mirrored(cursor))
         return seek_chunk(scan, cursor, position, after);
     if (cursor->run != nullptr && cursor->partition.nulls != position.nulls) {
         if (!leaf_among_others(scan, cursor, position, &leaf))

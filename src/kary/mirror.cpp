@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "settings.h"
+
 namespace pg_gpu::kary {
 
 // Fewer points are answered from pages, unless pg_gpu.path says otherwise: a request's way there and back
@@ -33,6 +35,14 @@ const client::MirrorFormat *mirror_format(Relation index) {
     return with_key_type(key_width(index), [](auto key) { return mirror_format<decltype(key)>(); });
 }
 
+bool is_path_forced() {
+    return path_setting() == PathSetting::Host || path_setting() == PathSetting::Cuda;
+}
+
+bool may_ask_server(uint64 items, uint64 fewest) {
+    return is_path_forced() || (path_setting() == PathSetting::Auto && items >= fewest);
+}
+
 // ---- choosing
 // -----------------------------------------------------------------------------------------------
 
@@ -53,7 +63,7 @@ static void plan_chunks(Scan<Key> *scan) {
 
 template <typename Key>
 void choose_cursor_path(Scan<Key> *scan, Cursor<Key> *cursor) {
-    cursor->path = client::Path::Paged;
+    cursor->choice = {client::Path::Paged, 0};
     if (likely(!scan->may_travel) || cursor->run == nullptr || cursor->partition.nulls != 0)
         return;
     const Condition<Key> &condition = scan->condition;
@@ -65,8 +75,8 @@ void choose_cursor_path(Scan<Key> *scan, Cursor<Key> *cursor) {
     request.items = condition.has_points ? condition.point_count : 1;
     request.entries = cursor->partition.entries;
     request.results = Min(exact ? request.items : request.entries, request.entries);
-    cursor->path = client::choose_path(request);
-    if (cursor->path == client::Path::Paged)
+    cursor->choice = client::choose_path(request);
+    if (cursor->choice.path == client::Path::Paged)
         return;
     if (scan->chunk_ends == nullptr)
         plan_chunks(scan);
@@ -76,9 +86,8 @@ void choose_cursor_path(Scan<Key> *scan, Cursor<Key> *cursor) {
 
 template <typename Key>
 bool may_travel(const Condition<Key> &condition) {
-    return !condition.nothing && (client::is_path_forced() ||
-                                  (condition.has_points && condition.point_count >= kFewestPoints &&
-                                   client::may_travel()));
+    return !condition.nothing &&
+           may_ask_server(condition.has_points ? condition.point_count : 1, kFewestPoints);
 }
 
 // ---- chunks
@@ -136,7 +145,8 @@ static bool look_up_points(Scan<Key> *scan, Cursor<Key> *cursor, const client::R
     bool sound = true;
     while (sound && begin < end) {
         client::EntriesAnswer answer;
-        sound = client::lookup(set, cursor->path, points + begin, end - begin, &answer) && answer.items > 0 &&
+        sound = client::lookup(set, cursor->choice, points + begin, end - begin, &answer) &&
+                answer.items > 0 &&
                 add_matches(scan, cursor, answer, [&](uint64 i) { return points[begin + i]; });
         if (sound)
             begin += static_cast<uint32>(answer.items);
@@ -162,7 +172,7 @@ static bool look_up_ranges(Scan<Key> *scan, Cursor<Key> *cursor, const client::R
     bool sound = true;
     for (uint32 done = 0; sound && done < count;) {
         client::EntriesAnswer answer;
-        sound = client::range_with_keys(set, cursor->path, low + done, high + done, count - done, &answer) &&
+        sound = client::range(set, cursor->choice, low + done, high + done, count - done, true, &answer) &&
                 answer.items > 0;
         if (!sound)
             break;
@@ -195,15 +205,18 @@ static void drop_filtered(const Condition<Key> &condition, Cursor<Key> *cursor) 
 
 template <typename Key>
 bool load_chunk(Scan<Key> *scan, Cursor<Key> *cursor, int64 chunk) {
-    const client::RunSet set = {scan->descriptor->indexRelation, scan->kind, mirror_format<Key>(),
-                                cursor->run, 1, scan->view.vacuum_seq};
+    const client::RunSet set = {scan->descriptor->indexRelation,
+                                scan->kind,
+                                mirror_format<Key>(),
+                                cursor->run,
+                                1,
+                                scan->view.vacuum_seq};
     const uint32 begin = chunk > 0 ? scan->chunk_ends[chunk - 1] : 0;
     const uint32 end = scan->chunk_ends[chunk];
     cursor->count = 0;
-    const bool exact =
-        scan->condition.has_points && cursor->ranges.point_low == cursor->ranges.point_high;
-    const bool answered = exact ? look_up_points(scan, cursor, set, begin, end)
-                                : look_up_ranges(scan, cursor, set, begin, end);
+    const bool exact = scan->condition.has_points && cursor->ranges.point_low == cursor->ranges.point_high;
+    const bool answered =
+        exact ? look_up_points(scan, cursor, set, begin, end) : look_up_ranges(scan, cursor, set, begin, end);
     if (!answered) {
         cursor->count = cursor->at = 0;
         scan->may_travel = false;
@@ -218,9 +231,9 @@ template <typename Key>
 int64 chunk_for_key(const Scan<Key> *scan, const Cursor<Key> *cursor, Key key) {
     if (!scan->condition.has_points)
         return 0;
-    const uint32 point = partition_point(
-        scan->condition.points, scan->condition.point_count,
-        [&](Key other) { return join_keys(other, cursor->ranges.point_high) < key; });
+    const uint32 point = partition_point(scan->condition.points, scan->condition.point_count, [&](Key other) {
+        return join_keys(other, cursor->ranges.point_high) < key;
+    });
     const uint32 *ends = scan->chunk_ends;
     return std::upper_bound(ends, ends + scan->chunk_count, point) - ends;
 }

@@ -1,9 +1,9 @@
 // Runs that the server answers for: their cursors get whole answers instead of leaf pages.
 //
 // A mirrored run's cursor goes through chunks of the condition's points as others go through leaves. What it
-// holds is read from the run at a dead bitmap no older than the view, so the rules for entries read from pages
-// hold for it too (R4): visibility map, then vacuum_seq once more. When the server fails, the scan restarts in
-// a new view without it.
+// holds is read from the run at a dead bitmap no older than the view, so the rules for entries read from
+// pages hold for it too (R4): visibility map, then vacuum_seq once more. When the server fails, the scan
+// restarts in a new view without it.
 #pragma once
 
 #include "client/client.h"
@@ -15,6 +15,12 @@ namespace pg_gpu::kary {
 template <typename Key>
 const client::MirrorFormat *mirror_format();
 const client::MirrorFormat *mirror_format(Relation index);
+
+// Does pg_gpu.path name the server?
+bool is_path_forced();
+
+// May the server be asked about so many items, where fewer than `fewest` aren't worth a request?
+bool may_ask_server(uint64 items, uint64 fewest);
 
 // May the server be asked about a condition's matches?
 template <typename Key>

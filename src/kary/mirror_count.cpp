@@ -27,12 +27,12 @@ template <typename Key>
 static void copy_tail(const char *items, uint32 bytes, void *context) {
     auto *copy = static_cast<TailCopy<Key> *>(context);
     copy->count = 0;
-    for_each_tail_item<Key>(items, bytes, copy->composite,
-                            [copy](Key key, NullMask nulls, const ItemPointerData &tid) {
-                                if (nulls == 0)
-                                    copy->entries[copy->count++] = {key, ItemPointerGetBlockNumberNoCheck(&tid),
-                                                                    ItemPointerGetOffsetNumberNoCheck(&tid), 0};
-                            });
+    for_each_tail_item<Key>(
+        items, bytes, copy->composite, [copy](Key key, NullMask nulls, const ItemPointerData &tid) {
+            if (nulls == 0)
+                copy->entries[copy->count++] = {key, ItemPointerGetBlockNumberNoCheck(&tid),
+                                                ItemPointerGetOffsetNumberNoCheck(&tid), 0};
+        });
 }
 
 // One bit a heap block, read after the view (R4).
@@ -55,7 +55,7 @@ static client::VisibleBlocks read_visible_blocks(Relation heap) {
 // Adds what the tail holds for each range.
 template <typename Key>
 static void count_tail_entries(HeapProbe *probe, const TailCopy<Key> &tail, const KeyRanges<Key> &ranges,
-                               int64 *counts) {
+                               int64 *counts, uint64 *heap_fetches) {
     auto *visible = allocate<Key>(tail.count + 1);
     uint32 visible_count = 0;
     for (uint32 i = 0; i < tail.count; i++) {
@@ -64,6 +64,7 @@ static void count_tail_entries(HeapProbe *probe, const TailCopy<Key> &tail, cons
         if (is_visible(probe, tid))
             visible[visible_count++] = tail.entries[i].key;
     }
+    *heap_fetches += tail.count;
     std::sort(visible, visible + visible_count);
     for (uint32 i = 0; visible_count > 0 && i < ranges.count; i++)
         if (ranges.low[i] <= ranges.high[i])
@@ -74,26 +75,28 @@ static void count_tail_entries(HeapProbe *probe, const TailCopy<Key> &tail, cons
 
 // Adds what the runs hold; false when the server doesn't answer.
 template <typename Key>
-static bool count_run_entries(Relation heap, HeapProbe *probe, const client::RunSet &set, client::Path path,
-                              const KeyRanges<Key> &ranges, int64 *counts) {
+static bool count_run_entries(Relation heap, HeapProbe *probe, const client::RunSet &set,
+                              const client::Choice &choice, const KeyRanges<Key> &ranges, int64 *counts,
+                              uint64 *heap_fetches) {
     const client::VisibleBlocks visible = read_visible_blocks(heap);
     for (uint32 done = 0; done < ranges.count;) {
         CHECK_FOR_INTERRUPTS();
         client::CountAnswer answer;
-        if (!client::count(set, path, ranges.low + done, ranges.high + done, ranges.count - done, visible,
+        if (!client::count(set, choice, ranges.low + done, ranges.high + done, ranges.count - done, visible,
                            &answer) ||
             answer.items == 0)
             return false;
         // Looking rows up may need the transfer buffer again only after this answer has been used.
         for (uint64 i = 0; i < answer.items; i++)
             counts[done + i] += static_cast<int64>(answer.counts[i]);
-        for (int run = 0; run < answer.runs; run++) {
-            const client::RunAnswer &hidden = answer.hidden[run];
+        for (int run = 0; answer.hidden && run < set.count; run++) {
+            const client::RunAnswer &hidden = answer.runs[run];
             for (uint64 i = 0; i < answer.items; i++) {
                 for (uint64 at = hidden.offsets[i]; at < hidden.offsets[i + 1]; at++)
                     counts[done + i] += is_visible(probe, hidden.tids[at]) ? 1 : 0;
                 CHECK_FOR_INTERRUPTS();
             }
+            *heap_fetches += hidden.offsets[answer.items];
         }
         done += static_cast<uint32>(answer.items);
     }
@@ -101,7 +104,7 @@ static bool count_run_entries(Relation heap, HeapProbe *probe, const client::Run
 }
 
 template <typename Key>
-static client::Path path_for(const storage::View &view, const KeyRanges<Key> &ranges) {
+static client::Choice choice_for(const storage::View &view, const KeyRanges<Key> &ranges) {
     client::Request request = {};
     request.kind = client::RequestKind::Count;
     request.key_bits = mirror_format<Key>()->key_bits;
@@ -110,14 +113,13 @@ static client::Path path_for(const storage::View &view, const KeyRanges<Key> &ra
     for (int i = 0; i < view.run_count; i++)
         request.entries += keyed_entries(view.runs[i]);
     request.results = request.entries;
-    return view.run_count == 0 || view.run_count > client::kMostRuns ? client::Path::Paged
-                                                                      : client::choose_path(request);
+    return client::choose_path(request);
 }
 
 template <typename Key>
 bool count_ranges(Relation heap, Relation index, const KeyFormat &format, Snapshot snapshot,
-                  const KeyRanges<Key> &ranges, int64 *counts) {
-    if (ranges.count == 0 || !client::may_travel(ranges.count))
+                  const KeyRanges<Key> &ranges, int64 *counts, uint64 *heap_fetches) {
+    if (ranges.count == 0 || !may_ask_server(ranges.count, 1))
         return false;
     const storage::RunKind *kind = run_kind_of<Key>(is_composite(format));
     TailCopy<Key> tail = {is_composite(format), allocate<SortEntry<Key>>(kTailItems<Key>), 0};
@@ -129,14 +131,15 @@ bool count_ranges(Relation heap, Relation index, const KeyFormat &format, Snapsh
     for (int tries = 0; answered && !sound && tries < kMostTries; tries++) {
         CHECK_FOR_INTERRUPTS();
         memset(counts, 0, ranges.count * sizeof(int64));
+        *heap_fetches = 0;
         storage::take_view(index, kind, snapshot, &view, copy_tail<Key>, &tail);
-        const client::Path path = path_for(view, ranges);
-        const client::RunSet set = {index, kind, mirror_format<Key>(), view.runs, view.run_count,
-                                    view.vacuum_seq};
-        answered = path != client::Path::Paged &&
-                   count_run_entries(heap, &probe, set, path, ranges, counts);
+        const client::Choice choice = choice_for(view, ranges);
+        const client::RunSet set = {index,     kind,           mirror_format<Key>(),
+                                    view.runs, view.run_count, view.vacuum_seq};
+        answered = choice.path != client::Path::Paged &&
+                   count_run_entries(heap, &probe, set, choice, ranges, counts, heap_fetches);
         if (answered)
-            count_tail_entries(&probe, tail, ranges, counts);
+            count_tail_entries(&probe, tail, ranges, counts, heap_fetches);
         sound = storage::read_vacuum_seq(index, kind) == view.vacuum_seq;
     }
     close_heap_probe(&probe);
@@ -148,8 +151,11 @@ bool count_ranges(Relation heap, Relation index, const KeyFormat &format, Snapsh
     return answered && sound;
 }
 
-template bool count_ranges(Relation, Relation, const KeyFormat &, Snapshot, const KeyRanges<uint32> &, int64 *);
-template bool count_ranges(Relation, Relation, const KeyFormat &, Snapshot, const KeyRanges<uint64> &, int64 *);
-template bool count_ranges(Relation, Relation, const KeyFormat &, Snapshot, const KeyRanges<Key128> &, int64 *);
+template bool count_ranges(Relation, Relation, const KeyFormat &, Snapshot, const KeyRanges<uint32> &,
+                           int64 *, uint64 *);
+template bool count_ranges(Relation, Relation, const KeyFormat &, Snapshot, const KeyRanges<uint64> &,
+                           int64 *, uint64 *);
+template bool count_ranges(Relation, Relation, const KeyFormat &, Snapshot, const KeyRanges<Key128> &,
+                           int64 *, uint64 *);
 
 }  // namespace pg_gpu::kary

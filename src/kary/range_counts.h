@@ -5,7 +5,8 @@
 
 namespace pg_gpu::kary {
 
-// From low[i] to high[i], both included; nothing where low[i] is above high[i]. Entries with NULLs are in none.
+// From low[i] to high[i], both included; nothing where low[i] is above high[i]. Entries with NULLs are in
+// none.
 template <typename Key>
 struct KeyRanges {
     const Key *low;
@@ -13,9 +14,10 @@ struct KeyRanges {
     uint32 count;
 };
 
-// Visible rows of each range, counted by the server. false when it doesn't answer; then counts hold nothing.
+// Visible rows of each range, counted by the server; *heap_fetches of their entries were looked up in the
+// heap. false when it doesn't answer; then counts hold nothing.
 template <typename Key>
 bool count_ranges(Relation heap, Relation index, const KeyFormat &format, Snapshot snapshot,
-                  const KeyRanges<Key> &ranges, int64 *counts);
+                  const KeyRanges<Key> &ranges, int64 *counts, uint64 *heap_fetches);
 
 }  // namespace pg_gpu::kary

@@ -6,7 +6,6 @@
 #include "compat.h"
 #include "kary/mirror.h"
 #include "kary/search.h"
-#include "settings.h"
 
 namespace pg_gpu::kary {
 
@@ -682,7 +681,6 @@ static int width_of(IndexScanDesc descriptor) {
 }
 
 IndexScanDesc begin_scan(Relation index, int key_count, int order_by_count) {
-    announce_forced_path();
     IndexScanDesc descriptor = RelationGetIndexScan(index, key_count, order_by_count);
     with_key_type(key_width(index), [descriptor](auto key) { begin_scan_of<decltype(key)>(descriptor); });
     return descriptor;

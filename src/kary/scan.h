@@ -21,8 +21,8 @@ struct Cursor {
     const storage::RunEntry *run;  // nullptr: the tail, whose matches are one batch
     Partition partition;           // of the tail: places among its matches
     Ranges<Key> ranges;
-    client::Path path;  // who answers; chunks, unless Paged
-    int64 leaf_begin;   // the partition's leaf pages
+    client::Choice choice;  // who answers; chunks, unless the pages do
+    int64 leaf_begin;       // the partition's leaf pages
     int64 leaf_end;
     int64 leaf;     // of the batch; leaf_begin - 1 before the first, leaf_end behind the last
     Key first_key;  // on the leaf, matching or not
@@ -44,6 +44,11 @@ struct Position {
     Key key;
     ItemPointerData tid;
 };
+
+template <typename Key>
+inline bool is_mirrored(const Cursor<Key> *cursor) {
+    return cursor->choice.path != client::Path::Paged;
+}
 
 template <typename Key>
 struct Scan {
@@ -78,9 +83,9 @@ struct Scan {
     SortEntry<Key> *tail;  // matches of the view's tail, sorted
     uint32 tail_count;
 
-    bool drains;           // all matches are wanted at once
-    bool may_travel;       // the server may be asked
-    uint32 *chunk_ends;    // places among the points; nullptr until the server is
+    bool drains;         // all matches are wanted at once
+    bool may_travel;     // the server may be asked
+    uint32 *chunk_ends;  // places among the points; nullptr until the server is
     int64 chunk_count;
 
     bool counts_only;  // of batches only the size is wanted

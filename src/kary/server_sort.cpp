@@ -7,7 +7,10 @@ namespace pg_gpu::kary {
 // Entries handed over or fetched at a time.
 static constexpr uint32 kPiece = 1U << 16;
 
-static client::Path path_for(client::RequestKind kind, int key_bits, int runs, uint64 entries) {
+// Fewer are sorted and merged here without asking what a request would cost.
+static constexpr uint64 kFewestEntries = 1000000;
+
+static client::Choice choice_for(client::RequestKind kind, int key_bits, int runs, uint64 entries) {
     client::Request request = {};
     request.kind = kind;
     request.key_bits = key_bits;
@@ -37,7 +40,8 @@ static bool send_entries(client::ServerArray *array, const SortEntry<Key> *entri
     return sent;
 }
 
-// Calls take(key, tid) for the array's entries until it ends or the server fails; returns how many there were.
+// Calls take(key, tid) for the array's entries until it ends or the server fails; returns how many there
+// were.
 template <typename Key, typename Take>
 static uint64 fetch_entries(const client::ServerArray &array, Take take) {
     uint64 done = 0;
@@ -56,10 +60,12 @@ static uint64 fetch_entries(const client::ServerArray &array, Take take) {
 
 template <typename Key>
 bool sort_on_server(SortEntry<Key> *entries, size_t count) {
+    if (!may_ask_server(count, kFewestEntries))
+        return false;
     const int key_bits = mirror_format<Key>()->key_bits;
-    const client::Path path = path_for(client::RequestKind::Sort, key_bits, 1, count);
+    const client::Choice choice = choice_for(client::RequestKind::Sort, key_bits, 1, count);
     client::ServerArray array = {};
-    if (path == client::Path::Paged || !client::begin_sort(path, key_bits, count, &array))
+    if (choice.path == client::Path::Paged || !client::begin_sort(choice, key_bits, count, &array))
         return false;
     bool sorted = send_entries(&array, entries, count) && client::finish_sort(&array);
     if (sorted) {
@@ -86,15 +92,17 @@ bool merge_on_server(Relation index, const storage::RunKind *kind, const storage
     uint64 entries = 0;
     for (int i = 0; i < count; i++)
         entries += keyed_entries(runs[i]);
+    if (entries == 0 || !may_ask_server(entries, kFewestEntries))
+        return false;
     const int key_bits = mirror_format<Key>()->key_bits;
-    const client::Path path = path_for(client::RequestKind::Merge, key_bits, count, entries);
-    if (path == client::Path::Paged || entries == 0)
+    const client::Choice choice = choice_for(client::RequestKind::Merge, key_bits, count, entries);
+    if (choice.path == client::Path::Paged)
         return false;
     // No VACUUM changes the inputs' dead bits meanwhile: it would need the lock that this merge holds.
-    const client::RunSet set = {index, kind, mirror_format<Key>(), runs, count,
-                                storage::read_vacuum_seq(index, kind)};
+    const client::RunSet set = {index, kind,  mirror_format<Key>(),
+                                runs,  count, storage::read_vacuum_seq(index, kind)};
     client::ServerArray array = {};
-    if (!client::merge(set, path, &array))
+    if (!client::merge(set, choice, &array))
         return false;
     *added = fetch_entries<Key>(array, [builder](const Key &key, const ItemPointerData &tid) {
         add_entry(builder, key, NullMask{0}, tid);

@@ -5,7 +5,6 @@
 #include "functions/lookup.h"
 #include "memory.h"
 #include "plan/lookup_path.h"
-#include "settings.h"
 
 namespace pg_gpu::plan {
 
@@ -70,7 +69,6 @@ static void look_up(LookupJoinState *state) {
     MemoryContext caller = MemoryContextSwitchTo(state->context);
     const functions::OpenIndex open = functions::open_index(state->index, AccessShareLock, AccessShareLock);
     functions::require_read_access(open);
-    announce_forced_path();
     state->lookup = functions::look_up_array(open, DatumGetArrayTypeP(keys), estate->es_snapshot);
     functions::close_index(open);
     MemoryContextSwitchTo(caller);
