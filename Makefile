@@ -116,6 +116,18 @@ $(ENGINE_STAMP): $(ENGINE_FILES)
 	@rm -f build/engine/built-*
 	@touch $@
 
+# The server process, which the supervisor looks for beside pg_gpu.so.
+ifdef PGXS
+.PHONY: install-server uninstall-server
+install: install-server
+install-server: engine installdirs
+	$(INSTALL_PROGRAM) build/engine/pg_gpu_server '$(DESTDIR)$(pkglibdir)/pg_gpu_server'
+
+uninstall: uninstall-server
+uninstall-server:
+	rm -f '$(DESTDIR)$(pkglibdir)/pg_gpu_server'
+endif
+
 # ---- Tests, benchmarks, formatting, demo -------------------------------------------------------------
 
 .PHONY: unit format format-check demo check check-long bench gpu-bundle help

@@ -5,28 +5,14 @@
 #include <cstdio>
 
 #include "device/cuda_status.h"
+#include "device/describe.h"
 #include "gpu_engine/guard.h"
 
 #include "gpu_engine/boundary.h"
 
 namespace gpu_engine::device {
-namespace {
 
-// Puts the calling thread back on the device it had.
-class DeviceRestorer {
-  public:
-    Status save() noexcept { return status_of(cudaGetDevice(&device_), "cudaGetDevice"); }
-    ~DeviceRestorer() {
-        if (device_ >= 0) {
-            static_cast<void>(cudaSetDevice(device_));
-        }
-    }
-
-  private:
-    int device_ = -1;
-};
-
-Status describe(int device, DeviceInfo *info) {
+Status describe_device(int device, DeviceInfo *info) noexcept {
     cudaDeviceProp properties;
     Status status = status_of(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
     if (!status.ok()) {
@@ -52,6 +38,22 @@ Status describe(int device, DeviceInfo *info) {
     return {};
 }
 
+namespace {
+
+// Puts the calling thread back on the device it had.
+class DeviceRestorer {
+  public:
+    Status save() noexcept { return status_of(cudaGetDevice(&device_), "cudaGetDevice"); }
+    ~DeviceRestorer() {
+        if (device_ >= 0) {
+            static_cast<void>(cudaSetDevice(device_));
+        }
+    }
+
+  private:
+    int device_ = -1;
+};
+
 Status describe_all(DeviceInfo *devices, std::size_t capacity, std::size_t *count) {
     int present = 0;
     Status status = status_of(cudaGetDeviceCount(&present), "cudaGetDeviceCount");
@@ -64,7 +66,7 @@ Status describe_all(DeviceInfo *devices, std::size_t capacity, std::size_t *coun
     }
     for (int device = 0; status.ok() && device < present && static_cast<std::size_t>(device) < capacity;
          ++device) {
-        status = describe(device, &devices[device]);
+        status = describe_device(device, &devices[device]);
     }
     if (status.ok()) {
         *count = static_cast<std::size_t>(present);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "device/cuda_status.h"
+#include "device/describe.h"
 #include "gpu_engine/guard.h"
 
 #include "gpu_engine/boundary.h"
@@ -70,6 +71,32 @@ Status DeviceEngine::open_stream(std::unique_ptr<Stream> *stream) noexcept {
         *stream = std::make_unique<DeviceStream>(*this);
         return Status{};
     });
+}
+
+Status DeviceEngine::pin(void *memory, std::uint64_t bytes) noexcept {
+    Status status = status_of(cudaSetDevice(device_), "cudaSetDevice");
+    if (status.ok()) {
+        status = status_of(cudaHostRegister(memory, bytes, cudaHostRegisterPortable), "cudaHostRegister");
+    }
+    return status;
+}
+
+void DeviceEngine::unpin(void *memory) noexcept {
+    static_cast<void>(cudaSetDevice(device_));
+    // Fails only on a device that is lost; the error must not stay for the next call to find.
+    static_cast<void>(status_of(cudaHostUnregister(memory), "cudaHostUnregister"));
+}
+
+Status DeviceEngine::describe(DeviceInfo *info) noexcept {
+    return describe_device(device_, info);
+}
+
+Status DeviceEngine::probe() noexcept {
+    Status status = status_of(cudaSetDevice(device_), "cudaSetDevice");
+    if (status.ok()) {
+        status = status_of(cudaStreamSynchronize(release_stream_), "cudaStreamSynchronize");
+    }
+    return status;
 }
 
 Status open_engine(const EngineOptions &options, std::unique_ptr<Engine> *engine) noexcept {

@@ -33,6 +33,9 @@ class DeviceKary final : public Kary<Key> {
                  std::unique_ptr<KaryArray<Key>> *array) noexcept override;
     Status load(Stream &stream, const Key *keys, const Tid *tids, std::uint64_t count,
                 std::unique_ptr<KaryArray<Key>> *array) noexcept override;
+    Status open_loader(Stream &stream, std::uint64_t entries,
+                       std::unique_ptr<KaryLoader<Key>> *loader) noexcept override;
+    std::uint64_t array_bytes(std::uint64_t entries) const noexcept override;
     Status merge(Stream &stream, const KaryArray<Key> *const *runs, std::size_t run_count,
                  std::unique_ptr<KaryArray<Key>> *array) noexcept override;
 
@@ -48,6 +51,10 @@ class DeviceEngine final : public Engine {
     const char *name() const noexcept override { return "cuda"; }
     MemoryBudget &memory() noexcept override { return memory_; }
     Status open_stream(std::unique_ptr<Stream> *stream) noexcept override;
+    Status pin(void *memory, std::uint64_t bytes) noexcept override;
+    void unpin(void *memory) noexcept override;
+    Status describe(DeviceInfo *info) noexcept override;
+    Status probe() noexcept override;
     Kary<std::uint32_t> &kary32() noexcept override { return kary32_; }
     Kary<std::uint64_t> &kary64() noexcept override { return kary64_; }
     Kary<Key128> &kary128() noexcept override { return kary128_; }

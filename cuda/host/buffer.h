@@ -21,10 +21,14 @@ class Buffer {
   public:
     static constexpr std::size_t alignment = 64;
 
+    static constexpr std::uint64_t bytes_for(std::uint64_t size) noexcept {
+        return (size * sizeof(Element) + alignment - 1) / alignment * alignment;
+    }
+
     Buffer() = default;
     // Throws Failure when the budget or the machine has no such memory.
     Buffer(MemoryBudget &budget, std::uint64_t size) : size_(size) {
-        const std::uint64_t bytes = (size * sizeof(Element) + alignment - 1) / alignment * alignment;
+        const std::uint64_t bytes = bytes_for(size);
         if (bytes == 0) {
             return;
         }

@@ -13,6 +13,10 @@ Status HostEngine::open_stream(std::unique_ptr<Stream> *stream) noexcept {
     });
 }
 
+Status HostEngine::describe(DeviceInfo *) noexcept {
+    return make_status(StatusCode::unavailable, "the host engine computes on no device");
+}
+
 Status open_engine(const EngineOptions &options, std::unique_ptr<Engine> *engine) noexcept {
     return guarded([&] {
         *engine = std::make_unique<HostEngine>(options);

@@ -20,6 +20,9 @@ class HostKary final : public Kary<Key> {
                  std::unique_ptr<KaryArray<Key>> *array) noexcept override;
     Status load(Stream &stream, const Key *keys, const Tid *tids, std::uint64_t count,
                 std::unique_ptr<KaryArray<Key>> *array) noexcept override;
+    Status open_loader(Stream &stream, std::uint64_t entries,
+                       std::unique_ptr<KaryLoader<Key>> *loader) noexcept override;
+    std::uint64_t array_bytes(std::uint64_t entries) const noexcept override;
     Status merge(Stream &stream, const KaryArray<Key> *const *runs, std::size_t run_count,
                  std::unique_ptr<KaryArray<Key>> *array) noexcept override;
 
@@ -36,6 +39,10 @@ class HostEngine final : public Engine {
     const char *name() const noexcept override { return "host"; }
     MemoryBudget &memory() noexcept override { return memory_; }
     Status open_stream(std::unique_ptr<Stream> *stream) noexcept override;
+    Status pin(void *, std::uint64_t) noexcept override { return {}; }
+    void unpin(void *) noexcept override {}
+    Status describe(DeviceInfo *info) noexcept override;
+    Status probe() noexcept override { return {}; }
     Kary<std::uint32_t> &kary32() noexcept override { return kary32_; }
     Kary<std::uint64_t> &kary64() noexcept override { return kary64_; }
     Kary<Key128> &kary128() noexcept override { return kary128_; }

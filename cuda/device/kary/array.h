@@ -38,6 +38,11 @@ class DeviceKaryArray final : public KaryArray<Key> {
                   Tid *tids, std::uint64_t capacity) const noexcept override;
     Status lookup(Stream &stream, const Key *keys, std::uint64_t count, std::uint64_t *offsets, Tid *tids,
                   std::uint64_t capacity) const noexcept override;
+    Status range(Stream &stream, const Key *low, const Key *high, std::uint64_t count, std::uint64_t *offsets,
+                 Key *keys, Tid *tids, std::uint64_t capacity) const noexcept override;
+    Status count_on(Stream &stream, const Key *low, const Key *high, std::uint64_t count,
+                    const BlockMap &blocks, std::uint64_t *counts, std::uint64_t *offsets, Tid *tids,
+                    std::uint64_t capacity) const noexcept override;
     Status read(Stream &stream, std::uint64_t first, std::uint64_t count, Key *keys,
                 Tid *tids) const noexcept override;
 
@@ -48,6 +53,9 @@ class DeviceKaryArray final : public KaryArray<Key> {
     std::shared_ptr<const DeadBitmap> dead() const noexcept { return dead_.get(); }
 
   private:
+    // Where low[i] to high[i] lie; the ranges stay on the device.
+    Buffer<KaryRange> bounds(const Call &call, const Key *low, const Key *high, std::uint64_t count) const;
+
     DeviceEngine &engine_;
     std::uint64_t entries_;
     Buffer<Key> keys_;
@@ -75,7 +83,25 @@ void bounds_piece(const Call &call, const Tree<Key> &tree, const Key *low, const
 void count_live(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
                 std::uint32_t *counts);
 
-// KaryArray::gather with ranges and offsets on the device.
+// Where the live entries of each of `count` ranges go when they are gathered: `offsets` has count + 1 places.
+struct Gathered {
+    Buffer<std::uint64_t> offsets;
+    std::uint64_t total = 0;
+};
+// Throws Failure when a range lies outside the array. Waits.
+Gathered measure_ranges(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
+                        std::uint64_t entries);
+// Copies the live entries' elements, from an array's keys or TIDs to the caller. Waits if there are any.
+template <typename Element>
+void gather_elements(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
+                     const Element *from, const Gathered &gathered, Element *to);
+
+// KaryArray::count_on with ranges on the device and all else the caller's.
+Status count_ranges_on(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
+                       const Tid *array_tids, const BlockMap &blocks, std::uint64_t *counts,
+                       std::uint64_t *offsets, Tid *tids, std::uint64_t capacity);
+
+// KaryArray::gather with ranges on the device.
 Status gather_tids(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
                    const Tid *array_tids, std::uint64_t entries, std::uint64_t *offsets, Tid *tids,
                    std::uint64_t capacity);

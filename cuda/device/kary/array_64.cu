@@ -1,4 +1,5 @@
 #include "device/kary/array.cuh"
+#include "device/kary/ranges.cuh"
 
 #include "gpu_engine/boundary.h"
 

@@ -12,8 +12,8 @@ namespace gpu_engine::device {
 namespace {
 
 constexpr int threads = 256;
-// TIDs of a piece: about a millisecond of work, 96 MB.
-constexpr std::uint64_t piece_tids = std::uint64_t(1) << 24;
+// Elements of a piece: about a millisecond of work, 96 MB of TIDs.
+constexpr std::uint64_t piece_elements = std::uint64_t(1) << 24;
 
 unsigned blocks_for(std::uint64_t count) {
     return static_cast<unsigned>((count + threads - 1) / threads);
@@ -70,9 +70,10 @@ __device__ std::uint64_t range_of(const std::uint64_t *offsets, std::uint64_t lo
 }
 
 // Writes the TIDs of outputs [first, first + size). A block narrows the search for its outputs' ranges first.
+template <typename Element>
 __global__ void gather_kernel(const KaryRange *ranges, const std::uint64_t *offsets, std::uint64_t count,
-                              DeadView dead, const Tid *array_tids, std::uint64_t first, std::uint64_t size,
-                              Tid *tids) {
+                              DeadView dead, const Element *from, std::uint64_t first, std::uint64_t size,
+                              Element *to) {
     __shared__ std::uint64_t bounds[2];
     const std::uint64_t block_first = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x;
     if (threadIdx.x < 2) {
@@ -90,7 +91,7 @@ __global__ void gather_kernel(const KaryRange *ranges, const std::uint64_t *offs
     const KaryRange entries = ranges[range];
     const std::uint64_t position =
         dead.words != nullptr ? live_from(dead, entries.first, entries.last, within) : entries.first + within;
-    tids[i] = array_tids[position];
+    to[i] = from[position];
 }
 
 }  // namespace
@@ -101,11 +102,11 @@ void count_live(const Call &call, const KaryRange *ranges, std::uint64_t count, 
     check_launch("count_live_kernel");
 }
 
-Status gather_tids(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
-                   const Tid *array_tids, std::uint64_t entries, std::uint64_t *offsets, Tid *tids,
-                   std::uint64_t capacity) {
-    const Output<std::uint64_t> offsets_output(call, offsets, count + 1, count + 1);
-    std::uint64_t *sums = offsets_output.piece(0);
+Gathered measure_ranges(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
+                        std::uint64_t entries) {
+    Gathered result;
+    result.offsets = call.buffer<std::uint64_t>(count + 1);
+    std::uint64_t *sums = result.offsets.data();
     const Buffer<std::uint32_t> outside = call.buffer<std::uint32_t>(1);
     call.fill(outside.data(), 0, sizeof(std::uint32_t));
     measure_kernel<<<blocks_for(count + 1), threads, 0, call.stream()>>>(ranges, count, entries, dead, sums,
@@ -118,27 +119,49 @@ Status gather_tids(const Call &call, const KaryRange *ranges, std::uint64_t coun
     check(cub::DeviceScan::ExclusiveSum(scratch.data(), scratch_bytes, sums, sums, count + 1, call.stream()),
           "DeviceScan::ExclusiveSum");
     std::uint32_t any_outside = 0;
-    std::uint64_t total = 0;
     call.copy(&any_outside, static_cast<const std::uint32_t *>(outside.data()), 1);
-    call.copy(&total, static_cast<const std::uint64_t *>(sums + count), 1);
-    offsets_output.flush(0, count + 1);
+    call.copy(&result.total, static_cast<const std::uint64_t *>(sums + count), 1);
     call.wait();
     if (any_outside != 0) {
-        return make_status(StatusCode::invalid_argument, "a range lies outside the array");
+        throw Failure{make_status(StatusCode::invalid_argument, "a range lies outside the array")};
     }
-    if (total > capacity) {
-        return make_status(StatusCode::insufficient_space, "more TIDs match than there is space for");
-    }
+    return result;
+}
 
-    const Output<Tid> tids_output(call, tids, total, piece_tids);
-    for (std::uint64_t first = 0; first < total; first += piece_tids) {
-        const std::uint64_t size = std::min(piece_tids, total - first);
-        gather_kernel<<<blocks_for(size), threads, 0, call.stream()>>>(ranges, sums, count, dead, array_tids,
-                                                                       first, size, tids_output.piece(first));
+template <typename Element>
+void gather_elements(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
+                     const Element *from, const Gathered &gathered, Element *to) {
+    const Output<Element> output(call, to, gathered.total, piece_elements);
+    for (std::uint64_t first = 0; first < gathered.total; first += piece_elements) {
+        const std::uint64_t size = std::min(piece_elements, gathered.total - first);
+        gather_kernel<<<blocks_for(size), threads, 0, call.stream()>>>(
+            ranges, gathered.offsets.data(), count, dead, from, first, size, output.piece(first));
         check_launch("gather_kernel");
-        tids_output.flush(first, size);
+        output.flush(first, size);
         call.wait();
     }
+}
+
+template void gather_elements(const Call &, const KaryRange *, std::uint64_t, const DeadView &, const Tid *,
+                              const Gathered &, Tid *);
+template void gather_elements(const Call &, const KaryRange *, std::uint64_t, const DeadView &,
+                              const std::uint32_t *, const Gathered &, std::uint32_t *);
+template void gather_elements(const Call &, const KaryRange *, std::uint64_t, const DeadView &,
+                              const std::uint64_t *, const Gathered &, std::uint64_t *);
+template void gather_elements(const Call &, const KaryRange *, std::uint64_t, const DeadView &,
+                              const Key128 *, const Gathered &, Key128 *);
+
+Status gather_tids(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
+                   const Tid *array_tids, std::uint64_t entries, std::uint64_t *offsets, Tid *tids,
+                   std::uint64_t capacity) {
+    const Gathered gathered = measure_ranges(call, ranges, count, dead, entries);
+    call.copy(offsets, static_cast<const std::uint64_t *>(gathered.offsets.data()), count + 1);
+    if (gathered.total > capacity) {
+        call.wait();
+        return make_status(StatusCode::insufficient_space, "more TIDs match than there is space for");
+    }
+    gather_elements(call, ranges, count, dead, array_tids, gathered, tids);
+    call.wait();
     return {};
 }
 

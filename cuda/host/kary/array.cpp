@@ -15,6 +15,9 @@ namespace {
 constexpr std::uint64_t searches_a_piece = 1 << 12;
 constexpr std::uint64_t tids_a_piece = 1 << 16;
 
+// Searches copy a batch's keys first: the caller's may change meanwhile, and a search through the levels
+// relies on one key all the way.
+
 }  // namespace
 
 template <typename Key>
@@ -61,9 +64,11 @@ Status HostKaryArray<Key>::rank(Stream &stream, const Key *keys, std::uint64_t c
         }
         engine_.workers(stream).for_pieces(
             count, searches_a_piece, [&](std::uint64_t first, std::uint64_t last) {
+                Key wanted[Levels<Key>::batch];
                 for (std::uint64_t i = first; i < last; i += Levels<Key>::batch) {
-                    levels_.rank([&](std::uint64_t j) { return keys[i + j]; },
-                                 std::min(Levels<Key>::batch, last - i), ranks + i);
+                    const std::uint64_t searches = std::min(Levels<Key>::batch, last - i);
+                    std::copy_n(keys + i, searches, wanted);
+                    levels_.rank([&](std::uint64_t j) { return wanted[j]; }, searches, ranks + i);
                 }
             });
         return Status{};
@@ -79,12 +84,14 @@ void HostKaryArray<Key>::find_ranges(const Workers &workers, const Key *keys, st
     }
     const auto entries = static_cast<std::uint32_t>(entries_);
     workers.for_pieces(count, searches_a_piece, [&](std::uint64_t first, std::uint64_t last) {
+        Key wanted[Levels<Key>::batch];
         std::uint32_t ranks[Levels<Key>::batch];
         for (std::uint64_t i = first; i < last; i += Levels<Key>::batch) {
             const std::uint64_t searches = std::min(Levels<Key>::batch, last - i);
-            levels_.rank([&](std::uint64_t j) { return keys[i + j]; }, searches, ranks);
+            std::copy_n(keys + i, searches, wanted);
+            levels_.rank([&](std::uint64_t j) { return wanted[j]; }, searches, ranks);
             for (std::uint64_t j = 0; j < searches; ++j) {
-                const Key key = keys[i + j];
+                const Key key = wanted[j];
                 std::uint32_t end = ranks[j];
                 if (end < entries && keys_[end] == key) {
                     ++end;
@@ -108,39 +115,55 @@ Status HostKaryArray<Key>::find(Stream &stream, const Key *keys, std::uint64_t c
 }
 
 template <typename Key>
+void HostKaryArray<Key>::find_bounds(const Key *low, const Key *high, std::uint64_t count,
+                                     KaryRange *ranges) const {
+    if (entries_ == 0) {
+        std::fill_n(ranges, count, KaryRange{0, 0});
+        return;
+    }
+    Key from[Levels<Key>::batch];
+    Key to[Levels<Key>::batch];
+    std::uint32_t begin[Levels<Key>::batch];
+    std::uint32_t end[Levels<Key>::batch];
+    for (std::uint64_t i = 0; i < count; i += Levels<Key>::batch) {
+        const std::uint64_t searches = std::min(Levels<Key>::batch, count - i);
+        std::copy_n(low + i, searches, from);
+        std::copy_n(high + i, searches, to);
+        levels_.rank([&](std::uint64_t j) { return from[j]; }, searches, begin);
+        levels_.rank([&](std::uint64_t j) { return to[j] == max_key<Key>() ? to[j] : next_key(to[j]); },
+                     searches, end);
+        for (std::uint64_t j = 0; j < searches; ++j) {
+            if (to[j] < from[j]) {
+                end[j] = begin[j];
+            } else if (to[j] == max_key<Key>()) {
+                end[j] = static_cast<std::uint32_t>(entries_);
+            }
+            ranges[i + j] = {begin[j], end[j]};
+        }
+    }
+}
+
+template <typename Key>
+void HostKaryArray<Key>::find_bounds(const Workers &workers, const Key *low, const Key *high,
+                                     std::uint64_t count, KaryRange *ranges) const {
+    workers.for_pieces(count, searches_a_piece, [&](std::uint64_t first, std::uint64_t last) {
+        find_bounds(low + first, high + first, last - first, ranges + first);
+    });
+}
+
+template <typename Key>
 Status HostKaryArray<Key>::count(Stream &stream, const Key *low, const Key *high, std::uint64_t count,
                                  std::uint32_t *counts) const noexcept {
     return guarded([&] {
-        if (entries_ == 0) {
-            std::fill_n(counts, count, 0);
-            return Status{};
-        }
         const std::shared_ptr<const DeadBitmap> dead_entries = dead();
         engine_.workers(stream).for_pieces(
             count, searches_a_piece, [&](std::uint64_t first, std::uint64_t last) {
-                std::uint32_t begin[Levels<Key>::batch];
-                std::uint32_t end[Levels<Key>::batch];
+                KaryRange ranges[Levels<Key>::batch];
                 for (std::uint64_t i = first; i < last; i += Levels<Key>::batch) {
                     const std::uint64_t searches = std::min(Levels<Key>::batch, last - i);
-                    levels_.rank([&](std::uint64_t j) { return low[i + j]; }, searches, begin);
-                    levels_.rank(
-                        [&](std::uint64_t j) {
-                            return high[i + j] == max_key<Key>() ? high[i + j] : next_key(high[i + j]);
-                        },
-                        searches, end);
+                    find_bounds(low + i, high + i, searches, ranges);
                     for (std::uint64_t j = 0; j < searches; ++j) {
-                        if (high[i + j] == max_key<Key>()) {
-                            end[j] = static_cast<std::uint32_t>(entries_);
-                        }
-                        if (high[i + j] < low[i + j]) {
-                            counts[i + j] = 0;
-                            continue;
-                        }
-                        counts[i + j] = end[j] - begin[j];
-                        if (dead_entries) {
-                            counts[i + j] -=
-                                dead_entries->dead_before(end[j]) - dead_entries->dead_before(begin[j]);
-                        }
+                        counts[i + j] = live_entries(ranges[j], dead_entries.get());
                     }
                 }
             });
@@ -149,37 +172,42 @@ Status HostKaryArray<Key>::count(Stream &stream, const Key *low, const Key *high
 }
 
 template <typename Key>
-Status HostKaryArray<Key>::gather_tids(const Workers &workers, const KaryRange *ranges, std::uint64_t count,
-                                       std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) const {
+Status HostKaryArray<Key>::gather_entries(const Workers &workers, const KaryRange *ranges,
+                                          std::uint64_t count, std::uint64_t *offsets, Key *keys, Tid *tids,
+                                          std::uint64_t capacity) const {
     const std::shared_ptr<const DeadBitmap> dead_entries = dead();
+    // What is written follows these, not the caller's copy, which may change meanwhile.
+    Buffer<std::uint64_t> own_offsets(engine_.memory(), count + 1);
     std::uint64_t total = 0;
     for (std::uint64_t i = 0; i < count; ++i) {
         const KaryRange range = ranges[i];
         if (range.first > range.last || range.last > entries_) {
             return make_status(StatusCode::invalid_argument, "a range lies outside the array");
         }
-        offsets[i] = total;
-        total += range.last - range.first;
-        if (dead_entries) {
-            total -= dead_entries->dead_before(range.last) - dead_entries->dead_before(range.first);
-        }
+        own_offsets[i] = total;
+        total += live_entries(range, dead_entries.get());
     }
-    offsets[count] = total;
+    own_offsets[count] = total;
+    std::memcpy(offsets, own_offsets.data(), (count + 1) * sizeof(std::uint64_t));
     if (total > capacity) {
         return make_status(StatusCode::insufficient_space, "more TIDs match than there is space for");
     }
 
     // Cut by output, so that one long range is shared by all threads.
+    const std::uint64_t *begins = own_offsets.data();
     workers.for_pieces(total, tids_a_piece, [&](std::uint64_t first, std::uint64_t last) {
-        std::uint64_t i = std::upper_bound(offsets, offsets + count, first) - offsets - 1;
+        std::uint64_t i = std::upper_bound(begins, begins + count, first) - begins - 1;
         for (std::uint64_t output = first; output < last; ++i) {
-            const std::uint64_t end = std::min(last, offsets[i + 1]);
-            std::uint64_t position = ranges[i].first + (output - offsets[i]);
+            const std::uint64_t end = std::min(last, begins[i + 1]);
+            std::uint64_t position = ranges[i].first + (output - begins[i]);
             if (dead_entries && output < end) {
-                position = dead_entries->live_from(ranges[i].first, output - offsets[i], entries_);
+                position = dead_entries->live_from(ranges[i].first, output - begins[i], entries_);
             }
             for (; output < end; ++position) {
                 if (!dead_entries || !dead_entries->is_dead(position)) {
+                    if (keys != nullptr) {
+                        keys[output] = keys_[position];
+                    }
                     tids[output++] = tids_[position];
                 }
             }
@@ -191,8 +219,9 @@ Status HostKaryArray<Key>::gather_tids(const Workers &workers, const KaryRange *
 template <typename Key>
 Status HostKaryArray<Key>::gather(Stream &stream, const KaryRange *ranges, std::uint64_t count,
                                   std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) const noexcept {
-    return guarded(
-        [&] { return gather_tids(engine_.workers(stream), ranges, count, offsets, tids, capacity); });
+    return guarded([&] {
+        return gather_entries(engine_.workers(stream), ranges, count, offsets, nullptr, tids, capacity);
+    });
 }
 
 template <typename Key>
@@ -202,7 +231,19 @@ Status HostKaryArray<Key>::lookup(Stream &stream, const Key *keys, std::uint64_t
         const Workers workers = engine_.workers(stream);
         Buffer<KaryRange> ranges(engine_.memory(), count);
         find_ranges(workers, keys, count, ranges.data());
-        return gather_tids(workers, ranges.data(), count, offsets, tids, capacity);
+        return gather_entries(workers, ranges.data(), count, offsets, nullptr, tids, capacity);
+    });
+}
+
+template <typename Key>
+Status HostKaryArray<Key>::range(Stream &stream, const Key *low, const Key *high, std::uint64_t count,
+                                 std::uint64_t *offsets, Key *keys, Tid *tids,
+                                 std::uint64_t capacity) const noexcept {
+    return guarded([&] {
+        const Workers workers = engine_.workers(stream);
+        Buffer<KaryRange> ranges(engine_.memory(), count);
+        find_bounds(workers, low, high, count, ranges.data());
+        return gather_entries(workers, ranges.data(), count, offsets, keys, tids, capacity);
     });
 }
 

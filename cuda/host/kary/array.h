@@ -37,6 +37,11 @@ class HostKaryArray final : public KaryArray<Key> {
                   Tid *tids, std::uint64_t capacity) const noexcept override;
     Status lookup(Stream &stream, const Key *keys, std::uint64_t count, std::uint64_t *offsets, Tid *tids,
                   std::uint64_t capacity) const noexcept override;
+    Status range(Stream &stream, const Key *low, const Key *high, std::uint64_t count, std::uint64_t *offsets,
+                 Key *keys, Tid *tids, std::uint64_t capacity) const noexcept override;
+    Status count_on(Stream &stream, const Key *low, const Key *high, std::uint64_t count,
+                    const BlockMap &blocks, std::uint64_t *counts, std::uint64_t *offsets, Tid *tids,
+                    std::uint64_t capacity) const noexcept override;
     Status read(Stream &stream, std::uint64_t first, std::uint64_t count, Key *keys,
                 Tid *tids) const noexcept override;
 
@@ -49,8 +54,12 @@ class HostKaryArray final : public KaryArray<Key> {
   private:
     // What the entry points of the same names do; these throw.
     void find_ranges(const Workers &workers, const Key *keys, std::uint64_t count, KaryRange *ranges) const;
-    Status gather_tids(const Workers &workers, const KaryRange *ranges, std::uint64_t count,
-                       std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) const;
+    void find_bounds(const Key *low, const Key *high, std::uint64_t count, KaryRange *ranges) const;
+    void find_bounds(const Workers &workers, const Key *low, const Key *high, std::uint64_t count,
+                     KaryRange *ranges) const;
+    // `keys` may be null.
+    Status gather_entries(const Workers &workers, const KaryRange *ranges, std::uint64_t count,
+                          std::uint64_t *offsets, Key *keys, Tid *tids, std::uint64_t capacity) const;
 
     HostEngine &engine_;
     std::uint64_t entries_;

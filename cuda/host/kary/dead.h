@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "gpu_engine/kary.h"
 #include "host/buffer.h"
 
 namespace gpu_engine::host {
@@ -62,5 +63,14 @@ struct DeadBitmap {
         return low;
     }
 };
+
+// Live entries of a range within the array; `dead` may be null.
+inline std::uint32_t live_entries(const KaryRange &range, const DeadBitmap *dead) noexcept {
+    std::uint32_t live = range.last - range.first;
+    if (dead != nullptr && live > 0) {
+        live -= dead->dead_before(range.last) - dead->dead_before(range.first);
+    }
+    return live;
+}
 
 }  // namespace gpu_engine::host

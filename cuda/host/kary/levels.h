@@ -47,17 +47,23 @@ class Levels {
         return (keys + node_keys - 1) / node_keys * node_keys;
     }
 
+    static constexpr std::uint64_t separators_above(std::uint64_t keys) noexcept {
+        std::uint64_t separators = 0;
+        for (std::uint64_t nodes = padded(keys) / node_keys; nodes > 1; nodes = padded(nodes) / node_keys) {
+            separators += padded(nodes);
+        }
+        return separators;
+    }
+
     Levels() = default;
     // `keys` has `padded(count)` places and outlives this. Builds from the bottom up.
     Levels(MemoryBudget &budget, const Workers &workers, const Key *keys, std::uint64_t count) {
         level_[0] = keys;
         std::uint64_t nodes[max_levels] = {padded(count) / node_keys};
-        std::uint64_t separators = 0;
         for (depth_ = 1; nodes[depth_ - 1] > 1; ++depth_) {
             nodes[depth_] = padded(nodes[depth_ - 1]) / node_keys;
-            separators += nodes[depth_] * node_keys;
         }
-        separators_ = Buffer<Key>(budget, separators);
+        separators_ = Buffer<Key>(budget, separators_above(count));
         Key *next = separators_.data();
         for (int level = 1; level < depth_; ++level) {
             const Key *below = level_[level - 1];

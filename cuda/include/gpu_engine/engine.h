@@ -3,13 +3,16 @@
 //
 // Calls are synchronous: when one returns, its results are in place and it has let go of its arguments. Calls
 // on different streams run beside each other. Where a call takes arrays, they may lie in the host's memory,
-// pinned or not; the cuda engine also takes pointers into its device's memory.
+// pinned or not; the cuda engine also takes pointers into its device's memory. Memory that others write to
+// meanwhile makes results wrong but never makes a call reach beyond its arguments, apart from Kary::build,
+// Kary::load and KaryArray::gather.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
 
+#include "gpu_engine/devices.h"
 #include "gpu_engine/entry.h"
 #include "gpu_engine/memory.h"
 #include "gpu_engine/status.h"
@@ -50,6 +53,16 @@ class Engine {
     // Counts all that this engine's arrays and running calls hold.
     virtual MemoryBudget &memory() noexcept = 0;
     virtual Status open_stream(std::unique_ptr<Stream> *stream) noexcept = 0;
+
+    // Makes whole pages of the caller's memory quick to copy to and from the device; costs some 100 us a MiB.
+    // They stay mapped until `unpin`. The host engine does nothing.
+    virtual Status pin(void *memory, std::uint64_t bytes) noexcept = 0;
+    virtual void unpin(void *memory) noexcept = 0;
+
+    // The device it computes on; `unavailable` for the host engine.
+    virtual Status describe(DeviceInfo *info) noexcept = 0;
+    // Whether calls can still succeed. A device that failed once stays lost until the process ends.
+    virtual Status probe() noexcept = 0;
 
     // Sorted arrays (gpu_engine/kary.h).
     virtual Kary<std::uint32_t> &kary32() noexcept = 0;

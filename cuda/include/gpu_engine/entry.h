@@ -25,4 +25,14 @@ struct Tid {
 };
 static_assert(sizeof(Tid) == 6 && alignof(Tid) == 2);
 
+// How sorted entries lie on page images: `per_page` keys at `first_byte`, then as many TIDs; the last page
+// has the rest of both.
+struct PageLayout {
+    std::uint32_t page_bytes;
+    std::uint32_t first_byte;
+    std::uint32_t per_page;
+    std::uint32_t key_bytes;  // 4, 8, 12 (the high 4, then the low 8) or 16; widened to the next key width
+};
+static_assert(sizeof(PageLayout) == 16);
+
 }  // namespace gpu_engine

@@ -22,6 +22,12 @@ struct alignas(8) KaryRange {
     std::uint32_t last;
 };
 
+// Heap blocks by number: block b is bit b % 8 of byte b / 8; blocks from `blocks` on aren't among them.
+struct BlockMap {
+    const std::uint8_t *bits;
+    std::uint64_t blocks;
+};
+
 // All functions but the destructor may run on several streams at once. On a status that isn't ok the outputs
 // hold nothing of use, unless said otherwise.
 template <typename Key>
@@ -68,9 +74,57 @@ class KaryArray {
     virtual Status lookup(Stream &stream, const Key *keys, std::uint64_t count, std::uint64_t *offsets,
                           Tid *tids, std::uint64_t capacity) const noexcept = 0;
 
+    // The live entries with low[i] <= key <= high[i] of each i, as lookup gives them. `keys` has their keys
+    // and may be null.
+    virtual Status range(Stream &stream, const Key *low, const Key *high, std::uint64_t count,
+                         std::uint64_t *offsets, Key *keys, Tid *tids,
+                         std::uint64_t capacity) const noexcept = 0;
+
+    // counts[i] = how many live entries have low[i] <= key <= high[i] and their TID's block among `blocks`.
+    // The TIDs of the other live ones are given as lookup does; when there are more than `capacity`, only
+    // `counts` and `offsets` are of use.
+    virtual Status count_on(Stream &stream, const Key *low, const Key *high, std::uint64_t count,
+                            const BlockMap &blocks, std::uint64_t *counts, std::uint64_t *offsets, Tid *tids,
+                            std::uint64_t capacity) const noexcept = 0;
+
     // Copies `count` entries from position `first` on, dead ones included. Either output may be null.
     virtual Status read(Stream &stream, std::uint64_t first, std::uint64_t count, Key *keys,
                         Tid *tids) const noexcept = 0;
+};
+
+// Images of pages first_page to first_page + pages - 1 of a run.
+struct Pages {
+    const void *images;
+    std::uint64_t run_entries;  // of the whole run
+    std::uint64_t run_first;    // the entry of the run that is the array's first
+    std::uint32_t first_page;
+    std::uint32_t pages;
+    PageLayout layout;
+};
+
+// An array in the making: entries come piece by piece, in the caller's order.
+template <typename Key>
+class KaryLoader {
+  public:
+    KaryLoader() = default;
+    KaryLoader(const KaryLoader &) = delete;
+    KaryLoader &operator=(const KaryLoader &) = delete;
+    virtual ~KaryLoader() = default;
+
+    // How many it was begun with, and how many have come.
+    virtual std::uint64_t entries() const noexcept = 0;
+    virtual std::uint64_t loaded() const noexcept = 0;
+
+    // Takes the entries on the pages that belong to the array. The next entry must be on the first of them.
+    // After a failure the loader is of no more use, apart from invalid_argument, which changes nothing.
+    virtual Status append_pages(Stream &stream, const Pages &pages) noexcept = 0;
+    virtual Status append(Stream &stream, const Key *keys, const Tid *tids, std::uint64_t count) noexcept = 0;
+
+    // Makes the array of all entries, which must have come; the loader is then empty. With `sort` they came
+    // in any order, which takes about twice the memory meanwhile. Without, `ordered` says whether they ascend
+    // by (key, TID); when they don't, the status is invalid_argument.
+    virtual Status finish(Stream &stream, bool sort, bool *ordered,
+                          std::unique_ptr<KaryArray<Key>> *array) noexcept = 0;
 };
 
 // Makes arrays. At most `max_entries` an array, since positions have 32 bits; more is invalid_argument.
@@ -92,6 +146,12 @@ class Kary {
     // From pairs already ordered by (key, TID). Others are invalid_argument.
     virtual Status load(Stream &stream, const Key *keys, const Tid *tids, std::uint64_t count,
                         std::unique_ptr<KaryArray<Key>> *array) noexcept = 0;
+
+    // Takes the memory for the keys and TIDs of so many entries.
+    virtual Status open_loader(Stream &stream, std::uint64_t entries,
+                               std::unique_ptr<KaryLoader<Key>> *loader) noexcept = 0;
+    // What an array of so many live entries takes of the engine's memory.
+    virtual std::uint64_t array_bytes(std::uint64_t entries) const noexcept = 0;
 
     // One array of the live entries of `runs`, which must be this engine's. Needs about twice the new array's
     // memory meanwhile.

@@ -157,15 +157,7 @@ struct RunUse {
 };
 static_assert(sizeof(RunUse) == 32);
 
-// How sorted entries lie on page images: `per_page` keys at `first_byte`, then as many TIDs; the last page
-// has the rest, keys and TIDs one behind the other as well.
-struct PageLayout {
-    std::uint32_t page_bytes;
-    std::uint32_t first_byte;
-    std::uint32_t per_page;
-    std::uint32_t key_bytes;  // 4, 8, 12 (the high 4, then the low 8) or 16; widened to the next key width
-};
-static_assert(sizeof(PageLayout) == 16);
+using gpu_engine::PageLayout;
 
 // Reserves memory for an array of `entries` entries, for which unpinned mirrors that nobody uses leave, least
 // recently used first. out_of_memory when there isn't enough even so; then none has left. An array that is
@@ -357,6 +349,7 @@ struct ListReply {
     std::uint64_t memory_used[engine_count];
     std::uint64_t memory_limit[engine_count];
     std::uint64_t transfer_used;
+    std::uint64_t transfer_limit;
     std::uint32_t connections;
     std::uint32_t queued;
 };

@@ -1,0 +1,236 @@
+// Counting on some heap blocks: entries elsewhere are given back instead.
+#include <cub/block/block_reduce.cuh>
+#include <cub/block/block_scan.cuh>
+#include <cub/device/device_scan.cuh>
+
+#include <algorithm>
+
+#include "device/kary/array.h"
+#include "device/kary/dead.cuh"
+
+#include "gpu_engine/boundary.h"
+
+namespace gpu_engine::device {
+namespace {
+
+constexpr int threads = 256;
+// The ranges' positions are taken as one sequence. A block takes a tile of it, its threads neighbouring
+// places.
+constexpr int rounds = 16;
+constexpr std::uint64_t tile_positions = static_cast<std::uint64_t>(threads) * rounds;
+// Positions between two cancellation points, which bounds the copy of TIDs on their way too (96 MB).
+constexpr std::uint64_t piece_positions = std::uint64_t(1) << 24;
+
+__global__ void lengths_kernel(const KaryRange *ranges, std::uint64_t count, std::uint64_t *lengths) {
+    const std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (i <= count) {
+        lengths[i] = i < count ? ranges[i].last - ranges[i].first : 0;
+    }
+}
+
+// All on the device.
+struct Sequence {
+    const KaryRange *ranges;
+    const std::uint64_t *begins;  // count + 1
+    std::uint64_t count;
+    const Tid *tids;
+    DeadView dead;
+    const std::uint8_t *map;
+    std::uint64_t map_blocks;
+};
+
+// The last range of [low, high] that begins at `place` or before.
+__device__ std::uint64_t range_at(const std::uint64_t *begins, std::uint64_t low, std::uint64_t high,
+                                  std::uint64_t place) {
+    while (low < high) {
+        const std::uint64_t middle = low + (high - low + 1) / 2;
+        if (begins[middle] <= place) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    return low;
+}
+
+enum class Found { dead, on, elsewhere };
+
+// What lies at `place` of the sequence, a part of whose ranges [low, high] it is.
+__device__ Found look(const Sequence &sequence, std::uint64_t low, std::uint64_t high, std::uint64_t place,
+                      std::uint64_t *range, Tid *tid) {
+    *range = range_at(sequence.begins, low, high, place);
+    const std::uint64_t position = sequence.ranges[*range].first + (place - sequence.begins[*range]);
+    if (sequence.dead.words != nullptr && is_dead(sequence.dead, position)) {
+        return Found::dead;
+    }
+    *tid = sequence.tids[position];
+    const std::uint64_t block = static_cast<std::uint64_t>(tid->block_high) << 16 | tid->block_low;
+    return block < sequence.map_blocks && (sequence.map[block / 8] >> (block % 8) & 1) != 0
+               ? Found::on
+               : Found::elsewhere;
+}
+
+// The ranges that places [first, last) belong to. All threads of the block call it.
+__device__ void bracket(const Sequence &sequence, std::uint64_t first, std::uint64_t last,
+                        std::uint64_t *bounds) {
+    if (threadIdx.x < 2) {
+        bounds[threadIdx.x] =
+            range_at(sequence.begins, 0, sequence.count - 1, threadIdx.x == 0 ? first : last - 1);
+    }
+    __syncthreads();
+}
+
+// Adds to each range's numbers, and writes how many entries elsewhere each tile has.
+__global__ void __launch_bounds__(threads)
+    count_tiles_kernel(const Sequence sequence, std::uint64_t first, std::uint64_t last, std::uint64_t *on,
+                       std::uint64_t *elsewhere, std::uint32_t *tiles) {
+    using Reduce = cub::BlockReduce<std::uint32_t, threads>;
+    __shared__ typename Reduce::TempStorage scratch;
+    __shared__ std::uint64_t bounds[2];
+    const std::uint64_t tile_first = first + blockIdx.x * tile_positions;
+    const std::uint64_t tile_last = tile_first + tile_positions < last ? tile_first + tile_positions : last;
+    bracket(sequence, tile_first, tile_last, bounds);
+    const bool one_range = bounds[0] == bounds[1];
+    // At most `tile_positions` each, so both sums fit into one word.
+    std::uint32_t sums = 0;
+    for (int round = 0; round < rounds; ++round) {
+        const std::uint64_t place = tile_first + static_cast<std::uint64_t>(round) * threads + threadIdx.x;
+        if (place < tile_last) {
+            std::uint64_t range;
+            Tid tid;
+            const Found found = look(sequence, bounds[0], bounds[1], place, &range, &tid);
+            sums += found == Found::on ? 1U : found == Found::elsewhere ? 1U << 16 : 0U;
+            if (!one_range && found != Found::dead) {
+                atomicAdd(reinterpret_cast<unsigned long long *>(found == Found::on ? on : elsewhere) + range,
+                          1ULL);
+            }
+        }
+    }
+    sums = Reduce(scratch).Sum(sums);
+    if (threadIdx.x == 0) {
+        tiles[blockIdx.x] = sums >> 16;
+        if (one_range) {
+            atomicAdd(reinterpret_cast<unsigned long long *>(on) + bounds[0], sums & 0xffffULL);
+            atomicAdd(reinterpret_cast<unsigned long long *>(elsewhere) + bounds[0], sums >> 16);
+        }
+    }
+}
+
+// Writes the TIDs elsewhere, each tile's from tiles[tile] on.
+__global__ void __launch_bounds__(threads)
+    write_tiles_kernel(const Sequence sequence, std::uint64_t first, std::uint64_t last,
+                       const std::uint32_t *tiles, Tid *tids) {
+    using Scan = cub::BlockScan<std::uint32_t, threads>;
+    __shared__ typename Scan::TempStorage scratch;
+    __shared__ std::uint64_t bounds[2];
+    const std::uint64_t tile_first = first + blockIdx.x * tile_positions;
+    const std::uint64_t tile_last = tile_first + tile_positions < last ? tile_first + tile_positions : last;
+    std::uint32_t output = tiles[blockIdx.x];
+    if (output == tiles[blockIdx.x + 1]) {
+        return;
+    }
+    bracket(sequence, tile_first, tile_last, bounds);
+    for (int round = 0; round < rounds; ++round) {
+        const std::uint64_t place = tile_first + static_cast<std::uint64_t>(round) * threads + threadIdx.x;
+        std::uint64_t range;
+        Tid tid;
+        const std::uint32_t wanted =
+            place < tile_last && look(sequence, bounds[0], bounds[1], place, &range, &tid) == Found::elsewhere
+                ? 1
+                : 0;
+        std::uint32_t before = 0;
+        std::uint32_t all = 0;
+        Scan(scratch).ExclusiveSum(wanted, before, all);
+        if (wanted != 0) {
+            tids[output + before] = tid;
+        }
+        output += all;
+        __syncthreads();
+    }
+}
+
+static_assert(tile_positions < 1 << 16);
+static_assert(piece_positions < std::uint64_t(1) << 32);
+
+// In place.
+template <typename Number>
+void exclusive_sum(const Call &call, Number *numbers, std::uint64_t count) {
+    std::size_t bytes = 0;
+    check(cub::DeviceScan::ExclusiveSum(nullptr, bytes, numbers, numbers, count, call.stream()),
+          "DeviceScan::ExclusiveSum");
+    const Buffer<char> scratch = call.buffer<char>(std::max<std::size_t>(bytes, 1));
+    check(cub::DeviceScan::ExclusiveSum(scratch.data(), bytes, numbers, numbers, count, call.stream()),
+          "DeviceScan::ExclusiveSum");
+}
+
+template <typename Element>
+Element read_one(const Call &call, const Element *element) {
+    Element result{};
+    call.copy(&result, element, 1);
+    call.wait();
+    return result;
+}
+
+unsigned blocks_for(std::uint64_t count) {
+    return static_cast<unsigned>((count + threads - 1) / threads);
+}
+
+}  // namespace
+
+Status count_ranges_on(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
+                       const Tid *array_tids, const BlockMap &blocks, std::uint64_t *counts,
+                       std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) {
+    // The map may change meanwhile where it lies; both passes must see the same one.
+    const std::uint64_t map_bytes = (blocks.blocks + 7) / 8;
+    const Buffer<std::uint8_t> map = call.buffer<std::uint8_t>(map_bytes);
+    call.copy(map.data(), blocks.bits, map_bytes);
+    const Buffer<std::uint64_t> begins = call.buffer<std::uint64_t>(count + 1);
+    lengths_kernel<<<blocks_for(count + 1), threads, 0, call.stream()>>>(ranges, count, begins.data());
+    check_launch("lengths_kernel");
+    exclusive_sum(call, begins.data(), count + 1);
+    const Buffer<std::uint64_t> on = call.buffer<std::uint64_t>(count);
+    const Buffer<std::uint64_t> elsewhere = call.buffer<std::uint64_t>(count + 1);
+    call.fill(on.data(), 0, count * sizeof(std::uint64_t));
+    call.fill(elsewhere.data(), 0, (count + 1) * sizeof(std::uint64_t));
+
+    const std::uint64_t positions = read_one(call, static_cast<const std::uint64_t *>(begins.data() + count));
+    const Sequence sequence = {ranges, begins.data(), count, array_tids, dead, map.data(), blocks.blocks};
+    const std::uint64_t most_tiles =
+        (std::min(positions, piece_positions) + tile_positions - 1) / tile_positions;
+    const Buffer<std::uint32_t> tiles = call.buffer<std::uint32_t>(most_tiles + 1);
+    Buffer<Tid> copy;
+    std::uint64_t total = 0;
+    for (std::uint64_t first = 0; first < positions; first += piece_positions) {
+        const std::uint64_t last = std::min(first + piece_positions, positions);
+        const std::uint64_t piece_tiles = (last - first + tile_positions - 1) / tile_positions;
+        call.fill(tiles.data() + piece_tiles, 0, sizeof(std::uint32_t));
+        count_tiles_kernel<<<static_cast<unsigned>(piece_tiles), threads, 0, call.stream()>>>(
+            sequence, first, last, on.data(), elsewhere.data(), tiles.data());
+        check_launch("count_tiles_kernel");
+        exclusive_sum(call, tiles.data(), piece_tiles + 1);
+        const std::uint64_t found =
+            read_one(call, static_cast<const std::uint32_t *>(tiles.data() + piece_tiles));
+        if (found > 0 && total <= capacity && found <= capacity - total) {
+            if (copy.size() < found) {
+                copy = {};
+                copy = call.buffer<Tid>(found);
+            }
+            write_tiles_kernel<<<static_cast<unsigned>(piece_tiles), threads, 0, call.stream()>>>(
+                sequence, first, last, tiles.data(), copy.data());
+            check_launch("write_tiles_kernel");
+            call.copy(tids + total, static_cast<const Tid *>(copy.data()), found);
+            call.wait();
+        }
+        total += found;
+    }
+    exclusive_sum(call, elsewhere.data(), count + 1);
+    call.copy(counts, static_cast<const std::uint64_t *>(on.data()), count);
+    call.copy(offsets, static_cast<const std::uint64_t *>(elsewhere.data()), count + 1);
+    call.wait();
+    if (total > capacity) {
+        return make_status(StatusCode::insufficient_space, "more TIDs match than there is space for");
+    }
+    return {};
+}
+
+}  // namespace gpu_engine::device

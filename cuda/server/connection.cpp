@@ -1,0 +1,246 @@
+#include "server/connection.h"
+
+#include <pthread.h>
+#include <sys/socket.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+
+#include "server/log.h"
+#include "server/request.h"
+
+#include "gpu_engine/boundary.h"
+
+namespace gpu_engine::server {
+namespace {
+
+using protocol::Answer;
+using protocol::EngineName;
+using protocol::Message;
+using protocol::ReplyHeader;
+using protocol::RequestHeader;
+
+std::uint64_t microseconds_since(Clock::time_point time) {
+    return static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - time).count());
+}
+
+void fail(ReplyHeader *reply, const Status &status) {
+    reply->answer = static_cast<std::uint32_t>(Answer::failed);
+    reply->status = status;
+}
+
+void fail(ReplyHeader *reply, StatusCode code, const char *message) {
+    fail(reply, make_status(code, message));
+}
+
+}  // namespace
+
+void serve_connection(Server &server, int socket, int process) noexcept {
+    char name[16];  // as long as the kernel takes
+    std::snprintf(name, sizeof(name), "session %d", process);
+    pthread_setname_np(pthread_self(), name);
+    const Status status = guarded([&] {
+        const auto connection = std::make_unique<Connection>(server, socket, process);
+        connection->serve();
+        return Status{};
+    });
+    if (!status.ok()) {
+        log_line("the connection of process %d ends: %s", process, status.message);
+    }
+}
+
+Connection::Connection(Server &its_server, int socket, int process)
+    : server(its_server), socket_(socket), process_(process) {
+    server.watcher().add(activity_, socket_);
+}
+
+Connection::~Connection() {
+    server.watcher().remove(activity_, socket_);
+}
+
+void Connection::serve() {
+    for (;;) {
+        std::size_t bytes = 0;
+        passed = {};
+        switch (receive_message(socket_, request_, sizeof(request_), &bytes, &passed)) {
+            case Received::message:
+                break;
+            case Received::closed:
+                return;
+            case Received::too_late:
+                log_line("process %d hasn't said hello: its connection is closed", process_);
+                return;
+            case Received::too_long:
+                log_line("process %d sent a message that is too long: its connection is closed", process_);
+                return;
+        }
+        if (!(greeted_ ? answer(bytes) : answer_hello(bytes))) {
+            return;
+        }
+    }
+}
+
+bool Connection::send(std::size_t bytes) {
+    reinterpret_cast<ReplyHeader *>(reply_)->bytes = static_cast<std::uint32_t>(bytes);
+    return send_message(socket_, reply_, bytes);
+}
+
+namespace {
+
+// Begins the reply to a request with a whole header.
+void begin_reply(const char *request, char *reply, std::size_t bytes) {
+    const auto *header = reinterpret_cast<const RequestHeader *>(request);
+    std::memset(reply, 0, bytes);
+    auto *reply_header = reinterpret_cast<ReplyHeader *>(reply);
+    reply_header->magic = protocol::magic;
+    reply_header->type = header->type;
+    reply_header->request = header->request;
+}
+
+bool is_message(const char *request, std::size_t bytes) {
+    const auto *header = reinterpret_cast<const RequestHeader *>(request);
+    return bytes >= sizeof(RequestHeader) && header->magic == protocol::magic && header->bytes == bytes;
+}
+
+}  // namespace
+
+bool Connection::answer_hello(std::size_t bytes) {
+    const auto *hello = reinterpret_cast<const protocol::Hello *>(request_);
+    if (!is_message(request_, bytes) || static_cast<Message>(hello->header.type) != Message::hello) {
+        log_line("process %d sent something else than hello: its connection is closed", process_);
+        return false;
+    }
+    auto *reply = reinterpret_cast<protocol::HelloReply *>(reply_);
+    begin_reply(request_, reply_, sizeof(*reply));
+    if (bytes != sizeof(*hello) || hello->version != protocol::version ||
+        hello->layout != protocol::message_layout) {
+        log_line("process %d is of another version: its connection is closed", process_);
+        reply->header.answer = static_cast<std::uint32_t>(Answer::mismatch);
+        reply->version = protocol::version;
+        static_cast<void>(send(sizeof(*reply)));
+        return false;
+    }
+    greeted_ = true;
+    user = hello->user;
+    set_timeout(socket_, SO_RCVTIMEO, 0);
+    Work work{*this, EngineName::host};
+    answer_ping(work, hello->header, *reply);
+    return send(sizeof(*reply));
+}
+
+bool Connection::answer(std::size_t bytes) {
+    const auto *header = reinterpret_cast<const RequestHeader *>(request_);
+    if (!is_message(request_, bytes)) {
+        log_line("process %d sent garbage: its connection is closed", process_);
+        return false;
+    }
+    auto *reply = reinterpret_cast<ReplyHeader *>(reply_);
+    const Handler *handler = find_handler(header->type);
+    begin_reply(request_, reply_, handler != nullptr ? handler->reply_bytes : sizeof(ReplyHeader));
+    if (handler == nullptr || header->engine >= protocol::engine_count) {
+        fail(reply, StatusCode::invalid_argument, "there is no such request, or no such engine");
+        return send(sizeof(ReplyHeader));
+    }
+    if (bytes != handler->request_bytes) {
+        fail(reply, StatusCode::invalid_argument, "the request hasn't the size of its structure");
+        return send(handler->reply_bytes);
+    }
+    const Clock::time_point deadline = header->deadline_ms == 0
+                                           ? Clock::time_point::max()
+                                           : Clock::now() + std::chrono::milliseconds(header->deadline_ms);
+    server.watcher().begin(activity_, deadline);
+    try {
+        run(*handler);
+    } catch (const Failure &failure) {
+        fail(reply, failure.status);
+    } catch (const std::bad_alloc &) {
+        fail(reply, StatusCode::out_of_memory, "out of memory");
+    } catch (const std::exception &exception) {
+        fail(reply, StatusCode::internal, exception.what());
+    }
+    if (reply->status.code == StatusCode::cancelled && server.watcher().too_late(activity_)) {
+        fail(reply, StatusCode::cancelled, "the request's time is up");
+    }
+    server.watcher().end(activity_);
+    return send(handler->reply_bytes);
+}
+
+void Connection::run(const Handler &handler) {
+    if (handler.computes) {
+        compute(handler);
+        return;
+    }
+    Work work{*this, static_cast<EngineName>(reinterpret_cast<const RequestHeader *>(request_)->engine)};
+    handler.run(work, request_, reply_);
+}
+
+void Connection::compute(const Handler &handler) {
+    const auto *header = reinterpret_cast<const RequestHeader *>(request_);
+    auto *reply = reinterpret_cast<ReplyHeader *>(reply_);
+    const auto name = static_cast<EngineName>(header->engine);
+    Engines &engines = server.engines();
+    Engine *engine = engines.get(name);
+    if (engine == nullptr) {
+        if (engines.state(name) == Engines::State::opening) {
+            reply->answer = static_cast<std::uint32_t>(Answer::busy);
+        } else {
+            fail(reply, StatusCode::unavailable, "the server has no such engine");
+        }
+        return;
+    }
+
+    const Clock::time_point arrived = Clock::now();
+    Queue &queue = engines.queue(name);
+    switch (queue.enter(activity_)) {
+        case Queue::Result::admitted:
+            break;
+        case Queue::Result::full:
+            reply->answer = static_cast<std::uint32_t>(Answer::busy);
+            return;
+        case Queue::Result::cancelled:
+            fail(reply, StatusCode::cancelled, "cancelled while it waited");
+            return;
+    }
+    struct Leave {
+        Queue &queue;
+        ~Leave() { queue.leave(); }
+    };
+    const Clock::time_point began = Clock::now();
+    reply->queued_microseconds = microseconds_since(arrived);
+    Work work{*this, name};
+    Status status;
+    {
+        const Leave leave{queue};
+        status = guarded([&] {
+            std::unique_ptr<Stream> &stream = streams_[static_cast<std::size_t>(name)];
+            if (stream == nullptr) {
+                check(engine->open_stream(&stream));
+            }
+            if (name == EngineName::cuda) {
+                buffer.pin(*engine);
+            }
+            work.engine = engine;
+            work.stream = stream.get();
+            server.watcher().computes_on(activity_, stream.get());
+            handler.run(work, request_, reply_);
+            return Status{};
+        });
+        server.watcher().computes_on(activity_, nullptr);
+    }
+    reply->microseconds = microseconds_since(began);
+    if (!status.ok()) {
+        fail(reply, status);
+    }
+    server.statistics().add(
+        name, static_cast<Message>(header->type), user,
+        {work.items, work.bytes, reply->microseconds, static_cast<Answer>(reply->answer) != Answer::done});
+    if ((status.code == StatusCode::internal || status.code == StatusCode::unavailable) &&
+        engines.lose_if_broken(name)) {
+        log_line("engine %s is lost: %s", engine->name(), status.message);
+        server.give_up("an engine is lost");
+    }
+}
+
+}  // namespace gpu_engine::server

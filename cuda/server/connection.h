@@ -1,0 +1,70 @@
+// One session's connection: its buffer, its arrays, and the requests it makes, one at a time.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "server/array.h"
+#include "server/mirrors.h"
+#include "server/server.h"
+#include "server/transfer_buffer.h"
+
+namespace gpu_engine::server {
+
+struct Handler;
+
+// Serves a connection until either side ends it. The socket stays the caller's.
+void serve_connection(Server &server, int socket, int process) noexcept;
+
+// An array that only its connection knows, or one in the making.
+struct OwnArray {
+    protocol::EngineName engine{};
+    protocol::RunName name{};  // of one in the making that will be a mirror
+    bool named = false;
+    bool sorted = false;
+    bool pinned = false;
+    std::uint32_t user = 0;
+    Mirrors::Claim claim;
+    AnyLoader loader;  // until it is finished
+    AnyArray array;    // from then on
+};
+
+class Connection {
+  public:
+    Connection(Server &server, int socket, int process);
+    Connection(const Connection &) = delete;
+    Connection &operator=(const Connection &) = delete;
+    ~Connection();
+
+    void serve();
+
+    Server &server;
+    TransferBuffer buffer;
+    std::map<std::uint64_t, OwnArray> arrays;  // by handle
+    std::uint64_t last_handle = 0;
+    std::uint32_t user = 0;
+    // What came with the request that is being answered.
+    Descriptor passed;
+
+  private:
+    // False when the connection must end.
+    bool answer(std::size_t bytes);
+    bool answer_hello(std::size_t bytes);
+    // Answers the request at `request_`. Throws what the handler throws.
+    void run(const Handler &handler);
+    void compute(const Handler &handler);
+    bool send(std::size_t bytes);
+
+    const int socket_;
+    const int process_;
+    bool greeted_ = false;
+    Activity activity_;
+    // A stream an engine, opened with the first request that computes there.
+    std::array<std::unique_ptr<Stream>, protocol::engine_count> streams_;
+    alignas(16) char request_[protocol::max_message];
+    alignas(16) char reply_[protocol::max_message];
+};
+
+}  // namespace gpu_engine::server

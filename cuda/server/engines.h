@@ -1,0 +1,66 @@
+// The server's engines, each with its memory limit and its queue.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <thread>
+
+#include "gpu_engine/engine.h"
+#include "gpu_engine/protocol.h"
+#include "server/options.h"
+#include "server/queue.h"
+
+namespace gpu_engine::server {
+
+// The host engine is there from the start. A device takes some 100 ms to open, which a thread does, so that
+// sessions needn't wait.
+class Engines {
+  public:
+    enum class State { absent, opening, ready, lost };
+
+    // Throws Failure when the host engine can't be opened.
+    Engines(const Options &options, Watcher &watcher);
+    Engines(const Engines &) = delete;
+    Engines &operator=(const Engines &) = delete;
+    // Waits until the device's opening has ended.
+    ~Engines();
+
+    State state(protocol::EngineName name) const noexcept;
+    // Null unless it is ready (or lost).
+    Engine *get(protocol::EngineName name) noexcept;
+    Engine &host() noexcept { return *places_[0].engine; }
+    Queue &queue(protocol::EngineName name) noexcept { return *places_[index(name)].queue; }
+
+    // 0: the default.
+    void set_memory_limit(protocol::EngineName name, std::uint64_t bytes) noexcept;
+    void set_queue_limit(std::uint32_t limit);
+    // After a call failed for no reason of the request's: whether the engine is lost for good. True but once.
+    bool lose_if_broken(protocol::EngineName name) noexcept;
+
+    std::uint32_t threads() const noexcept { return threads_; }
+    std::int32_t device() const noexcept { return device_; }
+
+  private:
+    struct Place {
+        std::unique_ptr<Engine> engine;
+        std::unique_ptr<Queue> queue;
+        std::atomic<State> state{State::absent};
+        std::uint64_t default_limit = 0;
+        std::atomic<std::uint64_t> chosen_limit{0};
+    };
+
+    static std::size_t index(protocol::EngineName name) noexcept { return static_cast<std::size_t>(name); }
+    void open_device() noexcept;
+
+    std::array<Place, protocol::engine_count> places_;
+    std::uint32_t threads_ = 0;
+    std::int32_t device_ = -1;
+    std::thread opener_;
+};
+
+// Bytes of the machine's memory, or of the control group's if that is less.
+std::uint64_t machine_memory() noexcept;
+
+}  // namespace gpu_engine::server

@@ -1,0 +1,76 @@
+// Which function answers which kind of request.
+#include <type_traits>
+
+#include "server/request.h"
+
+#include "gpu_engine/boundary.h"
+
+namespace gpu_engine::server {
+namespace {
+
+template <typename Function>
+struct Parts;
+template <typename Request, typename Reply>
+struct Parts<void (*)(Work &, const Request &, Reply &)> {
+    using RequestType = Request;
+    using ReplyType = Reply;
+};
+
+template <auto function>
+constexpr Handler handler(bool computes) {
+    using Request = typename Parts<decltype(function)>::RequestType;
+    using Reply = typename Parts<decltype(function)>::ReplyType;
+    static_assert(std::is_trivially_copyable_v<Request> && sizeof(Request) <= protocol::max_message);
+    static_assert(std::is_trivially_copyable_v<Reply> && sizeof(Reply) <= protocol::max_message);
+    return Handler{sizeof(Request), sizeof(Reply), computes,
+                   [](Work &work, const void *request, void *reply) {
+                       function(work, *static_cast<const Request *>(request), *static_cast<Reply *>(reply));
+                   }};
+}
+
+struct Row {
+    protocol::Message type;
+    Handler handler;
+};
+
+constexpr bool computes = true;
+constexpr bool at_once = false;
+
+using protocol::Message;
+
+// All but hello, which the connection answers.
+constexpr Row rows[] = {
+    {Message::ping, handler<answer_ping>(at_once)},
+    {Message::configure, handler<answer_configure>(at_once)},
+    {Message::attach, handler<answer_attach>(at_once)},
+    {Message::begin_array, handler<answer_begin_array>(computes)},
+    {Message::append_pages, handler<answer_append_pages>(computes)},
+    {Message::append_entries, handler<answer_append_entries>(computes)},
+    {Message::finish_array, handler<answer_finish_array>(computes)},
+    {Message::set_dead, handler<answer_set_dead>(computes)},
+    {Message::drop_array, handler<answer_drop_array>(at_once)},
+    {Message::evict, handler<answer_evict>(at_once)},
+    {Message::lookup, handler<answer_lookup>(computes)},
+    {Message::count, handler<answer_count>(computes)},
+    {Message::range, handler<answer_range>(computes)},
+    {Message::merge, handler<answer_merge>(computes)},
+    {Message::read_entries, handler<answer_read_entries>(computes)},
+    {Message::name_array, handler<answer_name_array>(at_once)},
+    {Message::mirrors, handler<answer_mirrors>(at_once)},
+    {Message::statistics, handler<answer_statistics>(at_once)},
+    {Message::devices, handler<answer_devices>(at_once)},
+    {Message::inject, handler<answer_inject>(at_once)},
+};
+
+}  // namespace
+
+const Handler *find_handler(std::uint16_t type) noexcept {
+    for (const Row &row : rows) {
+        if (static_cast<std::uint16_t>(row.type) == type) {
+            return &row.handler;
+        }
+    }
+    return nullptr;
+}
+
+}  // namespace gpu_engine::server

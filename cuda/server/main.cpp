@@ -1,0 +1,114 @@
+// pg_gpu_server: the process that owns the device. See README.md.
+#include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+
+#include "gpu_engine/guard.h"
+#include "server/log.h"
+#include "server/options.h"
+#include "server/server.h"
+
+#include "gpu_engine/boundary.h"
+
+namespace {
+
+using namespace gpu_engine;
+using namespace gpu_engine::server;
+
+enum ExitCode : int {
+    exit_stopped = 0,
+    exit_usage = 1,
+    exit_not_started = 2,
+    exit_given_up = 3,  // a new process may do better
+};
+
+// Threads of sessions need little, and there may be many of them.
+constexpr std::size_t stack_bytes = std::size_t(1) << 20;
+// Time to end connections in. A hung device must not keep the process alive.
+constexpr unsigned stop_seconds = 5;
+
+Server *running = nullptr;
+
+// SIGTERM and SIGINT: ends what runs. SIGQUIT, PostgreSQL's immediate shutdown: ends at once.
+void take_signal(int signal) {
+    if (signal == SIGQUIT) {
+        _exit(exit_stopped);
+    }
+    const int error = errno;
+    running->stop();
+    alarm(stop_seconds);
+    errno = error;
+}
+
+void leave_at_once(int) {
+    _exit(exit_stopped);
+}
+
+void set_handler(int signal, void (*handler)(int)) {
+    struct sigaction action {};
+    action.sa_handler = handler;
+    action.sa_flags = SA_RESTART;
+    sigemptyset(&action.sa_mask);
+    sigaction(signal, &action, nullptr);
+}
+
+void raise_descriptor_limit() {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        static_cast<void>(setrlimit(RLIMIT_NOFILE, &limit));
+    }
+}
+
+}  // namespace
+
+int main(int argc, char **argv) {
+    Options options;
+    bool help = false;
+    if (!parse_options(argc, argv, &options, &help)) {
+        return exit_usage;
+    }
+    if (help) {
+        return exit_stopped;
+    }
+    pthread_attr_t attributes;
+    if (pthread_attr_init(&attributes) == 0) {
+        static_cast<void>(pthread_attr_setstacksize(&attributes, stack_bytes));
+        static_cast<void>(pthread_setattr_default_np(&attributes));
+        pthread_attr_destroy(&attributes);
+    }
+    raise_descriptor_limit();
+
+    Server server(options, [](const char *reason) {
+        log_line("giving up: %s", reason);
+        _exit(exit_given_up);
+    });
+    running = &server;
+    set_handler(SIGPIPE, SIG_IGN);
+    set_handler(SIGHUP, SIG_IGN);
+    set_handler(SIGQUIT, take_signal);
+    set_handler(SIGALRM, leave_at_once);
+    const Status status = server.start();
+    if (!status.ok()) {
+        log_line("could not start: %s", status.message);
+        return exit_not_started;
+    }
+    set_handler(SIGTERM, take_signal);
+    set_handler(SIGINT, take_signal);
+    const Status ran = guarded([&] {
+        server.run();
+        return Status{};
+    });
+    if (!ran.ok()) {
+        log_line("giving up: %s", ran.message);
+        _exit(exit_given_up);
+    }
+    // A device that is still being opened, or hangs, is left to the kernel.
+    set_handler(SIGTERM, leave_at_once);
+    alarm(stop_seconds);
+    return exit_stopped;
+}

@@ -1,0 +1,196 @@
+#include "server/mirrors.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "gpu_engine/boundary.h"
+
+namespace gpu_engine::server {
+
+using protocol::EngineName;
+using protocol::RunName;
+
+std::int64_t microseconds_since_1970() noexcept {
+    return std::chrono::duration_cast<std::chrono::microseconds>(
+               std::chrono::system_clock::now().time_since_epoch())
+        .count();
+}
+
+Mirrors::Claim::~Claim() {
+    if (mirrors_ != nullptr) {
+        const std::lock_guard lock(mirrors_->mutex_);
+        mirrors_->claimed_.erase(place_);
+    }
+}
+
+std::shared_ptr<Mirror> Mirrors::find(EngineName engine, const RunName &name) {
+    const std::lock_guard lock(mutex_);
+    const auto found = table_.find(Place{engine, name});
+    if (found == table_.end()) {
+        return nullptr;
+    }
+    found->second->order = ++uses_;
+    return found->second;
+}
+
+Mirrors::Claimed Mirrors::claim(EngineName engine, const RunName &name, Claim *claim,
+                                std::uint64_t *dead_version) {
+    const Place place{engine, name};
+    const std::lock_guard lock(mutex_);
+    const auto found = table_.find(place);
+    if (found != table_.end()) {
+        *dead_version = dead_version_of(found->second->array);
+        return Claimed::present;
+    }
+    if (!claimed_.insert(place).second) {
+        return Claimed::by_another;
+    }
+    claim->mirrors_ = this;
+    claim->place_ = place;
+    return Claimed::yes;
+}
+
+bool Mirrors::add(std::shared_ptr<Mirror> mirror) {
+    const std::lock_guard lock(mutex_);
+    const Place place{mirror->engine, mirror->name};
+    Mirror &added = *mirror;
+    if (!table_.try_emplace(place, std::move(mirror)).second) {
+        return false;
+    }
+    added.order = ++uses_;
+    return true;
+}
+
+std::vector<Mirrors::Table::iterator> Mirrors::leavers(EngineName engine) {
+    std::vector<Table::iterator> result;
+    for (auto i = table_.begin(); i != table_.end(); ++i) {
+        // Others get their share of a mirror under the mutex, so one that only the table has stays so.
+        if (i->first.engine == engine && !i->second->pinned && i->second.use_count() == 1) {
+            result.push_back(i);
+        }
+    }
+    std::sort(result.begin(), result.end(),
+              [](const auto &a, const auto &b) { return a->second->order < b->second->order; });
+    return result;
+}
+
+template <typename Wanted>
+void Mirrors::unlink(const std::vector<Table::iterator> &leavers, Wanted wanted, Gone *gone) {
+    // Before anything is unlinked, what can fail.
+    gone->reserve(leavers.size());
+    std::uint64_t bytes = 0;
+    for (const Table::iterator &leaver : leavers) {
+        if (!wanted(bytes)) {
+            break;
+        }
+        bytes += bytes_of(leaver->second->array);
+        gone->push_back(std::move(leaver->second));
+        table_.erase(leaver);
+    }
+}
+
+bool Mirrors::make_room(EngineName engine, MemoryBudget &memory, std::uint64_t bytes) {
+    Gone gone;
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t limit = memory.limit();
+    const std::uint64_t used = memory.used();
+    if (bytes > limit) {
+        return false;
+    }
+    if (used <= limit - bytes) {
+        return true;
+    }
+    const std::uint64_t needed = used - (limit - bytes);
+    const std::vector<Table::iterator> all = leavers(engine);
+    std::uint64_t available = 0;
+    for (const Table::iterator &leaver : all) {
+        available += bytes_of(leaver->second->array);
+    }
+    if (available < needed) {
+        return false;
+    }
+    unlink(
+        all, [&](std::uint64_t freed) { return freed < needed; }, &gone);
+    return true;
+}
+
+bool Mirrors::drop_one(EngineName engine) {
+    Gone gone;
+    const std::lock_guard lock(mutex_);
+    bool dropped = false;
+    unlink(
+        leavers(engine), [&](std::uint64_t) { return !std::exchange(dropped, true); }, &gone);
+    return dropped;
+}
+
+void Mirrors::shrink(EngineName engine, const MemoryBudget &memory) {
+    Gone gone;
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t limit = memory.limit();
+    const std::uint64_t used = memory.used();
+    unlink(
+        leavers(engine), [&](std::uint64_t freed) { return used > limit && freed < used - limit; }, &gone);
+}
+
+void Mirrors::evict(const RunName &name, std::uint64_t *arrays, std::uint64_t *bytes) {
+    const auto chosen = [&](const RunName &other) {
+        if (name.relation == 0) {
+            return other.database == name.database;
+        }
+        return other.tablespace == name.tablespace && other.database == name.database &&
+               other.relation == name.relation && other.backend == name.backend &&
+               (name.run == 0 || other.run == name.run);
+    };
+    *arrays = 0;
+    *bytes = 0;
+    Gone gone;
+    const std::lock_guard lock(mutex_);
+    std::vector<Table::iterator> all;
+    for (auto i = table_.begin(); i != table_.end(); ++i) {
+        if (chosen(i->first.name)) {
+            all.push_back(i);
+            *bytes += bytes_of(i->second->array);
+        }
+    }
+    *arrays = all.size();
+    unlink(
+        all, [](std::uint64_t) { return true; }, &gone);
+}
+
+void Mirrors::clear(EngineName engine) {
+    Gone gone;
+    const std::lock_guard lock(mutex_);
+    std::vector<Table::iterator> all;
+    for (auto i = table_.begin(); i != table_.end(); ++i) {
+        if (i->first.engine == engine) {
+            all.push_back(i);
+        }
+    }
+    unlink(
+        all, [](std::uint64_t) { return true; }, &gone);
+}
+
+std::uint64_t Mirrors::list(protocol::MirrorRow *rows, std::uint64_t capacity, std::int32_t device) {
+    const std::lock_guard lock(mutex_);
+    std::uint64_t row = 0;
+    for (const auto &[place, mirror] : table_) {
+        if (row < capacity) {
+            rows[row] = protocol::MirrorRow{
+                place.name,
+                entries_of(mirror->array),
+                bytes_of(mirror->array),
+                mirror->hits.load(std::memory_order_relaxed),
+                mirror->loaded_at,
+                mirror->last_used.load(std::memory_order_relaxed),
+                static_cast<std::uint32_t>(place.engine),
+                mirror->pinned ? 1U : 0U,
+                place.engine == EngineName::cuda ? device : -1,
+                mirror->user,
+            };
+        }
+        ++row;
+    }
+    return row;
+}
+
+}  // namespace gpu_engine::server

@@ -1,0 +1,116 @@
+// The table of mirrors: which runs are in an engine's memory, and which leave it to make room.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "gpu_engine/engine.h"
+#include "gpu_engine/protocol.h"
+#include "server/array.h"
+
+namespace gpu_engine::server {
+
+// A run in an engine's memory. Requests share it, so that it lives until the last of them ends, also when it
+// has left the table meanwhile.
+struct Mirror {
+    protocol::RunName name{};
+    protocol::EngineName engine{};
+    AnyArray array;
+    bool pinned = false;
+    std::uint32_t user = 0;
+    std::int64_t loaded_at = 0;  // microseconds since 1970
+    std::atomic<std::int64_t> last_used{0};
+    std::atomic<std::uint64_t> hits{0};
+    std::uint64_t order = 0;  // of the last use; the table's
+};
+
+std::int64_t microseconds_since_1970() noexcept;
+
+// All functions may be called by any thread.
+class Mirrors {
+  private:
+    struct Place {
+        protocol::EngineName engine;
+        protocol::RunName name;
+
+        friend bool operator==(const Place &, const Place &) noexcept = default;
+    };
+    struct Hash {
+        std::size_t operator()(const Place &place) const noexcept {
+            // Run ids are random.
+            return static_cast<std::size_t>(place.name.run * 2 + static_cast<std::uint64_t>(place.engine));
+        }
+    };
+
+  public:
+    // The right to load a run; while one holds it others don't get it.
+    class Claim {
+      public:
+        Claim() = default;
+        Claim(Claim &&other) noexcept
+            : mirrors_(std::exchange(other.mirrors_, nullptr)), place_(other.place_) {}
+        Claim &operator=(Claim &&other) noexcept {
+            Claim taken(std::move(other));
+            std::swap(mirrors_, taken.mirrors_);
+            std::swap(place_, taken.place_);
+            return *this;
+        }
+        ~Claim();
+
+      private:
+        friend class Mirrors;
+        Mirrors *mirrors_ = nullptr;
+        Place place_{};
+    };
+
+    // Null when the run isn't there. Counts as a use.
+    std::shared_ptr<Mirror> find(protocol::EngineName engine, const protocol::RunName &name);
+
+    enum class Claimed { yes, present, by_another };
+    // For `present`, `*dead_version` is the mirror's.
+    Claimed claim(protocol::EngineName engine, const protocol::RunName &name, Claim *claim,
+                  std::uint64_t *dead_version);
+
+    // False when the name is taken; the mirror then is the caller's still.
+    bool add(std::shared_ptr<Mirror> mirror);
+
+    // Lets mirrors of the engine go, least recently used first and none that is pinned or in use, until
+    // `bytes` more fit into its memory. False, and nothing has gone, when that isn't enough.
+    bool make_room(protocol::EngineName engine, MemoryBudget &memory, std::uint64_t bytes);
+    // Lets one go. False when there is none.
+    bool drop_one(protocol::EngineName engine);
+    // The same until the engine's memory is within its limit, as far as possible.
+    void shrink(protocol::EngineName engine, const MemoryBudget &memory);
+
+    // What protocol::Evict does.
+    void evict(const protocol::RunName &name, std::uint64_t *arrays, std::uint64_t *bytes);
+    // Lets all of an engine go.
+    void clear(protocol::EngineName engine);
+
+    // At most `capacity` rows; the number of all is returned. `device` is the cuda engine's.
+    std::uint64_t list(protocol::MirrorRow *rows, std::uint64_t capacity, std::int32_t device);
+
+  private:
+    using Table = std::unordered_map<Place, std::shared_ptr<Mirror>, Hash>;
+    using Gone = std::vector<std::shared_ptr<Mirror>>;
+
+    // Those that may go, least recently used first. The mutex is held.
+    std::vector<Table::iterator> leavers(protocol::EngineName engine);
+    // Unlinks mirrors for as long as they are wanted; `wanted(bytes gone so far)`. The mutex is held. What is
+    // gone is freed by the caller, without the mutex.
+    template <typename Wanted>
+    void unlink(const std::vector<Table::iterator> &leavers, Wanted wanted, Gone *gone);
+
+    std::mutex mutex_;
+    Table table_;
+    std::unordered_set<Place, Hash> claimed_;
+    std::uint64_t uses_ = 0;
+};
+
+}  // namespace gpu_engine::server

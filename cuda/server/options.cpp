@@ -1,0 +1,155 @@
+#include "server/options.h"
+
+#include <getopt.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+
+#include "gpu_engine/boundary.h"
+
+namespace gpu_engine::server {
+namespace {
+
+constexpr char usage[] =
+    R"(pg_gpu_server computes for the sessions of one PostgreSQL server. pg_gpu starts it by itself.
+
+usage: pg_gpu_server --socket PATH [option ...]
+
+  --socket PATH            the Unix socket to make
+  --parent PID             end with this process
+  --watch-descriptor N     end when reading from this open descriptor meets the end
+  --host-memory BYTES      limit of the host engine (default: a quarter of the machine's memory)
+  --device-memory BYTES    limit on the device (default: half of what is free at the start)
+  --transfer-memory BYTES  limit of all transfer buffers (default: an eighth of the machine's memory)
+  --queue N                requests of an engine that wait at most (default: 64)
+  --connections N          connections at most (default: 1000)
+  --threads N              of the host engine (default: one a processor)
+  --device N               the device to compute on (default: 0); -1: none
+  --stuck-milliseconds N   give up when a cancelled request runs on for so long (default: 30000)
+  --testing                allow tests to make requests for memory fail
+)";
+
+// A decimal number up to `limit`.
+bool parse_number(const char *text, std::int64_t lowest, std::uint64_t highest, std::int64_t *number) {
+    errno = 0;
+    char *end = nullptr;
+    *number = std::strtoll(text, &end, 10);
+    return errno == 0 && end != text && *end == '\0' && *number >= lowest &&
+           (*number < 0 || static_cast<std::uint64_t>(*number) <= highest);
+}
+
+}  // namespace
+
+bool parse_options(int argc, char **argv, Options *options, bool *help) {
+    enum : int {
+        socket_option = 256,
+        parent_option,
+        watch_option,
+        host_memory_option,
+        device_memory_option,
+        transfer_memory_option,
+        queue_option,
+        connections_option,
+        threads_option,
+        device_option,
+        stuck_option,
+        testing_option,
+        help_option,
+    };
+    static const option known[] = {
+        {"socket", required_argument, nullptr, socket_option},
+        {"parent", required_argument, nullptr, parent_option},
+        {"watch-descriptor", required_argument, nullptr, watch_option},
+        {"host-memory", required_argument, nullptr, host_memory_option},
+        {"device-memory", required_argument, nullptr, device_memory_option},
+        {"transfer-memory", required_argument, nullptr, transfer_memory_option},
+        {"queue", required_argument, nullptr, queue_option},
+        {"connections", required_argument, nullptr, connections_option},
+        {"threads", required_argument, nullptr, threads_option},
+        {"device", required_argument, nullptr, device_option},
+        {"stuck-milliseconds", required_argument, nullptr, stuck_option},
+        {"testing", no_argument, nullptr, testing_option},
+        {"help", no_argument, nullptr, help_option},
+        {nullptr, 0, nullptr, 0},
+    };
+    *help = false;
+    optind = 1;
+    int chosen;
+    int index = 0;
+    while ((chosen = getopt_long(argc, argv, "", known, &index)) != -1) {
+        std::int64_t number = 0;
+        const auto take = [&](std::int64_t lowest, std::uint64_t highest) {
+            if (parse_number(optarg, lowest, highest, &number)) {
+                return true;
+            }
+            std::fprintf(stderr, "pg_gpu_server: --%s doesn't take \"%s\"\n", known[index].name, optarg);
+            return false;
+        };
+        bool good = true;
+        switch (chosen) {
+            case socket_option:
+                options->socket_path = optarg;
+                break;
+            case parent_option:
+                good = take(1, INT32_MAX);
+                options->parent = static_cast<pid_t>(number);
+                break;
+            case watch_option:
+                good = take(0, INT32_MAX);
+                options->watch_descriptor = static_cast<int>(number);
+                break;
+            case host_memory_option:
+            case device_memory_option:
+            case transfer_memory_option: {
+                good = take(0, INT64_MAX);
+                std::uint64_t *limit = chosen == transfer_memory_option
+                                           ? &options->transfer_limit
+                                           : &options->memory_limit[static_cast<int>(
+                                                 chosen == host_memory_option ? protocol::EngineName::host
+                                                                              : protocol::EngineName::cuda)];
+                *limit = static_cast<std::uint64_t>(number);
+                break;
+            }
+            case queue_option:
+                good = take(0, INT32_MAX);
+                options->queue_limit = static_cast<std::uint32_t>(number);
+                break;
+            case connections_option:
+                good = take(1, 100000);
+                options->connection_limit = static_cast<std::uint32_t>(number);
+                break;
+            case threads_option:
+                good = take(0, 4096);
+                options->threads = static_cast<std::int32_t>(number);
+                break;
+            case device_option:
+                good = take(-1, 1024);
+                options->device = static_cast<std::int32_t>(number);
+                break;
+            case stuck_option:
+                good = take(1, INT32_MAX);
+                options->stuck_milliseconds = static_cast<std::uint32_t>(number);
+                break;
+            case testing_option:
+                options->testing = true;
+                break;
+            case help_option:
+                *help = true;
+                std::fputs(usage, stdout);
+                return true;
+            default:  // getopt_long has told what is wrong
+                return false;
+        }
+        if (!good) {
+            return false;
+        }
+    }
+    if (optind < argc || options->socket_path.empty()) {
+        std::fputs(usage, stderr);
+        return false;
+    }
+    return true;
+}
+
+}  // namespace gpu_engine::server

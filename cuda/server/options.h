@@ -1,0 +1,32 @@
+// What the server is started with.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+
+#include "gpu_engine/protocol.h"
+
+namespace gpu_engine::server {
+
+struct Options {
+    std::string socket_path;    // relative to the working directory, or absolute
+    pid_t parent = 0;           // the server ends with this process; 0: with none
+    int watch_descriptor = -1;  // and when reading from this one meets the end; -1: none
+    // Bytes; 0 is the default.
+    std::uint64_t memory_limit[protocol::engine_count] = {0, 0};
+    std::uint64_t transfer_limit = 0;
+    std::uint32_t queue_limit = 0;          // requests of an engine that wait; 0 is the default
+    std::uint32_t connection_limit = 1000;  // further ones are closed at once
+    std::int32_t threads = 0;               // of the host engine; 0 is one a processor
+    std::int32_t device = 0;                // -1: no cuda engine
+    bool testing = false;                   // takes protocol::Inject
+    // After a request was cancelled so long ago and still runs, the server gives itself up.
+    std::uint32_t stuck_milliseconds = 30000;
+};
+
+// From a command line. False after a message on stderr; `*help` says that help was asked for and printed.
+bool parse_options(int argc, char **argv, Options *options, bool *help);
+
+}  // namespace gpu_engine::server

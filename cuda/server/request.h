@@ -1,0 +1,88 @@
+// How requests are answered: one function a kind.
+#pragma once
+
+#include <cstdint>
+
+#include "gpu_engine/guard.h"
+#include "gpu_engine/protocol.h"
+#include "server/connection.h"
+
+namespace gpu_engine::server {
+
+// What a request is answered with. `engine` and `stream` are there for those that compute.
+struct Work {
+    Connection &connection;
+    protocol::EngineName engine_name;
+    Engine *engine = nullptr;
+    Stream *stream = nullptr;
+    // For the statistics.
+    std::uint64_t items = 0;
+    std::uint64_t bytes = 0;
+
+    Server &server() const noexcept { return connection.server; }
+};
+
+// A kind of request. `run` gets structures of these sizes, the reply's header filled in as done. It may throw
+// Failure, and std::bad_alloc.
+struct Handler {
+    std::size_t request_bytes;
+    std::size_t reply_bytes;
+    bool computes;  // takes a place in the engine's queue
+    void (*run)(Work &work, const void *request, void *reply);
+};
+
+// Null when there is none of that kind.
+const Handler *find_handler(std::uint16_t type) noexcept;
+
+// ---- For the functions -----------------------------------------------------------------------------------
+
+[[noreturn]] inline void refuse(const char *message) {
+    throw Failure{make_status(StatusCode::invalid_argument, message)};
+}
+
+inline void check(const Status &status) {
+    if (!status.ok()) {
+        throw Failure{status};
+    }
+}
+
+// Runs `call`, which returns a Status, and as long as it lacks memory lets a mirror go and tries again.
+template <typename Call>
+Status with_room(Work &work, Call &&call) {
+    for (;;) {
+        const Status status = call();
+        if (status.code != StatusCode::out_of_memory || !work.server().mirrors().drop_one(work.engine_name)) {
+            return status;
+        }
+    }
+}
+
+// ---- The functions ---------------------------------------------------------------------------------------
+
+// requests_state.cpp
+void answer_ping(Work &work, const protocol::RequestHeader &request, protocol::HelloReply &reply);
+void answer_configure(Work &work, const protocol::Configure &request, protocol::ReplyHeader &reply);
+void answer_attach(Work &work, const protocol::Attach &request, protocol::ReplyHeader &reply);
+void answer_evict(Work &work, const protocol::Evict &request, protocol::EvictReply &reply);
+void answer_mirrors(Work &work, const protocol::List &request, protocol::ListReply &reply);
+void answer_statistics(Work &work, const protocol::List &request, protocol::ListReply &reply);
+void answer_devices(Work &work, const protocol::List &request, protocol::ListReply &reply);
+void answer_inject(Work &work, const protocol::Inject &request, protocol::ReplyHeader &reply);
+
+// requests_arrays.cpp
+void answer_begin_array(Work &work, const protocol::BeginArray &request, protocol::BeginArrayReply &reply);
+void answer_append_pages(Work &work, const protocol::AppendPages &request, protocol::ReplyHeader &reply);
+void answer_append_entries(Work &work, const protocol::AppendEntries &request, protocol::ReplyHeader &reply);
+void answer_finish_array(Work &work, const protocol::HandleRequest &request, protocol::ArrayReply &reply);
+void answer_drop_array(Work &work, const protocol::HandleRequest &request, protocol::ReplyHeader &reply);
+void answer_name_array(Work &work, const protocol::NameArray &request, protocol::ArrayReply &reply);
+void answer_set_dead(Work &work, const protocol::SetDead &request, protocol::ReplyHeader &reply);
+void answer_read_entries(Work &work, const protocol::ReadEntries &request, protocol::ReplyHeader &reply);
+void answer_merge(Work &work, const protocol::Merge &request, protocol::ArrayReply &reply);
+
+// requests_questions.cpp
+void answer_lookup(Work &work, const protocol::Lookup &request, protocol::ResultReply &reply);
+void answer_range(Work &work, const protocol::Range &request, protocol::ResultReply &reply);
+void answer_count(Work &work, const protocol::Count &request, protocol::ResultReply &reply);
+
+}  // namespace gpu_engine::server

@@ -1,0 +1,273 @@
+// Arrays: loading them, naming them, and those that only their connection knows.
+#include <algorithm>
+
+#include "server/request.h"
+#include "server/run_set.h"
+
+#include "gpu_engine/boundary.h"
+
+namespace gpu_engine::server {
+
+using protocol::Answer;
+using protocol::RunName;
+
+namespace {
+
+// Of a connection, so that it can't take the server's memory with ever more of them.
+constexpr std::size_t most_own_arrays = 64;
+
+bool is_named(const RunName &name) {
+    return !(name == RunName{});
+}
+
+OwnArray &own_array(Work &work, std::uint64_t handle) {
+    const auto found = work.connection.arrays.find(handle);
+    if (found == work.connection.arrays.end()) {
+        refuse("the connection has no array of this handle");
+    }
+    if (found->second.engine != work.engine_name) {
+        refuse("the array is another engine's");
+    }
+    return found->second;
+}
+
+OwnArray &finished_array(Work &work, std::uint64_t handle) {
+    OwnArray &own = own_array(work, handle);
+    if (!own.array) {
+        refuse("the array is not finished");
+    }
+    return own;
+}
+
+template <typename Request>
+OwnArray &array_in_the_making(Work &work, const Request &request) {
+    OwnArray &own = own_array(work, request.handle);
+    if (!own.loader) {
+        refuse("the array is finished");
+    }
+    return own;
+}
+
+std::uint64_t add_own_array(Work &work, OwnArray own) {
+    if (work.connection.arrays.size() >= most_own_arrays) {
+        refuse("the connection has too many arrays");
+    }
+    const std::uint64_t handle = ++work.connection.last_handle;
+    work.connection.arrays.emplace(handle, std::move(own));
+    return handle;
+}
+
+void set_answer(protocol::ReplyHeader &header, Answer answer) {
+    header.answer = static_cast<std::uint32_t>(answer);
+}
+
+void describe(const AnyArray &array, protocol::ArrayReply &reply) {
+    reply.entries = entries_of(array);
+    reply.bytes = bytes_of(array);
+}
+
+// Puts a finished array into the table; when its name is taken it is dropped.
+void make_mirror(Work &work, AnyArray array, const RunName &name, std::uint32_t user, bool pinned) {
+    auto mirror = std::make_shared<Mirror>();
+    mirror->name = name;
+    mirror->engine = work.engine_name;
+    mirror->array = std::move(array);
+    mirror->pinned = pinned;
+    mirror->user = user;
+    mirror->loaded_at = microseconds_since_1970();
+    mirror->last_used = mirror->loaded_at;
+    static_cast<void>(work.server().mirrors().add(std::move(mirror)));
+}
+
+}  // namespace
+
+void answer_begin_array(Work &work, const protocol::BeginArray &request, protocol::BeginArrayReply &reply) {
+    OwnArray own;
+    own.engine = work.engine_name;
+    own.name = request.name;
+    own.named = is_named(request.name);
+    own.sorted = request.sorted != 0;
+    own.pinned = request.pinned != 0;
+    own.user = request.user;
+    if (own.named) {
+        switch (
+            work.server().mirrors().claim(work.engine_name, request.name, &own.claim, &reply.dead_version)) {
+            case Mirrors::Claimed::yes:
+                break;
+            case Mirrors::Claimed::present:
+                return;
+            case Mirrors::Claimed::by_another:
+                set_answer(reply.header, Answer::loading);
+                return;
+        }
+    }
+    with_key(request.key_bits, [&]<typename Key>(Key) {
+        if (request.entries > Kary<Key>::max_entries) {
+            refuse("more entries than an array can hold");
+        }
+        Kary<Key> &kary = gpu_engine::kary<Key>(*work.engine);
+        if (!work.server().mirrors().make_room(work.engine_name, work.engine->memory(),
+                                               kary.array_bytes(request.entries))) {
+            throw Failure{make_status(StatusCode::out_of_memory,
+                                      "the engine's memory limit leaves no room for the array")};
+        }
+        std::unique_ptr<KaryLoader<Key>> loader;
+        check(kary.open_loader(*work.stream, request.entries, &loader));
+        own.loader = AnyLoader(std::move(loader));
+    });
+    reply.handle = add_own_array(work, std::move(own));
+}
+
+void answer_append_pages(Work &work, const protocol::AppendPages &request, protocol::ReplyHeader &) {
+    OwnArray &own = array_in_the_making(work, request);
+    Pages pages;
+    pages.layout = request.layout;
+    const std::uint64_t bytes = std::uint64_t(request.pages) * pages.layout.page_bytes;
+    pages.images = work.connection.buffer.part<char>(request.offset, bytes);
+    pages.run_entries = request.run_entries;
+    pages.run_first = request.run_first;
+    pages.first_page = request.first_page;
+    pages.pages = request.pages;
+    own.loader.visit([&](auto *loader) {
+        const std::uint64_t before = loader->loaded();
+        check(loader->append_pages(*work.stream, pages));
+        work.items = loader->loaded() - before;
+    });
+    work.bytes = bytes;
+}
+
+void answer_append_entries(Work &work, const protocol::AppendEntries &request, protocol::ReplyHeader &) {
+    OwnArray &own = array_in_the_making(work, request);
+    with_key(own.loader.key_bits(), [&]<typename Key>(Key) {
+        const TransferBuffer &buffer = work.connection.buffer;
+        check(own.loader.get<Key>()->append(
+            *work.stream, buffer.part<Key>(request.keys_offset, request.count),
+            buffer.part<Tid>(request.tids_offset, request.count), request.count));
+        work.bytes = request.count * (sizeof(Key) + sizeof(Tid));
+    });
+    work.items = request.count;
+}
+
+void answer_finish_array(Work &work, const protocol::HandleRequest &request, protocol::ArrayReply &reply) {
+    // Out of the connection's hands: whatever fails, it ends.
+    array_in_the_making(work, request);
+    auto node = work.connection.arrays.extract(request.handle);
+    OwnArray &own = node.mapped();
+    bool ordered = true;
+    with_key(own.loader.key_bits(), [&]<typename Key>(Key) {
+        KaryLoader<Key> &loader = *own.loader.get<Key>();
+        // The levels, and what sorting takes. Not having it all isn't fatal, so the result doesn't matter.
+        const std::uint64_t bytes = gpu_engine::kary<Key>(*work.engine).array_bytes(loader.entries());
+        const std::uint64_t held = loader.entries() * (sizeof(Key) + sizeof(Tid));
+        static_cast<void>(work.server().mirrors().make_room(work.engine_name, work.engine->memory(),
+                                                            own.sorted ? bytes - held : 2 * bytes));
+        std::unique_ptr<KaryArray<Key>> array;
+        const Status status = loader.finish(*work.stream, !own.sorted, &ordered, &array);
+        if (!ordered) {
+            return;
+        }
+        check(status);
+        own.array = AnyArray(std::move(array));
+    });
+    if (!ordered) {
+        set_answer(reply.header, Answer::disorder);
+        reply.header.status =
+            make_status(StatusCode::invalid_argument, "the entries are not ordered by key and TID");
+        return;
+    }
+    own.loader = {};
+    describe(own.array, reply);
+    work.items = reply.entries;
+    work.bytes = reply.bytes;
+    if (own.named) {
+        make_mirror(work, std::move(own.array), own.name, own.user, own.pinned);
+        return;
+    }
+    reply.handle = request.handle;
+    work.connection.arrays.insert(std::move(node));
+}
+
+void answer_drop_array(Work &work, const protocol::HandleRequest &request, protocol::ReplyHeader &) {
+    own_array(work, request.handle);
+    work.connection.arrays.erase(request.handle);
+}
+
+void answer_name_array(Work &work, const protocol::NameArray &request, protocol::ArrayReply &reply) {
+    OwnArray &own = finished_array(work, request.handle);
+    if (!is_named(request.name)) {
+        refuse("the name is empty");
+    }
+    describe(own.array, reply);
+    make_mirror(work, std::move(own.array), request.name, request.user, request.pinned != 0);
+    work.connection.arrays.erase(request.handle);
+}
+
+void answer_set_dead(Work &work, const protocol::SetDead &request, protocol::ReplyHeader &reply) {
+    const std::shared_ptr<Mirror> mirror = work.server().mirrors().find(work.engine_name, request.name);
+    if (mirror == nullptr) {
+        set_answer(reply, Answer::not_resident);
+        reply.lacking = 1;
+        return;
+    }
+    const std::uint64_t *bitmap = nullptr;
+    if (request.words > 0) {
+        if (request.words < (entries_of(mirror->array) + 63) / 64) {
+            refuse("the dead bitmap doesn't cover the array");
+        }
+        bitmap = work.connection.buffer.part<std::uint64_t>(request.offset, request.words);
+    }
+    mirror->array.visit([&](auto *array) {
+        if (request.version < array->dead_version()) {
+            return;
+        }
+        const Status status =
+            with_room(work, [&] { return array->set_dead(*work.stream, bitmap, request.version); });
+        // A newer one may have come meanwhile, which makes this one needless.
+        if (!status.ok() && array->dead_version() <= request.version) {
+            throw Failure{status};
+        }
+    });
+    work.items = 1;
+    work.bytes = request.words * sizeof(std::uint64_t);
+}
+
+void answer_read_entries(Work &work, const protocol::ReadEntries &request, protocol::ReplyHeader &) {
+    OwnArray &own = finished_array(work, request.handle);
+    with_key(own.array.key_bits(), [&]<typename Key>(Key) {
+        const TransferBuffer &buffer = work.connection.buffer;
+        check(own.array.get<Key>()->read(*work.stream, request.first, request.count,
+                                         buffer.part<Key>(request.keys_offset, request.count),
+                                         buffer.part<Tid>(request.tids_offset, request.count)));
+        work.bytes = request.count * (sizeof(Key) + sizeof(Tid));
+    });
+    work.items = request.count;
+}
+
+void answer_merge(Work &work, const protocol::Merge &request, protocol::ArrayReply &reply) {
+    const RunSet runs(work, request.run, request.runs, request.key_bits, reply.header);
+    if (!runs.complete()) {
+        return;
+    }
+    OwnArray own;
+    own.engine = work.engine_name;
+    with_key(request.key_bits, [&]<typename Key>(Key) {
+        Kary<Key> &kary = gpu_engine::kary<Key>(*work.engine);
+        std::vector<const KaryArray<Key> *> arrays;
+        for (std::size_t i = 0; i < runs.size(); ++i) {
+            arrays.push_back(&runs.array<Key>(i));
+            work.items += arrays.back()->entries();
+        }
+        // What merging takes; not having it all isn't fatal, so the result doesn't matter.
+        static_cast<void>(work.server().mirrors().make_room(work.engine_name, work.engine->memory(),
+                                                            2 * kary.array_bytes(work.items)));
+        std::unique_ptr<KaryArray<Key>> merged;
+        check(
+            with_room(work, [&] { return kary.merge(*work.stream, arrays.data(), arrays.size(), &merged); }));
+        own.array = AnyArray(std::move(merged));
+    });
+    describe(own.array, reply);
+    work.bytes = reply.bytes;
+    reply.handle = add_own_array(work, std::move(own));
+}
+
+}  // namespace gpu_engine::server

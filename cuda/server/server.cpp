@@ -1,0 +1,220 @@
+#include "server/server.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "gpu_engine/guard.h"
+#include "server/connection.h"
+#include "server/log.h"
+
+#include "gpu_engine/boundary.h"
+
+namespace gpu_engine::server {
+namespace {
+
+using protocol::EngineName;
+
+constexpr std::uint64_t transfer_memory_share = 8;
+// A session that doesn't take its answer within this is given up.
+constexpr int send_milliseconds = 10000;
+// Time to say hello.
+constexpr int hello_milliseconds = 10000;
+// After accept failed for want of descriptors or memory.
+constexpr int pause_milliseconds = 100;
+
+Status out_of_resources(const char *what) {
+    char message[Status::message_capacity];
+    std::snprintf(message, sizeof(message), "%s: %s", what, std::strerror(errno));
+    return make_status(StatusCode::unavailable, message);
+}
+
+}  // namespace
+
+Server::Server(const Options &options, std::function<void(const char *)> give_up)
+    : options_(options), give_up_(std::move(give_up)), transfer_memory_(0) {
+    set_transfer_limit(options.transfer_limit);
+}
+
+Server::~Server() {
+    // Arrays end before their engine does.
+    mirrors_.clear(EngineName::host);
+    mirrors_.clear(EngineName::cuda);
+}
+
+void Server::set_transfer_limit(std::uint64_t bytes) noexcept {
+    transfer_memory_.set_limit(bytes > 0 ? bytes : machine_memory() / transfer_memory_share);
+}
+
+Status Server::start() noexcept {
+    return guarded([&] {
+        if (getrandom(&start_number_, sizeof(start_number_), 0) != sizeof(start_number_)) {
+            return out_of_resources("getrandom");
+        }
+        wake_ = Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+        if (!wake_.valid()) {
+            return out_of_resources("eventfd");
+        }
+        if (options_.parent > 0) {
+            // The parent may have ended before the kernel was told to tell us.
+            parent_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, options_.parent, 0)));
+            if (!parent_.valid() && errno != ENOSYS) {
+                return out_of_resources("the parent process");
+            }
+        }
+        Status status = listening_.open(options_.socket_path);
+        if (!status.ok()) {
+            return status;
+        }
+        watcher_ = std::make_unique<Watcher>(
+            [this] {
+                engines_->queue(EngineName::host).wake();
+                engines_->queue(EngineName::cuda).wake();
+            },
+            [this] { give_up("a request goes on long after it was cancelled"); },
+            std::chrono::milliseconds(options_.stuck_milliseconds));
+        engines_ = std::make_unique<Engines>(options_, *watcher_);
+        log_line(
+            "listening on \"%s\"; engine host: %u threads, limit %llu MiB%s", options_.socket_path.c_str(),
+            engines_->threads(), static_cast<unsigned long long>(engines_->host().memory().limit() >> 20),
+            engines_->state(EngineName::cuda) == Engines::State::opening ? "; engine cuda is being opened"
+                                                                         : "");
+        return Status{};
+    });
+}
+
+void Server::stop() noexcept {
+    stopping_ = true;
+    const std::uint64_t one = 1;
+    static_cast<void>(!write(wake_.get(), &one, sizeof(one)));
+}
+
+void Server::run() {
+    const char *cause = nullptr;
+    bool accepting = true;
+    while (cause == nullptr) {
+        pollfd watched[4] = {{wake_.get(), POLLIN, 0},
+                             {accepting ? listening_.descriptor() : -1, POLLIN, 0},
+                             {parent_.get(), POLLIN, 0},
+                             {options_.watch_descriptor, POLLIN, 0}};
+        if (poll(watched, 4, accepting ? -1 : pause_milliseconds) < 0) {
+            continue;
+        }
+        accepting = true;
+        if (watched[0].revents != 0) {
+            std::uint64_t times;
+            static_cast<void>(!read(wake_.get(), &times, sizeof(times)));
+            join_ended(false);
+        }
+        if (stopping_) {
+            cause = "asked to stop";
+        } else if (watched[2].revents != 0) {
+            cause = "the parent process has ended";
+        } else if (watched[3].revents != 0) {
+            char bytes[64];
+            if (read(options_.watch_descriptor, bytes, sizeof(bytes)) == 0 ||
+                (watched[3].revents & (POLLERR | POLLNVAL)) != 0) {
+                cause = "the watched descriptor has met its end";
+            }
+        }
+        if (cause == nullptr && watched[1].revents != 0) {
+            accepting = accept_connections();
+        }
+    }
+    log_line("stopping: %s", cause);
+    stopping_ = true;
+    {
+        const std::lock_guard lock(sessions_mutex_);
+        for (const Session &session : sessions_) {
+            if (session.socket >= 0) {
+                shutdown(session.socket, SHUT_RDWR);
+            }
+        }
+    }
+    watcher_->cancel_all();
+    join_ended(true);
+}
+
+bool Server::accept_connections() {
+    for (;;) {
+        Descriptor socket(accept4(listening_.descriptor(), nullptr, nullptr, SOCK_CLOEXEC));
+        if (!socket.valid()) {
+            if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR || errno == ECONNABORTED) {
+                return true;
+            }
+            log_line("could not accept a connection: %s", std::strerror(errno));
+            return false;
+        }
+        int process;
+        unsigned user;
+        if (!peer_is_own_user(socket.get(), &process, &user)) {
+            log_line("refused a connection of user %u, process %d", user, process);
+            continue;
+        }
+        set_timeout(socket.get(), SO_SNDTIMEO, send_milliseconds);
+        set_timeout(socket.get(), SO_RCVTIMEO, hello_milliseconds);
+        const std::lock_guard lock(sessions_mutex_);
+        if (sessions_.size() >= options_.connection_limit) {
+            log_line("refused a connection of process %d: there are %u already", process,
+                     options_.connection_limit);
+            continue;
+        }
+        try {
+            Session &session = sessions_.emplace_back();
+            session.socket = socket.get();
+            try {
+                // Gets the descriptor's number first: the thread's own copy of it closes it.
+                session.thread = std::thread([this, &session, number = socket.get(), process] {
+                    serve(session, Descriptor(number), process);
+                });
+                socket.release();
+            } catch (...) {
+                sessions_.pop_back();
+                throw;
+            }
+        } catch (const std::exception &exception) {
+            log_line("could not serve process %d: %s", process, exception.what());
+            return false;
+        }
+    }
+}
+
+void Server::serve(Session &session, Descriptor socket, int process) noexcept {
+    serve_connection(*this, socket.get(), process);
+    {
+        // While the descriptor is open, so that its number isn't another's when `run` shuts it down.
+        const std::lock_guard lock(sessions_mutex_);
+        session.socket = -1;
+    }
+    socket = {};
+    const std::uint64_t one = 1;
+    static_cast<void>(!write(wake_.get(), &one, sizeof(one)));
+}
+
+void Server::join_ended(bool all) {
+    std::list<Session> ended;
+    {
+        const std::lock_guard lock(sessions_mutex_);
+        for (auto i = sessions_.begin(); i != sessions_.end();) {
+            const auto session = i++;
+            if (all || session->socket < 0) {
+                ended.splice(ended.end(), sessions_, session);
+            }
+        }
+    }
+    for (Session &session : ended) {
+        session.thread.join();
+    }
+}
+
+std::uint32_t Server::connections() {
+    const std::lock_guard lock(sessions_mutex_);
+    return static_cast<std::uint32_t>(sessions_.size());
+}
+
+}  // namespace gpu_engine::server

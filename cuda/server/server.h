@@ -1,0 +1,79 @@
+// The server: accepts connections, gives each a thread, and ends with its parent.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "gpu_engine/memory.h"
+#include "server/engines.h"
+#include "server/mirrors.h"
+#include "server/options.h"
+#include "server/statistics.h"
+#include "server/transport.h"
+#include "server/watcher.h"
+
+namespace gpu_engine::server {
+
+// What connections share.
+class Server {
+  public:
+    // `give_up` is called with a reason when only a new process can help: a device is lost, or a request
+    // can't be stopped. It had better end this one.
+    Server(const Options &options, std::function<void(const char *reason)> give_up);
+    Server(const Server &) = delete;
+    Server &operator=(const Server &) = delete;
+    ~Server();
+
+    // Makes the socket and opens the engines. Not ok: nothing was started.
+    Status start() noexcept;
+    // Serves until it is stopped, then ends all connections.
+    void run();
+    // Ends `run`. A signal handler may call it.
+    void stop() noexcept;
+
+    const Options &options() const noexcept { return options_; }
+    Engines &engines() noexcept { return *engines_; }
+    Watcher &watcher() noexcept { return *watcher_; }
+    Mirrors &mirrors() noexcept { return mirrors_; }
+    Statistics &statistics() noexcept { return statistics_; }
+    MemoryBudget &transfer_memory() noexcept { return transfer_memory_; }
+    std::uint64_t start_number() const noexcept { return start_number_; }
+    std::uint32_t connections();
+    void give_up(const char *reason) { give_up_(reason); }
+
+    // 0: the default.
+    void set_transfer_limit(std::uint64_t bytes) noexcept;
+
+  private:
+    struct Session {
+        std::thread thread;
+        int socket = -1;  // -1: the connection has ended
+    };
+
+    // False when there is a shortage, and a pause would be good.
+    bool accept_connections();
+    void serve(Session &session, Descriptor socket, int process) noexcept;
+    void join_ended(bool all);
+
+    const Options options_;
+    const std::function<void(const char *)> give_up_;
+    MemoryBudget transfer_memory_;
+    Mirrors mirrors_;
+    Statistics statistics_;
+    ListeningSocket listening_;
+    Descriptor wake_;
+    Descriptor parent_;
+    std::uint64_t start_number_ = 0;
+    std::atomic<bool> stopping_{false};
+    // In this order: engines use the watcher, and both outlive all connections.
+    std::unique_ptr<Watcher> watcher_;
+    std::unique_ptr<Engines> engines_;
+    std::mutex sessions_mutex_;
+    std::list<Session> sessions_;
+};
+
+}  // namespace gpu_engine::server

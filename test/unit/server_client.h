@@ -1,0 +1,207 @@
+// What the server's tests share: a server within the test's process, and a session's side of the protocol.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "gpu_engine/protocol.h"
+#include "server/server.h"
+
+namespace server_test {
+
+namespace protocol = gpu_engine::protocol;
+using gpu_engine::Key128;
+using gpu_engine::StatusCode;
+using gpu_engine::Tid;
+using protocol::Answer;
+using protocol::EngineName;
+using protocol::Message;
+
+// A folder of the test's own, removed with all in it.
+class TemporaryFolder {
+  public:
+    TemporaryFolder();
+    ~TemporaryFolder();
+    std::string file(const char *name) const { return path_ + "/" + name; }
+
+  private:
+    std::string path_;
+};
+
+// A server on a socket of its own, served by threads of this process.
+class ServerUnderTest {
+  public:
+    explicit ServerUnderTest(gpu_engine::server::Options options = {});
+    ~ServerUnderTest();
+
+    gpu_engine::server::Server &operator*() { return *server_; }
+    gpu_engine::server::Server *operator->() { return server_.get(); }
+    const std::string &path() const { return path_; }
+    // How often it gave up.
+    int given_up() const { return given_up_; }
+    // Waits until a device is open, or known not to be there.
+    bool has(EngineName engine);
+
+  private:
+    TemporaryFolder folder_;
+    std::string path_;
+    std::atomic<int> given_up_{0};
+    std::unique_ptr<gpu_engine::server::Server> server_;
+    std::thread thread_;
+};
+
+// A memfd as sessions make it.
+int make_memfd(std::uint64_t bytes, int seals);
+
+// A session's connection. Its functions fail the test when the connection breaks where they don't say
+// otherwise.
+class Client {
+  public:
+    // Connects and says hello.
+    explicit Client(const std::string &path, EngineName engine = EngineName::host);
+    // Neither.
+    Client() = default;
+    Client(const Client &) = delete;
+    Client &operator=(const Client &) = delete;
+    ~Client();
+
+    bool connect(const std::string &path);
+    void disconnect();
+    int socket() const { return socket_; }
+    bool send_bytes(const void *bytes, std::size_t count, const std::vector<int> &descriptors = {});
+    // The bytes received; 0 when the server closed the connection.
+    std::size_t receive_bytes(void *bytes, std::size_t capacity);
+
+    template <typename Request>
+    void fill_header(Message type, Request *request) {
+        auto &header = reinterpret_cast<protocol::RequestHeader &>(*request);
+        header.magic = protocol::magic;
+        header.type = static_cast<std::uint16_t>(type);
+        header.engine = static_cast<std::uint16_t>(engine);
+        header.bytes = sizeof(Request);
+        header.deadline_ms = deadline_ms;
+        header.request = ++requests_;
+    }
+    template <typename Request>
+    bool send_request(Message type, Request *request) {
+        fill_header(type, request);
+        return send_bytes(request, sizeof(Request));
+    }
+    // False when the connection has ended.
+    template <typename Reply>
+    bool receive_reply(Reply *reply) {
+        std::memset(static_cast<void *>(reply), 0xee, sizeof(Reply));
+        const std::size_t bytes = receive_bytes(reply, sizeof(Reply));
+        if (bytes == 0) {
+            return false;
+        }
+        const auto &header = reinterpret_cast<const protocol::ReplyHeader &>(*reply);
+        EXPECT_EQ(bytes, sizeof(Reply));
+        EXPECT_EQ(header.bytes, sizeof(Reply));
+        EXPECT_EQ(header.magic, protocol::magic);
+        EXPECT_EQ(header.request, requests_);
+        return bytes == sizeof(Reply);
+    }
+    // Sends a request and waits for its reply.
+    template <typename Reply, typename Request>
+    Reply ask(Message type, Request request) {
+        Reply reply;
+        EXPECT_TRUE(send_request(type, &request));
+        EXPECT_TRUE(receive_reply(&reply)) << "the server closed the connection";
+        return reply;
+    }
+
+    // ---- requests
+    protocol::HelloReply hello();
+    // A buffer of so many bytes, sealed; the reply.
+    protocol::ReplyHeader attach(std::uint64_t bytes);
+    char *buffer() const { return buffer_; }
+    std::uint64_t buffer_bytes() const { return buffer_bytes_; }
+    template <typename Element>
+    Element *at(std::uint64_t offset) const {
+        return reinterpret_cast<Element *>(buffer_ + offset);
+    }
+
+    protocol::BeginArrayReply begin_array(const protocol::RunName &name, std::uint64_t entries,
+                                          std::uint32_t key_bits, bool sorted = true, bool pinned = false);
+    protocol::ArrayReply finish_array(std::uint64_t handle);
+    protocol::ReplyHeader drop_array(std::uint64_t handle);
+    protocol::ReplyHeader set_dead(const protocol::RunName &name, const std::vector<std::uint64_t> &words,
+                                   std::uint64_t version);
+    protocol::EvictReply evict(const protocol::RunName &name);
+    protocol::ReplyHeader inject(std::int64_t refuse_after);
+    protocol::ListReply list(Message type, std::uint64_t offset, std::uint64_t capacity, bool reset = false);
+
+    // Appends pairs through the buffer, in pieces that fit into it.
+    template <typename Key>
+    protocol::ReplyHeader append(std::uint64_t handle, const std::vector<Key> &keys,
+                                 const std::vector<Tid> &tids) {
+        protocol::ReplyHeader reply{};
+        const std::uint64_t piece = buffer_bytes_ / 2 / sizeof(Key128) / 16 * 16;
+        for (std::uint64_t first = 0; first < keys.size(); first += piece) {
+            protocol::AppendEntries request{};
+            request.handle = handle;
+            request.count = std::min<std::uint64_t>(piece, keys.size() - first);
+            request.keys_offset = 0;
+            request.tids_offset = buffer_bytes_ / 2;
+            std::memcpy(buffer_, keys.data() + first, request.count * sizeof(Key));
+            std::memcpy(buffer_ + request.tids_offset, tids.data() + first, request.count * sizeof(Tid));
+            reply = ask<protocol::ReplyHeader>(Message::append_entries, request);
+            if (answer_of(reply) != Answer::done) {
+                break;
+            }
+        }
+        return reply;
+    }
+    // Makes a mirror of sorted entries.
+    template <typename Key>
+    Answer load(const protocol::RunName &name, const std::vector<Key> &keys, const std::vector<Tid> &tids,
+                bool pinned = false) {
+        const protocol::BeginArrayReply begun = begin_array(name, keys.size(), sizeof(Key) * 8, true, pinned);
+        if (answer_of(begun.header) != Answer::done || begun.handle == 0) {
+            return answer_of(begun.header);
+        }
+        const Answer appended = answer_of(append(begun.handle, keys, tids));
+        if (appended != Answer::done) {
+            return appended;
+        }
+        return answer_of(finish_array(begun.handle).header);
+    }
+
+    static Answer answer_of(const protocol::ReplyHeader &header) {
+        return static_cast<Answer>(header.answer);
+    }
+
+    EngineName engine = EngineName::host;
+    std::uint32_t deadline_ms = 0;
+
+  private:
+    int socket_ = -1;
+    std::uint64_t requests_ = 0;
+    char *buffer_ = nullptr;
+    std::uint64_t buffer_bytes_ = 0;
+};
+
+inline protocol::RunName run_name(std::uint64_t run, std::uint32_t relation = 1) {
+    return protocol::RunName{1663, 5, relation, -1, run};
+}
+
+inline Tid make_tid(std::uint64_t block, std::uint16_t offset) {
+    return Tid{static_cast<std::uint16_t>(block >> 16), static_cast<std::uint16_t>(block), offset};
+}
+
+// How many descriptors this process has open.
+std::size_t open_descriptors();
+
+}  // namespace server_test
