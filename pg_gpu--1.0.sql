@@ -51,13 +51,65 @@ AS 'MODULE_PATHNAME', 'pg_gpu_count_batch'
 LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 1000;
 COMMENT ON FUNCTION gpu.count_batch(regclass, anyarray, anyarray) IS 'gpu.count for each row of two-dimensional arrays';
 
+CREATE FUNCTION gpu.devices(OUT device int, OUT name text, OUT compute_capability text, OUT memory_total bigint,
+                            OUT memory_free bigint, OUT engine text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_gpu_devices'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 1;
+COMMENT ON FUNCTION gpu.devices() IS 'the devices the server process computes on';
+
+CREATE FUNCTION gpu.load(index regclass, pinned bool DEFAULT false)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'pg_gpu_load'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION gpu.load(regclass, bool) IS 'makes the mirrors of an index resident; the bytes they take';
+
+CREATE FUNCTION gpu.evict(index regclass)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'pg_gpu_evict'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION gpu.evict(regclass) IS 'drops the mirrors of an index; the bytes they took';
+
+CREATE FUNCTION gpu.stat_reset()
+RETURNS void
+AS 'MODULE_PATHNAME', 'pg_gpu_stat_reset'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION gpu.stat_reset() IS 'sets this session''s counters in gpu.stat to zero, and for superusers the server process''s';
+
 -- private functions
+
+CREATE FUNCTION gpu.mirror_rows(OUT index_name regclass, OUT run_id bigint, OUT kind text, OUT entries bigint,
+                                OUT bytes bigint, OUT device int, OUT pinned bool, OUT loaded_at timestamptz,
+                                OUT last_used timestamptz, OUT hits bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_gpu_mirror_rows'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION gpu.mirror_rows() IS 'the rows of gpu.mirrors';
+
+CREATE FUNCTION gpu.stat_rows(OUT path text, OUT request text, OUT requests bigint, OUT items bigint, OUT bytes bigint,
+                              OUT milliseconds float8, OUT fallbacks bigint, OUT last_reason text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_gpu_stat_rows'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION gpu.stat_rows() IS 'the rows of gpu.stat';
 
 CREATE FUNCTION gpu.gpu_kary_handler(internal)
 RETURNS index_am_handler
 AS 'MODULE_PATHNAME', 'pg_gpu_kary_handler'
 LANGUAGE C;
 COMMENT ON FUNCTION gpu.gpu_kary_handler(internal) IS 'gpu_kary index access method handler';
+
+-- views
+
+CREATE VIEW gpu.mirrors AS
+SELECT index_name, run_id, kind, entries, bytes, device, pinned, loaded_at, last_used, hits FROM gpu.mirror_rows();
+COMMENT ON VIEW gpu.mirrors IS 'runs that lie in the server process';
+GRANT SELECT ON gpu.mirrors TO PUBLIC;
+
+CREATE VIEW gpu.stat AS
+SELECT path, request, requests, items, bytes, milliseconds, fallbacks, last_reason FROM gpu.stat_rows();
+COMMENT ON VIEW gpu.stat IS 'where requests went, and why not elsewhere';
+GRANT SELECT ON gpu.stat TO PUBLIC;
 
 -- access methods
 

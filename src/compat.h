@@ -36,6 +36,25 @@ inline PhysicalPlace physical_place(Relation relation) {
 #endif
 }
 
+// What a temporary index of this session has as its owner.
+inline int own_temporary_owner() {
+#if PG_VERSION_NUM >= 170000
+    return ProcNumberForTempRelations();
+#else
+    return BackendIdForTempRelations();
+#endif
+}
+
+// The relation whose file this is in this database; InvalidOid when there is none.
+inline Oid relation_at(const PhysicalPlace &place) {
+    const Oid tablespace = place.tablespace == MyDatabaseTableSpace ? InvalidOid : place.tablespace;
+#if PG_VERSION_NUM >= 160000
+    return RelidByRelfilenumber(tablespace, place.relation);
+#else
+    return RelidByRelfilenode(tablespace, place.relation);
+#endif
+}
+
 // "snapshot too old" left PostgreSQL with 17.
 inline void check_old_snapshot([[maybe_unused]] Snapshot snapshot, [[maybe_unused]] Relation relation,
                                [[maybe_unused]] Page page) {

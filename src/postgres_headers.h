@@ -36,6 +36,7 @@ extern "C" {
 #include "catalog/pg_am.h"
 #include "catalog/pg_amop.h"
 #include "catalog/pg_amproc.h"
+#include "catalog/pg_authid.h"
 #include "catalog/pg_database.h"
 #include "catalog/pg_index.h"
 #include "catalog/pg_opclass.h"
@@ -101,6 +102,11 @@ extern "C" {
 #include "utils/memutils.h"
 #include "utils/regproc.h"
 #include "utils/rel.h"
+#if PG_VERSION_NUM >= 160000
+#include "utils/relfilenumbermap.h"
+#else
+#include "utils/relfilenodemap.h"
+#endif
 #include "utils/resowner.h"
 #include "utils/rls.h"
 #include "utils/selfuncs.h"

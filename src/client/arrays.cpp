@@ -54,7 +54,7 @@ bool begin_sort(const Choice &choice, int key_bits, uint64 entries, ServerArray 
     auto message = make_message<protocol::BeginArray>(protocol::Message::begin_array, choice.path);
     message.entries = entries;
     message.key_bits = static_cast<uint32>(key_bits);
-    message.user = GetUserId();
+    message.user = GetSessionUserId();
     protocol::BeginArrayReply reply;
     if (!exchange(&message, &reply))
         return fail_sort(array);
@@ -190,7 +190,7 @@ void name_array(ServerArray *array, const RunSet &set, const storage::RunEntry &
     auto message = make_message<protocol::NameArray>(protocol::Message::name_array, array->path);
     message.handle = array->handle;
     message.name = run_name(set.index, run.run_id);
-    message.user = GetUserId();
+    message.user = GetSessionUserId();
     protocol::ArrayReply reply;
     if (exchange(&message, &reply)) {
         if (answer_of(reply.header) == protocol::Answer::done)

@@ -147,14 +147,9 @@ void drop_array(ServerArray *array);
 
 // ---- mirrors (mirrors.cpp) -------------------------------------------------------------------------------
 
-struct Loaded {
-    uint64 runs;
-    uint64 bytes;  // of server memory
-};
-
-// Makes all runs of an index resident on the path's engine, for gpu.load. ERROR when it can't be done.
-Loaded load_index(Relation index, const storage::RunKind *kind, const MirrorFormat *format, Path path,
-                  bool pinned);
+// Makes all runs of an index resident, for gpu.load: on the device where there is one, or as pg_gpu.path
+// says. The bytes of server memory that took. ERROR when it can't be done.
+uint64 load_index(Relation index, const storage::RunKind *kind, const MirrorFormat *format, bool pinned);
 
 // Drops an index's mirrors; the bytes that were. ERROR when no server answers.
 uint64 evict_index(Relation index);

@@ -270,7 +270,7 @@ static bool greet() {
     hello.process = MyProcPid;
     hello.database = MyDatabaseId;
     // A supervisor has no user.
-    hello.user = OidIsValid(MyDatabaseId) ? GetUserId() : InvalidOid;
+    hello.user = OidIsValid(MyDatabaseId) ? GetSessionUserId() : InvalidOid;
     hello.layout = protocol::message_layout;
     protocol::HelloReply reply;
     return exchange(&hello, &reply) && note_hello(reply);

@@ -146,6 +146,18 @@ bool ready_for(Path path) {
     return find_engine(path);
 }
 
+bool reach_server() {
+    const Rest &resting = rests[static_cast<int>(Path::Host)];
+    if (is_resting(Path::Host) && !is_connected())
+        return fail(Trouble::NotWanted, "%s", resting.reason);
+    if (connect_to_server())
+        return true;
+    if (last_trouble() == Trouble::NoServer)
+        supervisor_expected = launch_supervisor();
+    rest_after(Path::Host, last_trouble());
+    return false;
+}
+
 void pause_for(long milliseconds) {
     WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, milliseconds, PG_WAIT_EXTENSION);
     ResetLatch(MyLatch);

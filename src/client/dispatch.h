@@ -8,7 +8,10 @@ namespace pg_gpu::client {
 // Connected, and the engine is there: else false, and why is remembered. The first thing every request does.
 bool ready_for(Path path);
 
-// The same, but waits for a server that is being started, and for an engine that is being opened: at most
+// Connected, whatever its engines. Doesn't wait again for a server that has just been waited for in vain.
+bool reach_server();
+
+// As ready_for, but waits for a server that is being started, and for an engine that is being opened: at most
 // pg_gpu.request_timeout.
 bool await_engine(Path path);
 

@@ -318,7 +318,7 @@ static bool load_entries(const RunSet &set, const storage::RunEntry &run, Path p
     begin.entries = set.format->mirrored_entries(run);
     begin.key_bits = static_cast<uint32>(set.format->key_bits);
     begin.pinned = pinned ? 1 : 0;
-    begin.user = GetUserId();
+    begin.user = GetSessionUserId();
     begin.sorted = 1;
     protocol::BeginArrayReply begun;
     if (!exchange(&begin, &begun))
@@ -415,32 +415,39 @@ static bool is_worth_another_look() {
     return last_trouble() == Trouble::Busy || last_trouble() == Trouble::NotWanted;
 }
 
-Loaded load_index(Relation index, const storage::RunKind *kind, const MirrorFormat *format, Path path,
-                  bool pinned) {
+// Where the setting leaves the choice, the device if there is one.
+static Path path_to_load() {
+    if (path_setting() == PathSetting::Host)
+        return Path::Host;
+    return path_setting() == PathSetting::Cuda || await_engine(Path::Cuda) ? Path::Cuda : Path::Host;
+}
+
+// True when all runs of the present list are there.
+static bool load_listed_runs(Relation index, const storage::RunKind *kind, const MirrorFormat *format,
+                             Path path, bool pinned, uint64 *bytes) {
+    const Directory directory = read_directory(index, kind);
+    const RunSet set = {index, kind, format, directory.runs, directory.count, directory.vacuum_seq};
+    bool complete = true;
+    for (int i = 0; complete && i < set.count; i++)
+        if (format->mirrored_entries(set.runs[i]) > 0)
+            complete = load_run(set, set.runs[i].run_id, path, pinned, bytes);
+    pfree(directory.runs);
+    return complete;
+}
+
+uint64 load_index(Relation index, const storage::RunKind *kind, const MirrorFormat *format, bool pinned) {
     constexpr long kPauseMs = 20;
-    Loaded loaded = {};
-    bool complete = false;
-    while (!complete) {
+    uint64 bytes = 0;
+    for (;;) {
+        const Path path = path_to_load();
         if (!await_engine(path))
             report_not_loaded(index);
-        const Directory directory = read_directory(index, kind);
-        const RunSet set = {index, kind, format, directory.runs, directory.count, directory.vacuum_seq};
-        complete = true;
-        loaded.runs = 0;
-        for (int i = 0; complete && i < set.count; i++) {
-            if (format->mirrored_entries(set.runs[i]) == 0)
-                continue;
-            complete = load_run(set, set.runs[i].run_id, path, pinned, &loaded.bytes);
-            loaded.runs++;
-        }
-        pfree(directory.runs);
-        if (complete)
-            break;
+        if (load_listed_runs(index, kind, format, path, pinned, &bytes))
+            return bytes;
         if (!is_worth_another_look())
             report_not_loaded(index);
         pause_for(kPauseMs);
     }
-    return loaded;
 }
 
 uint64 evict_index(Relation index) {

@@ -1,0 +1,53 @@
+#include "client/inventory.h"
+
+#include "client/dispatch.h"
+
+namespace pg_gpu::client {
+
+// Asks for all rows; they may become more between two attempts.
+template <typename Row>
+static bool list(protocol::Message type, bool reset, Inventory<Row> *inventory) {
+    constexpr int kMostAttempts = 10;
+    *inventory = {};
+    if (!reach_server())
+        return false;
+    uint64 capacity = 64;
+    for (int attempt = 0; attempt < kMostAttempts; attempt++) {
+        const uint64 bytes = capacity * sizeof(Row);
+        auto message = make_message<protocol::List>(type, Path::Host);
+        protocol::ListReply reply;
+        if (!need_buffer(bytes, bytes))
+            return false;
+        message.capacity = bytes;
+        message.reset = reset ? 1 : 0;
+        if (!exchange(&message, &reply))
+            return false;
+        if (answer_of(reply.header) != protocol::Answer::done)
+            return fail_by_answer(reply.header);
+        // After a reset the sums are gone: what has come is all there is.
+        if (reply.rows <= capacity || reset) {
+            inventory->count = Min(reply.rows, capacity);
+            inventory->rows = allocate<Row>(inventory->count + 1);
+            memcpy(inventory->rows, buffer_at(0), inventory->count * sizeof(Row));
+            return true;
+        }
+        capacity = reply.rows + reply.rows / 4;
+    }
+    return fail(Trouble::Refused, "the server process's rows change too fast");
+}
+
+bool list_devices(Inventory<protocol::DeviceRow> *devices) {
+    // A device that is being opened will be there in a moment.
+    *devices = {};
+    return (await_engine(Path::Cuda) || is_connected()) && list(protocol::Message::devices, false, devices);
+}
+
+bool list_mirrors(Inventory<protocol::MirrorRow> *mirrors) {
+    return list(protocol::Message::mirrors, false, mirrors);
+}
+
+bool list_statistics(Inventory<protocol::StatisticsRow> *statistics, bool reset) {
+    return list(protocol::Message::statistics, reset, statistics);
+}
+
+}  // namespace pg_gpu::client

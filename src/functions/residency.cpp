@@ -1,0 +1,34 @@
+// gpu.load and gpu.evict: which indexes lie in the server process.
+#include "functions/index_access.h"
+#include "kary/mirror.h"
+#include "settings.h"
+
+PG_GPU_FUNCTION(pg_gpu_load);
+PG_GPU_FUNCTION(pg_gpu_evict);
+
+using namespace pg_gpu;
+
+Datum pg_gpu_load(PG_FUNCTION_ARGS) {
+    const Oid index_oid = PG_GETARG_OID(0);
+    const bool pinned = PG_GETARG_BOOL(1);
+    functions::require_maintenance(index_oid);
+    const functions::OpenIndex open = functions::open_index(index_oid, AccessShareLock, AccessShareLock);
+    if (mirror_setting() == MirrorSetting::Off)
+        ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                        errmsg("cannot load index \"%s\"", RelationGetRelationName(open.index)),
+                        errdetail("pg_gpu.mirror is \"off\"."),
+                        errhint("A superuser can set it to \"auto\" or \"manual\".")));
+    const uint64 bytes =
+        client::load_index(open.index, kary::run_kind(open.index), kary::mirror_format(open.index), pinned);
+    functions::close_index(open);
+    PG_RETURN_INT64(static_cast<int64>(bytes));
+}
+
+Datum pg_gpu_evict(PG_FUNCTION_ARGS) {
+    const Oid index_oid = PG_GETARG_OID(0);
+    functions::require_maintenance(index_oid);
+    const functions::OpenIndex open = functions::open_index(index_oid, AccessShareLock, AccessShareLock);
+    const uint64 bytes = client::evict_index(open.index);
+    functions::close_index(open);
+    PG_RETURN_INT64(static_cast<int64>(bytes));
+}

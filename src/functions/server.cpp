@@ -1,0 +1,200 @@
+// gpu.devices, and the rows of the views gpu.mirrors and gpu.stat.
+#include "client/dispatch.h"
+#include "client/inventory.h"
+#include "compat.h"
+
+PG_GPU_FUNCTION(pg_gpu_devices);
+PG_GPU_FUNCTION(pg_gpu_mirror_rows);
+PG_GPU_FUNCTION(pg_gpu_stat_rows);
+PG_GPU_FUNCTION(pg_gpu_stat_reset);
+
+using namespace pg_gpu;
+namespace protocol = gpu_engine::protocol;
+
+static void put_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls) {
+    auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
+    tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+static const char *engine_name(uint32 engine) {
+    return client::path_name(engine == static_cast<uint32>(protocol::EngineName::cuda) ? client::Path::Cuda
+                                                                                       : client::Path::Host);
+}
+
+// Rows that stand for one's own doing, and everything to those who may see all.
+static bool may_see_rows_of(Oid user) {
+    return has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS) ||
+           (OidIsValid(user) && has_privs_of_role(GetUserId(), user));
+}
+
+Datum pg_gpu_devices(PG_FUNCTION_ARGS) {
+    InitMaterializedSRF(fcinfo, 0);
+    client::Inventory<protocol::DeviceRow> devices;
+    client::list_devices(&devices);
+    for (uint64 i = 0; i < devices.count; i++) {
+        const gpu_engine::DeviceInfo &info = devices.rows[i].info;
+        Datum values[] = {
+            Int32GetDatum(info.device),
+            CStringGetTextDatum(info.name),
+            CStringGetTextDatum(
+                psprintf("%d.%d", info.compute_capability_major, info.compute_capability_minor)),
+            Int64GetDatum(static_cast<int64>(info.memory_total)),
+            Int64GetDatum(static_cast<int64>(info.memory_free)),
+            CStringGetTextDatum(engine_name(devices.rows[i].engine)),
+        };
+        bool nulls[lengthof(values)] = {};
+        put_row(fcinfo, values, nulls);
+    }
+    return Datum{0};
+}
+
+// ---- gpu.mirrors
+// -----------------------------------------------------------------------------------------
+
+// Microseconds since 1970 as a timestamptz.
+static Datum to_timestamp(int64 microseconds) {
+    constexpr int64 kEpochDays = POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE;
+    return TimestampTzGetDatum(microseconds - kEpochDays * SECS_PER_DAY * USECS_PER_SEC);
+}
+
+// InvalidOid for an index of another database, another session's, and one that has been dropped or rewritten.
+static Oid index_of(const protocol::RunName &name) {
+    if (name.database != MyDatabaseId || (name.backend != -1 && name.backend != own_temporary_owner()))
+        return InvalidOid;
+    return relation_at({name.tablespace, name.database, name.relation});
+}
+
+Datum pg_gpu_mirror_rows(PG_FUNCTION_ARGS) {
+    InitMaterializedSRF(fcinfo, 0);
+    client::Inventory<protocol::MirrorRow> mirrors;
+    client::list_mirrors(&mirrors);
+    for (uint64 i = 0; i < mirrors.count; i++) {
+        const protocol::MirrorRow &mirror = mirrors.rows[i];
+        if (!may_see_rows_of(mirror.user))
+            continue;
+        const Oid index = index_of(mirror.name);
+        Datum values[] = {
+            ObjectIdGetDatum(index),
+            Int64GetDatum(static_cast<int64>(mirror.name.run)),
+            CStringGetTextDatum("kary"),
+            Int64GetDatum(static_cast<int64>(mirror.entries)),
+            Int64GetDatum(static_cast<int64>(mirror.bytes)),
+            Int32GetDatum(mirror.device),
+            BoolGetDatum(mirror.pinned != 0),
+            to_timestamp(mirror.loaded_at),
+            to_timestamp(mirror.last_used),
+            Int64GetDatum(static_cast<int64>(mirror.hits)),
+        };
+        bool nulls[lengthof(values)] = {};
+        nulls[0] = !OidIsValid(index);
+        nulls[5] = mirror.device < 0;
+        put_row(fcinfo, values, nulls);
+    }
+    return Datum{0};
+}
+
+// ---- gpu.stat
+// --------------------------------------------------------------------------------------------
+// The paged path's requests are this session's, those of an engine everybody's (or one's own) by the server
+// process; fall-backs and reasons are this session's.
+
+namespace {
+
+struct StatRow {
+    const char *request;
+    protocol::Message type;
+    int kind;  // the session's counters, or -1
+};
+
+struct StatSums {
+    uint64 requests;
+    uint64 items;
+    uint64 bytes;
+    double milliseconds;
+};
+
+}  // namespace
+
+static constexpr int kind_number(client::RequestKind kind) {
+    return static_cast<int>(kind);
+}
+
+static const StatRow stat_rows[] = {
+    {"lookup", protocol::Message::lookup, kind_number(client::RequestKind::Lookup)},
+    {"range", protocol::Message::range, kind_number(client::RequestKind::Range)},
+    {"count", protocol::Message::count, kind_number(client::RequestKind::Count)},
+    {"sort", protocol::Message::append_entries, kind_number(client::RequestKind::Sort)},
+    {"merge", protocol::Message::merge, kind_number(client::RequestKind::Merge)},
+    {"load", protocol::Message::append_pages, -1},
+    {"finish", protocol::Message::finish_array, -1},
+    {"read", protocol::Message::read_entries, -1},
+    {"set dead", protocol::Message::set_dead, -1},
+};
+
+static StatSums server_sums(const client::Inventory<protocol::StatisticsRow> &statistics, client::Path path,
+                            protocol::Message type) {
+    const auto engine = static_cast<uint32>(path == client::Path::Cuda ? protocol::EngineName::cuda
+                                                                       : protocol::EngineName::host);
+    StatSums sums = {};
+    for (uint64 i = 0; i < statistics.count; i++) {
+        const protocol::StatisticsRow &row = statistics.rows[i];
+        if (row.engine != engine || row.type != static_cast<uint32>(type) || !may_see_rows_of(row.user))
+            continue;
+        sums.requests += row.requests;
+        sums.items += row.items;
+        sums.bytes += row.bytes;
+        sums.milliseconds += static_cast<double>(row.microseconds) / 1000;
+    }
+    return sums;
+}
+
+static void put_stat_row(FunctionCallInfo fcinfo, client::Path path, const char *request,
+                         const StatSums &sums, const client::Counters *session) {
+    const uint64 fallbacks = session != nullptr ? session->fallbacks : 0;
+    if (sums.requests == 0 && fallbacks == 0)
+        return;
+    Datum values[] = {
+        CStringGetTextDatum(client::path_name(path)),
+        CStringGetTextDatum(request),
+        Int64GetDatum(static_cast<int64>(sums.requests)),
+        Int64GetDatum(static_cast<int64>(sums.items)),
+        Int64GetDatum(static_cast<int64>(sums.bytes)),
+        Float8GetDatum(sums.milliseconds),
+        Int64GetDatum(static_cast<int64>(fallbacks)),
+        fallbacks > 0 ? CStringGetTextDatum(session->last_reason) : Datum{0},
+    };
+    bool nulls[lengthof(values)] = {};
+    nulls[lengthof(values) - 1] = fallbacks == 0;
+    put_row(fcinfo, values, nulls);
+}
+
+Datum pg_gpu_stat_rows(PG_FUNCTION_ARGS) {
+    InitMaterializedSRF(fcinfo, 0);
+    client::Inventory<protocol::StatisticsRow> statistics;
+    const bool server_answers = client::list_statistics(&statistics, false);
+    for (int p = 0; p < client::kPaths; p++) {
+        const auto path = static_cast<client::Path>(p);
+        for (const StatRow &row : stat_rows) {
+            const client::Counters *session =
+                row.kind < 0 ? nullptr : &client::counters(path, static_cast<client::RequestKind>(row.kind));
+            StatSums sums = {};
+            if (path != client::Path::Paged && server_answers)
+                sums = server_sums(statistics, path, row.type);
+            else if (session != nullptr)
+                sums = {session->requests, session->items, session->bytes, session->milliseconds};
+            put_stat_row(fcinfo, path, row.request, sums, session);
+        }
+    }
+    return Datum{0};
+}
+
+Datum pg_gpu_stat_reset(PG_FUNCTION_ARGS) {
+    static_cast<void>(fcinfo);
+    client::reset_counters();
+    // The server's sums are everybody's.
+    if (superuser()) {
+        client::Inventory<protocol::StatisticsRow> statistics;
+        client::list_statistics(&statistics, true);
+    }
+    PG_RETURN_VOID();
+}
