@@ -98,3 +98,19 @@ FETCH FORWARD 2 FROM composite_cursor;
 COMMIT;
 DROP FUNCTION composite_same;
 DROP TABLE composite_test;
+
+-- Keys of 4, 8, 12 and 16 bytes: how many pages a run of 20000 entries takes.
+CREATE TABLE composite_width AS SELECT i % 2 = 0 AS b, (i % 100)::int2 AS s, i AS i, i::int8 AS l, now() AS t FROM generate_series(1, 20000) AS i;
+CREATE FUNCTION composite_pages(columns text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+  found bigint;
+BEGIN
+  EXECUTE format('CREATE INDEX composite_width_k ON composite_width USING gpu_kary (%s)', columns);
+  SELECT pages INTO STRICT found FROM gpu.runs('composite_width_k');
+  DROP INDEX composite_width_k;
+  RETURN found;
+END
+$$;
+SELECT columns, composite_pages(columns) FROM unnest(ARRAY['b, s', 'b, i', 'i, i', 'b, l', 'i, t', 's, b, s, b, s, b', 'i, i, b, b, b, b', 'i, i, i, b', 'l, t']) WITH ORDINALITY AS c(columns, n) ORDER BY n;
+DROP FUNCTION composite_pages;
+DROP TABLE composite_width;

@@ -110,6 +110,20 @@ FROM unnest(ARRAY[$$t >= '2021-03-14 07:00:00+00'::timestamptz$$, $$t < '2021-03
   $$d > '2021-03-14 05:00:00+00'::timestamptz$$, $$z >= '2021-03-14 02:30:00'::timestamp$$, $$z < '2021-03-15'::date$$])
   WITH ORDINALITY AS c(condition, n) ORDER BY n;
 
+-- Times that no instant stands for are neither infinite nor equal to one another.
+INSERT INTO type_cross VALUES (100, 'infinity', 'infinity'), (100, '-infinity', '-infinity'),
+  (100, '5874897-12-31', '294276-12-31 23:59:59.999999'), (100, '4714-11-24 BC', '4714-11-24 00:00:00 BC');
+CREATE VIEW type_far AS SELECT condition, type_same(condition)
+FROM unnest(ARRAY['t = ANY (''{infinity, 2021-03-12 12:00:00+00}''::timestamptz[])', 't = ANY (''{-infinity, 2021-03-12 12:00:00+00}''::timestamptz[])',
+  't >= ''infinity''::timestamptz', 't < ''infinity''::timestamptz', 't > ''-infinity''::timestamptz', 't <= ''-infinity''::timestamptz',
+  'd = ANY (''{infinity, 2021-03-12 05:00:00+00}''::timestamptz[])', 'd = ANY (''{-infinity, 2021-03-12 05:00:00+00}''::timestamptz[])',
+  'd >= ''infinity''::timestamptz', 'd < ''infinity''::timestamptz', 'd > ''-infinity''::timestamptz', 'd <= ''-infinity''::timestamptz'])
+  WITH ORDINALITY AS c(condition, n) ORDER BY n;
+SELECT * FROM type_far;
+SET timezone = 'Asia/Kathmandu';
+SELECT * FROM type_far;
+DROP VIEW type_far;
+
 -- Domains, and types that are another's bits.
 CREATE DOMAIN type_domain AS int2 CHECK (VALUE > 0);
 CREATE TABLE type_alias (d type_domain, r regclass);

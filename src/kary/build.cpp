@@ -317,14 +317,10 @@ IndexBuildResult *build(Relation heap, Relation index, IndexInfo *index_info) {
                          [=](auto key) { return build_keys<decltype(key)>(heap, index, index_info); });
 }
 
-template void begin_collecting(Collector<uint32> *, Relation, size_t, SharedFileSet *, int);
-template void spill(Collector<uint32> *);
-template double scan_table(Relation, Relation, IndexInfo *, bool, Collector<uint32> *, TableScanDesc);
-template void begin_collecting(Collector<uint64> *, Relation, size_t, SharedFileSet *, int);
-template void spill(Collector<uint64> *);
-template double scan_table(Relation, Relation, IndexInfo *, bool, Collector<uint64> *, TableScanDesc);
-template void begin_collecting(Collector<Key128> *, Relation, size_t, SharedFileSet *, int);
-template void spill(Collector<Key128> *);
-template double scan_table(Relation, Relation, IndexInfo *, bool, Collector<Key128> *, TableScanDesc);
+#define INSTANTIATE(Key)                                                                      \
+    template void begin_collecting(Collector<Key> *, Relation, size_t, SharedFileSet *, int); \
+    template void spill(Collector<Key> *);                                                    \
+    template double scan_table(Relation, Relation, IndexInfo *, bool, Collector<Key> *, TableScanDesc);
+PG_GPU_FOR_EACH_KEY_TYPE(INSTANTIATE)
 
 }  // namespace pg_gpu::kary

@@ -459,20 +459,12 @@ bool make_key(const KeyFormat &format, const Datum *values, const Oid *types, Ke
     return true;
 }
 
-template void make_condition(const KeyFormat &, const ScanKeyData *, int, Condition<uint32> *);
-template void make_condition(const KeyFormat &, const ScanKeyData *, int, Condition<uint64> *);
-template void make_condition(const KeyFormat &, const ScanKeyData *, int, Condition<Key128> *);
-template uint32 sort_points(uint32 *, uint32);
-template uint32 sort_points(uint64 *, uint32);
-template uint32 sort_points(Key128 *, uint32);
-template bool passes_filters(const Condition<uint32> &, uint32);
-template bool passes_filters(const Condition<uint64> &, uint64);
-template bool passes_filters(const Condition<Key128> &, Key128);
-template bool matches(const KeyFormat &, const Condition<uint32> &, NullMask, uint32);
-template bool matches(const KeyFormat &, const Condition<uint64> &, NullMask, uint64);
-template bool matches(const KeyFormat &, const Condition<Key128> &, NullMask, Key128);
-template bool make_key(const KeyFormat &, const Datum *, const Oid *, uint32 *);
-template bool make_key(const KeyFormat &, const Datum *, const Oid *, uint64 *);
-template bool make_key(const KeyFormat &, const Datum *, const Oid *, Key128 *);
+#define INSTANTIATE(Key)                                                                         \
+    template void make_condition(const KeyFormat &, const ScanKeyData *, int, Condition<Key> *); \
+    template uint32 sort_points(Key *, uint32);                                                  \
+    template bool passes_filters(const Condition<Key> &, Key);                                   \
+    template bool matches(const KeyFormat &, const Condition<Key> &, NullMask, Key);             \
+    template bool make_key(const KeyFormat &, const Datum *, const Oid *, Key *);
+PG_GPU_FOR_EACH_KEY_TYPE(INSTANTIATE)
 
 }  // namespace pg_gpu::kary

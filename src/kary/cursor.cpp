@@ -473,20 +473,12 @@ bool seek_position(Scan<Key> *scan, Cursor<Key> *cursor, const Position<Key> &po
     return true;
 }
 
-template Step ensure_forward(Scan<uint32> *, Cursor<uint32> *);
-template Step ensure_backward(Scan<uint32> *, Cursor<uint32> *);
-template bool load_leaf(Scan<uint32> *, Cursor<uint32> *, int64);
-template void place_in_batch(const Scan<uint32> *, Cursor<uint32> *, const Position<uint32> &, bool);
-template bool seek_position(Scan<uint32> *, Cursor<uint32> *, const Position<uint32> &, bool);
-template Step ensure_forward(Scan<uint64> *, Cursor<uint64> *);
-template Step ensure_backward(Scan<uint64> *, Cursor<uint64> *);
-template bool load_leaf(Scan<uint64> *, Cursor<uint64> *, int64);
-template void place_in_batch(const Scan<uint64> *, Cursor<uint64> *, const Position<uint64> &, bool);
-template bool seek_position(Scan<uint64> *, Cursor<uint64> *, const Position<uint64> &, bool);
-template Step ensure_forward(Scan<Key128> *, Cursor<Key128> *);
-template Step ensure_backward(Scan<Key128> *, Cursor<Key128> *);
-template bool load_leaf(Scan<Key128> *, Cursor<Key128> *, int64);
-template void place_in_batch(const Scan<Key128> *, Cursor<Key128> *, const Position<Key128> &, bool);
-template bool seek_position(Scan<Key128> *, Cursor<Key128> *, const Position<Key128> &, bool);
+#define INSTANTIATE(Key)                                                                         \
+    template Step ensure_forward(Scan<Key> *, Cursor<Key> *);                                    \
+    template Step ensure_backward(Scan<Key> *, Cursor<Key> *);                                   \
+    template bool load_leaf(Scan<Key> *, Cursor<Key> *, int64);                                  \
+    template void place_in_batch(const Scan<Key> *, Cursor<Key> *, const Position<Key> &, bool); \
+    template bool seek_position(Scan<Key> *, Cursor<Key> *, const Position<Key> &, bool);
+PG_GPU_FOR_EACH_KEY_TYPE(INSTANTIATE)
 
 }  // namespace pg_gpu::kary

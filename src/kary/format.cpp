@@ -51,7 +51,7 @@ bool is_invertible(Oid type) {
 }
 
 static int width_for(int bits) {
-    return bits <= 32 ? 32 : bits <= 64 ? 64 : 128;
+    return bits <= 32 ? 32 : bits <= 64 ? 64 : bits <= 96 ? 96 : 128;
 }
 
 int key_width(const Oid *types, int column_count) {

@@ -26,7 +26,7 @@ struct KeyColumn {
 
 struct KeyFormat {
     int column_count;
-    int width;  // of the key type: 32, 64 or 128 bits
+    int width;  // of the key type: 32, 64, 96 or 128 bits
     NullMask all_null;
     KeyColumn columns[kMostColumns];
 };
@@ -58,10 +58,19 @@ inline auto with_key_type(int width, Function function) {
             return function(uint32{0});
         case 64:
             return function(uint64{0});
+        case 96:
+            return function(Key96{});
         default:
-            return function(Key128{0, 0});
+            return function(Key128{});
     }
 }
+
+// Instantiates templates for all key types; INSTANTIATE is a macro that does so for one.
+#define PG_GPU_FOR_EACH_KEY_TYPE(INSTANTIATE) \
+    INSTANTIATE(uint32)                       \
+    INSTANTIATE(uint64)                       \
+    INSTANTIATE(Key96)                        \
+    INSTANTIATE(Key128)
 
 // ---- values and codes
 // ----------------------------------------------------------------------------------------

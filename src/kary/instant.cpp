@@ -68,12 +68,26 @@ uint64 code_after_instant(const KeyColumn &column, int64 instant) {
                                                 : code_of_local_time(column, instant + kMostOffset);
 }
 
+// The time a date or timestamp shows, and the instant that is in the session's time zone.
+static int64 local_time_of(const KeyColumn &column, int64 value) {
+    if (column.type != DATEOID)
+        return value;
+    int overflow = 0;
+    const Timestamp local = date2timestamp_opt_overflow(static_cast<DateADT>(value), &overflow);
+    return clamp_overflow(local, overflow);
+}
+
+static int64 instant_of(const KeyColumn &column, int64 value) {
+    int overflow = 0;
+    const TimestampTz instant = column.type == DATEOID
+                                    ? date2timestamptz_opt_overflow(static_cast<DateADT>(value), &overflow)
+                                    : timestamp2timestamptz_opt_overflow(value, &overflow);
+    return clamp_overflow(instant, overflow);
+}
+
 bool passes_instant_test(const KeyColumn &column, uint64 code, const InstantTest &test) {
     const int64 value = decode_signed(code, column.width);
-    int overflow = 0;
-    int64 local = value;
-    if (column.type == DATEOID)
-        local = clamp_overflow(date2timestamp_opt_overflow(static_cast<DateADT>(value), &overflow), overflow);
+    const int64 local = local_time_of(column, value);
     // x < ANY (...) is decided by the greatest constant, > by the least.
     const bool wants_less = test.strategy < BTEqualStrategyNumber;
     const int64 constant = test.constants[wants_less ? test.count - 1 : 0];
@@ -85,10 +99,7 @@ bool passes_instant_test(const KeyColumn &column, uint64 code, const InstantTest
         if (local > constant + kMostOffset)
             return !wants_less;
     }
-    const int64 instant = clamp_overflow(
-        column.type == DATEOID ? date2timestamptz_opt_overflow(static_cast<DateADT>(value), &overflow)
-                               : timestamp2timestamptz_opt_overflow(value, &overflow),
-        overflow);
+    const int64 instant = instant_of(column, value);
     switch (test.strategy) {
         case BTLessStrategyNumber:
             return instant < constant;

@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <limits>
 
@@ -11,8 +12,25 @@ namespace pg_gpu::kary {
 
 __extension__ typedef unsigned __int128 Uint128;
 
-// A 128-bit key as it lies in arrays and on pages, whose content is aligned to 8 bytes: the compiler may want
-// 16 for Uint128, which therefore is for local variables only.
+// Keys wider than a machine word as they lie in arrays and on pages, whose content is aligned to 8 bytes: the
+// compiler may want 16 for Uint128, which therefore is for local variables only.
+
+// Three words, the lowest first, so that arrays have no gaps and the lower two load as one.
+struct Key96 {
+    uint32_t low;
+    uint32_t middle;
+    uint32_t high;
+
+    constexpr Uint128 bits() const { return Uint128{high} << 64 | (uint64_t{middle} << 32 | low); }
+    // The highest 32 bits are left out.
+    static constexpr Key96 from(Uint128 bits) {
+        const auto lower = static_cast<uint64_t>(bits);
+        return {static_cast<uint32_t>(lower), static_cast<uint32_t>(lower >> 32),
+                static_cast<uint32_t>(bits >> 64)};
+    }
+};
+static_assert(sizeof(Key96) == 12 && alignof(Key96) == 4);
+
 struct Key128 {
     uint64_t high;
     uint64_t low;
@@ -21,24 +39,42 @@ struct Key128 {
     static constexpr Key128 from(Uint128 bits) {
         return {static_cast<uint64_t>(bits >> 64), static_cast<uint64_t>(bits)};
     }
-    // One comparison of two words each, without a branch between them.
-    friend constexpr bool operator==(const Key128 &a, const Key128 &b) {
-        return ((a.high ^ b.high) | (a.low ^ b.low)) == 0;
-    }
-    friend constexpr bool operator<(const Key128 &a, const Key128 &b) { return a.bits() < b.bits(); }
-    friend constexpr bool operator>(const Key128 &a, const Key128 &b) { return b < a; }
-    friend constexpr bool operator<=(const Key128 &a, const Key128 &b) { return !(b < a); }
-    friend constexpr bool operator>=(const Key128 &a, const Key128 &b) { return !(a < b); }
 };
 static_assert(sizeof(Key128) == 16 && alignof(Key128) == 8);
 
-// The integer that computes with keys of a type.
+template <typename Key>
+concept WideKey = requires(const Key &key) {
+    { key.bits() } -> std::same_as<Uint128>;
+};
+
+template <WideKey Key>
+constexpr bool operator==(const Key &a, const Key &b) {
+    return a.bits() == b.bits();
+}
+template <WideKey Key>
+constexpr bool operator<(const Key &a, const Key &b) {
+    return a.bits() < b.bits();
+}
+template <WideKey Key>
+constexpr bool operator>(const Key &a, const Key &b) {
+    return b < a;
+}
+template <WideKey Key>
+constexpr bool operator<=(const Key &a, const Key &b) {
+    return !(b < a);
+}
+template <WideKey Key>
+constexpr bool operator>=(const Key &a, const Key &b) {
+    return !(a < b);
+}
+
+// The integer that computes with keys of a type. It may be wider than they are.
 template <typename Key>
 struct BitsOf {
     using type = Key;
 };
-template <>
-struct BitsOf<Key128> {
+template <WideKey Key>
+struct BitsOf<Key> {
     using type = Uint128;
 };
 template <typename Key>
@@ -49,7 +85,7 @@ inline constexpr int kKeyBits = static_cast<int>(sizeof(Key)) * 8;
 
 template <typename Key>
 constexpr Bits<Key> bits_of(Key key) {
-    if constexpr (sizeof(Key) == 16)
+    if constexpr (WideKey<Key>)
         return key.bits();
     else
         return key;
@@ -57,8 +93,8 @@ constexpr Bits<Key> bits_of(Key key) {
 
 template <typename Key>
 constexpr Key key_from(Bits<Key> bits) {
-    if constexpr (sizeof(Key) == 16)
-        return Key128::from(bits);
+    if constexpr (WideKey<Key>)
+        return Key::from(bits);
     else
         return bits;
 }

@@ -44,6 +44,7 @@ struct KaryTailItem {
 };
 static_assert(sizeof(KaryTailItem<uint32>) == 12);
 static_assert(sizeof(KaryTailItem<uint64>) == 16);
+static_assert(sizeof(KaryTailItem<Key96>) == 20);
 static_assert(sizeof(KaryTailItem<Key128>) == 24);
 
 // storage::kTailItemFlag marks a NULL in an index of one column. In one of several, items with NULLs have
@@ -75,6 +76,7 @@ constexpr bool tail_seals_into_a_page() {
 }
 static_assert(tail_seals_into_a_page<uint32>());
 static_assert(tail_seals_into_a_page<uint64>());
+static_assert(tail_seals_into_a_page<Key96>());
 static_assert(tail_seals_into_a_page<Key128>());
 
 // Calls visit(key, nulls, tid) for each item of a tail, whose sizes have been checked.

@@ -22,6 +22,7 @@ struct SortEntry {
 };
 static_assert(sizeof(SortEntry<uint32_t>) == 12);
 static_assert(sizeof(SortEntry<uint64_t>) == 16);
+static_assert(sizeof(SortEntry<Key96>) == 20);
 static_assert(sizeof(SortEntry<Key128>) == 24);
 
 template <typename Key>

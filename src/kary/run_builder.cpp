@@ -126,20 +126,12 @@ void finish_run_builder(RunBuilder<Key> *builder) {
     pfree(builder->partitions);
 }
 
-template void begin_run_builder(RunBuilder<uint32> *, const KeyFormat &, storage::RunWriter *,
-                                storage::RunEntry *);
-template void begin_run_builder(RunBuilder<uint64> *, const KeyFormat &, storage::RunWriter *,
-                                storage::RunEntry *);
-template void begin_run_builder(RunBuilder<Key128> *, const KeyFormat &, storage::RunWriter *,
-                                storage::RunEntry *);
-template void begin_partition(RunBuilder<uint32> *, NullMask);
-template void begin_partition(RunBuilder<uint64> *, NullMask);
-template void begin_partition(RunBuilder<Key128> *, NullMask);
-template void flush_leaf(RunBuilder<uint32> *);
-template void flush_leaf(RunBuilder<uint64> *);
-template void flush_leaf(RunBuilder<Key128> *);
-template void finish_run_builder(RunBuilder<uint32> *);
-template void finish_run_builder(RunBuilder<uint64> *);
-template void finish_run_builder(RunBuilder<Key128> *);
+#define INSTANTIATE(Key)                                                                        \
+    template void begin_run_builder(RunBuilder<Key> *, const KeyFormat &, storage::RunWriter *, \
+                                    storage::RunEntry *);                                       \
+    template void begin_partition(RunBuilder<Key> *, NullMask);                                 \
+    template void flush_leaf(RunBuilder<Key> *);                                                \
+    template void finish_run_builder(RunBuilder<Key> *);
+PG_GPU_FOR_EACH_KEY_TYPE(INSTANTIATE)
 
 }  // namespace pg_gpu::kary

@@ -159,26 +159,14 @@ bool find_ordinal(Relation index, const storage::RunEntry &run, const Partition 
     return true;
 }
 
-template Buffer read_leaf<uint32>(Relation, const storage::RunEntry &, uint32);
-template Buffer read_leaf<uint64>(Relation, const storage::RunEntry &, uint32);
-template Buffer read_leaf<Key128>(Relation, const storage::RunEntry &, uint32);
-template bool read_partitions<uint32>(Relation, const KeyFormat &, const storage::RunEntry &, Partition **,
-                                      int *, uint32 *);
-template bool read_partitions<uint64>(Relation, const KeyFormat &, const storage::RunEntry &, Partition **,
-                                      int *, uint32 *);
-template bool read_partitions<Key128>(Relation, const KeyFormat &, const storage::RunEntry &, Partition **,
-                                      int *, uint32 *);
-template bool find_leaf(Relation, const storage::RunEntry &, const Partition &, uint32, Bound, uint32 *,
-                        uint32 *);
-template bool find_leaf(Relation, const storage::RunEntry &, const Partition &, uint64, Bound, uint32 *,
-                        uint32 *);
-template bool find_leaf(Relation, const storage::RunEntry &, const Partition &, Key128, Bound, uint32 *,
-                        uint32 *);
-template bool find_ordinal(Relation, const storage::RunEntry &, const Partition &, uint32, Bound, uint64 *,
-                           uint32 *);
-template bool find_ordinal(Relation, const storage::RunEntry &, const Partition &, uint64, Bound, uint64 *,
-                           uint32 *);
-template bool find_ordinal(Relation, const storage::RunEntry &, const Partition &, Key128, Bound, uint64 *,
-                           uint32 *);
+#define INSTANTIATE(Key)                                                                                     \
+    template Buffer read_leaf<Key>(Relation, const storage::RunEntry &, uint32);                             \
+    template bool read_partitions<Key>(Relation, const KeyFormat &, const storage::RunEntry &, Partition **, \
+                                       int *, uint32 *);                                                     \
+    template bool find_leaf(Relation, const storage::RunEntry &, const Partition &, Key, Bound, uint32 *,    \
+                            uint32 *);                                                                       \
+    template bool find_ordinal(Relation, const storage::RunEntry &, const Partition &, Key, Bound, uint64 *, \
+                               uint32 *);
+PG_GPU_FOR_EACH_KEY_TYPE(INSTANTIATE)
 
 }  // namespace pg_gpu::kary

@@ -270,9 +270,8 @@ const storage::RunKind *run_kind_of(bool composite) {
     return composite ? run_kind_for<Key, true>() : run_kind_for<Key, false>();
 }
 
-template const storage::RunKind *run_kind_of<uint32>(bool);
-template const storage::RunKind *run_kind_of<uint64>(bool);
-template const storage::RunKind *run_kind_of<Key128>(bool);
+#define INSTANTIATE(Key) template const storage::RunKind *run_kind_of<Key>(bool);
+PG_GPU_FOR_EACH_KEY_TYPE(INSTANTIATE)
 
 const storage::RunKind *run_kind(Relation index) {
     const bool composite = IndexRelationGetNumberOfKeyAttributes(index) > 1;

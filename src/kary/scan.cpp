@@ -581,15 +581,11 @@ uint64 count_entries(Relation heap, Relation index, Snapshot snapshot, const Con
     return count;
 }
 
-template void collect_entries(Relation, Relation, Snapshot, const Condition<uint32> &,
-                              const EntrySink<uint32> &);
-template uint64 count_entries(Relation, Relation, Snapshot, const Condition<uint32> &);
-template void collect_entries(Relation, Relation, Snapshot, const Condition<uint64> &,
-                              const EntrySink<uint64> &);
-template uint64 count_entries(Relation, Relation, Snapshot, const Condition<uint64> &);
-template void collect_entries(Relation, Relation, Snapshot, const Condition<Key128> &,
-                              const EntrySink<Key128> &);
-template uint64 count_entries(Relation, Relation, Snapshot, const Condition<Key128> &);
+#define INSTANTIATE(Key)                                                                \
+    template void collect_entries(Relation, Relation, Snapshot, const Condition<Key> &, \
+                                  const EntrySink<Key> &);                              \
+    template uint64 count_entries(Relation, Relation, Snapshot, const Condition<Key> &);
+PG_GPU_FOR_EACH_KEY_TYPE(INSTANTIATE)
 
 // The next step starts from the beginning; nothing of the old place may be continued.
 template <typename Key>

@@ -71,6 +71,10 @@ void initialise_tail(Page page);
 
 uint64 read_vacuum_seq(Relation index, const RunKind *kind);
 
+// The same checks for writers of the tail, who leave the metapage alone: once, and again after each change
+// that the relation cache is told of.
+void check_metapage_once(Relation index, const RunKind *kind);
+
 // Copies the whole run directory while the metapage is locked. The result is palloc'd; *count its length.
 RunEntry *copy_directory(Relation index, const RunKind *kind, Page meta, int *count);
 

@@ -176,6 +176,7 @@ static void seal_tail(Relation index, const RunKind *kind, uint32 wanted) {
 void insert_item(Relation index, const RunKind *kind, const TailItem *item) {
     const uint32 size = tail_item_size(item);
     bool sealed = false;
+    check_metapage_once(index, kind);
     while (!append_to_tail(index, kind, item, size)) {
         CHECK_FOR_INTERRUPTS();
         seal_tail(index, kind, size);

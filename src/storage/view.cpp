@@ -18,10 +18,17 @@ static bool is_directory_checked(Relation index, const MetaPage *meta) {
            checked->vacuum_seq == meta->vacuum_seq;
 }
 
-static void remember_checked_directory(Relation index, const MetaPage *meta) {
+static void remember_checked_directory(Relation index, const CheckedDirectory &checked) {
     if (index->rd_amcache == nullptr)
         index->rd_amcache = MemoryContextAlloc(index->rd_indexcxt, sizeof(CheckedDirectory));
-    *static_cast<CheckedDirectory *>(index->rd_amcache) = {meta->directory_version, meta->vacuum_seq};
+    *static_cast<CheckedDirectory *>(index->rd_amcache) = checked;
+}
+
+void check_metapage_once(Relation index, const RunKind *kind) {
+    if (likely(index->rd_amcache != nullptr))
+        return;
+    UnlockReleaseBuffer(lock_metapage(index, kind, BUFFER_LOCK_SHARE));
+    remember_checked_directory(index, {0, 0});  // no directory has these
 }
 
 void take_view(Relation index, const RunKind *kind, Snapshot snapshot, View *view, TailVisitor visit,
@@ -51,7 +58,7 @@ void take_view(Relation index, const RunKind *kind, Snapshot snapshot, View *vie
         if (!is_directory_checked(index, meta)) {
             for (int i = 0; i < count; i++)
                 check_run_entry(index, kind, view->runs[i]);
-            remember_checked_directory(index, meta);
+            remember_checked_directory(index, {meta->directory_version, meta->vacuum_seq});
         }
     }
 

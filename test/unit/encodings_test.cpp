@@ -112,9 +112,14 @@ TEST(Encodings, IntegersOfOtherTypesFindTheirPlace) {
         for (const int constant_width : {16, 32, 64}) {
             for (const int64_t constant : integers_of(constant_width, 6)) {
                 const auto place = place_of_integer<uint64_t>(constant, width);
-                for (const int64_t value : integers_of(width, 7))
-                    expect_place(place, encode_signed(value, width), value < constant ? -1 : value > constant,
-                                 std::to_string(value) + " " + std::to_string(constant));
+                const auto wide_place = place_of_integer<Uint128>(constant, width);
+                for (const int64_t value : integers_of(width, 7)) {
+                    const uint64_t code = encode_signed(value, width);
+                    const int order = value < constant ? -1 : value > constant;
+                    const std::string what = std::to_string(value) + " " + std::to_string(constant);
+                    expect_place(place, code, order, what);
+                    expect_place(wide_place, Uint128{code}, order, what);
+                }
             }
         }
     }

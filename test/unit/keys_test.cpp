@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <random>
+#include <tuple>
 #include <vector>
 
 #include "kary/key.h"
@@ -14,14 +15,14 @@ using namespace pg_gpu::kary;
 
 template <typename Key>
 class Keys : public testing::Test {};
-using Widths = testing::Types<uint32_t, uint64_t, Key128>;
+using Widths = testing::Types<uint32_t, uint64_t, Key96, Key128>;
 TYPED_TEST_SUITE(Keys, Widths);
 
-// The number in the key's lower half, or spread over all of a wide key.
+// The number in the key's lower bits, or spread over all of a wide key.
 template <typename Key>
 static Key key_of(uint64_t low, uint64_t high = 0) {
-    if constexpr (sizeof(Key) == 16)
-        return Key128{high, low};
+    if constexpr (WideKey<Key>)
+        return Key::from(Uint128{high} << 64 | low);
     else
         return static_cast<Key>(low);
 }
@@ -31,24 +32,48 @@ static Key neighbour(Key key, int step) {
     return key_from<Key>(static_cast<Bits<Key>>(bits_of(key) + static_cast<Bits<Key>>(step)));
 }
 
-TEST(Key128, ComparesAsOneInteger) {
+// Numbers with many zeros and ones in a row, and close to one another.
+static uint64_t random_word(std::mt19937_64 &random) {
+    const uint64_t choice = random() % 4;
+    return choice == 0 ? 0 : choice == 1 ? ~uint64_t{0} : choice == 2 ? random() % 3 : random();
+}
+
+template <typename Key>
+static void expect_order(const Key &a, const Key &b, bool less, bool equal) {
+    ASSERT_EQ(a < b, less);
+    ASSERT_EQ(a <= b, less || equal);
+    ASSERT_EQ(a > b, !less && !equal);
+    ASSERT_EQ(a >= b, !less);
+    ASSERT_EQ(a == b, equal);
+    ASSERT_EQ(a != b, !equal);
+    ASSERT_TRUE(Key::from(a.bits()) == a);
+}
+
+TEST(Key96, ComparesAsOneInteger) {
     std::mt19937_64 random(4);
-    const auto word = [&] {
-        const uint64_t choice = random() % 4;
-        return choice == 0 ? 0 : choice == 1 ? ~uint64_t{0} : choice == 2 ? random() % 3 : random();
+    const auto key = [&] {
+        return Key96{static_cast<uint32_t>(random_word(random)), static_cast<uint32_t>(random_word(random)),
+                     static_cast<uint32_t>(random_word(random))};
     };
     for (int i = 0; i < 100000; i++) {
-        const Key128 a = {word(), word()};
-        const Key128 b = {word(), word()};
-        const auto pair_a = std::make_pair(a.high, a.low);
-        const auto pair_b = std::make_pair(b.high, b.low);
-        ASSERT_EQ(a < b, pair_a < pair_b);
-        ASSERT_EQ(a <= b, pair_a <= pair_b);
-        ASSERT_EQ(a > b, pair_a > pair_b);
-        ASSERT_EQ(a >= b, pair_a >= pair_b);
-        ASSERT_EQ(a == b, pair_a == pair_b);
-        ASSERT_EQ(a != b, pair_a != pair_b);
-        ASSERT_TRUE(Key128::from(a.bits()) == a);
+        const Key96 a = key();
+        const Key96 b = key();
+        const auto words_a = std::tie(a.high, a.middle, a.low);
+        const auto words_b = std::tie(b.high, b.middle, b.low);
+        expect_order(a, b, words_a < words_b, words_a == words_b);
+        // What is above the key is left out.
+        ASSERT_TRUE(Key96::from(a.bits() | Uint128{random()} << 96) == a);
+    }
+}
+
+TEST(Key128, ComparesAsOneInteger) {
+    std::mt19937_64 random(4);
+    for (int i = 0; i < 100000; i++) {
+        const Key128 a = {random_word(random), random_word(random)};
+        const Key128 b = {random_word(random), random_word(random)};
+        const auto words_a = std::tie(a.high, a.low);
+        const auto words_b = std::tie(b.high, b.low);
+        expect_order(a, b, words_a < words_b, words_a == words_b);
     }
 }
 
@@ -75,6 +100,21 @@ TYPED_TEST(Keys, BoundsAgreeWithTheStandardLibrary) {
     }
 }
 
+template <typename Key>
+static void expect_sorted(std::vector<SortEntry<Key>> entries, int *passes) {
+    auto expected = entries;
+    std::sort(expected.begin(), expected.end(), entry_less<Key>);
+    std::vector<SortEntry<Key>> scratch(entries.size());
+    *passes = 0;
+    auto *sorted = radix_sort(entries.data(), scratch.data(), entries.size(), [&] { (*passes)++; });
+    order_tids_within_keys(sorted, entries.size());
+    for (size_t i = 0; i < entries.size(); i++) {
+        ASSERT_EQ(sorted[i].key, expected[i].key);
+        ASSERT_EQ(sorted[i].block, expected[i].block);
+        ASSERT_EQ(sorted[i].offset, expected[i].offset);
+    }
+}
+
 TYPED_TEST(Keys, RadixSortOrdersByKeyThenTid) {
     std::mt19937_64 random(3);
     // Wide keys with the high half constant, and with both varying.
@@ -96,17 +136,24 @@ TYPED_TEST(Keys, RadixSortOrdersByKeyThenTid) {
                 entries[i].offset = static_cast<uint16_t>((i * 7) % 50 + 1);
                 entries[i].nulls = 0;
             }
-            auto expected = entries;
-            std::sort(expected.begin(), expected.end(), entry_less<TypeParam>);
-            std::vector<SortEntry<TypeParam>> scratch(count);
-            int passes = 0;
-            auto *sorted = radix_sort(entries.data(), scratch.data(), count, [&] { passes++; });
-            order_tids_within_keys(sorted, count);
-            for (size_t i = 0; i < count; i++) {
-                ASSERT_EQ(sorted[i].key, expected[i].key);
-                ASSERT_EQ(sorted[i].block, expected[i].block);
-                ASSERT_EQ(sorted[i].offset, expected[i].offset);
-            }
+            int passes;
+            expect_sorted(entries, &passes);
         }
     }
+}
+
+// Few keys differ in their highest digits, so that those leave too much to the insertion sort.
+TYPED_TEST(Keys, RadixSortOfClustersTakesAllDigits) {
+    std::mt19937_64 random(5);
+    std::vector<TypeParam> clusters(4);
+    for (auto &cluster : clusters)
+        cluster = key_of<TypeParam>(random() << 16, random());
+    std::vector<SortEntry<TypeParam>> entries(20000);
+    for (size_t i = 0; i < entries.size(); i++)
+        entries[i] = {join_keys(clusters[random() % 4], key_of<TypeParam>(random() & 0xffff)),
+                      static_cast<uint32_t>(i / 50), static_cast<uint16_t>(i % 50 + 1), 0};
+    int passes;
+    expect_sorted(entries, &passes);
+    // Three passes are all there are for 32 bits.
+    ASSERT_EQ(passes > 3, sizeof(TypeParam) > 4);
 }

@@ -12,7 +12,8 @@ use PgGpuTest::Columns;
 
 my @single = ('bool', '"char"', qw(int2 int4 int8 oid date timestamp timestamptz time float4 float8 uuid macaddr macaddr8));
 my @composite = (
-	[qw(int4 timestamptz)], [qw(int4 int4)], [qw(int8 int8)], [qw(int2 bool int8)], [qw(date float8)], ['"char"', 'int4', 'int2'],
+	[qw(int4 timestamptz)], [qw(int4 int4)], [qw(int8 int8)], [qw(int2 bool int8)], [qw(int4 int8)], [qw(int2 int4 int4)], [qw(bool int8)],
+	[qw(int8 bool int4)], [qw(date float8)], ['"char"', 'int4', 'int2'],
 	[qw(timestamp date)], [qw(float4 float4)], ['bool', 'bool', '"char"', 'int2'], [qw(time int8)], [qw(macaddr int4 int2)],
 	[qw(oid date int2 bool)], [('"char"') x 5], [qw(int2 int2)]);
 my @orders = ('ASC NULLS LAST', 'ASC NULLS FIRST', 'DESC NULLS FIRST', 'DESC NULLS LAST');

@@ -296,6 +296,7 @@ my @questions = (
 my @writes = (
 	[ 'gpu.runs', q{SELECT count(*) > 0 FROM gpu.runs(:'t' || '_k')} ],
 	[ 'analyze', q{ANALYZE :t} ],
+	[ 'one insert', q{INSERT INTO :t VALUES (0, 0)} ],
 	[ 'insert', q{INSERT INTO :t SELECT id + 100000, k + 100000 FROM rows WHERE id <= 1500} ],
 	[ 'vacuum', q{DELETE FROM :t WHERE id % 50 = 7; VACUUM (INDEX_CLEANUP ON) :t} ],
 	[ 'gpu.merge', q{SELECT count(*) >= 0 FROM gpu.merge(:'t' || '_k')} ],
@@ -401,6 +402,7 @@ foreach my $name (sort keys %faults)
 	my $now = sql_value($node, $alive_since);
 	push @problems, 'the server crashed' if $now ne $started;
 	$started = $now;
+	push @problems, 'a row in an index that nothing may be read from' if $kind eq 'refused' && $state{'one insert'} eq '00000';
 	push @problems, 'no message of its own for another version'
 	  if $name eq 'format version' && $err !~ /ERROR: .*version 77.*version \d+/;
 	is(join("\n", @problems), '', "$name ($kind)") or diag $err;
