@@ -57,7 +57,7 @@ void count_paged(RequestKind kind, uint64 items, double microseconds);
 // whose pages hold `per_page` keys from the content's first byte on, then as many TIDs (the last page: the
 // rest of both). They are ordered by (key, TID).
 struct MirrorFormat {
-    uint32 key_bytes;  // on pages: 4, 8, 12 (high word first), 16
+    uint32 key_bytes;  // on pages: 4, 8, 12 (the low 8, then the high 4), 16
     int key_bits;      // on the server, and of keys in requests: 32, 64, 128
     uint32 per_page;
     uint64 (*mirrored_entries)(const storage::RunEntry &run);

@@ -20,10 +20,6 @@ static constexpr uint64 kMostMatches = 1U << 23;
 // ---- the mirror's format
 // ------------------------------------------------------------------------------------
 
-// A key as the server has it.
-template <typename Key>
-using ServerKey = Key;
-
 template <typename Key>
 const client::MirrorFormat *mirror_format() {
     static constexpr client::MirrorFormat format = {sizeof(Key), static_cast<int>(sizeof(ServerKey<Key>) * 8),
@@ -134,25 +130,30 @@ static bool add_matches(Scan<Key> *scan, Cursor<Key> *cursor, const client::Entr
 template <typename Key>
 static bool look_up_points(Scan<Key> *scan, Cursor<Key> *cursor, const client::RunSet &set, uint32 begin,
                            uint32 end) {
-    const Key *points = scan->condition.points;
+    const uint32 count = end - begin;
+    const Key *points = scan->condition.points + begin;
     Key *joined = nullptr;
     if (bits_of(cursor->ranges.point_low) != 0) {
-        joined = allocate<Key>(end - begin);
-        for (uint32 i = begin; i < end; i++)
-            joined[i - begin] = join_keys(points[i], cursor->ranges.point_low);
-        points = joined - begin;
+        joined = allocate<Key>(count);
+        for (uint32 i = 0; i < count; i++)
+            joined[i] = join_keys(points[i], cursor->ranges.point_low);
+        points = joined;
     }
+    ServerKey<Key> *copy;
+    const ServerKey<Key> *wanted = to_server(points, count, &copy);
     bool sound = true;
-    while (sound && begin < end) {
+    for (uint32 done = 0; sound && done < count;) {
         client::EntriesAnswer answer;
-        sound = client::lookup(set, cursor->choice, points + begin, end - begin, &answer) &&
+        sound = client::lookup(set, cursor->choice, wanted + done, count - done, &answer) &&
                 answer.items > 0 &&
-                add_matches(scan, cursor, answer, [&](uint64 i) { return points[begin + i]; });
+                add_matches(scan, cursor, answer, [&](uint64 i) { return points[done + i]; });
         if (sound)
-            begin += static_cast<uint32>(answer.items);
+            done += static_cast<uint32>(answer.items);
     }
     if (joined != nullptr)
         pfree(joined);
+    if (copy != nullptr)
+        pfree(copy);
     return sound;
 }
 
@@ -161,28 +162,28 @@ static bool look_up_ranges(Scan<Key> *scan, Cursor<Key> *cursor, const client::R
                            uint32 end) {
     const Condition<Key> &condition = scan->condition;
     const uint32 count = end - begin;
-    auto *low = allocate<Key>(uint64{count} * 2);
-    Key *high = low + count;
+    auto *low = allocate<ServerKey<Key>>(uint64{count} * 2);
+    ServerKey<Key> *high = low + count;
     for (uint32 i = 0; i < count; i++) {
-        low[i] = condition.has_points ? join_keys(condition.points[begin + i], cursor->ranges.point_low)
-                                      : cursor->ranges.low;
-        high[i] = condition.has_points ? join_keys(condition.points[begin + i], cursor->ranges.point_high)
-                                       : cursor->ranges.high;
+        low[i] =
+            to_server(condition.has_points ? join_keys(condition.points[begin + i], cursor->ranges.point_low)
+                                           : cursor->ranges.low);
+        high[i] =
+            to_server(condition.has_points ? join_keys(condition.points[begin + i], cursor->ranges.point_high)
+                                           : cursor->ranges.high);
     }
     bool sound = true;
     for (uint32 done = 0; sound && done < count;) {
         client::EntriesAnswer answer;
         sound = client::range(set, cursor->choice, low + done, high + done, count - done, true, &answer) &&
-                answer.items > 0;
+                answer.items > 0 && answer.runs[0].offsets[answer.items] <= kMostMatches - cursor->count;
         if (!sound)
             break;
         const uint64 matches = answer.runs[0].offsets[answer.items];
-        sound = matches <= kMostMatches - cursor->count;
-        if (!sound)
-            break;
         keep_and_make_room(scan, cursor, cursor->count + matches);
         memcpy(cursor->tids + cursor->count, answer.runs[0].tids, matches * sizeof(ItemPointerData));
-        memcpy(cursor->keys + cursor->count, answer.runs[0].keys, matches * sizeof(Key));
+        for (uint64 i = 0; i < matches; i++)
+            cursor->keys[cursor->count + i] = from_server<Key>(answer.runs[0].keys, i);
         cursor->count += static_cast<uint32>(matches);
         done += static_cast<uint32>(answer.items);
     }
@@ -238,19 +239,13 @@ int64 chunk_for_key(const Scan<Key> *scan, const Cursor<Key> *cursor, Key key) {
     return std::upper_bound(ends, ends + scan->chunk_count, point) - ends;
 }
 
-template const client::MirrorFormat *mirror_format<uint32>();
-template bool may_travel(const Condition<uint32> &);
-template void choose_cursor_path(Scan<uint32> *, Cursor<uint32> *);
-template bool load_chunk(Scan<uint32> *, Cursor<uint32> *, int64);
-template int64 chunk_for_key(const Scan<uint32> *, const Cursor<uint32> *, uint32);
-template const client::MirrorFormat *mirror_format<uint64>();
-template bool may_travel(const Condition<uint64> &);
-template void choose_cursor_path(Scan<uint64> *, Cursor<uint64> *);
-template bool load_chunk(Scan<uint64> *, Cursor<uint64> *, int64);
-template int64 chunk_for_key(const Scan<uint64> *, const Cursor<uint64> *, uint64);
-template const client::MirrorFormat *mirror_format<Key128>();
-template bool may_travel(const Condition<Key128> &);
-template void choose_cursor_path(Scan<Key128> *, Cursor<Key128> *);
-template bool load_chunk(Scan<Key128> *, Cursor<Key128> *, int64);
-template int64 chunk_for_key(const Scan<Key128> *, const Cursor<Key128> *, Key128);
+#define INSTANTIATE(Key)                                          \
+    template const client::MirrorFormat *mirror_format<Key>();    \
+    template bool may_travel(const Condition<Key> &);             \
+    template void choose_cursor_path(Scan<Key> *, Cursor<Key> *); \
+    template bool load_chunk(Scan<Key> *, Cursor<Key> *, int64);  \
+    template int64 chunk_for_key(const Scan<Key> *, const Cursor<Key> *, Key);
+PG_GPU_FOR_EACH_KEY_TYPE(INSTANTIATE)
+#undef INSTANTIATE
+
 }  // namespace pg_gpu::kary

@@ -6,10 +6,41 @@
 // restarts in a new view without it.
 #pragma once
 
+#include <type_traits>
+
 #include "client/client.h"
 #include "kary/scan.h"
 
 namespace pg_gpu::kary {
+
+// A key as the server has it: of 96 bits it has none.
+template <typename Key>
+using ServerKey = std::conditional_t<std::is_same_v<Key, Key96>, Key128, Key>;
+
+template <typename Key>
+inline ServerKey<Key> to_server(const Key &key) {
+    return key_from<ServerKey<Key>>(bits_of(key));
+}
+
+// Keys as the server wants them; *copy is to be pfree'd, if not null.
+template <typename Key>
+const ServerKey<Key> *to_server(const Key *keys, uint64 count, ServerKey<Key> **copy) {
+    *copy = nullptr;
+    if constexpr (std::is_same_v<Key, ServerKey<Key>>) {
+        return keys;
+    } else {
+        *copy = allocate<ServerKey<Key>>(count);
+        for (uint64 i = 0; i < count; i++)
+            (*copy)[i] = to_server(keys[i]);
+        return *copy;
+    }
+}
+
+// The i-th of the server's keys.
+template <typename Key>
+inline Key from_server(const void *keys, uint64 i) {
+    return key_from<Key>(bits_of(static_cast<const ServerKey<Key> *>(keys)[i]));
+}
 
 // How gpu_kary's runs are mirrored: their entries without NULLs.
 template <typename Key>

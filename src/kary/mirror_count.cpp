@@ -79,14 +79,16 @@ static bool count_run_entries(Relation heap, HeapProbe *probe, const client::Run
                               const client::Choice &choice, const KeyRanges<Key> &ranges, int64 *counts,
                               uint64 *heap_fetches) {
     const client::VisibleBlocks visible = read_visible_blocks(heap);
+    ServerKey<Key> *low_copy;
+    ServerKey<Key> *high_copy;
+    const ServerKey<Key> *low = to_server(ranges.low, ranges.count, &low_copy);
+    const ServerKey<Key> *high = to_server(ranges.high, ranges.count, &high_copy);
     for (uint32 done = 0; done < ranges.count;) {
         CHECK_FOR_INTERRUPTS();
         client::CountAnswer answer;
-        if (!client::count(set, choice, ranges.low + done, ranges.high + done, ranges.count - done, visible,
-                           &answer) ||
+        if (!client::count(set, choice, low + done, high + done, ranges.count - done, visible, &answer) ||
             answer.items == 0)
             return false;
-        // Looking rows up may need the transfer buffer again only after this answer has been used.
         for (uint64 i = 0; i < answer.items; i++)
             counts[done + i] += static_cast<int64>(answer.counts[i]);
         for (int run = 0; answer.hidden && run < set.count; run++) {
@@ -151,11 +153,10 @@ bool count_ranges(Relation heap, Relation index, const KeyFormat &format, Snapsh
     return answered && sound;
 }
 
-template bool count_ranges(Relation, Relation, const KeyFormat &, Snapshot, const KeyRanges<uint32> &,
-                           int64 *, uint64 *);
-template bool count_ranges(Relation, Relation, const KeyFormat &, Snapshot, const KeyRanges<uint64> &,
-                           int64 *, uint64 *);
-template bool count_ranges(Relation, Relation, const KeyFormat &, Snapshot, const KeyRanges<Key128> &,
-                           int64 *, uint64 *);
+#define INSTANTIATE(Key)                                                                                \
+    template bool count_ranges(Relation, Relation, const KeyFormat &, Snapshot, const KeyRanges<Key> &, \
+                               int64 *, uint64 *);
+PG_GPU_FOR_EACH_KEY_TYPE(INSTANTIATE)
+#undef INSTANTIATE
 
 }  // namespace pg_gpu::kary

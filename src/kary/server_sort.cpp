@@ -22,14 +22,14 @@ static client::Choice choice_for(client::RequestKind kind, int key_bits, int run
 
 template <typename Key>
 static bool send_entries(client::ServerArray *array, const SortEntry<Key> *entries, size_t count) {
-    auto *keys = allocate<Key>(kPiece);
+    auto *keys = allocate<ServerKey<Key>>(kPiece);
     auto *tids = allocate<ItemPointerData>(kPiece);
     bool sent = true;
     for (size_t done = 0; sent && done < count;) {
         const auto piece = static_cast<uint32>(Min(count - done, size_t{kPiece}));
         for (uint32 i = 0; i < piece; i++) {
             const SortEntry<Key> &entry = entries[done + i];
-            keys[i] = entry.key;
+            keys[i] = to_server(entry.key);
             ItemPointerSet(&tids[i], entry.block, entry.offset);
         }
         sent = client::append_to_sort(array, keys, tids, piece);
@@ -52,7 +52,7 @@ static uint64 fetch_entries(const client::ServerArray &array, Take take) {
         if (!client::read_entries(array, done, kPiece, &keys, &tids, &count) || count == 0)
             break;
         for (uint64 i = 0; i < count; i++)
-            take(static_cast<const Key *>(keys)[i], tids[i]);
+            take(from_server<Key>(keys, i), tids[i]);
         done += count;
     }
     return done;
@@ -112,14 +112,11 @@ bool merge_on_server(Relation index, const storage::RunKind *kind, const storage
     return complete;
 }
 
-template bool sort_on_server(SortEntry<uint32> *, size_t);
-template bool sort_on_server(SortEntry<uint64> *, size_t);
-template bool sort_on_server(SortEntry<Key128> *, size_t);
-template bool merge_on_server(Relation, const storage::RunKind *, const storage::RunEntry *, int,
-                              RunBuilder<uint32> *, uint64 *);
-template bool merge_on_server(Relation, const storage::RunKind *, const storage::RunEntry *, int,
-                              RunBuilder<uint64> *, uint64 *);
-template bool merge_on_server(Relation, const storage::RunKind *, const storage::RunEntry *, int,
-                              RunBuilder<Key128> *, uint64 *);
+#define INSTANTIATE(Key)                                                                              \
+    template bool sort_on_server(SortEntry<Key> *, size_t);                                           \
+    template bool merge_on_server(Relation, const storage::RunKind *, const storage::RunEntry *, int, \
+                                  RunBuilder<Key> *, uint64 *);
+PG_GPU_FOR_EACH_KEY_TYPE(INSTANTIATE)
+#undef INSTANTIATE
 
 }  // namespace pg_gpu::kary

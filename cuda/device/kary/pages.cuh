@@ -13,7 +13,7 @@ template <typename Key, int PageKeyBytes>
 __device__ __forceinline__ Key page_key(const unsigned char *address) {
     if constexpr (PageKeyBytes == 12) {
         const auto *words = reinterpret_cast<const std::uint32_t *>(address);
-        return Key{words[0], words[1] | static_cast<std::uint64_t>(words[2]) << 32};
+        return Key{words[2], words[0] | static_cast<std::uint64_t>(words[1]) << 32};
     } else {
         return *reinterpret_cast<const Key *>(address);
     }

@@ -111,11 +111,11 @@ class HostKaryLoader final : public KaryLoader<Key> {
         } else if constexpr (sizeof(Key) == sizeof(Key128)) {
             for (std::uint64_t j = begin; j < end; ++j) {
                 const char *key = keys + (j - page_first) * layout.key_bytes;
-                std::uint32_t high;
-                std::memcpy(&high, key, sizeof(high));
                 Key &own = own_keys[j - begin];
+                std::uint32_t high;
+                std::memcpy(&own.low, key, sizeof(own.low));
+                std::memcpy(&high, key + sizeof(own.low), sizeof(high));
                 own.high = high;
-                std::memcpy(&own.low, key + sizeof(high), sizeof(own.low));
             }
         }
         std::memcpy(tids_.data() + (begin - pages.run_first), tids + (begin - page_first) * sizeof(Tid),

@@ -31,7 +31,7 @@ struct PageLayout {
     std::uint32_t page_bytes;
     std::uint32_t first_byte;
     std::uint32_t per_page;
-    std::uint32_t key_bytes;  // 4, 8, 12 (the high 4, then the low 8) or 16; widened to the next key width
+    std::uint32_t key_bytes;  // 4, 8, 12 (the low 8, then the high 4) or 16; widened to the next key width
 };
 static_assert(sizeof(PageLayout) == 16);
 
