@@ -171,10 +171,15 @@ bool await_engine(Path path) {
         if (ready_for(path))
             return true;
         const Trouble why = last_trouble();
-        const bool may_come = (why == Trouble::NoServer && supervisor_expected) || why == Trouble::Opening ||
-                              why == Trouble::Lost;
-        if (!may_come || GetCurrentTimestamp() >= deadline)
+        if (!(why == Trouble::NoServer && supervisor_expected) && why != Trouble::Opening &&
+            why != Trouble::Lost)
             return false;
+        if (GetCurrentTimestamp() >= deadline) {
+            // So that the path rests as after any wait in vain.
+            char waited_for[sizeof(Counters::last_reason)];
+            strlcpy(waited_for, last_reason(), sizeof(waited_for));
+            return fail(Trouble::Deadline, "%s", waited_for);
+        }
         pause_for(kPauseMs);
     }
 }

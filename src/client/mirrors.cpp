@@ -415,11 +415,15 @@ static bool is_worth_another_look() {
     return last_trouble() == Trouble::Busy || last_trouble() == Trouble::NotWanted;
 }
 
-// Where the setting leaves the choice, the device if there is one.
-static Path path_to_load() {
-    if (path_setting() == PathSetting::Host)
-        return Path::Host;
-    return path_setting() == PathSetting::Cuda || await_engine(Path::Cuda) ? Path::Cuda : Path::Host;
+// Finds the engine to load on: where the setting leaves the choice the device, if there is one.
+static bool find_engine_to_load(Path *path) {
+    *path = path_setting() == PathSetting::Host ? Path::Host : Path::Cuda;
+    if (await_engine(*path))
+        return true;
+    if (path_setting() == PathSetting::Cuda || !is_connected())
+        return false;
+    *path = Path::Host;
+    return await_engine(*path);
 }
 
 // True when all runs of the present list are there.
@@ -439,8 +443,8 @@ uint64 load_index(Relation index, const storage::RunKind *kind, const MirrorForm
     constexpr long kPauseMs = 20;
     uint64 bytes = 0;
     for (;;) {
-        const Path path = path_to_load();
-        if (!await_engine(path))
+        Path path;
+        if (!find_engine_to_load(&path))
             report_not_loaded(index);
         if (load_listed_runs(index, kind, format, path, pinned, &bytes))
             return bytes;

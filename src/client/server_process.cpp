@@ -19,8 +19,11 @@ static constexpr int kLifeLine = STDIN_FILENO;  // in the server
 
 const char *server_executable() {
     static char path[MAXPGPATH] = "";
-    if (path[0] == '\0')
-        snprintf(path, sizeof(path), "%s/pg_gpu_server", pkglib_path);
+    const char *named = getenv("PG_GPU_SERVER");
+    if (named != nullptr)
+        strlcpy(path, named, sizeof(path));
+    else
+        pg_snprintf(path, sizeof(path), "%s/pg_gpu_server", pkglib_path);
     return path;
 }
 

@@ -10,7 +10,8 @@ struct ServerProcess {
     int life_line;  // the server ends when the other end of this pipe is closed
 };
 
-// The executable, in PostgreSQL's library directory. A static string.
+// The executable: in PostgreSQL's library directory, unless tests name another one in the postmaster's
+// environment (PG_GPU_SERVER). A static string.
 const char *server_executable();
 
 // Forks and executes it. False with errno when it can't be: the executable is missing, no process, no

@@ -138,7 +138,7 @@ static void start_server() {
     state.threads = server_settings().threads;
     if (!start_server_process(&state.server)) {
         char cause[sizeof(state.complaint)];
-        snprintf(cause, sizeof(cause), "could not start \"%s\": %m", server_executable());
+        pg_snprintf(cause, sizeof(cause), "could not start \"%s\": %m", server_executable());
         complain(cause);
         plan_next_start();
         return;
@@ -157,7 +157,7 @@ static void note_end(pid_t pid, int status, const char *cause) {
         state.delay_ms = 0;
     plan_next_start();
     char text[sizeof(state.complaint)];
-    snprintf(text, sizeof(text), "%s, %s", cause, describe_end(status));
+    pg_snprintf(text, sizeof(text), "%s, %s", cause, describe_end(status));
     if (!state.greeted) {
         complain(text);
         return;
