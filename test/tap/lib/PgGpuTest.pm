@@ -115,6 +115,7 @@ checkpoint_timeout = 1h
 jit = off
 timezone = 'UTC'
 CONF
+	$node->append_conf('postgresql.conf', "pg_gpu.path = $ENV{PG_GPU_TEST_PATH}\n") if $ENV{PG_GPU_TEST_PATH};
 	$node->append_conf('postgresql.conf', $option{conf}) if $option{conf};
 	return $node if defined $option{start} && !$option{start};
 	$node->start;
