@@ -108,6 +108,29 @@ void lower_bound(benchmark::State &state) {
     state.SetItemsProcessed(state.iterations() * state.range(1));
 }
 
+// As index scans ask: keys in order, and their entries' TIDs.
+template <typename Key>
+void lookup_ascending(benchmark::State &state) {
+    Data<Key> &data = data_of<Key>(std::uint64_t(1) << state.range(0));
+    std::mt19937_64 random(1);
+    std::vector<Key> lookups(state.range(1));
+    for (Key &key : lookups) {
+        key = data.keys[random() % data.keys.size()];
+    }
+    std::sort(lookups.begin(), lookups.end());
+    std::vector<std::uint64_t> offsets(lookups.size() + 1);
+    std::vector<Tid> tids(lookups.size() * 2);
+    for (auto _ : state) {
+        if (!data.array
+                 ->lookup(*data.stream, lookups.data(), lookups.size(), offsets.data(), tids.data(),
+                          tids.size())
+                 .ok()) {
+            state.SkipWithError("lookup failed");
+        }
+    }
+    state.SetItemsProcessed(state.iterations() * state.range(1));
+}
+
 template <typename Key>
 void build(benchmark::State &state) {
     Data<Key> &data = data_of<Key>(std::uint64_t(1) << state.range(0));
@@ -139,6 +162,7 @@ void merge(benchmark::State &state) {
 #define PG_GPU_KARY_BENCHMARKS(Key)                                                                        \
     BENCHMARK_TEMPLATE(rank, Key)->ArgsProduct({{16, 20, 24}, {1000, 1000000}})->UseRealTime();            \
     BENCHMARK_TEMPLATE(lower_bound, Key)->ArgsProduct({{16, 20, 24}, {1000000}})->UseRealTime();           \
+    BENCHMARK_TEMPLATE(lookup_ascending, Key)->ArgsProduct({{20, 24}, {10000, 1000000}})->UseRealTime();   \
     BENCHMARK_TEMPLATE(build, Key)->ArgsProduct({{20, 24}})->UseRealTime()->Unit(benchmark::kMillisecond); \
     BENCHMARK_TEMPLATE(merge, Key)->ArgsProduct({{20}, {2, 16}})->UseRealTime()->Unit(benchmark::kMillisecond)
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "gpu_engine/guard.h"
+#include "host/kary/batch_search.h"
 #include "host/engine.h"
 
 #include "gpu_engine/boundary.h"
@@ -64,11 +65,12 @@ Status HostKaryArray<Key>::rank(Stream &stream, const Key *keys, std::uint64_t c
         }
         engine_.workers(stream).for_pieces(
             count, searches_a_piece, [&](std::uint64_t first, std::uint64_t last) {
+                BatchSearch<Key> search(levels_, keys_.data(), entries_);
                 Key wanted[Levels<Key>::batch];
                 for (std::uint64_t i = first; i < last; i += Levels<Key>::batch) {
                     const std::uint64_t searches = std::min(Levels<Key>::batch, last - i);
                     std::copy_n(keys + i, searches, wanted);
-                    levels_.rank([&](std::uint64_t j) { return wanted[j]; }, searches, ranks + i);
+                    search.rank(wanted, searches, ranks + i);
                 }
             });
         return Status{};
@@ -84,12 +86,13 @@ void HostKaryArray<Key>::find_ranges(const Workers &workers, const Key *keys, st
     }
     const auto entries = static_cast<std::uint32_t>(entries_);
     workers.for_pieces(count, searches_a_piece, [&](std::uint64_t first, std::uint64_t last) {
+        BatchSearch<Key> search(levels_, keys_.data(), entries_);
         Key wanted[Levels<Key>::batch];
         std::uint32_t ranks[Levels<Key>::batch];
         for (std::uint64_t i = first; i < last; i += Levels<Key>::batch) {
             const std::uint64_t searches = std::min(Levels<Key>::batch, last - i);
             std::copy_n(keys + i, searches, wanted);
-            levels_.rank([&](std::uint64_t j) { return wanted[j]; }, searches, ranks);
+            search.rank(wanted, searches, ranks);
             for (std::uint64_t j = 0; j < searches; ++j) {
                 const Key key = wanted[j];
                 std::uint32_t end = ranks[j];

@@ -108,8 +108,7 @@ class Levels {
         return result;
     }
 
-  private:
-    // Counts without a branch, for the compiler to vectorise.
+    // How many of a node's keys are below `key`, without a branch, for the compiler to vectorise.
     static std::uint64_t keys_below(const Key *node, Key key) noexcept {
         std::uint32_t below = 0;
         for (std::uint64_t i = 0; i < node_keys; ++i) {
@@ -118,6 +117,7 @@ class Levels {
         return below;
     }
 
+  private:
     Buffer<Key> separators_;
     const Key *level_[max_levels] = {};
     int depth_ = 0;

@@ -1,0 +1,70 @@
+// Searches for the keys of a batch, which go on from one another where the keys ascend and lie close
+// together.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "host/kary/levels.h"
+
+namespace gpu_engine::host {
+
+// Of one piece of a batch; not for several threads.
+template <typename Key>
+class BatchSearch {
+  public:
+    // `keys` are the sorted ones, padded as the levels have them; at least one.
+    BatchSearch(const Levels<Key> &levels, const Key *keys, std::uint64_t entries) noexcept
+        : levels_(levels), keys_(keys), padded_(Levels<Key>::padded(entries)) {}
+
+    // ranks[i] = number of keys below wanted[i], for i < count <= Levels<Key>::batch.
+    void rank(const Key *wanted, std::uint64_t count, std::uint32_t *ranks) noexcept {
+        const bool ascending = std::is_sorted(wanted, wanted + count) && !(wanted[0] < last_);
+        if (ascending && dense_) {
+            std::uint64_t lost = 0;
+            for (std::uint64_t i = 0; i < count; ++i) {
+                if (!follow(wanted[i])) {
+                    at_ = levels_.rank(wanted[i]);
+                    ++lost;
+                }
+                ranks[i] = at_;
+            }
+            dense_ = lost * 8 <= count;
+        } else {
+            levels_.rank([&](std::uint64_t i) { return wanted[i]; }, count, ranks);
+            at_ = ranks[count - 1];
+            dense_ = ascending && at_ - ranks[0] <= count * near;
+        }
+        last_ = wanted[count - 1];
+    }
+
+  private:
+    // Entries between two keys, on average, up to which going on beats a search that shares its cache misses
+    // with others.
+    static constexpr std::uint64_t near = 24;
+    static constexpr int most_nodes = 6;
+
+    // On from the rank of a key that isn't greater. False when the way is long.
+    bool follow(Key key) noexcept {
+        for (int node = 0; node < most_nodes; ++node) {
+            if (at_ + Levels<Key>::node_keys > padded_) {
+                return false;
+            }
+            const std::uint64_t below = Levels<Key>::keys_below(keys_ + at_, key);
+            at_ += static_cast<std::uint32_t>(below);
+            if (below < Levels<Key>::node_keys) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    const Levels<Key> &levels_;
+    const Key *keys_;
+    std::uint64_t padded_;
+    Key last_{};
+    std::uint32_t at_ = 0;
+    bool dense_ = false;
+};
+
+}  // namespace gpu_engine::host
