@@ -201,6 +201,16 @@ protocol::ListReply Client::list(Message type, std::uint64_t offset, std::uint64
     return ask<protocol::ListReply>(type, request);
 }
 
+bool wait_until(const std::function<bool()> &condition) {
+    for (int i = 0; i < 10000; ++i) {
+        if (condition()) {
+            return true;
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return false;
+}
+
 std::size_t open_descriptors() {
     std::size_t count = 0;
     for ([[maybe_unused]] const auto &entry : std::filesystem::directory_iterator("/proc/self/fd")) {

@@ -201,6 +201,9 @@ inline Tid make_tid(std::uint64_t block, std::uint16_t offset) {
     return Tid{static_cast<std::uint16_t>(block >> 16), static_cast<std::uint16_t>(block), offset};
 }
 
+// Whether the condition came true within some seconds.
+bool wait_until(const std::function<bool()> &condition);
+
 // How many descriptors this process has open.
 std::size_t open_descriptors();
 

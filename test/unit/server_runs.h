@@ -1,13 +1,13 @@
-// The server's answers, request by request, against a plain reference.
+// Runs with a plain reference, on a server with either engine.
+#pragma once
+
 #include <algorithm>
-#include <map>
+#include <initializer_list>
 #include <random>
 
 #include "server_client.h"
 
-namespace {
-
-using namespace server_test;
+namespace server_test {
 
 template <typename Key>
 Key make_key(std::uint64_t high, std::uint64_t low) {
@@ -91,7 +91,7 @@ struct CaseName {
 };
 
 template <typename Type>
-class ServerRequests : public testing::Test {
+class ServerWithRuns : public testing::Test {
   protected:
     using Key = typename Type::Key;
     static constexpr std::uint32_t key_bits = sizeof(Key) * 8;
@@ -158,44 +158,5 @@ class ServerRequests : public testing::Test {
     std::unique_ptr<Client> client_;
     std::mt19937_64 random_{20261121};
 };
-TYPED_TEST_SUITE(ServerRequests, Cases, CaseName);
 
-TYPED_TEST(ServerRequests, LookupOfManyRuns) {
-    using Key = typename TypeParam::Key;
-    const std::vector<RunModel<Key>> runs = this->load_runs({3000, 0, 1, 700, 20000});
-    const std::vector<Key> keys = this->random_keys(400);
-    protocol::Lookup request{};
-    this->name_runs(&request, runs.size());
-    request.keys = 4096;
-    request.count = keys.size();
-    request.results = 65536;
-    request.capacity = this->buffer_bytes - request.results;
-    std::copy(keys.begin(), keys.end(), this->client_->template at<Key>(request.keys));
-    const auto reply = this->client_->template ask<protocol::ResultReply>(Message::lookup, request);
-    ASSERT_EQ(Client::answer_of(reply.header), Answer::done) << reply.header.status.message;
-    std::uint64_t total = 0;
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-        std::vector<std::vector<std::pair<Key, Tid>>> expected;
-        for (const Key key : keys) {
-            expected.push_back(runs[i].live(key, key));
-            total += expected.back().size();
-        }
-        this->expect_entries(reply, i, expected, false);
-        ASSERT_FALSE(this->HasFatalFailure());
-    }
-    EXPECT_EQ(reply.tids, total);
-    EXPECT_GT(total, 0U);
-
-    // Exactly as much room as is needed, and 16 bytes less.
-    request.capacity = reply.needed;
-    const auto tight = this->client_->template ask<protocol::ResultReply>(Message::lookup, request);
-    EXPECT_EQ(Client::answer_of(tight.header), Answer::done) << tight.header.status.message;
-    EXPECT_EQ(tight.needed, reply.needed);
-    request.capacity -= 16;
-    const auto small = this->client_->template ask<protocol::ResultReply>(Message::lookup, request);
-    EXPECT_EQ(small.header.status.code, StatusCode::insufficient_space);
-    EXPECT_EQ(small.needed, reply.needed);
-    EXPECT_EQ(small.tids, total);
-}
-
-}  // namespace
+}  // namespace server_test

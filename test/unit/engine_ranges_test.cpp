@@ -1,0 +1,499 @@
+// Sorted arrays: ranges with their entries, counting on some heap blocks, and arrays loaded piece by piece;
+// each engine against a plain reference.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gpu_engine/engine.h"
+#include "gpu_engine/kary.h"
+
+namespace {
+
+using gpu_engine::BlockMap;
+using gpu_engine::Engine;
+using gpu_engine::Kary;
+using gpu_engine::KaryArray;
+using gpu_engine::KaryLoader;
+using gpu_engine::Key128;
+using gpu_engine::PageLayout;
+using gpu_engine::Pages;
+using gpu_engine::Status;
+using gpu_engine::StatusCode;
+using gpu_engine::Stream;
+using gpu_engine::Tid;
+
+template <typename Key>
+Key make_key(std::uint64_t high, std::uint64_t low) {
+    if constexpr (sizeof(Key) == 16) {
+        return Key{high, low};
+    } else {
+        return static_cast<Key>(low);
+    }
+}
+
+std::uint64_t block_of(const Tid &tid) {
+    return std::uint64_t(tid.block_high) << 16 | tid.block_low;
+}
+
+template <typename KeyType, bool OnDevice>
+struct Case {
+    using Key = KeyType;
+    static constexpr bool on_device = OnDevice;
+};
+using Cases = testing::Types<Case<std::uint32_t, false>, Case<std::uint64_t, false>, Case<Key128, false>,
+                             Case<std::uint32_t, true>, Case<std::uint64_t, true>, Case<Key128, true>>;
+struct CaseName {
+    template <typename Type>
+    static std::string GetName(int) {
+        return (Type::on_device ? "cuda" : "host") + std::to_string(sizeof(typename Type::Key) * 8);
+    }
+};
+
+template <typename Type>
+class EngineRanges : public testing::Test {
+  protected:
+    using Key = typename Type::Key;
+    using Entries = std::vector<std::pair<Key, Tid>>;
+
+    void SetUp() override {
+        Status status = gpu_engine::make_status(StatusCode::unavailable, "built without CUDA");
+        if constexpr (!Type::on_device) {
+            status = gpu_engine::host::open_engine({}, &engine_);
+        } else {
+#ifdef PG_GPU_HAVE_CUDA
+            status = gpu_engine::device::open_engine({}, &engine_);
+#endif
+        }
+        if (status.code == StatusCode::unavailable) {
+            GTEST_SKIP() << status.message;
+        }
+        ASSERT_TRUE(status.ok()) << status.message;
+        ASSERT_TRUE(engine_->open_stream(&stream_).ok());
+    }
+    void TearDown() override {
+        if (engine_ != nullptr) {
+            EXPECT_EQ(engine_->memory().used(), 0U) << "memory leaked";
+        }
+    }
+    Kary<Key> &kary() {
+        return gpu_engine::kary<Key>(*engine_);
+    }
+
+    // In order; blocks below `blocks`.
+    Entries make_entries(std::size_t count, std::uint64_t distinct, std::uint64_t blocks) {
+        Entries entries;
+        for (std::size_t i = 0; i < count; ++i) {
+            const std::uint64_t block = random_() % blocks;
+            entries.emplace_back(
+                make_key<Key>(random_() % 2, random_() % distinct),
+                Tid{static_cast<std::uint16_t>(block >> 16), static_cast<std::uint16_t>(block),
+                    static_cast<std::uint16_t>(random_() % 300)});
+        }
+        std::sort(entries.begin(), entries.end());
+        return entries;
+    }
+    std::unique_ptr<KaryArray<Key>> load(const Entries &entries) {
+        std::vector<Key> keys;
+        std::vector<Tid> tids;
+        for (const auto &[key, tid] : entries) {
+            keys.push_back(key);
+            tids.push_back(tid);
+        }
+        std::unique_ptr<KaryArray<Key>> array;
+        const Status status = kary().load(*stream_, keys.data(), tids.data(), keys.size(), &array);
+        EXPECT_TRUE(status.ok()) << status.message;
+        return array;
+    }
+    // Drops dead entries from `entries`, which then are the live ones.
+    void set_dead(KaryArray<Key> &array, Entries *entries, unsigned percent) {
+        std::vector<std::uint64_t> words((entries->size() + 63) / 64, 0);
+        Entries live;
+        for (std::size_t i = 0; i < entries->size(); ++i) {
+            if (random_() % 100 < percent) {
+                words[i / 64] |= std::uint64_t(1) << (i % 64);
+            } else {
+                live.push_back((*entries)[i]);
+            }
+        }
+        ASSERT_TRUE(array.set_dead(*stream_, words.data(), 1).ok());
+        *entries = std::move(live);
+    }
+    static std::pair<std::size_t, std::size_t> bounds(const Entries &entries, Key low, Key high) {
+        const auto first = std::partition_point(entries.begin(), entries.end(),
+                                                [&](const auto &entry) { return entry.first < low; });
+        const auto last = std::partition_point(first, entries.end(),
+                                               [&](const auto &entry) { return entry.first <= high; });
+        return {first - entries.begin(), high < low ? first - entries.begin() : last - entries.begin()};
+    }
+    std::vector<Key> random_keys(std::size_t count, std::uint64_t distinct) {
+        std::vector<Key> keys;
+        for (std::size_t i = 0; i < count; ++i) {
+            keys.push_back(make_key<Key>(random_() % 3, random_() % (distinct + 10)));
+        }
+        return keys;
+    }
+
+    std::unique_ptr<Engine> engine_;
+    std::unique_ptr<Stream> stream_;
+    std::mt19937_64 random_{20261121};
+};
+TYPED_TEST_SUITE(EngineRanges, Cases, CaseName);
+
+TYPED_TEST(EngineRanges, RangesGiveTheirEntries) {
+    using Key = typename TypeParam::Key;
+    for (const std::size_t size : {0, 1, 2, 100, 5000, 150000}) {
+        for (const unsigned dead : {0U, 30U, 100U}) {
+            SCOPED_TRACE(std::to_string(size) + " entries, " + std::to_string(dead) + " % dead");
+            auto entries = this->make_entries(size, 3000, 70000);
+            const auto array = this->load(entries);
+            this->set_dead(*array, &entries, dead);
+            for (const std::size_t count : {std::size_t(0), std::size_t(1), std::size_t(70)}) {
+                std::vector<Key> low = this->random_keys(count, 3000);
+                std::vector<Key> high = this->random_keys(count, 3000);
+                if (count > 0) {
+                    low[0] = Key{};
+                    high[0] = make_key<Key>(UINT64_MAX, UINT64_MAX);
+                }
+                std::vector<std::uint64_t> expected_offsets = {0};
+                std::vector<std::pair<Key, Tid>> expected;
+                for (std::size_t i = 0; i < count; ++i) {
+                    const auto [first, last] = this->bounds(entries, low[i], high[i]);
+                    expected.insert(expected.end(), entries.begin() + static_cast<std::ptrdiff_t>(first),
+                                    entries.begin() + static_cast<std::ptrdiff_t>(last));
+                    expected_offsets.push_back(expected.size());
+                }
+                for (const bool with_keys : {true, false}) {
+                    std::vector<std::uint64_t> offsets(count + 1, 99);
+                    std::vector<Key> keys(expected.size());
+                    std::vector<Tid> tids(expected.size());
+                    Status status =
+                        array->range(*this->stream_, low.data(), high.data(), count, offsets.data(),
+                                     with_keys ? keys.data() : nullptr, tids.data(), expected.size());
+                    ASSERT_TRUE(status.ok()) << status.message;
+                    ASSERT_EQ(offsets, expected_offsets);
+                    for (std::size_t i = 0; i < expected.size(); ++i) {
+                        ASSERT_EQ(tids[i], expected[i].second);
+                        ASSERT_TRUE(!with_keys || keys[i] == expected[i].first);
+                    }
+                    if (!expected.empty()) {
+                        std::fill(offsets.begin(), offsets.end(), 99);
+                        status = array->range(*this->stream_, low.data(), high.data(), count, offsets.data(),
+                                              keys.data(), tids.data(), expected.size() - 1);
+                        ASSERT_EQ(status.code, StatusCode::insufficient_space);
+                        ASSERT_EQ(offsets, expected_offsets);
+                    }
+                }
+            }
+        }
+    }
+}
+
+TYPED_TEST(EngineRanges, CountsOnBlocks) {
+    using Key = typename TypeParam::Key;
+    for (const std::size_t size : {0, 1, 63, 5000, 150000}) {
+        for (const unsigned dead : {0U, 30U, 100U}) {
+            for (const unsigned on_percent : {0U, 60U, 100U}) {
+                SCOPED_TRACE(std::to_string(size) + " entries, " + std::to_string(dead) + " % dead, " +
+                             std::to_string(on_percent) + " % of the blocks");
+                auto entries = this->make_entries(size, 3000, 70000);
+                const auto array = this->load(entries);
+                this->set_dead(*array, &entries, dead);
+                // With 60 %, the last blocks lie behind the map.
+                const std::uint64_t map_blocks = on_percent == 60 ? 69997 : on_percent == 0 ? 0 : 70000;
+                std::vector<std::uint8_t> map(70008 / 8, on_percent == 100 ? 0xff : 0);
+                for (std::uint64_t block = 0; on_percent == 60 && block < map.size() * 8; ++block) {
+                    if (this->random_() % 100 < on_percent) {
+                        map[block / 8] |= static_cast<std::uint8_t>(1 << block % 8);
+                    }
+                }
+                for (const std::size_t count : {std::size_t(0), std::size_t(1), std::size_t(70)}) {
+                    std::vector<Key> low = this->random_keys(count, 3000);
+                    std::vector<Key> high = this->random_keys(count, 3000);
+                    if (count > 0) {
+                        low[0] = Key{};
+                        high[0] = make_key<Key>(UINT64_MAX, UINT64_MAX);
+                    }
+                    std::vector<std::uint64_t> expected_counts;
+                    std::vector<std::uint64_t> expected_offsets = {0};
+                    std::vector<Tid> expected;
+                    for (std::size_t i = 0; i < count; ++i) {
+                        const auto [first, last] = this->bounds(entries, low[i], high[i]);
+                        expected_counts.push_back(0);
+                        for (std::size_t j = first; j < last; ++j) {
+                            const std::uint64_t block = block_of(entries[j].second);
+                            if (block < map_blocks && (map[block / 8] >> block % 8 & 1) != 0) {
+                                ++expected_counts.back();
+                            } else {
+                                expected.push_back(entries[j].second);
+                            }
+                        }
+                        expected_offsets.push_back(expected.size());
+                    }
+                    std::vector<std::uint64_t> counts(count, 99);
+                    std::vector<std::uint64_t> offsets(count + 1, 99);
+                    std::vector<Tid> tids(expected.size());
+                    const BlockMap blocks{map.data(), map_blocks};
+                    Status status = array->count_on(*this->stream_, low.data(), high.data(), count, blocks,
+                                                    counts.data(), offsets.data(), tids.data(), tids.size());
+                    ASSERT_TRUE(status.ok()) << status.message;
+                    ASSERT_EQ(counts, expected_counts);
+                    ASSERT_EQ(offsets, expected_offsets);
+                    ASSERT_TRUE(tids == expected);
+                    if (!expected.empty()) {
+                        std::fill(offsets.begin(), offsets.end(), 99);
+                        std::fill(counts.begin(), counts.end(), 99);
+                        status = array->count_on(*this->stream_, low.data(), high.data(), count, blocks,
+                                                 counts.data(), offsets.data(), tids.data(), tids.size() - 1);
+                        ASSERT_EQ(status.code, StatusCode::insufficient_space);
+                        ASSERT_EQ(counts, expected_counts);
+                        ASSERT_EQ(offsets, expected_offsets);
+                    }
+                }
+            }
+        }
+    }
+}
+
+// So many positions that they are counted in several pieces, with entries elsewhere in some of them only.
+TYPED_TEST(EngineRanges, CountsOnBlocksInPieces) {
+    using Key = typename TypeParam::Key;
+    const std::size_t size = 400000;
+    auto entries = this->make_entries(size, 100000, 60000);
+    const auto array = this->load(entries);
+    const std::uint64_t hidden_block = block_of(entries[size / 2].second);
+    std::vector<std::uint8_t> map(60000 / 8, 0xff);
+    map[hidden_block / 8] &= static_cast<std::uint8_t>(~(1 << hidden_block % 8));
+    std::vector<Tid> hidden;
+    for (const auto &[key, tid] : entries) {
+        if (block_of(tid) == hidden_block) {
+            hidden.push_back(tid);
+        }
+    }
+    const std::size_t count = 400;
+    const std::vector<Key> low(count, Key{});
+    const std::vector<Key> high(count, make_key<Key>(UINT64_MAX, UINT64_MAX));
+    std::vector<std::uint64_t> counts(count);
+    std::vector<std::uint64_t> offsets(count + 1);
+    std::vector<Tid> tids(count * hidden.size());
+    const Status status =
+        array->count_on(*this->stream_, low.data(), high.data(), count, BlockMap{map.data(), 60000},
+                        counts.data(), offsets.data(), tids.data(), tids.size());
+    ASSERT_TRUE(status.ok()) << status.message;
+    for (std::size_t i = 0; i < count; ++i) {
+        ASSERT_EQ(counts[i], size - hidden.size());
+        ASSERT_EQ(offsets[i], i * hidden.size());
+        ASSERT_TRUE(std::equal(hidden.begin(), hidden.end(),
+                               tids.begin() + static_cast<std::ptrdiff_t>(i * hidden.size())));
+    }
+}
+
+// Every request for memory in turn is refused.
+TYPED_TEST(EngineRanges, SurvivesEveryRefusedAllocation) {
+    using Key = typename TypeParam::Key;
+    auto entries = this->make_entries(50000, 3000, 70000);
+    const auto array = this->load(entries);
+    std::vector<Key> keys;
+    std::vector<Tid> tids;
+    for (const auto &[key, tid] : entries) {
+        keys.push_back(key);
+        tids.push_back(tid);
+    }
+    const Key low{};
+    const Key high = make_key<Key>(UINT64_MAX, UINT64_MAX);
+    std::vector<Key> found_keys(entries.size());
+    std::vector<Tid> found_tids(entries.size());
+    std::uint64_t offsets[2];
+    std::uint64_t count = 0;
+    const std::uint8_t map = 0;
+    const std::uint64_t before = this->engine_->memory().used();
+    int refusals = 0;
+    for (int n = 0; n < 60; ++n) {
+        const auto call = [&](auto body) {
+            this->engine_->memory().refuse_after(n);
+            const Status status = body();
+            this->engine_->memory().refuse_after(-1);
+            if (!status.ok()) {
+                EXPECT_EQ(status.code, StatusCode::out_of_memory) << status.message;
+                ++refusals;
+            }
+            EXPECT_EQ(this->engine_->memory().used(), before);
+        };
+        call([&] {
+            return array->range(*this->stream_, &low, &high, 1, offsets, found_keys.data(), found_tids.data(),
+                                found_tids.size());
+        });
+        call([&] {
+            return array->count_on(*this->stream_, &low, &high, 1, BlockMap{&map, 8}, &count, offsets,
+                                   found_tids.data(), found_tids.size());
+        });
+        for (const bool sort : {false, true}) {
+            call([&] {
+                std::unique_ptr<KaryLoader<Key>> loader;
+                std::unique_ptr<KaryArray<Key>> loaded;
+                bool ordered = false;
+                Status status = this->kary().open_loader(*this->stream_, keys.size(), &loader);
+                if (status.ok()) {
+                    status = loader->append(*this->stream_, keys.data(), tids.data(), keys.size());
+                }
+                if (status.ok()) {
+                    status = loader->finish(*this->stream_, sort, &ordered, &loaded);
+                    EXPECT_TRUE(ordered);
+                }
+                return status;
+            });
+        }
+    }
+    EXPECT_GT(refusals, 10);
+}
+
+TYPED_TEST(EngineRanges, LoadersTakePagesAndArrays) {
+    using Key = typename TypeParam::Key;
+    constexpr std::uint32_t key_bytes = sizeof(Key);
+    constexpr std::uint32_t per_page = 8152 / (key_bytes + 6);
+    const PageLayout layout{8192, 24, per_page, key_bytes};
+    const std::uint64_t size = 5000 * std::uint64_t(per_page) + 11;
+    const auto entries = this->make_entries(size, 1 << 20, 70000);
+    std::vector<char> images((size + per_page - 1) / per_page * 8192, 'x');
+    for (std::uint64_t i = 0; i < size; ++i) {
+        const std::uint64_t page = i / per_page;
+        const std::uint64_t on_page = std::min<std::uint64_t>(per_page, size - page * per_page);
+        char *content = images.data() + page * 8192 + 24;
+        std::memcpy(content + i % per_page * key_bytes, &entries[i].first, key_bytes);
+        std::memcpy(content + on_page * key_bytes + i % per_page * sizeof(Tid), &entries[i].second,
+                    sizeof(Tid));
+    }
+    // All of it, and a part that begins and ends within pages.
+    for (const std::uint64_t first : {std::uint64_t(0), std::uint64_t(3 * per_page + 5)}) {
+        const std::uint64_t count = first == 0 ? size : size / 2;
+        const std::uint64_t bytes = this->kary().array_bytes(count);
+        std::unique_ptr<KaryLoader<Key>> loader;
+        ASSERT_TRUE(this->kary().open_loader(*this->stream_, count, &loader).ok());
+        const auto first_page = static_cast<std::uint32_t>(first / per_page);
+        const auto middle = static_cast<std::uint32_t>(images.size() / 8192 / 3);
+        Pages pages{images.data() + std::uint64_t(first_page) * 8192,
+                    size,
+                    first,
+                    first_page,
+                    middle - first_page,
+                    layout};
+        Status status = loader->append_pages(*this->stream_, pages);
+        ASSERT_TRUE(status.ok()) << status.message;
+        EXPECT_EQ(loader->loaded(), std::uint64_t(middle) * per_page - first);
+        EXPECT_EQ(loader->append_pages(*this->stream_, pages).code, StatusCode::invalid_argument)
+            << "the same pages again";
+        // Some from arrays, so that the next page is one that was begun.
+        std::vector<Key> keys;
+        std::vector<Tid> tids;
+        for (std::uint64_t i = 0; i < 7; ++i) {
+            keys.push_back(entries[first + loader->loaded() + i].first);
+            tids.push_back(entries[first + loader->loaded() + i].second);
+        }
+        ASSERT_TRUE(loader->append(*this->stream_, keys.data(), tids.data(), 7).ok());
+        std::unique_ptr<KaryArray<Key>> array;
+        bool ordered = false;
+        EXPECT_EQ(loader->finish(*this->stream_, false, &ordered, &array).code, StatusCode::invalid_argument)
+            << "entries are missing";
+        pages.images = images.data() + std::uint64_t(middle) * 8192;
+        pages.first_page = middle;
+        pages.pages = static_cast<std::uint32_t>(images.size() / 8192) - middle;
+        status = loader->append_pages(*this->stream_, pages);
+        ASSERT_TRUE(status.ok()) << status.message;
+        EXPECT_EQ(loader->loaded(), count);
+        EXPECT_EQ(loader->append(*this->stream_, keys.data(), tids.data(), 1).code,
+                  StatusCode::invalid_argument);
+        ASSERT_TRUE(loader->finish(*this->stream_, false, &ordered, &array).ok());
+        EXPECT_TRUE(ordered);
+        loader.reset();
+        EXPECT_EQ(this->engine_->memory().used(), array->bytes());
+        EXPECT_LE(array->bytes(), bytes) << "what array_bytes said";
+        EXPECT_GE(array->bytes() + 16384, bytes);
+        std::vector<Key> read_keys(count);
+        std::vector<Tid> read_tids(count);
+        ASSERT_TRUE(array->read(*this->stream_, 0, count, read_keys.data(), read_tids.data()).ok());
+        for (std::uint64_t i = 0; i < count; ++i) {
+            ASSERT_TRUE(read_keys[i] == entries[first + i].first) << i;
+            ASSERT_EQ(read_tids[i], entries[first + i].second) << i;
+        }
+    }
+}
+
+// Empty ones too, and what is out of order.
+TYPED_TEST(EngineRanges, LoadersSortOrCheck) {
+    using Key = typename TypeParam::Key;
+    for (const std::size_t size : {0, 1, 2, 1000, 200000}) {
+        const auto entries = this->make_entries(size, 1000, 70000);
+        auto shuffled = entries;
+        std::shuffle(shuffled.begin(), shuffled.end(), this->random_);
+        for (const bool sort : {false, true}) {
+            std::unique_ptr<KaryLoader<Key>> loader;
+            ASSERT_TRUE(this->kary().open_loader(*this->stream_, size, &loader).ok());
+            std::vector<Key> keys;
+            std::vector<Tid> tids;
+            for (const auto &[key, tid] : shuffled) {
+                keys.push_back(key);
+                tids.push_back(tid);
+            }
+            ASSERT_TRUE(loader->append(*this->stream_, keys.data(), tids.data(), size).ok());
+            std::unique_ptr<KaryArray<Key>> array;
+            bool ordered = false;
+            const Status status = loader->finish(*this->stream_, sort, &ordered, &array);
+            if (!sort && shuffled != entries) {
+                EXPECT_EQ(status.code, StatusCode::invalid_argument);
+                EXPECT_FALSE(ordered);
+                EXPECT_EQ(array, nullptr);
+                continue;
+            }
+            ASSERT_TRUE(status.ok()) << status.message;
+            EXPECT_TRUE(ordered);
+            ASSERT_EQ(array->entries(), size);
+            ASSERT_TRUE(array->read(*this->stream_, 0, size, keys.data(), tids.data()).ok());
+            for (std::size_t i = 0; i < size; ++i) {
+                ASSERT_TRUE(keys[i] == entries[i].first && tids[i] == entries[i].second) << i;
+            }
+        }
+    }
+    std::unique_ptr<KaryLoader<Key>> loader;
+    EXPECT_EQ(this->kary().open_loader(*this->stream_, Kary<Key>::max_entries + 1, &loader).code,
+              StatusCode::invalid_argument);
+    EXPECT_EQ(loader, nullptr);
+}
+
+// Memory that is pinned is as good as any other.
+TYPED_TEST(EngineRanges, PinnedMemory) {
+    using Key = typename TypeParam::Key;
+    const auto entries = this->make_entries(30000, 1000, 70000);
+    const auto array = this->load(entries);
+    constexpr std::size_t bytes = 1 << 20;
+    void *memory = std::aligned_alloc(4096, bytes);
+    const Status status = this->engine_->pin(memory, bytes);
+    ASSERT_TRUE(status.ok()) << status.message;
+    for (const std::uint64_t count : {std::uint64_t(1), std::uint64_t(1000)}) {
+        auto *low = static_cast<Key *>(memory);
+        Key *high = low + count;
+        auto *offsets = reinterpret_cast<std::uint64_t *>(static_cast<char *>(memory) + bytes / 2);
+        auto *tids = reinterpret_cast<Tid *>(offsets + count + 1);
+        for (std::uint64_t i = 0; i < count; ++i) {
+            low[i] = high[i] = entries[this->random_() % entries.size()].first;
+        }
+        const std::uint64_t capacity = (bytes / 2 - (count + 1) * 8) / sizeof(Tid);
+        ASSERT_TRUE(array->range(*this->stream_, low, high, count, offsets, nullptr, tids, capacity).ok());
+        for (std::uint64_t i = 0; i < count; ++i) {
+            const auto [first, last] = this->bounds(entries, low[i], high[i]);
+            ASSERT_EQ(offsets[i + 1] - offsets[i], last - first);
+            for (std::size_t j = first; j < last; ++j) {
+                ASSERT_EQ(tids[offsets[i] + j - first], entries[j].second);
+            }
+        }
+    }
+    this->engine_->unpin(memory);
+    EXPECT_TRUE(this->engine_->probe().ok());
+    std::free(memory);
+}
+
+}  // namespace

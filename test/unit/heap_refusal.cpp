@@ -1,0 +1,33 @@
+#include "heap_refusal.h"
+
+#include <cstdlib>
+#include <new>
+
+namespace heap_refusal {
+
+std::atomic<std::int64_t> allocations_left{-1};
+std::atomic<bool> one_was_refused{false};
+thread_local bool exempt_thread = false;
+
+}  // namespace heap_refusal
+
+using namespace heap_refusal;
+
+// The standard's own, but for the refusals.
+void *operator new(std::size_t bytes) {
+    if (allocations_left.load(std::memory_order_relaxed) >= 0 && !exempt_thread &&
+        allocations_left.fetch_sub(1, std::memory_order_relaxed) == 0) {
+        one_was_refused = true;
+        throw std::bad_alloc();
+    }
+    if (void *memory = std::malloc(bytes > 0 ? bytes : 1)) {
+        return memory;
+    }
+    throw std::bad_alloc();
+}
+void operator delete(void *memory) noexcept {
+    std::free(memory);
+}
+void operator delete(void *memory, std::size_t) noexcept {
+    std::free(memory);
+}

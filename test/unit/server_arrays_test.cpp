@@ -1,0 +1,372 @@
+// Loading, dead bitmaps, sorting, merging, naming and reading arrays, against a plain reference.
+#include "server_runs.h"
+
+namespace {
+
+using namespace server_test;
+
+template <typename Type>
+class ServerArrays : public ServerWithRuns<Type> {
+  protected:
+    using Key = typename Type::Key;
+
+    // Reads a connection's own array through the buffer.
+    std::vector<std::pair<Key, Tid>> read(std::uint64_t handle, std::uint64_t entries) {
+        std::vector<std::pair<Key, Tid>> result;
+        constexpr std::uint64_t piece = 5000;
+        for (std::uint64_t first = 0; first < entries; first += piece) {
+            protocol::ReadEntries request{};
+            request.handle = handle;
+            request.first = first;
+            request.count = std::min(piece, entries - first);
+            request.keys_offset = 1024;
+            request.tids_offset = 1 << 20;
+            const auto reply =
+                this->client_->template ask<protocol::ReplyHeader>(Message::read_entries, request);
+            EXPECT_EQ(Client::answer_of(reply), Answer::done) << reply.status.message;
+            for (std::uint64_t i = 0; i < request.count; ++i) {
+                result.emplace_back(this->client_->template at<Key>(request.keys_offset)[i],
+                                    this->client_->template at<Tid>(request.tids_offset)[i]);
+            }
+        }
+        return result;
+    }
+};
+TYPED_TEST_SUITE(ServerArrays, Cases, CaseName);
+
+// A run's page images, as the layout has them.
+template <typename Key>
+std::vector<char> make_pages(const RunModel<Key> &run, const protocol::PageLayout &layout) {
+    const std::uint64_t pages = (run.entries.size() + layout.per_page - 1) / layout.per_page;
+    std::vector<char> images(pages * layout.page_bytes, '\x5a');
+    for (std::uint64_t page = 0; page < pages; ++page) {
+        const std::uint64_t first = page * layout.per_page;
+        const std::uint64_t count = std::min<std::uint64_t>(layout.per_page, run.entries.size() - first);
+        char *keys = images.data() + page * layout.page_bytes + layout.first_byte;
+        char *tids = keys + count * layout.key_bytes;
+        for (std::uint64_t i = 0; i < count; ++i) {
+            const auto &[key, tid] = run.entries[first + i];
+            if constexpr (sizeof(Key) == 16) {
+                if (layout.key_bytes == 12) {
+                    const auto high = static_cast<std::uint32_t>(key.high);
+                    std::memcpy(keys + i * 12, &high, 4);
+                    std::memcpy(keys + i * 12 + 4, &key.low, 8);
+                } else {
+                    std::memcpy(keys + i * 16, &key, 16);
+                }
+            } else {
+                std::memcpy(keys + i * sizeof(Key), &key, sizeof(Key));
+            }
+            std::memcpy(tids + i * sizeof(Tid), &tid, sizeof(Tid));
+        }
+    }
+    return images;
+}
+
+// All of a run, its beginning, its end and its middle, in chunks of one page and of several.
+TYPED_TEST(ServerArrays, LoadFromPages) {
+    using Key = typename TypeParam::Key;
+    std::vector<std::uint32_t> widths = {sizeof(Key)};
+    if (sizeof(Key) == 16) {
+        widths.push_back(12);
+    }
+    for (const std::uint32_t width : widths) {
+        const std::uint32_t per_page = (8192 - 24 - 16) / (width + 6);
+        const protocol::PageLayout layout = {8192, 24, per_page, width};
+        for (const std::uint64_t size :
+             {std::uint64_t(1), std::uint64_t(per_page - 1), std::uint64_t(per_page),
+              std::uint64_t(per_page + 1), std::uint64_t(5 * per_page), std::uint64_t(200 * per_page + 7)}) {
+            const RunModel<Key> run = make_run<Key>(size, 1000, this->random_);
+            const std::vector<char> images = make_pages(run, layout);
+            const std::uint64_t bounds[][2] = {
+                {0, size}, {0, (size + 1) / 2}, {size / 2, size - size / 2}, {size / 3, size / 3 + 1}};
+            for (const auto &[first, entries] : bounds) {
+                for (const std::uint32_t chunk : {1U, 3U, 500U}) {
+                    if (chunk == 1 && size > 20 * per_page) {
+                        continue;
+                    }
+                    SCOPED_TRACE(std::to_string(width) + " bytes, " + std::to_string(first) + " + " +
+                                 std::to_string(entries) + " of " + std::to_string(size) + ", " +
+                                 std::to_string(chunk) + " pages at a time");
+                    const auto begun = this->client_->begin_array({}, entries, this->key_bits);
+                    ASSERT_EQ(Client::answer_of(begun.header), Answer::done) << begun.header.status.message;
+                    for (std::uint64_t page = first / per_page; page * per_page < first + entries;
+                         page += chunk) {
+                        protocol::AppendPages request{};
+                        request.handle = begun.handle;
+                        // The two halves of the buffer in turn.
+                        request.offset = page / chunk % 2 * (this->buffer_bytes / 2);
+                        request.run_entries = size;
+                        request.run_first = first;
+                        request.first_page = static_cast<std::uint32_t>(page);
+                        request.pages = static_cast<std::uint32_t>(
+                            std::min<std::uint64_t>(chunk, images.size() / 8192 - page));
+                        request.layout = layout;
+                        std::memcpy(this->client_->buffer() + request.offset, images.data() + page * 8192,
+                                    request.pages * std::uint64_t(8192));
+                        const auto reply = this->client_->template ask<protocol::ReplyHeader>(
+                            Message::append_pages, request);
+                        ASSERT_EQ(Client::answer_of(reply), Answer::done) << reply.status.message;
+                    }
+                    const auto finished = this->client_->finish_array(begun.handle);
+                    ASSERT_EQ(Client::answer_of(finished.header), Answer::done)
+                        << finished.header.status.message;
+                    ASSERT_EQ(finished.entries, entries);
+                    ASSERT_TRUE(
+                        this->read(finished.handle, entries) ==
+                        std::vector(run.entries.begin() + static_cast<std::ptrdiff_t>(first),
+                                    run.entries.begin() + static_cast<std::ptrdiff_t>(first + entries)));
+                    ASSERT_EQ(Client::answer_of(this->client_->drop_array(finished.handle)), Answer::done);
+                }
+            }
+        }
+    }
+}
+
+TYPED_TEST(ServerArrays, PagesThatDoNotFitAreRefused) {
+    using Key = typename TypeParam::Key;
+    const std::uint32_t per_page = (8192 - 24 - 16) / (sizeof(Key) + 6);
+    const auto begun = this->client_->begin_array({}, 10 * per_page, this->key_bits);
+    protocol::AppendPages good{};
+    good.handle = begun.handle;
+    good.run_entries = 10 * per_page;
+    good.pages = 2;
+    good.layout = {8192, 24, per_page, sizeof(Key)};
+    const auto code = [&](const protocol::AppendPages &request) {
+        return this->client_->template ask<protocol::ReplyHeader>(Message::append_pages, request).status.code;
+    };
+    const auto expect_refused = [&](auto change) {
+        protocol::AppendPages bad = good;
+        change(bad);
+        EXPECT_EQ(code(bad), StatusCode::invalid_argument);
+    };
+    expect_refused([](auto &r) { r.handle = 77; });
+    expect_refused([](auto &r) { r.pages = 0; });
+    expect_refused([](auto &r) { r.pages = UINT32_MAX; });
+    expect_refused([](auto &r) { r.offset = 8; });
+    expect_refused([](auto &r) { r.offset = UINT64_MAX - 15; });
+    expect_refused([](auto &r) { r.first_page = 1; });
+    expect_refused([](auto &r) { r.first_page = UINT32_MAX; });
+    expect_refused([](auto &r) { r.run_entries -= 1; });
+    expect_refused([](auto &r) { r.run_entries = UINT64_MAX; });
+    expect_refused([](auto &r) { r.run_first = 1; });
+    expect_refused([](auto &r) { r.run_first = UINT64_MAX; });
+    expect_refused([](auto &r) { r.layout.page_bytes = 0; });
+    expect_refused([](auto &r) { r.layout.page_bytes = UINT32_MAX; });
+    expect_refused([](auto &r) { r.layout.page_bytes = 8190; });
+    expect_refused([](auto &r) { r.layout.first_byte = 20; });
+    expect_refused([](auto &r) { r.layout.first_byte = 8200; });
+    expect_refused([](auto &r) { r.layout.first_byte = UINT32_MAX - 7; });
+    expect_refused([](auto &r) { r.layout.per_page = 0; });
+    expect_refused([](auto &r) { r.layout.per_page = 8192; });
+    expect_refused([](auto &r) { r.layout.per_page = UINT32_MAX; });
+    expect_refused([](auto &r) { r.layout.key_bytes = 5; });
+    expect_refused([](auto &r) { r.layout.key_bytes = 0; });
+    EXPECT_EQ(this->client_->finish_array(begun.handle).header.status.code, StatusCode::invalid_argument)
+        << "entries are missing";
+}
+
+TYPED_TEST(ServerArrays, DisorderIsToldApart) {
+    using Key = typename TypeParam::Key;
+    for (const bool by_tid : {false, true}) {
+        RunModel<Key> run = make_run<Key>(5000, by_tid ? 1 : 100000, this->random_);
+        std::swap(run.entries[4000], run.entries[4999]);
+        const auto begun = this->client_->begin_array(run_name(1), run.entries.size(), this->key_bits);
+        ASSERT_EQ(Client::answer_of(this->client_->append(begun.handle, run.keys(), run.tids())),
+                  Answer::done);
+        const auto reply = this->client_->finish_array(begun.handle);
+        EXPECT_EQ(Client::answer_of(reply.header), Answer::disorder);
+        EXPECT_NE(std::string(reply.header.status.message), "");
+        EXPECT_EQ(this->client_->finish_array(begun.handle).header.status.code, StatusCode::invalid_argument)
+            << "the handle has ended";
+        // The name is free again, and nothing was made.
+        EXPECT_EQ(this->client_->list(Message::mirrors, 0, 0).rows, 0U);
+    }
+}
+
+TYPED_TEST(ServerArrays, SortMergeNameAndRead) {
+    using Key = typename TypeParam::Key;
+    // Sorting.
+    RunModel<Key> run = make_run<Key>(70000, 5000, this->random_);
+    RunModel<Key> shuffled = run;
+    std::shuffle(shuffled.entries.begin(), shuffled.entries.end(), this->random_);
+    const auto begun = this->client_->begin_array({}, run.entries.size(), this->key_bits, false);
+    ASSERT_EQ(Client::answer_of(begun.header), Answer::done);
+    ASSERT_EQ(Client::answer_of(this->client_->append(begun.handle, shuffled.keys(), shuffled.tids())),
+              Answer::done);
+    const auto sorted = this->client_->finish_array(begun.handle);
+    ASSERT_EQ(Client::answer_of(sorted.header), Answer::done) << sorted.header.status.message;
+    ASSERT_TRUE(this->read(sorted.handle, run.entries.size()) == run.entries);
+
+    // Merging, of runs with dead entries.
+    const std::vector<RunModel<Key>> runs = this->load_runs({3000, 0, 1, 700, 20000});
+    std::vector<std::pair<Key, Tid>> expected;
+    for (const RunModel<Key> &part : runs) {
+        const auto live = part.live(make_key<Key>(0, 0), make_key<Key>(UINT64_MAX, UINT64_MAX));
+        expected.insert(expected.end(), live.begin(), live.end());
+    }
+    std::sort(expected.begin(), expected.end());
+    protocol::Merge request{};
+    this->name_runs(&request, runs.size());
+    const auto merged = this->client_->template ask<protocol::ArrayReply>(Message::merge, request);
+    ASSERT_EQ(Client::answer_of(merged.header), Answer::done) << merged.header.status.message;
+    ASSERT_EQ(merged.entries, expected.size());
+    ASSERT_TRUE(this->read(merged.handle, merged.entries) == expected);
+
+    // Beyond the end.
+    protocol::ReadEntries beyond{};
+    beyond.handle = merged.handle;
+    beyond.first = merged.entries - 1;
+    beyond.count = 2;
+    EXPECT_EQ(this->client_->template ask<protocol::ReplyHeader>(Message::read_entries, beyond).status.code,
+              StatusCode::invalid_argument);
+    beyond.first = UINT64_MAX;
+    EXPECT_EQ(this->client_->template ask<protocol::ReplyHeader>(Message::read_entries, beyond).status.code,
+              StatusCode::invalid_argument);
+
+    // Naming: the array becomes a mirror, and answers questions.
+    protocol::NameArray name{};
+    name.handle = merged.handle;
+    name.name = run_name(77);
+    const auto named = this->client_->template ask<protocol::ArrayReply>(Message::name_array, name);
+    ASSERT_EQ(Client::answer_of(named.header), Answer::done) << named.header.status.message;
+    EXPECT_EQ(named.entries, expected.size());
+    EXPECT_EQ(this->client_->drop_array(merged.handle).status.code, StatusCode::invalid_argument);
+    protocol::Count count{};
+    count.key_bits = this->key_bits;
+    count.runs = 1;
+    count.run[0].name = run_name(77);
+    count.count = 1;
+    count.high = 16;
+    count.all_visible = 1;
+    count.results = 4096;
+    count.capacity = 4096;
+    *this->client_->template at<Key>(0) = Key{};
+    *this->client_->template at<Key>(16) = make_key<Key>(UINT64_MAX, UINT64_MAX);
+    ASSERT_EQ(
+        Client::answer_of(this->client_->template ask<protocol::ResultReply>(Message::count, count).header),
+        Answer::done);
+    EXPECT_EQ(*this->client_->template at<std::uint64_t>(count.results), expected.size());
+
+    // A name that is taken: the array goes, the mirror stays.
+    name.handle = sorted.handle;
+    EXPECT_EQ(Client::answer_of(
+                  this->client_->template ask<protocol::ArrayReply>(Message::name_array, name).header),
+              Answer::done);
+    EXPECT_EQ(this->client_->drop_array(sorted.handle).status.code, StatusCode::invalid_argument);
+    ASSERT_EQ(
+        Client::answer_of(this->client_->template ask<protocol::ResultReply>(Message::count, count).header),
+        Answer::done);
+    EXPECT_EQ(*this->client_->template at<std::uint64_t>(count.results), expected.size());
+}
+
+TYPED_TEST(ServerArrays, DeadBitmapsNeverGoBack) {
+    this->load_runs({1000});
+    const auto dead_count = [&] {
+        protocol::Merge request{};
+        this->name_runs(&request, 1);
+        const auto merged = this->client_->template ask<protocol::ArrayReply>(Message::merge, request);
+        this->client_->drop_array(merged.handle);
+        return 1000 - merged.entries;
+    };
+    const std::vector<std::uint64_t> ten = {0x3ff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    const std::vector<std::uint64_t> none(16, 0);
+    EXPECT_EQ(Client::answer_of(this->client_->set_dead(run_name(1), ten, 5)), Answer::done);
+    EXPECT_EQ(dead_count(), 10U);
+    EXPECT_EQ(Client::answer_of(this->client_->set_dead(run_name(1), none, 4)), Answer::done);
+    EXPECT_EQ(dead_count(), 10U) << "an older bitmap must change nothing";
+    EXPECT_EQ(Client::answer_of(this->client_->set_dead(run_name(1), {}, 6)), Answer::done);
+    EXPECT_EQ(dead_count(), 0U);
+    EXPECT_EQ(this->client_->set_dead(run_name(1), {1, 2, 3}, 7).status.code, StatusCode::invalid_argument);
+    EXPECT_EQ(Client::answer_of(this->client_->set_dead(run_name(2), none, 1)), Answer::not_resident);
+}
+
+TYPED_TEST(ServerArrays, ListsAndEviction) {
+    this->load_runs({1000, 2000});
+    RunModel<typename TypeParam::Key> other = make_run<typename TypeParam::Key>(10, 10, this->random_);
+    EXPECT_EQ(this->client_->load(run_name(1, 2), other.keys(), other.tids(), true), Answer::done);
+    const auto reply = this->client_->list(Message::mirrors, 4096, 65536);
+    ASSERT_EQ(reply.rows, 3U);
+    const auto engine = static_cast<std::size_t>(TypeParam::engine);
+    std::uint64_t bytes = 0;
+    int pinned = 0;
+    for (std::size_t i = 0; i < 3; ++i) {
+        const auto &row = this->client_->template at<protocol::MirrorRow>(4096)[i];
+        EXPECT_EQ(row.entries, row.name.relation == 2 ? 10U : 1000 * row.name.run);
+        EXPECT_EQ(row.engine, static_cast<std::uint32_t>(TypeParam::engine));
+        EXPECT_EQ(row.user, 10U);
+        EXPECT_GT(row.loaded_at, 0);
+        EXPECT_EQ(row.device, TypeParam::engine == EngineName::host ? -1 : 0);
+        pinned += static_cast<int>(row.pinned);
+        bytes += row.bytes;
+    }
+    EXPECT_EQ(pinned, 1);
+    EXPECT_EQ(reply.memory_used[engine], bytes);
+    EXPECT_EQ(reply.transfer_used, this->buffer_bytes);
+    EXPECT_EQ(reply.connections, 1U);
+    // As many rows as fit.
+    this->client_->template at<protocol::MirrorRow>(4096)[1].entries = 12345;
+    EXPECT_EQ(this->client_->list(Message::mirrors, 4096, sizeof(protocol::MirrorRow)).rows, 3U);
+    EXPECT_EQ(this->client_->template at<protocol::MirrorRow>(4096)[1].entries, 12345U);
+
+    const auto statistics = this->client_->list(Message::statistics, 0, 65536, true);
+    ASSERT_GT(statistics.rows, 0U);
+    bool loads = false;
+    for (std::size_t i = 0; i < statistics.rows; ++i) {
+        const auto &row = this->client_->template at<protocol::StatisticsRow>(0)[i];
+        if (row.type == static_cast<std::uint32_t>(Message::append_entries)) {
+            loads = true;
+            EXPECT_EQ(row.requests, 3U);
+            EXPECT_EQ(row.items, 3010U);
+            EXPECT_EQ(row.failures, 0U);
+        }
+    }
+    EXPECT_TRUE(loads);
+    EXPECT_EQ(this->client_->list(Message::statistics, 0, 0).rows, 0U) << "reset";
+
+    const auto devices = this->client_->list(Message::devices, 0, 65536);
+    ASSERT_EQ(devices.rows, this->server_.has(EngineName::cuda) ? 1U : 0U);
+    if (devices.rows == 1) {
+        EXPECT_NE(std::string(this->client_->template at<protocol::DeviceRow>(0)->info.name), "");
+    }
+
+    // One run, another relation's, the rest of the database.
+    EXPECT_EQ(this->client_->evict(run_name(2)).arrays, 1U);
+    EXPECT_EQ(this->client_->evict(run_name(2)).arrays, 0U);
+    EXPECT_EQ(this->client_->evict(run_name(0, 2)).arrays, 1U);
+    protocol::RunName database{};
+    database.database = 6;
+    EXPECT_EQ(this->client_->evict(database).arrays, 0U);
+    database.database = 5;
+    EXPECT_EQ(this->client_->evict(database).arrays, 1U);
+    EXPECT_EQ(this->client_->list(Message::mirrors, 0, 0).memory_used[engine], 0U);
+}
+
+TYPED_TEST(ServerArrays, HandlesAreOnesOwnAndBounded) {
+    std::vector<std::uint64_t> handles;
+    protocol::BeginArrayReply reply{};
+    for (int i = 0; i < 1000; ++i) {
+        reply = this->client_->begin_array({}, 10, this->key_bits);
+        if (Client::answer_of(reply.header) != Answer::done) {
+            break;
+        }
+        handles.push_back(reply.handle);
+    }
+    EXPECT_EQ(reply.header.status.code, StatusCode::invalid_argument);
+    EXPECT_GE(handles.size(), 16U);
+    Client other(this->server_.path(), TypeParam::engine);
+    EXPECT_EQ(other.drop_array(handles[0]).status.code, StatusCode::invalid_argument);
+    if (TypeParam::engine == EngineName::cuda) {
+        this->client_->engine = EngineName::host;
+        EXPECT_EQ(this->client_->drop_array(handles[0]).status.code, StatusCode::invalid_argument);
+        this->client_->engine = EngineName::cuda;
+    }
+    EXPECT_EQ(Client::answer_of(this->client_->drop_array(handles[0])), Answer::done);
+    EXPECT_EQ(this->client_->drop_array(handles[0]).status.code, StatusCode::invalid_argument);
+    // More than an array can hold, or than memory.
+    EXPECT_EQ(this->client_->begin_array({}, UINT64_MAX, this->key_bits).header.status.code,
+              StatusCode::invalid_argument);
+    EXPECT_EQ(this->client_->begin_array({}, 10, 96).header.status.code, StatusCode::invalid_argument);
+}
+
+}  // namespace

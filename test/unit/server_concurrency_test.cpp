@@ -1,0 +1,252 @@
+// Sessions beside each other: random requests, random ends, mirrors that come and go; each answer is right.
+#include <atomic>
+#include <random>
+#include <thread>
+
+#include "server_runs.h"
+
+namespace {
+
+using namespace server_test;
+
+class ServerConcurrency : public testing::TestWithParam<EngineName> {};
+INSTANTIATE_TEST_SUITE_P(Engines, ServerConcurrency, testing::Values(EngineName::host, EngineName::cuda),
+                         [](const auto &engine) {
+                             return engine.param == EngineName::host ? "host" : "cuda";
+                         });
+
+constexpr int run_count = 6;
+constexpr std::uint64_t run_entries = 20000;
+
+// Keys 0, 3, 6, … of each run; bitmaps of version v have the first v entries dead.
+struct Session {
+    Session(ServerUnderTest &server, EngineName engine, unsigned seed)
+        : server_(server), engine_(engine), random_(seed) {
+        for (std::uint64_t i = 0; i < run_entries; ++i) {
+            keys_.push_back(3 * i);
+            tids_.push_back(make_tid(i / 50, static_cast<std::uint16_t>(i % 50 + 1)));
+        }
+    }
+
+    void run(int rounds) {
+        for (int round = 0; round < rounds; ++round) {
+            if (client_ == nullptr) {
+                client_ = std::make_unique<Client>(server_.path(), engine_);
+                if (Client::answer_of(client_->attach(1 << 20)) != Answer::done) {
+                    client_.reset();
+                    continue;
+                }
+            }
+            const std::uint64_t run = 1 + random_() % run_count;
+            switch (random_() % 12) {
+                case 0:
+                    client_->evict(run_name(run));
+                    break;
+                case 1:
+                    set_dead(run);
+                    break;
+                case 2:
+                    break_off(run);
+                    break;
+                case 3:
+                    client_->list(Message::mirrors, 0, 1 << 16);
+                    break;
+                case 4:
+                    merge(run);
+                    break;
+                default:
+                    if (random_() % 2 == 0) {
+                        lookup(run);
+                    } else {
+                        count(run);
+                    }
+            }
+        }
+    }
+
+    std::uint64_t answered = 0;
+    std::uint64_t wrong = 0;
+
+  private:
+    // Loads what is lacking. False when another session does so, or memory is short.
+    bool provide(const protocol::ReplyHeader &reply, std::uint64_t run) {
+        switch (Client::answer_of(reply)) {
+            case Answer::done:
+                ++answered;
+                return true;
+            case Answer::not_resident:
+                client_->load(run_name(run), keys_, tids_);
+                return false;
+            case Answer::failed:
+                wrong += reply.status.code == StatusCode::out_of_memory ? 0 : 1;
+                return false;
+            case Answer::busy:
+            case Answer::loading:
+                return false;
+            default:
+                ++wrong;
+                return false;
+        }
+    }
+    void lookup(std::uint64_t run) {
+        constexpr std::uint64_t keys = 500;
+        protocol::Lookup request{};
+        request.key_bits = 64;
+        request.runs = 1;
+        request.run[0].name = run_name(run);
+        request.count = keys;
+        request.results = 65536;
+        request.capacity = 65536;
+        std::vector<std::uint64_t> asked;
+        for (std::uint64_t i = 0; i < keys; ++i) {
+            // Beyond those that may be dead.
+            asked.push_back(3000 + random_() % (3 * run_entries));
+            client_->at<std::uint64_t>(0)[i] = asked.back();
+        }
+        const auto reply = client_->ask<protocol::ResultReply>(Message::lookup, request);
+        if (!provide(reply.header, run)) {
+            return;
+        }
+        const auto *offsets = client_->at<std::uint64_t>(reply.offsets_at[0]);
+        const auto *tids = client_->at<Tid>(reply.tids_at[0]);
+        for (std::uint64_t i = 0; i < keys; ++i) {
+            const std::uint64_t expected = asked[i] % 3 == 0 && asked[i] / 3 < run_entries ? 1 : 0;
+            if (offsets[i + 1] - offsets[i] != expected ||
+                (expected == 1 && tids[offsets[i]] != tids_[asked[i] / 3])) {
+                ++wrong;
+            }
+        }
+    }
+    void count(std::uint64_t run) {
+        protocol::Count request{};
+        request.key_bits = 64;
+        request.runs = 1;
+        request.run[0].name = run_name(run);
+        request.count = 2;
+        request.high = 16;
+        request.map = 64;
+        request.map_blocks = 200;  // of 400
+        request.results = 4096;
+        request.capacity = 1 << 19;
+        client_->at<std::uint64_t>(0)[0] = 3000;
+        client_->at<std::uint64_t>(0)[1] = 6000;
+        client_->at<std::uint64_t>(16)[0] = UINT64_MAX;
+        client_->at<std::uint64_t>(16)[1] = 6002;
+        std::memset(client_->buffer() + 64, 0xff, 25);
+        const auto reply = client_->ask<protocol::ResultReply>(Message::count, request);
+        if (!provide(reply.header, run)) {
+            return;
+        }
+        const auto *counts = client_->at<std::uint64_t>(request.results);
+        wrong += counts[0] == 200 * 50 - 1000 && counts[1] == 1 && reply.tids == 200 * 50 ? 0 : 1;
+    }
+    void set_dead(std::uint64_t run) {
+        // At most 1000, all in front of what is asked for.
+        const std::uint64_t version = random_() % 1000;
+        std::vector<std::uint64_t> words((run_entries + 63) / 64, 0);
+        for (std::uint64_t i = 0; i < version; ++i) {
+            words[i / 64] |= std::uint64_t(1) << (i % 64);
+        }
+        const Answer answer = Client::answer_of(client_->set_dead(run_name(run), words, version));
+        wrong += answer == Answer::done || answer == Answer::not_resident || answer == Answer::failed ? 0 : 1;
+    }
+    void merge(std::uint64_t run) {
+        protocol::Merge request{};
+        request.key_bits = 64;
+        request.runs = 2;
+        request.run[0].name = run_name(run);
+        request.run[1].name = run_name(run % run_count + 1);
+        const auto reply = client_->ask<protocol::ArrayReply>(Message::merge, request);
+        if (Client::answer_of(reply.header) == Answer::done) {
+            ++answered;
+            wrong += reply.entries >= 2 * (run_entries - 1000) && reply.entries <= 2 * run_entries ? 0 : 1;
+            wrong += Client::answer_of(client_->drop_array(reply.handle)) == Answer::done ? 0 : 1;
+        }
+    }
+    // Ends in the middle of something.
+    void break_off(std::uint64_t run) {
+        switch (random_() % 4) {
+            case 0: {
+                protocol::Merge request{};
+                request.key_bits = 64;
+                request.runs = 1;
+                request.run[0].name = run_name(run);
+                client_->send_request(Message::merge, &request);
+                break;
+            }
+            case 1: {
+                const auto begun = client_->begin_array(run_name(run), run_entries, 64);
+                if (begun.handle != 0) {
+                    client_->append(begun.handle, keys_, tids_);
+                    protocol::HandleRequest request{};
+                    request.handle = begun.handle;
+                    if (random_() % 2 == 0) {
+                        client_->send_request(Message::finish_array, &request);
+                    }
+                }
+                break;
+            }
+            case 2: {
+                protocol::Lookup request{};
+                request.key_bits = 64;
+                request.runs = 1;
+                request.run[0].name = run_name(run);
+                request.count = 10000;
+                request.results = 1 << 18;
+                request.capacity = 1 << 18;
+                client_->send_request(Message::lookup, &request);
+                break;
+            }
+            default:
+                break;
+        }
+        client_.reset();
+    }
+
+    ServerUnderTest &server_;
+    EngineName engine_;
+    std::mt19937_64 random_;
+    std::vector<std::uint64_t> keys_;
+    std::vector<Tid> tids_;
+    std::unique_ptr<Client> client_;
+};
+
+TEST_P(ServerConcurrency, EightSessions) {
+    gpu_engine::server::Options options;
+    // Not all runs fit at once.
+    for (std::uint64_t &limit : options.memory_limit) {
+        limit = run_count * run_entries * 14 * 8 / 10;
+    }
+    options.threads = 2;
+    ServerUnderTest server(options);
+    if (!server.has(GetParam())) {
+        GTEST_SKIP() << "no such engine here";
+    }
+    std::atomic<std::uint64_t> answered{0};
+    std::atomic<std::uint64_t> wrong{0};
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < 8; ++i) {
+        threads.emplace_back([&, i] {
+            Session session(server, GetParam(), i);
+            session.run(300);
+            answered += session.answered;
+            wrong += session.wrong;
+        });
+    }
+    for (std::thread &thread : threads) {
+        thread.join();
+    }
+    EXPECT_EQ(wrong, 0U);
+    EXPECT_GT(answered, 300U);
+    EXPECT_TRUE(wait_until([&] { return server->connections() == 0; }));
+    EXPECT_EQ(server->transfer_memory().used(), 0U);
+    // Only the mirrors are left.
+    Client last(server.path(), GetParam());
+    for (std::uint64_t run = 1; run <= run_count; ++run) {
+        last.evict(run_name(run));
+    }
+    EXPECT_EQ(last.list(Message::mirrors, 0, 0).memory_used[static_cast<std::size_t>(GetParam())], 0U);
+    EXPECT_EQ(server.given_up(), 0);
+}
+
+}  // namespace

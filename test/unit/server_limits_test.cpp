@@ -1,0 +1,311 @@
+// Memory limits and what leaves to keep them, two loaders of one run, the queue, deadlines, cancellation.
+#include <atomic>
+#include <chrono>
+#include <set>
+#include <thread>
+
+#include "server_runs.h"
+
+namespace {
+
+using namespace server_test;
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t entries = 100000;
+constexpr std::uint64_t array_bytes = entries * 10;  // and some per cent
+
+class ServerLimits : public testing::TestWithParam<EngineName> {
+  protected:
+    void SetUp() override {
+        if (!server_.has(GetParam())) {
+            GTEST_SKIP() << "no such engine here";
+        }
+        client_ = std::make_unique<Client>(server_.path(), GetParam());
+        ASSERT_EQ(Client::answer_of(client_->attach(4 << 20)), Answer::done);
+        for (std::uint64_t i = 0; i < entries; ++i) {
+            keys_.push_back(static_cast<std::uint32_t>(i));
+            tids_.push_back(make_tid(i / 100, static_cast<std::uint16_t>(i % 100 + 1)));
+        }
+    }
+    protocol::ReplyHeader configure(std::uint64_t memory_limit, std::uint64_t transfer_limit = 0,
+                                    std::uint32_t queue_limit = 0) {
+        protocol::Configure request{};
+        for (std::uint64_t &limit : request.memory_limit) {
+            limit = memory_limit;
+        }
+        request.transfer_limit = transfer_limit;
+        request.queue_limit = queue_limit;
+        return client_->ask<protocol::ReplyHeader>(Message::configure, request);
+    }
+    Answer load(std::uint64_t run, bool pinned = false) {
+        return client_->load(run_name(run), keys_, tids_, pinned);
+    }
+    std::set<std::uint64_t> resident() {
+        std::set<std::uint64_t> runs;
+        const auto reply = client_->list(Message::mirrors, 0, 1 << 20);
+        for (std::size_t i = 0; i < reply.rows; ++i) {
+            runs.insert(client_->at<protocol::MirrorRow>(0)[i].name.run);
+        }
+        return runs;
+    }
+    std::uint64_t used() {
+        return client_->list(Message::mirrors, 0, 0).memory_used[static_cast<std::size_t>(GetParam())];
+    }
+    protocol::Lookup lookup_of(std::uint64_t run, std::uint64_t count) {
+        protocol::Lookup request{};
+        request.key_bits = 32;
+        request.runs = 1;
+        request.run[0].name = run_name(run);
+        request.count = count;
+        request.results = 1 << 20;
+        request.capacity = 3 << 20;
+        return request;
+    }
+    Answer use(std::uint64_t run) {
+        return Client::answer_of(
+            client_->ask<protocol::ResultReply>(Message::lookup, lookup_of(run, 1)).header);
+    }
+
+    ServerUnderTest server_{[] {
+        gpu_engine::server::Options options;
+        options.testing = true;
+        return options;
+    }()};
+    std::unique_ptr<Client> client_;
+    std::vector<std::uint32_t> keys_;
+    std::vector<Tid> tids_;
+};
+INSTANTIATE_TEST_SUITE_P(Engines, ServerLimits, testing::Values(EngineName::host, EngineName::cuda),
+                         [](const auto &engine) {
+                             return engine.param == EngineName::host ? "host" : "cuda";
+                         });
+
+TEST_P(ServerLimits, LeastRecentlyUsedLeaveFirst) {
+    configure(3 * array_bytes * 12 / 10);
+    for (std::uint64_t run = 1; run <= 3; ++run) {
+        ASSERT_EQ(load(run), Answer::done);
+    }
+    EXPECT_EQ(resident(), (std::set<std::uint64_t>{1, 2, 3}));
+    EXPECT_EQ(use(1), Answer::done);
+    ASSERT_EQ(load(4), Answer::done);
+    EXPECT_EQ(resident(), (std::set<std::uint64_t>{1, 3, 4}));
+    EXPECT_EQ(use(2), Answer::not_resident);
+    EXPECT_EQ(use(3), Answer::done);
+    ASSERT_EQ(load(5), Answer::done);
+    EXPECT_EQ(resident(), (std::set<std::uint64_t>{3, 4, 5}));
+    EXPECT_LE(used(), 3 * array_bytes * 12 / 10);
+    // A lower limit lets go at once.
+    configure(array_bytes * 15 / 10);
+    EXPECT_EQ(resident(), (std::set<std::uint64_t>{5}));
+    configure(1000);
+    EXPECT_EQ(resident(), (std::set<std::uint64_t>{}));
+    EXPECT_EQ(client_->begin_array(run_name(6), entries, 32).header.status.code, StatusCode::out_of_memory);
+    configure(0);
+    EXPECT_EQ(load(6), Answer::done);
+}
+
+// What is pinned stays, and an array that can't have room takes none from others.
+TEST_P(ServerLimits, PinnedOnesStay) {
+    configure(3 * array_bytes * 12 / 10);
+    ASSERT_EQ(load(1, true), Answer::done);
+    ASSERT_EQ(load(2), Answer::done);
+    ASSERT_EQ(load(3, true), Answer::done);
+    ASSERT_EQ(load(4), Answer::done);
+    EXPECT_EQ(resident(), (std::set<std::uint64_t>{1, 3, 4}));
+    EXPECT_EQ(client_->begin_array(run_name(5), 2 * entries, 32).header.status.code,
+              StatusCode::out_of_memory);
+    EXPECT_EQ(resident(), (std::set<std::uint64_t>{1, 3, 4}));
+    EXPECT_EQ(client_->evict(run_name(1)).arrays, 1U);
+    EXPECT_EQ(load(5), Answer::done);
+    EXPECT_EQ(resident(), (std::set<std::uint64_t>{3, 4, 5}));
+}
+
+// Loads are admitted by memory before they begin: of two that don't fit together the second is refused.
+TEST_P(ServerLimits, LoadsReserveTheirMemory) {
+    configure(array_bytes * 15 / 10);
+    const auto first = client_->begin_array(run_name(1), entries, 32);
+    ASSERT_EQ(Client::answer_of(first.header), Answer::done);
+    EXPECT_GE(used(), array_bytes);
+    Client other(server_.path(), GetParam());
+    EXPECT_EQ(other.begin_array(run_name(2), entries, 32).header.status.code, StatusCode::out_of_memory);
+    client_->drop_array(first.handle);
+    EXPECT_EQ(used(), 0U);
+    EXPECT_EQ(Client::answer_of(other.begin_array(run_name(2), entries, 32).header), Answer::done);
+    EXPECT_GE(used(), array_bytes);
+    other.disconnect();
+    EXPECT_TRUE(wait_until([&] { return used() == 0; }));
+}
+
+TEST_P(ServerLimits, TwoLoadersOfOneRun) {
+    const auto first = client_->begin_array(run_name(1), entries, 32);
+    ASSERT_EQ(Client::answer_of(first.header), Answer::done);
+    Client other(server_.path(), GetParam());
+    ASSERT_EQ(Client::answer_of(other.attach(1 << 20)), Answer::done);
+    EXPECT_EQ(Client::answer_of(other.begin_array(run_name(1), entries, 32).header), Answer::loading);
+    // When the first gives up, the second may.
+    client_->disconnect();
+    protocol::BeginArrayReply second{};
+    EXPECT_TRUE(wait_until([&] {
+        second = other.begin_array(run_name(1), entries, 32);
+        return Client::answer_of(second.header) == Answer::done;
+    }));
+    ASSERT_EQ(Client::answer_of(other.append(second.handle, keys_, tids_)), Answer::done);
+    ASSERT_EQ(Client::answer_of(other.finish_array(second.handle).header), Answer::done);
+    ASSERT_EQ(Client::answer_of(other.set_dead(run_name(1), {}, 9)), Answer::done);
+    const auto third = other.begin_array(run_name(1), entries, 32);
+    EXPECT_EQ(Client::answer_of(third.header), Answer::done);
+    EXPECT_EQ(third.handle, 0U);
+    EXPECT_EQ(third.dead_version, 9U);
+}
+
+// An array that is named while another session loads a run of that name: one of them is dropped.
+TEST_P(ServerLimits, NamedWhileItIsLoaded) {
+    const auto loading = client_->begin_array(run_name(1), entries, 32);
+    ASSERT_EQ(Client::answer_of(client_->append(loading.handle, keys_, tids_)), Answer::done);
+    Client other(server_.path(), GetParam());
+    ASSERT_EQ(Client::answer_of(other.attach(4 << 20)), Answer::done);
+    const auto own = other.begin_array({}, entries, 32);
+    ASSERT_EQ(Client::answer_of(other.append(own.handle, keys_, tids_)), Answer::done);
+    ASSERT_EQ(Client::answer_of(other.finish_array(own.handle).header), Answer::done);
+    protocol::NameArray name{};
+    name.handle = own.handle;
+    name.name = run_name(1);
+    ASSERT_EQ(Client::answer_of(other.ask<protocol::ArrayReply>(Message::name_array, name).header),
+              Answer::done);
+    const std::uint64_t both = used();
+    EXPECT_EQ(Client::answer_of(client_->finish_array(loading.handle).header), Answer::done);
+    EXPECT_LT(used(), both);
+    EXPECT_EQ(resident(), (std::set<std::uint64_t>{1}));
+    EXPECT_EQ(use(1), Answer::done);
+}
+
+TEST_P(ServerLimits, TransferBuffersAreLimited) {
+    configure(0, 6 << 20);
+    Client other(server_.path(), GetParam());
+    EXPECT_EQ(other.attach(4 << 20).status.code, StatusCode::out_of_memory);
+    EXPECT_EQ(Client::answer_of(other.attach(2 << 20)), Answer::done);
+    // In place of one's own.
+    EXPECT_EQ(Client::answer_of(client_->attach(4 << 20)), Answer::done);
+    EXPECT_EQ(client_->attach(5 << 20).status.code, StatusCode::out_of_memory);
+    EXPECT_EQ(Client::answer_of(other.attach(6 << 20)), Answer::done);
+}
+
+// Requests that are refused memory in the middle let a mirror go and go on.
+TEST_P(ServerLimits, RequestsTakeRoomFromUnusedMirrors) {
+    ASSERT_EQ(load(1), Answer::done);
+    ASSERT_EQ(load(2), Answer::done);
+    client_->inject(0);
+    EXPECT_EQ(use(2), Answer::done);
+    EXPECT_EQ(resident(), (std::set<std::uint64_t>{2}));
+    // The only one left is in use.
+    client_->inject(0);
+    const auto reply = client_->ask<protocol::ResultReply>(Message::lookup, lookup_of(2, 1));
+    EXPECT_EQ(reply.header.status.code, StatusCode::out_of_memory);
+    EXPECT_EQ(resident(), (std::set<std::uint64_t>{2}));
+    EXPECT_EQ(use(2), Answer::done);
+}
+
+TEST_P(ServerLimits, InjectionIsForTestsOnly) {
+    ServerUnderTest plain;
+    Client client(plain.path());
+    EXPECT_EQ(client.inject(0).status.code, StatusCode::invalid_argument);
+}
+
+// A request that takes long: counting all entries of the run for every item.
+protocol::Count long_count(Client &client, std::uint64_t run) {
+    protocol::Count request{};
+    request.key_bits = 32;
+    request.runs = 1;
+    request.run[0].name = run_name(run);
+    request.count = 100000;
+    request.high = 1 << 19;
+    request.map = 1 << 20;
+    request.map_blocks = 8 * (1 << 20);
+    request.results = 2 << 20;
+    request.capacity = 2 << 20;
+    std::memset(client.buffer(), 0, 1 << 19);
+    std::memset(client.buffer() + (1 << 19), 0xff, 3 * (1 << 19));
+    return request;
+}
+
+TEST_P(ServerLimits, DeadlinesEndRequests) {
+    ASSERT_EQ(load(1), Answer::done);
+    client_->deadline_ms = 100;
+    const auto began = std::chrono::steady_clock::now();
+    const auto reply = client_->ask<protocol::ResultReply>(Message::count, long_count(*client_, 1));
+    const auto took = std::chrono::steady_clock::now() - began;
+    EXPECT_EQ(reply.header.status.code, StatusCode::cancelled);
+    EXPECT_STREQ(reply.header.status.message, "the request's time is up");
+    EXPECT_GE(took, 90ms);
+    EXPECT_LT(took, 2s);
+    // The next one isn't cancelled.
+    client_->deadline_ms = 10000;
+    EXPECT_EQ(use(1), Answer::done);
+    EXPECT_EQ(server_.given_up(), 0);
+}
+
+TEST_P(ServerLimits, ClosedConnectionsEndRequests) {
+    ASSERT_EQ(load(1), Answer::done);
+    const std::uint64_t before = used();
+    for (int i = 0; i < 5; ++i) {
+        Client other(server_.path(), GetParam());
+        ASSERT_EQ(Client::answer_of(other.attach(4 << 20)), Answer::done);
+        protocol::Count request = long_count(other, 1);
+        ASSERT_TRUE(other.send_request(Message::count, &request));
+        std::this_thread::sleep_for(std::chrono::milliseconds(10 * i));
+        other.disconnect();
+        EXPECT_TRUE(wait_until([&] { return server_->connections() == 1; }));
+        EXPECT_EQ(used(), before);
+    }
+}
+
+// The queue admits so many, lets so many wait, and tells the others to go elsewhere. Those who wait leave
+// when their session does.
+TEST_P(ServerLimits, TheQueueIsBounded) {
+    ASSERT_EQ(load(1), Answer::done);
+    configure(0, 0, 3);
+    std::vector<std::unique_ptr<Client>> clients;
+    // Enough to fill all places and the queue: the longest of both is 16.
+    for (int i = 0; i < 40; ++i) {
+        clients.push_back(std::make_unique<Client>(server_.path(), GetParam()));
+        ASSERT_EQ(Client::answer_of(clients.back()->attach(4 << 20)), Answer::done);
+        protocol::Count request = long_count(*clients.back(), 1);
+        ASSERT_TRUE(clients.back()->send_request(Message::count, &request));
+    }
+    EXPECT_TRUE(wait_until([&] { return client_->list(Message::mirrors, 0, 0).queued == 3; }));
+    const auto refused = client_->ask<protocol::ResultReply>(Message::lookup, lookup_of(1, 1));
+    EXPECT_EQ(Client::answer_of(refused.header), Answer::busy);
+    // Requests that don't compute are answered.
+    EXPECT_EQ(Client::answer_of(
+                  client_->ask<protocol::HelloReply>(Message::ping, protocol::RequestHeader{}).header),
+              Answer::done);
+    for (const auto &client : clients) {
+        client->disconnect();
+    }
+    EXPECT_TRUE(wait_until([&] { return server_->connections() == 1; }));
+    EXPECT_EQ(client_->list(Message::mirrors, 0, 0).queued, 0U);
+    EXPECT_EQ(use(1), Answer::done);
+}
+
+// An evicted array lives until the request on it ends.
+TEST_P(ServerLimits, EvictedWhileInUse) {
+    ASSERT_EQ(load(1), Answer::done);
+    Client other(server_.path(), GetParam());
+    ASSERT_EQ(Client::answer_of(other.attach(4 << 20)), Answer::done);
+    protocol::Count request = long_count(other, 1);
+    request.count = 2000;
+    ASSERT_TRUE(other.send_request(Message::count, &request));
+    EXPECT_TRUE(wait_until([&] {
+        const auto reply = client_->list(Message::statistics, 0, 0);
+        return reply.memory_used[static_cast<std::size_t>(GetParam())] > array_bytes * 103 / 100 ||
+               server_->mirrors().find(GetParam(), run_name(1)).use_count() > 2;
+    }));
+    EXPECT_EQ(client_->evict(run_name(1)).arrays, 1U);
+    protocol::ResultReply reply;
+    ASSERT_TRUE(other.receive_reply(&reply));
+    ASSERT_EQ(Client::answer_of(reply.header), Answer::done) << reply.header.status.message;
+    EXPECT_EQ(other.at<std::uint64_t>(request.results)[0], entries);
+    EXPECT_TRUE(wait_until([&] { return used() == 0; }));
+}
+
+}  // namespace

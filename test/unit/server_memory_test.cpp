@@ -1,0 +1,302 @@
+// Memory that runs out at any place of a request, and what is left after thousands of them.
+#include <fcntl.h>
+#include <malloc.h>
+#include <unistd.h>
+
+#include <random>
+
+#include "heap_refusal.h"
+#include "server_runs.h"
+
+namespace {
+
+using namespace server_test;
+using heap_refusal::allocations_left;
+using heap_refusal::exempt_thread;
+using heap_refusal::one_was_refused;
+
+class ServerMemory : public testing::TestWithParam<EngineName> {
+  protected:
+    void SetUp() override {
+        exempt_thread = true;
+        if (!server_.has(GetParam())) {
+            GTEST_SKIP() << "no such engine here";
+        }
+        run_ = make_run<std::uint64_t>(3000, 300, random_);
+        client_ = connect();
+        ASSERT_EQ(client_->load(run_name(1), run_.keys(), run_.tids(), true), Answer::done);
+    }
+    void TearDown() override {
+        allocations_left = -1;
+        exempt_thread = false;
+    }
+
+    std::unique_ptr<Client> connect() {
+        auto client = std::make_unique<Client>(server_.path(), GetParam());
+        EXPECT_EQ(Client::answer_of(client->attach(1 << 20)), Answer::done);
+        return client;
+    }
+    // One of each request that takes memory; those that failed say so in the result. The connection may end.
+    void ask_all(Client &client, std::vector<protocol::ReplyHeader> *replies) {
+        const auto ask = [&]<typename Reply>(Message type, auto request, Reply *reply) {
+            if (!client.send_request(type, &request) || !client.receive_reply(reply)) {
+                return false;
+            }
+            replies->push_back(reinterpret_cast<const protocol::ReplyHeader &>(*reply));
+            return true;
+        };
+        protocol::Lookup lookup{};
+        lookup.key_bits = 64;
+        lookup.runs = 1;
+        lookup.run[0].name = run_name(1);
+        lookup.count = 100;
+        lookup.results = 65536;
+        lookup.capacity = 400000;
+        for (std::uint64_t i = 0; i < 100; ++i) {
+            client.at<std::uint64_t>(0)[i] = i;
+            client.at<std::uint64_t>(1024)[i] = i + 20;
+        }
+        protocol::ResultReply result;
+        if (!ask(Message::lookup, lookup, &result)) {
+            return;
+        }
+        protocol::Range range{};
+        range.key_bits = 64;
+        range.runs = 1;
+        range.run[0].name = run_name(1);
+        range.count = 100;
+        range.high = 1024;
+        range.with_keys = 1;
+        range.results = 65536;
+        range.capacity = 900000;
+        if (!ask(Message::range, range, &result)) {
+            return;
+        }
+        protocol::Count count{};
+        count.key_bits = 64;
+        count.runs = 1;
+        count.run[0].name = run_name(1);
+        count.count = 100;
+        count.high = 1024;
+        count.map = 4096;
+        count.map_blocks = 2000;
+        count.results = 65536;
+        count.capacity = 900000;
+        if (!ask(Message::count, count, &result)) {
+            return;
+        }
+        count.all_visible = 1;
+        if (!ask(Message::count, count, &result)) {
+            return;
+        }
+        protocol::SetDead dead{};
+        dead.name = run_name(1);
+        dead.version = ++version_;
+        dead.words = 47;
+        dead.offset = 2048;
+        protocol::ReplyHeader plain;
+        if (!ask(Message::set_dead, dead, &plain)) {
+            return;
+        }
+        protocol::Merge merge{};
+        merge.key_bits = 64;
+        merge.runs = 2;
+        merge.run[0].name = merge.run[1].name = run_name(1);
+        protocol::ArrayReply array;
+        if (!ask(Message::merge, merge, &array)) {
+            return;
+        }
+        if (Client::answer_of(array.header) == Answer::done) {
+            protocol::NameArray name{};
+            name.handle = array.handle;
+            name.name = run_name(3);
+            if (!ask(Message::name_array, name, &array)) {
+                return;
+            }
+        }
+        protocol::BeginArray begin{};
+        begin.name = run_name(2);
+        begin.entries = 1000;
+        begin.key_bits = 64;
+        protocol::BeginArrayReply begun;
+        if (!ask(Message::begin_array, begin, &begun)) {
+            return;
+        }
+        if (begun.handle != 0) {
+            protocol::AppendEntries append{};
+            append.handle = begun.handle;
+            append.count = 1000;
+            append.tids_offset = 65536;
+            if (!ask(Message::append_entries, append, &plain)) {
+                return;
+            }
+            protocol::HandleRequest finish{};
+            finish.handle = begun.handle;
+            if (!ask(Message::finish_array, finish, &array)) {
+                return;
+            }
+        }
+        protocol::List list{};
+        protocol::ListReply rows;
+        list.capacity = 4096;
+        if (!ask(Message::statistics, list, &rows)) {
+            return;
+        }
+        protocol::Evict evict{};
+        evict.name = run_name(2);
+        protocol::EvictReply evicted;
+        if (!ask(Message::evict, evict, &evicted)) {
+            return;
+        }
+        evict.name = run_name(3);
+        ask(Message::evict, evict, &evicted);
+    }
+    std::uint64_t used() {
+        return client_->list(Message::mirrors, 0, 0).memory_used[static_cast<std::size_t>(GetParam())];
+    }
+
+    std::mt19937_64 random_{20261121};
+    RunModel<std::uint64_t> run_;
+    std::uint64_t version_ = 0;
+    ServerUnderTest server_{[] {
+        gpu_engine::server::Options options;
+        options.testing = true;
+        return options;
+    }()};
+    std::unique_ptr<Client> client_;
+};
+INSTANTIATE_TEST_SUITE_P(Engines, ServerMemory, testing::Values(EngineName::host, EngineName::cuda),
+                         [](const auto &engine) {
+                             return engine.param == EngineName::host ? "host" : "cuda";
+                         });
+
+// The engine's budget refuses each of its requests in turn.
+TEST_P(ServerMemory, EveryRefusalOfTheBudget) {
+    std::vector<protocol::ReplyHeader> replies;
+    ask_all(*client_, &replies);
+    const std::size_t all = replies.size();
+    const std::uint64_t before = used();
+    int failures = 0;
+    int last_with_failure = 0;
+    for (int n = 0; n < last_with_failure + 50; ++n) {
+        client_->inject(n);
+        replies.clear();
+        ask_all(*client_, &replies);
+        for (const protocol::ReplyHeader &reply : replies) {
+            if (Client::answer_of(reply) != Answer::done) {
+                EXPECT_EQ(reply.status.code, StatusCode::out_of_memory) << reply.status.message;
+                ++failures;
+                last_with_failure = n;
+            }
+        }
+        client_->inject(-1);
+        EXPECT_EQ(used(), before) << "after refusal " << n;
+    }
+    EXPECT_GT(failures, 15);
+    replies.clear();
+    ask_all(*client_, &replies);
+    EXPECT_EQ(replies.size(), all);
+    for (const protocol::ReplyHeader &reply : replies) {
+        EXPECT_EQ(Client::answer_of(reply), Answer::done) << reply.status.message;
+    }
+}
+
+// The heap refuses each request of the server's threads in turn, from the connection's first on. The
+// connection may end by it; the server doesn't.
+TEST_P(ServerMemory, EveryRefusalOfTheHeap) {
+    if (GetParam() == EngineName::cuda) {
+        // CUDA's own threads and libraries would meet the refusals, and don't promise anything.
+        GTEST_SKIP() << "the host engine only";
+    }
+    std::vector<protocol::ReplyHeader> replies;
+    {
+        const auto client = connect();
+        ask_all(*client, &replies);
+    }
+    const std::size_t all = replies.size();
+    ASSERT_TRUE(wait_until([&] { return server_->connections() == 1; }));
+    const std::uint64_t before = used();
+    int refused_runs = 0;
+    int n = 0;
+    for (int without = 0; without < 20; ++n) {
+        ASSERT_LT(n, 5000);
+        one_was_refused = false;
+        allocations_left = n;
+        {
+            Client client;
+            replies.clear();
+            if (client.connect(server_.path())) {
+                client.engine = GetParam();
+                protocol::Hello hello{};
+                hello.version = protocol::version;
+                hello.layout = protocol::message_layout;
+                protocol::HelloReply greeting;
+                const int memfd = make_memfd(1 << 20, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+                if (client.send_request(Message::hello, &hello) && client.receive_reply(&greeting) &&
+                    client.attach(1 << 20).answer == 0) {
+                    ask_all(client, &replies);
+                }
+                close(memfd);
+            }
+        }
+        allocations_left = -1;
+        for (const protocol::ReplyHeader &reply : replies) {
+            if (Client::answer_of(reply) != Answer::done) {
+                EXPECT_EQ(reply.status.code, StatusCode::out_of_memory) << reply.status.message;
+            }
+        }
+        refused_runs += one_was_refused ? 1 : 0;
+        without = one_was_refused ? 0 : without + 1;
+        ASSERT_TRUE(wait_until([&] { return server_->connections() == 1; }));
+        // What a run left under its names goes.
+        client_->evict(run_name(2));
+        client_->evict(run_name(3));
+        ASSERT_EQ(used(), before) << "after refusal " << n;
+    }
+    EXPECT_GT(refused_runs, 20);
+    const auto client = connect();
+    replies.clear();
+    ask_all(*client, &replies);
+    EXPECT_EQ(replies.size(), all);
+    for (const protocol::ReplyHeader &reply : replies) {
+        EXPECT_EQ(Client::answer_of(reply), Answer::done) << reply.status.message;
+    }
+    EXPECT_EQ(server_.given_up(), 0);
+}
+
+// Ten thousand requests on a few hundred connections leave descriptors and memory as they were.
+TEST_P(ServerMemory, NothingIsLeftAfterManyRequests) {
+    std::vector<protocol::ReplyHeader> replies;
+    std::size_t descriptors = 0;
+    std::size_t heap = 0;
+    std::uint64_t engine_memory = 0;
+    std::size_t requests = 0;
+    for (int i = 0; requests < 12000; ++i) {
+        {
+            const auto client = connect();
+            for (int j = 0; j < 3; ++j) {
+                replies.clear();
+                ask_all(*client, &replies);
+                requests += replies.size();
+            }
+            // Left behind for the connection's end.
+            client->begin_array(run_name(9), 1000, 32);
+        }
+        if (i == 20) {
+            // By now allocators and libraries have what they keep.
+            ASSERT_TRUE(wait_until([&] { return server_->connections() == 1; }));
+            descriptors = open_descriptors();
+            heap = mallinfo2().uordblks;
+            engine_memory = used();
+        }
+    }
+    ASSERT_TRUE(wait_until([&] { return server_->connections() == 1; }));
+    EXPECT_EQ(open_descriptors(), descriptors);
+    EXPECT_EQ(used(), engine_memory);
+    EXPECT_EQ(server_->transfer_memory().used(), 1U << 20);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    EXPECT_LT(mallinfo2().uordblks, heap + (256 << 10));
+#endif
+}
+
+}  // namespace

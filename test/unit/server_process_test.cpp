@@ -1,0 +1,266 @@
+// The program itself: start, arguments, end with its parent, with a pipe, by signals; a second one on the
+// same socket.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "server_client.h"
+
+namespace {
+
+using namespace server_test;
+using namespace std::chrono_literals;
+
+// Beside the tests' program in a bundle, else where CMake puts it.
+std::string program() {
+    if (const char *chosen = std::getenv("PG_GPU_SERVER")) {
+        return chosen;
+    }
+    const auto own = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+    const auto beside = own / "pg_gpu_server";
+    return std::filesystem::exists(beside) ? beside : own / "../../pg_gpu_server";
+}
+
+class Process {
+  public:
+    Process(const std::string &log, std::vector<std::string> arguments, int keep_open = -1) : log_(log) {
+        process_ = fork();
+        if (process_ == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            const int file = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+            dup2(file, STDERR_FILENO);
+            const std::string name = program();
+            std::vector<char *> values = {const_cast<char *>(name.c_str())};
+            for (std::string &argument : arguments) {
+                values.push_back(argument.data());
+            }
+            values.push_back(nullptr);
+            if (keep_open >= 0) {
+                fcntl(keep_open, F_SETFD, 0);
+            }
+            execv(name.c_str(), values.data());
+            _exit(127);
+        }
+    }
+    ~Process() {
+        if (process_ > 0) {
+            ::kill(process_, SIGKILL);
+            waitpid(process_, nullptr, 0);
+        }
+    }
+    pid_t id() const { return process_; }
+    // The exit status, or minus the signal; -1000 when it goes on.
+    int wait(std::chrono::milliseconds limit = 10000ms) {
+        for (const auto until = std::chrono::steady_clock::now() + limit;
+             std::chrono::steady_clock::now() < until; usleep(500)) {
+            int status;
+            if (waitpid(process_, &status, WNOHANG) == process_) {
+                process_ = 0;
+                return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+            }
+        }
+        return -1000;
+    }
+    std::string log() const {
+        std::ostringstream text;
+        text << std::ifstream(log_).rdbuf();
+        return text.str();
+    }
+
+  private:
+    std::string log_;
+    pid_t process_ = 0;
+};
+
+class ServerProcess : public testing::Test {
+  protected:
+    void SetUp() override { ASSERT_TRUE(std::filesystem::exists(program())) << program(); }
+
+    std::unique_ptr<Process> start(std::vector<std::string> arguments = {}, int keep_open = -1) {
+        arguments.insert(arguments.begin(), {"--socket", socket_, "--device", "-1"});
+        return std::make_unique<Process>(folder_.file("log"), arguments, keep_open);
+    }
+    bool answers() {
+        Client client;
+        if (!client.connect(socket_)) {
+            return false;
+        }
+        EXPECT_EQ(Client::answer_of(client.hello().header), Answer::done);
+        return true;
+    }
+
+    TemporaryFolder folder_;
+    std::string socket_ = folder_.file("socket");
+};
+
+TEST_F(ServerProcess, StartsQuicklyAndStopsWithASignal) {
+    for (const int signal : {SIGTERM, SIGINT}) {
+        const auto began = std::chrono::steady_clock::now();
+        const auto process = start();
+        ASSERT_TRUE(wait_until([&] { return answers(); }));
+        EXPECT_LT(std::chrono::steady_clock::now() - began, 1s);
+        struct stat file {};
+        ASSERT_EQ(stat(socket_.c_str(), &file), 0);
+        EXPECT_EQ(file.st_mode & 0777, 0700U) << "nobody else may connect";
+        // A connection doesn't hold it up.
+        Client client(socket_);
+        ASSERT_EQ(Client::answer_of(client.attach(1 << 20)), Answer::done);
+        ::kill(process->id(), SIGHUP);
+        EXPECT_TRUE(answers());
+        ::kill(process->id(), signal);
+        EXPECT_EQ(process->wait(), 0) << process->log();
+        EXPECT_FALSE(std::filesystem::exists(socket_));
+        char byte;
+        EXPECT_EQ(client.receive_bytes(&byte, 1), 0U);
+        EXPECT_NE(process->log().find("listening on"), std::string::npos) << process->log();
+        EXPECT_NE(process->log().find("stopping: asked to stop"), std::string::npos) << process->log();
+    }
+}
+
+TEST_F(ServerProcess, ImmediateShutdown) {
+    const auto process = start();
+    ASSERT_TRUE(wait_until([&] { return answers(); }));
+    ::kill(process->id(), SIGQUIT);
+    EXPECT_EQ(process->wait(), 0);
+    // The socket is left behind; the next one takes its place.
+    const auto next = start();
+    EXPECT_TRUE(wait_until([&] { return answers(); }));
+}
+
+TEST_F(ServerProcess, KilledOnesAreReplaced) {
+    const auto process = start();
+    ASSERT_TRUE(wait_until([&] { return answers(); }));
+    Client client(socket_);
+    ::kill(process->id(), SIGKILL);
+    EXPECT_EQ(process->wait(), -SIGKILL);
+    char byte;
+    EXPECT_EQ(client.receive_bytes(&byte, 1), 0U);
+    const auto next = start();
+    EXPECT_TRUE(wait_until([&] { return answers(); }));
+}
+
+TEST_F(ServerProcess, ASecondOneStealsNothing) {
+    const auto first = start();
+    ASSERT_TRUE(wait_until([&] { return answers(); }));
+    struct stat before {};
+    ASSERT_EQ(stat(socket_.c_str(), &before), 0);
+    const auto second = start();
+    EXPECT_EQ(second->wait(), 2);
+    EXPECT_NE(second->log().find("another server holds"), std::string::npos) << second->log();
+    struct stat after {};
+    ASSERT_EQ(stat(socket_.c_str(), &after), 0);
+    EXPECT_EQ(before.st_ino, after.st_ino);
+    EXPECT_TRUE(answers());
+}
+
+TEST_F(ServerProcess, EndsWithItsPipe) {
+    int pipes[2];
+    ASSERT_EQ(pipe2(pipes, O_CLOEXEC), 0);
+    const auto process = start({"--watch-descriptor", std::to_string(pipes[0])}, pipes[0]);
+    close(pipes[0]);
+    ASSERT_TRUE(wait_until([&] { return answers(); }));
+    // What is written means nothing.
+    EXPECT_EQ(write(pipes[1], "x", 1), 1);
+    EXPECT_EQ(process->wait(50ms), -1000);
+    EXPECT_TRUE(answers());
+    close(pipes[1]);
+    EXPECT_EQ(process->wait(), 0);
+    EXPECT_NE(process->log().find("the watched descriptor"), std::string::npos) << process->log();
+}
+
+TEST_F(ServerProcess, EndsWithItsParent) {
+    const pid_t parent = fork();
+    if (parent == 0) {
+        pause();
+        _exit(0);
+    }
+    const auto process = start({"--parent", std::to_string(parent)});
+    ASSERT_TRUE(wait_until([&] { return answers(); }));
+    ::kill(parent, SIGKILL);
+    waitpid(parent, nullptr, 0);
+    EXPECT_EQ(process->wait(), 0);
+    EXPECT_NE(process->log().find("the parent process has ended"), std::string::npos) << process->log();
+    // One that has ended already.
+    const auto orphan = start({"--parent", std::to_string(parent)});
+    EXPECT_EQ(orphan->wait(), 2) << orphan->log();
+}
+
+TEST_F(ServerProcess, RefusesBadArguments) {
+    const std::vector<std::vector<std::string>> bad = {
+        {"--queue", "-1"},      {"--queue", "x"},
+        {"--queue", ""},        {"--host-memory", "1k"},
+        {"--nothing"},          {"something"},
+        {"--connections", "0"}, {"--threads", "99999999999999999999"},
+        {"--parent", "0"},      {"--stuck-milliseconds", "0"}};
+    for (const std::vector<std::string> &arguments : bad) {
+        EXPECT_EQ(start(arguments)->wait(), 1) << arguments[0];
+    }
+    Process without(folder_.file("log"), {});
+    EXPECT_EQ(without.wait(), 1);
+    Process long_path(folder_.file("log"), {"--socket", std::string(200, 'x')});
+    EXPECT_EQ(long_path.wait(), 2);
+    Process no_folder(folder_.file("log"), {"--socket", folder_.file("none/socket")});
+    EXPECT_EQ(no_folder.wait(), 2);
+}
+
+// Limits of the command line are those that hold.
+TEST_F(ServerProcess, TakesItsLimits) {
+    const auto process = start({"--host-memory", "1048576", "--transfer-memory", "8192", "--threads", "1"});
+    ASSERT_TRUE(wait_until([&] { return answers(); }));
+    Client client(socket_);
+    EXPECT_EQ(client.attach(12288).status.code, StatusCode::out_of_memory);
+    EXPECT_EQ(Client::answer_of(client.attach(8192)), Answer::done);
+    const auto reply = client.list(Message::mirrors, 0, 0);
+    EXPECT_EQ(reply.memory_limit[0], 1048576U);
+    EXPECT_EQ(reply.transfer_limit, 8192U);
+    EXPECT_EQ(client.begin_array(run_name(1), 200000, 64).header.status.code, StatusCode::out_of_memory);
+    protocol::RequestHeader ping{};
+    const auto pong = client.ask<protocol::HelloReply>(Message::ping, ping);
+    EXPECT_EQ(pong.engines, 1U);
+    EXPECT_EQ(pong.opening, 0U);
+    EXPECT_EQ(pong.threads, 1U);
+    EXPECT_EQ(pong.process, process->id());
+    client.engine = EngineName::cuda;
+    EXPECT_EQ(client.begin_array(run_name(1), 10, 64).header.status.code, StatusCode::unavailable);
+    client.engine = EngineName::host;
+    EXPECT_EQ(client.inject(5).status.code, StatusCode::invalid_argument);
+}
+
+// Of another user: the socket's mode keeps it out, and so does the server.
+TEST_F(ServerProcess, OtherUsersCanNotConnect) {
+    if (geteuid() != 0) {
+        GTEST_SKIP() << "only root can become another user";
+    }
+    const auto process = start();
+    ASSERT_TRUE(wait_until([&] { return answers(); }));
+    // Were the file's mode to let them in.
+    ASSERT_EQ(chmod(socket_.c_str(), 0777), 0);
+    ASSERT_EQ(chmod(std::filesystem::path(socket_).parent_path().c_str(), 0755), 0);
+    const pid_t other = fork();
+    if (other == 0) {
+        if (setuid(65534) != 0) {
+            _exit(3);
+        }
+        Client client;
+        char byte;
+        _exit(client.connect(socket_) && client.receive_bytes(&byte, 1) == 0 ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(other, &status, 0), other);
+    EXPECT_EQ(status, 0);
+    EXPECT_TRUE(wait_until(
+        [&] { return process->log().find("refused a connection of user 65534") != std::string::npos; }));
+    EXPECT_TRUE(answers());
+}
+
+}  // namespace

@@ -1,0 +1,266 @@
+// Lookup, range and count against a plain reference.
+#include <map>
+
+#include "server_runs.h"
+
+namespace {
+
+using namespace server_test;
+
+template <typename Type>
+using ServerQuestions = ServerWithRuns<Type>;
+TYPED_TEST_SUITE(ServerQuestions, Cases, CaseName);
+
+TYPED_TEST(ServerQuestions, LookupOfManyRuns) {
+    using Key = typename TypeParam::Key;
+    const std::vector<RunModel<Key>> runs = this->load_runs({3000, 0, 1, 700, 20000});
+    const std::vector<Key> keys = this->random_keys(400);
+    protocol::Lookup request{};
+    this->name_runs(&request, runs.size());
+    request.keys = 4096;
+    request.count = keys.size();
+    request.results = 65536;
+    request.capacity = this->buffer_bytes - request.results;
+    std::copy(keys.begin(), keys.end(), this->client_->template at<Key>(request.keys));
+    const auto reply = this->client_->template ask<protocol::ResultReply>(Message::lookup, request);
+    ASSERT_EQ(Client::answer_of(reply.header), Answer::done) << reply.header.status.message;
+    std::uint64_t total = 0;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        std::vector<std::vector<std::pair<Key, Tid>>> expected;
+        for (const Key key : keys) {
+            expected.push_back(runs[i].live(key, key));
+            total += expected.back().size();
+        }
+        this->expect_entries(reply, i, expected, false);
+        ASSERT_FALSE(this->HasFatalFailure());
+    }
+    EXPECT_EQ(reply.tids, total);
+    EXPECT_GT(total, 0U);
+
+    // Exactly as much room as is needed, and 16 bytes less.
+    request.capacity = reply.needed;
+    const auto tight = this->client_->template ask<protocol::ResultReply>(Message::lookup, request);
+    EXPECT_EQ(Client::answer_of(tight.header), Answer::done) << tight.header.status.message;
+    EXPECT_EQ(tight.needed, reply.needed);
+    request.capacity -= 16;
+    const auto small = this->client_->template ask<protocol::ResultReply>(Message::lookup, request);
+    EXPECT_EQ(small.header.status.code, StatusCode::insufficient_space);
+    EXPECT_EQ(small.needed, reply.needed);
+    EXPECT_EQ(small.tids, total);
+}
+
+TYPED_TEST(ServerQuestions, RangesWithAndWithoutKeys) {
+    using Key = typename TypeParam::Key;
+    const std::vector<RunModel<Key>> runs = this->load_runs({3000, 0, 1, 700, 20000});
+    for (const std::size_t count : {std::size_t(1), std::size_t(0), std::size_t(60)}) {
+        for (const bool with_keys : {false, true}) {
+            SCOPED_TRACE(std::to_string(count) + (with_keys ? " ranges with keys" : " ranges"));
+            const std::vector<Key> low = this->random_keys(count);
+            const std::vector<Key> high = this->random_keys(count);
+            protocol::Range request{};
+            this->name_runs(&request, runs.size());
+            request.low = 0;
+            request.high = 2048;
+            request.count = count;
+            request.with_keys = with_keys ? 1 : 0;
+            request.results = 65536;
+            request.capacity = this->buffer_bytes - request.results;
+            std::copy(low.begin(), low.end(), this->client_->template at<Key>(request.low));
+            std::copy(high.begin(), high.end(), this->client_->template at<Key>(request.high));
+            const auto reply = this->client_->template ask<protocol::ResultReply>(Message::range, request);
+            ASSERT_EQ(Client::answer_of(reply.header), Answer::done) << reply.header.status.message;
+            for (std::size_t i = 0; i < runs.size(); ++i) {
+                std::vector<std::vector<std::pair<Key, Tid>>> expected;
+                for (std::size_t j = 0; j < count; ++j) {
+                    expected.push_back(runs[i].live(low[j], high[j]));
+                }
+                this->expect_entries(reply, i, expected, with_keys);
+                ASSERT_FALSE(this->HasFatalFailure());
+            }
+            if (count > 0) {
+                request.capacity = reply.needed;
+                const auto tight =
+                    this->client_->template ask<protocol::ResultReply>(Message::range, request);
+                EXPECT_EQ(Client::answer_of(tight.header), Answer::done) << tight.header.status.message;
+                request.capacity -= 16;
+                const auto small =
+                    this->client_->template ask<protocol::ResultReply>(Message::range, request);
+                EXPECT_EQ(small.header.status.code, StatusCode::insufficient_space);
+                EXPECT_EQ(small.needed, reply.needed);
+            }
+        }
+    }
+}
+
+// Entries on blocks that are not all-visible come back, per run.
+TYPED_TEST(ServerQuestions, CountsByVisibilityMap) {
+    using Key = typename TypeParam::Key;
+    const std::vector<RunModel<Key>> runs = this->load_runs({3000, 0, 1, 700, 20000});
+    const std::size_t count = 40;
+    const std::vector<Key> low = this->random_keys(count);
+    const std::vector<Key> high = this->random_keys(count);
+    for (const double visible_share : {0.0, 0.5, 0.99, 1.0}) {
+        SCOPED_TRACE(visible_share);
+        // Shorter than the heap: blocks behind the map are not all-visible. Its last byte is not full.
+        const std::uint64_t map_blocks = visible_share == 1.0 ? 5003 : 4013;
+        std::vector<std::uint8_t> map((map_blocks + 7) / 8, 0);
+        for (std::uint64_t block = 0; block < map.size() * 8; ++block) {
+            // Bits behind the last block mean nothing.
+            if (block >= map_blocks || static_cast<double>(this->random_() % 1000) < 1000 * visible_share) {
+                map[block / 8] |= static_cast<std::uint8_t>(1 << block % 8);
+            }
+        }
+        protocol::Count request{};
+        this->name_runs(&request, runs.size());
+        request.low = 0;
+        request.high = 1024;
+        request.count = count;
+        request.map = 16384;
+        request.map_blocks = map_blocks;
+        request.results = 65536;
+        request.capacity = this->buffer_bytes - request.results;
+        std::copy(low.begin(), low.end(), this->client_->template at<Key>(request.low));
+        std::copy(high.begin(), high.end(), this->client_->template at<Key>(request.high));
+        std::copy(map.begin(), map.end(), this->client_->template at<std::uint8_t>(request.map));
+        const auto reply = this->client_->template ask<protocol::ResultReply>(Message::count, request);
+        ASSERT_EQ(Client::answer_of(reply.header), Answer::done) << reply.header.status.message;
+        std::vector<std::uint64_t> expected_counts(count, 0);
+        std::uint64_t hidden = 0;
+        for (std::size_t i = 0; i < runs.size(); ++i) {
+            std::vector<std::vector<std::pair<Key, Tid>>> expected(count);
+            for (std::size_t j = 0; j < count; ++j) {
+                for (const auto &entry : runs[i].live(low[j], high[j])) {
+                    const std::uint64_t block =
+                        std::uint64_t(entry.second.block_high) << 16 | entry.second.block_low;
+                    if (block < map_blocks && (map[block / 8] >> block % 8 & 1) != 0) {
+                        ++expected_counts[j];
+                    } else {
+                        expected[j].push_back(entry);
+                        ++hidden;
+                    }
+                }
+            }
+            this->expect_entries(reply, i, expected, false);
+            ASSERT_FALSE(this->HasFatalFailure());
+        }
+        const auto *counts = this->client_->template at<std::uint64_t>(request.results);
+        EXPECT_EQ(std::vector<std::uint64_t>(counts, counts + count), expected_counts);
+        EXPECT_EQ(reply.tids, hidden);
+        EXPECT_EQ(hidden == 0, visible_share == 1.0);
+
+        request.capacity = reply.needed;
+        const auto tight = this->client_->template ask<protocol::ResultReply>(Message::count, request);
+        EXPECT_EQ(Client::answer_of(tight.header), Answer::done) << tight.header.status.message;
+        request.capacity -= 16;
+        const auto small = this->client_->template ask<protocol::ResultReply>(Message::count, request);
+        EXPECT_EQ(small.header.status.code, StatusCode::insufficient_space);
+        EXPECT_EQ(small.needed, reply.needed);
+    }
+
+    protocol::Count request{};
+    this->name_runs(&request, runs.size());
+    request.low = 0;
+    request.high = 1024;
+    request.count = count;
+    request.all_visible = 1;
+    request.results = 65536;
+    request.capacity = count * sizeof(std::uint64_t);
+    const auto reply = this->client_->template ask<protocol::ResultReply>(Message::count, request);
+    ASSERT_EQ(Client::answer_of(reply.header), Answer::done) << reply.header.status.message;
+    const auto *counts = this->client_->template at<std::uint64_t>(request.results);
+    for (std::size_t j = 0; j < count; ++j) {
+        std::uint64_t expected = 0;
+        for (const RunModel<Key> &run : runs) {
+            expected += run.live(low[j], high[j]).size();
+        }
+        EXPECT_EQ(counts[j], expected);
+    }
+}
+
+TYPED_TEST(ServerQuestions, TellWhichRunsAreAbsentOrStale) {
+    this->load_runs({100, 100, 100});
+    protocol::Lookup request{};
+    this->name_runs(&request, 3);
+    request.count = 1;
+    request.results = 64;
+    request.capacity = 65536;
+    const auto ask = [&] {
+        return this->client_->template ask<protocol::ResultReply>(Message::lookup, request);
+    };
+    EXPECT_EQ(Client::answer_of(ask().header), Answer::done);
+    request.run[1].dead_version = 3;
+    auto reply = ask();
+    EXPECT_EQ(Client::answer_of(reply.header), Answer::stale);
+    EXPECT_EQ(reply.header.lacking, 2U);
+    request.run[2].name.run = 99;
+    request.run[0].name.backend = 7;
+    reply = ask();
+    EXPECT_EQ(Client::answer_of(reply.header), Answer::not_resident);
+    EXPECT_EQ(reply.header.lacking, 5U);
+    // Of the right name, but of another key width.
+    this->name_runs(&request, 3);
+    request.key_bits = this->key_bits == 32 ? 64 : 32;
+    EXPECT_EQ(ask().header.status.code, StatusCode::invalid_argument);
+    request.key_bits = 33;
+    EXPECT_EQ(ask().header.status.code, StatusCode::invalid_argument);
+    this->name_runs(&request, 3);
+    request.runs = protocol::max_runs + 1;
+    EXPECT_EQ(ask().header.status.code, StatusCode::invalid_argument);
+    // No run at all.
+    request.runs = 0;
+    reply = ask();
+    EXPECT_EQ(Client::answer_of(reply.header), Answer::done);
+    EXPECT_EQ(reply.tids, 0U);
+}
+
+// Parts of the buffer that lie outside it, or nearly do, with sums beyond 64 bits.
+TYPED_TEST(ServerQuestions, RefusePartsOutsideTheBuffer) {
+    using Key = typename TypeParam::Key;
+    this->load_runs({100});
+    protocol::Lookup good{};
+    this->name_runs(&good, 1);
+    good.keys = this->buffer_bytes - 16 * sizeof(Key);
+    good.count = 16;
+    good.results = 0;
+    good.capacity = this->buffer_bytes;
+    const auto code = [&](const protocol::Lookup &request) {
+        return this->client_->template ask<protocol::ResultReply>(Message::lookup, request)
+            .header.status.code;
+    };
+    EXPECT_EQ(code(good), StatusCode::ok);
+    const std::uint64_t huge[] = {this->buffer_bytes, this->buffer_bytes + 16, std::uint64_t(1) << 63,
+                                  UINT64_MAX - 15,    UINT64_MAX / 16,         UINT64_MAX / 8 + 1,
+                                  UINT64_MAX / 4 + 1, 17 + this->buffer_bytes, 8};
+    for (const std::uint64_t value : huge) {
+        protocol::Lookup bad = good;
+        bad.keys = value;
+        EXPECT_EQ(code(bad), StatusCode::invalid_argument) << value;
+        bad = good;
+        bad.count = value == 8 ? 17 : value;
+        EXPECT_EQ(code(bad), StatusCode::invalid_argument) << value;
+        bad = good;
+        bad.results = value;
+        EXPECT_EQ(code(bad), StatusCode::invalid_argument) << value;
+        bad = good;
+        bad.capacity = value == 8 || value == this->buffer_bytes ? this->buffer_bytes + 1 : value;
+        EXPECT_EQ(code(bad), StatusCode::invalid_argument) << value;
+
+        protocol::Count count{};
+        this->name_runs(&count, 1);
+        count.count = 1;
+        count.high = 64;
+        count.results = 4096;
+        count.capacity = 65536;
+        count.map = 128;
+        count.map_blocks = value == 8 ? UINT64_MAX : value < (8 * this->buffer_bytes) ? 8 * value : value;
+        if (count.map_blocks / 8 + 128 > this->buffer_bytes) {
+            EXPECT_EQ(
+                this->client_->template ask<protocol::ResultReply>(Message::count, count).header.status.code,
+                StatusCode::invalid_argument)
+                << value;
+        }
+    }
+    EXPECT_EQ(code(good), StatusCode::ok);
+}
+
+}  // namespace
