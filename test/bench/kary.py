@@ -23,6 +23,10 @@ PARALLEL = {'max_parallel_workers_per_gather': '2', 'parallel_setup_cost': '0', 
 INDEX_ONLY = {'enable_seqscan': 'off', 'enable_bitmapscan': 'off'}
 # Every entry through the executor.
 NO_COUNT_SCAN = {'pg_gpu.enable_count_scan': 'off'}
+# None: a single tuple costs more than all a count scan does.
+COUNT_SCAN = {'cpu_tuple_cost': '1000'}
+# No other join: these settings are not about lookup joins.
+LOOKUP_JOIN = {'enable_hashjoin': 'off', 'enable_mergejoin': 'off', 'enable_nestloop': 'off'}
 
 
 class Statement:
@@ -360,15 +364,17 @@ class KaryBenchmark:
             # A parallel plan takes the stored array only as a parameter, not as a subquery.
             prepare = f'PREPARE counted ({array}) AS SELECT count(*) FROM t WHERE k = ANY ($1)'
             execute = f'EXECUTE counted (stored_keys({size}))'
-            # Of a parameter it expects ten elements, which would not be worth a worker if pages cost anything.
-            generic = {'plan_cache_mode': 'force_generic_plan', 'random_page_cost': '0', 'seq_page_cost': '0'}
+            # Of a parameter it expects ten elements, which would not be worth a worker if pages cost anything, and
+            # tuples as little as they do.
+            generic = {'plan_cache_mode': 'force_generic_plan', 'random_page_cost': '0', 'seq_page_cost': '0',
+                       'cpu_tuple_cost': '1000'}
             line = Line(f'any-{size}', f'= ANY, {size:,} keys of a stored row, index-only', 'ms',
                         target=Target(at_most=0.10) if size == self.largest else None)
             self.compare(line, {
                 'btree': [Statement('serial', sql, SERIAL | INDEX_ONLY, ('Index Only Scan', 't_btree')),
                           Statement('2 workers', execute, PARALLEL | INDEX_ONLY | generic,
                                     ('Index Only Scan', 't_btree'), 'Gather', prepare=prepare)],
-                'gpu_kary': [Statement('count scan', sql, SERIAL | INDEX_ONLY, 'Custom Scan',
+                'gpu_kary': [Statement('count scan', sql, SERIAL | INDEX_ONLY | COUNT_SCAN, 'Custom Scan',
                                        ('Index Only Scan', 't_gpu_kary'))] if self.key.has_order else
                             [Statement('bitmap scan', sql, SERIAL | {'enable_seqscan': 'off', 'enable_indexscan': 'off'},
                                        'Bitmap Heap Scan'),
@@ -403,9 +409,10 @@ class KaryBenchmark:
                           'Nested Loop', index),
             ],
             'gpu_kary': [
-                Statement('lookup join', lookup, SERIAL, 'Custom Scan'),
+                Statement('lookup join', lookup, SERIAL | LOOKUP_JOIN, 'Custom Scan'),
                 Statement('gpu.lookup, nested loop', lookup,
-                          SERIAL | only_loop | {'pg_gpu.enable_lookup_join': 'off'}, 'Nested Loop', 'Tid Scan'),
+                          SERIAL | only_loop | {'pg_gpu.enable_lookup_join': 'off', 'enable_seqscan': 'off'},
+                          'Nested Loop', 'Tid Scan'),
             ],
         })
 
@@ -435,7 +442,7 @@ class KaryBenchmark:
                          aside={'btree, 2 workers': ('btree', parallel)} if last else {})
             self.compare(Line(f'count-scan-{share:g}', f'{title}, count scan', 'ms'),
                          {'btree': [scan['btree']],
-                          'gpu_kary': [Statement('count scan', sql, SERIAL | INDEX_ONLY, 'Custom Scan',
+                          'gpu_kary': [Statement('count scan', sql, SERIAL | INDEX_ONLY | COUNT_SCAN, 'Custom Scan',
                                                  ('Index Only Scan', 't_gpu_kary'))]})
             self.compare(Line(f'gpu-count-{share:g}', f'{title}, gpu.count', 'ms',
                               target=Target(at_most=0.02) if last else None),
