@@ -71,24 +71,13 @@ static uint32 match_points(const Condition<Key> &condition, const Ranges<Key> &r
     return matches;
 }
 
-// ERROR for a TID that cannot be in the table. The table cannot shrink under a scan: that takes an exclusive
-// lock.
+// ERROR for a TID that cannot be in the table.
 template <typename Key>
 static void check_tids(Scan<Key> *scan, const Cursor<Key> *cursor, BlockNumber index_block) {
-    Relation heap = scan->descriptor->heapRelation;
-    for (uint32 i = 0; i < cursor->count; i++) {
-        const auto offset =
-            static_cast<OffsetNumber>(ItemPointerGetOffsetNumberNoCheck(&cursor->tids[i]) - 1);
-        bool possible = offset < MaxHeapTuplesPerPage;
-        const BlockNumber block = ItemPointerGetBlockNumberNoCheck(&cursor->tids[i]);
-        if (unlikely(possible && block >= scan->heap_blocks)) {
-            scan->heap_blocks = RelationGetNumberOfBlocks(heap);
-            possible = block < scan->heap_blocks;
-        }
-        if (unlikely(!possible))
+    for (uint32 i = 0; i < cursor->count; i++)
+        if (unlikely(!is_possible_tid(scan->descriptor->heapRelation, &scan->heap_blocks, cursor->tids[i])))
             storage::report_corruption(scan->descriptor->indexRelation, index_block,
                                        "An entry's TID lies outside the table.");
-    }
 }
 
 // Drops dead entries from the batch. `places` are the entries' places on the leaf, counted from `begin`;

@@ -21,6 +21,15 @@ struct TailCopy {
     uint32 count;
 };
 
+// Looks entries up in the heap.
+struct RowChecker {
+    Relation heap;
+    Relation index;
+    HeapProbe probe;
+    BlockNumber heap_blocks;  // as last looked at
+    uint64 fetches;
+};
+
 }  // namespace
 
 template <typename Key>
@@ -52,19 +61,26 @@ static client::VisibleBlocks read_visible_blocks(Relation heap) {
     return {bits, blocks, visible == blocks};
 }
 
+// ERROR for a TID that cannot be in the table; the entry is on this block of the index.
+static bool is_row_visible(RowChecker *checker, BlockNumber index_block, const ItemPointerData &tid) {
+    if (unlikely(!is_possible_tid(checker->heap, &checker->heap_blocks, tid)))
+        storage::report_corruption(checker->index, index_block, "An entry's TID lies outside the table.");
+    checker->fetches++;
+    return is_visible(&checker->probe, tid);
+}
+
 // Adds what the tail holds for each range.
 template <typename Key>
-static void count_tail_entries(HeapProbe *probe, const TailCopy<Key> &tail, const KeyRanges<Key> &ranges,
-                               int64 *counts, uint64 *heap_fetches) {
+static void count_tail_entries(RowChecker *checker, const TailCopy<Key> &tail, const KeyRanges<Key> &ranges,
+                               int64 *counts) {
     auto *visible = allocate<Key>(tail.count + 1);
     uint32 visible_count = 0;
     for (uint32 i = 0; i < tail.count; i++) {
         ItemPointerData tid;
         ItemPointerSet(&tid, tail.entries[i].block, tail.entries[i].offset);
-        if (is_visible(probe, tid))
+        if (is_row_visible(checker, storage::kTailBlock, tid))
             visible[visible_count++] = tail.entries[i].key;
     }
-    *heap_fetches += tail.count;
     std::sort(visible, visible + visible_count);
     for (uint32 i = 0; visible_count > 0 && i < ranges.count; i++)
         if (ranges.low[i] <= ranges.high[i])
@@ -75,10 +91,9 @@ static void count_tail_entries(HeapProbe *probe, const TailCopy<Key> &tail, cons
 
 // Adds what the runs hold; false when the server doesn't answer.
 template <typename Key>
-static bool count_run_entries(Relation heap, HeapProbe *probe, const client::RunSet &set,
-                              const client::Choice &choice, const KeyRanges<Key> &ranges, int64 *counts,
-                              uint64 *heap_fetches) {
-    const client::VisibleBlocks visible = read_visible_blocks(heap);
+static bool count_run_entries(RowChecker *checker, const client::RunSet &set, const client::Choice &choice,
+                              const KeyRanges<Key> &ranges, int64 *counts) {
+    const client::VisibleBlocks visible = read_visible_blocks(checker->heap);
     ServerKey<Key> *low_copy;
     ServerKey<Key> *high_copy;
     const ServerKey<Key> *low = to_server(ranges.low, ranges.count, &low_copy);
@@ -93,12 +108,12 @@ static bool count_run_entries(Relation heap, HeapProbe *probe, const client::Run
             counts[done + i] += static_cast<int64>(answer.counts[i]);
         for (int run = 0; answer.hidden && run < set.count; run++) {
             const client::RunAnswer &hidden = answer.runs[run];
+            const BlockNumber block = storage::run_block(set.runs[run], 0);
             for (uint64 i = 0; i < answer.items; i++) {
                 for (uint64 at = hidden.offsets[i]; at < hidden.offsets[i + 1]; at++)
-                    counts[done + i] += is_visible(probe, hidden.tids[at]) ? 1 : 0;
+                    counts[done + i] += is_row_visible(checker, block, hidden.tids[at]) ? 1 : 0;
                 CHECK_FOR_INTERRUPTS();
             }
-            *heap_fetches += hidden.offsets[answer.items];
         }
         done += static_cast<uint32>(answer.items);
     }
@@ -126,25 +141,26 @@ bool count_ranges(Relation heap, Relation index, const KeyFormat &format, Snapsh
     const storage::RunKind *kind = run_kind_of<Key>(is_composite(format));
     TailCopy<Key> tail = {is_composite(format), allocate<SortEntry<Key>>(kTailItems<Key>), 0};
     storage::View view = {};
-    HeapProbe probe;
-    open_heap_probe(&probe, heap, snapshot);
+    RowChecker checker = {heap, index, {}, 0, 0};
+    open_heap_probe(&checker.probe, heap, snapshot);
     bool answered = true;
     bool sound = false;
     for (int tries = 0; answered && !sound && tries < kMostTries; tries++) {
         CHECK_FOR_INTERRUPTS();
         memset(counts, 0, ranges.count * sizeof(int64));
-        *heap_fetches = 0;
+        checker.fetches = 0;
         storage::take_view(index, kind, snapshot, &view, copy_tail<Key>, &tail);
         const client::Choice choice = choice_for(view, ranges);
         const client::RunSet set = {index,     kind,           mirror_format<Key>(),
                                     view.runs, view.run_count, view.vacuum_seq};
-        answered = choice.path != client::Path::Paged &&
-                   count_run_entries(heap, &probe, set, choice, ranges, counts, heap_fetches);
+        answered =
+            choice.path != client::Path::Paged && count_run_entries(&checker, set, choice, ranges, counts);
         if (answered)
-            count_tail_entries(&probe, tail, ranges, counts, heap_fetches);
+            count_tail_entries(&checker, tail, ranges, counts);
         sound = storage::read_vacuum_seq(index, kind) == view.vacuum_seq;
     }
-    close_heap_probe(&probe);
+    *heap_fetches = checker.fetches;
+    close_heap_probe(&checker.probe);
     if (view.runs != nullptr)
         pfree(view.runs);
     pfree(tail.entries);

@@ -37,6 +37,19 @@ inline bool is_all_visible(VisibilityMap *map, BlockNumber block) {
     return ((map->copies[map_page][at / 4] >> ((at % 4) * 2)) & VISIBILITYMAP_ALL_VISIBLE) != 0;
 }
 
+// Can this be a row's TID? `*heap_blocks` is the table's length as last looked at; it cannot shrink
+// meanwhile, which would take an exclusive lock.
+inline bool is_possible_tid(Relation heap, BlockNumber *heap_blocks, const ItemPointerData &tid) {
+    const auto offset = static_cast<OffsetNumber>(ItemPointerGetOffsetNumberNoCheck(&tid) - 1);
+    if (unlikely(offset >= MaxHeapTuplesPerPage))
+        return false;
+    const BlockNumber block = ItemPointerGetBlockNumberNoCheck(&tid);
+    if (likely(block < *heap_blocks))
+        return true;
+    *heap_blocks = RelationGetNumberOfBlocks(heap);
+    return block < *heap_blocks;
+}
+
 // Looks rows up in the heap with a snapshot.
 struct HeapProbe {
     IndexFetchTableData *fetch;
