@@ -63,7 +63,6 @@ Connection::~Connection() {
 void Connection::serve() {
     for (;;) {
         std::size_t bytes = 0;
-        passed = {};
         switch (receive_message(socket_, request_, sizeof(request_), &bytes, &passed)) {
             case Received::message:
                 break;
@@ -79,6 +78,7 @@ void Connection::serve() {
         if (!(greeted_ ? answer(bytes) : answer_hello(bytes))) {
             return;
         }
+        passed = {};
     }
 }
 

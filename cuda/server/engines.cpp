@@ -61,13 +61,17 @@ Engines::Engines(const Options &options, Watcher &watcher) {
     cuda.queue = std::make_unique<Queue>(watcher, places_on_device);
     cuda.chosen_limit = options.memory_limit[index(EngineName::cuda)];
     set_queue_limit(options.queue_limit);
+    open_device_ = options.open_device;
 #ifdef PG_GPU_HAVE_CUDA
-    if (options.device >= 0) {
+    if (!open_device_) {
+        open_device_ = device::open_engine;
+    }
+#endif
+    if (open_device_ && options.device >= 0) {
         device_ = options.device;
         cuda.state = State::opening;
         opener_ = std::thread([this] { open_device(); });
     }
-#endif
 }
 
 Engines::~Engines() {
@@ -77,12 +81,11 @@ Engines::~Engines() {
 }
 
 void Engines::open_device() noexcept {
-#ifdef PG_GPU_HAVE_CUDA
     const auto mebibytes = [](std::uint64_t bytes) -> unsigned long long { return bytes >> 20; };
     Place &cuda = places_[index(EngineName::cuda)];
     EngineOptions options;
     options.device = device_;
-    Status status = device::open_engine(options, &cuda.engine);
+    Status status = open_device_(options, &cuda.engine);
     DeviceInfo info{};
     if (status.ok()) {
         status = cuda.engine->describe(&info);
@@ -103,7 +106,6 @@ void Engines::open_device() noexcept {
         "engine cuda: device %d, %s, compute capability %d.%d, %llu MiB of %llu MiB free, limit %llu MiB",
         info.device, info.name, info.compute_capability_major, info.compute_capability_minor,
         mebibytes(info.memory_free), mebibytes(info.memory_total), mebibytes(cuda.engine->memory().limit()));
-#endif
 }
 
 Engines::State Engines::state(EngineName name) const noexcept {

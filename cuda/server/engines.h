@@ -57,6 +57,7 @@ class Engines {
     std::array<Place, protocol::engine_count> places_;
     std::uint32_t threads_ = 0;
     std::int32_t device_ = -1;
+    std::function<Status(const EngineOptions &, std::unique_ptr<Engine> *)> open_device_;
     std::thread opener_;
 };
 

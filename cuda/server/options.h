@@ -4,8 +4,11 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 
+#include "gpu_engine/engine.h"
 #include "gpu_engine/protocol.h"
 
 namespace gpu_engine::server {
@@ -22,6 +25,9 @@ struct Options {
     std::int32_t threads = 0;               // of the host engine; 0 is one a processor
     std::int32_t device = 0;                // -1: no cuda engine
     bool testing = false;                   // takes protocol::Inject
+    // How the cuda engine is opened; tests put another in its place. Empty: by device::open_engine, if that
+    // is built in.
+    std::function<Status(const EngineOptions &, std::unique_ptr<Engine> *)> open_device;
     // After a request was cancelled so long ago and still runs, the server gives itself up.
     std::uint32_t stuck_milliseconds = 30000;
 };

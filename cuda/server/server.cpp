@@ -147,21 +147,28 @@ bool Server::accept_connections() {
             if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR || errno == ECONNABORTED) {
                 return true;
             }
-            log_line("could not accept a connection: %s", std::strerror(errno));
+            const int error = errno;
+            if (refusals_.due()) {
+                log_line("could not accept a connection: %s", std::strerror(error));
+            }
             return false;
         }
         int process;
         unsigned user;
         if (!peer_is_own_user(socket.get(), &process, &user)) {
-            log_line("refused a connection of user %u, process %d", user, process);
+            if (refusals_.due()) {
+                log_line("refused a connection of user %u, process %d", user, process);
+            }
             continue;
         }
         set_timeout(socket.get(), SO_SNDTIMEO, send_milliseconds);
         set_timeout(socket.get(), SO_RCVTIMEO, hello_milliseconds);
         const std::lock_guard lock(sessions_mutex_);
         if (sessions_.size() >= options_.connection_limit) {
-            log_line("refused a connection of process %d: there are %u already", process,
-                     options_.connection_limit);
+            if (refusals_.due()) {
+                log_line("refused a connection of process %d: there are %u already", process,
+                         options_.connection_limit);
+            }
             continue;
         }
         try {
@@ -178,7 +185,9 @@ bool Server::accept_connections() {
                 throw;
             }
         } catch (const std::exception &exception) {
-            log_line("could not serve process %d: %s", process, exception.what());
+            if (refusals_.due()) {
+                log_line("could not serve process %d: %s", process, exception.what());
+            }
             return false;
         }
     }

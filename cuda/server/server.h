@@ -10,6 +10,7 @@
 
 #include "gpu_engine/memory.h"
 #include "server/engines.h"
+#include "server/log.h"
 #include "server/mirrors.h"
 #include "server/options.h"
 #include "server/statistics.h"
@@ -68,6 +69,7 @@ class Server {
     Descriptor wake_;
     Descriptor parent_;
     std::uint64_t start_number_ = 0;
+    LogPace refusals_;
     std::atomic<bool> stopping_{false};
     // In this order: engines use the watcher, and both outlive all connections.
     std::unique_ptr<Watcher> watcher_;

@@ -1,0 +1,252 @@
+// Engines that come late, don't come, or are lost; and the watcher by itself. A host engine stands in for the
+// device.
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "gpu_engine/kary.h"
+#include "server_runs.h"
+
+namespace {
+
+using namespace server_test;
+using namespace std::chrono_literals;
+using gpu_engine::DeviceInfo;
+using gpu_engine::Engine;
+using gpu_engine::EngineOptions;
+using gpu_engine::Kary;
+using gpu_engine::make_status;
+using gpu_engine::MemoryBudget;
+using gpu_engine::Status;
+using gpu_engine::Stream;
+
+// What a test does to its device, and learns of it.
+struct Stand {
+    std::atomic<bool> may_open{true};
+    std::atomic<bool> broken{false};
+    std::atomic<int> pinned{0};
+    std::atomic<int> pins{0};
+};
+
+class StandIn final : public Engine {
+  public:
+    explicit StandIn(Stand &stand) : stand_(stand) {
+        EXPECT_TRUE(gpu_engine::host::open_engine({}, &host_).ok());
+    }
+    const char *name() const noexcept override { return "cuda"; }
+    MemoryBudget &memory() noexcept override { return host_->memory(); }
+    Status open_stream(std::unique_ptr<Stream> *stream) noexcept override {
+        if (stand_.broken) {
+            return make_status(StatusCode::internal, "an illegal memory access was encountered");
+        }
+        return host_->open_stream(stream);
+    }
+    Status pin(void *, std::uint64_t) noexcept override {
+        ++stand_.pins;
+        ++stand_.pinned;
+        return {};
+    }
+    void unpin(void *) noexcept override { --stand_.pinned; }
+    Status describe(DeviceInfo *info) noexcept override {
+        *info = DeviceInfo{};
+        std::strcpy(info->name, "stand-in");
+        info->memory_total = 1000 << 20;
+        info->memory_free = 800 << 20;
+        return {};
+    }
+    Status probe() noexcept override {
+        return stand_.broken ? make_status(StatusCode::internal, "an illegal memory access was encountered")
+                             : Status{};
+    }
+    Kary<std::uint32_t> &kary32() noexcept override { return host_->kary32(); }
+    Kary<std::uint64_t> &kary64() noexcept override { return host_->kary64(); }
+    Kary<Key128> &kary128() noexcept override { return host_->kary128(); }
+
+  private:
+    Stand &stand_;
+    std::unique_ptr<Engine> host_;
+};
+
+gpu_engine::server::Options with_stand_in(Stand &stand) {
+    gpu_engine::server::Options options;
+    options.open_device = [&stand](const EngineOptions &, std::unique_ptr<Engine> *engine) {
+        while (!stand.may_open) {
+            std::this_thread::sleep_for(1ms);
+        }
+        if (stand.broken) {
+            return make_status(StatusCode::unavailable, "no device");
+        }
+        *engine = std::make_unique<StandIn>(stand);
+        return Status{};
+    };
+    return options;
+}
+
+// Sessions are greeted and served by the host while a device is being opened.
+TEST(ServerEngines, DevicesMayTakeTheirTime) {
+    Stand stand;
+    stand.may_open = false;
+    ServerUnderTest server(with_stand_in(stand));
+    Client client;
+    ASSERT_TRUE(client.connect(server.path()));
+    const protocol::HelloReply hello = client.hello();
+    EXPECT_EQ(hello.engines, 1U);
+    EXPECT_EQ(hello.opening, 2U);
+    EXPECT_EQ(Client::answer_of(client.attach(1 << 20)), Answer::done);
+    EXPECT_EQ(Client::answer_of(client.begin_array(run_name(1), 10, 64).header), Answer::done);
+    client.engine = EngineName::cuda;
+    EXPECT_EQ(Client::answer_of(client.begin_array(run_name(1), 10, 64).header), Answer::busy);
+    // A limit that is set meanwhile holds afterwards.
+    protocol::Configure limits{};
+    limits.memory_limit[1] = 123 << 20;
+    client.ask<protocol::ReplyHeader>(Message::configure, limits);
+    EXPECT_EQ(client.list(Message::devices, 0, 4096).rows, 0U);
+    stand.may_open = true;
+    ASSERT_TRUE(server.has(EngineName::cuda));
+    const auto pong = client.ask<protocol::HelloReply>(Message::ping, protocol::RequestHeader{});
+    EXPECT_EQ(pong.engines, 3U);
+    EXPECT_EQ(pong.opening, 0U);
+    EXPECT_EQ(pong.start, hello.start);
+    EXPECT_EQ(Client::answer_of(client.begin_array(run_name(1), 10, 64).header), Answer::done);
+    const auto devices = client.list(Message::devices, 0, 4096);
+    EXPECT_EQ(devices.rows, 1U);
+    EXPECT_STREQ(client.at<protocol::DeviceRow>(0)->info.name, "stand-in");
+    EXPECT_EQ(devices.memory_limit[1], 123U << 20);
+    // The default: half of what is free.
+    limits = {};
+    client.ask<protocol::ReplyHeader>(Message::configure, limits);
+    EXPECT_EQ(client.list(Message::devices, 0, 4096).memory_limit[1], 400U << 20);
+}
+
+TEST(ServerEngines, DevicesMayNotCome) {
+    Stand stand;
+    stand.broken = true;
+    ServerUnderTest server(with_stand_in(stand));
+    EXPECT_FALSE(server.has(EngineName::cuda));
+    Client client(server.path(), EngineName::cuda);
+    EXPECT_EQ(client.begin_array(run_name(1), 10, 64).header.status.code, StatusCode::unavailable);
+    EXPECT_EQ(client.ask<protocol::HelloReply>(Message::ping, protocol::RequestHeader{}).engines, 1U);
+    EXPECT_EQ(server.given_up(), 0);
+}
+
+TEST(ServerEngines, LostDevicesEndTheServer) {
+    Stand stand;
+    ServerUnderTest server(with_stand_in(stand));
+    ASSERT_TRUE(server.has(EngineName::cuda));
+    Client client(server.path(), EngineName::cuda);
+    EXPECT_EQ(Client::answer_of(client.begin_array(run_name(1), 10, 64).header), Answer::done);
+    stand.broken = true;
+    Client other(server.path(), EngineName::cuda);
+    EXPECT_EQ(other.begin_array(run_name(2), 10, 64).header.status.code, StatusCode::internal);
+    EXPECT_EQ(server.given_up(), 1);
+    Client third(server.path(), EngineName::cuda);
+    EXPECT_NE(third.begin_array(run_name(2), 10, 64).header.status.code, StatusCode::ok);
+    EXPECT_EQ(server.given_up(), 1) << "once is enough";
+    EXPECT_EQ(third.ask<protocol::HelloReply>(Message::ping, protocol::RequestHeader{}).engines, 1U);
+}
+
+// Buffers are pinned with the first request that computes on the device, once, and let go with their
+// connection or when another takes their place.
+TEST(ServerEngines, BuffersArePinnedWhenNeeded) {
+    Stand stand;
+    ServerUnderTest server(with_stand_in(stand));
+    ASSERT_TRUE(server.has(EngineName::cuda));
+    Client client(server.path());
+    ASSERT_EQ(Client::answer_of(client.attach(1 << 20)), Answer::done);
+    client.begin_array({}, 10, 64);
+    EXPECT_EQ(stand.pins, 0);
+    client.engine = EngineName::cuda;
+    client.begin_array({}, 10, 64);
+    client.begin_array({}, 10, 64);
+    EXPECT_EQ(stand.pins, 1);
+    EXPECT_EQ(stand.pinned, 1);
+    ASSERT_EQ(Client::answer_of(client.attach(2 << 20)), Answer::done);
+    EXPECT_EQ(stand.pinned, 0);
+    client.begin_array({}, 10, 64);
+    EXPECT_EQ(stand.pins, 2);
+    EXPECT_EQ(stand.pinned, 1);
+    client.disconnect();
+    EXPECT_TRUE(wait_until([&] { return stand.pinned == 0; }));
+}
+
+// ---- The watcher -----------------------------------------------------------------------------------------
+
+struct Watched {
+    std::atomic<int> cancelled{0};
+    std::atomic<int> stuck{0};
+    gpu_engine::server::Watcher watcher{[this] { ++cancelled; }, [this] { ++stuck; }, 50ms};
+    gpu_engine::server::Activity activity;
+    Stream stream;
+    int sockets[2] = {-1, -1};
+
+    Watched() {
+        EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets), 0);
+        watcher.add(activity, sockets[0]);
+    }
+    ~Watched() {
+        watcher.remove(activity, sockets[0]);
+        close(sockets[0]);
+        if (sockets[1] >= 0) {
+            close(sockets[1]);
+        }
+    }
+};
+
+constexpr auto never = std::chrono::steady_clock::time_point::max();
+
+TEST(ServerWatcher, CancelsWhenThePeerEnds) {
+    Watched watched;
+    watched.watcher.begin(watched.activity, never);
+    watched.watcher.computes_on(watched.activity, &watched.stream);
+    EXPECT_FALSE(watched.watcher.cancelled(watched.activity));
+    // What it sends is no end.
+    EXPECT_EQ(send(watched.sockets[1], "x", 1, 0), 1);
+    std::this_thread::sleep_for(20ms);
+    EXPECT_FALSE(watched.stream.cancelled());
+    close(watched.sockets[1]);
+    watched.sockets[1] = -1;
+    EXPECT_TRUE(wait_until([&] { return watched.stream.cancelled() && watched.cancelled == 1; }));
+    EXPECT_FALSE(watched.watcher.too_late(watched.activity));
+    watched.watcher.end(watched.activity);
+    // For good: the next one is cancelled from the start.
+    watched.watcher.begin(watched.activity, never);
+    EXPECT_TRUE(watched.watcher.cancelled(watched.activity));
+    watched.watcher.computes_on(watched.activity, &watched.stream);
+    EXPECT_TRUE(watched.stream.cancelled());
+    watched.watcher.end(watched.activity);
+}
+
+TEST(ServerWatcher, CancelsWhenTheTimeIsUp) {
+    Watched watched;
+    watched.watcher.begin(watched.activity, std::chrono::steady_clock::now() + 20ms);
+    watched.watcher.computes_on(watched.activity, &watched.stream);
+    EXPECT_TRUE(wait_until([&] { return watched.stream.cancelled(); }));
+    EXPECT_TRUE(watched.watcher.too_late(watched.activity));
+    watched.watcher.end(watched.activity);
+    // A deadline of an earlier request doesn't end a later one.
+    watched.watcher.begin(watched.activity, std::chrono::steady_clock::now() + 20ms);
+    watched.watcher.end(watched.activity);
+    watched.watcher.begin(watched.activity, std::chrono::steady_clock::now() + 10s);
+    watched.watcher.computes_on(watched.activity, &watched.stream);
+    std::this_thread::sleep_for(60ms);
+    EXPECT_FALSE(watched.stream.cancelled());
+    // An earlier deadline than the one that was waited for.
+    watched.watcher.end(watched.activity);
+    watched.watcher.begin(watched.activity, std::chrono::steady_clock::now() + 20ms);
+    watched.watcher.computes_on(watched.activity, &watched.stream);
+    EXPECT_TRUE(wait_until([&] { return watched.stream.cancelled(); }));
+    watched.watcher.end(watched.activity);
+    EXPECT_EQ(watched.stuck, 0);
+}
+
+TEST(ServerWatcher, TellsOfRequestsThatGoOn) {
+    Watched watched;
+    watched.watcher.begin(watched.activity, std::chrono::steady_clock::now() + 10ms);
+    EXPECT_TRUE(wait_until([&] { return watched.stuck > 0; }));
+    watched.watcher.end(watched.activity);
+}
+
+}  // namespace
