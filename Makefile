@@ -167,6 +167,7 @@ bench:
 gpu-bundle:
 	@$(CONFIGURE) -B build/unit -DPG_GPU_CUDA=ON -DPG_GPU_TESTS=ON -DPG_GPU_BENCHMARKS=ON \
 		-DCMAKE_CUDA_ARCHITECTURES="$(or $(GPU_ARCHITECTURES),90)" >/dev/null
+	@touch build/unit/bundle-begun
 	@$(BUILD) build/unit
 	@contrib/scripts/gpu-bundle build/unit
 

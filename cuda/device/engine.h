@@ -61,6 +61,8 @@ class DeviceEngine final : public Engine {
 
     int device() const noexcept { return device_; }
     int multiprocessors() const noexcept { return multiprocessors_; }
+    // Shared memory that a block may have.
+    std::size_t shared_bytes() const noexcept { return static_cast<std::size_t>(shared_bytes_); }
     MemorySource source() noexcept { return MemorySource{&memory_, pool_}; }
     // What arrays and streams that end give their memory back on.
     cudaStream_t release_stream() const noexcept { return release_stream_; }
@@ -69,6 +71,7 @@ class DeviceEngine final : public Engine {
     MemoryBudget memory_;
     int device_;
     int multiprocessors_ = 0;
+    int shared_bytes_ = 0;
     cudaMemPool_t pool_ = nullptr;
     cudaStream_t release_stream_ = nullptr;
     DeviceKary<std::uint32_t> kary32_{*this};

@@ -24,18 +24,23 @@ using u16 = std::uint16_t;
 constexpr CacheHints none = CacheHints::none;
 constexpr CacheHints l2 = CacheHints::leaves_leave_l2_first;
 
-using Shapes = testing::Types<
+constexpr CacheHints pass = CacheHints::leaves_pass_l1;
+
+using TestedShapes = testing::Types<
     // Low tops and narrow blocks make many levels.
-    TreeShape<K32, u8, 1, 1, 4, 0, 64>, TreeShape<K32, u8, 1, 2, 4, 1, 64>,
-    TreeShape<K32, u8, 4, 4, 8, 2, 128>, TreeShape<K32, u16, 1, 4, 4, 1, 128>,
-    TreeShape<K32, u16, 4, 2, 16, 0, 64>, TreeShape<K32, K32, 1, 1, 4, 2, 64>,
-    TreeShape<K32, K32, 4, 8, 8, 1, 256>, TreeShape<K32, u8, 2, 8, 4, 0, 64, l2>,
-    TreeShape<K64, u8, 1, 1, 2, 0, 64>, TreeShape<K64, u16, 2, 4, 4, 1, 128, none>,
-    TreeShape<K64, K64, 1, 2, 2, 1, 64>, TreeShape<K64, u8, 4, 8, 8, 1, 64>,
-    TreeShape<Key128, u8, 1, 1, 2, 0, 64>, TreeShape<Key128, u16, 4, 4, 4, 1, 128>,
-    TreeShape<Key128, u8, 2, 8, 2, 2, 64, l2>, TreeShape<Key128, Key128, 2, 2, 2, 1, 64>,
+    TreeShape<K32, u8, 1, 1, 4, 0, 64>, TreeShape<K32, u8, 1, 2, 4, 1, 64, 2>,
+    TreeShape<K32, u8, 4, 4, 8, 2, 128>, TreeShape<K32, u16, 1, 4, 4, 1, 128, 2>,
+    TreeShape<K32, u16, 4, 2, 16, 0, 64>, TreeShape<K32, u16, 2, 8, 8, 2, 64, 3>,
+    TreeShape<K32, u16, 8, 8, 4, 0, 64>, TreeShape<K32, u8, 2, 8, 4, 0, 64, 1, l2>,
+    TreeShape<K32, u16, 1, 4, 4, 3, 64, 2, pass, true>, TreeShape<K32, u8, 1, 2, 4, 0, 64, 1, pass, true>,
+    TreeShape<K64, u8, 1, 1, 4, 0, 64>, TreeShape<K64, u16, 2, 4, 4, 1, 128, 2, none>,
+    TreeShape<K64, u16, 1, 2, 4, 1, 64>, TreeShape<K64, u8, 4, 8, 8, 1, 64>,
+    TreeShape<K64, u8, 1, 4, 4, 2, 64, 2, pass, true>, TreeShape<Key128, u8, 1, 1, 4, 0, 64>,
+    TreeShape<Key128, u16, 4, 4, 4, 1, 128, 2>, TreeShape<Key128, u8, 2, 8, 4, 2, 64, 1, l2>,
+    TreeShape<Key128, u8, 1, 8, 4, 2, 64, 1, pass, true>,
     // The library's.
-    DefaultShape<K32>::type, DefaultShape<K64>::type, DefaultShape<Key128>::type>;
+    Shapes<K32>::Small, Shapes<K32>::Medium, Shapes<K32>::Large, Shapes<K64>::Small, Shapes<K64>::Medium,
+    Shapes<K64>::Large, Shapes<Key128>::Small, Shapes<Key128>::Medium, Shapes<Key128>::Large>;
 
 template <typename Key>
 Key key_of(std::uint64_t high, std::uint64_t low) {
@@ -61,14 +66,13 @@ class KaryTree : public testing::Test {
         stream_ = std::make_unique<DeviceStream>(*engine_);
     }
 
-    // Keys need not be sorted. All three operations, with and without the top in shared memory.
+    // Keys need not be sorted. All three operations, with and without copies in shared memory.
     void expect_all(std::vector<Key> keys) {
         std::sort(keys.begin(), keys.end());
         const Call call(*engine_, *stream_);
-        const TreeSizes<Shape> sizes(keys.size());
-        const Buffer<Key> device_keys = call.buffer<Key>(sizes.keys);
+        const Buffer<Key> device_keys = call.buffer<Key>(padded_keys<Key>(keys.size()));
         call.copy(device_keys.data(), static_cast<const Key *>(keys.data()), keys.size());
-        TreeMemory<Shape> memory;
+        TreeMemory memory;
         const Tree<Key> tree = build_tree<Shape>(call, device_keys.data(), keys.size(), &memory);
 
         std::vector<Key> probes = {Key{}, highest_key<Key>(), key_of<Key>(0, 1),
@@ -100,7 +104,7 @@ class KaryTree : public testing::Test {
         }
     }
 
-    template <bool SharedTop>
+    template <bool Shared>
     void expect_operations(const Call &call, const Tree<Key> &tree, const std::vector<Key> &keys,
                            const std::vector<Key> &probes) {
         const std::uint64_t count = probes.size();
@@ -116,15 +120,22 @@ class KaryTree : public testing::Test {
         call.fill(found.data(), 0xee, found.bytes());
         call.fill(bounds.data(), 0xee, bounds.bytes());
         // Fewer blocks than tiles, so that blocks take several.
-        const std::size_t top_bytes = SharedTop ? sizeof(Key) << tree.top_depth : 0;
+        std::size_t bytes = 0;
+        if constexpr (Shared) {
+            bytes = shared_bytes<Shape>(tree);
+            if (bytes > engine_->shared_bytes()) {
+                ASSERT_TRUE(Shape::shared_nodes);
+                return;
+            }
+        }
         const auto launch = [&](const auto &operation) {
-            const auto kernel = search_kernel<Shape, SharedTop, std::decay_t<decltype(operation)>>;
-            if constexpr (SharedTop) {
+            const auto kernel = search_kernel<Shape, Shared, std::decay_t<decltype(operation)>>;
+            if constexpr (Shared) {
                 check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                           static_cast<int>(sizeof(Key) << Shape::top_depth)),
+                                           static_cast<int>(engine_->shared_bytes())),
                       "cudaFuncSetAttribute");
             }
-            kernel<<<3, Shape::threads, top_bytes, call.stream()>>>(tree, operation, count);
+            kernel<<<3, Shape::threads, bytes, call.stream()>>>(tree, operation, count);
             check_launch("search_kernel");
         };
         launch(RankOperation<Shape>{low.data(), ranks.data()});
@@ -158,7 +169,7 @@ class KaryTree : public testing::Test {
     DeviceEngine *engine_ = nullptr;
     std::unique_ptr<DeviceStream> stream_;
 };
-TYPED_TEST_SUITE(KaryTree, Shapes);
+TYPED_TEST_SUITE(KaryTree, TestedShapes);
 
 TYPED_TEST(KaryTree, AnswersAsTheStandardLibrary) {
     using Key = typename TypeParam::Key;
@@ -166,7 +177,7 @@ TYPED_TEST(KaryTree, AnswersAsTheStandardLibrary) {
     const std::size_t leaf = TypeParam::leaf_keys;
     const std::size_t node = leaf * TypeParam::node_codes;
     for (const std::size_t size : {leaf, 2 * leaf, node, 2 * node, node << TypeParam::top_depth,
-                                   (node << TypeParam::top_depth) * TypeParam::block_keys}) {
+                                   (node << TypeParam::top_depth) * TypeParam::block_prefixes}) {
         if (size <= 300000) {
             sizes.insert(sizes.end(), {size - 1, size, size + 1});
         }

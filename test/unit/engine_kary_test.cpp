@@ -29,8 +29,7 @@ using gpu_engine::StatusCode;
 using gpu_engine::Stream;
 using gpu_engine::Tid;
 
-// ---- Keys as numbers
-// ---------------------------------------------------------------------------------------
+// ---- Keys as numbers ----------------------------------------------------------------------------
 
 template <typename Key>
 Key make_key(std::uint64_t high, std::uint64_t low) {
@@ -66,8 +65,7 @@ Tid make_tid(std::uint64_t number) {
                static_cast<std::uint16_t>(number)};
 }
 
-// ---- Shapes of key sets
-// ------------------------------------------------------------------------------------
+// ---- Shapes of key sets -------------------------------------------------------------------------
 
 template <typename Key>
 struct Pattern {
@@ -127,8 +125,7 @@ std::vector<Pattern<Key>> patterns() {
     };
 }
 
-// ---- The reference
-// -----------------------------------------------------------------------------------------
+// ---- The reference ------------------------------------------------------------------------------
 
 template <typename Key>
 struct Reference {
@@ -182,8 +179,7 @@ std::vector<Key> probes_of(const Reference<Key> &reference, std::size_t limit, s
     return probes;
 }
 
-// ---- The engines
-// -------------------------------------------------------------------------------------------
+// ---- The engines --------------------------------------------------------------------------------
 
 struct HostEngineUnderTest {
     static constexpr const char *name = "host";
@@ -407,6 +403,23 @@ TYPED_TEST(EngineKary, BuildOrdersEqualKeysByTid) {
             ASSERT_FALSE(this->HasFatalFailure());
         }
     }
+    // Groups of equal keys of a size, far from each other.
+    for (const std::size_t group : {2, 3, 31, 32, 33, 34, 1000}) {
+        SCOPED_TRACE("groups of " + std::to_string(group));
+        const std::size_t size = 200000;
+        std::vector<Key> keys(size);
+        for (std::size_t i = 0; i < size; ++i) {
+            const std::uint64_t number = i / group * 0x9e3779b97f4a7c15ULL;
+            keys[i] = make_key<Key>(number, number >> 32 | number << 32);
+        }
+        std::vector<Tid> tids = this->ascending_tids(size);
+        std::shuffle(keys.begin(), keys.end(), this->random_);
+        std::shuffle(tids.begin(), tids.end(), this->random_);
+        const auto array = this->build(keys, tids);
+        ASSERT_NE(array, nullptr);
+        this->expect_content(*array, reference_of(keys, tids));
+        ASSERT_FALSE(this->HasFatalFailure());
+    }
     // All parts of a TID count.
     std::vector<Tid> tids(5000);
     for (Tid &tid : tids) {
@@ -416,6 +429,30 @@ TYPED_TEST(EngineKary, BuildOrdersEqualKeysByTid) {
     const auto array = this->build(keys, tids);
     ASSERT_NE(array, nullptr);
     this->expect_content(*array, reference_of(keys, tids));
+}
+
+// The cuda engine searches large batches with copies of the tree's top in shared memory, which small ones
+// don't pay for.
+TYPED_TEST(EngineKary, AnswersLargeBatches) {
+    using Key = typename TypeParam::Key;
+    for (const std::size_t size : {1000, 300000, (1 << 20) + 1}) {
+        for (const std::size_t pattern : {0, 8, 9}) {
+            SCOPED_TRACE(std::string(patterns<Key>()[pattern].name) + ", " + std::to_string(size) +
+                         " entries");
+            const std::vector<Key> keys = patterns<Key>()[pattern].make(size, this->random_);
+            const std::vector<Tid> tids = this->ascending_tids(size);
+            const auto array = this->build(keys, tids);
+            ASSERT_NE(array, nullptr);
+            const Reference<Key> reference = reference_of(keys, tids);
+            std::vector<Key> probes = probes_of(reference, 200000, this->random_);
+            // Enough for every multiprocessor, however few differ.
+            for (std::size_t i = 0; probes.size() < 200000; ++i) {
+                probes.push_back(probes[i]);
+            }
+            this->expect_answers(*array, reference, probes);
+            ASSERT_FALSE(this->HasFatalFailure());
+        }
+    }
 }
 
 TYPED_TEST(EngineKary, LoadTakesOnlyOrderedEntries) {

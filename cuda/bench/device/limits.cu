@@ -26,9 +26,13 @@ __global__ void gather_blocks_kernel(const uint4 *data, const std::uint32_t *ind
                                      std::uint64_t count) {
     const std::uint64_t j = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
     const std::uint32_t index = j < count ? __ldcs(indexes + j) : 0;
-    const std::uint32_t sum = device::shared_count<Lanes>(
-        data, index, 0U,
+    uint4 blocks[Lanes];
+    device::shared_load<Lanes>(
+        data, index,
         [](const uint4 *address) { return device::load_leaf<device::CacheHints::leaves_pass_l1>(address); },
+        blocks);
+    const std::uint32_t sum = device::shared_count<Lanes, false>(
+        blocks, 0U,
         [](const uint4 &words, std::uint32_t) { return (words.x ^ words.y ^ words.z ^ words.w) & 1U; });
     if (j < count) {
         __stcs(output + j, sum);

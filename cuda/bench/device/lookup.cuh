@@ -23,7 +23,7 @@ struct LookupTask {
 };
 
 struct Timing {
-    double ms = 0;
+    double ms = 0;           // 0: the way isn't for so many entries
     double extra_bytes = 0;  // beside the keys
 };
 
@@ -33,61 +33,47 @@ struct LookupVariant {
     Timing (*measure)(const Bench &, const LookupTask<Key> &);
 };
 
-// A tree of a shape, built and searched. With `Persist` its codes have a window of their own in L2.
-template <typename Shape, bool Persist>
+// A tree of a shape, built and searched.
+template <typename Shape>
 Timing measure_tree(const Bench &bench, const LookupTask<typename Shape::Key> &task) {
     using Key = typename Shape::Key;
-    const device::TreeSizes<Shape> sizes(task.entries);
-    device::TreeMemory<Shape> memory;
-    device::Buffer<Key> keys = task.call.template buffer<Key>(sizes.keys);
+    device::TreeMemory memory;
+    device::Buffer<Key> keys = task.call.template buffer<Key>(device::padded_keys<Key>(task.entries));
     task.call.copy(keys.data(), task.sorted, task.entries);
     const device::Tree<Key> tree = device::build_tree<Shape>(task.call, keys.data(), task.entries, &memory);
-    if constexpr (Persist) {
-        cudaStreamAttrValue window = {};
-        window.accessPolicyWindow.base_ptr = memory.codes.data();
-        window.accessPolicyWindow.num_bytes = std::min<std::uint64_t>(memory.codes.bytes(), 32 << 20);
-        window.accessPolicyWindow.hitRatio = 1.0F;
-        window.accessPolicyWindow.hitProp = cudaAccessPropertyPersisting;
-        window.accessPolicyWindow.missProp = cudaAccessPropertyStreaming;
-        device::check(cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, 32 << 20), "cudaDeviceSetLimit");
-        device::check(
-            cudaStreamSetAttribute(task.call.stream(), cudaStreamAttributeAccessPolicyWindow, &window),
-            "cudaStreamSetAttribute");
+    if (Shape::shared_nodes && device::shared_bytes<Shape>(tree) > bench.engine.shared_bytes()) {
+        return {};
     }
     Timing timing;
     timing.extra_bytes = static_cast<double>(memory.bytes());
     timing.ms = median_ms(bench, [&] {
         device::launch_search<Shape>(tree, device::RankOperation<Shape>{task.lookups, task.ranks}, task.count,
-                                     bench.engine.multiprocessors(), task.call.stream());
+                                     bench.engine, task.call.stream());
     });
-    if constexpr (Persist) {
-        cudaStreamAttrValue window = {};
-        device::check(
-            cudaStreamSetAttribute(task.call.stream(), cudaStreamAttributeAccessPolicyWindow, &window),
-            "cudaStreamSetAttribute");
-        device::check(cudaCtxResetPersistingL2Cache(), "cudaCtxResetPersistingL2Cache");
-    }
     return timing;
 }
 
-// Its name says how the tree is cut, as in "u8 node 64 B leaf 64 B block 8 top 14 threads 512".
-template <typename Shape, bool Persist = false>
+// Its name says how the tree is cut, as in "u8 node 64 leaf 64 block 8 top 14 threads 512".
+template <typename Shape>
 LookupVariant<typename Shape::Key> tree_variant() {
     using device::CacheHints;
     std::string name = "u" + std::to_string(sizeof(typename Shape::Code) * 8) + " node " +
                        std::to_string(Shape::node_lanes * 16) + " leaf " +
                        std::to_string(Shape::leaf_lanes * 16) + " block " +
-                       std::to_string(Shape::block_keys) + " top " + std::to_string(Shape::top_depth) +
+                       std::to_string(Shape::block_prefixes) + " top " + std::to_string(Shape::top_depth) +
                        " threads " + std::to_string(Shape::threads);
+    if (Shape::searches > 1) {
+        name += " searches " + std::to_string(Shape::searches);
+    }
+    if (Shape::shared_nodes) {
+        name += " shared nodes";
+    }
     if (Shape::hints == CacheHints::none) {
         name += " no hints";
     } else if (Shape::hints == CacheHints::leaves_leave_l2_first) {
         name += " L2 hints";
     }
-    if (Persist) {
-        name += " persisting";
-    }
-    return {name, measure_tree<Shape, Persist>};
+    return {name, measure_tree<Shape>};
 }
 
 // Those of each width, the library's default first.

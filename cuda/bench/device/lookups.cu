@@ -122,6 +122,9 @@ void measure_width(const Bench &bench, const std::vector<LookupVariant<Key>> &va
         for (const LookupVariant<Key> &variant : variants) {
             call.fill(ranks.data(), 0xff, count * sizeof(std::uint32_t));
             const Timing timing = variant.measure(bench, task);
+            if (timing.ms == 0) {
+                continue;
+            }
             std::uint64_t wrong = wrong_ranks(call, ranks.data(), entries, count);
             if (host_array != nullptr) {
                 wrong += wrong_on_host(*host_array, *host_stream, task);

@@ -16,7 +16,7 @@ DeviceKaryArray<Key>::DeviceKaryArray(const Call &call, Buffer<Key> keys, Buffer
                                       std::uint64_t entries)
     : engine_(call.engine()), entries_(entries), keys_(std::move(keys)), tids_(std::move(tids)) {
     if (entries > 0) {
-        tree_ = build_tree<Shape>(call, keys_.data(), entries, &tree_memory_);
+        tree_ = build_array_tree(call, keys_.data(), entries, &tree_memory_);
     }
     call.wait();
     keys_.set_stream(engine_.release_stream());
@@ -177,8 +177,7 @@ Status DeviceKaryArray<Key>::read(Stream &stream, std::uint64_t first, std::uint
     });
 }
 
-// ---- Making arrays
-// -------------------------------------------------------------------------------------------
+// ---- Making arrays ------------------------------------------------------------------------------
 
 inline Status too_many_entries() {
     return make_status(StatusCode::invalid_argument, "more entries than an array can hold");

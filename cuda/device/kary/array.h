@@ -7,7 +7,6 @@
 #include "common/versioned.h"
 #include "device/call.h"
 #include "device/kary/dead.h"
-#include "device/kary/shapes.h"
 #include "device/kary/tree.h"
 #include "device/kary/tree_memory.h"
 #include "gpu_engine/kary.h"
@@ -17,9 +16,7 @@ namespace gpu_engine::device {
 template <typename Key>
 class DeviceKaryArray final : public KaryArray<Key> {
   public:
-    using Shape = typename DefaultShape<Key>::type;
-
-    // `keys` has TreeSizes<Shape>::keys places, of which `entries` are filled. Waits.
+    // `keys` has padded_keys places, of which `entries` are filled. Waits.
     DeviceKaryArray(const Call &call, Buffer<Key> keys, Buffer<Tid> tids, std::uint64_t entries);
 
     std::uint64_t entries() const noexcept override { return entries_; }
@@ -60,13 +57,16 @@ class DeviceKaryArray final : public KaryArray<Key> {
     std::uint64_t entries_;
     Buffer<Key> keys_;
     Buffer<Tid> tids_;
-    TreeMemory<Shape> tree_memory_;
+    TreeMemory tree_memory_;
     Tree<Key> tree_ = {};
     Versioned<DeadBitmap> dead_;
 };
 
-// ---- The parts, each in a file of its own
-// ------------------------------------------------------------------
+// ---- The parts, each in a file of its own -------------------------------------------------------
+
+// The tree above an array's keys, which have padded_keys places; there is at least one. Waits.
+template <typename Key>
+Tree<Key> build_array_tree(const Call &call, Key *keys, std::uint64_t entries, TreeMemory *memory);
 
 // Searches of one piece of a batch, all arrays on the device; the tree has entries.
 template <typename Key>
@@ -115,8 +115,7 @@ struct Pairs {
 };
 template <typename Key>
 Pairs<Key> make_pairs(const Call &call, std::uint64_t count) {
-    const TreeSizes<typename DefaultShape<Key>::type> sizes(count);
-    return {call.buffer<Key>(sizes.keys), call.buffer<Tid>(count), count};
+    return {call.buffer<Key>(padded_keys<Key>(count)), call.buffer<Tid>(count), count};
 }
 
 // Sorts a caller's pairs by (key, TID).

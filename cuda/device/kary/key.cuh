@@ -1,6 +1,7 @@
 // Arithmetic of keys as unsigned integers, on the device.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "gpu_engine/entry.h"
@@ -42,7 +43,7 @@ __device__ __forceinline__ bool equal(Key a, Key b) {
 
 // a - b, for b <= a.
 template <typename Key>
-__device__ __forceinline__ Key distance(Key a, Key b) {
+__host__ __device__ __forceinline__ Key distance(Key a, Key b) {
     if constexpr (sizeof(Key) == 16) {
         return Key{a.high - b.high - (a.low < b.low ? 1 : 0), a.low - b.low};
     } else {
@@ -61,28 +62,30 @@ __device__ __forceinline__ Key next_key(Key key) {
 }
 
 // Bits up to the highest one that is set.
-__device__ __forceinline__ int bit_width(std::uint32_t a) {
+__host__ __device__ __forceinline__ int bit_width(std::uint32_t a) {
+#ifdef __CUDA_ARCH__
     return 32 - __clz(static_cast<int>(a));
+#else
+    return std::bit_width(a);
+#endif
 }
-__device__ __forceinline__ int bit_width(std::uint64_t a) {
+__host__ __device__ __forceinline__ int bit_width(std::uint64_t a) {
+#ifdef __CUDA_ARCH__
     return 64 - __clzll(static_cast<long long>(a));
+#else
+    return std::bit_width(a);
+#endif
 }
-__device__ __forceinline__ int bit_width(const Key128 &a) {
+__host__ __device__ __forceinline__ int bit_width(const Key128 &a) {
     return a.high != 0 ? 64 + bit_width(a.high) : bit_width(a.low);
 }
 
-// The lowest 32 bits of key >> bits.
-__device__ __forceinline__ std::uint32_t shifted(std::uint32_t key, int bits) {
-    return key >> bits;
-}
-__device__ __forceinline__ std::uint32_t shifted(std::uint64_t key, int bits) {
-    return static_cast<std::uint32_t>(key >> bits);
-}
-__device__ __forceinline__ std::uint32_t shifted(const Key128 &key, int bits) {
-    if (bits >= 64) {
-        return static_cast<std::uint32_t>(key.high >> (bits - 64));
+// The lowest 64 bits of key >> bits, for bits up to 64.
+__host__ __device__ __forceinline__ std::uint64_t shifted(const Key128 &key, int bits) {
+    if (bits == 0) {
+        return key.low;
     }
-    return static_cast<std::uint32_t>(bits == 0 ? key.low : (key.low >> bits | key.high << (64 - bits)));
+    return bits == 64 ? key.high : key.low >> bits | key.high << (64 - bits);
 }
 
 // A key of the same thread's neighbour in a group of `width` lanes.

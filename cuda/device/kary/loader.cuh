@@ -3,6 +3,7 @@
 
 #include "device/kary/array.cuh"
 #include "device/kary/pages.cuh"
+#include "device/kary/shapes.h"
 
 namespace gpu_engine::device {
 
@@ -94,14 +95,12 @@ Status DeviceKary<Key>::open_loader(Stream &stream, std::uint64_t entries,
 
 template <typename Key>
 std::uint64_t DeviceKary<Key>::array_bytes(std::uint64_t entries) const noexcept {
-    using Shape = typename DefaultShape<Key>::type;
-    const TreeSizes<Shape> sizes(entries);
-    std::uint64_t separators = sizes.top_size();
-    for (int level = 0; level <= sizes.upper_levels; ++level) {
-        separators += sizes.upper_size(level) + Memory::alignment / sizeof(Key);
-    }
-    return (sizes.keys + separators) * sizeof(Key) + sizes.codes * sizeof(typename Shape::Code) +
-           entries * sizeof(Tid) + 4 * Memory::alignment;
+    const std::uint64_t tree_bytes = with_shape<Key>(entries, [&]<typename Shape>(std::type_identity<Shape>) {
+        const TreeSizes<Shape> sizes(entries);
+        return sizes.codes * sizeof(typename Shape::Code) + all_prefixes(sizes) * sizeof(Prefix);
+    });
+    return padded_keys<Key>(entries) * sizeof(Key) + tree_bytes + entries * sizeof(Tid) +
+           4 * Memory::alignment;
 }
 
 }  // namespace gpu_engine::device

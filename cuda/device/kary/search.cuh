@@ -9,7 +9,7 @@
 
 namespace gpu_engine::device {
 
-// ---- Reading -------------------------------------------------------------------------------------------
+// ---- Reading ------------------------------------------------------------------------------------
 
 // Leaves are met once; what stands above them is met by every search and should stay in the caches.
 template <CacheHints Hints>
@@ -50,7 +50,7 @@ __device__ __forceinline__ uint4 load_node(const uint4 *address) {
     }
 }
 
-// ---- Counting within 16 bytes ----------------------------------------------------------------------------
+// ---- Counting within 16 bytes -------------------------------------------------------------------
 
 __device__ __forceinline__ std::uint64_t wide(std::uint32_t low, std::uint32_t high) {
     return static_cast<std::uint64_t>(high) << 32 | low;
@@ -88,12 +88,19 @@ __device__ __forceinline__ std::uint32_t keys_up_to(const uint4 &words, Key key)
     return count;
 }
 
+// Codes of 16 bits are stored with their sign changed, so that one instruction compares two of them.
+template <typename Code>
+__device__ __forceinline__ Code stored_code(std::uint32_t code) {
+    return static_cast<Code>(sizeof(Code) == 1 ? code : 0U - code);
+}
+
 // A code as it is compared with a node's: copied into each place of a word.
 template <typename Code>
 __device__ __forceinline__ std::uint32_t spread(std::uint32_t code) {
     return sizeof(Code) == 1 ? code * 0x01010101U : code * 0x00010001U;
 }
 
+// How many codes are below; of 16-bit codes the count is the sum of the two halves.
 template <typename Code>
 __device__ __forceinline__ std::uint32_t codes_below(const uint4 &words, std::uint32_t spread_code) {
     if constexpr (sizeof(Code) == 1) {
@@ -101,46 +108,105 @@ __device__ __forceinline__ std::uint32_t codes_below(const uint4 &words, std::ui
                                    __vsetltu4(words.z, spread_code) + __vsetltu4(words.w, spread_code);
         return __dp4a(sums, 0x01010101U, 0U);
     } else {
-        const std::uint32_t sums = __vsetltu2(words.x, spread_code) + __vsetltu2(words.y, spread_code) +
-                                   __vsetltu2(words.z, spread_code) + __vsetltu2(words.w, spread_code);
-        return (sums & 0xffffU) + (sums >> 16);
+        // min(max(wanted - code, 0), 1)
+        constexpr std::uint32_t ones = 0x00010001U;
+        return __viaddmin_s16x2_relu(spread_code, words.x, ones) +
+               __viaddmin_s16x2_relu(spread_code, words.y, ones) +
+               __viaddmin_s16x2_relu(spread_code, words.z, ones) +
+               __viaddmin_s16x2_relu(spread_code, words.w, ones);
     }
 }
 
-// The bits of `distance` that tell codes apart among distances up to `span`.
-template <typename Code, typename Key>
-__device__ __forceinline__ std::uint32_t code_of(const Key &distance, const Key &span) {
-    const int surplus = bit_width(span) - static_cast<int>(sizeof(Code) * 8);
-    return shifted(distance, surplus > 0 ? surplus : 0);
+// ---- Prefixes -----------------------------------------------------------------------------------
+
+template <typename Key>
+inline constexpr bool prefixes_are_exact = sizeof(Key) == sizeof(Prefix);
+
+template <typename Key>
+__device__ __forceinline__ Window<Key> window_of(const Tree<Key> &tree, const Key &distance) {
+    if constexpr (sizeof(Key) == 16) {
+        return shifted(distance, tree.window_shift);
+    } else {
+        return distance;
+    }
 }
 
-// ---- Sharing
-// -----------------------------------------------------------------------------------------------
+template <typename Key>
+__device__ __forceinline__ Prefix prefix_of(const Tree<Key> &tree, Window<Key> window) {
+    if constexpr (prefixes_are_exact<Key>) {
+        return window;
+    } else {
+        return static_cast<Prefix>(window >> tree.prefix_shift);
+    }
+}
+
+// The prefix of a key of the array.
+template <typename Key>
+__device__ __forceinline__ Prefix key_prefix(const Tree<Key> &tree, const Key &key) {
+    return prefix_of(tree, window_of(tree, distance(key, tree.first_key)));
+}
+
+// The code of a key in a node, from the prefixes before the node and at its end.
+template <typename Shape>
+__device__ __forceinline__ std::uint32_t code_of(const Tree<typename Shape::Key> &tree,
+                                                 Window<typename Shape::Key> window, Prefix low,
+                                                 Prefix high) {
+    using Wide = Window<typename Shape::Key>;
+    const int shift = prefixes_are_exact<typename Shape::Key> ? 0 : tree.prefix_shift;
+    const int surplus = bit_width(high - low) + shift - Shape::code_bits;
+    return static_cast<std::uint32_t>((window - (static_cast<Wide>(low) << shift)) >>
+                                      (surplus > 0 ? surplus : 0));
+}
+
+// The last key of a node.
+template <typename Key>
+__device__ __forceinline__ Key node_end(const Tree<Key> &tree, std::uint64_t node, std::uint64_t node_keys) {
+    const std::uint64_t end = (node + 1) * node_keys;
+    return tree.keys[(end < tree.entries ? end : tree.entries) - 1];
+}
+
+// ---- Sharing ------------------------------------------------------------------------------------
 
 // `Lanes` neighbours share their `Lanes` searches: each reads 16 bytes of every block, so that a block is
-// read at once and the reads of all blocks are under way together. `Count` is called with the 16 bytes and
-// the owner's needle; the sums go back to the owners, a byte each, so they may reach 255.
-template <int Lanes, typename Needle, typename Load, typename Count>
-__device__ __forceinline__ std::uint32_t shared_count(const uint4 *blocks, std::uint32_t block, Needle needle,
-                                                      Load load, Count count) {
+// read at once and the reads of all blocks are under way together.
+template <int Lanes, typename Load>
+__device__ __forceinline__ void shared_load(const uint4 *blocks, std::uint32_t block, Load load,
+                                            uint4 (&words)[Lanes]) {
+    const int lane = static_cast<int>(threadIdx.x) & (Lanes - 1);
+#pragma unroll
+    for (int owner = 0; owner < Lanes; ++owner) {
+        const std::uint32_t owned = Lanes == 1 ? block : __shfl_sync(0xffffffffU, block, owner, Lanes);
+        words[owner] = load(blocks + static_cast<std::size_t>(owned) * Lanes + lane);
+    }
+}
+
+// Counts in each block for its owner. `count` is called with 16 bytes and the owner's needle; with `Halves` a
+// count is the sum of its two halves. The sums go back to the owners, a byte each, so they may reach 255.
+template <int Lanes, bool Halves, typename Needle, typename Count>
+__device__ __forceinline__ std::uint32_t shared_count(const uint4 (&words)[Lanes], Needle needle,
+                                                      Count count) {
     if constexpr (Lanes == 1) {
-        return count(load(blocks + block), needle);
+        const std::uint32_t sum = count(words[0], needle);
+        return Halves ? (sum + (sum >> 16)) & 0xffffU : sum;
     } else {
         const int lane = static_cast<int>(threadIdx.x) & (Lanes - 1);
-        uint4 words[Lanes];
+        // Two owners a word's half.
+        std::uint32_t pairs[Lanes / 2];
 #pragma unroll
-        for (int owner = 0; owner < Lanes; ++owner) {
-            const std::uint32_t owned = __shfl_sync(0xffffffffU, block, owner, Lanes);
-            words[owner] = load(blocks + static_cast<std::size_t>(owned) * Lanes + lane);
+        for (int i = 0; i < Lanes / 2; ++i) {
+            const std::uint32_t even = count(words[2 * i], shuffle(needle, 2 * i, Lanes));
+            const std::uint32_t odd = count(words[2 * i + 1], shuffle(needle, 2 * i + 1, Lanes));
+            pairs[i] = even + (odd << 8);
+            if constexpr (Halves) {
+                pairs[i] += pairs[i] >> 16;
+            }
         }
         constexpr int sums_words = (Lanes + 3) / 4;
-        std::uint32_t sums[sums_words] = {};
-#pragma unroll
-        for (int owner = 0; owner < Lanes; ++owner) {
-            sums[owner / 4] += count(words[owner], shuffle(needle, owner, Lanes)) << (owner % 4 * 8);
-        }
+        std::uint32_t sums[sums_words];
 #pragma unroll
         for (int i = 0; i < sums_words; ++i) {
+            sums[i] =
+                Lanes == 2 ? pairs[0] : __byte_perm(pairs[2 * i], pairs[(2 * i + 1) % (Lanes / 2)], 0x5410);
 #pragma unroll
             for (int offset = 1; offset < Lanes; offset *= 2) {
                 sums[i] += __shfl_xor_sync(0xffffffffU, sums[i], offset);
@@ -155,23 +221,17 @@ __device__ __forceinline__ std::uint32_t shared_count(const uint4 *blocks, std::
     }
 }
 
-// The same for the two counts a search for equal keys needs.
-template <int Lanes, typename Key, typename Load>
-__device__ __forceinline__ void shared_counts(const uint4 *blocks, std::uint32_t block, Key key, Load load,
-                                              std::uint32_t *below, std::uint32_t *up_to) {
+// The two counts a search for equal keys needs.
+template <int Lanes, typename Key>
+__device__ __forceinline__ void shared_counts(const uint4 (&words)[Lanes], Key key, std::uint32_t *below,
+                                              std::uint32_t *up_to) {
     // Each sum is at most 32 here, so both fit into 16 bits, and a word holds two searches' sums.
     const int lane = static_cast<int>(threadIdx.x) & (Lanes - 1);
-    uint4 words[Lanes];
-#pragma unroll
-    for (int owner = 0; owner < Lanes; ++owner) {
-        const std::uint32_t owned = __shfl_sync(0xffffffffU, block, owner, Lanes);
-        words[owner] = load(blocks + static_cast<std::size_t>(owned) * Lanes + lane);
-    }
     constexpr int sums_words = (Lanes + 1) / 2;
     std::uint32_t sums[sums_words] = {};
 #pragma unroll
     for (int owner = 0; owner < Lanes; ++owner) {
-        const Key owned = shuffle(key, owner, Lanes);
+        const Key owned = Lanes == 1 ? key : shuffle(key, owner, Lanes);
         sums[owner / 2] += (keys_below(words[owner], owned) | keys_up_to(words[owner], owned) << 8)
                            << (owner % 2 * 16);
     }
@@ -189,14 +249,41 @@ __device__ __forceinline__ void shared_counts(const uint4 *blocks, std::uint32_t
     *up_to = own >> 8 & 0xffU;
 }
 
-// ---- Descending
-// --------------------------------------------------------------------------------------------
+// ---- Descending ---------------------------------------------------------------------------------
 
 struct Place {
     std::uint32_t below;  // entries with a lower key
     std::uint32_t up_to;  // entries up to the key in the same leaf and before; only where it was asked for
     bool goes_on;         // equal keys may follow in the next leaf
 };
+
+// Where a search finds what stands above the leaves: in the tree, or in the block's copies.
+struct Above {
+    const Prefix *top;
+    const uint4 *nodes;
+};
+
+// The first node from `first` on whose last key isn't below the key, which is at most the array's last.
+template <typename Shape>
+__device__ std::uint32_t node_from(const Tree<typename Shape::Key> &tree, std::uint32_t first,
+                                   typename Shape::Key key) {
+    constexpr std::uint64_t node_keys = std::uint64_t(Shape::leaf_keys) * Shape::node_codes;
+    // Nodes of one prefix are seldom many: ever longer steps, then halves.
+    std::uint32_t last = first;
+    for (std::uint32_t step = 1; less(node_end(tree, last, node_keys), key); step *= 2) {
+        first = last + 1;
+        last = tree.nodes - 1 - last > step ? last + step : tree.nodes - 1;
+    }
+    while (first < last) {
+        const std::uint32_t middle = first + (last - first) / 2;
+        if (less(node_end(tree, middle, node_keys), key)) {
+            first = middle + 1;
+        } else {
+            last = middle;
+        }
+    }
+    return first;
+}
 
 // The first leaf of [first, end) whose last key isn't below the key; the last one's never is.
 template <typename Shape, typename Key>
@@ -216,114 +303,173 @@ __device__ std::uint32_t leaf_among(const Key *keys, std::uint32_t first, std::u
     return first;
 }
 
-// All threads of the warp call this together. `top` is the tree's top, wherever a copy of it lies.
-template <typename Shape, bool WithEqual>
-__device__ __forceinline__ Place search(const Tree<typename Shape::Key> &tree,
-                                        const typename Shape::Key *__restrict__ top,
-                                        typename Shape::Key key) {
+// The node of a key from the tree's first to its last, and the prefixes before and at its end.
+template <typename Shape, int Searches>
+__device__ __forceinline__ void search_nodes(const Tree<typename Shape::Key> &tree, const Prefix *top,
+                                             const typename Shape::Key (&keys)[Searches],
+                                             const Prefix (&prefixes)[Searches],
+                                             std::uint32_t (&nodes)[Searches], Prefix (&low)[Searches],
+                                             Prefix (&high)[Searches]) {
     using Key = typename Shape::Key;
-    using Code = typename Shape::Code;
-    constexpr std::uint32_t leaf_keys = Shape::leaf_keys;
-
-    // A key behind all others has no leaf: it goes along with the lowest key until the end.
-    const bool behind = less(tree.last_key, key);
-    if (behind) {
-        key = lowest_key<Key>();
+#pragma unroll
+    for (int i = 0; i < Searches; ++i) {
+        low[i] = 0;
+        high[i] = tree.last_prefix;
+        nodes[i] = 1;
     }
-
-    // The separators next to the key: low < key <= high, but for low at the array's beginning.
-    Key low = lowest_key<Key>();
-    Key high = tree.last_key;
-    std::uint32_t slot = 1;
     for (int depth = 0; depth < tree.top_depth; ++depth) {
-        const Key separator = top[slot];
-        const bool right = less(separator, key);
-        low = right ? separator : low;
-        high = right ? high : separator;
-        slot = 2 * slot + (right ? 1 : 0);
+#pragma unroll
+        for (int i = 0; i < Searches; ++i) {
+            const Prefix separator = top[nodes[i]];
+            const bool right = separator < prefixes[i];
+            low[i] = right ? separator : low[i];
+            high[i] = right ? high[i] : separator;
+            nodes[i] = 2 * nodes[i] + (right ? 1 : 0);
+        }
     }
-    slot -= 1U << tree.top_depth;
+#pragma unroll
+    for (int i = 0; i < Searches; ++i) {
+        nodes[i] -= 1U << tree.top_depth;
+    }
 
     for (int level = tree.upper_levels - 1; level >= 0; --level) {
-        constexpr int block_words = static_cast<int>(Shape::block_keys * sizeof(Key) / 16);
-        const auto *block =
-            reinterpret_cast<const uint4 *>(tree.upper[level]) + static_cast<std::size_t>(slot) * block_words;
-        uint4 words[block_words];
+        constexpr int block_words = static_cast<int>(Shape::block_prefixes / 4);
+        uint4 words[Searches][block_words];
 #pragma unroll
-        for (int i = 0; i < block_words; ++i) {
-            words[i] = load_node<Shape::hints>(block + i);
-        }
-        constexpr int word_keys = static_cast<int>(16 / sizeof(Key));
-        std::uint32_t below = 0;
+        for (int i = 0; i < Searches; ++i) {
+            const auto *block = reinterpret_cast<const uint4 *>(tree.upper[level]) +
+                                static_cast<std::size_t>(nodes[i]) * block_words;
 #pragma unroll
-        for (int i = 0; i < static_cast<int>(Shape::block_keys); ++i) {
-            const Key separator = element<Key>(words[i / word_keys], i % word_keys);
-            const bool right = less(separator, key);
-            low = right ? separator : low;
-            below += right ? 1 : 0;
+            for (int j = 0; j < block_words; ++j) {
+                words[i][j] = load_node<Shape::hints>(block + j);
+            }
         }
 #pragma unroll
-        for (int i = static_cast<int>(Shape::block_keys) - 1; i >= 0; --i) {
-            const Key separator = element<Key>(words[i / word_keys], i % word_keys);
-            high = less(separator, key) ? high : separator;
+        for (int i = 0; i < Searches; ++i) {
+            std::uint32_t below = 0;
+#pragma unroll
+            for (int j = 0; j < static_cast<int>(Shape::block_prefixes); ++j) {
+                const Prefix separator = element<Prefix>(words[i][j / 4], j % 4);
+                const bool right = separator < prefixes[i];
+                low[i] = right ? separator : low[i];
+                below += right ? 1 : 0;
+            }
+#pragma unroll
+            for (int j = static_cast<int>(Shape::block_prefixes) - 1; j >= 0; --j) {
+                const Prefix separator = element<Prefix>(words[i][j / 4], j % 4);
+                high[i] = separator < prefixes[i] ? high[i] : separator;
+            }
+            nodes[i] = nodes[i] * Shape::block_prefixes + below;
         }
-        slot = slot * Shape::block_keys + below;
     }
 
-    // The leaf: exact with whole codes, else the first that may be the one.
-    const auto *nodes = static_cast<const uint4 *>(tree.codes);
-    std::uint32_t leaf = slot * Shape::node_codes;
-    if constexpr (Shape::whole_codes) {
-        leaf += shared_count<Shape::node_lanes>(
-            nodes, slot, key, load_node<Shape::hints>,
-            [](const uint4 &words, Key needle) { return keys_below(words, needle); });
-    } else {
-        const std::uint32_t code = code_of<Code>(distance(key, low), distance(high, low));
-        leaf += shared_count<Shape::node_lanes>(
-            nodes, slot, spread<Code>(code), load_node<Shape::hints>,
-            [](const uint4 &words, std::uint32_t needle) { return codes_below<Code>(words, needle); });
-    }
-
-    const auto *leaves = reinterpret_cast<const uint4 *>(tree.keys);
-    std::uint32_t below = 0;
-    std::uint32_t up_to = 0;
-    if constexpr (WithEqual) {
-        shared_counts<Shape::leaf_lanes>(leaves, leaf, key, load_leaf<Shape::hints>, &below, &up_to);
-    } else {
-        below = shared_count<Shape::leaf_lanes>(
-            leaves, leaf, key, load_leaf<Shape::hints>,
-            [](const uint4 &words, Key needle) { return keys_below(words, needle); });
-    }
-    if constexpr (!Shape::whole_codes) {
-        if (below == leaf_keys) {  // one of the next leaves, which have the same code
-            const std::uint32_t node_end = (slot + 1) * Shape::node_codes;
-            leaf =
-                leaf_among<Shape>(tree.keys, leaf + 1, node_end < tree.leaves ? node_end : tree.leaves, key);
-            below = 0;
-            up_to = 0;
+    if constexpr (!prefixes_are_exact<Key>) {
 #pragma unroll
-            for (int i = 0; i < Shape::leaf_lanes; ++i) {
-                const uint4 words =
-                    load_leaf<Shape::hints>(leaves + static_cast<std::size_t>(leaf) * Shape::leaf_lanes + i);
-                below += keys_below(words, key);
-                if constexpr (WithEqual) {
-                    up_to += keys_up_to(words, key);
+        for (int i = 0; i < Searches; ++i) {
+            // Whole keys decide between neighbours of one prefix.
+            if (high[i] == prefixes[i]) {
+                constexpr std::uint64_t node_keys = std::uint64_t(Shape::leaf_keys) * Shape::node_codes;
+                const std::uint32_t node = node_from<Shape>(tree, nodes[i], keys[i]);
+                if (node != nodes[i]) {
+                    nodes[i] = node;
+                    low[i] = key_prefix(tree, node_end(tree, node - 1, node_keys));
+                    high[i] = key_prefix(tree, node_end(tree, node, node_keys));
                 }
             }
         }
     }
-
-    Place place;
-    if (behind) {
-        place = {tree.entries, tree.entries, false};
-    } else {
-        place = {leaf * leaf_keys + below, leaf * leaf_keys + up_to, up_to == leaf_keys && below < leaf_keys};
-    }
-    return place;
 }
 
-// ---- The operations
-// ------------------------------------------------------------------------------------------
+// All threads of the warp call this together, each with searches of its own.
+template <typename Shape, bool WithEqual, int Searches>
+__device__ __forceinline__ void search(const Tree<typename Shape::Key> &tree, const Above &above,
+                                       const typename Shape::Key (&wanted)[Searches],
+                                       Place (&places)[Searches]) {
+    using Key = typename Shape::Key;
+    using Code = typename Shape::Code;
+    constexpr std::uint32_t leaf_keys = Shape::leaf_keys;
+
+    // A key outside the array has no leaf: it goes along with the first key until the end.
+    Key keys[Searches];
+    bool outside[Searches];
+    Window<Key> windows[Searches];
+    Prefix prefixes[Searches];
+#pragma unroll
+    for (int i = 0; i < Searches; ++i) {
+        // Of a key before the first, the distance wraps around.
+        const Key from_first = distance(wanted[i], tree.first_key);
+        outside[i] = less(tree.span, from_first);
+        keys[i] = outside[i] ? tree.first_key : wanted[i];
+        windows[i] = window_of(tree, outside[i] ? lowest_key<Key>() : from_first);
+        prefixes[i] = prefix_of(tree, windows[i]);
+    }
+    std::uint32_t nodes[Searches];
+    Prefix low[Searches];
+    Prefix high[Searches];
+    search_nodes<Shape>(tree, above.top, keys, prefixes, nodes, low, high);
+
+    // The first leaf that may be the one.
+    uint4 codes[Searches][Shape::node_lanes];
+#pragma unroll
+    for (int i = 0; i < Searches; ++i) {
+        if constexpr (Shape::shared_nodes) {
+            shared_load<Shape::node_lanes>(
+                above.nodes, nodes[i], [](const uint4 *address) { return *address; }, codes[i]);
+        } else {
+            shared_load<Shape::node_lanes>(above.nodes, nodes[i], load_node<Shape::hints>, codes[i]);
+        }
+    }
+    std::uint32_t leaves[Searches];
+    uint4 words[Searches][Shape::leaf_lanes];
+    const auto *leaf_words = reinterpret_cast<const uint4 *>(tree.keys);
+#pragma unroll
+    for (int i = 0; i < Searches; ++i) {
+        const std::uint32_t code = code_of<Shape>(tree, windows[i], low[i], high[i]);
+        leaves[i] = nodes[i] * Shape::node_codes +
+                    shared_count<Shape::node_lanes, sizeof(Code) == 2>(
+                        codes[i], spread<Code>(code), [](const uint4 &block, std::uint32_t needle) {
+                            return codes_below<Code>(block, needle);
+                        });
+        shared_load<Shape::leaf_lanes>(leaf_words, leaves[i], load_leaf<Shape::hints>, words[i]);
+    }
+
+#pragma unroll
+    for (int i = 0; i < Searches; ++i) {
+        std::uint32_t below = 0;
+        std::uint32_t up_to = 0;
+        if constexpr (WithEqual) {
+            shared_counts<Shape::leaf_lanes>(words[i], keys[i], &below, &up_to);
+        } else {
+            below = shared_count<Shape::leaf_lanes, false>(
+                words[i], keys[i],
+                [](const uint4 &block, const Key &needle) { return keys_below(block, needle); });
+        }
+        if (below == leaf_keys) {  // one of the next leaves, which have the same code
+            const std::uint32_t node_last = (nodes[i] + 1) * Shape::node_codes;
+            leaves[i] = leaf_among<Shape>(tree.keys, leaves[i] + 1,
+                                          node_last < tree.leaves ? node_last : tree.leaves, keys[i]);
+            below = 0;
+            up_to = 0;
+#pragma unroll
+            for (int j = 0; j < Shape::leaf_lanes; ++j) {
+                const uint4 block = load_leaf<Shape::hints>(
+                    leaf_words + static_cast<std::size_t>(leaves[i]) * Shape::leaf_lanes + j);
+                below += keys_below(block, keys[i]);
+                if constexpr (WithEqual) {
+                    up_to += keys_up_to(block, keys[i]);
+                }
+            }
+        }
+        const std::uint32_t first = leaves[i] * leaf_keys;
+        places[i] = {first + below, first + up_to, up_to == leaf_keys && below < leaf_keys};
+        if (outside[i]) {
+            const std::uint32_t place = less(wanted[i], tree.first_key) ? 0 : tree.entries;
+            places[i] = {place, place, false};
+        }
+    }
+}
+
+// ---- The operations -----------------------------------------------------------------------------
 
 // Loads of what is read once and stores of what is written once leave the caches to the tree.
 template <typename Key>
@@ -338,21 +484,29 @@ __device__ __forceinline__ Key load_once(const Key *address) {
     }
 }
 
+// An operation's needles are what it reads for one of its results. It is run with as many of them at once as
+// `batch` says, all threads of the warp together; `results` are their numbers, `count` and higher ones idle.
+
 template <typename Shape>
 struct RankOperation {
     using Key = typename Shape::Key;
     using Needle = Key;
+    static constexpr int batch = Shape::searches;
 
     const Key *keys;
     std::uint32_t *ranks;
 
     __device__ Needle load(std::uint64_t i) const { return load_once(keys + i); }
     __device__ Needle idle() const { return lowest_key<Key>(); }
-    __device__ void run(const Tree<Key> &tree, const Key *top, Needle key, std::uint64_t i,
-                        bool active) const {
-        const Place place = search<Shape, false>(tree, top, key);
-        if (active) {
-            __stcs(ranks + i, place.below);
+    __device__ void run(const Tree<Key> &tree, const Above &above, const Needle (&needles)[batch],
+                        const std::uint64_t (&results)[batch], std::uint64_t count) const {
+        Place places[batch];
+        search<Shape, false>(tree, above, needles, places);
+#pragma unroll
+        for (int i = 0; i < batch; ++i) {
+            if (results[i] < count) {
+                __stcs(ranks + results[i], places[i].below);
+            }
         }
     }
 };
@@ -360,7 +514,7 @@ struct RankOperation {
 // Entries up to the key, for a search that has found the first of them.
 template <typename Shape>
 __device__ __forceinline__ std::uint32_t end_of_equal(const Tree<typename Shape::Key> &tree,
-                                                      const typename Shape::Key *top, typename Shape::Key key,
+                                                      const Above &above, typename Shape::Key key,
                                                       const Place &place) {
     using Key = typename Shape::Key;
     const bool highest = equal(key, highest_key<Key>());
@@ -368,9 +522,10 @@ __device__ __forceinline__ std::uint32_t end_of_equal(const Tree<typename Shape:
     std::uint32_t end = highest || place.up_to > tree.entries ? tree.entries : place.up_to;
     const bool goes_on = place.goes_on && end < tree.entries && equal(tree.keys[end], key);
     if (__any_sync(0xffffffffU, goes_on)) {
-        const Key next = goes_on ? next_key(key) : lowest_key<Key>();
-        const Place next_place = search<Shape, false>(tree, top, next);
-        end = goes_on ? next_place.below : end;
+        const Key next[1] = {goes_on ? next_key(key) : lowest_key<Key>()};
+        Place next_place[1];
+        search<Shape, false>(tree, above, next, next_place);
+        end = goes_on ? next_place[0].below : end;
     }
     return end;
 }
@@ -379,18 +534,23 @@ template <typename Shape>
 struct FindOperation {
     using Key = typename Shape::Key;
     using Needle = Key;
+    static constexpr int batch = Shape::searches;
 
     const Key *keys;
     uint2 *ranges;  // first, last
 
     __device__ Needle load(std::uint64_t i) const { return load_once(keys + i); }
     __device__ Needle idle() const { return lowest_key<Key>(); }
-    __device__ void run(const Tree<Key> &tree, const Key *top, Needle key, std::uint64_t i,
-                        bool active) const {
-        const Place place = search<Shape, true>(tree, top, key);
-        const std::uint32_t end = end_of_equal<Shape>(tree, top, key, place);
-        if (active) {
-            __stcs(ranges + i, make_uint2(place.below, end));
+    __device__ void run(const Tree<Key> &tree, const Above &above, const Needle (&needles)[batch],
+                        const std::uint64_t (&results)[batch], std::uint64_t count) const {
+        Place places[batch];
+        search<Shape, true>(tree, above, needles, places);
+#pragma unroll
+        for (int i = 0; i < batch; ++i) {
+            const std::uint32_t end = end_of_equal<Shape>(tree, above, needles[i], places[i]);
+            if (results[i] < count) {
+                __stcs(ranges + results[i], make_uint2(places[i].below, end));
+            }
         }
     }
 };
@@ -406,6 +566,7 @@ template <typename Shape>
 struct BoundsOperation {
     using Key = typename Shape::Key;
     using Needle = KeyPair<Key>;
+    static constexpr int batch = 1;
 
     const Key *low;
     const Key *high;
@@ -413,48 +574,73 @@ struct BoundsOperation {
 
     __device__ Needle load(std::uint64_t i) const { return Needle{load_once(low + i), load_once(high + i)}; }
     __device__ Needle idle() const { return Needle{lowest_key<Key>(), lowest_key<Key>()}; }
-    __device__ void run(const Tree<Key> &tree, const Key *top, Needle needle, std::uint64_t i,
-                        bool active) const {
-        const std::uint32_t first = search<Shape, false>(tree, top, needle.low).below;
+    __device__ void run(const Tree<Key> &tree, const Above &above, const Needle (&needles)[batch],
+                        const std::uint64_t (&results)[batch], std::uint64_t count) const {
+        const Needle &needle = needles[0];
         const bool open = equal(needle.high, highest_key<Key>());
-        const Key next = open ? needle.high : next_key(needle.high);
-        std::uint32_t last = search<Shape, false>(tree, top, next).below;
-        last = open ? tree.entries : last;
+        const Key keys[2] = {needle.low, open ? needle.high : next_key(needle.high)};
+        Place places[2];
+        search<Shape, false>(tree, above, keys, places);
+        const std::uint32_t first = places[0].below;
+        std::uint32_t last = open ? tree.entries : places[1].below;
         if (less(needle.high, needle.low)) {
             last = first;
         }
-        if (active) {
-            __stcs(ranges + i, make_uint2(first, last));
+        if (results[0] < count) {
+            __stcs(ranges + results[0], make_uint2(first, last));
         }
     }
 };
 
-// Blocks stay and take one tile of searches after the other, so that the top is copied once a block. The next
-// tile's needles are read before the present one is searched.
-template <typename Shape, bool SharedTop, typename Operation>
+// Shared memory that a block's copies take.
+template <typename Shape>
+std::size_t shared_bytes(const Tree<typename Shape::Key> &tree) {
+    const std::size_t top = ((std::size_t(1) << tree.top_depth) + 3) / 4 * sizeof(uint4);
+    return Shape::shared_nodes ? top + std::size_t(tree.nodes) * sizeof(uint4) : top;
+}
+
+// Blocks stay and take one tile of searches after the other, so that what they share is copied once a block.
+// The next tile's needles are read before the present one is searched.
+template <typename Shape, bool Shared, typename Operation>
 __global__ void __launch_bounds__(Shape::threads)
     search_kernel(const __grid_constant__ Tree<typename Shape::Key> tree,
                   const __grid_constant__ Operation operation, std::uint64_t count) {
-    using Key = typename Shape::Key;
+    constexpr int batch = Operation::batch;
     extern __shared__ uint4 shared_words[];
-    const Key *top = tree.top;
-    if constexpr (SharedTop) {
-        auto *copy = reinterpret_cast<Key *>(shared_words);
-        for (std::uint32_t i = threadIdx.x; i < 1U << tree.top_depth; i += blockDim.x) {
-            copy[i] = tree.top[i];
+    Above above{tree.top, static_cast<const uint4 *>(tree.codes)};
+    if constexpr (Shared) {
+        const std::uint32_t top_words = ((1U << tree.top_depth) + 3) / 4;
+        for (std::uint32_t i = threadIdx.x; i < top_words; i += blockDim.x) {
+            shared_words[i] = __ldg(reinterpret_cast<const uint4 *>(tree.top) + i);
+        }
+        above.top = reinterpret_cast<const Prefix *>(shared_words);
+        if constexpr (Shape::shared_nodes) {
+            uint4 *nodes = shared_words + top_words;
+            for (std::uint32_t i = threadIdx.x; i < tree.nodes; i += blockDim.x) {
+                nodes[i] = __ldg(static_cast<const uint4 *>(tree.codes) + i);
+            }
+            above.nodes = nodes;
         }
         __syncthreads();
-        top = copy;
     }
-    const std::uint64_t stride = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
-    std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-    typename Operation::Needle next = i < count ? operation.load(i) : operation.idle();
-    for (std::uint64_t tile = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x; tile < count;
-         tile += stride, i += stride) {
-        const typename Operation::Needle needle = next;
-        const bool active = i < count;
-        next = i + stride < count ? operation.load(i + stride) : operation.idle();
-        operation.run(tree, top, needle, i, active);
+    constexpr std::uint64_t tile = std::uint64_t(Shape::threads) * batch;
+    const std::uint64_t stride = gridDim.x * tile;
+    typename Operation::Needle next[batch];
+#pragma unroll
+    for (int i = 0; i < batch; ++i) {
+        const std::uint64_t result = blockIdx.x * tile + i * Shape::threads + threadIdx.x;
+        next[i] = result < count ? operation.load(result) : operation.idle();
+    }
+    for (std::uint64_t first = blockIdx.x * tile; first < count; first += stride) {
+        typename Operation::Needle needles[batch];
+        std::uint64_t results[batch];
+#pragma unroll
+        for (int i = 0; i < batch; ++i) {
+            results[i] = first + i * Shape::threads + threadIdx.x;
+            needles[i] = next[i];
+            next[i] = results[i] + stride < count ? operation.load(results[i] + stride) : operation.idle();
+        }
+        operation.run(tree, above, needles, results, count);
     }
 }
 

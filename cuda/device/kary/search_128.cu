@@ -1,12 +1,10 @@
 #include "device/kary/pieces.cuh"
-#include "device/kary/tree_build.cuh"
 
 #include "gpu_engine/boundary.h"
 
 namespace gpu_engine::device {
 
-template Tree<Key128> build_tree<DefaultShape<Key128>::type>(const Call &, Key128 *, std::uint64_t,
-                                                             TreeMemory<DefaultShape<Key128>::type> *);
+template Tree<Key128> build_array_tree(const Call &, Key128 *, std::uint64_t, TreeMemory *);
 template void rank_piece(const Call &, const Tree<Key128> &, const Key128 *, std::uint64_t, std::uint32_t *);
 template void find_piece(const Call &, const Tree<Key128> &, const Key128 *, std::uint64_t, KaryRange *);
 template void bounds_piece(const Call &, const Tree<Key128> &, const Key128 *, const Key128 *, std::uint64_t,

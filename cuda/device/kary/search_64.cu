@@ -1,12 +1,10 @@
 #include "device/kary/pieces.cuh"
-#include "device/kary/tree_build.cuh"
 
 #include "gpu_engine/boundary.h"
 
 namespace gpu_engine::device {
 
-template Tree<std::uint64_t> build_tree<DefaultShape<std::uint64_t>::type>(
-    const Call &, std::uint64_t *, std::uint64_t, TreeMemory<DefaultShape<std::uint64_t>::type> *);
+template Tree<std::uint64_t> build_array_tree(const Call &, std::uint64_t *, std::uint64_t, TreeMemory *);
 template void rank_piece(const Call &, const Tree<std::uint64_t> &, const std::uint64_t *, std::uint64_t,
                          std::uint32_t *);
 template void find_piece(const Call &, const Tree<std::uint64_t> &, const std::uint64_t *, std::uint64_t,

@@ -28,7 +28,7 @@ struct TidParts {
     }
 };
 
-// ---- Looking before sorting ------------------------------------------------------------------------------
+// ---- Looking before sorting ---------------------------------------------------------------------
 
 // Which bits are set in all keys or TIDs and which in any, and whether the TIDs ascend. Bits that all keys
 // share need no pass.
@@ -58,8 +58,7 @@ __global__ void survey_kernel(const Key *keys, const Tid *tids, std::uint64_t co
     __syncthreads();
     Survey own = {{~0ULL, ~0ULL}, {0, 0}, ~0ULL, 0, 0};
     const std::uint64_t stride = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
-    for (std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
-         i += stride) {
+    const auto look = [&](std::uint64_t i) {
         const Key128 key = widened(keys[i]);
         const std::uint64_t tid = tid_value(tids[i]);
         own.key_all[0] &= key.high;
@@ -68,7 +67,19 @@ __global__ void survey_kernel(const Key *keys, const Tid *tids, std::uint64_t co
         own.key_any[1] |= key.low;
         own.tid_all &= tid;
         own.tid_any |= tid;
-        own.tids_descend |= i > 0 && tid < tid_value(tids[i - 1]) ? 1 : 0;
+        own.tids_descend |= tid < tid_value(tids[i > 0 ? i - 1 : 0]) ? 1 : 0;
+    };
+    std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    // Several reads under way at a time.
+    constexpr int together = 4;
+    for (; i + (together - 1) * stride < count; i += together * stride) {
+#pragma unroll
+        for (int j = 0; j < together; ++j) {
+            look(i + j * stride);
+        }
+    }
+    for (; i < count; i += stride) {
+        look(i);
     }
     atomicAnd(&block.key_all[0], own.key_all[0]);
     atomicAnd(&block.key_all[1], own.key_all[1]);
@@ -128,7 +139,96 @@ inline BitSpan differing_bits(std::uint64_t high, std::uint64_t low) {
             high != 0 ? 128 - std::countl_zero(high) : 64 - std::countl_zero(low)};
 }
 
-// ---- Sorting ---------------------------------------------------------------------------------------------
+template <typename Key>
+Survey survey_pairs(const Call &call, const Key *keys, const Tid *tids, std::uint64_t count) {
+    constexpr int threads = 256;
+    const Survey nothing = {{~0ULL, ~0ULL}, {0, 0}, ~0ULL, 0, 0};
+    const Buffer<Survey> survey = call.buffer<Survey>(1);
+    call.copy(survey.data(), &nothing, 1);
+    const std::uint64_t blocks = std::min((count + threads - 1) / threads,
+                                          static_cast<std::uint64_t>(call.engine().multiprocessors()) * 8);
+    survey_kernel<<<static_cast<unsigned>(blocks), threads, 0, call.stream()>>>(keys, tids, count,
+                                                                                survey.data());
+    check_launch("survey_kernel");
+    Survey result;
+    call.copy(&result, static_cast<const Survey *>(survey.data()), 1);
+    call.wait();
+    return result;
+}
+
+// ---- Equal keys ---------------------------------------------------------------------------------
+
+// Longer groups of equal keys are not for one thread to sort.
+inline constexpr int short_group = 32;
+
+// Puts the TIDs of each short group of equal keys into order. `keys` ascend.
+template <typename Key>
+__global__ void order_groups_kernel(const Key *keys, Tid *tids, std::uint64_t count,
+                                    std::uint32_t *any_long) {
+    const std::uint64_t first = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (first >= count) {
+        return;
+    }
+    const Key key = keys[first];
+    if (first + 1 == count || !equal(keys[first + 1], key) || (first > 0 && equal(keys[first - 1], key))) {
+        return;
+    }
+    std::uint64_t end = first + 2;
+    while (end < count && end - first <= short_group && equal(keys[end], key)) {
+        ++end;
+    }
+    if (end - first > short_group) {
+        *any_long = 1;
+        return;
+    }
+    for (std::uint64_t i = first + 1; i < end; ++i) {
+        const Tid tid = tids[i];
+        std::uint64_t place = i;
+        while (place > first && tid_value(tid) < tid_value(tids[place - 1])) {
+            tids[place] = tids[place - 1];
+            --place;
+        }
+        if (place < i) {
+            tids[place] = tid;
+        }
+    }
+}
+
+template <typename Key>
+__global__ void groups_descend_kernel(const Key *keys, const Tid *tids, std::uint64_t count,
+                                      std::uint32_t *descend) {
+    const std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (i > 0 && i < count && equal(keys[i], keys[i - 1]) && tid_value(tids[i]) < tid_value(tids[i - 1])) {
+        *descend = 1;
+    }
+}
+
+// Orders equal keys by TID; false when some are left in disorder. Waits.
+template <typename Key>
+bool order_groups(const Call &call, Pairs<Key> &pairs) {
+    constexpr int threads = 256;
+    const auto blocks = static_cast<unsigned>((pairs.count + threads - 1) / threads);
+    const Buffer<std::uint32_t> flag = call.buffer<std::uint32_t>(1);
+    std::uint32_t result = 0;
+    call.fill(flag.data(), 0, sizeof(std::uint32_t));
+    order_groups_kernel<<<blocks, threads, 0, call.stream()>>>(pairs.keys.data(), pairs.tids.data(),
+                                                               pairs.count, flag.data());
+    check_launch("order_groups_kernel");
+    call.copy(&result, static_cast<const std::uint32_t *>(flag.data()), 1);
+    call.wait();
+    if (result == 0) {
+        return true;
+    }
+    call.fill(flag.data(), 0, sizeof(std::uint32_t));
+    groups_descend_kernel<<<blocks, threads, 0, call.stream()>>>(pairs.keys.data(), pairs.tids.data(),
+                                                                 pairs.count, flag.data());
+    check_launch("groups_descend_kernel");
+    call.copy(&result, static_cast<const std::uint32_t *>(flag.data()), 1);
+    call.wait();
+    return result == 0;
+}
+
+// ---- Sorting ------------------------------------------------------------------------------------
 
 // Calls `sort` with null scratch to learn its size, then with scratch.
 template <typename Sort>
@@ -151,102 +251,130 @@ struct PartsOf<Tid> {
     using type = TidParts;
 };
 
-// A stable sort of `from` into `to` by these bits. `own` says that `from` may be overwritten, and then no
-// third place is needed: the sorted pairs may end in either.
-template <typename SortKey, typename Value>
-void sort_by_bits(const Call &call, const SortKey *from_keys, const Value *from_values, bool own,
-                  SortKey *to_keys, Value *to_values, std::uint64_t count, BitSpan bits, bool *in_from) {
-    *in_from = false;
-    if (bits.begin == bits.end) {
-        call.copy(to_keys, from_keys, count);
-        call.copy(to_values, from_values, count);
-        return;
-    }
-    if (own) {
-        cub::DoubleBuffer<SortKey> keys(const_cast<SortKey *>(from_keys), to_keys);
-        cub::DoubleBuffer<Value> values(const_cast<Value *>(from_values), to_values);
-        with_scratch(call, "DeviceRadixSort::SortPairs", [&](void *scratch, std::size_t &bytes) {
-            if constexpr (std::is_integral_v<SortKey>) {
-                return cub::DeviceRadixSort::SortPairs(scratch, bytes, keys, values, count, bits.begin,
-                                                       bits.end, call.stream());
-            } else {
-                return cub::DeviceRadixSort::SortPairs(scratch, bytes, keys, values, count,
-                                                       typename PartsOf<SortKey>::type{}, bits.begin,
-                                                       bits.end, call.stream());
-            }
-        });
-        *in_from = keys.Current() == from_keys;
-    } else {
-        with_scratch(call, "DeviceRadixSort::SortPairs", [&](void *scratch, std::size_t &bytes) {
-            if constexpr (std::is_integral_v<SortKey>) {
-                return cub::DeviceRadixSort::SortPairs(scratch, bytes, from_keys, to_keys, from_values,
-                                                       to_values, count, bits.begin, bits.end, call.stream());
-            } else {
-                return cub::DeviceRadixSort::SortPairs(scratch, bytes, from_keys, to_keys, from_values,
-                                                       to_values, count, typename PartsOf<SortKey>::type{},
-                                                       bits.begin, bits.end, call.stream());
-            }
-        });
-    }
-}
-
+// A caller's pairs on their way to order: stable sorts, one after the other.
 template <typename Key>
-Survey survey_pairs(const Call &call, const Key *keys, const Tid *tids, std::uint64_t count) {
-    constexpr int threads = 256;
-    const Survey nothing = {{~0ULL, ~0ULL}, {0, 0}, ~0ULL, 0, 0};
-    const Buffer<Survey> survey = call.buffer<Survey>(1);
-    call.copy(survey.data(), &nothing, 1);
-    const std::uint64_t blocks = std::min((count + threads - 1) / threads,
-                                          static_cast<std::uint64_t>(call.engine().multiprocessors()) * 8);
-    survey_kernel<<<static_cast<unsigned>(blocks), threads, 0, call.stream()>>>(keys, tids, count,
-                                                                                survey.data());
-    check_launch("survey_kernel");
-    Survey result;
-    call.copy(&result, static_cast<const Survey *>(survey.data()), 1);
-    call.wait();
-    return result;
-}
+class PairSort {
+  public:
+    // Pairs on the device are first sorted from where they lie, others from a copy.
+    PairSort(const Call &call, const Key *keys, const Tid *tids, std::uint64_t count)
+        : call_(call),
+          count_(count),
+          keys_(static_cast<const Key *>(device_address(keys, false))),
+          tids_(static_cast<const Tid *>(device_address(tids, false))) {
+        if (keys_ == nullptr || tids_ == nullptr) {
+            own(make_pairs<Key>(call, count));
+            call.copy(pairs_.keys.data(), keys, count);
+            call.copy(pairs_.tids.data(), tids, count);
+        }
+    }
+
+    const Key *keys() const { return keys_; }
+    const Tid *tids() const { return tids_; }
+    std::uint64_t count() const { return count_; }
+
+    void by_key(BitSpan bits) {
+        pass(
+            bits, keys_, tids_, [](Pairs<Key> &to) { return to.keys.data(); },
+            [](Pairs<Key> &to) { return to.tids.data(); });
+    }
+    void by_tid(BitSpan bits) {
+        pass(
+            bits, tids_, keys_, [](Pairs<Key> &to) { return to.tids.data(); },
+            [](Pairs<Key> &to) { return to.keys.data(); });
+    }
+    // The pairs as they are now, after one sort at least.
+    Pairs<Key> &pairs() { return pairs_; }
+
+  private:
+    void own(Pairs<Key> pairs) {
+        pairs_ = std::move(pairs);
+        keys_ = pairs_.keys.data();
+        tids_ = pairs_.tids.data();
+    }
+
+    template <typename SortKey, typename Value, typename Keys, typename Values>
+    void pass(BitSpan bits, const SortKey *from_keys, const Value *from_values, Keys keys_of,
+              Values values_of) {
+        const bool owned = pairs_.count > 0;
+        if (owned && bits.begin == bits.end) {
+            return;
+        }
+        Pairs<Key> to = make_pairs<Key>(call_, count_);
+        SortKey *to_keys = keys_of(to);
+        Value *to_values = values_of(to);
+        if (bits.begin == bits.end) {
+            call_.copy(to_keys, from_keys, count_);
+            call_.copy(to_values, from_values, count_);
+            own(std::move(to));
+            return;
+        }
+        if (!owned) {
+            with_scratch(call_, "DeviceRadixSort::SortPairs", [&](void *scratch, std::size_t &bytes) {
+                if constexpr (std::is_integral_v<SortKey>) {
+                    return cub::DeviceRadixSort::SortPairs(scratch, bytes, from_keys, to_keys, from_values,
+                                                           to_values, count_, bits.begin, bits.end,
+                                                           call_.stream());
+                } else {
+                    return cub::DeviceRadixSort::SortPairs(
+                        scratch, bytes, from_keys, to_keys, from_values, to_values, count_,
+                        typename PartsOf<SortKey>::type{}, bits.begin, bits.end, call_.stream());
+                }
+            });
+            own(std::move(to));
+            return;
+        }
+        // What is owned may be overwritten, so that no third place is needed.
+        cub::DoubleBuffer<SortKey> keys(keys_of(pairs_), to_keys);
+        cub::DoubleBuffer<Value> values(values_of(pairs_), to_values);
+        with_scratch(call_, "DeviceRadixSort::SortPairs", [&](void *scratch, std::size_t &bytes) {
+            if constexpr (std::is_integral_v<SortKey>) {
+                return cub::DeviceRadixSort::SortPairs(scratch, bytes, keys, values, count_, bits.begin,
+                                                       bits.end, call_.stream());
+            } else {
+                return cub::DeviceRadixSort::SortPairs(scratch, bytes, keys, values, count_,
+                                                       typename PartsOf<SortKey>::type{}, bits.begin,
+                                                       bits.end, call_.stream());
+            }
+        });
+        if (keys.Current() == to_keys) {
+            own(std::move(to));
+        }
+    }
+
+    const Call &call_;
+    std::uint64_t count_;
+    Pairs<Key> pairs_;
+    const Key *keys_;
+    const Tid *tids_;
+};
 
 template <typename Key>
 Pairs<Key> sort_pairs(const Call &call, const Key *keys, const Tid *tids, std::uint64_t count) {
-    Pairs<Key> from;
     if (count == 0) {
-        return from;
+        return {};
     }
-    // Pairs on the device already are sorted from where they lie.
-    const auto *from_keys = static_cast<const Key *>(device_address(keys, false));
-    const auto *from_tids = static_cast<const Tid *>(device_address(tids, false));
-    bool own = from_keys == nullptr || from_tids == nullptr;
-    if (own) {
-        from = make_pairs<Key>(call, count);
-        call.copy(from.keys.data(), keys, count);
-        call.copy(from.tids.data(), tids, count);
-        from_keys = from.keys.data();
-        from_tids = from.tids.data();
-    }
-    const Survey survey = survey_pairs(call, from_keys, from_tids, count);
-    Pairs<Key> to = make_pairs<Key>(call, count);
-    bool in_from = false;
-    if (survey.tids_descend != 0) {
-        // By TID first; the sort by key keeps that order among equal keys.
-        sort_by_bits(call, from_tids, from_keys, own, to.tids.data(), to.keys.data(), count,
-                     differing_bits(0, survey.tid_any ^ survey.tid_all), &in_from);
+    PairSort<Key> sort(call, keys, tids, count);
+    const Survey survey = survey_pairs(call, sort.keys(), sort.tids(), count);
+    const BitSpan key_bits =
+        differing_bits(survey.key_any[0] ^ survey.key_all[0], survey.key_any[1] ^ survey.key_all[1]);
+    const BitSpan tid_bits = differing_bits(0, survey.tid_any ^ survey.tid_all);
+    // Where TIDs don't ascend, the order by key is mended among equal keys. With long groups of these a sort
+    // by TID goes before the one by key; few bits of the keys promise such groups.
+    const bool long_groups =
+        key_bits.end - key_bits.begin + std::bit_width(std::uint64_t(short_group)) < std::bit_width(count);
+    if (survey.tids_descend != 0 && long_groups) {
+        sort.by_tid(tid_bits);
         call.wait();
-        if (!in_from) {
-            std::swap(from, to);
-        }
-        if (!own) {
-            to = make_pairs<Key>(call, count);
-            own = true;
-        }
-        from_keys = from.keys.data();
-        from_tids = from.tids.data();
     }
-    sort_by_bits(call, from_keys, from_tids, own, to.keys.data(), to.tids.data(), count,
-                 differing_bits(survey.key_any[0] ^ survey.key_all[0], survey.key_any[1] ^ survey.key_all[1]),
-                 &in_from);
+    sort.by_key(key_bits);
     call.wait();
-    return in_from ? std::move(from) : std::move(to);
+    if (survey.tids_descend != 0 && !long_groups && !order_groups(call, sort.pairs())) {
+        sort.by_tid(tid_bits);
+        call.wait();
+        sort.by_key(key_bits);
+        call.wait();
+    }
+    return std::move(sort.pairs());
 }
 
 }  // namespace gpu_engine::device

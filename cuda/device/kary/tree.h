@@ -2,21 +2,22 @@
 //
 // From the bottom up:
 //   keys   the sorted array, in leaves of `leaf_keys` neighbours, filled up with the highest key
-//   codes  one a leaf: the leaf's last key, as its distance from the key before its node, cut to the few bits
-//   of
-//          a Code. `node_codes` neighbours make a node. The shift that cuts them follows from the keys before
-//          and at the node's end, which the search has met on its way down, so it isn't stored.
-//   upper  upper[0]: the last key of each node; upper[i + 1]: the last key of each block of `block_keys`
-//          separators of upper[i]; filled up with the highest key to whole blocks
+//   codes  one a leaf: the leaf's last key, as its distance from the prefix before its node, cut to the few
+//          bits of a Code. `node_codes` neighbours make a node. The shift that cuts follows from the prefixes
+//          that the search has met on its way down, so it isn't stored.
+//   upper  upper[0]: the prefix of the last key of each node; upper[i + 1]: the last of each block of
+//          `block_prefixes` of upper[i]; filled up with the highest to whole blocks
 //   top    the highest level as a complete binary tree in breadth-first (Eytzinger) order, for shared memory
 //
-// A child's number follows from its separator's index, so there are no child pointers. Cutting the separators
-// right above the leaves to a byte keeps all but the leaves in a 50 MB L2 cache up to 2^28 keys, at 4.1 bytes
-// a 32-bit key. A search that can't tell neighbours from their codes looks at more than one leaf: with 64
-// codes of 8 bits in a node and keys that aren't clustered, about one search in nine.
+// A prefix is a key's distance from the first key, cut to 32 bits. A search that meets a node whose prefix is
+// its key's own compares whole keys, which the sorted array has: no level but the leaves needs them. (The
+// prefixes of 32-bit keys tell them all apart.) A child's number follows from its prefix's index, so there
+// are no child pointers. A search that can't tell leaves by their codes looks at more than one: with 64 codes
+// of 8 bits in a node and keys that aren't clustered, about one search in nine.
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 namespace gpu_engine::device {
 
@@ -28,8 +29,9 @@ enum class CacheHints {
 };
 
 // How a tree is cut. `lanes` neighbouring threads read a node or leaf together, 16 bytes each.
-template <typename KeyType, typename CodeType, int NodeLanes, int LeafLanes, int BlockKeys, int TopDepth,
-          int Threads, CacheHints Hints = CacheHints::leaves_pass_l1>
+template <typename KeyType, typename CodeType, int NodeLanes, int LeafLanes, int BlockPrefixes, int TopDepth,
+          int Threads, int Searches = 1, CacheHints Hints = CacheHints::leaves_pass_l1,
+          bool SharedNodes = false>
 struct TreeShape {
     using Key = KeyType;
     using Code = CodeType;
@@ -37,15 +39,25 @@ struct TreeShape {
     static constexpr int leaf_lanes = LeafLanes;
     static constexpr std::uint32_t node_codes = NodeLanes * 16 / sizeof(Code);
     static constexpr std::uint32_t leaf_keys = LeafLanes * 16 / sizeof(Key);
-    static constexpr std::uint32_t block_keys = BlockKeys;
-    // The top has at most 2^top_depth - 1 separators.
+    // Codes of 16 bits keep one for the sign that their comparison needs.
+    static constexpr int code_bits = sizeof(Code) == 1 ? 8 : 15;
+    static constexpr std::uint32_t block_prefixes = BlockPrefixes;
+    // The top has at most 2^top_depth - 1 prefixes.
     static constexpr int top_depth = TopDepth;
-    // Threads a block of the search kernel.
+    // Threads a block of the search kernel, and searches that a thread has under way together.
     static constexpr int threads = Threads;
+    static constexpr int searches = Searches;
     static constexpr CacheHints hints = Hints;
-    // Codes as wide as keys are the keys themselves.
-    static constexpr bool whole_codes = sizeof(Code) == sizeof(Key);
+    // Nodes go into shared memory beside the top, where both fit, and each thread reads its own.
+    static constexpr bool shared_nodes = SharedNodes;
+    static_assert(!SharedNodes || NodeLanes == 1);
 };
+
+using Prefix = std::uint32_t;
+
+// What is computed with of a distance between keys.
+template <typename Key>
+using Window = std::conditional_t<sizeof(Key) == 4, std::uint32_t, std::uint64_t>;
 
 inline constexpr int max_upper_levels = 16;
 
@@ -54,16 +66,22 @@ template <typename Key>
 struct Tree {
     const Key *keys;
     const void *codes;
-    const Key *upper[max_upper_levels];
-    const Key *top;  // from index 1 on; 2^top_depth elements
+    const Prefix *upper[max_upper_levels];
+    const Prefix *top;  // from index 1 on; 2^top_depth elements, filled up to whole 16-byte words
     std::uint32_t entries;
     std::uint32_t leaves;
+    std::uint32_t nodes;
     std::int32_t upper_levels;  // that a search reads below the top
     std::int32_t top_depth;
-    Key last_key;
+    // A distance from the first key, shifted, is a Window, and that, shifted again, a prefix.
+    std::int32_t window_shift;
+    std::int32_t prefix_shift;
+    Prefix last_prefix;
+    Key first_key;
+    Key span;  // the last key's distance from the first
 };
 
-// Sizes of a tree's parts, in elements, and what lies where in the one block of memory behind the keys.
+// Sizes of a tree's parts, in elements.
 template <typename Shape>
 struct TreeSizes {
     using Key = typename Shape::Key;
@@ -72,7 +90,7 @@ struct TreeSizes {
     std::uint64_t leaves;
     std::uint64_t nodes;
     std::uint64_t codes;
-    // upper_count[i] separators, the last level's being the top's.
+    // upper_count[i] prefixes, the last level's being the top's.
     std::uint64_t upper_count[max_upper_levels + 1];
     int upper_levels;
     int top_depth;
@@ -84,10 +102,10 @@ struct TreeSizes {
         codes = nodes * Shape::node_codes;
         upper_levels = 0;
         upper_count[0] = nodes;
-        // The last separator is the last key, which the search knows: the top does without it.
+        // The search knows the last key: the top does without its prefix.
         while (upper_count[upper_levels] > std::uint64_t(1) << Shape::top_depth) {
             upper_count[upper_levels + 1] =
-                (upper_count[upper_levels] + Shape::block_keys - 1) / Shape::block_keys;
+                (upper_count[upper_levels] + Shape::block_prefixes - 1) / Shape::block_prefixes;
             ++upper_levels;
         }
         top_depth = 0;
@@ -96,11 +114,20 @@ struct TreeSizes {
         }
     }
 
-    // Separators of a level with the filling to whole blocks.
+    // Prefixes of a level with the filling to whole blocks.
     std::uint64_t upper_size(int level) const {
-        return (upper_count[level] + Shape::block_keys - 1) / Shape::block_keys * Shape::block_keys;
+        return (upper_count[level] + Shape::block_prefixes - 1) / Shape::block_prefixes *
+               Shape::block_prefixes;
     }
-    std::uint64_t top_size() const { return std::uint64_t(1) << top_depth; }
+    // The top's places, whole 16-byte words.
+    std::uint64_t top_size() const { return top_depth < 2 ? 4 : std::uint64_t(1) << top_depth; }
 };
+
+// Places for `entries` keys, enough for the filling of every shape: leaves have at most 128 bytes.
+template <typename Key>
+constexpr std::uint64_t padded_keys(std::uint64_t entries) {
+    constexpr std::uint64_t most = 128 / sizeof(Key);
+    return (entries + most - 1) / most * most;
+}
 
 }  // namespace gpu_engine::device

@@ -1,6 +1,7 @@
 // Building a tree above a sorted array, level by level from the bottom up.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "device/call.h"
@@ -16,108 +17,131 @@ inline unsigned blocks_for(std::uint64_t count, int threads) {
                                  static_cast<std::uint64_t>(threads));
 }
 
-// separators[i] = the last of each `children` keys of below[0 … below_count - 1]; the rest up to `size` is
-// filled with the highest key.
+// upper[i] = the prefix of node i's last key; from `nodes` up to `size` the highest.
 template <typename Key>
-__global__ void separators_kernel(const Key *below, std::uint64_t below_count, std::uint64_t children,
-                                  Key *separators, std::uint64_t size) {
+__global__ void node_prefixes_kernel(const __grid_constant__ Tree<Key> tree, std::uint64_t node_keys,
+                                     Prefix *upper, std::uint64_t size) {
     const std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
     if (i < size) {
-        const std::uint64_t end = (i + 1) * children;
-        separators[i] = i * children < below_count ? below[(end < below_count ? end : below_count) - 1]
-                                                   : highest_key<Key>();
+        upper[i] = i < tree.nodes ? key_prefix(tree, node_end(tree, i, node_keys)) : highest_key<Prefix>();
     }
 }
 
-// The breadth-first order of the complete binary tree of 2^depth - 1 ascending keys, from index 1 on.
-template <typename Key>
-__global__ void top_kernel(const Key *separators, std::uint64_t count, int depth, Key *top) {
+// prefixes[i] = the last of each block of below[0 ... below_count - 1]; the rest up to `size` is filled with
+// the highest.
+template <typename Shape>
+__global__ void block_prefixes_kernel(const Prefix *below, std::uint64_t below_count, Prefix *prefixes,
+                                      std::uint64_t size) {
+    constexpr std::uint64_t children = Shape::block_prefixes;
+    const std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (i < size) {
+        const std::uint64_t end = (i + 1) * children;
+        prefixes[i] = i * children < below_count ? below[(end < below_count ? end : below_count) - 1]
+                                                 : highest_key<Prefix>();
+    }
+}
+
+// The breadth-first order of the complete binary tree of 2^depth - 1 ascending prefixes, from index 1 on.
+template <typename Shape>
+__global__ void top_kernel(const Prefix *prefixes, std::uint64_t count, int depth, Prefix *top,
+                           std::uint64_t size) {
     const std::uint32_t place = blockIdx.x * blockDim.x + threadIdx.x;
-    if (place >= 1U << depth) {
+    if (place >= size) {
         return;
     }
-    if (place == 0) {
-        top[0] = highest_key<Key>();
+    if (place == 0 || place >= 1U << depth) {
+        top[place] = highest_key<Prefix>();
         return;
     }
     const int level = bit_width(place) - 1;
     const std::uint32_t within = place - (1U << level);
     const std::uint64_t rank = (std::uint64_t(2 * within + 1) << (depth - level - 1)) - 1;
-    top[place] = rank < count ? separators[rank] : highest_key<Key>();
+    top[place] = rank < count ? prefixes[rank] : highest_key<Prefix>();
 }
 
 template <typename Shape>
-__global__ void codes_kernel(const typename Shape::Key *keys, std::uint64_t entries, std::uint64_t leaves,
-                             const typename Shape::Key *node_ends, typename Shape::Code *codes,
-                             std::uint64_t size) {
+__global__ void codes_kernel(const __grid_constant__ Tree<typename Shape::Key> tree,
+                             typename Shape::Code *codes, std::uint64_t size) {
     using Key = typename Shape::Key;
-    using Code = typename Shape::Code;
     const std::uint64_t leaf = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
     if (leaf >= size) {
         return;
     }
-    if (leaf >= leaves) {
-        codes[leaf] = highest_key<Code>();
-        return;
-    }
-    const std::uint64_t end = (leaf + 1) * Shape::leaf_keys;
-    const Key last = keys[(end < entries ? end : entries) - 1];
-    if constexpr (Shape::whole_codes) {
-        codes[leaf] = last;
-    } else {
+    std::uint32_t code = (1U << Shape::code_bits) - 1;
+    if (leaf < tree.leaves) {
         const std::uint64_t node = leaf / Shape::node_codes;
-        const Key low = node == 0 ? lowest_key<Key>() : node_ends[node - 1];
-        codes[leaf] = static_cast<Code>(code_of<Code>(distance(last, low), distance(node_ends[node], low)));
+        constexpr std::uint64_t node_keys = std::uint64_t(Shape::leaf_keys) * Shape::node_codes;
+        const Prefix low = node > 0 ? key_prefix(tree, node_end(tree, node - 1, node_keys)) : 0;
+        const Prefix high = key_prefix(tree, node_end(tree, node, node_keys));
+        const std::uint64_t end = (leaf + 1) * Shape::leaf_keys;
+        const Key last = tree.keys[(end < tree.entries ? end : tree.entries) - 1];
+        code = code_of<Shape>(tree, window_of(tree, distance(last, tree.first_key)), low, high);
     }
+    codes[leaf] = stored_code<typename Shape::Code>(code);
 }
 
 template <typename Shape>
 Tree<typename Shape::Key> build_tree(const Call &call, typename Shape::Key *keys, std::uint64_t entries,
-                                     TreeMemory<Shape> *memory) {
+                                     TreeMemory *memory) {
     using Key = typename Shape::Key;
+    using Code = typename Shape::Code;
+    constexpr std::uint64_t node_keys = std::uint64_t(Shape::leaf_keys) * Shape::node_codes;
     const TreeSizes<Shape> sizes(entries);
-    // Each part begins on a boundary that vector loads can use.
-    constexpr std::uint64_t align = Memory::alignment / sizeof(Key);
-    const auto aligned = [](std::uint64_t size) { return (size + align - 1) / align * align; };
-    std::uint64_t separators = aligned(sizes.top_size());
-    for (int level = 0; level <= sizes.upper_levels; ++level) {
-        separators += aligned(sizes.upper_size(level));
-    }
-    memory->codes = call.buffer<typename Shape::Code>(sizes.codes);
-    memory->separators = call.buffer<Key>(separators);
+    memory->codes = call.buffer<unsigned char>(sizes.codes * sizeof(Code));
+    memory->prefixes = call.buffer<Prefix>(all_prefixes(sizes));
+
+    call.fill(keys + entries, 0xff, (padded_keys<Key>(entries) - entries) * sizeof(Key));
+    Key first_key;
+    Key last_key;
+    call.copy(&first_key, static_cast<const Key *>(keys), 1);
+    call.copy(&last_key, static_cast<const Key *>(keys + entries - 1), 1);
+    call.wait();
 
     Tree<Key> tree = {};
     tree.keys = keys;
     tree.codes = memory->codes.data();
     tree.entries = static_cast<std::uint32_t>(entries);
     tree.leaves = static_cast<std::uint32_t>(sizes.leaves);
+    tree.nodes = static_cast<std::uint32_t>(sizes.nodes);
     tree.upper_levels = sizes.upper_levels;
     tree.top_depth = sizes.top_depth;
+    tree.first_key = first_key;
+    tree.span = distance(last_key, first_key);
+    const int bits = bit_width(tree.span);
+    Window<Key> last_window;
+    if constexpr (sizeof(Key) == 16) {
+        tree.window_shift = std::max(0, bits - 64);
+        last_window = shifted(tree.span, tree.window_shift);
+    } else {
+        last_window = tree.span;
+    }
+    tree.prefix_shift = std::max(0, bits - tree.window_shift - 32);
+    tree.last_prefix = static_cast<Prefix>(last_window >> tree.prefix_shift);
 
-    call.fill(keys + entries, 0xff, (sizes.keys - entries) * sizeof(Key));
-    Key *next = memory->separators.data();
-    const Key *below = keys;
-    std::uint64_t below_count = entries;
-    std::uint64_t children = std::uint64_t(Shape::leaf_keys) * Shape::node_codes;
+    Prefix *next = memory->prefixes.data();
+    const Prefix *below = nullptr;
     for (int level = 0; level <= sizes.upper_levels; ++level) {
         const std::uint64_t size = sizes.upper_size(level);
-        separators_kernel<<<blocks_for(size, build_threads), build_threads, 0, call.stream()>>>(
-            below, below_count, children, next, size);
-        check_launch("separators_kernel");
+        if (level == 0) {
+            node_prefixes_kernel<<<blocks_for(size, build_threads), build_threads, 0, call.stream()>>>(
+                tree, node_keys, next, size);
+        } else {
+            block_prefixes_kernel<Shape>
+                <<<blocks_for(size, build_threads), build_threads, 0, call.stream()>>>(
+                    below, sizes.upper_count[level - 1], next, size);
+        }
+        check_launch("prefixes kernel");
         tree.upper[level] = next;
         below = next;
-        below_count = sizes.upper_count[level];
-        children = Shape::block_keys;
-        next += aligned(size);
+        next += aligned_prefixes(size);
     }
-    top_kernel<<<blocks_for(sizes.top_size(), build_threads), build_threads, 0, call.stream()>>>(
-        below, below_count, sizes.top_depth, next);
+    top_kernel<Shape><<<blocks_for(sizes.top_size(), build_threads), build_threads, 0, call.stream()>>>(
+        below, sizes.upper_count[sizes.upper_levels], sizes.top_depth, next, sizes.top_size());
     check_launch("top_kernel");
     tree.top = next;
     codes_kernel<Shape><<<blocks_for(sizes.codes, build_threads), build_threads, 0, call.stream()>>>(
-        keys, entries, sizes.leaves, tree.upper[0], memory->codes.data(), sizes.codes);
+        tree, reinterpret_cast<Code *>(memory->codes.data()), sizes.codes);
     check_launch("codes_kernel");
-    call.copy(&tree.last_key, static_cast<const Key *>(keys + entries - 1), 1);
     call.wait();
     return tree;
 }
