@@ -1,0 +1,47 @@
+# Sourced by the scripts beside it that need PostgreSQL: puts pg_gpu from the bundle into the PostgreSQL that
+# PG_CONFIG names, and starts a private cluster of it. Sets bindir, cluster and the variables of libpq.
+# shellcheck shell=bash
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+bundle=${PG_GPU_BUNDLE:-$root/.gpu}
+pg_config=${PG_CONFIG:-pg_config}
+export PG_CONFIG=$pg_config
+results=${PG_GPU_RESULTS:-$root/bench/results}
+
+if [ ! -e "$bundle/postgres/pg_gpu.so" ]; then
+    echo "There is no pg_gpu.so in $bundle/postgres. Hint: make gpu-bundle, where PostgreSQL's headers are" >&2
+    exit 1
+fi
+bindir=$("$pg_config" --bindir)
+libdir=$("$pg_config" --pkglibdir)
+cp "$bundle/postgres/pg_gpu.so" "$bundle/postgres/pg_gpu_server" "$libdir/"
+cp "$bundle"/postgres/pg_gpu.control "$bundle"/postgres/pg_gpu--*.sql "$("$pg_config" --sharedir)/extension/"
+PATH=$bindir:$PATH
+# The server process finds the libraries it needs there.
+export LD_LIBRARY_PATH=$bundle/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+
+cluster=$(mktemp -d /tmp/pg_gpu-sql.XXXXXX)
+chmod 755 "$cluster"
+stop_cluster() {
+    "$root/contrib/scripts/private-cluster" stop "$cluster" --remove >/dev/null 2>&1 || true
+    rm -rf "$cluster"
+}
+trap stop_cluster EXIT
+
+# start_cluster [private-cluster's options]
+start_cluster() {
+    "$root/contrib/scripts/private-cluster" start "$cluster" --fast "$@"
+    eval "$("$root/contrib/scripts/private-cluster" env "$cluster")"
+}
+
+# Without a device every request would be answered by another path, which here would hide that nothing was tested.
+require_cuda_path() {
+    local devices
+    devices=$(psql -X -At -c 'CREATE EXTENSION IF NOT EXISTS pg_gpu' -c 'SET pg_gpu.path = cuda' \
+        -c "CREATE TEMP TABLE t AS SELECT 1 AS k" -c 'CREATE INDEX t_k ON t USING gpu_kary (k)' \
+        -c "SELECT count(*) FROM gpu.lookup('t_k', ARRAY[1])" -c 'SELECT name FROM gpu.devices()' 2>&1)
+    if [[ "$devices" = *'not available'* ]] || ! psql -X -At -c 'SELECT count(*) FROM gpu.devices()' | grep -qx '[1-9][0-9]*'; then
+        printf '%s\n' "$devices" "The cuda path is not there:" >&2
+        tail -n 20 "$cluster/server.log" >&2
+        exit 1
+    fi
+}
