@@ -33,7 +33,7 @@ INSERT INTO wanted VALUES
    'loaded_at timestamp with time zone, last_used timestamp with time zone, hits bigint)', true),
   ('runs', 'index regclass',
    'TABLE(run_id bigint, level integer, entries bigint, dead bigint, pages bigint, bytes bigint)', true),
-  ('stat_reset', NULL, 'void', false),
+  ('stat_reset', '', 'void', false),
   ('stat_rows', NULL,
    'TABLE(path text, request text, requests bigint, items bigint, bytes bigint, milliseconds double precision, '
    'fallbacks bigint, last_reason text)', true),
