@@ -36,16 +36,8 @@ inline PhysicalPlace physical_place(Relation relation) {
 #endif
 }
 
-// What a temporary index of this session has as its owner.
-inline int own_temporary_owner() {
-#if PG_VERSION_NUM >= 170000
-    return ProcNumberForTempRelations();
-#else
-    return BackendIdForTempRelations();
-#endif
-}
-
-// The relation whose file this is in this database; InvalidOid when there is none.
+// The relation whose file this is in this database; InvalidOid when there is none. Not for temporary
+// relations.
 inline Oid relation_at(const PhysicalPlace &place) {
     const Oid tablespace = place.tablespace == MyDatabaseTableSpace ? InvalidOid : place.tablespace;
 #if PG_VERSION_NUM >= 160000

@@ -310,6 +310,18 @@ static bool drop_handle(uint64 handle, Path path) {
     return exchange(&message, &reply);
 }
 
+static void drop_mirror(const RunSet &set, uint64 run_id) {
+    auto message = make_message<protocol::Evict>(protocol::Message::evict, Path::Host);
+    message.name = run_name(set.index, run_id);
+    protocol::EvictReply reply;
+    exchange(&message, &reply);
+}
+
+static bool begin_array(protocol::BeginArray *message, protocol::BeginArrayReply *reply) {
+    return exchange(message, reply) &&
+           (answer_of(reply->header) == protocol::Answer::done || fail_by_answer(reply->header));
+}
+
 // A mirror under the run's name. The reasons of a failure outlive the tidying up.
 static bool load_entries(const RunSet &set, const storage::RunEntry &run, Path path, bool pinned,
                          uint64 *bytes) {
@@ -321,10 +333,14 @@ static bool load_entries(const RunSet &set, const storage::RunEntry &run, Path p
     begin.user = GetSessionUserId();
     begin.sorted = 1;
     protocol::BeginArrayReply begun;
-    if (!exchange(&begin, &begun))
+    if (!begin_array(&begin, &begun))
         return false;
-    if (answer_of(begun.header) != protocol::Answer::done)
-        return fail_by_answer(begun.header);
+    // A mirror that is there already isn't pinned by asking again.
+    if (begun.handle == 0 && pinned) {
+        drop_mirror(set, run.run_id);
+        if (!begin_array(&begin, &begun))
+            return false;
+    }
     if (begun.handle == 0)
         return true;
 
@@ -351,13 +367,6 @@ static bool load_entries(const RunSet &set, const storage::RunEntry &run, Path p
         return fail_by_answer(finished.header);
     *bytes += finished.bytes;
     return true;
-}
-
-static void drop_mirror(const RunSet &set, uint64 run_id) {
-    auto message = make_message<protocol::Evict>(protocol::Message::evict, Path::Host);
-    message.name = run_name(set.index, run_id);
-    protocol::EvictReply reply;
-    exchange(&message, &reply);
 }
 
 // R12: vacuum_seq, pages, bitmap; then the run must still be listed.

@@ -156,14 +156,8 @@ static void note_end(pid_t pid, int status, const char *cause) {
     if (state.greeted && TimestampDifferenceExceeds(state.started_at, GetCurrentTimestamp(), kSoundMs))
         state.delay_ms = 0;
     plan_next_start();
-    char text[sizeof(state.complaint)];
-    pg_snprintf(text, sizeof(text), "%s, %s", cause, describe_end(status));
-    if (!state.greeted) {
-        complain(text);
-        return;
-    }
-    ereport(LOG, (errmsg("pg_gpu server process %d ended: %s; it is restarted in %d ms",
-                         static_cast<int>(pid), text, state.delay_ms)));
+    ereport(LOG, (errmsg("pg_gpu server process %d ended: %s, %s; it is restarted in %d ms",
+                         static_cast<int>(pid), cause, describe_end(status), state.delay_ms)));
 }
 
 static void restart_server(const char *cause) {

@@ -57,9 +57,9 @@ static Datum to_timestamp(int64 microseconds) {
     return TimestampTzGetDatum(microseconds - kEpochDays * SECS_PER_DAY * USECS_PER_SEC);
 }
 
-// InvalidOid for an index of another database, another session's, and one that has been dropped or rewritten.
+// InvalidOid for an index of another database, a temporary one, and one that has been dropped or rewritten.
 static Oid index_of(const protocol::RunName &name) {
-    if (name.database != MyDatabaseId || (name.backend != -1 && name.backend != own_temporary_owner()))
+    if (name.database != MyDatabaseId || name.backend != -1)
         return InvalidOid;
     return relation_at({name.tablespace, name.database, name.relation});
 }

@@ -21,11 +21,22 @@ INSERT INTO wanted VALUES
   ('count', 'index regclass, low anyarray, high anyarray', 'bigint', false),
   ('count', 'index regclass, low record, high record', 'bigint', false),
   ('count_batch', 'index regclass, low anyarray, high anyarray', 'TABLE(ordinal bigint, count bigint)', true),
+  ('devices', NULL,
+   'TABLE(device integer, name text, compute_capability text, memory_total bigint, memory_free bigint, engine text)', true),
+  ('evict', 'index regclass', 'bigint', false),
+  ('load', 'index regclass, pinned boolean DEFAULT false', 'bigint', false),
   ('lookup', 'index regclass, keys anyarray', 'TABLE(ordinal bigint, tid tid)', true),
   ('merge', 'index regclass',
    'TABLE(step text, column_name name, entries bigint, bytes bigint, milliseconds double precision, path text)', true),
+  ('mirror_rows', NULL,
+   'TABLE(index_name regclass, run_id bigint, kind text, entries bigint, bytes bigint, device integer, pinned boolean, '
+   'loaded_at timestamp with time zone, last_used timestamp with time zone, hits bigint)', true),
   ('runs', 'index regclass',
    'TABLE(run_id bigint, level integer, entries bigint, dead bigint, pages bigint, bytes bigint)', true),
+  ('stat_reset', '', 'void', false),
+  ('stat_rows', NULL,
+   'TABLE(path text, request text, requests bigint, items bigint, bytes bigint, milliseconds double precision, '
+   'fallbacks bigint, last_reason text)', true),
   ('verify', 'index regclass, heap boolean DEFAULT true', 'TABLE(block bigint, tid tid, problem text)', true);
 -- OUT columns and RETURNS TABLE are the same to a user: compare names and types of columns.
 CREATE FUNCTION pg_temp.result_columns(f oid) RETURNS text LANGUAGE sql AS $$

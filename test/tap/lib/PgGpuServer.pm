@@ -1,0 +1,136 @@
+# Helpers of the tests of the server process and its supervisor.
+package PgGpuServer;
+
+use strict;
+use warnings FATAL => 'all';
+
+use Exporter 'import';
+use PgGpuFaults;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+our @EXPORT = qw(
+  HOST SOCKET
+  supervisor_pid server_pid wait_for_server wait_for_log log_count
+  read_log open_descriptors resident_kib mirrors answers_by
+);
+
+# A psql option that makes every request go to the host engine.
+use constant HOST => '-c pg_gpu.path=host';
+use constant SOCKET => 'pgsql_tmp.pg_gpu.socket';
+
+# From the postmaster's children, since pg_stat_activity shows no worker without a database connection.
+sub _children
+{
+	my ($parent) = @_;
+	my @children;
+	foreach my $stat (glob('/proc/[0-9]*/stat'))
+	{
+		open my $file, '<', $stat or next;
+		my $line = <$file> // '';
+		close $file;
+		push @children, $1 if $line =~ /^(\d+) \(.*\) ([^ZX]) (\d+)/s && $3 == $parent;
+	}
+	return @children;
+}
+
+sub _command_line
+{
+	my ($pid) = @_;
+	open my $file, '<', "/proc/$pid/cmdline" or return '';
+	my $line = <$file> // '';
+	close $file;
+	$line =~ tr/\0/ /;
+	return $line;
+}
+
+# Process ids, or 0 when there is none.
+sub supervisor_pid
+{
+	my ($node) = @_;
+	my $path = $node->data_dir . '/postmaster.pid';
+	return 0 unless -e $path;
+	my ($postmaster) = split /\n/, slurp_file($path);
+	my ($pid) = grep { _command_line($_) =~ /pg_gpu supervisor/ } _children($postmaster);
+	return $pid // 0;
+}
+
+sub server_pid
+{
+	my ($node) = @_;
+	my $supervisor = supervisor_pid($node) or return 0;
+	my ($pid) = _children($supervisor);
+	return $pid // 0;
+}
+
+# Waits for a server process, other than $old when given, that answers; its id.
+sub wait_for_server
+{
+	my ($node, $old) = @_;
+	my $pid = 0;
+	wait_until(
+		sub {
+			$pid = server_pid($node);
+			return $pid && $pid != ($old // 0) && slurp_file($node->logfile) =~ /\[$pid\] pg_gpu_server: listening/;
+		}) or diag "no server process\n" . slurp_file($node->logfile);
+	return $pid;
+}
+
+sub read_log
+{
+	my ($node, $from) = @_;
+	return slurp_file($node->logfile, $from);
+}
+
+sub log_count
+{
+	my ($node, $pattern, $from) = @_;
+	my @lines = grep { /$pattern/ } split /\n/, slurp_file($node->logfile, $from);
+	return scalar @lines;
+}
+
+# Waits for a line of the log behind byte $from.
+sub wait_for_log
+{
+	my ($node, $pattern, $from) = @_;
+	return wait_until(sub { log_count($node, $pattern, $from) > 0 });
+}
+
+# Of a process: sockets, memfds and the like. PostgreSQL opens the files of relations as it needs them.
+sub open_descriptors
+{
+	my ($pid) = @_;
+	my @descriptors = grep { (readlink($_) // '') =~ /^(?:socket|pipe|anon_inode|\/memfd)/ } glob("/proc/$pid/fd/*");
+	return scalar @descriptors;
+}
+
+# Memory of a process that is its own: anonymous pages, KiB.
+sub resident_kib
+{
+	my ($pid) = @_;
+	return slurp_file("/proc/$pid/status") =~ /^RssAnon:\s+(\d+)/m ? $1 : die "no RssAnon of $pid";
+}
+
+# How many mirrors there are.
+sub mirrors
+{
+	my ($node, $database) = @_;
+	return $node->safe_psql($database // 'postgres', 'SELECT count(*) FROM gpu.mirrors');
+}
+
+# How many requests the host engine answered for a query that runs under `path` in a session of its own.
+sub answers_by
+{
+	my ($node, $query, %params) = @_;
+	my $rows = $node->safe_psql('postgres', qq{
+SET client_min_messages = error;
+SET pg_gpu.path = $params{path};
+SELECT gpu.stat_reset();
+CREATE TEMP TABLE answer AS $query;
+SELECT coalesce(sum(requests), 0) FROM gpu.stat WHERE path = 'host' AND request IN ('lookup', 'range', 'count');
+});
+	my @lines = split /\n/, $rows;
+	return $lines[-1];
+}
+
+1;

@@ -1,0 +1,115 @@
+# Whatever happens to the server process while eight sessions work with it, every statement gives the right answer, and
+# PostgreSQL doesn't restart because of it.
+
+use strict;
+use warnings FATAL => 'all';
+
+use FindBin;
+use lib "$FindBin::RealBin/../lib";
+use PgGpuFaults;
+use PgGpuServer;
+use PgGpuTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time usleep);
+
+fault_seed();
+
+my $seconds = rounds(3, 60);
+
+my $node = new_node('faults', conf => "pg_gpu.request_timeout = 300ms\nmax_worker_processes = 16\n");
+make_table($node, rows => 30_000, with => 'WITH (fanout = 4)');
+make_table($node, rows => 2_000, name => 'narrow', type => 'int4', with => 'WITH (fanout = 2)');
+
+my %mix = (insert => 4, insert_one => 4, abort => 1, savepoint => 2, delete => 3, update => 3, vacuum => 2, merge => 1,
+	check => 6);
+
+# Runs the clients while `disturb` is called again and again; then everything must be as if nothing had been.
+sub under_load
+{
+	my ($name, $disturb, %params) = @_;
+	note $name;
+	my @runs = map { start_clients($node, workload($_, %mix), clients => 4, seconds => $seconds, options => HOST) } ('t', 'narrow');
+	my $end = time() + $seconds;
+	my $times = 0;
+	while (time() < $end)
+	{
+		usleep(random_int(50_000, 400_000));
+		$disturb->();
+		$times++;
+	}
+	finish_clients($_) foreach @runs;
+	cmp_ok($times, '>', 1, "$name: it happened more than once");
+	is(client_errors(\@runs, @{ $params{errors} // [] }), '', "$name: every statement was answered, and rightly");
+	cmp_ok(client_transactions(\@runs), '>', 10, "$name: the clients had work going");
+	is(bad_log_lines($node), '', "$name: PostgreSQL did not restart");
+	ok(wait_until(sub { sql($node, "SET pg_gpu.path = host; SELECT gpu.load('t_k')")->{code} eq '' }, 100_000),
+		"$name: there is a server process afterwards, and it loads");
+	check_sound($node, "$name: gpu.verify finds nothing in ${_}_k", "${_}_k") foreach ('t', 'narrow');
+	check_answers($node, $_, $name) foreach ('t', 'narrow');
+	return;
+}
+
+my $reloads = 0;
+sub set_limit
+{
+	my ($limit) = @_;
+	# The setting is known once the library is loaded.
+	$node->safe_psql('postgres', "LOAD 'pg_gpu'; ALTER SYSTEM SET pg_gpu.host_memory_limit = '$limit'");
+	$node->reload;
+	return;
+}
+
+under_load('nothing', sub { });
+under_load('killed', sub { my $pid = server_pid($node); kill 'KILL', $pid if $pid; });
+under_load('stopped', sub { my $pid = server_pid($node); kill 'STOP', $pid if $pid; });
+under_load('stopped for a moment', sub {
+	my $pid = server_pid($node);
+	if ($pid) { kill 'STOP', $pid; usleep(100_000); kill 'CONT', $pid; }
+});
+under_load('socket removed', sub { unlink $node->data_dir . '/' . SOCKET; });
+under_load('supervisor terminated', sub { my $pid = supervisor_pid($node); kill 'TERM', $pid if $pid; });
+under_load('little memory', sub { set_limit($reloads++ % 2 ? '1MB' : 0) });
+under_load('evictions', sub { sql($node, "SELECT gpu.evict('t_k'), gpu.evict('narrow_k')") });
+
+# Sessions that end in the middle of a request: terminated ones, cancelled ones.
+sub end_a_client
+{
+	my ($function) = @_;
+	sql($node, "SELECT $function(pid) FROM pg_stat_activity WHERE application_name = 'clients' AND state = 'active'
+		ORDER BY random() LIMIT 1");
+	return;
+}
+under_load('cancelled', sub { end_a_client('pg_cancel_backend') }, errors => [qr/canceling statement due to user request/, qr/canceling autovacuum/]);
+my @short;
+under_load('terminated', sub {
+	push @short, start_clients($node, workload('t', check => 1), clients => 2, seconds => 2, options => HOST);
+	usleep(random_int(20_000, 200_000));
+	end_a_client('pg_terminate_backend');
+}, errors => [qr/terminating connection/, qr/connection to server was lost/, qr/server closed the connection/]);
+finish_clients($_) foreach @short;
+
+# A backend killed while it uses the server process restarts PostgreSQL, as ever, and nothing else comes of it.
+$node->append_conf('postgresql.conf', "restart_after_crash = on\n");
+$node->restart;
+sql_value($node, "SET pg_gpu.path = host; SELECT gpu.load('t_k')");
+foreach my $round (1 .. rounds(2))
+{
+	my $run = start_clients($node, workload('t', %mix), clients => 4, options => HOST);
+	usleep(random_int(300_000, 900_000));
+	my $pid = sql_value($node, q{SELECT coalesce((SELECT pid FROM pg_stat_activity
+		WHERE application_name = 'clients' AND state = 'active' LIMIT 1), 0)});
+	my $server = server_pid($node);
+	crash_backend($node, $pid) if $pid;
+	finish_clients($run);
+	is(client_errors([$run]), '', "crash $round: no statement was answered wrongly before");
+	ok(!$pid || wait_gone($server), "crash $round: the server process ended with PostgreSQL");
+	check_sound($node, "crash $round: gpu.verify finds nothing", 't_k');
+	local $ENV{PGOPTIONS} = HOST;
+	check_answers($node, 't', "crash $round, from mirrors");
+}
+
+check_usable($node, 't', 'at the end');
+$node->stop;
+done_testing();

@@ -1,0 +1,138 @@
+# A session and its connection to the server process: cancels and timeouts act at once, also against a process that does
+# not answer; ends of (sub)transactions leave nothing behind; descriptors and memory stay the same; databases, users.
+
+use strict;
+use warnings FATAL => 'all';
+
+use FindBin;
+use lib "$FindBin::RealBin/../lib";
+use PgGpuFaults;
+use PgGpuServer;
+use PgGpuTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time usleep);
+
+fault_seed();
+
+# So long a timeout that a request to a stopped process ends only by what the test does.
+my $node = new_node('sessions', conf => "pg_gpu.request_timeout = 100s\n", streaming => 1);
+make_table($node, rows => 20_000, keys => 10_000);
+my $server = do { sql_value($node, "SET pg_gpu.path = host; SELECT gpu.load('t_k')"); wait_for_server($node) };
+my $by_host = 'SET client_min_messages = error; SET pg_gpu.path = host;';
+my $question = q{SELECT count(*) FROM gpu.lookup('t_k', ARRAY(SELECT g FROM generate_series(0, 3000) AS g))};
+my $right = sql_value($node, 'SELECT count(*) FROM t WHERE k BETWEEN 0 AND 3000');
+
+sub pid_of_victim
+{
+	my $pid;
+	wait_until(sub { $pid = sql_value($node, q{SELECT pid FROM pg_stat_activity
+		WHERE application_name = 'victim' AND wait_event_type = 'Extension'}) });
+	return $pid;
+}
+
+# ---- a server process that doesn't answer -----------------------------------------------------------------------------
+
+kill 'STOP', $server;
+my $begun = time();
+my $waiting = start_sql($node, "$by_host $question");
+my $pid = pid_of_victim();
+ok($pid, 'a session waits for a stopped process');
+sql_value($node, "SELECT pg_cancel_backend($pid)");
+my $end = finish_sql($waiting);
+is($end->{code}, '57014', 'a cancel ends the wait');
+is(sql($node, "$by_host SET statement_timeout = '200ms'; $question")->{code}, '57014', 'so does statement_timeout');
+$waiting = start_sql($node, "$by_host $question");
+$pid = pid_of_victim();
+sql_value($node, "SELECT pg_terminate_backend($pid)");
+is(finish_sql($waiting)->{code}, '57P01', 'so does the end of the session');
+my $caught = $question =~ s/^SELECT/PERFORM/r;
+is(sql($node, qq{$by_host
+SET statement_timeout = '300ms';
+DO \$\$ BEGIN $caught; EXCEPTION WHEN query_canceled THEN NULL; END \$\$;
+RESET statement_timeout;
+SET pg_gpu.path = paged;
+$question})->{out}, $right, 'a cancel caught in a subtransaction leaves the session usable');
+cmp_ok(time() - $begun, '<', 90, 'nobody waited for pg_gpu.request_timeout');
+kill 'CONT', $server;
+is(sql($node, "$by_host $question")->{out}, $right, 'and when it goes on, it answers');
+is(server_pid($node), $server, 'the same process');
+
+# ---- the connection is kept, and given up after an error ---------------------------------------------------------------
+
+my $session = new_session($node);
+$session->query_safe('SET pg_gpu.path = host');
+is($session->query_safe($question), $right, 'a session asks');
+my $backend = $session->query_safe('SELECT pg_backend_pid()');
+my $descriptors = open_descriptors($backend);
+my $server_descriptors = open_descriptors($server);
+foreach my $round (1 .. 20)
+{
+	$session->query_safe("BEGIN; SAVEPOINT s; $question;");
+	query_error($session, "SELECT gpu.count('t_k', ARRAY[1], ARRAY['x'::text])");
+	is($session->query_safe("ROLLBACK TO s; $question; COMMIT"), $right, 'after the subtransaction') if $round == 20;
+	$session->query_safe('ROLLBACK TO s; COMMIT') if $round < 20;
+}
+is(open_descriptors($backend), $descriptors, 'aborted subtransactions leave no descriptor open');
+is(open_descriptors($server), $server_descriptors, 'nor in the server process');
+
+# Ten thousand requests, some of them with answers that need another buffer.
+my $rows = rounds(10_000);
+$session->query_safe(q{CREATE FUNCTION many(n int) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	sum bigint := 0;
+BEGIN
+	FOR i IN 1 .. n LOOP
+		sum := sum + gpu.count('t_k', ARRAY[i % 5000], ARRAY[i % 5000 + 100]);
+	END LOOP;
+	RETURN sum;
+END $$});
+my $expected = $session->query_safe(qq{SET pg_gpu.path = paged; SELECT many($rows)});
+$session->query_safe('SET pg_gpu.path = host; SELECT many(500)');
+my ($before, $server_before) = (resident_kib($backend), resident_kib($server));
+is($session->query_safe("SELECT many($rows)"), $expected, "$rows requests are answered");
+cmp_ok(resident_kib($backend) - $before, '<', 2048, 'and cost the session no memory');
+cmp_ok(resident_kib($server) - $server_before, '<', 4096, 'nor the server process');
+is(open_descriptors($backend), $descriptors, 'nor descriptors');
+is(open_descriptors($server), $server_descriptors, 'in the server process as well');
+cmp_ok($session->query_safe(q{SELECT requests FROM gpu.stat WHERE path = 'host' AND request = 'count'}), '>=', $rows,
+	'all went to the server process');
+$session->quit;
+ok(wait_until(sub { open_descriptors($server) < $server_descriptors }), 'a session that ends frees its descriptors in the server process');
+
+# A buffer that is too small cuts requests.
+my $many_keys = q{SELECT count(*), sum(ordinal) FROM gpu.lookup('t_k', ARRAY(SELECT g % 10000 FROM generate_series(1, 300000) AS g))};
+is(sql_value($node, "SET pg_gpu.path = host; SET pg_gpu.session_transfer_memory = '1MB'; $many_keys"),
+	sql_value($node, "SET pg_gpu.path = paged; $many_keys"), 'a request larger than the transfer buffer');
+
+# ---- databases and users ------------------------------------------------------------------------------------------------
+
+$node->safe_psql('postgres', 'CREATE DATABASE other');
+$node->safe_psql('other', 'CREATE EXTENSION pg_gpu');
+make_table($node, rows => 5_000, keys => 100, database => 'other');
+$node->safe_psql('other', "SET pg_gpu.path = host; SELECT gpu.load('t_k')");
+is($node->safe_psql('other', q{SELECT count(*) FROM gpu.mirrors WHERE index_name = 't_k'::regclass}), 1, 'another database has mirrors of its own');
+is(sql_value($node, q{SELECT count(*) FILTER (WHERE index_name IS NULL) || ' ' || count(*) FILTER (WHERE index_name = 't_k'::regclass) FROM gpu.mirrors}),
+	'1 1', 'which are nameless elsewhere');
+is($node->safe_psql('other', "SET pg_gpu.path = host; SELECT gpu.count('t_k', ARRAY[0], ARRAY[100])"),
+	$node->safe_psql('other', 'SELECT count(*) FROM t WHERE k BETWEEN 0 AND 100'), 'and answers of its own');
+$node->safe_psql('postgres', 'DROP DATABASE other');
+is(sql($node, "$by_host $question")->{out}, $right, 'a dropped database takes nothing of the others along');
+
+{
+	# The socket's folder and the socket itself are closed to others.
+	my $mode = (stat($node->data_dir))[2] & 007;
+	is($mode, 0, 'other users do not reach the socket');
+	is((stat($node->data_dir . '/' . SOCKET))[2] & 077, 0, 'and could not open it');
+}
+
+# ---- a base backup ----------------------------------------------------------------------------------------------------------
+
+$node->backup('copy');
+is(join(' ', map { s{.*/}{}r } glob($node->backup_dir . '/copy/pgsql_tmp*')), '', 'base backups leave socket and locks out');
+is(log_count($node, qr/special file/), 0, 'without a word');
+
+is(bad_log_lines($node), '', 'nothing died');
+$node->stop;
+done_testing();
