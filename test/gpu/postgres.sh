@@ -13,7 +13,7 @@ if [ ! -e "$bundle/postgres/pg_gpu.so" ]; then
 fi
 bindir=$("$pg_config" --bindir)
 libdir=$("$pg_config" --pkglibdir)
-cp "$bundle/postgres/pg_gpu.so" "$bundle/postgres/pg_gpu_server" "$libdir/"
+cp "$bundle/postgres/pg_gpu.so" "$bundle/bin/pg_gpu_server" "$libdir/"
 cp "$bundle"/postgres/pg_gpu.control "$bundle"/postgres/pg_gpu--*.sql "$("$pg_config" --sharedir)/extension/"
 PATH=$bindir:$PATH
 # The server process finds the libraries it needs there.
