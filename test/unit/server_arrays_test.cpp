@@ -49,8 +49,8 @@ std::vector<char> make_pages(const RunModel<Key> &run, const protocol::PageLayou
             if constexpr (sizeof(Key) == 16) {
                 if (layout.key_bytes == 12) {
                     const auto high = static_cast<std::uint32_t>(key.high);
-                    std::memcpy(keys + i * 12, &high, 4);
-                    std::memcpy(keys + i * 12 + 4, &key.low, 8);
+                    std::memcpy(keys + i * 12, &key.low, 8);
+                    std::memcpy(keys + i * 12 + 8, &high, 4);
                 } else {
                     std::memcpy(keys + i * 16, &key, 16);
                 }
