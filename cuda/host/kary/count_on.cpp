@@ -1,7 +1,6 @@
 // Counting on some heap blocks: entries elsewhere are given back instead.
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 
 #include "gpu_engine/guard.h"
 #include "host/engine.h"
@@ -109,7 +108,7 @@ Status HostKaryArray<Key>::count_on(Stream &stream, const Key *low, const Key *h
                           });
             });
         }
-        std::memcpy(counts, on.data(), count * sizeof(std::uint64_t));
+        std::copy_n(on.data(), count, counts);
         std::uint64_t offset = 0;
         for (std::uint64_t i = 0; i < count; ++i) {
             offsets[i] = offset;
