@@ -48,6 +48,10 @@ Path plan_path(const Request &request);
 // What the cost model expects the request to take on a path, in microseconds, with mirrors in place.
 double estimate_microseconds(const Request &request, Path path);
 
+// Is there a server process with this path's engine? Waits for one that is being started, as requests on a
+// forced path do.
+bool is_available(Path path);
+
 // Counts a request that the paged path answered, for gpu.stat.
 void count_paged(RequestKind kind, uint64 items, double microseconds);
 

@@ -184,6 +184,10 @@ bool await_engine(Path path) {
     }
 }
 
+bool is_available(Path path) {
+    return await_engine(path);
+}
+
 // Known, or to be found out.
 static bool may_be_there(Path path) {
     return !is_resting(path) && (!is_connected() || has_engine(path) || is_opening_engine(path));
