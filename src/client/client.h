@@ -151,6 +151,10 @@ void drop_array(ServerArray *array);
 
 // ---- mirrors (mirrors.cpp) -------------------------------------------------------------------------------
 
+// gpu.load shows in pg_stat_progress_create_index, there being no view of our own to show in; the access
+// method names this subphase.
+inline constexpr int64 kLoadSubphase = 100;
+
 // Makes all runs of an index resident, for gpu.load: on the device where there is one, or as pg_gpu.path
 // says. The bytes of server memory that took. ERROR when it can't be done.
 uint64 load_index(Relation index, const storage::RunKind *kind, const MirrorFormat *format, bool pinned);
