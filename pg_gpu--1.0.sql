@@ -70,6 +70,12 @@ AS 'MODULE_PATHNAME', 'pg_gpu_evict'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION gpu.evict(regclass) IS 'drops the mirrors of an index; the bytes they took';
 
+CREATE FUNCTION gpu.calibrate(OUT setting text, OUT old text, OUT new text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_gpu_calibrate'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION gpu.calibrate() IS 'measures the cost model''s constants on this machine and stores them with ALTER SYSTEM';
+
 CREATE FUNCTION gpu.stat_reset()
 RETURNS void
 AS 'MODULE_PATHNAME', 'pg_gpu_stat_reset'

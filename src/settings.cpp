@@ -40,25 +40,25 @@ struct CostSetting {
 };
 
 static const CostSetting cost_table[] = {
-    {"pg_gpu.paged_key_cost", "Microseconds to look a key up in a run, paged.", &costs.key[0], 0.05},
-    {"pg_gpu.paged_entry_cost", "Microseconds to read an entry, paged.", &costs.entry[0], 0.005},
+    {"pg_gpu.paged_key_cost", "Microseconds to look a key up in a run, paged.", &costs.key[0], 0.055},
+    {"pg_gpu.paged_entry_cost", "Microseconds to read an entry, paged.", &costs.entry[0], 0.003},
     {"pg_gpu.paged_sort_cost", "Microseconds to sort or merge an entry in the session.", &costs.sort[0],
-     0.06},
+     0.03},
     {"pg_gpu.host_request_cost", "Microseconds of a request to the host engine.", &costs.request[1], 60},
     {"pg_gpu.host_key_cost", "Microseconds to look a key up in a run on the host engine.", &costs.key[1],
-     0.03},
-    {"pg_gpu.host_entry_cost", "Microseconds to read an entry on the host engine.", &costs.entry[1], 0.003},
+     0.02},
+    {"pg_gpu.host_entry_cost", "Microseconds to read an entry on the host engine.", &costs.entry[1], 0.002},
     {"pg_gpu.host_sort_cost", "Microseconds to sort or merge an entry on the host engine.", &costs.sort[1],
-     0.05},
+     0.12},
     {"pg_gpu.cuda_request_cost", "Microseconds of a request to the cuda engine.", &costs.request[2], 80},
     {"pg_gpu.cuda_key_cost", "Microseconds to look a key up in a run on the cuda engine.", &costs.key[2],
      0.0005},
     {"pg_gpu.cuda_entry_cost", "Microseconds to read an entry on the cuda engine.", &costs.entry[2], 0.0001},
     {"pg_gpu.cuda_sort_cost", "Microseconds to sort or merge an entry on the cuda engine.", &costs.sort[2],
-     0.001},
+     0.13},
     {"pg_gpu.transfer_cost", "Microseconds to hand a MiB over between session and server process.",
-     &costs.transfer, 120},
-    {"pg_gpu.load_cost", "Microseconds to make a mirror of a MiB of index pages.", &costs.load, 400},
+     &costs.transfer, 150},
+    {"pg_gpu.load_cost", "Microseconds to make a mirror of a MiB of index pages.", &costs.load, 600},
 };
 
 static void define_cost_settings() {

@@ -166,6 +166,9 @@ bool read_entries(const ServerArray &array, uint64 first, uint64 most, const voi
     if (!is_alive(array) || !connect_to_server() || !is_alive(array) ||
         !need_buffer(2 * BLCKSZ, Min(kStreamBuffer, most * entry_bytes(array.key_bits) + BLCKSZ)))
         return false;
+    if (first >= array.entries)
+        return fail(Trouble::Refused, "entries beyond the array's end were asked for");
+    most = Min(most, array.entries - first);
     const uint64 width = static_cast<uint64>(array.key_bits) / 8;
     auto message = make_message<protocol::ReadEntries>(protocol::Message::read_entries, array.path);
     message.handle = array.handle;
@@ -203,6 +206,9 @@ void name_array(ServerArray *array, const RunSet &set, const storage::RunEntry &
 
 void drop_array(ServerArray *array) {
     if (array->handle == 0 || !is_alive(*array))
+        return;
+    // Entries may be on their way still.
+    if (!settle_halves(&sort_halves) && !is_connected())
         return;
     auto message = make_message<protocol::HandleRequest>(protocol::Message::drop_array, array->path);
     message.handle = array->handle;

@@ -28,7 +28,8 @@ struct Request {
     int runs;        // it reads
     uint64 items;    // keys or ranges asked for; entries to sort or merge
     uint64 entries;  // of the runs together; lookup, range, count
-    uint64 results;  // entries expected to match, of all items together
+    uint64 results;  // entries expected to match, of all items together; count: those that must be looked at
+                     // one by one, for which ranks don't do
 };
 
 struct Choice {
@@ -47,6 +48,10 @@ Path plan_path(const Request &request);
 
 // What the cost model expects the request to take on a path, in microseconds, with mirrors in place.
 double estimate_microseconds(const Request &request, Path path);
+
+// Is there a server process with this path's engine? Waits for one that is being started, as requests on a
+// forced path do.
+bool is_available(Path path);
 
 // Counts a request that the paged path answered, for gpu.stat.
 void count_paged(RequestKind kind, uint64 items, double microseconds);
@@ -146,6 +151,10 @@ void name_array(ServerArray *array, const RunSet &set, const storage::RunEntry &
 void drop_array(ServerArray *array);
 
 // ---- mirrors (mirrors.cpp) -------------------------------------------------------------------------------
+
+// gpu.load shows in pg_stat_progress_create_index, there being no view of our own to show in; the access
+// method names this subphase.
+inline constexpr int64 kLoadSubphase = 100;
 
 // Makes all runs of an index resident, for gpu.load: on the device where there is one, or as pg_gpu.path
 // says. The bytes of server memory that took. ERROR when it can't be done.

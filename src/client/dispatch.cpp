@@ -184,6 +184,10 @@ bool await_engine(Path path) {
     }
 }
 
+bool is_available(Path path) {
+    return await_engine(path);
+}
+
 // Known, or to be found out.
 static bool may_be_there(Path path) {
     return !is_resting(path) && (!is_connected() || has_engine(path) || is_opening_engine(path));
@@ -234,6 +238,18 @@ static double bytes_moved(const Request &request) {
 // Counting one range pages finds its two ends in each run, as two lookups do, but never in company.
 static constexpr double kKeysPerLoneSearch = 20;
 
+// Whether an entry's heap block is all-visible, where each one must be looked at.
+static constexpr double kVisibilityLook = 0.015;
+
+// What a leaf page costs that a lookup comes to, in microseconds: keys that lie close together share it.
+static constexpr double kLeafPage = 0.8;
+
+static double leaf_pages_visited(const Request &request) {
+    const double entry = request.key_bits / 8.0 + sizeof(ItemPointerData);
+    const double leaves = static_cast<double>(request.entries) * entry / BLCKSZ;
+    return Min(static_cast<double>(request.items) * request.runs, leaves);
+}
+
 double estimate_microseconds(const Request &request, Path path) {
     const CostSettings &costs = cost_settings();
     const int p = static_cast<int>(path);
@@ -241,8 +257,9 @@ double estimate_microseconds(const Request &request, Path path) {
     double microseconds = 0;
     switch (request.kind) {
         case RequestKind::Lookup:
-            microseconds =
-                items * request.runs * costs.key[p] + static_cast<double>(request.results) * costs.entry[p];
+            microseconds = items * request.runs * costs.key[p] +
+                           static_cast<double>(request.results) * costs.entry[p] +
+                           (path == Path::Paged ? leaf_pages_visited(request) * kLeafPage : 0);
             break;
         case RequestKind::Range:
             microseconds = items * 2 * request.runs * costs.key[p] +
@@ -250,7 +267,9 @@ double estimate_microseconds(const Request &request, Path path) {
             break;
         case RequestKind::Count:
             microseconds =
-                items * 2 * request.runs * costs.key[p] * (path == Path::Paged ? kKeysPerLoneSearch : 1);
+                items * 2 * request.runs * costs.key[p] * (path == Path::Paged ? kKeysPerLoneSearch : 1) +
+                static_cast<double>(request.results) *
+                    (costs.entry[p] + (path == Path::Paged ? kVisibilityLook : 0));
             break;
         case RequestKind::Sort:
         case RequestKind::Merge:

@@ -252,6 +252,27 @@ bool refresh_dead(const RunSet &set, const LiveRuns &live, Path path, uint64 sta
 
 static constexpr uint64 kLoadBuffer = uint64{8} << 20;
 
+// Pages of gpu.load, which were sent so far; -1 where a query loads, which has no progress of its own to
+// show.
+static int64 pages_reported = -1;
+
+static void begin_progress(Relation index) {
+    const int parameters[] = {PROGRESS_CREATEIDX_INDEX_OID, PROGRESS_CREATEIDX_ACCESS_METHOD_OID,
+                              PROGRESS_CREATEIDX_PHASE, PROGRESS_CREATEIDX_SUBPHASE};
+    const int64 values[] = {RelationGetRelid(index), index->rd_rel->relam, PROGRESS_CREATEIDX_PHASE_BUILD,
+                            kLoadSubphase};
+    pgstat_progress_start_command(PROGRESS_COMMAND_CREATE_INDEX, index->rd_index->indrelid);
+    pgstat_progress_update_multi_param(lengthof(parameters), parameters, values);
+    pages_reported = 0;
+}
+
+static void report_pages(uint32 pages) {
+    if (pages_reported < 0)
+        return;
+    pages_reported += pages;
+    pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, pages_reported);
+}
+
 // Entries of the run on a page of its entry section.
 static uint64 entries_on_page(const RunSet &set, const storage::RunEntry &run, uint64 page) {
     return Min(run.entries - page * set.format->per_page, uint64{set.format->per_page});
@@ -298,6 +319,7 @@ static bool send_pages(const RunSet &set, const storage::RunEntry &run, uint64 h
             done = copy_page(set, run, page + i, buffer_at(message.offset + uint64{i} * BLCKSZ), strategy);
         }
         done = done && send_half(&halves, &message.header, estimate);
+        report_pages(message.pages);
     }
     FreeAccessStrategy(strategy);
     return settle_halves(&halves) && done;
@@ -390,6 +412,7 @@ static bool load_run(const RunSet &set, uint64 run_id, Path path, bool pinned, u
 bool load_lacking(const RunSet &set, const LiveRuns &live, const Choice &choice, uint64 lacking) {
     if (!may_load(set, live, choice, lacking))
         return false;
+    pages_reported = -1;
     for (int i = 0; i < live.count; i++) {
         if (((lacking >> i) & 1) == 0)
             continue;
@@ -441,10 +464,18 @@ static bool load_listed_runs(Relation index, const storage::RunKind *kind, const
     const Directory directory = read_directory(index, kind);
     const RunSet set = {index, kind, format, directory.runs, directory.count, directory.vacuum_seq};
     bool complete = true;
+    int64 pages = 0;
+    for (int i = 0; i < set.count; i++)
+        pages += static_cast<int64>((format->mirrored_entries(set.runs[i]) + format->per_page - 1) /
+                                    format->per_page);
+    begin_progress(index);
+    pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, pages);
     for (int i = 0; complete && i < set.count; i++)
         if (format->mirrored_entries(set.runs[i]) > 0)
             complete = load_run(set, set.runs[i].run_id, path, pinned, bytes);
     pfree(directory.runs);
+    pgstat_progress_end_command();
+    pages_reported = -1;
     return complete;
 }
 

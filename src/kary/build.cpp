@@ -24,6 +24,8 @@ char *build_phase_name(int64 phase) {
             return pstrdup("sorting keys");
         case PhaseWrite:
             return pstrdup("merging and writing runs");
+        case client::kLoadSubphase:
+            return pstrdup("loading into the server process");
         default:
             return nullptr;
     }

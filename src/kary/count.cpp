@@ -131,12 +131,13 @@ static bool is_plain_range(const KeyFormat &format, const Condition<Key> &condit
 
 template <typename Key>
 static bool count_on_server(Relation heap, Relation index, const KeyFormat &format, Snapshot snapshot,
-                            const Condition<Key> &condition, int64 *result, uint64 *heap_fetches) {
+                            const Condition<Key> &condition, uint64 one_by_one, int64 *result,
+                            uint64 *heap_fetches) {
     if (!is_plain_range(format, condition))
         return false;
     const Ranges<Key> ranges = ranges_in(format, condition, 0);
-    return count_ranges(heap, index, format, snapshot, KeyRanges<Key>{&ranges.low, &ranges.high, 1}, result,
-                        heap_fetches);
+    return count_ranges(heap, index, format, snapshot, KeyRanges<Key>{&ranges.low, &ranges.high, 1},
+                        one_by_one, result, heap_fetches);
 }
 
 // ---- the general case
@@ -181,20 +182,23 @@ static bool tid_less(const ItemPointerData &a, const ItemPointerData &b) {
 template <typename Key>
 static int64 count_visible(Relation heap, Relation index, const KeyFormat &format, Snapshot snapshot,
                            const Condition<Key> &condition, uint64 *heap_fetches) {
-    int64 result;
+    int64 result = 0;
     *heap_fetches = 0;
     if (condition.nothing)
         return 0;
     const storage::RunKind *kind = run_kind_of<Key>(is_composite(format));
     // A forced path is taken even where ranks would do.
-    if (is_path_forced() && count_on_server(heap, index, format, snapshot, condition, &result, heap_fetches))
+    if (is_path_forced() &&
+        count_on_server(heap, index, format, snapshot, condition, 0, &result, heap_fetches))
         return result;
     *heap_fetches = 0;
     if (condition.has_points || condition.filter_count > 0
             ? count_one_by_one(heap, index, kind, snapshot, condition, &result)
             : count_by_rank(heap, index, format, snapshot, condition, &result))
         return result;
-    if (count_on_server(heap, index, format, snapshot, condition, &result, heap_fetches))
+    // What the ranks gave is a good guess at the entries to be looked at.
+    if (count_on_server(heap, index, format, snapshot, condition, static_cast<uint64>(result), &result,
+                        heap_fetches))
         return result;
 
     CountSink sink = {};

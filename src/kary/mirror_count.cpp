@@ -121,7 +121,7 @@ static bool count_run_entries(RowChecker *checker, const client::RunSet &set, co
 }
 
 template <typename Key>
-static client::Choice choice_for(const storage::View &view, const KeyRanges<Key> &ranges) {
+static client::Choice choice_for(const storage::View &view, const KeyRanges<Key> &ranges, uint64 one_by_one) {
     client::Request request = {};
     request.kind = client::RequestKind::Count;
     request.key_bits = mirror_format<Key>()->key_bits;
@@ -129,13 +129,13 @@ static client::Choice choice_for(const storage::View &view, const KeyRanges<Key>
     request.items = ranges.count;
     for (int i = 0; i < view.run_count; i++)
         request.entries += keyed_entries(view.runs[i]);
-    request.results = request.entries;
+    request.results = one_by_one;
     return client::choose_path(request);
 }
 
 template <typename Key>
 bool count_ranges(Relation heap, Relation index, const KeyFormat &format, Snapshot snapshot,
-                  const KeyRanges<Key> &ranges, int64 *counts, uint64 *heap_fetches) {
+                  const KeyRanges<Key> &ranges, uint64 one_by_one, int64 *counts, uint64 *heap_fetches) {
     if (ranges.count == 0 || !may_ask_server(ranges.count, 1))
         return false;
     const storage::RunKind *kind = run_kind_of<Key>(is_composite(format));
@@ -150,7 +150,7 @@ bool count_ranges(Relation heap, Relation index, const KeyFormat &format, Snapsh
         memset(counts, 0, ranges.count * sizeof(int64));
         checker.fetches = 0;
         storage::take_view(index, kind, snapshot, &view, copy_tail<Key>, &tail);
-        const client::Choice choice = choice_for(view, ranges);
+        const client::Choice choice = choice_for(view, ranges, one_by_one);
         const client::RunSet set = {index,     kind,           mirror_format<Key>(),
                                     view.runs, view.run_count, view.vacuum_seq};
         answered =
@@ -171,7 +171,7 @@ bool count_ranges(Relation heap, Relation index, const KeyFormat &format, Snapsh
 
 #define INSTANTIATE(Key)                                                                                \
     template bool count_ranges(Relation, Relation, const KeyFormat &, Snapshot, const KeyRanges<Key> &, \
-                               int64 *, uint64 *);
+                               uint64, int64 *, uint64 *);
 PG_GPU_FOR_EACH_KEY_TYPE(INSTANTIATE)
 #undef INSTANTIATE
 

@@ -18,6 +18,7 @@ SELECT is((SELECT installed_version FROM pg_available_extensions WHERE name = 'p
 -- Functions: argument names, types and defaults, and result columns.
 CREATE TEMP TABLE wanted (name text, arguments text, result text, rows bool);
 INSERT INTO wanted VALUES
+  ('calibrate', NULL, 'TABLE(setting text, old text, new text)', true),
   ('count', 'index regclass, low anyarray, high anyarray', 'bigint', false),
   ('count', 'index regclass, low record, high record', 'bigint', false),
   ('count_batch', 'index regclass, low anyarray, high anyarray', 'TABLE(ordinal bigint, count bigint)', true),

@@ -36,7 +36,7 @@ sub answers_right
 
 # ---- on first use -------------------------------------------------------------------------------------------------
 
-my $node = new_node('lifecycle', conf => "pg_gpu.request_timeout = 500ms\n");
+my $node = new_node('lifecycle', conf => "pg_gpu.path = paged\npg_gpu.request_timeout = 500ms\n");
 make_table($node, rows => 20_000, keys => 10_000);
 is(supervisor_pid($node), 0, 'nothing is started before it is needed');
 is(sql_value($node, 'SELECT count(*) FROM gpu.devices() WHERE engine NOT IN (\'cuda\')'), 0, 'asking for devices starts it');

@@ -127,6 +127,16 @@ is(sql($node, "$by_host $question")->{out}, $right, 'a dropped database takes no
 	is((stat($node->data_dir . '/' . SOCKET))[2] & 077, 0, 'and could not open it');
 }
 
+# ---- the cost model's constants ------------------------------------------------------------------------------------------
+
+my @calibrated = split /\n/, sql_value($node, 'SELECT setting, old <> new, new::float8 >= 0 FROM gpu.calibrate()');
+cmp_ok(scalar @calibrated, '>=', 9, 'gpu.calibrate measures the constants of what is there');
+is(join(' ', grep { !/\|t$/ } @calibrated), '', 'none is below zero');
+like(slurp_file($node->data_dir . '/postgresql.auto.conf'), qr/^pg_gpu\.host_request_cost = '[0-9.e+-]+'$/m, 'and stores them');
+ok(wait_until(sub { sql_value($node, q{LOAD 'pg_gpu'; SELECT source FROM pg_settings WHERE name = 'pg_gpu.host_request_cost'}) eq 'configuration file' }),
+	'which sessions then use');
+is(sql_value($node, q{SELECT count(*) FROM pg_class WHERE relname LIKE 'pg_gpu_calibration%'}), 0, 'it leaves nothing else behind');
+
 # ---- a base backup ----------------------------------------------------------------------------------------------------------
 
 $node->backup('copy');

@@ -1,0 +1,289 @@
+// Measuring the constants of the cost model.
+#include "functions/calibration.h"
+
+#include <algorithm>
+
+#include "kary/kary.h"
+#include "kary/lookup.h"
+#include "kary/mirror.h"
+#include "kary/server_sort.h"
+
+namespace pg_gpu::functions {
+
+static constexpr int kRepetitions = 7;
+static constexpr int kSmallRequests = 101;
+static constexpr uint64 kKeysOfABatch = 100000;
+static constexpr int kKeyBits = 64;
+static constexpr double kMebibyte = 1048576.0;
+static constexpr double kEntryBytes = sizeof(uint64) + sizeof(ItemPointerData);
+
+static double microseconds_since(const instr_time &start) {
+    instr_time now;
+    INSTR_TIME_SET_CURRENT(now);
+    INSTR_TIME_SUBTRACT(now, start);
+    return static_cast<double>(INSTR_TIME_GET_MICROSEC(now));
+}
+
+// Of `count` runs of something that returns its microseconds, the time of the one at place `rank` from the
+// shortest; below 0 when one of them failed.
+template <typename Body>
+static double ranked_time(int count, int rank, Body body) {
+    double times[Max(kRepetitions, kSmallRequests)];
+    for (int i = 0; i < count; i++) {
+        CHECK_FOR_INTERRUPTS();
+        times[i] = body();
+        if (times[i] < 0)
+            return -1;
+    }
+    std::nth_element(times, times + rank, times + count);
+    return times[rank];
+}
+
+// What else goes on at the time only adds to it.
+template <typename Body>
+static double shortest_time(Body body) {
+    return ranked_time(kRepetitions, 0, body);
+}
+
+static void choose(client::Path path) {
+    set_config_option("pg_gpu.path", client::path_name(path), PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
+                      true, 0, false);
+}
+
+// ---- an engine
+// ---------------------------------------------------------------------------------------------
+
+namespace {
+
+struct Sample {
+    client::RunSet set;
+    client::Choice choice;
+    uint64 *keys;  // all of the run's, ascending
+    ItemPointerData *tids;
+    uint64 count;
+    uint64 pages;
+};
+
+}  // namespace
+
+// A build writes one run.
+static client::RunSet read_set(Relation index) {
+    const storage::RunKind *kind = kary::run_kind(index);
+    Buffer buffer = storage::lock_metapage(index, kind, BUFFER_LOCK_SHARE);
+    Page page = BufferGetPage(buffer);
+    client::RunSet set = {index,   kind, kary::mirror_format(index),
+                          nullptr, 0,    storage::meta_page(page)->vacuum_seq};
+    set.runs = storage::copy_directory(index, kind, page, &set.count);
+    UnlockReleaseBuffer(buffer);
+    return set;
+}
+
+static double time_load(const Sample &sample) {
+    client::evict_index(sample.set.index);
+    instr_time start;
+    INSTR_TIME_SET_CURRENT(start);
+    client::load_index(sample.set.index, sample.set.kind, sample.set.format, false);
+    return microseconds_since(start);
+}
+
+// All entries of the run, which are kept for later measurements.
+static double time_range(Sample *sample) {
+    const uint64 low = 0;
+    const uint64 high = PG_UINT64_MAX;
+    client::EntriesAnswer answer;
+    instr_time start;
+    INSTR_TIME_SET_CURRENT(start);
+    if (!client::range(sample->set, sample->choice, &low, &high, 1, true, &answer))
+        return -1;
+    const double microseconds = microseconds_since(start);
+    sample->count = answer.runs[0].offsets[1];
+    if (sample->keys == nullptr) {
+        sample->keys = allocate<uint64>(sample->count + 1);
+        sample->tids = allocate<ItemPointerData>(sample->count + 1);
+        memcpy(sample->keys, answer.runs[0].keys, sample->count * sizeof(uint64));
+        memcpy(sample->tids, answer.runs[0].tids, sample->count * sizeof(ItemPointerData));
+    }
+    return microseconds;
+}
+
+static double time_lookup(const Sample &sample, const uint64 *keys, uint64 count) {
+    instr_time start;
+    INSTR_TIME_SET_CURRENT(start);
+    for (uint64 done = 0; done < count;) {
+        client::EntriesAnswer answer;
+        if (!client::lookup(sample.set, sample.choice, keys + done, count - done, &answer))
+            return -1;
+        done += answer.items;
+    }
+    return microseconds_since(start);
+}
+
+// Microseconds to hand all entries over, without what sorting them takes.
+static double time_transfer(const Sample &sample) {
+    client::ServerArray array;
+    if (!client::begin_sort(sample.choice, kKeyBits, sample.count, &array))
+        return -1;
+    instr_time start;
+    INSTR_TIME_SET_CURRENT(start);
+    if (!client::append_to_sort(&array, sample.keys, sample.tids, sample.count))
+        return -1;
+    const double microseconds = microseconds_since(start);
+    client::drop_array(&array);
+    return microseconds;
+}
+
+// Entries of a table that is read from its start, with keys in no order.
+static void make_unsorted(kary::SortEntry<uint64> *entries, uint64 count) {
+    constexpr uint64 kEntriesOnAPage = 200;
+    for (uint64 i = 0; i < count; i++)
+        entries[i] = {hash_bytes_uint32_extended(static_cast<uint32>(i), 0),
+                      static_cast<uint32>(i / kEntriesOnAPage), static_cast<uint16>(i % kEntriesOnAPage + 1),
+                      0};
+}
+
+// With `on_server` on the path that is chosen, else in the session.
+static double time_sort(uint64 count, bool on_server) {
+    auto *entries = allocate<kary::SortEntry<uint64>>(count);
+    make_unsorted(entries, count);
+    instr_time start;
+    INSTR_TIME_SET_CURRENT(start);
+    bool sorted = true;
+    if (on_server) {
+        sorted = kary::sort_on_server(entries, count);
+    } else {
+        auto *scratch = allocate<kary::SortEntry<uint64>>(count);
+        kary::radix_sort(entries, scratch, count, [] { CHECK_FOR_INTERRUPTS(); });
+        pfree(scratch);
+    }
+    const double microseconds = microseconds_since(start);
+    pfree(entries);
+    return sorted ? microseconds : -1;
+}
+
+// What is left for each of `count` things once the rest is paid.
+static double rest_for_each(double microseconds, double paid, double count) {
+    return Max(microseconds - paid, 0.0) / count;
+}
+
+bool measure_engine(const CalibrationIndex &calibration, client::Path path, CostSettings *costs) {
+    const int p = static_cast<int>(path);
+    if (!client::is_available(path))
+        return false;
+    choose(path);
+    const client::Choice choice = {path, 0};
+    Sample sample = {read_set(calibration.index), choice, nullptr, nullptr, 0, 0};
+    sample.pages = RelationGetNumberOfBlocks(calibration.index);
+    const double load = shortest_time([&] { return time_load(sample); });
+    const double range = shortest_time([&] { return time_range(&sample); });
+    const double transfer = shortest_time([&] { return time_transfer(sample); });
+    const double sort = shortest_time([&] { return time_sort(sample.count, true); });
+    if (load < 0 || range < 0 || transfer < 0 || sort < 0)
+        return false;
+    const auto entries = static_cast<double>(sample.count);
+    const double mebibytes = entries * kEntryBytes / kMebibyte;
+    costs->load = load / (static_cast<double>(sample.pages) * BLCKSZ / kMebibyte);
+    costs->transfer = transfer / mebibytes;
+    costs->sort[p] = rest_for_each(sort, 2 * mebibytes * costs->transfer, entries);
+
+    costs->request[p] =
+        ranked_time(kSmallRequests, kSmallRequests / 2, [&] { return time_lookup(sample, sample.keys, 1); });
+    const uint64 wanted = Min(kKeysOfABatch, sample.count);
+    auto *keys = allocate<uint64>(wanted);
+    for (uint64 i = 0; i < wanted; i++)
+        keys[i] = sample.keys[i * (sample.count / wanted)];
+    const double lookup = shortest_time([&] { return time_lookup(sample, keys, wanted); });
+    pfree(keys);
+    if (costs->request[p] < 0 || lookup < 0)
+        return false;
+    const auto batch = static_cast<double>(wanted);
+    const double lookup_bytes = batch * (2 * sizeof(uint64) + sizeof(ItemPointerData));
+    costs->key[p] =
+        rest_for_each(lookup, costs->request[p] + lookup_bytes / kMebibyte * costs->transfer, batch);
+    costs->entry[p] = rest_for_each(range, costs->request[p], entries);
+    client::evict_index(calibration.index);
+    pfree(sample.keys);
+    pfree(sample.tids);
+    return true;
+}
+
+// ---- the paged path
+// ----------------------------------------------------------------------------------------
+
+namespace {
+
+// What is done on either path.
+struct Work {
+    const CalibrationIndex *sample;
+    double (*time)(const Work &work);
+};
+
+}  // namespace
+
+static bool read_key(void *context, uint32 i, Datum *values, Oid *types) {
+    values[0] = Int64GetDatum(static_cast<const int64 *>(context)[i]);
+    types[0] = INT8OID;
+    return true;
+}
+
+static double time_keys(const Work &work) {
+    const CalibrationIndex &sample = *work.sample;
+    const auto count = static_cast<uint32>(Min(kKeysOfABatch, sample.rows));
+    auto *keys = allocate<int64>(count);
+    for (uint32 i = 0; i < count; i++)
+        keys[i] = sample.key(i * (sample.rows / count));
+    instr_time start;
+    INSTR_TIME_SET_CURRENT(start);
+    const kary::LookupResult result =
+        kary::look_up(sample.heap, sample.index, GetActiveSnapshot(), {count, read_key, keys});
+    const double microseconds = microseconds_since(start);
+    pfree(result.matches);
+    pfree(result.first_position);
+    pfree(result.positions);
+    pfree(keys);
+    return microseconds;
+}
+
+static double time_scan(const Work &work) {
+    instr_time start;
+    INSTR_TIME_SET_CURRENT(start);
+    if (SPI_execute(
+            psprintf("SELECT count(*) FROM %s WHERE k >= 0", RelationGetRelationName(work.sample->heap)),
+            false, 0) != SPI_OK_SELECT)
+        elog(ERROR, "SPI_execute failed");
+    return microseconds_since(start);
+}
+
+// How much longer it takes on pages than on the engine, in microseconds. By turns, so that both meet the same
+// disturbances; the first time of each warms up.
+static double extra_on_pages(const Work &work, client::Path engine) {
+    double paged = 0;
+    double on_engine = 0;
+    for (int i = 0; i <= kRepetitions; i++) {
+        CHECK_FOR_INTERRUPTS();
+        choose(client::Path::Paged);
+        const double one = work.time(work);
+        choose(engine);
+        const double other = work.time(work);
+        paged = i <= 1 ? one : Min(paged, one);
+        on_engine = i <= 1 ? other : Min(on_engine, other);
+    }
+    return paged - on_engine;
+}
+
+void measure_paged(const CalibrationIndex &sample, client::Path engine, CostSettings *costs) {
+    const int p = static_cast<int>(engine);
+    const auto rows = static_cast<double>(sample.rows);
+    const double keys = Min(static_cast<double>(kKeysOfABatch), rows);
+    // On the engine they cost what the model says; the rest is the same on both paths.
+    const double lookup_bytes = keys * (2 * sizeof(uint64) + sizeof(ItemPointerData));
+    const double keys_on_engine =
+        costs->request[p] + keys * costs->key[p] + lookup_bytes / kMebibyte * costs->transfer;
+    const double scan_on_engine = costs->request[p] + rows * costs->entry[p];
+    const double keys_on_pages = keys_on_engine + extra_on_pages({&sample, time_keys}, engine);
+    const double scan_on_pages = scan_on_engine + extra_on_pages({&sample, time_scan}, engine);
+    costs->key[0] = Max(keys_on_pages, 0.0) / keys;
+    costs->entry[0] = Max(scan_on_pages, 0.0) / rows;
+    costs->sort[0] = shortest_time([&] { return time_sort(sample.rows, false); }) / rows;
+}
+
+}  // namespace pg_gpu::functions

@@ -1,0 +1,118 @@
+# A server process of another version, and ones that send garbage, half messages, answers to other requests, results that
+# lie outside of the buffer, or nothing: every statement gets its right answer from pages, and nobody crashes.
+
+use strict;
+use warnings FATAL => 'all';
+
+use FindBin;
+use lib "$FindBin::RealBin/../lib";
+use PgGpuFaults;
+use PgGpuServer;
+use PgGpuTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+fault_seed();
+
+# Stands in for pg_gpu_server. What it does is in the file "behaviour" of the data directory.
+my $impostor = PostgreSQL::Test::Utils::tempdir . '/impostor';
+append_to_file($impostor, <<'PERL');
+#!/usr/bin/perl
+use strict;
+use warnings;
+use Socket;
+
+$SIG{CHLD} = 'IGNORE';
+my ($name) = map { $ARGV[ $_ + 1 ] } grep { $ARGV[$_] eq '--socket' } 0 .. $#ARGV;
+open my $file, '<', 'behaviour' or die;
+chomp(my $behaviour = <$file>);
+unlink $name;
+socket(my $listener, AF_UNIX, SOCK_SEQPACKET, 0) or die;
+bind($listener, pack_sockaddr_un($name)) or die;
+listen($listener, 20) or die;
+printf STDERR "[%d] pg_gpu_server: listening, to %s\n", $$, $behaviour;
+
+# The header of a reply: magic, type, 0, bytes, answer, request, lacking, times, status, padding.
+sub header
+{
+	my ($magic, $type, $bytes, $answer, $request) = @_;
+	return pack('L S S L L Q Q Q Q l x200 x4', $magic, $type, 0, $bytes, $answer, $request, 0, 1, 1, 0);
+}
+
+while (accept(my $session, $listener))
+{
+	next if fork;
+	close $listener;
+	my $number = 0;
+	while (defined recv($session, my $message, 8192, 0))
+	{
+		exit if length $message == 0;
+		my ($magic, $type, $engine, $bytes, $deadline, $request) = unpack('L S S L L Q', $message);
+		my $hello = pack('L l L L Q L L', $type == 1 ? unpack('x24 L', $message) : 1, $$, 1, 0, 1, 1, 0);
+		my $said = $type == 1 || $type == 2 ? header($magic, $type, 288, 0, $request) . $hello : header($magic, $type, 256, 0, $request);
+		# lookup, count, range: everything is far away.
+		$said = header($magic, $type, 1808, 0, $request) . pack('Q*', 64, 1, (1 << 60) x 192) if $type >= 12 && $type <= 14;
+		if ($behaviour eq 'mismatch') { $said = header($magic, $type, 256, 2, $request); }
+		elsif ($behaviour eq 'garbage') { $said = join '', map { chr rand 256 } 1 .. 300; }
+		elsif ($behaviour eq 'garbage later' && $type > 2) { $said = join '', map { chr rand 256 } 1 .. 300; }
+		elsif ($behaviour eq 'half messages' && $type > 2) { $said = substr $said, 0, 100; }
+		elsif ($behaviour eq 'long messages' && $type > 2) { $said .= 'x' x 5000; }
+		elsif ($behaviour eq 'other requests' && $type > 2) { $said = header($magic, $type, 256, 0, $request + 1); }
+		elsif ($behaviour eq 'silence') { next; }
+		elsif ($behaviour eq 'silence later' && $type > 2) { next; }
+		elsif ($behaviour eq 'hanging up') { exit; }
+		elsif ($behaviour eq 'hanging up later' && $type > 2) { exit; }
+		send($session, $said, 0);
+	}
+	exit;
+}
+PERL
+chmod 0755, $impostor or die;
+
+my $node = new_node('lies', conf => "pg_gpu.path = paged\npg_gpu.request_timeout = 200ms\n");
+make_table($node, rows => 5_000, keys => 10_000);
+my $question = q{SELECT count(*) FROM gpu.lookup('t_k', ARRAY(SELECT g FROM generate_series(0, 3000) AS g))};
+my $right = sql_value($node, 'SELECT count(*) FROM t WHERE k BETWEEN 0 AND 3000');
+my $count = sql_value($node, 'SELECT count(*) FROM t WHERE k BETWEEN 10 AND 2000');
+$node->stop;
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_gpu'\n");
+
+my %reasons = (
+	'mismatch' => qr/of another version/,
+	'garbage' => qr/no reply|no server process|closed the connection/,
+	'garbage later' => qr/no reply/,
+	'half messages' => qr/no reply/,
+	'long messages' => qr/no reply/,
+	'other requests' => qr/no reply/,
+	'lies about results' => qr/outside of the transfer buffer/,
+	'silence' => qr/no answer within/,
+	'silence later' => qr/no answer within/,
+	'hanging up' => qr/closed the connection|no server process/,
+	'hanging up later' => qr/closed the connection|broke/,);
+
+local $ENV{PG_GPU_SERVER} = $impostor;
+foreach my $behaviour (sort keys %reasons)
+{
+	my $file = $node->data_dir . '/behaviour';
+	unlink $file;
+	append_to_file($file, "$behaviour\n");
+	$node->start;
+	ok(wait_for_log($node, qr/listening, to $behaviour$/), "$behaviour: there is such a process");
+	my $session = new_session($node);
+	$session->query_safe('SET pg_gpu.path = host');
+	is($session->query_safe($question), $right, "$behaviour: gpu.lookup is right");
+	is($session->query_safe(q{SELECT gpu.count('t_k', ARRAY[10], ARRAY[2000])}), $count, "$behaviour: gpu.count is right");
+	is($session->query_safe($question), $right, "$behaviour: again");
+	like($session->query_safe(q{SELECT string_agg(last_reason, ' ') FROM gpu.stat WHERE path = 'host'}), $reasons{$behaviour},
+		"$behaviour: gpu.stat tells");
+	$session->quit;
+	my ($rc, $out, $err) = $node->psql('postgres', "SET pg_gpu.path = host; $question; $question");
+	is($out, "$right\n$right", "$behaviour: another session's answers are right");
+	like($err, qr/\ANOTICE:  path "host" is not available, the paged path is used instead\nHINT:  Set pg_gpu.path to "auto" or "paged".\z/,
+		"$behaviour: it is told, once") if $behaviour ne 'lies about results';
+	is(bad_log_lines($node), '', "$behaviour: nothing died");
+	$node->stop;
+}
+
+done_testing();
