@@ -266,8 +266,8 @@ static bool count_batch_on_server(Relation heap, Relation index, const KeyFormat
     MemoryContextDelete(range_context);
     uint64 heap_fetches;
     const bool answered =
-        plain && count_ranges(heap, index, format, snapshot, KeyRanges<Key>{low, high, reader.count}, counts,
-                              &heap_fetches);
+        plain && count_ranges(heap, index, format, snapshot, KeyRanges<Key>{low, high, reader.count}, 0,
+                              counts, &heap_fetches);
     pfree(low);
     return answered;
 }
