@@ -74,7 +74,7 @@ count_layout() {
 run_suite() {
     local name=$1 counter=$2 log=$logs/$1.log status=0 started=$SECONDS passed failed skipped verdict
     shift 2
-    printf '%-12s ' "$name"
+    printf '%-15s ' "$name"
     "$@" >"$log" 2>&1 || status=$?
     read -r passed failed skipped < <("$counter" "$log")
     verdict=ok
@@ -114,10 +114,10 @@ show_differences() {
 
 print_results() {
     local line name passed failed skipped seconds verdict
-    printf '\n%-12s %7s %7s %8s %8s  %s\n' suite passed failed skipped seconds result
+    printf '\n%-15s %7s %7s %8s %8s  %s\n' suite passed failed skipped seconds result
     for line in "${results[@]}"; do
         IFS='|' read -r name passed failed skipped seconds verdict <<<"$line"
-        printf '%-12s %7d %7d %8d %8d  %s\n' "$name" "$passed" "$failed" "$skipped" "$seconds" "$verdict"
+        printf '%-15s %7d %7d %8d %8d  %s\n' "$name" "$passed" "$failed" "$skipped" "$seconds" "$verdict"
     done
     printf '\n%d passed, %d failed\n' "$total_passed" "$total_failed"
 }
@@ -224,7 +224,7 @@ tap() {
         export HOME=$scratch TMPDIR=$scratch/tmp
         export TESTDIR=$scratch/work TESTDATADIR=$scratch/work/tmp_check TESTLOGDIR=$scratch/work/tmp_check/log
         export PG_REGRESS=$pgxs_test/regress/pg_regress PERL5LIB=$pgxs_test/perl
-        limited "${as_server[@]}" prove --verbose --jobs "$jobs" -I test/tap/lib test/tap/t/*.pl
+        limited "${as_server[@]}" prove --verbose --jobs "$jobs" -I test/tap/lib test/tap/t/${PG_GPU_TAP_FILES:-*.pl}
     ) || status=$?
     mkdir -p "$logs/tap"
     cp -r "$scratch"/work/tmp_check/log/. "$logs/tap/" 2>/dev/null || true

@@ -62,7 +62,7 @@ use PgGpuTest::Random;
 our @EXPORT = qw(
   new_cluster new_session query_error
   test_seed test_rounds new_random
-  uses_index install_checker check_queries check_functions check_sound
+  uses_index install_checker check_queries check_functions check_sound check_path
 );
 
 # --- Seeds and rounds -------------------------------------------------------
@@ -90,6 +90,16 @@ sub new_random
 }
 
 # --- Clusters and sessions --------------------------------------------------
+
+# With PG_GPU_TEST_PATH, shows that this path has answered.
+sub check_path
+{
+	my ($node) = @_;
+	my $path = $ENV{PG_GPU_TEST_PATH} or return;
+	cmp_ok($node->safe_psql('postgres', "SELECT coalesce(sum(requests), 0) FROM gpu.stat
+		WHERE path = '$path' AND request IN ('lookup', 'range', 'count')"), '>', 0, "the $path path has answered");
+	return;
+}
 
 # A new cluster. Options:
 #   conf      => text appended to postgresql.conf

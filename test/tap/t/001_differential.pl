@@ -248,5 +248,6 @@ SQL
 	}
 }
 
+check_path($node);
 $node->stop;
 done_testing();

@@ -124,5 +124,6 @@ for my $round (1 .. test_rounds())
 	}
 }
 
+check_path($node);
 $node->stop;
 done_testing();
