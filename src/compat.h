@@ -96,6 +96,15 @@ inline bool bitmap_scan_skips_heap() {
            (version >= 170000 && version < 170005);
 }
 
+// Does the collation compare strings byte by byte?
+inline bool is_c_collation(Oid collation) {
+#if PG_VERSION_NUM >= 180000
+    return pg_newlocale_from_collation(collation)->collate_is_c;
+#else
+    return lc_collate_is_c(collation);
+#endif
+}
+
 // Fields of IndexAmRoutine that only newer versions have.
 inline void set_version_dependent_fields([[maybe_unused]] IndexAmRoutine *routine) {
 #if PG_VERSION_NUM >= 170000

@@ -24,11 +24,25 @@ static void read_record_bound(Relation index, Datum datum, ColumnValues *bound) 
     functions::read_record(index, DatumGetHeapTupleHeader(datum), bound);
 }
 
+// Rows would have to be looked at one by one.
+static void require_countable(Relation index, int column) {
+    if (!kary::is_lossy(kary::encoding_of(index->rd_opcintype[column])))
+        return;
+    ereport(ERROR,
+            (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+             errmsg("rows cannot be counted by column \"%s\" of index \"%s\"",
+                    NameStr(TupleDescAttr(RelationGetDescr(index), column)->attname),
+                    RelationGetRelationName(index)),
+             errdetail("Its keys don't tell the values."), errhint("Use SELECT count(*) with a condition.")));
+}
+
 // Adds a condition for each column that the bound doesn't leave open.
-static int add_bound(const ColumnValues &bound, StrategyNumber strategy, ScanKeyData *keys, int count) {
+static int add_bound(Relation index, const ColumnValues &bound, StrategyNumber strategy, ScanKeyData *keys,
+                     int count) {
     for (int i = 0; i < bound.count; i++) {
         if (bound.nulls[i])
             continue;
+        require_countable(index, i);
         ScanKeyData *key = &keys[count++];
         *key = {};
         key->sk_attno = static_cast<AttrNumber>(i + 1);
@@ -42,8 +56,8 @@ static int add_bound(const ColumnValues &bound, StrategyNumber strategy, ScanKey
 static int64 count_between(const functions::OpenIndex &open, Snapshot snapshot, const ColumnValues &low,
                            const ColumnValues &high) {
     ScanKeyData keys[2 * kary::kMostColumns];
-    int count = add_bound(low, BTGreaterEqualStrategyNumber, keys, 0);
-    count = add_bound(high, BTLessEqualStrategyNumber, keys, count);
+    int count = add_bound(open.index, low, BTGreaterEqualStrategyNumber, keys, 0);
+    count = add_bound(open.index, high, BTLessEqualStrategyNumber, keys, count);
     uint64 heap_fetches;
     return kary::count_matching(open.heap, open.index, snapshot, keys, count, &heap_fetches);
 }

@@ -131,8 +131,7 @@ static void restrict_column(const KeyColumn &column, const CodeRange<Bits<Key>> 
 // ---- arrays
 // --------------------------------------------------------------------------------------------------
 
-// Calls visit(datum) for each element that is not NULL: NULLs match nothing, and take no room. All key types
-// are of fixed length.
+// Calls visit(datum) for each element that is not NULL: NULLs match nothing, and take no room.
 template <typename Visit>
 static void for_each_element(ArrayType *array, Visit visit) {
     int16 length;
@@ -142,12 +141,17 @@ static void for_each_element(ArrayType *array, Visit visit) {
     const char *data = ARR_DATA_PTR(array);
     const int items = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
     const bits8 *bitmap = ARR_NULLBITMAP(array);
-    const auto step = static_cast<int>(att_align_nominal(length, alignment));
+    const auto step = length > 0 ? static_cast<int>(att_align_nominal(length, alignment)) : 0;
     for (int i = 0; i < items; i++) {
         if (bitmap != nullptr && !((bitmap[i / 8] >> (i % 8)) & 1))
             continue;
         visit(fetch_att(data, by_value, length));
-        data += step;
+        if (likely(step > 0)) {
+            data += step;
+        } else {
+            data = att_addlength_pointer(data, length, data);
+            data = reinterpret_cast<const char *>(att_align_nominal(data, alignment));
+        }
     }
 }
 
@@ -170,16 +174,15 @@ uint32 sort_points(Key *points, uint32 count) {
     return static_cast<uint32>(std::unique(points, points + count) - points);
 }
 
-// `= ANY`: a set of points, intersected with the column's.
-template <typename Key>
-static void add_points(const KeyColumn &column, ArrayType *array, Oid type, ColumnState<Key> *state) {
+// `= ANY`: a set of points, intersected with the column's. codes_of(element) are the ascending codes that
+// equal an element: one, or none.
+template <typename Key, typename CodesOf>
+static void add_points(const KeyColumn &column, ArrayType *array, CodesOf codes_of, ColumnState<Key> *state) {
     uint32 room = static_cast<uint32>(ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array))) + 1;
     auto *points = allocate<Key>(room);
     uint32 count = 0;
     for_each_element(array, [&](Datum value) {
-        const CodeRange<Bits<Key>> codes =
-            codes_for(BTEqualStrategyNumber, place_of<Key>(column, value, type), column.width);
-        // A constant equals one code, or none.
+        const CodeRange<Bits<Key>> codes = codes_of(value);
         if (!codes.empty)
             points[count++] = key_from<Key>(orient(column, codes.low));
     });
@@ -193,13 +196,11 @@ static void add_points(const KeyColumn &column, ArrayType *array, Oid type, Colu
 }
 
 // x < ANY (...) asks for one element above x, so all that some element leaves: a range again.
-template <typename Key>
-static void add_array(const KeyColumn &column, ArrayType *array, Oid type, StrategyNumber strategy,
-                      ColumnState<Key> *state) {
+template <typename Key, typename CodesOf>
+static void add_array(const KeyColumn &column, ArrayType *array, CodesOf codes_of, ColumnState<Key> *state) {
     CodeRange<Bits<Key>> all = {low_bits<Bits<Key>>(column.width), 0, true};
     for_each_element(array, [&](Datum value) {
-        const CodeRange<Bits<Key>> one =
-            codes_for(strategy, place_of<Key>(column, value, type), column.width);
+        const CodeRange<Bits<Key>> one = codes_of(value);
         if (!one.empty)
             all = {Min(all.low, one.low), Max(all.high, one.high), false};
     });
@@ -231,32 +232,86 @@ static void add_instants(const KeyColumn &column, int64 *constants, uint32 count
 // ---- all scan keys together
 // ----------------------------------------------------------------------------------
 
+// A comparison with a constant or an array's elements. codes_of(constant) are the ascending codes that the
+// operator accepts.
+template <typename Key, typename CodesOf>
+static void add_comparison(const KeyColumn &column, const ScanKeyData &key, CodesOf codes_of,
+                           ColumnState<Key> *state) {
+    if ((key.sk_flags & SK_SEARCHARRAY) == 0) {
+        restrict_column(column, codes_of(key.sk_argument), state);
+        return;
+    }
+    ArrayType *array = DatumGetArrayTypeP(key.sk_argument);
+    if (key.sk_strategy == BTEqualStrategyNumber)
+        add_points(column, array, codes_of, state);
+    else
+        add_array(column, array, codes_of, state);
+    if (reinterpret_cast<Pointer>(array) != DatumGetPointer(key.sk_argument))
+        pfree(array);
+}
+
+// What the time zone decides.
+template <typename Key>
+static void add_instant_comparison(const KeyColumn &column, const ScanKeyData &key, ColumnState<Key> *state,
+                                   InstantTest *test) {
+    uint32 count = 0;
+    int64 *constants;
+    if (key.sk_flags & SK_SEARCHARRAY) {
+        ArrayType *array = DatumGetArrayTypeP(key.sk_argument);
+        constants = allocate<int64>(ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) + 1);
+        for_each_element(array, [&](Datum value) { constants[count++] = DatumGetTimestampTz(value); });
+    } else {
+        constants = allocate<int64>(1);
+        constants[count++] = DatumGetTimestampTz(key.sk_argument);
+    }
+    add_instants(column, constants, count, key.sk_strategy, state, test);
+}
+
+template <typename Key>
+static void add_hash_comparison(const KeyColumn &column, const ScanKeyData &key, ColumnState<Key> *state) {
+    using Code = Bits<Key>;
+    if (key.sk_strategy != BTEqualStrategyNumber)
+        ereport(ERROR,
+                (errcode(ERRCODE_INTERNAL_ERROR), errmsg("unknown strategy number %d", key.sk_strategy)));
+    FmgrInfo *function = hash_for_operator(column.hash, key.sk_func.fn_oid);
+    if (function == nullptr)
+        return;  // the recheck finds what the hash cannot tell
+    const auto codes_of = [&](Datum value) {
+        const auto code = static_cast<Code>(hash_value_with(function, *column.hash, value));
+        return CodeRange<Code>{code, code, false};
+    };
+    add_comparison(column, key, codes_of, state);
+}
+
+template <typename Key>
+static void add_text_comparison(const KeyColumn &column, const ScanKeyData &key, ColumnState<Key> *state) {
+    if constexpr (sizeof(Key) == 16) {
+        const auto codes_of = [&](Datum value) {
+            const TextKeys keys = text_keys_for(column.type, key.sk_strategy, value);
+            return CodeRange<Uint128>{keys.low.bits(), keys.high.bits(), false};
+        };
+        add_comparison(column, key, codes_of, state);
+    } else {
+        pg_unreachable();
+    }
+}
+
 template <typename Key>
 static void add_scan_key(const KeyColumn &column, const ScanKeyData &key, ColumnState<Key> *state,
                          InstantTest *test) {
     const Oid type = OidIsValid(key.sk_subtype) ? key.sk_subtype : column.type;
-    const bool is_array = (key.sk_flags & SK_SEARCHARRAY) != 0;
-    ArrayType *array = is_array ? DatumGetArrayTypeP(key.sk_argument) : nullptr;
     if (is_instant_of_time_zone(column, type)) {
-        const int items = is_array ? ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) : 1;
-        auto *constants = allocate<int64>(items + 1);
-        uint32 count = 0;
-        if (is_array)
-            for_each_element(array, [&](Datum value) { constants[count++] = DatumGetTimestampTz(value); });
-        else
-            constants[count++] = DatumGetTimestampTz(key.sk_argument);
-        add_instants(column, constants, count, key.sk_strategy, state, test);
-    } else if (!is_array) {
-        restrict_column(
-            column, codes_for(key.sk_strategy, place_of<Key>(column, key.sk_argument, type), column.width),
-            state);
-    } else if (key.sk_strategy == BTEqualStrategyNumber) {
-        add_points(column, array, type, state);
+        add_instant_comparison(column, key, state, test);
+    } else if (column.encoding == Encoding::Hash) {
+        add_hash_comparison(column, key, state);
+    } else if (column.encoding == Encoding::Prefix) {
+        add_text_comparison(column, key, state);
     } else {
-        add_array(column, array, type, key.sk_strategy, state);
+        const auto codes_of = [&](Datum value) {
+            return codes_for(key.sk_strategy, place_of<Key>(column, value, type), column.width);
+        };
+        add_comparison(column, key, codes_of, state);
     }
-    if (is_array && reinterpret_cast<Pointer>(array) != DatumGetPointer(key.sk_argument))
-        pfree(array);
 }
 
 // Cuts the points to the column's range and the range to the points. One point is a range.
@@ -379,6 +434,7 @@ void make_condition(const KeyFormat &format, const ScanKeyData *keys, int key_co
             continue;
         }
         const KeyColumn &column = format.columns[number];
+        condition->recheck = condition->recheck || is_lossy(column.encoding);
         if (tests == nullptr && is_instant_of_time_zone(column, key.sk_subtype))
             tests = allocate_zeroed<InstantTest>(key_count);
         add_scan_key(column, key, &states[number], tests != nullptr ? &tests[i] : nullptr);
@@ -449,6 +505,17 @@ bool make_key(const KeyFormat &format, const Datum *values, const Oid *types, Ke
                                    format_type_be(types[i]), format_type_be(column.type)),
                             errdetail("Which one it equals depends on the time zone."),
                             errhint("Cast it to %s.", format_type_be(column.type))));
+        if (column.encoding == Encoding::Hash) {
+            FmgrInfo *function = hash_for_type(column.hash, types[i]);
+            if (function == nullptr)
+                ereport(ERROR,
+                        (errcode(ERRCODE_DATATYPE_MISMATCH),
+                         errmsg("values of type %s are not hashed as those of type %s are",
+                                format_type_be(types[i]), format_type_be(column.hash->type->type_id))));
+            const uint64 hash = hash_value_with(function, *column.hash, values[i]);
+            bits |= orient(column, static_cast<Bits<Key>>(hash)) << column.shift;
+            continue;
+        }
         const CodeRange<Bits<Key>> codes =
             codes_for(BTEqualStrategyNumber, place_of<Key>(column, values[i], types[i]), column.width);
         if (codes.empty)

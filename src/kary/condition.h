@@ -30,6 +30,7 @@ struct ColumnFilter {
 template <typename Key>
 struct Condition {
     bool nothing;        // no entry matches
+    bool recheck;        // not every entry that matches belongs to a row that does
     NullMask nulls;      // columns that must be NULL
     NullMask not_nulls;  // columns that must not
     Key low;

@@ -30,7 +30,7 @@ void close_heap_rows(HeapRows *rows);
 // entry's.
 const LookupMatch *next_row(HeapRows *rows, ItemPointerData *tid);
 
-// Puts the current row into a slot of table_slot_create. Only for a table of PostgreSQL's own access method.
+// Puts the current row into a slot of table_slot_create.
 void store_row(HeapRows *rows, TupleTableSlot *slot);
 
 // Is the table of PostgreSQL's own access method?

@@ -3,6 +3,7 @@
 
 #include "kary/condition.h"
 #include "kary/radix_sort.h"
+#include "kary/row_check.h"
 #include "kary/search.h"
 
 namespace pg_gpu::kary {
@@ -108,6 +109,7 @@ static LookupResult look_up_of(Relation heap, Relation index, Snapshot snapshot,
         [] { CHECK_FOR_INTERRUPTS(); });
     pfree(result.matches == scratch ? sink.matches : scratch);
     result.count = sink.count;
+    result.check = format.lossy != 0 ? begin_row_check(index, keys) : nullptr;
     return result;
 }
 

@@ -407,7 +407,7 @@ template <typename Key>
     if (!next_entry(scan, forward))
         return false;
     descriptor->xs_heaptid = scan->last.tid;
-    descriptor->xs_recheck = !IsMVCCSnapshot(descriptor->xs_snapshot);  // R7
+    descriptor->xs_recheck = scan->condition.recheck || !IsMVCCSnapshot(descriptor->xs_snapshot);  // R7
     if (descriptor->xs_want_itup)
         descriptor->xs_itup = tuple_of_last(scan);
     scan->streaming = forward && scan->heap_count == 0;
@@ -502,7 +502,9 @@ static int64 get_bitmap_of(IndexScanDesc descriptor, TIDBitmap *bitmap) {
     start(scan);
     // The heap decides about an old view's TIDs, where it is looked at (R6). A recheck would compare each row
     // with each element of an array that isn't a constant.
-    BitmapSink sink = {bitmap, bitmap_scan_skips_heap() || !IsMVCCSnapshot(descriptor->xs_snapshot), 0};
+    BitmapSink sink = {
+        bitmap,
+        scan->condition.recheck || bitmap_scan_skips_heap() || !IsMVCCSnapshot(descriptor->xs_snapshot), 0};
     drain(scan, EntrySink<Key>{&sink, reset_bitmap, add_to_bitmap<Key>});
     descriptor->heapRelation = nullptr;
     table_close(heap, NoLock);

@@ -109,11 +109,13 @@ static IndexPath *index_only_path(PlannerInfo *root, RelOptInfo *table, const In
     return nullptr;
 }
 
+// An operator class whose keys don't tell the values rechecks what it finds. (The index-only path is no
+// proof: the index may have the column twice.)
 static bool is_index_clause(const IndexPath *path, const RestrictInfo *restriction) {
     ListCell *cell;
     foreach (cell, path->indexclauses) {
         const auto *clause = lfirst_node(IndexClause, cell);
-        if (clause->rinfo == restriction && !clause->lossy)
+        if (clause->rinfo == restriction && !clause->lossy && path->indexinfo->canreturn[clause->indexcol])
             return true;
     }
     return false;

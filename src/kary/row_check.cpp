@@ -1,0 +1,70 @@
+#include "kary/row_check.h"
+
+namespace pg_gpu::kary {
+
+struct RowCheck {
+    Relation index;
+    KeyFormat format;
+    LookupKeys keys;
+    IndexInfo *info;
+    EState *state;  // for the index's expressions
+    Datum values[INDEX_MAX_KEYS];
+    bool nulls[INDEX_MAX_KEYS];
+    // Of lossy columns: the equality with constants of `types`.
+    Oid types[kMostColumns];
+    FmgrInfo equality[kMostColumns];
+};
+
+RowCheck *begin_row_check(Relation index, const LookupKeys &keys) {
+    auto *check = allocate_zeroed<RowCheck>(1);
+    check->index = index;
+    check->format = key_format(index);
+    check->keys = keys;
+    check->info = BuildIndexInfo(index);
+    check->state = CreateExecutorState();
+    return check;
+}
+
+void end_row_check(RowCheck *check) {
+    FreeExecutorState(check->state);
+    pfree(check);
+}
+
+void take_row(RowCheck *check, TupleTableSlot *row) {
+    ExprContext *context = GetPerTupleExprContext(check->state);
+    ResetExprContext(context);
+    context->ecxt_scantuple = row;
+    MemoryContext caller = MemoryContextSwitchTo(GetPerTupleMemoryContext(check->state));
+    FormIndexDatum(check->info, row, check->state, check->values, check->nulls);
+    MemoryContextSwitchTo(caller);
+}
+
+static FmgrInfo *equality_with(RowCheck *check, int column, Oid type) {
+    if (check->types[column] == type)
+        return &check->equality[column];
+    const Oid operator_oid = equality_operator(check->index, column, type);
+    check->types[column] = type;
+    fmgr_info_cxt(get_opcode(operator_oid), &check->equality[column], GetMemoryChunkContext(check));
+    return &check->equality[column];
+}
+
+bool row_has_key(RowCheck *check, uint32 position) {
+    Datum values[kMostColumns];
+    Oid types[kMostColumns];
+    // A key with a NULL was not looked up.
+    if (!check->keys.read(check->keys.context, position, values, types))
+        return false;
+    MemoryContext caller = MemoryContextSwitchTo(GetPerTupleMemoryContext(check->state));
+    bool equal = true;
+    for (int i = 0; equal && i < check->format.column_count; i++) {
+        if (!((check->format.lossy >> i) & 1))
+            continue;
+        equal = !check->nulls[i] && DatumGetBool(FunctionCall2Coll(equality_with(check, i, types[i]),
+                                                                   check->index->rd_indcollation[i],
+                                                                   check->values[i], values[i]));
+    }
+    MemoryContextSwitchTo(caller);
+    return equal;
+}
+
+}  // namespace pg_gpu::kary
