@@ -31,7 +31,8 @@ INSERT INTO hash_values SELECT type, unnest(vals) FROM (VALUES
   ('pg_lsn', ARRAY['0/0', '1/0']), ('xid8', ARRAY['0', '18446744073709551615']), ('tid', ARRAY['(0,1)', '(1,1)']),
   ('int2', ARRAY['1', '-1']), ('bool', ARRAY['t', 'f']), ('date', ARRAY['2021-01-01', 'infinity'])) AS v (type, vals);
 
--- Every value alone, all of them in an array with a NULL, NULL, and a join, by index and bitmap scans; and gpu.lookup.
+-- Every value alone, all of them in a short and in a long array with a NULL, NULL, and a join, by index and bitmap scans;
+-- the long array counted; and gpu.lookup.
 CREATE FUNCTION hash_check(type text, OUT entries bigint, OUT questions int, OUT problems text) LANGUAGE plpgsql AS $$
 DECLARE
   query text;
@@ -55,7 +56,8 @@ BEGIN
   SELECT array_agg(format('SELECT id FROM keyed WHERE k = %L::%s', v.value, v.type))
     INTO conditions FROM hash_values AS v WHERE v.type = hash_check.type AND v.type <> 'bool';
   IF type NOT LIKE '%[]' THEN
-    conditions := conditions || format('SELECT id FROM keyed WHERE k = ANY (ARRAY(SELECT k FROM asked) || NULL::%s)', type);
+    conditions := conditions || format('SELECT id FROM keyed WHERE k = ANY (ARRAY(SELECT k FROM asked LIMIT 7) || NULL::%s)', type)
+      || format('SELECT id FROM keyed WHERE k = ANY (ARRAY(SELECT k FROM asked, generate_series(1, 9)) || NULL::%s)', type);
   END IF;
   -- Of rows it is a question about their fields.
   IF type <> 'hash_pair' THEN
@@ -89,7 +91,15 @@ BEGIN
     SELECT count(*) INTO got FROM gpu.lookup('keyed_k', ARRAY(SELECT k FROM asked)) AS l JOIN keyed AS t ON t.ctid = l.tid;
     SELECT count(*) INTO want FROM asked JOIN keyed USING (k);
     IF got <> want THEN
-      problems := problems || format('gpu.lookup: %s for %s', got, want);
+      problems := problems || format('gpu.lookup: %s for %s; ', got, want);
+    END IF;
+    PERFORM set_config('enable_indexscan', 'on', true), set_config('enable_bitmapscan', 'off', true);
+    query := 'SELECT count(*) FROM keyed WHERE k = ANY (ARRAY(SELECT k FROM asked, generate_series(1, 9)))';
+    EXECUTE 'EXPLAIN ' || query INTO plan;
+    EXECUTE query INTO got;
+    SELECT count(*) INTO want FROM keyed WHERE k IN (SELECT k FROM asked);
+    IF got <> want OR plan NOT LIKE 'Custom Scan (GpuCount)%' THEN
+      problems := problems || format('counted %s for %s with %s', got, want, plan);
     END IF;
   END IF;
   DROP TABLE keyed, asked;
@@ -98,7 +108,7 @@ $$;
 SELECT v.type, c.* FROM (SELECT type FROM hash_values GROUP BY type) AS v, hash_check(v.type) AS c ORDER BY v.type COLLATE "C";
 RESET client_min_messages;
 
--- No order, no values to return, no counting in the index.
+-- No order, no values to return; counts look at the rows.
 CREATE TABLE hash_test (k text, n int4, m name, c char(10), id int GENERATED ALWAYS AS IDENTITY);
 INSERT INTO hash_test (k, n, m, c) SELECT 'key ' || i % 500, i % 50, 'name ' || i % 20, 'c' || i % 100 FROM generate_series(1, 5000) AS i;
 CREATE INDEX hash_k ON hash_test USING gpu_kary (k gpu.gpu_kary_hash_ops);
@@ -108,7 +118,10 @@ FROM unnest(ARRAY['asc', 'desc', 'nulls_first', 'nulls_last', 'orderable', 'dist
   WITH ORDINALITY AS p(property, i) ORDER BY i;
 SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT k FROM hash_test WHERE k = 'key 7' ORDER BY k;
+SET enable_bitmapscan = off;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM hash_test WHERE k = 'key 7';
+SELECT count(*) FROM hash_test WHERE k = 'key 7';
+RESET enable_bitmapscan;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM hash_test WHERE k > 'key 7';
 EXPLAIN (COSTS OFF) SELECT * FROM hash_test ORDER BY k;
 -- Rows alone can be counted.
@@ -130,6 +143,8 @@ DROP INDEX hash_twice;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM hash_test WHERE k::bpchar = 'key 7   ';
 SELECT count(*) FROM hash_test WHERE k::bpchar = 'key 7   ';
 SELECT count(*) FROM hash_test WHERE k::bpchar = ANY ('{key 7,"key 8  "}');
+SELECT count(*) FROM hash_test WHERE k::bpchar = ANY (ARRAY(SELECT ('key ' || i || '  ')::bpchar FROM generate_series(1, 20) AS i));
+SELECT count(*) FROM hash_test WHERE k = ANY (ARRAY(SELECT 'key ' || i FROM generate_series(1, 20) AS i)) AND k::bpchar = ANY (ARRAY(SELECT ('key ' || i || '  ')::bpchar FROM generate_series(12, 30) AS i));
 RESET enable_seqscan;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM hash_test WHERE k::bpchar = 'key 7   ';
 SET enable_seqscan = off;
@@ -146,6 +161,39 @@ SELECT count(*) FROM gpu.lookup('hash_n', ARRAY[3, 4, 1000000000000]::int8[]);
 SELECT count(*) FROM gpu.lookup('hash_n', ARRAY[3.0]);
 SELECT count(*) FROM gpu.lookup('hash_k', ARRAY['name 3']::bytea[]);
 
+-- Scans by long arrays to and fro, again with other arrays, and from a mark; rows that are gone, or not there yet.
+SET enable_bitmapscan = off;
+BEGIN;
+DECLARE hash_cursor SCROLL CURSOR FOR SELECT id FROM hash_test WHERE k = ANY (ARRAY(SELECT 'key ' || i FROM generate_series(490, 510) AS i)) AND id < 1000;
+FETCH 3 hash_cursor;
+FETCH BACKWARD 2 hash_cursor;
+FETCH LAST hash_cursor;
+FETCH 1 hash_cursor;
+FETCH BACKWARD 2 hash_cursor;
+FETCH FIRST hash_cursor;
+FETCH PRIOR hash_cursor;
+FETCH NEXT hash_cursor;
+SELECT count(*) FROM (SELECT id FROM hash_test WHERE k = ANY (ARRAY(SELECT 'key ' || i FROM generate_series(490, 510) AS i))) AS q;
+DELETE FROM hash_test WHERE k = ANY (ARRAY(SELECT 'key ' || i FROM generate_series(480, 494) AS i));
+SAVEPOINT hash_changes;
+INSERT INTO hash_test (k) SELECT 'key ' || i FROM generate_series(495, 504) AS i;
+UPDATE hash_test SET n = -n WHERE k = ANY (ARRAY(SELECT 'key ' || i FROM generate_series(495, 504) AS i));
+SELECT count(*) FROM (SELECT id FROM hash_test WHERE k = ANY (ARRAY(SELECT 'key ' || i FROM generate_series(490, 510) AS i))) AS q;
+SELECT count(*) FROM hash_test WHERE k = ANY (ARRAY(SELECT 'key ' || i FROM generate_series(490, 510) AS i));
+ROLLBACK TO hash_changes;
+SELECT count(*) FROM (SELECT id FROM hash_test WHERE k = ANY (ARRAY(SELECT 'key ' || i FROM generate_series(490, 510) AS i))) AS q;
+FETCH LAST hash_cursor;
+ROLLBACK;
+EXPLAIN (COSTS OFF) SELECT first, n FROM (VALUES (0), (100), (490), (600)) AS v (first),
+  LATERAL (SELECT count(id) AS n FROM hash_test WHERE k = ANY (ARRAY(SELECT 'key ' || i FROM generate_series(first, first + 20) AS i))) AS q;
+SELECT first, n FROM (VALUES (0), (100), (490), (600)) AS v (first),
+  LATERAL (SELECT count(id) AS n FROM hash_test WHERE k = ANY (ARRAY(SELECT 'key ' || i FROM generate_series(first, first + 20) AS i))) AS q;
+SET enable_material = off;
+EXPLAIN (COSTS OFF) SELECT count(b.id) FROM (SELECT id FROM hash_test WHERE k = ANY (ARRAY(SELECT 'key ' || i FROM generate_series(1, 9) AS i))) AS a FULL JOIN (SELECT id FROM hash_test WHERE k = ANY (ARRAY(SELECT 'key ' || i FROM generate_series(1, 20) AS i))) AS b ON true;
+SELECT count(b.id) FROM (SELECT id FROM hash_test WHERE k = ANY (ARRAY(SELECT 'key ' || i FROM generate_series(1, 9) AS i))) AS a FULL JOIN (SELECT id FROM hash_test WHERE k = ANY (ARRAY(SELECT 'key ' || i FROM generate_series(1, 20) AS i))) AS b ON true;
+RESET enable_material;
+RESET enable_bitmapscan;
+
 -- Prepared statements, expressions, partial indexes.
 PREPARE hash_by_key(text) AS SELECT count(*) FROM hash_test WHERE k = $1;
 SET plan_cache_mode = force_generic_plan;
@@ -157,6 +205,8 @@ RESET plan_cache_mode;
 CREATE INDEX hash_expression ON hash_test USING gpu_kary (upper(k) gpu.gpu_kary_hash_ops) WHERE n < 10;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM hash_test WHERE upper(k) = 'KEY 7' AND n < 10;
 SELECT count(*) FROM hash_test WHERE upper(k) = 'KEY 7' AND n < 10;
+SELECT count(*) FROM hash_test WHERE upper(k) = ANY (ARRAY(SELECT 'KEY ' || i FROM generate_series(1, 20) AS i)) AND n < 10;
+SELECT count(*) FROM (SELECT id FROM hash_test WHERE upper(k) = ANY (ARRAY(SELECT 'KEY ' || i FROM generate_series(1, 20) AS i)) AND n < 10) AS q;
 SELECT count(*) FROM gpu.lookup('hash_expression', ARRAY['KEY 7', 'KEY 77', 'key 7']);
 
 -- Beside other columns.
@@ -167,6 +217,8 @@ EXPLAIN (COSTS OFF) SELECT id FROM hash_test WHERE n = 7 AND k = 'key 7';
 SELECT count(*) FROM (SELECT id FROM hash_test WHERE n = 7 AND k = 'key 7') AS q;
 EXPLAIN (COSTS OFF) SELECT id FROM hash_test WHERE k = 'key 7' AND m = 'name 7';
 SELECT count(*) FROM (SELECT id FROM hash_test WHERE k = 'key 7' AND m = 'name 7') AS q;
+SELECT count(*) FROM hash_test WHERE k = ANY (ARRAY(SELECT 'key ' || i FROM generate_series(1, 20) AS i)) AND m = ANY (ARRAY(SELECT ('name ' || i)::name FROM generate_series(5, 30) AS i));
+SELECT count(*) FROM hash_test WHERE n = ANY ('{5,6,7}') AND k = ANY (ARRAY(SELECT 'key ' || i FROM generate_series(1, 20) AS i));
 DROP INDEX hash_n;
 SET enable_bitmapscan = off;
 EXPLAIN (COSTS OFF) SELECT n FROM hash_test WHERE n BETWEEN 3 AND 4 ORDER BY n;
@@ -206,7 +258,18 @@ SET enable_bitmapscan = off;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM collider_test WHERE k = '7';
 SELECT count(*) FROM collider_test WHERE k = '7';
 SELECT count(*) FROM collider_test WHERE k = ANY ('{7,8,10,NULL,60}');
+-- Long arrays: the scan looks at the rows.
+SELECT array_agg(k)::text AS keys FROM (SELECT k FROM unnest('{7,7,7,8,10,13,16,19,22,60,NULL}'::collider[]) AS k) AS u \gset
+EXPLAIN (COSTS OFF) SELECT count(*) FROM collider_test WHERE k = ANY (:'keys');
+SELECT count(*) FROM collider_test WHERE k = ANY (:'keys');
+SELECT k, count(*) FROM collider_test WHERE k = ANY (:'keys') GROUP BY k ORDER BY k::text::int4;
+SELECT count(*) FROM collider_test WHERE k = ANY (:'keys') AND k = ANY ('{1,4,7,10,13,31,34,37,40}');
+SELECT count(*) FROM collider_test WHERE k = ANY (:'keys') AND k = '10';
+SET enable_indexscan = off;
 RESET enable_bitmapscan;
+EXPLAIN (COSTS OFF) SELECT sum(id) FROM collider_test WHERE k = ANY (:'keys');
+SELECT sum(id) FROM collider_test WHERE k = ANY (:'keys');
+RESET enable_indexscan;
 SELECT l.ordinal, count(*), min(t.k::text), max(t.k::text)
 FROM gpu.lookup('collider_k', '{7,10,60,7,NULL,8}'::collider[]) AS l JOIN collider_test AS t ON t.ctid = l.tid
 GROUP BY l.ordinal ORDER BY l.ordinal;

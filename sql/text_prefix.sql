@@ -64,7 +64,7 @@ SELECT name, c.* FROM (VALUES ('k', 'prefix_k'), ('c', 'prefix_c'), ('d', 'prefi
 -- Arrays, NULL, several conditions.
 SELECT name, c.* FROM (VALUES ('k', 'prefix_k'), ('c', 'prefix_c'), ('d', 'prefix_d')) AS v (name, index),
   prefix_check(name || ' %s', index, ARRAY[
-    'IS NULL', 'IS NOT NULL', '= ANY (''{abc,NULL,exactly 16 bytes!,éa,exactly 16 bytes,nothing}'')', '= ANY (''{}'')', '= ANY (NULL)',
+    'IS NULL', 'IS NOT NULL', '= ANY (''{a,ab,abc,abd,B,NULL,exactly 16 bytes!,éa,exactly 16 bytes,exactly 16 bytes?,nothing}'')', '= ANY (''{abc,NULL,exactly 16 bytes!,éa,exactly 16 bytes,nothing}'')', '= ANY (''{}'')', '= ANY (NULL)',
     'LIKE ANY (''{ab%,exact%!,NULL}'')', '~<~ ANY (''{abc,B}'')', '~>~ ''abc'' AND ' || name || ' ~<=~ ''exactly 16 bytes''',
     'LIKE ''ab%'' AND ' || name || ' LIKE ''%d''', '~>~ ''b'' AND ' || name || ' ~<~ ''a''']) AS c;
 -- Patterns that aren't constants, one of them of a join.

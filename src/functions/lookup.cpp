@@ -91,7 +91,7 @@ Datum pg_gpu_lookup(PG_FUNCTION_ARGS) {
     while (const kary::LookupMatch *match = kary::next_row(rows, &tid)) {
         if (slot != nullptr) {
             kary::store_row(rows, slot);
-            kary::take_row(lookup.check, slot);
+            kary::check_row(lookup.check, slot);
         }
         for (uint32 i = lookup.first_position[match->key]; i < lookup.first_position[match->key + 1]; i++) {
             if (slot != nullptr && !kary::row_has_key(lookup.check, lookup.positions[i]))

@@ -33,15 +33,6 @@ static double column_correlation(PlannerInfo *root, IndexOptInfo *index) {
     return correlation;
 }
 
-static double array_length([[maybe_unused]] PlannerInfo *root, const ScalarArrayOpExpr *array) {
-    auto *elements = static_cast<Node *>(lsecond(array->args));
-#if PG_VERSION_NUM >= 170000
-    return estimate_array_length(root, elements);
-#else
-    return estimate_array_length(elements);
-#endif
-}
-
 // Does the clause leave the column one value, or one of a set?
 static bool is_equality(const IndexOptInfo *index, int column, const Expr *clause) {
     const Oid family = index->opfamily[column];
@@ -108,15 +99,6 @@ static List *all_found_quals(const IndexPath *path) {
         found = list_concat(found, found_quals(path->indexinfo, clause->indexcol, clause->indexquals));
     }
     return found;
-}
-
-// Looking again at the rows found for lossy keys, which PostgreSQL leaves out of an index scan's costs.
-static Cost recheck_cost(PlannerInfo *root, const IndexOptInfo *index, List *quals, Selectivity selectivity) {
-    if (!has_lossy_columns(index))
-        return 0;
-    QualCost cost;
-    cost_qual_eval(&cost, quals, root);
-    return cost.startup + clamp_row_est(selectivity * index->rel->tuples) * cost.per_tuple;
 }
 
 void estimate_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup, Cost *total,
@@ -194,8 +176,12 @@ void estimate_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 
     *startup = operands + descent + array_cost;
     *total = *startup + page_cost + tuples * (cpu_index_tuple_cost + cpu_operator_cost + merge) + filters +
-             recheck_cost(root, index, quals, *selectivity);
+             recheck_cost(root, path, clamp_row_est(*selectivity * index->rel->tuples));
     *correlation = column_correlation(root, index);
+    if (loop_count <= 1 && checks_rows(root, path)) {
+        *total += table_order_cost(index, *selectivity);
+        *correlation = 1;
+    }
     *pages = leaf_pages;
 }
 

@@ -116,6 +116,13 @@ const LookupMatch *next_row(HeapRows *rows, ItemPointerData *tid) {
     }
 }
 
+bool has_more_on_page(const HeapRows &rows) {
+    for (uint32 at = rows.at; at < rows.batch; at++)
+        if (rows.rows[at] != InvalidOffsetNumber)
+            return true;
+    return false;
+}
+
 void store_row(HeapRows *rows, TupleTableSlot *slot) {
     if (!rows->is_heap) {
         if (!table_tuple_fetch_row_version(rows->heap, &rows->tuple.t_self, rows->snapshot, slot))

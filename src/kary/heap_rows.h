@@ -30,6 +30,9 @@ void close_heap_rows(HeapRows *rows);
 // entry's.
 const LookupMatch *next_row(HeapRows *rows, ItemPointerData *tid);
 
+// Is there another visible row on the current row's page, so that its tuple stays where it is?
+bool has_more_on_page(const HeapRows &rows);
+
 // Puts the current row into a slot of table_slot_create.
 void store_row(HeapRows *rows, TupleTableSlot *slot);
 

@@ -109,4 +109,7 @@ void restore_position(IndexScanDesc scan);
 int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const ScanKeyData *keys, int key_count,
                      uint64 *heap_fetches);
 
+// Does the path compare columns whose keys don't tell their values?
+bool has_lossy_conditions(const IndexPath *path);
+
 }  // namespace pg_gpu::kary

@@ -16,7 +16,7 @@ struct LookupKeys {
 // An entry with one of the keys.
 struct LookupMatch {
     uint64 place;  // heap block << 16 | offset
-    uint32 key;    // number of the distinct key
+    uint32 key;    // number of the distinct key; elsewhere as the collector says (matches.h)
 };
 
 inline BlockNumber match_block(const LookupMatch &match) {
@@ -25,6 +25,10 @@ inline BlockNumber match_block(const LookupMatch &match) {
 
 inline OffsetNumber match_offset(const LookupMatch &match) {
     return static_cast<OffsetNumber>(match.place & 0xffff);
+}
+
+inline uint64 place_of_tid(const ItemPointerData &tid) {
+    return uint64{ItemPointerGetBlockNumberNoCheck(&tid)} << 16 | ItemPointerGetOffsetNumberNoCheck(&tid);
 }
 
 // The entries found, in heap order, and for each distinct key the 0-based positions in the caller's list:

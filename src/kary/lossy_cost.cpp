@@ -1,5 +1,10 @@
 #include "kary/lossy_cost.h"
 
+#include <cmath>
+
+#include "kary/kary.h"
+#include "kary/row_test.h"
+
 namespace pg_gpu::kary {
 
 // The operator of a condition and what stands on its right; InvalidOid for IS [NOT] NULL.
@@ -158,11 +163,84 @@ Selectivity shared_key_selectivity(PlannerInfo *root, const IndexPath *path) {
     return selectivity;
 }
 
-bool has_lossy_columns(const IndexOptInfo *index) {
-    for (int i = 0; i < index->nkeycolumns; i++)
-        if (is_lossy(encoding_of(index->opcintype[i])))
+double array_length([[maybe_unused]] PlannerInfo *root, const ScalarArrayOpExpr *array) {
+    auto *elements = static_cast<Node *>(lsecond(array->args));
+#if PG_VERSION_NUM >= 170000
+    return estimate_array_length(root, elements);
+#else
+    return estimate_array_length(elements);
+#endif
+}
+
+bool has_lossy_conditions(const IndexPath *path) {
+    ListCell *cell;
+    foreach (cell, path->indexclauses) {
+        const auto *clause = lfirst_node(IndexClause, cell);
+        if (is_lossy(encoding_of(path->indexinfo->opcintype[clause->indexcol])) &&
+            !IsA(clause->rinfo->clause, NullTest))
             return true;
+    }
     return false;
+}
+
+// Does the scan look a lossy column's value up in an array?
+static bool is_looked_up(PlannerInfo *root, const IndexOptInfo *index, int column, const Expr *clause) {
+    if (!is_lossy(encoding_of(index->opcintype[column])) || !IsA(clause, ScalarArrayOpExpr))
+        return false;
+    const auto *array = reinterpret_cast<const ScalarArrayOpExpr *>(clause);
+    return array_length(root, array) >= kLongArray &&
+           get_op_opfamily_strategy(array->opno, index->opfamily[column]) == BTEqualStrategyNumber;
+}
+
+// Calls visit(column, qual) for the conditions on lossy columns.
+template <typename Visit>
+static void for_each_lossy_qual(const IndexPath *path, Visit visit) {
+    ListCell *cell;
+    foreach (cell, path->indexclauses) {
+        const auto *clause = lfirst_node(IndexClause, cell);
+        if (!is_lossy(encoding_of(path->indexinfo->opcintype[clause->indexcol])))
+            continue;
+        ListCell *qual_cell;
+        foreach (qual_cell, clause->indexquals)
+            visit(clause->indexcol, lfirst_node(RestrictInfo, qual_cell));
+    }
+}
+
+bool checks_rows(PlannerInfo *root, const IndexPath *path) {
+    bool checks = false;
+    for_each_lossy_qual(path, [&](int column, const RestrictInfo *qual) {
+        checks = checks || is_looked_up(root, path->indexinfo, column, qual->clause);
+    });
+    return checks;
+}
+
+Cost recheck_cost(PlannerInfo *root, const IndexPath *path, double rows) {
+    Cost total = 0;
+    for_each_lossy_qual(path, [&](int column, RestrictInfo *qual) {
+        if (is_looked_up(root, path->indexinfo, column, qual->clause)) {
+            // A hash and a comparison.
+            total += rows * 2 * cpu_operator_cost;
+            return;
+        }
+        QualCost cost;
+        cost_qual_eval_node(&cost, reinterpret_cast<Node *>(qual), root);
+        total += cost.startup + rows * cost.per_tuple;
+    });
+    return total;
+}
+
+Cost table_order_cost(const IndexOptInfo *index, Selectivity selectivity) {
+    const RelOptInfo *table = index->rel;
+    const double pages = Max(table->pages, 1);
+    const double rows = clamp_row_est(selectivity * table->tuples);
+    double random;
+    double sequential;
+    get_tablespace_page_costs(table->reltablespace, &random, &sequential);
+    // As for bitmap heap scans: the more of the pages, the more like a sequential read.
+    const double fetched = Min(2 * pages * rows / (2 * pages + rows), pages);
+    const Cost in_order = fetched * (random - (random - sequential) * sqrt(fetched / pages));
+    const Cost together = random + (ceil(selectivity * pages) - 1) * sequential;
+    return Max(in_order - together, 0);
 }
 
 }  // namespace pg_gpu::kary

@@ -12,7 +12,16 @@ List *found_quals(const IndexOptInfo *index, int column, List *quals);
 // The part of the table that shares its first bytes with constants of the index conditions.
 Selectivity shared_key_selectivity(PlannerInfo *root, const IndexPath *path);
 
-// Has the index columns whose codes don't tell values apart?
-bool has_lossy_columns(const IndexOptInfo *index);
+// Has the path conditions for which the scan itself looks at the rows, in the table's order (scan.cpp)?
+bool checks_rows(PlannerInfo *root, const IndexPath *path);
+
+// Looking again at the rows found for lossy keys, which PostgreSQL leaves out of an index scan's costs.
+Cost recheck_cost(PlannerInfo *root, const IndexPath *path, double rows);
+
+// What reading pages of the table in its order costs beyond what PostgreSQL reckons for rows that lie
+// together.
+Cost table_order_cost(const IndexOptInfo *index, Selectivity selectivity);
+
+double array_length(PlannerInfo *root, const ScalarArrayOpExpr *array);
 
 }  // namespace pg_gpu::kary

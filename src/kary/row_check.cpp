@@ -1,15 +1,14 @@
 #include "kary/row_check.h"
 
+#include "kary/indexed_row.h"
+
 namespace pg_gpu::kary {
 
 struct RowCheck {
     Relation index;
     KeyFormat format;
     LookupKeys keys;
-    IndexInfo *info;
-    EState *state;  // for the index's expressions
-    Datum values[INDEX_MAX_KEYS];
-    bool nulls[INDEX_MAX_KEYS];
+    IndexedRow row;
     // Of lossy columns: the equality with constants of `types`.
     Oid types[kMostColumns];
     FmgrInfo equality[kMostColumns];
@@ -20,23 +19,18 @@ RowCheck *begin_row_check(Relation index, const LookupKeys &keys) {
     check->index = index;
     check->format = key_format(index);
     check->keys = keys;
-    check->info = BuildIndexInfo(index);
-    check->state = CreateExecutorState();
+    open_indexed_row(&check->row, index);
     return check;
 }
 
 void end_row_check(RowCheck *check) {
-    FreeExecutorState(check->state);
+    close_indexed_row(&check->row);
     pfree(check);
 }
 
-void take_row(RowCheck *check, TupleTableSlot *row) {
-    ExprContext *context = GetPerTupleExprContext(check->state);
-    ResetExprContext(context);
-    context->ecxt_scantuple = row;
-    MemoryContext caller = MemoryContextSwitchTo(GetPerTupleMemoryContext(check->state));
-    FormIndexDatum(check->info, row, check->state, check->values, check->nulls);
-    MemoryContextSwitchTo(caller);
+void check_row(RowCheck *check, TupleTableSlot *row) {
+    forget_rows(check->row);
+    take_row(&check->row, row);
 }
 
 static FmgrInfo *equality_with(RowCheck *check, int column, Oid type) {
@@ -54,14 +48,14 @@ bool row_has_key(RowCheck *check, uint32 position) {
     // A key with a NULL was not looked up.
     if (!check->keys.read(check->keys.context, position, values, types))
         return false;
-    MemoryContext caller = MemoryContextSwitchTo(GetPerTupleMemoryContext(check->state));
+    MemoryContext caller = MemoryContextSwitchTo(row_memory(check->row));
     bool equal = true;
     for (int i = 0; equal && i < check->format.column_count; i++) {
         if (!((check->format.lossy >> i) & 1))
             continue;
-        equal = !check->nulls[i] && DatumGetBool(FunctionCall2Coll(equality_with(check, i, types[i]),
-                                                                   check->index->rd_indcollation[i],
-                                                                   check->values[i], values[i]));
+        equal = !check->row.nulls[i] && DatumGetBool(FunctionCall2Coll(equality_with(check, i, types[i]),
+                                                                       check->index->rd_indcollation[i],
+                                                                       check->row.values[i], values[i]));
     }
     MemoryContextSwitchTo(caller);
     return equal;

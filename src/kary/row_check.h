@@ -12,9 +12,9 @@ RowCheck *begin_row_check(Relation index, const LookupKeys &keys);
 void end_row_check(RowCheck *check);
 
 // Takes the next row. Its values are used until then.
-void take_row(RowCheck *check, TupleTableSlot *row);
+void check_row(RowCheck *check, TupleTableSlot *row);
 
-// Does the row have the key at this position, as the operator families' equality says?
+// Has that row the key at this position, as the operator families' equality says?
 bool row_has_key(RowCheck *check, uint32 position);
 
 }  // namespace pg_gpu::kary

@@ -1,10 +1,9 @@
 // State of an index scan.
 #pragma once
 
-#include "kary/condition.h"
+#include "kary/checked_rows.h"
 #include "kary/index_tuple.h"
 #include "kary/radix_sort.h"
-#include "kary/visibility.h"
 
 namespace pg_gpu::kary {
 
@@ -74,6 +73,10 @@ struct Scan {
 
     SortEntry<Key> *tail;  // matches of the view's tail, sorted
     uint32 tail_count;
+
+    // Scan keys whose recheck would take long for a row; nullptr: others.
+    ScanKeyData *checked_keys;
+    CheckedScan *checked;  // a plain scan for them
 
     bool counts_only;  // of batches only the size is wanted
     bool resolve;      // index-only scan under an MVCC snapshot: return visible entries only

@@ -125,7 +125,7 @@ static bool next_position(LookupJoinState *state) {
                 return false;
             kary::store_row(&state->rows, state->row_slot);
             if (check != nullptr)
-                kary::take_row(check, state->row_slot);
+                kary::check_row(check, state->row_slot);
             state->position = state->lookup.first_position[state->match->key];
         }
         if (check == nullptr || kary::row_has_key(check, state->lookup.positions[state->position]))

@@ -121,7 +121,9 @@ sub pattern
 sub array
 {
 	my ($random, $column, $make) = @_;
-	return 'ARRAY[' . join(', ', (map { $make->($random, $column) } 1 .. $random->between(1, 6)), $random->once_in(2) ? 'NULL' : ()) . ']';
+	# Long ones are looked into by the access method.
+	my $length = $random->once_in(2) ? $random->between(9, 30) : $random->between(1, 6);
+	return 'ARRAY[' . join(', ', (map { $make->($random, $column) } 1 .. $length), $random->once_in(2) ? 'NULL' : ()) . ']';
 }
 
 sub condition
@@ -150,6 +152,14 @@ sub lossy_queries
 		push @queries, {
 			sql => "SELECT c1::text AS k, id, ctid FROM $table WHERE " . join(' AND ', @conditions),
 			mode => $random->pick('index', 'bitmap') };
+	}
+	for (1 .. $count / 3)
+	{
+		# One condition a column: the planner knows of `k = 1 AND k = 2` itself. Arrays on further columns than the first
+		# may become a filter.
+		my @conditions = map { condition($random, $_) } @$columns;
+		next if grep { /ANY/ } @conditions[1 .. $#conditions];
+		push @queries, { sql => "SELECT count(*) AS k FROM $table WHERE " . join(' AND ', @conditions), mode => 'count_rows' };
 	}
 	my $equal = join(' AND ', map { "t.$_->{name} = p.$_->{name}" } @$columns);
 	push @queries, {
