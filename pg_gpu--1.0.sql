@@ -364,3 +364,94 @@ DEFAULT FOR TYPE macaddr8 USING gpu_kary FAMILY gpu.macaddr8_ops AS
     OPERATOR 4 >= (macaddr8, macaddr8),
     OPERATOR 5 > (macaddr8, macaddr8);
 COMMENT ON OPERATOR CLASS gpu.macaddr8_ops USING gpu_kary IS 'macaddr8 keys, 64 bits';
+
+-- Any hashable type by its hash, for equality. The family has the equality of each type with a default hash operator
+-- class, and those between types whose hashes agree. Types that are created later are added by hand:
+--   ALTER OPERATOR FAMILY gpu.gpu_kary_hash_ops USING gpu_kary ADD OPERATOR 3 = (citext, citext);
+CREATE OPERATOR FAMILY gpu.gpu_kary_hash_ops USING gpu_kary;
+COMMENT ON OPERATOR FAMILY gpu.gpu_kary_hash_ops USING gpu_kary IS 'hashes';
+
+CREATE OPERATOR CLASS gpu.gpu_kary_hash_ops
+FOR TYPE anyelement USING gpu_kary FAMILY gpu.gpu_kary_hash_ops AS
+    STORAGE anyelement;
+COMMENT ON OPERATOR CLASS gpu.gpu_kary_hash_ops USING gpu_kary IS 'hashes of any type, 64 bits';
+
+DO $$
+DECLARE
+    equality regoperator;
+BEGIN
+    FOR equality IN
+        SELECT amopopr
+        FROM pg_catalog.pg_amop JOIN pg_catalog.pg_am ON pg_am.oid = amopmethod
+        WHERE amname = 'hash'
+          AND EXISTS (SELECT FROM pg_catalog.pg_opclass
+                      WHERE opcfamily = amopfamily AND opcintype = amoplefttype AND opcdefault)
+        ORDER BY amopopr
+    LOOP
+        EXECUTE pg_catalog.format('ALTER OPERATOR FAMILY gpu.gpu_kary_hash_ops USING gpu_kary ADD OPERATOR 3 %s', equality);
+    END LOOP;
+END
+$$;
+
+-- Text by its first 16 bytes. Strategy numbers are src/kary/text_key.h's: none is btree's for an order.
+CREATE OPERATOR FAMILY gpu.text_prefix_ops USING gpu_kary;
+COMMENT ON OPERATOR FAMILY gpu.text_prefix_ops USING gpu_kary IS 'first bytes of text in collation C';
+
+CREATE OPERATOR CLASS gpu.text_prefix_ops
+FOR TYPE text USING gpu_kary FAMILY gpu.text_prefix_ops AS
+    OPERATOR 3 = (text, text),
+    OPERATOR 6 < (text, text),
+    OPERATOR 7 <= (text, text),
+    OPERATOR 8 >= (text, text),
+    OPERATOR 9 > (text, text),
+    OPERATOR 10 ~<~ (text, text),
+    OPERATOR 11 ~<=~ (text, text),
+    OPERATOR 12 ~>=~ (text, text),
+    OPERATOR 13 ~>~ (text, text),
+    OPERATOR 14 ~~ (text, text),
+    OPERATOR 15 ^@ (text, text);
+COMMENT ON OPERATOR CLASS gpu.text_prefix_ops USING gpu_kary IS 'text keys in collation C, first 16 bytes';
+
+CREATE OPERATOR FAMILY gpu.text_pattern_prefix_ops USING gpu_kary;
+COMMENT ON OPERATOR FAMILY gpu.text_pattern_prefix_ops USING gpu_kary IS 'first bytes of text for LIKE';
+
+CREATE OPERATOR CLASS gpu.text_pattern_prefix_ops
+FOR TYPE text USING gpu_kary FAMILY gpu.text_pattern_prefix_ops AS
+    OPERATOR 3 = (text, text),
+    OPERATOR 10 ~<~ (text, text),
+    OPERATOR 11 ~<=~ (text, text),
+    OPERATOR 12 ~>=~ (text, text),
+    OPERATOR 13 ~>~ (text, text),
+    OPERATOR 14 ~~ (text, text),
+    OPERATOR 15 ^@ (text, text);
+COMMENT ON OPERATOR CLASS gpu.text_pattern_prefix_ops USING gpu_kary IS 'text keys for LIKE, first 16 bytes';
+
+CREATE OPERATOR FAMILY gpu.bpchar_prefix_ops USING gpu_kary;
+COMMENT ON OPERATOR FAMILY gpu.bpchar_prefix_ops USING gpu_kary IS 'first bytes of bpchar in collation C';
+
+CREATE OPERATOR CLASS gpu.bpchar_prefix_ops
+FOR TYPE bpchar USING gpu_kary FAMILY gpu.bpchar_prefix_ops AS
+    OPERATOR 3 = (bpchar, bpchar),
+    OPERATOR 6 < (bpchar, bpchar),
+    OPERATOR 7 <= (bpchar, bpchar),
+    OPERATOR 8 >= (bpchar, bpchar),
+    OPERATOR 9 > (bpchar, bpchar),
+    OPERATOR 10 ~<~ (bpchar, bpchar),
+    OPERATOR 11 ~<=~ (bpchar, bpchar),
+    OPERATOR 12 ~>=~ (bpchar, bpchar),
+    OPERATOR 13 ~>~ (bpchar, bpchar),
+    OPERATOR 14 ~~ (bpchar, text);
+COMMENT ON OPERATOR CLASS gpu.bpchar_prefix_ops USING gpu_kary IS 'bpchar keys in collation C, first 16 bytes';
+
+CREATE OPERATOR FAMILY gpu.bpchar_pattern_prefix_ops USING gpu_kary;
+COMMENT ON OPERATOR FAMILY gpu.bpchar_pattern_prefix_ops USING gpu_kary IS 'first bytes of bpchar for LIKE';
+
+CREATE OPERATOR CLASS gpu.bpchar_pattern_prefix_ops
+FOR TYPE bpchar USING gpu_kary FAMILY gpu.bpchar_pattern_prefix_ops AS
+    OPERATOR 3 = (bpchar, bpchar),
+    OPERATOR 10 ~<~ (bpchar, bpchar),
+    OPERATOR 11 ~<=~ (bpchar, bpchar),
+    OPERATOR 12 ~>=~ (bpchar, bpchar),
+    OPERATOR 13 ~>~ (bpchar, bpchar),
+    OPERATOR 14 ~~ (bpchar, text);
+COMMENT ON OPERATOR CLASS gpu.bpchar_pattern_prefix_ops USING gpu_kary IS 'bpchar keys for LIKE, first 16 bytes';

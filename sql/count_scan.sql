@@ -136,6 +136,18 @@ VACUUM count_test;
 SELECT * FROM count_both('SELECT count(*) FROM count_test WHERE id > 9000');
 SELECT * FROM count_both('SELECT count(*) FROM count_test WHERE id > 9000 AND id < 9500');
 SELECT * FROM count_both('SELECT count(*) FROM count_test WHERE id > 8999');
+-- Where PostgreSQL has no index-only scan, an index scan stands for the count: expressions, floats.
+CREATE INDEX count_test_expression ON count_test USING gpu_kary ((id % 100));
+CREATE INDEX count_test_float ON count_test USING gpu_kary ((id::float8 / 2));
+ANALYZE count_test;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM count_test WHERE id % 100 < 7;
+SELECT * FROM count_both('SELECT count(*) FROM count_test WHERE id % 100 < 7');
+SELECT * FROM count_both('SELECT count(*) FROM count_test WHERE id::float8 / 2 BETWEEN 10.5 AND 99');
+SELECT * FROM count_both('SELECT count(*) FROM count_test WHERE id::float8 / 2 > 10 AND k > 100');
+DELETE FROM count_test WHERE id % 100 = 3;
+SELECT * FROM count_both('SELECT count(*) FROM count_test WHERE id % 100 < 7');
+SELECT * FROM count_both('SELECT count(*) FROM count_test WHERE id::float8 / 2 BETWEEN 10.5 AND 99');
+DROP INDEX count_test_expression, count_test_float;
 CREATE TABLE count_none (k int4);
 CREATE INDEX count_none_k ON count_none USING gpu_kary (k);
 SELECT * FROM count_both('SELECT count(*) FROM count_none');

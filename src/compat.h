@@ -140,6 +140,15 @@ inline uint32 named_wait_event([[maybe_unused]] const char *name) {
 #endif
 }
 
+// Does the collation compare strings byte by byte?
+inline bool is_c_collation(Oid collation) {
+#if PG_VERSION_NUM >= 180000
+    return pg_newlocale_from_collation(collation)->collate_is_c;
+#else
+    return lc_collate_is_c(collation);
+#endif
+}
+
 // Fields of IndexAmRoutine that only newer versions have.
 inline void set_version_dependent_fields([[maybe_unused]] IndexAmRoutine *routine) {
 #if PG_VERSION_NUM >= 170000

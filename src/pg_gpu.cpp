@@ -16,8 +16,8 @@ void _PG_init(void) {
     pg_gpu::storage::register_storage_options();
     // One access method so far; the merge worker is only ever asked for by an index of ours.
     pg_gpu::storage::set_kind_resolver(pg_gpu::kary::run_kind);
-    static const pg_gpu::plan::CountingMethod kary_counting = {pg_gpu::kary::estimate_cost,
-                                                               pg_gpu::kary::count_matching};
+    static const pg_gpu::plan::CountingMethod kary_counting = {
+        pg_gpu::kary::estimate_cost, pg_gpu::kary::count_matching, pg_gpu::kary::has_lossy_conditions};
     pg_gpu::plan::register_counting_method(&kary_counting);
     pg_gpu::plan::register_count_scan();
     pg_gpu::plan::register_lookup_join();

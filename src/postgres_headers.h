@@ -19,6 +19,7 @@ extern "C" {
 #include "access/amvalidate.h"
 #include "access/generic_xlog.h"
 #include "access/genam.h"
+#include "access/hash.h"
 #include "access/heapam.h"
 #include "access/htup_details.h"
 #include "access/itup.h"
@@ -59,6 +60,7 @@ extern "C" {
 #include "fmgr.h"
 #include "funcapi.h"
 #include "lib/bloomfilter.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
 #include "nodes/extensible.h"
@@ -102,6 +104,7 @@ extern "C" {
 #include "utils/index_selfuncs.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/pg_locale.h"
 #include "utils/regproc.h"
 #include "utils/rel.h"
 #if PG_VERSION_NUM >= 160000
@@ -111,6 +114,7 @@ extern "C" {
 #endif
 #include "utils/resowner.h"
 #include "utils/rls.h"
+#include "utils/ruleutils.h"
 #include "utils/selfuncs.h"
 #include "utils/snapmgr.h"
 #include "utils/spccache.h"

@@ -24,11 +24,25 @@ static void read_record_bound(Relation index, Datum datum, ColumnValues *bound) 
     functions::read_record(index, DatumGetHeapTupleHeader(datum), bound);
 }
 
+// Rows would have to be looked at one by one.
+static void require_countable(Relation index, int column) {
+    if (!kary::is_lossy(kary::encoding_of(index->rd_opcintype[column])))
+        return;
+    ereport(ERROR,
+            (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+             errmsg("rows cannot be counted by column \"%s\" of index \"%s\"",
+                    NameStr(TupleDescAttr(RelationGetDescr(index), column)->attname),
+                    RelationGetRelationName(index)),
+             errdetail("Its keys don't tell the values."), errhint("Use SELECT count(*) with a condition.")));
+}
+
 // Adds a condition for each column that the bound doesn't leave open.
-static int add_bound(const ColumnValues &bound, StrategyNumber strategy, ScanKeyData *keys, int count) {
+static int add_bound(Relation index, const ColumnValues &bound, StrategyNumber strategy, ScanKeyData *keys,
+                     int count) {
     for (int i = 0; i < bound.count; i++) {
         if (bound.nulls[i])
             continue;
+        require_countable(index, i);
         ScanKeyData *key = &keys[count++];
         *key = {};
         key->sk_attno = static_cast<AttrNumber>(i + 1);
@@ -39,9 +53,9 @@ static int add_bound(const ColumnValues &bound, StrategyNumber strategy, ScanKey
     return count;
 }
 
-static int add_bounds(const ColumnValues &low, const ColumnValues &high, ScanKeyData *keys) {
-    const int count = add_bound(low, BTGreaterEqualStrategyNumber, keys, 0);
-    return add_bound(high, BTLessEqualStrategyNumber, keys, count);
+static int add_bounds(Relation index, const ColumnValues &low, const ColumnValues &high, ScanKeyData *keys) {
+    const int count = add_bound(index, low, BTGreaterEqualStrategyNumber, keys, 0);
+    return add_bound(index, high, BTLessEqualStrategyNumber, keys, count);
 }
 
 static functions::OpenIndex open_for_counting(Oid index_oid, Snapshot snapshot) {
@@ -64,7 +78,7 @@ static Datum count_one(FunctionCallInfo fcinfo, ReadBound read_bound) {
     if (!PG_ARGISNULL(2))
         read_bound(open.index, PG_GETARG_DATUM(2), &high);
     ScanKeyData keys[2 * kary::kMostColumns];
-    const int key_count = add_bounds(low, high, keys);
+    const int key_count = add_bounds(open.index, low, high, keys);
     uint64 heap_fetches;
     const int64 count = kary::count_matching(open.heap, open.index, snapshot, keys, key_count, &heap_fetches);
     functions::close_index(open);
@@ -144,7 +158,7 @@ static int read_range(void *context, uint32 i, ScanKeyData *keys) {
     ColumnValues high;
     read_row(rows->index, rows->low, static_cast<int>(i), &low);
     read_row(rows->index, rows->high, static_cast<int>(i), &high);
-    return add_bounds(low, high, keys);
+    return add_bounds(rows->index, low, high, keys);
 }
 
 Datum pg_gpu_count_batch(PG_FUNCTION_ARGS) {

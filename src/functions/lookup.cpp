@@ -2,6 +2,7 @@
 #include "functions/lookup.h"
 
 #include "functions/values.h"
+#include "kary/row_check.h"
 
 PG_GPU_FUNCTION(pg_gpu_lookup);
 
@@ -49,19 +50,24 @@ static bool read_key_record(void *context, uint32 i, Datum *values, Oid *types) 
 
 kary::LookupResult look_up_array(const OpenIndex &open, ArrayType *array, Snapshot snapshot) {
     const Oid element_type = ARR_ELEMTYPE(array);
-    KeyReader reader = {open.index, {}, InvalidOid, IndexRelationGetNumberOfKeyAttributes(open.index)};
-    if (reader.columns == 1)
-        reader.type = comparable_type(open.index, 0, element_type, "array element");
+    // Where rows are checked, the keys are needed as long as the result.
+    if (kary::has_lossy_columns(open.index))
+        array = DatumGetArrayTypePCopy(PointerGetDatum(array));
+    auto *reader = allocate_zeroed<KeyReader>(1);
+    reader->index = open.index;
+    reader->columns = IndexRelationGetNumberOfKeyAttributes(open.index);
+    if (reader->columns == 1)
+        reader->type = comparable_type(open.index, 0, element_type, "array element");
     else if (!is_record_type(element_type))
         ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
                         errmsg("keys of index \"%s\" are records", RelationGetRelationName(open.index)),
-                        errdetail("The index has %d columns.", reader.columns),
+                        errdetail("The index has %d columns.", reader->columns),
                         errhint("Name them as in ARRAY[row(1, 2), row(3, 4)].")));
-    reader.elements = read_elements(array);
+    reader->elements = read_elements(array);
     lock_predicates(open, snapshot);
     return kary::look_up(open.heap, open.index, snapshot,
-                         {static_cast<uint32>(reader.elements.count),
-                          reader.columns == 1 ? read_single_key : read_key_record, &reader});
+                         {static_cast<uint32>(reader->elements.count),
+                          reader->columns == 1 ? read_single_key : read_key_record, reader});
 }
 
 }  // namespace pg_gpu::functions
@@ -77,13 +83,24 @@ Datum pg_gpu_lookup(PG_FUNCTION_ARGS) {
 
     auto *rows = allocate<kary::HeapRows>(1);
     kary::open_heap_rows(rows, open.heap, snapshot, &lookup);
+    TupleTableSlot *slot = lookup.check != nullptr ? table_slot_create(open.heap, nullptr) : nullptr;
     ItemPointerData tid;
     bool nulls[2] = {false, false};
     while (const kary::LookupMatch *match = kary::next_row(rows, &tid)) {
+        if (slot != nullptr) {
+            kary::store_row(rows, slot);
+            kary::check_row(lookup.check, slot);
+        }
         for (uint32 i = lookup.first_position[match->key]; i < lookup.first_position[match->key + 1]; i++) {
+            if (slot != nullptr && !kary::row_has_key(lookup.check, lookup.positions[i]))
+                continue;
             Datum values[2] = {Int64GetDatum(int64{lookup.positions[i]} + 1), PointerGetDatum(&tid)};
             tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
         }
+    }
+    if (slot != nullptr) {
+        ExecDropSingleTupleTableSlot(slot);
+        kary::end_row_check(lookup.check);
     }
     kary::close_heap_rows(rows);
     functions::close_index(open);

@@ -6,10 +6,14 @@ namespace pg_gpu::functions {
 
 Oid comparable_type(Relation index, int column, Oid type, const char *what) {
     const Oid base = getBaseType(type);
-    const Oid column_type = index->rd_opcintype[column];
-    if (OidIsValid(get_opfamily_member(index->rd_opfamily[column], column_type, base, BTEqualStrategyNumber)))
+    const Oid left = kary::left_type(index, column);
+    if (OidIsValid(get_opfamily_member(index->rd_opfamily[column], left, base, BTEqualStrategyNumber)))
         return base;
-    if (IsBinaryCoercible(base, column_type))
+    // Arrays, enums and the like share operators, but only values of one type are comparable.
+    const bool is_shared = get_typtype(left) == TYPTYPE_PSEUDO;
+    const Oid column_type =
+        is_shared ? getBaseType(TupleDescAttr(RelationGetDescr(index), column)->atttypid) : left;
+    if (is_shared ? base == column_type : IsBinaryCoercible(base, left))
         return column_type;
     ereport(ERROR,
             (errcode(ERRCODE_DATATYPE_MISMATCH),

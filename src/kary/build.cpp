@@ -36,6 +36,8 @@ void begin_collecting(Collector<Key> *collector, Relation index, size_t memory, 
                       int participant) {
     *collector = {};
     collector->format = key_format(index);
+    collector->scratch =
+        AllocSetContextCreate(CurrentMemoryContext, "pg_gpu build row", ALLOCSET_DEFAULT_SIZES);
     // Half of the memory for the entries, half for the radix sort's other array.
     collector->most = Max(memory / (2 * sizeof(SortEntry<Key>)), size_t{1024});
     collector->files = files;
@@ -112,7 +114,7 @@ static void collect(Collector<Key> *collector, ItemPointer tid, const Datum *val
     if (collector->keyed.count + collector->nulls.count >= collector->most)
         spill(collector);
     NullMask nulls;
-    const Key key = encode_row<Key>(collector->format, values, is_null, &nulls);
+    const Key key = encode_scanned_row<Key>(collector->format, collector->scratch, values, is_null, &nulls);
     EntryArray<Key> *part = nulls != 0 ? &collector->nulls : &collector->keyed;
     if (part->count == part->room) {
         part->room = Min(part->room * 2, collector->most);
@@ -315,6 +317,7 @@ IndexBuildResult *build(Relation heap, Relation index, IndexInfo *index_info) {
     if (RelationGetNumberOfBlocks(index) != 0)
         ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR),
                         errmsg("index \"%s\" already contains data", RelationGetRelationName(index))));
+    require_sound_columns(index);
     return with_key_type(key_format(index).width,
                          [=](auto key) { return build_keys<decltype(key)>(heap, index, index_info); });
 }

@@ -17,6 +17,7 @@ struct EntryArray {
 template <typename Key>
 struct Collector {
     KeyFormat format;
+    MemoryContext scratch;  // for encoding one row
     EntryArray<Key> keyed;
     EntryArray<Key> nulls;
     size_t most;  // entries of both arrays together

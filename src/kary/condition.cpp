@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "kary/array_elements.h"
 #include "kary/instant.h"
 #include "kary/radix_sort.h"
 
@@ -35,6 +36,7 @@ struct ColumnState {
     bool empty;
     Key *points;  // nullptr: none
     uint32 point_count;
+    const uint32 *elements;  // as the condition's
 };
 
 // The codes, ascending, that a btree strategy leaves beside a constant.
@@ -131,75 +133,96 @@ static void restrict_column(const KeyColumn &column, const CodeRange<Bits<Key>> 
 // ---- arrays
 // --------------------------------------------------------------------------------------------------
 
-// Calls visit(datum) for each element that is not NULL: NULLs match nothing, and take no room. All key types
-// are of fixed length.
-template <typename Visit>
-static void for_each_element(ArrayType *array, Visit visit) {
-    int16 length;
-    bool by_value;
-    char alignment;
-    get_typlenbyvalalign(ARR_ELEMTYPE(array), &length, &by_value, &alignment);
-    const char *data = ARR_DATA_PTR(array);
-    const int items = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
-    const bits8 *bitmap = ARR_NULLBITMAP(array);
-    const auto step = static_cast<int>(att_align_nominal(length, alignment));
-    for (int i = 0; i < items; i++) {
-        if (bitmap != nullptr && !((bitmap[i / 8] >> (i % 8)) & 1))
-            continue;
-        visit(fetch_att(data, by_value, length));
-        data += step;
+// Sorts by the code of each element, in place.
+template <typename Key, typename Element, typename CodeOf>
+static void sort_by_code(Element *elements, uint32 count, CodeOf code_of) {
+    // Below this the histograms cost more than the comparisons.
+    constexpr uint32 kRadixFrom = 4096;
+    const auto less = [code_of](const Element &a, const Element &b) { return code_of(a) < code_of(b); };
+    if (std::is_sorted(elements, elements + count, less))
+        return;
+    if (count < kRadixFrom) {
+        std::sort(elements, elements + count, less);
+        return;
     }
+    auto *scratch = allocate<Element>(count);
+    const Element *sorted =
+        radix_sort_by<Key>(elements, scratch, count, code_of, [] { CHECK_FOR_INTERRUPTS(); });
+    if (sorted != elements)
+        memcpy(elements, sorted, count * sizeof(Element));
+    pfree(scratch);
 }
 
 template <typename Key>
 uint32 sort_points(Key *points, uint32 count) {
-    // Below this the histograms cost more than the comparisons.
-    constexpr uint32 kRadixFrom = 4096;
-    if (!std::is_sorted(points, points + count)) {
-        if (count < kRadixFrom) {
-            std::sort(points, points + count);
-        } else {
-            auto *scratch = allocate<Key>(count);
-            const Key *sorted = radix_sort_by<Key>(
-                points, scratch, count, [](Key key) { return key; }, [] { CHECK_FOR_INTERRUPTS(); });
-            if (sorted != points)
-                memcpy(points, sorted, count * sizeof(Key));
-            pfree(scratch);
-        }
-    }
+    sort_by_code<Key>(points, count, [](Key key) { return key; });
     return static_cast<uint32>(std::unique(points, points + count) - points);
 }
 
-// `= ANY`: a set of points, intersected with the column's.
+// Points become the column's set; intersected with the one it has.
 template <typename Key>
-static void add_points(const KeyColumn &column, ArrayType *array, Oid type, ColumnState<Key> *state) {
-    uint32 room = static_cast<uint32>(ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array))) + 1;
-    auto *points = allocate<Key>(room);
-    uint32 count = 0;
-    for_each_element(array, [&](Datum value) {
-        const CodeRange<Bits<Key>> codes =
-            codes_for(BTEqualStrategyNumber, place_of<Key>(column, value, type), column.width);
-        // A constant equals one code, or none.
-        if (!codes.empty)
-            points[count++] = key_from<Key>(orient(column, codes.low));
-    });
-    count = sort_points(points, count);
-    if (state->points != nullptr)
+static void set_points(Key *points, uint32 count, const uint32 *elements, ColumnState<Key> *state) {
+    if (state->points != nullptr) {
         count = static_cast<uint32>(std::set_intersection(state->points, state->points + state->point_count,
                                                           points, points + count, points) -
                                     points);
+        elements = nullptr;
+    }
     state->points = points;
     state->point_count = count;
+    state->elements = elements;
+}
+
+static uint32 room_for(ArrayType *array) {
+    return static_cast<uint32>(ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array))) + 1;
+}
+
+// `= ANY`. codes_of(element) are the ascending codes that equal an element: one, or none.
+template <typename Key, typename CodesOf>
+static void add_points(const KeyColumn &column, ArrayType *array, CodesOf codes_of, ColumnState<Key> *state) {
+    auto *points = allocate<Key>(room_for(array));
+    uint32 count = 0;
+    for_each_element(array, [&](Datum value, uint32) {
+        const CodeRange<Bits<Key>> codes = codes_of(value);
+        if (!codes.empty)
+            points[count++] = key_from<Key>(orient(column, codes.low));
+    });
+    set_points<Key>(points, sort_points(points, count), nullptr, state);
+}
+
+// The same of hashes, which remember an element for each point.
+template <typename Key, typename HashOf>
+static void add_hashed_points(const KeyColumn &column, ArrayType *array, HashOf hash_of,
+                              ColumnState<Key> *state) {
+    struct HashedElement {
+        uint64 code;
+        uint32 element;
+    };
+    auto *hashed = allocate<HashedElement>(room_for(array));
+    uint32 count = 0;
+    for_each_element(array, [&](Datum value, uint32 element) {
+        hashed[count++] = {orient(column, hash_of(value)), element};
+    });
+    sort_by_code<uint64>(hashed, count, [](const HashedElement &element) { return element.code; });
+    auto *points = allocate<Key>(count + 1);
+    auto *elements = allocate<uint32>(count + 1);
+    uint32 distinct = 0;
+    for (uint32 i = 0; i < count; i++) {
+        if (i > 0 && hashed[i].code == hashed[i - 1].code)
+            continue;
+        points[distinct] = key_from<Key>(static_cast<Bits<Key>>(hashed[i].code));
+        elements[distinct++] = hashed[i].element;
+    }
+    pfree(hashed);
+    set_points<Key>(points, distinct, elements, state);
 }
 
 // x < ANY (...) asks for one element above x, so all that some element leaves: a range again.
-template <typename Key>
-static void add_array(const KeyColumn &column, ArrayType *array, Oid type, StrategyNumber strategy,
-                      ColumnState<Key> *state) {
+template <typename Key, typename CodesOf>
+static void add_array(const KeyColumn &column, ArrayType *array, CodesOf codes_of, ColumnState<Key> *state) {
     CodeRange<Bits<Key>> all = {low_bits<Bits<Key>>(column.width), 0, true};
-    for_each_element(array, [&](Datum value) {
-        const CodeRange<Bits<Key>> one =
-            codes_for(strategy, place_of<Key>(column, value, type), column.width);
+    for_each_element(array, [&](Datum value, uint32) {
+        const CodeRange<Bits<Key>> one = codes_of(value);
         if (!one.empty)
             all = {Min(all.low, one.low), Max(all.high, one.high), false};
     });
@@ -231,32 +254,89 @@ static void add_instants(const KeyColumn &column, int64 *constants, uint32 count
 // ---- all scan keys together
 // ----------------------------------------------------------------------------------
 
+// A comparison with a constant or an array's elements. codes_of(constant) are the ascending codes that the
+// operator accepts.
+template <typename Key, typename CodesOf>
+static void add_comparison(const KeyColumn &column, const ScanKeyData &key, CodesOf codes_of,
+                           ColumnState<Key> *state) {
+    if ((key.sk_flags & SK_SEARCHARRAY) == 0) {
+        restrict_column(column, codes_of(key.sk_argument), state);
+        return;
+    }
+    ArrayType *array = DatumGetArrayTypeP(key.sk_argument);
+    if (key.sk_strategy == BTEqualStrategyNumber)
+        add_points(column, array, codes_of, state);
+    else
+        add_array(column, array, codes_of, state);
+    if (reinterpret_cast<Pointer>(array) != DatumGetPointer(key.sk_argument))
+        pfree(array);
+}
+
+// What the time zone decides.
+template <typename Key>
+static void add_instant_comparison(const KeyColumn &column, const ScanKeyData &key, ColumnState<Key> *state,
+                                   InstantTest *test) {
+    uint32 count = 0;
+    int64 *constants;
+    if (key.sk_flags & SK_SEARCHARRAY) {
+        ArrayType *array = DatumGetArrayTypeP(key.sk_argument);
+        constants = allocate<int64>(ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) + 1);
+        for_each_element(array,
+                         [&](Datum value, uint32) { constants[count++] = DatumGetTimestampTz(value); });
+    } else {
+        constants = allocate<int64>(1);
+        constants[count++] = DatumGetTimestampTz(key.sk_argument);
+    }
+    add_instants(column, constants, count, key.sk_strategy, state, test);
+}
+
+template <typename Key>
+static void add_hash_comparison(const KeyColumn &column, const ScanKeyData &key, ColumnState<Key> *state) {
+    using Code = Bits<Key>;
+    if (key.sk_strategy != BTEqualStrategyNumber)
+        ereport(ERROR,
+                (errcode(ERRCODE_INTERNAL_ERROR), errmsg("unknown strategy number %d", key.sk_strategy)));
+    FmgrInfo *function = hash_for_operator(column.hash, key.sk_func.fn_oid);
+    if (function == nullptr)
+        return;  // the recheck finds what the hash cannot tell
+    const auto hash_of = [&](Datum value) { return hash_value_with(function, *column.hash, value); };
+    if (key.sk_flags & SK_SEARCHARRAY) {
+        add_hashed_points(column, DatumGetArrayTypeP(key.sk_argument), hash_of, state);
+        return;
+    }
+    const auto code = static_cast<Code>(hash_of(key.sk_argument));
+    restrict_column(column, CodeRange<Code>{code, code, false}, state);
+}
+
+template <typename Key>
+static void add_text_comparison(const KeyColumn &column, const ScanKeyData &key, ColumnState<Key> *state) {
+    if constexpr (sizeof(Key) == 16) {
+        const auto codes_of = [&](Datum value) {
+            const TextKeys keys = text_keys_for(column.type, key.sk_strategy, value);
+            return CodeRange<Uint128>{keys.low.bits(), keys.high.bits(), false};
+        };
+        add_comparison(column, key, codes_of, state);
+    } else {
+        pg_unreachable();
+    }
+}
+
 template <typename Key>
 static void add_scan_key(const KeyColumn &column, const ScanKeyData &key, ColumnState<Key> *state,
                          InstantTest *test) {
     const Oid type = OidIsValid(key.sk_subtype) ? key.sk_subtype : column.type;
-    const bool is_array = (key.sk_flags & SK_SEARCHARRAY) != 0;
-    ArrayType *array = is_array ? DatumGetArrayTypeP(key.sk_argument) : nullptr;
     if (is_instant_of_time_zone(column, type)) {
-        const int items = is_array ? ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) : 1;
-        auto *constants = allocate<int64>(items + 1);
-        uint32 count = 0;
-        if (is_array)
-            for_each_element(array, [&](Datum value) { constants[count++] = DatumGetTimestampTz(value); });
-        else
-            constants[count++] = DatumGetTimestampTz(key.sk_argument);
-        add_instants(column, constants, count, key.sk_strategy, state, test);
-    } else if (!is_array) {
-        restrict_column(
-            column, codes_for(key.sk_strategy, place_of<Key>(column, key.sk_argument, type), column.width),
-            state);
-    } else if (key.sk_strategy == BTEqualStrategyNumber) {
-        add_points(column, array, type, state);
+        add_instant_comparison(column, key, state, test);
+    } else if (column.encoding == Encoding::Hash) {
+        add_hash_comparison(column, key, state);
+    } else if (column.encoding == Encoding::Prefix) {
+        add_text_comparison(column, key, state);
     } else {
-        add_array(column, array, type, key.sk_strategy, state);
+        const auto codes_of = [&](Datum value) {
+            return codes_for(key.sk_strategy, place_of<Key>(column, value, type), column.width);
+        };
+        add_comparison(column, key, codes_of, state);
     }
-    if (is_array && reinterpret_cast<Pointer>(array) != DatumGetPointer(key.sk_argument))
-        pfree(array);
 }
 
 // Cuts the points to the column's range and the range to the points. One point is a range.
@@ -265,7 +345,10 @@ static void settle_column(ColumnState<Key> *state) {
     if (state->points == nullptr || state->empty)
         return;
     Key *end = std::upper_bound(state->points, state->points + state->point_count, state->high);
-    state->points = std::lower_bound(state->points, end, state->low);
+    Key *begin = std::lower_bound(state->points, end, state->low);
+    if (state->elements != nullptr)
+        state->elements += begin - state->points;
+    state->points = begin;
     state->point_count = static_cast<uint32>(end - state->points);
     if (state->point_count == 0) {
         state->empty = true;
@@ -285,6 +368,7 @@ static void multiply_points(const KeyColumn &column, const ColumnState<Key> &sta
         condition->has_points = true;
         condition->point_count = state.point_count;
         condition->points = state.points;
+        condition->elements = state.elements;
         if (column.shift > 0) {
             condition->points = allocate<Key>(state.point_count);
             for (uint32 i = 0; i < state.point_count; i++)
@@ -358,8 +442,9 @@ void make_condition(const KeyFormat &format, const ScanKeyData *keys, int key_co
                     Condition<Key> *condition) {
     ColumnState<Key> states[kMostColumns];
     for (int i = 0; i < format.column_count; i++)
-        states[i] = {key_from<Key>(0), key_from<Key>(low_bits<Bits<Key>>(format.columns[i].width)), false,
-                     nullptr, 0};
+        states[i] = {
+            key_from<Key>(0), key_from<Key>(low_bits<Bits<Key>>(format.columns[i].width)), false, nullptr, 0,
+            nullptr};
     *condition = {};
     InstantTest *tests = nullptr;
 
@@ -379,6 +464,7 @@ void make_condition(const KeyFormat &format, const ScanKeyData *keys, int key_co
             continue;
         }
         const KeyColumn &column = format.columns[number];
+        condition->recheck = condition->recheck || is_lossy(column.encoding);
         if (tests == nullptr && is_instant_of_time_zone(column, key.sk_subtype))
             tests = allocate_zeroed<InstantTest>(key_count);
         add_scan_key(column, key, &states[number], tests != nullptr ? &tests[i] : nullptr);
@@ -449,6 +535,17 @@ bool make_key(const KeyFormat &format, const Datum *values, const Oid *types, Ke
                                    format_type_be(types[i]), format_type_be(column.type)),
                             errdetail("Which one it equals depends on the time zone."),
                             errhint("Cast it to %s.", format_type_be(column.type))));
+        if (column.encoding == Encoding::Hash) {
+            FmgrInfo *function = hash_for_type(column.hash, types[i]);
+            if (function == nullptr)
+                ereport(ERROR,
+                        (errcode(ERRCODE_DATATYPE_MISMATCH),
+                         errmsg("values of type %s are not hashed as those of type %s are",
+                                format_type_be(types[i]), format_type_be(column.hash->type->type_id))));
+            const uint64 hash = hash_value_with(function, *column.hash, values[i]);
+            bits |= orient(column, static_cast<Bits<Key>>(hash)) << column.shift;
+            continue;
+        }
         const CodeRange<Bits<Key>> codes =
             codes_for(BTEqualStrategyNumber, place_of<Key>(column, values[i], types[i]), column.width);
         if (codes.empty)

@@ -30,6 +30,7 @@ struct ColumnFilter {
 template <typename Key>
 struct Condition {
     bool nothing;        // no entry matches
+    bool recheck;        // not every entry that matches belongs to a row that does
     NullMask nulls;      // columns that must be NULL
     NullMask not_nulls;  // columns that must not
     Key low;
@@ -37,6 +38,8 @@ struct Condition {
     bool has_points;
     Key *points;  // sorted, distinct; each joined with low and high gives the ends of a range
     uint32 point_count;
+    // Where points are hashes of an array's elements: the place of one of them for each; or nullptr.
+    const uint32 *elements;
     const ColumnFilter<Key> *filters;
     uint32 filter_count;
 };

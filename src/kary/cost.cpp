@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "kary/kary.h"
+#include "kary/lossy_cost.h"
 
 namespace pg_gpu::kary {
 
@@ -32,15 +33,6 @@ static double column_correlation(PlannerInfo *root, IndexOptInfo *index) {
     return correlation;
 }
 
-static double array_length([[maybe_unused]] PlannerInfo *root, const ScalarArrayOpExpr *array) {
-    auto *elements = static_cast<Node *>(lsecond(array->args));
-#if PG_VERSION_NUM >= 170000
-    return estimate_array_length(root, elements);
-#else
-    return estimate_array_length(elements);
-#endif
-}
-
 // Does the clause leave the column one value, or one of a set?
 static bool is_equality(const IndexOptInfo *index, int column, const Expr *clause) {
     const Oid family = index->opfamily[column];
@@ -61,12 +53,13 @@ static bool is_equality(const IndexOptInfo *index, int column, const Expr *claus
 // The part of a scan that its place in the index decides. What the conditions on further columns leave out is
 // read all the same.
 struct Boundary {
-    List *quals;
+    int count;      // of the conditions
+    List *quals;    // that select the entries read
     double probes;  // places the scan looks at: 1 for a range, the number of elements for `= ANY`
 };
 
 static Boundary boundary_of(PlannerInfo *root, const IndexPath *path) {
-    Boundary boundary = {NIL, 1};
+    Boundary boundary = {0, NIL, 1};
     int column = 0;
     bool equality = false;
     ListCell *cell;
@@ -79,10 +72,12 @@ static Boundary boundary_of(PlannerInfo *root, const IndexPath *path) {
             column++;
             equality = false;
         }
+        boundary.quals =
+            list_concat(boundary.quals, found_quals(path->indexinfo, column, clause->indexquals));
         ListCell *qual_cell;
         foreach (qual_cell, clause->indexquals) {
             auto *info = lfirst_node(RestrictInfo, qual_cell);
-            boundary.quals = lappend(boundary.quals, info);
+            boundary.count++;
             if (!is_equality(path->indexinfo, column, info->clause))
                 continue;
             equality = true;
@@ -95,18 +90,31 @@ static Boundary boundary_of(PlannerInfo *root, const IndexPath *path) {
     return boundary;
 }
 
+// Conditions on all columns as the scan finds entries for them.
+static List *all_found_quals(const IndexPath *path) {
+    List *found = NIL;
+    ListCell *cell;
+    foreach (cell, path->indexclauses) {
+        const auto *clause = lfirst_node(IndexClause, cell);
+        found = list_concat(found, found_quals(path->indexinfo, clause->indexcol, clause->indexquals));
+    }
+    return found;
+}
+
 void estimate_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup, Cost *total,
                    Selectivity *selectivity, double *correlation, double *pages) {
     IndexOptInfo *index = path->indexinfo;
     List *quals = get_quals_from_indexclauses(path->indexclauses);
-    List *selective = add_predicate_to_index_quals(index, quals);
+    List *selective = add_predicate_to_index_quals(index, all_found_quals(path));
 
-    *selectivity =
-        clauselist_selectivity(root, selective, static_cast<int>(index->rel->relid), JOIN_INNER, nullptr);
+    const Selectivity shared = shared_key_selectivity(root, path);
+    *selectivity = Min(shared + clauselist_selectivity(root, selective, static_cast<int>(index->rel->relid),
+                                                       JOIN_INNER, nullptr),
+                       1.0);
     // Entries read: those between the boundaries.
     const Boundary boundary = boundary_of(root, path);
     const Selectivity boundary_selectivity =
-        list_length(boundary.quals) == list_length(quals)
+        boundary.count == list_length(quals)
             ? *selectivity
             : clauselist_selectivity(root, add_predicate_to_index_quals(index, boundary.quals),
                                      static_cast<int>(index->rel->relid), JOIN_INNER, nullptr);
@@ -162,13 +170,18 @@ void estimate_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
                          (leaf_pages - Min(leaf_pages, runs)) * kPageOperators * cpu_operator_cost
                    : 0;
     // Entries between the boundaries are compared with the conditions on further columns.
-    const double filters = tuples * (list_length(quals) - list_length(boundary.quals)) * cpu_operator_cost;
+    const double filters = tuples * (list_length(quals) - boundary.count) * cpu_operator_cost;
     const double operands = index_other_operands_eval_cost(root, quals);
     const double merge = runs > 1 ? log2(runs) * cpu_operator_cost : 0;
 
     *startup = operands + descent + array_cost;
-    *total = *startup + page_cost + tuples * (cpu_index_tuple_cost + cpu_operator_cost + merge) + filters;
+    *total = *startup + page_cost + tuples * (cpu_index_tuple_cost + cpu_operator_cost + merge) + filters +
+             recheck_cost(root, path, clamp_row_est(*selectivity * index->rel->tuples));
     *correlation = column_correlation(root, index);
+    if (loop_count <= 1 && checks_rows(root, path)) {
+        *total += table_order_cost(index, *selectivity);
+        *correlation = 1;
+    }
     *pages = leaf_pages;
 }
 

@@ -1,6 +1,8 @@
-// Counting: ranks where the whole table is all-visible, TIDs where it is not.
+// Counting: ranks where the whole table is all-visible, TIDs where it is not, rows where keys don't tell
+// values.
 #include <algorithm>
 
+#include "kary/checked_rows.h"
 #include "kary/condition.h"
 #include "kary/mirror.h"
 #include "kary/range_counts.h"
@@ -125,7 +127,7 @@ static bool count_one_by_one(Relation heap, Relation index, const storage::RunKi
 // Is the condition one range of keys of entries without NULLs?
 template <typename Key>
 static bool is_plain_range(const KeyFormat &format, const Condition<Key> &condition) {
-    return !condition.nothing && !condition.has_points && condition.filter_count == 0 &&
+    return !condition.nothing && !condition.recheck && !condition.has_points && condition.filter_count == 0 &&
            condition.not_nulls == format.all_null;
 }
 
@@ -237,6 +239,22 @@ static int64 count_visible(Relation heap, Relation index, const KeyFormat &forma
     return sink.trusted;
 }
 
+// By keys that don't tell the values: every row is looked at.
+template <typename Key>
+static int64 count_checked(Relation heap, Relation index, const KeyFormat &format, Snapshot snapshot,
+                           const Condition<Key> &condition, ScanKeyData *keys, int key_count,
+                           uint64 *heap_fetches) {
+    auto *checked = allocate<CheckedRows>(1);
+    begin_checked_rows(checked, heap, index, snapshot, format, condition, keys, key_count);
+    int64 count = 0;
+    ItemPointerData tid;
+    while (next_checked_entry(checked, &tid))
+        count++;
+    *heap_fetches = checked->entries.count;
+    end_checked_rows(checked);
+    return count;
+}
+
 // Fewer ranges are counted one by one without asking what a request would cost.
 static constexpr uint64 kFewestRanges = 64;
 
@@ -300,10 +318,13 @@ int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const Sca
         AllocSetContextCreate(CurrentMemoryContext, "gpu_kary count", ALLOCSET_DEFAULT_SIZES);
     MemoryContext caller = MemoryContextSwitchTo(context);
     const KeyFormat format = key_format(index);
+    ScanKeyData *detoasted = detoast_arrays(format, keys, key_count);
     const int64 count = with_key_type(format.width, [&](auto key) {
         Condition<decltype(key)> condition;
-        make_condition(format, keys, key_count, &condition);
-        return count_visible(heap, index, format, snapshot, condition, heap_fetches);
+        make_condition(format, detoasted, key_count, &condition);
+        return condition.recheck ? count_checked(heap, index, format, snapshot, condition, detoasted,
+                                                 key_count, heap_fetches)
+                                 : count_visible(heap, index, format, snapshot, condition, heap_fetches);
     });
     MemoryContextSwitchTo(caller);
     MemoryContextDelete(context);

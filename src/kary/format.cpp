@@ -1,13 +1,13 @@
 // Which types can be keys, and how an index's columns are laid out in one.
 #include "kary/format.h"
 
-#include "postgres_headers.h"
+#include "compat.h"
 
 namespace pg_gpu::kary {
 
 struct TypeCode {
     Encoding encoding;
-    uint8 width;  // 0: cannot be a key
+    uint8 width;
 };
 
 static TypeCode code_of(Oid type) {
@@ -37,17 +37,28 @@ static TypeCode code_of(Oid type) {
             return {Encoding::Bytes, 64};
         case UUIDOID:
             return {Encoding::Bytes, 128};
+        case TEXTOID:
+        case BPCHAROID:
+            return {Encoding::Prefix, 128};
         default:
-            return {Encoding::Unsigned, 0};
+            return {Encoding::Hash, 64};
     }
 }
 
-bool is_key_type(Oid type) {
-    return code_of(type).width > 0;
+Encoding encoding_of(Oid type) {
+    return code_of(type).encoding;
 }
 
 bool is_invertible(Oid type) {
-    return code_of(type).encoding != Encoding::Float;
+    const Encoding encoding = encoding_of(type);
+    return encoding != Encoding::Float && !is_lossy(encoding);
+}
+
+bool has_lossy_columns(Relation index) {
+    for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
+        if (is_lossy(encoding_of(index->rd_opcintype[i])))
+            return true;
+    return false;
 }
 
 static int width_for(int bits) {
@@ -65,43 +76,37 @@ int key_width(Relation index) {
     return key_width(index->rd_opcintype, IndexRelationGetNumberOfKeyAttributes(index));
 }
 
-[[noreturn]] static void report_unknown_type(Relation index, Oid type) {
-    ereport(ERROR, (errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
-                    errmsg("an operator class of index \"%s\" is for type %s, which cannot be a key",
-                           RelationGetRelationName(index), format_type_be(type)),
-                    errhint("Use one of the operator classes in schema gpu.")));
-}
-
 [[noreturn]] static void report_too_wide(Relation index, int column_count, int bits) {
     StringInfoData widths;
     initStringInfo(&widths);
-    for (int i = 0; i < column_count; i++)
+    bool has_text = false;
+    for (int i = 0; i < column_count; i++) {
         appendStringInfo(&widths, "%s%s %d", i > 0 ? ", " : "",
                          NameStr(TupleDescAttr(RelationGetDescr(index), i)->attname),
                          code_of(index->rd_opcintype[i]).width);
+        has_text = has_text || encoding_of(index->rd_opcintype[i]) == Encoding::Prefix;
+    }
     ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
                     errmsg("the columns of index \"%s\" take %d bits, and a key of gpu_kary has at most %d",
                            RelationGetRelationName(index), bits, kMostKeyBits),
                     errdetail("Widths in bits: %s.", widths.data),
-                    errhint("Leave a column out, or use narrower types.")));
+                    has_text ? errhint("Text takes 64 bits with gpu.gpu_kary_hash_ops.")
+                             : errhint("Leave a column out, or use narrower types.")));
 }
 
 KeyFormat key_format(Relation index) {
     KeyFormat format;
     const int count = IndexRelationGetNumberOfKeyAttributes(index);
     int bits = 0;
-    for (int i = 0; i < count; i++) {
-        const uint8 width = code_of(index->rd_opcintype[i]).width;
-        if (unlikely(width == 0))
-            report_unknown_type(index, index->rd_opcintype[i]);
-        bits += width;
-    }
+    for (int i = 0; i < count; i++)
+        bits += code_of(index->rd_opcintype[i]).width;
     if (unlikely(bits > kMostKeyBits))
         report_too_wide(index, count, bits);
 
     format.column_count = count;
     format.width = width_for(bits);
     format.all_null = static_cast<NullMask>((1U << count) - 1);
+    format.lossy = 0;
     for (int i = 0; i < count; i++) {
         const TypeCode code = code_of(index->rd_opcintype[i]);
         const int16 option = index->rd_indoption[i];
@@ -111,9 +116,130 @@ KeyFormat key_format(Relation index) {
                              code.width,
                              static_cast<uint8>(bits),
                              (option & INDOPTION_DESC) != 0,
-                             (option & INDOPTION_NULLS_FIRST) != 0};
+                             (option & INDOPTION_NULLS_FIRST) != 0,
+                             nullptr};
+        if (is_lossy(code.encoding))
+            format.lossy |= static_cast<NullMask>(1U << i);
+        if (code.encoding == Encoding::Hash)
+            format.columns[i].hash =
+                column_hash(TupleDescAttr(RelationGetDescr(index), i)->atttypid, index->rd_indcollation[i]);
     }
     return format;
+}
+
+Oid left_type(Relation index, int column) {
+    const Oid type = index->rd_opcintype[column];
+    return type == ANYELEMENTOID ? hashed_type(TupleDescAttr(RelationGetDescr(index), column)->atttypid)
+                                 : type;
+}
+
+Oid equality_operator(Relation index, int column, Oid type) {
+    const Oid family = index->rd_opfamily[column];
+    const Oid left = left_type(index, column);
+    const Oid own = get_opfamily_member(family, left, type, BTEqualStrategyNumber);
+    return OidIsValid(own) ? own : get_opfamily_member(family, left, left, BTEqualStrategyNumber);
+}
+
+// ---- what CREATE INDEX refuses
+// -------------------------------------------------------------------------------
+
+// The planner takes an index for ordered whose operator family has `<` under btree's number; lossy codes are
+// not.
+static void require_no_order(Relation index, int column) {
+    const Oid type = index->rd_opcintype[column];
+    if (!OidIsValid(get_opfamily_member(index->rd_opfamily[column], type, type, BTLessStrategyNumber)))
+        return;
+    ereport(ERROR, (errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+                    errmsg("an operator class of index \"%s\" orders type %s, which gpu_kary cannot",
+                           RelationGetRelationName(index), format_type_be(type)),
+                    errhint("Use one of the operator classes in schema gpu.")));
+}
+
+// Has the operator family operators that follow the collation's order?
+static bool follows_collation(Relation index, int column) {
+    const Oid type = index->rd_opcintype[column];
+    for (StrategyNumber strategy = kTextLess; strategy <= kTextGreater; strategy++)
+        if (OidIsValid(
+                get_opfamily_member(index->rd_opfamily[column], type, type, static_cast<int16>(strategy))))
+            return true;
+    return false;
+}
+
+static void require_byte_order(Relation index, int column) {
+    const Oid collation = index->rd_indcollation[column];
+    const bool follows = follows_collation(index, column);
+    if (follows ? is_c_collation(collation) : get_collation_isdeterministic(collation))
+        return;
+    const char *name = NameStr(TupleDescAttr(RelationGetDescr(index), column)->attname);
+    const char *shown = generate_collation_name(collation);
+    if (follows)
+        ereport(ERROR,
+                (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                 errmsg("column \"%s\" of index \"%s\" has collation %s, and its operator class needs C",
+                        name, RelationGetRelationName(index), shown),
+                 errdetail("Its keys are the first bytes of the strings, in the order of bytes."),
+                 errhint("Use COLLATE \"C\", in the queries too; or the operator class for patterns, "
+                         "gpu.%s_pattern_prefix_ops; or, for equality alone, gpu.gpu_kary_hash_ops.",
+                         index->rd_opcintype[column] == BPCHAROID ? "bpchar" : "text")));
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("column \"%s\" of index \"%s\" has the nondeterministic collation %s", name,
+                           RelationGetRelationName(index), shown),
+                    errdetail("Strings that it calls equal begin with different bytes."),
+                    errhint("Use gpu.gpu_kary_hash_ops.")));
+}
+
+// Do values of the type hold names or char(n) under a nondeterministic collation? The hash of names ignores
+// collations, and that of char(n) minds the blanks at the end then, unlike their equality.
+static bool hash_defies_collation(Oid type, Oid collation) {
+    type = getBaseType(type);
+    if (type == NAMEOID || type == BPCHAROID)
+        return OidIsValid(collation) && !get_collation_isdeterministic(collation);
+    const Oid element = get_element_type(type);
+    if (OidIsValid(element))
+        return hash_defies_collation(element, collation);
+    switch (get_typtype(type)) {
+        case TYPTYPE_MULTIRANGE:
+            return hash_defies_collation(get_multirange_range(type), InvalidOid);
+        case TYPTYPE_RANGE:
+            return hash_defies_collation(get_range_subtype(type), get_range_collation(type));
+        case TYPTYPE_COMPOSITE: {
+            bool defies = false;
+            TupleDesc fields = lookup_rowtype_tupdesc(type, -1);
+            for (int i = 0; i < fields->natts; i++) {
+                const Form_pg_attribute field = TupleDescAttr(fields, i);
+                defies = defies || (!field->attisdropped &&
+                                    hash_defies_collation(field->atttypid, field->attcollation));
+            }
+            ReleaseTupleDesc(fields);
+            return defies;
+        }
+        default:
+            return false;
+    }
+}
+
+static void require_hashed_collation(Relation index, int column) {
+    const Form_pg_attribute attribute = TupleDescAttr(RelationGetDescr(index), column);
+    if (!hash_defies_collation(attribute->atttypid, index->rd_indcollation[column]))
+        return;
+    ereport(ERROR,
+            (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+             errmsg("column \"%s\" of index \"%s\" cannot be hashed", NameStr(attribute->attname),
+                    RelationGetRelationName(index)),
+             errdetail("Hashes of types name and character do not follow nondeterministic collations."),
+             errhint("Index an expression, for example a cast to text.")));
+}
+
+void require_sound_columns(Relation index) {
+    for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++) {
+        const Encoding encoding = encoding_of(index->rd_opcintype[i]);
+        if (is_lossy(encoding))
+            require_no_order(index, i);
+        if (encoding == Encoding::Prefix)
+            require_byte_order(index, i);
+        else if (encoding == Encoding::Hash)
+            require_hashed_collation(index, i);
+    }
 }
 
 }  // namespace pg_gpu::kary

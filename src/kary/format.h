@@ -1,7 +1,9 @@
 // How an index's columns become one key: fixed-width codes, the first column's highest, and a mask of NULLs.
 #pragma once
 
+#include "kary/hash_key.h"
 #include "kary/key.h"
+#include "kary/text_key.h"
 #include "memory.h"
 
 namespace pg_gpu::kary {
@@ -13,7 +15,12 @@ using NullMask = uint16;
 inline constexpr int kMostColumns = 16;
 inline constexpr int kMostKeyBits = 128;
 
-enum class Encoding : uint8 { Unsigned, Signed, Float, Bytes };
+// Values with the same Prefix or Hash can differ: what is found by such a code must be rechecked.
+enum class Encoding : uint8 { Unsigned, Signed, Float, Bytes, Prefix, Hash };
+
+inline constexpr bool is_lossy(Encoding encoding) {
+    return encoding == Encoding::Prefix || encoding == Encoding::Hash;
+}
 
 struct KeyColumn {
     Oid type;  // the opclass's input type
@@ -22,17 +29,24 @@ struct KeyColumn {
     uint8 shift;      // of its lowest bit in the key
     bool descending;  // the code is stored complemented
     bool nulls_first;
+    ColumnHash *hash;  // of a column encoded by its hash
 };
 
 struct KeyFormat {
     int column_count;
     int width;  // of the key type: 32, 64, 96 or 128 bits
     NullMask all_null;
+    NullMask lossy;  // columns whose codes don't tell values apart
     KeyColumn columns[kMostColumns];
 };
 
-// The format of an index's keys. ERROR, with a HINT, when they take more than 128 bits.
+// The format of an index's keys, in the current memory context where columns are encoded by their hashes.
+// ERROR, with a HINT, when they take more than 128 bits.
 KeyFormat key_format(Relation index);
+
+// ERROR, with a HINT, when an operator class doesn't fit its column's type or collation, or is not sound. For
+// CREATE INDEX: later only ALTER OPERATOR FAMILY can change what it finds, which amvalidate then tells.
+void require_sound_columns(Relation index);
 
 // Its width alone.
 int key_width(Relation index);
@@ -40,11 +54,21 @@ int key_width(Relation index);
 // The same from the planner's description of an index.
 int key_width(const Oid *types, int column_count);
 
-// Can values of the type be keys?
-bool is_key_type(Oid type);
+// How an operator class for the type encodes its columns: the key types as themselves, text by its first
+// bytes, and all others by their hashes.
+Encoding encoding_of(Oid type);
 
 // Do codes of the type tell the value that they came from? (-0 and 0 share one.)
 bool is_invertible(Oid type);
+
+// Does an operator class of the index encode its column lossily?
+bool has_lossy_columns(Relation index);
+
+// The left type of the operators that compare a column with constants.
+Oid left_type(Relation index, int column);
+
+// The `=` among these for constants of a type: of its own, or of one that is coerced to the left type.
+Oid equality_operator(Relation index, int column, Oid type);
 
 inline bool is_composite(const KeyFormat &format) {
     return format.column_count > 1;
@@ -87,6 +111,13 @@ inline Bits<Key> encode_value(const KeyColumn &column, Datum value) {
         case Encoding::Float:
             return static_cast<Bits<Key>>(column.width == 32 ? encode_float(DatumGetFloat4(value))
                                                              : encode_float(DatumGetFloat8(value)));
+        case Encoding::Prefix:
+            if constexpr (sizeof(Key) == 16)
+                return text_key(column.type, value).bits();
+            else
+                pg_unreachable();
+        case Encoding::Hash:
+            return static_cast<Bits<Key>>(hash_value(*column.hash, value));
         case Encoding::Bytes:
         default: {
             const auto *bytes = reinterpret_cast<const unsigned char *>(DatumGetPointer(value));
@@ -123,6 +154,19 @@ inline Key encode_row(const KeyFormat &format, const Datum *values, const bool *
             bits |= orient(column, encode_value<Key>(column, values[i])) << column.shift;
     }
     return key_from<Key>(bits);
+}
+
+// The same for a caller that encodes many rows: what lossy encodings leave in memory is freed.
+template <typename Key>
+inline Key encode_scanned_row(const KeyFormat &format, MemoryContext scratch, const Datum *values,
+                              const bool *is_null, NullMask *nulls) {
+    if (likely(format.lossy == 0))
+        return encode_row<Key>(format, values, is_null, nulls);
+    MemoryContext caller = MemoryContextSwitchTo(scratch);
+    const Key key = encode_row<Key>(format, values, is_null, nulls);
+    MemoryContextSwitchTo(caller);
+    MemoryContextReset(scratch);
+    return key;
 }
 
 // A column's stored code.

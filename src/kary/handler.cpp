@@ -9,7 +9,7 @@ Datum pg_gpu_kary_handler(PG_FUNCTION_ARGS) {
     (void)fcinfo;
 
     IndexAmRoutine *routine = makeNode(IndexAmRoutine);
-    routine->amstrategies = BTMaxStrategyNumber;
+    routine->amstrategies = kary::kMostStrategies;
     routine->amsupport = 0;
     routine->amoptsprocnum = 0;
     routine->amcanorder = true;
@@ -37,6 +37,7 @@ Datum pg_gpu_kary_handler(PG_FUNCTION_ARGS) {
     routine->amcanreturn = kary::can_return;
     routine->amcostestimate = kary::estimate_cost;
     routine->amoptions = storage::storage_options;
+    routine->amproperty = kary::property;
     routine->ambuildphasename = kary::build_phase_name;
     routine->amvalidate = kary::validate;
     routine->amadjustmembers = kary::adjust_members;

@@ -88,8 +88,10 @@ static const LookupMatch *next_probed_row(HeapRows *rows, ItemPointerData *tid) 
         const LookupMatch *match = &rows->lookup->matches[rows->next_match++];
         CHECK_FOR_INTERRUPTS();
         ItemPointerSet(tid, match_block(*match), match_offset(*match));
-        if (is_visible(&rows->probe, *tid, tid))
+        if (is_visible(&rows->probe, *tid, tid)) {
+            rows->tuple.t_self = *tid;
             return match;
+        }
     }
     return nullptr;
 }
@@ -114,7 +116,19 @@ const LookupMatch *next_row(HeapRows *rows, ItemPointerData *tid) {
     }
 }
 
+bool has_more_on_page(const HeapRows &rows) {
+    for (uint32 at = rows.at; at < rows.batch; at++)
+        if (rows.rows[at] != InvalidOffsetNumber)
+            return true;
+    return false;
+}
+
 void store_row(HeapRows *rows, TupleTableSlot *slot) {
+    if (!rows->is_heap) {
+        if (!table_tuple_fetch_row_version(rows->heap, &rows->tuple.t_self, rows->snapshot, slot))
+            ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR), errmsg("a visible row cannot be read")));
+        return;
+    }
     Page page = BufferGetPage(rows->buffer);
     ItemId item = PageGetItemId(page, ItemPointerGetOffsetNumber(&rows->tuple.t_self));
     rows->tuple.t_data = reinterpret_cast<HeapTupleHeader>(PageGetItem(page, item));

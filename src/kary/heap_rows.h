@@ -30,7 +30,10 @@ void close_heap_rows(HeapRows *rows);
 // entry's.
 const LookupMatch *next_row(HeapRows *rows, ItemPointerData *tid);
 
-// Puts the current row into a slot of table_slot_create. Only for a table of PostgreSQL's own access method.
+// Is there another visible row on the current row's page, so that its tuple stays where it is?
+bool has_more_on_page(const HeapRows &rows);
+
+// Puts the current row into a slot of table_slot_create.
 void store_row(HeapRows *rows, TupleTableSlot *slot);
 
 // Is the table of PostgreSQL's own access method?

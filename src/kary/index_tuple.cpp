@@ -8,13 +8,15 @@ void make_index_tuple(const KeyFormat &format, TupleDesc descriptor, NullMask nu
     char zeros[kMostKeyBits / 8] = {};
     Datum values[kMostColumns];
     bool is_null[kMostColumns];
+    made->nulls = nulls;
+    made->absent = nulls | format.lossy;
     for (int i = 0; i < format.column_count; i++) {
         values[i] = TupleDescAttr(descriptor, i)->attbyval ? Datum{0} : PointerGetDatum(zeros);
-        is_null[i] = (nulls >> i) & 1;
+        is_null[i] = (made->absent >> i) & 1;
     }
     made->tuple = index_form_tuple(descriptor, values, is_null);
-    made->nulls = nulls;
-    // All key types are of fixed length, so every tuple with these NULLs has its values at the same places.
+    // Types whose codes tell the value are of fixed length, so every tuple with these NULLs has its values at
+    // the same places.
     size_t offset = IndexInfoFindDataOffset(made->tuple->t_info);
     for (int i = 0; i < format.column_count; i++) {
         const Form_pg_attribute attribute = TupleDescAttr(descriptor, i);

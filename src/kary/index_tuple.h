@@ -9,8 +9,9 @@ namespace pg_gpu::kary {
 struct IndexOnlyTuple {
     IndexTuple tuple;  // nullptr: none yet
     NullMask nulls;
-    bool is_plain;   // one integer column as wide as the key, which is its value with some bits flipped
-    uint64 flipped;  // these
+    NullMask absent;  // NULL, or lossily encoded and so left NULL: nobody asks for it
+    bool is_plain;    // one integer column as wide as the key, which is its value with some bits flipped
+    uint64 flipped;   // these
     uint16 offsets[kMostColumns];
 };
 
@@ -29,7 +30,7 @@ inline void put_key(const KeyFormat &format, IndexOnlyTuple *made, Key key) {
         }
     }
     for (int i = 0; i < format.column_count; i++)
-        if (!((made->nulls >> i) & 1))
+        if (!((made->absent >> i) & 1))
             store_value(format.columns[i], key, bytes + made->offsets[i]);
 }
 

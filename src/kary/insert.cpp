@@ -3,15 +3,29 @@
 
 namespace pg_gpu::kary {
 
+// Where a statement's rows are encoded, one after another, when that leaves anything in memory.
+static MemoryContext encoding_context(IndexInfo *index_info) {
+    if (index_info->ii_AmCache == nullptr)
+        index_info->ii_AmCache =
+            AllocSetContextCreate(index_info->ii_Context, "gpu_kary row", ALLOCSET_SMALL_SIZES);
+    return static_cast<MemoryContext>(index_info->ii_AmCache);
+}
+
 template <typename Key>
-static void insert_key(Relation index, const Datum *values, const bool *is_null, ItemPointer tid) {
+static void insert_key(Relation index, const Datum *values, const bool *is_null, ItemPointer tid,
+                       IndexInfo *index_info) {
     struct {
         KaryTailItem<Key> item;
         TailNulls nulls;
     } entry = {};
+    const bool lossy = has_lossy_columns(index);
+    MemoryContext caller = lossy ? MemoryContextSwitchTo(encoding_context(index_info)) : CurrentMemoryContext;
     const KeyFormat format = key_format(index);
     NullMask nulls;
     entry.item.key = encode_row<Key>(format, values, is_null, &nulls);
+    MemoryContextSwitchTo(caller);
+    if (lossy)
+        MemoryContextReset(encoding_context(index_info));
     entry.item.head.tid = *tid;
     entry.nulls.nulls = nulls;
     const size_t size =
@@ -22,8 +36,9 @@ static void insert_key(Relation index, const Datum *values, const bool *is_null,
 }
 
 bool insert(Relation index, Datum *values, bool *nulls, ItemPointer tid, Relation, IndexUniqueCheck, bool,
-            IndexInfo *) {
-    with_key_type(key_width(index), [&](auto key) { insert_key<decltype(key)>(index, values, nulls, tid); });
+            IndexInfo *index_info) {
+    with_key_type(key_width(index),
+                  [&](auto key) { insert_key<decltype(key)>(index, values, nulls, tid, index_info); });
     return false;
 }
 

@@ -93,6 +93,7 @@ IndexBulkDeleteResult *vacuum_cleanup(IndexVacuumInfo *info, IndexBulkDeleteResu
 bool can_return(Relation index, int column);
 void estimate_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup, Cost *total,
                    Selectivity *selectivity, double *correlation, double *pages);
+bool property(Oid index, int column, IndexAMProperty asked, const char *name, bool *result, bool *is_null);
 char *build_phase_name(int64 phase);
 bool validate(Oid opclass);
 void adjust_members(Oid family, Oid opclass, List *operators, List *functions);
@@ -117,5 +118,8 @@ struct RangeReader {
 
 // counts[i]: the same for each range.
 void count_batch(Relation heap, Relation index, Snapshot snapshot, const RangeReader &reader, int64 *counts);
+
+// Does the path compare columns whose keys don't tell their values?
+bool has_lossy_conditions(const IndexPath *path);
 
 }  // namespace pg_gpu::kary

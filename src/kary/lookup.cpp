@@ -1,9 +1,9 @@
 // Finding the rows of many keys at once.
 #include "kary/lookup.h"
 
-#include "kary/condition.h"
+#include "kary/matches.h"
 #include "kary/radix_sort.h"
-#include "kary/search.h"
+#include "kary/row_check.h"
 
 namespace pg_gpu::kary {
 
@@ -12,38 +12,6 @@ struct WantedKey {
     Key key;
     uint32 position;
 };
-
-template <typename Key>
-struct LookupSink {
-    const Condition<Key> *condition;
-    LookupMatch *matches;
-    uint64 count;
-    uint64 room;
-};
-
-template <typename Key>
-static void reset_lookup(void *context) {
-    static_cast<LookupSink<Key> *>(context)->count = 0;
-}
-
-template <typename Key>
-static void add_to_lookup(void *context, const Key *keys, ItemPointerData *tids, uint32 count) {
-    auto *sink = static_cast<LookupSink<Key> *>(context);
-    if (sink->count + count > sink->room) {
-        sink->room = (sink->count + count) * 2;
-        sink->matches = reallocate(sink->matches, sink->room);
-    }
-    const Condition<Key> &condition = *sink->condition;
-    // A batch ascends, so each key's point lies at or shortly after the one before.
-    uint32 point = lower_bound(condition.points, condition.point_count, keys[0]);
-    for (uint32 i = 0; i < count; i++) {
-        while (condition.points[point] < keys[i])
-            point++;
-        sink->matches[sink->count++] = {uint64{ItemPointerGetBlockNumberNoCheck(&tids[i])} << 16 |
-                                            ItemPointerGetOffsetNumberNoCheck(&tids[i]),
-                                        point};
-    }
-}
 
 // The keys that can match, encoded, sorted by (key, position).
 template <typename Key>
@@ -96,18 +64,9 @@ static LookupResult look_up_of(Relation heap, Relation index, Snapshot snapshot,
     make_points(format, wanted, count, &condition, &result);
     pfree(wanted);
 
-    const uint64 room = uint64{count} + 1024;
-    LookupSink<Key> sink = {&condition, allocate<LookupMatch>(room), 0, room};
-    collect_entries(heap, index, snapshot, condition,
-                    EntrySink<Key>{&sink, reset_lookup<Key>, add_to_lookup<Key>});
+    result.matches = collect_matches(heap, index, snapshot, condition, MatchKey::Point, &result.count);
     pfree(condition.points);
-
-    auto *scratch = allocate<LookupMatch>(sink.count + 1);
-    result.matches = radix_sort_by<uint64>(
-        sink.matches, scratch, sink.count, [](const LookupMatch &match) { return match.place; },
-        [] { CHECK_FOR_INTERRUPTS(); });
-    pfree(result.matches == scratch ? sink.matches : scratch);
-    result.count = sink.count;
+    result.check = format.lossy != 0 ? begin_row_check(index, keys) : nullptr;
     return result;
 }
 

@@ -16,7 +16,7 @@ struct LookupKeys {
 // An entry with one of the keys.
 struct LookupMatch {
     uint64 place;  // heap block << 16 | offset
-    uint32 key;    // number of the distinct key
+    uint32 key;    // number of the distinct key; elsewhere as the collector says (matches.h)
 };
 
 inline BlockNumber match_block(const LookupMatch &match) {
@@ -27,17 +27,25 @@ inline OffsetNumber match_offset(const LookupMatch &match) {
     return static_cast<OffsetNumber>(match.place & 0xffff);
 }
 
+inline uint64 place_of_tid(const ItemPointerData &tid) {
+    return uint64{ItemPointerGetBlockNumberNoCheck(&tid)} << 16 | ItemPointerGetOffsetNumberNoCheck(&tid);
+}
+
 // The entries found, in heap order, and for each distinct key the 0-based positions in the caller's list:
-// positions[first_position[key]] to positions[first_position[key + 1] - 1].
+// positions[first_position[key]] to positions[first_position[key + 1] - 1]. With `check`, the row says at
+// which of these (row_check.h).
+struct RowCheck;
 struct LookupResult {
     LookupMatch *matches;
     uint64 count;
     uint32 *first_position;
     uint32 *positions;
+    RowCheck *check;
 };
 
 // Looks all keys up in one view of the index. Which entries the snapshot sees is for the heap to say. NULLs
-// and values outside the columns' types match nothing. All memory is palloc'd.
+// and values outside the columns' types match nothing. All memory is palloc'd; with a check, what `keys`
+// refers to must live as long as the result.
 LookupResult look_up(Relation heap, Relation index, Snapshot snapshot, const LookupKeys &keys);
 
 }  // namespace pg_gpu::kary

@@ -174,14 +174,21 @@ static void begin_phases(Scan<Key> *scan) {
         renew_view(scan);
 }
 
+// Makes the condition of the scan keys.
 template <typename Key>
-static void start(Scan<Key> *scan) {
+static void read_keys(Scan<Key> *scan) {
     IndexScanDesc descriptor = scan->descriptor;
     MemoryContextReset(scan->points_context);
     MemoryContext caller = MemoryContextSwitchTo(scan->points_context);
-    make_condition(scan->format, descriptor->keyData, descriptor->numberOfKeys, &scan->condition);
+    ScanKeyData *keys = descriptor->keyData;
+    const int count = descriptor->numberOfKeys;
+    if (scan->format.lossy != 0)
+        keys = detoast_arrays(scan->format, keys, count);
+    make_condition(scan->format, keys, count, &scan->condition);
+    const bool checks = scan->condition.recheck && IsMVCCSnapshot(descriptor->xs_snapshot) &&
+                        !descriptor->xs_want_itup && has_long_arrays(scan->format, keys, count);
+    scan->checked_keys = checks ? keys : nullptr;
     MemoryContextSwitchTo(caller);
-    begin_phases(scan);
 }
 
 // ---- the merge
@@ -337,7 +344,7 @@ static bool next_entry(Scan<Key> *scan, bool forward) {
     Relation index = scan->descriptor->indexRelation;
     bool stale = false;
     if (!scan->started) {
-        start(scan);
+        begin_phases(scan);
         if (scan->phase_count > 0)
             stale = !enter_phase(scan, forward ? 0 : scan->phase_count - 1, forward);
     }
@@ -370,8 +377,8 @@ static bool next_entry(Scan<Key> *scan, bool forward) {
     }
 }
 
-// ---- callbacks
-// ----------------------------------------------------------------------------------------------
+// ---- tuples for index-only scans
+// --------------------------------------------------------------------------------
 
 template <typename Key>
 static void prepare_index_only(Scan<Key> *scan) {
@@ -400,6 +407,59 @@ static IndexTuple tuple_of_last(Scan<Key> *scan) {
     return made->tuple;
 }
 
+// ---- rows looked at by the scan itself
+// --------------------------------------------------------------------------
+
+template <typename Key>
+static void begin_checked(Scan<Key> *scan, Relation heap, CheckedRows *rows) {
+    IndexScanDesc descriptor = scan->descriptor;
+    MemoryContext caller = MemoryContextSwitchTo(scan->points_context);
+    begin_checked_rows(rows, heap, descriptor->indexRelation, descriptor->xs_snapshot, scan->format,
+                       scan->condition, scan->checked_keys, descriptor->numberOfKeys);
+    MemoryContextSwitchTo(caller);
+}
+
+template <typename Key>
+static void end_checked(Scan<Key> *scan) {
+    if (scan->checked != nullptr)
+        end_checked_rows(&scan->checked->rows);
+    scan->checked = nullptr;
+}
+
+template <typename Key>
+static bool take_checked_step(Scan<Key> *scan, bool forward) {
+    IndexScanDesc descriptor = scan->descriptor;
+    if (scan->checked == nullptr) {
+        auto *checked =
+            static_cast<CheckedScan *>(MemoryContextAllocZero(scan->points_context, sizeof(CheckedScan)));
+        checked->at = checked->marked = -1;
+        begin_checked(scan, descriptor->heapRelation, &checked->rows);
+        scan->checked = checked;
+    }
+    descriptor->xs_recheck = false;
+    MemoryContext caller = MemoryContextSwitchTo(scan->points_context);
+    const bool found = step_checked_scan(scan->checked, forward, &descriptor->xs_heaptid);
+    MemoryContextSwitchTo(caller);
+    return found;
+}
+
+template <typename Key>
+static int64 add_checked_to_bitmap(Scan<Key> *scan, Relation heap, TIDBitmap *bitmap) {
+    auto *checked = static_cast<CheckedRows *>(MemoryContextAlloc(scan->points_context, sizeof(CheckedRows)));
+    begin_checked(scan, heap, checked);
+    int64 added = 0;
+    ItemPointerData tid;
+    while (next_checked_entry(checked, &tid)) {
+        tbm_add_tuples(bitmap, &tid, 1, false);
+        added++;
+    }
+    end_checked_rows(checked);
+    return added;
+}
+
+// ---- callbacks
+// ----------------------------------------------------------------------------------------------
+
 // Any step; leaves the scan streaming where the next ones only need the fields that follow_stream sets.
 template <typename Key>
 [[gnu::noinline]] static bool take_step(Scan<Key> *scan, bool forward) {
@@ -407,10 +467,14 @@ template <typename Key>
     scan->streaming = false;
     if (descriptor->xs_want_itup && !scan->index_only)
         prepare_index_only(scan);
+    if (!scan->started && scan->checked == nullptr)
+        read_keys(scan);
+    if (scan->checked_keys != nullptr)
+        return take_checked_step(scan, forward);
     if (!next_entry(scan, forward))
         return false;
     descriptor->xs_heaptid = scan->last.tid;
-    descriptor->xs_recheck = !IsMVCCSnapshot(descriptor->xs_snapshot);  // R7
+    descriptor->xs_recheck = scan->condition.recheck || !IsMVCCSnapshot(descriptor->xs_snapshot);  // R7
     if (descriptor->xs_want_itup)
         descriptor->xs_itup = tuple_of_last(scan);
     scan->streaming = forward && scan->heap_count == 0;
@@ -502,11 +566,20 @@ static int64 get_bitmap_of(IndexScanDesc descriptor, TIDBitmap *bitmap) {
     // length.
     Relation heap = table_open(descriptor->indexRelation->rd_index->indrelid, NoLock);
     descriptor->heapRelation = heap;
+    read_keys(scan);
+    if (scan->checked_keys != nullptr) {
+        const int64 added = add_checked_to_bitmap(scan, heap, bitmap);
+        descriptor->heapRelation = nullptr;
+        table_close(heap, NoLock);
+        return added;
+    }
     scan->drains = true;
-    start(scan);
+    begin_phases(scan);
     // The heap decides about an old view's TIDs, where it is looked at (R6). A recheck would compare each row
     // with each element of an array that isn't a constant.
-    BitmapSink sink = {bitmap, bitmap_scan_skips_heap() || !IsMVCCSnapshot(descriptor->xs_snapshot), 0};
+    BitmapSink sink = {
+        bitmap,
+        scan->condition.recheck || bitmap_scan_skips_heap() || !IsMVCCSnapshot(descriptor->xs_snapshot), 0};
     drain(scan, EntrySink<Key>{&sink, reset_bitmap, add_to_bitmap<Key>});
     descriptor->heapRelation = nullptr;
     table_close(heap, NoLock);
@@ -532,6 +605,7 @@ static void begin_scan_of(IndexScanDesc descriptor) {
 template <typename Key>
 static void end_scan_of(IndexScanDesc descriptor) {
     auto *scan = static_cast<Scan<Key> *>(descriptor->opaque);
+    end_checked(scan);
     if (scan->resolve) {
         close_visibility(&scan->visibility);
         close_heap_probe(&scan->probe);
@@ -599,6 +673,10 @@ static void forget_place(Scan<Key> *scan) {
 template <typename Key>
 static void mark_position_of(IndexScanDesc descriptor) {
     auto *scan = static_cast<Scan<Key> *>(descriptor->opaque);
+    if (scan->checked != nullptr) {
+        scan->checked->marked = scan->checked->at;
+        return;
+    }
     scan->marked = scan->last;
     scan->marked_view = scan->view_number;
     scan->marked_phase = scan->phase;
@@ -639,6 +717,10 @@ static bool restore_leaves(Scan<Key> *scan) {
 template <typename Key>
 static void restore_position_of(IndexScanDesc descriptor) {
     auto *scan = static_cast<Scan<Key> *>(descriptor->opaque);
+    if (scan->checked != nullptr) {
+        scan->checked->at = scan->checked->marked;
+        return;
+    }
     if (!scan->marked.valid) {
         forget_place(scan);
         return;
@@ -685,6 +767,8 @@ IndexScanDesc begin_scan(Relation index, int key_count, int order_by_count) {
 template <typename Key>
 static void rescan_of(IndexScanDesc descriptor) {
     auto *scan = static_cast<Scan<Key> *>(descriptor->opaque);
+    end_checked(scan);
+    scan->checked_keys = nullptr;
     forget_place(scan);
     scan->marked.valid = false;
 }

@@ -2,10 +2,9 @@
 #pragma once
 
 #include "client/client.h"
-#include "kary/condition.h"
+#include "kary/checked_rows.h"
 #include "kary/index_tuple.h"
 #include "kary/radix_sort.h"
-#include "kary/visibility.h"
 
 namespace pg_gpu::kary {
 
@@ -87,6 +86,10 @@ struct Scan {
     bool may_travel;     // the server may be asked
     uint32 *chunk_ends;  // places among the points; nullptr until the server is
     int64 chunk_count;
+
+    // Scan keys whose recheck would take long for a row; nullptr: others.
+    ScanKeyData *checked_keys;
+    CheckedScan *checked;  // a plain scan for them
 
     bool counts_only;  // of batches only the size is wanted
     bool resolve;      // index-only scan under an MVCC snapshot: return visible entries only

@@ -1,16 +1,48 @@
-// amvalidate and amadjustmembers: an opclass is sound when its operators are those of btree's default opclass
-// for the same types, under btree's numbers. Keys are compared as integers, so nothing else may be answered
-// from them.
+// amvalidate, amadjustmembers and amproperty. An opclass is sound when its operators are those of btree's
+// default opclass for the same types, under btree's numbers: keys are compared as integers, so nothing else
+// may be answered from them. Of lossy opclasses, text has the operators that its first bytes can narrow down,
+// and every other type the equality of its hash opclass.
 #include "kary/kary.h"
 
 namespace pg_gpu::kary {
 
 static constexpr uint64 kAllStrategies = 0x3e;  // bits 1 to 5
 
-// The strategy number that btree gives the operator where it orders this type; 0 when it has none.
-static int btree_strategy(Oid operator_oid, Oid type) {
-    const Oid opclass = GetDefaultOpClass(type, BTREE_AM_OID);
+// The strategy number that an access method gives the operator where its default opclass is for this type; 0
+// when it has none.
+static int strategy_elsewhere(Oid operator_oid, Oid type, Oid access_method) {
+    const Oid opclass = GetDefaultOpClass(type, access_method);
     return OidIsValid(opclass) ? get_op_opfamily_strategy(operator_oid, get_opclass_family(opclass)) : 0;
+}
+
+// The functions behind the operators on text and bpchar, by strategy.
+struct TextOperator {
+    int strategy;
+    Oid text_function;
+    Oid bpchar_function;
+};
+
+static constexpr TextOperator text_operators[] = {
+    {BTEqualStrategyNumber, F_TEXTEQ, F_BPCHAREQ},
+    {kTextLess, F_TEXT_LT, F_BPCHARLT},
+    {kTextLessEqual, F_TEXT_LE, F_BPCHARLE},
+    {kTextGreaterEqual, F_TEXT_GE, F_BPCHARGE},
+    {kTextGreater, F_TEXT_GT, F_BPCHARGT},
+    {kBytesLess, F_TEXT_PATTERN_LT, F_BPCHAR_PATTERN_LT},
+    {kBytesLessEqual, F_TEXT_PATTERN_LE, F_BPCHAR_PATTERN_LE},
+    {kBytesGreaterEqual, F_TEXT_PATTERN_GE, F_BPCHAR_PATTERN_GE},
+    {kBytesGreater, F_TEXT_PATTERN_GT, F_BPCHAR_PATTERN_GT},
+    {kLike, F_TEXTLIKE, F_BPCHARLIKE},
+    {kStartsWith, F_STARTS_WITH, InvalidOid},
+};
+
+static bool is_text_operator(const FormData_pg_amop *member) {
+    const Oid function = get_opcode(member->amopopr);
+    for (const TextOperator &candidate : text_operators)
+        if (candidate.strategy == member->amopstrategy)
+            return function ==
+                   (member->amoplefttype == TEXTOID ? candidate.text_function : candidate.bpchar_function);
+    return false;
 }
 
 struct Validation {
@@ -24,35 +56,49 @@ static void complain(Validation *state, const char *problem) {
                    errmsg("operator family \"%s\" of access method gpu_kary %s", state->family, problem)));
 }
 
-static void validate_operator(Validation *state, const FormData_pg_amop *member) {
-    if (member->amopstrategy < 1 || member->amopstrategy > BTMaxStrategyNumber) {
-        complain(state, psprintf("contains operator %s with an unknown strategy number %d",
-                                 format_operator(member->amopopr), member->amopstrategy));
-        return;
-    }
-    if (!is_key_type(member->amoplefttype))
-        complain(state, psprintf("contains operator %s for a type that cannot be a key",
-                                 format_operator(member->amopopr)));
+static void validate_operator(Validation *state, const FormData_pg_amop *member, Encoding encoding) {
+    const char *name = format_operator(member->amopopr);
+    const int strategy = member->amopstrategy;
     if (member->amoppurpose != AMOP_SEARCH || OidIsValid(member->amopsortfamily))
-        complain(state, psprintf("contains ordering operator %s", format_operator(member->amopopr)));
+        complain(state, psprintf("contains ordering operator %s", name));
     if (!check_amop_signature(member->amopopr, BOOLOID, member->amoplefttype, member->amoprighttype))
-        complain(state,
-                 psprintf("contains operator %s with a wrong signature", format_operator(member->amopopr)));
-    if (btree_strategy(member->amopopr, member->amoplefttype) != member->amopstrategy)
-        complain(state, psprintf("contains operator %s, which is not btree's with strategy number %d",
-                                 format_operator(member->amopopr), member->amopstrategy));
+        complain(state, psprintf("contains operator %s with a wrong signature", name));
+    if (encoding_of(member->amoplefttype) != encoding && encoding != Encoding::Hash)
+        complain(state, psprintf("contains operator %s for a type with other keys", name));
+    switch (encoding) {
+        case Encoding::Hash:
+            if (strategy != BTEqualStrategyNumber || strategy_elsewhere(member->amopopr, member->amoplefttype,
+                                                                        HASH_AM_OID) != HTEqualStrategyNumber)
+                complain(state,
+                         psprintf("contains operator %s with strategy number %d, which is not the equality "
+                                  "of hash's operator family, with number %d",
+                                  name, strategy, BTEqualStrategyNumber));
+            break;
+        case Encoding::Prefix:
+            if (!is_text_operator(member))
+                complain(state, psprintf("contains operator %s, which strategy number %d is not for", name,
+                                         strategy));
+            break;
+        default:
+            if (strategy_elsewhere(member->amopopr, member->amoplefttype, BTREE_AM_OID) != strategy)
+                complain(state, psprintf("contains operator %s, which is not btree's with strategy number %d",
+                                         name, strategy));
+    }
 }
 
-// Each pair of types has all operators or none, and the opclass's own type has them.
-static void validate_groups(Validation *state, CatCList *operators, CatCList *functions, Oid type) {
-    bool has_own = false;
+// Of an exact encoding each pair of types has all operators or none. The opclass's own type has `=`, and with
+// an exact encoding all; only a class for any type has it in the family alone.
+static void validate_groups(Validation *state, CatCList *operators, CatCList *functions, Oid type,
+                            Encoding encoding) {
+    bool has_own = type == ANYELEMENTOID;
     ListCell *cell;
     foreach (cell, identify_opfamily_groups(operators, functions)) {
         const auto *group = static_cast<OpFamilyOpFuncGroup *>(lfirst(cell));
-        if (group->operatorset != kAllStrategies)
+        if (!is_lossy(encoding) && group->operatorset != kAllStrategies)
             complain(state, psprintf("lacks an operator for types %s and %s", format_type_be(group->lefttype),
                                      format_type_be(group->righttype)));
-        has_own = has_own || (group->lefttype == type && group->righttype == type);
+        has_own = has_own || (group->lefttype == type && group->righttype == type &&
+                              ((group->operatorset >> BTEqualStrategyNumber) & 1));
     }
     if (!has_own)
         complain(state,
@@ -74,9 +120,6 @@ bool validate(Oid opclass) {
                 (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("operator family %u does not exist", family)));
     Validation state = {NameStr(reinterpret_cast<Form_pg_opfamily>(GETSTRUCT(family_tuple))->opfname), true};
 
-    if (!is_key_type(type))
-        complain(&state, psprintf("contains an operator class for type %s, which cannot be a key",
-                                  format_type_be(type)));
     if (has_storage_type)
         complain(&state, "contains an operator class with a storage type");
 
@@ -85,8 +128,9 @@ bool validate(Oid opclass) {
     if (functions->n_members > 0)
         complain(&state, "contains support functions, but there are none");
     for (int i = 0; i < operators->n_members; i++)
-        validate_operator(&state, reinterpret_cast<Form_pg_amop>(GETSTRUCT(&operators->members[i]->tuple)));
-    validate_groups(&state, operators, functions, type);
+        validate_operator(&state, reinterpret_cast<Form_pg_amop>(GETSTRUCT(&operators->members[i]->tuple)),
+                          encoding_of(type));
+    validate_groups(&state, operators, functions, type, encoding_of(type));
 
     ReleaseCatCacheList(functions);
     ReleaseCatCacheList(operators);
@@ -119,6 +163,20 @@ void adjust_members(Oid family, Oid opclass, List *operators, List *) {
         member->ref_is_family = !OidIsValid(own_class);
         member->refobjid = OidIsValid(own_class) ? own_class : family;
     }
+}
+
+// PostgreSQL takes every column for orderable; with one that isn't, the index has no order.
+bool property(Oid index, int column, IndexAMProperty asked, const char *, bool *result, bool *is_null) {
+    const bool is_direction = asked == AMPROP_ASC || asked == AMPROP_DESC || asked == AMPROP_NULLS_FIRST ||
+                              asked == AMPROP_NULLS_LAST;
+    if (column == 0 || (asked != AMPROP_ORDERABLE && !is_direction))
+        return false;
+    Relation relation = index_open(index, AccessShareLock);
+    const bool unordered = has_lossy_columns(relation);
+    index_close(relation, AccessShareLock);
+    *result = false;
+    *is_null = is_direction;
+    return unordered;
 }
 
 }  // namespace pg_gpu::kary

@@ -28,6 +28,7 @@ struct KeyVerification {
     BlockNumber heap_blocks;
     bloom_filter *filter;  // nullptr without the heap check
     KeyFormat format;
+    MemoryContext scratch;  // for encoding one row
     // TIDs of live entries, checked against the table's line pointers in heap order, a chunk at a time.
     ItemPointerData *tids;
     uint32 tid_count;
@@ -224,7 +225,7 @@ static void look_up_row(Relation, ItemPointer tid, Datum *values, bool *nulls, b
     if (!alive)
         return;
     NullMask mask;
-    const Key key = encode_row<Key>(state->format, values, nulls, &mask);
+    const Key key = encode_scanned_row<Key>(state->format, state->scratch, values, nulls, &mask);
     Fingerprint print = fingerprint(key, mask, *tid);
     if (bloom_lacks_element(state->filter, reinterpret_cast<unsigned char *>(&print), sizeof(print)))
         state->report(InvalidBlockNumber, tid, "A row is missing from the index.", state->context);
@@ -260,6 +261,7 @@ static void verify_keys_of(Relation heap, Relation index, bool check_heap, stora
     state.report = report;
     state.context = context;
     state.format = key_format(index);
+    state.scratch = AllocSetContextCreate(CurrentMemoryContext, "gpu.verify row", ALLOCSET_DEFAULT_SIZES);
     const storage::RunKind *kind = run_kind_of<Key>(is_composite(state.format));
     state.tid_room = 65536;
     state.tids = allocate<ItemPointerData>(state.tid_room);

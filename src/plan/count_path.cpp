@@ -24,8 +24,8 @@ const CountingMethod *counting_method(amcostestimate_function estimate_cost) {
 }
 
 // The planner's copy of the function has no parameter types before PostgreSQL 16.
-static bool counts_by(const IndexOptInfo *index) {
-    return counting_method(reinterpret_cast<amcostestimate_function>(index->amcostestimate)) != nullptr;
+static const CountingMethod *counting_method_of(const IndexOptInfo *index) {
+    return counting_method(reinterpret_cast<amcostestimate_function>(index->amcostestimate));
 }
 
 // ---- which queries
@@ -88,27 +88,6 @@ static bool is_candidate(PlannerInfo *root, RelOptInfo *input) {
 // ---- the index path underneath
 // -------------------------------------------------------------------------------
 
-// The index-only path over this index with every condition it can answer, whether or not it would have
-// survived beside other paths. It is made by the planner's own code for a table that has no other index.
-static IndexPath *index_only_path(PlannerInfo *root, RelOptInfo *table, const IndexOptInfo *index) {
-    auto *only_index = makeNode(IndexOptInfo);
-    *only_index = *index;
-    only_index->amhasgetbitmap = false;
-    auto *alone = makeNode(RelOptInfo);
-    *alone = *table;
-    alone->indexlist = list_make1(only_index);
-    alone->pathlist = NIL;
-    alone->partial_pathlist = NIL;
-    create_index_paths(root, alone);
-    ListCell *cell;
-    foreach (cell, alone->pathlist) {
-        auto *path = static_cast<::Path *>(lfirst(cell));
-        if (IsA(path, IndexPath) && path->pathtype == T_IndexOnlyScan && path->param_info == nullptr)
-            return reinterpret_cast<IndexPath *>(path);
-    }
-    return nullptr;
-}
-
 static bool is_index_clause(const IndexPath *path, const RestrictInfo *restriction) {
     ListCell *cell;
     foreach (cell, path->indexclauses) {
@@ -130,6 +109,29 @@ static bool answers_all_conditions(const IndexPath *path) {
     return true;
 }
 
+// The path over this index that answers every condition on the table, index-only where that can be, and
+// whether or not it would have survived beside other paths; nullptr when there is none. It is made by the
+// planner's own code for a table that has no other index.
+static IndexPath *answering_path(PlannerInfo *root, RelOptInfo *table, const IndexOptInfo *index) {
+    auto *only_index = makeNode(IndexOptInfo);
+    *only_index = *index;
+    only_index->amhasgetbitmap = false;
+    auto *alone = makeNode(RelOptInfo);
+    *alone = *table;
+    alone->indexlist = list_make1(only_index);
+    alone->pathlist = NIL;
+    alone->partial_pathlist = NIL;
+    create_index_paths(root, alone);
+    ListCell *cell;
+    foreach (cell, alone->pathlist) {
+        auto *path = static_cast<::Path *>(lfirst(cell));
+        if (IsA(path, IndexPath) && path->param_info == nullptr &&
+            answers_all_conditions(reinterpret_cast<IndexPath *>(path)))
+            return reinterpret_cast<IndexPath *>(path);
+    }
+    return nullptr;
+}
+
 static bool has_array_clause(const IndexPath *path) {
     ListCell *cell;
     foreach (cell, path->indexclauses)
@@ -139,17 +141,22 @@ static bool has_array_clause(const IndexPath *path) {
 }
 
 // Where all rows are visible to everyone a range costs a search for each of its ends, which reads no page
-// that the index-only scan would not read. Otherwise every entry is looked at, as in that scan, but no tuple
-// is made of it.
+// that the index scan would not read. Otherwise every entry is looked at, as in that scan, but no tuple is
+// made of it.
 static Cost count_cost(const IndexPath *path) {
-    const RelOptInfo *table = path->indexinfo->rel;
-    const double entries = clamp_row_est(path->indexselectivity * path->indexinfo->tuples);
-    const Cost heap = path->path.total_cost - path->indextotalcost - entries * cpu_tuple_cost;
-    if (table->allvisfrac >= 1.0 && !has_array_clause(path)) {
+    const IndexOptInfo *index = path->indexinfo;
+    const double entries = clamp_row_est(path->indexselectivity * index->tuples);
+    Cost heap = Max(path->path.total_cost - path->indextotalcost - entries * cpu_tuple_cost, 0);
+    if (counting_method_of(index)->fetches_all(path))
+        return path->indextotalcost + heap;
+    if (index->rel->allvisfrac >= 1.0 && !has_array_clause(path)) {
         const Cost pages = path->indextotalcost - path->path.startup_cost - entries * cpu_index_tuple_cost;
         return 2 * path->path.startup_cost + Min(Max(pages, 0), 2 * random_page_cost);
     }
-    return path->indextotalcost + Max(heap, 0);
+    // Of an index-only scan that is reckoned in already.
+    if (path->path.pathtype == T_IndexScan)
+        heap *= 1.0 - index->rel->allvisfrac;
+    return path->indextotalcost + heap;
 }
 
 static void add_count_path(RelOptInfo *output, IndexPath *index_path) {
@@ -179,10 +186,10 @@ static void consider_count_paths(PlannerInfo *root, UpperRelationKind stage, Rel
     ListCell *cell;
     foreach (cell, input->indexlist) {
         const auto *index = lfirst_node(IndexOptInfo, cell);
-        if (index->hypothetical || !counts_by(index))
+        if (index->hypothetical || counting_method_of(index) == nullptr)
             continue;
-        IndexPath *path = index_only_path(root, input, index);
-        if (path != nullptr && answers_all_conditions(path) && all_count_rows(aggregates, path))
+        IndexPath *path = answering_path(root, input, index);
+        if (path != nullptr && all_count_rows(aggregates, path))
             add_count_path(output, path);
     }
 }

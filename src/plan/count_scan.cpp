@@ -1,4 +1,4 @@
-// Executing a count scan. Its child is the index-only scan that PostgreSQL would have run: it opens the
+// Executing a count scan. Its child is the index scan that PostgreSQL would have run: it opens the
 // relations and works out the scan keys, but is never executed.
 #include "plan/count_scan.h"
 
@@ -12,31 +12,57 @@ struct CountScanState {
     bool done;
 };
 
-static IndexOnlyScanState *child_scan(CustomScanState *node) {
-    return castNode(IndexOnlyScanState, linitial(node->custom_ps));
+// What both kinds of index scans have.
+struct ChildScan {
+    ScanState *state;
+    Relation index;
+    ExprContext *runtime_context;
+    IndexRuntimeKeyInfo *runtime_keys;
+    int runtime_key_count;
+    ScanKeyData *keys;
+    int key_count;
+};
+
+static ChildScan child_scan(CustomScanState *node) {
+    auto *child = static_cast<Node *>(linitial(node->custom_ps));
+    if (IsA(child, IndexOnlyScanState)) {
+        auto *scan = reinterpret_cast<IndexOnlyScanState *>(child);
+        return {&scan->ss,
+                scan->ioss_RelationDesc,
+                scan->ioss_RuntimeContext,
+                scan->ioss_RuntimeKeys,
+                scan->ioss_NumRuntimeKeys,
+                scan->ioss_ScanKeys,
+                scan->ioss_NumScanKeys};
+    }
+    auto *scan = castNode(IndexScanState, child);
+    return {&scan->ss,
+            scan->iss_RelationDesc,
+            scan->iss_RuntimeContext,
+            scan->iss_RuntimeKeys,
+            scan->iss_NumRuntimeKeys,
+            scan->iss_ScanKeys,
+            scan->iss_NumScanKeys};
 }
 
 // ---- execution
 // -----------------------------------------------------------------------------------------------
 
-static int64 count_rows(IndexOnlyScanState *scan) {
-    Relation heap = scan->ss.ss_currentRelation;
-    Relation index = scan->ioss_RelationDesc;
-    Snapshot snapshot = scan->ss.ps.state->es_snapshot;
-    if (scan->ioss_NumRuntimeKeys > 0) {
-        ResetExprContext(scan->ioss_RuntimeContext);
-        ExecIndexEvalRuntimeKeys(scan->ioss_RuntimeContext, scan->ioss_RuntimeKeys,
-                                 scan->ioss_NumRuntimeKeys);
+static int64 count_rows(const ChildScan &scan) {
+    Relation heap = scan.state->ss_currentRelation;
+    Snapshot snapshot = scan.state->ps.state->es_snapshot;
+    if (scan.runtime_key_count > 0) {
+        ResetExprContext(scan.runtime_context);
+        ExecIndexEvalRuntimeKeys(scan.runtime_context, scan.runtime_keys, scan.runtime_key_count);
     }
-    // What index_beginscan and the heap fetches of an index-only scan would lock under SERIALIZABLE, or more.
-    PredicateLockRelation(index, snapshot);
+    // What index_beginscan and the heap fetches of an index scan would lock under SERIALIZABLE, or more.
+    PredicateLockRelation(scan.index, snapshot);
     PredicateLockRelation(heap, snapshot);
-    const CountingMethod *method = counting_method(index->rd_indam->amcostestimate);
+    const CountingMethod *method = counting_method(scan.index->rd_indam->amcostestimate);
     uint64 heap_fetches = 0;
-    const int64 count =
-        method->count(heap, index, snapshot, scan->ioss_ScanKeys, scan->ioss_NumScanKeys, &heap_fetches);
-    pgstat_count_index_tuples(index, count);
-    InstrCountTuples2(scan, static_cast<double>(heap_fetches));
+    const int64 count = method->count(heap, scan.index, snapshot, scan.keys, scan.key_count, &heap_fetches);
+    pgstat_count_index_tuples(scan.index, count);
+    InstrCountTuples2(scan.state, static_cast<double>(heap_fetches));
     return count;
 }
 
@@ -44,9 +70,9 @@ static TupleTableSlot *execute_count_scan(CustomScanState *node) {
     auto *state = reinterpret_cast<CountScanState *>(node);
     if (state->done)
         return nullptr;
-    IndexOnlyScanState *scan = child_scan(node);
+    const ChildScan scan = child_scan(node);
     // EXPLAIN ANALYZE shows the child with the time and the rows it stands for.
-    Instrumentation *instrument = scan->ss.ps.instrument;
+    Instrumentation *instrument = scan.state->ps.instrument;
     if (instrument != nullptr)
         InstrStartNode(instrument);
     const int64 count = count_rows(scan);

@@ -1,5 +1,5 @@
-// Counting rows by an index without fetching its entries: a custom scan in place of an aggregate over an
-// index-only scan.
+// Counting rows by an index without making tuples of its entries: a custom scan in place of an aggregate over
+// an index scan.
 #pragma once
 
 #include "postgres_headers.h"
@@ -12,6 +12,8 @@ struct CountingMethod {
     amcostestimate_function estimate_cost;  // tells the access method's indexes from others
     int64 (*count)(Relation heap, Relation index, Snapshot snapshot, const ScanKeyData *keys, int key_count,
                    uint64 *heap_fetches);
+    // Does it look up every entry in the heap to count by this path's conditions?
+    bool (*fetches_all)(const IndexPath *path);
 };
 
 // Called from _PG_init, once for each access method. The planner then weighs a count scan wherever a query

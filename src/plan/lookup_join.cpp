@@ -3,6 +3,7 @@
 
 #include "compat.h"
 #include "functions/lookup.h"
+#include "kary/row_check.h"
 #include "memory.h"
 #include "plan/lookup_path.h"
 
@@ -25,6 +26,7 @@ struct LookupJoinState {
     TupleTableSlot *row_slot;
     MemoryContext context;  // what one lookup found
     bool looked_up;
+    functions::OpenIndex open;  // while the lookup checks rows
     kary::LookupResult lookup;
     kary::HeapRows rows;
     bool rows_open;
@@ -70,12 +72,20 @@ static void look_up(LookupJoinState *state) {
     const functions::OpenIndex open = functions::open_index(state->index, AccessShareLock, AccessShareLock);
     functions::require_read_access(open);
     state->lookup = functions::look_up_array(open, DatumGetArrayTypeP(keys), estate->es_snapshot);
-    functions::close_index(open);
+    if (state->lookup.check != nullptr)
+        state->open = open;
+    else
+        functions::close_index(open);
     MemoryContextSwitchTo(caller);
 }
 
 static void forget_lookup(LookupJoinState *state) {
     close_rows(state);
+    if (state->lookup.check != nullptr) {
+        kary::end_row_check(state->lookup.check);
+        functions::close_index(state->open);
+    }
+    state->lookup.check = nullptr;
     MemoryContextReset(state->context);
     state->looked_up = false;
 }
@@ -101,6 +111,26 @@ static void fill_slot(LookupJoinState *state, TupleTableSlot *slot) {
     ExecStoreVirtualTuple(slot);
 }
 
+// Moves to the next position of the current row, whose key it has; the next row's when there is none. false
+// at the end.
+static bool next_position(LookupJoinState *state) {
+    kary::RowCheck *check = state->lookup.check;
+    for (;; state->position++) {
+        while (state->match == nullptr ||
+               state->position == state->lookup.first_position[state->match->key + 1]) {
+            state->match = kary::next_row(&state->rows, &state->tid);
+            if (state->match == nullptr)
+                return false;
+            kary::store_row(&state->rows, state->row_slot);
+            if (check != nullptr)
+                kary::check_row(check, state->row_slot);
+            state->position = state->lookup.first_position[state->match->key];
+        }
+        if (check == nullptr || kary::row_has_key(check, state->lookup.positions[state->position]))
+            return true;
+    }
+}
+
 static TupleTableSlot *next_joined_row(ScanState *node) {
     auto *state = reinterpret_cast<LookupJoinState *>(node);
     if (!state->looked_up)
@@ -110,14 +140,9 @@ static TupleTableSlot *next_joined_row(ScanState *node) {
         state->rows_open = true;
     }
     TupleTableSlot *slot = ExecClearTuple(node->ss_ScanTupleSlot);
-    if (state->match == nullptr || state->position == state->lookup.first_position[state->match->key + 1]) {
-        state->match = kary::next_row(&state->rows, &state->tid);
-        if (state->match == nullptr) {
-            ExecClearTuple(state->row_slot);
-            return slot;
-        }
-        kary::store_row(&state->rows, state->row_slot);
-        state->position = state->lookup.first_position[state->match->key];
+    if (!next_position(state)) {
+        ExecClearTuple(state->row_slot);
+        return slot;
     }
     fill_slot(state, slot);
     state->position++;
@@ -174,7 +199,7 @@ static void begin_lookup_join(CustomScanState *node, EState *estate, int flags) 
 
 static void end_lookup_join(CustomScanState *node) {
     LookupJoinState *state = state_of(node);
-    close_rows(state);
+    forget_lookup(state);
     MemoryContextDelete(state->context);
 }
 

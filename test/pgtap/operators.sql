@@ -1,6 +1,6 @@
 -- Operator classes and families: strategy numbers are btree's, and every pair of
 -- integer types that a query may bring has its operators, or the query would
--- miss the index without a word.
+-- miss the index without a word. Those of lossy keys have no order.
 \set ECHO none
 \set QUIET 1
 \pset format unaligned
@@ -19,9 +19,12 @@ SELECT set_eq(
      WHERE opcmethod = (SELECT oid FROM pg_am WHERE amname = 'gpu_kary') AND opcdefault $$,
   $$ SELECT family, type FROM families $$,
   'each key type has a default operator class, in the family of its relatives');
-SELECT is_empty(
-  $$ SELECT opcname FROM pg_opclass WHERE opcmethod = (SELECT oid FROM pg_am WHERE amname = 'gpu_kary') AND NOT opcdefault $$,
-  'there are no other operator classes');
+SELECT set_eq(
+  $$ SELECT f.opfname::text, opcintype::regtype::text FROM pg_opclass JOIN pg_opfamily AS f ON f.oid = opcfamily
+     WHERE opcmethod = (SELECT oid FROM pg_am WHERE amname = 'gpu_kary') AND NOT opcdefault $$,
+  $$ VALUES ('gpu_kary_hash_ops', 'anyelement'), ('text_prefix_ops', 'text'), ('text_pattern_prefix_ops', 'text'),
+       ('bpchar_prefix_ops', 'character'), ('bpchar_pattern_prefix_ops', 'character') $$,
+  'the other operator classes are those of lossy keys');
 SELECT is_empty(
   $$ SELECT opcname FROM pg_opclass WHERE opcmethod = (SELECT oid FROM pg_am WHERE amname = 'gpu_kary') AND opckeytype <> 0 $$,
   'keys are stored as the column''s type');
@@ -36,7 +39,12 @@ SELECT is_empty(
 -- What the families must hold: for a column of each type, constants of each type of its family.
 CREATE TEMP VIEW members AS
 SELECT amoplefttype::regtype::text AS left_type, amoprighttype::regtype::text AS right_type, amopstrategy, amopopr, amoppurpose, amopfamily
-FROM pg_amop WHERE amopmethod = (SELECT oid FROM pg_am WHERE amname = 'gpu_kary');
+FROM pg_amop WHERE amopmethod = (SELECT oid FROM pg_am WHERE amname = 'gpu_kary')
+  AND EXISTS (SELECT FROM pg_opclass WHERE opcfamily = amopfamily AND opcdefault);
+CREATE TEMP VIEW lossy_members AS
+SELECT opfname::text AS family, amoplefttype::regtype::text AS left_type, amoprighttype::regtype::text AS right_type, amopstrategy, amopopr, amoppurpose
+FROM pg_amop JOIN pg_opfamily AS f ON f.oid = amopfamily WHERE amopmethod = (SELECT oid FROM pg_am WHERE amname = 'gpu_kary')
+  AND NOT EXISTS (SELECT FROM pg_opclass WHERE opcfamily = amopfamily AND opcdefault);
 SELECT set_eq(
   $$ SELECT left_type, right_type, amopstrategy::int, amopopr::regoper::text FROM members $$,
   $$ SELECT l.type AS left_type, r.type AS right_type, s, 'pg_catalog.' || o
@@ -55,6 +63,22 @@ SELECT is_empty(
   $$ SELECT m.amopopr::regoperator FROM members AS m JOIN pg_operator AS o ON o.oid = m.amopopr
      WHERE o.oprleft::regtype::text <> m.left_type OR o.oprright::regtype::text <> m.right_type $$,
   'every operator takes the types it is listed under');
+
+-- Lossy keys. The planner takes an index for ordered whose family has an operator with btree's number for `<`.
+SELECT is_empty($$ SELECT * FROM lossy_members WHERE amoppurpose <> 's' OR amopstrategy IN (1, 2, 4, 5) $$, 'lossy keys have no order');
+SELECT set_eq(
+  $$ SELECT amopopr::regoperator::text, amopstrategy::int FROM lossy_members WHERE family = 'gpu_kary_hash_ops' $$,
+  $$ SELECT amopopr::regoperator::text, 3 FROM pg_amop WHERE amopmethod = (SELECT oid FROM pg_am WHERE amname = 'hash')
+       AND amopfamily IN (SELECT opcfamily FROM pg_opclass WHERE opcdefault AND opcintype = amoplefttype) $$,
+  'whatever a default hash operator class calls equal can be searched for by its hash');
+SELECT cmp_ok((SELECT count(*) FROM lossy_members WHERE family = 'gpu_kary_hash_ops'), '>', 40::bigint, 'and these are many types');
+SELECT set_eq(
+  $$ SELECT family, right_type, amopstrategy::int, (SELECT oprname FROM pg_operator WHERE oid = amopopr) FROM lossy_members WHERE left_type IN ('text', 'character') AND family <> 'gpu_kary_hash_ops' $$,
+  $$ SELECT t || p || '_ops' AS family, CASE WHEN s < 14 AND t = 'bpchar' THEN 'character' ELSE 'text' END AS right_type, s, o::name AS operator
+     FROM unnest(ARRAY['text', 'bpchar']) AS t, unnest(ARRAY['_prefix', '_pattern_prefix']) AS p,
+       (VALUES (3, '='), (6, '<'), (7, '<='), (8, '>='), (9, '>'), (10, '~<~'), (11, '~<=~'), (12, '~>=~'), (13, '~>~'), (14, '~~'), (15, '^@')) AS v(s, o)
+     WHERE (p = '_prefix' OR s NOT BETWEEN 6 AND 9) AND (t = 'text' OR s <> 15) $$,
+  'text has its operators, for patterns those that compare bytes');
 
 -- Dependencies: operators on one type belong to its class, those between types to the family.
 SELECT is_empty(
@@ -75,7 +99,7 @@ CREATE OPERATOR CLASS public.short_class FOR TYPE int8 USING gpu_kary FAMILY pub
 SELECT is((SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'short_class'), false, 'amvalidate misses missing operators');
 CREATE OPERATOR CLASS public.text_class FOR TYPE text USING gpu_kary AS
   OPERATOR 1 <(text, text), OPERATOR 2 <=(text, text), OPERATOR 3 =(text, text), OPERATOR 4 >=(text, text), OPERATOR 5 >(text, text);
-SELECT is((SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'text_class'), false, 'amvalidate refuses types that cannot be keys');
+SELECT is((SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'text_class'), false, 'amvalidate refuses an order of lossy keys');
 CREATE TEMP TABLE text_table (t text);
 SELECT throws_ok($$ CREATE INDEX ON text_table USING gpu_kary (t public.text_class) $$, '42P17', NULL, 'and no index can be made of them');
 CREATE OPERATOR FAMILY public.half_family USING gpu_kary;
@@ -84,9 +108,17 @@ CREATE OPERATOR CLASS public.half_class FOR TYPE int2 USING gpu_kary FAMILY publ
 SELECT is((SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'half_class'), true, 'a class of one''s own can be sound');
 ALTER OPERATOR FAMILY public.half_family USING gpu_kary ADD OPERATOR 3 =(int2, int8);
 SELECT is((SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'half_class'), false, 'amvalidate misses the other operators of a pair of types');
+CREATE OPERATOR CLASS public.number_class FOR TYPE int4 USING gpu_kary AS OPERATOR 6 <(int4, int4);
+SELECT is((SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'number_class'), false, 'amvalidate refuses strategies of other types');
+CREATE OPERATOR CLASS public.point_class FOR TYPE point USING gpu_kary AS OPERATOR 3 ~=(point, point);
+SELECT is((SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'point_class'), false, 'amvalidate refuses an equality that is no hash''s');
+CREATE OPERATOR CLASS public.numeric_class FOR TYPE numeric USING gpu_kary AS OPERATOR 3 =(numeric, numeric);
+SELECT is((SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'numeric_class'), true, 'a class of one''s own for a hashable type is sound');
+CREATE OPERATOR CLASS public.other_class FOR TYPE numeric USING gpu_kary AS OPERATOR 3 =(float8, float8);
+SELECT is((SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'other_class'), false, 'unless it lacks its own type''s equality');
 SELECT throws_ok(
-  $$ CREATE OPERATOR CLASS public.number_class FOR TYPE int4 USING gpu_kary AS OPERATOR 6 =(int4, int4) $$,
-  NULL, NULL, 'there is no sixth strategy');
+  $$ CREATE OPERATOR CLASS public.far_class FOR TYPE int4 USING gpu_kary AS OPERATOR 16 =(int4, int4) $$,
+  NULL, NULL, 'there is no sixteenth strategy');
 
 SELECT * FROM finish();
 ROLLBACK;

@@ -283,13 +283,13 @@ CREATE SCHEMA answer_check;
 CREATE FUNCTION answer_check.force(mode text) RETURNS void LANGUAGE sql AS $$
   SELECT set_config('max_parallel_workers_per_gather', '0', true),
          set_config('enable_seqscan', CASE WHEN mode IN ('heap', 'any') THEN 'on' ELSE 'off' END, true),
-         set_config('enable_indexscan', CASE WHEN mode IN ('index', 'index_only', 'count', 'any') THEN 'on' ELSE 'off' END, true),
+         set_config('enable_indexscan', CASE WHEN mode IN ('index', 'index_only', 'count', 'count_rows', 'any') THEN 'on' ELSE 'off' END, true),
          set_config('enable_indexonlyscan', CASE WHEN mode IN ('index_only', 'count', 'any') THEN 'on' ELSE 'off' END, true),
          set_config('enable_bitmapscan', CASE WHEN mode IN ('bitmap', 'any') THEN 'on' ELSE 'off' END, true),
          set_config('enable_sort', CASE WHEN mode IN ('index', 'index_only') THEN 'off' ELSE 'on' END, true),
-         set_config('pg_gpu.enable_count_scan', CASE WHEN mode IN ('count', 'any') THEN 'on' ELSE 'off' END, true),
+         set_config('pg_gpu.enable_count_scan', CASE WHEN mode IN ('count', 'count_rows', 'any') THEN 'on' ELSE 'off' END, true),
          -- Else the planner may call costs equal that differ by a tuple or two.
-         set_config('cpu_tuple_cost', CASE WHEN mode = 'count' THEN '1000' ELSE '0.01' END, true);
+         set_config('cpu_tuple_cost', CASE WHEN mode IN ('count', 'count_rows') THEN '1000' ELSE '0.01' END, true);
 $$;
 
 -- NULL when the query gives the same answer through the index and through
@@ -303,7 +303,7 @@ DECLARE
     format('SELECT count(*), sum(hashtextextended(q::text, 0)), md5(string_agg(coalesce(q.k::text, ''-''), '','')) FROM (%s) AS q', query)
     ELSE format('SELECT count(*), sum(hashtextextended(q::text, 0)), '''' FROM (%s) AS q', query) END;
   rows constant text := format('SELECT array_agg(q.k::text), array_agg(q::text) FROM (%s) AS q', query);
-  node constant text := CASE mode WHEN 'index' THEN 'Index Scan'
+  node constant text := CASE mode WHEN 'index' THEN 'Index Scan' WHEN 'count_rows' THEN 'Index Scan'
     WHEN 'index_only' THEN 'Index Only Scan' WHEN 'count' THEN 'Index Only Scan' WHEN 'bitmap' THEN 'Bitmap Index Scan' END;
   setting record;
   plan jsonb;
@@ -326,7 +326,7 @@ BEGIN
                            jsonb_build_object('node', node, 'index', index_name)) THEN
     RETURN format('the plan has no %s on %s: %s', node, index_name, plan);
   END IF;
-  IF mode = 'count' AND NOT jsonb_path_exists(plan, '$.** ? (@."Custom Plan Provider" == "GpuCount")') THEN
+  IF mode IN ('count', 'count_rows') AND NOT jsonb_path_exists(plan, '$.** ? (@."Custom Plan Provider" == "GpuCount")') THEN
     RETURN format('the plan has no count scan: %s', plan);
   END IF;
   IF ordered AND jsonb_path_exists(plan, '$.** ? (@."Node Type" == "Sort" || @."Node Type" == "Incremental Sort")') THEN

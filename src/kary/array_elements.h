@@ -1,0 +1,51 @@
+// Elements of an array, where they lie.
+#pragma once
+
+#include "postgres_headers.h"
+
+namespace pg_gpu::kary {
+
+struct ElementLayout {
+    const char *data;
+    int16 length;
+    bool by_value;
+    char alignment;
+};
+
+inline ElementLayout layout_of(ArrayType *array) {
+    ElementLayout layout;
+    layout.data = ARR_DATA_PTR(array);
+    get_typlenbyvalalign(ARR_ELEMTYPE(array), &layout.length, &layout.by_value, &layout.alignment);
+    return layout;
+}
+
+// The element at a place that for_each_element has told.
+inline Datum element_at(const ElementLayout &layout, uint32 place) {
+    return fetch_att(layout.data + place, layout.by_value, layout.length);
+}
+
+// Calls visit(datum, place) for each element that is not NULL: NULLs match nothing, and take no room. The
+// place is in bytes from the array's data; an array has at most 1 GB.
+template <typename Visit>
+inline void for_each_element(ArrayType *array, Visit visit) {
+    const ElementLayout layout = layout_of(array);
+    const int items = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+    const bits8 *bitmap = ARR_NULLBITMAP(array);
+    const bool is_fixed = layout.length > 0;
+    const auto step =
+        is_fixed ? static_cast<uint32>(att_align_nominal(layout.length, layout.alignment)) : uint32{0};
+    uint32 place = 0;
+    for (int i = 0; i < items; i++) {
+        if (bitmap != nullptr && !((bitmap[i / 8] >> (i % 8)) & 1))
+            continue;
+        visit(element_at(layout, place), place);
+        if (likely(is_fixed)) {
+            place += step;
+        } else {
+            place = static_cast<uint32>(att_addlength_pointer(place, layout.length, layout.data + place));
+            place = static_cast<uint32>(att_align_nominal(place, layout.alignment));
+        }
+    }
+}
+
+}  // namespace pg_gpu::kary

@@ -1,0 +1,48 @@
+// Scans whose entries are looked up in the table by the access method itself: rows come in the table's order,
+// each page of it read once, and are those that meet the scan keys, so that nothing is left to recheck.
+#pragma once
+
+#include "kary/condition.h"
+#include "kary/heap_rows.h"
+#include "kary/row_test.h"
+
+namespace pg_gpu::kary {
+
+struct CheckedRows {
+    LookupResult entries;
+    HeapRows rows;
+    RowTest *test;
+    TupleTableSlot *slot;
+    // Entries of rows on one page.
+    ItemPointerData tids[kRowsAtOnce];
+    bool passed[kRowsAtOnce];
+    int count;
+    int at;
+};
+
+// Finds the entries, in one view. The snapshot is an MVCC one; keys are detoasted, and stay as they are until
+// the end.
+template <typename Key>
+void begin_checked_rows(CheckedRows *checked, Relation heap, Relation index, Snapshot snapshot,
+                        const KeyFormat &format, const Condition<Key> &condition, ScanKeyData *keys,
+                        int key_count);
+void end_checked_rows(CheckedRows *checked);
+
+// The next entry whose row the snapshot sees and that meets the scan keys; false at the end.
+bool next_checked_entry(CheckedRows *checked, ItemPointerData *tid);
+
+// The same to and fro, as amgettuple wants it: what has been returned is kept, in the current memory context.
+// PostgreSQL starts scans that have no order forwards.
+struct CheckedScan {
+    CheckedRows rows;
+    ItemPointerData *tids;
+    int64 room;
+    int64 count;
+    int64 at;  // of the entry last returned; -1 before the first, count behind the last
+    int64 marked;
+    bool complete;
+};
+
+bool step_checked_scan(CheckedScan *scan, bool forward, ItemPointerData *tid);
+
+}  // namespace pg_gpu::kary

@@ -1,0 +1,27 @@
+// What lossy keys cost: a scan reads, and fetches rows for, more entries than its conditions let through.
+#pragma once
+
+#include "kary/format.h"
+
+namespace pg_gpu::kary {
+
+// The conditions, as clauses and RestrictInfos, that select the entries which a scan finds for the index
+// conditions `quals` on a key column. Strings with the key of a constant are left to shared_key_selectivity.
+List *found_quals(const IndexOptInfo *index, int column, List *quals);
+
+// The part of the table that shares its first bytes with constants of the index conditions.
+Selectivity shared_key_selectivity(PlannerInfo *root, const IndexPath *path);
+
+// Has the path conditions for which the scan itself looks at the rows, in the table's order (scan.cpp)?
+bool checks_rows(PlannerInfo *root, const IndexPath *path);
+
+// Looking again at the rows found for lossy keys, which PostgreSQL leaves out of an index scan's costs.
+Cost recheck_cost(PlannerInfo *root, const IndexPath *path, double rows);
+
+// What reading pages of the table in its order costs beyond what PostgreSQL reckons for rows that lie
+// together.
+Cost table_order_cost(const IndexOptInfo *index, Selectivity selectivity);
+
+double array_length(PlannerInfo *root, const ScalarArrayOpExpr *array);
+
+}  // namespace pg_gpu::kary

@@ -1,0 +1,20 @@
+// Whether rows found by lossy keys have the keys that were looked up.
+#pragma once
+
+#include "kary/lookup.h"
+
+namespace pg_gpu::kary {
+
+struct RowCheck;
+
+// For an index with lossy columns, which stays open; palloc'd. What `keys` refers to must live as long.
+RowCheck *begin_row_check(Relation index, const LookupKeys &keys);
+void end_row_check(RowCheck *check);
+
+// Takes the next row. Its values are used until then.
+void check_row(RowCheck *check, TupleTableSlot *row);
+
+// Has that row the key at this position, as the operator families' equality says?
+bool row_has_key(RowCheck *check, uint32 position);
+
+}  // namespace pg_gpu::kary

@@ -1,0 +1,43 @@
+// Columns of text, varchar and char that are encoded by their first bytes.
+#pragma once
+
+#include "postgres_headers.h"
+
+#include "kary/text_prefix.h"
+
+namespace pg_gpu::kary {
+
+// Strategies of their operator families, besides btree's number for `=`. The family has no operator with
+// btree's number for `<`: the planner would take the index for ordered.
+enum TextStrategy : StrategyNumber {
+    kTextLess = 6,
+    kTextLessEqual,
+    kTextGreaterEqual,
+    kTextGreater,
+    kBytesLess,  // ~<~ and the like, which compare bytes whatever the collation
+    kBytesLessEqual,
+    kBytesGreaterEqual,
+    kBytesGreater,
+    kLike,
+    kStartsWith,
+};
+
+inline constexpr StrategyNumber kMostStrategies = kStartsWith;
+
+// The key of a value of type text or bpchar. For bpchar blanks at the end don't count.
+Key128 text_key(Oid type, Datum value);
+
+// Keys that strings can have for which `string OPERATOR constant` holds.
+struct TextKeys {
+    Key128 low;
+    Key128 high;  // inclusive
+};
+TextKeys text_keys_for(Oid type, StrategyNumber strategy, Datum constant);
+
+// What all strings begin with that a LIKE pattern, or a constant of ^@, accepts.
+LikePrefix text_pattern_prefix(Oid type, StrategyNumber strategy, Datum pattern);
+
+// The first bytes of a string; is_whole: that is all of it, and so no other string has its key.
+LikePrefix text_prefix(Oid type, Datum string);
+
+}  // namespace pg_gpu::kary
