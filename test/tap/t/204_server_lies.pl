@@ -109,7 +109,7 @@ foreach my $behaviour (sort keys %reasons)
 	$session->quit;
 	my ($rc, $out, $err) = $node->psql('postgres', "SET pg_gpu.path = host; $question; $question");
 	is($out, "$right\n$right", "$behaviour: another session's answers are right");
-	like($err, qr/\ANOTICE:  path "host" is not available, the paged path is used instead\nHINT:  Set pg_gpu.path to "auto" or "paged".\z/,
+	like($err, qr/\A(?:psql:<stdin>:\d+: )?NOTICE:  path "host" is not available, the paged path is used instead\nHINT:  Set pg_gpu.path to "auto" or "paged".\z/,
 		"$behaviour: it is told, once") if $behaviour ne 'lies about results';
 	is(bad_log_lines($node), '', "$behaviour: nothing died");
 	$node->stop;
