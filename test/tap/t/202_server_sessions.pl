@@ -130,7 +130,8 @@ is(sql($node, "$by_host $question")->{out}, $right, 'a dropped database takes no
 # ---- the cost model's constants ------------------------------------------------------------------------------------------
 
 my @calibrated = split /\n/, sql_value($node, 'SELECT setting, old <> new, new::float8 >= 0 FROM gpu.calibrate()');
-cmp_ok(scalar @calibrated, '>=', 9, 'gpu.calibrate measures the constants of what is there');
+# What disturbances have hidden isn't stored; a round trip always takes some time.
+like(join("\n", @calibrated), qr/^pg_gpu\.host_request_cost\|/m, 'gpu.calibrate measures the constants of what is there');
 is(join(' ', grep { !/\|t$/ } @calibrated), '', 'none is below zero');
 like(slurp_file($node->data_dir . '/postgresql.auto.conf'), qr/^pg_gpu\.host_request_cost = '[0-9.e+-]+'$/m, 'and stores them');
 ok(wait_until(sub { sql_value($node, q{LOAD 'pg_gpu'; SELECT source FROM pg_settings WHERE name = 'pg_gpu.host_request_cost'}) eq 'configuration file' }),
