@@ -62,6 +62,29 @@ SELECT count(*) FROM (SELECT t.id FROM gpu.lookup('lookup_test_k', ARRAY[7]) AS 
 UPDATE lookup_test AS t SET note = 'found' FROM gpu.lookup('lookup_test_k', ARRAY[7]) AS l WHERE t.ctid = l.tid;
 ROLLBACK;
 
+-- A call by itself.
+EXPLAIN (COSTS OFF) SELECT ordinal + 1 AS next, tid FROM gpu.lookup('lookup_test_k', ARRAY[7, 8]) WHERE ordinal < 2;
+SELECT * FROM lookup_both('SELECT * FROM gpu.lookup(''lookup_test_k'', ''{499,7,NULL,7,1000000}''::int8[])');
+SELECT * FROM lookup_both('SELECT count(*) FROM gpu.lookup(''lookup_test_k'', ARRAY(SELECT generate_series(10, 90)))');
+SELECT * FROM lookup_both('SELECT ordinal * 2 AS twice FROM gpu.lookup(''lookup_test_k'', ''{5,6,7,5}''::int2[]) WHERE ordinal <> 3 ORDER BY 1 DESC LIMIT 7');
+SELECT * FROM lookup_both('SELECT a.tid, b.ordinal FROM gpu.lookup(''lookup_test_k'', ''{5,6}''::int8[]) AS a FULL JOIN gpu.lookup(''lookup_other_k'', ''{5,7}''::int8[]) AS b ON a.ordinal = b.ordinal');
+SELECT * FROM lookup_both('SELECT l FROM gpu.lookup(''lookup_test_k'', ''{5,6}''::int8[]) AS l');
+SELECT g, (SELECT count(*) FROM gpu.lookup('lookup_test_k', ARRAY[g, g + 1])) AS own, (SELECT count(*) FROM gpu.lookup('lookup_test_k', ARRAY[7, 8])) AS same
+    FROM generate_series(0, 2) AS g;
+BEGIN;
+DECLARE looked SCROLL CURSOR FOR SELECT ordinal FROM gpu.lookup('lookup_test_k', ARRAY[7, 8]);
+FETCH 3 FROM looked;
+FETCH BACKWARD 1 FROM looked;
+SAVEPOINT s;
+FETCH 7 FROM looked;
+ROLLBACK TO s;
+DELETE FROM lookup_test WHERE k = 8;
+FETCH 12 FROM looked;
+ROLLBACK;
+SELECT count(*) FROM gpu.lookup('lookup_test_k', (SELECT NULL::int4[]));
+SELECT count(*) FROM gpu.lookup('lookup_test_k', '{}'::int4[]);
+SELECT count(*) FROM gpu.lookup('lookup_test', ARRAY[7]);
+
 -- Once for every row outside: the same keys again, and other ones.
 SELECT g, (SELECT sum(t.id + g) FROM gpu.lookup('lookup_test_k', ARRAY[7, 8]) AS l JOIN lookup_test AS t ON t.ctid = l.tid WHERE t.id % 3 = g),
        (SELECT sum(t.id) FROM gpu.lookup('lookup_test_k', ARRAY[g, g + 1]) AS l JOIN lookup_test AS t ON t.ctid = l.tid)
@@ -112,6 +135,7 @@ ALTER TABLE lookup_test ENABLE ROW LEVEL SECURITY;
 CREATE POLICY few ON lookup_test FOR SELECT TO lookup_reader USING (id < 100);
 SET ROLE lookup_reader;
 SELECT count(t.id) FROM gpu.lookup('lookup_test_k', ARRAY[7]) AS l JOIN lookup_test AS t ON t.ctid = l.tid;
+SELECT count(*) FROM gpu.lookup('lookup_test_k', ARRAY[7]);
 RESET ROLE;
 DROP TABLE lookup_test, lookup_other;
 DROP ROLE lookup_reader;

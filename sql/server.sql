@@ -29,6 +29,12 @@ SELECT path, request, requests > 0 AS requests, items > 0 AS items, milliseconds
 FROM gpu.stat WHERE request IN ('lookup', 'count') ORDER BY path, request;
 SELECT gpu.stat_reset();
 SELECT count(*) FROM gpu.stat WHERE requests > 0 AND request IN ('lookup', 'count');
+SET pg_gpu.path = paged;
+SELECT count(*) FROM gpu.lookup('server_test_k', ARRAY(SELECT i FROM generate_series(1, 3000) AS i));
+SELECT count(*) FROM gpu.count_batch('server_test_k', ARRAY[[3], [3000]], ARRAY[[100], [4000]]);
+SELECT path, request, requests, items, milliseconds > 0 AS time FROM gpu.stat WHERE requests > 0 AND request IN ('lookup', 'count') ORDER BY path, request;
+SET pg_gpu.path = host;
+SELECT gpu.stat_reset();
 
 -- New rows, deleted rows, vacuum, merges: a mirror is never stale.
 INSERT INTO server_test SELECT i * 3 + 1, i FROM generate_series(1, 2000) AS i;
@@ -39,6 +45,7 @@ VACUUM server_test;
 SELECT count(*) FROM gpu.lookup('server_test_k', ARRAY(SELECT i FROM generate_series(1, 3000) AS i));
 SELECT gpu.count('server_test_k', ARRAY[1], ARRAY[3000]);
 SELECT count(*) FROM gpu.merge('server_test_k');
+SELECT entries, dead FROM gpu.runs('server_test_k') AS r WHERE EXISTS (SELECT FROM gpu.mirrors AS m WHERE m.run_id = r.run_id);
 SELECT count(*) FROM gpu.lookup('server_test_k', ARRAY(SELECT i FROM generate_series(1, 3000) AS i));
 SELECT gpu.count('server_test_k', ARRAY[1], ARRAY[3000]);
 TRUNCATE server_test;

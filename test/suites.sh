@@ -240,11 +240,13 @@ stress() {
     fi
 }
 
-# The unit tests, built with AddressSanitizer and UndefinedBehaviorSanitizer.
+# sanitized SANITIZERS TESTS: unit tests whose names match, on the host engine.
 sanitized() {
+    local build=$root/build/sanitized-${1//,/-}
     # The CUDA runtime, were it linked, would have leaks of its own reported.
-    limited cmake -S "$root" -B "$root/build/sanitized" -DPG_GPU_TESTS=ON -DPG_GPU_CUDA=OFF \
-        -DPG_GPU_WERROR=ON -DCMAKE_BUILD_TYPE=Debug -DPG_GPU_SANITIZE=address,undefined &&
-        limited cmake --build "$root/build/sanitized" --parallel "$jobs" &&
-        limited ctest --test-dir "$root/build/sanitized" --output-on-failure
+    limited cmake -S "$root" -B "$build" -DPG_GPU_TESTS=ON -DPG_GPU_CUDA=OFF \
+        -DPG_GPU_WERROR=ON -DCMAKE_BUILD_TYPE=Debug -DPG_GPU_SANITIZE="$1" &&
+        limited cmake --build "$build" --parallel "$jobs" &&
+        TSAN_OPTIONS="suppressions=$root/test/unit/thread_sanitizer.supp" \
+            limited ctest --test-dir "$build" --output-on-failure --tests-regex "$2"
 }

@@ -33,6 +33,9 @@ class Call {
     DeviceEngine &engine() const noexcept { return engine_; }
     cudaStream_t stream() const noexcept { return stream_->cuda(); }
 
+    // See DeviceStream::answer. Read it after wait().
+    volatile std::uint64_t *answer() const noexcept { return stream_->answer(); }
+
     template <typename Element>
     Buffer<Element> buffer(std::uint64_t size) const {
         return Buffer<Element>(engine_.source(), size, stream());

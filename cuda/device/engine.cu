@@ -20,12 +20,19 @@ constexpr std::uint64_t kept_share = 8;
 DeviceStream::DeviceStream(DeviceEngine &engine) : engine_(engine) {
     check(cudaSetDevice(engine.device()), "cudaSetDevice");
     check(cudaStreamCreateWithFlags(&cuda_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+    const cudaError_t error = cudaHostAlloc(reinterpret_cast<void **>(&answer_),
+                                            answer_words * sizeof(std::uint64_t), cudaHostAllocPortable);
+    if (error != cudaSuccess) {
+        static_cast<void>(cudaStreamDestroy(cuda_));
+        throw Failure{status_of(error, "cudaHostAlloc")};
+    }
 }
 
 DeviceStream::~DeviceStream() {
     static_cast<void>(cudaSetDevice(engine_.device()));
     static_cast<void>(cudaStreamSynchronize(cuda_));
     static_cast<void>(cudaStreamDestroy(cuda_));
+    static_cast<void>(cudaFreeHost(answer_));
 }
 
 DeviceEngine::DeviceEngine(const EngineOptions &options)

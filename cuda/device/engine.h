@@ -18,10 +18,15 @@ class DeviceStream final : public Stream {
 
     DeviceEngine &engine() const noexcept { return engine_; }
     cudaStream_t cuda() const noexcept { return cuda_; }
+    // Pinned memory that kernels reach under the same address, for the numbers that a call reads back: copies
+    // to memory that isn't pinned wait in the driver.
+    std::uint64_t *answer() const noexcept { return answer_; }
+    static constexpr std::size_t answer_words = 8;
 
   private:
     DeviceEngine &engine_;
     cudaStream_t cuda_ = nullptr;
+    std::uint64_t *answer_ = nullptr;
 };
 
 template <typename Key>

@@ -187,12 +187,12 @@ bool read_entries(const ServerArray &array, uint64 first, uint64 most, const voi
     return true;
 }
 
-void name_array(ServerArray *array, const RunSet &set, const storage::RunEntry &run) {
+void name_array(ServerArray *array, Relation index, const storage::RunEntry &run) {
     if (!is_alive(*array) || !connect_to_server() || !is_alive(*array))
         return;
     auto message = make_message<protocol::NameArray>(protocol::Message::name_array, array->path);
     message.handle = array->handle;
-    message.name = run_name(set.index, run.run_id);
+    message.name = run_name(index, run.run_id);
     message.user = GetSessionUserId();
     protocol::ArrayReply reply;
     if (exchange(&message, &reply)) {

@@ -53,8 +53,16 @@ double estimate_microseconds(const Request &request, Path path);
 // forced path do.
 bool is_available(Path path);
 
-// Counts a request that the paged path answered, for gpu.stat.
-void count_paged(RequestKind kind, uint64 items, double microseconds);
+// Counts a request that the paged path answered, for gpu.stat: begin_paged before the work, end_paged after
+// it, or count_paged where its time is made of parts.
+struct PagedRequest {
+    RequestKind kind;
+    uint64 items;
+    instr_time began;
+};
+PagedRequest begin_paged(RequestKind kind, uint64 items);
+void end_paged(const PagedRequest &request);
+void count_paged(RequestKind kind, uint64 items, const instr_time &taken);
 
 // ---- requests (requests.cpp) -----------------------------------------------------------------------------
 
@@ -146,7 +154,7 @@ bool read_entries(const ServerArray &array, uint64 first, uint64 most, const voi
                   const ItemPointerData **tids, uint64 *count);
 
 // The array becomes the mirror of a run that was written from it, entry by entry. Once the run is listed.
-void name_array(ServerArray *array, const RunSet &set, const storage::RunEntry &run);
+void name_array(ServerArray *array, Relation index, const storage::RunEntry &run);
 // Gives the array back. Does nothing to one that is lost.
 void drop_array(ServerArray *array);
 
@@ -163,7 +171,7 @@ uint64 load_index(Relation index, const storage::RunKind *kind, const MirrorForm
 // Drops an index's mirrors; the bytes that were. ERROR when no server answers.
 uint64 evict_index(Relation index);
 
-// Tells the server, if this session is connected, that a run is no more. Never waits.
+// Tells the server, if this session is connected, that a run is no more.
 void forget_run(Relation index, const storage::RunEntry &run);
 
 // ---- set-up ----------------------------------------------------------------------------------------------

@@ -384,7 +384,12 @@ static bool is_reply_to_request(const protocol::ReplyHeader &reply, ssize_t byte
            (bytes == static_cast<ssize_t>(wanted) || answer_of(reply) != protocol::Answer::done);
 }
 
+// Going to sleep and being woken takes longer than a small request does: so long an answer is looked for
+// before.
+static constexpr int64 kLookMicroseconds = 50;
+
 bool receive_reply(protocol::ReplyHeader *reply, uint32 reply_bytes) {
+    const int64 look_until = monotonic_microseconds() + kLookMicroseconds;
     for (;;) {
         // With MSG_TRUNC a longer message tells its length, and so is refused.
         const ssize_t got = recv(connection.socket, reply, reply_bytes, MSG_DONTWAIT | MSG_TRUNC);
@@ -398,7 +403,7 @@ bool receive_reply(protocol::ReplyHeader *reply, uint32 reply_bytes) {
         }
         if (got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
             return lose(Trouble::Lost, "the server process closed the connection");
-        if (got < 0 && errno != EINTR && !wait_for_socket(WL_SOCKET_READABLE))
+        if (errno != EINTR && monotonic_microseconds() >= look_until && !wait_for_socket(WL_SOCKET_READABLE))
             return false;
     }
 }

@@ -41,8 +41,21 @@ static void count_request(Path path, RequestKind kind, uint64 items, uint64 byte
     counters->milliseconds += microseconds / 1000;
 }
 
-void count_paged(RequestKind kind, uint64 items, double microseconds) {
-    count_request(Path::Paged, kind, items, 0, microseconds);
+void count_paged(RequestKind kind, uint64 items, const instr_time &taken) {
+    count_request(Path::Paged, kind, items, 0, static_cast<double>(INSTR_TIME_GET_MICROSEC(taken)));
+}
+
+PagedRequest begin_paged(RequestKind kind, uint64 items) {
+    PagedRequest request = {kind, items, {}};
+    INSTR_TIME_SET_CURRENT(request.began);
+    return request;
+}
+
+void end_paged(const PagedRequest &request) {
+    instr_time taken;
+    INSTR_TIME_SET_CURRENT(taken);
+    INSTR_TIME_SUBTRACT(taken, request.began);
+    count_paged(request.kind, request.items, taken);
 }
 
 static void note_reason(Path path, RequestKind kind, const char *reason) {

@@ -70,8 +70,12 @@ static void sort_part(EntryArray<Key> *part, bool by_mask) {
 
 template <typename Key>
 static void sort_collected(Collector<Key> *collector) {
-    if (!sort_on_server(collector->keyed.entries, collector->keyed.count))
+    if (!sort_on_server(collector->keyed.entries, collector->keyed.count)) {
+        const client::PagedRequest request =
+            client::begin_paged(client::RequestKind::Sort, collector->keyed.count);
         sort_part(&collector->keyed, false);
+        client::end_paged(request);
+    }
     sort_part(&collector->nulls, is_composite(collector->format));
 }
 

@@ -297,6 +297,7 @@ void count_batch(Relation heap, Relation index, Snapshot snapshot, const RangeRe
     });
     if (answered)
         return;
+    const client::PagedRequest request = client::begin_paged(client::RequestKind::Count, reader.count);
     MemoryContext range_context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu_kary range", ALLOCSET_SMALL_SIZES);
     for (uint32 i = 0; i < reader.count; i++) {
@@ -310,6 +311,7 @@ void count_batch(Relation heap, Relation index, Snapshot snapshot, const RangeRe
         MemoryContextReset(range_context);
     }
     MemoryContextDelete(range_context);
+    client::end_paged(request);
 }
 
 int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const ScanKeyData *keys, int key_count,

@@ -223,6 +223,23 @@ static bool load_run_leaf(Scan<Key> *scan, Cursor<Key> *cursor, int64 leaf) {
     return true;
 }
 
+// Searching a page for points, from finding it to having its matches, is what a request would do on the
+// server.
+template <typename Key>
+static void begin_search(Scan<Key> *scan) {
+    if (unlikely(scan->timed))
+        INSTR_TIME_SET_CURRENT(scan->search_began);
+}
+
+template <typename Key>
+static void end_search(Scan<Key> *scan) {
+    if (likely(!scan->timed))
+        return;
+    instr_time now;
+    INSTR_TIME_SET_CURRENT(now);
+    INSTR_TIME_ACCUM_DIFF(scan->search_time, now, scan->search_began);
+}
+
 template <typename Key>
 bool load_leaf(Scan<Key> *scan, Cursor<Key> *cursor, int64 leaf) {
     CHECK_FOR_INTERRUPTS();
@@ -232,8 +249,10 @@ bool load_leaf(Scan<Key> *scan, Cursor<Key> *cursor, int64 leaf) {
         if (!load_chunk(scan, cursor, leaf))
             return false;
         check_tids(scan, cursor, storage::run_block(*cursor->run, 0));
-    } else if (!load_run_leaf(scan, cursor, leaf)) {
-        return false;
+    } else {
+        if (!load_run_leaf(scan, cursor, leaf))
+            return false;
+        end_search(scan);
     }
     if (scan->resolve && !resolve_batch(scan, cursor))
         return false;
@@ -319,6 +338,7 @@ template <typename Key>
 Step ensure_forward(Scan<Key> *scan, Cursor<Key> *cursor) {
     while (cursor->at == cursor->count) {
         int64 leaf = cursor->leaf_end;
+        begin_search(scan);
         if (cursor->leaf < cursor->leaf_end && cursor->leaf_begin < cursor->leaf_end &&
             !next_leaf(scan, cursor, &leaf))
             return Step::Restart;
@@ -338,6 +358,7 @@ template <typename Key>
 Step ensure_backward(Scan<Key> *scan, Cursor<Key> *cursor) {
     while (cursor->at == 0) {
         int64 leaf = cursor->leaf_begin - 1;
+        begin_search(scan);
         if (cursor->leaf >= cursor->leaf_begin && cursor->leaf_begin < cursor->leaf_end &&
             !previous_leaf(scan, cursor, &leaf))
             return Step::Restart;

@@ -31,22 +31,38 @@ void close_heap_rows(HeapRows *rows) {
     close_heap_probe(&rows->probe);
 }
 
-// The visible row an entry leads to on an all-visible page: its line pointer's, or the one that is redirected
-// to. Entries may be older than the page: their line pointers are unused by now, or dead.
-static OffsetNumber all_visible_row(Page page, OffsetNumber offset) {
+static const HeapTupleHeaderData *tuple_header(Page page, OffsetNumber offset) {
+    return reinterpret_cast<HeapTupleHeader>(PageGetItem(page, PageGetItemId(page, offset)));
+}
+
+// The line pointer an entry leads to: its own, or the one that is redirected to. Entries may be older than
+// the page: their line pointers are unused by now, or dead, and lead nowhere.
+static OffsetNumber follow_line_pointer(Page page, OffsetNumber offset, bool *redirected) {
     if (offset == InvalidOffsetNumber || offset > PageGetMaxOffsetNumber(page))
         return InvalidOffsetNumber;
     ItemId item = PageGetItemId(page, offset);
-    const bool redirected = ItemIdIsRedirected(item);
-    if (redirected) {
+    *redirected = ItemIdIsRedirected(item);
+    if (*redirected) {
         offset = static_cast<OffsetNumber>(ItemIdGetRedirect(item));
         item = PageGetItemId(page, offset);
     }
-    if (!ItemIdIsNormal(item))
-        return InvalidOffsetNumber;
+    return ItemIdIsNormal(item) ? offset : InvalidOffsetNumber;
+}
+
+// The visible rows that entries lead to on an all-visible page. Tuples are far apart: all headers are on
+// their way before the first is looked at.
+static void find_all_visible_rows(Page page, const LookupMatch *matches, uint32 count, OffsetNumber *rows) {
+    bool redirected[MaxHeapTuplesPerPage] = {};
+    for (uint32 i = 0; i < count; i++) {
+        rows[i] = follow_line_pointer(page, match_offset(matches[i]), &redirected[i]);
+        if (rows[i] != InvalidOffsetNumber)
+            __builtin_prefetch(tuple_header(page, rows[i]));
+    }
     // Only a redirection leads to a heap-only tuple: an entry of old may meet one of another chain.
-    const auto *header = reinterpret_cast<HeapTupleHeader>(PageGetItem(page, item));
-    return HeapTupleHeaderIsHeapOnly(header) == redirected ? offset : InvalidOffsetNumber;
+    for (uint32 i = 0; i < count; i++)
+        if (rows[i] != InvalidOffsetNumber &&
+            HeapTupleHeaderIsHeapOnly(tuple_header(page, rows[i])) != redirected[i])
+            rows[i] = InvalidOffsetNumber;
 }
 
 // Finds the rows of the next page's matches.
@@ -65,16 +81,16 @@ static void read_page(HeapRows *rows) {
     // can see.
     const bool all_visible = PageIsAllVisible(page) && !rows->snapshot->takenDuringRecovery;
     uint32 count = 0;
-    for (; count < left && count < MaxHeapTuplesPerPage && match_block(matches[count]) == block; count++) {
-        if (all_visible) {
-            rows->rows[count] = all_visible_row(page, match_offset(matches[count]));
-            continue;
-        }
+    while (count < left && count < MaxHeapTuplesPerPage && match_block(matches[count]) == block)
+        count++;
+    if (all_visible)
+        find_all_visible_rows(page, matches, count, rows->rows);
+    for (uint32 i = 0; !all_visible && i < count; i++) {
         ItemPointerData tid;
-        ItemPointerSet(&tid, block, match_offset(matches[count]));
+        ItemPointerSet(&tid, block, match_offset(matches[i]));
         const bool found = heap_hot_search_buffer(&tid, rows->heap, rows->buffer, rows->snapshot,
                                                   &rows->tuple, nullptr, true);
-        rows->rows[count] = found ? ItemPointerGetOffsetNumber(&tid) : InvalidOffsetNumber;
+        rows->rows[i] = found ? ItemPointerGetOffsetNumber(&tid) : InvalidOffsetNumber;
     }
     LockBuffer(rows->buffer, BUFFER_LOCK_UNLOCK);
     rows->first_match = rows->next_match;

@@ -81,6 +81,11 @@ void choose_cursor_path(Scan<Key> *scan, Cursor<Key> *cursor) {
 }
 
 template <typename Key>
+bool is_worth_counting(const Condition<Key> &condition) {
+    return !condition.nothing && condition.has_points && condition.point_count >= kFewestPoints;
+}
+
+template <typename Key>
 bool may_travel(const Condition<Key> &condition) {
     return !condition.nothing &&
            may_ask_server(condition.has_points ? condition.point_count : 1, kFewestPoints);
@@ -241,6 +246,7 @@ int64 chunk_for_key(const Scan<Key> *scan, const Cursor<Key> *cursor, Key key) {
 
 #define INSTANTIATE(Key)                                          \
     template const client::MirrorFormat *mirror_format<Key>();    \
+    template bool is_worth_counting(const Condition<Key> &);      \
     template bool may_travel(const Condition<Key> &);             \
     template void choose_cursor_path(Scan<Key> *, Cursor<Key> *); \
     template bool load_chunk(Scan<Key> *, Cursor<Key> *, int64);  \

@@ -53,6 +53,10 @@ bool is_path_forced();
 // May the server be asked about so many items, where fewer than `fewest` aren't worth a request?
 bool may_ask_server(uint64 items, uint64 fewest);
 
+// Is a search of pages worth telling of in gpu.stat: would it be worth a request?
+template <typename Key>
+bool is_worth_counting(const Condition<Key> &condition);
+
 // May the server be asked about a condition's matches?
 template <typename Key>
 bool may_travel(const Condition<Key> &condition);

@@ -212,14 +212,22 @@ static void merge(Relation index, const storage::RunEntry *runs, int count, stor
     }
     auto *builder = allocate<RunBuilder<Key>>(1);
     begin_run_builder(builder, format, writer, entry);
+    uint64 entries = 0;
+    for (int i = 0; i < count; i++)
+        entries += keyed_entries(runs[i]);
+    const client::PagedRequest request = client::begin_paged(client::RequestKind::Merge, entries);
     uint64 added;
-    if (merge_on_server(index, run_kind_of<Key>(is_composite(format)), runs, count, builder, &added))
+    const bool merged =
+        merge_on_server(index, run_kind_of<Key>(is_composite(format)), runs, count, builder, &added);
+    if (merged)
         for (int i = 0; i < count; i++)
             inputs[i]->partition += inputs[i]->partition_count > 0 && inputs[i]->partitions[0].nulls == 0;
     NullMask nulls = 0;
     while (next_mask(inputs, count, &nulls))
         merge_partition(index, inputs, count, nulls, nulls == 0 ? added : 0, builder);
     finish_run_builder(builder);
+    if (!merged)
+        client::end_paged(request);
 }
 
 template <typename Key>
@@ -259,6 +267,7 @@ static const storage::RunKind *run_kind_for() {
         seal<Key, Composite>,
         merge_page_bound<Key, Composite>,
         merge<Key>,
+        settle_merge_on_server,
         is_sound<Key, Composite>,
         read_tids<Key>,
     };

@@ -170,6 +170,9 @@ static void begin_phases(Scan<Key> *scan) {
     scan->started = true;
     scan->chunk_ends = nullptr;
     scan->may_travel = may_travel(scan->condition);
+    scan->timed = is_worth_counting(scan->condition);
+    INSTR_TIME_SET_ZERO(scan->search_time);
+    INSTR_TIME_SET_CURRENT(scan->search_began);
     if (scan->phase_count > 0)
         renew_view(scan);
 }
@@ -586,6 +589,14 @@ static int64 get_bitmap_of(IndexScanDesc descriptor, TIDBitmap *bitmap) {
     return sink.added;
 }
 
+// For gpu.stat, when a scan ends or begins anew.
+template <typename Key>
+static void count_search(Scan<Key> *scan) {
+    if (scan->timed && !INSTR_TIME_IS_ZERO(scan->search_time))
+        client::count_paged(client::RequestKind::Lookup, scan->condition.point_count, scan->search_time);
+    scan->timed = false;
+}
+
 template <typename Key>
 static void begin_scan_of(IndexScanDesc descriptor) {
     MemoryContext context =
@@ -605,6 +616,7 @@ static void begin_scan_of(IndexScanDesc descriptor) {
 template <typename Key>
 static void end_scan_of(IndexScanDesc descriptor) {
     auto *scan = static_cast<Scan<Key> *>(descriptor->opaque);
+    count_search(scan);
     end_checked(scan);
     if (scan->resolve) {
         close_visibility(&scan->visibility);
@@ -767,6 +779,7 @@ IndexScanDesc begin_scan(Relation index, int key_count, int order_by_count) {
 template <typename Key>
 static void rescan_of(IndexScanDesc descriptor) {
     auto *scan = static_cast<Scan<Key> *>(descriptor->opaque);
+    count_search(scan);
     end_checked(scan);
     scan->checked_keys = nullptr;
     forget_place(scan);

@@ -82,9 +82,12 @@ struct Scan {
     SortEntry<Key> *tail;  // matches of the view's tail, sorted
     uint32 tail_count;
 
-    bool drains;         // all matches are wanted at once
-    bool may_travel;     // the server may be asked
-    uint32 *chunk_ends;  // places among the points; nullptr until the server is
+    bool drains;  // all matches are wanted at once
+    bool timed;   // a search long enough to be counted in gpu.stat
+    instr_time search_began;
+    instr_time search_time;  // of pages
+    bool may_travel;         // the server may be asked
+    uint32 *chunk_ends;      // places among the points; nullptr until the server is
     int64 chunk_count;
 
     // Scan keys whose recheck would take long for a row; nullptr: others.

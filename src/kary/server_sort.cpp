@@ -10,6 +10,10 @@ static constexpr uint32 kPiece = 1U << 16;
 // Fewer are sorted and merged here without asking what a request would cost.
 static constexpr uint64 kFewestEntries = 1000000;
 
+// What merge_on_server merged last, until the output is listed. An error on the way ends the connection, and
+// the array with it.
+static client::ServerArray merged_array;
+
 static client::Choice choice_for(client::RequestKind kind, int key_bits, int runs, uint64 entries) {
     client::Request request = {};
     request.kind = kind;
@@ -101,15 +105,26 @@ bool merge_on_server(Relation index, const storage::RunKind *kind, const storage
     // No VACUUM changes the inputs' dead bits meanwhile: it would need the lock that this merge holds.
     const client::RunSet set = {index, kind,  mirror_format<Key>(),
                                 runs,  count, storage::read_vacuum_seq(index, kind)};
-    client::ServerArray array = {};
-    if (!client::merge(set, choice, &array))
+    merged_array = {};
+    if (!client::merge(set, choice, &merged_array))
         return false;
-    *added = fetch_entries<Key>(array, [builder](const Key &key, const ItemPointerData &tid) {
+    *added = fetch_entries<Key>(merged_array, [builder](const Key &key, const ItemPointerData &tid) {
         add_entry(builder, key, NullMask{0}, tid);
     });
-    const bool complete = *added == array.entries;
-    client::drop_array(&array);
-    return complete;
+    if (*added == merged_array.entries)
+        return true;
+    client::drop_array(&merged_array);
+    return false;
+}
+
+void settle_merge_on_server(Relation index, const storage::RunEntry *inputs, int count,
+                            const storage::RunEntry &output) {
+    if (merged_array.handle != 0)
+        client::name_array(&merged_array, index, output);
+    merged_array = {};
+    for (int i = 0; i < count; i++)
+        if (inputs[i].entries >= kFewestEntries)
+            client::forget_run(index, inputs[i]);
 }
 
 #define INSTANTIATE(Key)                                                                              \

@@ -17,4 +17,8 @@ template <typename Key>
 bool merge_on_server(Relation index, const storage::RunKind *kind, const storage::RunEntry *runs, int count,
                      RunBuilder<Key> *builder, uint64 *added);
 
+// After a merge: what the server merged becomes the output's mirror, and those of large inputs leave.
+void settle_merge_on_server(Relation index, const storage::RunEntry *inputs, int count,
+                            const storage::RunEntry &output);
+
 }  // namespace pg_gpu::kary

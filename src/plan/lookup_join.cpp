@@ -1,4 +1,5 @@
-// Executing a lookup join: keys are looked up in the index at once, then the rows are read in heap order.
+// Executing a lookup join: keys are looked up in the index at once, then the rows are read in heap order. A
+// lookup scan is the same without the table's columns.
 #include "plan/lookup_join.h"
 
 #include "compat.h"
@@ -19,14 +20,15 @@ struct LookupJoinState {
     CustomScanState custom;
     Oid index;
     Oid function;
-    Relation table;  // opened by the executor
+    Relation table;  // opened by the executor; nullptr: nothing of its rows is asked for
     ExprState *keys;
     Source *sources;
     AttrNumber last_attribute;  // the row is taken apart up to here
     TupleTableSlot *row_slot;
     MemoryContext context;  // what one lookup found
     bool looked_up;
-    functions::OpenIndex open;  // while the lookup checks rows
+    functions::OpenIndex open;  // while the lookup needs it
+    bool is_open;
     kary::LookupResult lookup;
     kary::HeapRows rows;
     bool rows_open;
@@ -52,7 +54,8 @@ static void require_execute(Oid function) {
 static void close_rows(LookupJoinState *state) {
     if (state->rows_open) {
         kary::close_heap_rows(&state->rows);
-        ExecClearTuple(state->row_slot);
+        if (state->row_slot != nullptr)
+            ExecClearTuple(state->row_slot);
     }
     state->rows_open = false;
     state->match = nullptr;
@@ -72,7 +75,8 @@ static void look_up(LookupJoinState *state) {
     const functions::OpenIndex open = functions::open_index(state->index, AccessShareLock, AccessShareLock);
     functions::require_read_access(open);
     state->lookup = functions::look_up_array(open, DatumGetArrayTypeP(keys), estate->es_snapshot);
-    if (state->lookup.check != nullptr)
+    state->is_open = state->lookup.check != nullptr || state->table == nullptr;
+    if (state->is_open)
         state->open = open;
     else
         functions::close_index(open);
@@ -81,17 +85,18 @@ static void look_up(LookupJoinState *state) {
 
 static void forget_lookup(LookupJoinState *state) {
     close_rows(state);
-    if (state->lookup.check != nullptr) {
+    if (state->lookup.check != nullptr)
         kary::end_row_check(state->lookup.check);
-        functions::close_index(state->open);
-    }
     state->lookup.check = nullptr;
+    if (state->is_open)
+        functions::close_index(state->open);
+    state->is_open = false;
     MemoryContextReset(state->context);
     state->looked_up = false;
 }
 
 static void fill_slot(LookupJoinState *state, TupleTableSlot *slot) {
-    TupleTableSlot *row = state->row_slot;
+    TupleTableSlot *row = state->row_slot;  // what is asked for of it, if anything
     if (state->last_attribute > 0)
         slot_getsomeattrs(row, state->last_attribute);
     for (int i = 0; i < slot->tts_tupleDescriptor->natts; i++) {
@@ -121,7 +126,8 @@ static bool next_position(LookupJoinState *state) {
             state->match = kary::next_row(&state->rows, &state->tid);
             if (state->match == nullptr)
                 return false;
-            kary::store_row(&state->rows, state->row_slot);
+            if (state->row_slot != nullptr)
+                kary::store_row(&state->rows, state->row_slot);
             if (check != nullptr)
                 kary::check_row(check, state->row_slot);
             state->position = state->lookup.first_position[state->match->key];
@@ -131,17 +137,32 @@ static bool next_position(LookupJoinState *state) {
     }
 }
 
+static void open_rows(LookupJoinState *state) {
+    EState *estate = state->custom.ss.ps.state;
+    Relation table = state->table != nullptr ? state->table : state->open.heap;
+    // A lookup scan has rows of the table only where it checks them.
+    if (state->lookup.check != nullptr && state->row_slot == nullptr) {
+        MemoryContext caller = MemoryContextSwitchTo(estate->es_query_cxt);
+        state->row_slot = table_slot_create(table, &estate->es_tupleTable);
+        MemoryContextSwitchTo(caller);
+    }
+    kary::open_heap_rows(&state->rows, table, estate->es_snapshot, &state->lookup);
+    state->rows_open = true;
+}
+
 static TupleTableSlot *next_joined_row(ScanState *node) {
     auto *state = reinterpret_cast<LookupJoinState *>(node);
     if (!state->looked_up)
         look_up(state);
-    if (!state->rows_open) {
-        kary::open_heap_rows(&state->rows, state->table, node->ps.state->es_snapshot, &state->lookup);
-        state->rows_open = true;
-    }
     TupleTableSlot *slot = ExecClearTuple(node->ss_ScanTupleSlot);
+    if (!state->rows_open) {
+        if (state->lookup.count == 0)
+            return slot;
+        open_rows(state);
+    }
     if (!next_position(state)) {
-        ExecClearTuple(state->row_slot);
+        if (state->row_slot != nullptr)
+            ExecClearTuple(state->row_slot);
         return slot;
     }
     fill_slot(state, slot);
@@ -177,8 +198,10 @@ static void begin_lookup_join(CustomScanState *node, EState *estate, int flags) 
          i = bms_next_member(plan->custom_relids, i))
         if (exec_rt_fetch(static_cast<Index>(i), estate)->rtekind == RTE_RELATION)
             table = i;
-    state->table = ExecOpenScanRelation(estate, static_cast<Index>(table), flags);
-    state->row_slot = table_slot_create(state->table, &estate->es_tupleTable);
+    if (table >= 0) {
+        state->table = ExecOpenScanRelation(estate, static_cast<Index>(table), flags);
+        state->row_slot = table_slot_create(state->table, &estate->es_tupleTable);
+    }
     state->keys = ExecInitExpr(static_cast<Expr *>(linitial(plan->custom_exprs)), &node->ss.ps);
     state->context =
         AllocSetContextCreate(estate->es_query_cxt, "pg_gpu lookup join", ALLOCSET_DEFAULT_SIZES);
@@ -241,16 +264,21 @@ static Node *create_lookup_join_state(CustomScan *) {
     return reinterpret_cast<Node *>(state);
 }
 
-static const CustomScanMethods scan_methods = {
+static const CustomScanMethods join_methods = {
     .CustomName = "GpuLookup",
     .CreateCustomScanState = create_lookup_join_state,
 };
 
-// The node's own tuple holds the columns of both sides that are asked for. They are taken from the join,
+static const CustomScanMethods scan_methods = {
+    .CustomName = "GpuLookupScan",
+    .CreateCustomScanState = create_lookup_join_state,
+};
+
+// The node's own tuple holds the columns that are asked for. They are taken from the relation,
 // whose target by now is what the query computes from them where it is the query's last one, and not from the
 // target list, which the planner leaves out where it will put its own projection in.
-static Plan *plan_lookup_join(PlannerInfo *, RelOptInfo *join, CustomPath *path, List *target_list, List *,
-                              List *) {
+static Plan *plan_lookup_join(PlannerInfo *, RelOptInfo *relation, CustomPath *path, List *target_list,
+                              List *, List *) {
     auto *scan = makeNode(CustomScan);
     scan->flags = path->flags;
     scan->scan.plan.targetlist = target_list;
@@ -258,8 +286,8 @@ static Plan *plan_lookup_join(PlannerInfo *, RelOptInfo *join, CustomPath *path,
     scan->scan.scanrelid = 0;
     scan->custom_private = list_make1(linitial(path->custom_private));
     scan->custom_exprs = list_make1(lsecond(path->custom_private));
-    scan->methods = &scan_methods;
-    List *expressions = list_concat(list_copy(join->reltarget->exprs), scan->scan.plan.qual);
+    scan->methods = IS_JOIN_REL(relation) ? &join_methods : &scan_methods;
+    List *expressions = list_concat(list_copy(relation->reltarget->exprs), scan->scan.plan.qual);
     scan->custom_scan_tlist = add_to_flat_tlist(
         NIL, pull_var_clause(reinterpret_cast<Node *>(expressions), PVC_RECURSE_PLACEHOLDERS));
     return &scan->scan.plan;
@@ -276,6 +304,7 @@ const CustomPathMethods *lookup_path_methods() {
 }
 
 void register_lookup_join() {
+    RegisterCustomScanMethods(&join_methods);
     RegisterCustomScanMethods(&scan_methods);
     install_lookup_planner();
 }

@@ -1,4 +1,4 @@
-// Planning a lookup join: which joins it answers, and what it costs.
+// Planning lookup joins and lookup scans: what they answer, and what that costs.
 #include "plan/lookup_path.h"
 
 #include <cmath>
@@ -8,7 +8,11 @@
 
 namespace pg_gpu::plan {
 
-static set_join_pathlist_hook_type previous_hook = nullptr;
+static set_join_pathlist_hook_type previous_join_hook = nullptr;
+static set_rel_pathlist_hook_type previous_relation_hook = nullptr;
+
+// Of what a function scan takes for each row, which is written to a tuple store and read from there.
+static constexpr double kUnstoredRowShare = 0.5;
 
 // gpu.lookup's columns.
 static constexpr AttrNumber kTidColumn = 2;
@@ -31,14 +35,13 @@ static const FuncExpr *lookup_call(PlannerInfo *root, const RelOptInfo *relation
     return function.fn_addr == pg_gpu_lookup ? call : nullptr;
 }
 
-// The index of a call whose index is a constant and belongs to the table; InvalidOid otherwise.
-static Oid index_of_call(const FuncExpr *call, Oid table) {
+// The index of a call whose index is a constant; InvalidOid otherwise.
+static Oid index_of_call(const FuncExpr *call) {
     const auto *argument = static_cast<const Node *>(linitial(call->args));
     if (!IsA(argument, Const) || reinterpret_cast<const Const *>(argument)->constisnull)
         return InvalidOid;
     const Oid index = DatumGetObjectId(reinterpret_cast<const Const *>(argument)->constvalue);
-    return get_rel_relkind(index) == RELKIND_INDEX && IndexGetRelation(index, true) == table ? index
-                                                                                             : InvalidOid;
+    return get_rel_relkind(index) == RELKIND_INDEX ? index : InvalidOid;
 }
 
 static bool is_column(const void *node, Index relation, AttrNumber column) {
@@ -120,20 +123,40 @@ static void cost_lookup_join(PlannerInfo *root, const RelOptInfo *lookup, const 
                                        table->baserestrictcost.per_tuple);
 }
 
+// No rows that may have to be fetched again in another version.
+static bool only_reads(const PlannerInfo *root) {
+    return root->parse->commandType == CMD_SELECT && root->rowMarks == NIL;
+}
+
+// A path that gives the relation's rows, for the caller to cost.
+static CustomPath *make_lookup_path(RelOptInfo *relation, const FuncExpr *call, Oid index,
+                                    List *restrictions) {
+    auto *path = makeNode(CustomPath);
+    path->path.pathtype = T_CustomScan;
+    path->path.parent = relation;
+    path->path.pathtarget = relation->reltarget;
+    path->path.parallel_safe = relation->consider_parallel;
+    path->path.rows = relation->rows;
+    path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+    path->custom_private = list_make3(list_make2_oid(index, call->funcid), lsecond(call->args), restrictions);
+    path->methods = lookup_path_methods();
+    return path;
+}
+
 static void consider_lookup_join(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer, RelOptInfo *inner,
                                  JoinType type, JoinPathExtraData *extra) {
-    if (previous_hook != nullptr)
-        previous_hook(root, join, outer, inner, type, extra);
+    if (previous_join_hook != nullptr)
+        previous_join_hook(root, join, outer, inner, type, extra);
     // The planner asks for both orders; once is enough.
     if (!lookup_join_enabled() || type != JOIN_INNER)
         return;
     const FuncExpr *call = lookup_call(root, outer);
-    if (call == nullptr || !is_plain_table(root, inner) || root->parse->commandType != CMD_SELECT ||
-        root->rowMarks != NIL || outer->lateral_relids != nullptr || join->lateral_relids != nullptr ||
+    if (call == nullptr || !is_plain_table(root, inner) || !only_reads(root) ||
+        outer->lateral_relids != nullptr || join->lateral_relids != nullptr ||
         !are_plain_columns(join->reltarget->exprs))
         return;
-    const Oid index = index_of_call(call, planner_rt_fetch(inner->relid, root)->relid);
-    if (!OidIsValid(index))
+    const Oid index = index_of_call(call);
+    if (!OidIsValid(index) || IndexGetRelation(index, true) != planner_rt_fetch(inner->relid, root)->relid)
         return;
 
     List *restrictions = NIL;
@@ -151,22 +174,40 @@ static void consider_lookup_join(PlannerInfo *root, RelOptInfo *join, RelOptInfo
         !have_plain_columns(restrictions))
         return;
 
-    auto *path = makeNode(CustomPath);
-    path->path.pathtype = T_CustomScan;
-    path->path.parent = join;
-    path->path.pathtarget = join->reltarget;
-    path->path.parallel_safe = join->consider_parallel;
-    path->path.rows = join->rows;
+    CustomPath *path = make_lookup_path(join, call, index, restrictions);
     cost_lookup_join(root, outer, inner, &path->path);
-    path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-    path->custom_private = list_make3(list_make2_oid(index, call->funcid), lsecond(call->args), restrictions);
-    path->methods = lookup_path_methods();
     add_path(join, &path->path);
 }
 
+// A call by itself: as the function scan, but its rows are given on as they are found instead of being
+// stored.
+static void consider_lookup_scan(PlannerInfo *root, RelOptInfo *relation, Index range_table_index,
+                                 RangeTblEntry *entry) {
+    if (previous_relation_hook != nullptr)
+        previous_relation_hook(root, relation, range_table_index, entry);
+    if (!lookup_join_enabled())
+        return;
+    const FuncExpr *call = lookup_call(root, relation);
+    if (call == nullptr || !only_reads(root) || relation->lateral_relids != nullptr ||
+        relation->pathlist == NIL || !are_plain(relation->baserestrictinfo) ||
+        !are_plain_columns(relation->reltarget->exprs) || !have_plain_columns(relation->baserestrictinfo))
+        return;
+    const Oid index = index_of_call(call);
+    if (!OidIsValid(index))
+        return;
+    const auto *function_scan = linitial_node(Path, relation->pathlist);
+    CustomPath *path = make_lookup_path(relation, call, index, list_copy(relation->baserestrictinfo));
+    path->path.startup_cost = function_scan->startup_cost;
+    path->path.total_cost = function_scan->startup_cost +
+                            (function_scan->total_cost - function_scan->startup_cost) * kUnstoredRowShare;
+    add_path(relation, &path->path);
+}
+
 void install_lookup_planner() {
-    previous_hook = set_join_pathlist_hook;
+    previous_join_hook = set_join_pathlist_hook;
     set_join_pathlist_hook = consider_lookup_join;
+    previous_relation_hook = set_rel_pathlist_hook;
+    set_rel_pathlist_hook = consider_lookup_scan;
 }
 
 }  // namespace pg_gpu::plan

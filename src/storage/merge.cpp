@@ -114,6 +114,7 @@ static uint64 merge_runs(Relation index, const RunKind *kind, ReservationOwner o
     finish_run(writer);
     output.level = level_of(kind, output.entries, fanout_of(index));
     swap(index, kind, owner, inputs, count, output);
+    kind->merged(index, inputs, count, output);
 
     MemoryContextSwitchTo(caller);
     MemoryContextDelete(context);

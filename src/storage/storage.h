@@ -42,6 +42,9 @@ struct RunKind {
     // access_method_data and `entries`.
     void (*merge)(Relation index, const RunEntry *inputs, int count, RunWriter *writer, RunEntry *entry);
 
+    // The output of a merge is listed, its inputs no longer are.
+    void (*merged)(Relation index, const RunEntry *inputs, int count, const RunEntry &output);
+
     // Do sections and access_method_data of a directory entry fit its number of entries?
     bool (*is_sound)(const RunEntry &run);
 

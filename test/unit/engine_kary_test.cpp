@@ -313,8 +313,19 @@ class EngineKary : public testing::Test {
         }
     }
 
-    void expect_tids(const KaryArray<Key> &array, const Reference<Key> &reference, std::vector<Key> probes) {
-        probes.resize(std::min<std::size_t>(probes.size(), 200));
+    // Small batches have a way of their own on a device.
+    void expect_tids(const KaryArray<Key> &array, const Reference<Key> &reference,
+                     const std::vector<Key> &probes) {
+        for (const std::size_t batch : {std::size_t(1), std::size_t(2), std::size_t(33), std::size_t(64),
+                                        std::size_t(65), std::size_t(200)}) {
+            SCOPED_TRACE(batch);
+            const std::size_t first = std::min(probes.size(), batch);
+            expect_tids_of_batch(array, reference, {probes.end() - first, probes.end()});
+        }
+    }
+
+    void expect_tids_of_batch(const KaryArray<Key> &array, const Reference<Key> &reference,
+                              const std::vector<Key> &probes) {
         std::vector<Tid> expected;
         std::vector<std::uint64_t> expected_offsets = {0};
         for (const Key probe : probes) {

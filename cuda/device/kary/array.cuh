@@ -142,6 +142,12 @@ Status DeviceKaryArray<Key>::lookup(Stream &stream, const Key *keys, std::uint64
     return guarded([&] {
         const Call call(engine_, stream);
         const std::shared_ptr<const DeadBitmap> dead_entries = dead();
+        const DeadView view = dead_entries ? dead_entries->view() : DeadView{};
+        if (count > 0 && count <= most_few_lookups && entries_ > 0 &&
+            look_up_few(call, this->keys(), this->tids(), entries_, view, keys, count, offsets, tids,
+                        capacity)) {
+            return Status{};
+        }
         const Input<Key> input(call, keys, count, piece_searches);
         const Buffer<KaryRange> ranges = call.buffer<KaryRange>(count);
         for (std::uint64_t first = 0; first < count; first += piece_searches) {
@@ -153,8 +159,7 @@ Status DeviceKaryArray<Key>::lookup(Stream &stream, const Key *keys, std::uint64
             }
             call.wait();
         }
-        return gather_tids(call, ranges.data(), count, dead_entries ? dead_entries->view() : DeadView{},
-                           tids_.data(), entries_, offsets, tids, capacity);
+        return gather_tids(call, ranges.data(), count, view, tids_.data(), entries_, offsets, tids, capacity);
     });
 }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "device/kary/array.h"
-#include "device/kary/dead.cuh"
+#include "device/kary/live.cuh"
 
 #include "gpu_engine/boundary.h"
 
@@ -17,14 +17,6 @@ constexpr std::uint64_t piece_elements = std::uint64_t(1) << 24;
 
 unsigned blocks_for(std::uint64_t count) {
     return static_cast<unsigned>((count + threads - 1) / threads);
-}
-
-__device__ std::uint32_t live_within(const KaryRange &range, const DeadView &dead) {
-    std::uint32_t live = range.last - range.first;
-    if (dead.words != nullptr && live > 0) {
-        live -= dead_before(dead, range.last) - dead_before(dead, range.first);
-    }
-    return live;
 }
 
 __global__ void count_live_kernel(const KaryRange *ranges, std::uint64_t count, DeadView dead,
@@ -54,21 +46,6 @@ __global__ void measure_kernel(const KaryRange *ranges, std::uint64_t count, std
     sizes[i] = size;
 }
 
-// The range that output `place` belongs to: the last of [low, high] with offsets[range] <= place. Ranges
-// without output share their offset with the next, so the last is the one that isn't empty.
-__device__ std::uint64_t range_of(const std::uint64_t *offsets, std::uint64_t low, std::uint64_t high,
-                                  std::uint64_t place) {
-    while (low < high) {
-        const std::uint64_t middle = low + (high - low + 1) / 2;
-        if (offsets[middle] <= place) {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
-    }
-    return low;
-}
-
 // Writes the TIDs of outputs [first, first + size). A block narrows the search for its outputs' ranges first.
 template <typename Element>
 __global__ void gather_kernel(const KaryRange *ranges, const std::uint64_t *offsets, std::uint64_t count,
@@ -78,8 +55,8 @@ __global__ void gather_kernel(const KaryRange *ranges, const std::uint64_t *offs
     const std::uint64_t block_first = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x;
     if (threadIdx.x < 2) {
         const std::uint64_t block_last = block_first + blockDim.x < size ? block_first + blockDim.x : size;
-        bounds[threadIdx.x] =
-            range_of(offsets, 0, count - 1, first + (threadIdx.x == 0 ? block_first : block_last - 1));
+        bounds[threadIdx.x] = range_of(offsets, std::uint64_t{0}, count - 1,
+                                       first + (threadIdx.x == 0 ? block_first : block_last - 1));
     }
     __syncthreads();
     const std::uint64_t i = block_first + threadIdx.x;
@@ -87,11 +64,7 @@ __global__ void gather_kernel(const KaryRange *ranges, const std::uint64_t *offs
         return;
     }
     const std::uint64_t range = range_of(offsets, bounds[0], bounds[1], first + i);
-    const std::uint64_t within = first + i - offsets[range];
-    const KaryRange entries = ranges[range];
-    const std::uint64_t position =
-        dead.words != nullptr ? live_from(dead, entries.first, entries.last, within) : entries.first + within;
-    to[i] = from[position];
+    to[i] = from[live_position(ranges[range], dead, first + i - offsets[range])];
 }
 
 }  // namespace
@@ -118,13 +91,16 @@ Gathered measure_ranges(const Call &call, const KaryRange *ranges, std::uint64_t
     const Buffer<char> scratch = call.buffer<char>(std::max<std::size_t>(scratch_bytes, 1));
     check(cub::DeviceScan::ExclusiveSum(scratch.data(), scratch_bytes, sums, sums, count + 1, call.stream()),
           "DeviceScan::ExclusiveSum");
-    std::uint32_t any_outside = 0;
-    call.copy(&any_outside, static_cast<const std::uint32_t *>(outside.data()), 1);
-    call.copy(&result.total, static_cast<const std::uint64_t *>(sums + count), 1);
+    volatile std::uint64_t *answer = call.answer();
+    answer[0] = 0;
+    call.copy(const_cast<std::uint64_t *>(answer), static_cast<const std::uint64_t *>(sums + count), 1);
+    call.copy(reinterpret_cast<std::uint32_t *>(const_cast<std::uint64_t *>(answer + 1)),
+              static_cast<const std::uint32_t *>(outside.data()), 1);
     call.wait();
-    if (any_outside != 0) {
+    if (answer[1] != 0) {
         throw Failure{make_status(StatusCode::invalid_argument, "a range lies outside the array")};
     }
+    result.total = answer[0];
     return result;
 }
 

@@ -1,0 +1,40 @@
+// From ranges of positions to live entries, in kernels.
+#pragma once
+
+#include <cstdint>
+
+#include "device/kary/dead.cuh"
+#include "gpu_engine/kary.h"
+
+namespace gpu_engine::device {
+
+__device__ inline std::uint32_t live_within(const KaryRange &range, const DeadView &dead) {
+    std::uint32_t live = range.last - range.first;
+    if (dead.words != nullptr && live > 0) {
+        live -= dead_before(dead, range.last) - dead_before(dead, range.first);
+    }
+    return live;
+}
+
+// The position of a range's live entry that `skip` live ones of it precede; there must be one.
+__device__ inline std::uint64_t live_position(const KaryRange &range, const DeadView &dead,
+                                              std::uint64_t skip) {
+    return dead.words != nullptr ? live_from(dead, range.first, range.last, skip) : range.first + skip;
+}
+
+// The range that output `place` belongs to: the last of [low, high] with offsets[range] <= place. Ranges
+// without output share their offset with the next, so the last is the one that isn't empty.
+template <typename Offset>
+__device__ Offset range_of(const Offset *offsets, Offset low, Offset high, Offset place) {
+    while (low < high) {
+        const Offset middle = low + (high - low + 1) / 2;
+        if (offsets[middle] <= place) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    return low;
+}
+
+}  // namespace gpu_engine::device
