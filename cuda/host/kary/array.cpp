@@ -1,7 +1,10 @@
 #include "host/kary/array.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <numeric>
+#include <vector>
 
 #include "gpu_engine/guard.h"
 #include "host/kary/batch_search.h"
@@ -15,6 +18,7 @@ namespace {
 // Elements between two cancellation points: some milliseconds of work at most.
 constexpr std::uint64_t searches_a_piece = 1 << 12;
 constexpr std::uint64_t tids_a_piece = 1 << 16;
+constexpr std::uint64_t ranges_a_piece = 1 << 16;
 
 // Searches copy a batch's keys first: the caller's may change meanwhile, and a search through the levels
 // relies on one key all the way.
@@ -174,6 +178,38 @@ Status HostKaryArray<Key>::count(Stream &stream, const Key *low, const Key *high
     });
 }
 
+// Live entries before each range, and in all of them: each piece by itself first, then the pieces' places are added.
+// False when a range lies outside the array.
+template <typename Key>
+bool HostKaryArray<Key>::sum_live_entries(const Workers &workers, const KaryRange *ranges,
+                                          std::uint64_t count, const DeadBitmap *dead_entries,
+                                          std::uint64_t *offsets, std::uint64_t *total) const {
+    std::vector<std::uint64_t> places((count + ranges_a_piece - 1) / ranges_a_piece);
+    std::atomic<bool> inside = true;
+    workers.for_pieces(count, ranges_a_piece, [&](std::uint64_t first, std::uint64_t last) {
+        std::uint64_t sum = 0;
+        for (std::uint64_t i = first; i < last; ++i) {
+            const KaryRange range = ranges[i];
+            if (range.first > range.last || range.last > entries_) {
+                inside = false;
+                return;
+            }
+            offsets[i] = sum;
+            sum += live_entries(range, dead_entries);
+        }
+        places[first / ranges_a_piece] = sum;
+    });
+    *total = std::reduce(places.begin(), places.end());
+    std::exclusive_scan(places.begin(), places.end(), places.begin(), std::uint64_t(0));
+    workers.for_pieces(count, ranges_a_piece, [&](std::uint64_t first, std::uint64_t last) {
+        const std::uint64_t place = places[first / ranges_a_piece];
+        for (std::uint64_t i = first; place > 0 && i < last; ++i) {
+            offsets[i] += place;
+        }
+    });
+    return inside;
+}
+
 template <typename Key>
 Status HostKaryArray<Key>::gather_entries(const Workers &workers, const KaryRange *ranges,
                                           std::uint64_t count, std::uint64_t *offsets, Key *keys, Tid *tids,
@@ -182,16 +218,13 @@ Status HostKaryArray<Key>::gather_entries(const Workers &workers, const KaryRang
     // What is written follows these, not the caller's copy, which may change meanwhile.
     Buffer<std::uint64_t> own_offsets(engine_.memory(), count + 1);
     std::uint64_t total = 0;
-    for (std::uint64_t i = 0; i < count; ++i) {
-        const KaryRange range = ranges[i];
-        if (range.first > range.last || range.last > entries_) {
-            return make_status(StatusCode::invalid_argument, "a range lies outside the array");
-        }
-        own_offsets[i] = total;
-        total += live_entries(range, dead_entries.get());
+    if (!sum_live_entries(workers, ranges, count, dead_entries.get(), own_offsets.data(), &total)) {
+        return make_status(StatusCode::invalid_argument, "a range lies outside the array");
     }
-    own_offsets[count] = total;
-    std::memcpy(offsets, own_offsets.data(), (count + 1) * sizeof(std::uint64_t));
+    own_offsets[count] = offsets[count] = total;
+    workers.for_pieces(count, ranges_a_piece, [&](std::uint64_t first, std::uint64_t last) {
+        std::memcpy(offsets + first, own_offsets.data() + first, (last - first) * sizeof(std::uint64_t));
+    });
     if (total > capacity) {
         return make_status(StatusCode::insufficient_space, "more TIDs match than there is space for");
     }

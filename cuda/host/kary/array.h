@@ -57,6 +57,8 @@ class HostKaryArray final : public KaryArray<Key> {
     void find_bounds(const Key *low, const Key *high, std::uint64_t count, KaryRange *ranges) const;
     void find_bounds(const Workers &workers, const Key *low, const Key *high, std::uint64_t count,
                      KaryRange *ranges) const;
+    bool sum_live_entries(const Workers &workers, const KaryRange *ranges, std::uint64_t count,
+                          const DeadBitmap *dead_entries, std::uint64_t *offsets, std::uint64_t *total) const;
     // `keys` may be null.
     Status gather_entries(const Workers &workers, const KaryRange *ranges, std::uint64_t count,
                           std::uint64_t *offsets, Key *keys, Tid *tids, std::uint64_t capacity) const;
