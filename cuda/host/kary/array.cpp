@@ -178,8 +178,8 @@ Status HostKaryArray<Key>::count(Stream &stream, const Key *low, const Key *high
     });
 }
 
-// Live entries before each range, and in all of them: each piece by itself first, then the pieces' places are added.
-// False when a range lies outside the array.
+// Live entries before each range, and in all of them: each piece by itself first, then the pieces' places are
+// added. False when a range lies outside the array.
 template <typename Key>
 bool HostKaryArray<Key>::sum_live_entries(const Workers &workers, const KaryRange *ranges,
                                           std::uint64_t count, const DeadBitmap *dead_entries,
