@@ -1,11 +1,12 @@
 // Layout of gpu_grid's run pages. Plain C++, tested without PostgreSQL; README.md beside this file has the
 // overview.
 //
-// Entry pages (section 1) hold a run's entries in the order of the grid's cells, back to back: a page is as full as it
-// can be, and a cell begins where the one before ends. A page is EntryPageHead, bases, widths, and one
-// bit-packed array after the other.
+// Entry pages (section 1) hold a run's entries in the order of the grid's cells, back to back: a page is as
+// full as it can be, and a cell begins where the one before ends. A page is EntryPageHead, bases, widths, and
+// one bit-packed array after the other.
 //
-// Directory pages (section 2) are one sequence of 64-bit words: the run's summary, then its grids, the root first.
+// Directory pages (section 2) are one sequence of 64-bit words: the run's summary, then its grids, the root
+// first.
 #pragma once
 
 #include <bit>
