@@ -172,6 +172,9 @@ static uint32 read_tids(Relation index, const storage::RunEntry &run, uint32 pos
     return entries.count;
 }
 
+// The server process holds no grids so far.
+static void merged(Relation, const storage::RunEntry *, int, const storage::RunEntry &) {}
+
 // Between runs of rows that are packed to nothing but 6 bytes and one whose lanes are all wide.
 static constexpr uint32 kMergeGrowth = 32;
 
@@ -181,6 +184,7 @@ void set_run_callbacks(storage::RunKind *kind) {
     kind->merge_page_bound = merge_page_bound;
     kind->merge_growth = kMergeGrowth;
     kind->merge = merge;
+    kind->merged = merged;
     kind->is_sound = is_sound;
     kind->read_tids = read_tids;
 }
