@@ -28,6 +28,10 @@ static void collect(Relation, ItemPointer tid, Datum *values, bool *nulls, bool,
     encode_row(*collector->format, values, nulls, *tid, next_row(collector));
 }
 
+static void report_progress(uint64 rows) {
+    pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, static_cast<int64>(rows));
+}
+
 static void write_index(Relation index, Collector *collector, const ParallelBuild *parallel, uint64 total) {
     pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PhaseWrite);
     pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, static_cast<int64>(total));
@@ -37,15 +41,14 @@ static void write_index(Relation index, Collector *collector, const ParallelBuil
         entry.run_id = storage::new_run_id();
     storage::RunWriter *writer = storage::begin_build(index, &entry);
     if (total > 0) {
-        write_collected(collector, parallel != nullptr ? handed_over(parallel) : nullptr,
-                        parallel != nullptr ? parallel_participants(parallel) : 1,
-                        static_cast<size_t>(maintenance_work_mem) * 1024, split_rule_of(index), writer,
-                        &entry);
+        write_collected(collector, index, parallel != nullptr ? handed_over(parallel) : nullptr,
+                        parallel != nullptr ? parallel_participants(parallel) : 1, split_rule_of(index),
+                        report_progress, writer, &entry);
         storage::finish_run(writer);
         entry.level = storage::level_of(kind, entry.entries, storage::fanout_of(index));
     }
     storage::finish_build(index, kind, entry);
-    pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, static_cast<int64>(total));
+    report_progress(total);
 }
 
 IndexBuildResult *build(Relation heap, Relation index, IndexInfo *index_info) {
@@ -60,8 +63,8 @@ IndexBuildResult *build(Relation heap, Relation index, IndexInfo *index_info) {
     MemoryContext caller = MemoryContextSwitchTo(context);
 
     ParallelBuild *parallel = begin_parallel_build(heap, index, index_info, "pg_gpu_grid_build_worker_main");
-    const size_t memory = static_cast<size_t>(maintenance_work_mem) * 1024 /
-                          static_cast<size_t>(parallel != nullptr ? parallel_participants(parallel) : 1);
+    const size_t memory =
+        maintenance_memory() / static_cast<size_t>(parallel != nullptr ? parallel_participants(parallel) : 1);
     auto *collector = allocate<Collector>(1);
     begin_collecting(collector, format, memory, parallel != nullptr ? parallel_files(parallel) : nullptr, 0);
     result->heap_tuples =

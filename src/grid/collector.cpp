@@ -8,7 +8,12 @@ static size_t row_bytes(const Format &format) {
     return static_cast<size_t>(format.row_words) * sizeof(uint64);
 }
 
-uint64 rows_within(const Format &format, size_t memory) {
+size_t maintenance_memory() {
+    return static_cast<size_t>(maintenance_work_mem) * 1024;
+}
+
+// Rows that can be held and scattered within so many bytes.
+static uint64 rows_within(const Format &format, size_t memory) {
     // The rows, room to scatter them to, and the cell of each.
     return Max(memory / (2 * row_bytes(format) + sizeof(uint32)), size_t{1024});
 }
@@ -54,8 +59,9 @@ static void add_in_memory(GridWriter *grid, uint64 *rows, uint64 count) {
     pfree(scratch);
 }
 
-void write_collected(Collector *collector, const uint64 *handed_over, int participants, size_t memory,
-                     SplitRule rule, storage::RunWriter *writer, storage::RunEntry *entry) {
+void write_collected(Collector *collector, Relation index, const uint64 *handed_over, int participants,
+                     SplitRule rule, ProgressReporter progress, storage::RunWriter *writer,
+                     storage::RunEntry *entry) {
     const Format &format = *collector->format;
     RowFiles files = {allocate<BufFile *>(static_cast<size_t>(participants) + 1),
                       allocate<uint64>(static_cast<size_t>(participants) + 1), 0, 0};
@@ -70,9 +76,9 @@ void write_collected(Collector *collector, const uint64 *handed_over, int partic
         if (handed_over[i] > 0)
             add_file(BufFileOpenFileSet(&collector->shared->fs, name, O_RDONLY, false), handed_over[i]);
     }
-    uint64 total = collector->total + files.rows;
+    const uint64 total = collector->total + files.rows;
     GridWriter grid;
-    begin_grid(&grid, &format, rule, rows_within(format, memory), total, writer);
+    begin_grid(&grid, index, rule, rows_within(format, maintenance_memory()), total, writer, progress);
     if (total <= grid.most_rows) {
         const auto words = static_cast<size_t>(format.row_words);
         uint64 loaded = collector->count;

@@ -18,8 +18,8 @@ struct Collector {
     int participant;
 };
 
-// Rows that can be held and scattered within so many bytes.
-uint64 rows_within(const Format &format, size_t memory);
+// maintenance_work_mem in bytes.
+size_t maintenance_memory();
 
 void begin_collecting(Collector *collector, const Format *format, size_t memory, SharedFileSet *shared,
                       int participant);
@@ -43,8 +43,9 @@ inline uint64 *next_row(Collector *collector) {
 // A worker's part of a parallel build ends here: its rows are in its file.
 void hand_over(Collector *collector);
 
-// Writes the collected rows, and those that workers handed over, as a run, within so many bytes of memory.
-void write_collected(Collector *collector, const uint64 *handed_over, int participants, size_t memory,
-                     SplitRule rule, storage::RunWriter *writer, storage::RunEntry *entry);
+// Writes the collected rows, and those that workers handed over, as a run, within maintenance_work_mem.
+void write_collected(Collector *collector, Relation index, const uint64 *handed_over, int participants,
+                     SplitRule rule, ProgressReporter progress, storage::RunWriter *writer,
+                     storage::RunEntry *entry);
 
 }  // namespace pg_gpu::grid

@@ -34,12 +34,14 @@ void load_rows(const Format &format, BufFile *file, uint64 *rows, uint64 count) 
 
 // Calls visit(rows, count) for all rows, some at a time.
 template <typename Visit>
-static void for_each_rows(const Format &format, const RowFiles &files, Visit visit) {
+static void for_each_rows(GridWriter *grid, const RowFiles &files, Visit visit) {
+    const Format &format = *grid->format;
     auto *buffer = allocate<uint64>(size_t{kBufferRows} * static_cast<size_t>(format.row_words));
     for (int i = 0; i < files.count; i++) {
         rewind_file(files.files[i]);
         for (uint64 left = files.counts[i]; left > 0;) {
             CHECK_FOR_INTERRUPTS();
+            storage::pause_merge(grid->index);
             const uint64 here = Min(left, uint64{kBufferRows});
             read_rows(format, files.files[i], buffer, here);
             visit(buffer, here);
@@ -62,7 +64,7 @@ static Scales choose_from_files(GridWriter *grid, const RowFiles &files, RowStat
     uint64 sampled = 0;
     uint64 seen = 0;
     begin_statistics(statistics);
-    for_each_rows(format, files, [&](const uint64 *rows, uint64 count) {
+    for_each_rows(grid, files, [&](const uint64 *rows, uint64 count) {
         add_statistics(format, statistics, rows, count);
         for (uint64 i = 0; i < count; i++, seen++)
             if (seen % step == 0)
@@ -77,7 +79,7 @@ static Scales choose_from_files(GridWriter *grid, const RowFiles &files, RowStat
 static uint32 add_grid_of_files(GridWriter *grid, const RowFiles &files);
 
 static void add_rows_of_files(GridWriter *grid, const RowFiles &files) {
-    for_each_rows(*grid->format, files,
+    for_each_rows(grid, files,
                   [grid](const uint64 *rows, uint64 count) { add_rows(&grid->pages, rows, count); });
 }
 
@@ -132,7 +134,7 @@ static void add_dealt_cells(GridWriter *grid, const Scales &scales, uint32 word,
         dealt[i] = BufFileCreateTemp(false);
     const Format &format = *grid->format;
     const auto words = static_cast<uint64>(format.row_words);
-    for_each_rows(format, files, [&](const uint64 *rows, uint64 here) {
+    for_each_rows(grid, files, [&](const uint64 *rows, uint64 here) {
         for (uint64 i = 0; i < here; i++) {
             const uint64 *row = rows + i * words;
             BufFileWrite(dealt[groups[cell_of(format, scales, row) - first]], const_cast<uint64 *>(row),
@@ -155,7 +157,7 @@ static uint32 add_grid_of_files(GridWriter *grid, const RowFiles &files) {
     if (word != 0) {
         auto *counts = allocate_zeroed<uint64>(scales.cells);
         const auto words = static_cast<uint64>(format.row_words);
-        for_each_rows(format, files, [&](const uint64 *rows, uint64 count) {
+        for_each_rows(grid, files, [&](const uint64 *rows, uint64 count) {
             for (uint64 i = 0; i < count; i++)
                 counts[cell_of(format, scales, rows + i * words)]++;
         });
@@ -173,7 +175,7 @@ void add_grid_from_files(GridWriter *grid, const RowFiles &files) {
     const Format &format = *grid->format;
     RowStatistics statistics;
     begin_statistics(&statistics);
-    for_each_rows(format, files, [&](const uint64 *rows, uint64 count) {
+    for_each_rows(grid, files, [&](const uint64 *rows, uint64 count) {
         add_statistics(format, &statistics, rows, count);
     });
     const Scales scales = single_cell(format, statistics);

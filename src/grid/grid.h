@@ -35,8 +35,6 @@ void end_scan(IndexScanDesc scan);
 
 void register_options();
 SplitRule split_rule_of(Relation index);
-// Rows a cell of the device's own grid is to have.
-int bucket_of(Relation index);
 
 // ---- functions
 // -----------------------------------------------------------------------------------------------

@@ -12,13 +12,15 @@ uint64 most_directory_words(uint64 rows) {
     return 4096 + rows / 16;
 }
 
-void begin_grid(GridWriter *grid, const Format *format, SplitRule rule, uint64 most_rows, uint64 total_rows,
-                storage::RunWriter *writer) {
+void begin_grid(GridWriter *grid, Relation index, SplitRule rule, uint64 most_rows, uint64 total_rows,
+                storage::RunWriter *writer, ProgressReporter progress) {
     *grid = {};
-    grid->format = format;
+    grid->index = index;
+    grid->format = format_of(index);
+    const Format *format = grid->format;
     grid->rule = rule;
     grid->most_rows = most_rows;
-    begin_pages(&grid->pages, format, writer);
+    begin_pages(&grid->pages, format, writer, progress);
     grid->word_count = summary_words(format->array_count);
     grid->word_room = 4096;
     grid->words = allocate_zeroed<uint64>(grid->word_room);
@@ -151,6 +153,7 @@ void add_cells(GridWriter *grid, const Scales &scales, uint32 word, uint32 first
         ends[cell] = place;
         place += here;
     }
+    storage::pause_merge(grid->index);
     // Behind the scatter each cell's place is its end.
     scatter_rows(rows, scratch, count, format.row_words, cells, ends);
     pfree(cells);

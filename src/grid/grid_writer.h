@@ -15,6 +15,7 @@ namespace pg_gpu::grid {
 inline constexpr uint32 kCellRows = 128;
 
 struct GridWriter {
+    Relation index;
     const Format *format;
     SplitRule rule;
     PageWriter pages;
@@ -29,8 +30,9 @@ struct GridWriter {
 // Words that the directory of a run may take; beyond them cells stay as large as they are.
 uint64 most_directory_words(uint64 rows);
 
-void begin_grid(GridWriter *grid, const Format *format, SplitRule rule, uint64 most_rows, uint64 total_rows,
-                storage::RunWriter *writer);
+// `progress` is told how many rows have been written, now and then; or nullptr.
+void begin_grid(GridWriter *grid, Relation index, SplitRule rule, uint64 most_rows, uint64 total_rows,
+                storage::RunWriter *writer, ProgressReporter progress);
 
 // Ends the run: writes the directory and sets the entry's sections, access_method_data and `entries`.
 void finish_grid(GridWriter *grid, storage::RunEntry *entry);

@@ -39,9 +39,4 @@ SplitRule split_rule_of(Relation index) {
                                         : SplitRule::Distinct;
 }
 
-int bucket_of(Relation index) {
-    return index->rd_options != nullptr ? reinterpret_cast<GridOptions *>(index->rd_options)->bucket
-                                        : kDefaultBucket;
-}
-
 }  // namespace pg_gpu::grid

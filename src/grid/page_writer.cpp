@@ -3,6 +3,7 @@
 namespace pg_gpu::grid {
 
 static constexpr uint32 kMostRows = storage::kMaxTidsPerPage;
+static constexpr uint32 kPagesBetweenReports = 64;
 
 void reset_bounds(const Format &format, uint64 *low, uint64 *high) {
     for (int i = 0; i < format.array_count; i++) {
@@ -106,7 +107,8 @@ uint32 pack_rows(const Format &format, const uint64 *rows, uint32 count, uint64 
     return at;
 }
 
-void begin_pages(PageWriter *pages, const Format *format, storage::RunWriter *writer) {
+void begin_pages(PageWriter *pages, const Format *format, storage::RunWriter *writer,
+                 ProgressReporter progress) {
     pages->pending.format = format;
     pages->pending.rows = allocate<uint64>(size_t{kMostRows} * static_cast<size_t>(format->row_words));
     pages->pending.count = 0;
@@ -114,6 +116,7 @@ void begin_pages(PageWriter *pages, const Format *format, storage::RunWriter *wr
     pages->writer = writer;
     pages->flushed = 0;
     pages->pages = 0;
+    pages->progress = progress;
     reset_bounds(*format, pages->low, pages->high);
 }
 
@@ -129,6 +132,8 @@ static void flush_page(PageWriter *pages) {
     }
     pages->flushed += pending->count;
     pages->pages++;
+    if (pages->progress != nullptr && pages->pages % kPagesBetweenReports == 0)
+        pages->progress(pages->flushed);
     pending->count = 0;
     reset_bounds(format, pending->low, pending->high);
 }

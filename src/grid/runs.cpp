@@ -135,13 +135,12 @@ static void collect_run(Relation index, const storage::RunEntry &run, Collector 
 
 static void merge(Relation index, const storage::RunEntry *runs, int count, storage::RunWriter *writer,
                   storage::RunEntry *entry) {
-    const size_t memory = static_cast<size_t>(maintenance_work_mem) * 1024;
     auto *collector = allocate<Collector>(1);
-    begin_collecting(collector, format_of(index), memory, nullptr, 0);
+    begin_collecting(collector, format_of(index), maintenance_memory(), nullptr, 0);
     for (int i = 0; i < count; i++)
         collect_run(index, runs[i], collector);
     if (collector->total > 0)
-        write_collected(collector, nullptr, 1, memory, split_rule_of(index), writer, entry);
+        write_collected(collector, index, nullptr, 1, split_rule_of(index), nullptr, writer, entry);
 }
 
 // ---- what a directory entry may say

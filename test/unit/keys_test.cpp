@@ -12,7 +12,6 @@
 #include "keys/search.h"
 
 using namespace pg_gpu::keys;
-using namespace pg_gpu::kary;
 
 template <typename Key>
 class Keys : public testing::Test {};
