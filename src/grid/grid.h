@@ -44,7 +44,7 @@ int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const Sca
                      uint64 *heap_fetches);
 
 // counts[i]: the same for each box.
-void count_batch(Relation heap, Relation index, Snapshot snapshot, const RangeReader &reader, int64 *counts);
+void count_batch(Relation heap, Relation index, Snapshot snapshot, const RangeReader &boxes, int64 *counts);
 
 // No condition needs the heap.
 bool fetches_all(const IndexPath *path);

@@ -218,14 +218,19 @@ static uint32 count_entries(const Format &format, const Condition &condition, co
 // ---- matches in a run
 // --------------------------------------------------------------------------------------
 
-void begin_run_scan(RunScan *scan, Relation index, const Format *format, const storage::RunEntry *run) {
-    begin_directory(&scan->directory, index, format, run);
-    scan->ranges = {};
-    begin_pages(&scan->pages, index, format, run);
+void reset_run_scan(RunScan *scan) {
+    scan->ranges.count = 0;
     scan->range = 0;
     scan->at = 0;
     scan->page = 0;
     scan->found = false;
+}
+
+void begin_run_scan(RunScan *scan, Relation index, const Format *format, const storage::RunEntry *run) {
+    begin_directory(&scan->directory, index, format, run);
+    scan->ranges = {};
+    begin_pages(&scan->pages, index, format, run);
+    reset_run_scan(scan);
 }
 
 void end_run_scan(RunScan *scan) {
@@ -406,7 +411,6 @@ bool count_matches(RunScan *scan, const Condition &condition, uint64 *count) {
         if (end == range.end)
             go_to_range(scan, scan->range + 1);
     }
-    release_page(&scan->pages);
     return true;
 }
 

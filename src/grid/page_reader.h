@@ -58,6 +58,9 @@ struct RunScan {
 void begin_run_scan(RunScan *scan, Relation index, const Format *format, const storage::RunEntry *run);
 void end_run_scan(RunScan *scan);
 
+// Starts again with another condition.
+void reset_run_scan(RunScan *scan);
+
 // Instead of the condition's own ranges.
 void read_only_range(RunScan *scan, const EntryRange &range);
 
