@@ -170,7 +170,7 @@ for my $round (1 .. test_rounds())
 			push @steps, $copies->($random->between(1, 100)), $insert->($random->between(10, 900));
 			push @steps, $random->pick("VACUUM $table;\n", "SELECT count(*) FROM gpu.merge('${table}_i');\n", "REINDEX INDEX ${table}_i;\n", '', "VACUUM $table;\n");
 			$node->safe_psql('postgres', join('', @steps));
-			check_queries($node, "$name, batch $batch", "${table}_i", queries($random, $table, \@columns, 15));
+			check_queries($node, "$name, batch $batch", "${table}_i", queries($random, $table, \@columns, 10));
 			check_counts($node, "$name, batch $batch, counts", $random, $table, \@columns);
 		}
 		my ($point) = grep { $_->{type} eq 'point' } @columns;

@@ -16,7 +16,7 @@ use Time::HiRes qw(usleep);
 
 fault_seed();
 
-my $seconds = $ENV{PG_GPU_TEST_SECONDS} || rounds(8, 120);
+my $seconds = $ENV{PG_GPU_TEST_SECONDS} || rounds(6, 120);
 
 my $primary = new_node('primary', streaming => 1, conf => q{
 wal_consistency_checking = 'all'
