@@ -28,9 +28,10 @@ extern const AccessMethod gpu_grid;
 // nullptr for an index of another access method.
 const AccessMethod *find_access_method(Relation index);
 
-// For an index that is known to be one of ours.
+// The kind of an index's runs; nullptr for an index of another access method.
 inline const storage::RunKind *run_kind_of(Relation index) {
-    return find_access_method(index)->run_kind(index);
+    const AccessMethod *method = find_access_method(index);
+    return method != nullptr ? method->run_kind(index) : nullptr;
 }
 
 }  // namespace pg_gpu
