@@ -455,3 +455,69 @@ FOR TYPE bpchar USING gpu_kary FAMILY gpu.bpchar_pattern_prefix_ops AS
     OPERATOR 13 ~>~ (bpchar, bpchar),
     OPERATOR 14 ~~ (bpchar, text);
 COMMENT ON OPERATOR CLASS gpu.bpchar_pattern_prefix_ops USING gpu_kary IS 'bpchar keys for LIKE, first 16 bytes';
+
+-- gpu_grid: the same types, families and operators as gpu_kary's exact ones
+
+CREATE FUNCTION gpu.gpu_grid_handler(internal)
+RETURNS index_am_handler
+AS 'MODULE_PATHNAME', 'pg_gpu_grid_handler'
+LANGUAGE C;
+COMMENT ON FUNCTION gpu.gpu_grid_handler(internal) IS 'gpu_grid index access method handler';
+
+CREATE ACCESS METHOD gpu_grid TYPE INDEX HANDLER gpu.gpu_grid_handler;
+COMMENT ON ACCESS METHOD gpu_grid IS 'hierarchical grid files of points of one to eight dimensions';
+
+DO $$
+DECLARE
+    family record;
+    class record;
+    operators text;
+BEGIN
+    FOR family IN
+        SELECT DISTINCT opfname AS name, pg_catalog.obj_description(opfamily.oid, 'pg_opfamily') AS comment, opfamily.oid
+        FROM pg_catalog.pg_opfamily AS opfamily
+             JOIN pg_catalog.pg_am ON pg_am.oid = opfmethod
+             JOIN pg_catalog.pg_opclass ON opcfamily = opfamily.oid
+        WHERE amname = 'gpu_kary' AND opcdefault
+        ORDER BY opfname
+    LOOP
+        EXECUTE pg_catalog.format('CREATE OPERATOR FAMILY gpu.%I USING gpu_grid', family.name);
+        EXECUTE pg_catalog.format('COMMENT ON OPERATOR FAMILY gpu.%I USING gpu_grid IS %L', family.name, family.comment);
+        FOR class IN
+            SELECT opcname AS name, opcintype AS type, pg_catalog.obj_description(oid, 'pg_opclass') AS comment
+            FROM pg_catalog.pg_opclass
+            WHERE opcfamily = family.oid
+            ORDER BY opcname
+        LOOP
+            SELECT pg_catalog.string_agg(pg_catalog.format('OPERATOR %s %s', amopstrategy, amopopr::pg_catalog.regoperator), ', '
+                                         ORDER BY amopstrategy)
+            INTO operators
+            FROM pg_catalog.pg_amop
+            WHERE amopfamily = family.oid AND amoplefttype = class.type AND amoprighttype = class.type;
+            EXECUTE pg_catalog.format('CREATE OPERATOR CLASS gpu.%I DEFAULT FOR TYPE %s USING gpu_grid FAMILY gpu.%I AS %s',
+                                      class.name, class.type::pg_catalog.regtype, family.name, operators);
+            EXECUTE pg_catalog.format('COMMENT ON OPERATOR CLASS gpu.%I USING gpu_grid IS %L', class.name, class.comment);
+        END LOOP;
+        SELECT pg_catalog.string_agg(pg_catalog.format('OPERATOR %s %s', amopstrategy, amopopr::pg_catalog.regoperator), ', '
+                                     ORDER BY amoplefttype, amoprighttype, amopstrategy)
+        INTO operators
+        FROM pg_catalog.pg_amop
+        WHERE amopfamily = family.oid AND amoplefttype <> amoprighttype;
+        IF operators IS NOT NULL THEN
+            EXECUTE pg_catalog.format('ALTER OPERATOR FAMILY gpu.%I USING gpu_grid ADD %s', family.name, operators);
+        END IF;
+    END LOOP;
+END
+$$;
+
+-- Strategy numbers are src/grid/format.h's.
+CREATE OPERATOR FAMILY gpu.point_ops USING gpu_grid;
+COMMENT ON OPERATOR FAMILY gpu.point_ops USING gpu_grid IS 'points';
+
+CREATE OPERATOR CLASS gpu.point_ops
+DEFAULT FOR TYPE point USING gpu_grid FAMILY gpu.point_ops AS
+    OPERATOR 6 <@ (point, box),
+    OPERATOR 7 <@ (point, circle),
+    OPERATOR 8 ~= (point, point),
+    OPERATOR 15 <-> (point, point) FOR ORDER BY pg_catalog.float_ops;
+COMMENT ON OPERATOR CLASS gpu.point_ops USING gpu_grid IS 'points of a plane, two dimensions';

@@ -14,13 +14,16 @@ ORDER BY pg_describe_object(classid, objid, 0) COLLATE "C";
 \dAf gpu_kary
 -- The hashes' family has what hash's families have in this version of PostgreSQL: test/pgtap/operators.sql looks at it.
 \dAo gpu_kary gpu.[^g]*
-SELECT amname, amtype, amhandler FROM pg_am WHERE amname = 'gpu_kary';
+\dAc gpu_grid
+\dAf gpu_grid
+\dAo gpu_grid gpu.point_ops
+SELECT amname, amtype, amhandler FROM pg_am WHERE amname IN ('gpu_kary', 'gpu_grid') ORDER BY amname;
 
 -- Every operator class passes its own access method's examination.
-SELECT opcname, amvalidate(pg_opclass.oid)
+SELECT amname, opcname, amvalidate(pg_opclass.oid)
 FROM pg_opclass JOIN pg_am ON pg_am.oid = opcmethod
-WHERE amname = 'gpu_kary'
-ORDER BY opcname COLLATE "C";
+WHERE amname IN ('gpu_kary', 'gpu_grid')
+ORDER BY amname, opcname COLLATE "C";
 
 -- An index holds the extension.
 CREATE TABLE install_test (k int4);

@@ -1,4 +1,5 @@
 // gpu.count and gpu.count_batch: visible rows between bounds.
+#include "access_methods.h"
 #include "functions/index_access.h"
 #include "functions/values.h"
 #include "kary/kary.h"
@@ -26,7 +27,8 @@ static void read_record_bound(Relation index, Datum datum, ColumnValues *bound) 
 
 // Rows would have to be looked at one by one.
 static void require_countable(Relation index, int column) {
-    if (!kary::is_lossy(kary::encoding_of(index->rd_opcintype[column])))
+    if (find_access_method(index) != &gpu_kary ||
+        !keys::is_lossy(keys::encoding_of(index->rd_opcintype[column])))
         return;
     ereport(ERROR,
             (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -80,7 +82,8 @@ static Datum count_one(FunctionCallInfo fcinfo, ReadBound read_bound) {
     ScanKeyData keys[2 * kary::kMostColumns];
     const int key_count = add_bounds(open.index, low, high, keys);
     uint64 heap_fetches;
-    const int64 count = kary::count_matching(open.heap, open.index, snapshot, keys, key_count, &heap_fetches);
+    const int64 count = find_access_method(open.index)
+                            ->count_matching(open.heap, open.index, snapshot, keys, key_count, &heap_fetches);
     functions::close_index(open);
     PG_RETURN_INT64(count);
 }
@@ -175,7 +178,8 @@ Datum pg_gpu_count_batch(PG_FUNCTION_ARGS) {
 
     const auto count = static_cast<uint32>(Max(rows.low.rows, rows.high.rows));
     auto *counts = allocate<int64>(uint64{count} + 1);
-    kary::count_batch(open.heap, open.index, snapshot, {count, read_range, &rows}, counts);
+    find_access_method(open.index)
+        ->count_batch(open.heap, open.index, snapshot, {count, read_range, &rows}, counts);
     for (uint32 i = 0; i < count; i++) {
         Datum values[] = {Int64GetDatum(int64{i} + 1), Int64GetDatum(counts[i])};
         bool nulls[] = {false, false};

@@ -1,7 +1,7 @@
 #include "functions/index_access.h"
 
+#include "access_methods.h"
 #include "compat.h"
-#include "kary/kary.h"
 
 namespace pg_gpu::functions {
 
@@ -14,7 +14,7 @@ namespace pg_gpu::functions {
         ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("\"%s\" is a partitioned index", name),
                         errhint("Call the function for the indexes of the partitions.")));
     ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("\"%s\" is not a pg_gpu index", name),
-                    errhint("Name an index created with USING gpu_kary.")));
+                    errhint("Name an index created with USING gpu_kary or gpu_grid.")));
 }
 
 OpenIndex open_index(Oid index_oid, LOCKMODE heap_lock, LOCKMODE index_lock) {
@@ -25,7 +25,7 @@ OpenIndex open_index(Oid index_oid, LOCKMODE heap_lock, LOCKMODE index_lock) {
     OpenIndex open;
     open.heap = table_open(heap_oid, heap_lock);
     open.index = index_open(index_oid, index_lock);
-    if (open.index->rd_indam->ambuild != kary::build)
+    if (find_access_method(open.index) == nullptr)
         report_not_an_index(index_oid);
 
     const char *name = RelationGetRelationName(open.index);
@@ -46,6 +46,16 @@ OpenIndex open_index(Oid index_oid, LOCKMODE heap_lock, LOCKMODE index_lock) {
                         errdetail("Its table had rows with broken HOT chains when it was built."),
                         errhint("Try again in a new transaction once older ones have ended.")));
     return open;
+}
+
+void require_kary(const OpenIndex &open, const char *what) {
+    const AccessMethod *method = find_access_method(open.index);
+    if (method == &gpu_kary)
+        return;
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("%s cannot be used with index \"%s\"", what, RelationGetRelationName(open.index)),
+                    errdetail("Its access method is %s.", method->name),
+                    errhint("Name an index created with USING gpu_kary.")));
 }
 
 static void require_column_access(const OpenIndex &open) {

@@ -49,6 +49,7 @@ static bool read_key_record(void *context, uint32 i, Datum *values, Oid *types) 
 }
 
 kary::LookupResult look_up_array(const OpenIndex &open, ArrayType *array, Snapshot snapshot) {
+    require_kary(open, "gpu.lookup");
     const Oid element_type = ARR_ELEMTYPE(array);
     // Where rows are checked, the keys are needed as long as the result.
     if (kary::has_lossy_columns(open.index))

@@ -13,6 +13,7 @@ Datum pg_gpu_load(PG_FUNCTION_ARGS) {
     const bool pinned = PG_GETARG_BOOL(1);
     functions::require_maintenance(index_oid);
     const functions::OpenIndex open = functions::open_index(index_oid, AccessShareLock, AccessShareLock);
+    functions::require_kary(open, "gpu.load");
     if (mirror_setting() == MirrorSetting::Off)
         ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                         errmsg("cannot load index \"%s\"", RelationGetRelationName(open.index)),
@@ -28,6 +29,7 @@ Datum pg_gpu_evict(PG_FUNCTION_ARGS) {
     const Oid index_oid = PG_GETARG_OID(0);
     functions::require_maintenance(index_oid);
     const functions::OpenIndex open = functions::open_index(index_oid, AccessShareLock, AccessShareLock);
+    functions::require_kary(open, "gpu.evict");
     const uint64 bytes = client::evict_index(open.index);
     functions::close_index(open);
     PG_RETURN_INT64(static_cast<int64>(bytes));

@@ -1,7 +1,7 @@
 // gpu.runs and gpu.merge: looking at the run list and shortening it.
+#include "access_methods.h"
 #include "compat.h"
 #include "functions/index_access.h"
-#include "kary/kary.h"
 
 PG_GPU_FUNCTION(pg_gpu_runs);
 PG_GPU_FUNCTION(pg_gpu_merge);
@@ -14,9 +14,9 @@ Datum pg_gpu_runs(PG_FUNCTION_ARGS) {
     const functions::OpenIndex open =
         functions::open_index(PG_GETARG_OID(0), AccessShareLock, AccessShareLock);
     int count;
-    Buffer buffer = storage::lock_metapage(open.index, kary::run_kind(open.index), BUFFER_LOCK_SHARE);
+    Buffer buffer = storage::lock_metapage(open.index, run_kind_of(open.index), BUFFER_LOCK_SHARE);
     storage::RunEntry *runs =
-        storage::copy_directory(open.index, kary::run_kind(open.index), BufferGetPage(buffer), &count);
+        storage::copy_directory(open.index, run_kind_of(open.index), BufferGetPage(buffer), &count);
     UnlockReleaseBuffer(buffer);
     for (int i = 0; i < count; i++) {
         const Datum values[] = {
@@ -48,7 +48,7 @@ Datum pg_gpu_merge(PG_FUNCTION_ARGS) {
     const functions::OpenIndex open = functions::open_index(index_oid, AccessShareLock, RowExclusiveLock);
     instr_time start;
     INSTR_TIME_SET_CURRENT(start);
-    const storage::MergeOutcome outcome = storage::merge_all(open.index, kary::run_kind(open.index));
+    const storage::MergeOutcome outcome = storage::merge_all(open.index, run_kind_of(open.index));
     instr_time elapsed;
     INSTR_TIME_SET_CURRENT(elapsed);
     INSTR_TIME_SUBTRACT(elapsed, start);

@@ -1,6 +1,6 @@
 // gpu.verify: is the index sound, and does it agree with its table?
+#include "access_methods.h"
 #include "functions/index_access.h"
-#include "kary/verify.h"
 
 PG_GPU_FUNCTION(pg_gpu_verify);
 
@@ -30,8 +30,9 @@ Datum pg_gpu_verify(PG_FUNCTION_ARGS) {
         storage::lock_runs(open.index, storage::RunLock::OldRuns, ShareLock, false);
         storage::lock_runs(open.index, storage::RunLock::YoungRuns, ShareLock, false);
     }
-    if (storage::verify_structure(open.index, kary::run_kind(open.index), put_problem, result))
-        kary::verify_keys(open.heap, open.index, PG_GETARG_BOOL(1), put_problem, result);
+    const AccessMethod *method = find_access_method(open.index);
+    if (storage::verify_structure(open.index, method->run_kind(open.index), put_problem, result))
+        method->verify(open.heap, open.index, PG_GETARG_BOOL(1), put_problem, result);
     if (lockable) {
         storage::unlock_runs(open.index, storage::RunLock::YoungRuns, ShareLock);
         storage::unlock_runs(open.index, storage::RunLock::OldRuns, ShareLock);

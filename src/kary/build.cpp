@@ -4,13 +4,44 @@
 //      temporary file. The leader keeps its last chunk in memory, workers hand theirs over as files;
 //   3. merge the chunks and write leaves, separators and the dead bitmap past the buffer manager;
 //   4. write metapage and tail.
-#include "kary/build.h"
+#include "kary/kary.h"
+#include "keys/radix_sort.h"
+#include "table/parallel_build.h"
 
 #include <algorithm>
 
 #include "kary/server_sort.h"
 
 namespace pg_gpu::kary {
+
+template <typename Key>
+struct EntryArray {
+    SortEntry<Key> *entries;
+    size_t count;
+    size_t room;
+};
+
+// Entries a participant has collected and the sorted chunks it has spilled.
+template <typename Key>
+struct Collector {
+    KeyFormat format;
+    MemoryContext scratch;  // for encoding one row
+    EntryArray<Key> keyed;
+    EntryArray<Key> nulls;
+    size_t most;  // entries of both arrays together
+    uint64 total;
+    SharedFileSet *files;  // nullptr in a serial build
+    int participant;
+    BufFile **chunks;  // serial: open files; parallel: found by name
+    int chunk_count;
+};
+
+struct ChunkHead {
+    uint64 keyed;
+    uint64 nulls;
+};
+
+static constexpr int kChunkNameLength = 48;
 
 enum BuildPhase : int64 { PhaseScan = PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE + 1, PhaseSort, PhaseWrite };
 
@@ -32,8 +63,8 @@ char *build_phase_name(int64 phase) {
 }
 
 template <typename Key>
-void begin_collecting(Collector<Key> *collector, Relation index, size_t memory, SharedFileSet *files,
-                      int participant) {
+static void begin_collecting(Collector<Key> *collector, Relation index, size_t memory, SharedFileSet *files,
+                             int participant) {
     *collector = {};
     collector->format = key_format(index);
     collector->scratch =
@@ -79,12 +110,12 @@ static void sort_collected(Collector<Key> *collector) {
     sort_part(&collector->nulls, is_composite(collector->format));
 }
 
-void chunk_file_name(char *name, int participant, int chunk) {
+static void chunk_file_name(char *name, int participant, int chunk) {
     snprintf(name, kChunkNameLength, "chunk_%d_%d", participant, chunk);
 }
 
 template <typename Key>
-void spill(Collector<Key> *collector) {
+static void spill(Collector<Key> *collector) {
     sort_collected(collector);
     BufFile *file;
     if (collector->files != nullptr) {
@@ -135,8 +166,8 @@ static void collect_callback(Relation, ItemPointer tid, Datum *values, bool *nul
 }
 
 template <typename Key>
-double scan_table(Relation heap, Relation index, IndexInfo *index_info, bool progress,
-                  Collector<Key> *collector, TableScanDesc scan) {
+static double scan_table(Relation heap, Relation index, IndexInfo *index_info, bool progress,
+                         Collector<Key> *collector, TableScanDesc scan) {
     // Never a synchronised scan: the sort relies on TIDs arriving in order. A parallel scan must be allowed
     // to be one here; its descriptor says that it is not.
     return table_index_build_scan(heap, index, index_info, scan != nullptr, progress, collect_callback<Key>,
@@ -237,6 +268,35 @@ static void merge_sources(Source<Key> **sources, int count, bool nulls, RunBuild
     pfree(heap);
 }
 
+// All spilled chunks, rewound: the serial build's open files, or the participants' by name.
+static BufFile **open_chunks(const ParallelBuild *build, BufFile **own, int own_count, SharedFileSet *files,
+                             int *count) {
+    if (build == nullptr) {
+        for (int i = 0; i < own_count; i++)
+            if (BufFileSeek(own[i], 0, 0, SEEK_SET) != 0)
+                ereport(ERROR, (errcode_for_file_access(),
+                                errmsg("could not rewind a temporary file of an index build")));
+        *count = own_count;
+        return own;
+    }
+    const uint64 *chunk_counts = handed_over(build);
+    const int participants = parallel_participants(build);
+    size_t total = static_cast<size_t>(own_count);
+    for (int i = 1; i < participants; i++)
+        total += chunk_counts[i];
+    auto **opened = allocate<BufFile *>(total + 1);
+    *count = 0;
+    for (int i = 0; i < participants; i++) {
+        const int chunks = i == 0 ? own_count : static_cast<int>(chunk_counts[i]);
+        for (int j = 0; j < chunks; j++) {
+            char name[kChunkNameLength];
+            chunk_file_name(name, i, j);
+            opened[(*count)++] = BufFileOpenFileSet(&files->fs, name, O_RDONLY, false);
+        }
+    }
+    return opened;
+}
+
 template <typename Key>
 static Source<Key> *file_source(BufFile *file) {
     auto *source = allocate_zeroed<Source<Key>>(1);
@@ -296,7 +356,7 @@ static IndexBuildResult *build_keys(Relation heap, Relation index, IndexInfo *in
         AllocSetContextCreate(CurrentMemoryContext, "pg_gpu build", ALLOCSET_DEFAULT_SIZES);
     MemoryContext caller = MemoryContextSwitchTo(context);
 
-    ParallelBuild *parallel = begin_parallel_build(heap, index, index_info);
+    ParallelBuild *parallel = begin_parallel_build(heap, index, index_info, "pg_gpu_kary_build_worker_main");
     const size_t memory = static_cast<size_t>(maintenance_work_mem) * 1024 /
                           static_cast<size_t>(parallel != nullptr ? parallel_participants(parallel) : 1);
     auto *collector = allocate<Collector<Key>>(1);
@@ -326,10 +386,26 @@ IndexBuildResult *build(Relation heap, Relation index, IndexInfo *index_info) {
                          [=](auto key) { return build_keys<decltype(key)>(heap, index, index_info); });
 }
 
-#define INSTANTIATE(Key)                                                                      \
-    template void begin_collecting(Collector<Key> *, Relation, size_t, SharedFileSet *, int); \
-    template void spill(Collector<Key> *);                                                    \
-    template double scan_table(Relation, Relation, IndexInfo *, bool, Collector<Key> *, TableScanDesc);
-PG_GPU_FOR_EACH_KEY_TYPE(INSTANTIATE)
+template <typename Key>
+static void collect_as_worker(BuildWorker *worker) {
+    auto *collector = allocate<Collector<Key>>(1);
+    begin_collecting(collector, worker->index, worker->memory, worker->files, worker->participant);
+    worker->heap_tuples =
+        scan_table(worker->heap, worker->index, worker->index_info, false, collector, worker->scan);
+    if (collector->keyed.count + collector->nulls.count > 0)
+        spill(collector);
+    worker->total = collector->total;
+    worker->handed_over = static_cast<uint64>(collector->chunk_count);
+}
 
 }  // namespace pg_gpu::kary
+
+extern "C" PGDLLEXPORT void pg_gpu_kary_build_worker_main(dsm_segment *segment, shm_toc *toc);
+
+void pg_gpu_kary_build_worker_main(dsm_segment *segment, shm_toc *toc) {
+    using namespace pg_gpu::kary;
+    run_build_worker(segment, toc, [](BuildWorker *worker) {
+        with_key_type(key_width(worker->index),
+                      [worker](auto key) { collect_as_worker<decltype(key)>(worker); });
+    });
+}

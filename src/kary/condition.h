@@ -2,17 +2,10 @@
 #pragma once
 
 #include "kary/kary.h"
-#include "kary/search.h"
+#include "keys/search.h"
+#include "keys/instant.h"
 
 namespace pg_gpu::kary {
-
-// For comparisons of a date or timestamp column with timestamptz, which depend on the time zone and have no
-// exact place among the codes: the rows' instants are computed and compared with `constants`, ascending.
-struct InstantTest {
-    StrategyNumber strategy;
-    const int64 *constants;  // any of them may satisfy the operator
-    uint32 count;
-};
 
 // What else a column must satisfy of entries within a condition's ranges. Codes are stored codes.
 template <typename Key>

@@ -6,8 +6,8 @@
 #include "kary/condition.h"
 #include "kary/mirror.h"
 #include "kary/range_counts.h"
-#include "kary/search.h"
-#include "kary/visibility.h"
+#include "keys/search.h"
+#include "table/visibility.h"
 
 namespace pg_gpu::kary {
 

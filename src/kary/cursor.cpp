@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "kary/mirror.h"
-#include "kary/search.h"
+#include "keys/search.h"
 
 namespace pg_gpu::kary {
 

@@ -5,55 +5,6 @@
 
 namespace pg_gpu::kary {
 
-struct TypeCode {
-    Encoding encoding;
-    uint8 width;
-};
-
-static TypeCode code_of(Oid type) {
-    switch (type) {
-        case BOOLOID:
-        case CHAROID:
-            return {Encoding::Unsigned, 8};
-        case OIDOID:
-            return {Encoding::Unsigned, 32};
-        case INT2OID:
-            return {Encoding::Signed, 16};
-        case INT4OID:
-        case DATEOID:
-            return {Encoding::Signed, 32};
-        case INT8OID:
-        case TIMEOID:
-        case TIMESTAMPOID:
-        case TIMESTAMPTZOID:
-            return {Encoding::Signed, 64};
-        case FLOAT4OID:
-            return {Encoding::Float, 32};
-        case FLOAT8OID:
-            return {Encoding::Float, 64};
-        case MACADDROID:
-            return {Encoding::Bytes, 48};
-        case MACADDR8OID:
-            return {Encoding::Bytes, 64};
-        case UUIDOID:
-            return {Encoding::Bytes, 128};
-        case TEXTOID:
-        case BPCHAROID:
-            return {Encoding::Prefix, 128};
-        default:
-            return {Encoding::Hash, 64};
-    }
-}
-
-Encoding encoding_of(Oid type) {
-    return code_of(type).encoding;
-}
-
-bool is_invertible(Oid type) {
-    const Encoding encoding = encoding_of(type);
-    return encoding != Encoding::Float && !is_lossy(encoding);
-}
-
 bool has_lossy_columns(Relation index) {
     for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
         if (is_lossy(encoding_of(index->rd_opcintype[i])))

@@ -2,35 +2,17 @@
 #pragma once
 
 #include "kary/hash_key.h"
-#include "kary/key.h"
+#include "keys/column.h"
 #include "kary/text_key.h"
 #include "memory.h"
 
 namespace pg_gpu::kary {
 
-// A bit a column, the first column's lowest; set where the column is NULL. In the key its bits are zero.
-using NullMask = uint16;
+using namespace keys;
 
 // A column is at least a byte wide, a key at most 16.
 inline constexpr int kMostColumns = 16;
 inline constexpr int kMostKeyBits = 128;
-
-// Values with the same Prefix or Hash can differ: what is found by such a code must be rechecked.
-enum class Encoding : uint8 { Unsigned, Signed, Float, Bytes, Prefix, Hash };
-
-inline constexpr bool is_lossy(Encoding encoding) {
-    return encoding == Encoding::Prefix || encoding == Encoding::Hash;
-}
-
-struct KeyColumn {
-    Oid type;  // the opclass's input type
-    Encoding encoding;
-    uint8 width;      // bits
-    uint8 shift;      // of its lowest bit in the key
-    bool descending;  // the code is stored complemented
-    bool nulls_first;
-    ColumnHash *hash;  // of a column encoded by its hash
-};
 
 struct KeyFormat {
     int column_count;
@@ -53,13 +35,6 @@ int key_width(Relation index);
 
 // The same from the planner's description of an index.
 int key_width(const Oid *types, int column_count);
-
-// How an operator class for the type encodes its columns: the key types as themselves, text by its first
-// bytes, and all others by their hashes.
-Encoding encoding_of(Oid type);
-
-// Do codes of the type tell the value that they came from? (-0 and 0 share one.)
-bool is_invertible(Oid type);
 
 // Does an operator class of the index encode its column lossily?
 bool has_lossy_columns(Relation index);
@@ -102,38 +77,13 @@ inline auto with_key_type(int width, Function function) {
 // The code of a value of the column's own type, ascending.
 template <typename Key>
 inline Bits<Key> encode_value(const KeyColumn &column, Datum value) {
-    switch (column.encoding) {
-        case Encoding::Unsigned:
-            return static_cast<Bits<Key>>(static_cast<uint64>(value) & low_bits<uint64>(column.width));
-        case Encoding::Signed:
-            return static_cast<Bits<Key>>(encode_signed(
-                column.width == 64 ? DatumGetInt64(value) : static_cast<int64>(value), column.width));
-        case Encoding::Float:
-            return static_cast<Bits<Key>>(column.width == 32 ? encode_float(DatumGetFloat4(value))
-                                                             : encode_float(DatumGetFloat8(value)));
-        case Encoding::Prefix:
-            if constexpr (sizeof(Key) == 16)
-                return text_key(column.type, value).bits();
-            else
-                pg_unreachable();
-        case Encoding::Hash:
-            return static_cast<Bits<Key>>(hash_value(*column.hash, value));
-        case Encoding::Bytes:
-        default: {
-            const auto *bytes = reinterpret_cast<const unsigned char *>(DatumGetPointer(value));
-            if constexpr (sizeof(Key) == 16) {
-                if (column.width == 128)
-                    return Key128{encode_bytes(bytes, 8), encode_bytes(bytes + 8, 8)}.bits();
-            }
-            return static_cast<Bits<Key>>(encode_bytes(bytes, column.width / 8));
-        }
+    if (unlikely(column.encoding == Encoding::Hash))
+        return static_cast<Bits<Key>>(hash_value(*column.hash, value));
+    if constexpr (sizeof(Key) == 16) {
+        if (column.encoding == Encoding::Prefix)
+            return text_key(column.type, value).bits();
     }
-}
-
-// Ascending code to stored code and back.
-template <typename Code>
-inline Code orient(const KeyColumn &column, Code code) {
-    return column.descending ? static_cast<Code>(~code & low_bits<Code>(column.width)) : code;
+    return encode_exact<Key>(column, value);
 }
 
 // A row's key and, in *nulls, which of its columns are NULL.
@@ -178,46 +128,7 @@ inline Bits<Key> stored_code(const KeyColumn &column, Key key) {
 // Writes a column's value, typlen bytes, as it lies in a tuple.
 template <typename Key>
 inline void store_value(const KeyColumn &column, Key key, char *place) {
-    const Bits<Key> code = orient(column, stored_code(column, key));
-    const auto low = static_cast<uint64>(code);
-    const int bytes = column.width / 8;
-    uint64 value = low;
-    if (column.encoding == Encoding::Bytes) {
-        auto *to = reinterpret_cast<unsigned char *>(place);
-        if constexpr (sizeof(Key) == 16) {
-            if (column.width == 128) {
-                decode_bytes(static_cast<uint64>(code >> 64), 8, to);
-                decode_bytes(low, 8, to + 8);
-                return;
-            }
-        }
-        decode_bytes(low, bytes, to);
-        return;
-    }
-    if (column.encoding == Encoding::Signed)
-        value = static_cast<uint64>(decode_signed(low, column.width));
-    else if (column.encoding == Encoding::Float)
-        value = column.width == 32 ? std::bit_cast<uint32>(decode_float<float>(static_cast<uint32>(low)))
-                                   : std::bit_cast<uint64>(decode_float<double>(low));
-    switch (bytes) {
-        case 1: {
-            const auto narrow = static_cast<uint8>(value);
-            memcpy(place, &narrow, sizeof(narrow));
-            break;
-        }
-        case 2: {
-            const auto narrow = static_cast<uint16>(value);
-            memcpy(place, &narrow, sizeof(narrow));
-            break;
-        }
-        case 4: {
-            const auto narrow = static_cast<uint32>(value);
-            memcpy(place, &narrow, sizeof(narrow));
-            break;
-        }
-        default:
-            memcpy(place, &value, sizeof(value));
-    }
+    store_code<Key>(column, orient(column, stored_code(column, key)), place);
 }
 
 // ---- NULLs

@@ -1,6 +1,7 @@
 // The access method's handler: what PostgreSQL may ask of gpu_kary.
 #include "compat.h"
 #include "kary/kary.h"
+#include "keys/validate.h"
 
 PG_GPU_FUNCTION(pg_gpu_kary_handler);
 
@@ -40,7 +41,7 @@ Datum pg_gpu_kary_handler(PG_FUNCTION_ARGS) {
     routine->amproperty = kary::property;
     routine->ambuildphasename = kary::build_phase_name;
     routine->amvalidate = kary::validate;
-    routine->amadjustmembers = kary::adjust_members;
+    routine->amadjustmembers = keys::adjust_members;
     routine->ambeginscan = kary::begin_scan;
     routine->amrescan = kary::rescan;
     routine->amgettuple = kary::get_tuple;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kary/lookup.h"
-#include "kary/visibility.h"
+#include "table/visibility.h"
 
 namespace pg_gpu::kary {
 

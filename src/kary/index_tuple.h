@@ -2,17 +2,13 @@
 #pragma once
 
 #include "kary/format.h"
+#include "keys/index_tuple.h"
 
 namespace pg_gpu::kary {
 
-// A tuple whose values are written over for each entry with the same columns NULL.
-struct IndexOnlyTuple {
-    IndexTuple tuple;  // nullptr: none yet
-    NullMask nulls;
-    NullMask absent;  // NULL, or lossily encoded and so left NULL: nobody asks for it
-    bool is_plain;    // one integer column as wide as the key, which is its value with some bits flipped
-    uint64 flipped;   // these
-    uint16 offsets[kMostColumns];
+struct IndexOnlyTuple : IndexTupleTemplate {
+    bool is_plain;   // one integer column as wide as the key, which is its value with some bits flipped
+    uint64 flipped;  // these
 };
 
 // Makes the tuple anew for entries with these columns NULL, in the current memory context.

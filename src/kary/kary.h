@@ -2,8 +2,12 @@
 #pragma once
 
 #include "kary/layout.h"
+#include "keys/range_reader.h"
+#include "table/visibility.h"
 
 namespace pg_gpu::kary {
+
+using namespace table;
 
 template <typename Key>
 const storage::RunKind *run_kind_of(bool composite);
@@ -96,7 +100,6 @@ void estimate_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 bool property(Oid index, int column, IndexAMProperty asked, const char *name, bool *result, bool *is_null);
 char *build_phase_name(int64 phase);
 bool validate(Oid opclass);
-void adjust_members(Oid family, Oid opclass, List *operators, List *functions);
 IndexScanDesc begin_scan(Relation index, int key_count, int order_by_count);
 void rescan(IndexScanDesc scan, ScanKey keys, int key_count, ScanKey order_bys, int order_by_count);
 bool get_tuple(IndexScanDesc scan, ScanDirection direction);
@@ -108,13 +111,6 @@ void restore_position(IndexScanDesc scan);
 // Rows the snapshot sees that match scan keys; *heap_fetches of their entries were looked up in the heap.
 int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const ScanKeyData *keys, int key_count,
                      uint64 *heap_fetches);
-
-// Many ranges: `read` gives the scan keys of range i, at most two a column, and returns how many.
-struct RangeReader {
-    uint32 count;
-    int (*read)(void *context, uint32 i, ScanKeyData *keys);
-    void *context;
-};
 
 // counts[i]: the same for each range.
 void count_batch(Relation heap, Relation index, Snapshot snapshot, const RangeReader &reader, int64 *counts);

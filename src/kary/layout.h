@@ -17,7 +17,7 @@
 #pragma once
 
 #include "kary/format.h"
-#include "kary/key.h"
+#include "keys/key.h"
 #include "storage/storage.h"
 
 namespace pg_gpu::kary {

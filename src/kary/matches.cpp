@@ -1,7 +1,7 @@
 #include "kary/matches.h"
 
-#include "kary/radix_sort.h"
-#include "kary/search.h"
+#include "keys/radix_sort.h"
+#include "keys/search.h"
 
 namespace pg_gpu::kary {
 

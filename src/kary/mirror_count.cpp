@@ -4,7 +4,7 @@
 #include "kary/condition.h"
 #include "kary/mirror.h"
 #include "kary/range_counts.h"
-#include "kary/visibility.h"
+#include "table/visibility.h"
 
 namespace pg_gpu::kary {
 

@@ -1,6 +1,6 @@
 // Finding a key's place in a run: down the separator levels, one page a level.
 #include "kary/kary.h"
-#include "kary/search.h"
+#include "keys/search.h"
 
 namespace pg_gpu::kary {
 

@@ -4,12 +4,15 @@
 
 #include "kary/kary.h"
 #include "kary/server_sort.h"
-#include "kary/radix_sort.h"
+#include "keys/radix_sort.h"
 
 namespace pg_gpu::kary {
 
 static constexpr uint32 kRunKindBase = 0x6b720000;  // and the key's width
 static constexpr uint32 kRunKindComposite = 0x100;
+
+// A merged run takes hardly more pages than its inputs.
+static constexpr uint32 kMergeGrowth = 2;
 
 // Puts the partitions but the first behind the entries, which are in run order.
 template <typename Key>
@@ -26,7 +29,8 @@ static uint32 write_sealed_partitions(const SortEntry<Key> *entries, uint32 coun
 }
 
 template <typename Key, bool Composite>
-static void seal(const char *items, uint32 bytes, uint32 count, Page page, storage::RunEntry *entry) {
+static void seal(const storage::RunKind *, const char *items, uint32 bytes, uint32 count, Page page,
+                 storage::RunEntry *entry) {
     SortEntry<Key> entries[kTailItems<Key>];
     uint32 filled = 0;
     uint32 keyed = 0;
@@ -58,7 +62,8 @@ static void seal(const char *items, uint32 bytes, uint32 count, Page page, stora
 }
 
 template <typename Key, bool Composite>
-static uint32 merge_page_bound(const storage::RunEntry *inputs, int count) {
+static uint32 merge_page_bound(Relation, const storage::RunKind *, const storage::RunEntry *inputs,
+                               int count) {
     uint64 entries = 0;
     uint64 partitions = 0;
     for (int i = 0; i < count; i++) {
@@ -242,7 +247,7 @@ static uint32 read_tids(Relation index, const storage::RunEntry &run, uint32 pos
 }
 
 template <typename Key, bool Composite>
-static bool is_sound(const storage::RunEntry &run) {
+static bool is_sound(const storage::RunKind *, const storage::RunEntry &run) {
     const uint64 keyed = keyed_entries(run);
     const uint64 listed = listed_partitions(run);
     if (keyed > run.entries || run.sections[kLeafSection].pages != leaf_pages<Key>(run))
@@ -266,6 +271,7 @@ static const storage::RunKind *run_kind_for() {
         kTailItems<Key> * static_cast<uint32>(sizeof(KaryTailItem<Key>)),
         seal<Key, Composite>,
         merge_page_bound<Key, Composite>,
+        kMergeGrowth,
         merge<Key>,
         settle_merge_on_server,
         is_sound<Key, Composite>,

@@ -5,13 +5,9 @@
 
 #include "compat.h"
 #include "kary/mirror.h"
-#include "kary/search.h"
+#include "keys/search.h"
 
 namespace pg_gpu::kary {
-
-// After this many changes of view in one step the run locks are taken, so that a stream of merges cannot keep
-// a reader from getting on (R11).
-static constexpr int kRestartsBeforeLock = 8;
 
 // ---- views and phases
 // ---------------------------------------------------------------------------------------
@@ -318,30 +314,6 @@ static bool go_on_in_new_view(Scan<Key> *scan, bool forward) {
     return true;
 }
 
-struct RestartGuard {
-    int restarts;
-    bool locked;
-};
-
-static void unlock_after_restarts(Relation index, RestartGuard *guard) {
-    if (!guard->locked)
-        return;
-    storage::unlock_runs(index, storage::RunLock::YoungRuns, ShareLock);
-    storage::unlock_runs(index, storage::RunLock::OldRuns, ShareLock);
-    guard->locked = false;
-}
-
-static void count_restart(Relation index, RestartGuard *guard) {
-    CHECK_FOR_INTERRUPTS();
-    guard->restarts++;
-    // A standby cannot take the lock; there the primary's merges replay one at a time and each gives way.
-    if (guard->restarts < kRestartsBeforeLock || guard->locked || RecoveryInProgress())
-        return;
-    storage::lock_runs(index, storage::RunLock::OldRuns, ShareLock, false);
-    storage::lock_runs(index, storage::RunLock::YoungRuns, ShareLock, false);
-    guard->locked = true;
-}
-
 template <typename Key>
 static bool next_entry(Scan<Key> *scan, bool forward) {
     Relation index = scan->descriptor->indexRelation;
@@ -354,24 +326,24 @@ static bool next_entry(Scan<Key> *scan, bool forward) {
     if (scan->phase_count == 0)
         return false;
 
-    RestartGuard guard = {0, false};
+    storage::RestartGuard guard = {0, false};
     for (;;) {
         Step step = stale ? Step::Restart : next_in_phase(scan, forward);
         stale = false;
         while (step == Step::Restart) {
-            count_restart(index, &guard);
+            storage::count_restart(index, &guard);
             if (go_on_in_new_view(scan, forward))
                 step = next_in_phase(scan, forward);
         }
         if (step == Step::Entry) {
             scan->last.valid = true;
             scan->last.phase = scan->phases[scan->phase];
-            unlock_after_restarts(index, &guard);
+            storage::unlock_after_restarts(index, &guard);
             return true;
         }
         const int phase = forward ? scan->phase + 1 : scan->phase - 1;
         if (phase < 0 || phase >= scan->phase_count) {
-            unlock_after_restarts(index, &guard);
+            storage::unlock_after_restarts(index, &guard);
             // The scan stands at its end now, not on an entry: turning round in a new view starts from there.
             scan->last.valid = false;
             return false;
@@ -530,18 +502,18 @@ static bool drain_phase(Scan<Key> *scan, int phase, const EntrySink<Key> &sink) 
 
 template <typename Key>
 static void drain(Scan<Key> *scan, const EntrySink<Key> &sink) {
-    RestartGuard guard = {0, false};
+    storage::RestartGuard guard = {0, false};
     for (int phase = 0; phase < scan->phase_count;) {
         if (drain_phase(scan, phase, sink)) {
             phase++;
         } else {
-            count_restart(scan->descriptor->indexRelation, &guard);
+            storage::count_restart(scan->descriptor->indexRelation, &guard);
             renew_view(scan);
             sink.reset(sink.context);
             phase = 0;
         }
     }
-    unlock_after_restarts(scan->descriptor->indexRelation, &guard);
+    storage::unlock_after_restarts(scan->descriptor->indexRelation, &guard);
 }
 
 struct BitmapSink {
@@ -745,12 +717,12 @@ static void restore_position_of(IndexScanDesc descriptor) {
     } else {
         scan->phase = scan->marked_phase;
     }
-    RestartGuard guard = {0, false};
+    storage::RestartGuard guard = {0, false};
     while (!restored) {
-        count_restart(descriptor->indexRelation, &guard);
+        storage::count_restart(descriptor->indexRelation, &guard);
         restored = go_on_in_new_view(scan, true);
     }
-    unlock_after_restarts(descriptor->indexRelation, &guard);
+    storage::unlock_after_restarts(descriptor->indexRelation, &guard);
 
     // The gap is behind the marked entry; whoever holds it must step over it if the scan turns round.
     scan->heap_built = false;

@@ -4,7 +4,7 @@
 #include "client/client.h"
 #include "kary/checked_rows.h"
 #include "kary/index_tuple.h"
-#include "kary/radix_sort.h"
+#include "keys/radix_sort.h"
 
 namespace pg_gpu::kary {
 

@@ -3,7 +3,7 @@
 
 #include "client/client.h"
 #include "kary/kary.h"
-#include "kary/radix_sort.h"
+#include "keys/radix_sort.h"
 
 namespace pg_gpu::kary {
 

@@ -5,9 +5,11 @@
 
 #include <cstddef>
 
-#include "kary/key.h"
+#include "keys/key.h"
 
 namespace pg_gpu::kary {
+
+using namespace keys;
 
 inline constexpr size_t kPrefixBytes = 16;
 

@@ -1,12 +1,12 @@
-// gpu.verify: order, separators, and agreement with the table (as amcheck's heapallindexed does it, with a
-// Bloom filter of the index's entries that the table's rows are then looked up in).
+// gpu.verify: order, separators, and agreement with the table.
 #include "kary/verify.h"
 
 #include <algorithm>
 
 #include "kary/condition.h"
-#include "kary/radix_sort.h"
-#include "kary/search.h"
+#include "keys/radix_sort.h"
+#include "keys/search.h"
+#include "table/table_check.h"
 
 namespace pg_gpu::kary {
 
@@ -21,18 +21,12 @@ static_assert(sizeof(Fingerprint) == 24);
 
 template <typename Key>
 struct KeyVerification {
-    Relation heap;
     Relation index;
     storage::ProblemReporter report;
     void *context;
-    BlockNumber heap_blocks;
-    bloom_filter *filter;  // nullptr without the heap check
+    TableCheck check;
     KeyFormat format;
     MemoryContext scratch;  // for encoding one row
-    // TIDs of live entries, checked against the table's line pointers in heap order, a chunk at a time.
-    ItemPointerData *tids;
-    uint32 tid_count;
-    uint32 tid_room;
 };
 
 template <typename Key>
@@ -41,48 +35,11 @@ static Fingerprint fingerprint(Key key, NullMask nulls, const ItemPointerData &t
             ItemPointerGetOffsetNumberNoCheck(&tid), nulls};
 }
 
-// Live entries must point to line pointers in use: VACUUM removes entries before it frees their line
-// pointers.
-template <typename Key>
-static void check_line_pointers(KeyVerification<Key> *state) {
-    std::sort(state->tids, state->tids + state->tid_count,
-              [](const ItemPointerData &a, const ItemPointerData &b) {
-                  return ItemPointerCompare(const_cast<ItemPointer>(&a), const_cast<ItemPointer>(&b)) < 0;
-              });
-    for (uint32 i = 0; i < state->tid_count;) {
-        CHECK_FOR_INTERRUPTS();
-        const BlockNumber block = ItemPointerGetBlockNumberNoCheck(&state->tids[i]);
-        Buffer buffer = ReadBuffer(state->heap, block);
-        LockBuffer(buffer, BUFFER_LOCK_SHARE);
-        Page page = BufferGetPage(buffer);
-        const OffsetNumber last = PageIsNew(page) ? 0 : PageGetMaxOffsetNumber(page);
-        for (; i < state->tid_count && ItemPointerGetBlockNumberNoCheck(&state->tids[i]) == block; i++) {
-            const OffsetNumber offset = ItemPointerGetOffsetNumberNoCheck(&state->tids[i]);
-            if (offset > last || !ItemIdIsUsed(PageGetItemId(page, offset)))
-                state->report(InvalidBlockNumber, &state->tids[i],
-                              "An entry points to a row that is not there.", state->context);
-        }
-        UnlockReleaseBuffer(buffer);
-    }
-    state->tid_count = 0;
-}
-
 template <typename Key>
 static void note_entry(KeyVerification<Key> *state, BlockNumber block, Key key, NullMask nulls,
                        const ItemPointerData &tid) {
-    const OffsetNumber offset = ItemPointerGetOffsetNumberNoCheck(&tid);
-    if (ItemPointerGetBlockNumberNoCheck(&tid) >= state->heap_blocks || offset == InvalidOffsetNumber ||
-        offset > MaxHeapTuplesPerPage) {
-        state->report(block, &tid, "An entry's TID lies outside the table.", state->context);
-        return;
-    }
-    if (state->filter == nullptr)
-        return;
-    Fingerprint print = fingerprint(key, nulls, tid);
-    bloom_add_element(state->filter, reinterpret_cast<unsigned char *>(&print), sizeof(print));
-    if (state->tid_count == state->tid_room)
-        check_line_pointers(state);
-    state->tids[state->tid_count++] = tid;
+    const Fingerprint print = fingerprint(key, nulls, tid);
+    table::note_entry(&state->check, block, &print, sizeof(print), tid);
 }
 
 template <typename Key>
@@ -220,63 +177,34 @@ static void copy_tail(const char *items, uint32 bytes, void *context) {
 }
 
 template <typename Key>
-static void look_up_row(Relation, ItemPointer tid, Datum *values, bool *nulls, bool alive, void *context) {
+static size_t fingerprint_row(void *context, const Datum *values, const bool *nulls,
+                              const ItemPointerData &tid, unsigned char *bytes) {
     auto *state = static_cast<KeyVerification<Key> *>(context);
-    if (!alive)
-        return;
     NullMask mask;
     const Key key = encode_scanned_row<Key>(state->format, state->scratch, values, nulls, &mask);
-    Fingerprint print = fingerprint(key, mask, *tid);
-    if (bloom_lacks_element(state->filter, reinterpret_cast<unsigned char *>(&print), sizeof(print)))
-        state->report(InvalidBlockNumber, tid, "A row is missing from the index.", state->context);
-}
-
-// Rows visible to a snapshot taken before the index was read must all be in the filter.
-template <typename Key>
-static void verify_rows(KeyVerification<Key> *state, Snapshot snapshot) {
-    TableScanDesc scan = table_beginscan_strat(state->heap, snapshot, 0, nullptr, true, true);
-    IndexInfo *info = BuildIndexInfo(state->index);
-    info->ii_Concurrent = true;  // an MVCC scan: only what the snapshot sees
-    info->ii_Unique = false;
-    info->ii_ExclusionOps = nullptr;
-
-    // The index's expressions and predicate run as the table's owner, as they would in REINDEX: whoever
-    // verifies may be a superuser, and the functions are the owner's.
-    Oid user;
-    int security_context;
-    GetUserIdAndSecContext(&user, &security_context);
-    SetUserIdAndSecContext(state->heap->rd_rel->relowner, security_context | SECURITY_RESTRICTED_OPERATION);
-    const int nest_level = NewGUCNestLevel();
-    table_index_build_scan(state->heap, state->index, info, true, false, look_up_row<Key>, state, scan);
-    AtEOXact_GUC(false, nest_level);
-    SetUserIdAndSecContext(user, security_context);
+    const Fingerprint print = fingerprint(key, mask, tid);
+    memcpy(bytes, &print, sizeof(print));
+    return sizeof(print);
 }
 
 template <typename Key>
 static void verify_keys_of(Relation heap, Relation index, bool check_heap, storage::ProblemReporter report,
                            void *context) {
     KeyVerification<Key> state = {};
-    state.heap = heap;
     state.index = index;
     state.report = report;
     state.context = context;
     state.format = key_format(index);
     state.scratch = AllocSetContextCreate(CurrentMemoryContext, "gpu.verify row", ALLOCSET_DEFAULT_SIZES);
     const storage::RunKind *kind = run_kind_of<Key>(is_composite(state.format));
-    state.tid_room = 65536;
-    state.tids = allocate<ItemPointerData>(state.tid_room);
-
     Snapshot snapshot = RegisterSnapshot(GetActiveSnapshot());
     storage::View view = {};
     TailCopy<Key> tail = {allocate<char>(storage::kContentBytes), 0};
     storage::take_view(index, kind, snapshot, &view, copy_tail<Key>, &tail);
-    // Read after the view: entries of the view are for rows that were there before.
-    state.heap_blocks = RelationGetNumberOfBlocks(heap);
     uint64 total = tail.bytes / sizeof(KaryTailItem<Key>);
     for (int i = 0; i < view.run_count; i++)
         total += view.runs[i].entries;
-    if (check_heap)
-        state.filter = bloom_create(static_cast<int64>(total), maintenance_work_mem, view.vacuum_seq);
+    begin_table_check(&state.check, heap, index, check_heap, total, view.vacuum_seq, report, context);
 
     for (int i = 0; i < view.run_count; i++)
         verify_key_run(&state, view.runs[i]);
@@ -284,11 +212,7 @@ static void verify_keys_of(Relation heap, Relation index, bool check_heap, stora
                             [&](Key key, NullMask nulls, const ItemPointerData &item_tid) {
                                 note_entry(&state, storage::kTailBlock, key, nulls, item_tid);
                             });
-    if (check_heap) {
-        check_line_pointers(&state);
-        verify_rows(&state, snapshot);
-        bloom_free(state.filter);
-    }
+    finish_table_check(&state.check, snapshot, fingerprint_row<Key>, &state);
     UnregisterSnapshot(snapshot);
 }
 

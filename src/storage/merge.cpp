@@ -50,7 +50,7 @@ static void reserve(Relation index, const RunKind *kind, ReservationOwner owner,
     memset(reservation, 0, sizeof(Extent) * kExtentsPerRun);
     int used_count;
     Extent *used = used_extents(index, image, &used_count);
-    check_extents_in_file(index, image);
+    check_extents_in_file(index, kind, image);
     entry->extent_count =
         static_cast<uint16>(place_pages(index, used, used_count, pages, kExtentsPerRun, entry->extents));
     // At the end of the file, leave seals some room in front: behind a reservation that is not written yet, a
@@ -107,7 +107,7 @@ static uint64 merge_runs(Relation index, const RunKind *kind, ReservationOwner o
         entries += inputs[i].entries;
         output.order = Max(output.order, inputs[i].order);
     }
-    const uint32 pages = kind->merge_page_bound(inputs, count) + dead_bitmap_pages(entries);
+    const uint32 pages = kind->merge_page_bound(index, kind, inputs, count) + dead_bitmap_pages(entries);
     reserve(index, kind, owner, pages, &output);
     RunWriter *writer = begin_run(index, &output, false);
     kind->merge(index, inputs, count, writer, &output);

@@ -105,7 +105,7 @@ bool is_run_entry_sound(const RunKind *kind, const RunEntry &run) {
         run.dead_bitmap_offset > kContentEnd - bytes_on_first_page ||
         (!shares_page && run.dead_bitmap_offset != kContentStart))
         return false;
-    return kind->is_sound(run);
+    return kind->is_sound(kind, run);
 }
 
 void check_run_entry(Relation index, const RunKind *kind, const RunEntry &run) {
@@ -182,10 +182,11 @@ Summary summarise(Relation index, const RunKind *kind) {
     int count;
     RunEntry *runs = copy_directory(index, kind, BufferGetPage(buffer), &count);
     UnlockReleaseBuffer(buffer);
-    Summary summary = {count, 0, 0};
+    Summary summary = {count, 0, 0, 0};
     for (int i = 0; i < count; i++) {
         summary.entries += runs[i].entries;
         summary.dead += runs[i].dead;
+        summary.pages += runs[i].pages;
     }
     pfree(runs);
     return summary;
@@ -222,13 +223,13 @@ Extent *used_extents(Relation index, Page meta_image, int *count) {
 
 // How far behind the end of the file merges can have reserved room: each of the two reservations holds what a
 // merge of all runs could need, behind some slack.
-static uint64 farthest_reservation_end(BlockNumber blocks) {
-    const uint64 most = uint64{kMostReservationSlack} + uint64{kMostMergeGrowth} * blocks + kMergeOverhead;
+static uint64 farthest_reservation_end(const RunKind *kind, BlockNumber blocks) {
+    const uint64 most = uint64{kMostReservationSlack} + uint64{kind->merge_growth} * blocks + kMergeOverhead;
     return blocks + kReservationOwners * most;
 }
 
-const char *find_reservation_problem(Relation index, Page meta_image) {
-    const uint64 end = farthest_reservation_end(RelationGetNumberOfBlocks(index));
+const char *find_reservation_problem(Relation index, const RunKind *kind, Page meta_image) {
+    const uint64 end = farthest_reservation_end(kind, RelationGetNumberOfBlocks(index));
     for (const auto &reservation : meta_page(meta_image)->reservations)
         for (const Extent &extent : reservation)
             if (extent.count > 0 &&
@@ -237,7 +238,7 @@ const char *find_reservation_problem(Relation index, Page meta_image) {
     return nullptr;
 }
 
-void check_extents_in_file(Relation index, Page meta_image) {
+void check_extents_in_file(Relation index, const RunKind *kind, Page meta_image) {
     const BlockNumber blocks = RelationGetNumberOfBlocks(index);
     const MetaPage *meta = meta_page(meta_image);
     // The inline runs suffice: a chained one was inline before.
@@ -245,7 +246,7 @@ void check_extents_in_file(Relation index, Page meta_image) {
         for (int j = 0; j < Min(int{meta->runs[i].extent_count}, kExtentsPerRun); j++)
             if (static_cast<uint64>(meta->runs[i].extents[j].start) + meta->runs[i].extents[j].count > blocks)
                 report_corruption(index, kMetaBlock, "A run lies beyond the end of the file.");
-    const char *problem = find_reservation_problem(index, meta_image);
+    const char *problem = find_reservation_problem(index, kind, meta_image);
     if (unlikely(problem != nullptr))
         report_corruption(index, kMetaBlock, problem);
 }

@@ -3,18 +3,18 @@
 
 namespace pg_gpu::storage {
 
-struct StorageOptions {
-    int32 varlena_header;
-    int fanout;
-};
-
 static constexpr int kDefaultFanout = 8;
 static relopt_kind option_kind;
 
-void register_storage_options() {
-    option_kind = add_reloption_kind();
-    add_int_reloption(option_kind, "fanout", "Number of runs of one size that are merged into a larger one",
+relopt_kind add_storage_options() {
+    const relopt_kind kind = add_reloption_kind();
+    add_int_reloption(kind, "fanout", "Number of runs of one size that are merged into a larger one",
                       kDefaultFanout, 2, 64, ShareUpdateExclusiveLock);
+    return kind;
+}
+
+void register_storage_options() {
+    option_kind = add_storage_options();
 }
 
 bytea *storage_options(Datum options, bool validate) {

@@ -15,8 +15,8 @@ inline constexpr int kEntrySection = 1;
 // The most TIDs one page can hold, whatever the layout.
 inline constexpr uint32 kMaxTidsPerPage = kContentBytes / sizeof(ItemPointerData);
 
-// What a merge can need at most, in pages: a reservation beyond that is damage.
-inline constexpr uint32 kMostMergeGrowth = 2;
+// What a merge can need at most, in pages, beyond its inputs' pages times RunKind::merge_growth: a
+// reservation beyond that is damage.
 inline constexpr uint32 kMergeOverhead = 16;
 // Room left in front of a reservation at the end of the file, at most.
 inline constexpr uint32 kMostReservationSlack = 4096;
@@ -32,11 +32,13 @@ struct RunKind {
 
     // Writes `count` tail items as a one-page run: fills the page's content and its length, and the entry's
     // access_method_data. Runs under buffer locks: no I/O, no locks, no errors.
-    void (*seal)(const char *items, uint32 bytes, uint32 count, Page page, RunEntry *entry);
+    void (*seal)(const RunKind *kind, const char *items, uint32 bytes, uint32 count, Page page,
+                 RunEntry *entry);
 
-    // The most pages the runs can need once merged, without the dead bitmap; with it at most kMostMergeGrowth
+    // The most pages the runs can need once merged, without the dead bitmap; with it at most merge_growth
     // times their pages and kMergeOverhead more.
-    uint32 (*merge_page_bound)(const RunEntry *inputs, int count);
+    uint32 (*merge_page_bound)(Relation index, const RunKind *kind, const RunEntry *inputs, int count);
+    uint32 merge_growth;
 
     // Merges the live entries of the inputs into the writer and sets the new entry's sections,
     // access_method_data and `entries`.
@@ -46,7 +48,7 @@ struct RunKind {
     void (*merged)(Relation index, const RunEntry *inputs, int count, const RunEntry &output);
 
     // Do sections and access_method_data of a directory entry fit its number of entries?
-    bool (*is_sound)(const RunEntry &run);
+    bool (*is_sound)(const RunKind *kind, const RunEntry &run);
 
     // TIDs of the entries on page `position` of the entry section; returns how many.
     uint32 (*read_tids)(Relation index, const RunEntry &run, uint32 position, Page page,
@@ -96,6 +98,7 @@ struct Summary {
     int runs;
     uint64 entries;
     uint64 dead;
+    uint64 pages;
 };
 
 // Totals of the run list, for cost estimates.
@@ -112,10 +115,10 @@ Extent *used_extents(Relation index, Page meta, int *count);
 
 // ERROR when a listed run ends behind the end of the file, or a reservation behind anything a merge can have
 // reserved: new pages would be placed behind that.
-void check_extents_in_file(Relation index, Page meta);
+void check_extents_in_file(Relation index, const RunKind *kind, Page meta);
 
 // Its part about reservations as an answer: what is wrong, or nullptr.
-const char *find_reservation_problem(Relation index, Page meta);
+const char *find_reservation_problem(Relation index, const RunKind *kind, Page meta);
 
 // Chooses room for new pages (extent_map.h); ERROR when the file cannot have so many blocks.
 int place_pages(Relation index, Extent *used, int used_count, uint32 pages, int most_pieces, Extent *chosen);
@@ -183,6 +186,15 @@ Buffer read_run_page(Relation index, const RunEntry &run, uint32 position, Buffe
 // After a mismatch: returns when the run list has changed since the view was taken, else reports corruption.
 void confirm_recycled(Relation index, const RunKind *kind, const View &view, const RunEntry &run,
                       uint32 position);
+
+// For readers that take a new view after a recycled page: after some of these within one step both run locks
+// are taken in share mode, so that a stream of merges cannot keep the reader from getting on (R11).
+struct RestartGuard {
+    int restarts;
+    bool locked;
+};
+void count_restart(Relation index, RestartGuard *guard);
+void unlock_after_restarts(Relation index, RestartGuard *guard);
 
 // Reads dead bits [first, first + count) of a run into `bits` (bit i of the result is entry first + i, count
 // up to 64 * words). false when a page was recycled.
@@ -259,7 +271,16 @@ using ProblemReporter = void (*)(BlockNumber block, const ItemPointerData *tid, 
 // metapage, directory or tail are too damaged to follow.
 bool verify_structure(Relation index, const RunKind *kind, ProblemReporter report, void *context);
 
-// Registered in _PG_init.
+// The head of every access method's parsed reloptions.
+struct StorageOptions {
+    int32 varlena_header;
+    int fanout;
+};
+
+// A kind of reloptions that has these; an access method adds its own.
+relopt_kind add_storage_options();
+
+// Registered in _PG_init: for access methods that have no others.
 void register_storage_options();
 bytea *storage_options(Datum options, bool validate);
 

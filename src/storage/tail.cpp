@@ -123,7 +123,7 @@ static void seal_tail(Relation index, const RunKind *kind, uint32 wanted) {
     const bool spill = meta_page(BufferGetPage(meta_buffer))->inline_runs == kInlineRuns;
     int used_count;
     Extent *used = used_extents(index, BufferGetPage(meta_buffer), &used_count);
-    check_extents_in_file(index, BufferGetPage(meta_buffer));
+    check_extents_in_file(index, kind, BufferGetPage(meta_buffer));
     used = reallocate(used, used_count + 1);
     Extent place;
     place_pages(index, used, used_count, 1, 1, &place);
@@ -157,7 +157,7 @@ static void seal_tail(Relation index, const RunKind *kind, uint32 wanted) {
     run.pages = 1;
     run.sections[kEntrySection] = {0, 1};
     run.sections[kDeadBitmapSection] = {0, 1};
-    kind->seal(page_content(tail_image), length, static_cast<uint32>(run.entries), run_image, &run);
+    kind->seal(kind, page_content(tail_image), length, static_cast<uint32>(run.entries), run_image, &run);
     run.dead_bitmap_offset = MAXALIGN(kContentStart + content_length(run_image));
     set_content_length(run_image, run.dead_bitmap_offset + dead_bitmap_bytes(run.entries) - kContentStart);
 

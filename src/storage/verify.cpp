@@ -109,7 +109,7 @@ static bool verify_directory(const Verification &state, RunEntry **runs, int *co
     }
     if (sound) {
         verify_extents(state, page);
-        problem = find_reservation_problem(state.index, page);
+        problem = find_reservation_problem(state.index, state.kind, page);
         if (problem != nullptr)
             state.report(kMetaBlock, nullptr, problem, state.context);
     }

@@ -111,6 +111,27 @@ void confirm_recycled(Relation index, const RunKind *kind, const View &view, con
         report_corruption(index, run_block(run, position), "The page does not carry its run's stamp.");
 }
 
+static constexpr int kRestartsBeforeLock = 8;
+
+void count_restart(Relation index, RestartGuard *guard) {
+    CHECK_FOR_INTERRUPTS();
+    guard->restarts++;
+    // A standby cannot take the lock; there the primary's merges replay one at a time and each gives way.
+    if (guard->restarts < kRestartsBeforeLock || guard->locked || RecoveryInProgress())
+        return;
+    lock_runs(index, RunLock::OldRuns, ShareLock, false);
+    lock_runs(index, RunLock::YoungRuns, ShareLock, false);
+    guard->locked = true;
+}
+
+void unlock_after_restarts(Relation index, RestartGuard *guard) {
+    if (!guard->locked)
+        return;
+    unlock_runs(index, RunLock::YoungRuns, ShareLock);
+    unlock_runs(index, RunLock::OldRuns, ShareLock);
+    guard->locked = false;
+}
+
 bool read_dead_bits(Relation index, const RunEntry &run, uint64 first, uint32 count, uint64 *bits) {
     const uint32 words = (count + 63) / 64;
     memset(bits, 0, words * sizeof(uint64));

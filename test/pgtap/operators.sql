@@ -88,6 +88,25 @@ SELECT is_empty(
         OR (m.left_type <> m.right_type AND (d.refclassid, d.deptype) NOT IN (('pg_opfamily'::regclass, 'a'), ('pg_operator'::regclass, 'a'))) $$,
   'operators depend on their class or family as btree''s do');
 
+-- gpu_grid has the same families of key types, and points.
+SELECT set_eq(
+  $$ SELECT opcname::text, f.opfname::text, opcintype::regtype::text FROM pg_opclass JOIN pg_opfamily AS f ON f.oid = opcfamily
+     WHERE opcmethod = (SELECT oid FROM pg_am WHERE amname = 'gpu_grid') AND opcnamespace = 'gpu'::regnamespace AND opcdefault AND opckeytype = 0 $$,
+  $$ SELECT opcname::text, f.opfname::text, opcintype::regtype::text FROM pg_opclass JOIN pg_opfamily AS f ON f.oid = opcfamily
+     WHERE opcmethod = (SELECT oid FROM pg_am WHERE amname = 'gpu_kary') AND opcdefault
+     UNION VALUES ('point_ops', 'point_ops', 'point') $$,
+  'gpu_grid has gpu_kary''s default operator classes, and one of points');
+SELECT set_eq(
+  $$ SELECT opfname::text, amopopr::regoperator::text, amopstrategy::int, amoppurpose::text FROM pg_amop JOIN pg_opfamily AS f ON f.oid = amopfamily
+     WHERE amopmethod = (SELECT oid FROM pg_am WHERE amname = 'gpu_grid') $$,
+  $$ SELECT opfname::text, amopopr::regoperator::text, amopstrategy::int, 's' FROM members JOIN pg_opfamily AS f ON f.oid = amopfamily
+     UNION VALUES ('point_ops', '<@(point,box)', 6, 's'), ('point_ops', '<@(point,circle)', 7, 's'), ('point_ops', '~=(point,point)', 8, 's'),
+       ('point_ops', '<->(point,point)', 15, 'o') $$,
+  'with the same operators, under the same numbers');
+SELECT is_empty(
+  $$ SELECT opcname FROM pg_opclass WHERE opcmethod = (SELECT oid FROM pg_am WHERE amname = 'gpu_grid') AND NOT amvalidate(oid) $$,
+  'amvalidate accepts each of them');
+
 -- amvalidate really looks: a class made wrong is refused with a reason.
 CREATE OPERATOR FAMILY public.wrong_family USING gpu_kary;
 CREATE OPERATOR CLASS public.wrong_class FOR TYPE int4 USING gpu_kary FAMILY public.wrong_family AS
@@ -116,6 +135,16 @@ CREATE OPERATOR CLASS public.numeric_class FOR TYPE numeric USING gpu_kary AS OP
 SELECT is((SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'numeric_class'), true, 'a class of one''s own for a hashable type is sound');
 CREATE OPERATOR CLASS public.other_class FOR TYPE numeric USING gpu_kary AS OPERATOR 3 =(float8, float8);
 SELECT is((SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'other_class'), false, 'unless it lacks its own type''s equality');
+CREATE OPERATOR CLASS public.grid_point_class FOR TYPE point USING gpu_grid AS OPERATOR 6 <@(point, circle);
+SELECT is((SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'grid_point_class'), false, 'amvalidate of gpu_grid refuses another strategy''s operator');
+CREATE OPERATOR CLASS public.grid_order_class FOR TYPE point USING gpu_grid AS OPERATOR 6 <@(point, box), OPERATOR 15 <->(point, point) FOR ORDER BY integer_ops;
+SELECT is((SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'grid_order_class'), false, 'and an order of distances that is none');
+CREATE OPERATOR CLASS public.grid_wrong_class FOR TYPE int4 USING gpu_grid AS
+  OPERATOR 1 >(int4, int4), OPERATOR 2 >=(int4, int4), OPERATOR 3 =(int4, int4), OPERATOR 4 <=(int4, int4), OPERATOR 5 <(int4, int4);
+SELECT is((SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'grid_wrong_class'), false, 'and operators in reverse order');
+CREATE OPERATOR CLASS public.grid_text_class FOR TYPE text USING gpu_grid AS OPERATOR 3 =(text, text);
+SELECT is((SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'grid_text_class'), false, 'and types without codes');
+SELECT throws_ok($$ CREATE INDEX ON text_table USING gpu_grid (t public.grid_text_class) $$, '0A000', NULL, 'of which no index can be made');
 SELECT throws_ok(
   $$ CREATE OPERATOR CLASS public.far_class FOR TYPE int4 USING gpu_kary AS OPERATOR 16 =(int4, int4) $$,
   NULL, NULL, 'there is no sixteenth strategy');

@@ -58,7 +58,7 @@ SELECT results_eq(
   $$ SELECT name COLLATE "C", arguments COLLATE "C", result, rows FROM wanted ORDER BY 1, 2 $$,
   'schema gpu has these functions and no others');
 SELECT is((SELECT count(*) FROM pg_proc WHERE pronamespace = 'gpu'::regnamespace AND prorettype = 'index_am_handler'::regtype),
-          1::bigint, 'and one access method handler');
+          2::bigint, 'and two access method handlers');
 
 -- Labels the planner acts on.
 SELECT is_empty(
@@ -94,11 +94,12 @@ SELECT isnt(obj_description((SELECT oid FROM pg_extension WHERE extname = 'pg_gp
             'so has the extension');
 
 -- The access method.
-SELECT is((SELECT amtype::text FROM pg_am WHERE amname = 'gpu_kary'), 'i', 'gpu_kary is an index access method');
+SELECT results_eq($$ SELECT amtype::text FROM pg_am WHERE amname IN ('gpu_kary', 'gpu_grid') $$, ARRAY['i', 'i'],
+                  'gpu_kary and gpu_grid are index access methods');
 SELECT set_eq(
   $$ SELECT amname::text FROM pg_am JOIN pg_depend ON objid = pg_am.oid AND classid = 'pg_am'::regclass AND deptype = 'e'
      WHERE refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_gpu') $$,
-  ARRAY['gpu_kary'], 'it is the only one of the extension');
+  ARRAY['gpu_kary', 'gpu_grid'], 'there are no others of the extension');
 
 -- Settings: they exist once the library is loaded.
 LOAD 'pg_gpu';

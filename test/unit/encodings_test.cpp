@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "kary/key.h"
+#include "keys/key.h"
 
-using namespace pg_gpu::kary;
+using namespace pg_gpu::keys;
 
 static std::vector<int64_t> integers_of(int width, uint64_t seed) {
     const int64_t most = static_cast<int64_t>(low_bits<uint64_t>(width) >> 1);

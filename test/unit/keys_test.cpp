@@ -7,11 +7,11 @@
 #include <tuple>
 #include <vector>
 
-#include "kary/key.h"
-#include "kary/radix_sort.h"
-#include "kary/search.h"
+#include "keys/key.h"
+#include "keys/radix_sort.h"
+#include "keys/search.h"
 
-using namespace pg_gpu::kary;
+using namespace pg_gpu::keys;
 
 template <typename Key>
 class Keys : public testing::Test {};

@@ -1,8 +1,8 @@
-#include "kary/instant.h"
+#include "keys/instant.h"
 
 #include <algorithm>
 
-namespace pg_gpu::kary {
+namespace pg_gpu::keys {
 
 // No time zone is as far from UTC, and no clock was ever set by as much.
 static constexpr int64 kMostOffset = 4 * USECS_PER_DAY;
@@ -114,4 +114,4 @@ bool passes_instant_test(const KeyColumn &column, uint64 code, const InstantTest
     }
 }
 
-}  // namespace pg_gpu::kary
+}  // namespace pg_gpu::keys

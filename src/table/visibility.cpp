@@ -1,7 +1,7 @@
 // Visibility map lookups and heap probes.
-#include "kary/visibility.h"
+#include "table/visibility.h"
 
-namespace pg_gpu::kary {
+namespace pg_gpu::table {
 
 // Below this many looks a copy of the map page costs more than it saves.
 static constexpr uint32 kLooksBeforeCopy = 32;
@@ -85,4 +85,4 @@ bool is_visible(HeapProbe *probe, const ItemPointerData &tid, ItemPointerData *r
     return found;
 }
 
-}  // namespace pg_gpu::kary
+}  // namespace pg_gpu::table

@@ -8,9 +8,9 @@
 #include <limits>
 #include <utility>
 
-#include "kary/key.h"
+#include "keys/key.h"
 
-namespace pg_gpu::kary {
+namespace pg_gpu::keys {
 
 // An entry while it is being sorted.
 template <typename Key>
@@ -157,4 +157,4 @@ void order_tids_within_keys(SortEntry<Key> *entries, size_t count) {
     insertion_sort_within(entries, count, std::numeric_limits<size_t>::max(), entry_less<Key>);
 }
 
-}  // namespace pg_gpu::kary
+}  // namespace pg_gpu::keys

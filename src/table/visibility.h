@@ -5,7 +5,7 @@
 
 #include "memory.h"
 
-namespace pg_gpu::kary {
+namespace pg_gpu::table {
 
 // Reads the visibility map for one view: bits may be looked at any time after the view was taken, for entries
 // of that view only. Regions looked at often are copied once.
@@ -62,4 +62,4 @@ void close_heap_probe(HeapProbe *probe);
 // With `row`, the TID of the visible row itself, which in a HOT chain is not the entry's.
 bool is_visible(HeapProbe *probe, const ItemPointerData &tid, ItemPointerData *row = nullptr);
 
-}  // namespace pg_gpu::kary
+}  // namespace pg_gpu::table

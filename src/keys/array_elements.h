@@ -3,7 +3,7 @@
 
 #include "postgres_headers.h"
 
-namespace pg_gpu::kary {
+namespace pg_gpu::keys {
 
 struct ElementLayout {
     const char *data;
@@ -48,4 +48,4 @@ inline void for_each_element(ArrayType *array, Visit visit) {
     }
 }
 
-}  // namespace pg_gpu::kary
+}  // namespace pg_gpu::keys

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace pg_gpu::kary {
+namespace pg_gpu::keys {
 
 __extension__ typedef unsigned __int128 Uint128;
 
@@ -216,4 +216,4 @@ constexpr Place<Code> place_of_double_in_floats(double value) {
     return place_after<Code>(nearest < value ? code : static_cast<Code>(code - 1), kWidth);
 }
 
-}  // namespace pg_gpu::kary
+}  // namespace pg_gpu::keys

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace pg_gpu::kary {
+namespace pg_gpu::keys {
 
 // Number of the first `count` ascending keys for which is_left(key) holds: it does for a prefix of them. Each
 // step looks at seven keys that split the rest in eight, which do not wait for one another, so a page costs
@@ -40,4 +40,4 @@ inline uint32_t upper_bound(const Key *keys, uint32_t count, Key key) {
     return partition_point(keys, count, [key](Key other) { return other <= key; });
 }
 
-}  // namespace pg_gpu::kary
+}  // namespace pg_gpu::keys

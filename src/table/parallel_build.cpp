@@ -1,7 +1,8 @@
-// Parallel CREATE INDEX: the leader and its workers share one table scan; each sorts what it saw.
-#include "kary/build.h"
+#include "table/parallel_build.h"
 
-namespace pg_gpu::kary {
+#include "memory.h"
+
+namespace pg_gpu::table {
 
 // In the DSM segment.
 struct SharedBuild {
@@ -15,7 +16,7 @@ struct SharedBuild {
     bool broken_hot_chain;
     double heap_tuples;
     uint64 total;
-    int chunk_counts[FLEXIBLE_ARRAY_MEMBER];  // by participant
+    uint64 handed_over[FLEXIBLE_ARRAY_MEMBER];  // by participant
 };
 
 struct ParallelBuild {
@@ -42,16 +43,17 @@ static int workers_for([[maybe_unused]] Relation heap, [[maybe_unused]] Relation
 #endif
 }
 
-ParallelBuild *begin_parallel_build(Relation heap, Relation index, IndexInfo *index_info) {
+ParallelBuild *begin_parallel_build(Relation heap, Relation index, IndexInfo *index_info,
+                                    const char *worker_main) {
     const int workers = workers_for(heap, index, index_info);
     if (workers <= 0)
         return nullptr;
 
     EnterParallelMode();
-    ParallelContext *context = CreateParallelContext("pg_gpu", "pg_gpu_kary_build_worker_main", workers);
+    ParallelContext *context = CreateParallelContext("pg_gpu", worker_main, workers);
     const Snapshot snapshot =
         index_info->ii_Concurrent ? RegisterSnapshot(GetTransactionSnapshot()) : SnapshotAny;
-    const Size shared_size = offsetof(SharedBuild, chunk_counts) + sizeof(int) * (workers + 1);
+    const Size shared_size = offsetof(SharedBuild, handed_over) + sizeof(uint64) * (workers + 1);
     const Size scan_size = table_parallelscan_estimate(heap, snapshot);
     const Size query_size = debug_query_string != nullptr ? strlen(debug_query_string) + 1 : 0;
     shm_toc_estimate_chunk(&context->estimator, shared_size);
@@ -78,7 +80,7 @@ ParallelBuild *begin_parallel_build(Relation heap, Relation index, IndexInfo *in
     SharedFileSetInit(&shared->files, context->seg);
     auto *scan = static_cast<ParallelTableScanDesc>(shm_toc_allocate(context->toc, scan_size));
     table_parallelscan_initialize(heap, scan, snapshot);
-    // The sort relies on each participant seeing blocks in order.
+    // Sorts rely on each participant seeing blocks in order.
     scan->phs_syncscan = false;
     shm_toc_insert(context->toc, kKeyShared, shared);
     shm_toc_insert(context->toc, kKeyScan, scan);
@@ -131,62 +133,11 @@ void end_parallel_build(ParallelBuild *build) {
     ExitParallelMode();
 }
 
-BufFile **open_chunks(const ParallelBuild *build, BufFile **own, int own_count, SharedFileSet *files,
-                      int *count) {
-    if (build == nullptr) {
-        for (int i = 0; i < own_count; i++)
-            if (BufFileSeek(own[i], 0, 0, SEEK_SET) != 0)
-                ereport(ERROR, (errcode_for_file_access(),
-                                errmsg("could not rewind a temporary file of an index build")));
-        *count = own_count;
-        return own;
-    }
-    const SharedBuild *shared = build->shared;
-    int total = own_count;
-    for (int i = 1; i < shared->participants; i++)
-        total += shared->chunk_counts[i];
-    auto **opened = allocate<BufFile *>(total + 1);
-    *count = 0;
-    for (int i = 0; i < shared->participants; i++) {
-        const int chunks = i == 0 ? own_count : shared->chunk_counts[i];
-        for (int j = 0; j < chunks; j++) {
-            char name[kChunkNameLength];
-            chunk_file_name(name, i, j);
-            opened[(*count)++] = BufFileOpenFileSet(&files->fs, name, O_RDONLY, false);
-        }
-    }
-    return opened;
+const uint64 *handed_over(const ParallelBuild *build) {
+    return build->shared->handed_over;
 }
 
-template <typename Key>
-static void work(Relation heap, Relation index, SharedBuild *shared, ParallelTableScanDesc scan) {
-    IndexInfo *index_info = BuildIndexInfo(index);
-    index_info->ii_Concurrent = shared->concurrent;
-    const size_t memory =
-        static_cast<size_t>(maintenance_work_mem) * 1024 / static_cast<size_t>(shared->participants);
-    const int participant = ParallelWorkerNumber + 1;
-    auto *collector = allocate<Collector<Key>>(1);
-    begin_collecting(collector, index, memory, &shared->files, participant);
-    const double heap_tuples =
-        scan_table(heap, index, index_info, false, collector, table_beginscan_parallel(heap, scan));
-    if (collector->keyed.count + collector->nulls.count > 0)
-        spill(collector);
-
-    SpinLockAcquire(&shared->mutex);
-    shared->heap_tuples += heap_tuples;
-    shared->total += collector->total;
-    shared->chunk_counts[participant] = collector->chunk_count;
-    shared->broken_hot_chain = shared->broken_hot_chain || index_info->ii_BrokenHotChain;
-    SpinLockRelease(&shared->mutex);
-}
-
-}  // namespace pg_gpu::kary
-
-extern "C" PGDLLEXPORT void pg_gpu_kary_build_worker_main(dsm_segment *segment, shm_toc *toc);
-
-void pg_gpu_kary_build_worker_main(dsm_segment *segment, shm_toc *toc) {
-    using namespace pg_gpu::kary;
-
+void run_build_worker(dsm_segment *segment, shm_toc *toc, void (*collect)(BuildWorker *worker)) {
     debug_query_string = static_cast<const char *>(shm_toc_lookup(toc, kKeyQuery, true));
     pgstat_report_activity(STATE_RUNNING, debug_query_string);
     auto *shared = static_cast<SharedBuild *>(shm_toc_lookup(toc, kKeyShared, false));
@@ -196,9 +147,26 @@ void pg_gpu_kary_build_worker_main(dsm_segment *segment, shm_toc *toc) {
     // The same locks as the leader's, which is in the same lock group.
     const LOCKMODE heap_lock = shared->concurrent ? ShareUpdateExclusiveLock : ShareLock;
     const LOCKMODE index_lock = shared->concurrent ? RowExclusiveLock : AccessExclusiveLock;
-    Relation heap = table_open(shared->heap, heap_lock);
-    Relation index = index_open(shared->index, index_lock);
-    with_key_type(key_width(index), [=](auto key) { work<decltype(key)>(heap, index, shared, scan); });
-    index_close(index, index_lock);
-    table_close(heap, heap_lock);
+    BuildWorker worker = {};
+    worker.heap = table_open(shared->heap, heap_lock);
+    worker.index = index_open(shared->index, index_lock);
+    worker.index_info = BuildIndexInfo(worker.index);
+    worker.index_info->ii_Concurrent = shared->concurrent;
+    worker.scan = table_beginscan_parallel(worker.heap, scan);
+    worker.files = &shared->files;
+    worker.participant = ParallelWorkerNumber + 1;
+    worker.memory =
+        static_cast<size_t>(maintenance_work_mem) * 1024 / static_cast<size_t>(shared->participants);
+    collect(&worker);
+
+    SpinLockAcquire(&shared->mutex);
+    shared->heap_tuples += worker.heap_tuples;
+    shared->total += worker.total;
+    shared->handed_over[worker.participant] = worker.handed_over;
+    shared->broken_hot_chain = shared->broken_hot_chain || worker.index_info->ii_BrokenHotChain;
+    SpinLockRelease(&shared->mutex);
+    index_close(worker.index, index_lock);
+    table_close(worker.heap, heap_lock);
 }
+
+}  // namespace pg_gpu::table

@@ -4,9 +4,17 @@
 // entry by entry.
 #pragma once
 
-#include "kary/condition.h"
+#include "keys/column.h"
 
-namespace pg_gpu::kary {
+namespace pg_gpu::keys {
+
+// For comparisons of a date or timestamp column with timestamptz, which depend on the time zone and have no
+// exact place among the codes: the rows' instants are computed and compared with `constants`, ascending.
+struct InstantTest {
+    StrategyNumber strategy;
+    const int64 *constants;  // any of them may satisfy the operator
+    uint32 count;
+};
 
 // Is it a comparison with timestamptz that depends on the time zone?
 inline bool is_instant_of_time_zone(const KeyColumn &column, Oid type) {
@@ -23,4 +31,4 @@ uint64 code_after_instant(const KeyColumn &column, int64 instant);
 
 bool passes_instant_test(const KeyColumn &column, uint64 code, const InstantTest &test);
 
-}  // namespace pg_gpu::kary
+}  // namespace pg_gpu::keys

@@ -1,0 +1,21 @@
+#include "access_methods.h"
+
+#include "grid/grid.h"
+#include "kary/kary.h"
+#include "kary/verify.h"
+
+namespace pg_gpu {
+
+const AccessMethod gpu_kary = {"gpu_kary",           kary::build,       kary::run_kind,
+                               kary::count_matching, kary::count_batch, kary::verify_keys};
+const AccessMethod gpu_grid = {"gpu_grid",           grid::build,       grid::run_kind,
+                               grid::count_matching, grid::count_batch, grid::verify_cells};
+
+const AccessMethod *find_access_method(Relation index) {
+    for (const AccessMethod *method : {&gpu_kary, &gpu_grid})
+        if (index->rd_indam->ambuild == method->build)
+            return method;
+    return nullptr;
+}
+
+}  // namespace pg_gpu

@@ -1,0 +1,37 @@
+// The access methods of the library, told apart for what is asked of any of their indexes.
+#pragma once
+
+#include "keys/range_reader.h"
+#include "storage/storage.h"
+
+namespace pg_gpu {
+
+struct AccessMethod {
+    const char *name;
+    ambuild_function build;  // tells its indexes from others
+    const storage::RunKind *(*run_kind)(Relation index);
+
+    // Rows the snapshot sees that match scan keys; *heap_fetches of their entries were looked up in the heap.
+    int64 (*count_matching)(Relation heap, Relation index, Snapshot snapshot, const ScanKeyData *keys,
+                            int key_count, uint64 *heap_fetches);
+    // counts[i]: the same for each range.
+    void (*count_batch)(Relation heap, Relation index, Snapshot snapshot, const keys::RangeReader &reader,
+                        int64 *counts);
+    // gpu.verify, behind storage's part.
+    void (*verify)(Relation heap, Relation index, bool check_heap, storage::ProblemReporter report,
+                   void *context);
+};
+
+extern const AccessMethod gpu_kary;
+extern const AccessMethod gpu_grid;
+
+// nullptr for an index of another access method.
+const AccessMethod *find_access_method(Relation index);
+
+// The kind of an index's runs; nullptr for an index of another access method.
+inline const storage::RunKind *run_kind_of(Relation index) {
+    const AccessMethod *method = find_access_method(index);
+    return method != nullptr ? method->run_kind(index) : nullptr;
+}
+
+}  // namespace pg_gpu

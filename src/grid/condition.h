@@ -1,0 +1,57 @@
+// Scan keys reduced to a box of codes and what else must be asked of the rows in it.
+#pragma once
+
+#include "grid/format.h"
+#include "keys/instant.h"
+
+namespace pg_gpu::grid {
+
+// Codes of a lane.
+struct LaneRange {
+    uint64 low;  // outside of [low, high] no row matches
+    uint64 high;
+    uint64 sure_low;  // within [sure_low, sure_high] this lane says yes
+    uint64 sure_high;
+};
+
+// What a box cannot say. Rows in cells where the column's lanes aren't sure are asked one by one.
+struct ColumnTest {
+    enum class Kind { Wide, Instant, Circle, SamePoint } kind;
+    int column;
+    Key128 low;  // Wide: codes
+    Key128 high;
+    InstantTest instant;
+    Datum constant;  // of the others: the geometric operator's right side
+};
+
+struct Condition {
+    bool nothing;        // no row matches
+    NullMask nulls;      // columns that must be NULL
+    NullMask not_nulls;  // columns that must not
+    NullMask bounded;    // columns with a range or a test
+    LaneRange lanes[kMostLanes];
+    ColumnTest *tests;
+    int test_count;
+};
+
+inline bool wants_nulls(const Condition &condition, NullMask nulls) {
+    return (nulls & condition.not_nulls) == 0 && (nulls & condition.nulls) == condition.nulls;
+}
+
+// Combines all scan keys; what the condition points to is palloc'd or belongs to the keys. Points take
+// gpu_grid's own strategies, and btree's >= and <= for the corners of a box.
+void make_condition(const Format &format, const ScanKeyData *keys, int key_count, Condition *condition);
+
+// Does a row meet the tests on these columns?
+bool passes_tests(const Format &format, const Condition &condition, NullMask columns, const uint64 *row);
+
+// Does a row match?
+bool matches(const Format &format, const Condition &condition, const uint64 *row);
+
+// The point of a row's column.
+inline Point point_of(const Column &column, const uint64 *row) {
+    return {decode_float<double>(row[1 + column.first_lane]),
+            decode_float<double>(row[2 + column.first_lane])};
+}
+
+}  // namespace pg_gpu::grid

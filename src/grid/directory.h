@@ -1,0 +1,105 @@
+// From a condition to ranges of a run's entries.
+#pragma once
+
+#include "grid/condition.h"
+
+namespace pg_gpu::grid {
+
+// Copies of some directory pages of one run.
+struct DirectoryReader {
+    static constexpr uint32 kSlots = 16;
+    Relation index;
+    const Format *format;
+    const storage::RunEntry *run;
+    char *images[kSlots];
+    uint32 pages[kSlots];
+    bool recycled;  // a page was, this one:
+    uint32 position;
+    bool tolerant;  // of damage, which is no ERROR then but this:
+    bool damaged;
+};
+
+void begin_directory(DirectoryReader *reader, Relation index, const Format *format,
+                     const storage::RunEntry *run);
+void end_directory(DirectoryReader *reader);
+
+// Words [first, first + count). Here and below: false when a page was recycled; ERROR when the directory
+// contradicts itself, or, to a tolerant reader, false as well.
+bool read_words(DirectoryReader *reader, uint64 first, uint64 count, uint64 *words);
+
+// A grid's head.
+struct GridHead {
+    uint32 intervals[kMostDimensions];
+    bool has_nulls[kMostDimensions];
+    uint64 starts[kMostDimensions];   // word of each dimension's scale
+    uint64 strides[kMostDimensions];  // cells from one coordinate to the next
+    uint64 cells_at;                  // word of the first cell
+    uint64 cells;
+};
+
+bool read_grid_head(DirectoryReader *reader, uint64 word, GridHead *grid);
+
+// The word of the root.
+inline uint64 root_word(const Format &format) {
+    return summary_words(format.array_count);
+}
+
+// A cell's first entry, the page it lies on or the one before, and its own grid's word, 0: none. The end of a
+// cell is the next one's first entry.
+struct CellEntry {
+    uint64 first;
+    uint32 page;
+    uint32 grid;
+};
+bool read_cells(DirectoryReader *reader, uint64 grid_word, const GridHead &grid, uint64 first, uint32 count,
+                CellEntry *cells);
+
+// The coordinates of one dimension that a condition asks for: [begin, end), of which [sure_begin, sure_end)
+// need no test.
+struct Coordinates {
+    uint32 begin;
+    uint32 end;
+    uint32 sure_begin;
+    uint32 sure_end;
+};
+
+// What is known of a cell's rows: its codes in each dimension, and in which dimensions (a bit each) no row
+// needs a test.
+struct CellBounds {
+    uint64 low[kMostDimensions];
+    uint64 high[kMostDimensions];
+    uint16 sure;
+};
+CellBounds root_bounds(const Format &format);
+
+// The coordinates of a grid's cells that a condition asks for in a dimension.
+bool find_coordinates(DirectoryReader *reader, const Condition &condition, const GridHead &grid,
+                      const CellBounds &bounds, int dimension, Coordinates *found);
+
+// Narrows bounds to those of a coordinate.
+bool narrow_bounds(DirectoryReader *reader, const GridHead &grid, int dimension, uint32 coordinate,
+                   CellBounds *bounds);
+
+// Entries [begin, end) of a run, whose first lies on entry page `page` or behind it. They match if they pass
+// the tests on `dimensions` (a bit each); with `mixed`, NULLs differ among them and decide, too.
+struct EntryRange {
+    uint64 begin;
+    uint64 end;
+    uint32 page;
+    uint16 dimensions;
+    bool mixed;
+};
+
+struct EntryRanges {
+    EntryRange *ranges;
+    uint64 count;
+    uint64 room;
+};
+
+// All entries of a run without a directory.
+EntryRange whole_run(const Format &format, const Condition &condition, const storage::RunEntry &run);
+
+// Adds the ranges that hold all matches, in order.
+bool find_ranges(DirectoryReader *reader, const Condition &condition, EntryRanges *ranges);
+
+}  // namespace pg_gpu::grid

@@ -1,0 +1,133 @@
+// How an index's columns become lanes and dimensions, and the kind of run that makes.
+#pragma once
+
+#include "grid/page.h"
+#include "keys/column.h"
+#include "storage/storage.h"
+
+namespace pg_gpu::grid {
+
+using namespace keys;
+
+inline constexpr int kMostColumns = 8;
+inline constexpr int kEntrySection = storage::kEntrySection;
+inline constexpr int kDirectorySection = 2;
+inline constexpr uint32 kWordsPerPage = storage::kContentBytes / sizeof(uint64);
+
+// Strategies of points, besides their corners as bounds under btree's numbers.
+inline constexpr StrategyNumber kContainedInBox = 6;
+inline constexpr StrategyNumber kContainedInCircle = 7;
+inline constexpr StrategyNumber kSamePoint = 8;
+inline constexpr StrategyNumber kDistance = 15;
+
+struct Column {
+    KeyColumn key;
+    uint8 first_lane;
+    uint8 lane_count;
+    bool is_point;
+};
+
+struct Lane {
+    uint8 column;
+    uint8 width;      // bits
+    uint8 tail_byte;  // where it begins in a tail item
+};
+
+struct Format : storage::RunKind {
+    int column_count;
+    int lane_count;
+    int dimension_count;
+    int array_count;  // on an entry page
+    int row_words;    // of a row in memory
+    NullMask all_null;
+    NullMask dimension_columns[kMostDimensions];  // the column's bit
+    uint8 dimension_lanes[kMostDimensions];
+    uint8 tail_nulls;  // byte of a tail item that has the mask
+    Column columns[kMostColumns];
+    Lane lanes[kMostLanes];
+};
+
+// The format of an index's runs, kept for the session. ERROR, with a HINT, when there are too many columns or
+// dimensions.
+const Format *format_of(Relation index);
+
+// The same from the planner's description of an index.
+int dimensions_of(const Oid *types, int column_count);
+
+inline const Format *format_of(const storage::RunKind *kind) {
+    return static_cast<const Format *>(kind);
+}
+
+inline const storage::RunKind *run_kind(Relation index) {
+    return format_of(index);
+}
+
+// ---- rows in memory
+// ------------------------------------------------------------------------------------------
+// row_words words each: where the row is and which of its columns are NULL, then the lanes, zeros where NULL.
+
+inline uint64 make_place(BlockNumber block, OffsetNumber offset, NullMask nulls) {
+    return uint64{block} << 24 | uint64{offset} << 8 | nulls;
+}
+
+inline uint64 make_place(const ItemPointerData &tid, NullMask nulls) {
+    return make_place(ItemPointerGetBlockNumberNoCheck(&tid), ItemPointerGetOffsetNumberNoCheck(&tid), nulls);
+}
+
+inline NullMask place_nulls(uint64 place) {
+    return static_cast<NullMask>(place & 0xff);
+}
+
+inline OffsetNumber place_offset(uint64 place) {
+    return static_cast<OffsetNumber>(place >> 8);
+}
+
+inline BlockNumber place_block(uint64 place) {
+    return static_cast<BlockNumber>(place >> 24);
+}
+
+inline ItemPointerData place_tid(uint64 place) {
+    ItemPointerData tid;
+    ItemPointerSet(&tid, place_block(place), place_offset(place));
+    return tid;
+}
+
+// What a row keeps for an array of an entry page.
+inline uint64 row_value(const uint64 *row, int array) {
+    switch (array) {
+        case kBlockArray:
+            return place_block(row[0]);
+        case kOffsetArray:
+            return place_offset(row[0]);
+        case kNullArray:
+            return place_nulls(row[0]);
+        default:
+            return row[1 + array - kFirstLaneArray];
+    }
+}
+
+// The columns' values as a row.
+void encode_row(const Format &format, const Datum *values, const bool *is_null, const ItemPointerData &tid,
+                uint64 *row);
+
+// A column's code in a row, as encode_exact gives it.
+inline uint64 row_code(const Column &column, const uint64 *row) {
+    return row[1 + column.first_lane];
+}
+
+inline Uint128 wide_row_code(const Column &column, const uint64 *row) {
+    const uint64 *lanes = row + 1 + column.first_lane;
+    return Uint128{lanes[0]} << 64 | lanes[1];
+}
+
+// ---- tail items
+// ----------------------------------------------------------------------------------------------
+
+// Writes a row as a tail item of format.tail_item_bytes.
+void put_tail_item(const Format &format, const uint64 *row, char *item);
+void read_tail_item(const Format &format, const char *item, uint64 *row);
+
+// Rows that a tail can hold, at most.
+inline constexpr uint32 kMostTailItems = storage::kContentBytes / (sizeof(storage::TailItem) + 4);
+
+}  // namespace pg_gpu::grid

@@ -1,0 +1,76 @@
+// Writing a run: rows in the order of a grid's cells, and the directory behind them.
+//
+// Construction as in "In-Memory Grid Files on Graphics Processors": scales at quantiles, the cell of each row
+// by search in the scales, histogram, prefix sum, scatter; cells that are still large become grids in turn.
+// What doesn't fit maintenance_work_mem is first dealt out, by the root's cells, to temporary files that do.
+#pragma once
+
+#include "grid/page_writer.h"
+#include "grid/scales.h"
+
+namespace pg_gpu::grid {
+
+// Rows aimed at in a cell: a box is answered by the rows of the cells on its surface and two words of the
+// directory for each row of cells, of which a page holds some hundreds.
+inline constexpr uint32 kCellRows = 128;
+
+struct GridWriter {
+    Relation index;
+    const Format *format;
+    SplitRule rule;
+    PageWriter pages;
+    uint64 most_rows;  // in memory at once
+    uint64 *words;     // the directory
+    uint64 word_count;
+    uint64 word_room;
+    uint64 most_words;
+    uint32 grids;
+};
+
+// Words that the directory of a run may take; beyond them cells stay as large as they are.
+uint64 most_directory_words(uint64 rows);
+
+// `progress` is told how many rows have been written, now and then; or nullptr.
+void begin_grid(GridWriter *grid, Relation index, SplitRule rule, uint64 most_rows, uint64 total_rows,
+                storage::RunWriter *writer, ProgressReporter progress);
+
+// Ends the run: writes the directory and sets the entry's sections, access_method_data and `entries`.
+void finish_grid(GridWriter *grid, storage::RunEntry *entry);
+
+// Adds all rows of a run. `rows` and `scratch` have room for them; both are written over.
+void add_grid(GridWriter *grid, uint64 *rows, uint64 *scratch, uint64 count);
+
+// Rows in files, which are closed behind.
+struct RowFiles {
+    BufFile **files;
+    uint64 *counts;  // of rows in each
+    int count;
+    uint64 rows;
+};
+void add_grid_from_files(GridWriter *grid, const RowFiles &files);
+
+// Reads a whole file and closes it.
+void load_rows(const Format &format, BufFile *file, uint64 *rows, uint64 count);
+
+// ---- between grid_writer.cpp and external.cpp
+// ----------------------------------------------------------------
+
+// Is a cell with so many rows, not all the same, to become a grid?
+inline bool is_large_cell(const Format &format, uint64 rows) {
+    return rows > uint64{kCellRows} << format.dimension_count;
+}
+
+// Reserves a grid's place in the directory and writes its scales; the first word, 0 when there is no room.
+uint32 place_grid(GridWriter *grid, const Scales &scales);
+
+// The cells' words are filled in order; behind the last one, the end.
+void begin_cell(GridWriter *grid, const Scales &scales, uint32 word, uint32 cell);
+void link_cell(GridWriter *grid, const Scales &scales, uint32 word, uint32 cell, uint32 child);
+
+void free_scales(const Format &format, const Scales &scales);
+
+// The rows of cells [first, end) of a placed grid, which fit in memory.
+void add_cells(GridWriter *grid, const Scales &scales, uint32 word, uint32 first, uint32 end, uint64 *rows,
+               uint64 *scratch, uint64 count);
+
+}  // namespace pg_gpu::grid

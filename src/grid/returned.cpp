@@ -1,0 +1,70 @@
+#include "grid/returned.h"
+
+#include <algorithm>
+
+namespace pg_gpu::grid {
+
+static constexpr uint64 kFirstRoom = 1024;
+
+void begin_returned(ReturnedRows *returned, MemoryContext context) {
+    *returned = {};
+    returned->context = context;
+}
+
+void forget_returned(ReturnedRows *returned) {
+    if (returned->places != nullptr)
+        pfree(returned->places);
+    if (returned->skipped != nullptr)
+        pfree(returned->skipped);
+    if (returned->file != nullptr)
+        BufFileClose(returned->file);
+    begin_returned(returned, returned->context);
+}
+
+// Within work_mem in memory, what is more in a file.
+void note_more_returned(ReturnedRows *returned) {
+    MemoryContext caller = MemoryContextSwitchTo(returned->context);
+    const uint64 most = Max(static_cast<uint64>(work_mem) * 1024 / sizeof(uint64), kFirstRoom);
+    if (returned->places == nullptr) {
+        returned->room = kFirstRoom;
+        returned->places = allocate<uint64>(returned->room);
+    } else if (returned->room < most) {
+        returned->room = Min(returned->room * 2, most);
+        returned->places = reallocate(returned->places, returned->room);
+    } else {
+        if (returned->file == nullptr)
+            returned->file = BufFileCreateTemp(false);
+        BufFileWrite(returned->file, returned->places, returned->count * sizeof(uint64));
+        returned->in_file += returned->count;
+        returned->count = 0;
+    }
+    MemoryContextSwitchTo(caller);
+}
+
+void begin_skipping(ReturnedRows *returned) {
+    MemoryContext caller = MemoryContextSwitchTo(returned->context);
+    const uint64 total = returned->in_file + returned->count;
+    auto *all = allocate<uint64>(total + 1);
+    if (returned->file != nullptr) {
+        const size_t bytes = returned->in_file * sizeof(uint64);
+        if (BufFileSeek(returned->file, 0, 0, SEEK_SET) != 0 ||
+            BufFileRead(returned->file, all, bytes) != bytes)
+            ereport(ERROR, (errcode_for_file_access(),
+                            errmsg("could not read back a temporary file of an index scan")));
+    }
+    if (returned->count > 0)
+        memcpy(all + returned->in_file, returned->places, returned->count * sizeof(uint64));
+    std::sort(all, all + total);
+    if (returned->skipped != nullptr)
+        pfree(returned->skipped);
+    returned->skipped = all;
+    returned->skipped_count = total;
+    MemoryContextSwitchTo(caller);
+}
+
+bool was_returned(const ReturnedRows &returned, const ItemPointerData &tid) {
+    return returned.skipped != nullptr &&
+           std::binary_search(returned.skipped, returned.skipped + returned.skipped_count, place_of_tid(tid));
+}
+
+}  // namespace pg_gpu::grid

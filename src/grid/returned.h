@@ -1,0 +1,38 @@
+// What an unordered scan has returned: should a merge take a run away from under it, it starts again in a new
+// view and leaves these out.
+#pragma once
+
+#include "memory.h"
+
+namespace pg_gpu::grid {
+
+struct ReturnedRows {
+    MemoryContext context;
+    uint64 *places;  // heap block << 16 | offset; sorted while skipping
+    uint64 count;
+    uint64 room;
+    BufFile *file;  // earlier ones
+    uint64 in_file;
+    uint64 *skipped;  // all that was returned before the last restart, sorted
+    uint64 skipped_count;
+};
+
+void begin_returned(ReturnedRows *returned, MemoryContext context);
+void forget_returned(ReturnedRows *returned);
+void note_more_returned(ReturnedRows *returned);
+
+inline uint64 place_of_tid(const ItemPointerData &tid) {
+    return uint64{ItemPointerGetBlockNumberNoCheck(&tid)} << 16 | ItemPointerGetOffsetNumberNoCheck(&tid);
+}
+
+inline void note_returned(ReturnedRows *returned, const ItemPointerData &tid) {
+    if (unlikely(returned->count == returned->room))
+        note_more_returned(returned);
+    returned->places[returned->count++] = place_of_tid(tid);
+}
+
+// From now on was_returned knows all that was noted.
+void begin_skipping(ReturnedRows *returned);
+bool was_returned(const ReturnedRows &returned, const ItemPointerData &tid);
+
+}  // namespace pg_gpu::grid

@@ -1,0 +1,53 @@
+// Where to cut dimensions into intervals: quantiles of a sample.
+#pragma once
+
+#include "grid/format.h"
+
+namespace pg_gpu::grid {
+
+enum class SplitRule : int {
+    Equal,    // as many intervals in each dimension
+    Distinct  // but no more than it has distinct values, and the more in others
+};
+
+// A grid's scales.
+struct Scales {
+    uint32 intervals[kMostDimensions];
+    bool has_nulls[kMostDimensions];
+    uint64 *starts[kMostDimensions];  // lowest code of each interval but the first
+    uint32 strides[kMostDimensions];  // cells from one coordinate to the next
+    uint32 cells;
+};
+
+// What is known of all rows of a grid.
+struct RowStatistics {
+    uint64 rows;
+    uint64 low[kMostDimensions];  // above `high` without a value
+    uint64 high[kMostDimensions];
+    bool has_nulls[kMostDimensions];
+};
+
+void begin_statistics(RowStatistics *statistics);
+void add_statistics(const Format &format, RowStatistics *statistics, const uint64 *rows, uint64 count);
+
+// Are there no two rows that a scale can part?
+bool are_identical(const Format &format, const RowStatistics &statistics);
+
+// Rows to sample for a grid of so many cells.
+uint64 sample_size(const Format &format, uint64 rows, double cells);
+
+// Scales for about `wanted` cells, from a sample. Unless all rows are identical there are two cells at least
+// that have some.
+Scales choose_scales(const Format &format, const RowStatistics &statistics, const uint64 *sample,
+                     uint64 sample_count, double wanted, SplitRule rule);
+
+// Of rows that are all identical.
+Scales single_cell(const Format &format, const RowStatistics &statistics);
+
+// Words they take in a directory, with their cells.
+uint64 grid_words(const Format &format, const Scales &scales);
+
+// Number of a row's cell.
+uint32 cell_of(const Format &format, const Scales &scales, const uint64 *row);
+
+}  // namespace pg_gpu::grid

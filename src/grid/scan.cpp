@@ -1,0 +1,280 @@
+// Index scans. They have no order, but for ORDER BY column <-> point (nearest.cpp).
+#include "grid/scan.h"
+
+#include "compat.h"
+#include "grid/grid.h"
+
+namespace pg_gpu::grid {
+
+static void begin_resolver(Scan *scan) {
+    IndexScanDesc descriptor = scan->descriptor;
+    MemoryContext caller = MemoryContextSwitchTo(scan->context);
+    open_visibility(&scan->resolver.visibility, descriptor->heapRelation);
+    open_heap_probe(&scan->resolver.probe, descriptor->heapRelation, descriptor->xs_snapshot);
+    scan->resolves = true;
+    MemoryContextSwitchTo(caller);
+}
+
+static void prepare_index_only(Scan *scan) {
+    IndexScanDesc descriptor = scan->descriptor;
+    descriptor->xs_itupdesc = RelationGetDescr(descriptor->indexRelation);
+    scan->index_only = true;
+    scan->batch.rows = static_cast<uint64 *>(MemoryContextAlloc(
+        scan->context, size_t{kMostOnPage} * static_cast<size_t>(scan->format->row_words) * sizeof(uint64)));
+    if (IsMVCCSnapshot(descriptor->xs_snapshot))
+        begin_resolver(scan);
+}
+
+static void read_keys(Scan *scan) {
+    IndexScanDesc descriptor = scan->descriptor;
+    MemoryContextReset(scan->keys_context);
+    MemoryContext caller = MemoryContextSwitchTo(scan->keys_context);
+    make_condition(*scan->format, descriptor->keyData, descriptor->numberOfKeys, &scan->condition);
+    MemoryContextSwitchTo(caller);
+}
+
+static void take_new_view(Scan *scan) {
+    renew_view(&scan->reader);
+    if (scan->resolves)
+        renew_visibility(&scan->resolver.visibility);
+}
+
+static void begin_reading(Scan *scan) {
+    IndexScanDesc descriptor = scan->descriptor;
+    if (descriptor->xs_want_itup && !scan->index_only)
+        prepare_index_only(scan);
+    read_keys(scan);
+    end_view_reader(&scan->reader);
+    MemoryContext caller = MemoryContextSwitchTo(scan->context);
+    if (scan->reader.format == nullptr)
+        begin_view_reader(&scan->reader, descriptor->heapRelation, descriptor->indexRelation, scan->format,
+                          descriptor->xs_snapshot, &scan->condition);
+    scan->reader.heap = descriptor->heapRelation;
+    scan->reader.snapshot = descriptor->xs_snapshot;
+    pgstat_count_index_scan(descriptor->indexRelation);
+    if (descriptor->numberOfOrderBys > 0)
+        scan->nearest = begin_nearest(scan);
+    take_new_view(scan);
+    MemoryContextSwitchTo(caller);
+    scan->batch.count = scan->at = 0;
+    scan->started = true;
+}
+
+// Leaves out what has been returned from older views.
+static void drop_returned(Scan *scan) {
+    Batch *batch = &scan->batch;
+    const auto words = static_cast<size_t>(scan->format->row_words);
+    uint32 kept = 0;
+    for (uint32 i = 0; i < batch->count; i++) {
+        if (was_returned(scan->returned, batch->tids[i]))
+            continue;
+        batch->tids[kept] = batch->tids[i];
+        if (batch->rows != nullptr && kept != i)
+            memcpy(batch->rows + kept * words, batch->rows + i * words, words * sizeof(uint64));
+        kept++;
+    }
+    batch->count = kept;
+}
+
+// The next batch with something in it; false at the end.
+static bool fill_batch(Scan *scan) {
+    Relation index = scan->descriptor->indexRelation;
+    storage::RestartGuard guard = {0, false};
+    scan->at = 0;
+    for (;;) {
+        Step step = next_batch(&scan->reader, &scan->batch);
+        if (step == Step::Entry && scan->resolves &&
+            !resolve_batch(&scan->resolver, scan->reader, &scan->batch))
+            step = Step::Recycled;
+        if (step == Step::Recycled) {
+            storage::count_restart(index, &guard);
+            begin_skipping(&scan->returned);
+            take_new_view(scan);
+            continue;
+        }
+        if (step == Step::Entry && scan->returned.skipped != nullptr)
+            drop_returned(scan);
+        if (step == Step::End || scan->batch.count > 0) {
+            storage::unlock_after_restarts(index, &guard);
+            return step == Step::Entry;
+        }
+    }
+}
+
+// ---- tuples for index-only scans
+// --------------------------------------------------------------------------------
+
+static IndexTuple tuple_of(Scan *scan, const uint64 *row) {
+    const Format &format = *scan->format;
+    IndexTupleTemplate *made = &scan->tuple;
+    const NullMask nulls = place_nulls(row[0]);
+    if (made->tuple == nullptr || made->nulls != nulls) {
+        NullMask absent = 0;
+        for (int i = 0; i < format.column_count; i++)
+            if (format.columns[i].is_point)
+                absent |= static_cast<NullMask>(1U << i);
+        MemoryContext caller = MemoryContextSwitchTo(scan->context);
+        make_tuple_template(scan->descriptor->xs_itupdesc, format.column_count, nulls, absent, made);
+        MemoryContextSwitchTo(caller);
+    }
+    char *bytes = reinterpret_cast<char *>(made->tuple);
+    for (int i = 0; i < format.column_count; i++) {
+        const Column &column = format.columns[i];
+        if ((made->absent >> i) & 1)
+            continue;
+        if (column.lane_count == 2)
+            store_code<Key128>(column.key, wide_row_code(column, row), bytes + made->offsets[i]);
+        else
+            store_code<uint64>(column.key, row_code(column, row), bytes + made->offsets[i]);
+    }
+    return made->tuple;
+}
+
+// ---- callbacks
+// ----------------------------------------------------------------------------------------------
+
+static bool get_nearest(Scan *scan) {
+    IndexScanDesc descriptor = scan->descriptor;
+    storage::RestartGuard guard = {0, false};
+    ItemPointerData tid;
+    const uint64 *row;
+    double distance;
+    bool is_null;
+    for (;;) {
+        const Step step = next_nearest(scan->nearest, &tid, &row, &distance, &is_null);
+        if (step == Step::Recycled) {
+            storage::count_restart(descriptor->indexRelation, &guard);
+            begin_skipping(&scan->returned);
+            take_new_view(scan);
+            restart_nearest(scan->nearest);
+            continue;
+        }
+        if (step == Step::End || !was_returned(scan->returned, tid)) {
+            storage::unlock_after_restarts(descriptor->indexRelation, &guard);
+            if (step == Step::End)
+                return false;
+            break;
+        }
+    }
+    descriptor->xs_heaptid = tid;
+    descriptor->xs_recheck = !IsMVCCSnapshot(descriptor->xs_snapshot);  // R7
+    descriptor->xs_recheckorderby = false;
+    descriptor->xs_orderbyvals[0] = Float8GetDatum(distance);
+    descriptor->xs_orderbynulls[0] = is_null;
+    if (descriptor->xs_want_itup)
+        descriptor->xs_itup = tuple_of(scan, row);
+    note_returned(&scan->returned, tid);
+    return true;
+}
+
+bool get_tuple(IndexScanDesc descriptor, ScanDirection) {
+    auto *scan = static_cast<Scan *>(descriptor->opaque);
+    if (unlikely(!scan->started))
+        begin_reading(scan);
+    if (scan->nearest != nullptr)
+        return get_nearest(scan);
+    if (scan->at == scan->batch.count && !fill_batch(scan))
+        return false;
+    const uint32 at = scan->at++;
+    descriptor->xs_heaptid = scan->batch.tids[at];
+    descriptor->xs_recheck = !IsMVCCSnapshot(descriptor->xs_snapshot);  // R7
+    if (descriptor->xs_want_itup)
+        descriptor->xs_itup =
+            tuple_of(scan, scan->batch.rows + at * static_cast<size_t>(scan->format->row_words));
+    note_returned(&scan->returned, descriptor->xs_heaptid);
+    return true;
+}
+
+namespace {
+
+struct BitmapSink {
+    TIDBitmap *bitmap;
+    bool recheck;
+    int64 added;
+};
+
+}  // namespace
+
+// After a change of view the scan starts again: adding a TID twice does no harm.
+static void reset_bitmap(void *context) {
+    static_cast<BitmapSink *>(context)->added = 0;
+}
+
+static void add_to_bitmap(void *context, Batch *batch) {
+    auto *sink = static_cast<BitmapSink *>(context);
+    tbm_add_tuples(sink->bitmap, batch->tids, static_cast<int>(batch->count), sink->recheck);
+    sink->added += batch->count;
+}
+
+int64 get_bitmap(IndexScanDesc descriptor, TIDBitmap *bitmap) {
+    auto *scan = static_cast<Scan *>(descriptor->opaque);
+    // A bitmap scan is not told its table, which the executor has locked; TIDs are checked against its
+    // length.
+    Relation heap = table_open(descriptor->indexRelation->rd_index->indrelid, NoLock);
+    read_keys(scan);
+    pgstat_count_index_scan(descriptor->indexRelation);
+    MemoryContext caller = MemoryContextSwitchTo(scan->keys_context);
+    auto *reader = allocate<ViewReader>(1);
+    begin_view_reader(reader, heap, descriptor->indexRelation, scan->format, descriptor->xs_snapshot,
+                      &scan->condition);
+    // The heap decides about an old view's TIDs, where it is looked at (R6).
+    BitmapSink sink = {bitmap, bitmap_scan_skips_heap() || !IsMVCCSnapshot(descriptor->xs_snapshot), 0};
+    drain(reader, BatchSink{&sink, reset_bitmap, add_to_bitmap});
+    end_view_reader(reader);
+    MemoryContextSwitchTo(caller);
+    table_close(heap, NoLock);
+    return sink.added;
+}
+
+IndexScanDesc begin_scan(Relation index, int key_count, int order_by_count) {
+    IndexScanDesc descriptor = RelationGetIndexScan(index, key_count, order_by_count);
+    MemoryContext context =
+        AllocSetContextCreate(CurrentMemoryContext, "gpu_grid scan", ALLOCSET_SMALL_SIZES);
+    auto *scan = static_cast<Scan *>(MemoryContextAllocZero(context, sizeof(Scan)));
+    scan->descriptor = descriptor;
+    scan->format = format_of(index);
+    scan->context = context;
+    scan->keys_context = AllocSetContextCreate(context, "gpu_grid scan keys", ALLOCSET_SMALL_SIZES);
+    begin_returned(&scan->returned, context);
+    if (order_by_count > 0) {
+        const auto count = static_cast<size_t>(order_by_count);
+        descriptor->xs_orderbyvals = static_cast<Datum *>(palloc0(count * sizeof(Datum)));
+        descriptor->xs_orderbynulls = static_cast<bool *>(palloc(count * sizeof(bool)));
+        memset(descriptor->xs_orderbynulls, true, count * sizeof(bool));
+    }
+    descriptor->opaque = scan;
+    return descriptor;
+}
+
+static void end_nearest_of(Scan *scan) {
+    if (scan->nearest != nullptr)
+        end_nearest(scan->nearest);
+    scan->nearest = nullptr;
+}
+
+void rescan(IndexScanDesc descriptor, ScanKey keys, int key_count, ScanKey order_bys, int order_by_count) {
+    auto *scan = static_cast<Scan *>(descriptor->opaque);
+    if (keys != nullptr && key_count > 0)
+        memmove(descriptor->keyData, keys, static_cast<size_t>(key_count) * sizeof(ScanKeyData));
+    if (order_bys != nullptr && order_by_count > 0)
+        memmove(descriptor->orderByData, order_bys,
+                static_cast<size_t>(order_by_count) * sizeof(ScanKeyData));
+    end_nearest_of(scan);
+    forget_returned(&scan->returned);
+    scan->started = false;
+}
+
+void end_scan(IndexScanDesc descriptor) {
+    auto *scan = static_cast<Scan *>(descriptor->opaque);
+    end_nearest_of(scan);
+    end_view_reader(&scan->reader);
+    forget_returned(&scan->returned);
+    if (scan->resolves) {
+        close_visibility(&scan->resolver.visibility);
+        close_heap_probe(&scan->resolver.probe);
+    }
+    MemoryContextDelete(scan->context);
+    descriptor->opaque = nullptr;
+}
+
+}  // namespace pg_gpu::grid

@@ -1,0 +1,98 @@
+// State of an index scan.
+#pragma once
+
+#include "grid/page_reader.h"
+#include "grid/returned.h"
+#include "keys/index_tuple.h"
+#include "table/visibility.h"
+
+namespace pg_gpu::grid {
+
+using namespace table;
+
+struct NearestSearch;
+
+// One view of an index, read source by source: the tail's matches, then the runs'.
+struct ViewReader {
+    Relation heap;
+    Relation index;
+    const Format *format;
+    Snapshot snapshot;
+    const Condition *condition;
+    MemoryContext context;
+    storage::View view;
+    uint64 *tail;  // matching rows
+    uint32 tail_count;
+    BlockNumber heap_blocks;
+    int source;  // number of the run being read; -1: the tail
+    bool run_begun;
+    RunScan run;
+};
+
+void begin_view_reader(ViewReader *reader, Relation heap, Relation index, const Format *format,
+                       Snapshot snapshot, const Condition *condition);
+// Takes a new view; the next batch is its first.
+void renew_view(ViewReader *reader);
+void end_view_reader(ViewReader *reader);
+
+// The tail's matches alone, the first batch; false when there are none.
+bool take_tail(ViewReader *reader, Batch *batch);
+
+// Live entries that match, in batches. Recycled: a page was, and a new view must be taken.
+Step next_batch(ViewReader *reader, Batch *batch);
+
+// After a page turned out to be recycled: raises if that is damage.
+void confirm_recycled(const ViewReader &reader, const storage::RunEntry &run, uint32 position);
+
+// ERROR for TIDs that cannot be in the table.
+void check_tids(ViewReader *reader, const Batch &batch);
+
+// Receives batches; `reset` is called when all starts again in a new view.
+struct BatchSink {
+    void *context;
+    void (*reset)(void *context);
+    void (*add)(void *context, Batch *batch);
+};
+
+// All live entries that match, of one view.
+void drain(ViewReader *reader, const BatchSink &sink);
+
+// Index-only scans look entries up that the visibility map doesn't vouch for.
+struct Resolver {
+    VisibilityMap visibility;
+    HeapProbe probe;
+};
+
+// Keeps what the snapshot sees; false when the view has become too old for that.
+bool resolve_batch(Resolver *resolver, const ViewReader &reader, Batch *batch);
+
+struct Scan {
+    IndexScanDesc descriptor;
+    const Format *format;
+    MemoryContext context;
+    MemoryContext keys_context;
+    Condition condition;
+    bool started;
+    ViewReader reader;
+    Batch batch;
+    uint32 at;
+    ReturnedRows returned;
+    bool resolves;
+    Resolver resolver;
+    bool index_only;
+    IndexTupleTemplate tuple;
+    NearestSearch *nearest;
+};
+
+// ---- nearest.cpp: ORDER BY column <-> point
+// --------------------------------------------------------------------
+
+NearestSearch *begin_nearest(Scan *scan);
+// Forgets everything and starts again in a new view.
+void restart_nearest(NearestSearch *search);
+void end_nearest(NearestSearch *search);
+// The next entry in order of distance, with its row.
+Step next_nearest(NearestSearch *search, ItemPointerData *tid, const uint64 **row, double *distance,
+                  bool *is_null);
+
+}  // namespace pg_gpu::grid

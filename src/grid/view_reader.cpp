@@ -1,0 +1,156 @@
+// One view of an index, read source by source.
+#include "grid/scan.h"
+
+namespace pg_gpu::grid {
+
+void begin_view_reader(ViewReader *reader, Relation heap, Relation index, const Format *format,
+                       Snapshot snapshot, const Condition *condition) {
+    *reader = {};
+    reader->heap = heap;
+    reader->index = index;
+    reader->format = format;
+    reader->snapshot = snapshot;
+    reader->condition = condition;
+    reader->context = CurrentMemoryContext;
+}
+
+static void end_run(ViewReader *reader) {
+    if (reader->run_begun)
+        end_run_scan(&reader->run);
+    reader->run_begun = false;
+}
+
+void end_view_reader(ViewReader *reader) {
+    end_run(reader);
+}
+
+// Copies the tail's matches while it is locked.
+static void visit_tail(const char *items, uint32 bytes, void *context) {
+    auto *reader = static_cast<ViewReader *>(context);
+    const Format &format = *reader->format;
+    const auto words = static_cast<size_t>(format.row_words);
+    if (reader->tail == nullptr)
+        reader->tail =
+            allocate<uint64>(static_cast<size_t>(format.tail_capacity / format.tail_item_bytes) * words);
+    for (uint32 at = 0; at < bytes; at += format.tail_item_bytes) {
+        uint64 *row = reader->tail + reader->tail_count * words;
+        read_tail_item(format, items + at, row);
+        if (unlikely((place_nulls(row[0]) & ~format.all_null) != 0))
+            storage::report_corruption(reader->index, storage::kTailBlock,
+                                       "An item of the tail has NULLs in columns that are not there.");
+        // Tests on points may raise errors; the tail's lock is released as any other then.
+        reader->tail_count += matches(format, *reader->condition, row) ? 1 : 0;
+    }
+}
+
+void renew_view(ViewReader *reader) {
+    MemoryContext caller = MemoryContextSwitchTo(reader->context);
+    end_run(reader);
+    reader->tail_count = 0;
+    storage::take_view(reader->index, reader->format, reader->snapshot, &reader->view, visit_tail, reader);
+    reader->source = -1;
+    MemoryContextSwitchTo(caller);
+}
+
+void confirm_recycled(const ViewReader &reader, const storage::RunEntry &run, uint32 position) {
+    storage::confirm_recycled(reader.index, reader.format, reader.view, run, position);
+}
+
+void check_tids(ViewReader *reader, const Batch &batch) {
+    for (uint32 i = 0; i < batch.count; i++)
+        if (unlikely(!is_possible_tid(reader->heap, &reader->heap_blocks, batch.tids[i])))
+            storage::report_corruption(reader->index, storage::kMetaBlock,
+                                       "An entry's TID lies outside the table.");
+}
+
+bool take_tail(ViewReader *reader, Batch *batch) {
+    const auto words = static_cast<size_t>(reader->format->row_words);
+    reader->source = 0;
+    batch->count = reader->tail_count;
+    for (uint32 i = 0; i < batch->count; i++)
+        batch->tids[i] = place_tid(reader->tail[i * words]);
+    if (batch->rows != nullptr && batch->count > 0)
+        memcpy(batch->rows, reader->tail, batch->count * words * sizeof(uint64));
+    check_tids(reader, *batch);
+    return batch->count > 0;
+}
+
+Step next_batch(ViewReader *reader, Batch *batch) {
+    batch->count = 0;
+    if (reader->condition->nothing)
+        return Step::End;
+    if (reader->source < 0 && take_tail(reader, batch))
+        return Step::Entry;
+    while (reader->source < reader->view.run_count) {
+        const storage::RunEntry &run = reader->view.runs[reader->source];
+        MemoryContext caller = MemoryContextSwitchTo(reader->context);
+        if (!reader->run_begun)
+            begin_run_scan(&reader->run, reader->index, reader->format, &run);
+        reader->run_begun = true;
+        const Step step = next_batch(&reader->run, *reader->condition, batch);
+        MemoryContextSwitchTo(caller);
+        if (step == Step::Recycled)
+            confirm_recycled(*reader, run, recycled_position(reader->run));
+        if (step == Step::Entry)
+            check_tids(reader, *batch);
+        if (step != Step::End)
+            return step;
+        end_run(reader);
+        reader->source++;
+    }
+    return Step::End;
+}
+
+void drain(ViewReader *reader, const BatchSink &sink) {
+    storage::RestartGuard guard = {0, false};
+    auto *batch = allocate<Batch>(1);
+    batch->rows = nullptr;
+    renew_view(reader);
+    for (;;) {
+        const Step step = next_batch(reader, batch);
+        if (step == Step::End)
+            break;
+        if (step == Step::Recycled) {
+            storage::count_restart(reader->index, &guard);
+            renew_view(reader);
+            sink.reset(sink.context);
+        } else {
+            sink.add(sink.context, batch);
+        }
+    }
+    storage::unlock_after_restarts(reader->index, &guard);
+    pfree(batch);
+}
+
+// Entries were read before the visibility map is, and vacuum_seq is read again after it: when it is what the
+// view says, no VACUUM finished in between, so an all-visible block's live entries are visible to everyone
+// (R4, R5). The rest is looked up.
+bool resolve_batch(Resolver *resolver, const ViewReader &reader, Batch *batch) {
+    const auto words = static_cast<size_t>(reader.format->row_words);
+    bool trusted[kMostOnPage];
+    bool all_trusted = true;
+    for (uint32 i = 0; i < batch->count; i++) {
+        trusted[i] = is_all_visible(&resolver->visibility, ItemPointerGetBlockNumberNoCheck(&batch->tids[i]));
+        all_trusted = all_trusted && trusted[i];
+    }
+    if (storage::read_vacuum_seq(reader.index, reader.format) != reader.view.vacuum_seq)
+        return false;
+    if (all_trusted)
+        return true;
+    uint32 kept = 0;
+    for (uint32 i = 0; i < batch->count; i++) {
+        if (!trusted[i] && !is_visible(&resolver->probe, batch->tids[i]))
+            continue;
+        batch->tids[kept] = batch->tids[i];
+        if (batch->rows != nullptr && kept != i)
+            memcpy(batch->rows + kept * words, batch->rows + i * words, words * sizeof(uint64));
+        kept++;
+    }
+    batch->count = kept;
+    // An idle cursor keeps no heap page pinned: VACUUM (FREEZE) would wait for it.
+    if (resolver->probe.fetch != nullptr)
+        table_index_fetch_reset(resolver->probe.fetch);
+    return true;
+}
+
+}  // namespace pg_gpu::grid

@@ -1,0 +1,43 @@
+// What the access methods' amvalidate and amadjustmembers share.
+#pragma once
+
+#include "keys/column.h"
+
+namespace pg_gpu::keys {
+
+struct Validation {
+    const char *access_method;
+    const char *family;
+    bool sound;
+};
+
+void complain(Validation *state, const char *problem);
+
+// Reads an opclass and its family for `check`, and looks at what is the same for all access methods.
+bool validate_opclass(Oid opclass, const char *access_method,
+                      void (*check)(Validation *state, Oid type, CatCList *operators, CatCList *functions));
+
+inline const FormData_pg_amop *member_at(CatCList *operators, int i) {
+    return reinterpret_cast<const FormData_pg_amop *>(GETSTRUCT(&operators->members[i]->tuple));
+}
+
+// The strategy number that an access method gives the operator where its default opclass is for this type; 0
+// when it has none.
+int strategy_elsewhere(Oid operator_oid, Oid type, Oid access_method);
+
+// An operator that is to search.
+void validate_search_operator(Validation *state, const FormData_pg_amop *member);
+
+// An operator on codes that tell the value: btree's of its default opclass, under btree's number.
+void validate_exact_operator(Validation *state, const FormData_pg_amop *member);
+
+// All pairs of types of such a family have all operators, the opclass's own type among them.
+void validate_exact_groups(Validation *state, CatCList *operators, CatCList *functions, Oid type);
+
+void complain_of_missing_operators(Validation *state, Oid type);
+
+// amadjustmembers, as btree's: operators on one type are part of its opclass, those between types may come
+// and go in the family.
+void adjust_members(Oid family, Oid opclass, List *operators, List *functions);
+
+}  // namespace pg_gpu::keys

@@ -1,0 +1,43 @@
+// Parallel CREATE INDEX: the leader and its workers share one table scan; each collects what it saw and hands
+// it over in files.
+#pragma once
+
+#include "postgres_headers.h"
+
+namespace pg_gpu::table {
+
+struct ParallelBuild;
+
+// Launches workers if the planner's rule for index builds grants any, each of which calls the library's
+// function of this name; nullptr for a serial build.
+ParallelBuild *begin_parallel_build(Relation heap, Relation index, IndexInfo *index_info,
+                                    const char *worker_main);
+// The leader is participant 0.
+int parallel_participants(const ParallelBuild *build);
+SharedFileSet *parallel_files(ParallelBuild *build);
+TableScanDesc parallel_table_scan(ParallelBuild *build, Relation heap);
+// Waits for the workers and adds their counts.
+void finish_parallel_scan(ParallelBuild *build, IndexInfo *index_info, double *heap_tuples, uint64 *total);
+// What each participant handed over, by its own measure; 0 for the leader.
+const uint64 *handed_over(const ParallelBuild *build);
+void end_parallel_build(ParallelBuild *build);
+
+// One worker's part.
+struct BuildWorker {
+    Relation heap;
+    Relation index;
+    IndexInfo *index_info;
+    TableScanDesc scan;
+    SharedFileSet *files;
+    int participant;
+    size_t memory;  // bytes
+    // For the worker to set:
+    double heap_tuples;  // live rows scanned
+    uint64 total;        // entries collected
+    uint64 handed_over;
+};
+
+// The body of a worker's function.
+void run_build_worker(dsm_segment *segment, shm_toc *toc, void (*collect)(BuildWorker *worker));
+
+}  // namespace pg_gpu::table

@@ -1,0 +1,107 @@
+#include "table/table_check.h"
+
+#include <algorithm>
+
+namespace pg_gpu::table {
+
+void begin_table_check(TableCheck *check, Relation heap, Relation index, bool check_heap, uint64 entries,
+                       uint64 seed, storage::ProblemReporter report, void *context) {
+    *check = {};
+    check->heap = heap;
+    check->index = index;
+    check->report = report;
+    check->context = context;
+    check->heap_blocks = RelationGetNumberOfBlocks(heap);
+    check->tid_room = 65536;
+    check->tids = allocate<ItemPointerData>(check->tid_room);
+    if (check_heap)
+        check->filter = bloom_create(static_cast<int64>(entries), maintenance_work_mem, seed);
+}
+
+// Live entries must point to line pointers in use: VACUUM removes entries before it frees their line
+// pointers.
+static void check_line_pointers(TableCheck *check) {
+    std::sort(check->tids, check->tids + check->tid_count,
+              [](const ItemPointerData &a, const ItemPointerData &b) {
+                  return ItemPointerCompare(const_cast<ItemPointer>(&a), const_cast<ItemPointer>(&b)) < 0;
+              });
+    for (uint32 i = 0; i < check->tid_count;) {
+        CHECK_FOR_INTERRUPTS();
+        const BlockNumber block = ItemPointerGetBlockNumberNoCheck(&check->tids[i]);
+        Buffer buffer = ReadBuffer(check->heap, block);
+        LockBuffer(buffer, BUFFER_LOCK_SHARE);
+        Page page = BufferGetPage(buffer);
+        const OffsetNumber last = PageIsNew(page) ? 0 : PageGetMaxOffsetNumber(page);
+        for (; i < check->tid_count && ItemPointerGetBlockNumberNoCheck(&check->tids[i]) == block; i++) {
+            const OffsetNumber offset = ItemPointerGetOffsetNumberNoCheck(&check->tids[i]);
+            if (offset > last || !ItemIdIsUsed(PageGetItemId(page, offset)))
+                check->report(InvalidBlockNumber, &check->tids[i],
+                              "An entry points to a row that is not there.", check->context);
+        }
+        UnlockReleaseBuffer(buffer);
+    }
+    check->tid_count = 0;
+}
+
+void note_entry(TableCheck *check, BlockNumber block, const void *fingerprint, size_t bytes,
+                const ItemPointerData &tid) {
+    const OffsetNumber offset = ItemPointerGetOffsetNumberNoCheck(&tid);
+    if (ItemPointerGetBlockNumberNoCheck(&tid) >= check->heap_blocks || offset == InvalidOffsetNumber ||
+        offset > MaxHeapTuplesPerPage) {
+        check->report(block, &tid, "An entry's TID lies outside the table.", check->context);
+        return;
+    }
+    if (check->filter == nullptr)
+        return;
+    bloom_add_element(check->filter, static_cast<unsigned char *>(const_cast<void *>(fingerprint)), bytes);
+    if (check->tid_count == check->tid_room)
+        check_line_pointers(check);
+    check->tids[check->tid_count++] = tid;
+}
+
+namespace {
+
+struct RowLookup {
+    TableCheck *check;
+    FingerprintRow fingerprint_row;
+    void *context;
+};
+
+}  // namespace
+
+static void look_up_row(Relation, ItemPointer tid, Datum *values, bool *nulls, bool alive, void *context) {
+    const auto *look_up = static_cast<const RowLookup *>(context);
+    if (!alive)
+        return;
+    TableCheck *check = look_up->check;
+    unsigned char fingerprint[kMostFingerprint];
+    const size_t bytes = look_up->fingerprint_row(look_up->context, values, nulls, *tid, fingerprint);
+    if (bloom_lacks_element(check->filter, fingerprint, bytes))
+        check->report(InvalidBlockNumber, tid, "A row is missing from the index.", check->context);
+}
+
+void finish_table_check(TableCheck *check, Snapshot snapshot, FingerprintRow fingerprint_row, void *context) {
+    if (check->filter == nullptr)
+        return;
+    check_line_pointers(check);
+    RowLookup look_up = {check, fingerprint_row, context};
+    TableScanDesc scan = table_beginscan_strat(check->heap, snapshot, 0, nullptr, true, true);
+    IndexInfo *info = BuildIndexInfo(check->index);
+    info->ii_Concurrent = true;  // an MVCC scan: only what the snapshot sees
+    info->ii_Unique = false;
+    info->ii_ExclusionOps = nullptr;
+
+    // The index's expressions and predicate run as the table's owner, as they would in REINDEX: whoever
+    // verifies may be a superuser, and the functions are the owner's.
+    Oid user;
+    int security_context;
+    GetUserIdAndSecContext(&user, &security_context);
+    SetUserIdAndSecContext(check->heap->rd_rel->relowner, security_context | SECURITY_RESTRICTED_OPERATION);
+    const int nest_level = NewGUCNestLevel();
+    table_index_build_scan(check->heap, check->index, info, true, false, look_up_row, &look_up, scan);
+    AtEOXact_GUC(false, nest_level);
+    SetUserIdAndSecContext(user, security_context);
+    bloom_free(check->filter);
+}
+
+}  // namespace pg_gpu::table

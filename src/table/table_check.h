@@ -1,0 +1,39 @@
+// gpu.verify: agreement of an index with its table (as amcheck's heapallindexed does it, with a Bloom filter
+// of the index's entries that the table's rows are then looked up in).
+#pragma once
+
+#include "storage/storage.h"
+
+namespace pg_gpu::table {
+
+inline constexpr size_t kMostFingerprint = 256;
+
+struct TableCheck {
+    Relation heap;
+    Relation index;
+    storage::ProblemReporter report;
+    void *context;
+    BlockNumber heap_blocks;
+    bloom_filter *filter;  // nullptr without the heap check
+    // TIDs of live entries, checked against the table's line pointers in heap order, a chunk at a time.
+    ItemPointerData *tids;
+    uint32 tid_count;
+    uint32 tid_room;
+};
+
+// To be called after the view was taken that has `entries` entries: they are for rows that were there before.
+void begin_table_check(TableCheck *check, Relation heap, Relation index, bool check_heap, uint64 entries,
+                       uint64 seed, storage::ProblemReporter report, void *context);
+
+// A live entry: what tells it from others of its TID, and where it lies.
+void note_entry(TableCheck *check, BlockNumber block, const void *fingerprint, size_t bytes,
+                const ItemPointerData &tid);
+
+// Writes the fingerprint that a row's entry has, at most kMostFingerprint bytes; returns its length.
+using FingerprintRow = size_t (*)(void *context, const Datum *values, const bool *nulls,
+                                  const ItemPointerData &tid, unsigned char *fingerprint);
+
+// Rows visible to a snapshot taken before the index was read must all be in the filter.
+void finish_table_check(TableCheck *check, Snapshot snapshot, FingerprintRow fingerprint_row, void *context);
+
+}  // namespace pg_gpu::table
