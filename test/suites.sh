@@ -217,6 +217,8 @@ pgtap() {
 
 tap() {
     local status=0
+    # What another run that was stopped has left.
+    rm -rf "$scratch/work/tmp_check"
     (
         cd "$scratch"
         # The tests start servers of their own.

@@ -65,7 +65,8 @@ sub stop_next_worker
 	die 'no merge worker' unless $pid =~ /^\d+$/;
 	$session->quit if $database;
 	kill 'STOP', $pid;
-	my $insert = start_sql($node, "INSERT INTO $name (k) SELECT i % 100001 FROM generate_series(1, 1500) AS i;
+	# Its commit is flushed: a process stopped while it inserts WAL holds up others only then, or when WAL buffers are full.
+	my $insert = start_sql($node, "SET synchronous_commit = on; INSERT INTO $name (k) SELECT i % 100001 FROM generate_series(1, 1500) AS i;
 		SELECT count(*) > 0 FROM gpu.runs('${name}_k');
 		SELECT sum(k) FROM $name;
 		SET enable_seqscan = off;
