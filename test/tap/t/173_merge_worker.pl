@@ -65,24 +65,29 @@ sub stop_next_worker
 	die 'no merge worker' unless $pid =~ /^\d+$/;
 	$session->quit if $database;
 	kill 'STOP', $pid;
-	# Its commit is flushed: a process stopped while it inserts WAL holds up others only then, or when WAL buffers are full.
-	my $insert = start_sql($node, "SET synchronous_commit = on; INSERT INTO $name (k) SELECT i % 100001 FROM generate_series(1, 1500) AS i;
-		SELECT count(*) > 0 FROM gpu.runs('${name}_k');
-		SELECT sum(k) FROM $name;
-		SET enable_seqscan = off;
-		SELECT sum(k) FROM $name WHERE k >= 0", database => $database);
-	# Stopped while it holds a lock on a buffer or on the buffer table it would hold up whoever needs that: then it
-	# goes on for a moment, much shorter than the merge.
+	# Stopped while it holds a lock on a buffer, on the buffer table or on WAL it would hold up whoever needs that: then
+	# it goes on for a moment, much shorter than the merge, and is tried again where it then stands.
 	my $went_in = wait_until(sub {
-		my $end = time() + 1;
-		usleep(10_000) while $insert->{handle}->pumpable && time() < $end;
-		return 1 if !$insert->{handle}->pumpable;
-		kill 'CONT', $pid;
-		usleep(1_000);
-		kill 'STOP', $pid;
-		return 0 }, 0);
-	my $result = finish_sql($insert);
-	die $result->{err} if $result->{code} ne '';
+		my $insert = start_sql($node, "INSERT INTO $name (k) SELECT i % 100001 FROM generate_series(1, 1500) AS i;
+			SELECT count(*) > 0 FROM gpu.runs('${name}_k');
+			SELECT sum(k) FROM $name;
+			SET enable_seqscan = off;
+			SELECT sum(k) FROM $name WHERE k >= 0", database => $database);
+		my $undisturbed = 1;
+		my $give_up = time() + 60;
+		while (time() < $give_up)
+		{
+			my $end = time() + 1;
+			usleep(10_000) while $insert->{handle}->pumpable && time() < $end;
+			last if !$insert->{handle}->pumpable;
+			$undisturbed = 0;
+			kill 'CONT', $pid;
+			usleep(1_000);
+			kill 'STOP', $pid;
+		}
+		my $result = finish_sql($insert);
+		die $result->{err} if $result->{code} ne '';
+		return $undisturbed }, 0);
 	ok($went_in, "$name: rows go in while the worker merges");
 	return $pid;
 }
