@@ -109,6 +109,17 @@ inline std::uint64_t sample_size(std::uint64_t entries, std::uint64_t slots) {
     return wanted >= entries / 2 ? entries : wanted;
 }
 
+// How many slots a column of a first level can use, by the distinct keys of a sample. One in which most are
+// distinct doesn't tell.
+inline std::uint32_t usable_slots(std::uint64_t distinct, std::uint64_t sampled, std::uint64_t entries,
+                                  bool differ) {
+    if (sampled < entries && distinct >= sampled / 2) {
+        return UINT32_MAX;
+    }
+    const std::uint64_t least = differ ? 2 : 1;
+    return static_cast<std::uint32_t>(distinct < least ? least : distinct);
+}
+
 // A run of cells that must be tested is looked at cell by cell where it has more entries a cell.
 inline std::uint64_t crowded_cells(const GridOptions &options) {
     return options.hierarchical ? std::uint64_t(options.bucket) * 4 : UINT32_MAX;

@@ -1,8 +1,11 @@
 // The device's side of the benchmark of grid files.
 #include <cuda_runtime_api.h>
 
+#include <type_traits>
+
 #include "bench/grid/machine.h"
 #include "device/call.h"
+#include "device/grid/count_boxes.cuh"
 #include "device/grid/file.h"
 #include "device/grid/match.cuh"
 
@@ -86,12 +89,7 @@ class DeviceMachine final : public Machine {
     }
     double count_ms(const GridFile &file, const GridBoxes &boxes, std::uint64_t count, std::uint32_t *counts,
                     int repeats) override {
-        device::BoxBatch batch = {};
-        for (std::uint32_t c = 0; c < parts(file).columns; ++c) {
-            batch.low[c] = boxes.low[c];
-            batch.high[c] = boxes.high[c];
-        }
-        batch.count = count;
+        const device::BoxBatch batch = batch_of(file, boxes, count);
         return work_ms(repeats, [&](const device::Call &call) {
             call.fill(counts, 0, count * sizeof(std::uint32_t));
             parts(file).with_view(
@@ -118,6 +116,29 @@ class DeviceMachine final : public Machine {
                  })}};
     }
 
+    std::vector<std::pair<const char *, double>> count_variants_ms(const GridFile &file,
+                                                                   const GridBoxes &boxes,
+                                                                   std::uint64_t count, std::uint32_t *counts,
+                                                                   int repeats) override {
+        const device::BoxBatch batch = batch_of(file, boxes, count);
+        const auto time = [&]<typename Shape>(std::type_identity<Shape>) {
+            return work_ms(repeats, [&](const device::Call &call) {
+                call.fill(counts, 0, count * sizeof(std::uint32_t));
+                device::launch_boxes<2, device::CountSink, Shape>(call, parts(file).view32, batch, {},
+                                                                  device::queue_capacity(count),
+                                                                  device::CountSink::Job{counts});
+            });
+        };
+        using std::type_identity;
+        return {{"8 lanes a cell, 3 blocks, 32 B", time(type_identity<device::BoxShape<8, 3, 32>>())},
+                {"8 lanes a cell, 3 blocks, 64 B", time(type_identity<device::BoxShape<8, 3, 64>>())},
+                {"8 lanes a cell, 4 blocks, 16 B", time(type_identity<device::BoxShape<8, 4, 16>>())},
+                {"8 lanes a cell, 4 blocks, 64 B", time(type_identity<device::BoxShape<8, 4, 64>>())},
+                {"8 lanes a cell, 5 blocks, 32 B", time(type_identity<device::BoxShape<8, 5, 32>>())},
+                {"4 lanes a cell, 4 blocks, 32 B", time(type_identity<device::BoxShape<4, 4, 32>>())},
+                {"16 lanes a cell, 4 blocks, 32 B", time(type_identity<device::BoxShape<16, 4, 32>>())}};
+    }
+
   private:
     static const device::GridParts &parts(const GridFile &file) {
         return static_cast<const device::DeviceGridFile &>(file).parts();
@@ -126,6 +147,15 @@ class DeviceMachine final : public Machine {
         device::PointBatch batch = {};
         for (std::uint32_t c = 0; c < parts(file).columns; ++c) {
             batch.keys[c] = points.keys[c];
+        }
+        batch.count = count;
+        return batch;
+    }
+    static device::BoxBatch batch_of(const GridFile &file, const GridBoxes &boxes, std::uint64_t count) {
+        device::BoxBatch batch = {};
+        for (std::uint32_t c = 0; c < parts(file).columns; ++c) {
+            batch.low[c] = boxes.low[c];
+            batch.high[c] = boxes.high[c];
         }
         batch.count = count;
         return batch;

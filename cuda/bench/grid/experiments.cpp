@@ -216,6 +216,12 @@ void measure_boxes(const Bench &bench) {
             check_equal(experiment.count(subject, *first, "counted, flat", questions, &limits), found,
                         "the grids' counts differ");
             const Asked asked(subject, questions);
+            if (columns == 2) {
+                for (const auto &[name, ms] : bench.machine.count_variants_ms(
+                         *file, asked.boxes, asked.count, asked.counts, bench.options.repeats)) {
+                    experiment.add(std::string("counted, ") + name, ms, "ms");
+                }
+            }
             Stream &stream = bench.machine.stream();
             experiment.add(
                 "counted, whole call",

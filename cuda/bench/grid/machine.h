@@ -58,6 +58,12 @@ class Machine {
                                                                            std::uint32_t *, int) {
         return {};
     }
+    // The same for boxes in two columns, counted by other shapes of the kernel.
+    virtual std::vector<std::pair<const char *, double>> count_variants_ms(const GridFile &,
+                                                                           const GridBoxes &, std::uint64_t,
+                                                                           std::uint32_t *, int) {
+        return {};
+    }
 };
 
 std::unique_ptr<Machine> open_host();

@@ -1,6 +1,7 @@
 // Boxes: a warp walks through a part of a box's rows of cells (host/grid/visit.h has the walk in plain form).
 //
-// Cells of the rows' ends are small, so eight lanes share one; longer runs are read by the whole warp. A cell
+// Cells of the rows' ends are small, so eight lanes share one; longer runs are read by the whole warp. Keys
+// of several entries are under way at a time in each lane, since it is their way that takes the time. A cell
 // with a grid of its own is put on a queue, whose boxes within lower grids are walked through afterwards,
 // level by level. When the queue is full the cell's entries are all tested instead.
 #pragma once
@@ -16,8 +17,19 @@ namespace gpu_engine::device {
 
 inline constexpr unsigned every_lane = 0xffffffffU;
 inline constexpr int box_threads = 256;
-// Lanes that share a small cell.
-inline constexpr int cell_lanes = 8;
+// How many lanes share a small cell, how many blocks a multiprocessor shall hold, and of how many bytes of
+// keys the reads are under way in each lane.
+template <int CellLanes, int Blocks, int Bytes>
+struct BoxShape {
+    static constexpr int cell_lanes = CellLanes;
+    static constexpr int blocks = Blocks;
+    // Entries of a lane whose keys are read together.
+    template <int D, typename Key>
+    static constexpr int batch = Bytes / (D * int(sizeof(Key))) >= 8   ? 8
+                                 : Bytes / (D * int(sizeof(Key))) >= 4 ? 4
+                                                                       : 2;
+};
+
 // A box of a small batch is cut into so many parts at most, and a batch into so many warps a multiprocessor.
 inline constexpr std::uint64_t most_parts = 4096;
 inline constexpr std::uint64_t warps_a_multiprocessor = 32;
@@ -141,15 +153,16 @@ struct Run {
     __device__ std::uint32_t size() const { return last - first; }
 };
 
-template <int D, typename Key, typename Sink>
+template <int D, typename Key, typename Sink, typename Shape>
 class BoxWalk {
   public:
-    __device__ BoxWalk(const GridView<Key> &grid, const BoxPlace<D, Key> &place, const DeadView &dead,
-                       const BoxQueue &queue, std::uint32_t box, Sink &sink)
+    __device__ __forceinline__ BoxWalk(const GridView<Key> &grid, const BoxPlace<D, Key> &place,
+                                       const DeadView &dead, const BoxQueue &queue, std::uint32_t box,
+                                       Sink &sink)
         : grid_(grid), place_(place), dead_(dead), queue_(queue), box_(box), sink_(sink) {}
 
     // Part `part` of `parts` of the rows; all lanes call it.
-    __device__ void walk(std::uint32_t part, std::uint32_t parts) {
+    __device__ __forceinline__ void walk(std::uint32_t part, std::uint32_t parts) {
         constexpr int along = D - 1;
         std::uint32_t rows = 1;
 #pragma unroll
@@ -171,8 +184,10 @@ class BoxWalk {
 
   private:
     static constexpr std::uint32_t along_bit = 1U << (D - 1);
+    static constexpr int cell_lanes = Shape::cell_lanes;
+    static constexpr int batch = Shape::template batch<D, Key>;
 
-    __device__ void walk_rows(std::uint32_t first_row, std::uint32_t rows) {
+    __device__ __forceinline__ void walk_rows(std::uint32_t first_row, std::uint32_t rows) {
         constexpr int along = D - 1;
         const unsigned lane = threadIdx.x % 32;
         const bool active = lane < rows;
@@ -216,49 +231,81 @@ class BoxWalk {
         const std::uint32_t last = position_of(grid_.grids, middle_end);
         const std::uint32_t right_last = position_of(grid_.grids, right_end);
 
-        if (share_ == 0) {
-            if (has_left) {
-                visit_cells(left_word, {left_first, first, tested | along_bit}, rows);
+        if (share_ == 0 && (has_left || has_right)) {
+            Run left = {left_first, has_left ? first : left_first, tested | along_bit};
+            Run right = {last, has_right ? right_last : last, tested | along_bit};
+            if (__any_sync(every_lane, max(left.size(), right.size()) > grid_.most_in_a_cell)) {
+                visit_large(left_word, left);
+                visit_large(middle_end, right);
             }
-            if (has_right) {
-                visit_cells(middle_end, {last, right_last, tested | along_bit}, rows);
+            if (!has_right || !has_left) {
+                test_cells(has_left ? left : right, rows);
+            } else {
+                // Both ends of a row beside each other.
+                for (std::uint32_t row = 0; row < rows; row += 16) {
+                    const unsigned from = row + lane / 2;
+                    test_cells(shuffle(left, right, lane % 2 != 0, from), 2 * min(rows - row, 16U));
+                }
             }
         }
         visit_runs(middle_first, middle_last, {first, last, tested});
     }
 
-    // A cell a lane, of the first `cells` lanes.
-    __device__ void visit_cells(std::uint32_t word, Run run, std::uint32_t cells) {
+    // Of lane `from`'s two runs the one that this lane wants.
+    __device__ __forceinline__ static Run shuffle(const Run &a, const Run &b, bool want_b, unsigned from) {
+        const Run of_a = {__shfl_sync(every_lane, a.first, from), __shfl_sync(every_lane, a.last, from),
+                          __shfl_sync(every_lane, a.tested, from)};
+        const Run of_b = {__shfl_sync(every_lane, b.first, from), __shfl_sync(every_lane, b.last, from),
+                          __shfl_sync(every_lane, b.tested, from)};
+        return want_b ? of_b : of_a;
+    }
+
+    // Leaves nothing of a lane's cell where that is large.
+    __device__ __forceinline__ void visit_large(std::uint32_t word, Run &run) {
+        const bool long_run = look(word, run);
+        stream_each(long_run, run, 0, 1);
+        run.last = long_run ? run.first : run.last;
+    }
+
+    // Small cells, one a lane, of the first `cells` lanes; those of others must be empty or repeat.
+    __device__ __forceinline__ void test_cells(const Run &own, std::uint32_t cells) {
+        constexpr int groups = 32 / cell_lanes;
+        // Cells under way at a time in each group of lanes, and so many entries of each for each lane.
+        constexpr int together = batch / 2;
         const unsigned lane = threadIdx.x % 32;
-        bool long_run = look(word, run);
-        Run small = run;
-        if (long_run) {
-            small.last = small.first;
-        }
-        for (std::uint32_t cell = 0; cell < cells; cell += 32 / cell_lanes) {
-            const unsigned from = cell + lane / cell_lanes;
-            const std::uint32_t begin = __shfl_sync(every_lane, small.first, from % 32);
-            const std::uint32_t end = __shfl_sync(every_lane, small.last, from % 32);
-            const std::uint32_t tested = __shfl_sync(every_lane, small.tested, from % 32);
-            std::uint32_t position = begin + lane % cell_lanes;
-            if constexpr (Sink::together) {
-                while (__any_sync(every_lane, position < end)) {
-                    take(position < end, position, tested);
-                    position += cell_lanes;
-                }
-            } else {
-                for (; position < end; position += cell_lanes) {
-                    take(true, position, tested);
+        for (std::uint32_t cell = 0; cell < cells; cell += groups * together) {
+            std::uint32_t positions[batch];
+            std::uint32_t ends[batch];
+            std::uint32_t tested[batch];
+#pragma unroll
+            for (int k = 0; k < together; ++k) {
+                const unsigned from = cell + k * groups + lane / cell_lanes;
+                const std::uint32_t begin = __shfl_sync(every_lane, own.first, from % 32);
+                const std::uint32_t end = __shfl_sync(every_lane, own.last, from % 32);
+                const std::uint32_t columns = __shfl_sync(every_lane, own.tested, from % 32);
+#pragma unroll
+                for (int w = 0; w < 2; ++w) {
+                    positions[2 * k + w] = begin + w * cell_lanes + lane % cell_lanes;
+                    ends[2 * k + w] = from < cells ? end : 0;
+                    tested[2 * k + w] = columns;
                 }
             }
+            bool more;
+            do {
+                test<batch>(positions, ends, tested);
+                more = false;
+#pragma unroll
+                for (int k = 0; k < batch; ++k) {
+                    positions[k] += 2 * cell_lanes;
+                    more = more || positions[k] < ends[k];
+                }
+            } while (__any_sync(every_lane, more));
         }
-        __syncwarp();
-        stream_each(long_run, run, 0, 1);
     }
 
     // What is to be done with a lane's cell: true when all lanes should go through it together. Cells with
     // grids go on the queue; of entries that are all alike one is compared.
-    __device__ bool look(std::uint32_t word, Run &run) {
+    __device__ __forceinline__ bool look(std::uint32_t word, Run &run) {
         if (run.first == run.last || run.size() <= grid_.most_in_a_cell) {
             return false;
         }
@@ -277,7 +324,7 @@ class BoxWalk {
         return false;
     }
 
-    __device__ bool enqueue(std::uint32_t lower_grid, std::uint32_t tested) {
+    __device__ __forceinline__ bool enqueue(std::uint32_t lower_grid, std::uint32_t tested) {
         if (*static_cast<volatile std::uint32_t *>(queue_.filled) >= queue_.capacity) {
             return false;
         }
@@ -290,22 +337,17 @@ class BoxWalk {
     }
 
     // A run of cells a lane.
-    __device__ void visit_runs(std::uint32_t first_cell, std::uint32_t last_cell, Run run) {
-        const bool whole = run.first < run.last && run.tested == 0;
-        const bool partly = run.first < run.last && run.tested != 0;
-        const bool crowded = partly && static_cast<std::uint64_t>(run.size()) >
-                                           static_cast<std::uint64_t>(last_cell - first_cell) * grid_.crowded;
-        stream_each(whole, run, share_, sharers_);
-        stream_each(partly && !crowded, run, share_, sharers_);
-        if (share_ != 0) {
-            return;
-        }
+    __device__ __forceinline__ void visit_runs(std::uint32_t first_cell, std::uint32_t last_cell, Run run) {
+        const bool crowded =
+            run.tested != 0 && static_cast<std::uint64_t>(run.size()) >
+                                   static_cast<std::uint64_t>(last_cell - first_cell) * grid_.crowded;
+        stream_each(run.first < run.last && !crowded, run, share_, sharers_);
         for (unsigned rest = __ballot_sync(every_lane, crowded); rest != 0; rest &= rest - 1) {
             const int from = __ffs(static_cast<int>(rest)) - 1;
             const std::uint32_t begin = __shfl_sync(every_lane, first_cell, from);
             const std::uint32_t end = __shfl_sync(every_lane, last_cell, from);
             const std::uint32_t tested = __shfl_sync(every_lane, run.tested, from);
-            for (std::uint32_t at = begin; at < end; at += 32) {
+            for (std::uint32_t at = begin + share_ * 32; at < end; at += sharers_ * 32) {
                 const std::uint32_t cell = at + threadIdx.x % 32;
                 std::uint32_t word = 0;
                 Run own = {0, 0, tested};
@@ -314,14 +356,16 @@ class BoxWalk {
                     own.first = position_of(grid_.grids, word);
                     own.last = position_of(grid_.grids, __ldg(grid_.directory + cell + 1));
                 }
-                visit_cells(word, own, min(end - at, 32U));
+                visit_large(word, own);
+                test_cells(own, min(end - at, 32U));
             }
         }
     }
 
     // The runs of the lanes that want it, one after the other, each by all lanes; this warp takes its share
     // of each.
-    __device__ void stream_each(bool wanted, const Run &run, std::uint32_t share, std::uint32_t sharers) {
+    __device__ __forceinline__ void stream_each(bool wanted, const Run &run, std::uint32_t share,
+                                                std::uint32_t sharers) {
         if constexpr (!Sink::together) {
             // Whole runs need no look at their entries.
             if (wanted && run.tested == 0) {
@@ -351,37 +395,57 @@ class BoxWalk {
     }
 
     // A run by all lanes.
-    __device__ void stream(std::uint32_t begin, std::uint32_t end, std::uint32_t tested) {
-        const unsigned lane = threadIdx.x % 32;
+    __device__ __forceinline__ void stream(std::uint32_t begin, std::uint32_t end, std::uint32_t tested) {
+        constexpr int together = batch < 4 ? batch : 4;
         if constexpr (Sink::together) {
             if (tested == 0 && dead_.words == nullptr && sink_.takes_all()) {
-                sink_.take_all(box_, begin, end);
+                sink_.take_all(begin, end);
                 return;
             }
-            for (std::uint32_t at = begin; at < end; at += 32) {
-                take(at + lane < end, at + lane, tested);
-            }
-        } else {
-            std::uint32_t at = begin + lane;
-            // Several reads under way at a time. Positions are below 2^31.
-            for (; at + 96 < end; at += 128) {
+        }
+        // Positions are below 2^31, so that these don't overflow.
+        for (std::uint32_t at = begin; at < end; at += 32 * together) {
+            std::uint32_t positions[together];
+            std::uint32_t ends[together];
+            std::uint32_t columns[together];
 #pragma unroll
-                for (int j = 0; j < 4; ++j) {
-                    take(true, at + j * 32, tested);
-                }
+            for (int k = 0; k < together; ++k) {
+                positions[k] = at + 32 * k + threadIdx.x % 32;
+                ends[k] = end;
+                columns[k] = tested;
             }
-            for (; at < end; at += 32) {
-                take(true, at, tested);
-            }
-            __syncwarp();
+            test<together>(positions, ends, columns);
         }
     }
 
-    // One entry a lane, where `valid`.
-    __device__ void take(bool valid, std::uint32_t position, std::uint32_t tested) {
-        const bool hit = valid && inside(grid_, place_, position, tested) &&
-                         (dead_.words == nullptr || !is_dead(dead_, position));
-        sink_.take(box_, hit, position);
+    // Entries of each lane, those at an end or behind it aside: first all their keys are read, then compared.
+    template <int Number>
+    __device__ __forceinline__ void test(const std::uint32_t (&positions)[Number],
+                                         const std::uint32_t (&ends)[Number],
+                                         const std::uint32_t (&tested)[Number]) {
+        Key keys[Number][D];
+#pragma unroll
+        for (int k = 0; k < Number; ++k) {
+#pragma unroll
+            for (int c = 0; c < D; ++c) {
+                keys[k][c] = place_.low[c];
+                if (positions[k] < ends[k] && (tested[k] >> c & 1) != 0) {
+                    keys[k][c] = key_at(grid_, c, positions[k]);
+                }
+            }
+        }
+#pragma unroll
+        for (int k = 0; k < Number; ++k) {
+            bool hit = positions[k] < ends[k];
+#pragma unroll
+            for (int c = 0; c < D; ++c) {
+                hit = hit && keys[k][c] - place_.low[c] <= place_.width[c];
+            }
+            if (dead_.words != nullptr) {
+                hit = hit && !is_dead(dead_, positions[k]);
+            }
+            sink_.take(hit, positions[k]);
+        }
     }
 
     const GridView<Key> &grid_;
@@ -404,8 +468,8 @@ __device__ __forceinline__ void read_masks(const BoxBatch &boxes, std::uint32_t 
 }
 
 // Parts of boxes on the first level.
-template <int D, typename Key, typename Sink>
-__global__ void __launch_bounds__(box_threads)
+template <int D, typename Key, typename Sink, typename Shape>
+__global__ void __launch_bounds__(box_threads, Shape::blocks)
     boxes_kernel(const GridView<Key> grid, const BoxBatch boxes, const DeadView dead, const BoxQueue queue,
                  std::uint32_t parts, const typename Sink::Job job) {
     extern __shared__ unsigned long long shared[];
@@ -424,16 +488,18 @@ __global__ void __launch_bounds__(box_threads)
         if (place.empty) {
             continue;
         }
-        Sink sink(job);
-        BoxWalk<D, Key, Sink>(grid, place, dead, queue, box, sink)
+        // No other warp looks at the box.
+        const bool alone = parts == 1 && grid.levels == 1;
+        Sink sink(job, box, alone);
+        BoxWalk<D, Key, Sink, Shape>(grid, place, dead, queue, box, sink)
             .walk(parts == 1 ? 0 : static_cast<std::uint32_t>(item % parts), parts);
-        sink.finish(box);
+        sink.finish();
     }
 }
 
 // The queue's tasks of one level.
-template <int D, typename Key, typename Sink>
-__global__ void __launch_bounds__(box_threads)
+template <int D, typename Key, typename Sink, typename Shape>
+__global__ void __launch_bounds__(box_threads, Shape::blocks)
     lower_boxes_kernel(const GridView<Key> grid, const BoxBatch boxes, const DeadView dead,
                        const BoxQueue queue, std::uint32_t level, const typename Sink::Job job) {
     const std::uint32_t first = min(queue.bounds[level - 1], queue.capacity);
@@ -446,9 +512,9 @@ __global__ void __launch_bounds__(box_threads)
         if (place.empty) {
             continue;
         }
-        Sink sink(job);
-        BoxWalk<D, Key, Sink>(grid, place, dead, queue, task.box, sink).walk(0, 1);
-        sink.finish(task.box);
+        Sink sink(job, task.box, false);
+        BoxWalk<D, Key, Sink, Shape>(grid, place, dead, queue, task.box, sink).walk(0, 1);
+        sink.finish();
     }
 }
 
@@ -460,7 +526,7 @@ inline std::uint32_t queue_capacity(std::uint64_t boxes) {
     return static_cast<std::uint32_t>(std::clamp(boxes * a_box, least, most));
 }
 
-template <int D, typename Sink, typename Key>
+template <int D, typename Sink, typename Shape, typename Key>
 void launch_boxes(const Call &call, const GridView<Key> &grid, const BoxBatch &boxes, const DeadView &dead,
                   std::uint32_t capacity, const typename Sink::Job &job) {
     const auto multiprocessors = static_cast<std::uint64_t>(call.engine().multiprocessors());
@@ -472,7 +538,7 @@ void launch_boxes(const Call &call, const GridView<Key> &grid, const BoxBatch &b
     const std::uint64_t parts =
         std::clamp(multiprocessors * warps_a_multiprocessor / boxes.count, std::uint64_t(1), most_parts);
 
-    const auto kernel = boxes_kernel<D, Key, Sink>;
+    const auto kernel = boxes_kernel<D, Key, Sink, Shape>;
     const std::size_t bytes = grid.top_keys * sizeof(Key);
     int resident = 0;
     check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, box_threads, bytes),
@@ -485,7 +551,7 @@ void launch_boxes(const Call &call, const GridView<Key> &grid, const BoxBatch &b
     check_launch("boxes_kernel");
     for (std::uint32_t level = 1; level < grid.levels; ++level) {
         call.copy(queue.bounds + level, static_cast<const std::uint32_t *>(queue.filled), 1);
-        lower_boxes_kernel<D, Key, Sink>
+        lower_boxes_kernel<D, Key, Sink, Shape>
             <<<static_cast<unsigned>(most_blocks), box_threads, 0, call.stream()>>>(grid, boxes, dead, queue,
                                                                                     level, job);
         check_launch("lower_boxes_kernel");
@@ -497,8 +563,8 @@ void launch_boxes(const Call &call, const GridView<Key> &grid, const BoxBatch &b
                   const typename Sink::Job &job) {
     if (boxes.count > 0) {
         with_columns(grid.columns, [&](auto columns) {
-            launch_boxes<decltype(columns)::value, Sink>(call, grid, boxes, dead, queue_capacity(boxes.count),
-                                                         job);
+            launch_boxes<decltype(columns)::value, Sink, typename Sink::Shape>(
+                call, grid, boxes, dead, queue_capacity(boxes.count), job);
         });
     }
 }

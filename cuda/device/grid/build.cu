@@ -126,8 +126,8 @@ std::uint64_t make_scales(const Call &call, const GridEntries &entries, const Gr
             most[c] = UINT32_MAX;
             if (options.splits == GridSplits::distinct) {
                 const Sample<Key> sample = take_sample(call, column, sample_size(entries.count, 1));
-                most[c] =
-                    std::max(count_distinct(call, sample), extents[c].lowest < extents[c].highest ? 2U : 1U);
+                most[c] = usable_slots(count_distinct(call, sample), sample.size, entries.count,
+                                       extents[c].lowest < extents[c].highest);
             }
         });
     }
@@ -288,6 +288,10 @@ void lay_out(const Call &call, const GridEntries &entries, const GridOptions &op
         words += level.words;
         grid += level.grid_count;
         keys += level.scale_keys;
+    }
+    for (std::uint32_t c = 0; c < entries.columns; ++c) {
+        view->top_height = std::max<std::uint32_t>(view->top_height, scales.shapes[c].height);
+        view->probe = scales.shapes[c].slots > scales.shapes[view->probe].slots ? c : view->probe;
     }
     view->top = top;
     view->directory = parts->directory.data();

@@ -10,48 +10,68 @@
 
 namespace gpu_engine::device {
 
-// How a warp reads cells: `lanes` neighbours together, `keys` of the first column each at a time.
+// How a warp reads cells: `lanes` neighbours together, `keys` of one column each at a time.
 template <typename Key>
 struct MatchShape {
     static constexpr int threads = 256;
+    static constexpr int blocks = 4;  // that a multiprocessor shall hold
     static constexpr int lanes = sizeof(Key) == 4 ? 4 : 8;
     static constexpr int keys = sizeof(Key) == 4 ? 4 : 1;
 };
 
 inline constexpr unsigned whole_warp = 0xffffffffU;
+// Of points with one entry `places` has its position, unless it is one of a large cell's.
+inline constexpr std::uint32_t unknown_place = UINT32_MAX;
 
-// Keys of the first column from `position` on, a multiple of their number. What lies behind the array's end
+// Keys of the probe column from `position` on, a multiple of their number. What lies behind the array's end
 // belongs to its memory too (Memory::alignment).
 template <typename Key, int Number>
-__device__ __forceinline__ void read_first_keys(const GridView<Key> &grid, std::uint32_t position,
+__device__ __forceinline__ void read_probe_keys(const GridView<Key> &grid, std::uint32_t position,
                                                 Key (&keys)[Number]) {
     if constexpr (Number == 4) {
-        const uint4 read = __ldg(
-            reinterpret_cast<const uint4 *>(static_cast<const std::uint32_t *>(grid.keys[0]) + position));
+        const uint4 read = __ldg(reinterpret_cast<const uint4 *>(
+            static_cast<const std::uint32_t *>(grid.keys[grid.probe]) + position));
         keys[0] = read.x;
         keys[1] = read.y;
         keys[2] = read.z;
         keys[3] = read.w;
     } else {
-        keys[0] = key_at(grid, 0, position);
+        keys[0] = key_at(grid, static_cast<int>(grid.probe), position);
     }
 }
 
+// Whether the entry has these keys in all columns but one, or in all when that is none.
 template <int D, typename Key>
 __device__ __forceinline__ bool equals(const GridView<Key> &grid, std::uint32_t position, const Key (&key)[D],
-                                       int first_column) {
+                                       std::uint32_t but = UINT32_MAX) {
     bool equal = true;
 #pragma unroll
     for (int c = 0; c < D; ++c) {
-        if (c >= first_column) {
+        if (c != but) {
             equal = equal && key_at(grid, c, position) == key[c];
         }
     }
     return equal;
 }
 
-// Of points with one entry `places` has its position, unless it is one of a large cell's.
-inline constexpr std::uint32_t unknown_place = UINT32_MAX;
+__device__ __forceinline__ bool is_live(const DeadView &dead, std::uint32_t position) {
+    return dead.words == nullptr || !is_dead(dead, position);
+}
+
+// Sums values over `Lanes` neighbours: the sum of values[r] arrives at the r-th, in values[0].
+template <int Lanes>
+__device__ __forceinline__ void sum_to_owners(unsigned lane, std::uint64_t (&values)[Lanes]) {
+#pragma unroll
+    for (int step = 1; step < Lanes; step *= 2) {
+        const bool upper = (lane & step) != 0;
+#pragma unroll
+        for (int k = 0; k < Lanes / (2 * step); ++k) {
+            const std::uint64_t given = upper ? values[2 * k] : values[2 * k + 1];
+            const std::uint64_t kept = upper ? values[2 * k + 1] : values[2 * k];
+            values[k] = kept + __shfl_xor_sync(whole_warp, given, step, Lanes);
+        }
+    }
+}
 
 // Where the kernel finds the trees of the first level's scales.
 template <typename Key>
@@ -65,17 +85,21 @@ struct SharedTop {
 };
 
 template <int D, typename Key, typename Top>
-__global__ void __launch_bounds__(MatchShape<Key>::threads)
+__global__ void __launch_bounds__(MatchShape<Key>::threads, MatchShape<Key>::blocks)
     count_matches_kernel(const GridView<Key> grid, const PointBatch points, const DeadView dead,
                          std::uint32_t *counts, std::uint32_t *places) {
     using Shape = MatchShape<Key>;
+    constexpr int lanes = Shape::lanes;
+    // Numbers of candidates stand above the sum of their positions.
+    constexpr int number_bit = 40;
     const Key *top = Top::get(grid);
-    const unsigned lane = threadIdx.x % Shape::lanes;
+    const unsigned lane = threadIdx.x % lanes;
     const std::uint64_t stride = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
     std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
     for (std::uint64_t warp_first = i - i % 32; warp_first < points.count;
          warp_first += stride, i += stride) {
         Key key[D] = {};
+        Key probe = 0;
         std::uint32_t first = 0;
         std::uint32_t last = 0;
         std::uint32_t found = 0;
@@ -84,11 +108,12 @@ __global__ void __launch_bounds__(MatchShape<Key>::threads)
 #pragma unroll
             for (int c = 0; c < D; ++c) {
                 key[c] = read_key<Key>(points.keys[c], (grid.wide >> c & 1) != 0, i);
+                probe = c == grid.probe ? key[c] : probe;
             }
             find_leaf<D>(grid, top, key, first, last);
             if (last - first > grid.most_in_a_cell) {
                 // All alike.
-                if (equals<D>(grid, first, key, 0)) {
+                if (equals<D>(grid, first, key)) {
                     found = last - first;
                     if (dead.words != nullptr) {
                         found -= dead_before(dead, last) - dead_before(dead, first);
@@ -97,55 +122,83 @@ __global__ void __launch_bounds__(MatchShape<Key>::threads)
                 last = first;
             }
         }
-        // The cells of the `lanes` neighbours' points one after the other, their first keys all under way at
-        // once.
-        std::uint32_t begin[Shape::lanes];
-        std::uint32_t end[Shape::lanes];
-        Key read[Shape::lanes][Shape::keys];
+        // Neighbours look through the cells of their points one after the other, with the first keys of all
+        // of them under way at once. An entry with the point's key in the probe column is a candidate.
+        std::uint32_t begin[lanes];
+        std::uint32_t end[lanes];
+        Key read[lanes][Shape::keys];
 #pragma unroll
-        for (int r = 0; r < Shape::lanes; ++r) {
-            begin[r] = __shfl_sync(whole_warp, first, r, Shape::lanes);
-            end[r] = __shfl_sync(whole_warp, last, r, Shape::lanes);
+        for (int r = 0; r < lanes; ++r) {
+            begin[r] = __shfl_sync(whole_warp, first, r, lanes);
+            end[r] = __shfl_sync(whole_warp, last, r, lanes);
             const std::uint32_t at = begin[r] / Shape::keys * Shape::keys + lane * Shape::keys;
             if (at < end[r]) {
-                read_first_keys<Key>(grid, at, read[r]);
+                read_probe_keys<Key>(grid, at, read[r]);
             }
         }
+        std::uint64_t candidates[lanes];
 #pragma unroll
-        for (int r = 0; r < Shape::lanes; ++r) {
-            Key wanted[D];
-#pragma unroll
-            for (int c = 0; c < D; ++c) {
-                wanted[c] = __shfl_sync(whole_warp, key[c], r, Shape::lanes);
-            }
-            std::uint32_t hits = 0;
-            std::uint32_t hit_place = 0;
-            std::uint32_t at = begin[r] / Shape::keys * Shape::keys + lane * Shape::keys;
-            while (at < end[r]) {
+        for (int r = 0; r < lanes; ++r) {
+            const Key wanted = __shfl_sync(whole_warp, probe, r, lanes);
+            std::uint64_t sum = 0;
+            for (std::uint32_t at = begin[r] / Shape::keys * Shape::keys + lane * Shape::keys; at < end[r];) {
 #pragma unroll
                 for (int j = 0; j < Shape::keys; ++j) {
                     const std::uint32_t position = at + j;
-                    if (read[r][j] == wanted[0] && position >= begin[r] && position < end[r] &&
-                        equals<D>(grid, position, wanted, 1) &&
-                        (dead.words == nullptr || !is_dead(dead, position))) {
+                    // No lane needs more than two.
+                    if (read[r][j] == wanted && position >= begin[r] && position < end[r] &&
+                        sum < std::uint64_t(2) << number_bit) {
+                        sum += (std::uint64_t(1) << number_bit) + position;
+                    }
+                }
+                at += lanes * Shape::keys;
+                if (at < end[r]) {
+                    read_probe_keys<Key>(grid, at, read[r]);
+                }
+            }
+            candidates[r] = sum;
+        }
+        __syncwarp();
+        sum_to_owners(lane, candidates);
+        const auto number = static_cast<std::uint32_t>(candidates[0] >> number_bit);
+        if (number == 1) {
+            const auto candidate = static_cast<std::uint32_t>(candidates[0]);
+            if (equals<D>(grid, candidate, key, grid.probe) && is_live(dead, candidate)) {
+                found = 1;
+                place = candidate;
+            }
+        }
+        // Several candidates are compared by all neighbours again.
+        const bool several = number > 1;
+        if (__any_sync(whole_warp, several)) {
+#pragma unroll 1
+            for (int r = 0; r < lanes; ++r) {
+                Key wanted[D];
+#pragma unroll
+                for (int c = 0; c < D; ++c) {
+                    wanted[c] = __shfl_sync(whole_warp, key[c], r, lanes);
+                }
+                const bool look = __shfl_sync(whole_warp, several ? 1 : 0, r, lanes) != 0;
+                const std::uint32_t from = __shfl_sync(whole_warp, first, r, lanes);
+                const std::uint32_t to = __shfl_sync(whole_warp, last, r, lanes);
+                std::uint32_t hits = 0;
+                std::uint32_t hit_place = 0;
+                for (std::uint32_t position = from + lane; look && position < to; position += lanes) {
+                    if (equals<D>(grid, position, wanted) && is_live(dead, position)) {
                         ++hits;
                         hit_place = position;
                     }
                 }
-                at += Shape::lanes * Shape::keys;
-                if (at < end[r]) {
-                    read_first_keys<Key>(grid, at, read[r]);
-                }
-            }
-            __syncwarp();
+                __syncwarp();
 #pragma unroll
-            for (int distance = 1; distance < Shape::lanes; distance *= 2) {
-                hits += __shfl_xor_sync(whole_warp, hits, distance, Shape::lanes);
-                hit_place = max(hit_place, __shfl_xor_sync(whole_warp, hit_place, distance, Shape::lanes));
-            }
-            if (lane == r) {
-                found += hits;
-                place = hits > 0 ? hit_place : place;
+                for (int distance = 1; distance < lanes; distance *= 2) {
+                    hits += __shfl_xor_sync(whole_warp, hits, distance, lanes);
+                    hit_place = max(hit_place, __shfl_xor_sync(whole_warp, hit_place, distance, lanes));
+                }
+                if (lane == r && look) {
+                    found = hits;
+                    place = hit_place;
+                }
             }
         }
         if (i < points.count) {
@@ -195,8 +248,7 @@ __global__ void write_matches_kernel(const GridView<Key> grid, const PointBatch 
         const std::uint64_t to_end = to + __shfl_sync(whole_warp, count, from);
         for (std::uint32_t at = begin; at < end; at += 32) {
             const std::uint32_t position = at + lane;
-            const bool hit = position < end && equals<D>(grid, position, wanted, 0) &&
-                             (dead.words == nullptr || !is_dead(dead, position));
+            const bool hit = position < end && equals<D>(grid, position, wanted) && is_live(dead, position);
             const unsigned hits = __ballot_sync(whole_warp, hit);
             const std::uint64_t own = to + __popc(hits & ((1U << lane) - 1));
             // The points may have changed since they were counted: never beyond a point's own places.

@@ -118,10 +118,30 @@ __device__ __forceinline__ void copy_top(const GridView<Key> &grid, Key *top) {
 template <int D, typename Key>
 __device__ __forceinline__ void find_leaf(const GridView<Key> &grid, const Key *top, const Key (&key)[D],
                                           std::uint32_t &first, std::uint32_t &last) {
+    // Down all columns' trees at once.
+    std::uint32_t node[D];
+#pragma unroll
+    for (int c = 0; c < D; ++c) {
+        node[c] = 1;
+    }
+    for (std::uint32_t level = 0; level < grid.top_height; ++level) {
+#pragma unroll
+        for (int c = 0; c < D; ++c) {
+            if (level < grid.shapes[c].height) {
+                node[c] = 2 * node[c] + (top[grid.shapes[c].top_begin + node[c]] <= key[c] ? 1 : 0);
+            }
+        }
+    }
     std::uint32_t cell = 0;
 #pragma unroll
     for (int c = 0; c < D; ++c) {
-        cell = cell * grid.shapes[c].all_slots + find_slot(grid.shapes[c], top, grid.scales[c], key[c]).slot;
+        const ScaleShape &shape = grid.shapes[c];
+        std::uint32_t slot = (node[c] - (1U << shape.height)) << shape.shift;
+        for (int bit = shape.shift; bit-- > 0;) {
+            slot += __ldg(grid.scales[c] + slot + (1U << bit) - 1) <= key[c] ? 1U << bit : 0U;
+        }
+        // The highest key also passes what pads the scale.
+        cell = cell * shape.all_slots + min(slot, shape.slots - 1);
     }
     first = __ldg(grid.directory + cell);
     last = __ldg(grid.directory + cell + 1);

@@ -33,8 +33,10 @@ struct GridView {
     const Key *lower_scales;
     ScaleShape shapes[max_grid_columns];
     std::uint32_t top_keys;
+    std::uint32_t top_height;  // of the highest tree
     std::uint32_t columns;
-    std::uint32_t wide;  // bit c: column c has 64 bits
+    std::uint32_t probe;  // the column that tells most keys apart
+    std::uint32_t wide;   // bit c: column c has 64 bits
     std::uint32_t most_in_a_cell;
     std::uint32_t crowded;
     std::uint32_t levels;

@@ -143,7 +143,8 @@ void build_first_level(HostEngine &engine, const Workers &workers, const GridEnt
         most[c] = UINT32_MAX;
         if (options.splits == GridSplits::distinct) {
             const Sample sample = sample_of(engine, workers, given[c], count, sample_size(count, 1));
-            most[c] = std::max(distinct_of(sample), extents[c].lowest < extents[c].highest ? 2U : 1U);
+            most[c] =
+                usable_slots(distinct_of(sample), sample.size, count, extents[c].lowest < extents[c].highest);
         }
     }
     std::uint32_t slots[max_grid_columns];
