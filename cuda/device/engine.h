@@ -5,6 +5,7 @@
 
 #include "device/memory.h"
 #include "gpu_engine/engine.h"
+#include "gpu_engine/grid.h"
 #include "gpu_engine/kary.h"
 
 namespace gpu_engine::device {
@@ -48,6 +49,17 @@ class DeviceKary final : public Kary<Key> {
     DeviceEngine &engine_;
 };
 
+class DeviceGrid final : public Grid {
+  public:
+    explicit DeviceGrid(DeviceEngine &engine) : engine_(engine) {}
+
+    Status build(Stream &stream, const GridEntries &entries, const GridOptions &options,
+                 std::unique_ptr<GridFile> *file) noexcept override;
+
+  private:
+    DeviceEngine &engine_;
+};
+
 class DeviceEngine final : public Engine {
   public:
     explicit DeviceEngine(const EngineOptions &options);
@@ -63,6 +75,7 @@ class DeviceEngine final : public Engine {
     Kary<std::uint32_t> &kary32() noexcept override { return kary32_; }
     Kary<std::uint64_t> &kary64() noexcept override { return kary64_; }
     Kary<Key128> &kary128() noexcept override { return kary128_; }
+    Grid &grid() noexcept override { return grid_; }
 
     int device() const noexcept { return device_; }
     int multiprocessors() const noexcept { return multiprocessors_; }
@@ -82,6 +95,7 @@ class DeviceEngine final : public Engine {
     DeviceKary<std::uint32_t> kary32_{*this};
     DeviceKary<std::uint64_t> kary64_{*this};
     DeviceKary<Key128> kary128_{*this};
+    DeviceGrid grid_{*this};
 };
 
 }  // namespace gpu_engine::device

@@ -4,6 +4,7 @@
 #include <tbb/task_arena.h>
 
 #include "gpu_engine/engine.h"
+#include "gpu_engine/grid.h"
 #include "gpu_engine/kary.h"
 #include "host/parallel.h"
 
@@ -30,6 +31,17 @@ class HostKary final : public Kary<Key> {
     HostEngine &engine_;
 };
 
+class HostGrid final : public Grid {
+  public:
+    explicit HostGrid(HostEngine &engine) : engine_(engine) {}
+
+    Status build(Stream &stream, const GridEntries &entries, const GridOptions &options,
+                 std::unique_ptr<GridFile> *file) noexcept override;
+
+  private:
+    HostEngine &engine_;
+};
+
 class HostEngine final : public Engine {
   public:
     explicit HostEngine(const EngineOptions &options)
@@ -46,6 +58,7 @@ class HostEngine final : public Engine {
     Kary<std::uint32_t> &kary32() noexcept override { return kary32_; }
     Kary<std::uint64_t> &kary64() noexcept override { return kary64_; }
     Kary<Key128> &kary128() noexcept override { return kary128_; }
+    Grid &grid() noexcept override { return grid_; }
 
     Workers workers(const Stream &stream) noexcept { return Workers{arena_, stream}; }
 
@@ -55,6 +68,7 @@ class HostEngine final : public Engine {
     HostKary<std::uint32_t> kary32_{*this};
     HostKary<std::uint64_t> kary64_{*this};
     HostKary<Key128> kary128_{*this};
+    HostGrid grid_{*this};
 };
 
 }  // namespace gpu_engine::host

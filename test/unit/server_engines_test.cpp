@@ -63,6 +63,7 @@ class StandIn final : public Engine {
     }
     Kary<std::uint32_t> &kary32() noexcept override { return host_->kary32(); }
     Kary<std::uint64_t> &kary64() noexcept override { return host_->kary64(); }
+    gpu_engine::Grid &grid() noexcept override { return host_->grid(); }
     Kary<Key128> &kary128() noexcept override { return host_->kary128(); }
 
   private:

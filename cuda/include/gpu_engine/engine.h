@@ -40,6 +40,7 @@ class Stream {
 
 template <typename Key>
 class Kary;
+class Grid;
 
 class Engine {
   public:
@@ -68,6 +69,9 @@ class Engine {
     virtual Kary<std::uint32_t> &kary32() noexcept = 0;
     virtual Kary<std::uint64_t> &kary64() noexcept = 0;
     virtual Kary<Key128> &kary128() noexcept = 0;
+
+    // Grid files (gpu_engine/grid.h).
+    virtual Grid &grid() noexcept = 0;
 };
 
 struct EngineOptions {

@@ -1,0 +1,128 @@
+// Doing something with every entry of boxes: counting those on some heap blocks, writing TIDs.
+#pragma once
+
+#include "device/grid/boxes.cuh"
+
+namespace gpu_engine::device {
+
+class EachSink {
+  public:
+    using Shape = BoxShape<8, 3, 16>;
+    static constexpr bool together = true;
+    using Job = EachJob;
+
+    __device__ EachSink(const Job &job, std::uint32_t box, bool alone) : job_(job), box_(box), alone_(alone) {
+        if (job.out != nullptr) {
+            limit_ = job.limits[box];
+            next_ = alone ? job.cursors[box] : 0;
+        }
+    }
+
+    // All lanes call it.
+    __device__ void take(bool hit, std::uint32_t position) {
+        Tid tid;
+        bool on = false;
+        if (hit) {
+            tid = job_.tids[position];
+            if (job_.map != nullptr) {
+                const std::uint64_t block = static_cast<std::uint64_t>(tid.block_high) << 16 | tid.block_low;
+                on = block < job_.map_blocks && (job_.map[block / 8] >> (block % 8) & 1) != 0;
+            }
+        }
+        if (job_.out == nullptr) {
+            on_ += on ? 1 : 0;
+            elsewhere_ += hit && !on ? 1 : 0;
+            return;
+        }
+        const unsigned wanted = __ballot_sync(every_lane, hit && !on);
+        if (wanted == 0) {
+            return;
+        }
+        const unsigned lane = threadIdx.x % 32;
+        const std::uint64_t begin = reserve(__popc(wanted));
+        // The boxes may have changed since they were counted: never beyond a box's own places.
+        const std::uint64_t place = begin + __popc(wanted & ((1U << lane) - 1));
+        if (hit && !on && place < limit_) {
+            job_.out[place] = tid;
+        }
+    }
+    // Whether every live entry's TID is written.
+    __device__ bool takes_all() const { return job_.out != nullptr && job_.map == nullptr; }
+    // Writes the TIDs of a run; all lanes call it.
+    __device__ void take_all(std::uint32_t first, std::uint32_t last) {
+        if (first >= last) {
+            return;
+        }
+        const std::uint64_t begin = reserve(last - first);
+        if (begin >= limit_) {
+            return;
+        }
+        const std::uint32_t end =
+            limit_ - begin < last - first ? first + static_cast<std::uint32_t>(limit_ - begin) : last;
+        constexpr int together = 4;
+        for (std::uint32_t at = first + threadIdx.x % 32; at < end; at += 32 * together) {
+            Tid tids[together];
+#pragma unroll
+            for (int k = 0; k < together; ++k) {
+                if (at + 32 * k < end) {
+                    tids[k] = job_.tids[at + 32 * k];
+                }
+            }
+#pragma unroll
+            for (int k = 0; k < together; ++k) {
+                if (at + 32 * k < end) {
+                    job_.out[begin + (at - first) + 32 * k] = tids[k];
+                }
+            }
+        }
+        __syncwarp();
+    }
+    __device__ void finish() {
+        if (job_.out != nullptr) {
+            return;
+        }
+        const std::uint32_t on = __reduce_add_sync(every_lane, on_);
+        const std::uint32_t elsewhere = __reduce_add_sync(every_lane, elsewhere_);
+        if (threadIdx.x % 32 == 0) {
+            if (on > 0) {
+                atomicAdd(reinterpret_cast<unsigned long long *>(job_.on) + box_,
+                          static_cast<unsigned long long>(on));
+            }
+            if (elsewhere > 0) {
+                atomicAdd(reinterpret_cast<unsigned long long *>(job_.elsewhere) + box_,
+                          static_cast<unsigned long long>(elsewhere));
+            }
+        }
+    }
+
+  private:
+    // Places for so many TIDs; all lanes call it.
+    __device__ std::uint64_t reserve(std::uint32_t count) {
+        unsigned long long begin = next_;
+        if (alone_) {
+            next_ += count;
+            return begin;
+        }
+        if (threadIdx.x % 32 == 0) {
+            begin = atomicAdd(reinterpret_cast<unsigned long long *>(job_.cursors) + box_,
+                              static_cast<unsigned long long>(count));
+        }
+        return __shfl_sync(every_lane, begin, 0);
+    }
+
+    const Job &job_;
+    std::uint32_t box_;
+    bool alone_;
+    std::uint64_t next_ = 0;
+    std::uint64_t limit_ = 0;
+    std::uint32_t on_ = 0;
+    std::uint32_t elsewhere_ = 0;
+};
+
+template <typename Key>
+void each_in_boxes(const Call &call, const GridView<Key> &grid, const BoxBatch &boxes, const DeadView &dead,
+                   const EachJob &job) {
+    launch_boxes<EachSink>(call, grid, boxes, dead, job);
+}
+
+}  // namespace gpu_engine::device

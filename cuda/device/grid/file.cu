@@ -1,0 +1,507 @@
+// The entry points of a device's grid files. Batches are cut into pieces, each of which ends with a
+// cancellation point.
+#include "device/grid/file.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "device/grid/scan.cuh"
+#include "gpu_engine/guard.h"
+
+#include "gpu_engine/boundary.h"
+
+namespace gpu_engine::device {
+namespace {
+
+constexpr int threads = 256;
+// Questions of a piece: some milliseconds of work where answers are small.
+constexpr std::uint64_t piece_points = std::uint64_t(1) << 24;
+constexpr std::uint64_t piece_boxes = std::uint64_t(1) << 19;
+
+unsigned blocks_for(std::uint64_t count) {
+    return static_cast<unsigned>((count + threads - 1) / threads);
+}
+
+// A caller's arrays of keys, a piece at a time on the device.
+class KeyInputs {
+  public:
+    void add(const Call &call, std::uint32_t column, const void *keys, bool wide, std::uint64_t count,
+             std::uint64_t piece) {
+        bytes_[column] = wide ? 8 : 4;
+        inputs_[column].emplace(call, static_cast<const char *>(keys), count * bytes_[column],
+                                piece * bytes_[column]);
+    }
+    const void *piece(std::uint32_t column, std::uint64_t first, std::uint64_t count) const {
+        return inputs_[column] ? inputs_[column]->piece(first * bytes_[column], count * bytes_[column])
+                               : nullptr;
+    }
+
+  private:
+    std::optional<Input<char>> inputs_[max_grid_columns];
+    std::uint64_t bytes_[max_grid_columns] = {};
+};
+
+class PointInputs {
+  public:
+    PointInputs(const Call &call, const GridPoints &points, const GridParts &parts, std::uint64_t count)
+        : columns_(parts.columns), count_(count) {
+        for (std::uint32_t c = 0; c < columns_; ++c) {
+            const bool wide = !parts.narrow && (parts.view64.wide >> c & 1) != 0;
+            keys_.add(call, c, points.keys[c], wide, count, piece_points);
+        }
+    }
+    // Calls run(batch, number of its first point) for all pieces.
+    template <typename Run>
+    void for_pieces(const Call &call, Run run) const {
+        for (std::uint64_t first = 0; first < count_; first += piece_points) {
+            PointBatch batch = {};
+            batch.count = std::min(piece_points, count_ - first);
+            for (std::uint32_t c = 0; c < columns_; ++c) {
+                batch.keys[c] = keys_.piece(c, first, batch.count);
+            }
+            run(batch, first);
+            call.wait();
+        }
+    }
+
+  private:
+    KeyInputs keys_;
+    std::uint32_t columns_;
+    std::uint64_t count_;
+};
+
+class BoxInputs {
+  public:
+    BoxInputs(const Call &call, const GridBoxes &boxes, const GridParts &parts, std::uint64_t count)
+        : columns_(parts.columns), unbounded_(unbounded_columns(boxes, parts.columns)), count_(count) {
+        for (std::uint32_t c = 0; c < columns_; ++c) {
+            if (boxes.low[c] != nullptr && count > 0) {
+                const bool wide = !parts.narrow && (parts.view64.wide >> c & 1) != 0;
+                low_.add(call, c, boxes.low[c], wide, count, piece_boxes);
+                high_.add(call, c, boxes.high[c], wide, count, piece_boxes);
+            }
+        }
+        if (boxes.open != nullptr) {
+            open_.emplace(call, boxes.open, count, piece_boxes);
+        }
+        if (boxes.null != nullptr) {
+            null_.emplace(call, boxes.null, count, piece_boxes);
+        }
+    }
+    // Calls run(batch, number of its first box) for all pieces.
+    template <typename Run>
+    void for_pieces(const Call &call, Run run) const {
+        for (std::uint64_t first = 0; first < count_; first += piece_boxes) {
+            BoxBatch batch = {};
+            batch.count = std::min(piece_boxes, count_ - first);
+            batch.unbounded = unbounded_;
+            for (std::uint32_t c = 0; c < columns_; ++c) {
+                batch.low[c] = low_.piece(c, first, batch.count);
+                batch.high[c] = high_.piece(c, first, batch.count);
+            }
+            batch.open = open_ ? open_->piece(first, batch.count) : nullptr;
+            batch.null = null_ ? null_->piece(first, batch.count) : nullptr;
+            run(batch, first);
+            call.wait();
+        }
+    }
+
+  private:
+    KeyInputs low_;
+    KeyInputs high_;
+    std::optional<Input<std::uint8_t>> open_;
+    std::optional<Input<std::uint8_t>> null_;
+    std::uint32_t columns_;
+    std::uint32_t unbounded_;
+    std::uint64_t count_;
+};
+
+// Turns numbers of found entries, count + 1 places of which the last is ignored, into offsets for the caller.
+struct Places {
+    Buffer<std::uint64_t> offsets;
+    std::uint64_t total;
+};
+template <typename Number>
+Places place_results(const Call &call, Number *numbers, std::uint64_t count, std::uint64_t *offsets) {
+    call.fill(numbers + count, 0, sizeof(Number));
+    Places places = {call.buffer<std::uint64_t>(count + 1), 0};
+    exclusive_sums(call, static_cast<const Number *>(numbers), places.offsets.data(), count + 1);
+    call.copy(offsets, static_cast<const std::uint64_t *>(places.offsets.data()), count + 1);
+    places.total = read_element(call, static_cast<const std::uint64_t *>(places.offsets.data() + count));
+    return places;
+}
+
+Status no_space() {
+    return make_status(StatusCode::insufficient_space, "more TIDs match than there is space for");
+}
+
+// `out` when the device reaches it, else a copy that is brought to the caller last.
+class TidOutput {
+  public:
+    TidOutput(const Call &call, Tid *out, std::uint64_t count) : call_(call), out_(out), count_(count) {
+        if (count > 0) {
+            direct_ = static_cast<Tid *>(device_address(out, count * sizeof(Tid) <= direct_bytes));
+            if (direct_ == nullptr) {
+                copy_ = call.buffer<Tid>(count);
+            }
+        }
+    }
+    Tid *data() const { return direct_ != nullptr ? direct_ : copy_.data(); }
+    void flush() const {
+        if (direct_ == nullptr) {
+            call_.copy(out_, static_cast<const Tid *>(copy_.data()), count_);
+        }
+        call_.wait();
+    }
+
+  private:
+    const Call &call_;
+    Tid *out_;
+    std::uint64_t count_;
+    Tid *direct_ = nullptr;
+    Buffer<Tid> copy_;
+};
+
+// Bits of given entries, as bits of positions.
+__global__ void permute_bits_kernel(const std::uint64_t *bitmap, const std::uint32_t *order,
+                                    std::uint64_t entries, std::uint32_t *words) {
+    const std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    bool bit = false;
+    if (i < entries) {
+        const std::uint32_t given = order[i];
+        bit = (bitmap[given / 64] >> (given % 64) & 1) != 0;
+    }
+    const unsigned bits = __ballot_sync(0xffffffffU, bit);
+    if (i % 32 == 0 && i < (entries + 63) / 64 * 64) {
+        words[i / 32] = bits;
+    }
+}
+
+__global__ void count_missing_kernel(const std::uint8_t *map, std::uint64_t blocks, std::uint32_t *missing) {
+    const std::uint64_t block = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (block < blocks && (map[block / 8] >> (block % 8) & 1) == 0) {
+        *missing = 1;
+    }
+}
+
+__global__ void widen_kernel(const std::uint32_t *numbers, std::uint64_t count, std::uint64_t *wide) {
+    const std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (i < count) {
+        wide[i] = numbers[i];
+    }
+}
+
+}  // namespace
+
+std::uint64_t GridParts::directory_bytes() const noexcept {
+    std::uint64_t bytes = directory.bytes() + grids.bytes() + top.bytes() + lower_scales.bytes();
+    for (const Buffer<char> &scale : scales) {
+        bytes += scale.bytes();
+    }
+    return bytes;
+}
+
+std::uint64_t GridParts::bytes() const noexcept {
+    std::uint64_t bytes = directory_bytes() + tids.bytes() + order.bytes();
+    for (const Buffer<char> &column : keys) {
+        bytes += column.bytes();
+    }
+    return bytes;
+}
+
+void GridParts::set_stream(cudaStream_t stream) noexcept {
+    for (std::uint32_t c = 0; c < max_grid_columns; ++c) {
+        keys[c].set_stream(stream);
+        scales[c].set_stream(stream);
+    }
+    tids.set_stream(stream);
+    order.set_stream(stream);
+    directory.set_stream(stream);
+    grids.set_stream(stream);
+    top.set_stream(stream);
+    lower_scales.set_stream(stream);
+}
+
+DeviceGridFile::DeviceGridFile(const Call &call, GridParts parts)
+    : engine_(call.engine()), parts_(std::move(parts)) {
+    call.wait();
+    parts_.set_stream(engine_.release_stream());
+    parts_.shape.directory_bytes = parts_.directory_bytes();
+}
+
+std::uint64_t DeviceGridFile::bytes() const noexcept {
+    const std::shared_ptr<const DeadBitmap> dead_entries = dead();
+    return parts_.bytes() + (dead_entries ? dead_entries->bytes() : 0);
+}
+
+std::uint64_t DeviceGridFile::dead_entries() const noexcept {
+    const std::shared_ptr<const DeadBitmap> dead_entries = dead();
+    return dead_entries ? dead_entries->dead : 0;
+}
+
+Status DeviceGridFile::set_dead(Stream &stream, const std::uint64_t *bitmap, std::uint64_t version) noexcept {
+    return guarded([&] {
+        const Call call(engine_, stream);
+        std::shared_ptr<const DeadBitmap> replacement;
+        if (bitmap != nullptr && parts_.entries > 0) {
+            const std::uint64_t words = (parts_.entries + 63) / 64;
+            const Input<std::uint64_t> input(call, bitmap, words, words);
+            const Buffer<std::uint64_t> permuted = call.buffer<std::uint64_t>(words);
+            permute_bits_kernel<<<blocks_for(words * 64), threads, 0, call.stream()>>>(
+                input.piece(0, words), parts_.order.data(), parts_.entries,
+                reinterpret_cast<std::uint32_t *>(permuted.data()));
+            check_launch("permute_bits_kernel");
+            replacement =
+                std::make_shared<const DeadBitmap>(make_dead_bitmap(call, permuted.data(), parts_.entries));
+            if (replacement->dead == 0) {
+                replacement.reset();
+            }
+        }
+        return dead_.replace(std::move(replacement), version);
+    });
+}
+
+Status DeviceGridFile::match_count(Stream &stream, const GridPoints &points, std::uint64_t count,
+                                   std::uint32_t *counts) const noexcept {
+    return guarded([&] {
+        const Status status = check_points(points, parts_.columns, count);
+        if (!status.ok()) {
+            return status;
+        }
+        const Call call(engine_, stream);
+        const Output<std::uint32_t> output(call, counts, count, piece_points);
+        if (parts_.entries == 0) {
+            for (std::uint64_t first = 0; first < count; first += piece_points) {
+                const std::uint64_t size = std::min(piece_points, count - first);
+                call.fill(output.piece(first), 0, size * sizeof(std::uint32_t));
+                output.flush(first, size);
+            }
+            call.wait();
+            return Status{};
+        }
+        const std::shared_ptr<const DeadBitmap> dead_entries = dead();
+        PointInputs(call, points, parts_, count)
+            .for_pieces(call, [&](const PointBatch &batch, std::uint64_t first) {
+                parts_.with_view([&](const auto &view) {
+                    count_matches(call, view, batch, dead_view(dead_entries), output.piece(first), nullptr);
+                });
+                output.flush(first, batch.count);
+            });
+        return Status{};
+    });
+}
+
+Status DeviceGridFile::match(Stream &stream, const GridPoints &points, std::uint64_t count,
+                             std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) const noexcept {
+    return guarded([&] {
+        const Status status = check_points(points, parts_.columns, count);
+        if (!status.ok()) {
+            return status;
+        }
+        const Call call(engine_, stream);
+        const std::shared_ptr<const DeadBitmap> dead_entries = dead();
+        const DeadView view_of_dead = dead_view(dead_entries);
+        const Buffer<std::uint32_t> found = call.buffer<std::uint32_t>(count + 1);
+        const Buffer<std::uint32_t> at = call.buffer<std::uint32_t>(count);
+        call.fill(found.data(), 0, (count + 1) * sizeof(std::uint32_t));
+        const PointInputs inputs(call, points, parts_, count);
+        if (parts_.entries > 0) {
+            inputs.for_pieces(call, [&](const PointBatch &batch, std::uint64_t first) {
+                parts_.with_view([&](const auto &view) {
+                    count_matches(call, view, batch, view_of_dead, found.data() + first, at.data() + first);
+                });
+            });
+        }
+        const Places places = place_results(call, found.data(), count, offsets);
+        if (places.total > capacity) {
+            return no_space();
+        }
+        const TidOutput output(call, tids, places.total);
+        if (places.total > 0) {
+            inputs.for_pieces(call, [&](const PointBatch &batch, std::uint64_t first) {
+                parts_.with_view([&](const auto &view) {
+                    write_matches(call, view, batch, view_of_dead, found.data() + first, at.data() + first,
+                                  parts_.tids.data(), places.offsets.data() + first, output.data());
+                });
+            });
+        }
+        output.flush();
+        return Status{};
+    });
+}
+
+Status DeviceGridFile::count(Stream &stream, const GridBoxes &boxes, std::uint64_t count,
+                             std::uint32_t *counts) const noexcept {
+    return guarded([&] {
+        const Status status = check_boxes(boxes, parts_.columns);
+        if (!status.ok()) {
+            return status;
+        }
+        const Call call(engine_, stream);
+        const std::shared_ptr<const DeadBitmap> dead_entries = dead();
+        const Buffer<std::uint32_t> found = call.buffer<std::uint32_t>(std::min(count, piece_boxes));
+        BoxInputs(call, boxes, parts_, count)
+            .for_pieces(call, [&](const BoxBatch &batch, std::uint64_t first) {
+                call.fill(found.data(), 0, batch.count * sizeof(std::uint32_t));
+                if (parts_.entries > 0) {
+                    parts_.with_view([&](const auto &view) {
+                        count_boxes(call, view, batch, dead_view(dead_entries), found.data());
+                    });
+                }
+                call.copy(counts + first, static_cast<const std::uint32_t *>(found.data()), batch.count);
+            });
+        return Status{};
+    });
+}
+
+Status DeviceGridFile::search(Stream &stream, const GridBoxes &boxes, std::uint64_t count,
+                              std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) const noexcept {
+    return guarded([&] {
+        const Status status = check_boxes(boxes, parts_.columns);
+        if (!status.ok()) {
+            return status;
+        }
+        const Call call(engine_, stream);
+        const std::shared_ptr<const DeadBitmap> dead_entries = dead();
+        const DeadView view_of_dead = dead_view(dead_entries);
+        const Buffer<std::uint32_t> found = call.buffer<std::uint32_t>(count + 1);
+        call.fill(found.data(), 0, (count + 1) * sizeof(std::uint32_t));
+        const BoxInputs inputs(call, boxes, parts_, count);
+        if (parts_.entries > 0) {
+            inputs.for_pieces(call, [&](const BoxBatch &batch, std::uint64_t first) {
+                parts_.with_view([&](const auto &view) {
+                    count_boxes(call, view, batch, view_of_dead, found.data() + first);
+                });
+            });
+        }
+        const Places places = place_results(call, found.data(), count, offsets);
+        if (places.total > capacity) {
+            return no_space();
+        }
+        const TidOutput output(call, tids, places.total);
+        if (places.total > 0) {
+            const Buffer<std::uint64_t> cursors = call.buffer<std::uint64_t>(count);
+            call.copy(cursors.data(), static_cast<const std::uint64_t *>(places.offsets.data()), count);
+            inputs.for_pieces(call, [&](const BoxBatch &batch, std::uint64_t first) {
+                EachJob job = {};
+                job.tids = parts_.tids.data();
+                job.cursors = cursors.data() + first;
+                job.limits = places.offsets.data() + first + 1;
+                job.out = output.data();
+                parts_.with_view(
+                    [&](const auto &view) { each_in_boxes(call, view, batch, view_of_dead, job); });
+            });
+        }
+        output.flush();
+        return Status{};
+    });
+}
+
+bool DeviceGridFile::all_on(const Call &call, const std::uint8_t *map, std::uint64_t blocks) const {
+    if (parts_.last_block >= blocks) {
+        return false;
+    }
+    const std::uint64_t used = parts_.last_block + 1;
+    const Buffer<std::uint32_t> missing = call.buffer<std::uint32_t>(1);
+    call.fill(missing.data(), 0, sizeof(std::uint32_t));
+    count_missing_kernel<<<blocks_for(used), threads, 0, call.stream()>>>(map, used, missing.data());
+    check_launch("count_missing_kernel");
+    return read_element(call, static_cast<const std::uint32_t *>(missing.data())) == 0;
+}
+
+Status DeviceGridFile::count_on(Stream &stream, const GridBoxes &boxes, std::uint64_t count,
+                                const BlockMap &blocks, std::uint64_t *counts, std::uint64_t *offsets,
+                                Tid *tids, std::uint64_t capacity) const noexcept {
+    return guarded([&] {
+        const Status status = check_boxes(boxes, parts_.columns);
+        if (!status.ok()) {
+            return status;
+        }
+        const Call call(engine_, stream);
+        const std::shared_ptr<const DeadBitmap> dead_entries = dead();
+        const DeadView view_of_dead = dead_view(dead_entries);
+        // The map may change meanwhile where it lies; both passes must see the same one.
+        const std::uint64_t map_bytes = (blocks.blocks + 7) / 8;
+        const Buffer<std::uint8_t> map = call.buffer<std::uint8_t>(std::max<std::uint64_t>(map_bytes, 1));
+        call.copy(map.data(), blocks.bits, map_bytes);
+        const Buffer<std::uint64_t> on = call.buffer<std::uint64_t>(count);
+        const Buffer<std::uint64_t> elsewhere = call.buffer<std::uint64_t>(count + 1);
+        call.fill(on.data(), 0, count * sizeof(std::uint64_t));
+        call.fill(elsewhere.data(), 0, (count + 1) * sizeof(std::uint64_t));
+        const BoxInputs inputs(call, boxes, parts_, count);
+        EachJob job = {};
+        job.tids = parts_.tids.data();
+        job.map = map.data();
+        job.map_blocks = blocks.blocks;
+        const bool no_look = parts_.entries > 0 && count > 0 && all_on(call, map.data(), blocks.blocks);
+        if (no_look) {
+            const Buffer<std::uint32_t> found = call.buffer<std::uint32_t>(std::min(count, piece_boxes));
+            inputs.for_pieces(call, [&](const BoxBatch &batch, std::uint64_t first) {
+                call.fill(found.data(), 0, batch.count * sizeof(std::uint32_t));
+                parts_.with_view(
+                    [&](const auto &view) { count_boxes(call, view, batch, view_of_dead, found.data()); });
+                widen_kernel<<<blocks_for(batch.count), threads, 0, call.stream()>>>(
+                    found.data(), batch.count, on.data() + first);
+                check_launch("widen_kernel");
+            });
+        } else if (parts_.entries > 0) {
+            inputs.for_pieces(call, [&](const BoxBatch &batch, std::uint64_t first) {
+                EachJob own = job;
+                own.on = on.data() + first;
+                own.elsewhere = elsewhere.data() + first;
+                parts_.with_view(
+                    [&](const auto &view) { each_in_boxes(call, view, batch, view_of_dead, own); });
+            });
+        }
+        call.copy(counts, static_cast<const std::uint64_t *>(on.data()), count);
+        const Places places = place_results(call, elsewhere.data(), count, offsets);
+        if (places.total > capacity) {
+            return no_space();
+        }
+        const TidOutput output(call, tids, places.total);
+        if (places.total > 0) {
+            const Buffer<std::uint64_t> cursors = call.buffer<std::uint64_t>(count);
+            call.copy(cursors.data(), static_cast<const std::uint64_t *>(places.offsets.data()), count);
+            inputs.for_pieces(call, [&](const BoxBatch &batch, std::uint64_t first) {
+                EachJob own = job;
+                own.cursors = cursors.data() + first;
+                own.limits = places.offsets.data() + first + 1;
+                own.out = output.data();
+                parts_.with_view(
+                    [&](const auto &view) { each_in_boxes(call, view, batch, view_of_dead, own); });
+            });
+        }
+        output.flush();
+        return Status{};
+    });
+}
+
+Status DeviceGrid::build(Stream &stream, const GridEntries &entries, const GridOptions &options,
+                         std::unique_ptr<GridFile> *file) noexcept {
+    return guarded([&] {
+        const Status status = check_grid(entries, options);
+        if (!status.ok()) {
+            return status;
+        }
+        const Call call(engine_, stream);
+        GridParts parts;
+        if (entries.count > 0) {
+            parts = build_grid(call, entries, options);
+        } else {
+            parts.columns = entries.columns;
+            parts.shape.columns = entries.columns;
+            parts.shape.levels = 1;
+            parts.shape.grids = 1;
+            for (std::uint32_t c = 0; c < entries.columns; ++c) {
+                if (entries.key_bytes[c] == 8) {
+                    parts.narrow = false;
+                    parts.view64.wide |= 1U << c;
+                }
+            }
+        }
+        *file = std::make_unique<DeviceGridFile>(call, std::move(parts));
+        return Status{};
+    });
+}
+
+}  // namespace gpu_engine::device

@@ -1,0 +1,125 @@
+// Points of 1 to 8 columns with TIDs in a hierarchical grid file, for exact matches, partial matches and
+// boxes.
+//
+// Each column's keys are cut into slots at quantiles (its scale); a cell is a slot of every column. Entries
+// lie in the order of their cells, and a directory says where each cell begins. A cell with more than
+// 2^columns x bucket entries that aren't all alike has a grid of its own, and so on. Entries with NULL in a
+// column lie in a slot of that column behind all keys.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "gpu_engine/engine.h"
+#include "gpu_engine/entry.h"
+#include "gpu_engine/kary.h"
+#include "gpu_engine/status.h"
+
+namespace gpu_engine {
+
+inline constexpr std::uint32_t max_grid_columns = 8;
+
+enum class GridSplits : std::uint32_t {
+    equal,     // as many slots in every column, or one more
+    distinct,  // no more than a column has distinct keys; the others get what it leaves
+};
+
+struct GridOptions {
+    std::uint32_t bucket = 8;  // entries a cell, on average; at least 1
+    GridSplits splits = GridSplits::equal;
+    bool hierarchical = true;  // without, cells have no grids of their own
+};
+
+// What a grid file is made from: an array of unsigned integers for each column.
+struct GridEntries {
+    std::uint32_t columns;
+    std::uint32_t key_bytes[max_grid_columns];  // 4 or 8
+    const void *keys[max_grid_columns];
+    const std::uint8_t
+        *nulls;  // bit c of nulls[i]: entry i is NULL in column c, whatever its key; may be null
+    const Tid *tids;
+    std::uint64_t count;
+};
+
+// Points to match: as many arrays of keys as there are columns, of their widths.
+struct GridPoints {
+    const void *keys[max_grid_columns];
+};
+
+// Boxes, both bounds inclusive. A column is open in all boxes where both its arrays are null.
+struct GridBoxes {
+    const void *low[max_grid_columns];
+    const void *high[max_grid_columns];
+    const std::uint8_t *open;  // bit c of open[i]: column c of box i takes all, NULL too; may be null
+    const std::uint8_t *null;  // bit c of null[i]: it takes NULL only, unless it is open; may be null
+};
+
+struct GridShape {
+    std::uint32_t columns;
+    std::uint32_t levels;                   // 1 without grids below the first
+    std::uint32_t slots[max_grid_columns];  // of the first level, that of NULL included
+    std::uint64_t cells;                    // of all levels
+    std::uint64_t grids;
+    std::uint64_t directory_bytes;  // scales, directory and what describes the grids
+};
+
+// All functions but the destructor may run on several streams at once. On a status that isn't ok the outputs
+// hold nothing of use, unless said otherwise.
+class GridFile {
+  public:
+    GridFile() = default;
+    GridFile(const GridFile &) = delete;
+    GridFile &operator=(const GridFile &) = delete;
+    virtual ~GridFile() = default;
+
+    virtual std::uint64_t entries() const noexcept = 0;
+    // Bytes of the engine's memory: directory, keys, TIDs, the order, the dead bitmap.
+    virtual std::uint64_t bytes() const noexcept = 0;
+    virtual GridShape shape() const noexcept = 0;
+
+    // Marks entries dead, as KaryArray::set_dead does: bit i is that of the i-th entry given to Grid::build.
+    virtual Status set_dead(Stream &stream, const std::uint64_t *bitmap, std::uint64_t version) noexcept = 0;
+    virtual std::uint64_t dead_version() const noexcept = 0;
+    virtual std::uint64_t dead_entries() const noexcept = 0;
+
+    // counts[i] = how many live entries are points[i]. Entries with NULLs are no points.
+    virtual Status match_count(Stream &stream, const GridPoints &points, std::uint64_t count,
+                               std::uint32_t *counts) const noexcept = 0;
+    // The TIDs of the live entries that are points[i], in no certain order: tids[offsets[i]] to
+    // tids[offsets[i + 1] - 1]. `offsets` has count + 1 places. When more than `capacity` TIDs match, the
+    // status is insufficient_space and only `offsets` is filled.
+    virtual Status match(Stream &stream, const GridPoints &points, std::uint64_t count,
+                         std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) const noexcept = 0;
+
+    // The same for boxes.
+    virtual Status count(Stream &stream, const GridBoxes &boxes, std::uint64_t count,
+                         std::uint32_t *counts) const noexcept = 0;
+    virtual Status search(Stream &stream, const GridBoxes &boxes, std::uint64_t count, std::uint64_t *offsets,
+                          Tid *tids, std::uint64_t capacity) const noexcept = 0;
+
+    // counts[i] = how many live entries of boxes[i] have their TID's block among `blocks`. The TIDs of the
+    // other live ones are given as search does; when there are more than `capacity`, only `counts` and
+    // `offsets` are of use.
+    virtual Status count_on(Stream &stream, const GridBoxes &boxes, std::uint64_t count,
+                            const BlockMap &blocks, std::uint64_t *counts, std::uint64_t *offsets, Tid *tids,
+                            std::uint64_t capacity) const noexcept = 0;
+};
+
+// Makes grid files.
+class Grid {
+  public:
+    static constexpr std::uint64_t max_entries = (std::uint64_t(1) << 31) - 1;
+    // Of one file, all levels together; one that would need more is invalid_argument.
+    static constexpr std::uint64_t max_cells = std::uint64_t(1) << 31;
+
+    Grid() = default;
+    Grid(const Grid &) = delete;
+    Grid &operator=(const Grid &) = delete;
+    virtual ~Grid() = default;
+
+    // From entries in any order. Needs about three times the file's memory meanwhile.
+    virtual Status build(Stream &stream, const GridEntries &entries, const GridOptions &options,
+                         std::unique_ptr<GridFile> *file) noexcept = 0;
+};
+
+}  // namespace gpu_engine
