@@ -5,6 +5,7 @@
 
 #include "gpu_engine/engine.h"
 #include "gpu_engine/kary.h"
+#include "host/column/column.h"
 #include "host/parallel.h"
 
 namespace gpu_engine::host {
@@ -46,6 +47,8 @@ class HostEngine final : public Engine {
     Kary<std::uint32_t> &kary32() noexcept override { return kary32_; }
     Kary<std::uint64_t> &kary64() noexcept override { return kary64_; }
     Kary<Key128> &kary128() noexcept override { return kary128_; }
+    Histograms &histograms() noexcept override { return histograms_; }
+    Dictionaries &dictionaries() noexcept override { return dictionaries_; }
 
     Workers workers(const Stream &stream) noexcept { return Workers{arena_, stream}; }
 
@@ -55,6 +58,8 @@ class HostEngine final : public Engine {
     HostKary<std::uint32_t> kary32_{*this};
     HostKary<std::uint64_t> kary64_{*this};
     HostKary<Key128> kary128_{*this};
+    HostHistograms histograms_{*this};
+    HostDictionaries dictionaries_{*this};
 };
 
 }  // namespace gpu_engine::host

@@ -40,6 +40,8 @@ class Stream {
 
 template <typename Key>
 class Kary;
+class Histograms;
+class Dictionaries;
 
 class Engine {
   public:
@@ -68,6 +70,10 @@ class Engine {
     virtual Kary<std::uint32_t> &kary32() noexcept = 0;
     virtual Kary<std::uint64_t> &kary64() noexcept = 0;
     virtual Kary<Key128> &kary128() noexcept = 0;
+
+    // Columns (gpu_engine/histogram.h, gpu_engine/dictionary.h).
+    virtual Histograms &histograms() noexcept = 0;
+    virtual Dictionaries &dictionaries() noexcept = 0;
 };
 
 struct EngineOptions {
