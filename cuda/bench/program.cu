@@ -2,6 +2,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -80,20 +81,24 @@ Status run(const Options &options, const char *benchmark, std::span<const Part> 
     Results results;
     describe(cuda, benchmark, &results);
     const Bench bench{cuda, stream, options, results};
-    // What was measured before a failure is printed all the same.
+    // What was measured before a failure is kept all the same.
     for (const Part &part : parts) {
-        if (status.ok() && options.runs(part.name)) {
-            status = guarded([&] {
-                part.measure(bench);
-                return Status{};
-            });
-            std::printf("%s: %s\n", part.name, status.ok() ? "measured" : "failed");
-            std::fflush(stdout);
+        if (!status.ok() || !options.runs(part.name)) {
+            continue;
         }
-    }
-    results.print(stdout);
-    if (!options.json.empty() && !results.write_json(options.json) && status.ok()) {
-        status = make_status(StatusCode::internal, "the JSON file can't be written");
+        const std::size_t before = results.size();
+        const auto begin = std::chrono::steady_clock::now();
+        status = guarded([&] {
+            part.measure(bench);
+            return Status{};
+        });
+        const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+        std::printf("\n%s: %s, %.1f s\n", part.name, status.ok() ? "measured" : "failed", seconds.count());
+        results.print(stdout, before);
+        std::fflush(stdout);
+        if (!options.json.empty() && !results.write_json(options.json) && status.ok()) {
+            status = make_status(StatusCode::internal, "the JSON file can't be written");
+        }
     }
     return status;
 }

@@ -549,6 +549,62 @@ TYPED_TEST(EngineStrings, RecodesMainAndDelta) {
     }
 }
 
+// As a column's merge does it, with so many rows that the maps are looked up in another form.
+TYPED_TEST(EngineStrings, RecodesManyRowsOfMergedDictionaries) {
+    auto &dictionaries = this->engine_->dictionaries();
+    for (const std::size_t entries : {1, 2, 63, 64, 65, 1000, 300000, 900000}) {
+        // Delta's entries among main's: few, one in each gap, and many in one gap.
+        for (const std::size_t gap : {1, 3, 1000}) {
+            const std::size_t main_rows = 2 * entries + 1100001;
+            constexpr std::size_t delta_rows = 5003;
+            std::vector<std::uint64_t> main(entries);
+            for (std::size_t i = 0; i < entries; ++i) {
+                main[i] = 1000 * i + 500;
+            }
+            std::vector<std::uint64_t> delta;
+            for (std::size_t i = 0; i < entries; i += gap) {
+                delta.push_back(1000 * i + 500 + this->random_() % 3);
+            }
+            for (std::uint64_t i = 0; i < 100; ++i) {
+                delta.push_back(1000 * (entries / 2) + i);
+            }
+            delta = dictionary_of(std::move(delta));
+            std::vector<std::uint64_t> union_entries(main.size() + delta.size());
+            std::vector<std::uint32_t> main_map(main.size());
+            std::vector<std::uint32_t> delta_map(delta.size());
+            MergedDictionary<std::uint64_t> merged{union_entries.data(), main_map.data(), delta_map.data(),
+                                                   0};
+            Status status = dictionaries.merge(
+                *this->stream_, Dictionary<std::uint64_t>{main.data(), main.size()},
+                Dictionary<std::uint64_t>{delta.data(), delta.size()}, MergeWay::fused, &merged);
+            ASSERT_TRUE(status.ok()) << status.message;
+            const std::uint32_t main_bits = bits_for(main.size());
+            const std::uint32_t delta_bits = bits_for(delta.size());
+            const std::uint32_t bits = bits_for(merged.count);
+            std::vector<std::uint32_t> right;
+            const auto make_codes = [&](std::size_t rows, const std::vector<std::uint32_t> &map) {
+                std::vector<std::uint32_t> codes(rows);
+                for (std::uint32_t &code : codes) {
+                    code = static_cast<std::uint32_t>(this->random_() % map.size());
+                    right.push_back(map[code]);
+                }
+                return codes;
+            };
+            const std::vector<std::uint32_t> main_codes = packed(make_codes(main_rows, main_map), main_bits);
+            const std::vector<std::uint32_t> delta_codes =
+                packed(make_codes(delta_rows, delta_map), delta_bits);
+            const std::vector<std::uint32_t> right_words = packed(right, bits);
+            std::vector<std::uint32_t> words(right_words.size());
+            status = dictionaries.recode(
+                *this->stream_, {{main_codes.data(), main_rows, main_bits}, main_map.data(), main.size()},
+                {{delta_codes.data(), delta_rows, delta_bits}, delta_map.data(), delta.size()}, bits,
+                words.data());
+            ASSERT_TRUE(status.ok()) << status.message;
+            ASSERT_TRUE(words == right_words) << entries << " entries, one of delta for " << gap;
+        }
+    }
+}
+
 TYPED_TEST(EngineStrings, RefusesCodesThatCantBeRecoded) {
     std::vector<std::uint32_t> map = {0, 1, 2, 3, 4};
     std::vector<std::uint32_t> codes(100, 2);

@@ -106,6 +106,7 @@ void measure_bytes(const Bench &bench) {
         const device::Buffer<std::uint8_t> bytes = call.buffer<std::uint8_t>(count);
         const device::Buffer<std::uint64_t> counts = call.buffer<std::uint64_t>(device::byte_slots);
         const Problem problem{call, bytes.data(), count, counts.data()};
+        const Briefly brief(bench);
         const struct {
             ByteInput input;
             const char *name;
@@ -130,22 +131,30 @@ void measure_bytes(const Bench &bench) {
                 }
                 require(found == right, "two histograms of the same bytes differ");
             };
-            stage("global atomics, a byte a load",
-                  [&](auto *found) { return measure_stage<BytePlace::global, 1>(bench, problem, found); });
-            stage("a copy a block, a byte a load",
-                  [&](auto *found) { return measure_stage<BytePlace::block, 1>(bench, problem, found); });
-            stage("a copy a thread, a byte a load",
-                  [&](auto *found) { return measure_stage<BytePlace::thread, 1>(bench, problem, found); });
-            stage("32 striped copies, a byte a load",
-                  [&](auto *found) { return measure_stage<BytePlace::striped, 1>(bench, problem, found); });
-            stage("a copy a block, 4 bytes a load",
-                  [&](auto *found) { return measure_stage<BytePlace::block, 4>(bench, problem, found); });
-            stage("a copy a thread, 4 bytes a load",
-                  [&](auto *found) { return measure_stage<BytePlace::thread, 4>(bench, problem, found); });
-            stage("32 striped copies, 4 bytes a load",
-                  [&](auto *found) { return measure_stage<BytePlace::striped, 4>(bench, problem, found); });
-            stage("a copy a block, 4 x 16 bytes",
-                  [&](auto *found) { return measure_stage<BytePlace::block, 16>(bench, problem, found); });
+            stage("global atomics, a byte a load", [&](auto *found) {
+                return measure_stage<BytePlace::global, 1>(brief.bench(), problem, found);
+            });
+            stage("a copy a block, a byte a load", [&](auto *found) {
+                return measure_stage<BytePlace::block, 1>(brief.bench(), problem, found);
+            });
+            stage("a copy a thread, a byte a load", [&](auto *found) {
+                return measure_stage<BytePlace::thread, 1>(brief.bench(), problem, found);
+            });
+            stage("32 striped copies, a byte a load", [&](auto *found) {
+                return measure_stage<BytePlace::striped, 1>(brief.bench(), problem, found);
+            });
+            stage("a copy a block, 4 bytes a load", [&](auto *found) {
+                return measure_stage<BytePlace::block, 4>(brief.bench(), problem, found);
+            });
+            stage("a copy a thread, 4 bytes a load", [&](auto *found) {
+                return measure_stage<BytePlace::thread, 4>(brief.bench(), problem, found);
+            });
+            stage("32 striped copies, 4 bytes a load", [&](auto *found) {
+                return measure_stage<BytePlace::striped, 4>(brief.bench(), problem, found);
+            });
+            stage("a copy a block, 4 x 16 bytes", [&](auto *found) {
+                return measure_stage<BytePlace::block, 16>(brief.bench(), problem, found);
+            });
             stage("32 striped copies, 4 x 16 bytes (the library's)",
                   [&](auto *found) { return measure_stage<BytePlace::striped, 16>(bench, problem, found); });
             add("CUB DeviceHistogram", measure_cub(bench, problem));

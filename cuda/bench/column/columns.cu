@@ -29,6 +29,16 @@ __global__ void make_codes_kernel(std::uint32_t *words, std::uint64_t word_count
     words[word] = result;
 }
 
+// The rows that make_codes_kernel's codes stand for.
+template <typename Entry>
+__global__ void make_rows_kernel(const Entry *dictionary, std::uint64_t entries, std::uint64_t rows,
+                                 Entry *values) {
+    const std::uint64_t row = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (row < rows) {
+        values[row] = dictionary[scramble(row + 1) % entries];
+    }
+}
+
 // What looking each code up costs when codes are in disorder.
 __global__ void gather_kernel(const std::uint32_t *map, std::uint64_t entries, std::uint64_t count,
                               std::uint32_t *output) {
@@ -93,6 +103,7 @@ void measure_column(const Bench &bench, int percent, double bandwidth) {
     const std::string table =
         "column of " + std::to_string(sizeof(Entry)) + "-byte values, 100 M and 3 M rows";
     const std::string column = std::to_string(percent) + " % unique";
+    const Briefly brief(bench);
     const device::Call call(bench.engine, bench.stream);
     auto &dictionaries = bench.engine.dictionaries();
     const MergeSizes sizes{main_rows / 100 * static_cast<std::uint64_t>(percent),
@@ -131,8 +142,24 @@ void measure_column(const Bench &bench, int percent, double bandwidth) {
     add("limit: the bytes, as fast as a copy", merge_limit + recode_limit, 0);
     add("limit of the codes: main's map read at random", gather_ms, 0);
 
+    {
+        // Delta kept raw, as a tail is: its dictionary is made first.
+        const device::Buffer<Entry> values = call.buffer<Entry>(delta_rows);
+        const device::Buffer<Entry> entries = call.buffer<Entry>(delta_rows);
+        const device::Buffer<std::uint32_t> codes = call.buffer<std::uint32_t>(delta_rows);
+        make_rows_kernel<<<grid_for(delta_rows), 256, 0, call.stream()>>>(
+            problem.delta().entries, sizes.delta, delta_rows, values.data());
+        device::check_launch("make_rows_kernel");
+        std::uint64_t distinct = 0;
+        const double build_ms = median_ms(bench, [&] {
+            require(dictionaries.build(bench.stream, values.data(), delta_rows, entries.data(), codes.data(),
+                                       &distinct));
+        });
+        add("delta raw: its dictionary and codes", build_ms, 0);
+        add("both, delta raw", build_ms + merge_ms + recode_ms, merge_limit + recode_limit);
+    }
+
     // From and to the host's memory.
-    std::vector<double> call_ms;
     const std::uint64_t merged_capacity = sizes.main + sizes.delta;
     for (const bool pinned : {false, true}) {
         HostArray<Entry> host_main(bench.engine, sizes.main, pinned);
@@ -162,11 +189,14 @@ void measure_column(const Bench &bench, int percent, double bandwidth) {
             {delta_words.data(), delta_rows, delta.bits}, merged.delta_map, sizes.delta};
         std::vector<std::unique_ptr<Stream>> streams;
         for (const std::size_t count : {0, 1, 2, 4}) {
+            if (count > 0 && !pinned) {
+                continue;
+            }
             while (streams.size() < count) {
                 streams.emplace_back();
                 require(bench.engine.open_stream(&streams.back()));
             }
-            const double ms = median_call_ms(bench, [&] {
+            const double ms = median_call_ms(brief.bench(), [&] {
                 merge();
                 if (count == 0) {
                     require(dictionaries.recode(bench.stream, own_main, own_delta, bits, host_words.data()));
@@ -215,12 +245,13 @@ void measure_columns(const Bench &bench) {
         const device::Call call(bench.engine, bench.stream);
         bandwidth = copy_bandwidth(bench, call, std::uint64_t(1) << 30);
     }
+    // By share of unique values, and by value length at one share (the study's figure 2).
     for (const int percent : {1, 10, 100}) {
         measure_column<std::uint64_t>(bench, percent, bandwidth);
-        measure_column<Key128>(bench, percent, bandwidth);
     }
-    // By value length at one share (the study's figure 2), 4 bytes too.
     measure_column<std::uint32_t>(bench, 10, bandwidth);
+    measure_column<Key128>(bench, 1, bandwidth);
+    measure_column<Key128>(bench, 10, bandwidth);
 }
 
 }  // namespace gpu_engine::bench

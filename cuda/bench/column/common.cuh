@@ -27,6 +27,24 @@ double copy_bandwidth(const Bench &bench, const device::Call &call, std::uint64_
 // How many of the words differ.
 std::uint64_t differing_words(const device::Call &call, const void *a, const void *b, std::uint64_t bytes);
 
+// The same with few repeats, for what is measured only to be compared with the library's choice.
+class Briefly {
+  public:
+    explicit Briefly(const Bench &bench)
+        : options_(with_few_repeats(bench.options)),
+          bench_{bench.engine, bench.stream, options_, bench.results} {}
+    const Bench &bench() const { return bench_; }
+
+  private:
+    static Options with_few_repeats(Options options) {
+        options.repeats = std::min(options.repeats, 3);
+        return options;
+    }
+
+    Options options_;
+    Bench bench_;
+};
+
 // Median of the repeats by the host's clock, after one run that warms up.
 template <typename Work>
 double median_call_ms(const Bench &bench, Work work) {

@@ -66,6 +66,7 @@ template <typename Value>
 void measure_numbers(const Bench &bench, const char *type) {
     using device::HistogramPlace;
     using device::HistogramPlan;
+    const Briefly brief(bench);
     for (const int size : bench.options.sizes) {
         const std::uint64_t bytes = std::uint64_t(1) << size;
         const std::uint64_t count = bytes / sizeof(Value);
@@ -101,23 +102,27 @@ void measure_numbers(const Bench &bench, const char *type) {
                 const std::uint32_t slots = wanted.slots();
                 const device::Buffer<std::uint64_t> counts = call.buffer<std::uint64_t>(slots);
                 std::vector<std::uint64_t> right;
-                const auto add = [&](const std::string &line, double ms) {
-                    const double speed = static_cast<double>(bytes) / ms / 1e6;
+                const auto add = [&](const std::string &line, double ms, std::uint64_t values_read) {
+                    const double speed = static_cast<double>(values_read * sizeof(Value)) / ms / 1e6;
                     bench.results.add(
                         {table, line, name, speed, "GB/s, share of reading", speed / limit, sizeof(Value)});
                 };
-                const auto measure = [&](const std::string &line, const HistogramPlan &plan) {
+                const auto measure = [&](const Bench &repeats, const std::string &line,
+                                         const HistogramPlan &plan, std::uint64_t values_read) {
                     const auto launch = [&](const auto &slot_of) {
-                        return median_ms(bench, [&] {
+                        return median_ms(repeats, [&] {
                             call.fill(counts.data(), 0, slots * sizeof(std::uint64_t));
-                            device::launch_histogram(call, static_cast<const Value *>(values.data()), count,
-                                                     slot_of, plan, counts.data());
+                            device::launch_histogram(call, static_cast<const Value *>(values.data()),
+                                                     values_read, slot_of, plan, counts.data());
                         });
                     };
                     const double ms = std::is_integral_v<Value> && own.map.exact_integers
                                           ? launch(device::SlotOfValue<false>{own.map, own.edges.data()})
                                           : launch(device::SlotOfValue<true>{own.map, own.edges.data()});
-                    add(line, ms);
+                    add(line, ms, values_read);
+                    if (values_read < count) {
+                        return;
+                    }
                     std::vector<std::uint64_t> found(slots);
                     call.copy(found.data(), static_cast<const std::uint64_t *>(counts.data()), slots);
                     call.wait();
@@ -126,27 +131,36 @@ void measure_numbers(const Bench &bench, const char *type) {
                     }
                     require(found == right, "two histograms of the same numbers differ");
                 };
-                measure("the library's", device::histogram_plan(bench.engine, slots));
+                measure(bench, "the library's", device::histogram_plan(bench.engine, slots), count);
                 for (std::uint32_t shift = 0; shift <= 5; ++shift) {
                     const device::HistogramLayout layout{slots, shift};
                     if (layout.bytes() <= bench.engine.shared_bytes()) {
                         const std::string copies = std::to_string(layout.copies()) + " copies a block";
-                        measure(copies, HistogramPlan{HistogramPlace::block, layout, false, 0});
-                        measure(copies + ", runs", HistogramPlan{HistogramPlace::block, layout, true, 0});
+                        measure(brief.bench(), copies, HistogramPlan{HistogramPlace::block, layout, false, 0},
+                                count);
+                        measure(brief.bench(), copies + ", runs",
+                                HistogramPlan{HistogramPlace::block, layout, true, 0}, count);
                     }
                 }
                 if ((slots + 1) / 2 * sizeof(std::uint32_t) <= bench.engine.shared_bytes()) {
-                    measure("counters of 16 bits",
-                            HistogramPlan{HistogramPlace::packed, {slots, 0}, true, 0});
+                    measure(brief.bench(), "counters of 16 bits",
+                            HistogramPlan{HistogramPlace::packed, {slots, 0}, true, 0}, count);
                 }
-                measure("global atomics", HistogramPlan{HistogramPlace::global, {slots, 0}, false, 0});
+                // The slowest, on fewer values.
+                measure(brief.bench(), "global atomics",
+                        HistogramPlan{HistogramPlace::global, {slots, 0}, false, 0}, count / 16);
                 add("CUB DeviceHistogram",
-                    measure_cub_numbers(bench, call, static_cast<const Value *>(values.data()), count, bins));
+                    measure_cub_numbers(brief.bench(), call, static_cast<const Value *>(values.data()), count,
+                                        bins),
+                    count);
                 std::vector<std::uint64_t> on_host(slots);
-                add("call, values on the device", median_call_ms(bench, [&] {
-                        require(bench.engine.histograms().count(bench.stream, values.data(), count, wanted,
-                                                                on_host.data()));
-                    }));
+                add("call, values on the device",
+                    median_call_ms(bench,
+                                   [&] {
+                                       require(bench.engine.histograms().count(
+                                           bench.stream, values.data(), count, wanted, on_host.data()));
+                                   }),
+                    count);
                 require(on_host == right, "the call's histogram differs");
             }
         }

@@ -10,7 +10,8 @@ int main(int argc, char **argv) {
         "usage: pg_gpu_kary_device [--sizes 20,24,26,28] [--lookups 27] [--repeats 7]\n"
         "                          [--only PART[,PART...]] [--json FILE]\n"
         "Sizes and lookups are powers of two. Parts: lookups-32, lookups-64, lookups-128, calls,\n"
-        "builds-32, builds-64, builds-128; all when none is named. Progress goes first, tables last.\n";
+        "builds-32, builds-64, builds-128; all when none is named. Each part prints its tables when it is "
+        "done.\n";
     const Part parts[] = {
         {"lookups-32", measure_lookups_32},          {"lookups-64", measure_lookups_64},
         {"lookups-128", measure_lookups_128},        {"calls", measure_calls},

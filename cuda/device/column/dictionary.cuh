@@ -22,6 +22,8 @@
 
 namespace gpu_engine::device {
 
+inline constexpr char not_sorted[] = "the entries of a dictionary don't ascend";
+
 // What a merge works on, all on the device.
 template <typename Entry>
 struct MergeArrays {
@@ -105,7 +107,39 @@ std::uint64_t unique_and_map(const Call &call, const MergeArrays<Entry> &merge) 
 }
 
 template <typename Entry>
+__global__ void ascend_kernel(const Entry *entries, std::uint64_t count, std::uint32_t *descends) {
+    const std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (i > 0 && i < count && !less(entries[i - 1], entries[i])) {
+        *descends = 1;
+    }
+}
+
+// CUB's merge of what isn't sorted traps, and the device would be lost.
+template <typename Entry>
+void require_ascending(const Call &call, const MergeArrays<Entry> &merge) {
+    constexpr unsigned threads = 256;
+    const Buffer<std::uint32_t> descends = call.buffer<std::uint32_t>(1);
+    call.fill(descends.data(), 0, sizeof(std::uint32_t));
+    const auto look = [&](const Entry *entries, std::uint64_t count) {
+        if (count > 0) {
+            ascend_kernel<<<static_cast<unsigned>((count + threads - 1) / threads), threads, 0,
+                            call.stream()>>>(entries, count, descends.data());
+            check_launch("ascend_kernel");
+        }
+    };
+    look(merge.main, merge.main_count);
+    look(merge.delta, merge.delta_count);
+    std::uint32_t descend = 0;
+    call.copy(&descend, static_cast<const std::uint32_t *>(descends.data()), 1);
+    call.wait();
+    if (descend != 0) {
+        throw Failure{make_status(StatusCode::invalid_argument, not_sorted)};
+    }
+}
+
+template <typename Entry>
 std::uint64_t merge_unique_map(const Call &call, const MergeArrays<Entry> &merge) {
+    require_ascending(call, merge);
     Scratch scratch(call);
     thrust::merge(thrust::cuda::par_nosync(scratch).on(call.stream()), merge.main,
                   merge.main + merge.main_count, merge.delta, merge.delta + merge.delta_count, merge.merged,
@@ -206,7 +240,7 @@ std::uint64_t merge_slices(const Call &call, const MergeArrays<Entry> &merge) {
     call.wait();
     if (count > merge.total()) {
         // Slices can overlap then, and have more entries than there are places.
-        throw Failure{make_status(StatusCode::invalid_argument, "the entries of a dictionary don't ascend")};
+        throw Failure{make_status(StatusCode::invalid_argument, not_sorted)};
     }
     merge_slices_kernel<true><<<grid, threads, 0, call.stream()>>>(merge, slices, sizes.data());
     check_launch("merge_slices_kernel");
