@@ -33,10 +33,11 @@ std::string quoted(const std::string &text) {
 
 }  // namespace
 
-void Results::print(std::FILE *out) const {
-    for (const std::string &table : distinct(figures_, [](const Figure &f) { return f.table; })) {
+void Results::print(std::FILE *out, std::size_t first) const {
+    const std::vector<Figure> figures(figures_.begin() + static_cast<std::ptrdiff_t>(first), figures_.end());
+    for (const std::string &table : distinct(figures, [](const Figure &f) { return f.table; })) {
         std::vector<Figure> own;
-        for (const Figure &figure : figures_) {
+        for (const Figure &figure : figures) {
             if (figure.table == table) {
                 own.push_back(figure);
             }

@@ -24,8 +24,10 @@ class Results {
         facts_.emplace_back(std::move(name), std::move(value));
     }
 
-    // One table after the other, a line for each thing measured and a column for each size.
-    void print(std::FILE *out) const;
+    std::size_t size() const { return figures_.size(); }
+    // The figures from number `first` on: one table after the other, a line for each thing measured and a
+    // column for each size.
+    void print(std::FILE *out, std::size_t first) const;
     // False when the file can't be written.
     bool write_json(const std::string &path) const;
 

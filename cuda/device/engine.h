@@ -3,6 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "device/column/column.h"
 #include "device/memory.h"
 #include "gpu_engine/engine.h"
 #include "gpu_engine/grid.h"
@@ -76,6 +77,8 @@ class DeviceEngine final : public Engine {
     Kary<std::uint64_t> &kary64() noexcept override { return kary64_; }
     Kary<Key128> &kary128() noexcept override { return kary128_; }
     Grid &grid() noexcept override { return grid_; }
+    Histograms &histograms() noexcept override { return histograms_; }
+    Dictionaries &dictionaries() noexcept override { return dictionaries_; }
 
     int device() const noexcept { return device_; }
     int multiprocessors() const noexcept { return multiprocessors_; }
@@ -96,6 +99,8 @@ class DeviceEngine final : public Engine {
     DeviceKary<std::uint64_t> kary64_{*this};
     DeviceKary<Key128> kary128_{*this};
     DeviceGrid grid_{*this};
+    DeviceHistograms histograms_{*this};
+    DeviceDictionaries dictionaries_{*this};
 };
 
 }  // namespace gpu_engine::device

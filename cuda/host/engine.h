@@ -6,6 +6,7 @@
 #include "gpu_engine/engine.h"
 #include "gpu_engine/grid.h"
 #include "gpu_engine/kary.h"
+#include "host/column/column.h"
 #include "host/parallel.h"
 
 namespace gpu_engine::host {
@@ -59,6 +60,8 @@ class HostEngine final : public Engine {
     Kary<std::uint64_t> &kary64() noexcept override { return kary64_; }
     Kary<Key128> &kary128() noexcept override { return kary128_; }
     Grid &grid() noexcept override { return grid_; }
+    Histograms &histograms() noexcept override { return histograms_; }
+    Dictionaries &dictionaries() noexcept override { return dictionaries_; }
 
     Workers workers(const Stream &stream) noexcept { return Workers{arena_, stream}; }
 
@@ -69,6 +72,8 @@ class HostEngine final : public Engine {
     HostKary<std::uint64_t> kary64_{*this};
     HostKary<Key128> kary128_{*this};
     HostGrid grid_{*this};
+    HostHistograms histograms_{*this};
+    HostDictionaries dictionaries_{*this};
 };
 
 }  // namespace gpu_engine::host

@@ -15,6 +15,7 @@
 
 #include "gpu_engine/engine.h"
 #include "gpu_engine/kary.h"
+#include "engine_under_test.h"
 
 namespace {
 
@@ -180,24 +181,6 @@ std::vector<Key> probes_of(const Reference<Key> &reference, std::size_t limit, s
 }
 
 // ---- The engines --------------------------------------------------------------------------------
-
-struct HostEngineUnderTest {
-    static constexpr const char *name = "host";
-    static Status open(const EngineOptions &options, std::unique_ptr<Engine> *engine) {
-        return gpu_engine::host::open_engine(options, engine);
-    }
-};
-struct CudaEngineUnderTest {
-    static constexpr const char *name = "cuda";
-    static Status open([[maybe_unused]] const EngineOptions &options,
-                       [[maybe_unused]] std::unique_ptr<Engine> *engine) {
-#ifdef PG_GPU_HAVE_CUDA
-        return gpu_engine::device::open_engine(options, engine);
-#else
-        return gpu_engine::make_status(StatusCode::unavailable, "built without CUDA");
-#endif
-    }
-};
 
 template <typename KeyType, typename EngineType>
 struct Case {

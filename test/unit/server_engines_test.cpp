@@ -15,8 +15,10 @@ namespace {
 using namespace server_test;
 using namespace std::chrono_literals;
 using gpu_engine::DeviceInfo;
+using gpu_engine::Dictionaries;
 using gpu_engine::Engine;
 using gpu_engine::EngineOptions;
+using gpu_engine::Histograms;
 using gpu_engine::Kary;
 using gpu_engine::make_status;
 using gpu_engine::MemoryBudget;
@@ -65,6 +67,8 @@ class StandIn final : public Engine {
     Kary<std::uint64_t> &kary64() noexcept override { return host_->kary64(); }
     gpu_engine::Grid &grid() noexcept override { return host_->grid(); }
     Kary<Key128> &kary128() noexcept override { return host_->kary128(); }
+    Histograms &histograms() noexcept override { return host_->histograms(); }
+    Dictionaries &dictionaries() noexcept override { return host_->dictionaries(); }
 
   private:
     Stand &stand_;

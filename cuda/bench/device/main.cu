@@ -1,133 +1,22 @@
 // Benchmark of the cuda engine's sorted arrays.
-#include <cuda_runtime_api.h>
-
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <ctime>
-#include <sstream>
-
-#include "bench/device/measure.cuh"
 #include "bench/device/parts.h"
+#include "bench/program.cuh"
 
 #include "gpu_engine/boundary.h"
 
-namespace gpu_engine::bench {
-namespace {
-
-const char usage[] =
-    "usage: pg_gpu_kary_device [--sizes 20,24,26,28] [--lookups 27] [--repeats 7]\n"
-    "                          [--only PART[,PART...]] [--json FILE]\n"
-    "Sizes and lookups are powers of two. Parts: lookups-32, lookups-64, lookups-128, calls,\n"
-    "builds-32, builds-64, builds-128; all when none is named. Progress goes first, tables last.\n";
-
-std::vector<std::string> split(const std::string &text) {
-    std::vector<std::string> parts;
-    std::istringstream stream(text);
-    for (std::string part; std::getline(stream, part, ',');) {
-        parts.push_back(part);
-    }
-    return parts;
-}
-
-bool parse(int argc, char **argv, Options *options) {
-    for (int i = 1; i < argc; i += 2) {
-        const std::string name = argv[i];
-        if (i + 1 >= argc) {
-            return false;
-        }
-        const std::string value = argv[i + 1];
-        if (name == "--sizes") {
-            options->sizes.clear();
-            for (const std::string &size : split(value)) {
-                options->sizes.push_back(std::atoi(size.c_str()));
-                if (options->sizes.back() < 1 || options->sizes.back() > 31) {
-                    return false;
-                }
-            }
-        } else if (name == "--lookups") {
-            options->lookups = std::atoi(value.c_str());
-        } else if (name == "--repeats") {
-            options->repeats = std::atoi(value.c_str());
-        } else if (name == "--only") {
-            options->only = split(value);
-        } else if (name == "--json") {
-            options->json = value;
-        } else {
-            return false;
-        }
-    }
-    return options->lookups >= 1 && options->lookups <= 30 && options->repeats >= 1;
-}
-
-void describe(const device::DeviceEngine &engine, Results *results) {
-    cudaDeviceProp properties;
-    device::check(cudaGetDeviceProperties(&properties, engine.device()), "cudaGetDeviceProperties");
-    int driver = 0;
-    device::check(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
-    char date[32];
-    const std::time_t now = std::time(nullptr);
-    std::strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
-    results->describe("benchmark", "kary, cuda engine");
-    results->describe("date", date);
-    results->describe("device", properties.name);
-    results->describe("multiprocessors", std::to_string(properties.multiProcessorCount));
-    results->describe("L2 bytes", std::to_string(properties.l2CacheSize));
-    results->describe("CUDA runtime", std::to_string(CUDART_VERSION));
-    results->describe("CUDA driver", std::to_string(driver));
-    std::printf("%s, CUDA %d, driver %d, %s\n", properties.name, CUDART_VERSION, driver, date);
-}
-
-Status run(const Options &options) {
-    std::unique_ptr<Engine> engine;
-    Status status = device::open_engine({}, &engine);
-    if (!status.ok()) {
-        return status;
-    }
-    auto &cuda = static_cast<device::DeviceEngine &>(*engine);
-    device::DeviceStream stream(cuda);
-    Results results;
-    describe(cuda, &results);
-    const Bench bench{cuda, stream, options, results};
-    const struct {
-        const char *name;
-        void (*measure)(const Bench &);
-    } parts[] = {
+int main(int argc, char **argv) {
+    using namespace gpu_engine::bench;
+    static const char usage[] =
+        "usage: pg_gpu_kary_device [--sizes 20,24,26,28] [--lookups 27] [--repeats 7]\n"
+        "                          [--only PART[,PART...]] [--json FILE]\n"
+        "Sizes and lookups are powers of two. Parts: lookups-32, lookups-64, lookups-128, calls,\n"
+        "builds-32, builds-64, builds-128; all when none is named. Each part prints its tables when it is "
+        "done.\n";
+    const Part parts[] = {
         {"lookups-32", measure_lookups_32},          {"lookups-64", measure_lookups_64},
         {"lookups-128", measure_lookups_128},        {"calls", measure_calls},
         {"builds-32", measure_build_and_merge_32},   {"builds-64", measure_build_and_merge_64},
         {"builds-128", measure_build_and_merge_128},
     };
-    // What was measured before a failure is printed all the same.
-    for (const auto &part : parts) {
-        if (status.ok() && options.runs(part.name)) {
-            status = guarded([&] {
-                part.measure(bench);
-                return Status{};
-            });
-        }
-    }
-    results.print(stdout);
-    if (!options.json.empty() && !results.write_json(options.json) && status.ok()) {
-        status = make_status(StatusCode::internal, "the JSON file can't be written");
-    }
-    return status;
-}
-
-}  // namespace
-}  // namespace gpu_engine::bench
-
-int main(int argc, char **argv) {
-    using namespace gpu_engine;
-    bench::Options options;
-    if (!bench::parse(argc, argv, &options)) {
-        std::fputs(bench::usage, stderr);
-        return 2;
-    }
-    const Status status = guarded([&] { return bench::run(options); });
-    if (!status.ok()) {
-        std::fprintf(stderr, "pg_gpu_kary_device: %s\n", status.message);
-        return 1;
-    }
-    return 0;
+    return run_program(argc, argv, "kary, cuda engine", usage, Options{}, parts);
 }

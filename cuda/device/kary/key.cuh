@@ -1,12 +1,21 @@
 // Arithmetic of keys as unsigned integers, on the device.
 #pragma once
 
+#include <cuda/std/tuple>
+
 #include <bit>
 #include <cstdint>
 
 #include "gpu_engine/entry.h"
 
 namespace gpu_engine::device {
+
+// The parts of a composite key to sort by, the most significant first, as CUB wants them.
+struct Key128Parts {
+    __host__ __device__ cuda::std::tuple<std::uint64_t &, std::uint64_t &> operator()(Key128 &key) const {
+        return {key.high, key.low};
+    }
+};
 
 template <typename Key>
 __host__ __device__ constexpr Key lowest_key() {

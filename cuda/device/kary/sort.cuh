@@ -15,12 +15,7 @@
 
 namespace gpu_engine::device {
 
-// The parts of composite sort keys, the most significant first, as CUB wants them.
-struct Key128Parts {
-    __host__ __device__ cuda::std::tuple<std::uint64_t &, std::uint64_t &> operator()(Key128 &key) const {
-        return {key.high, key.low};
-    }
-};
+// As Key128Parts.
 struct TidParts {
     __host__ __device__ cuda::std::tuple<std::uint16_t &, std::uint16_t &, std::uint16_t &> operator()(
         Tid &tid) const {

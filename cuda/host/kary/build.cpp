@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "common/merge_path.h"
 #include "gpu_engine/guard.h"
 #include "host/engine.h"
 #include "host/kary/array.h"
@@ -26,21 +27,11 @@ struct Entry {
 constexpr std::uint64_t entries_a_piece = 1 << 16;
 
 // How many of the first `diagonal` entries of the merge of a and b come from a; equal ones from a first.
-// (Odeh, Green, Mwassi, Shmueli, Birk: "Merge Path - Parallel Merging Made Simple", 2012.)
 template <typename Key>
 std::uint64_t merge_path(const Entry<Key> *a, std::uint64_t a_count, const Entry<Key> *b,
                          std::uint64_t b_count, std::uint64_t diagonal) {
-    std::uint64_t low = diagonal > b_count ? diagonal - b_count : 0;
-    std::uint64_t high = std::min(diagonal, a_count);
-    while (low < high) {
-        const std::uint64_t middle = low + (high - low) / 2;
-        if (b[diagonal - 1 - middle] < a[middle]) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    return low;
+    return gpu_engine::merge_path(a_count, b_count, diagonal,
+                                  [&](std::uint64_t i, std::uint64_t j) { return b[j] < a[i]; });
 }
 
 // Merges the sorted pieces entries[bounds[i]] to entries[bounds[i + 1] - 1] pairwise, pass by pass. The

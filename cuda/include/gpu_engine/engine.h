@@ -41,6 +41,8 @@ class Stream {
 template <typename Key>
 class Kary;
 class Grid;
+class Histograms;
+class Dictionaries;
 
 class Engine {
   public:
@@ -72,6 +74,9 @@ class Engine {
 
     // Grid files (gpu_engine/grid.h).
     virtual Grid &grid() noexcept = 0;
+    // Columns (gpu_engine/histogram.h, gpu_engine/dictionary.h).
+    virtual Histograms &histograms() noexcept = 0;
+    virtual Dictionaries &dictionaries() noexcept = 0;
 };
 
 struct EngineOptions {

@@ -1,0 +1,11 @@
+#include "bench/column/merges.cuh"
+
+#include "gpu_engine/boundary.h"
+
+namespace gpu_engine::bench {
+
+void measure_merges_64(const Bench &bench) {
+    measure_merges<std::uint64_t>(bench);
+}
+
+}  // namespace gpu_engine::bench

@@ -1,0 +1,27 @@
+// The parts of the columns' benchmark.
+#pragma once
+
+namespace gpu_engine::bench {
+
+struct Bench;
+
+// Histograms of bytes, stage by stage; by the number of blocks; by image size, with transfers and the
+// processor.
+void measure_bytes(const Bench &bench);
+void measure_block_counts(const Bench &bench);
+void measure_images(const Bench &bench);
+// Histograms of numbers by bins and by how the values lie, each layout.
+void measure_numbers_i32(const Bench &bench);
+void measure_numbers_i64(const Bench &bench);
+void measure_numbers_f32(const Bench &bench);
+void measure_numbers_f64(const Bench &bench);
+void measure_codes(const Bench &bench);
+// Dictionary merges by way, by how much both share, and by size, with transfers.
+void measure_merges_32(const Bench &bench);
+void measure_merges_64(const Bench &bench);
+void measure_merges_128(const Bench &bench);
+void measure_merges_strings(const Bench &bench);
+// The merge of whole columns: dictionaries, maps and codes.
+void measure_columns(const Bench &bench);
+
+}  // namespace gpu_engine::bench

@@ -1,0 +1,20 @@
+// A benchmark program of the cuda engine: its options, the parts it runs, its results.
+#pragma once
+
+#include <span>
+
+#include "bench/device/measure.cuh"
+
+namespace gpu_engine::bench {
+
+struct Part {
+    const char *name;
+    void (*measure)(const Bench &);
+};
+
+// main() of a program: runs the parts that `--only` names, or all. `defaults` are the options where none are
+// given.
+int run_program(int argc, char **argv, const char *benchmark, const char *usage, const Options &defaults,
+                std::span<const Part> parts);
+
+}  // namespace gpu_engine::bench

@@ -1,0 +1,19 @@
+// Codes packed bit by bit: the reference of gpu_engine::PackedCodes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "gpu_engine/histogram.h"
+
+inline std::vector<std::uint32_t> packed(const std::vector<std::uint32_t> &codes, std::uint32_t bits) {
+    std::vector<std::uint32_t> words(gpu_engine::packed_words(codes.size(), bits));
+    for (std::size_t i = 0; i < codes.size(); ++i) {
+        for (std::uint32_t bit = 0; bit < bits; ++bit) {
+            const std::size_t at = i * bits + bit;
+            words[at / 32] |= (codes[i] >> bit & 1U) << (at % 32);
+        }
+    }
+    return words;
+}
