@@ -83,7 +83,9 @@ static bool fill_batch(Scan *scan) {
     scan->at = 0;
     for (;;) {
         Step step = next_batch(&scan->reader, &scan->batch);
-        if (step == Step::Entry && scan->resolves &&
+        if (step == Step::Entry && scan->returned.skipped != nullptr)
+            drop_returned(scan);
+        if (step == Step::Entry && scan->batch.count > 0 && scan->resolves &&
             !resolve_batch(&scan->resolver, scan->reader, &scan->batch))
             step = Step::Recycled;
         if (step == Step::Recycled) {
@@ -92,8 +94,6 @@ static bool fill_batch(Scan *scan) {
             take_new_view(scan);
             continue;
         }
-        if (step == Step::Entry && scan->returned.skipped != nullptr)
-            drop_returned(scan);
         if (step == Step::End || scan->batch.count > 0) {
             storage::unlock_after_restarts(index, &guard);
             return step == Step::Entry;
