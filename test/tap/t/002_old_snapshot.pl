@@ -153,7 +153,7 @@ ask_all('is right or refuses after a merge', '250', 'aged');
 # snapshots must not see them, and leaves the index as it is.
 open_snapshots();
 $node->safe_psql('postgres', 'INSERT INTO young SELECT 150, -i FROM generate_series(1, 5) AS i');
-for (1 .. $long ? 80 : 1)
+for (1 .. ($long ? 80 : 1))
 {
 	sleep($long ? 5 : 6);
 	$node->safe_psql('postgres', 'VACUUM (INDEX_CLEANUP OFF) young');
