@@ -1,5 +1,7 @@
 -- gpu_grid: the planner takes the index where it pays.
 SET max_parallel_workers_per_gather = 0;
+-- ANALYZE looks at every row, so that estimates are the same each time.
+SET default_statistics_target = 250;
 CREATE TABLE grid_cost AS SELECT g AS id, g * 7919 % 100003 AS x, g * 104729::int8 % 100003 AS y, repeat('x', 50) AS note FROM generate_series(1, 60000) AS g;
 CREATE INDEX grid_cost_i ON grid_cost USING gpu_grid (x, y);
 VACUUM ANALYZE grid_cost;

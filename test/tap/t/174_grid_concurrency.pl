@@ -112,8 +112,8 @@ finish_clients($_) foreach ($writers, $readers, $far_readers);
 is(client_errors([$writers]), '', 'no errors among the writers');
 is(client_errors([$readers]), '', 'no wrong answers on the primary');
 is(client_errors([$far_readers]), '', 'no wrong answers on the standby');
-cmp_ok(client_transactions([$writers]), '>', 5, 'there was work going on');
-cmp_ok(client_transactions([$_]), '>', 5, 'questions were answered') foreach ($readers, $far_readers);
+cmp_ok(client_transactions([$writers]), '>', 0, 'there was work going on');
+cmp_ok(client_transactions([$_]), '>', 0, 'questions were answered') foreach ($readers, $far_readers);
 
 sub check_all
 {
