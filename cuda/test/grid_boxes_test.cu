@@ -81,7 +81,7 @@ TEST(GridBoxes, FullQueuesLoseNothing) {
     for (const std::uint32_t capacity : {0U, 1U, 7U, 500U, queue_capacity(boxes)}) {
         call.fill(counts.data(), 0, boxes * sizeof(std::uint32_t));
         launch_boxes<2, CountSink, CountSink::Shape>(call, view, batch, DeadView{}, capacity,
-                                                  CountSink::Job{counts.data()});
+                                                     CountSink::Job{counts.data()});
         std::vector<std::uint32_t> found(boxes);
         call.copy(found.data(), static_cast<const std::uint32_t *>(counts.data()), boxes);
         call.wait();
