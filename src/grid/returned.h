@@ -2,13 +2,15 @@
 // view and leaves these out.
 #pragma once
 
-#include "memory.h"
+#include "table/visibility.h"
 
 namespace pg_gpu::grid {
 
+using namespace table;
+
 struct ReturnedRows {
     MemoryContext context;
-    uint64 *places;  // heap block << 16 | offset; sorted while skipping
+    uint64 *places;  // heap block << 16 | offset
     uint64 count;
     uint64 room;
     BufFile *file;  // earlier ones
@@ -20,10 +22,6 @@ struct ReturnedRows {
 void begin_returned(ReturnedRows *returned, MemoryContext context);
 void forget_returned(ReturnedRows *returned);
 void note_more_returned(ReturnedRows *returned);
-
-inline uint64 place_of_tid(const ItemPointerData &tid) {
-    return uint64{ItemPointerGetBlockNumberNoCheck(&tid)} << 16 | ItemPointerGetOffsetNumberNoCheck(&tid);
-}
 
 inline void note_returned(ReturnedRows *returned, const ItemPointerData &tid) {
     if (unlikely(returned->count == returned->room))

@@ -1,13 +1,11 @@
 // Counting: ranks where the whole table is all-visible, TIDs where it is not, rows where keys don't tell
 // values.
-#include <algorithm>
-
 #include "kary/checked_rows.h"
 #include "kary/condition.h"
 #include "kary/mirror.h"
 #include "kary/range_counts.h"
 #include "keys/search.h"
-#include "table/visibility.h"
+#include "table/visible_count.h"
 
 namespace pg_gpu::kary {
 
@@ -78,12 +76,6 @@ static bool count_run(Relation index, const KeyFormat &format, const storage::Ru
     return sound;
 }
 
-static bool is_table_all_visible(Relation heap) {
-    BlockNumber all_visible;
-    visibilitymap_count(heap, &all_visible, nullptr);
-    return all_visible >= RelationGetNumberOfBlocks(heap);
-}
-
 // Counts in one view of an all-visible table; false when the table is not, or the view went stale.
 template <typename Key>
 static bool count_by_rank(Relation heap, Relation index, const KeyFormat &format, Snapshot snapshot,
@@ -145,40 +137,29 @@ static bool count_on_server(Relation heap, Relation index, const KeyFormat &form
 // ---- the general case
 // ---------------------------------------------------------------------------------------
 
-static constexpr int kTriesBeforeLock = 8;
+namespace {
 
-struct CountSink {
-    VisibilityMap visibility;
-    int64 trusted;
-    ItemPointerData *doubtful;  // on blocks that are not all-visible
-    uint64 doubtful_count;
-    uint64 doubtful_room;
+template <typename Key>
+struct Counted {
+    Relation heap;
+    Relation index;
+    Snapshot snapshot;
+    const Condition<Key> *condition;
 };
 
-static void reset_count(void *context) {
-    auto *sink = static_cast<CountSink *>(context);
-    renew_visibility(&sink->visibility);
-    sink->trusted = 0;
-    sink->doubtful_count = 0;
-}
+}  // namespace
 
 template <typename Key>
 static void add_to_count(void *context, const Key *, ItemPointerData *tids, uint32 count) {
-    auto *sink = static_cast<CountSink *>(context);
-    if (sink->doubtful_count + count > sink->doubtful_room) {
-        sink->doubtful_room = (sink->doubtful_count + count) * 2;
-        sink->doubtful = reallocate(sink->doubtful, sink->doubtful_room);
-    }
-    for (uint32 i = 0; i < count; i++) {
-        if (is_all_visible(&sink->visibility, ItemPointerGetBlockNumberNoCheck(&tids[i])))
-            sink->trusted++;
-        else
-            sink->doubtful[sink->doubtful_count++] = tids[i];
-    }
+    add_entries(static_cast<VisibleCount *>(context), tids, count);
 }
 
-static bool tid_less(const ItemPointerData &a, const ItemPointerData &b) {
-    return ItemPointerCompare(const_cast<ItemPointer>(&a), const_cast<ItemPointer>(&b)) < 0;
+template <typename Key>
+static void collect_counted(void *context, VisibleCount *count) {
+    const auto *counted = static_cast<const Counted<Key> *>(context);
+    collect_entries(counted->heap, counted->index, counted->snapshot, *counted->condition,
+                    EntrySink<Key>{count, [](void *sink) { reset_count(static_cast<VisibleCount *>(sink)); },
+                                   add_to_count<Key>});
 }
 
 template <typename Key>
@@ -203,40 +184,8 @@ static int64 count_visible(Relation heap, Relation index, const KeyFormat &forma
                         heap_fetches))
         return result;
 
-    CountSink sink = {};
-    open_visibility(&sink.visibility, heap);
-    sink.doubtful_room = 1024;
-    sink.doubtful = allocate<ItemPointerData>(sink.doubtful_room);
-    uint64 before;
-    int tries = 0;
-    bool locked = false;
-    do {
-        CHECK_FOR_INTERRUPTS();
-        // A stream of VACUUMs must not keep the count from ending (R11).
-        if (++tries > kTriesBeforeLock && !locked && !RecoveryInProgress())
-            locked = storage::lock_runs(index, storage::RunLock::OldRuns, ShareLock, false);
-        reset_count(&sink);
-        before = storage::read_vacuum_seq(index, kind);
-        collect_entries(heap, index, snapshot, condition,
-                        EntrySink<Key>{&sink, reset_count, add_to_count<Key>});
-        // A VACUUM that ended meanwhile may have made blocks all-visible whose entries were dead when read
-        // (R4).
-    } while (storage::read_vacuum_seq(index, kind) != before);
-    if (locked)
-        storage::unlock_runs(index, storage::RunLock::OldRuns, ShareLock);
-    close_visibility(&sink.visibility);
-
-    std::sort(sink.doubtful, sink.doubtful + sink.doubtful_count, tid_less);
-    HeapProbe probe;
-    open_heap_probe(&probe, heap, snapshot);
-    for (uint64 i = 0; i < sink.doubtful_count; i++) {
-        CHECK_FOR_INTERRUPTS();
-        sink.trusted += is_visible(&probe, sink.doubtful[i]) ? 1 : 0;
-    }
-    close_heap_probe(&probe);
-    pfree(sink.doubtful);
-    *heap_fetches = sink.doubtful_count;
-    return sink.trusted;
+    Counted<Key> counted = {heap, index, snapshot, &condition};
+    return count_by_tid(heap, index, kind, snapshot, collect_counted<Key>, &counted, heap_fetches);
 }
 
 // By keys that don't tell the values: every row is looked at.

@@ -27,10 +27,6 @@ inline OffsetNumber match_offset(const LookupMatch &match) {
     return static_cast<OffsetNumber>(match.place & 0xffff);
 }
 
-inline uint64 place_of_tid(const ItemPointerData &tid) {
-    return uint64{ItemPointerGetBlockNumberNoCheck(&tid)} << 16 | ItemPointerGetOffsetNumberNoCheck(&tid);
-}
-
 // The entries found, in heap order, and for each distinct key the 0-based positions in the caller's list:
 // positions[first_position[key]] to positions[first_position[key + 1] - 1]. With `check`, the row says at
 // which of these (row_check.h).

@@ -37,6 +37,11 @@ inline bool is_all_visible(VisibilityMap *map, BlockNumber block) {
     return ((map->copies[map_page][at / 4] >> ((at % 4) * 2)) & VISIBILITYMAP_ALL_VISIBLE) != 0;
 }
 
+// A TID as a number, in the same order: heap block << 16 | offset.
+inline uint64 place_of_tid(const ItemPointerData &tid) {
+    return uint64{ItemPointerGetBlockNumberNoCheck(&tid)} << 16 | ItemPointerGetOffsetNumberNoCheck(&tid);
+}
+
 // Can this be a row's TID? `*heap_blocks` is the table's length as last looked at; it cannot shrink
 // meanwhile, which would take an exclusive lock.
 inline bool is_possible_tid(Relation heap, BlockNumber *heap_blocks, const ItemPointerData &tid) {
