@@ -102,7 +102,7 @@ Status run(const Options &options) {
             });
         }
     }
-    results.print(stdout);
+    results.print(stdout, 0);
     if (!options.json.empty() && !results.write_json(options.json) && status.ok()) {
         status = make_status(StatusCode::internal, "the JSON file can't be written");
     }
