@@ -22,6 +22,7 @@ my $seconds = rounds(6, 120);
 my $primary = new_node('primary', streaming => 1, conf => qq{
 wal_consistency_checking = 'all'
 max_wal_size = 8GB
+wal_keep_size = 8GB
 autovacuum_naptime = 1s
 });
 $primary->backup('base');
