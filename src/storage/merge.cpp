@@ -121,6 +121,40 @@ static uint64 merge_runs(Relation index, const RunKind *kind, ReservationOwner o
     return output.entries;
 }
 
+// ---- a run of an insert's own
+// --------------------------------------------------------------------------------
+
+// The next run's place in the order of runs.
+static uint64 take_order(Relation index, const RunKind *kind) {
+    Buffer buffer = lock_metapage(index, kind, BUFFER_LOCK_EXCLUSIVE);
+    GenericXLogState *state = GenericXLogStart(index);
+    const uint64 order = meta_page(GenericXLogRegisterBuffer(state, buffer, 0))->next_order++;
+    GenericXLogFinish(state);
+    UnlockReleaseBuffer(buffer);
+    return order;
+}
+
+void insert_run(Relation index, const RunKind *kind, uint32 pages,
+                void (*write)(RunWriter *writer, RunEntry *entry, void *context), void *context) {
+    MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "pg_gpu run", ALLOCSET_DEFAULT_SIZES);
+    MemoryContext caller = MemoryContextSwitchTo(memory);
+    // Held until the run is listed, so that no horizon is set between it and its order.
+    lock_runs(index, RunLock::YoungRuns, ExclusiveLock, false);
+    RunEntry run = {};
+    run.run_id = new_run_id();
+    run.order = take_order(index, kind);
+    reserve(index, kind, ReservationOwner::YoungRuns, pages + 1, &run);
+    RunWriter *writer = begin_run(index, &run, false);
+    write(writer, &run, context);
+    finish_run(writer);
+    run.level = level_of(kind, run.entries, fanout_of(index));
+    swap(index, kind, ReservationOwner::YoungRuns, nullptr, 0, run);
+    unlock_runs(index, RunLock::YoungRuns, ExclusiveLock);
+    MemoryContextSwitchTo(caller);
+    MemoryContextDelete(memory);
+    merge_after_seal(index, kind);
+}
+
 // ---- what to merge
 // ------------------------------------------------------------------------------------------
 
