@@ -66,7 +66,7 @@ SELECT results_eq(
   $$ SELECT name COLLATE "C", arguments COLLATE "C", result, rows FROM wanted ORDER BY 1, 2 $$,
   'schema gpu has these functions and no others');
 SELECT is((SELECT count(*) FROM pg_proc WHERE pronamespace = 'gpu'::regnamespace AND prorettype = 'index_am_handler'::regtype),
-          2::bigint, 'and two access method handlers');
+          3::bigint, 'and three access method handlers');
 
 -- Labels the planner acts on.
 SELECT is_empty(
