@@ -82,6 +82,25 @@ AS 'MODULE_PATHNAME', 'pg_gpu_stat_reset'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION gpu.stat_reset() IS 'sets this session''s counters in gpu.stat to zero, and for superusers the server process''s';
 
+CREATE FUNCTION gpu.search(index regclass, query tsquery, k int DEFAULT 10, mode text DEFAULT 'and_or', OUT tid tid, OUT score real)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_gpu_search'
+LANGUAGE C STRICT STABLE PARALLEL RESTRICTED ROWS 10;
+COMMENT ON FUNCTION gpu.search(regclass, tsquery, int, text) IS 'the k visible rows that match best, by BM25';
+
+CREATE FUNCTION gpu.search_batch(index regclass, queries tsquery[], k int DEFAULT 10, mode text DEFAULT 'and_or',
+                                 OUT ordinal bigint, OUT tid tid, OUT score real)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_gpu_search_batch'
+LANGUAGE C STRICT STABLE PARALLEL RESTRICTED ROWS 1000;
+COMMENT ON FUNCTION gpu.search_batch(regclass, tsquery[], int, text) IS 'gpu.search for each of several queries';
+
+CREATE FUNCTION gpu.intersect(index regclass, lexemes text[])
+RETURNS SETOF tid
+AS 'MODULE_PATHNAME', 'pg_gpu_intersect'
+LANGUAGE C STRICT STABLE PARALLEL RESTRICTED ROWS 1000;
+COMMENT ON FUNCTION gpu.intersect(regclass, text[]) IS 'visible rows that have all of the lexemes';
+
 -- private functions
 
 CREATE FUNCTION gpu.mirror_rows(OUT index_name regclass, OUT run_id bigint, OUT kind text, OUT entries bigint,
@@ -105,6 +124,56 @@ AS 'MODULE_PATHNAME', 'pg_gpu_kary_handler'
 LANGUAGE C;
 COMMENT ON FUNCTION gpu.gpu_kary_handler(internal) IS 'gpu_kary index access method handler';
 
+CREATE FUNCTION gpu.gpu_text_handler(internal)
+RETURNS index_am_handler
+AS 'MODULE_PATHNAME', 'pg_gpu_text_handler'
+LANGUAGE C;
+COMMENT ON FUNCTION gpu.gpu_text_handler(internal) IS 'gpu_text index access method handler';
+
+-- ranked queries
+
+CREATE TYPE gpu.bm25_query;
+
+CREATE FUNCTION gpu.bm25_query_in(cstring)
+RETURNS gpu.bm25_query
+AS 'MODULE_PATHNAME', 'pg_gpu_bm25_query_in'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION gpu.bm25_query_in(cstring) IS 'I/O';
+
+CREATE FUNCTION gpu.bm25_query_out(gpu.bm25_query)
+RETURNS cstring
+AS 'MODULE_PATHNAME', 'pg_gpu_bm25_query_out'
+LANGUAGE C STRICT STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION gpu.bm25_query_out(gpu.bm25_query) IS 'I/O';
+
+CREATE TYPE gpu.bm25_query (
+    INPUT = gpu.bm25_query_in,
+    OUTPUT = gpu.bm25_query_out,
+    INTERNALLENGTH = VARIABLE,
+    ALIGNMENT = double,
+    STORAGE = plain
+);
+COMMENT ON TYPE gpu.bm25_query IS 'a tsquery with an index''s statistics, to rank by';
+
+CREATE FUNCTION gpu.query(query tsquery, index regclass)
+RETURNS gpu.bm25_query
+AS 'MODULE_PATHNAME', 'pg_gpu_query'
+LANGUAGE C STRICT STABLE PARALLEL RESTRICTED COST 100;
+COMMENT ON FUNCTION gpu.query(tsquery, regclass) IS 'what rows are ranked by, in ORDER BY ... <=> gpu.query(...)';
+
+CREATE FUNCTION gpu.bm25_distance(tsvector, gpu.bm25_query)
+RETURNS real
+AS 'MODULE_PATHNAME', 'pg_gpu_bm25_distance'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION gpu.bm25_distance(tsvector, gpu.bm25_query) IS 'implementation of <=> operator';
+
+CREATE OPERATOR gpu.<=> (
+    FUNCTION = gpu.bm25_distance,
+    LEFTARG = tsvector,
+    RIGHTARG = gpu.bm25_query
+);
+COMMENT ON OPERATOR gpu.<=> (tsvector, gpu.bm25_query) IS 'minus the BM25 score; 0 without a match';
+
 -- views
 
 CREATE VIEW gpu.mirrors AS
@@ -122,7 +191,19 @@ GRANT SELECT ON gpu.stat TO PUBLIC;
 CREATE ACCESS METHOD gpu_kary TYPE INDEX HANDLER gpu.gpu_kary_handler;
 COMMENT ON ACCESS METHOD gpu_kary IS 'sorted runs of fixed-width keys with K-ary separator levels';
 
+CREATE ACCESS METHOD gpu_text TYPE INDEX HANDLER gpu.gpu_text_handler;
+COMMENT ON ACCESS METHOD gpu_text IS 'inverted lists with BM25 ranking';
+
 -- opclasses
+
+CREATE OPERATOR FAMILY gpu.tsvector_ops USING gpu_text;
+COMMENT ON OPERATOR FAMILY gpu.tsvector_ops USING gpu_text IS 'full-text search';
+
+CREATE OPERATOR CLASS gpu.tsvector_ops
+DEFAULT FOR TYPE tsvector USING gpu_text FAMILY gpu.tsvector_ops AS
+    OPERATOR 1 @@ (tsvector, tsquery),
+    OPERATOR 2 gpu.<=> (tsvector, gpu.bm25_query) FOR ORDER BY pg_catalog.float_ops;
+COMMENT ON OPERATOR CLASS gpu.tsvector_ops USING gpu_text IS 'lexemes with their frequencies';
 
 CREATE OPERATOR FAMILY gpu.bool_ops USING gpu_kary;
 COMMENT ON OPERATOR FAMILY gpu.bool_ops USING gpu_kary IS 'booleans';

@@ -17,12 +17,13 @@ ORDER BY pg_describe_object(classid, objid, 0) COLLATE "C";
 \dAc gpu_grid
 \dAf gpu_grid
 \dAo gpu_grid gpu.point_ops
-SELECT amname, amtype, amhandler FROM pg_am WHERE amname IN ('gpu_kary', 'gpu_grid') ORDER BY amname;
+\dAo gpu_text
+SELECT amname, amtype, amhandler FROM pg_am WHERE amname IN ('gpu_kary', 'gpu_grid', 'gpu_text') ORDER BY amname;
 
 -- Every operator class passes its own access method's examination.
 SELECT amname, opcname, amvalidate(pg_opclass.oid)
 FROM pg_opclass JOIN pg_am ON pg_am.oid = opcmethod
-WHERE amname IN ('gpu_kary', 'gpu_grid')
+WHERE amname IN ('gpu_kary', 'gpu_grid', 'gpu_text')
 ORDER BY amname, opcname COLLATE "C";
 
 -- An index holds the extension.

@@ -3,6 +3,7 @@
 #include "grid/grid.h"
 #include "kary/kary.h"
 #include "kary/verify.h"
+#include "text/text.h"
 
 namespace pg_gpu {
 
@@ -10,9 +11,11 @@ const AccessMethod gpu_kary = {"gpu_kary",           kary::build,       kary::ru
                                kary::count_matching, kary::count_batch, kary::verify_keys};
 const AccessMethod gpu_grid = {"gpu_grid",           grid::build,       grid::run_kind,
                                grid::count_matching, grid::count_batch, grid::verify_cells};
+const AccessMethod gpu_text = {"gpu_text", text::build, [](Relation) { return text::run_kind(); },
+                               nullptr,    nullptr,     text::verify_documents};
 
 const AccessMethod *find_access_method(Relation index) {
-    for (const AccessMethod *method : {&gpu_kary, &gpu_grid})
+    for (const AccessMethod *method : {&gpu_kary, &gpu_grid, &gpu_text})
         if (index->rd_indam->ambuild == method->build)
             return method;
     return nullptr;

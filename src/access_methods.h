@@ -11,7 +11,8 @@ struct AccessMethod {
     ambuild_function build;  // tells its indexes from others
     const storage::RunKind *(*run_kind)(Relation index);
 
-    // Rows the snapshot sees that match scan keys; *heap_fetches of their entries were looked up in the heap.
+    // Rows the snapshot sees that match scan keys; nullptr, as the next one, where bounds mean nothing.
+    // *heap_fetches of their entries were looked up in the heap.
     int64 (*count_matching)(Relation heap, Relation index, Snapshot snapshot, const ScanKeyData *keys,
                             int key_count, uint64 *heap_fetches);
     // counts[i]: the same for each range.
@@ -24,6 +25,7 @@ struct AccessMethod {
 
 extern const AccessMethod gpu_kary;
 extern const AccessMethod gpu_grid;
+extern const AccessMethod gpu_text;
 
 // nullptr for an index of another access method.
 const AccessMethod *find_access_method(Relation index);

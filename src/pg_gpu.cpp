@@ -7,6 +7,7 @@
 #include "plan/lookup_join.h"
 #include "settings.h"
 #include "storage/merge.h"
+#include "text/options.h"
 
 extern "C" {
 PG_MODULE_MAGIC;
@@ -17,6 +18,7 @@ void _PG_init(void) {
     pg_gpu::define_settings();
     pg_gpu::storage::register_storage_options();
     pg_gpu::grid::register_options();
+    pg_gpu::text::register_options();
     // The merge worker is only ever asked for by an index of ours.
     pg_gpu::storage::set_kind_resolver(pg_gpu::run_kind_of);
     static const pg_gpu::plan::CountingMethod kary_counting = {

@@ -62,6 +62,12 @@ static int add_bounds(Relation index, const ColumnValues &low, const ColumnValue
 
 static functions::OpenIndex open_for_counting(Oid index_oid, Snapshot snapshot) {
     const functions::OpenIndex open = functions::open_index(index_oid, AccessShareLock, AccessShareLock);
+    if (find_access_method(open.index)->count_matching == nullptr)
+        ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                        errmsg("rows cannot be counted between bounds in index \"%s\"",
+                               RelationGetRelationName(open.index)),
+                        errdetail("Its access method is %s.", find_access_method(open.index)->name),
+                        errhint("Use SELECT count(*) with a condition.")));
     functions::require_read_access(open);
     functions::lock_predicates(open, snapshot);
     return open;

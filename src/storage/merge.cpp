@@ -28,9 +28,16 @@ static int tier_size(uint16 level, int fanout) {
     return level < kSmallLevels ? Min(fanout, kSmallFanout) : fanout;
 }
 
+// What an entry counts for where work is limited by their number: entries of varying size are documents, with
+// dozens of postings each.
+static uint64 entry_weight(const RunKind *kind) {
+    return kind->tail_item_bytes == 0 ? 64 : 1;
+}
+
 uint16 level_of(const RunKind *kind, uint64 entries, int fanout) {
     // Level 0 holds what one tail holds, each next one what a tier of runs of the level below does.
-    double limit = kind->tail_capacity / sizeof(TailItem);
+    double limit =
+        static_cast<double>(kind->tail_capacity) / static_cast<double>(sizeof(TailItem) * entry_weight(kind));
     uint16 level = 0;
     while (static_cast<double>(entries) > limit && level < kMostLevels) {
         limit *= tier_size(level, fanout);
@@ -119,6 +126,40 @@ static uint64 merge_runs(Relation index, const RunKind *kind, ReservationOwner o
     MemoryContextSwitchTo(caller);
     MemoryContextDelete(context);
     return output.entries;
+}
+
+// ---- a run of an insert's own
+// --------------------------------------------------------------------------------
+
+// The next run's place in the order of runs.
+static uint64 take_order(Relation index, const RunKind *kind) {
+    Buffer buffer = lock_metapage(index, kind, BUFFER_LOCK_EXCLUSIVE);
+    GenericXLogState *state = GenericXLogStart(index);
+    const uint64 order = meta_page(GenericXLogRegisterBuffer(state, buffer, 0))->next_order++;
+    GenericXLogFinish(state);
+    UnlockReleaseBuffer(buffer);
+    return order;
+}
+
+void insert_run(Relation index, const RunKind *kind, uint32 pages,
+                void (*write)(RunWriter *writer, RunEntry *entry, void *context), void *context) {
+    MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "pg_gpu run", ALLOCSET_DEFAULT_SIZES);
+    MemoryContext caller = MemoryContextSwitchTo(memory);
+    // Held until the run is listed, so that no horizon is set between it and its order.
+    lock_runs(index, RunLock::YoungRuns, ExclusiveLock, false);
+    RunEntry run = {};
+    run.run_id = new_run_id();
+    run.order = take_order(index, kind);
+    reserve(index, kind, ReservationOwner::YoungRuns, pages + 1, &run);
+    RunWriter *writer = begin_run(index, &run, false);
+    write(writer, &run, context);
+    finish_run(writer);
+    run.level = level_of(kind, run.entries, fanout_of(index));
+    swap(index, kind, ReservationOwner::YoungRuns, nullptr, 0, run);
+    unlock_runs(index, RunLock::YoungRuns, ExclusiveLock);
+    MemoryContextSwitchTo(caller);
+    MemoryContextDelete(memory);
+    merge_after_seal(index, kind);
 }
 
 // ---- what to merge
@@ -285,7 +326,7 @@ static bool merge_tiers(Relation index, const RunKind *kind, void *) {
         // Without the old-runs lock, what lies below the horizon belongs to its holder.
         const int eligible = may_touch_old ? count : keep_young(runs, count, horizon);
         const Choice choice = choose_tier(runs, eligible, fanout);
-        const bool too_big = choice.entries > kForegroundEntries && !local &&
+        const bool too_big = choice.entries * entry_weight(kind) > kForegroundEntries && !local &&
                              choice.count < 2 * tier_size(choice.runs->level, fanout);
         if (choice.count > 0 && !too_big) {
             // With both locks in hand either reservation would do; the young one is ours for sure.
@@ -341,10 +382,11 @@ static bool merge_old_within(Relation index, const RunKind *kind, void *argument
         Choice choice = choose_tier(old_runs, count - young, fanout_of(index));
         if (choice.count == 0)
             choice = choose_dead(old_runs, count - young);
-        go_on = choice.count > 0 && spent + choice.entries <= budget;
+        const uint64 work = choice.entries * entry_weight(kind);
+        go_on = choice.count > 0 && spent + work <= budget;
         if (go_on)
             merge_runs(index, kind, ReservationOwner::OldRuns, choice.runs, choice.count);
-        spent += choice.entries;
+        spent += work;
         const bool left_over = choice.count > 0 && !go_on;
         pfree(runs);
         unlock_runs(index, RunLock::OldRuns, ExclusiveLock);

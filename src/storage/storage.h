@@ -234,6 +234,11 @@ void pause_merge(Relation index);
 // Appends one item to the tail, sealing it and merging small runs as needed.
 void insert_item(Relation index, const RunKind *kind, const TailItem *item);
 
+// Adds a run of at most `pages` pages, without its dead bitmap, that `write` writes as RunKind::merge does:
+// for what does not fit a tail. Waits for the young-runs lock, which is held for long by gpu.verify alone.
+void insert_run(Relation index, const RunKind *kind, uint32 pages,
+                void (*write)(RunWriter *writer, RunEntry *entry, void *context), void *context);
+
 struct MergeOutcome {
     int inputs;
     uint64 entries;

@@ -18,6 +18,9 @@ SELECT is((SELECT installed_version FROM pg_available_extensions WHERE name = 'p
 -- Functions: argument names, types and defaults, and result columns.
 CREATE TEMP TABLE wanted (name text, arguments text, result text, rows bool);
 INSERT INTO wanted VALUES
+  ('bm25_distance', 'tsvector, gpu.bm25_query', 'real', false),
+  ('bm25_query_in', 'cstring', 'gpu.bm25_query', false),
+  ('bm25_query_out', 'gpu.bm25_query', 'cstring', false),
   ('calibrate', NULL, 'TABLE(setting text, old text, new text)', true),
   ('count', 'index regclass, low anyarray, high anyarray', 'bigint', false),
   ('count', 'index regclass, low record, high record', 'bigint', false),
@@ -25,6 +28,7 @@ INSERT INTO wanted VALUES
   ('devices', NULL,
    'TABLE(device integer, name text, compute_capability text, memory_total bigint, memory_free bigint, engine text)', true),
   ('evict', 'index regclass', 'bigint', false),
+  ('intersect', 'index regclass, lexemes text[]', 'SETOF tid', true),
   ('load', 'index regclass, pinned boolean DEFAULT false', 'bigint', false),
   ('lookup', 'index regclass, keys anyarray', 'TABLE(ordinal bigint, tid tid)', true),
   ('merge', 'index regclass',
@@ -32,8 +36,12 @@ INSERT INTO wanted VALUES
   ('mirror_rows', NULL,
    'TABLE(index_name regclass, run_id bigint, kind text, entries bigint, bytes bigint, device integer, pinned boolean, '
    'loaded_at timestamp with time zone, last_used timestamp with time zone, hits bigint)', true),
+  ('query', 'query tsquery, index regclass', 'gpu.bm25_query', false),
   ('runs', 'index regclass',
    'TABLE(run_id bigint, level integer, entries bigint, dead bigint, pages bigint, bytes bigint)', true),
+  ('search', 'index regclass, query tsquery, k integer DEFAULT 10, mode text DEFAULT ''and_or''::text', 'TABLE(tid tid, score real)', true),
+  ('search_batch', 'index regclass, queries tsquery[], k integer DEFAULT 10, mode text DEFAULT ''and_or''::text',
+   'TABLE(ordinal bigint, tid tid, score real)', true),
   ('stat_reset', '', 'void', false),
   ('stat_rows', NULL,
    'TABLE(path text, request text, requests bigint, items bigint, bytes bigint, milliseconds double precision, '
@@ -58,11 +66,12 @@ SELECT results_eq(
   $$ SELECT name COLLATE "C", arguments COLLATE "C", result, rows FROM wanted ORDER BY 1, 2 $$,
   'schema gpu has these functions and no others');
 SELECT is((SELECT count(*) FROM pg_proc WHERE pronamespace = 'gpu'::regnamespace AND prorettype = 'index_am_handler'::regtype),
-          2::bigint, 'and two access method handlers');
+          3::bigint, 'and three access method handlers');
 
 -- Labels the planner acts on.
 SELECT is_empty(
-  $$ SELECT proname FROM pg_proc WHERE pronamespace = 'gpu'::regnamespace AND prorettype <> 'index_am_handler'::regtype AND provolatile = 'i' $$,
+  $$ SELECT proname FROM pg_proc WHERE pronamespace = 'gpu'::regnamespace AND prorettype <> 'index_am_handler'::regtype AND provolatile = 'i'
+     AND proname NOT IN ('bm25_distance', 'bm25_query_in') $$,
   'no function that reads a table is immutable');
 SELECT results_eq(
   $$ SELECT DISTINCT provolatile::text FROM pg_proc WHERE pronamespace = 'gpu'::regnamespace AND proname = 'merge' $$,
@@ -94,12 +103,12 @@ SELECT isnt(obj_description((SELECT oid FROM pg_extension WHERE extname = 'pg_gp
             'so has the extension');
 
 -- The access method.
-SELECT results_eq($$ SELECT amtype::text FROM pg_am WHERE amname IN ('gpu_kary', 'gpu_grid') $$, ARRAY['i', 'i'],
-                  'gpu_kary and gpu_grid are index access methods');
+SELECT results_eq($$ SELECT amtype::text FROM pg_am WHERE amname IN ('gpu_kary', 'gpu_grid', 'gpu_text') $$, ARRAY['i', 'i', 'i'],
+                  'gpu_kary, gpu_grid and gpu_text are index access methods');
 SELECT set_eq(
   $$ SELECT amname::text FROM pg_am JOIN pg_depend ON objid = pg_am.oid AND classid = 'pg_am'::regclass AND deptype = 'e'
      WHERE refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_gpu') $$,
-  ARRAY['gpu_kary', 'gpu_grid'], 'there are no others of the extension');
+  ARRAY['gpu_kary', 'gpu_grid', 'gpu_text'], 'there are no others of the extension');
 
 -- Settings: they exist once the library is loaded.
 LOAD 'pg_gpu';

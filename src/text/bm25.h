@@ -1,0 +1,31 @@
+// The value of gpu.query(): a tsquery with an index's statistics at one instant, so that a score depends on
+// the row alone, whatever plan finds it.
+#pragma once
+
+#include "text/query.h"
+
+namespace pg_gpu::text {
+
+struct Bm25Query {
+    int32 varlena_header;
+    Oid index;
+    int32 term_count;
+    int32 reserved;
+    postings::Norms norms;
+    double weights[FLEXIBLE_ARRAY_MEMBER];  // by term; the tsquery follows
+};
+
+inline const TSQueryData *query_text(const Bm25Query *query) {
+    return reinterpret_cast<const TSQueryData *>(query->weights + query->term_count);
+}
+
+Bm25Query *make_bm25_query(Oid index, const Query &query, const postings::Norms &norms);
+
+// Parses the query in it and puts the weights in place; refers to the value.
+Query parse_bm25_query(const Bm25Query *value);
+
+// A matching document's score, in units.
+int64 document_score(const Query &query, const postings::Norms &norms, const uint32 *frequencies,
+                     uint32 length);
+
+}  // namespace pg_gpu::text

@@ -1,0 +1,275 @@
+#include "text/corpus.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "text/text.h"
+
+namespace pg_gpu::text {
+
+// After so many restarts a reader keeps merges away.
+static constexpr int kMostRestarts = 8;
+
+struct TailCopy {
+    char *items;
+    uint32 bytes;
+};
+
+static void copy_tail(const char *items, uint32 bytes, void *context) {
+    auto *copy = static_cast<TailCopy *>(context);
+    memcpy(copy->items, items, bytes);
+    copy->bytes = bytes;
+}
+
+static void count_items(Corpus *corpus, const RawSource &source) {
+    for_each_item(source, [corpus](const DocumentItem *item) {
+        corpus->documents += is_null(item) ? 0 : 1;
+        corpus->length += item->length;
+    });
+}
+
+static void open_raw(Corpus *corpus, const storage::RunEntry &run) {
+    RawSource *source = &corpus->raws[corpus->raw_count];
+    source->items = read_raw_items(corpus->index, run, &source->bytes);
+    source->dead = allocate_zeroed<uint64>((run.entries + 63) / 64);
+    if (source->items == nullptr ||
+        (run.dead > 0 &&
+         !storage::read_dead_bits(corpus->index, run, 0, static_cast<uint32>(run.entries), source->dead))) {
+        corpus->recycled = &run;
+        return;
+    }
+    corpus->raw_count++;
+    count_items(corpus, *source);
+}
+
+static void open_run(Corpus *corpus, const storage::RunEntry &run) {
+    RunReader *reader = &corpus->runs[corpus->run_count++];
+    open_reader(reader, corpus->index, run);
+    corpus->documents += run.entries - reader->header.null_documents;
+    corpus->length += total_length(run);
+    if (reader->dead == nullptr)
+        return;
+    for (uint64 word = 0; word < (run.entries + 63) / 64; word++) {
+        for (uint64 bits = reader->dead[word]; bits != 0; bits &= bits - 1) {
+            const uint64 ordinal = word * 64 + static_cast<uint64>(__builtin_ctzll(bits));
+            const uint32 length = document_length(reader, static_cast<uint32>(ordinal));
+            if (length == kNullLength)
+                continue;
+            corpus->documents--;
+            corpus->length -= length;
+        }
+    }
+}
+
+Corpus *open_corpus(Relation index, Snapshot snapshot) {
+    MemoryContext context =
+        AllocSetContextCreate(CurrentMemoryContext, "gpu_text corpus", ALLOCSET_DEFAULT_SIZES);
+    MemoryContext caller = MemoryContextSwitchTo(context);
+    auto *corpus = allocate_zeroed<Corpus>(1);
+    corpus->index = index;
+    corpus->context = context;
+    TailCopy tail = {allocate<char>(storage::kContentBytes), 0};
+    storage::take_view(index, run_kind(), snapshot, &corpus->view, copy_tail, &tail);
+    check_items(index, storage::kTailBlock, tail.items, tail.bytes);
+
+    corpus->raws = allocate<RawSource>(corpus->view.run_count + 1);
+    corpus->runs = allocate<RunReader>(corpus->view.run_count + 1);
+    corpus->raws[corpus->raw_count++] = {tail.items, tail.bytes, nullptr};
+    count_items(corpus, corpus->raws[0]);
+    for (int i = 0; i < corpus->view.run_count && corpus->recycled == nullptr; i++) {
+        const storage::RunEntry &run = corpus->view.runs[i];
+        if (layout_of(run) == Layout::Raw)
+            open_raw(corpus, run);
+        else
+            open_run(corpus, run);
+    }
+    MemoryContextSwitchTo(caller);
+    return corpus;
+}
+
+void close_corpus(Corpus *corpus) {
+    for (int i = 0; i < corpus->run_count; i++)
+        close_reader(&corpus->runs[i]);
+    MemoryContextDelete(corpus->context);
+}
+
+const storage::RunEntry *recycled_run(const Corpus *corpus, uint32 *position) {
+    *position = 0;
+    if (corpus->recycled != nullptr)
+        return corpus->recycled;
+    for (int i = 0; i < corpus->run_count; i++) {
+        if (corpus->runs[i].stale) {
+            *position = corpus->runs[i].stale_position;
+            return &corpus->runs[i].run;
+        }
+    }
+    return nullptr;
+}
+
+void note_restart(const Corpus *corpus, Restarts *restarts) {
+    CHECK_FOR_INTERRUPTS();
+    uint32 position;
+    const storage::RunEntry *run = recycled_run(corpus, &position);
+    storage::confirm_recycled(corpus->index, run_kind(), corpus->view, *run, position);
+    if (++restarts->count < kMostRestarts || restarts->locked || RecoveryInProgress())
+        return;
+    storage::lock_runs(corpus->index, storage::RunLock::OldRuns, ShareLock, false);
+    storage::lock_runs(corpus->index, storage::RunLock::YoungRuns, ShareLock, false);
+    restarts->locked = true;
+}
+
+void end_restarts(Relation index, Restarts *restarts) {
+    if (!restarts->locked)
+        return;
+    storage::unlock_runs(index, storage::RunLock::YoungRuns, ShareLock);
+    storage::unlock_runs(index, storage::RunLock::OldRuns, ShareLock);
+}
+
+// ---- lists
+// -------------------------------------------------------------------------------------------------
+
+// The lists of all lexemes with a prefix as one in memory.
+static ListCursor *open_prefix(DictionaryCursor *dictionary, const QueryTerm &term) {
+    struct Posting {
+        uint32 ordinal;
+        uint32 frequency;
+    };
+    Posting *found = nullptr;
+    uint64 count = 0;
+    uint64 room = 0;
+    const auto add = [&](uint32 ordinal, uint32 frequency) {
+        if (count == room) {
+            room = Max(room * 2, uint64{1024});
+            found = found == nullptr ? allocate<Posting>(room) : reallocate(found, room);
+        }
+        found[count++] = {ordinal, frequency};
+    };
+    for (; !dictionary->end && dictionary->lexeme_length >= term.length &&
+           memcmp(dictionary->lexeme, term.lexeme, term.length) == 0;
+         next_entry(dictionary)) {
+        CHECK_FOR_INTERRUPTS();
+        ListCursor *list = open_list(dictionary);
+        for (uint32 block = 0; load_block(list, block); block++)
+            for (uint32 i = 0; i < list->count; i++)
+                add(list->ordinals[i], frequency_at(list, i));
+        pfree(list->heads);
+        pfree(list);
+    }
+    if (count == 0)
+        return nullptr;
+    std::sort(found, found + count, [](const Posting &a, const Posting &b) { return a.ordinal < b.ordinal; });
+    auto *ordinals = allocate<uint32>(count);
+    auto *frequencies = allocate<uint32>(count);
+    uint32 kept = 0;
+    for (uint64 i = 0; i < count; i++) {
+        if (kept > 0 && ordinals[kept - 1] == found[i].ordinal) {
+            frequencies[kept - 1] += found[i].frequency;
+        } else {
+            ordinals[kept] = found[i].ordinal;
+            frequencies[kept++] = found[i].frequency;
+        }
+    }
+    pfree(found);
+    return open_list_in_memory(dictionary->reader, ordinals, frequencies, kept);
+}
+
+ListCursor **open_lists(RunReader *reader, const Query &query) {
+    auto **lists = allocate_zeroed<ListCursor *>(query.term_count + 1);
+    auto *dictionary = allocate<DictionaryCursor>(1);
+    for (int i = 0; i < query.term_count && !reader->stale; i++) {
+        const QueryTerm &term = query.terms[i];
+        seek_lexeme(dictionary, reader, term.lexeme, term.length);
+        if (term.prefix)
+            lists[i] = open_prefix(dictionary, term);
+        else if (!dictionary->end && compare_lexemes(dictionary->lexeme, dictionary->lexeme_length,
+                                                     term.lexeme, term.length) == 0)
+            lists[i] = open_list(dictionary);
+    }
+    pfree(dictionary);
+    return lists;
+}
+
+ListCursor ***open_all_lists(Corpus *corpus, const Query &query) {
+    auto ***lists = allocate<ListCursor **>(corpus->run_count + 1);
+    for (int i = 0; i < corpus->run_count; i++)
+        lists[i] = open_lists(&corpus->runs[i], query);
+    return lists;
+}
+
+// ---- statistics
+// --------------------------------------------------------------------------------------------
+
+static uint64 count_live(ListCursor *list) {
+    const RunReader *reader = list->reader;
+    if (reader->dead == nullptr)
+        return list->documents;
+    uint64 live = 0;
+    for (uint32 block = 0; load_block(list, block); block++)
+        for (uint32 i = 0; i < list->count; i++)
+            live += is_dead(reader, list->ordinals[i]) ? 0 : 1;
+    load_block(list, 0);
+    return live;
+}
+
+// A prefix's lexemes count each for itself.
+static uint64 count_prefix(RunReader *reader, const QueryTerm &term) {
+    auto *dictionary = allocate<DictionaryCursor>(1);
+    uint64 total = 0;
+    for (seek_lexeme(dictionary, reader, term.lexeme, term.length);
+         !dictionary->end && dictionary->lexeme_length >= term.length &&
+         memcmp(dictionary->lexeme, term.lexeme, term.length) == 0;
+         next_entry(dictionary)) {
+        if (reader->dead == nullptr) {
+            total += dictionary->frequency;
+            continue;
+        }
+        ListCursor *list = open_list(dictionary);
+        total += count_live(list);
+        pfree(list->heads);
+        pfree(list);
+    }
+    pfree(dictionary);
+    return total;
+}
+
+void count_documents(Corpus *corpus, const Query &query, ListCursor ***lists, uint64 *counts) {
+    memset(counts, 0, query.term_count * sizeof(uint64));
+    for (int term = 0; term < query.term_count; term++) {
+        if (!query.terms[term].ranked)
+            continue;
+        for (int run = 0; run < corpus->run_count; run++) {
+            if (query.terms[term].prefix)
+                counts[term] += count_prefix(&corpus->runs[run], query.terms[term]);
+            else if (lists[run][term] != nullptr)
+                counts[term] += count_live(lists[run][term]);
+        }
+    }
+    auto *ones = allocate<uint32>(query.term_count + 1);
+    for (int i = 0; i < corpus->raw_count; i++) {
+        for_each_item(corpus->raws[i], [&](const DocumentItem *item) {
+            // Each lexeme counts once: once for itself, and once for each prefix.
+            memset(ones, 0, query.term_count * sizeof(uint32));
+            ItemReader reader = begin_item(item);
+            int next = 0;
+            while (next_lexeme(&reader)) {
+                const Lexeme once = {reader.lexeme.bytes, reader.lexeme.length, 1};
+                add_frequency(query, once, &next, ones);
+            }
+            for (int term = 0; term < query.term_count; term++)
+                counts[term] += ones[term];
+        });
+    }
+    pfree(ones);
+}
+
+void weigh_terms(const Corpus *corpus, double k1, const uint64 *frequencies, Query *query) {
+    const auto documents = static_cast<double>(corpus->documents);
+    for (int i = 0; i < query->term_count; i++) {
+        // A prefix's lexemes can add up to more than all documents.
+        const double frequency = Min(static_cast<double>(frequencies[i]), documents);
+        const double idf = log(1.0 + (documents - frequency + 0.5) / (frequency + 0.5));
+        query->terms[i].weight = query->terms[i].ranked ? idf * (k1 + 1.0) / postings::kScoreUnit : 0.0;
+    }
+}
+
+}  // namespace pg_gpu::text

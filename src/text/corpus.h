@@ -1,0 +1,95 @@
+// What one view of an index holds, opened for a query: the tail and sealed tails as items, runs as readers.
+#pragma once
+
+#include "text/query.h"
+#include "text/reader.h"
+
+namespace pg_gpu::text {
+
+struct RawSource {
+    char *items;
+    uint32 bytes;
+    uint64 *dead;  // a bit an item; nullptr for the tail
+};
+
+struct Corpus {
+    Relation index;
+    MemoryContext context;  // of everything below; ends with the corpus
+    storage::View view;
+    RawSource *raws;
+    int raw_count;
+    RunReader *runs;
+    int run_count;
+    const storage::RunEntry *recycled;  // a sealed tail that could not be read
+    // Entries that VACUUM has not removed, without those of NULLs.
+    uint64 documents;
+    uint64 length;
+};
+
+// Opens views until `work` has gone through one of which no page was recycled meanwhile: it may run several
+// times, and must leave nothing in memory of a run that was stale. Runs in the corpus's memory context.
+template <typename Work>
+void with_corpus(Relation index, Snapshot snapshot, Work work);
+
+Corpus *open_corpus(Relation index, Snapshot snapshot);
+void close_corpus(Corpus *corpus);
+// After work on it: the run of which a page was recycled, and which; nullptr when none was.
+const storage::RunEntry *recycled_run(const Corpus *corpus, uint32 *position);
+
+// How often readers started again, and the locks they take when that is too often.
+struct Restarts {
+    int count;
+    bool locked;
+};
+void note_restart(const Corpus *corpus, Restarts *restarts);
+void end_restarts(Relation index, Restarts *restarts);
+
+template <typename Work>
+void with_corpus(Relation index, Snapshot snapshot, Work work) {
+    Restarts restarts = {0, false};
+    for (bool done = false; !done;) {
+        Corpus *corpus = open_corpus(index, snapshot);
+        MemoryContext caller = MemoryContextSwitchTo(corpus->context);
+        if (corpus->recycled == nullptr)
+            work(corpus);
+        MemoryContextSwitchTo(caller);
+        uint32 position;
+        done = recycled_run(corpus, &position) == nullptr;
+        if (!done)
+            note_restart(corpus, &restarts);
+        close_corpus(corpus);
+    }
+    end_restarts(index, &restarts);
+}
+
+// Calls visit(item) for each of the source's items that is not dead.
+template <typename Visit>
+void for_each_item(const RawSource &source, Visit visit) {
+    uint32 number = 0;
+    for (uint32 at = 0; at < source.bytes; number++) {
+        const auto *item = reinterpret_cast<const DocumentItem *>(source.items + at);
+        if (source.dead == nullptr || !((source.dead[number / 64] >> (number % 64)) & 1))
+            visit(item);
+        at += storage::tail_item_size(&item->head);
+    }
+}
+
+// The lists of the query's terms in a run, by term; nullptr where there is none.
+ListCursor **open_lists(RunReader *reader, const Query &query);
+
+// Entries of each term that VACUUM has not removed: the sum over a prefix's lexemes. `lists` by run.
+void count_documents(Corpus *corpus, const Query &query, ListCursor ***lists, uint64 *frequencies);
+
+// Of the lists of all runs, by run.
+ListCursor ***open_all_lists(Corpus *corpus, const Query &query);
+
+// BM25's weight of each ranked term, from the counts: ln(1 + (N - df + 0.5) / (df + 0.5)) (k1 + 1).
+void weigh_terms(const Corpus *corpus, double k1, const uint64 *frequencies, Query *query);
+
+inline double average_length(const Corpus *corpus) {
+    return corpus->documents == 0
+               ? 0
+               : static_cast<double>(corpus->length) / static_cast<double>(corpus->documents);
+}
+
+}  // namespace pg_gpu::text

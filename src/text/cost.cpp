@@ -1,0 +1,44 @@
+// Cost estimates: PostgreSQL's own for any index, and what ranking takes. No server is asked (S6).
+#include <cmath>
+
+#include "text/text.h"
+
+namespace pg_gpu::text {
+
+// The part of the documents whose postings a ranking is taken to go through: two lexemes of medium frequency.
+static constexpr double kRankedShare = 0.05;
+
+// The processor's work on a dictionary page and a lexeme's list heads in each run, in operator costs.
+static constexpr double kLookupOperators = 200;
+
+void estimate_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup, Cost *total,
+                   Selectivity *selectivity, double *correlation, double *pages) {
+    IndexOptInfo *index = path->indexinfo;
+    storage::Summary summary = {};
+    if (!index->hypothetical) {
+        Relation relation = index_open(index->indexoid, NoLock);
+        summary = storage::summarise(relation, run_kind());
+        index_close(relation, NoLock);
+    }
+    GenericCosts costs = {};
+    genericcostestimate(root, path, loop_count, &costs);
+
+    const double conditions = list_length(path->indexclauses) + list_length(path->indexorderbys);
+    const double lookups = Max(conditions, 1.0) * Max(summary.runs, 1) * kLookupOperators * cpu_operator_cost;
+    costs.indexStartupCost += lookups;
+    costs.indexTotalCost += lookups;
+    if (path->indexorderbys != NIL) {
+        // Ranked as a whole before the first row comes.
+        const double ranking =
+            kRankedShare * Max(static_cast<double>(summary.entries), 1.0) * 2 * cpu_operator_cost;
+        costs.indexStartupCost += ranking;
+        costs.indexTotalCost += ranking;
+    }
+    *startup = costs.indexStartupCost;
+    *total = costs.indexTotalCost;
+    *selectivity = costs.indexSelectivity;
+    *correlation = 0;
+    *pages = costs.numIndexPages;
+}
+
+}  // namespace pg_gpu::text

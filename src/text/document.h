@@ -1,0 +1,67 @@
+// A document: what is indexed of a tsvector, and how it lies in the tail.
+#pragma once
+
+#include "text/format.h"
+#include "text/tsearch.h"
+
+namespace pg_gpu::text {
+
+struct Lexeme {
+    const char *bytes;
+    uint32 length;
+    uint32 frequency;
+};
+
+inline uint32 lexeme_frequency(TSVector vector, const WordEntry *entry) {
+    return Max(static_cast<uint32>(POSDATALEN(vector, entry)), 1u);
+}
+
+// Calls visit(Lexeme) for each lexeme in order; returns the document's length, the sum of frequencies.
+template <typename Visit>
+uint32 for_each_lexeme(TSVector vector, Visit visit) {
+    const WordEntry *entries = ARRPTR(vector);
+    const char *strings = STRPTR(vector);
+    uint32 length = 0;
+    for (int32 i = 0; i < vector->size; i++) {
+        const uint32 frequency = lexeme_frequency(vector, &entries[i]);
+        length += frequency;
+        visit(Lexeme{strings + entries[i].pos, entries[i].len, frequency});
+    }
+    return length;
+}
+
+// Walks an item's lexemes. `failed` when its bytes are no lexemes in order.
+struct ItemReader {
+    const uint8 *at;
+    const uint8 *end;
+    uint32 left;
+    bool failed;
+    Lexeme lexeme;
+};
+
+ItemReader begin_item(const DocumentItem *item);
+// false at the end, and when the rest cannot be read.
+bool next_lexeme(ItemReader *reader);
+
+// Are its lexemes in order, and their frequencies' sum its length?
+bool is_item_sound(const DocumentItem *item);
+
+// ERROR when an item of `bytes` bytes of items is not sound.
+void check_items(Relation index, BlockNumber block, const char *items, uint32 bytes);
+
+inline bool is_null(const DocumentItem *item) {
+    return (item->head.info & storage::kTailItemFlag) != 0;
+}
+
+// A copy of a raw run's items, palloc'd and checked; nullptr when the page was recycled.
+char *read_raw_items(Relation index, const storage::RunEntry &run, uint32 *bytes);
+
+// The item for a tsvector (nullptr: NULL), palloc'd; nullptr when it is longer than a tail.
+DocumentItem *make_item(TSVector vector, const ItemPointerData &tid);
+
+// The indexed column's value; nullptr when it is NULL.
+inline TSVector document_of(const Datum *values, const bool *nulls) {
+    return nulls[0] ? nullptr : DatumGetTSVector(values[0]);
+}
+
+}  // namespace pg_gpu::text

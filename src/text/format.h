@@ -1,0 +1,158 @@
+// What gpu_text keeps on run pages and in the tail. README.md beside this file draws the whole.
+#pragma once
+
+#include "gpu_engine/postings.h"
+
+#include "storage/storage.h"
+
+namespace pg_gpu::text {
+
+namespace postings = gpu_engine::postings;
+
+inline constexpr uint32 kRunKindId = 0x74780001;
+
+// Sections of an inverted run; section 0 is storage's dead bitmap.
+inline constexpr int kDocumentSection = storage::kEntrySection;
+inline constexpr int kDictionarySection = 2;
+inline constexpr int kPostingSection = 3;
+
+// ---- the directory entry's words
+// ---------------------------------------------------------------------------
+
+// Raw: a sealed tail, one page with the items as they arrived. Inverted: dictionary, lists, documents.
+enum class Layout : uint8 { Raw = 1, Inverted = 2 };
+
+inline constexpr int kLayoutShift = 56;
+
+inline Layout layout_of(const storage::RunEntry &run) {
+    return static_cast<Layout>(run.access_method_data[0] >> kLayoutShift);
+}
+
+// Sum of all documents' lengths, dead ones too.
+inline uint64 total_length(const storage::RunEntry &run) {
+    return run.access_method_data[0] & ((UINT64CONST(1) << kLayoutShift) - 1);
+}
+
+inline uint64 posting_count(const storage::RunEntry &run) {
+    return run.access_method_data[1];
+}
+
+inline void set_run_data(storage::RunEntry *run, Layout layout, uint64 length, uint64 posting_total) {
+    run->access_method_data[0] = uint64{static_cast<uint8>(layout)} << kLayoutShift | length;
+    run->access_method_data[1] = posting_total;
+}
+
+// ---- documents --------------------------------------------------------------------------------------------
+
+// A tsvector has less than 2^20 positions. The highest length says that the column is NULL: such rows are
+// entries, for ordered scans return all rows, but no documents.
+inline constexpr uint32 kLengthBytes = 3;
+inline constexpr uint32 kNullLength = 0xffffff;
+
+inline constexpr uint32 kDocumentBytes = sizeof(ItemPointerData) + kLengthBytes;
+inline constexpr uint32 kDocumentsPerPage = storage::kContentBytes / kDocumentBytes;
+
+inline uint32 document_pages(uint64 documents) {
+    return static_cast<uint32>((documents + kDocumentsPerPage - 1) / kDocumentsPerPage);
+}
+
+inline uint32 documents_on_page(uint64 documents, uint32 page) {
+    const uint64 before = static_cast<uint64>(page) * kDocumentsPerPage;
+    return static_cast<uint32>(Min(documents - before, uint64{kDocumentsPerPage}));
+}
+
+inline uint32 read_length(const uint8 *bytes) {
+    return bytes[0] | uint32{bytes[1]} << 8 | uint32{bytes[2]} << 16;
+}
+
+inline void write_length(uint8 *bytes, uint32 length) {
+    bytes[0] = static_cast<uint8>(length);
+    bytes[1] = static_cast<uint8>(length >> 8);
+    bytes[2] = static_cast<uint8>(length >> 16);
+}
+
+// ---- dictionary -------------------------------------------------------------------------------------------
+
+// The whole first page of the dictionary section.
+struct RunHeader {
+    uint64 lexemes;
+    uint64 posting_bytes;
+    uint32 null_documents;
+    uint32 codec;
+    // What the blocks' bounds were worked out with.
+    double k1;
+    double b;
+    double average_length;
+};
+static_assert(sizeof(RunHeader) == 48);
+
+// Head of every further page. Entries follow, each: shared and suffix length (4 bits each in one byte; 15 and
+// more go on as varints), the suffix, document frequency; with frequency 1 ordinal and term frequency, else
+// the bytes of the list, as varints. A page's first entry shares nothing.
+struct DictionaryPage {
+    uint64 first_list;  // byte of the posting section at which the page's first list begins
+    uint32 entries;
+    uint32 reserved;
+};
+static_assert(sizeof(DictionaryPage) == 16);
+
+inline constexpr uint32 kMostLexemeBytes = 2047;
+inline constexpr uint32 kMostVarintBytes = 10;
+
+inline uint32 write_varint(uint8 *out, uint64 value) {
+    uint32 bytes = 0;
+    for (; value >= 0x80; value >>= 7)
+        out[bytes++] = static_cast<uint8>(value | 0x80);
+    out[bytes++] = static_cast<uint8>(value);
+    return bytes;
+}
+
+// nullptr when the bytes end before the number does.
+inline const uint8 *read_varint(const uint8 *in, const uint8 *end, uint64 *value) {
+    if (likely(in < end && *in < 0x80)) {
+        *value = *in;
+        return in + 1;
+    }
+    *value = 0;
+    for (int shift = 0; shift < 64 && in < end; shift += 7) {
+        const uint8 byte = *in++;
+        *value |= uint64{static_cast<uint8>(byte & 0x7f)} << shift;
+        if (byte < 0x80)
+            return in;
+    }
+    return nullptr;
+}
+
+// A list of one block: its parameter and its frequencies' width, then the block. A longer one: the blocks,
+// then their heads.
+inline constexpr uint32 kShortListHead = 2;
+
+inline uint32 block_count(uint64 documents) {
+    return static_cast<uint32>((documents + postings::kBlockPostings - 1) / postings::kBlockPostings);
+}
+
+// ---- tail items -------------------------------------------------------------------------------------------
+
+// An item of the tail and of raw runs; the lexemes follow in order, each: length, bytes, term frequency.
+// storage::kTailItemFlag: the column is NULL.
+struct DocumentItem {
+    storage::TailItem head;
+    uint32 length;
+    uint32 lexemes;
+};
+static_assert(sizeof(DocumentItem) == 16);
+
+// With the dead bitmap of as many items as can be there.
+inline constexpr uint32 kTailCapacity =
+    (storage::kContentBytes - 8) * 8 * sizeof(DocumentItem) / (8 * sizeof(DocumentItem) + 1) / 8 * 8;
+static_assert(kTailCapacity + 8 + (kTailCapacity / sizeof(DocumentItem) + 63) / 64 * 8 <=
+              storage::kContentBytes);
+
+inline int compare_lexemes(const char *a, uint32 a_length, const char *b, uint32 b_length) {
+    const int order = memcmp(a, b, Min(a_length, b_length));
+    if (order != 0)
+        return order;
+    return a_length < b_length ? -1 : a_length > b_length ? 1 : 0;
+}
+
+}  // namespace pg_gpu::text

@@ -1,0 +1,219 @@
+#include "text/inverter.h"
+
+#include <algorithm>
+
+#include "text/spool.h"
+
+namespace pg_gpu::text {
+
+static constexpr size_t kBlockBytes = 256 * 1024;
+static constexpr uint32 kFirstTableSize = 4096;
+static constexpr uint32 kFirstPiece = 8;
+static constexpr uint32 kLargestPiece = 8192;
+static constexpr uint32 kMostPostingBytes = 5 + 2;
+
+void begin_inverter(Inverter *inverter, size_t limit) {
+    *inverter = {};
+    inverter->limit = limit;
+    inverter->context =
+        AllocSetContextCreate(CurrentMemoryContext, "gpu_text inversion", ALLOCSET_DEFAULT_SIZES);
+}
+
+static void *take_memory(Inverter *inverter, size_t bytes) {
+    bytes = MAXALIGN(bytes);
+    if (bytes > inverter->block_left) {
+        const size_t room = Max(bytes, kBlockBytes);
+        inverter->block = static_cast<char *>(MemoryContextAlloc(inverter->context, room));
+        inverter->block_left = room;
+        inverter->used += room;
+    }
+    void *taken = inverter->block;
+    inverter->block += bytes;
+    inverter->block_left -= bytes;
+    return taken;
+}
+
+static void resize_table(Inverter *inverter, uint32 size) {
+    Term **table = static_cast<Term **>(MemoryContextAllocExtended(inverter->context, size * sizeof(Term *),
+                                                                   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO));
+    for (uint32 i = 0; i < inverter->table_size; i++) {
+        Term *term = inverter->table[i];
+        if (term == nullptr)
+            continue;
+        uint32 slot = term->hash & (size - 1);
+        while (table[slot] != nullptr)
+            slot = (slot + 1) & (size - 1);
+        table[slot] = term;
+    }
+    if (inverter->table != nullptr) {
+        pfree(inverter->table);
+        inverter->used -= inverter->table_size * sizeof(Term *);
+    }
+    inverter->table = table;
+    inverter->table_size = size;
+    inverter->used += size * sizeof(Term *);
+}
+
+static PostingPiece *add_piece(Inverter *inverter, uint32 room) {
+    auto *piece = static_cast<PostingPiece *>(take_memory(inverter, offsetof(PostingPiece, bytes) + room));
+    piece->next = nullptr;
+    piece->room = room;
+    piece->filled = 0;
+    return piece;
+}
+
+static Term *find_term(Inverter *inverter, const Lexeme &lexeme) {
+    if (inverter->term_count * 2 >= inverter->table_size)
+        resize_table(inverter, Max(inverter->table_size * 2, kFirstTableSize));
+    const uint32 hash =
+        hash_bytes(reinterpret_cast<const unsigned char *>(lexeme.bytes), static_cast<int>(lexeme.length));
+    uint32 slot = hash & (inverter->table_size - 1);
+    while (Term *term = inverter->table[slot]) {
+        if (term->hash == hash && term->length == lexeme.length &&
+            memcmp(term->lexeme, lexeme.bytes, lexeme.length) == 0)
+            return term;
+        slot = (slot + 1) & (inverter->table_size - 1);
+    }
+    auto *term = static_cast<Term *>(take_memory(inverter, offsetof(Term, lexeme) + lexeme.length));
+    *term = {};
+    term->hash = hash;
+    term->length = lexeme.length;
+    memcpy(term->lexeme, lexeme.bytes, lexeme.length);
+    term->first = term->current = add_piece(inverter, kFirstPiece);
+    inverter->table[slot] = term;
+    inverter->term_count++;
+    return term;
+}
+
+void invert_lexeme(Inverter *inverter, const Lexeme &lexeme, uint32 ordinal) {
+    Term *term = find_term(inverter, lexeme);
+    uint8 bytes[kMostPostingBytes];
+    uint32 count = write_varint(bytes, term->frequency == 0 ? ordinal : ordinal - term->last - 1);
+    count += write_varint(bytes + count, lexeme.frequency);
+    PostingPiece *piece = term->current;
+    if (piece->filled + count > piece->room) {
+        piece->next = add_piece(inverter, Min(piece->room * 2, kLargestPiece));
+        piece = term->current = piece->next;
+    }
+    memcpy(piece->bytes + piece->filled, bytes, count);
+    piece->filled += count;
+    term->bytes += count;
+    term->last = ordinal;
+    term->frequency++;
+}
+
+static Term **sort_terms(Inverter *inverter) {
+    auto **terms = allocate<Term *>(uint64{inverter->term_count} + 1);
+    uint32 count = 0;
+    for (uint32 i = 0; i < inverter->table_size; i++)
+        if (inverter->table[i] != nullptr)
+            terms[count++] = inverter->table[i];
+    std::sort(terms, terms + count, [](const Term *a, const Term *b) {
+        return compare_lexemes(a->lexeme, a->length, b->lexeme, b->length) < 0;
+    });
+    return terms;
+}
+
+static void spill(Inverter *inverter) {
+    Term **terms = sort_terms(inverter);
+    BufFile *file = BufFileCreateTemp(false);
+    BufFileWrite(file, &inverter->term_count, sizeof(inverter->term_count));
+    for (uint32 i = 0; i < inverter->term_count; i++) {
+        const uint32 head[3] = {terms[i]->length, terms[i]->frequency, terms[i]->bytes};
+        BufFileWrite(file, const_cast<uint32 *>(head), sizeof(head));
+        BufFileWrite(file, terms[i]->lexeme, terms[i]->length);
+        for (PostingPiece *piece = terms[i]->first; piece != nullptr; piece = piece->next)
+            BufFileWrite(file, piece->bytes, piece->filled);
+        if (i % 1024 == 0)
+            CHECK_FOR_INTERRUPTS();
+    }
+    pfree(terms);
+    if (inverter->file_count % 16 == 0)
+        inverter->files = inverter->files == nullptr ? allocate<BufFile *>(16)
+                                                     : reallocate(inverter->files, inverter->file_count + 16);
+    inverter->files[inverter->file_count++] = file;
+    MemoryContextReset(inverter->context);
+    inverter->table = nullptr;
+    inverter->table_size = 0;
+    inverter->term_count = 0;
+    inverter->block = nullptr;
+    inverter->block_left = 0;
+    inverter->used = 0;
+}
+
+void spill_if_full(Inverter *inverter) {
+    // Sorting takes a pointer a term more.
+    if (inverter->used + inverter->term_count * sizeof(Term *) >= inverter->limit)
+        spill(inverter);
+}
+
+static void read_list_in_memory(TermSource *source) {
+    uint8 *out = source->buffer;
+    for (PostingPiece *piece = (*source->terms)->first; piece != nullptr; piece = piece->next) {
+        memcpy(out, piece->bytes, piece->filled);
+        out += piece->filled;
+    }
+}
+
+bool next_term(TermSource *source) {
+    if (source->left == 0)
+        return false;
+    source->left--;
+    if (source->file != nullptr) {
+        uint32 head[3];
+        read_file(source->file, head, sizeof(head));
+        source->length = head[0];
+        source->frequency = head[1];
+        source->bytes = head[2];
+        read_file(source->file, source->lexeme, source->length);
+    } else {
+        source->terms++;
+        const Term *term = *source->terms;
+        source->length = term->length;
+        source->frequency = term->frequency;
+        source->bytes = term->bytes;
+        memcpy(source->lexeme, term->lexeme, term->length);
+    }
+    if (source->bytes > source->buffer_room) {
+        source->buffer_room = Max(source->bytes, source->buffer_room * 2);
+        if (source->buffer != nullptr)
+            pfree(source->buffer);
+        source->buffer = allocate<uint8>(source->buffer_room);
+    }
+    if (source->file != nullptr)
+        read_file(source->file, source->buffer, source->bytes);
+    else
+        read_list_in_memory(source);
+    return true;
+}
+
+TermSource *open_sources(Inverter *inverter, int *count) {
+    auto *sources = allocate_zeroed<TermSource>(inverter->file_count + 1);
+    *count = 0;
+    for (int i = 0; i < inverter->file_count; i++) {
+        TermSource *source = &sources[(*count)++];
+        source->number = i;
+        source->file = inverter->files[i];
+        if (BufFileSeek(source->file, 0, 0, SEEK_SET) != 0)
+            ereport(ERROR, (errcode_for_file_access(),
+                            errmsg("could not rewind a temporary file of an index build")));
+        read_file(source->file, &source->left, sizeof(source->left));
+    }
+    if (inverter->term_count > 0) {
+        TermSource *source = &sources[(*count)++];
+        source->number = inverter->file_count;
+        source->terms = sort_terms(inverter) - 1;
+        source->left = inverter->term_count;
+    }
+    for (int i = 0; i < *count; i++)
+        next_term(&sources[i]);
+    return sources;
+}
+
+void close_sources(TermSource *sources, int count) {
+    for (int i = 0; i < count; i++)
+        if (sources[i].file != nullptr)
+            BufFileClose(sources[i].file);
+}
+
+}  // namespace pg_gpu::text

@@ -1,0 +1,26 @@
+// Which documents of a run a query's tree matches: sets of ordinals.
+#pragma once
+
+#include "text/query.h"
+#include "text/reader.h"
+
+namespace pg_gpu::text {
+
+// Sorted ordinals, or all others.
+struct OrdinalSet {
+    uint32 *ordinals;
+    uint32 count;
+    bool complement;
+    bool exact;  // else the rows decide which of them match
+};
+
+OrdinalSet match_run(const QueryNode *node, ListCursor **lists);
+
+// Both.
+OrdinalSet intersect_sets(const OrdinalSet &a, const OrdinalSet &b);
+
+inline OrdinalSet whole_run() {
+    return {nullptr, 0, true, true};
+}
+
+}  // namespace pg_gpu::text

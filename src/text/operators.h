@@ -1,0 +1,12 @@
+// Strategy numbers of gpu_text's operators.
+#pragma once
+
+#include "postgres_headers.h"
+
+namespace pg_gpu::text {
+
+inline constexpr StrategyNumber kMatchStrategy = 1;     // tsvector @@ tsquery
+inline constexpr StrategyNumber kDistanceStrategy = 2;  // tsvector <=> gpu.bm25_query
+inline constexpr int kMostStrategies = 2;
+
+}  // namespace pg_gpu::text

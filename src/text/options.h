@@ -1,0 +1,23 @@
+// Reloptions: how lists are coded, BM25's parameters, and storage's fan-out.
+#pragma once
+
+#include "text/format.h"
+
+namespace pg_gpu::text {
+
+struct Options {
+    postings::Codec codec;
+    double k1;
+    double b;
+};
+
+void register_options();
+bytea *read_options(Datum options, bool validate);
+Options options_of(Relation index);
+
+inline postings::Norms norms_for(const Options &options, double average_length) {
+    return {options.k1 * (1.0 - options.b),
+            average_length > 0 ? options.k1 * options.b / average_length : 0.0};
+}
+
+}  // namespace pg_gpu::text

@@ -1,0 +1,65 @@
+// What a tsquery asks of the index: its lexemes, and a tree over them.
+#pragma once
+
+#include "text/document.h"
+
+namespace pg_gpu::text {
+
+enum class Mode { And, Or, AndOr, Query };
+
+// ERROR when the name is none of and, or, and_or, query.
+Mode mode_of(const char *name);
+
+// A distinct lexeme, or a prefix, which counts as one lexeme.
+struct QueryTerm {
+    const char *lexeme;
+    uint32 length;
+    bool prefix;
+    bool ranked;  // counts in the score: stands under an even number of NOTs
+    double weight;
+};
+
+struct QueryNode {
+    enum class Kind { Term, And, Or, Not, Phrase } kind;
+    int term;
+    bool weighted;  // asks for positions' weights, which the index does not know
+    QueryNode **children;
+    int child_count;
+};
+
+struct Query {
+    TSQuery text;      // as the mode has it; what a row must match
+    QueryNode *root;   // nullptr: matches nothing
+    QueryTerm *terms;  // by lexeme, prefixes after equal lexemes
+    int term_count;
+};
+
+// Rewrites a tsquery for a mode: And asks for all of its operands, Or for one at least; & and | are looked
+// through, what stands under ! or <-> is one operand, and operands under ! must always fail to match.
+// nullptr when nothing can match.
+TSQuery rewrite_query(TSQuery query, Mode mode);
+
+Query parse_query(TSQuery text);
+
+// Does any answer need a look at the row?
+bool needs_rows(const QueryNode *node);
+
+// One or more lexemes, none of them weighted, of which a document needs one.
+bool is_plain_disjunction(const QueryNode *node);
+
+// At least two lexemes, none of them weighted, of which a document needs all.
+bool is_plain_conjunction(const QueryNode *node);
+
+enum class Match { No, Yes, Maybe };
+
+// Of one document, given its frequencies by term.
+Match match_document(const QueryNode *node, const uint32 *frequencies);
+
+// Frequencies by term of an item's document.
+void item_frequencies(const Query &query, const DocumentItem *item, uint32 *frequencies);
+
+// Adds a lexeme of a document, whose lexemes come in order, to frequencies that were zero; *next is the first
+// term not yet passed, 0 at the beginning.
+void add_frequency(const Query &query, const Lexeme &lexeme, int *next, uint32 *frequencies);
+
+}  // namespace pg_gpu::text

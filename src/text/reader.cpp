@@ -1,0 +1,484 @@
+#include "text/reader.h"
+
+#include <algorithm>
+
+namespace pg_gpu::text {
+
+void report_damage(const RunReader *reader, uint32 position, const char *detail) {
+    storage::report_corruption(reader->index, storage::run_block(reader->run, position), detail);
+}
+
+bool lock_page(RunReader *reader, uint32 position) {
+    if (reader->stale)
+        return false;
+    if (BufferIsValid(reader->buffer)) {
+        if (reader->position == position) {
+            LockBuffer(reader->buffer, BUFFER_LOCK_SHARE);
+            const storage::PageStamp *stamp = storage::page_stamp(BufferGetPage(reader->buffer));
+            if (likely(stamp->run_id == reader->run.run_id && stamp->position == position))
+                return true;
+            LockBuffer(reader->buffer, BUFFER_LOCK_UNLOCK);
+        }
+        ReleaseBuffer(reader->buffer);
+    }
+    reader->buffer = storage::read_run_page(reader->index, reader->run, position, nullptr);
+    reader->position = position;
+    if (BufferIsValid(reader->buffer))
+        return true;
+    reader->stale = true;
+    reader->stale_position = position;
+    return false;
+}
+
+void unlock_page(RunReader *reader) {
+    LockBuffer(reader->buffer, BUFFER_LOCK_UNLOCK);
+}
+
+static void read_dead(RunReader *reader) {
+    const uint64 words = (reader->run.entries + 63) / 64;
+    reader->dead = allocate_zeroed<uint64>(words);
+    for (uint64 first = 0; first < reader->run.entries && !reader->stale;
+         first += storage::kDeadBitsPerPage) {
+        const auto count =
+            static_cast<uint32>(Min(reader->run.entries - first, uint64{storage::kDeadBitsPerPage}));
+        if (!storage::read_dead_bits(reader->index, reader->run, first, count, reader->dead + first / 64)) {
+            reader->stale = true;
+            reader->stale_position = reader->run.sections[storage::kDeadBitmapSection].first_page +
+                                     static_cast<uint32>(first / storage::kDeadBitsPerPage);
+        }
+    }
+}
+
+void open_reader(RunReader *reader, Relation index, const storage::RunEntry &run) {
+    *reader = {};
+    reader->index = index;
+    reader->run = run;
+    reader->buffer = InvalidBuffer;
+    reader->lengths = allocate<uint8>(kLengthSlots * kDocumentsPerPage * kLengthBytes);
+    for (uint32 &page : reader->length_pages)
+        page = UINT32_MAX;
+    const uint32 position = run.sections[kDictionarySection].first_page;
+    if (!lock_page(reader, position))
+        return;
+    Page page = BufferGetPage(reader->buffer);
+    const bool whole = storage::content_length(page) >= sizeof(RunHeader);
+    if (whole)
+        memcpy(&reader->header, storage::page_content(page), sizeof(RunHeader));
+    unlock_page(reader);
+    const uint64 room = static_cast<uint64>(run.sections[kPostingSection].pages) * storage::kContentBytes;
+    if (!whole || reader->header.codec >= postings::kCodecs || reader->header.posting_bytes > room ||
+        reader->header.null_documents > run.entries)
+        report_damage(reader, position, "The head of a run's dictionary is damaged.");
+    if (run.dead > 0)
+        read_dead(reader);
+}
+
+void close_reader(RunReader *reader) {
+    if (BufferIsValid(reader->buffer))
+        ReleaseBuffer(reader->buffer);
+    reader->buffer = InvalidBuffer;
+}
+
+// ---- documents -------------------------------------------------------------------------------------------
+
+// Share-locks a document page that is as long as it must be; returns its number of documents, 0 when stale.
+static uint32 lock_documents(RunReader *reader, uint32 page) {
+    const uint32 position = reader->run.sections[kDocumentSection].first_page + page;
+    if (!lock_page(reader, position))
+        return 0;
+    const uint32 count = documents_on_page(reader->run.entries, page);
+    if (storage::content_length(BufferGetPage(reader->buffer)) < count * kDocumentBytes) {
+        unlock_page(reader);
+        report_damage(reader, position, "A page of documents is shorter than they are.");
+    }
+    return count;
+}
+
+void load_lengths(RunReader *reader, uint32 page) {
+    const uint32 slot = page % kLengthSlots;
+    uint8 *lengths = reader->lengths + slot * kDocumentsPerPage * kLengthBytes;
+    reader->length_pages[slot] = page;
+    const uint32 count = lock_documents(reader, page);
+    if (count == 0) {
+        memset(lengths, 0, kDocumentsPerPage * kLengthBytes);
+        return;
+    }
+    memcpy(lengths, storage::page_content(BufferGetPage(reader->buffer)) + count * sizeof(ItemPointerData),
+           count * kLengthBytes);
+    unlock_page(reader);
+}
+
+uint32 read_document_tids(RunReader *reader, uint32 page, ItemPointerData *tids) {
+    const uint32 count = lock_documents(reader, page);
+    if (count == 0)
+        return 0;
+    memcpy(tids, storage::page_content(BufferGetPage(reader->buffer)), count * sizeof(ItemPointerData));
+    unlock_page(reader);
+    return count;
+}
+
+ItemPointerData document_tid(RunReader *reader, uint32 ordinal) {
+    ItemPointerData tid;
+    ItemPointerSetInvalid(&tid);
+    if (lock_documents(reader, ordinal / kDocumentsPerPage) == 0)
+        return tid;
+    memcpy(&tid,
+           storage::page_content(BufferGetPage(reader->buffer)) +
+               ordinal % kDocumentsPerPage * sizeof(ItemPointerData),
+           sizeof(tid));
+    unlock_page(reader);
+    return tid;
+}
+
+// ---- dictionary ------------------------------------------------------------------------------------------
+
+[[noreturn]] static void report_dictionary(const DictionaryCursor *cursor) {
+    report_damage(cursor->reader, cursor->reader->run.sections[kDictionarySection].first_page + cursor->page,
+                  "A page of the dictionary is damaged.");
+}
+
+static uint32 dictionary_pages(const RunReader *reader) {
+    return reader->run.sections[kDictionarySection].pages - 1;
+}
+
+// Reads the parts of an entry that do not depend on the one before: `suffix` points into the page.
+struct EntryHead {
+    uint64 shared;
+    uint64 suffix_length;
+    const uint8 *suffix;
+};
+
+static const uint8 *read_entry_head(const uint8 *in, const uint8 *end, EntryHead *head) {
+    if (in >= end)
+        return nullptr;
+    head->shared = *in >> 4;
+    head->suffix_length = *in & 15;
+    in++;
+    uint64 more;
+    if (head->shared == 15) {
+        in = read_varint(in, end, &more);
+        if (in == nullptr || more > kMostLexemeBytes)
+            return nullptr;
+        head->shared += more;
+    }
+    if (head->suffix_length == 15) {
+        in = read_varint(in, end, &more);
+        if (in == nullptr || more > kMostLexemeBytes)
+            return nullptr;
+        head->suffix_length += more;
+    }
+    head->suffix = in;
+    if (head->suffix_length > static_cast<uint64>(end - in) ||
+        head->shared + head->suffix_length > kMostLexemeBytes)
+        return nullptr;
+    return in + head->suffix_length;
+}
+
+static void load_dictionary_page(DictionaryCursor *cursor, uint32 page) {
+    RunReader *reader = cursor->reader;
+    cursor->page = page;
+    cursor->end = page > dictionary_pages(reader) ||
+                  !lock_page(reader, reader->run.sections[kDictionarySection].first_page + page);
+    if (cursor->end)
+        return;
+    cursor->length = storage::content_length(BufferGetPage(reader->buffer));
+    memcpy(cursor->image.data, storage::page_content(BufferGetPage(reader->buffer)), storage::kContentBytes);
+    unlock_page(reader);
+    DictionaryPage head;
+    memcpy(&head, cursor->image.data, sizeof(head));
+    if (cursor->length <= sizeof(head) || cursor->length > storage::kContentBytes || head.entries == 0)
+        report_dictionary(cursor);
+    cursor->left = head.entries;
+    cursor->at = sizeof(head);
+    cursor->next_list = head.first_list;
+    cursor->lexeme_length = 0;
+}
+
+// Goes to the next entry. The lexeme of one that shares more than `needed` bytes with the one before is left
+// as it is.
+static inline void advance(DictionaryCursor *cursor, uint32 needed) {
+    if (cursor->end)
+        return;
+    if (cursor->left == 0) {
+        load_dictionary_page(cursor, cursor->page + 1);
+        if (cursor->end)
+            return;
+    }
+    RunReader *reader = cursor->reader;
+    const auto *page = reinterpret_cast<const uint8 *>(cursor->image.data);
+    const uint8 *end = page + cursor->length;
+    cursor->is_first = cursor->at == sizeof(DictionaryPage);
+    EntryHead head;
+    const uint8 *in = read_entry_head(page + cursor->at, end, &head);
+    if (in == nullptr || head.shared > cursor->lexeme_length || head.suffix_length == 0)
+        report_dictionary(cursor);
+    cursor->shared = static_cast<uint32>(head.shared);
+    if (head.shared <= needed)
+        memcpy(cursor->lexeme + head.shared, head.suffix, head.suffix_length);
+    cursor->lexeme_length = static_cast<uint32>(head.shared + head.suffix_length);
+    uint64 first = 0;
+    uint64 second = 0;
+    in = read_varint(in, end, &cursor->frequency);
+    if (in != nullptr)
+        in = read_varint(in, end, &first);
+    if (in != nullptr && cursor->frequency == 1)
+        in = read_varint(in, end, &second);
+    if (in == nullptr || cursor->frequency == 0 || cursor->frequency > reader->run.entries)
+        report_dictionary(cursor);
+    cursor->list_start = cursor->next_list;
+    cursor->list_bytes = 0;
+    if (cursor->frequency == 1) {
+        if (first >= reader->run.entries || second == 0 || second > UINT32_MAX)
+            report_dictionary(cursor);
+        cursor->ordinal = static_cast<uint32>(first);
+        cursor->term_frequency = static_cast<uint32>(second);
+    } else {
+        if (cursor->list_start > reader->header.posting_bytes ||
+            first > reader->header.posting_bytes - cursor->list_start)
+            report_dictionary(cursor);
+        cursor->list_bytes = first;
+    }
+    cursor->next_list = cursor->list_start + cursor->list_bytes;
+    cursor->at = static_cast<uint32>(in - page);
+    cursor->left--;
+}
+
+void next_entry(DictionaryCursor *cursor) {
+    advance(cursor, kMostLexemeBytes);
+}
+
+void begin_dictionary(DictionaryCursor *cursor, RunReader *reader) {
+    cursor->reader = reader;
+    cursor->end = false;
+    load_dictionary_page(cursor, 1);
+    next_entry(cursor);
+}
+
+// Is the first lexeme of the page above?
+static bool begins_above(DictionaryCursor *cursor, uint32 page, const char *lexeme, uint32 length) {
+    RunReader *reader = cursor->reader;
+    if (!lock_page(reader, reader->run.sections[kDictionarySection].first_page + page))
+        return true;
+    const auto *content =
+        reinterpret_cast<const uint8 *>(storage::page_content(BufferGetPage(reader->buffer)));
+    const uint32 content_length =
+        Min(storage::content_length(BufferGetPage(reader->buffer)), storage::kContentBytes);
+    EntryHead head;
+    const bool sound =
+        content_length > sizeof(DictionaryPage) &&
+        read_entry_head(content + sizeof(DictionaryPage), content + content_length, &head) != nullptr;
+    const bool above = sound && compare_lexemes(reinterpret_cast<const char *>(head.suffix),
+                                                static_cast<uint32>(head.suffix_length), lexeme, length) > 0;
+    unlock_page(reader);
+    if (!sound) {
+        cursor->page = page;
+        report_dictionary(cursor);
+    }
+    return above;
+}
+
+void seek_lexeme(DictionaryCursor *cursor, RunReader *reader, const char *lexeme, uint32 length) {
+    cursor->reader = reader;
+    cursor->end = false;
+    // The last page that does not begin above.
+    uint32 low = 1;
+    uint32 high = dictionary_pages(reader) + 1;
+    while (high - low > 1) {
+        const uint32 middle = low + (high - low) / 2;
+        if (begins_above(cursor, middle, lexeme, length))
+            high = middle;
+        else
+            low = middle;
+    }
+    load_dictionary_page(cursor, low);
+    // All entries so far are below, the last one having this many bytes in common with what is sought. One
+    // that shares more with the last is below too, and one that shares less is above.
+    uint32 common = 0;
+    for (next_entry(cursor); !cursor->end; advance(cursor, common)) {
+        if (cursor->is_first)
+            common = 0;
+        else if (cursor->shared > common)
+            continue;
+        else if (cursor->shared < common)
+            return;
+        const uint32 most = Min(length, cursor->lexeme_length);
+        while (common < most && cursor->lexeme[common] == lexeme[common])
+            common++;
+        if (common == length ||
+            (common<cursor->lexeme_length &&static_cast<uint8>(cursor->lexeme[common])> static_cast<uint8>(
+                lexeme[common])))
+            return;
+    }
+}
+
+// ---- lists -----------------------------------------------------------------------------------------------
+
+// Copies bytes of the posting section, which may lie on several pages. false when stale.
+static bool copy_bytes(RunReader *reader, uint64 from, uint64 length, void *to) {
+    auto *out = static_cast<char *>(to);
+    while (length > 0) {
+        const auto page = static_cast<uint32>(from / storage::kContentBytes);
+        const auto at = static_cast<uint32>(from % storage::kContentBytes);
+        const uint64 take = Min(length, uint64{storage::kContentBytes - at});
+        if (!lock_page(reader, reader->run.sections[kPostingSection].first_page + page))
+            return false;
+        memcpy(out, storage::page_content(BufferGetPage(reader->buffer)) + at, take);
+        unlock_page(reader);
+        out += take;
+        from += take;
+        length -= take;
+    }
+    return true;
+}
+
+[[noreturn]] static void report_list(const ListCursor *list) {
+    const RunReader *reader = list->reader;
+    report_damage(reader,
+                  reader->run.sections[kPostingSection].first_page +
+                      static_cast<uint32>(list->start / storage::kContentBytes),
+                  "An inverted list is damaged.");
+}
+
+ListCursor *open_list_in_memory(RunReader *reader, const uint32 *ordinals, const uint32 *frequencies,
+                                uint32 count) {
+    auto *list = allocate<ListCursor>(1);
+    memset(list, 0, offsetof(ListCursor, ordinals));
+    list->reader = reader;
+    list->documents = count;
+    list->blocks = block_count(count);
+    list->memory_ordinals = ordinals;
+    list->memory_frequencies = frequencies;
+    list->heads = allocate_zeroed<postings::BlockHead>(list->blocks + 1);
+    for (uint32 i = 0; i < list->blocks; i++)
+        list->heads[i].last = ordinals[Min((i + 1) * postings::kBlockPostings, count) - 1];
+    list->block = kNoBlock;
+    return list;
+}
+
+ListCursor *open_list(const DictionaryCursor *dictionary) {
+    RunReader *reader = dictionary->reader;
+    if (dictionary->frequency == 1) {
+        auto *one = allocate<uint32>(2);
+        one[0] = dictionary->ordinal;
+        one[1] = dictionary->term_frequency;
+        return open_list_in_memory(reader, &one[0], &one[1], 1);
+    }
+    auto *list = allocate<ListCursor>(1);
+    memset(list, 0, offsetof(ListCursor, ordinals));
+    list->reader = reader;
+    list->documents = static_cast<uint32>(dictionary->frequency);
+    list->blocks = block_count(list->documents);
+    list->start = dictionary->list_start;
+    list->data_bytes = dictionary->list_bytes;
+    list->block = kNoBlock;
+    list->is_short = list->blocks == 1;
+    list->heads = allocate_zeroed<postings::BlockHead>(list->blocks + 1);
+    if (list->is_short) {
+        uint8 head[kShortListHead] = {};
+        if (list->data_bytes < kShortListHead)
+            report_list(list);
+        if (!copy_bytes(reader, list->start, sizeof(head), head))
+            list->blocks = 0;
+        list->heads[0] = {UINT32_MAX, kShortListHead, 0, head[0], head[1]};
+        // Where it ends is known once it is read.
+        if (load_block(list, 0))
+            list->heads[0].last = list->ordinals[list->count - 1];
+        return list;
+    }
+    const uint64 head_bytes = list->blocks * sizeof(postings::BlockHead);
+    if (list->data_bytes < head_bytes)
+        report_list(list);
+    list->data_bytes -= head_bytes;
+    if (!copy_bytes(reader, list->start + list->data_bytes, head_bytes, list->heads))
+        list->blocks = 0;
+    for (uint32 i = 0; i < list->blocks; i++) {
+        const postings::BlockHead &head = list->heads[i];
+        if (head.last >= reader->run.entries || head.offset > list->data_bytes ||
+            (i > 0 && (head.last <= list->heads[i - 1].last || head.offset < list->heads[i - 1].offset)))
+            report_list(list);
+    }
+    return list;
+}
+
+static void load_memory_block(ListCursor *list, uint32 block) {
+    const uint32 first = block * postings::kBlockPostings;
+    list->count = Min(list->documents - first, postings::kBlockPostings);
+    memcpy(list->ordinals, list->memory_ordinals + first, list->count * sizeof(uint32));
+}
+
+bool load_block(ListCursor *list, uint32 block) {
+    if (block != kNoBlock && block == list->block) {
+        list->at = 0;
+        return true;
+    }
+    list->block = Min(block, list->blocks);
+    list->at = 0;
+    list->count = 0;
+    if (block >= list->blocks)
+        return false;
+    if (list->memory_ordinals != nullptr) {
+        load_memory_block(list, block);
+        return true;
+    }
+    const postings::BlockHead &head = list->heads[block];
+    const uint64 end = block + 1 < list->blocks ? list->heads[block + 1].offset : list->data_bytes;
+    const uint64 length = end - head.offset;
+    const uint32 count = Min(list->documents - block * postings::kBlockPostings, postings::kBlockPostings);
+    const uint32 frequency_bytes = postings::packed_bytes(count, head.frequency_bits);
+    if (end < head.offset || length > postings::kMostBlockBytes || head.frequency_bits > 32 ||
+        frequency_bytes > length)
+        report_list(list);
+    if (!copy_bytes(list->reader, list->start + head.offset, length, list->bytes)) {
+        list->block = list->blocks;
+        return false;
+    }
+    list->frequency_offset = static_cast<uint32>(length) - frequency_bytes;
+    const uint64 first = block == 0 ? 0 : uint64{list->heads[block - 1].last} + 1;
+    if (!postings::decode_gaps(static_cast<postings::Codec>(list->reader->header.codec), list->bytes,
+                               list->frequency_offset, count, head.parameter, list->ordinals) ||
+        !postings::add_gaps(list->ordinals, count, first) ||
+        list->ordinals[count - 1] >= list->reader->run.entries ||
+        (!list->is_short && list->ordinals[count - 1] != head.last))
+        report_list(list);
+    list->count = count;
+    return true;
+}
+
+uint32 find_block(const ListCursor *list, uint32 block, uint32 ordinal) {
+    // Near blocks first: callers move forward by little mostly.
+    uint32 step = 1;
+    uint32 low = block;
+    while (low < list->blocks && list->heads[low].last < ordinal) {
+        block = low + 1;
+        low += step;
+        step *= 2;
+    }
+    const uint32 high = Min(low, list->blocks);
+    const postings::BlockHead *found =
+        std::lower_bound(list->heads + block, list->heads + high, ordinal,
+                         [](const postings::BlockHead &head, uint32 wanted) { return head.last < wanted; });
+    return static_cast<uint32>(found - list->heads);
+}
+
+static constexpr uint32 kNearPostings = 8;
+
+bool seek_ordinal(ListCursor *list, uint32 ordinal) {
+    if (list->block == kNoBlock || (list->block < list->blocks && list->heads[list->block].last < ordinal)) {
+        if (!load_block(list, find_block(list, list->block == kNoBlock ? 0 : list->block, ordinal)))
+            return false;
+    } else if (at_end(list)) {
+        return false;
+    }
+    // The next ones first: callers move forward by little mostly.
+    const uint32 *at = list->ordinals + list->at;
+    const uint32 *end = list->ordinals + list->count;
+    for (const uint32 *near = Min(at + kNearPostings, end); at < near; at++)
+        if (*at >= ordinal)
+            break;
+    if (at < end && *at < ordinal)
+        at = std::lower_bound(at, end, ordinal);
+    list->at = static_cast<uint32>(at - list->ordinals);
+    return true;
+}
+
+}  // namespace pg_gpu::text

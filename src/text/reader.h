@@ -1,0 +1,148 @@
+// Reading inverted runs: dictionary, lists, documents. When a page turns out to belong to something else by
+// now (R11), the reader is stale from then on: everything reads as empty, and the caller starts again with a
+// new view.
+#pragma once
+
+#include "text/format.h"
+
+namespace pg_gpu::text {
+
+inline constexpr uint32 kLengthSlots = 8;
+
+struct RunReader {
+    Relation index;
+    storage::RunEntry run;
+    RunHeader header;
+    Buffer buffer;  // pinned between reads
+    uint32 position;
+    bool stale;
+    uint32 stale_position;
+    // Lengths of the document pages last asked for: page p in slot p % kLengthSlots. Queries go forward.
+    uint8 *lengths;
+    uint32 length_pages[kLengthSlots];
+    uint64 *dead;  // a bit a document; nullptr when none is dead
+};
+
+// Reads header and dead bits.
+void open_reader(RunReader *reader, Relation index, const storage::RunEntry &run);
+void close_reader(RunReader *reader);
+
+// Share-locks a page of the run; false when stale. unlock_page keeps the pin.
+bool lock_page(RunReader *reader, uint32 position);
+void unlock_page(RunReader *reader);
+
+[[noreturn]] void report_damage(const RunReader *reader, uint32 position, const char *detail);
+
+// ---- documents -------------------------------------------------------------------------------------------
+
+void load_lengths(RunReader *reader, uint32 page);
+
+// Stale readers answer 0.
+inline uint32 document_length(RunReader *reader, uint32 ordinal) {
+    const uint32 page = ordinal / kDocumentsPerPage;
+    const uint32 slot = page % kLengthSlots;
+    if (unlikely(reader->length_pages[slot] != page))
+        load_lengths(reader, page);
+    return read_length(reader->lengths +
+                       (slot * kDocumentsPerPage + ordinal % kDocumentsPerPage) * kLengthBytes);
+}
+
+inline bool is_dead(const RunReader *reader, uint32 ordinal) {
+    return reader->dead != nullptr && ((reader->dead[ordinal / 64] >> (ordinal % 64)) & 1);
+}
+
+// Copies the TIDs of one document page; returns how many, 0 when stale.
+uint32 read_document_tids(RunReader *reader, uint32 page, ItemPointerData *tids);
+
+ItemPointerData document_tid(RunReader *reader, uint32 ordinal);
+
+// ---- dictionary ------------------------------------------------------------------------------------------
+
+struct DictionaryCursor {
+    RunReader *reader;
+    uint32 page;  // of the dictionary section, from 1
+    uint32 left;  // entries on it not yet read
+    uint32 at;
+    uint32 length;  // of the page's content
+    uint64 next_list;
+    bool end;
+    // The current entry.
+    uint32 shared;  // with the one before; nothing when it is a page's first
+    bool is_first;
+    char lexeme[kMostLexemeBytes];
+    uint32 lexeme_length;
+    uint64 frequency;
+    uint64 list_start;
+    uint64 list_bytes;
+    uint32 ordinal;  // of the only posting
+    uint32 term_frequency;
+    PGAlignedBlock image;
+};
+
+// At the first lexeme; `end` when there is none.
+void begin_dictionary(DictionaryCursor *cursor, RunReader *reader);
+// At the first lexeme not below.
+void seek_lexeme(DictionaryCursor *cursor, RunReader *reader, const char *lexeme, uint32 length);
+void next_entry(DictionaryCursor *cursor);
+
+// ---- lists -----------------------------------------------------------------------------------------------
+
+inline constexpr uint32 kNoBlock = UINT32_MAX;
+
+// One lexeme's postings in one run, read forward. Lists of one posting, and those merged of several (a
+// prefix), lie in memory.
+struct ListCursor {
+    RunReader *reader;
+    uint32 documents;
+    uint32 blocks;
+    postings::BlockHead *heads;
+    uint64 start;
+    uint64 data_bytes;  // without the heads behind them
+    bool is_short;
+    const uint32 *memory_ordinals;
+    const uint32 *memory_frequencies;
+    // The block being read.
+    uint32 block;
+    uint32 count;
+    uint32 at;
+    uint32 frequency_offset;
+    uint32 ordinals[postings::kBlockPostings];
+    uint8 bytes[postings::kMostBlockBytes + postings::kPadding];
+};
+
+// The list of the dictionary's current entry.
+ListCursor *open_list(const DictionaryCursor *dictionary);
+ListCursor *open_list_in_memory(RunReader *reader, const uint32 *ordinals, const uint32 *frequencies,
+                                uint32 count);
+// Reads and checks a block; at its first posting. false past the last one and when stale.
+bool load_block(ListCursor *list, uint32 block);
+
+inline bool at_end(const ListCursor *list) {
+    return list->block >= list->blocks;
+}
+
+inline uint32 current_ordinal(const ListCursor *list) {
+    return list->ordinals[list->at];
+}
+
+inline uint32 frequency_at(const ListCursor *list, uint32 at) {
+    if (list->memory_frequencies != nullptr)
+        return list->memory_frequencies[list->block * postings::kBlockPostings + at];
+    return postings::unpack_one(list->bytes + list->frequency_offset, at,
+                                list->heads[list->block].frequency_bits) +
+           1;
+}
+
+inline bool next_posting(ListCursor *list) {
+    if (++list->at < list->count)
+        return true;
+    return load_block(list, list->block + 1);
+}
+
+// The first block from `block` on whose last ordinal is not below; blocks when there is none.
+uint32 find_block(const ListCursor *list, uint32 block, uint32 ordinal);
+
+// Moves forward to the first posting not below; false at the end.
+bool seek_ordinal(ListCursor *list, uint32 ordinal);
+
+}  // namespace pg_gpu::text

@@ -1,0 +1,30 @@
+// Looks at the table's rows: is an entry's row visible, and does it match?
+#pragma once
+
+#include "text/document.h"
+
+namespace pg_gpu::text {
+
+struct Rows {
+    MemoryContext context;
+    Relation index;
+    Snapshot snapshot;
+    IndexFetchTableData *fetch;
+    TupleTableSlot *slot;
+    // For the indexed value; made when first needed.
+    IndexInfo *info;
+    EState *estate;
+    Relation heap;
+};
+
+void open_rows(Rows *rows, Relation heap, Relation index, Snapshot snapshot);
+void close_rows(Rows *rows);
+
+// Does the snapshot see a row of the entry? With `row`, that row's own TID. With `query`, *matches says
+// whether it matches.
+bool look_up_row(Rows *rows, const ItemPointerData &tid, TSQuery query, bool *matches, ItemPointerData *row);
+
+// `tsvector @@ tsquery`.
+bool vector_matches(TSVector vector, TSQuery query);
+
+}  // namespace pg_gpu::text

@@ -1,0 +1,296 @@
+#include "text/run_builder.h"
+
+namespace pg_gpu::text {
+
+// Dictionary and documents of small runs stay in memory.
+static constexpr size_t kSpoolMemory = 4 * 1024 * 1024;
+
+void begin_run_builder(RunBuilder *builder, const Options &options) {
+    *builder = {};
+    builder->options = options;
+    begin_spool(&builder->document_spool, kSpoolMemory);
+    begin_spool(&builder->dictionary_spool, kSpoolMemory);
+    builder->document_room = 1024;
+    builder->short_lengths = allocate<uint16>(builder->document_room);
+}
+
+void add_document(RunBuilder *builder, const ItemPointerData &tid, uint32 length) {
+    if (builder->documents == UINT32_MAX)
+        ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+                        errmsg("a run of gpu_text cannot hold more than %u documents", UINT32_MAX),
+                        errhint("Partition the table.")));
+    if (builder->documents == builder->document_room) {
+        builder->document_room *= 2;
+        builder->short_lengths = reallocate(builder->short_lengths, builder->document_room);
+    }
+    uint8 record[kDocumentBytes];
+    memcpy(record, &tid, sizeof(tid));
+    write_length(record + sizeof(tid), length);
+    append_to_spool(&builder->document_spool, record, sizeof(record));
+    if (length == kNullLength) {
+        builder->null_documents++;
+        length = 0;
+    }
+    builder->short_lengths[builder->documents++] = static_cast<uint16>(Min(length, uint32{PG_UINT16_MAX}));
+    builder->length += length;
+}
+
+void begin_lists(RunBuilder *builder, storage::RunWriter *writer, storage::RunEntry *entry) {
+    builder->writer = writer;
+    builder->entry = entry;
+    const uint64 counted = builder->documents - builder->null_documents;
+    builder->average_length =
+        counted == 0 ? 0 : static_cast<double>(builder->length) / static_cast<double>(counted);
+    builder->norms = norms_for(builder->options, builder->average_length);
+    builder->ordinals = allocate<uint32>(kSamplePostings);
+    builder->frequencies = allocate<uint32>(kSamplePostings);
+    builder->head_room = 64;
+    builder->heads = allocate<postings::BlockHead>(builder->head_room);
+    builder->dictionary_page = allocate_zeroed<uint8>(storage::kContentBytes);
+}
+
+// ---- lists -----------------------------------------------------------------------------------------------
+
+static void append_bytes(RunBuilder *builder, const void *bytes, size_t length) {
+    const auto *from = static_cast<const char *>(bytes);
+    builder->posting_bytes += length;
+    while (length > 0) {
+        if (builder->page == nullptr || builder->page_fill == storage::kContentBytes) {
+            builder->page = storage::next_run_page(builder->writer);
+            builder->page_fill = 0;
+        }
+        const auto take =
+            static_cast<uint32>(Min(length, size_t{storage::kContentBytes - builder->page_fill}));
+        memcpy(storage::page_content(builder->page) + builder->page_fill, from, take);
+        builder->page_fill += take;
+        storage::set_content_length(builder->page, builder->page_fill);
+        from += take;
+        length -= take;
+    }
+}
+
+struct EncodedBlock {
+    uint8 bytes[postings::kMostBlockBytes];
+    uint32 length;
+    uint8 parameter;
+    uint8 frequency_bits;
+};
+
+// Encodes `count` buffered postings from `first` on; `next` is the least ordinal the first of them can have.
+static void encode_block(RunBuilder *builder, uint32 first, uint32 count, uint64 next, EncodedBlock *block) {
+    uint32 gaps[postings::kBlockPostings];
+    uint32 frequencies[postings::kBlockPostings];
+    for (uint32 i = 0; i < count; i++) {
+        const uint32 ordinal = builder->ordinals[first + i];
+        gaps[i] = static_cast<uint32>(ordinal - next);
+        next = uint64{ordinal} + 1;
+        frequencies[i] = builder->frequencies[first + i] - 1;
+    }
+    block->length = postings::encode_gaps(builder->options.codec, gaps, count, builder->frame_bits,
+                                          block->bytes, &block->parameter);
+    const uint32 bits = postings::widest(frequencies, count);
+    block->frequency_bits = static_cast<uint8>(bits);
+    postings::pack(frequencies, count, bits, block->bytes + block->length);
+    block->length += postings::packed_bytes(count, bits);
+}
+
+static uint16 block_bound(const RunBuilder *builder, uint32 first, uint32 count) {
+    double least = HUGE_VAL;
+    for (uint32 i = first; i < first + count; i++)
+        least = Min(least, builder->norms.of(builder->short_lengths[builder->ordinals[i]]) /
+                               static_cast<double>(builder->frequencies[i]));
+    return postings::encode_bound(least);
+}
+
+static void choose_list_bits(RunBuilder *builder) {
+    if (builder->has_frame_bits || builder->options.codec != postings::Codec::PForDelta)
+        return;
+    uint32 *gaps = allocate<uint32>(builder->buffered);
+    uint64 next = 0;
+    for (uint32 i = 0; i < builder->buffered; i++) {
+        gaps[i] = static_cast<uint32>(builder->ordinals[i] - next);
+        next = uint64{builder->ordinals[i]} + 1;
+    }
+    builder->frame_bits = postings::choose_frame_bits(gaps, builder->buffered);
+    builder->has_frame_bits = true;
+    pfree(gaps);
+}
+
+void begin_list(RunBuilder *builder) {
+    builder->list_start = builder->posting_bytes;
+    builder->frequency = 0;
+    builder->buffered = 0;
+    builder->any_written = false;
+    builder->has_frame_bits = false;
+    builder->head_count = 0;
+}
+
+// Writes what is buffered as blocks of a list of several; only a list's last one may be short.
+void flush_postings(RunBuilder *builder) {
+    choose_list_bits(builder);
+    EncodedBlock block;
+    for (uint32 first = 0; first < builder->buffered; first += postings::kBlockPostings) {
+        const uint32 count = Min(builder->buffered - first, postings::kBlockPostings);
+        encode_block(builder, first, count, builder->any_written ? uint64{builder->last_written} + 1 : 0,
+                     &block);
+        builder->last_written = builder->ordinals[first + count - 1];
+        builder->any_written = true;
+        const uint64 offset = builder->posting_bytes - builder->list_start;
+        if (offset > UINT32_MAX - postings::kMostBlockBytes)
+            ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+                            errmsg("an inverted list of gpu_text cannot take more than 4 GB"),
+                            errhint("Partition the table.")));
+        if (builder->head_count == builder->head_room) {
+            builder->head_room *= 2;
+            builder->heads = reallocate(builder->heads, builder->head_room);
+        }
+        builder->heads[builder->head_count++] = {builder->last_written, static_cast<uint32>(offset),
+                                                 block_bound(builder, first, count), block.parameter,
+                                                 block.frequency_bits};
+        append_bytes(builder, block.bytes, block.length);
+    }
+    builder->buffered = 0;
+    CHECK_FOR_INTERRUPTS();
+}
+
+// ---- dictionary ------------------------------------------------------------------------------------------
+
+static void flush_dictionary_page(RunBuilder *builder) {
+    if (builder->dictionary_fill == 0)
+        return;
+    memset(builder->dictionary_page + builder->dictionary_fill, 0,
+           storage::kContentBytes - builder->dictionary_fill);
+    append_to_spool(&builder->dictionary_spool, &builder->dictionary_fill, sizeof(builder->dictionary_fill));
+    append_to_spool(&builder->dictionary_spool, builder->dictionary_page, storage::kContentBytes);
+    builder->dictionary_fill = 0;
+    builder->dictionary_pages++;
+}
+
+static uint32 write_length_nibble(uint8 *rest, uint32 value) {
+    return value < 15 ? 0 : write_varint(rest, value - 15);
+}
+
+// Lexeme and frequency, then for a list of one posting its ordinal and term frequency, else its bytes.
+static void add_to_dictionary(RunBuilder *builder, const char *lexeme, uint32 length, uint64 first,
+                              uint64 second) {
+    uint8 entry[kMostLexemeBytes + 5 * kMostVarintBytes + 1];
+    for (;;) {
+        uint32 shared = 0;
+        if (builder->dictionary_fill > 0) {
+            const uint32 most = Min(length, builder->previous_length);
+            while (shared < most && lexeme[shared] == builder->previous[shared])
+                shared++;
+        }
+        const uint32 suffix = length - shared;
+        uint32 bytes = 1;
+        entry[0] = static_cast<uint8>(Min(shared, 15u) << 4 | Min(suffix, 15u));
+        bytes += write_length_nibble(entry + bytes, shared);
+        bytes += write_length_nibble(entry + bytes, suffix);
+        memcpy(entry + bytes, lexeme + shared, suffix);
+        bytes += suffix;
+        bytes += write_varint(entry + bytes, builder->frequency);
+        bytes += write_varint(entry + bytes, first);
+        if (builder->frequency == 1)
+            bytes += write_varint(entry + bytes, second);
+
+        if (builder->dictionary_fill == 0) {
+            const DictionaryPage head = {builder->list_start, 0, 0};
+            memcpy(builder->dictionary_page, &head, sizeof(head));
+            builder->dictionary_fill = sizeof(head);
+        } else if (builder->dictionary_fill + bytes > storage::kContentBytes) {
+            flush_dictionary_page(builder);
+            continue;
+        }
+        memcpy(builder->dictionary_page + builder->dictionary_fill, entry, bytes);
+        builder->dictionary_fill += bytes;
+        reinterpret_cast<DictionaryPage *>(builder->dictionary_page)->entries++;
+        break;
+    }
+    memcpy(builder->previous, lexeme, length);
+    builder->previous_length = length;
+    builder->lexemes++;
+}
+
+void finish_list(RunBuilder *builder, const char *lexeme, uint32 length) {
+    if (builder->frequency == 0)
+        return;
+    builder->posting_total += builder->frequency;
+    if (builder->frequency == 1) {
+        add_to_dictionary(builder, lexeme, length, builder->ordinals[0], builder->frequencies[0]);
+        return;
+    }
+    if (builder->frequency <= postings::kBlockPostings) {
+        choose_list_bits(builder);
+        EncodedBlock block;
+        encode_block(builder, 0, builder->buffered, 0, &block);
+        const uint8 head[kShortListHead] = {block.parameter, block.frequency_bits};
+        append_bytes(builder, head, sizeof(head));
+        append_bytes(builder, block.bytes, block.length);
+    } else {
+        flush_postings(builder);
+        append_bytes(builder, builder->heads, builder->head_count * sizeof(postings::BlockHead));
+    }
+    add_to_dictionary(builder, lexeme, length, builder->posting_bytes - builder->list_start, 0);
+}
+
+// ---- the end ---------------------------------------------------------------------------------------------
+
+static void write_dictionary(RunBuilder *builder) {
+    flush_dictionary_page(builder);
+    rewind_spool(&builder->dictionary_spool);
+    storage::Section *section = &builder->entry->sections[kDictionarySection];
+    section->first_page = storage::pages_begun(builder->writer);
+    section->pages = 1 + builder->dictionary_pages;
+
+    Page page = storage::next_run_page(builder->writer);
+    const RunHeader header = {builder->lexemes,        builder->posting_bytes,
+                              builder->null_documents, static_cast<uint32>(builder->options.codec),
+                              builder->options.k1,     builder->options.b,
+                              builder->average_length};
+    memcpy(storage::page_content(page), &header, sizeof(header));
+    storage::set_content_length(page, sizeof(header));
+    for (uint32 i = 0; i < builder->dictionary_pages; i++) {
+        uint32 fill;
+        page = storage::next_run_page(builder->writer);
+        read_spool(&builder->dictionary_spool, &fill, sizeof(fill));
+        read_spool(&builder->dictionary_spool, storage::page_content(page), storage::kContentBytes);
+        storage::set_content_length(page, fill);
+    }
+    end_spool(&builder->dictionary_spool);
+}
+
+static void write_documents(RunBuilder *builder) {
+    rewind_spool(&builder->document_spool);
+    storage::Section *section = &builder->entry->sections[kDocumentSection];
+    section->first_page = storage::pages_begun(builder->writer);
+    section->pages = document_pages(builder->documents);
+    for (uint32 i = 0; i < section->pages; i++) {
+        Page page = storage::next_run_page(builder->writer);
+        const uint32 count = documents_on_page(builder->documents, i);
+        char *tids = storage::page_content(page);
+        char *lengths = tids + count * sizeof(ItemPointerData);
+        for (uint32 j = 0; j < count; j++) {
+            char record[kDocumentBytes];
+            read_spool(&builder->document_spool, record, sizeof(record));
+            memcpy(tids + j * sizeof(ItemPointerData), record, sizeof(ItemPointerData));
+            memcpy(lengths + j * kLengthBytes, record + sizeof(ItemPointerData), kLengthBytes);
+        }
+        storage::set_content_length(page, count * kDocumentBytes);
+    }
+    end_spool(&builder->document_spool);
+}
+
+void finish_run_builder(RunBuilder *builder) {
+    builder->entry->sections[kPostingSection] = {0, storage::pages_begun(builder->writer)};
+    write_dictionary(builder);
+    write_documents(builder);
+    builder->entry->entries = builder->documents;
+    set_run_data(builder->entry, Layout::Inverted, builder->length, builder->posting_total);
+    pfree(builder->dictionary_page);
+    pfree(builder->heads);
+    pfree(builder->frequencies);
+    pfree(builder->ordinals);
+    pfree(builder->short_lengths);
+}
+
+}  // namespace pg_gpu::text

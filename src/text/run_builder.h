@@ -1,0 +1,81 @@
+// Writing an inverted run: lists lexeme by lexeme, then the dictionary, then the documents.
+#pragma once
+
+#include "text/document.h"
+#include "text/options.h"
+#include "text/spool.h"
+
+namespace pg_gpu::text {
+
+// A list's b for PForDelta is chosen from so many of its first postings.
+inline constexpr uint32 kSamplePostings = 32 * postings::kBlockPostings;
+
+struct RunBuilder {
+    storage::RunWriter *writer;
+    storage::RunEntry *entry;
+    Options options;
+    postings::Norms norms;  // for the blocks' bounds
+    double average_length;
+
+    // Lengths by ordinal, cut to 16 bits: enough for bounds, which shorter lengths only raise.
+    uint16 *short_lengths;
+    uint64 documents;
+    uint64 document_room;
+    uint32 null_documents;
+    uint64 length;
+    Spool document_spool;
+
+    // The posting section.
+    Page page;
+    uint32 page_fill;
+    uint64 posting_bytes;
+    uint64 posting_total;
+
+    // The list being written.
+    uint64 list_start;
+    uint64 frequency;  // documents so far
+    uint32 buffered;
+    uint32 last_written;  // ordinal of the last posting in a block
+    bool any_written;
+    bool has_frame_bits;
+    uint32 frame_bits;
+    uint32 *ordinals;
+    uint32 *frequencies;
+    postings::BlockHead *heads;
+    uint32 head_count;
+    uint32 head_room;
+
+    // The dictionary.
+    Spool dictionary_spool;
+    uint8 *dictionary_page;
+    uint32 dictionary_fill;
+    uint32 dictionary_pages;
+    uint64 lexemes;
+    char previous[kMostLexemeBytes];
+    uint32 previous_length;
+};
+
+void begin_run_builder(RunBuilder *builder, const Options &options);
+
+// Documents in order of TID, all before the first list. kNullLength: the column is NULL.
+void add_document(RunBuilder *builder, const ItemPointerData &tid, uint32 length);
+
+void begin_lists(RunBuilder *builder, storage::RunWriter *writer, storage::RunEntry *entry);
+// Lists in order of lexeme; postings in order of ordinal.
+void begin_list(RunBuilder *builder);
+void flush_postings(RunBuilder *builder);
+void finish_list(RunBuilder *builder, const char *lexeme, uint32 length);
+
+inline void add_posting(RunBuilder *builder, uint32 ordinal, uint32 frequency) {
+    if (unlikely(builder->buffered == kSamplePostings))
+        flush_postings(builder);
+    builder->ordinals[builder->buffered] = ordinal;
+    builder->frequencies[builder->buffered] = frequency;
+    builder->buffered++;
+    builder->frequency++;
+}
+
+// Writes dictionary and documents, and fills in the directory's entry.
+void finish_run_builder(RunBuilder *builder);
+
+}  // namespace pg_gpu::text

@@ -1,0 +1,496 @@
+// What storage must know of gpu_text's runs: sealing a tail, merging, reading TIDs.
+#include <algorithm>
+#include <cmath>
+
+#include "text/reader.h"
+#include "text/run_builder.h"
+#include "text/text.h"
+
+namespace pg_gpu::text {
+
+// The items as they are: their lists are made by the first merge, of several tails together.
+static void seal(const storage::RunKind *, const char *items, uint32 bytes, uint32, Page page,
+                 storage::RunEntry *entry) {
+    uint64 length = 0;
+    uint64 posting_total = 0;
+    for (uint32 at = 0; at < bytes;) {
+        const auto *item = reinterpret_cast<const DocumentItem *>(items + at);
+        length += item->length;
+        posting_total += item->lexemes;
+        at += storage::tail_item_size(&item->head);
+    }
+    memcpy(storage::page_content(page), items, bytes);
+    storage::set_content_length(page, bytes);
+    set_run_data(entry, Layout::Raw, length, posting_total);
+}
+
+// Bytes of items on a raw run's page: its dead bitmap follows.
+static uint32 raw_bytes(const storage::RunEntry &run, Page page) {
+    const uint32 length = storage::content_length(page);
+    const uint32 bitmap = storage::dead_bitmap_bytes(run.entries);
+    return length < bitmap ? 0 : Min(length - bitmap, kTailCapacity);
+}
+
+// A copy of a raw run's items, palloc'd and checked; nullptr when the page was recycled.
+char *read_raw_items(Relation index, const storage::RunEntry &run, uint32 *bytes) {
+    Buffer buffer = storage::read_run_page(index, run, 0, nullptr);
+    if (buffer == InvalidBuffer)
+        return nullptr;
+    char *items = allocate<char>(storage::kContentBytes);
+    const uint32 limit = raw_bytes(run, BufferGetPage(buffer));
+    memcpy(items, storage::page_content(BufferGetPage(buffer)), storage::kContentBytes);
+    UnlockReleaseBuffer(buffer);
+    // The bitmap begins at a multiple of 8, items end at one of 4.
+    *bytes = 0;
+    uint64 count = 0;
+    while (*bytes < limit && count < run.entries) {
+        const auto *item = reinterpret_cast<const DocumentItem *>(items + *bytes);
+        const uint32 size = storage::tail_item_size(&item->head);
+        if (size < sizeof(DocumentItem) || size > limit - *bytes)
+            break;
+        *bytes += size;
+        count++;
+    }
+    if (count != run.entries)
+        storage::report_corruption(index, storage::run_block(run, 0),
+                                   "A sealed tail does not hold its documents.");
+    check_items(index, storage::run_block(run, 0), items, *bytes);
+    return items;
+}
+
+// ---- merging
+// -----------------------------------------------------------------------------------------------
+
+namespace {
+
+struct RawPosting {
+    Lexeme lexeme;
+    uint32 ordinal;
+};
+
+struct RawDocument {
+    ItemPointerData tid;
+    uint32 length;
+};
+
+struct Posting {
+    uint32 ordinal;
+    uint32 frequency;
+};
+
+// One input of a merge.
+struct MergeInput {
+    const storage::RunEntry *run;
+    RunReader reader;
+    // Where the input's documents go; kDropped: nowhere.
+    uint32 *new_ordinals;
+    // Raw runs: postings by lexeme, and documents.
+    bool raw;
+    RawPosting *postings;
+    uint64 posting_count;
+    uint64 at;
+    RawDocument *documents;
+    // Inverted ones.
+    DictionaryCursor *dictionary;
+    // For the merge of TIDs.
+    uint32 next;
+    ItemPointerData tid;
+    ItemPointerData *page_tids;
+    uint32 page;
+};
+
+}  // namespace
+
+static constexpr uint32 kDropped = UINT32_MAX;
+
+[[noreturn]] static void report_foreign_page(Relation index, const storage::RunEntry &run, uint32 position) {
+    // Whoever holds the run's lock is the only one who may recycle its pages.
+    storage::report_corruption(index, storage::run_block(run, position),
+                               "The page does not carry its run's stamp.");
+}
+
+static void open_raw_input(Relation index, MergeInput *input) {
+    uint32 bytes;
+    char *items = read_raw_items(index, *input->run, &bytes);
+    if (items == nullptr)
+        report_foreign_page(index, *input->run, 0);
+    input->postings = allocate<RawPosting>(posting_count(*input->run) + 1);
+    input->documents = allocate<RawDocument>(input->run->entries);
+    input->reader = {};
+    input->reader.dead = allocate_zeroed<uint64>((input->run->entries + 63) / 64);
+    if (!storage::read_dead_bits(index, *input->run, 0, static_cast<uint32>(input->run->entries),
+                                 input->reader.dead))
+        report_foreign_page(index, *input->run, 0);
+    uint32 ordinal = 0;
+    for (uint32 at = 0; at < bytes; ordinal++) {
+        const auto *item = reinterpret_cast<const DocumentItem *>(items + at);
+        input->documents[ordinal] = {item->head.tid, is_null(item) ? kNullLength : item->length};
+        ItemReader reader = begin_item(item);
+        while (next_lexeme(&reader)) {
+            if (input->posting_count == posting_count(*input->run))
+                storage::report_corruption(index, storage::run_block(*input->run, 0),
+                                           "A sealed tail has more postings than recorded.");
+            input->postings[input->posting_count++] = {reader.lexeme, ordinal};
+        }
+        at += storage::tail_item_size(&item->head);
+    }
+}
+
+static void open_input(Relation index, MergeInput *input, const storage::RunEntry *run) {
+    *input = {};
+    input->run = run;
+    input->raw = layout_of(*run) == Layout::Raw;
+    input->page = UINT32_MAX;
+    input->new_ordinals = allocate<uint32>(run->entries);
+    if (input->raw) {
+        open_raw_input(index, input);
+        return;
+    }
+    open_reader(&input->reader, index, *run);
+    input->page_tids = allocate<ItemPointerData>(kDocumentsPerPage);
+    input->dictionary = allocate<DictionaryCursor>(1);
+}
+
+// Moves to the next document that is not dead; false at the end.
+static bool settle_document(Relation index, MergeInput *input) {
+    while (input->next < input->run->entries && is_dead(&input->reader, input->next)) {
+        input->new_ordinals[input->next] = kDropped;
+        input->next++;
+    }
+    if (input->next >= input->run->entries)
+        return false;
+    if (input->raw) {
+        input->tid = input->documents[input->next].tid;
+        return true;
+    }
+    const uint32 page = input->next / kDocumentsPerPage;
+    if (page != input->page) {
+        storage::pause_merge(index);
+        if (read_document_tids(&input->reader, page, input->page_tids) == 0)
+            report_foreign_page(index, *input->run, input->reader.stale_position);
+        input->page = page;
+    }
+    input->tid = input->page_tids[input->next % kDocumentsPerPage];
+    return true;
+}
+
+static bool later_document(const MergeInput *a, const MergeInput *b) {
+    return ItemPointerCompare(const_cast<ItemPointer>(&a->tid), const_cast<ItemPointer>(&b->tid)) > 0;
+}
+
+// Numbers the live documents of all inputs by TID.
+static void merge_documents(Relation index, MergeInput *inputs, int count, RunBuilder *builder) {
+    auto **heap = allocate<MergeInput *>(count);
+    int live = 0;
+    for (int i = 0; i < count; i++) {
+        // Raw runs are short, but not in order.
+        if (inputs[i].raw) {
+            MergeInput *input = &inputs[i];
+            auto *order = allocate<uint32>(input->run->entries);
+            for (uint32 j = 0; j < input->run->entries; j++)
+                order[j] = j;
+            std::sort(order, order + input->run->entries, [input](uint32 a, uint32 b) {
+                return ItemPointerCompare(&input->documents[a].tid, &input->documents[b].tid) < 0;
+            });
+            auto *sorted = allocate<RawDocument>(input->run->entries);
+            auto *places = allocate<uint32>(input->run->entries);
+            auto *dead = allocate_zeroed<uint64>((input->run->entries + 63) / 64);
+            for (uint32 j = 0; j < input->run->entries; j++) {
+                sorted[j] = input->documents[order[j]];
+                places[order[j]] = j;
+                if (is_dead(&input->reader, order[j]))
+                    dead[j / 64] |= UINT64CONST(1) << (j % 64);
+            }
+            for (uint64 j = 0; j < input->posting_count; j++)
+                input->postings[j].ordinal = places[input->postings[j].ordinal];
+            std::sort(input->postings, input->postings + input->posting_count,
+                      [](const RawPosting &a, const RawPosting &b) {
+                          const int compared = compare_lexemes(a.lexeme.bytes, a.lexeme.length,
+                                                               b.lexeme.bytes, b.lexeme.length);
+                          return compared != 0 ? compared < 0 : a.ordinal < b.ordinal;
+                      });
+            input->documents = sorted;
+            input->reader.dead = dead;
+        }
+        if (settle_document(index, &inputs[i]))
+            heap[live++] = &inputs[i];
+    }
+    std::make_heap(heap, heap + live, later_document);
+    while (live > 0) {
+        std::pop_heap(heap, heap + live, later_document);
+        MergeInput *input = heap[live - 1];
+        const uint32 length =
+            input->raw ? input->documents[input->next].length : document_length(&input->reader, input->next);
+        if (input->reader.stale)
+            report_foreign_page(index, *input->run, input->reader.stale_position);
+        input->new_ordinals[input->next] = static_cast<uint32>(builder->documents);
+        add_document(builder, input->tid, length);
+        input->next++;
+        if (settle_document(index, input))
+            std::push_heap(heap, heap + live, later_document);
+        else
+            live--;
+    }
+    pfree(heap);
+}
+
+static bool has_lexeme(const MergeInput *input) {
+    return input->raw ? input->at < input->posting_count : !input->dictionary->end;
+}
+
+static Lexeme current_lexeme(const MergeInput *input) {
+    if (input->raw)
+        return input->postings[input->at].lexeme;
+    return {input->dictionary->lexeme, input->dictionary->lexeme_length, 0};
+}
+
+static bool later_lexeme(const MergeInput *a, const MergeInput *b) {
+    const Lexeme left = current_lexeme(a);
+    const Lexeme right = current_lexeme(b);
+    return compare_lexemes(left.bytes, left.length, right.bytes, right.length) > 0;
+}
+
+namespace {
+
+struct PostingBuffer {
+    Posting *postings;
+    uint64 count;
+    uint64 room;
+    bool sorted;
+};
+
+}  // namespace
+
+static void collect_posting(PostingBuffer *buffer, uint32 ordinal, uint32 frequency) {
+    if (ordinal == kDropped)
+        return;
+    if (buffer->count == buffer->room) {
+        buffer->room = Max(buffer->room * 2, uint64{1024});
+        buffer->postings = buffer->postings == nullptr ? allocate<Posting>(buffer->room)
+                                                       : reallocate(buffer->postings, buffer->room);
+    }
+    if (buffer->count > 0 && buffer->postings[buffer->count - 1].ordinal >= ordinal)
+        buffer->sorted = false;
+    buffer->postings[buffer->count++] = {ordinal, frequency};
+}
+
+// Collects the input's postings of its current lexeme and goes to the next one.
+static void collect_list(MergeInput *input, PostingBuffer *buffer) {
+    if (input->raw) {
+        const Lexeme lexeme = input->postings[input->at].lexeme;
+        for (; input->at < input->posting_count; input->at++) {
+            const RawPosting &posting = input->postings[input->at];
+            if (compare_lexemes(posting.lexeme.bytes, posting.lexeme.length, lexeme.bytes, lexeme.length) !=
+                0)
+                break;
+            collect_posting(buffer, input->new_ordinals[posting.ordinal], posting.lexeme.frequency);
+        }
+        return;
+    }
+    if (input->dictionary->frequency == 1) {
+        collect_posting(buffer, input->new_ordinals[input->dictionary->ordinal],
+                        input->dictionary->term_frequency);
+    } else {
+        ListCursor *list = open_list(input->dictionary);
+        for (uint32 block = 0; load_block(list, block); block++) {
+            CHECK_FOR_INTERRUPTS();
+            for (uint32 i = 0; i < list->count; i++)
+                collect_posting(buffer, input->new_ordinals[list->ordinals[i]], frequency_at(list, i));
+        }
+        pfree(list->heads);
+        pfree(list);
+    }
+    if (!input->reader.stale)
+        next_entry(input->dictionary);
+    if (input->reader.stale)
+        report_foreign_page(input->reader.index, *input->run, input->reader.stale_position);
+}
+
+static void merge_lists(Relation index, MergeInput *inputs, int count, RunBuilder *builder) {
+    auto **heap = allocate<MergeInput *>(count);
+    int live = 0;
+    for (int i = 0; i < count; i++) {
+        if (!inputs[i].raw) {
+            begin_dictionary(inputs[i].dictionary, &inputs[i].reader);
+            if (inputs[i].reader.stale)
+                report_foreign_page(index, *inputs[i].run, inputs[i].reader.stale_position);
+        }
+        if (has_lexeme(&inputs[i]))
+            heap[live++] = &inputs[i];
+    }
+    std::make_heap(heap, heap + live, later_lexeme);
+    PostingBuffer buffer = {};
+    char lexeme[kMostLexemeBytes];
+    while (live > 0) {
+        const Lexeme first = current_lexeme(heap[0]);
+        const uint32 length = first.length;
+        memcpy(lexeme, first.bytes, length);
+        buffer.count = 0;
+        buffer.sorted = true;
+        while (live > 0) {
+            const Lexeme next = current_lexeme(heap[0]);
+            if (compare_lexemes(next.bytes, next.length, lexeme, length) != 0)
+                break;
+            std::pop_heap(heap, heap + live, later_lexeme);
+            MergeInput *input = heap[live - 1];
+            collect_list(input, &buffer);
+            if (has_lexeme(input))
+                std::push_heap(heap, heap + live, later_lexeme);
+            else
+                live--;
+        }
+        if (!buffer.sorted)
+            std::sort(buffer.postings, buffer.postings + buffer.count,
+                      [](const Posting &a, const Posting &b) { return a.ordinal < b.ordinal; });
+        begin_list(builder);
+        for (uint64 i = 0; i < buffer.count; i++)
+            add_posting(builder, buffer.postings[i].ordinal, buffer.postings[i].frequency);
+        finish_list(builder, lexeme, length);
+    }
+    pfree(heap);
+}
+
+static void merge(Relation index, const storage::RunEntry *runs, int count, storage::RunWriter *writer,
+                  storage::RunEntry *entry) {
+    auto *inputs = allocate<MergeInput>(count);
+    for (int i = 0; i < count; i++) {
+        open_input(index, &inputs[i], &runs[i]);
+        if (inputs[i].reader.stale)
+            report_foreign_page(index, runs[i], inputs[i].reader.stale_position);
+    }
+    auto *builder = allocate<RunBuilder>(1);
+    begin_run_builder(builder, options_of(index));
+    merge_documents(index, inputs, count, builder);
+    begin_lists(builder, writer, entry);
+    merge_lists(index, inputs, count, builder);
+    finish_run_builder(builder);
+    for (int i = 0; i < count; i++)
+        if (!inputs[i].raw)
+            close_reader(&inputs[i].reader);
+}
+
+// The bits a posting can take at most: gaps of a list of f among n documents have the mean n / f, and packing
+// a block's at the width of the largest costs most when each block has one that makes up for all others.
+static double posting_bits(double documents, double lists, double posting_total, double length) {
+    const double per_block = postings::kBlockPostings;
+    const double gap = log2(per_block * documents * Max(lists, 1.0) / posting_total + 2) + 2;
+    const double frequency = log2(per_block * length / posting_total + 2) + 1;
+    return Min(gap, 33.0) + Min(frequency, 10.0);
+}
+
+// The bound is loose: what is reserved beyond need is given back.
+static constexpr uint32 kMergeGrowth = 5;
+
+static uint32 merge_page_bound(Relation, const storage::RunKind *, const storage::RunEntry *inputs,
+                               int count) {
+    double documents = 0;
+    double posting_total = 0;
+    double length = 0;
+    double dictionary_bytes = 0;
+    for (int i = 0; i < count; i++) {
+        const storage::RunEntry &run = inputs[i];
+        documents += static_cast<double>(run.entries);
+        posting_total += static_cast<double>(posting_count(run));
+        length += static_cast<double>(total_length(run));
+        dictionary_bytes += static_cast<double>(
+            layout_of(run) == Layout::Raw ? storage::kContentBytes
+                                          : run.sections[kDictionarySection].pages * storage::kContentBytes);
+    }
+    // An entry of the dictionary takes four bytes at least, and can grow by so many: documents and lists get
+    // higher numbers. Each page's first entry is whole, and the last one may not fit.
+    const double lists = Min(posting_total, dictionary_bytes / 4);
+    const double dictionary_pages = 2 * dictionary_bytes / (storage::kContentBytes - 2 * kMostLexemeBytes);
+    const double bits = posting_total > 0 ? posting_bits(documents, lists, posting_total, length) : 0;
+    const double posting_bytes =
+        posting_total * (bits / 8 + sizeof(postings::BlockHead) / 128.0) + lists * (kShortListHead + 2.0);
+    return 3 + static_cast<uint32>(dictionary_pages) +
+           static_cast<uint32>(posting_bytes / storage::kContentBytes) +
+           document_pages(static_cast<uint64>(documents));
+}
+
+// ---- the rest
+// ----------------------------------------------------------------------------------------------
+
+// Sessions answer by themselves: there is nobody to tell.
+static void merged(Relation, const storage::RunEntry *, int, const storage::RunEntry &) {}
+
+static bool is_sound(const storage::RunKind *, const storage::RunEntry &run) {
+    const storage::Section &documents = run.sections[kDocumentSection];
+    if (layout_of(run) == Layout::Raw)
+        return run.pages == 1 && documents.pages == 1 &&
+               run.entries <= kTailCapacity / sizeof(DocumentItem) && posting_count(run) <= kTailCapacity;
+    return layout_of(run) == Layout::Inverted && run.entries <= UINT32_MAX &&
+           documents.pages == document_pages(run.entries) && run.sections[kDictionarySection].pages >= 1;
+}
+
+static uint32 read_tids(Relation index, const storage::RunEntry &run, uint32 position, Page page,
+                        ItemPointerData *tids) {
+    if (layout_of(run) == Layout::Inverted) {
+        const uint32 count =
+            documents_on_page(run.entries, position - run.sections[kDocumentSection].first_page);
+        if (storage::content_length(page) < count * kDocumentBytes)
+            storage::report_corruption(index, storage::run_block(run, position),
+                                       "A page of documents is shorter than they are.");
+        memcpy(tids, storage::page_content(page), count * sizeof(ItemPointerData));
+        return count;
+    }
+    const uint32 limit = raw_bytes(run, page);
+    const char *items = storage::page_content(page);
+    uint32 count = 0;
+    for (uint32 at = 0; at < limit && count < run.entries; count++) {
+        const auto *item = reinterpret_cast<const DocumentItem *>(items + at);
+        const uint32 size = storage::tail_item_size(&item->head);
+        if (size < sizeof(DocumentItem) || size > limit - at)
+            storage::report_corruption(index, storage::run_block(run, position),
+                                       "An item of a sealed tail has a wrong size.");
+        tids[count] = item->head.tid;
+        at += size;
+    }
+    return count;
+}
+
+const storage::RunKind *run_kind() {
+    static const storage::RunKind kind = {
+        kRunKindId,       "gpu_text",   0,     0,      kTailCapacity, seal,
+        merge_page_bound, kMergeGrowth, merge, merged, is_sound,      read_tids,
+    };
+    return &kind;
+}
+
+// ---- long documents
+// ----------------------------------------------------------------------------------------
+
+namespace {
+
+struct LongDocument {
+    Relation index;
+    TSVector vector;
+    ItemPointerData tid;
+};
+
+}  // namespace
+
+static void write_long_document(storage::RunWriter *writer, storage::RunEntry *entry, void *context) {
+    const auto *document = static_cast<const LongDocument *>(context);
+    auto *builder = allocate<RunBuilder>(1);
+    begin_run_builder(builder, options_of(document->index));
+    add_document(builder, document->tid, for_each_lexeme(document->vector, [](const Lexeme &) {}));
+    begin_lists(builder, writer, entry);
+    for_each_lexeme(document->vector, [builder](const Lexeme &lexeme) {
+        begin_list(builder);
+        add_posting(builder, 0, lexeme.frequency);
+        finish_list(builder, lexeme.bytes, lexeme.length);
+    });
+    finish_run_builder(builder);
+}
+
+void insert_long_document(Relation index, TSVector vector, const ItemPointerData &tid) {
+    // Entries of the dictionary take at most 12 bytes more than the lexeme, which shares less on a new page.
+    size_t bytes = 0;
+    for_each_lexeme(vector, [&bytes](const Lexeme &lexeme) { bytes += lexeme.length + 12; });
+    const auto pages = static_cast<uint32>(4 + bytes / (storage::kContentBytes - 2 * kMostLexemeBytes));
+    LongDocument document = {index, vector, tid};
+    storage::insert_run(index, run_kind(), pages, write_long_document, &document);
+}
+
+}  // namespace pg_gpu::text

@@ -1,0 +1,390 @@
+// Scans: bitmaps and plain ones of `@@`, and ordered ones of `<=>`.
+#include <algorithm>
+#include <limits>
+
+#include "compat.h"
+#include "text/bm25.h"
+#include "text/rows.h"
+#include "text/search.h"
+#include "text/text.h"
+
+namespace pg_gpu::text {
+
+// Ordered scans rank so many at first, and then each time so many times more.
+static constexpr uint32 kFirstBatch = 128;
+static constexpr uint32 kBatchGrowth = 8;
+static constexpr uint32 kLargestBatch = 1u << 20;
+
+namespace {
+
+struct TidList {
+    ItemPointerData *tids;
+    bool *maybe;
+    uint64 count;
+    uint64 room;
+};
+
+enum class Phase { Ranked, Unmatched, Nulls, End };
+
+struct Scan {
+    MemoryContext context;  // until the next rescan
+    bool started;
+    bool nothing;  // a condition compares with NULL
+    Query *conditions;
+    int condition_count;
+    bool recheck;
+    // Plain scans, and the unranked rows of ordered ones.
+    TidList found;
+    TidList nulls;
+    uint64 at;
+    // Ordered scans.
+    Phase phase;
+    Query query;
+    postings::Norms norms;
+    bool has_query;
+    Ranking ranking;
+    uint32 next_hit;
+    Hit last;
+    bool has_rows;
+    Rows rows;
+};
+
+}  // namespace
+
+IndexScanDesc begin_scan(Relation index, int key_count, int order_by_count) {
+    IndexScanDesc descriptor = RelationGetIndexScan(index, key_count, order_by_count);
+    auto *scan = allocate_zeroed<Scan>(1);
+    scan->context = AllocSetContextCreate(CurrentMemoryContext, "gpu_text scan", ALLOCSET_DEFAULT_SIZES);
+    descriptor->opaque = scan;
+    if (order_by_count > 0) {
+        descriptor->xs_orderbyvals = allocate_zeroed<Datum>(order_by_count);
+        descriptor->xs_orderbynulls = allocate_zeroed<bool>(order_by_count);
+    }
+    return descriptor;
+}
+
+static void forget(Scan *scan) {
+    if (scan->has_rows)
+        close_rows(&scan->rows);
+    MemoryContext context = scan->context;
+    MemoryContextReset(context);
+    *scan = {};
+    scan->context = context;
+}
+
+void rescan(IndexScanDesc descriptor, ScanKey keys, int key_count, ScanKey order_bys, int order_by_count) {
+    if (keys != nullptr && key_count > 0)
+        memmove(descriptor->keyData, keys, key_count * sizeof(ScanKeyData));
+    if (order_bys != nullptr && order_by_count > 0)
+        memmove(descriptor->orderByData, order_bys, order_by_count * sizeof(ScanKeyData));
+    forget(static_cast<Scan *>(descriptor->opaque));
+}
+
+void end_scan(IndexScanDesc descriptor) {
+    auto *scan = static_cast<Scan *>(descriptor->opaque);
+    forget(scan);
+    MemoryContextDelete(scan->context);
+    pfree(scan);
+    descriptor->opaque = nullptr;
+}
+
+static void read_conditions(IndexScanDesc descriptor, Scan *scan) {
+    MemoryContext caller = MemoryContextSwitchTo(scan->context);
+    scan->started = true;
+    scan->conditions = allocate<Query>(descriptor->numberOfKeys + 1);
+    scan->recheck = !IsMVCCSnapshot(descriptor->xs_snapshot);  // R7
+    for (int i = 0; i < descriptor->numberOfKeys; i++) {
+        const ScanKeyData &key = descriptor->keyData[i];
+        if (key.sk_flags & SK_ISNULL) {
+            scan->nothing = true;
+            continue;
+        }
+        const Query query = parse_query(DatumGetTSQueryCopy(key.sk_argument));
+        scan->nothing = scan->nothing || query.root == nullptr;
+        scan->recheck = scan->recheck || (query.root != nullptr && needs_rows(query.root));
+        scan->conditions[scan->condition_count++] = query;
+    }
+    if (descriptor->numberOfOrderBys > 0 && !(descriptor->orderByData[0].sk_flags & SK_ISNULL)) {
+        const auto *value =
+            reinterpret_cast<Bm25Query *>(PG_DETOAST_DATUM_COPY(descriptor->orderByData[0].sk_argument));
+        scan->query = parse_bm25_query(value);
+        scan->norms = value->norms;
+        scan->has_query = true;
+    }
+    MemoryContextSwitchTo(caller);
+}
+
+// ---- unordered -------------------------------------------------------------------------------------------
+
+// Calls visit(tids, count) with the live entries that match the conditions; with none, all.
+template <typename Visit>
+static void visit_matches(Corpus *corpus, const Scan *scan, Visit visit) {
+    for (int i = 0; i < corpus->raw_count; i++) {
+        for_each_item(corpus->raws[i], [&](const DocumentItem *item) {
+            if (scan->condition_count > 0 &&
+                match_item(item, nullptr, scan->conditions, scan->condition_count) == Match::No)
+                return;
+            ItemPointerData tid = item->head.tid;
+            visit(&tid, 1);
+        });
+    }
+    auto *tids = allocate<ItemPointerData>(kDocumentsPerPage);
+    for (int i = 0; i < corpus->run_count; i++) {
+        RunReader *reader = &corpus->runs[i];
+        const bool all = scan->condition_count == 0;
+        OrdinalSet set = {};
+        if (!all)
+            set = match_all_conditions(reader, nullptr, nullptr, scan->conditions, scan->condition_count);
+        uint32 next = 0;
+        for (uint32 page = 0; all ? page < document_pages(reader->run.entries) : next < set.count; page++) {
+            if (!all)
+                page = set.ordinals[next] / kDocumentsPerPage;
+            const uint32 base = page * kDocumentsPerPage;
+            const uint32 on_page = read_document_tids(reader, page, tids);
+            if (on_page == 0)
+                break;
+            CHECK_FOR_INTERRUPTS();
+            uint32 kept = 0;
+            if (all) {
+                for (uint32 j = 0; j < on_page; j++)
+                    if (!is_dead(reader, base + j))
+                        tids[kept++] = tids[j];
+            } else {
+                for (; next < set.count && set.ordinals[next] - base < on_page; next++)
+                    if (!is_dead(reader, set.ordinals[next]))
+                        tids[kept++] = tids[set.ordinals[next] - base];
+            }
+            visit(tids, kept);
+        }
+    }
+}
+
+int64 get_bitmap(IndexScanDesc descriptor, TIDBitmap *bitmap) {
+    auto *scan = static_cast<Scan *>(descriptor->opaque);
+    read_conditions(descriptor, scan);
+    int64 count = 0;
+    if (scan->nothing)
+        return 0;
+    const bool recheck = scan->recheck || bitmap_scan_skips_heap();
+    // A TID that comes again after a restart does no harm.
+    with_corpus(descriptor->indexRelation, descriptor->xs_snapshot, [&](Corpus *corpus) {
+        count = 0;
+        visit_matches(corpus, scan, [&](ItemPointerData *tids, uint32 found) {
+            if (found > 0)
+                tbm_add_tuples(bitmap, tids, static_cast<int>(found), recheck);
+            count += found;
+        });
+    });
+    return count;
+}
+
+static void add_tid(MemoryContext context, TidList *list, const ItemPointerData &tid, bool maybe) {
+    if (list->count == list->room) {
+        MemoryContext caller = MemoryContextSwitchTo(context);
+        list->room = Max(list->room * 2, uint64{256});
+        list->tids = list->tids == nullptr ? allocate<ItemPointerData>(list->room)
+                                           : reallocate(list->tids, list->room);
+        list->maybe =
+            list->maybe == nullptr ? allocate<bool>(list->room) : reallocate(list->maybe, list->room);
+        MemoryContextSwitchTo(caller);
+    }
+    list->tids[list->count] = tid;
+    list->maybe[list->count++] = maybe;
+}
+
+static bool next_unordered(IndexScanDesc descriptor, Scan *scan) {
+    if (!scan->started) {
+        read_conditions(descriptor, scan);
+        if (!scan->nothing)
+            with_corpus(descriptor->indexRelation, descriptor->xs_snapshot, [&](Corpus *corpus) {
+                scan->found.count = 0;
+                visit_matches(corpus, scan, [&](ItemPointerData *tids, uint32 count) {
+                    for (uint32 i = 0; i < count; i++)
+                        add_tid(scan->context, &scan->found, tids[i], false);
+                });
+            });
+    }
+    if (scan->at == scan->found.count)
+        return false;
+    descriptor->xs_heaptid = scan->found.tids[scan->at++];
+    descriptor->xs_recheck = scan->recheck;
+    return true;
+}
+
+// ---- ordered ---------------------------------------------------------------------------------------------
+
+static void begin_ordered(IndexScanDesc descriptor, Scan *scan) {
+    read_conditions(descriptor, scan);
+    scan->phase = scan->nothing ? Phase::End : Phase::Ranked;
+    scan->ranking.query = &scan->query;
+    scan->ranking.norms = scan->norms;
+    scan->ranking.conditions = scan->conditions;
+    scan->ranking.condition_count = scan->condition_count;
+    scan->ranking.limit = kFirstBatch / kBatchGrowth;
+}
+
+// A score depends on the document alone, so a new view goes on behind the last one.
+static void rank_batch(IndexScanDesc descriptor, Scan *scan) {
+    Ranking *ranking = &scan->ranking;
+    ranking->after = scan->next_hit > 0 ? &scan->last : nullptr;
+    ranking->limit = Min(ranking->limit * kBatchGrowth, kLargestBatch);
+    with_corpus(descriptor->indexRelation, descriptor->xs_snapshot, [&](Corpus *corpus) {
+        rank(corpus, open_all_lists(corpus, scan->query), ranking);
+        MemoryContext caller = MemoryContextSwitchTo(scan->context);
+        auto *hits = allocate<Hit>(uint64{ranking->hit_count} + 1);
+        if (ranking->hit_count > 0)
+            memcpy(hits, ranking->hits, ranking->hit_count * sizeof(Hit));
+        MemoryContextSwitchTo(caller);
+        ranking->hits = hits;
+    });
+    scan->next_hit = 0;
+}
+
+static bool row_matches(IndexScanDesc descriptor, Scan *scan, const ItemPointerData &tid, bool *matches) {
+    if (!scan->has_rows) {
+        MemoryContext caller = MemoryContextSwitchTo(scan->context);
+        open_rows(&scan->rows, descriptor->heapRelation, descriptor->indexRelation, descriptor->xs_snapshot);
+        MemoryContextSwitchTo(caller);
+        scan->has_rows = true;
+    }
+    return look_up_row(&scan->rows, tid, scan->query.text, matches, nullptr);
+}
+
+static void return_row(IndexScanDesc descriptor, const Scan *scan, const ItemPointerData &tid, float distance,
+                       bool is_null) {
+    descriptor->xs_heaptid = tid;
+    descriptor->xs_recheck = scan->recheck;
+    // Of further distances only this much is known: the executor works them out and orders by them.
+    descriptor->xs_recheckorderby = descriptor->numberOfOrderBys > 1;
+    for (int i = 0; i < descriptor->numberOfOrderBys; i++) {
+        descriptor->xs_orderbyvals[i] =
+            Float4GetDatum(i == 0 ? distance : -std::numeric_limits<float>::infinity());
+        descriptor->xs_orderbynulls[i] = is_null && i == 0;
+    }
+}
+
+static bool next_ranked(IndexScanDesc descriptor, Scan *scan) {
+    Ranking *ranking = &scan->ranking;
+    if (!scan->has_query || scan->query.root == nullptr)
+        return false;
+    for (;;) {
+        if (scan->next_hit == ranking->hit_count) {
+            if (ranking->hits != nullptr && ranking->hit_count < ranking->limit)
+                return false;
+            rank_batch(descriptor, scan);
+            if (ranking->hit_count == 0)
+                return false;
+        }
+        scan->last = ranking->hits[scan->next_hit++];
+        bool matches = true;
+        if (scan->last.maybe && (!row_matches(descriptor, scan, scan->last.tid, &matches) || !matches))
+            continue;
+        return_row(descriptor, scan, scan->last.tid,
+                   scan->last.score == 0 ? 0 : -postings::score_of(scan->last.score), false);
+        return true;
+    }
+}
+
+static Match match_query(const Scan *scan, const DocumentItem *item) {
+    return scan->has_query ? match_item(item, &scan->query, nullptr, 0) : Match::No;
+}
+
+static void collect_unranked_run(Scan *scan, RunReader *reader) {
+    const bool all = scan->condition_count == 0;
+    const OrdinalSet wanted =
+        all ? whole_run()
+            : match_all_conditions(reader, nullptr, nullptr, scan->conditions, scan->condition_count);
+    const OrdinalSet ranked = scan->has_query && scan->query.root != nullptr
+                                  ? match_run(scan->query.root, open_lists(reader, scan->query))
+                                  : OrdinalSet{nullptr, 0, false, true};
+    auto *tids = allocate<ItemPointerData>(kDocumentsPerPage);
+    uint32 next_wanted = 0;
+    uint32 next_ranked = 0;
+    for (uint32 ordinal = 0; ordinal < reader->run.entries; ordinal++) {
+        if (ordinal % kDocumentsPerPage == 0) {
+            CHECK_FOR_INTERRUPTS();
+            if (read_document_tids(reader, ordinal / kDocumentsPerPage, tids) == 0)
+                return;
+        }
+        bool is_wanted = all;
+        if (next_wanted < wanted.count && wanted.ordinals[next_wanted] == ordinal) {
+            next_wanted++;
+            is_wanted = true;
+        }
+        bool is_ranked = ranked.complement;
+        if (next_ranked < ranked.count && ranked.ordinals[next_ranked] == ordinal) {
+            next_ranked++;
+            is_ranked = !ranked.complement;
+        }
+        if (!is_wanted || is_dead(reader, ordinal))
+            continue;
+        const ItemPointerData &tid = tids[ordinal % kDocumentsPerPage];
+        if (!scan->has_query || document_length(reader, ordinal) == kNullLength)
+            add_tid(scan->context, &scan->nulls, tid, false);
+        else if (!is_ranked || !ranked.exact)
+            add_tid(scan->context, &scan->found, tid, is_ranked);
+    }
+}
+
+// All entries that are not ranked: those that do not match, perhaps not, and NULLs.
+static void collect_unranked(IndexScanDesc descriptor, Scan *scan) {
+    with_corpus(descriptor->indexRelation, descriptor->xs_snapshot, [&](Corpus *corpus) {
+        scan->found.count = 0;
+        scan->nulls.count = 0;
+        for (int i = 0; i < corpus->raw_count; i++) {
+            for_each_item(corpus->raws[i], [&](const DocumentItem *item) {
+                if (scan->condition_count > 0 &&
+                    match_item(item, nullptr, scan->conditions, scan->condition_count) == Match::No)
+                    return;
+                const Match match = match_query(scan, item);
+                if (is_null(item) || !scan->has_query)
+                    add_tid(scan->context, &scan->nulls, item->head.tid, false);
+                else if (match != Match::Yes)
+                    add_tid(scan->context, &scan->found, item->head.tid, match == Match::Maybe);
+            });
+        }
+        for (int i = 0; i < corpus->run_count; i++)
+            collect_unranked_run(scan, &corpus->runs[i]);
+    });
+    scan->at = 0;
+}
+
+static bool next_ordered(IndexScanDesc descriptor, Scan *scan) {
+    if (!scan->started)
+        begin_ordered(descriptor, scan);
+    if (scan->phase == Phase::Ranked) {
+        if (next_ranked(descriptor, scan))
+            return true;
+        collect_unranked(descriptor, scan);
+        scan->phase = Phase::Unmatched;
+    }
+    while (scan->phase == Phase::Unmatched) {
+        if (scan->at == scan->found.count) {
+            scan->at = 0;
+            scan->phase = Phase::Nulls;
+            break;
+        }
+        const ItemPointerData tid = scan->found.tids[scan->at];
+        const bool maybe = scan->found.maybe[scan->at++];
+        // Those that match have been returned.
+        bool matches = false;
+        if (maybe && (!row_matches(descriptor, scan, tid, &matches) || matches))
+            continue;
+        return_row(descriptor, scan, tid, 0, false);
+        return true;
+    }
+    if (scan->phase == Phase::Nulls && scan->at < scan->nulls.count) {
+        return_row(descriptor, scan, scan->nulls.tids[scan->at++], 0, true);
+        return true;
+    }
+    scan->phase = Phase::End;
+    return false;
+}
+
+bool get_tuple(IndexScanDesc descriptor, ScanDirection) {
+    auto *scan = static_cast<Scan *>(descriptor->opaque);
+    return descriptor->numberOfOrderBys > 0 ? next_ordered(descriptor, scan)
+                                            : next_unordered(descriptor, scan);
+}
+
+}  // namespace pg_gpu::text

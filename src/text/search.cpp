@@ -1,0 +1,435 @@
+#include "text/search.h"
+
+#include <algorithm>
+
+namespace pg_gpu::text {
+
+namespace {
+
+// The best documents so far, the worst of them in front.
+struct Best {
+    Ranking *ranking;
+    Hit *hits;
+    uint32 count;
+    uint32 room;
+};
+
+}  // namespace
+
+static bool heap_order(const Hit &a, const Hit &b) {
+    return ranks_before(a, b);
+}
+
+// Documents with less can't be among the best any more.
+static int64 threshold(const Best &best) {
+    return best.count < best.ranking->limit ? 0 : best.hits[0].score;
+}
+
+static void offer(Best *best, const Hit &hit) {
+    const Ranking *ranking = best->ranking;
+    if (ranking->after != nullptr && !ranks_before(*ranking->after, hit))
+        return;
+    if (best->count == ranking->limit) {
+        if (!ranks_before(hit, best->hits[0]))
+            return;
+        std::pop_heap(best->hits, best->hits + best->count, heap_order);
+        best->hits[best->count - 1] = hit;
+        std::push_heap(best->hits, best->hits + best->count, heap_order);
+        return;
+    }
+    if (best->count == best->room) {
+        best->room = Min(Max(best->room * 2, 64u), ranking->limit);
+        best->hits = best->hits == nullptr ? allocate<Hit>(best->room) : reallocate(best->hits, best->room);
+    }
+    best->hits[best->count++] = hit;
+    std::push_heap(best->hits, best->hits + best->count, heap_order);
+}
+
+static void offer_document(Best *best, RunReader *reader, uint32 ordinal, int64 score, bool maybe) {
+    if (score < threshold(*best) || is_dead(reader, ordinal))
+        return;
+    offer(best, {score, document_tid(reader, ordinal), maybe});
+}
+
+// ---- items
+// -------------------------------------------------------------------------------------------------
+
+static Match both(Match a, Match b) {
+    if (a == Match::No || b == Match::No)
+        return Match::No;
+    return a == Match::Yes && b == Match::Yes ? Match::Yes : Match::Maybe;
+}
+
+Match match_item(const DocumentItem *item, const Query *query, const Query *conditions, int condition_count) {
+    if (is_null(item))
+        return Match::No;
+    Match match = Match::Yes;
+    for (int i = -1; i < condition_count && match != Match::No; i++) {
+        const Query *asked = i < 0 ? query : &conditions[i];
+        if (asked == nullptr)
+            continue;
+        if (asked->root == nullptr)
+            return Match::No;
+        auto *frequencies = allocate<uint32>(asked->term_count);
+        item_frequencies(*asked, item, frequencies);
+        match = both(match, match_document(asked->root, frequencies));
+        pfree(frequencies);
+    }
+    return match;
+}
+
+static void rank_items(const RawSource &source, const Ranking &ranking, Best *best) {
+    auto *frequencies = allocate<uint32>(ranking.query->term_count);
+    for_each_item(source, [&](const DocumentItem *item) {
+        const Match match = match_item(item, ranking.query, ranking.conditions, ranking.condition_count);
+        if (match == Match::No)
+            return;
+        item_frequencies(*ranking.query, item, frequencies);
+        int64 score = 0;
+        for (int term = 0; term < ranking.query->term_count; term++)
+            if (frequencies[term] > 0 && ranking.query->terms[term].ranked)
+                score += postings::contribution(ranking.query->terms[term].weight,
+                                                ranking.norms.of(item->length), frequencies[term]);
+        offer(best, {score, item->head.tid, match == Match::Maybe});
+    });
+    pfree(frequencies);
+}
+
+// ---- runs, a set of matches first
+// --------------------------------------------------------------------------
+
+// Turns a complement into its members, without NULLs.
+static void list_members(RunReader *reader, OrdinalSet *set) {
+    if (!set->complement)
+        return;
+    auto *ordinals = allocate<uint32>(reader->run.entries - set->count + 1);
+    uint32 count = 0;
+    uint32 excluded = 0;
+    for (uint32 ordinal = 0; ordinal < reader->run.entries; ordinal++) {
+        if (excluded < set->count && set->ordinals[excluded] == ordinal) {
+            excluded++;
+            continue;
+        }
+        if (ordinal % kDocumentsPerPage == 0)
+            CHECK_FOR_INTERRUPTS();
+        if (document_length(reader, ordinal) != kNullLength)
+            ordinals[count++] = ordinal;
+    }
+    set->ordinals = ordinals;
+    set->count = count;
+    set->complement = false;
+}
+
+OrdinalSet match_all_conditions(RunReader *reader, const Query *query, ListCursor **lists,
+                                const Query *conditions, int condition_count) {
+    OrdinalSet set = query != nullptr ? match_run(query->root, lists) : whole_run();
+    for (int i = 0; i < condition_count && (set.count > 0 || set.complement); i++)
+        set = intersect_sets(set, match_run(conditions[i].root, open_lists(reader, conditions[i])));
+    list_members(reader, &set);
+    return set;
+}
+
+static void add_contributions(RunReader *reader, ListCursor *list, double weight,
+                              const postings::Norms &norms, const OrdinalSet &set, int64 *scores) {
+    load_block(list, 0);
+    for (uint32 i = 0; i < set.count && seek_ordinal(list, set.ordinals[i]); i++)
+        if (current_ordinal(list) == set.ordinals[i])
+            scores[i] += postings::contribution(weight, norms.of(document_length(reader, set.ordinals[i])),
+                                                frequency_at(list, list->at));
+}
+
+static void rank_set(RunReader *reader, ListCursor **lists, const Ranking &ranking, Best *best) {
+    const OrdinalSet set =
+        match_all_conditions(reader, ranking.query, lists, ranking.conditions, ranking.condition_count);
+    if (reader->stale || set.count == 0)
+        return;
+    auto *scores = allocate_zeroed<int64>(set.count);
+    for (int term = 0; term < ranking.query->term_count; term++)
+        if (lists[term] != nullptr && ranking.query->terms[term].ranked)
+            add_contributions(reader, lists[term], ranking.query->terms[term].weight, ranking.norms, set,
+                              scores);
+    for (uint32 i = 0; i < set.count && !reader->stale; i++)
+        offer_document(best, reader, set.ordinals[i], scores[i], !set.exact);
+    pfree(scores);
+}
+
+// ---- bounds
+// ------------------------------------------------------------------------------------------------
+
+// How much less lengths may weigh now than when the run's bounds were written; negative when those are of no
+// use.
+static double bound_shrink(const RunReader *reader, const Options &options, const postings::Norms &norms) {
+    const RunHeader &header = reader->header;
+    if (header.k1 != options.k1 || header.b != options.b)
+        return -1;
+    const postings::Norms written = norms_for(options, header.average_length);
+    if (written.slope <= 0 || norms.slope <= 0)
+        return written.slope == norms.slope ? 1 : 0;
+    return Min(norms.slope / written.slope, 1.0);
+}
+
+static int64 most_in_block(const ListCursor *list, uint32 block, double weight, double shrink) {
+    return shrink < 0 ? static_cast<int64>(weight) + 2
+                      : postings::bound_contribution(weight, list->heads[block].bound, shrink);
+}
+
+// ---- runs, all of the lexemes
+// ------------------------------------------------------------------------------
+
+namespace {
+
+struct RequiredList {
+    ListCursor *list;
+    double weight;
+    uint32 block;  // that reaches the candidate
+    int64 most;    // contributed by a posting of it
+};
+
+}  // namespace
+
+// Moves to the blocks that can hold the ordinal; false when a list has none. *most is what they contribute
+// together at most.
+static bool reach_blocks(RequiredList *required, int count, uint32 ordinal, double shrink, int64 *most) {
+    *most = 0;
+    for (int i = 0; i < count; i++) {
+        RequiredList *entry = &required[i];
+        if (entry->block == kNoBlock || entry->list->heads[entry->block].last < ordinal) {
+            entry->block = find_block(entry->list, entry->block == kNoBlock ? 0 : entry->block, ordinal);
+            if (entry->block == entry->list->blocks)
+                return false;
+            entry->most = most_in_block(entry->list, entry->block, entry->weight, shrink);
+        }
+        *most += entry->most;
+    }
+    return true;
+}
+
+// Documents of the shortest list are looked for in the others, shortest first; those in blocks that together
+// cannot reach what is needed are passed over.
+static void rank_all(RunReader *reader, ListCursor **lists, const Ranking &ranking, const Options &options,
+                     Best *best) {
+    auto *required = allocate<RequiredList>(ranking.query->term_count);
+    int count = 0;
+    for (int term = 0; term < ranking.query->term_count; term++) {
+        if (lists[term] == nullptr || lists[term]->blocks == 0)
+            return;
+        required[count++] = {lists[term], ranking.query->terms[term].weight, kNoBlock, 0};
+        lists[term]->block = kNoBlock;
+    }
+    std::sort(required, required + count, [](const RequiredList &a, const RequiredList &b) {
+        return a.list->documents < b.list->documents;
+    });
+    const double shrink = bound_shrink(reader, options, ranking.norms);
+    uint64 ordinal = 0;
+    while (ordinal < reader->run.entries) {
+        int64 most;
+        if (!reach_blocks(required, count, static_cast<uint32>(ordinal), shrink, &most))
+            break;
+        if (most < threshold(*best)) {
+            uint32 last = UINT32_MAX;
+            for (int i = 0; i < count; i++)
+                last = Min(last, required[i].list->heads[required[i].block].last);
+            ordinal = uint64{last} + 1;
+            continue;
+        }
+        uint32 candidate = static_cast<uint32>(ordinal);
+        int found = 0;
+        while (found < count && seek_ordinal(required[found].list, candidate) &&
+               current_ordinal(required[found].list) == candidate)
+            found++;
+        if (found < count) {
+            CHECK_FOR_INTERRUPTS();
+            if (at_end(required[found].list))
+                break;
+            ordinal = current_ordinal(required[found].list);
+            continue;
+        }
+        const double norm = ranking.norms.of(document_length(reader, candidate));
+        int64 score = 0;
+        for (int i = 0; i < count; i++)
+            score += postings::contribution(required[i].weight, norm,
+                                            frequency_at(required[i].list, required[i].list->at));
+        offer_document(best, reader, candidate, score, false);
+        ordinal++;
+    }
+    pfree(required);
+}
+
+// ---- runs, any of the lexemes
+// ------------------------------------------------------------------------------
+
+// Documents are gone through in windows: for each the most that lists can contribute there is known from
+// their blocks' bounds, and windows, or lists beside those that matter, are passed over where that is too
+// little.
+static constexpr uint32 kWindow = 2048;
+
+namespace {
+
+struct RankedList {
+    ListCursor *list;
+    double weight;
+    int64 most;    // what it contributes at most in the window
+    uint32 block;  // the first that reaches the window
+};
+
+struct Window {
+    uint32 first;
+    uint32 end;
+    int64 scores[kWindow];
+    uint32 touched_count;
+    uint16 touched[kWindow];
+};
+
+}  // namespace
+
+// The most the list contributes to a document of the window.
+static int64 most_in_window(RankedList *ranked, const Window &window, double shrink) {
+    const ListCursor *list = ranked->list;
+    ranked->block = find_block(list, ranked->block, window.first);
+    if (ranked->block >= list->blocks)
+        return 0;
+    if (list->block == ranked->block) {
+        // Known to the posting.
+        const uint32 *next =
+            std::lower_bound(list->ordinals + list->at, list->ordinals + list->count, window.first);
+        if (next < list->ordinals + list->count && *next >= window.end)
+            return 0;
+    }
+    if (ranked->block > 0 && list->heads[ranked->block - 1].last + 1 >= window.end)
+        return 0;
+    int64 most = 0;
+    for (uint32 block = ranked->block; block < list->blocks; block++) {
+        if (block > ranked->block && list->heads[block - 1].last + 1 >= window.end)
+            break;
+        most = Max(most, most_in_block(list, block, ranked->weight, shrink));
+    }
+    return most;
+}
+
+static void touch_window(RunReader *reader, const RankedList &ranked, const postings::Norms &norms,
+                         Window *window) {
+    ListCursor *list = ranked.list;
+    for (bool more = seek_ordinal(list, window->first); more && current_ordinal(list) < window->end;
+         more = load_block(list, list->block + 1)) {
+        uint32 at = list->at;
+        for (; at < list->count && list->ordinals[at] < window->end; at++) {
+            const uint32 slot = list->ordinals[at] - window->first;
+            if (window->scores[slot] == 0)
+                window->touched[window->touched_count++] = static_cast<uint16>(slot);
+            window->scores[slot] += postings::contribution(
+                ranked.weight, norms.of(document_length(reader, list->ordinals[at])), frequency_at(list, at));
+        }
+        list->at = Min(at, list->count - 1);
+        if (at < list->count)
+            break;
+    }
+}
+
+// Only for documents that can still be among the best.
+static void add_to_touched(RunReader *reader, const RankedList &ranked, const postings::Norms &norms,
+                           int64 remaining, int64 needed, Window *window) {
+    uint32 kept = 0;
+    for (uint32 i = 0; i < window->touched_count; i++) {
+        const uint32 slot = window->touched[i];
+        if (window->scores[slot] + remaining < needed) {
+            window->scores[slot] = 0;
+            continue;
+        }
+        window->touched[kept++] = static_cast<uint16>(slot);
+        const uint32 ordinal = window->first + slot;
+        if (seek_ordinal(ranked.list, ordinal) && current_ordinal(ranked.list) == ordinal)
+            window->scores[slot] +=
+                postings::contribution(ranked.weight, norms.of(document_length(reader, ordinal)),
+                                       frequency_at(ranked.list, ranked.list->at));
+    }
+    window->touched_count = kept;
+}
+
+static void rank_window(RunReader *reader, RankedList *ranked, int count, const postings::Norms &norms,
+                        Window *window, Best *best) {
+    const int64 needed = threshold(*best);
+    int64 remaining = 0;
+    for (int i = 0; i < count; i++)
+        remaining += ranked[i].most;
+    if (remaining < needed)
+        return;
+    std::sort(ranked, ranked + count,
+              [](const RankedList &a, const RankedList &b) { return a.most > b.most; });
+    bool sorted = true;
+    for (int i = 0; i < count && ranked[i].most > 0; i++) {
+        // Documents that no list so far has can't reach what is needed by the others alone.
+        if (remaining >= needed) {
+            touch_window(reader, ranked[i], norms, window);
+            sorted = i == 0;
+        } else {
+            if (!sorted)
+                std::sort(window->touched, window->touched + window->touched_count);
+            sorted = true;
+            add_to_touched(reader, ranked[i], norms, remaining, needed, window);
+        }
+        remaining -= ranked[i].most;
+    }
+    for (uint32 i = 0; i < window->touched_count; i++) {
+        const uint32 slot = window->touched[i];
+        offer_document(best, reader, window->first + slot, window->scores[slot], false);
+        window->scores[slot] = 0;
+    }
+    window->touched_count = 0;
+}
+
+static void rank_any(RunReader *reader, ListCursor **lists, const Ranking &ranking, const Options &options,
+                     Best *best) {
+    auto *ranked = allocate<RankedList>(ranking.query->term_count);
+    int count = 0;
+    for (int term = 0; term < ranking.query->term_count; term++) {
+        if (lists[term] == nullptr)
+            continue;
+        ranked[count++] = {lists[term], ranking.query->terms[term].weight, 0, 0};
+        // Of short lists the postings tell what bounds don't.
+        lists[term]->block = kNoBlock;
+        if (lists[term]->blocks == 1)
+            load_block(lists[term], 0);
+    }
+    const double shrink = bound_shrink(reader, options, ranking.norms);
+    auto *window = allocate_zeroed<Window>(1);
+    for (uint64 first = 0; first < reader->run.entries && !reader->stale;) {
+        CHECK_FOR_INTERRUPTS();
+        window->first = static_cast<uint32>(first);
+        window->end = static_cast<uint32>(Min(first + kWindow, reader->run.entries));
+        for (int i = 0; i < count; i++)
+            ranked[i].most = most_in_window(&ranked[i], *window, shrink);
+        rank_window(reader, ranked, count, ranking.norms, window, best);
+        first = window->end;
+    }
+    pfree(window);
+    pfree(ranked);
+}
+
+// ---- all of it
+// ---------------------------------------------------------------------------------------------
+
+void rank(Corpus *corpus, ListCursor ***lists, Ranking *ranking) {
+    Best best = {ranking, nullptr, 0, 0};
+    ranking->hits = nullptr;
+    ranking->hit_count = 0;
+    if (ranking->query->root == nullptr || ranking->limit == 0)
+        return;
+    const Options options = options_of(corpus->index);
+    const bool any = is_plain_disjunction(ranking->query->root) && ranking->condition_count == 0;
+    const bool all = is_plain_conjunction(ranking->query->root) && ranking->condition_count == 0;
+    for (int i = 0; i < corpus->raw_count; i++)
+        rank_items(corpus->raws[i], *ranking, &best);
+    for (int i = 0; i < corpus->run_count && !corpus->runs[i].stale; i++) {
+        if (all)
+            rank_all(&corpus->runs[i], lists[i], *ranking, options, &best);
+        else if (any)
+            rank_any(&corpus->runs[i], lists[i], *ranking, options, &best);
+        else
+            rank_set(&corpus->runs[i], lists[i], *ranking, &best);
+    }
+    std::sort(best.hits, best.hits + best.count, ranks_before);
+    ranking->hits = best.hits;
+    ranking->hit_count = best.count;
+}
+
+}  // namespace pg_gpu::text

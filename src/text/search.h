@@ -1,0 +1,45 @@
+// Ranking: the best documents of a corpus for a query, by score and then by TID.
+#pragma once
+
+#include "text/corpus.h"
+#include "text/match.h"
+#include "text/options.h"
+
+namespace pg_gpu::text {
+
+struct Hit {
+    int64 score;
+    ItemPointerData tid;
+    bool maybe;  // whether it matches, the row decides
+};
+
+// Does `a` come before `b`?
+inline bool ranks_before(const Hit &a, const Hit &b) {
+    if (a.score != b.score)
+        return a.score > b.score;
+    return ItemPointerCompare(const_cast<ItemPointer>(&a.tid), const_cast<ItemPointer>(&b.tid)) < 0;
+}
+
+// The best `limit` documents that come behind `after`, best first. `conditions` are further trees that a
+// document must match, over queries of their own.
+struct Ranking {
+    const Query *query;
+    postings::Norms norms;
+    uint32 limit;
+    const Hit *after;  // nullptr: from the beginning
+    const Query *conditions;
+    int condition_count;
+    // The result.
+    Hit *hits;
+    uint32 hit_count;
+};
+
+// Allocates hits in the current memory context. On a stale corpus the result means nothing.
+void rank(Corpus *corpus, ListCursor ***lists, Ranking *ranking);
+
+// Documents of each run that match the query and the conditions.
+OrdinalSet match_all_conditions(RunReader *reader, const Query *query, ListCursor **lists,
+                                const Query *conditions, int condition_count);
+Match match_item(const DocumentItem *item, const Query *query, const Query *conditions, int condition_count);
+
+}  // namespace pg_gpu::text
