@@ -98,7 +98,7 @@ my $refusal = '';
 ok(wait_until(sub { $refusal = query_error($node, q{SET pg_gpu.path = host; SELECT gpu.load('big_k')}); $refusal =~ /cannot load|does not exist/ }),
 	'a session sees the server');
 make_table($node, rows => 600_000, keys => 600_000, name => 'big');
-like(query_error($node, q{SET pg_gpu.path = host; SELECT gpu.load('big_k')}), qr/cannot load index "big_k".*HINT:  Raise/s,
+ok(wait_until(sub { query_error($node, q{SET pg_gpu.path = host; SELECT gpu.evict('big_k'), gpu.load('big_k')}) =~ /cannot load index "big_k".*HINT:  Raise/s }),
 	'a new memory limit is handed on by a reload');
 is($pid, server_pid($node), 'without a restart');
 is(sql_value($node, "$by_host SELECT count(*) FROM gpu.lookup('big_k', ARRAY[1, 2, 3])"),
