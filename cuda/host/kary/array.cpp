@@ -19,6 +19,8 @@ namespace {
 constexpr std::uint64_t searches_a_piece = 1 << 12;
 constexpr std::uint64_t tids_a_piece = 1 << 16;
 constexpr std::uint64_t ranges_a_piece = 1 << 16;
+// How far ahead of copying TIDs are asked for.
+constexpr std::uint64_t ranges_ahead = 48;
 
 // Searches copy a batch's keys first: the caller's may change meanwhile, and a search through the levels
 // relies on one key all the way.
@@ -235,6 +237,7 @@ Status HostKaryArray<Key>::gather_entries(const Workers &workers, const KaryRang
         std::uint64_t i = std::upper_bound(begins, begins + count, first) - begins - 1;
         for (std::uint64_t output = first; output < last; ++i) {
             const std::uint64_t end = std::min(last, begins[i + 1]);
+            __builtin_prefetch(tids_.data() + ranges[std::min(i + ranges_ahead, count - 1)].first);
             std::uint64_t position = ranges[i].first + (output - begins[i]);
             if (dead_entries && output < end) {
                 position = dead_entries->live_from(ranges[i].first, output - begins[i], entries_);

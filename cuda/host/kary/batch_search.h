@@ -43,6 +43,9 @@ class BatchSearch {
     // with others.
     static constexpr std::uint64_t near = 24;
     static constexpr int most_nodes = 6;
+    // Keys that are asked for early: beyond what the processor fetches by itself between two that wait for
+    // each other.
+    static constexpr std::uint64_t ahead = 1024 / sizeof(Key);
 
     // On from the rank of a key that isn't greater. False when the way is long.
     bool follow(Key key) noexcept {
@@ -50,6 +53,7 @@ class BatchSearch {
             if (at_ + Levels<Key>::node_keys > padded_) {
                 return false;
             }
+            __builtin_prefetch(keys_ + at_ + ahead);
             const std::uint64_t below = Levels<Key>::keys_below(keys_ + at_, key);
             at_ += static_cast<std::uint32_t>(below);
             if (below < Levels<Key>::node_keys) {
