@@ -14,7 +14,8 @@ static constexpr int kRowsAtOnce = 1000;
 
 static void run(const char *statement) {
     if (SPI_execute(statement, false, 0) < 0)
-        elog(ERROR, "SPI_execute failed: %s", statement);
+        ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR), errmsg("gpu.calibrate could not measure"),
+                        errdetail("A statement failed: %s.", statement)));
 }
 
 static int64 key_of_row(uint64 row) {
@@ -106,7 +107,8 @@ static Measured measure_and_forget() {
     const int nest_level = NewGUCNestLevel();
     settle_plans();
     if (SPI_connect() != SPI_OK_CONNECT)
-        elog(ERROR, "SPI_connect failed");
+        ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR), errmsg("gpu.calibrate could not measure"),
+                        errdetail("Statements cannot be executed within this call.")));
     const Measured measured = measure();
     SPI_finish();
     AtEOXact_GUC(false, nest_level);

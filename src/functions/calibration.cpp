@@ -249,7 +249,8 @@ static double time_scan(const Work &work) {
     if (SPI_execute(
             psprintf("SELECT count(*) FROM %s WHERE k >= 0", RelationGetRelationName(work.sample->heap)),
             false, 0) != SPI_OK_SELECT)
-        elog(ERROR, "SPI_execute failed");
+        ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR), errmsg("gpu.calibrate could not measure"),
+                        errdetail("A scan of its table failed.")));
     return microseconds_since(start);
 }
 

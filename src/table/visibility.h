@@ -42,17 +42,19 @@ inline uint64 place_of_tid(const ItemPointerData &tid) {
     return uint64{ItemPointerGetBlockNumberNoCheck(&tid)} << 16 | ItemPointerGetOffsetNumberNoCheck(&tid);
 }
 
+// Can a row of a table of so many blocks have this TID?
+inline bool is_tid_within(const ItemPointerData &tid, BlockNumber heap_blocks) {
+    const auto offset = static_cast<OffsetNumber>(ItemPointerGetOffsetNumberNoCheck(&tid) - 1);
+    return offset < MaxHeapTuplesPerPage && ItemPointerGetBlockNumberNoCheck(&tid) < heap_blocks;
+}
+
 // Can this be a row's TID? `*heap_blocks` is the table's length as last looked at; it cannot shrink
 // meanwhile, which would take an exclusive lock.
 inline bool is_possible_tid(Relation heap, BlockNumber *heap_blocks, const ItemPointerData &tid) {
-    const auto offset = static_cast<OffsetNumber>(ItemPointerGetOffsetNumberNoCheck(&tid) - 1);
-    if (unlikely(offset >= MaxHeapTuplesPerPage))
-        return false;
-    const BlockNumber block = ItemPointerGetBlockNumberNoCheck(&tid);
-    if (likely(block < *heap_blocks))
+    if (likely(is_tid_within(tid, *heap_blocks)))
         return true;
     *heap_blocks = RelationGetNumberOfBlocks(heap);
-    return block < *heap_blocks;
+    return is_tid_within(tid, *heap_blocks);
 }
 
 // Looks rows up in the heap with a snapshot.

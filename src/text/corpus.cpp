@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "table/visibility.h"
 #include "text/text.h"
 
 namespace pg_gpu::text {
-
-// After so many restarts a reader keeps merges away.
-static constexpr int kMostRestarts = 8;
 
 struct TailCopy {
     char *items;
@@ -21,8 +19,19 @@ static void copy_tail(const char *items, uint32 bytes, void *context) {
     copy->bytes = bytes;
 }
 
-static void count_items(Corpus *corpus, const RawSource &source) {
-    for_each_item(source, [corpus](const DocumentItem *item) {
+// Of the table, whose lock the caller holds: all TIDs of a view taken before lie within.
+static BlockNumber blocks_of_table(Relation index) {
+    Relation heap = table_open(index->rd_index->indrelid, NoLock);
+    const BlockNumber blocks = RelationGetNumberOfBlocks(heap);
+    table_close(heap, NoLock);
+    return blocks;
+}
+
+static void count_items(Corpus *corpus, const RawSource &source, BlockNumber index_block) {
+    for_each_item(source, [corpus, index_block](const DocumentItem *item) {
+        if (unlikely(!table::is_tid_within(item->head.tid, corpus->heap_blocks)))
+            storage::report_corruption(corpus->index, index_block,
+                                       "A document's TID lies outside the table.");
         corpus->documents += is_null(item) ? 0 : 1;
         corpus->length += item->length;
     });
@@ -39,12 +48,13 @@ static void open_raw(Corpus *corpus, const storage::RunEntry &run) {
         return;
     }
     corpus->raw_count++;
-    count_items(corpus, *source);
+    count_items(corpus, *source, storage::run_block(run, 0));
 }
 
 static void open_run(Corpus *corpus, const storage::RunEntry &run) {
     RunReader *reader = &corpus->runs[corpus->run_count++];
     open_reader(reader, corpus->index, run);
+    reader->heap_blocks = corpus->heap_blocks;
     corpus->documents += run.entries - reader->header.null_documents;
     corpus->length += total_length(run);
     if (reader->dead == nullptr)
@@ -71,11 +81,12 @@ Corpus *open_corpus(Relation index, Snapshot snapshot) {
     TailCopy tail = {allocate<char>(storage::kContentBytes), 0};
     storage::take_view(index, run_kind(), snapshot, &corpus->view, copy_tail, &tail);
     check_items(index, storage::kTailBlock, tail.items, tail.bytes);
+    corpus->heap_blocks = blocks_of_table(index);
 
     corpus->raws = allocate<RawSource>(corpus->view.run_count + 1);
     corpus->runs = allocate<RunReader>(corpus->view.run_count + 1);
     corpus->raws[corpus->raw_count++] = {tail.items, tail.bytes, nullptr};
-    count_items(corpus, corpus->raws[0]);
+    count_items(corpus, corpus->raws[0], storage::kTailBlock);
     for (int i = 0; i < corpus->view.run_count && corpus->recycled == nullptr; i++) {
         const storage::RunEntry &run = corpus->view.runs[i];
         if (layout_of(run) == Layout::Raw)
@@ -106,23 +117,8 @@ const storage::RunEntry *recycled_run(const Corpus *corpus, uint32 *position) {
     return nullptr;
 }
 
-void note_restart(const Corpus *corpus, Restarts *restarts) {
-    CHECK_FOR_INTERRUPTS();
-    uint32 position;
-    const storage::RunEntry *run = recycled_run(corpus, &position);
-    storage::confirm_recycled(corpus->index, run_kind(), corpus->view, *run, position);
-    if (++restarts->count < kMostRestarts || restarts->locked || RecoveryInProgress())
-        return;
-    storage::lock_runs(corpus->index, storage::RunLock::OldRuns, ShareLock, false);
-    storage::lock_runs(corpus->index, storage::RunLock::YoungRuns, ShareLock, false);
-    restarts->locked = true;
-}
-
-void end_restarts(Relation index, Restarts *restarts) {
-    if (!restarts->locked)
-        return;
-    storage::unlock_runs(index, storage::RunLock::YoungRuns, ShareLock);
-    storage::unlock_runs(index, storage::RunLock::OldRuns, ShareLock);
+void confirm_recycled(const Corpus *corpus, const storage::RunEntry &run, uint32 position) {
+    storage::confirm_recycled(corpus->index, run_kind(), corpus->view, run, position);
 }
 
 // ---- lists

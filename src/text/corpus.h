@@ -15,6 +15,7 @@ struct RawSource {
 struct Corpus {
     Relation index;
     MemoryContext context;  // of everything below; ends with the corpus
+    BlockNumber heap_blocks;
     storage::View view;
     RawSource *raws;
     int raw_count;
@@ -35,18 +36,12 @@ Corpus *open_corpus(Relation index, Snapshot snapshot);
 void close_corpus(Corpus *corpus);
 // After work on it: the run of which a page was recycled, and which; nullptr when none was.
 const storage::RunEntry *recycled_run(const Corpus *corpus, uint32 *position);
-
-// How often readers started again, and the locks they take when that is too often.
-struct Restarts {
-    int count;
-    bool locked;
-};
-void note_restart(const Corpus *corpus, Restarts *restarts);
-void end_restarts(Relation index, Restarts *restarts);
+// Raises if that is damage.
+void confirm_recycled(const Corpus *corpus, const storage::RunEntry &run, uint32 position);
 
 template <typename Work>
 void with_corpus(Relation index, Snapshot snapshot, Work work) {
-    Restarts restarts = {0, false};
+    storage::RestartGuard guard = {0, false};
     for (bool done = false; !done;) {
         Corpus *corpus = open_corpus(index, snapshot);
         MemoryContext caller = MemoryContextSwitchTo(corpus->context);
@@ -54,12 +49,15 @@ void with_corpus(Relation index, Snapshot snapshot, Work work) {
             work(corpus);
         MemoryContextSwitchTo(caller);
         uint32 position;
-        done = recycled_run(corpus, &position) == nullptr;
-        if (!done)
-            note_restart(corpus, &restarts);
+        const storage::RunEntry *recycled = recycled_run(corpus, &position);
+        done = recycled == nullptr;
+        if (!done) {
+            confirm_recycled(corpus, *recycled, position);
+            storage::count_restart(index, &guard);
+        }
         close_corpus(corpus);
     }
-    end_restarts(index, &restarts);
+    storage::unlock_after_restarts(index, &guard);
 }
 
 // Calls visit(item) for each of the source's items that is not dead.

@@ -2,16 +2,13 @@
 
 namespace pg_gpu::text {
 
-// storage::fanout_of reads the first member.
 struct StoredOptions {
-    int32 varlena_header;
-    int fanout;
+    storage::StorageOptions storage;
     int codec;
     double k1;
     double b;
 };
 
-static constexpr int kDefaultFanout = 8;
 static constexpr Options kDefaults = {postings::Codec::Bitpack, 1.2, 0.75};
 static relopt_kind option_kind;
 
@@ -23,9 +20,7 @@ static relopt_enum_elt_def codec_names[] = {
 };
 
 void register_options() {
-    option_kind = add_reloption_kind();
-    add_int_reloption(option_kind, "fanout", "Number of runs of one size that are merged into a larger one",
-                      kDefaultFanout, 2, 64, ShareUpdateExclusiveLock);
+    option_kind = storage::add_storage_options();
     add_enum_reloption(option_kind, "codec", "How the gaps of inverted lists are coded", codec_names,
                        static_cast<int>(kDefaults.codec),
                        "Valid values are \"bitpack\", \"pfordelta\", and \"rice\".",
@@ -38,7 +33,7 @@ void register_options() {
 
 bytea *read_options(Datum options, bool validate) {
     static const relopt_parse_elt elements[] = {
-        {"fanout", RELOPT_TYPE_INT, offsetof(StoredOptions, fanout)},
+        {"fanout", RELOPT_TYPE_INT, offsetof(StoredOptions, storage.fanout)},
         {"codec", RELOPT_TYPE_ENUM, offsetof(StoredOptions, codec)},
         {"k1", RELOPT_TYPE_REAL, offsetof(StoredOptions, k1)},
         {"b", RELOPT_TYPE_REAL, offsetof(StoredOptions, b)},

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "table/visibility.h"
+
 namespace pg_gpu::text {
 
 void report_damage(const RunReader *reader, uint32 position, const char *detail) {
@@ -53,6 +55,7 @@ void open_reader(RunReader *reader, Relation index, const storage::RunEntry &run
     *reader = {};
     reader->index = index;
     reader->run = run;
+    reader->heap_blocks = InvalidBlockNumber;
     reader->buffer = InvalidBuffer;
     reader->lengths = allocate<uint8>(kLengthSlots * kDocumentsPerPage * kLengthBytes);
     for (uint32 &page : reader->length_pages)
@@ -108,12 +111,22 @@ void load_lengths(RunReader *reader, uint32 page) {
     unlock_page(reader);
 }
 
+static void check_tid(const RunReader *reader, const ItemPointerData &tid) {
+    if (reader->heap_blocks != InvalidBlockNumber &&
+        unlikely(!table::is_tid_within(tid, reader->heap_blocks)))
+        report_damage(reader, reader->position, "A document's TID lies outside the table.");
+}
+
 uint32 read_document_tids(RunReader *reader, uint32 page, ItemPointerData *tids) {
     const uint32 count = lock_documents(reader, page);
     if (count == 0)
         return 0;
     memcpy(tids, storage::page_content(BufferGetPage(reader->buffer)), count * sizeof(ItemPointerData));
     unlock_page(reader);
+    // VACUUM may have cut off the table's end, where rows of dead entries were.
+    for (uint32 i = 0; i < count; i++)
+        if (!is_dead(reader, page * kDocumentsPerPage + i))
+            check_tid(reader, tids[i]);
     return count;
 }
 
@@ -127,6 +140,7 @@ ItemPointerData document_tid(RunReader *reader, uint32 ordinal) {
                ordinal % kDocumentsPerPage * sizeof(ItemPointerData),
            sizeof(tid));
     unlock_page(reader);
+    check_tid(reader, tid);
     return tid;
 }
 

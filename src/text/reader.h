@@ -13,7 +13,8 @@ struct RunReader {
     Relation index;
     storage::RunEntry run;
     RunHeader header;
-    Buffer buffer;  // pinned between reads
+    BlockNumber heap_blocks;  // TIDs beyond are damage; InvalidBlockNumber: whoever reads them looks
+    Buffer buffer;            // pinned between reads
     uint32 position;
     bool stale;
     uint32 stale_position;

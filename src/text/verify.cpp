@@ -1,8 +1,7 @@
-// gpu.verify: dictionary, lists, documents, and agreement with the table (as amcheck's heapallindexed does
-// it, with a Bloom filter of the index's documents that the table's rows are then looked up in).
-#include <algorithm>
+// gpu.verify: dictionary, lists, documents, and agreement with the table.
 #include <cmath>
 
+#include "table/table_check.h"
 #include "text/corpus.h"
 #include "text/options.h"
 #include "text/text.h"
@@ -19,16 +18,10 @@ struct Fingerprint {
 };
 
 struct Verification {
-    Relation heap;
     Relation index;
     storage::ProblemReporter report;
     void *context;
-    BlockNumber heap_blocks;
-    bloom_filter *filter;  // nullptr without the heap check
-    // TIDs of live documents, checked against the table's line pointers in heap order, a chunk at a time.
-    ItemPointerData *tids;
-    uint32 tid_count;
-    uint32 tid_room;
+    table::TableCheck check;
 };
 
 // What a run's lists say of its documents.
@@ -46,49 +39,17 @@ static uint64 hash_posting(const char *lexeme, uint32 length, uint32 frequency) 
                                             static_cast<int>(length), frequency));
 }
 
-static Fingerprint fingerprint(uint64 lexemes, const ItemPointerData &tid) {
-    return {lexemes, ItemPointerGetBlockNumberNoCheck(&tid), ItemPointerGetOffsetNumberNoCheck(&tid)};
-}
-
-// Live entries must point to line pointers in use: VACUUM removes entries before it frees their line
-// pointers.
-static void check_line_pointers(Verification *state) {
-    std::sort(state->tids, state->tids + state->tid_count,
-              [](const ItemPointerData &a, const ItemPointerData &b) {
-                  return ItemPointerCompare(const_cast<ItemPointer>(&a), const_cast<ItemPointer>(&b)) < 0;
-              });
-    for (uint32 i = 0; i < state->tid_count;) {
-        CHECK_FOR_INTERRUPTS();
-        const BlockNumber block = ItemPointerGetBlockNumberNoCheck(&state->tids[i]);
-        Buffer buffer = ReadBuffer(state->heap, block);
-        LockBuffer(buffer, BUFFER_LOCK_SHARE);
-        Page page = BufferGetPage(buffer);
-        const OffsetNumber last = PageIsNew(page) ? 0 : PageGetMaxOffsetNumber(page);
-        for (; i < state->tid_count && ItemPointerGetBlockNumberNoCheck(&state->tids[i]) == block; i++) {
-            const OffsetNumber offset = ItemPointerGetOffsetNumberNoCheck(&state->tids[i]);
-            if (offset > last || !ItemIdIsUsed(PageGetItemId(page, offset)))
-                state->report(InvalidBlockNumber, &state->tids[i],
-                              "An entry points to a row that is not there.", state->context);
-        }
-        UnlockReleaseBuffer(buffer);
-    }
-    state->tid_count = 0;
+static size_t put_fingerprint(uint64 lexemes, const ItemPointerData &tid, unsigned char *to) {
+    const Fingerprint fingerprint = {lexemes, ItemPointerGetBlockNumberNoCheck(&tid),
+                                     ItemPointerGetOffsetNumberNoCheck(&tid)};
+    memcpy(to, &fingerprint, sizeof(fingerprint));
+    return sizeof(fingerprint);
 }
 
 static void note_document(Verification *state, BlockNumber block, const ItemPointerData &tid, uint64 hash) {
-    const OffsetNumber offset = ItemPointerGetOffsetNumberNoCheck(&tid);
-    if (ItemPointerGetBlockNumberNoCheck(&tid) >= state->heap_blocks || offset == InvalidOffsetNumber ||
-        offset > MaxHeapTuplesPerPage) {
-        state->report(block, &tid, "An entry's TID lies outside the table.", state->context);
-        return;
-    }
-    if (state->filter == nullptr)
-        return;
-    Fingerprint print = fingerprint(hash, tid);
-    bloom_add_element(state->filter, reinterpret_cast<unsigned char *>(&print), sizeof(print));
-    if (state->tid_count == state->tid_room)
-        check_line_pointers(state);
-    state->tids[state->tid_count++] = tid;
+    unsigned char fingerprint[sizeof(Fingerprint)];
+    const size_t bytes = put_fingerprint(hash, tid, fingerprint);
+    table::note_entry(&state->check, block, fingerprint, bytes, tid);
 }
 
 // ---- runs
@@ -217,33 +178,42 @@ static void verify_raw_run(Verification *state, const storage::RunEntry &run) {
     note_items(state, storage::run_block(run, 0), source);
 }
 
-// Readers raise what they find damaged; here it is an answer. They hold no lock when they do.
+// Readers raise what they find damaged; here it is an answer. A subtransaction gives back the pages they had
+// pinned.
 template <typename Work>
 static void report_damage_of(Verification *state, BlockNumber block, Work work) {
-    MemoryContext caller = CurrentMemoryContext;
+    MemoryContext caller_context = CurrentMemoryContext;
+    ResourceOwner caller_owner = CurrentResourceOwner;
+    BeginInternalSubTransaction(nullptr);
+    MemoryContextSwitchTo(caller_context);
     PG_TRY();
-    { work(); }
+    {
+        work();
+        ReleaseCurrentSubTransaction();
+        MemoryContextSwitchTo(caller_context);
+        CurrentResourceOwner = caller_owner;
+    }
     PG_CATCH();
     {
-        MemoryContextSwitchTo(caller);
+        MemoryContextSwitchTo(caller_context);
         ErrorData *error = CopyErrorData();
-        if (error->sqlerrcode != ERRCODE_INDEX_CORRUPTED)
-            PG_RE_THROW();
         FlushErrorState();
+        RollbackAndReleaseCurrentSubTransaction();
+        MemoryContextSwitchTo(caller_context);
+        CurrentResourceOwner = caller_owner;
+        if (error->sqlerrcode != ERRCODE_INDEX_CORRUPTED)
+            ReThrowError(error);
         state->report(block, nullptr, error->detail, state->context);
+        FreeErrorData(error);
     }
     PG_END_TRY();
-    MemoryContextSwitchTo(caller);
 }
 
 // ---- the table
 // ---------------------------------------------------------------------------------------------
 
-static void look_up_heap_row(Relation, ItemPointer tid, Datum *values, bool *nulls, bool alive,
-                             void *context) {
-    auto *state = static_cast<Verification *>(context);
-    if (!alive)
-        return;
+static size_t fingerprint_row(void *, const Datum *values, const bool *nulls, const ItemPointerData &tid,
+                              unsigned char *fingerprint) {
     uint64 hash = kNullHash;
     if (!nulls[0]) {
         TSVector vector = document_of(values, nulls);
@@ -254,28 +224,7 @@ static void look_up_heap_row(Relation, ItemPointer tid, Datum *values, bool *nul
         if (reinterpret_cast<Pointer>(vector) != DatumGetPointer(values[0]))
             pfree(vector);
     }
-    Fingerprint print = fingerprint(hash, *tid);
-    if (bloom_lacks_element(state->filter, reinterpret_cast<unsigned char *>(&print), sizeof(print)))
-        state->report(InvalidBlockNumber, tid, "A row is missing from the index.", state->context);
-}
-
-// Rows visible to a snapshot taken before the index was read must all be in the filter.
-static void verify_rows(Verification *state, Snapshot snapshot) {
-    TableScanDesc scan = table_beginscan_strat(state->heap, snapshot, 0, nullptr, true, true);
-    IndexInfo *info = BuildIndexInfo(state->index);
-    info->ii_Concurrent = true;  // an MVCC scan: only what the snapshot sees
-    info->ii_ExclusionOps = nullptr;
-
-    // The index's expressions and predicate run as the table's owner, as they would in REINDEX: whoever
-    // verifies may be a superuser, and the functions are the owner's.
-    Oid user;
-    int security_context;
-    GetUserIdAndSecContext(&user, &security_context);
-    SetUserIdAndSecContext(state->heap->rd_rel->relowner, security_context | SECURITY_RESTRICTED_OPERATION);
-    const int nest_level = NewGUCNestLevel();
-    table_index_build_scan(state->heap, state->index, info, true, false, look_up_heap_row, state, scan);
-    AtEOXact_GUC(false, nest_level);
-    SetUserIdAndSecContext(user, security_context);
+    return put_fingerprint(hash, tid, fingerprint);
 }
 
 static void copy_tail(const char *items, uint32 bytes, void *context) {
@@ -287,24 +236,18 @@ static void copy_tail(const char *items, uint32 bytes, void *context) {
 void verify_documents(Relation heap, Relation index, bool check_heap, storage::ProblemReporter report,
                       void *context) {
     Verification state = {};
-    state.heap = heap;
     state.index = index;
     state.report = report;
     state.context = context;
-    state.tid_room = 65536;
-    state.tids = allocate<ItemPointerData>(state.tid_room);
 
     Snapshot snapshot = RegisterSnapshot(GetActiveSnapshot());
     storage::View view = {};
     RawSource tail = {allocate<char>(storage::kContentBytes), 0, nullptr};
     storage::take_view(index, run_kind(), snapshot, &view, copy_tail, &tail);
-    // Read after the view: entries of the view are for rows that were there before.
-    state.heap_blocks = RelationGetNumberOfBlocks(heap);
     uint64 total = tail.bytes / sizeof(DocumentItem);
     for (int i = 0; i < view.run_count; i++)
         total += view.runs[i].entries;
-    if (check_heap)
-        state.filter = bloom_create(static_cast<int64>(total), maintenance_work_mem, view.vacuum_seq);
+    table::begin_table_check(&state.check, heap, index, check_heap, total, view.vacuum_seq, report, context);
 
     report_damage_of(&state, storage::kTailBlock, [&] {
         check_items(index, storage::kTailBlock, tail.items, tail.bytes);
@@ -313,21 +256,16 @@ void verify_documents(Relation heap, Relation index, bool check_heap, storage::P
     MemoryContext run_context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu.verify run", ALLOCSET_DEFAULT_SIZES);
     for (int i = 0; i < view.run_count; i++) {
-        MemoryContext caller = MemoryContextSwitchTo(run_context);
         report_damage_of(&state, storage::run_block(view.runs[i], 0), [&] {
+            MemoryContextSwitchTo(run_context);
             if (layout_of(view.runs[i]) == Layout::Raw)
                 verify_raw_run(&state, view.runs[i]);
             else
                 verify_run(&state, view.runs[i]);
         });
-        MemoryContextSwitchTo(caller);
         MemoryContextReset(run_context);
     }
-    if (check_heap) {
-        check_line_pointers(&state);
-        verify_rows(&state, snapshot);
-        bloom_free(state.filter);
-    }
+    table::finish_table_check(&state.check, snapshot, fingerprint_row, nullptr);
     UnregisterSnapshot(snapshot);
 }
 
