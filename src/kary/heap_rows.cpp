@@ -18,6 +18,8 @@ void open_heap_rows(HeapRows *rows, Relation heap, Snapshot snapshot, const Look
     rows->batch = 0;
     rows->at = 0;
     rows->buffer = InvalidBuffer;
+    rows->next_buffer = InvalidBuffer;
+    rows->asked_for = 0;
     rows->is_heap = is_heap_table(heap);
     rows->probe = {};
     if (!rows->is_heap)
@@ -27,7 +29,9 @@ void open_heap_rows(HeapRows *rows, Relation heap, Snapshot snapshot, const Look
 void close_heap_rows(HeapRows *rows) {
     if (BufferIsValid(rows->buffer))
         ReleaseBuffer(rows->buffer);
-    rows->buffer = InvalidBuffer;
+    if (BufferIsValid(rows->next_buffer))
+        ReleaseBuffer(rows->next_buffer);
+    rows->buffer = rows->next_buffer = InvalidBuffer;
     close_heap_probe(&rows->probe);
 }
 
@@ -65,13 +69,55 @@ static void find_all_visible_rows(Page page, const LookupMatch *matches, uint32 
             rows[i] = InvalidOffsetNumber;
 }
 
+// How many of the matches, which begin a page's, lie on that page.
+static uint32 matches_on_page(const LookupMatch *matches, uint64 left) {
+    const BlockNumber block = match_block(*matches);
+    uint32 count = 0;
+    while (count < left && count < MaxHeapTuplesPerPage && match_block(matches[count]) == block)
+        count++;
+    return count;
+}
+
+// Pins the page of the next matches. Its line pointers are on their way while the current page is looked at.
+static void pin_next_page(HeapRows *rows, const LookupMatch *matches, uint64 left) {
+    if (left == 0)
+        return;
+    rows->next_buffer = ReadBuffer(rows->heap, match_block(*matches));
+    Page page = BufferGetPage(rows->next_buffer);
+    __builtin_prefetch(page);
+    const uint32 count = matches_on_page(matches, left);
+    for (uint32 i = 0; i < count; i++)
+        if (match_offset(matches[i]) <= MaxHeapTuplesPerPage)
+            __builtin_prefetch(PageGetItemId(page, match_offset(matches[i])));
+}
+
+// Rows in the order of the table have their keys anywhere: where the positions of a match's key begin is
+// asked for some pages ahead, and the first position when its own page is read.
+static void ask_for_positions(HeapRows *rows, const LookupMatch *matches, uint32 count) {
+    constexpr uint64 kMatchesAhead = 64;
+    const LookupResult &lookup = *rows->lookup;
+    if (lookup.first_position == nullptr)
+        return;
+    const uint64 end = Min(lookup.count, rows->next_match + count + kMatchesAhead);
+    for (; rows->asked_for < end; rows->asked_for++)
+        __builtin_prefetch(&lookup.first_position[lookup.matches[rows->asked_for].key]);
+    for (uint32 i = 0; i < count; i++)
+        __builtin_prefetch(&lookup.positions[lookup.first_position[matches[i].key]]);
+}
+
 // Finds the rows of the next page's matches.
 static void read_page(HeapRows *rows) {
     const LookupMatch *matches = rows->lookup->matches + rows->next_match;
     const BlockNumber block = match_block(*matches);
     const uint64 left = rows->lookup->count - rows->next_match;
+    const uint32 count = matches_on_page(matches, left);
     CHECK_FOR_INTERRUPTS();
-    rows->buffer = ReleaseAndReadBuffer(rows->buffer, rows->heap, block);
+    if (BufferIsValid(rows->buffer))
+        ReleaseBuffer(rows->buffer);
+    rows->buffer = BufferIsValid(rows->next_buffer) ? rows->next_buffer : ReadBuffer(rows->heap, block);
+    rows->next_buffer = InvalidBuffer;
+    pin_next_page(rows, matches + count, left - count);
+    ask_for_positions(rows, matches, count);
     heap_page_prune_opt(rows->heap, rows->buffer);
     LockBuffer(rows->buffer, BUFFER_LOCK_SHARE);
     Page page = BufferGetPage(rows->buffer);
@@ -80,9 +126,6 @@ static void read_page(HeapRows *rows) {
     // on a standby. The slot of a row that has gone since this snapshot was taken cannot hold one that all
     // can see.
     const bool all_visible = PageIsAllVisible(page) && !rows->snapshot->takenDuringRecovery;
-    uint32 count = 0;
-    while (count < left && count < MaxHeapTuplesPerPage && match_block(matches[count]) == block)
-        count++;
     if (all_visible)
         find_all_visible_rows(page, matches, count, rows->rows);
     for (uint32 i = 0; !all_visible && i < count; i++) {
