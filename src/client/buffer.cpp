@@ -31,6 +31,10 @@ char *buffer_at(uint64 offset) {
     return buffer.base + offset;
 }
 
+int buffer_descriptor() {
+    return buffer.fd;
+}
+
 static bool close_buffer() {
     const bool was_open = buffer.fd >= 0;
     if (buffer.base != nullptr)

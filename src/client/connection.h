@@ -104,6 +104,7 @@ void register_connection_callbacks();
 bool need_buffer(uint64 least, uint64 wanted);
 uint64 buffer_bytes();
 char *buffer_at(uint64 offset);
+int buffer_descriptor();
 
 // Only for disconnect: gives the memory back.
 void drop_buffer();

@@ -2,7 +2,7 @@
 #include "client/mirrors.h"
 
 #include "client/dispatch.h"
-#include "client/halves.h"
+#include "client/page_load.h"
 #include "compat.h"
 #include "settings.h"
 
@@ -250,8 +250,6 @@ bool refresh_dead(const RunSet &set, const LiveRuns &live, Path path, uint64 sta
 // ---- loading
 // -----------------------------------------------------------------------------------------------
 
-static constexpr uint64 kLoadBuffer = uint64{8} << 20;
-
 // Pages of gpu.load, which were sent so far; -1 where a query loads, which has no progress of its own to
 // show.
 static int64 pages_reported = -1;
@@ -273,56 +271,9 @@ static void report_pages(uint32 pages) {
     pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, pages_reported);
 }
 
-// Entries of the run on a page of its entry section.
-static uint64 entries_on_page(const RunSet &set, const storage::RunEntry &run, uint64 page) {
-    return Min(run.entries - page * set.format->per_page, uint64{set.format->per_page});
-}
-
-static bool copy_page(const RunSet &set, const storage::RunEntry &run, uint64 page, char *place,
-                      BufferAccessStrategy strategy) {
-    const uint32 position = run.sections[storage::kEntrySection].first_page + static_cast<uint32>(page);
-    Buffer buffer = storage::read_run_page(set.index, run, position, strategy);
-    if (buffer == InvalidBuffer)
-        return fail_as_gone();
-    Page image = BufferGetPage(buffer);
-    const uint64 wanted = entries_on_page(set, run, page) * (set.format->key_bytes + sizeof(ItemPointerData));
-    if (storage::content_length(image) < wanted)
-        storage::report_corruption(set.index, BufferGetBlockNumber(buffer),
-                                   "A page is shorter than its entries.");
-    memcpy(place, image, BLCKSZ);
-    UnlockReleaseBuffer(buffer);
-    return true;
-}
-
-// While the server takes the entries out of one half of the buffer, pages are copied into the other.
-static bool send_pages(const RunSet &set, const storage::RunEntry &run, uint64 handle, Path path) {
-    const uint64 entries = set.format->mirrored_entries(run);
-    const uint64 pages = (entries + set.format->per_page - 1) / set.format->per_page;
-    Halves halves;
-    if (!open_halves(&halves, 2 * BLCKSZ, Min(kLoadBuffer, 2 * pages * BLCKSZ)))
-        return false;
-    auto message = make_message<protocol::AppendPages>(protocol::Message::append_pages, path);
-    message.handle = handle;
-    message.run_entries = run.entries;
-    message.run_first = 0;
-    message.layout = {BLCKSZ, storage::kContentStart, set.format->per_page, set.format->key_bytes};
-    const uint64 most = halves.bytes / BLCKSZ;
-    const double estimate = static_cast<double>(halves.bytes) / kMebibyte * cost_settings().load;
-    BufferAccessStrategy strategy = GetAccessStrategy(BAS_BULKREAD);
-    bool done = true;
-    for (uint64 page = 0; done && page < pages; page += message.pages) {
-        message.offset = next_half(&halves);
-        message.first_page = static_cast<uint32>(page);
-        message.pages = static_cast<uint32>(Min(most, pages - page));
-        for (uint32 i = 0; done && i < message.pages; i++) {
-            CHECK_FOR_INTERRUPTS();
-            done = copy_page(set, run, page + i, buffer_at(message.offset + uint64{i} * BLCKSZ), strategy);
-        }
-        done = done && send_half(&halves, &message.header, estimate);
-        report_pages(message.pages);
-    }
-    FreeAccessStrategy(strategy);
-    return settle_halves(&halves) && done;
+// gpu.load may have helpers as CREATE INDEX has; a query that loads has not.
+static int loading_workers() {
+    return pages_reported < 0 ? 0 : max_parallel_maintenance_workers;
 }
 
 static bool drop_handle(uint64 handle, Path path) {
@@ -367,7 +318,7 @@ static bool load_entries(const RunSet &set, const storage::RunEntry &run, Path p
         return true;
 
     hold_on_server();
-    if (!send_pages(set, run, begun.handle, path)) {
+    if (!send_pages({&set, &run, begun.handle, path, loading_workers(), report_pages})) {
         if (is_connected()) {
             drop_handle(begun.handle, path);
             release_on_server();
