@@ -20,6 +20,9 @@ static constexpr uint32 kChunkPages = kChunkBytes / BLCKSZ;
 static constexpr uint32 kMostSlots = 64;
 // A worker's share, in units of min_parallel_index_scan_size: it must pay for the worker's start.
 static constexpr uint32 kLeastShare = 16;
+// Workers that fill slots as fast as the server empties them. Then the leader doesn't copy, which would keep
+// the server waiting.
+static constexpr uint32 kEnoughHelpers = 4;
 static constexpr uint64 kKeyLoad = UINT64CONST(0xB600000000000011);
 
 namespace {
@@ -43,8 +46,15 @@ struct SharedLoad {
     pg_atomic_uint32 claimed;             // chunks that someone copies or has copied
     pg_atomic_uint32 answered;            // chunks that the server has taken: their slots are free
     pg_atomic_uint32 stopped;             // nothing more is wanted
+    pg_atomic_uint32 helpers;             // workers that copy
     pg_atomic_uint32 filled[kMostSlots];  // the number of the chunk last copied into a slot, plus one
     ConditionVariable changed;
+};
+
+// Of one participant.
+struct Reader {
+    BufferAccessStrategy strategy;
+    storage::NearBuffer near;
 };
 
 }  // namespace
@@ -75,10 +85,9 @@ static uint32 pages_of_chunk(const SharedLoad *shared, uint32 chunk) {
 }
 
 // False when the page was recycled.
-static bool copy_page(Relation index, const SharedLoad *shared, uint32 page, char *place,
-                      BufferAccessStrategy strategy) {
+static bool copy_page(Relation index, const SharedLoad *shared, uint32 page, char *place, Reader *reader) {
     const uint32 position = shared->run.sections[storage::kEntrySection].first_page + page;
-    Buffer buffer = storage::read_run_page(index, shared->run, position, strategy);
+    Buffer buffer = storage::read_run_page(index, shared->run, position, reader->strategy, &reader->near);
     if (buffer == InvalidBuffer)
         return false;
     Page image = BufferGetPage(buffer);
@@ -93,14 +102,13 @@ static bool copy_page(Relation index, const SharedLoad *shared, uint32 page, cha
 }
 
 // Copies a claimed chunk into its slot of the buffer at `base`; stops the load when the run is gone.
-static void copy_chunk(Relation index, SharedLoad *shared, uint32 chunk, char *base,
-                       BufferAccessStrategy strategy) {
+static void copy_chunk(Relation index, SharedLoad *shared, uint32 chunk, char *base, Reader *reader) {
     const uint32 slot = chunk % shared->slots;
     const uint32 pages = pages_of_chunk(shared, chunk);
     for (uint32 i = 0; i < pages; i++) {
         CHECK_FOR_INTERRUPTS();
         if (!copy_page(index, shared, chunk * kChunkPages + i,
-                       base + (uint64{slot} * kChunkPages + i) * BLCKSZ, strategy)) {
+                       base + (uint64{slot} * kChunkPages + i) * BLCKSZ, reader)) {
             tell(shared, &shared->stopped, 1);
             return;
         }
@@ -134,19 +142,19 @@ static char *map_buffer_of_leader(const SharedLoad *shared) {
 
 static uint32 help_to_copy(Relation index, SharedLoad *shared, char *base) {
     uint32 copied = 0;
-    BufferAccessStrategy strategy = GetAccessStrategy(BAS_BULKREAD);
+    Reader reader = {GetAccessStrategy(BAS_BULKREAD), {}};
     ConditionVariablePrepareToSleep(&shared->changed);
     while (!is_stopped(shared) && pg_atomic_read_u32(&shared->claimed) < shared->chunks) {
         uint32 chunk;
         if (claim_chunk(shared, &chunk)) {
-            copy_chunk(index, shared, chunk, base, strategy);
+            copy_chunk(index, shared, chunk, base, &reader);
             copied++;
         } else {
             wait_for_change(shared);
         }
     }
     ConditionVariableCancelSleep();
-    FreeAccessStrategy(strategy);
+    FreeAccessStrategy(reader.strategy);
     return copied;
 }
 
@@ -204,6 +212,7 @@ static SharedLoad *begin_load(const PageLoad &load, uint32 pages) {
     pg_atomic_init_u32(&shared->claimed, 0);
     pg_atomic_init_u32(&shared->answered, 0);
     pg_atomic_init_u32(&shared->stopped, 0);
+    pg_atomic_init_u32(&shared->helpers, 0);
     for (pg_atomic_uint32 &slot : shared->filled)
         pg_atomic_init_u32(&slot, 0);
     ConditionVariableInit(&shared->changed);
@@ -231,7 +240,7 @@ static bool send_chunks(const PageLoad &load, SharedLoad *shared) {
     message.run_first = 0;
     message.layout = {BLCKSZ, storage::kContentStart, shared->per_page, load.set->format->key_bytes};
     const double estimate = kChunkBytes / 1048576.0 * cost_settings().load;
-    BufferAccessStrategy strategy = GetAccessStrategy(BAS_BULKREAD);
+    Reader reader = {GetAccessStrategy(BAS_BULKREAD), {}};
     uint32 sent = 0;  // chunks
     bool pending = false;
     bool sound = true;
@@ -249,8 +258,8 @@ static bool send_chunks(const PageLoad &load, SharedLoad *shared) {
             pending = sound;
             sent++;
             load.sent(message.pages);
-        } else if (claim_chunk(shared, &chunk)) {
-            copy_chunk(load.set->index, shared, chunk, buffer_at(0), strategy);
+        } else if (pg_atomic_read_u32(&shared->helpers) < kEnoughHelpers && claim_chunk(shared, &chunk)) {
+            copy_chunk(load.set->index, shared, chunk, buffer_at(0), &reader);
         } else if (pending) {
             sound = settle(shared, sent, &pending);
         } else {
@@ -259,7 +268,7 @@ static bool send_chunks(const PageLoad &load, SharedLoad *shared) {
     }
     ConditionVariableCancelSleep();
     sound = settle(shared, sent, &pending) && sound;
-    FreeAccessStrategy(strategy);
+    FreeAccessStrategy(reader.strategy);
     return sound;
 }
 
@@ -298,6 +307,7 @@ void pg_gpu_load_worker_main(dsm_segment *, shm_toc *toc) {
         return;
     }
     Relation index = index_open(shared->index, AccessShareLock);
+    pg_atomic_fetch_add_u32(&shared->helpers, 1);
     const uint32 copied = help_to_copy(index, shared, base);
     ereport(DEBUG1,
             (errmsg_internal("a parallel worker copied %u of %u chunks of pages", copied, shared->chunks)));

@@ -19,6 +19,7 @@ void open_heap_rows(HeapRows *rows, Relation heap, Snapshot snapshot, const Look
     rows->at = 0;
     rows->buffer = InvalidBuffer;
     rows->next_buffer = InvalidBuffer;
+    rows->near = {};
     rows->asked_for = 0;
     rows->is_heap = is_heap_table(heap);
     rows->probe = {};
@@ -82,7 +83,7 @@ static uint32 matches_on_page(const LookupMatch *matches, uint64 left) {
 static void pin_next_page(HeapRows *rows, const LookupMatch *matches, uint64 left) {
     if (left == 0)
         return;
-    rows->next_buffer = ReadBuffer(rows->heap, match_block(*matches));
+    rows->next_buffer = storage::read_near(rows->heap, match_block(*matches), nullptr, &rows->near);
     Page page = BufferGetPage(rows->next_buffer);
     __builtin_prefetch(page);
     const uint32 count = matches_on_page(matches, left);
@@ -114,7 +115,9 @@ static void read_page(HeapRows *rows) {
     CHECK_FOR_INTERRUPTS();
     if (BufferIsValid(rows->buffer))
         ReleaseBuffer(rows->buffer);
-    rows->buffer = BufferIsValid(rows->next_buffer) ? rows->next_buffer : ReadBuffer(rows->heap, block);
+    rows->buffer = BufferIsValid(rows->next_buffer)
+                       ? rows->next_buffer
+                       : storage::read_near(rows->heap, block, nullptr, &rows->near);
     rows->next_buffer = InvalidBuffer;
     pin_next_page(rows, matches + count, left - count);
     ask_for_positions(rows, matches, count);

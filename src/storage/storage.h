@@ -3,6 +3,7 @@
 #pragma once
 
 #include "memory.h"
+#include "storage/near_buffer.h"
 #include "storage/format.h"
 
 namespace pg_gpu::storage {
@@ -180,8 +181,10 @@ uint32 count_tail_items(Relation index, const RunKind *kind, const char *items, 
 // ---- run pages
 // ----------------------------------------------------------------------------------------------
 
-// Pins and share-locks a page of a run. InvalidBuffer when the page now belongs to something else (R11).
-Buffer read_run_page(Relation index, const RunEntry &run, uint32 position, BufferAccessStrategy strategy);
+// Pins and share-locks a page of a run. InvalidBuffer when the page now belongs to something else (R11). With
+// `near` for those who read one page after the other.
+Buffer read_run_page(Relation index, const RunEntry &run, uint32 position, BufferAccessStrategy strategy,
+                     NearBuffer *near = nullptr);
 
 // After a mismatch: returns when the run list has changed since the view was taken, else reports corruption.
 void confirm_recycled(Relation index, const RunKind *kind, const View &view, const RunEntry &run,

@@ -81,7 +81,8 @@ void take_view(Relation index, const RunKind *kind, Snapshot snapshot, View *vie
 
 static constexpr BlockNumber kBlocksBeyondStatistics = 4096;
 
-Buffer read_run_page(Relation index, const RunEntry &run, uint32 position, BufferAccessStrategy strategy) {
+Buffer read_run_page(Relation index, const RunEntry &run, uint32 position, BufferAccessStrategy strategy,
+                     NearBuffer *near) {
     const BlockNumber block = run_block(run, position);
     if (block == InvalidBlockNumber)
         report_corruption(index, kMetaBlock, "A section of a run lies outside its extents.");
@@ -90,7 +91,8 @@ Buffer read_run_page(Relation index, const RunEntry &run, uint32 position, Buffe
     if (unlikely(block >= static_cast<BlockNumber>(index->rd_rel->relpages) + kBlocksBeyondStatistics) &&
         block >= RelationGetNumberOfBlocks(index))
         report_corruption(index, block, "A run lies beyond the end of the file.");
-    Buffer buffer = ReadBufferExtended(index, MAIN_FORKNUM, block, RBM_NORMAL, strategy);
+    Buffer buffer = near != nullptr ? read_near(index, block, strategy, near)
+                                    : ReadBufferExtended(index, MAIN_FORKNUM, block, RBM_NORMAL, strategy);
     LockBuffer(buffer, BUFFER_LOCK_SHARE);
     Page page = BufferGetPage(buffer);
     const PageStamp *stamp = page_stamp(page);

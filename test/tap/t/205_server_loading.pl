@@ -16,7 +16,7 @@ use Time::HiRes qw(usleep);
 
 fault_seed();
 my $path = ($ENV{PG_GPU_TEST_PATH} // '') eq 'cuda' ? 'cuda' : 'host';
-my $node = new_node('loading', conf => "max_parallel_maintenance_workers = 3\nmin_parallel_index_scan_size = 8\npg_gpu.path = $path\npg_gpu.mirror = manual\n");
+my $node = new_node('loading', conf => "max_parallel_maintenance_workers = 3\nmax_worker_processes = 16\nmax_parallel_workers = 8\nmin_parallel_index_scan_size = 8\npg_gpu.path = $path\npg_gpu.mirror = manual\n");
 $node->safe_psql('postgres', 'CREATE EXTENSION IF NOT EXISTS pg_gpu');
 # Several chunks of pages, of which the last is not full; a second run and a tail beside the large one.
 $node->safe_psql('postgres', q{
@@ -54,6 +54,8 @@ foreach my $round (1 .. rounds(3))
 	$helped += $_ foreach @copied;
 	is(sql_value($node, $answers), $right, 'the same answers');
 }
+load_with(6);
+is(sql_value($node, $answers), $right, 'so many workers that the leader only sends');
 cmp_ok($helped, '>', 0, 'workers copied some of the pages');
 is(sql_value($node, q{SELECT count(*) FROM gpu.verify('big_k')}), 0, 'the index is sound');
 

@@ -1,0 +1,20 @@
+// Reading pages that follow one another.
+#pragma once
+
+#include "postgres_headers.h"
+
+namespace pg_gpu::storage {
+
+// Where a page of a relation was found last. Zeroed: nowhere yet.
+struct NearBuffer {
+    Buffer buffer;
+    BlockNumber block;
+    int misses;  // in a row; after some of them none is tried until one would have been right
+};
+
+// Reads and pins a block of the main fork as ReadBufferExtended does. Pages that were read or written one
+// after the other mostly lie so in the buffers too; so the block is first looked for where that would have
+// it, which costs none of the cache misses that the table of buffers does.
+Buffer read_near(Relation relation, BlockNumber block, BufferAccessStrategy strategy, NearBuffer *near);
+
+}  // namespace pg_gpu::storage
