@@ -137,11 +137,11 @@ static bool get_nearest(Scan *scan) {
     IndexScanDesc descriptor = scan->descriptor;
     storage::RestartGuard guard = {0, false};
     ItemPointerData tid;
-    const uint64 *row;
+    uint64 row[1 + kMostLanes];
     double distance;
     bool is_null;
     for (;;) {
-        const Step step = next_nearest(scan->nearest, &tid, &row, &distance, &is_null);
+        const Step step = next_nearest(scan->nearest, &tid, row, &distance, &is_null);
         if (step == Step::Recycled) {
             storage::count_restart(descriptor->indexRelation, &guard);
             begin_skipping(&scan->returned);

@@ -92,7 +92,6 @@ NearestSearch *begin_nearest(Scan *scan);
 void restart_nearest(NearestSearch *search);
 void end_nearest(NearestSearch *search);
 // The next entry in order of distance, with its row.
-Step next_nearest(NearestSearch *search, ItemPointerData *tid, const uint64 **row, double *distance,
-                  bool *is_null);
+Step next_nearest(NearestSearch *search, ItemPointerData *tid, uint64 *row, double *distance, bool *is_null);
 
 }  // namespace pg_gpu::grid
