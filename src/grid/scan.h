@@ -84,6 +84,9 @@ struct Scan {
     NearestSearch *nearest;
 };
 
+// The tuple of a row that the snapshot sees; valid until the next one's.
+IndexTuple make_index_tuple(Scan *scan, const uint64 *row);
+
 // ---- nearest.cpp: ORDER BY column <-> point
 // --------------------------------------------------------------------
 
