@@ -29,5 +29,18 @@ $$;
 DROP INDEX grid_cost_btree;
 SELECT a < b AND b < c AND c < d AND a > 0 AS grows FROM (SELECT grid_cost_of('x = 5 AND y = 5') AS a, grid_cost_of('x BETWEEN 5 AND 5000 AND y BETWEEN 5 AND 5000') AS b,
   grid_cost_of('x BETWEEN 5 AND 5000') AS c, grid_cost_of('x > 5') AS d) AS q;
+-- A small box reads few pages, wherever in the index it lies: the directory leads there.
+CREATE FUNCTION grid_cost_pages(query text) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE
+    plan json;
+BEGIN
+    SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off;
+    EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ' || query INTO plan;
+    RETURN (plan -> 0 -> 'Plan' ->> 'Shared Hit Blocks')::int + (plan -> 0 -> 'Plan' ->> 'Shared Read Blocks')::int;
+END
+$$;
+SELECT (SELECT pages FROM gpu.runs('grid_cost_i') ORDER BY entries DESC LIMIT 1) > 30 AS large,
+       max(grid_cost_pages(format('SELECT id FROM grid_cost WHERE x BETWEEN %1$s AND %1$s + 100 AND y BETWEEN %2$s AND %2$s + 100', x, y))) < 16 AS few
+FROM generate_series(0, 99000, 33000) AS x, generate_series(0, 99000, 33000) AS y;
 DROP TABLE grid_cost;
-DROP FUNCTION grid_cost_of;
+DROP FUNCTION grid_cost_of, grid_cost_pages;

@@ -72,6 +72,33 @@ SELECT grid_point_nearest('(500,500)', 'k = 3', 500), grid_point_nearest('(500,5
 -- Everything, to the points that are at no distance, infinitely far, and none.
 SELECT grid_point_nearest('(5,5)', 'id % 30000 > 20000 AND id % 30000 <> 20011', 500), grid_point_nearest('(Infinity,5)', 'id % 30000 > 20000', 500),
        grid_point_nearest('(NaN,5)', 'id % 30000 > 20000', 500);
+-- Index-only scans give points as the table has them, -0 and NaN too, in the order of distances and without.
+EXPLAIN (COSTS OFF) SELECT p FROM grid_point WHERE p <@ box '(0,0),(100,100)' ORDER BY p <-> point '(5,5)' LIMIT 5;
+EXPLAIN (COSTS OFF) SELECT k FROM grid_point WHERE k = 2 AND p <@ box '(0,0),(100,100)' ORDER BY p <-> point '(5,5)', p <-> point '(7,7)' LIMIT 5;
+CREATE FUNCTION grid_point_values(columns text, condition text, ordering text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    listed text := 'SELECT count(*) || '' '' || md5(coalesce(string_agg(q::text, '','' ORDER BY q::text), '''')) FROM (SELECT %1$s FROM %2$s WHERE %3$s %4$s) AS q';
+    expected text;
+    found text;
+    line text;
+    plan text := '';
+BEGIN
+    PERFORM set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true);
+    EXECUTE format(listed, columns, 'grid_point_plain', condition, '') INTO expected;
+    FOR line IN EXECUTE 'EXPLAIN ' || format(listed, columns, 'grid_point', condition, ordering) LOOP plan := plan || line; END LOOP;
+    IF plan !~ 'Index Only Scan' OR (ordering <> '' AND plan !~ 'Order By') THEN RETURN 'other plan: ' || plan; END IF;
+    EXECUTE format(listed, columns, 'grid_point', condition, ordering) INTO found;
+    RETURN CASE WHEN found = expected THEN split_part(found, ' ', 1) ELSE 'expected ' || expected || ', found ' || found END;
+END
+$$;
+SELECT columns, condition, ordering, grid_point_values(columns, first || condition, ordering) AS rows
+FROM (VALUES ('p', ''), ('p, k', 'k = 2 AND ')) AS v (columns, first),
+     unnest(ARRAY[$$p <@ box '(-1,-1),(20,20)'$$, $$p <@ box '(-1,-1),(300,20)' AND p <@ circle '<(100,0),90>'$$, 'p IS NULL', 'p IS NOT NULL']) AS condition,
+     unnest(ARRAY['', $$ORDER BY p <-> point '(5,5)'$$, $$ORDER BY p <-> point '(Infinity,NaN)'$$]) AS ordering
+WHERE NOT (condition = 'p IS NOT NULL' AND ordering ~ '5,5') AND NOT (columns <> 'p' AND condition ~ 'circle');
+VACUUM grid_point;
+SELECT columns, grid_point_values(columns, $$p <@ box '(-1,-1),(20,20)'$$, $$ORDER BY p <-> point '(0,-0)'$$) AS rows_when_all_are_visible
+FROM unnest(ARRAY['p', 'p, k']) AS columns;
 SELECT count(*), count(d) FROM (SELECT p <-> NULL AS d FROM grid_point ORDER BY p <-> NULL) AS q;
 -- Two distances.
 SET enable_sort = off;
@@ -92,4 +119,4 @@ SELECT * FROM gpu.verify('grid_point_i') UNION ALL SELECT * FROM gpu.verify('gri
 SELECT count(*), round(sum(d)::numeric, 6) FROM grid_point_plain AS a, LATERAL (
     SELECT a.p <-> b.p AS d FROM grid_point AS b WHERE b.id <> a.id ORDER BY b.p <-> a.p LIMIT 1) AS q WHERE a.id < 50;
 DROP TABLE grid_point, grid_point_plain;
-DROP FUNCTION grid_point_compare, grid_point_nearest;
+DROP FUNCTION grid_point_compare, grid_point_nearest, grid_point_values;

@@ -100,6 +100,7 @@ extern "C" {
 #include "utils/date.h"
 #include "utils/datum.h"
 #include "utils/fmgroids.h"
+#include "utils/float.h"
 #include "utils/geo_decls.h"
 #include "utils/guc.h"
 #include "utils/index_selfuncs.h"

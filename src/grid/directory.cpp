@@ -136,9 +136,8 @@ static void add_range(EntryRanges *ranges, const EntryRange &range) {
     ranges->ranges[ranges->count++] = range;
 }
 
-// Number of a scale's starts that are not above the code.
-static bool count_starts(DirectoryReader *reader, const GridHead &grid, int dimension, uint64 code,
-                         uint32 *count) {
+bool find_interval(DirectoryReader *reader, const GridHead &grid, int dimension, uint64 code,
+                   uint32 *interval) {
     const uint64 first = grid.starts[dimension];
     uint64 begin = first;
     uint64 end = first + Max(grid.intervals[dimension], 1U) - 1;
@@ -162,7 +161,7 @@ static bool count_starts(DirectoryReader *reader, const GridHead &grid, int dime
             begin = end = page_begin + upper_bound(codes, on_page, code);
         }
     }
-    *count = static_cast<uint32>(begin - first);
+    *interval = static_cast<uint32>(begin - first);
     return true;
 }
 
@@ -205,8 +204,8 @@ bool find_coordinates(DirectoryReader *reader, const Condition &condition, const
     const LaneRange &lane = condition.lanes[format.dimension_lanes[dimension]];
     uint32 first;
     uint32 last;
-    if (!count_starts(reader, grid, dimension, lane.low, &first) ||
-        !count_starts(reader, grid, dimension, lane.high, &last))
+    if (!find_interval(reader, grid, dimension, lane.low, &first) ||
+        !find_interval(reader, grid, dimension, lane.high, &last))
         return false;
     if (intervals == 0) {
         *found = {0, 0, 0, 0};

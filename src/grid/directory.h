@@ -54,6 +54,10 @@ struct CellEntry {
 bool read_cells(DirectoryReader *reader, uint64 grid_word, const GridHead &grid, uint64 first, uint32 count,
                 CellEntry *cells);
 
+// The interval that a code lies in.
+bool find_interval(DirectoryReader *reader, const GridHead &grid, int dimension, uint64 code,
+                   uint32 *interval);
+
 // The coordinates of one dimension that a condition asks for: [begin, end), of which [sure_begin, sure_end)
 // need no test.
 struct Coordinates {

@@ -27,8 +27,4 @@ IndexBulkDeleteResult *vacuum_cleanup(IndexVacuumInfo *info, IndexBulkDeleteResu
     return storage::vacuum_cleanup(info, run_kind(info->index), stats);
 }
 
-bool can_return(Relation index, int column) {
-    return is_invertible(index->rd_opcintype[column - 1]);
-}
-
 }  // namespace pg_gpu::grid

@@ -254,23 +254,22 @@ uint32 recycled_position(const RunScan &scan) {
     return scan.found ? page_position(*scan.pages.run, scan.pages.number) : scan.directory.position;
 }
 
-static bool find_first(RunScan *scan, const Condition &condition) {
-    if (scan->found)
-        return true;
-    if (!find_ranges(&scan->directory, condition, &scan->ranges))
-        return false;
-    scan->found = true;
-    if (scan->ranges.count > 0)
-        scan->at = scan->ranges.ranges[0].begin;
-    return true;
-}
-
 static void go_to_range(RunScan *scan, uint64 range) {
     scan->range = range;
     if (range < scan->ranges.count) {
         scan->at = scan->ranges.ranges[range].begin;
         scan->page = Max(scan->page, scan->ranges.ranges[range].page);
     }
+}
+
+static bool find_first(RunScan *scan, const Condition &condition) {
+    if (scan->found)
+        return true;
+    if (!find_ranges(&scan->directory, condition, &scan->ranges))
+        return false;
+    scan->found = true;
+    go_to_range(scan, 0);
+    return true;
 }
 
 // Enters the page with the next ordinal. false when a page was recycled.
@@ -386,7 +385,6 @@ bool count_matches(RunScan *scan, const Condition &condition, uint64 *count) {
             continue;
         }
         CHECK_FOR_INTERRUPTS();
-        scan->page = Max(scan->page, range.page);
         if (!enter_next_page(scan))
             return false;
         const EntryPage &page = scan->pages.page;

@@ -6,23 +6,17 @@
 
 namespace pg_gpu::grid {
 
-static void begin_resolver(Scan *scan) {
-    IndexScanDesc descriptor = scan->descriptor;
-    MemoryContext caller = MemoryContextSwitchTo(scan->context);
-    open_visibility(&scan->resolver.visibility, descriptor->heapRelation);
-    open_heap_probe(&scan->resolver.probe, descriptor->heapRelation, descriptor->xs_snapshot);
-    scan->resolves = true;
-    MemoryContextSwitchTo(caller);
-}
-
 static void prepare_index_only(Scan *scan) {
     IndexScanDesc descriptor = scan->descriptor;
     descriptor->xs_itupdesc = RelationGetDescr(descriptor->indexRelation);
     scan->index_only = true;
     scan->batch.rows = static_cast<uint64 *>(MemoryContextAlloc(
         scan->context, size_t{kMostOnPage} * static_cast<size_t>(scan->format->row_words) * sizeof(uint64)));
-    if (IsMVCCSnapshot(descriptor->xs_snapshot))
-        begin_resolver(scan);
+    MemoryContext caller = MemoryContextSwitchTo(scan->context);
+    open_visibility(&scan->resolver.visibility, descriptor->heapRelation);
+    open_heap_probe(&scan->resolver.probe, descriptor->heapRelation, descriptor->xs_snapshot);
+    MemoryContextSwitchTo(caller);
+    scan->resolves = IsMVCCSnapshot(descriptor->xs_snapshot);
 }
 
 static void read_keys(Scan *scan) {
@@ -101,35 +95,6 @@ static bool fill_batch(Scan *scan) {
     }
 }
 
-// ---- tuples for index-only scans
-// --------------------------------------------------------------------------------
-
-static IndexTuple tuple_of(Scan *scan, const uint64 *row) {
-    const Format &format = *scan->format;
-    IndexTupleTemplate *made = &scan->tuple;
-    const NullMask nulls = place_nulls(row[0]);
-    if (made->tuple == nullptr || made->nulls != nulls) {
-        NullMask absent = 0;
-        for (int i = 0; i < format.column_count; i++)
-            if (format.columns[i].is_point)
-                absent |= static_cast<NullMask>(1U << i);
-        MemoryContext caller = MemoryContextSwitchTo(scan->context);
-        make_tuple_template(scan->descriptor->xs_itupdesc, format.column_count, nulls, absent, made);
-        MemoryContextSwitchTo(caller);
-    }
-    char *bytes = reinterpret_cast<char *>(made->tuple);
-    for (int i = 0; i < format.column_count; i++) {
-        const Column &column = format.columns[i];
-        if ((made->absent >> i) & 1)
-            continue;
-        if (column.lane_count == 2)
-            store_code<Key128>(column.key, wide_row_code(column, row), bytes + made->offsets[i]);
-        else
-            store_code<uint64>(column.key, row_code(column, row), bytes + made->offsets[i]);
-    }
-    return made->tuple;
-}
-
 // ---- callbacks
 // ----------------------------------------------------------------------------------------------
 
@@ -137,11 +102,11 @@ static bool get_nearest(Scan *scan) {
     IndexScanDesc descriptor = scan->descriptor;
     storage::RestartGuard guard = {0, false};
     ItemPointerData tid;
-    const uint64 *row;
+    uint64 row[1 + kMostLanes];
     double distance;
     bool is_null;
     for (;;) {
-        const Step step = next_nearest(scan->nearest, &tid, &row, &distance, &is_null);
+        const Step step = next_nearest(scan->nearest, &tid, row, &distance, &is_null);
         if (step == Step::Recycled) {
             storage::count_restart(descriptor->indexRelation, &guard);
             begin_skipping(&scan->returned);
@@ -162,7 +127,7 @@ static bool get_nearest(Scan *scan) {
     descriptor->xs_orderbyvals[0] = Float8GetDatum(distance);
     descriptor->xs_orderbynulls[0] = is_null;
     if (descriptor->xs_want_itup)
-        descriptor->xs_itup = tuple_of(scan, row);
+        descriptor->xs_itup = make_index_tuple(scan, row);
     note_returned(&scan->returned, tid);
     return true;
 }
@@ -180,7 +145,7 @@ bool get_tuple(IndexScanDesc descriptor, ScanDirection) {
     descriptor->xs_recheck = !IsMVCCSnapshot(descriptor->xs_snapshot);  // R7
     if (descriptor->xs_want_itup)
         descriptor->xs_itup =
-            tuple_of(scan, scan->batch.rows + at * static_cast<size_t>(scan->format->row_words));
+            make_index_tuple(scan, scan->batch.rows + at * static_cast<size_t>(scan->format->row_words));
     note_returned(&scan->returned, descriptor->xs_heaptid);
     return true;
 }
@@ -269,7 +234,7 @@ void end_scan(IndexScanDesc descriptor) {
     end_nearest_of(scan);
     end_view_reader(&scan->reader);
     forget_returned(&scan->returned);
-    if (scan->resolves) {
+    if (scan->index_only) {
         close_visibility(&scan->resolver.visibility);
         close_heap_probe(&scan->resolver.probe);
     }

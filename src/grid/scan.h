@@ -84,6 +84,9 @@ struct Scan {
     NearestSearch *nearest;
 };
 
+// The tuple of a row that the snapshot sees; valid until the next one's.
+IndexTuple make_index_tuple(Scan *scan, const uint64 *row);
+
 // ---- nearest.cpp: ORDER BY column <-> point
 // --------------------------------------------------------------------
 
@@ -92,7 +95,6 @@ NearestSearch *begin_nearest(Scan *scan);
 void restart_nearest(NearestSearch *search);
 void end_nearest(NearestSearch *search);
 // The next entry in order of distance, with its row.
-Step next_nearest(NearestSearch *search, ItemPointerData *tid, const uint64 **row, double *distance,
-                  bool *is_null);
+Step next_nearest(NearestSearch *search, ItemPointerData *tid, uint64 *row, double *distance, bool *is_null);
 
 }  // namespace pg_gpu::grid

@@ -72,15 +72,20 @@ void close_heap_probe(HeapProbe *probe) {
     *probe = {};
 }
 
-bool is_visible(HeapProbe *probe, const ItemPointerData &tid, ItemPointerData *row) {
+TupleTableSlot *fetch_visible(HeapProbe *probe, const ItemPointerData &tid) {
     ItemPointerData copy = tid;
     bool call_again = false;
     bool all_dead = false;
-    const bool found =
-        table_index_fetch_tuple(probe->fetch, &copy, probe->snapshot, probe->slot, &call_again, &all_dead);
+    // An MVCC snapshot sees at most one member of a HOT chain, so there is nothing more to ask for.
+    return table_index_fetch_tuple(probe->fetch, &copy, probe->snapshot, probe->slot, &call_again, &all_dead)
+               ? probe->slot
+               : nullptr;
+}
+
+bool is_visible(HeapProbe *probe, const ItemPointerData &tid, ItemPointerData *row) {
+    const bool found = fetch_visible(probe, tid) != nullptr;
     if (found && row != nullptr)
         *row = probe->slot->tts_tid;
-    // An MVCC snapshot sees at most one member of a HOT chain, so there is nothing more to ask for.
     ExecClearTuple(probe->slot);
     return found;
 }

@@ -66,6 +66,8 @@ struct HeapProbe {
 
 void open_heap_probe(HeapProbe *probe, Relation heap, Snapshot snapshot);
 void close_heap_probe(HeapProbe *probe);
+// The row that an entry leads to and the snapshot sees; nullptr: none. It is the caller's to clear.
+TupleTableSlot *fetch_visible(HeapProbe *probe, const ItemPointerData &tid);
 // With `row`, the TID of the visible row itself, which in a HOT chain is not the entry's.
 bool is_visible(HeapProbe *probe, const ItemPointerData &tid, ItemPointerData *row = nullptr);
 

@@ -1,0 +1,162 @@
+// The search behind ORDER BY column <-> point, as its two files share it.
+#pragma once
+
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+
+#include "grid/scan.h"
+
+namespace pg_gpu::grid {
+
+// Distances as integers, in the order of ORDER BY: NaN above all numbers, NULL above NaN.
+inline constexpr uint64 kNullDistance = PG_UINT64_MAX;
+
+inline uint64 code_of_distance(double distance) {
+    return std::bit_cast<uint64>(std::isnan(distance) ? get_float8_nan() : std::fabs(distance));
+}
+
+// What a lower bound is taken down by, whatever is rounded on the way.
+inline constexpr double kRoundingMargin = 16 * DBL_EPSILON;
+
+enum class Kind : uint32 { Cells, NullCells, Group, Row };
+
+// All cells of a grid at a pair of coordinates, a group of rows, or a row.
+struct Candidate {
+    uint64 distance;  // but of a row: not above the first distance of any of their rows
+    Kind kind;
+    uint32 source;  // number of the grid, of the group, or of the row's page
+    uint32 x;       // of cells: their coordinates
+    uint32 y;
+};
+
+// Of a row instead of coordinates.
+inline uint32 place_of(const Candidate &row) {
+    return row.x;
+}
+
+inline uint32 further_of(const Candidate &row) {
+    return row.y;
+}
+
+struct Order {
+    int column;
+    bool is_null;  // ORDER BY column <-> NULL
+    Point from;
+};
+
+// A grid that the search has come to.
+struct OpenGrid {
+    int run;
+    uint64 word;  // at which it begins
+    GridHead head;
+    Coordinates wanted[kMostDimensions];
+    uint32 begin[2];  // of the first order's column: coordinates that are wanted, but for NULLs
+    uint32 end[2];
+    uint32 home[2];  // those nearest to the origin
+    double low[2];   // bounds of the points
+    double high[2];
+};
+
+// A copy of an entry page, or the tail's rows.
+struct RowPage {
+    int run;
+    uint32 number;
+    const uint64 *tail;  // nullptr: a page
+    EntryPage page;
+};
+
+struct RoughRow {
+    double square;  // of its distance, roughly; 0 where that is no good; infinite without a distance
+    uint32 place;   // on the page
+};
+
+// Rows of a page that wait, in the order of a heap once the first has come out.
+struct Group {
+    uint32 page;
+    uint32 count;
+    bool is_heap;
+    RoughRow *rows;
+};
+
+struct NearestSearch {
+    Scan *scan;
+    MemoryContext context;  // of the current view
+    Order *orders;
+    int order_count;
+    int dimensions[2];  // of the first order's column
+    bool started;
+    Candidate *heap;
+    uint64 count;
+    uint64 room;
+    OpenGrid **grids;
+    uint32 grid_count;
+    uint32 grid_room;
+    RowPage *pages;
+    uint32 page_count;
+    uint32 page_room;
+    Group *groups;
+    uint32 group_count;
+    uint32 group_room;
+    uint64 *further;  // rows' distances but the first
+    uint32 further_count;
+    uint32 further_room;
+    DirectoryReader *directories;  // by run
+};
+
+// ---- nearest_rows.cpp
+
+// The tail's matches.
+void push_tail(NearestSearch *search);
+
+// The live matches among a run's entries. false when a page was recycled.
+bool push_range(NearestSearch *search, int run, const EntryRange &range);
+
+// The first of a group's rows, and the group again.
+void open_group(NearestSearch *search, uint32 number);
+
+// A row on a page.
+void read_place(const NearestSearch &search, const RowPage &page, uint32 place, uint64 *row);
+
+template <typename T, typename Number>
+T *add_to(T **array, Number *count, Number *room) {
+    if (*count == *room) {
+        *room = Max(*room * 2, Number{64});
+        *array = *array == nullptr ? allocate<T>(*room) : reallocate(*array, *room);
+    }
+    return &(*array)[(*count)++];
+}
+
+// ---- the heap
+// ------------------------------------------------------------------------------------------------
+
+// Does `a` come out after `b`?
+struct IsBehind {
+    const NearestSearch *search;
+
+    bool operator()(const Candidate &a, const Candidate &b) const {
+        if (a.distance != b.distance)
+            return a.distance > b.distance;
+        const int orders = search->order_count;
+        // Rows must wait for those of equal distance where more decides.
+        if ((a.kind == Kind::Row) != (b.kind == Kind::Row))
+            return (a.kind == Kind::Row) == (orders > 1);
+        if (orders == 1 || a.kind != Kind::Row)
+            return false;
+        const uint64 *further = search->further;
+        return std::lexicographical_compare(further + further_of(b), further + further_of(b) + orders - 1,
+                                            further + further_of(a), further + further_of(a) + orders - 1);
+    }
+};
+
+inline void push(NearestSearch *search, const Candidate &candidate) {
+    *add_to(&search->heap, &search->count, &search->room) = candidate;
+    std::push_heap(search->heap, search->heap + search->count, IsBehind{search});
+}
+
+inline Candidate pop(NearestSearch *search) {
+    std::pop_heap(search->heap, search->heap + search->count, IsBehind{search});
+    return search->heap[--search->count];
+}
+
+}  // namespace pg_gpu::grid
