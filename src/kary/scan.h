@@ -111,6 +111,45 @@ struct Scan {
 
 enum class Step { Entry, End, Restart };
 
+// ---- scan_phases.cpp: what a scan goes through
+// ------------------------------------------------------------------
+
+// Takes a new view of the index, and of the visibility map where the scan looks at it.
+template <typename Key>
+void renew_view(Scan<Key> *scan);
+
+// Plans the phases the condition asks for and takes the first view.
+template <typename Key>
+void begin_phases(Scan<Key> *scan);
+
+// Aims cursors at one phase of the current view, before its start or behind its end. false: Restart.
+template <typename Key>
+bool enter_phase(Scan<Key> *scan, int phase, bool at_start);
+
+// ---- scan_merge.cpp: in index order
+// ------------------------------------------------------------------
+
+// The next entry, which becomes scan->last; false at the end.
+template <typename Key>
+bool next_entry(Scan<Key> *scan, bool forward);
+
+// Takes a new view and aims every cursor right behind (or, backward, right before) the entry last returned.
+// false: Restart.
+template <typename Key>
+bool go_on_in_new_view(Scan<Key> *scan, bool forward);
+
+// ---- scan_mark.cpp: mark and restore
+// ------------------------------------------------------------------
+
+// The next step starts from the beginning; nothing of the old place may be continued.
+template <typename Key>
+void forget_place(Scan<Key> *scan);
+
+template <typename Key>
+void mark_place(Scan<Key> *scan);
+template <typename Key>
+void restore_place(Scan<Key> *scan);
+
 // ---- cursor.cpp: moving through one source
 // ------------------------------------------------------------------
 

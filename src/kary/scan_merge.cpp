@@ -1,0 +1,172 @@
+// The k-way merge of runs and tail in index order, and going on in a new view (R11, R15).
+#include <algorithm>
+
+#include "kary/scan.h"
+
+namespace pg_gpu::kary {
+
+// Heap order, the standard library's way: the top is the entry that no other comes before, forward or
+// backward.
+template <typename Key>
+struct HeapOrder {
+    const KeyFormat *format;  // nullptr: all entries have the same columns NULL
+    bool forward;
+
+    bool operator()(const Cursor<Key> *a, const Cursor<Key> *b) const {
+        return forward ? compare(a, a->at, b, b->at) > 0 : compare(a, a->at - 1, b, b->at - 1) < 0;
+    }
+
+  private:
+    int compare(const Cursor<Key> *a, uint32 at_a, const Cursor<Key> *b, uint32 at_b) const {
+        const Key &key_a = a->keys[at_a];
+        const Key &key_b = b->keys[at_b];
+        const int order = format != nullptr ? compare_in_index_order(*format, a->partition.nulls, key_a,
+                                                                     b->partition.nulls, key_b)
+                                            : (key_a < key_b ? -1 : key_a > key_b);
+        return order != 0 ? order : ItemPointerCompare(&a->tids[at_a], &b->tids[at_b]);
+    }
+};
+
+template <typename Key>
+static HeapOrder<Key> heap_order(const Scan<Key> *scan, bool forward) {
+    return {scan->mixed ? &scan->format : nullptr, forward};
+}
+
+template <typename Key>
+static Step ensure(Scan<Key> *scan, Cursor<Key> *cursor, bool forward) {
+    return forward ? ensure_forward(scan, cursor) : ensure_backward(scan, cursor);
+}
+
+template <typename Key>
+static bool build_heap(Scan<Key> *scan, bool forward) {
+    scan->heap_count = 0;
+    for (int i = 0; i < scan->cursor_count; i++) {
+        const Step step = ensure(scan, &scan->cursors[i], forward);
+        if (step == Step::Restart)
+            return false;
+        if (step == Step::Entry)
+            scan->heap[scan->heap_count++] = &scan->cursors[i];
+    }
+    std::make_heap(scan->heap, scan->heap + scan->heap_count, heap_order(scan, forward));
+    scan->heap_built = true;
+    scan->current = nullptr;
+    return true;
+}
+
+// Puts the cursor that gave the last entry back in its place, after it has moved on.
+template <typename Key>
+static bool settle_current(Scan<Key> *scan, bool forward) {
+    const Step step = ensure(scan, scan->current, forward);
+    scan->current = nullptr;
+    if (step == Step::Restart)
+        return false;
+    if (step == Step::End)
+        return true;
+    scan->heap_count++;  // it waits behind the last
+    std::push_heap(scan->heap, scan->heap + scan->heap_count, heap_order(scan, forward));
+    return true;
+}
+
+// The next entry of the current phase. On Entry, scan->last is it.
+template <typename Key>
+static Step next_in_phase(Scan<Key> *scan, bool forward) {
+    Cursor<Key> *current = scan->current;
+    if (current != nullptr && scan->forward != forward) {
+        // Turning round: step back over the entry last returned.
+        current->at = forward ? current->at + 1 : current->at - 1;
+        scan->heap_built = false;
+    }
+    scan->forward = forward;
+    if (!scan->heap_built) {
+        if (!build_heap(scan, forward))
+            return Step::Restart;
+    } else if (current != nullptr) {
+        if (scan->heap_count == 0) {
+            // The only source left: no heap to keep.
+            const Step step = ensure(scan, current, forward);
+            if (step != Step::Entry) {
+                scan->current = nullptr;
+                if (step == Step::Restart)
+                    return step;
+            } else {
+                scan->heap[scan->heap_count++] = current;
+            }
+        } else if (!settle_current(scan, forward)) {
+            return Step::Restart;
+        }
+    }
+    if (scan->heap_count == 0) {
+        scan->heap_built = false;
+        scan->current = nullptr;
+        return Step::End;
+    }
+
+    if (scan->heap_count > 1)
+        std::pop_heap(scan->heap, scan->heap + scan->heap_count, heap_order(scan, forward));
+    Cursor<Key> *top = scan->heap[--scan->heap_count];
+    const uint32 at = forward ? top->at++ : --top->at;
+    scan->current = top;
+    scan->last.nulls = top->partition.nulls;
+    scan->last.key = top->keys[at];
+    scan->last.tid = top->tids[at];
+    return Step::Entry;
+}
+
+template <typename Key>
+bool go_on_in_new_view(Scan<Key> *scan, bool forward) {
+    renew_view(scan);
+    if (!enter_phase(scan, scan->phase, forward))
+        return false;
+    if (!scan->last.valid || scan->last.phase != scan->phases[scan->phase])
+        return true;
+    for (int i = 0; i < scan->cursor_count; i++)
+        if (!seek_position(scan, &scan->cursors[i], scan->last, forward))
+            return false;
+    return true;
+}
+
+template <typename Key>
+bool next_entry(Scan<Key> *scan, bool forward) {
+    Relation index = scan->descriptor->indexRelation;
+    bool stale = false;
+    if (!scan->started) {
+        begin_phases(scan);
+        if (scan->phase_count > 0)
+            stale = !enter_phase(scan, forward ? 0 : scan->phase_count - 1, forward);
+    }
+    if (scan->phase_count == 0)
+        return false;
+
+    storage::RestartGuard guard = {0, false};
+    for (;;) {
+        Step step = stale ? Step::Restart : next_in_phase(scan, forward);
+        stale = false;
+        while (step == Step::Restart) {
+            storage::count_restart(index, &guard);
+            if (go_on_in_new_view(scan, forward))
+                step = next_in_phase(scan, forward);
+        }
+        if (step == Step::Entry) {
+            scan->last.valid = true;
+            scan->last.phase = scan->phases[scan->phase];
+            storage::unlock_after_restarts(index, &guard);
+            return true;
+        }
+        const int phase = forward ? scan->phase + 1 : scan->phase - 1;
+        if (phase < 0 || phase >= scan->phase_count) {
+            storage::unlock_after_restarts(index, &guard);
+            // The scan stands at its end now, not on an entry: turning round in a new view starts from there.
+            scan->last.valid = false;
+            return false;
+        }
+        stale = !enter_phase(scan, phase, forward);
+    }
+}
+
+#define INSTANTIATE(Key)                                \
+    template bool go_on_in_new_view(Scan<Key> *, bool); \
+    template bool next_entry(Scan<Key> *, bool);
+PG_GPU_FOR_EACH_KEY_TYPE(INSTANTIATE)
+#undef INSTANTIATE
+
+}  // namespace pg_gpu::kary
