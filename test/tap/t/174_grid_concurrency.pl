@@ -125,6 +125,8 @@ sub check_all
 	return;
 }
 
+check_path($_) foreach ($primary, $standby);
+
 # Replay stops for good at a page that differs.
 $primary->wait_for_catchup($standby);
 is(bad_log_lines($standby, qr/inconsistent page/), '', "replayed pages equal the primary's");
