@@ -100,8 +100,6 @@ SELECT * FROM gpu.count_batch('grid_skew_i', ARRAY[ROW(1, 1::float8), ROW(10, NU
                               ARRAY[ROW(100, 100::float8), ROW(20, NULL::float8), ROW(4, 4::float8)]);
 SELECT count(*) FILTER (WHERE x BETWEEN 1 AND 100 AND y BETWEEN 1 AND 100), count(*) FILTER (WHERE x BETWEEN 10 AND 20) FROM grid_skew;
 SELECT * FROM gpu.lookup('grid_skew_i', ARRAY[1]);
-SELECT gpu.load('grid_skew_i');
-SELECT gpu.evict('grid_skew_i');
 SELECT gpu.count('grid_skew_i', ARRAY['a'], NULL);
 SELECT gpu.count('grid_skew_i', ARRAY[1, 2], NULL);
 SELECT gpu.count('grid_skew_i', ARRAY[1, 2, 3, 4], NULL);

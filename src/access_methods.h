@@ -1,6 +1,7 @@
 // The access methods of the library, told apart for what is asked of any of their indexes.
 #pragma once
 
+#include "client/client.h"
 #include "keys/range_reader.h"
 #include "storage/storage.h"
 
@@ -21,6 +22,8 @@ struct AccessMethod {
     // gpu.verify, behind storage's part.
     void (*verify)(Relation heap, Relation index, bool check_heap, storage::ProblemReporter report,
                    void *context);
+    // How runs are mirrored in the server process; nullptr, or returning it, where they are not.
+    const client::MirrorFormat *(*mirror_format)(Relation index);
 };
 
 extern const AccessMethod gpu_kary;

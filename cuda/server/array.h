@@ -1,4 +1,4 @@
-// Arrays and loaders of any key width.
+// Arrays and grid files, and what they are made of, of any key width.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <variant>
 
+#include "gpu_engine/grid.h"
 #include "gpu_engine/guard.h"
 #include "gpu_engine/kary.h"
 
@@ -26,48 +27,58 @@ auto with_key(std::uint32_t key_bits, Function &&function) {
     }
 }
 
-template <template <typename> typename Class>
-class OfAnyWidth {
+// Sorted keys have their width; points have none.
+inline constexpr std::uint32_t point_bits = 0;
+
+template <template <typename> typename Sorted, typename Points>
+class OfAnyKind {
   public:
-    OfAnyWidth() = default;
-    template <typename Key>
-    explicit OfAnyWidth(std::unique_ptr<Class<Key>> object) : object_(std::move(object)) {}
+    OfAnyKind() = default;
+    template <typename Object>
+    explicit OfAnyKind(std::unique_ptr<Object> object) : object_(std::move(object)) {}
 
     explicit operator bool() const {
         return visit([](const auto *object) { return object != nullptr; });
     }
     std::uint32_t key_bits() const noexcept {
-        return object_.index() == 0 ? 32 : object_.index() == 1 ? 64 : 128;
+        constexpr std::uint32_t bits[] = {32, 64, 128, point_bits};
+        return bits[object_.index()];
     }
     // Null when there is none, or one of another width.
     template <typename Key>
-    Class<Key> *get() const noexcept {
-        const auto *object = std::get_if<std::unique_ptr<Class<Key>>>(&object_);
-        return object != nullptr ? object->get() : nullptr;
+    Sorted<Key> *get() const noexcept {
+        return get_object<Sorted<Key>>();
     }
-    // Calls visitor(Class<Key> *), which is null when there is none.
+    Points *points() const noexcept { return get_object<Points>(); }
+    // Calls visitor with a pointer to the object, which is null when there is none.
     template <typename Visitor>
     auto visit(Visitor &&visitor) const {
         return std::visit([&](const auto &object) { return visitor(object.get()); }, object_);
     }
 
   private:
-    std::variant<std::unique_ptr<Class<std::uint32_t>>, std::unique_ptr<Class<std::uint64_t>>,
-                 std::unique_ptr<Class<Key128>>>
+    template <typename Object>
+    Object *get_object() const noexcept {
+        const auto *object = std::get_if<std::unique_ptr<Object>>(&object_);
+        return object != nullptr ? object->get() : nullptr;
+    }
+
+    std::variant<std::unique_ptr<Sorted<std::uint32_t>>, std::unique_ptr<Sorted<std::uint64_t>>,
+                 std::unique_ptr<Sorted<Key128>>, std::unique_ptr<Points>>
         object_;
 };
 
-using AnyArray = OfAnyWidth<KaryArray>;
-using AnyLoader = OfAnyWidth<KaryLoader>;
+using AnyArray = OfAnyKind<KaryArray, GridFile>;
+using AnyLoader = OfAnyKind<KaryLoader, GridLoader>;
 
 inline std::uint64_t bytes_of(const AnyArray &array) {
-    return array.visit([](const auto *kary) { return kary->bytes(); });
+    return array.visit([](const auto *object) { return object->bytes(); });
 }
 inline std::uint64_t entries_of(const AnyArray &array) {
-    return array.visit([](const auto *kary) { return kary->entries(); });
+    return array.visit([](const auto *object) { return object->entries(); });
 }
 inline std::uint64_t dead_version_of(const AnyArray &array) {
-    return array.visit([](const auto *kary) { return kary->dead_version(); });
+    return array.visit([](const auto *object) { return object->dead_version(); });
 }
 
 }  // namespace gpu_engine::server

@@ -27,6 +27,8 @@ struct OwnArray {
     bool pinned = false;
     std::uint32_t user = 0;
     Mirrors::Claim claim;
+    GridPageColumns columns{};  // of points, as is the next
+    GridOptions grid;
     AnyLoader loader;  // until it is finished
     AnyArray array;    // from then on
 };

@@ -186,6 +186,9 @@ std::uint64_t Mirrors::list(protocol::MirrorRow *rows, std::uint64_t capacity, s
                 mirror->pinned ? 1U : 0U,
                 place.engine == EngineName::cuda ? device : -1,
                 mirror->user,
+                static_cast<std::uint32_t>(mirror->array.points() != nullptr ? protocol::RunKind::grid
+                                                                             : protocol::RunKind::kary),
+                0,
             };
         }
         ++row;

@@ -71,6 +71,7 @@ void answer_inject(Work &work, const protocol::Inject &request, protocol::ReplyH
 
 // requests_arrays.cpp
 void answer_begin_array(Work &work, const protocol::BeginArray &request, protocol::BeginArrayReply &reply);
+void answer_begin_grid(Work &work, const protocol::BeginGrid &request, protocol::BeginArrayReply &reply);
 void answer_append_pages(Work &work, const protocol::AppendPages &request, protocol::ReplyHeader &reply);
 void answer_append_entries(Work &work, const protocol::AppendEntries &request, protocol::ReplyHeader &reply);
 void answer_finish_array(Work &work, const protocol::HandleRequest &request, protocol::ArrayReply &reply);
@@ -84,5 +85,10 @@ void answer_merge(Work &work, const protocol::Merge &request, protocol::ArrayRep
 void answer_lookup(Work &work, const protocol::Lookup &request, protocol::ResultReply &reply);
 void answer_range(Work &work, const protocol::Range &request, protocol::ResultReply &reply);
 void answer_count(Work &work, const protocol::Count &request, protocol::ResultReply &reply);
+
+// requests_points.cpp
+void answer_search_boxes(Work &work, const protocol::SearchBoxes &request, protocol::ResultReply &reply);
+void answer_count_boxes(Work &work, const protocol::CountBoxes &request, protocol::ResultReply &reply);
+void answer_match_points(Work &work, const protocol::MatchPoints &request, protocol::ResultReply &reply);
 
 }  // namespace gpu_engine::server

@@ -1,5 +1,6 @@
 // Arrays: loading them, naming them, and those that only their connection knows.
 #include <algorithm>
+#include <type_traits>
 
 #include "server/request.h"
 #include "server/run_set.h"
@@ -79,38 +80,84 @@ void make_mirror(Work &work, AnyArray array, const RunName &name, std::uint32_t 
     static_cast<void>(work.server().mirrors().add(std::move(mirror)));
 }
 
+// What beginnings have in common. False when there is nothing to be loaded, as the reply says then.
+template <typename Request>
+bool begin_own(Work &work, const Request &request, OwnArray *own, protocol::BeginArrayReply &reply) {
+    own->engine = work.engine_name;
+    own->name = request.name;
+    own->named = is_named(request.name);
+    own->pinned = request.pinned != 0;
+    own->user = request.user;
+    if (!own->named) {
+        return true;
+    }
+    switch (work.server().mirrors().claim(work.engine_name, request.name, &own->claim, &reply.dead_version)) {
+        case Mirrors::Claimed::yes:
+            break;
+        case Mirrors::Claimed::present:
+            return false;
+        case Mirrors::Claimed::by_another:
+            set_answer(reply.header, Answer::loading);
+            return false;
+    }
+    return true;
+}
+
+void require_room(Work &work, std::uint64_t bytes) {
+    if (!work.server().mirrors().make_room(work.engine_name, work.engine->memory(), bytes)) {
+        throw Failure{
+            make_status(StatusCode::out_of_memory, "the engine's memory limit leaves no room for the array")};
+    }
+}
+
+// Of a file of so many entries, without its directory: keys, TIDs and the order.
+std::uint64_t grid_bytes(const GridPageColumns &columns, std::uint64_t entries) {
+    return entries * (columns.entry_bytes() + sizeof(std::uint32_t));
+}
+
+// *ordered says whether they were.
+void finish_sorted(Work &work, OwnArray &own, bool *ordered) {
+    with_key(own.loader.key_bits(), [&]<typename Key>(Key) {
+        KaryLoader<Key> &loader = *own.loader.get<Key>();
+        // The levels, and what sorting takes. Not having it all isn't fatal, so the result doesn't matter.
+        const std::uint64_t bytes = gpu_engine::kary<Key>(*work.engine).array_bytes(loader.entries());
+        const std::uint64_t held = loader.entries() * (sizeof(Key) + sizeof(Tid));
+        static_cast<void>(work.server().mirrors().make_room(work.engine_name, work.engine->memory(),
+                                                            own.sorted ? bytes - held : 2 * bytes));
+        std::unique_ptr<KaryArray<Key>> array;
+        const Status status = loader.finish(*work.stream, !own.sorted, ordered, &array);
+        if (!*ordered) {
+            return;
+        }
+        check(status);
+        own.array = AnyArray(std::move(array));
+    });
+}
+
+void finish_grid(Work &work, OwnArray &own) {
+    GridLoader &loader = *own.loader.points();
+    // What building takes at most; not having it all isn't fatal, so the result doesn't matter.
+    static_cast<void>(work.server().mirrors().make_room(work.engine_name, work.engine->memory(),
+                                                        3 * grid_bytes(own.columns, loader.entries())));
+    std::unique_ptr<GridFile> file;
+    check(with_room(work, [&] { return loader.finish(*work.stream, own.grid, &file); }));
+    own.array = AnyArray(std::move(file));
+}
+
 }  // namespace
 
 void answer_begin_array(Work &work, const protocol::BeginArray &request, protocol::BeginArrayReply &reply) {
     OwnArray own;
-    own.engine = work.engine_name;
-    own.name = request.name;
-    own.named = is_named(request.name);
     own.sorted = request.sorted != 0;
-    own.pinned = request.pinned != 0;
-    own.user = request.user;
-    if (own.named) {
-        switch (
-            work.server().mirrors().claim(work.engine_name, request.name, &own.claim, &reply.dead_version)) {
-            case Mirrors::Claimed::yes:
-                break;
-            case Mirrors::Claimed::present:
-                return;
-            case Mirrors::Claimed::by_another:
-                set_answer(reply.header, Answer::loading);
-                return;
-        }
+    if (!begin_own(work, request, &own, reply)) {
+        return;
     }
     with_key(request.key_bits, [&]<typename Key>(Key) {
         if (request.entries > Kary<Key>::max_entries) {
             refuse("more entries than an array can hold");
         }
         Kary<Key> &kary = gpu_engine::kary<Key>(*work.engine);
-        if (!work.server().mirrors().make_room(work.engine_name, work.engine->memory(),
-                                               kary.array_bytes(request.entries))) {
-            throw Failure{make_status(StatusCode::out_of_memory,
-                                      "the engine's memory limit leaves no room for the array")};
-        }
+        require_room(work, kary.array_bytes(request.entries));
         std::unique_ptr<KaryLoader<Key>> loader;
         check(kary.open_loader(*work.stream, request.entries, &loader));
         own.loader = AnyLoader(std::move(loader));
@@ -118,19 +165,48 @@ void answer_begin_array(Work &work, const protocol::BeginArray &request, protoco
     reply.handle = add_own_array(work, std::move(own));
 }
 
+void answer_begin_grid(Work &work, const protocol::BeginGrid &request, protocol::BeginArrayReply &reply) {
+    static_assert(protocol::max_columns == max_grid_columns);
+    OwnArray own;
+    if (!is_named(request.name)) {
+        refuse("the name is empty");
+    }
+    if (request.columns > max_grid_columns || request.entries > Grid::max_entries) {
+        refuse("more columns or entries than a grid can hold");
+    }
+    own.columns.columns = request.columns;
+    for (std::uint32_t c = 0; c < request.columns; ++c) {
+        own.columns.key_bytes[c] = request.key_bytes[c];
+        own.columns.null_bit[c] = request.null_bit[c];
+    }
+    own.grid.bucket = request.bucket;
+    own.grid.splits = request.distinct != 0 ? GridSplits::distinct : GridSplits::equal;
+    if (!begin_own(work, request, &own, reply)) {
+        return;
+    }
+    // Entries and file must be there together in the end.
+    require_room(work,
+                 request.entries * own.columns.entry_bytes() + grid_bytes(own.columns, request.entries));
+    std::unique_ptr<GridLoader> loader;
+    check(work.engine->grid().open_loader(*work.stream, own.columns, request.entries, &loader));
+    own.loader = AnyLoader(std::move(loader));
+    reply.handle = add_own_array(work, std::move(own));
+}
+
 void answer_append_pages(Work &work, const protocol::AppendPages &request, protocol::ReplyHeader &) {
     OwnArray &own = array_in_the_making(work, request);
-    Pages pages;
-    pages.layout = request.layout;
-    const std::uint64_t bytes = std::uint64_t(request.pages) * pages.layout.page_bytes;
-    pages.images = work.connection.buffer.part<char>(request.offset, bytes);
-    pages.run_entries = request.run_entries;
-    pages.run_first = request.run_first;
-    pages.first_page = request.first_page;
-    pages.pages = request.pages;
-    own.loader.visit([&](auto *loader) {
+    const PageLayout &layout = request.layout;
+    const std::uint64_t bytes = std::uint64_t(request.pages) * layout.page_bytes;
+    const void *images = work.connection.buffer.part<char>(request.offset, bytes);
+    own.loader.visit([&]<typename Loader>(Loader *loader) {
         const std::uint64_t before = loader->loaded();
-        check(loader->append_pages(*work.stream, pages));
+        if constexpr (std::is_same_v<Loader, GridLoader>) {
+            check(loader->append_pages(*work.stream,
+                                       {images, request.pages, layout.page_bytes, layout.first_byte}));
+        } else {
+            check(loader->append_pages(*work.stream, {images, request.run_entries, request.run_first,
+                                                      request.first_page, request.pages, layout}));
+        }
         work.items = loader->loaded() - before;
     });
     work.bytes = bytes;
@@ -154,21 +230,11 @@ void answer_finish_array(Work &work, const protocol::HandleRequest &request, pro
     auto node = work.connection.arrays.extract(request.handle);
     OwnArray &own = node.mapped();
     bool ordered = true;
-    with_key(own.loader.key_bits(), [&]<typename Key>(Key) {
-        KaryLoader<Key> &loader = *own.loader.get<Key>();
-        // The levels, and what sorting takes. Not having it all isn't fatal, so the result doesn't matter.
-        const std::uint64_t bytes = gpu_engine::kary<Key>(*work.engine).array_bytes(loader.entries());
-        const std::uint64_t held = loader.entries() * (sizeof(Key) + sizeof(Tid));
-        static_cast<void>(work.server().mirrors().make_room(work.engine_name, work.engine->memory(),
-                                                            own.sorted ? bytes - held : 2 * bytes));
-        std::unique_ptr<KaryArray<Key>> array;
-        const Status status = loader.finish(*work.stream, !own.sorted, &ordered, &array);
-        if (!ordered) {
-            return;
-        }
-        check(status);
-        own.array = AnyArray(std::move(array));
-    });
+    if (own.loader.points() != nullptr) {
+        finish_grid(work, own);
+    } else {
+        finish_sorted(work, own, &ordered);
+    }
     if (!ordered) {
         set_answer(reply.header, Answer::disorder);
         reply.header.status =

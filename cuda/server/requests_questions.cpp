@@ -1,121 +1,10 @@
-// Questions about runs: lookup, range and count.
-#include <algorithm>
-#include <atomic>
-#include <cstring>
-
-#include "server/request.h"
+// Questions about runs of sorted keys: lookup, range and count.
+#include "server/results.h"
 #include "server/run_set.h"
-#include "server/scratch.h"
 
 #include "gpu_engine/boundary.h"
 
 namespace gpu_engine::server {
-namespace {
-
-constexpr std::uint64_t alignment = protocol::buffer_alignment;
-
-std::uint64_t aligned(std::uint64_t bytes) {
-    return (bytes + alignment - 1) / alignment * alignment;
-}
-
-// The part of the transfer buffer that answers go to. What doesn't fit is counted.
-class Results {
-  public:
-    Results(const TransferBuffer &buffer, std::uint64_t begin, std::uint64_t capacity)
-        : buffer_(buffer), at_(begin), end_(begin + capacity / alignment * alignment), begin_(begin) {
-        static_cast<void>(buffer.part<char>(begin, capacity));
-    }
-
-    // The next `count` elements, and where they lie. Throws Failure when they don't fit.
-    template <typename Element>
-    Element *take(std::uint64_t count, std::uint64_t *at) {
-        if (count > room<Element>()) {
-            throw Failure{make_status(StatusCode::insufficient_space, "the results don't fit")};
-        }
-        *at = at_;
-        at_ = std::min(at_ + aligned(count * sizeof(Element)), end_);
-        return buffer_.part<Element>(*at, count);
-    }
-    // The room that is left.
-    template <typename Element>
-    std::uint64_t room() const {
-        return (end_ - at_) / sizeof(Element);
-    }
-    template <typename Element>
-    Element *rest() const {
-        return buffer_.part<Element>(at_, room<Element>());
-    }
-    std::uint64_t used() const noexcept { return at_ - begin_; }
-
-  private:
-    const TransferBuffer &buffer_;
-    std::uint64_t at_;
-    const std::uint64_t end_;
-    const std::uint64_t begin_;
-};
-
-// More TIDs than this are no answer: 2^53 items of 2^32 entries at most, of which the engine has counted far
-// fewer.
-constexpr std::uint64_t entries_limit = std::uint64_t(1) << 56;
-
-// A number in the transfer buffer, which may change at any time, as it is now.
-std::uint64_t read_once(std::uint64_t &number) {
-    return std::atomic_ref(number).load(std::memory_order_relaxed);
-}
-
-// How many bytes of offsets there are for `items` items of so many runs; at most 2^63, which never fits.
-std::uint64_t offsets_bytes(std::size_t runs, std::uint64_t items) {
-    constexpr std::uint64_t most_items = std::uint64_t(1) << 53;
-    return runs * aligned((std::min(items, most_items) + 1) * sizeof(std::uint64_t));
-}
-
-// Answers with entries of each run. `ask(run, offsets, tids, capacity)` has an array fill in offsets and
-// TIDs, as KaryArray::lookup does. `ask_keys(run, offsets, keys, tids, capacity)` the same with keys; it is
-// null when no keys are wanted.
-template <typename Key, typename Ask, typename AskKeys>
-void answer_entries(Work &work, const RunSet &runs, std::uint64_t items, Results &results,
-                    protocol::ResultReply &reply, Ask ask, AskKeys ask_keys) {
-    constexpr bool with_keys = !std::is_same_v<AskKeys, std::nullptr_t>;
-    // All offsets come first: their size is known.
-    reply.needed = results.used() + offsets_bytes(runs.size(), items);
-    std::uint64_t *offsets[protocol::max_runs];
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-        offsets[i] = results.take<std::uint64_t>(items + 1, &reply.offsets_at[i]);
-    }
-    bool fits = true;
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-        // Where keys are wanted too, the TIDs are only counted first, for the place of the keys.
-        std::uint64_t capacity = fits && !with_keys ? results.room<Tid>() : 0;
-        Status status = with_room(work, [&] { return ask(i, offsets[i], results.rest<Tid>(), capacity); });
-        if (status.code != StatusCode::insufficient_space) {
-            check(status);
-        }
-        const std::uint64_t found = read_once(offsets[i][items]);
-        if (found > (status.ok() ? capacity : entries_limit)) {
-            refuse("the transfer buffer was written to during the request");
-        }
-        const std::uint64_t bytes =
-            aligned(found * sizeof(Tid)) + (with_keys ? aligned(found * sizeof(Key)) : 0);
-        reply.needed += bytes;
-        reply.tids += found;
-        fits = fits && bytes <= results.room<char>();
-        if (!fits) {
-            continue;
-        }
-        Tid *tids = results.take<Tid>(found, &reply.tids_at[i]);
-        if constexpr (with_keys) {
-            Key *keys = results.take<Key>(found, &reply.keys_at[i]);
-            check(with_room(work, [&] { return ask_keys(i, offsets[i], keys, tids, found); }));
-        }
-    }
-    if (!fits) {
-        throw Failure{make_status(StatusCode::insufficient_space, "the results don't fit")};
-    }
-    work.items = items;
-    work.bytes = results.used();
-}
-
-}  // namespace
 
 void answer_lookup(Work &work, const protocol::Lookup &request, protocol::ResultReply &reply) {
     const RunSet runs(work, request.run, request.runs, request.key_bits, reply.header);
@@ -127,7 +16,7 @@ void answer_lookup(Work &work, const protocol::Lookup &request, protocol::Result
         const Key *keys = buffer.part<Key>(request.keys, request.count);
         Results results(buffer, request.results, request.capacity);
         answer_entries<Key>(
-            work, runs, request.count, results, reply,
+            work, runs.size(), request.count, results, reply,
             [&](std::size_t i, std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) {
                 return runs.array<Key>(i).lookup(*work.stream, keys, request.count, offsets, tids, capacity);
             },
@@ -154,9 +43,9 @@ void answer_range(Work &work, const protocol::Range &request, protocol::ResultRe
             return ask_keys(i, offsets, nullptr, tids, capacity);
         };
         if (request.with_keys != 0) {
-            answer_entries<Key>(work, runs, request.count, results, reply, ask, ask_keys);
+            answer_entries<Key>(work, runs.size(), request.count, results, reply, ask, ask_keys);
         } else {
-            answer_entries<Key>(work, runs, request.count, results, reply, ask, nullptr);
+            answer_entries<Key>(work, runs.size(), request.count, results, reply, ask, nullptr);
         }
     });
 }
@@ -170,48 +59,18 @@ void answer_count(Work &work, const protocol::Count &request, protocol::ResultRe
         const TransferBuffer &buffer = work.connection.buffer;
         const Key *low = buffer.part<Key>(request.low, request.count);
         const Key *high = buffer.part<Key>(request.high, request.count);
-        Results results(buffer, request.results, request.capacity);
-        reply.needed = request.count * sizeof(std::uint64_t);
-        std::uint64_t counts_at = 0;
-        auto *counts = results.take<std::uint64_t>(request.count, &counts_at);
-        // Summed up here, not in the buffer, where others may write.
-        MemoryBudget &memory = work.server().engines().host().memory();
-        const Scratch<std::uint64_t> sums(memory, request.count);
-        std::fill_n(sums.data(), request.count, 0);
-        const auto add = [&](const auto *run_counts) {
-            for (std::uint64_t j = 0; j < request.count; ++j) {
-                sums.data()[j] += run_counts[j];
-            }
-        };
-        if (request.all_visible != 0) {
-            const Scratch<std::uint32_t> run_counts(memory, request.count);
-            for (std::size_t i = 0; i < runs.size(); ++i) {
-                check(with_room(work, [&] {
-                    return runs.array<Key>(i).count(*work.stream, low, high, request.count,
-                                                    run_counts.data());
-                }));
-                add(run_counts.data());
-            }
-            work.items = request.count;
-        } else {
-            const std::uint64_t map_bytes = request.map_blocks / 8 + (request.map_blocks % 8 != 0 ? 1 : 0);
-            const BlockMap blocks{buffer.part<std::uint8_t>(request.map, map_bytes), request.map_blocks};
-            const Scratch<std::uint64_t> run_counts(memory, request.count);
-            answer_entries<Key>(
-                work, runs, request.count, results, reply,
-                [&](std::size_t i, std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) {
-                    const Status status =
-                        runs.array<Key>(i).count_on(*work.stream, low, high, request.count, blocks,
-                                                    run_counts.data(), offsets, tids, capacity);
-                    if (status.ok()) {
-                        add(run_counts.data());
-                    }
-                    return status;
-                },
-                nullptr);
-        }
-        std::memcpy(counts, sums.data(), request.count * sizeof(std::uint64_t));
-        work.bytes = results.used();
+        const CountPlace place = {request.map, request.map_blocks, request.results, request.capacity,
+                                  request.all_visible != 0};
+        answer_counts(
+            work, runs.size(), request.count, place, reply,
+            [&](std::size_t i, std::uint32_t *counts) {
+                return runs.array<Key>(i).count(*work.stream, low, high, request.count, counts);
+            },
+            [&](std::size_t i, const BlockMap &blocks, std::uint64_t *counts, std::uint64_t *offsets,
+                Tid *tids, std::uint64_t capacity) {
+                return runs.array<Key>(i).count_on(*work.stream, low, high, request.count, blocks, counts,
+                                                   offsets, tids, capacity);
+            });
     });
 }
 

@@ -15,8 +15,8 @@ enum class Path : int { Paged, Host, Cuda };
 inline constexpr int kPaths = 3;
 const char *path_name(Path path);
 
-enum class RequestKind : int { Lookup, Range, Count, Sort, Merge };
-inline constexpr int kRequestKinds = 5;
+enum class RequestKind : int { Lookup, Range, Count, Sort, Merge, CountBoxes, SearchBoxes };
+inline constexpr int kRequestKinds = 7;
 const char *request_name(RequestKind kind);
 
 // ---- choosing (dispatch.cpp) -----------------------------------------------------------------------------
@@ -24,12 +24,12 @@ const char *request_name(RequestKind kind);
 // A request as the cost model sees it.
 struct Request {
     RequestKind kind;
-    int key_bits;    // 32, 64, 128, as the server has them
+    int key_bits;    // 32, 64, 128, as the server has them; of a point all columns together
     int runs;        // it reads
-    uint64 items;    // keys or ranges asked for; entries to sort or merge
-    uint64 entries;  // of the runs together; lookup, range, count
-    uint64 results;  // entries expected to match, of all items together; count: those that must be looked at
-                     // one by one, for which ranks don't do
+    uint64 items;    // keys, ranges or boxes asked for; entries to sort or merge
+    uint64 entries;  // of the runs together; not of sorting and merging
+    uint64 results;  // entries expected to match, of all items together; when counting those that the paged
+                     // path must look at one by one, for which ranks or a directory don't do
 };
 
 struct Choice {
@@ -49,6 +49,12 @@ Path plan_path(const Request &request);
 // What the cost model expects the request to take on a path, in microseconds, with mirrors in place.
 double estimate_microseconds(const Request &request, Path path);
 
+// Does pg_gpu.path name the server?
+bool is_path_forced();
+
+// May the server be asked about so many items, where fewer than `fewest` aren't worth a request?
+bool may_ask_server(uint64 items, uint64 fewest);
+
 // Is there a server process with this path's engine? Waits for one that is being started, as requests on a
 // forced path do.
 bool is_available(Path path);
@@ -66,14 +72,26 @@ void count_paged(RequestKind kind, uint64 items, const instr_time &taken);
 
 // ---- requests (requests.cpp) -----------------------------------------------------------------------------
 
+// Points on pages that tell themselves how many they hold (src/grid/page.h), one array of keys a column.
+inline constexpr int kMostPointColumns = 8;
+struct PointFormat {
+    uint32 columns;
+    uint8 key_bytes[kMostPointColumns];  // 4 or 8
+    uint8 null_bit[kMostPointColumns];   // of the masks on pages
+    uint32 bucket;                       // points a cell of the server's grid, on average
+    bool distinct;                       // cells are shared out among columns by their distinct keys
+};
+
 // How an access method's runs are mirrored: the first `mirrored_entries` entries of storage::kEntrySection,
 // whose pages hold `per_page` keys from the content's first byte on, then as many TIDs (the last page: the
-// rest of both). They are ordered by (key, TID).
+// rest of both). They are ordered by (key, TID). Of points all entries are mirrored, and all of the section's
+// pages are theirs.
 struct MirrorFormat {
-    uint32 key_bytes;  // on pages: 4, 8, 12 (the low 8, then the high 4), 16
-    int key_bits;      // on the server, and of keys in requests: 32, 64, 128
-    uint32 per_page;
+    uint32 key_bytes;  // on pages: 4, 8, 12 (the low 8, then the high 4), 16; of points 0
+    int key_bits;      // on the server, and of keys in requests: 32, 64, 128; of points all columns together
+    uint32 per_page;   // of points 0
     uint64 (*mirrored_entries)(const storage::RunEntry &run);
+    const PointFormat *points = nullptr;
 };
 
 // Runs of an index, of a view with this vacuum_seq: all, or those that are worth a request. Those without
@@ -128,6 +146,21 @@ struct CountAnswer {
 
 bool count(const RunSet &set, const Choice &choice, const void *low, const void *high, uint64 range_count,
            const VisibleBlocks &visible, CountAnswer *answer);
+
+// Boxes of points, all bounds included; arrays of keys by column, and of a byte a box.
+struct Boxes {
+    const void *low[kMostPointColumns];  // nullptr, as `high` then: no box bounds the column
+    const void *high[kMostPointColumns];
+    const uint8 *open;  // bit c of open[i]: box i takes all of column c, NULL too; may be nullptr
+    const uint8 *null;  // bit c of null[i]: it takes NULL only, unless it is open; may be nullptr
+    uint64 count;
+};
+
+// Live entries in the boxes from number `first` on: counted, or their TIDs in no certain order.
+bool count_boxes(const RunSet &set, const Choice &choice, const Boxes &boxes, uint64 first,
+                 const VisibleBlocks &visible, CountAnswer *answer);
+bool search_boxes(const RunSet &set, const Choice &choice, const Boxes &boxes, uint64 first,
+                  EntriesAnswer *answer);
 
 // ---- sorting and merging (arrays.cpp) --------------------------------------------------------------------
 

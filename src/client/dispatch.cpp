@@ -12,7 +12,8 @@ const char *path_name(Path path) {
 }
 
 const char *request_name(RequestKind kind) {
-    static const char *const names[] = {"lookup", "range", "count", "sort", "merge"};
+    static const char *const names[] = {"lookup", "range",       "count",       "sort",
+                                        "merge",  "count boxes", "search boxes"};
     return names[static_cast<int>(kind)];
 }
 
@@ -244,12 +245,24 @@ static double bytes_moved(const Request &request) {
             return items * entry * 2;
         case RequestKind::Merge:
             return items * entry;
+        case RequestKind::CountBoxes:
+            return items * (request.key_bits / 4.0 + sizeof(uint64));
+        case RequestKind::SearchBoxes:
+            return items * (request.key_bits / 4.0 + request.runs * sizeof(uint64)) +
+                   results * sizeof(ItemPointerData);
     }
     return 0;
 }
 
 // Counting one range pages finds its two ends in each run, as two lookups do, but never in company.
 static constexpr double kKeysPerLoneSearch = 20;
+
+// Finding a box's cells in a run, in keys looked up: by the directory's pages, and in memory.
+static constexpr double kKeysPerBox[kPaths] = {200, 40, 40};
+
+// Points in the cells that a box cuts through are unpacked from pages and compared; the server's cells are
+// smaller, so that it has fewer of them.
+static constexpr double kEntriesPerPoint[kPaths] = {1, 0.3, 0.3};
 
 // Whether an entry's heap block is all-visible, where each one must be looked at.
 static constexpr double kVisibilityLook = 0.015;
@@ -284,6 +297,14 @@ double estimate_microseconds(const Request &request, Path path) {
                 static_cast<double>(request.results) *
                     (costs.entry[p] + (path == Path::Paged ? kVisibilityLook : 0));
             break;
+        case RequestKind::CountBoxes:
+        case RequestKind::SearchBoxes:
+            microseconds =
+                items * request.runs * costs.key[p] * kKeysPerBox[p] +
+                static_cast<double>(request.results) * costs.entry[p] *
+                    (request.kind == RequestKind::CountBoxes || path == Path::Paged ? kEntriesPerPoint[p]
+                                                                                    : 1);
+            break;
         case RequestKind::Sort:
         case RequestKind::Merge:
             microseconds = items * costs.sort[p];
@@ -311,6 +332,14 @@ static Path cheapest_path(const Request &request) {
         }
     }
     return best;
+}
+
+bool is_path_forced() {
+    return path_setting() == PathSetting::Host || path_setting() == PathSetting::Cuda;
+}
+
+bool may_ask_server(uint64 items, uint64 fewest) {
+    return is_path_forced() || (path_setting() == PathSetting::Auto && items >= fewest);
 }
 
 // Mirrors aside, is there anything the setting leaves to choose?

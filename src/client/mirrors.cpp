@@ -24,6 +24,12 @@ LiveRuns live_runs(const RunSet &set) {
     return live;
 }
 
+uint32 mirrored_pages(const MirrorFormat &format, const storage::RunEntry &run) {
+    if (format.points != nullptr)
+        return run.sections[storage::kEntrySection].pages;
+    return static_cast<uint32>((format.mirrored_entries(run) + format.per_page - 1) / format.per_page);
+}
+
 // ---- does loading pay?
 // ------------------------------------------------------------------------------------- A session adds up
 // what requests would have saved with a run resident, and loads the run once that is as much as loading
@@ -81,11 +87,23 @@ static WantedRun *find_wanted(const RunSet &set, int place, Path path, HASHACTIO
     return wanted;
 }
 
+// What the server does with a run's entries once all have come, in entries sorted: it looks whether sorted
+// ones are, and makes a grid of its own of points.
+static constexpr double kSortsPerPoint[kPaths] = {0, 6, 0.1};
+
+static double finish_microseconds(const RunSet &set, const storage::RunEntry &run, Path path) {
+    const int p = static_cast<int>(path);
+    return static_cast<double>(set.format->mirrored_entries(run)) * cost_settings().sort[p] *
+           (set.format->points != nullptr ? kSortsPerPoint[p] : 1);
+}
+
 static double load_microseconds(const RunSet &set, int place, Path path) {
     const CostSettings &costs = cost_settings();
-    const auto pages =
-        static_cast<double>(set.format->mirrored_entries(set.runs[place]) / set.format->per_page + 1);
-    return pages * BLCKSZ / kMebibyte * costs.load + kRequestsToLoad * costs.request[static_cast<int>(path)];
+    const int p = static_cast<int>(path);
+    const storage::RunEntry &run = set.runs[place];
+    const double pages = mirrored_pages(*set.format, run);
+    const double building = set.format->points != nullptr ? finish_microseconds(set, run, path) : 0;
+    return pages * BLCKSZ / kMebibyte * costs.load + building + kRequestsToLoad * costs.request[p];
 }
 
 static bool is_forced(Path path) {
@@ -290,28 +308,47 @@ static void drop_mirror(const RunSet &set, uint64 run_id) {
     exchange(&message, &reply);
 }
 
-static bool begin_array(protocol::BeginArray *message, protocol::BeginArrayReply *reply) {
+// What the two messages have in common.
+template <typename Message>
+static bool begin(Message *message, const RunSet &set, const storage::RunEntry &run, bool pinned,
+                  protocol::BeginArrayReply *reply) {
+    message->name = run_name(set.index, run.run_id);
+    message->entries = set.format->mirrored_entries(run);
+    message->pinned = pinned ? 1 : 0;
+    message->user = GetSessionUserId();
     return exchange(message, reply) &&
            (answer_of(reply->header) == protocol::Answer::done || fail_by_answer(reply->header));
+}
+
+static bool begin_mirror(const RunSet &set, const storage::RunEntry &run, Path path, bool pinned,
+                         protocol::BeginArrayReply *reply) {
+    const PointFormat *points = set.format->points;
+    if (points == nullptr) {
+        auto message = make_message<protocol::BeginArray>(protocol::Message::begin_array, path);
+        message.key_bits = static_cast<uint32>(set.format->key_bits);
+        message.sorted = 1;
+        return begin(&message, set, run, pinned, reply);
+    }
+    static_assert(kMostPointColumns == protocol::max_columns);
+    auto message = make_message<protocol::BeginGrid>(protocol::Message::begin_grid, path);
+    message.columns = points->columns;
+    message.bucket = points->bucket;
+    message.distinct = points->distinct ? 1 : 0;
+    memcpy(message.key_bytes, points->key_bytes, sizeof(message.key_bytes));
+    memcpy(message.null_bit, points->null_bit, sizeof(message.null_bit));
+    return begin(&message, set, run, pinned, reply);
 }
 
 // A mirror under the run's name. The reasons of a failure outlive the tidying up.
 static bool load_entries(const RunSet &set, const storage::RunEntry &run, Path path, bool pinned,
                          uint64 *bytes) {
-    auto begin = make_message<protocol::BeginArray>(protocol::Message::begin_array, path);
-    begin.name = run_name(set.index, run.run_id);
-    begin.entries = set.format->mirrored_entries(run);
-    begin.key_bits = static_cast<uint32>(set.format->key_bits);
-    begin.pinned = pinned ? 1 : 0;
-    begin.user = GetSessionUserId();
-    begin.sorted = 1;
     protocol::BeginArrayReply begun;
-    if (!begin_array(&begin, &begun))
+    if (!begin_mirror(set, run, path, pinned, &begun))
         return false;
     // A mirror that is there already isn't pinned by asking again.
     if (begun.handle == 0 && pinned) {
         drop_mirror(set, run.run_id);
-        if (!begin_array(&begin, &begun))
+        if (!begin_mirror(set, run, path, pinned, &begun))
             return false;
     }
     if (begun.handle == 0)
@@ -328,8 +365,7 @@ static bool load_entries(const RunSet &set, const storage::RunEntry &run, Path p
     auto finish = make_message<protocol::HandleRequest>(protocol::Message::finish_array, path);
     finish.handle = begun.handle;
     protocol::ArrayReply finished;
-    const double estimate = static_cast<double>(begin.entries) * cost_settings().sort[static_cast<int>(path)];
-    if (!exchange(&finish, &finished, estimate))
+    if (!exchange(&finish, &finished, finish_microseconds(set, run, path)))
         return false;
     release_on_server();
     if (answer_of(finished.header) == protocol::Answer::disorder)
@@ -417,8 +453,7 @@ static bool load_listed_runs(Relation index, const storage::RunKind *kind, const
     bool complete = true;
     int64 pages = 0;
     for (int i = 0; i < set.count; i++)
-        pages += static_cast<int64>((format->mirrored_entries(set.runs[i]) + format->per_page - 1) /
-                                    format->per_page);
+        pages += mirrored_pages(*format, set.runs[i]);
     begin_progress(index);
     pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, pages);
     for (int i = 0; complete && i < set.count; i++)

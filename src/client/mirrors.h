@@ -14,6 +14,9 @@ struct LiveRuns {
 };
 LiveRuns live_runs(const RunSet &set);
 
+// Pages that a run's mirrored entries lie on.
+uint32 mirrored_pages(const MirrorFormat &format, const storage::RunEntry &run);
+
 // Before a request: false when its runs are known not to be resident and loading them doesn't pay yet.
 bool is_worth_asking(const RunSet &set, const LiveRuns &live, const Choice &choice);
 

@@ -31,7 +31,7 @@ namespace {
 struct SharedLoad {
     Oid index;
     storage::RunEntry run;
-    uint32 per_page;
+    uint32 per_page;  // 0: pages tell themselves
     uint32 entry_bytes;
     uint32 pages;
     uint32 chunks;
@@ -274,8 +274,7 @@ static bool send_chunks(const PageLoad &load, SharedLoad *shared) {
 
 bool send_pages(const PageLoad &load) {
     const MirrorFormat *format = load.set->format;
-    const uint64 entries = format->mirrored_entries(*load.run);
-    const auto pages = static_cast<uint32>((entries + format->per_page - 1) / format->per_page);
+    const uint32 pages = mirrored_pages(*format, *load.run);
     const int workers = Max(load.most_workers, 0);
     // Two slots a participant: one is filled while the other one waits for its turn.
     const uint64 slots = Min(uint64{kMostSlots}, 2 * (uint64{1} + static_cast<uint64>(workers)));

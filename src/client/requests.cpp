@@ -1,5 +1,5 @@
-// Lookups, ranges and counts: laying a request out in the transfer buffer, cutting it where it is too large,
-// and seeing to mirrors that are missing or out of date.
+// Lookups, ranges, boxes and counts: laying a request out in the transfer buffer, cutting it where it is too
+// large, and seeing to mirrors that are missing or out of date.
 #include "client/dispatch.h"
 #include "client/mirrors.h"
 #include "settings.h"
@@ -26,8 +26,11 @@ struct Input {
     uint64 bytes;
 };
 
+// Low and high bounds, open and NULL-only columns, and a visibility map.
+constexpr int kMostInputs = 2 * kMostPointColumns + 3;
+
 struct Layout {
-    uint64 inputs[3];
+    uint64 inputs[kMostInputs];
     uint64 zeros;
     uint64 results;
 };
@@ -97,7 +100,8 @@ static bool place_inputs(const Question &question, const RunSet &set, const Live
 
 template <typename Message>
 static void name_runs(const RunSet &set, const LiveRuns &live, Message *message) {
-    message->key_bits = static_cast<uint32>(set.format->key_bits);
+    if constexpr (requires { message->key_bits; })
+        message->key_bits = static_cast<uint32>(set.format->key_bits);
     message->runs = static_cast<uint32>(live.count);
     for (int i = 0; i < live.count; i++)
         message->run[i] = {run_name(set.index, set.runs[live.places[i]].run_id), set.vacuum_seq};
@@ -272,6 +276,117 @@ bool count(const RunSet &set, const Choice &choice, const void *low, const void 
         return true;
     }
     return note_failed(RequestKind::Count, choice.path);
+}
+
+// ---- boxes -----------------------------------------------------------------------------------------------
+
+namespace {
+
+// A request's inputs, and which of them are the boxes' parts; kNowhere: left out.
+struct BoxInputs {
+    static constexpr int kNowhere = -1;
+
+    Input inputs[kMostInputs];
+    int count;
+    int low[kMostPointColumns];
+    int high[kMostPointColumns];
+    int open;
+    int null;
+};
+
+}  // namespace
+
+// The input's number.
+static int add_input(BoxInputs *inputs, const void *data, uint64 bytes_per_item, uint64 first) {
+    if (data == nullptr)
+        return BoxInputs::kNowhere;
+    inputs->inputs[inputs->count] = {static_cast<const char *>(data) + first * bytes_per_item, bytes_per_item,
+                                     0};
+    return inputs->count++;
+}
+
+static BoxInputs inputs_of(const RunSet &set, const Boxes &boxes, uint64 first) {
+    const PointFormat &format = *set.format->points;
+    BoxInputs inputs = {};
+    for (uint32 c = 0; c < format.columns; c++) {
+        inputs.low[c] = add_input(&inputs, boxes.low[c], format.key_bytes[c], first);
+        inputs.high[c] = add_input(&inputs, boxes.high[c], format.key_bytes[c], first);
+    }
+    inputs.open = add_input(&inputs, boxes.open, 1, first);
+    inputs.null = add_input(&inputs, boxes.null, 1, first);
+    return inputs;
+}
+
+static protocol::BoxesPlace place_of(const RunSet &set, const BoxInputs &inputs, const Layout &layout,
+                                     uint64 items) {
+    const auto offset = [&layout](int input) {
+        return input == BoxInputs::kNowhere ? protocol::nowhere : layout.inputs[input];
+    };
+    const PointFormat &format = *set.format->points;
+    protocol::BoxesPlace place = {};
+    for (uint32 c = 0; c < format.columns; c++) {
+        place.low[c] = offset(inputs.low[c]);
+        place.high[c] = offset(inputs.high[c]);
+    }
+    place.open = offset(inputs.open);
+    place.null = offset(inputs.null);
+    place.count = items;
+    place.columns = format.columns;
+    memcpy(place.key_bytes, format.key_bytes, sizeof(place.key_bytes));
+    return place;
+}
+
+bool search_boxes(const RunSet &set, const Choice &choice, const Boxes &boxes, uint64 first,
+                  EntriesAnswer *answer) {
+    const BoxInputs inputs = inputs_of(set, boxes, first);
+    answer->items = boxes.count - first;
+    const Question question = {RequestKind::SearchBoxes, inputs.inputs, inputs.count, sizeof(ItemPointerData),
+                               estimate_of(set, RequestKind::SearchBoxes, answer->items, choice.path)};
+    Layout layout;
+    protocol::ResultReply reply;
+    const auto set_offsets = [&](protocol::SearchBoxes *message, const Layout &at, uint64 items,
+                                 uint64 capacity) {
+        message->boxes = place_of(set, inputs, at, items);
+        message->results = at.results;
+        message->capacity = capacity;
+    };
+    if (ask<protocol::SearchBoxes>(question, set, choice, protocol::Message::search_boxes, set_offsets,
+                                   &answer->items, &layout, &reply) &&
+        read_runs(set, layout, reply, answer->items, false, answer->runs))
+        return true;
+    return note_failed(RequestKind::SearchBoxes, choice.path);
+}
+
+bool count_boxes(const RunSet &set, const Choice &choice, const Boxes &boxes, uint64 first,
+                 const VisibleBlocks &visible, CountAnswer *answer) {
+    BoxInputs inputs = inputs_of(set, boxes, first);
+    const int map = inputs.count;
+    if (!visible.all)
+        inputs.inputs[inputs.count++] = {visible.map, 0, (visible.blocks + 7) / 8};
+    answer->items = boxes.count - first;
+    const Question question = {RequestKind::CountBoxes, inputs.inputs, inputs.count,
+                               sizeof(uint64) + sizeof(ItemPointerData),
+                               estimate_of(set, RequestKind::CountBoxes, answer->items, choice.path)};
+    answer->hidden = !visible.all;
+    Layout layout;
+    protocol::ResultReply reply;
+    const auto set_offsets = [&](protocol::CountBoxes *message, const Layout &at, uint64 items,
+                                 uint64 capacity) {
+        message->boxes = place_of(set, inputs, at, items);
+        message->map = visible.all ? 0 : at.inputs[map];
+        message->map_blocks = visible.all ? 0 : visible.blocks;
+        message->all_visible = visible.all ? 1 : 0;
+        message->results = at.results;
+        message->capacity = capacity;
+    };
+    if (ask<protocol::CountBoxes>(question, set, choice, protocol::Message::count_boxes, set_offsets,
+                                  &answer->items, &layout, &reply) &&
+        lies_in_buffer(layout.results, answer->items * sizeof(uint64)) &&
+        (visible.all || read_runs(set, layout, reply, answer->items, false, answer->runs))) {
+        answer->counts = reinterpret_cast<const uint64 *>(buffer_at(layout.results));
+        return true;
+    }
+    return note_failed(RequestKind::CountBoxes, choice.path);
 }
 
 }  // namespace pg_gpu::client

@@ -1,6 +1,6 @@
 // gpu.load and gpu.evict: which indexes lie in the server process.
+#include "access_methods.h"
 #include "functions/index_access.h"
-#include "kary/mirror.h"
 #include "settings.h"
 
 PG_GPU_FUNCTION(pg_gpu_load);
@@ -8,19 +8,35 @@ PG_GPU_FUNCTION(pg_gpu_evict);
 
 using namespace pg_gpu;
 
+static const AccessMethod &require_mirrors(const functions::OpenIndex &open, const char *what) {
+    const AccessMethod &method = *find_access_method(open.index);
+    if (method.mirror_format == nullptr)
+        ereport(ERROR,
+                (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                 errmsg("%s cannot be used with index \"%s\"", what, RelationGetRelationName(open.index)),
+                 errdetail("Its access method is %s.", method.name),
+                 errhint("Name an index created with USING gpu_kary or gpu_grid.")));
+    return method;
+}
+
 Datum pg_gpu_load(PG_FUNCTION_ARGS) {
     const Oid index_oid = PG_GETARG_OID(0);
     const bool pinned = PG_GETARG_BOOL(1);
     functions::require_maintenance(index_oid);
     const functions::OpenIndex open = functions::open_index(index_oid, AccessShareLock, AccessShareLock);
-    functions::require_kary(open, "gpu.load");
+    const AccessMethod &method = require_mirrors(open, "gpu.load");
+    const client::MirrorFormat *format = method.mirror_format(open.index);
+    if (format == nullptr)
+        ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                        errmsg("cannot load index \"%s\"", RelationGetRelationName(open.index)),
+                        errdetail("%s indexes with columns of more than 64 bits are read from pages only.",
+                                  method.name)));
     if (mirror_setting() == MirrorSetting::Off)
         ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                         errmsg("cannot load index \"%s\"", RelationGetRelationName(open.index)),
                         errdetail("pg_gpu.mirror is \"off\"."),
                         errhint("A superuser can set it to \"auto\" or \"manual\".")));
-    const uint64 bytes =
-        client::load_index(open.index, kary::run_kind(open.index), kary::mirror_format(open.index), pinned);
+    const uint64 bytes = client::load_index(open.index, method.run_kind(open.index), format, pinned);
     functions::close_index(open);
     PG_RETURN_INT64(static_cast<int64>(bytes));
 }
@@ -29,7 +45,7 @@ Datum pg_gpu_evict(PG_FUNCTION_ARGS) {
     const Oid index_oid = PG_GETARG_OID(0);
     functions::require_maintenance(index_oid);
     const functions::OpenIndex open = functions::open_index(index_oid, AccessShareLock, AccessShareLock);
-    functions::require_kary(open, "gpu.evict");
+    require_mirrors(open, "gpu.evict");
     const uint64 bytes = client::evict_index(open.index);
     functions::close_index(open);
     PG_RETURN_INT64(static_cast<int64>(bytes));

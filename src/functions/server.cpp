@@ -64,6 +64,10 @@ static Oid index_of(const protocol::RunName &name) {
     return relation_at({name.tablespace, name.database, name.relation});
 }
 
+static const char *kind_name(uint32 kind) {
+    return kind == static_cast<uint32>(protocol::RunKind::grid) ? "grid" : "kary";
+}
+
 Datum pg_gpu_mirror_rows(PG_FUNCTION_ARGS) {
     InitMaterializedSRF(fcinfo, 0);
     client::Inventory<protocol::MirrorRow> mirrors;
@@ -76,7 +80,7 @@ Datum pg_gpu_mirror_rows(PG_FUNCTION_ARGS) {
         Datum values[] = {
             ObjectIdGetDatum(index),
             Int64GetDatum(static_cast<int64>(mirror.name.run)),
-            CStringGetTextDatum("kary"),
+            CStringGetTextDatum(kind_name(mirror.kind)),
             Int64GetDatum(static_cast<int64>(mirror.entries)),
             Int64GetDatum(static_cast<int64>(mirror.bytes)),
             Int32GetDatum(mirror.device),
@@ -123,6 +127,8 @@ static const StatRow stat_rows[] = {
     {"lookup", protocol::Message::lookup, kind_number(client::RequestKind::Lookup)},
     {"range", protocol::Message::range, kind_number(client::RequestKind::Range)},
     {"count", protocol::Message::count, kind_number(client::RequestKind::Count)},
+    {"count boxes", protocol::Message::count_boxes, kind_number(client::RequestKind::CountBoxes)},
+    {"search boxes", protocol::Message::search_boxes, kind_number(client::RequestKind::SearchBoxes)},
     {"sort", protocol::Message::append_entries, kind_number(client::RequestKind::Sort)},
     {"merge", protocol::Message::merge, kind_number(client::RequestKind::Merge)},
     {"load", protocol::Message::append_pages, -1},

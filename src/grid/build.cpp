@@ -1,5 +1,6 @@
 // CREATE INDEX: the table is scanned, by several participants where the planner grants workers, and its rows
 // are collected; then the grid is made and written past the buffer manager.
+#include "client/client.h"
 #include "grid/collector.h"
 #include "grid/grid.h"
 #include "table/parallel_build.h"
@@ -18,6 +19,8 @@ char *build_phase_name(int64 phase) {
             return pstrdup("scanning table");
         case PhaseWrite:
             return pstrdup("making and writing grids");
+        case client::kLoadSubphase:
+            return pstrdup("loading into the server process");
         default:
             return nullptr;
     }

@@ -1,7 +1,7 @@
 // Counting: where the whole table is all-visible cells inside a box are counted by the directory and the
 // others by their codes; elsewhere by TIDs.
 #include "grid/grid.h"
-#include "grid/scan.h"
+#include "grid/mirror.h"
 #include "table/visible_count.h"
 
 namespace pg_gpu::grid {
@@ -38,14 +38,35 @@ static bool count_in_runs(const ViewReader &reader, RunScan *scans, const Condit
     return true;
 }
 
-// Counts in one view of an all-visible table; false when the table is not, or the view went stale.
-static bool count_in_view(ViewReader *reader, int64 *result) {
+// Of all runs.
+static uint64 entries_to_look_at(const ViewReader &reader, RunScan *scans, const Condition &condition,
+                                 bool all) {
+    uint64 entries = 0;
+    for (int i = 0; i < reader.view.run_count; i++)
+        entries += entries_to_look_at(&scans[i], condition, all);
+    return entries;
+}
+
+// Counts in one view, by the server where that pays; false when neither it nor the directory can tell: the
+// table is not all-visible, or the view went stale. `boxes` has the reader's condition, or is nullptr.
+static bool count_in_view(ViewReader *reader, const BoxList *boxes, int64 *result, uint64 *heap_fetches) {
+    const bool all_visible = is_table_all_visible(reader->heap);
+    if (!all_visible && boxes == nullptr)
+        return false;
     renew_view(reader);
-    uint64 count = reader->tail_count;
     RunScan *scans = begin_run_scans(*reader);
-    const bool sound = count_in_runs(*reader, scans, *reader->condition, &count) && may_trust(*reader);
+    const uint64 looked_at =
+        boxes != nullptr ? entries_to_look_at(*reader, scans, *reader->condition, !all_visible) : 0;
+    uint64 count = reader->tail_count;
+    const bool asks = looked_at >= kFewestEntries;
+    const bool sound = !asks && all_visible && count_in_runs(*reader, scans, *reader->condition, &count) &&
+                       may_trust(*reader);
     end_run_scans(*reader, scans);
+    if (asks)
+        return count_on_server(reader, *boxes, looked_at, result, heap_fetches) ||
+               count_in_view(reader, nullptr, result, heap_fetches);
     *result = static_cast<int64>(count);
+    *heap_fetches = 0;
     if (sound)
         pgstat_count_index_scan(reader->index);
     return sound;
@@ -90,6 +111,23 @@ static void collect_counted(void *context, VisibleCount *count) {
                     }});
 }
 
+static int64 count_condition(ViewReader *reader, uint64 *heap_fetches) {
+    int64 count = 0;
+    BoxList list;
+    const bool may_travel = client::may_ask_server(1, 1) && begin_boxes(&list, reader->format, 1) &&
+                            add_box(&list, *reader->condition);
+    const bool counted = may_travel && client::is_path_forced()
+                             ? count_on_server(reader, list, 0, &count, heap_fetches) ||
+                                   count_in_view(reader, nullptr, &count, heap_fetches)
+                             : count_in_view(reader, may_travel ? &list : nullptr, &count, heap_fetches);
+    if (counted)
+        return count;
+    count = count_by_tid(reader->heap, reader->index, reader->format, reader->snapshot, collect_counted,
+                         reader, heap_fetches);
+    pgstat_count_index_scan(reader->index);
+    return count;
+}
+
 int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const ScanKeyData *keys, int key_count,
                      uint64 *heap_fetches) {
     MemoryContext context =
@@ -103,10 +141,7 @@ int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const Sca
     if (!condition.nothing) {
         auto *reader = allocate<ViewReader>(1);
         begin_view_reader(reader, heap, index, format, snapshot, &condition);
-        if (!is_table_all_visible(heap) || !count_in_view(reader, &count)) {
-            count = count_by_tid(heap, index, format, snapshot, collect_counted, reader, heap_fetches);
-            pgstat_count_index_scan(index);
-        }
+        count = count_condition(reader, heap_fetches);
         end_view_reader(reader);
     }
     MemoryContextSwitchTo(caller);
@@ -114,34 +149,97 @@ int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const Sca
     return count;
 }
 
-static bool count_batch_of_visible(Relation heap, Relation index, Snapshot snapshot, const RangeReader &boxes,
-                                   int64 *counts) {
-    if (!is_table_all_visible(heap))
+// ---- many boxes
+// ----------------------------------------------------------------------------------------------
+
+// Fewer boxes are counted one by one without asking what a request would cost.
+static constexpr uint32 kFewestBoxes = 64;
+
+static bool add_boxes(const Format &format, const RangeReader &reader, BoxList *boxes) {
+    MemoryContext box_context =
+        AllocSetContextCreate(CurrentMemoryContext, "gpu_grid box", ALLOCSET_SMALL_SIZES);
+    bool plain = true;
+    for (uint32 i = 0; plain && i < reader.count; i++) {
+        CHECK_FOR_INTERRUPTS();
+        MemoryContext caller = MemoryContextSwitchTo(box_context);
+        ScanKeyData keys[2 * kMostColumns];
+        Condition condition;
+        make_condition(format, keys, reader.read(reader.context, i, keys), &condition);
+        plain = add_box(boxes, condition);
+        MemoryContextSwitchTo(caller);
+        MemoryContextReset(box_context);
+    }
+    MemoryContextDelete(box_context);
+    return plain;
+}
+
+// What the paged path would look at for all boxes, by some of them.
+static uint64 expected_entries(ViewReader *reader, const RangeReader &boxes) {
+    constexpr uint32 kSamples = 8;
+    const bool all = !is_table_all_visible(reader->heap);
+    renew_view(reader);
+    RunScan *scans = begin_run_scans(*reader);
+    uint64 entries = 0;
+    for (uint32 i = 0; i < kSamples; i++) {
+        ScanKeyData keys[2 * kMostColumns];
+        Condition condition;
+        const auto box = static_cast<uint32>(uint64{i} * boxes.count / kSamples);
+        make_condition(*reader->format, keys, boxes.read(boxes.context, box, keys), &condition);
+        for (int run = 0; run < reader->view.run_count; run++)
+            reset_run_scan(&scans[run]);
+        entries += condition.nothing ? 0 : entries_to_look_at(*reader, scans, condition, all);
+    }
+    end_run_scans(*reader, scans);
+    return entries / kSamples * boxes.count;
+}
+
+// All boxes by the server; false when one of them is more than a box, or it doesn't answer.
+static bool count_batch_on_server(ViewReader *reader, const RangeReader &boxes, int64 *counts) {
+    BoxList list;
+    if (boxes.count == 0 || !client::may_ask_server(boxes.count, kFewestBoxes) ||
+        !begin_boxes(&list, reader->format, boxes.count))
         return false;
-    const Format *format = format_of(index);
-    Condition everything;
-    make_condition(*format, nullptr, 0, &everything);
-    auto *reader = allocate<ViewReader>(1);
-    begin_view_reader(reader, heap, index, format, snapshot, &everything);
-    const bool answered = count_batch_in_view(reader, boxes, counts);
-    end_view_reader(reader);
+    uint64 heap_fetches;
+    const bool answered =
+        add_boxes(*reader->format, boxes, &list) &&
+        count_on_server(reader, list, client::is_path_forced() ? 0 : expected_entries(reader, boxes), counts,
+                        &heap_fetches);
     return answered;
+}
+
+static void count_one_by_one(Relation heap, Relation index, Snapshot snapshot, const RangeReader &boxes,
+                             int64 *counts) {
+    MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpu_grid box", ALLOCSET_SMALL_SIZES);
+    MemoryContext caller = MemoryContextSwitchTo(context);
+    for (uint32 i = 0; i < boxes.count; i++) {
+        CHECK_FOR_INTERRUPTS();
+        ScanKeyData keys[2 * kMostColumns];
+        const int key_count = boxes.read(boxes.context, i, keys);
+        uint64 heap_fetches;
+        counts[i] = count_matching(heap, index, snapshot, keys, key_count, &heap_fetches);
+        MemoryContextReset(context);
+    }
+    MemoryContextSwitchTo(caller);
+    MemoryContextDelete(context);
 }
 
 void count_batch(Relation heap, Relation index, Snapshot snapshot, const RangeReader &boxes, int64 *counts) {
     MemoryContext context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu_grid boxes", ALLOCSET_DEFAULT_SIZES);
     MemoryContext caller = MemoryContextSwitchTo(context);
-    if (!count_batch_of_visible(heap, index, snapshot, boxes, counts)) {
-        for (uint32 i = 0; i < boxes.count; i++) {
-            CHECK_FOR_INTERRUPTS();
-            MemoryContextReset(context);
-            ScanKeyData keys[2 * kMostColumns];
-            const int key_count = boxes.read(boxes.context, i, keys);
-            uint64 heap_fetches;
-            counts[i] = count_matching(heap, index, snapshot, keys, key_count, &heap_fetches);
-        }
+    const Format *format = format_of(index);
+    Condition everything;
+    make_condition(*format, nullptr, 0, &everything);
+    auto *reader = allocate<ViewReader>(1);
+    begin_view_reader(reader, heap, index, format, snapshot, &everything);
+    if (!count_batch_on_server(reader, boxes, counts)) {
+        const client::PagedRequest request =
+            client::begin_paged(client::RequestKind::CountBoxes, boxes.count);
+        if (!is_table_all_visible(heap) || !count_batch_in_view(reader, boxes, counts))
+            count_one_by_one(heap, index, snapshot, boxes, counts);
+        client::end_paged(request);
     }
+    end_view_reader(reader);
     MemoryContextSwitchTo(caller);
     MemoryContextDelete(context);
 }

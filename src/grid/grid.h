@@ -35,6 +35,8 @@ void end_scan(IndexScanDesc scan);
 
 void register_options();
 SplitRule split_rule_of(Relation index);
+// Entries a cell of the server's grid, on average.
+uint32 bucket_of(Relation index);
 
 // ---- functions
 // -----------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ void register_options() {
                                           {"distinct", static_cast<int>(SplitRule::Distinct)},
                                           {nullptr, 0}};
     option_kind = storage::add_storage_options();
-    add_int_reloption(option_kind, "bucket", "Average number of points in a cell of the device's grid",
+    add_int_reloption(option_kind, "bucket", "Average number of points in a cell of the server's grid",
                       kDefaultBucket, 1, 1024, AccessExclusiveLock);
     add_enum_reloption(option_kind, "splits",
                        "How cells are shared out among dimensions: equally, or by their distinct values",
@@ -37,6 +37,12 @@ bytea *options(Datum options, bool validate) {
 SplitRule split_rule_of(Relation index) {
     return index->rd_options != nullptr ? reinterpret_cast<GridOptions *>(index->rd_options)->splits
                                         : SplitRule::Distinct;
+}
+
+uint32 bucket_of(Relation index) {
+    return static_cast<uint32>(index->rd_options != nullptr
+                                   ? reinterpret_cast<GridOptions *>(index->rd_options)->bucket
+                                   : kDefaultBucket);
 }
 
 }  // namespace pg_gpu::grid

@@ -262,7 +262,7 @@ static void go_to_range(RunScan *scan, uint64 range) {
     }
 }
 
-static bool find_first(RunScan *scan, const Condition &condition) {
+bool find_matches(RunScan *scan, const Condition &condition) {
     if (scan->found)
         return true;
     if (!find_ranges(&scan->directory, condition, &scan->ranges))
@@ -313,7 +313,7 @@ static bool drop_dead(RunScan *scan, Batch *batch) {
 
 Step next_batch(RunScan *scan, const Condition &condition, Batch *batch) {
     batch->count = 0;
-    if (!find_first(scan, condition))
+    if (!find_matches(scan, condition))
         return Step::Recycled;
     const Format &format = *scan->pages.format;
     const auto words = static_cast<size_t>(format.row_words);
@@ -370,7 +370,7 @@ static bool count_dead(RunScan *scan, uint64 begin, uint64 end, uint64 *dead) {
 }
 
 bool count_matches(RunScan *scan, const Condition &condition, uint64 *count) {
-    if (!find_first(scan, condition))
+    if (!find_matches(scan, condition))
         return false;
     const Format &format = *scan->pages.format;
     const bool has_dead = scan->pages.run->dead > 0;

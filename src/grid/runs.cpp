@@ -1,6 +1,7 @@
 // Sealing a tail, merging runs, reading TIDs.
 #include "grid/runs.h"
 
+#include "client/client.h"
 #include "grid/collector.h"
 #include "grid/grid.h"
 #include "grid/page_reader.h"
@@ -171,8 +172,13 @@ static uint32 read_tids(Relation index, const storage::RunEntry &run, uint32 pos
     return entries.count;
 }
 
-// The server process holds no grids so far.
-static void merged(Relation, const storage::RunEntry *, int, const storage::RunEntry &) {}
+// The server loads the output when it is asked for. Mirrors of small inputs leave as least recently used.
+static void merged(Relation index, const storage::RunEntry *inputs, int count, const storage::RunEntry &) {
+    constexpr uint64 kLargeRun = 1000000;
+    for (int i = 0; i < count; i++)
+        if (inputs[i].entries >= kLargeRun)
+            client::forget_run(index, inputs[i]);
+}
 
 // Between runs of rows that are packed to nothing but 6 bytes and one whose lanes are all wide.
 static constexpr uint32 kMergeGrowth = 32;

@@ -3,6 +3,7 @@
 
 #include "compat.h"
 #include "grid/grid.h"
+#include "grid/mirror.h"
 
 namespace pg_gpu::grid {
 
@@ -184,7 +185,10 @@ int64 get_bitmap(IndexScanDesc descriptor, TIDBitmap *bitmap) {
                       &scan->condition);
     // The heap decides about an old view's TIDs, where it is looked at (R6).
     BitmapSink sink = {bitmap, bitmap_scan_skips_heap() || !IsMVCCSnapshot(descriptor->xs_snapshot), 0};
-    drain(reader, BatchSink{&sink, reset_bitmap, add_to_bitmap});
+    const BatchSink batches = {&sink, reset_bitmap, add_to_bitmap};
+    renew_view(reader);
+    if (!search_on_server(reader, batches))
+        drain_view(reader, batches);
     end_view_reader(reader);
     MemoryContextSwitchTo(caller);
     table_close(heap, NoLock);

@@ -41,6 +41,9 @@ bool take_tail(ViewReader *reader, Batch *batch);
 // Live entries that match, in batches. Recycled: a page was, and a new view must be taken.
 Step next_batch(ViewReader *reader, Batch *batch);
 
+// The first run's scan, which next_batch will go on with; there must be one.
+RunScan *begin_first_run(ViewReader *reader);
+
 // After a page turned out to be recycled: raises if that is damage.
 void confirm_recycled(const ViewReader &reader, const storage::RunEntry &run, uint32 position);
 
@@ -54,8 +57,9 @@ struct BatchSink {
     void (*add)(void *context, Batch *batch);
 };
 
-// All live entries that match, of one view.
+// All live entries that match, of one view: drain takes it, drain_view begins with the one taken last.
 void drain(ViewReader *reader, const BatchSink &sink);
+void drain_view(ViewReader *reader, const BatchSink &sink);
 
 // Index-only scans look entries up that the visibility map doesn't vouch for.
 struct Resolver {

@@ -75,6 +75,19 @@ bool take_tail(ViewReader *reader, Batch *batch) {
     return batch->count > 0;
 }
 
+static void begin_run(ViewReader *reader, int number) {
+    if (!reader->run_begun)
+        begin_run_scan(&reader->run, reader->index, reader->format, &reader->view.runs[number]);
+    reader->run_begun = true;
+}
+
+RunScan *begin_first_run(ViewReader *reader) {
+    MemoryContext caller = MemoryContextSwitchTo(reader->context);
+    begin_run(reader, 0);
+    MemoryContextSwitchTo(caller);
+    return &reader->run;
+}
+
 Step next_batch(ViewReader *reader, Batch *batch) {
     batch->count = 0;
     if (reader->condition->nothing)
@@ -84,9 +97,7 @@ Step next_batch(ViewReader *reader, Batch *batch) {
     while (reader->source < reader->view.run_count) {
         const storage::RunEntry &run = reader->view.runs[reader->source];
         MemoryContext caller = MemoryContextSwitchTo(reader->context);
-        if (!reader->run_begun)
-            begin_run_scan(&reader->run, reader->index, reader->format, &run);
-        reader->run_begun = true;
+        begin_run(reader, reader->source);
         const Step step = next_batch(&reader->run, *reader->condition, batch);
         MemoryContextSwitchTo(caller);
         if (step == Step::Recycled)
@@ -102,10 +113,14 @@ Step next_batch(ViewReader *reader, Batch *batch) {
 }
 
 void drain(ViewReader *reader, const BatchSink &sink) {
+    renew_view(reader);
+    drain_view(reader, sink);
+}
+
+void drain_view(ViewReader *reader, const BatchSink &sink) {
     storage::RestartGuard guard = {0, false};
     auto *batch = allocate<Batch>(1);
     batch->rows = nullptr;
-    renew_view(reader);
     for (;;) {
         const Step step = next_batch(reader, batch);
         if (step == Step::End)

@@ -31,14 +31,6 @@ const client::MirrorFormat *mirror_format(Relation index) {
     return with_key_type(key_width(index), [](auto key) { return mirror_format<decltype(key)>(); });
 }
 
-bool is_path_forced() {
-    return path_setting() == PathSetting::Host || path_setting() == PathSetting::Cuda;
-}
-
-bool may_ask_server(uint64 items, uint64 fewest) {
-    return is_path_forced() || (path_setting() == PathSetting::Auto && items >= fewest);
-}
-
 // ---- choosing
 // -----------------------------------------------------------------------------------------------
 

@@ -47,11 +47,8 @@ template <typename Key>
 const client::MirrorFormat *mirror_format();
 const client::MirrorFormat *mirror_format(Relation index);
 
-// Does pg_gpu.path name the server?
-bool is_path_forced();
-
-// May the server be asked about so many items, where fewer than `fewest` aren't worth a request?
-bool may_ask_server(uint64 items, uint64 fewest);
+using client::is_path_forced;
+using client::may_ask_server;
 
 // Is a search of pages worth telling of in gpu.stat: would it be worth a request?
 template <typename Key>

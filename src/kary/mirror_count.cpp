@@ -4,12 +4,9 @@
 #include "kary/condition.h"
 #include "kary/mirror.h"
 #include "kary/range_counts.h"
-#include "table/visibility.h"
+#include "table/server_count.h"
 
 namespace pg_gpu::kary {
-
-// A stream of VACUUMs ends this many tries; then the paged path counts, which takes the run lock.
-static constexpr int kMostTries = 8;
 
 namespace {
 
@@ -19,15 +16,6 @@ struct TailCopy {
     bool composite;
     SortEntry<Key> *entries;
     uint32 count;
-};
-
-// Looks entries up in the heap.
-struct RowChecker {
-    Relation heap;
-    Relation index;
-    HeapProbe probe;
-    BlockNumber heap_blocks;  // as last looked at
-    uint64 fetches;
 };
 
 }  // namespace
@@ -42,31 +30,6 @@ static void copy_tail(const char *items, uint32 bytes, void *context) {
                 copy->entries[copy->count++] = {key, ItemPointerGetBlockNumberNoCheck(&tid),
                                                 ItemPointerGetOffsetNumberNoCheck(&tid), 0};
         });
-}
-
-// One bit a heap block, read after the view (R4).
-static client::VisibleBlocks read_visible_blocks(Relation heap) {
-    const BlockNumber blocks = RelationGetNumberOfBlocks(heap);
-    VisibilityMap map;
-    open_visibility(&map, heap);
-    auto *bits = allocate_zeroed<uint8>(blocks / 8 + 1);
-    BlockNumber visible = 0;
-    for (BlockNumber block = 0; block < blocks; block++) {
-        if (!is_all_visible(&map, block))
-            continue;
-        bits[block / 8] |= static_cast<uint8>(1U << (block % 8));
-        visible++;
-    }
-    close_visibility(&map);
-    return {bits, blocks, visible == blocks};
-}
-
-// ERROR for a TID that cannot be in the table; the entry is on this block of the index.
-static bool is_row_visible(RowChecker *checker, BlockNumber index_block, const ItemPointerData &tid) {
-    if (unlikely(!is_possible_tid(checker->heap, &checker->heap_blocks, tid)))
-        storage::report_corruption(checker->index, index_block, "An entry's TID lies outside the table.");
-    checker->fetches++;
-    return is_visible(&checker->probe, tid);
 }
 
 // Adds what the tail holds for each range.
@@ -104,17 +67,7 @@ static bool count_run_entries(RowChecker *checker, const client::RunSet &set, co
         if (!client::count(set, choice, low + done, high + done, ranges.count - done, visible, &answer) ||
             answer.items == 0)
             return false;
-        for (uint64 i = 0; i < answer.items; i++)
-            counts[done + i] += static_cast<int64>(answer.counts[i]);
-        for (int run = 0; answer.hidden && run < set.count; run++) {
-            const client::RunAnswer &hidden = answer.runs[run];
-            const BlockNumber block = storage::run_block(set.runs[run], 0);
-            for (uint64 i = 0; i < answer.items; i++) {
-                for (uint64 at = hidden.offsets[i]; at < hidden.offsets[i + 1]; at++)
-                    counts[done + i] += is_row_visible(checker, block, hidden.tids[at]) ? 1 : 0;
-                CHECK_FOR_INTERRUPTS();
-            }
-        }
+        add_server_counts(checker, set, answer, counts + done);
         done += static_cast<uint32>(answer.items);
     }
     return true;
@@ -145,7 +98,7 @@ bool count_ranges(Relation heap, Relation index, const KeyFormat &format, Snapsh
     open_heap_probe(&checker.probe, heap, snapshot);
     bool answered = true;
     bool sound = false;
-    for (int tries = 0; answered && !sound && tries < kMostTries; tries++) {
+    for (int tries = 0; answered && !sound && tries < kMostServerTries; tries++) {
         CHECK_FOR_INTERRUPTS();
         memset(counts, 0, ranges.count * sizeof(int64));
         checker.fetches = 0;

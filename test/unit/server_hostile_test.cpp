@@ -10,6 +10,7 @@
 #include <random>
 #include <thread>
 
+#include "grid_run_pages.h"
 #include "server_runs.h"
 
 namespace {
@@ -31,6 +32,32 @@ protocol::Hello good_hello() {
     hello.version = protocol::version;
     hello.layout = protocol::message_layout;
     return hello;
+}
+
+// 500 points of two columns.
+void load_grid(Client &client, const protocol::RunName &name) {
+    std::mt19937_64 random(9);
+    const grid_test::Points points = grid_test::small_points(500, random);
+    protocol::BeginGrid begin{};
+    begin.name = name;
+    begin.entries = points.count();
+    begin.columns = 2;
+    begin.bucket = 8;
+    begin.key_bytes[0] = 4;
+    begin.key_bytes[1] = 8;
+    begin.null_bit[1] = 1;
+    const auto begun = client.ask<protocol::BeginArrayReply>(Message::begin_grid, begin);
+    if (begun.handle == 0) {
+        return;  // it is there, or others are loading it
+    }
+    protocol::AppendPages append{};
+    append.handle = begun.handle;
+    append.layout = {grid_test::page_bytes, grid_test::first_byte, 0, 0};
+    for (const grid_test::Page &page : grid_test::make_pages(points, {0, 1}, 100, random)) {
+        std::memcpy(client.buffer() + append.pages++ * grid_test::page_bytes, page.data(), page.size());
+    }
+    client.ask<protocol::ReplyHeader>(Message::append_pages, append);
+    client.finish_array(begun.handle);
 }
 
 TEST(ServerHostile, OtherVersionsAreTurnedAway) {
@@ -199,7 +226,9 @@ TEST(ServerHostile, RandomMessages) {
         sizeof(protocol::HandleRequest), sizeof(protocol::Evict),         sizeof(protocol::Lookup),
         sizeof(protocol::Count),         sizeof(protocol::Range),         sizeof(protocol::Merge),
         sizeof(protocol::ReadEntries),   sizeof(protocol::NameArray),     sizeof(protocol::List),
-        sizeof(protocol::List),          sizeof(protocol::List),          sizeof(protocol::Inject)};
+        sizeof(protocol::List),          sizeof(protocol::List),          sizeof(protocol::Inject),
+        sizeof(protocol::BeginGrid),     sizeof(protocol::CountBoxes),    sizeof(protocol::SearchBoxes),
+        sizeof(protocol::MatchPoints)};
     int answered = 0;
     int ended = 0;
     std::unique_ptr<Client> client;
@@ -211,6 +240,7 @@ TEST(ServerHostile, RandomMessages) {
             client->load<std::uint64_t>(run_name(1), std::vector<std::uint64_t>(1000, 7),
                                         std::vector<Tid>(1000, make_tid(1, 1)));
             client->begin_array({}, 100, 32);
+            load_grid(*client, run_name(2, 2));
             for (int j = 0; j < 1000; ++j) {
                 client->at<std::uint64_t>(0)[random() % (1 << 17)] = some_number();
             }
@@ -226,7 +256,8 @@ TEST(ServerHostile, RandomMessages) {
         }
         if (random() % 2 == 0) {
             // Names and handles that there are.
-            const protocol::RunUse use{run_name(1), 0};
+            const protocol::RunUse use{
+                type > static_cast<std::size_t>(Message::inject) ? run_name(2, 2) : run_name(1), 0};
             for (std::size_t at = bytes % sizeof(use); at + sizeof(use) <= bytes; at += sizeof(use)) {
                 if (at >= 24 && random() % 3 == 0) {
                     std::memcpy(message + at, &use, sizeof(use));
@@ -281,6 +312,7 @@ TEST(ServerHostile, BufferThatChangesMeanwhile) {
     std::mt19937_64 random(7);
     const RunModel<std::uint64_t> run = make_run<std::uint64_t>(100000, 5000, random);
     ASSERT_EQ(client.load(run_name(1), run.keys(), run.tids()), Answer::done);
+    load_grid(client, run_name(2, 2));
     std::atomic<bool> done = false;
     std::thread writer([&] {
         std::mt19937_64 own_random(8);
@@ -321,6 +353,34 @@ TEST(ServerHostile, BufferThatChangesMeanwhile) {
         count.results = 1 << 20;
         count.capacity = 3 << 20;
         client.ask<protocol::ResultReply>(Message::count, count);
+        protocol::CountBoxes boxes{};
+        boxes.runs = 2;
+        boxes.run[0].name = boxes.run[1].name = run_name(2, 2);
+        boxes.boxes = {{0, 4096}, {8192, 16384}, 32768, 65536, 500, 2, {4, 8}, 0};
+        boxes.map = 8192;
+        boxes.map_blocks = 6000;
+        boxes.results = 1 << 20;
+        boxes.capacity = 3 << 20;
+        client.ask<protocol::ResultReply>(Message::count_boxes, boxes);
+        protocol::SearchBoxes search{};
+        search.runs = 1;
+        search.run[0].name = run_name(2, 2);
+        search.boxes = boxes.boxes;
+        search.results = 1 << 20;
+        search.capacity = 3 << 20;
+        client.ask<protocol::ResultReply>(Message::search_boxes, search);
+        protocol::MatchPoints match{};
+        match.runs = 1;
+        match.run[0].name = run_name(2, 2);
+        match.columns = 2;
+        match.keys[1] = 65536;
+        match.key_bytes[0] = 4;
+        match.key_bytes[1] = 8;
+        match.count = 5000;
+        match.results = 1 << 20;
+        match.capacity = 3 << 20;
+        client.ask<protocol::ResultReply>(Message::match_points, match);
+        load_grid(client, run_name(static_cast<std::uint64_t>(i) + 3, 2));
         client.set_dead(run_name(1), {}, static_cast<std::uint64_t>(i));
         protocol::SetDead dead{};
         dead.name = run_name(1);

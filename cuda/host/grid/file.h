@@ -86,6 +86,9 @@ class HostGridFile final : public GridFile {
     std::uint64_t entries() const noexcept override { return parts_.entries; }
     std::uint64_t bytes() const noexcept override;
     GridShape shape() const noexcept override;
+    std::uint32_t key_bytes(std::uint32_t column) const noexcept override {
+        return parts_.keys[column].is_wide ? 8 : 4;
+    }
     Status set_dead(Stream &stream, const std::uint64_t *bitmap, std::uint64_t version) noexcept override;
     std::uint64_t dead_version() const noexcept override { return dead_.version(); }
     std::uint64_t dead_entries() const noexcept override;

@@ -63,6 +63,30 @@ struct GridShape {
     std::uint64_t directory_bytes;  // scales, directory and what describes the grids
 };
 
+// Page images of a gpu_grid run (src/grid/page.h), each with as many entries as its head says.
+struct GridPages {
+    const void *images;
+    std::uint32_t pages;
+    std::uint32_t page_bytes;
+    std::uint32_t first_byte;  // of a page's content
+};
+
+// The columns of a run's pages: one array of keys each.
+struct GridPageColumns {
+    std::uint32_t columns;
+    std::uint32_t key_bytes[max_grid_columns];  // 4 or 8
+    std::uint32_t null_bit[max_grid_columns];   // of an entry's mask; columns may share one
+
+    // What a loader takes of the engine's memory for an entry: keys, TID, mask.
+    std::uint64_t entry_bytes() const noexcept {
+        std::uint64_t bytes = sizeof(Tid) + 1;
+        for (std::uint32_t c = 0; c < columns && c < max_grid_columns; ++c) {
+            bytes += key_bytes[c];
+        }
+        return bytes;
+    }
+};
+
 // All functions but the destructor may run on several streams at once. On a status that isn't ok the outputs
 // hold nothing of use, unless said otherwise.
 class GridFile {
@@ -76,6 +100,8 @@ class GridFile {
     // Bytes of the engine's memory: directory, keys, TIDs, the order, the dead bitmap.
     virtual std::uint64_t bytes() const noexcept = 0;
     virtual GridShape shape() const noexcept = 0;
+    // Of the column's keys, here and in what is asked: 4 or 8.
+    virtual std::uint32_t key_bytes(std::uint32_t column) const noexcept = 0;
 
     // Marks entries dead, as KaryArray::set_dead does: bit i is that of the i-th entry given to Grid::build.
     virtual Status set_dead(Stream &stream, const std::uint64_t *bitmap, std::uint64_t version) noexcept = 0;
@@ -105,6 +131,27 @@ class GridFile {
                             std::uint64_t capacity) const noexcept = 0;
 };
 
+// The entries of a grid file in the making, which come page by page in the caller's order.
+class GridLoader {
+  public:
+    GridLoader() = default;
+    GridLoader(const GridLoader &) = delete;
+    GridLoader &operator=(const GridLoader &) = delete;
+    virtual ~GridLoader() = default;
+
+    // How many it was begun with, and how many have come.
+    virtual std::uint64_t entries() const noexcept = 0;
+    virtual std::uint64_t loaded() const noexcept = 0;
+
+    // Takes all entries of the pages, the first of which must be the next one. Pages that contradict
+    // themselves or the entries so far are invalid_argument. After a failure nothing has come.
+    virtual Status append_pages(Stream &stream, const GridPages &pages) noexcept = 0;
+
+    // Grid::build with all entries, which must have come. They stay, so it may be tried again.
+    virtual Status finish(Stream &stream, const GridOptions &options,
+                          std::unique_ptr<GridFile> *file) noexcept = 0;
+};
+
 // Makes grid files.
 class Grid {
   public:
@@ -120,6 +167,10 @@ class Grid {
     // From entries in any order. Needs about three times the file's memory meanwhile.
     virtual Status build(Stream &stream, const GridEntries &entries, const GridOptions &options,
                          std::unique_ptr<GridFile> *file) noexcept = 0;
+
+    // Takes the memory for so many entries.
+    virtual Status open_loader(Stream &stream, const GridPageColumns &columns, std::uint64_t entries,
+                               std::unique_ptr<GridLoader> *loader) noexcept = 0;
 };
 
 }  // namespace gpu_engine

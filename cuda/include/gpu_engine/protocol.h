@@ -26,10 +26,11 @@
 namespace gpu_engine::protocol {
 
 // Raised with every change of this file that a peer could notice.
-inline constexpr std::uint32_t version = 1;
+inline constexpr std::uint32_t version = 2;
 inline constexpr std::uint32_t magic = 0x53504750;  // "PGPS"
 inline constexpr std::size_t max_message = 8192;
-inline constexpr std::size_t max_runs = 64;  // of a request
+inline constexpr std::size_t max_runs = 64;    // of a request
+inline constexpr std::size_t max_columns = 8;  // of points
 inline constexpr std::size_t buffer_alignment = 16;
 
 enum class Message : std::uint16_t {
@@ -54,6 +55,10 @@ enum class Message : std::uint16_t {
     statistics,
     devices,
     inject,  // tests only
+    begin_grid,
+    count_boxes,
+    search_boxes,
+    match_points,
 };
 
 enum class EngineName : std::uint16_t { host = 0, cuda = 1 };
@@ -172,15 +177,33 @@ struct BeginArray {
     std::uint32_t sorted;    // 0: finish_array sorts
 };
 
-struct BeginArrayReply {
+struct BeginArrayReply {  // begin_grid too
     ReplyHeader header;
     std::uint64_t handle;
     std::uint64_t dead_version;  // of the array that is named already
 };
 
+// The same for a grid file of points, which has a name. Its entries come by append_pages only, all of them
+// and in the run's order.
+struct BeginGrid {
+    RequestHeader header;
+    RunName name;
+    std::uint64_t entries;
+    std::uint32_t pinned;
+    std::uint32_t user;
+    std::uint32_t columns;
+    std::uint32_t bucket;    // entries a cell, on average
+    std::uint32_t distinct;  // cells are shared out among columns by their distinct keys
+    std::uint32_t reserved;
+    std::uint8_t key_bytes[max_columns];  // 4 or 8
+    std::uint8_t null_bit[max_columns];   // of the masks on pages
+};
+
 // `pages` images at `offset`, the first of which is page `first_page` of the run. The array takes the run's
 // entries from `run_first` on, as many as it was begun with; others on these pages are left out. Pages come
-// in order and without a gap: the next one wanted is the one that holds the next entry.
+// in order and without a gap: the next one wanted is the one that holds the next entry. Of a grid's pages
+// only page_bytes and first_byte of the layout count, and none of the numbers of the run: they tell
+// themselves.
 struct AppendPages {
     RequestHeader header;
     std::uint64_t handle;
@@ -304,13 +327,64 @@ struct Count {
     RunUse run[max_runs];
 };
 
-struct ResultReply {  // lookup, range, count
+struct ResultReply {  // lookup, range, count, and the questions to grids
     ReplyHeader header;
     std::uint64_t needed;
     std::uint64_t tids;  // of all runs
     std::uint64_t offsets_at[max_runs];
     std::uint64_t tids_at[max_runs];
     std::uint64_t keys_at[max_runs];
+};
+
+// Where the bounds of `count` boxes lie, all of one shape as GridBoxes has it. A column is open in all boxes
+// where both offsets are `nowhere`; so are `open` and `null` where there are no such bytes.
+inline constexpr std::uint64_t nowhere = UINT64_MAX;
+struct BoxesPlace {
+    std::uint64_t low[max_columns];
+    std::uint64_t high[max_columns];
+    std::uint64_t open;  // a byte a box
+    std::uint64_t null;  // a byte a box
+    std::uint64_t count;
+    std::uint32_t columns;
+    std::uint8_t key_bytes[max_columns];
+    std::uint32_t reserved;
+};
+
+// Item i: entries in box i. TIDs of an item come in no certain order.
+struct SearchBoxes {
+    RequestHeader header;
+    BoxesPlace boxes;
+    std::uint64_t results;
+    std::uint64_t capacity;
+    std::uint32_t runs;
+    std::uint32_t reserved;
+    RunUse run[max_runs];
+};
+
+// Item i: entries in box i, counted as Count does.
+struct CountBoxes {
+    RequestHeader header;
+    BoxesPlace boxes;
+    std::uint64_t map;
+    std::uint64_t map_blocks;
+    std::uint64_t results;
+    std::uint64_t capacity;
+    std::uint32_t runs;
+    std::uint32_t all_visible;
+    RunUse run[max_runs];
+};
+
+// Item i: entries without NULL whose keys are keys[0][i], keys[1][i], ...
+struct MatchPoints {
+    RequestHeader header;
+    std::uint64_t keys[max_columns];
+    std::uint64_t count;
+    std::uint64_t results;
+    std::uint64_t capacity;
+    std::uint32_t columns;
+    std::uint32_t runs;
+    std::uint8_t key_bytes[max_columns];
+    RunUse run[max_runs];
 };
 
 // An array of the live entries of the runs, which only this connection knows: an ArrayReply.
@@ -354,6 +428,8 @@ struct ListReply {
     std::uint32_t queued;
 };
 
+enum class RunKind : std::uint32_t { kary = 0, grid = 1 };
+
 struct MirrorRow {
     RunName name;
     std::uint64_t entries;
@@ -365,6 +441,8 @@ struct MirrorRow {
     std::uint32_t pinned;
     std::int32_t device;  // -1: none
     std::uint32_t user;
+    std::uint32_t kind;  // RunKind
+    std::uint32_t reserved;
 };
 
 // Sums of one kind of request on one engine, since the server's start or the last reset.
@@ -409,6 +487,7 @@ inline constexpr std::uint64_t message_layout =
     layout_of<RequestHeader, ReplyHeader, Hello, HelloReply, Configure, Attach, RunUse, PageLayout,
               BeginArray, BeginArrayReply, AppendPages, AppendEntries, HandleRequest, ArrayReply, NameArray,
               SetDead, Evict, EvictReply, Lookup, Range, Count, ResultReply, Merge, ReadEntries, List,
-              ListReply, MirrorRow, StatisticsRow, DeviceRow>();
+              ListReply, MirrorRow, StatisticsRow, DeviceRow, BeginGrid, SearchBoxes, CountBoxes,
+              MatchPoints>();
 
 }  // namespace gpu_engine::protocol

@@ -6,13 +6,16 @@ use warnings FATAL => 'all';
 
 use Exporter 'import';
 use PgGpuFaults;
+use PgGpuTest;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(time usleep);
 
 our @EXPORT = qw(
   HOST SOCKET
   supervisor_pid server_pid wait_for_server wait_for_log log_count
   read_log open_descriptors resident_kib mirrors answers_by
+  under_load set_host_limit
 );
 
 # A psql option that makes every request go to the host engine.
@@ -131,6 +134,46 @@ SELECT coalesce(sum(requests), 0) FROM gpu.stat WHERE path = 'host' AND request 
 });
 	my @lines = split /\n/, $rows;
 	return $lines[-1];
+}
+
+# Runs clients while `disturb` is called again and again; then everything must be as if nothing had been. The load:
+#   start    => starts the clients, which it returns
+#   seconds  => for how long
+#   loaded   => an index that can be loaded afterwards
+#   check    => looks whether all is right
+# Options: `errors`, patterns of those that the clients may meet; `settle`, what ends the disturbance.
+sub under_load
+{
+	my ($node, $name, $load, $disturb, %params) = @_;
+	note $name;
+	my @runs = $load->{start}->();
+	my $end = time() + $load->{seconds};
+	my $times = 0;
+	while (time() < $end)
+	{
+		usleep(random_int(50_000, 400_000));
+		$disturb->();
+		$times++;
+	}
+	finish_clients($_) foreach @runs;
+	$params{settle}->() if $params{settle};
+	cmp_ok($times, '>', 1, "$name: it happened more than once");
+	is(client_errors(\@runs, @{ $params{errors} // [] }), '', "$name: every statement was answered, and rightly");
+	cmp_ok(client_transactions(\@runs), '>', 10, "$name: the clients had work going");
+	is(bad_log_lines($node), '', "$name: PostgreSQL did not restart");
+	ok(wait_until(sub { sql($node, "SET pg_gpu.path = host; SELECT gpu.load('$load->{loaded}')")->{code} eq '' }, 100_000),
+		"$name: there is a server process afterwards, and it loads");
+	$load->{check}->($name);
+	return;
+}
+
+sub set_host_limit
+{
+	my ($node, $limit) = @_;
+	# The setting is known once the library is loaded.
+	$node->safe_psql('postgres', "LOAD 'pg_gpu'; ALTER SYSTEM SET pg_gpu.host_memory_limit = '$limit'");
+	$node->reload;
+	return;
 }
 
 1;

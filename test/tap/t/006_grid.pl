@@ -203,6 +203,7 @@ for my $kept (@kept)
 		check_queries($where->[0], "$kept->{name}, queries $where->[1]", "$kept->{table}_i", queries($random, $kept->{table}, $kept->{columns}, 4));
 	}
 }
+check_path($_) foreach ($node, $standby);
 $standby->stop;
 $node->stop;
 done_testing();

@@ -25,53 +25,28 @@ make_table($node, rows => 2_000, name => 'narrow', type => 'int4', with => 'WITH
 my %mix = (insert => 4, insert_one => 4, abort => 1, savepoint => 2, delete => 3, update => 3, vacuum => 2, merge => 1,
 	check => 6);
 
-# Runs the clients while `disturb` is called again and again; then everything must be as if nothing had been.
-sub under_load
-{
-	my ($name, $disturb, %params) = @_;
-	note $name;
-	my @runs = map { start_clients($node, workload($_, %mix), clients => 4, seconds => $seconds, options => HOST) } ('t', 'narrow');
-	my $end = time() + $seconds;
-	my $times = 0;
-	while (time() < $end)
-	{
-		usleep(random_int(50_000, 400_000));
-		$disturb->();
-		$times++;
-	}
-	finish_clients($_) foreach @runs;
-	cmp_ok($times, '>', 1, "$name: it happened more than once");
-	is(client_errors(\@runs, @{ $params{errors} // [] }), '', "$name: every statement was answered, and rightly");
-	cmp_ok(client_transactions(\@runs), '>', 10, "$name: the clients had work going");
-	is(bad_log_lines($node), '', "$name: PostgreSQL did not restart");
-	ok(wait_until(sub { sql($node, "SET pg_gpu.path = host; SELECT gpu.load('t_k')")->{code} eq '' }, 100_000),
-		"$name: there is a server process afterwards, and it loads");
-	check_sound($node, "$name: gpu.verify finds nothing in ${_}_k", "${_}_k") foreach ('t', 'narrow');
-	check_answers($node, $_, $name) foreach ('t', 'narrow');
-	return;
-}
-
+my %load = (
+	start => sub { map { start_clients($node, workload($_, %mix), clients => 4, seconds => $seconds, options => HOST) } ('t', 'narrow') },
+	seconds => $seconds,
+	loaded => 't_k',
+	check => sub {
+		my ($name) = @_;
+		check_sound($node, "$name: gpu.verify finds nothing in ${_}_k", "${_}_k") foreach ('t', 'narrow');
+		check_answers($node, $_, $name) foreach ('t', 'narrow');
+	});
 my $reloads = 0;
-sub set_limit
-{
-	my ($limit) = @_;
-	# The setting is known once the library is loaded.
-	$node->safe_psql('postgres', "LOAD 'pg_gpu'; ALTER SYSTEM SET pg_gpu.host_memory_limit = '$limit'");
-	$node->reload;
-	return;
-}
 
-under_load('nothing', sub { });
-under_load('killed', sub { my $pid = server_pid($node); kill 'KILL', $pid if $pid; });
-under_load('stopped', sub { my $pid = server_pid($node); kill 'STOP', $pid if $pid; });
-under_load('stopped for a moment', sub {
+under_load($node, 'nothing', \%load, sub { });
+under_load($node, 'killed', \%load, sub { my $pid = server_pid($node); kill 'KILL', $pid if $pid; });
+under_load($node, 'stopped', \%load, sub { my $pid = server_pid($node); kill 'STOP', $pid if $pid; });
+under_load($node, 'stopped for a moment', \%load, sub {
 	my $pid = server_pid($node);
 	if ($pid) { kill 'STOP', $pid; usleep(100_000); kill 'CONT', $pid; }
 });
-under_load('socket removed', sub { unlink $node->data_dir . '/' . SOCKET; });
-under_load('supervisor terminated', sub { my $pid = supervisor_pid($node); kill 'TERM', $pid if $pid; });
-under_load('little memory', sub { set_limit($reloads++ % 2 ? '1MB' : 0) });
-under_load('evictions', sub { sql($node, "SELECT gpu.evict('t_k'), gpu.evict('narrow_k')") });
+under_load($node, 'socket removed', \%load, sub { unlink $node->data_dir . '/' . SOCKET; });
+under_load($node, 'supervisor terminated', \%load, sub { my $pid = supervisor_pid($node); kill 'TERM', $pid if $pid; });
+under_load($node, 'little memory', \%load, sub { set_host_limit($node, $reloads++ % 2 ? '1MB' : 0) });
+under_load($node, 'evictions', \%load, sub { sql($node, "SELECT gpu.evict('t_k'), gpu.evict('narrow_k')") });
 
 # Sessions that end in the middle of a request: terminated ones, cancelled ones.
 sub end_a_client
@@ -81,9 +56,9 @@ sub end_a_client
 		ORDER BY random() LIMIT 1");
 	return;
 }
-under_load('cancelled', sub { end_a_client('pg_cancel_backend') }, errors => [qr/canceling statement due to user request/, qr/canceling autovacuum/]);
+under_load($node, 'cancelled', \%load, sub { end_a_client('pg_cancel_backend') }, errors => [qr/canceling statement due to user request/, qr/canceling autovacuum/]);
 my @short;
-under_load('terminated', sub {
+under_load($node, 'terminated', \%load, sub {
 	push @short, start_clients($node, workload('t', check => 1), clients => 2, seconds => 2, options => HOST);
 	usleep(random_int(20_000, 200_000));
 	end_a_client('pg_terminate_backend');

@@ -1,0 +1,225 @@
+#include "grid/mirror.h"
+
+#include "grid/grid.h"
+
+namespace pg_gpu::grid {
+
+// ---- the mirror's format ---------------------------------------------------------------------------------
+
+static uint64 mirrored_entries(const storage::RunEntry &run) {
+    return run.entries;
+}
+
+// Every lane is a dimension then.
+static bool is_mirrored(const Format &format) {
+    return format.lane_count == format.dimension_count;
+}
+
+static uint8 key_bytes(const Format &format, int lane) {
+    return format.lanes[lane].width <= 32 ? 4 : 8;
+}
+
+const client::MirrorFormat *mirror_format(Relation index) {
+    static_assert(kMostDimensions == client::kMostPointColumns);
+    const Format &format = *format_of(index);
+    if (!is_mirrored(format))
+        return nullptr;
+    auto *points = allocate_zeroed<client::PointFormat>(1);
+    int key_bits = 0;
+    points->columns = static_cast<uint32>(format.lane_count);
+    for (int i = 0; i < format.lane_count; i++) {
+        points->key_bytes[i] = key_bytes(format, i);
+        points->null_bit[i] = format.lanes[i].column;
+        key_bits += points->key_bytes[i] * 8;
+    }
+    points->bucket = bucket_of(index);
+    points->distinct = split_rule_of(index) == SplitRule::Distinct;
+    auto *mirror = allocate_zeroed<client::MirrorFormat>(1);
+    mirror->key_bits = key_bits;
+    mirror->mirrored_entries = mirrored_entries;
+    mirror->points = points;
+    return mirror;
+}
+
+// ---- boxes -----------------------------------------------------------------------------------------------
+
+bool begin_boxes(BoxList *boxes, const Format *format, uint32 most) {
+    if (!is_mirrored(*format))
+        return false;
+    *boxes = {};
+    boxes->format = format;
+    boxes->open_in_all = 0xff;
+    for (int i = 0; i < format->lane_count; i++) {
+        boxes->low[i] = allocate<char>(uint64{most} * key_bytes(*format, i) + 1);
+        boxes->high[i] = allocate<char>(uint64{most} * key_bytes(*format, i) + 1);
+    }
+    boxes->open = allocate<uint8>(uint64{most} + 1);
+    boxes->null = allocate<uint8>(uint64{most} + 1);
+    return true;
+}
+
+static void set_bounds(BoxList *boxes, int lane, uint64 low, uint64 high) {
+    if (key_bytes(*boxes->format, lane) == 8) {
+        static_cast<uint64 *>(boxes->low[lane])[boxes->count] = low;
+        static_cast<uint64 *>(boxes->high[lane])[boxes->count] = high;
+        return;
+    }
+    // Nothing lies beyond the widest code.
+    const bool is_empty = low > PG_UINT32_MAX || low > high;
+    static_cast<uint32 *>(boxes->low[lane])[boxes->count] = is_empty ? 1 : static_cast<uint32>(low);
+    static_cast<uint32 *>(boxes->high[lane])[boxes->count] =
+        is_empty ? 0 : static_cast<uint32>(Min(high, uint64{PG_UINT32_MAX}));
+}
+
+bool add_box(BoxList *boxes, const Condition &condition) {
+    if (condition.test_count > 0 && !condition.nothing)
+        return false;
+    const Format &format = *boxes->format;
+    uint8 open = 0;
+    uint8 null = 0;
+    for (int i = 0; i < format.lane_count; i++) {
+        const auto lane = static_cast<uint8>(1U << i);
+        const auto column = static_cast<NullMask>(1U << format.lanes[i].column);
+        if (condition.nothing)
+            set_bounds(boxes, i, 1, 0);
+        else
+            set_bounds(boxes, i, condition.lanes[i].low, condition.lanes[i].high);
+        if (condition.nothing)
+            continue;
+        if ((condition.nulls & column) != 0)
+            null |= lane;
+        else if ((condition.not_nulls & column) == 0)
+            open |= lane;
+    }
+    boxes->open[boxes->count] = open;
+    boxes->null[boxes->count] = null;
+    boxes->open_in_all &= open;
+    boxes->open_in_some |= open;
+    boxes->null_in_some |= null;
+    boxes->count++;
+    return true;
+}
+
+bool is_in_box(const BoxList &boxes, uint32 i, const uint64 *row) {
+    const Format &format = *boxes.format;
+    const NullMask nulls = place_nulls(row[0]);
+    for (int lane = 0; lane < format.lane_count; lane++) {
+        if ((boxes.open[i] >> lane) & 1)
+            continue;
+        const bool is_null = (nulls >> format.lanes[lane].column) & 1;
+        if (is_null != ((boxes.null[i] >> lane) & 1))
+            return false;
+        if (is_null)
+            continue;
+        const uint64 code = row[1 + lane];
+        if (key_bytes(format, lane) == 8 ? code < static_cast<uint64 *>(boxes.low[lane])[i] ||
+                                               code > static_cast<uint64 *>(boxes.high[lane])[i]
+                                         : code < static_cast<uint32 *>(boxes.low[lane])[i] ||
+                                               code > static_cast<uint32 *>(boxes.high[lane])[i])
+            return false;
+    }
+    return true;
+}
+
+client::Boxes boxes_of(const BoxList &list) {
+    client::Boxes boxes = {};
+    for (int i = 0; i < list.format->lane_count; i++) {
+        if ((list.open_in_all >> i) & 1)
+            continue;
+        boxes.low[i] = list.low[i];
+        boxes.high[i] = list.high[i];
+    }
+    boxes.open = (list.open_in_some & ~list.open_in_all) != 0 ? list.open : nullptr;
+    boxes.null = list.null_in_some != 0 ? list.null : nullptr;
+    boxes.count = list.count;
+    return boxes;
+}
+
+// ---- asking ----------------------------------------------------------------------------------------------
+
+client::RunSet run_set(const ViewReader &reader, const client::MirrorFormat *format) {
+    return {reader.index,     reader.format,         format,
+            reader.view.runs, reader.view.run_count, reader.view.vacuum_seq};
+}
+
+client::Choice choose_path(const ViewReader &reader, const client::MirrorFormat *format,
+                           client::RequestKind kind, uint32 boxes, uint64 results) {
+    client::Request request = {};
+    request.kind = kind;
+    request.key_bits = format->key_bits;
+    request.runs = reader.view.run_count;
+    request.items = boxes;
+    for (int i = 0; i < reader.view.run_count; i++)
+        request.entries += reader.view.runs[i].entries;
+    request.results = results;
+    return client::choose_path(request);
+}
+
+uint64 entries_to_look_at(RunScan *scan, const Condition &condition, bool all) {
+    if (!find_matches(scan, condition))
+        return 0;
+    uint64 entries = 0;
+    for (uint64 i = 0; i < scan->ranges.count; i++) {
+        const EntryRange &range = scan->ranges.ranges[i];
+        if (all || range.dimensions != 0 || range.mixed)
+            entries += range.end - range.begin;
+    }
+    return entries;
+}
+
+// By the first run, as a rule the largest, whose ranges the paged path goes on with. 0 when there is none.
+static uint64 expected_matches(ViewReader *reader) {
+    const storage::View &view = reader->view;
+    uint64 entries = 0;
+    for (int i = 0; i < view.run_count; i++)
+        entries += view.runs[i].entries;
+    if (entries < kFewestEntries)
+        return 0;
+    const uint64 matches = entries_to_look_at(begin_first_run(reader), *reader->condition, true);
+    return static_cast<uint64>(static_cast<double>(matches) * static_cast<double>(entries) /
+                               static_cast<double>(view.runs[0].entries));
+}
+
+static void take_answer(ViewReader *reader, const client::EntriesAnswer &answer, const BatchSink &sink) {
+    auto *batch = allocate<Batch>(1);
+    batch->rows = nullptr;
+    if (take_tail(reader, batch))
+        sink.add(sink.context, batch);
+    for (int run = 0; run < reader->view.run_count; run++) {
+        const uint64 found = answer.runs[run].offsets[answer.items];
+        for (uint64 done = 0; done < found; done += batch->count) {
+            batch->count = static_cast<uint32>(Min(found - done, uint64{kMostOnPage}));
+            memcpy(batch->tids, answer.runs[run].tids + done, batch->count * sizeof(ItemPointerData));
+            check_tids(reader, *batch);
+            sink.add(sink.context, batch);
+        }
+    }
+    pfree(batch);
+}
+
+bool search_on_server(ViewReader *reader, const BatchSink &sink) {
+    BoxList boxes;
+    if (reader->condition->nothing || reader->view.run_count == 0 || !client::may_ask_server(1, 1) ||
+        !begin_boxes(&boxes, reader->format, 1) || !add_box(&boxes, *reader->condition))
+        return false;
+    const uint64 matches = client::is_path_forced() ? 0 : expected_matches(reader);
+    if (!client::is_path_forced() && matches < kFewestEntries)
+        return false;
+    const client::MirrorFormat *format = mirror_format(reader->index);
+    const client::Choice choice =
+        choose_path(*reader, format, client::RequestKind::SearchBoxes, boxes.count, matches);
+    if (choice.path == client::Path::Paged)
+        return false;
+    auto *answer = allocate<client::EntriesAnswer>(1);
+    const bool answered =
+        client::search_boxes(run_set(*reader, format), choice, boxes_of(boxes), 0, answer) &&
+        answer->items == boxes.count;
+    if (answered)
+        take_answer(reader, *answer, sink);
+    else
+        renew_view(reader);
+    pfree(answer);
+    return answered;
+}
+
+}  // namespace pg_gpu::grid
