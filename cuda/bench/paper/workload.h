@@ -1,0 +1,67 @@
+// An array, lookups on it, and the measurement of a variant by them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "bench/device/measure.cuh"
+#include "bench/paper/variants/search.h"
+#include "device/kary/array.h"
+
+namespace gpu_engine::bench::paper {
+
+struct LookupKind {
+    std::uint64_t count = 0;
+    bool ordered = false;      // by key
+    int hit_percent = 100;     // of keys that the array has
+    double zipf_exponent = 0;  // which entries are looked up how often; 0: all alike
+};
+
+// Unique random keys, a power of two of them.
+template <typename Key>
+class Workload {
+  public:
+    // Room for `most_lookups` at a time.
+    Workload(const Bench &bench, const device::Call &call, std::uint64_t entries, std::uint64_t most_lookups);
+
+    // The lookups that are measured from now on, with their limit: the best of gathers of 4, 32 and 64 bytes
+    // at the places where the lookups end.
+    void set_lookups(const LookupKind &kind);
+
+    // Adds a line to a table of the results. Throws Failure when ranks aren't the reference's.
+    void measure(const std::string &table, const std::string &column, const Variant &variant);
+    // The same under a name of its own.
+    void measure(const std::string &table, const std::string &column, const Variant &variant,
+                 const std::string &line);
+    // The search that the library does.
+    void measure_library(const std::string &table, const std::string &column);
+    void add_limit(const std::string &table, const std::string &column);
+
+  private:
+    template <typename Work>
+    void measure_work(const std::string &table, const std::string &column, const std::string &line,
+                      double extra_bytes, Work work);
+
+    const Bench &bench_;
+    const device::Call &call_;
+    std::uint64_t entries_;
+    device::Buffer<Key> sorted_;
+    Key last_key_;
+    std::map<std::uint32_t, Separators<Key>> separators_;  // by fan-out
+    device::TreeMemory tree_memory_;
+    device::Tree<Key> tree_ = {};
+    LookupKind kind_;
+    device::Buffer<Key> lookups_;
+    device::Buffer<std::uint32_t> ranks_;
+    device::Buffer<std::uint32_t> expected_;
+    double limit_ = 0;
+};
+
+// thrust::lower_bound.
+template <typename Key>
+void reference_ranks(const device::Call &call, const Key *sorted, std::uint64_t entries, const Key *lookups,
+                     std::uint64_t count, std::uint32_t *ranks);
+void sort_places(const device::Call &call, std::uint32_t *places, std::uint64_t count);
+
+}  // namespace gpu_engine::bench::paper
