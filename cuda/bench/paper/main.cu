@@ -23,6 +23,7 @@ int main(int argc, char **argv) {
         {"pinning", paper::measure_pinning},
         {"reordering", paper::measure_reordering},
         {"fan-outs", paper::measure_fanouts},
+        {"combinations", paper::measure_combinations},
         {"hits", paper::measure_hits},
         {"skew", paper::measure_skew},
         {"batches", paper::measure_batches},

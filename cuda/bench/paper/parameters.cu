@@ -12,7 +12,7 @@ namespace {
 // Calls `measure` with a workload of each of two sizes.
 template <typename Measure>
 void with_workloads(const Bench &bench, Measure measure) {
-    const std::uint64_t count = std::uint64_t(1) << bench.options.lookups;
+    const std::uint64_t count = lookups_beside(bench);
     for (const int size : two_sizes(bench)) {
         const device::Call call(bench.engine, bench.stream);
         Workload<std::uint32_t> workload(bench, call, std::uint64_t(1) << size, count);
@@ -153,6 +153,33 @@ void measure_fanouts(const Bench &bench) {
         workload.add_limit(table, "2");
         workload.add_limit(optimizations, "binary");
         workload.measure_library(optimizations, "binary");
+    });
+}
+
+void measure_combinations(const Bench &bench) {
+    with_workloads(bench, [](Workload<std::uint32_t> &workload, const std::string &keys) {
+        const std::string table = "combinations, " + keys;
+        Variant variant;
+        variant.static_blocks = 1;
+        variant.threads = usual_sort_threads;
+        variant.reordering = Reordering::full;
+        for (const int items : {4, 8, 16}) {
+            variant.items = items;
+            for (const int bits : {16, 32}) {
+                variant.sort_bits = bits;
+                const std::string column =
+                    std::to_string(items) + " a thread, " + std::to_string(bits) + " bits";
+                variant.pinning = Pinning::none;
+                workload.measure(table, column, variant, "nothing pinned");
+                variant.pinning = Pinning::steps;
+                for (const int steps : {6, 9, 12, 14}) {
+                    variant.steps = steps;
+                    workload.measure(table, column, variant, std::to_string(steps) + " steps pinned");
+                }
+                variant.pinning = Pinning::full;
+                workload.measure(table, column, variant, "full-pinning");
+            }
+        }
     });
 }
 

@@ -22,6 +22,8 @@ void measure_pinning(const Bench &bench);
 void measure_reordering(const Bench &bench);
 // The optimizations by fan-out, 10.
 void measure_fanouts(const Bench &bench);
+// Reordering by large tiles beside pinning of all extents.
+void measure_combinations(const Bench &bench);
 // Time to build, 13, and memory, 12.
 void measure_builds_32(const Bench &bench);
 void measure_builds_64(const Bench &bench);
@@ -49,6 +51,11 @@ inline std::vector<int> two_sizes(const Bench &bench) {
         sizes.push_back(std::min(26, largest));
     }
     return sizes;
+}
+
+// Lookups of those tables: large enough that what blocks copy to pin it doesn't count.
+inline std::uint64_t lookups_beside(const Bench &bench) {
+    return std::uint64_t(1) << std::max(bench.options.lookups - 1, 0);
 }
 
 inline std::string keys_of(int size) {

@@ -71,6 +71,12 @@ std::vector<Variant> all_variants(std::size_t key_bytes) {
         Variant tile;
         for (const Reordering reordering : {Reordering::lookups, Reordering::full}) {
             tile.reordering = reordering;
+            for (const int items : {8, 16}) {
+                tile.threads = usual_sort_threads;
+                tile.items = items;
+                const std::vector<Variant> pinned = with_pinning(tile);
+                variants.insert(variants.end(), pinned.begin(), pinned.end());
+            }
             for (const int threads : {128, 256, 512, 1024}) {
                 for (const int items : {1, 2, 4, 8, 16}) {
                     tile.threads = threads;
@@ -105,12 +111,12 @@ class PaperVariants : public testing::Test {
         stream_ = std::make_unique<device::DeviceStream>(*engine_);
     }
 
-    // `keys` need not be sorted.
-    void expect_all(std::vector<Key> keys, const std::vector<Variant> &variants) {
+    // `keys` need not be sorted. About four lookups for each of `taken` of them.
+    void expect_all(std::vector<Key> keys, const std::vector<Variant> &variants, std::size_t taken) {
         std::sort(keys.begin(), keys.end());
         std::vector<Key> lookups = {Key{}, device::highest_key<Key>(), key_of<Key>(0, 1),
                                     key_of<Key>(UINT64_MAX, UINT64_MAX - 1), keys.back()};
-        for (std::size_t i = 0; i < keys.size(); i += 1 + keys.size() / 2000) {
+        for (std::size_t i = 0; i < keys.size(); i += 1 + keys.size() / taken) {
             const Key &key = keys[i];
             lookups.push_back(key);
             if (device::highest_key<Key>() > key) {
@@ -183,15 +189,14 @@ TYPED_TEST(PaperVariants, AnswerAsTheStandardLibrary) {
     const std::vector<Variant> variants = all_variants(sizeof(Key));
     auto &random = this->random_;
     // Around whole nodes and levels of several fan-outs, and around powers of two.
-    for (const std::size_t size :
-         {1, 2, 3, 5, 16, 17, 64, 255, 256, 257, 272, 273, 4095, 4097, 4912, 4913, 100003}) {
+    for (const std::size_t size : {1, 2, 3, 17, 64, 257, 272, 273, 4097, 4913, 70003}) {
         std::vector<Key> keys(size);
         const auto expect = [&](const char *pattern, auto key) {
             SCOPED_TRACE(std::string(pattern) + ", " + std::to_string(size) + " entries");
             for (std::size_t i = 0; i < size; ++i) {
                 keys[i] = key(i);
             }
-            this->expect_all(keys, variants);
+            this->expect_all(keys, variants, 300);
         };
         expect("uniform", [&](std::size_t) { return key_of<Key>(random(), random()); });
         expect("few distinct", [&](std::size_t) { return key_of<Key>(random() % 2, random() % 5); });
@@ -202,6 +207,22 @@ TYPED_TEST(PaperVariants, AnswerAsTheStandardLibrary) {
         });
         ASSERT_FALSE(this->HasFatalFailure());
     }
+}
+
+// More lookups than the blocks of static scheduling take at once.
+TYPED_TEST(PaperVariants, AnswerLargeBatches) {
+    using Key = TypeParam;
+    std::vector<Key> keys(1000003);
+    for (Key &key : keys) {
+        key = key_of<Key>(this->random_(), this->random_());
+    }
+    std::vector<Variant> variants;
+    for (const Variant &variant : all_variants(sizeof(Key))) {
+        if (variant.static_blocks <= 1 && (variant.structure == Structure::binary || variant.fanout == 17)) {
+            variants.push_back(variant);
+        }
+    }
+    this->expect_all(keys, variants, keys.size());
 }
 
 TYPED_TEST(PaperVariants, RefuseWhatIsNotCompiled) {

@@ -2,7 +2,6 @@
 
 #include <cstdio>
 
-#include "bench/device/lookup.cuh"
 #include "bench/paper/zipf.cuh"
 
 #include "gpu_engine/boundary.h"
@@ -116,12 +115,9 @@ void Workload<Key>::add_limit(const std::string &table, const std::string &colum
 }
 
 template <typename Key>
-template <typename Work>
-void Workload<Key>::measure_work(const std::string &table, const std::string &column, const std::string &line,
-                                 double extra_bytes, Work work) {
+void Workload<Key>::record(const std::string &table, const std::string &column, const std::string &line,
+                           const Timing &timing) {
     const std::uint64_t count = kind_.count;
-    call_.fill(ranks_.data(), 0xff, count * sizeof(std::uint32_t));
-    const double ms = median_ms(bench_, work);
     const device::Buffer<unsigned long long> differences = call_.template buffer<unsigned long long>(1);
     call_.fill(differences.data(), 0, differences.bytes());
     differences_kernel<<<grid_for(count), 256, 0, call_.stream()>>>(ranks_.data(), expected_.data(), count,
@@ -135,9 +131,10 @@ void Workload<Key>::measure_work(const std::string &table, const std::string &co
                      wrong);
         throw Failure{make_status(StatusCode::internal, "wrong results")};
     }
-    const double rate = static_cast<double>(count) / ms / 1000;
-    bench_.results.add({table, line, column, rate, "M/s", rate / limit_,
-                        static_cast<double>(sizeof(Key)) + extra_bytes / static_cast<double>(entries_)});
+    const double rate = static_cast<double>(count) / timing.ms / 1000;
+    bench_.results.add(
+        {table, line, column, rate, "M/s", rate / limit_,
+         static_cast<double>(sizeof(Key)) + timing.extra_bytes / static_cast<double>(entries_)});
 }
 
 template <typename Key>
@@ -157,9 +154,12 @@ void Workload<Key>::measure(const std::string &table, const std::string &column,
         std::fprintf(stderr, "%s\n", describe(variant).c_str());
         throw Failure{make_status(StatusCode::internal, "this variant isn't compiled")};
     }
-    measure_work(table, column, line,
-                 index.separators != nullptr ? static_cast<double>(index.separators->keys.bytes()) : 0,
-                 [&] { look_up(call_, index, variant, batch); });
+    forget_ranks();
+    Timing timing;
+    timing.ms = median_ms(bench_, [&] { look_up(call_, index, variant, batch); });
+    timing.extra_bytes =
+        index.separators != nullptr ? static_cast<double>(index.separators->keys.bytes()) : 0;
+    record(table, column, line, timing);
 }
 
 template <typename Key>
@@ -169,10 +169,22 @@ void Workload<Key>::measure(const std::string &table, const std::string &column,
 
 template <typename Key>
 void Workload<Key>::measure_library(const std::string &table, const std::string &column) {
-    measure_work(table, column, "the library's", static_cast<double>(tree_memory_.bytes()), [&] {
+    forget_ranks();
+    Timing timing;
+    timing.ms = median_ms(bench_, [&] {
         device::rank_piece(call_, tree_, static_cast<const Key *>(lookups_.data()), kind_.count,
                            ranks_.data());
     });
+    timing.extra_bytes = static_cast<double>(tree_memory_.bytes());
+    record(table, column, "the library's", timing);
+}
+
+template <typename Key>
+void Workload<Key>::measure_tree(const std::string &table, const std::string &column, const std::string &line,
+                                 Timing (*measure)(const Bench &, const LookupTask<Key> &)) {
+    forget_ranks();
+    const LookupTask<Key> task{call_, sorted_.data(), entries_, lookups_.data(), kind_.count, ranks_.data()};
+    record(table, column, line, measure(bench_, task));
 }
 
 template class Workload<std::uint32_t>;

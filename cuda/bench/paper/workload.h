@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "bench/device/measure.cuh"
+#include "bench/device/lookup.cuh"
 #include "bench/paper/variants/search.h"
 #include "device/kary/array.h"
 
@@ -36,12 +36,16 @@ class Workload {
                  const std::string &line);
     // The search that the library does.
     void measure_library(const std::string &table, const std::string &column);
+    // A tree of another shape than the library's.
+    void measure_tree(const std::string &table, const std::string &column, const std::string &line,
+                      Timing (*measure)(const Bench &, const LookupTask<Key> &));
     void add_limit(const std::string &table, const std::string &column);
 
   private:
-    template <typename Work>
-    void measure_work(const std::string &table, const std::string &column, const std::string &line,
-                      double extra_bytes, Work work);
+    void forget_ranks() { call_.fill(ranks_.data(), 0xff, kind_.count * sizeof(std::uint32_t)); }
+    // Checks the ranks and adds the line.
+    void record(const std::string &table, const std::string &column, const std::string &line,
+                const Timing &timing);
 
     const Bench &bench_;
     const device::Call &call_;

@@ -47,8 +47,13 @@ struct BinarySearch {
             steps = std::min({steps, most, static_cast<int>(std::bit_width(first_step))});
             pinned = steps > 0 ? 1U << steps : 0;
         } else if constexpr (Pinned == Pinning::full) {
-            // One more segment than keys.
-            segment = static_cast<std::uint32_t>((index.entries + places) / (std::uint64_t(places) + 1));
+            // One more segment than keys. They begin with sectors of the caches, so that a search's last
+            // steps stay in one.
+            constexpr std::uint32_t sector = 32 / sizeof(Key);
+            if (places > 0) {
+                segment = static_cast<std::uint32_t>((index.entries + places) / (std::uint64_t(places) + 1));
+                segment = (segment + sector - 1) / sector * sector;
+            }
             pinned = (entries - 1) / segment;
             first_step = std::bit_floor(segment);
         }

@@ -2,8 +2,6 @@
 // Each thread has a lookup of its own, and the group searches for them one after the other.
 #pragma once
 
-#include <cooperative_groups.h>
-
 #include <algorithm>
 #include <cstdint>
 
@@ -15,7 +13,6 @@ namespace gpu_engine::bench::paper {
 template <typename KeyType, int Lanes, int Parts>
 struct KarySearch {
     using Key = KeyType;
-    using Group = cooperative_groups::thread_block_tile<Lanes>;
 
     const Key *keys;
     const Key *separators;
@@ -66,49 +63,55 @@ struct KarySearch {
 
     // How many of a node's keys are below; from `end` on they count as none.
     template <typename Read>
-    __device__ __forceinline__ std::uint32_t below(const Group &group, const Key &key, std::uint32_t end,
-                                                   Read read) const {
+    __device__ __forceinline__ std::uint32_t below(const Key &key, std::uint32_t end, Read read) const {
+        const std::uint32_t lane = threadIdx.x % Lanes;
         std::uint32_t count = 0;
 #pragma unroll
         for (int part = 0; part < Parts; ++part) {
-            const std::uint32_t i = part * Lanes + group.thread_rank();
-            count += __popc(group.ballot(i < end && device::less(read(i), key)));
+            const std::uint32_t i = part * Lanes + lane;
+            const bool is_below = i < end && device::less(read(i), key);
+            if constexpr (Lanes == 1) {
+                count += is_below ? 1 : 0;
+            } else {
+                constexpr std::uint32_t all = 0xffffffffU >> (32 - Lanes);
+                const std::uint32_t group = all << (threadIdx.x % 32 / Lanes * Lanes);
+                count += __popc(__ballot_sync(0xffffffffU, is_below) & group);
+            }
         }
         return count;
     }
 
     // By all threads of a warp; those with a lookup come before those without.
     __device__ std::uint32_t rank(const Key *shared, const Key &own, bool valid) const {
-        const Group group =
-            cooperative_groups::tiled_partition<Lanes>(cooperative_groups::this_thread_block());
         const std::uint32_t width = fanout - 1;
-        const int searches = __popc(group.ballot(valid));
+        // The first group has as many as any.
+        const int searches = min(Lanes, __popc(__ballot_sync(0xffffffffU, valid)));
         std::uint32_t result = 0;
         for (int search = 0; search < searches; ++search) {
-            const Key key = group.shfl(own, search);
+            const Key key = device::shuffle(own, search, Lanes);
             std::uint32_t node = 0;
             int level = 0;
             for (; level < pinned_levels; ++level) {
                 const Key *place = shared + first[level] + node * width;
-                node = node * fanout + below(group, key, width, [&](std::uint32_t i) { return place[i]; });
+                node = node * fanout + below(key, width, [&](std::uint32_t i) { return place[i]; });
             }
             if (first[level] < pinned) {
                 const std::uint32_t place = first[level] + node * width;
-                node = node * fanout + below(group, key, width, [&](std::uint32_t i) {
+                node = node * fanout + below(key, width, [&](std::uint32_t i) {
                            return place < pinned ? shared[place + i] : read_key(separators + place + i);
                        });
                 ++level;
             }
             for (; level < levels; ++level) {
                 const Key *place = separators + first[level] + node * width;
-                node = node * fanout +
-                       below(group, key, width, [&](std::uint32_t i) { return read_key(place + i); });
+                node =
+                    node * fanout + below(key, width, [&](std::uint32_t i) { return read_key(place + i); });
             }
             const std::uint32_t position = node * width;
             const std::uint32_t rank =
-                position + below(group, key, min(width, entries - position),
+                position + below(key, min(width, entries - position),
                                  [&](std::uint32_t i) { return read_key(keys + position + i); });
-            if (group.thread_rank() == search) {
+            if (threadIdx.x % Lanes == search) {
                 result = rank;
             }
         }

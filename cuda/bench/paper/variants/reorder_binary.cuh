@@ -5,42 +5,53 @@
 
 namespace gpu_engine::bench::paper {
 
+template <typename Key, Pinning Pinned>
+bool reorder_pinned(const device::Call &call, const Index<Key> &index, const Variant &variant,
+                    const Batch<Key> &batch) {
+    using Search = BinarySearch<Key, Pinned>;
+    if (variant.threads != usual_sort_threads) {
+        return false;
+    }
+    if (variant.items == usual_sort_items) {
+        return launch_reordering<Search, usual_sort_threads, usual_sort_items>(call, index, variant, batch);
+    }
+    // Larger tiles for the table of combinations.
+    if constexpr (sizeof(Key) == 4) {
+        if (variant.items == 8) {
+            return launch_reordering<Search, usual_sort_threads, 8>(call, index, variant, batch);
+        }
+        if (variant.items == 16) {
+            return launch_reordering<Search, usual_sort_threads, 16>(call, index, variant, batch);
+        }
+    }
+    return false;
+}
+
 template <typename Key>
 bool reorder_binary(const device::Call &call, const Index<Key> &index, const Variant &variant,
                     const Batch<Key> &batch) {
-    constexpr int threads = usual_sort_threads;
-    constexpr int items = usual_sort_items;
-    if (variant.threads == threads && variant.items == items) {
-        switch (variant.pinning) {
-            case Pinning::none:
-                if constexpr (sizeof(Key) > 4) {
-                    return launch_reordering<BinarySearch<Key, Pinning::none>, threads, items>(
-                        call, index, variant, batch);
+    switch (variant.pinning) {
+        case Pinning::none:
+            if constexpr (sizeof(Key) == 4) {
+                switch (variant.threads) {
+                    case 128:
+                        return reorder_by_tiles<128>(call, index, variant, batch);
+                    case 256:
+                        return reorder_by_tiles<256>(call, index, variant, batch);
+                    case 512:
+                        return reorder_by_tiles<512>(call, index, variant, batch);
+                    case 1024:
+                        return reorder_by_tiles<1024>(call, index, variant, batch);
+                    default:
+                        return false;
                 }
-                break;
-            case Pinning::steps:
-                return launch_reordering<BinarySearch<Key, Pinning::steps>, threads, items>(call, index,
-                                                                                            variant, batch);
-            case Pinning::full:
-                return launch_reordering<BinarySearch<Key, Pinning::full>, threads, items>(call, index,
-                                                                                           variant, batch);
-        }
-    }
-    if constexpr (sizeof(Key) == 4) {
-        if (variant.pinning == Pinning::none) {
-            switch (variant.threads) {
-                case 128:
-                    return reorder_by_tiles<128>(call, index, variant, batch);
-                case 256:
-                    return reorder_by_tiles<256>(call, index, variant, batch);
-                case 512:
-                    return reorder_by_tiles<512>(call, index, variant, batch);
-                case 1024:
-                    return reorder_by_tiles<1024>(call, index, variant, batch);
-                default:
-                    break;
+            } else {
+                return reorder_pinned<Key, Pinning::none>(call, index, variant, batch);
             }
-        }
+        case Pinning::steps:
+            return reorder_pinned<Key, Pinning::steps>(call, index, variant, batch);
+        case Pinning::full:
+            return reorder_pinned<Key, Pinning::full>(call, index, variant, batch);
     }
     return false;
 }
