@@ -9,11 +9,10 @@ int main(int argc, char **argv) {
     static const char usage[] =
         "usage: pg_gpu_kary_paper [--sizes 15,16,...,28] [--lookups 27] [--repeats 7]\n"
         "                         [--only PART[,PART...]] [--json FILE]\n"
-        "Sizes and lookups are powers of two; tables that aren't by size take 22 and 26, or the largest "
-        "given.\n"
-        "Parts: sizes-32, sizes-64, sizes-128, ordered, scheduling, pinning, reordering, fan-outs, hits, "
-        "skew,\n"
-        "batches, builds-32, builds-64, builds-128, updates; all when none is named.\n";
+        "Sizes and lookups are powers of two; tables that aren't by size take 22 and 26, or the largest\n"
+        "given. Parts: sizes-32, sizes-64, sizes-128, ordered, scheduling, pinning, reordering, fan-outs,\n"
+        "combinations, hits, skew, batches, builds-32, builds-64, builds-128, updates; all when none is\n"
+        "named.\n";
     const Part parts[] = {
         {"sizes-32", paper::measure_sizes_32},
         {"sizes-64", paper::measure_sizes_64},
