@@ -41,11 +41,8 @@ __global__ void gather_blocks_kernel(const uint4 *data, const std::uint32_t *ind
 
 }  // namespace
 
-double gather_limit(const Bench &bench, const device::Call &call, const void *data, std::uint64_t data_bytes,
-                    std::uint32_t *indexes, std::uint32_t *output, std::uint64_t count, int bytes) {
-    make_indexes_kernel<<<grid_for(count), 256, 0, call.stream()>>>(
-        indexes, data_bytes / static_cast<std::uint64_t>(bytes), count);
-    device::check_launch("make_indexes_kernel");
+double gather_rate(const Bench &bench, const device::Call &call, const void *data,
+                   const std::uint32_t *indexes, std::uint32_t *output, std::uint64_t count, int bytes) {
     const auto *words = static_cast<const uint4 *>(data);
     const double ms = median_ms(bench, [&] {
         switch (bytes) {
@@ -71,6 +68,14 @@ double gather_limit(const Bench &bench, const device::Call &call, const void *da
         device::check_launch("gather");
     });
     return static_cast<double>(count) / ms / 1000;
+}
+
+double gather_limit(const Bench &bench, const device::Call &call, const void *data, std::uint64_t data_bytes,
+                    std::uint32_t *indexes, std::uint32_t *output, std::uint64_t count, int bytes) {
+    make_indexes_kernel<<<grid_for(count), 256, 0, call.stream()>>>(
+        indexes, data_bytes / static_cast<std::uint64_t>(bytes), count);
+    device::check_launch("make_indexes_kernel");
+    return gather_rate(bench, call, data, indexes, output, count, bytes);
 }
 
 }  // namespace gpu_engine::bench

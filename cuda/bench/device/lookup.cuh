@@ -83,8 +83,11 @@ std::vector<LookupVariant<Key128>> tree_variants_128();
 template <typename Key>
 std::vector<LookupVariant<Key>> baselines();
 
-// Million lookups/s when each reads its 4-byte index from an array and `bytes` at that place, and writes 4
-// bytes: what no way to look up can pass.
+// Million lookups/s when each reads its 4-byte index from an array and `bytes` (4, 32, 64, 128) at that
+// place, and writes 4 bytes: what no way to look up can pass.
+double gather_rate(const Bench &bench, const device::Call &call, const void *data,
+                   const std::uint32_t *indexes, std::uint32_t *output, std::uint64_t count, int bytes);
+// The same at the places of make_lookups_kernel's lookups, written to `indexes` first.
 double gather_limit(const Bench &bench, const device::Call &call, const void *data, std::uint64_t data_bytes,
                     std::uint32_t *indexes, std::uint32_t *output, std::uint64_t count, int bytes);
 

@@ -1,0 +1,37 @@
+// Benchmark of "All You Need Is Binary Search!" and what it leaves open.
+#include "bench/paper/parts.h"
+#include "bench/program.cuh"
+
+#include "gpu_engine/boundary.h"
+
+int main(int argc, char **argv) {
+    using namespace gpu_engine::bench;
+    static const char usage[] =
+        "usage: pg_gpu_kary_paper [--sizes 15,16,...,28] [--lookups 27] [--repeats 7]\n"
+        "                         [--only PART[,PART...]] [--json FILE]\n"
+        "Sizes and lookups are powers of two; tables that aren't by size take 22 and 26, or the largest\n"
+        "given. Parts: sizes-32, sizes-64, sizes-128, ordered, scheduling, pinning, reordering, fan-outs,\n"
+        "combinations, hits, skew, batches, builds-32, builds-64, builds-128, updates; all when none is\n"
+        "named.\n";
+    const Part parts[] = {
+        {"sizes-32", paper::measure_sizes_32},
+        {"sizes-64", paper::measure_sizes_64},
+        {"sizes-128", paper::measure_sizes_128},
+        {"ordered", paper::measure_ordered},
+        {"scheduling", paper::measure_scheduling},
+        {"pinning", paper::measure_pinning},
+        {"reordering", paper::measure_reordering},
+        {"fan-outs", paper::measure_fanouts},
+        {"combinations", paper::measure_combinations},
+        {"hits", paper::measure_hits},
+        {"skew", paper::measure_skew},
+        {"batches", paper::measure_batches},
+        {"builds-32", paper::measure_builds_32},
+        {"builds-64", paper::measure_builds_64},
+        {"builds-128", paper::measure_builds_128},
+        {"updates", paper::measure_updates},
+    };
+    Options defaults;
+    defaults.sizes = {15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28};
+    return run_program(argc, argv, "All You Need Is Binary Search!, cuda engine", usage, defaults, parts);
+}

@@ -1,0 +1,75 @@
+// Tables by the number of entries.
+#include <cstdio>
+
+#include "bench/paper/parts.h"
+#include "bench/paper/workload.h"
+
+#include "gpu_engine/boundary.h"
+
+namespace gpu_engine::bench::paper {
+
+std::vector<NamedVariant> compared_variants() {
+    Variant fixed;
+    fixed.static_blocks = 1;
+    fixed.threads = 1024;
+    Variant steps = fixed;
+    steps.pinning = Pinning::steps;
+    Variant full = fixed;
+    full.pinning = Pinning::full;
+    Variant lookups;
+    lookups.threads = usual_sort_threads;
+    lookups.reordering = Reordering::lookups;
+    Variant both = lookups;
+    both.reordering = Reordering::full;
+    Variant all = both;
+    all.static_blocks = 1;
+    all.pinning = Pinning::full;
+    Variant kary;
+    kary.structure = Structure::kary;
+    Variant kary_all = all;
+    kary_all.structure = Structure::kary;
+    return {
+        {"naive binary search", Variant{}},      {"binary, static", fixed},
+        {"binary, steps-pinning", steps},        {"binary, full-pinning", full},
+        {"binary, lookup reordering", lookups},  {"binary, full reordering", both},
+        {"binary, all optimizations", all},      {"17-ary", kary},
+        {"17-ary, all optimizations", kary_all},
+    };
+}
+
+namespace {
+
+template <typename Key>
+void measure_sizes(const Bench &bench, const std::string &name, bool ordered) {
+    const std::string table = name + " " + std::to_string(sizeof(Key) * 8);
+    const std::uint64_t count = std::uint64_t(1) << bench.options.lookups;
+    for (const int size : bench.options.sizes) {
+        const device::Call call(bench.engine, bench.stream);
+        Workload<Key> workload(bench, call, std::uint64_t(1) << size, count);
+        workload.set_lookups({count, ordered});
+        workload.add_limit(table, power(size));
+        for (const auto &[line, variant] : compared_variants()) {
+            workload.measure(table, power(size), variant, line);
+        }
+        workload.measure_library(table, power(size));
+        std::printf("%s, %s: measured\n", table.c_str(), power(size).c_str());
+        std::fflush(stdout);
+    }
+}
+
+}  // namespace
+
+void measure_sizes_32(const Bench &bench) {
+    measure_sizes<std::uint32_t>(bench, "lookups", false);
+}
+void measure_sizes_64(const Bench &bench) {
+    measure_sizes<std::uint64_t>(bench, "lookups", false);
+}
+void measure_sizes_128(const Bench &bench) {
+    measure_sizes<Key128>(bench, "lookups", false);
+}
+void measure_ordered(const Bench &bench) {
+    measure_sizes<std::uint32_t>(bench, "ordered lookups", true);
+}
+
+}  // namespace gpu_engine::bench::paper
