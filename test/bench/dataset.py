@@ -126,3 +126,28 @@ def prepare_probes(session, key, sizes, table='t'):
     session.run(f'CREATE FUNCTION stored_keys(wanted int8) RETURNS {key.type}[] LANGUAGE sql STABLE '
                 'RETURN (SELECT keys FROM probe WHERE size = wanted)')
     session.run('VACUUM (ANALYZE)')
+
+
+# ---- Points, for gpu_grid ----------------------------------------------------------------------------------
+# Whole numbers out of the same scrambled bits, uniform and independent of one another.
+
+AXES = ('({x} >> 44)', '(({x} << 20) >> 44)', '(({x} << 40) >> 44)')
+AXIS_LOW, AXIS_SIZE = -2**19, 2**20
+PLANE = ('({x} >> 32)', '(({x} << 32) >> 32)')
+PLANE_LOW, PLANE_SIZE = -2**31, 2**32
+
+
+def load_boxed(session, rows):
+    """boxed (x, y, z, v): points of three int4 columns. v tells the row, and looks random."""
+    x, y, z = (axis.format(x='x') for axis in AXES)
+    session.run('CREATE TABLE boxed (x int4, y int4, z int4, v int8) WITH (parallel_workers = 2)')
+    session.run(f'INSERT INTO boxed SELECT {x}, {y}, {z}, x FROM ({scrambled(1, rows)} OFFSET 0) AS s')
+    session.run('VACUUM (ANALYZE) boxed')
+
+
+def load_placed(session, rows):
+    """placed (p, v): points of the plane."""
+    x, y = (axis.format(x='x') for axis in PLANE)
+    session.run('CREATE TABLE placed (p point, v int8) WITH (parallel_workers = 2)')
+    session.run(f'INSERT INTO placed SELECT point(({x})::float8, ({y})::float8), x FROM ({scrambled(1, rows)} OFFSET 0) AS s')
+    session.run('VACUUM (ANALYZE) placed')

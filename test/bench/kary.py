@@ -6,7 +6,9 @@ import os
 import statistics
 
 import dataset
-from machine import Memory, OtherLoad
+import report
+from benchmark import INDEX_ONLY, PARALLEL, SERIAL, Benchmark, Statement
+from machine import Memory
 from samples import Line, Side, Target, side_by_side
 from server import Failure
 
@@ -15,12 +17,6 @@ AMS = ('btree', 'gpu_kary')
 # A sample of a short statement is the median of several executions in a row, about this long together.
 BURST_MS = 300
 
-SERIAL = {'max_parallel_workers_per_gather': '0'}
-# Costs of nothing: two workers wherever a parallel plan exists at all.
-PARALLEL = {'max_parallel_workers_per_gather': '2', 'parallel_setup_cost': '0', 'parallel_tuple_cost': '0',
-            'min_parallel_index_scan_size': '0', 'min_parallel_table_scan_size': '0'}
-# Without enable_indexscan = off: PostgreSQL counts an index-only scan as one.
-INDEX_ONLY = {'enable_seqscan': 'off', 'enable_bitmapscan': 'off'}
 # Every entry through the executor.
 NO_COUNT_SCAN = {'pg_gpu.enable_count_scan': 'off'}
 # None: a single tuple costs more than all a count scan does.
@@ -29,38 +25,14 @@ COUNT_SCAN = {'cpu_tuple_cost': '1000'}
 LOOKUP_JOIN = {'enable_hashjoin': 'off', 'enable_mergejoin': 'off', 'enable_nestloop': 'off'}
 
 
-class Statement:
-    """One way to ask: the statement, its settings, and what its plan must hold."""
+class KaryBenchmark(Benchmark):
+    """Makes the data and takes the measures."""
 
-    def __init__(self, how, sql, settings, *wanted, prepare=None):
-        self.how = how
-        self.sql = sql
-        self.settings = settings
-        self.wanted = wanted        # each a node type, or (node type, index)
-        self.prepare = prepare      # a PREPARE statement that sql executes
-        self.workers = 0 if settings.get('max_parallel_workers_per_gather') == '0' else 2
-
-    def check_plan(self, session):
-        nodes = session.plan(self.sql)
-        for wanted in self.wanted:
-            kind, index = wanted if isinstance(wanted, tuple) else (wanted, None)
-            if not any(node['Node Type'] == kind and index in (None, node.get('Index Name')) for node in nodes):
-                found = ', '.join(' '.join(filter(None, (node['Node Type'], node.get('Index Name'))))
-                                  for node in nodes)
-                raise Failure(f'the plan has no {kind} {index or ""}: {found}\n  in: {self.sql}')
-
-
-class KaryBenchmark:
-    """Makes the data, takes the measures, keeps the lines."""
+    OWN = 'gpu_kary'
 
     def __init__(self, server, options, announce):
-        self.server = server
-        self.options = options
-        self.announce = announce            # called with each finished line
+        super().__init__(server, options, announce)
         self.key = dataset.KEYS[options.key]
-        self.rows = options.rows
-        self.lines = []
-        self.other_load = OtherLoad(server)
         self.loaded = False
         # A tenth of the rows: one million keys of ten million rows.
         self.sizes = [size for size in (1_000, 10_000, 100_000, 1_000_000) if size <= self.rows // 10]
@@ -68,6 +40,12 @@ class KaryBenchmark:
         self.copied = max(1, self.rows // 10)
 
     GROUPS = ('build', 'memory', 'size', 'lookup', 'any', 'join', 'count', 'copy', 'insert')
+
+    def subject(self):
+        return f'{self.rows:,} rows of {self.key.name}'
+
+    def plots(self):
+        return (('batches', report.plot_batches, 'count(*) … k = ANY (array)'),)
 
     def measures(self):
         """The groups that make sense for this key."""
@@ -83,34 +61,6 @@ class KaryBenchmark:
             if group in groups:
                 self.load()
                 getattr(self, group)()
-
-    # ---- Lines ---------------------------------------------------------------------------------------
-
-    def measure(self, line, work):
-        """Runs work(line), which fills the line's sides; a failure is kept, and the next line goes on."""
-        self.other_load.start()
-        try:
-            work(line)
-        except Failure as failure:
-            line.failure = str(failure)
-            self.server.close_sessions()
-        line.other_load = self.other_load.share()
-        self.lines.append(line)
-        self.announce(line)
-
-    def cap(self, least):
-        return max(least, 2 * least + 1)
-
-    def repeat(self, line, visits, least, how):
-        samples = side_by_side(visits, least, self.cap(least))
-        for am in AMS:
-            if am in samples:
-                taken, processor = zip(*samples[am]) if isinstance(samples[am][0], tuple) else (samples[am], ())
-                line.sides[am] = Side(list(taken), how[am], [used for used in processor if used is not None])
-
-    def note_medians(self, line, title, candidates):
-        figures = ', '.join(f'{name} {figure:,.1f} {line.unit}' for name, figure in candidates.items())
-        line.notes.append(f'{title}: {figures}')
 
     # ---- Data ----------------------------------------------------------------------------------------
 
@@ -131,18 +81,6 @@ class KaryBenchmark:
         if self.rows > dataset.LARGEST_ROW // 2:
             raise Failure('too many rows for the key function')
 
-    @staticmethod
-    def install(session):
-        session.run('CREATE EXTENSION pg_gpu')
-        session.run('CREATE EXTENSION pg_prewarm')
-
-    def copy_database(self, template, name):
-        self.server.close_session(template)
-        self.server.close_session(name)
-        admin = self.server.session('postgres')
-        admin.run(f'DROP DATABASE IF EXISTS {name}')
-        admin.run(f'CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy')
-
     def bench(self):
         """The session in which both indexes lie on one table, warm and vacuumed."""
         session = self.server.session('bench')
@@ -158,17 +96,6 @@ class KaryBenchmark:
 
     def create_index(self, am, table='t', key=None):
         return f'CREATE INDEX {table}_{am} ON {table} USING {am} ({(key or self.key).index_columns(am)})'
-
-    @staticmethod
-    def warm(session, *relations):
-        for relation in relations:
-            session.run(f"SELECT pg_prewarm('{relation}')")
-
-    @staticmethod
-    def show_only(session, am, table='t'):
-        """Hides the other index from the planner; it goes on being maintained."""
-        session.run(f"UPDATE pg_index SET indisvalid = (indexrelid = '{table}_{am}'::regclass) "
-                    f"WHERE indrelid = '{table}'::regclass")
 
     # ---- Statements ----------------------------------------------------------------------------------
 
@@ -190,7 +117,7 @@ class KaryBenchmark:
             times.append(milliseconds)
         return statistics.median(times), statistics.median(processor) if alone else None
 
-    def visit(self, session, am, statement, line):
+    def visit(self, session, am, statement, line, **_):
         def sample():
             self.show_only(session, am)
             session.settings(statement.settings)
@@ -199,17 +126,6 @@ class KaryBenchmark:
             statement.check_plan(session)
             return self.timed_once(session, statement, line)
         return sample
-
-    def best(self, session, line, am, statements):
-        """Times each way twice and returns the fastest, so that each competitor runs its best plan."""
-        if len(statements) == 1:
-            return statements[0]
-        figures = {}
-        for statement in statements:
-            visit = self.visit(session, am, statement, line)
-            figures[statement.how] = min(visit()[0], visit()[0])
-        self.note_medians(line, am, figures)
-        return min(statements, key=lambda statement: figures[statement.how])
 
     def compare(self, line, ways, aside=None):
         """ways: for each access method the statements of which the fastest counts; aside: only for a note."""

@@ -19,11 +19,14 @@ def row(line):
     def of(am):
         side = line.sides.get(am)
         return f'{figure(side.median)} {line.unit}' if side else '–'
+    other = of(line.other)
+    if line.other and line.other != 'btree':
+        other += f' ({line.other})'
     if line.failure:
         reached = 'FAILED'
     else:
         reached = {None: '', True: 'yes', False: 'no'}[line.reached]
-    return (line.title, of('btree'), of('gpu_kary'), share(line.ratio), str(line.target) if line.target else '',
+    return (line.title, other, of(line.own), share(line.ratio), str(line.target) if line.target else '',
             reached, f'{line.spread:.0%}', share(line.processor_ratio))
 
 
@@ -31,13 +34,12 @@ def share(ratio):
     return '–' if ratio is None else f'{ratio:.3f}' if ratio < 0.1 else f'{ratio:.2f}'
 
 
-HEADINGS = ('measure', 'btree', 'gpu_kary', 'ratio', 'must reach', 'reached', 'spread', 'by processor time')
-
-
-def table(lines):
+def table(lines, own):
     """As Markdown, so that it can be quoted as it is."""
-    rows = [HEADINGS, *(row(line) for line in lines)]
-    widths = [max(len(cells[column]) for cells in rows) for column in range(len(HEADINGS))]
+    best = 'btree' if all(line.other in (None, 'btree') for line in lines) else 'stock index'
+    headings = ('measure', best, own, 'ratio', 'must reach', 'reached', 'spread', 'by processor time')
+    rows = [headings, *(row(line) for line in lines)]
+    widths = [max(len(cells[column]) for cells in rows) for column in range(len(headings))]
 
     def written(cells):
         padded = [cells[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(cells[1:], widths[1:]))]
@@ -66,12 +68,12 @@ def quoted(text):
 
 
 def slowness(line):
-    """btree is 1 and less is better, whatever the unit."""
+    """The other is 1 and less is better, whatever the unit."""
     return 1 / line.ratio if line.unit == 'tps' else line.ratio
 
 
 def plot_ratios(path, lines, title):
-    drawn = [line for line in reversed(lines) if line.ratio and 'btree' in line.sides and line.limit is None]
+    drawn = [line for line in reversed(lines) if line.ratio and line.other and line.limit is None]
     if not drawn:
         return 'no ratios to plot'
     bars = '\n'.join(f'{position} {slowness(line)}' for position, line in enumerate(drawn))
@@ -81,6 +83,8 @@ def plot_ratios(path, lines, title):
     names = ', '.join(f'{quoted(line.title.replace("%", "%%"))} {position}' for position, line in enumerate(drawn))
     low = min(0.01, *(slowness(line) / 1.5 for line in drawn)) if len(drawn) > 1 else 0.001
     high = max(2.0, *(slowness(line) * 1.2 for line in drawn)) if len(drawn) > 1 else 10
+    others = {line.other for line in drawn}
+    other = others.pop() if len(others) == 1 else 'the best stock index'
     return gnuplot(f'''
 set terminal pngcairo size 900,{110 + 24 * len(drawn)} font "sans,9" noenhanced
 set output {quoted(path)}
@@ -89,7 +93,7 @@ set logscale x
 set xrange [{low}:{high}]
 set yrange [-0.7:{len(drawn) - 0.3}]
 set ytics ({names}) nomirror
-set xlabel "gpu_kary against btree: 1 is btree, less is faster or smaller"
+set xlabel "1 is {other}, less is faster or smaller"
 set grid x
 set arrow from 1,graph 0 to 1,graph 1 nohead lc rgb "#444444"
 set key outside bottom center horizontal
@@ -129,16 +133,50 @@ plot $points using 1:2 with linespoints pt 7 lc rgb "#bb8833" title "btree, best
 ''', path)
 
 
-def plots(stem, lines, subtitle):
+def plot_boxes(path, lines, title):
+    """Time over the share of the points in a box, of the best stock index and of gpu_grid's ways."""
+    series = (('count', 'other', 'count(*), best stock index', '#bb8833', 5), ('rows', 'other', 'rows, best stock index', '#bb8833', 4),
+              ('rows', 'own', 'rows, gpu_grid', '#4477aa', 4), ('count', 'own', 'count(*), gpu_grid', '#4477aa', 5),
+              ('gpu-count', 'own', 'gpu.count', '#228833', 7))
+    blocks, drawn = [], []
+    for number, (name, which, label, colour, point) in enumerate(series):
+        points = []
+        for line in lines:
+            start = f'{name}-boxed-'
+            if line.name.startswith(start) and not line.name.endswith('-changed') and line.ratio:
+                side = line.sides[line.own if which == 'own' else line.other]
+                points.append((float(line.name[len(start):]), side.median))
+        if len(points) > 1:
+            blocks.append(f'$series{number} << EOD\n' + '\n'.join(f'{share} {figure}' for share, figure in sorted(points)) + '\nEOD')
+            drawn.append(f'$series{number} using 1:2 with linespoints pt {point} lc rgb "{colour}" title {quoted(label)}')
+    if not drawn:
+        return 'fewer than two sizes of boxes to plot'
+    data = '\n'.join(blocks)
+    return gnuplot(f'''
+set terminal pngcairo size 700,420 font "sans,9" noenhanced
+set output {quoted(path)}
+set title {quoted(title)}
+set logscale xy
+set format x "%g"
+set format y "%g"
+set xlabel "share of the points in the box"
+set ylabel "milliseconds"
+set grid
+set key left top
+{data}
+plot {", ".join(drawn)}
+''', path)
+
+
+def plots(stem, benchmark, subtitle):
     """Writes what can be drawn; returns the files and what went wrong."""
     if not shutil.which('gnuplot'):
         return [], ['gnuplot is not here, so no plots. '
                     'Hint: contrib/scripts/install-dependencies --for bench']
     files, problems = [], []
-    for name, draw, title in (('ratios', plot_ratios, 'gpu_kary against btree'),
-                              ('batches', plot_batches, 'count(*) … k = ANY (array)')):
+    for name, draw, title in (('ratios', plot_ratios, f'{benchmark.OWN} against PostgreSQL'), *benchmark.plots()):
         path = f'{stem}-{name}.png'
-        problem = draw(path, lines, f'{title}, {subtitle}')
+        problem = draw(path, benchmark.lines, f'{title}, {subtitle}')
         if problem:
             problems.append(f'{os.path.basename(path)}: {problem}')
         else:

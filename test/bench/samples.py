@@ -49,7 +49,7 @@ class Side:
 
 @dataclass
 class Target:
-    """At most or at least this. Compared with the ratio, or with gpu_kary's own figure over a limit."""
+    """At most or at least this. Compared with the ratio."""
     at_most: float = None
     at_least: float = None
 
@@ -66,28 +66,41 @@ class Line:
     name: str
     title: str
     unit: str
-    sides: dict = field(default_factory=dict)     # 'btree' and 'gpu_kary'
+    sides: dict = field(default_factory=dict)     # access methods
+    own: str = 'gpu_kary'                         # the side that is compared with the others
+    against: str = None                           # this one of them; else the best
     target: Target = None
-    limit: float = None                           # what gpu_kary's figure is divided by, in place of btree's
+    limit: float = None                           # what its figure is divided by, in place of another's
     notes: list = field(default_factory=list)
     other_load: float = 0.0
     failure: str = None
     answer: list = None                           # what the first way answered; all others must, too
 
     @property
+    def other(self):
+        """The side it is compared with; None: there is none."""
+        if self.against in self.sides:
+            return self.against
+        others = [name for name in self.sides if name != self.own]
+        best = max if self.unit == 'tps' else min
+        return best(others, key=lambda name: self.sides[name].median) if others else None
+
+    @property
     def ratio(self):
-        if 'gpu_kary' not in self.sides or ('btree' not in self.sides and self.limit is None):
+        if self.own not in self.sides or (self.other is None and self.limit is None):
             return None
-        below = self.limit if self.limit is not None else self.sides['btree'].median
-        return self.sides['gpu_kary'].median / below
+        below = self.limit if self.limit is not None else self.sides[self.other].median
+        return self.sides[self.own].median / below
 
     @property
     def processor_ratio(self):
         """The ratio by processor time, which other programs' work hardly touches; None where it isn't known."""
-        taken = [self.sides[am].processor_ms for am in ('btree', 'gpu_kary') if am in self.sides]
-        if len(taken) < 2 or not all(taken):
+        if self.own not in self.sides or self.other is None:
             return None
-        ratio = statistics.median(taken[1]) / statistics.median(taken[0])
+        own, other = (self.sides[name].processor_ms for name in (self.own, self.other))
+        if not all(own) or not all(other) or not own or not other:
+            return None
+        ratio = statistics.median(own) / statistics.median(other)
         return 1 / ratio if self.unit == 'tps' else ratio
 
     @property
@@ -101,7 +114,7 @@ class Line:
     def to_json(self):
         return {'name': self.name, 'title': self.title, 'unit': self.unit,
                 'sides': {name: side.to_json() for name, side in self.sides.items()},
-                'ratio': self.ratio, 'processor_ratio': self.processor_ratio, 'limit': self.limit,
+                'against': self.other, 'ratio': self.ratio, 'processor_ratio': self.processor_ratio, 'limit': self.limit,
                 'must_reach': str(self.target) if self.target else None, 'reached': self.reached,
                 'spread': round(self.spread, 4), 'other_load': round(self.other_load, 4),
                 'notes': self.notes, 'failure': self.failure}
