@@ -45,7 +45,8 @@ under_load($node, 'stopped for a moment', \%load, sub {
 });
 under_load($node, 'socket removed', \%load, sub { unlink $node->data_dir . '/' . SOCKET; });
 under_load($node, 'supervisor terminated', \%load, sub { my $pid = supervisor_pid($node); kill 'TERM', $pid if $pid; });
-under_load($node, 'little memory', \%load, sub { set_host_limit($node, $reloads++ % 2 ? '1MB' : 0) });
+under_load($node, 'little memory', \%load, sub { set_host_limit($node, $reloads++ % 2 ? '1MB' : 0) },
+	settle => sub { set_host_limit($node, 0) });
 under_load($node, 'evictions', \%load, sub { sql($node, "SELECT gpu.evict('t_k'), gpu.evict('narrow_k')") });
 
 # Sessions that end in the middle of a request: terminated ones, cancelled ones.
