@@ -260,15 +260,15 @@ static double bytes_moved(const Request &request) {
 // Counting one range pages finds its two ends in each run, as two lookups do, but never in company.
 static constexpr double kKeysPerLoneSearch = 20;
 
-// Finding a box's cells in a run, in keys looked up: by the directory's pages, and in memory.
-static constexpr double kKeysPerBox[kPaths] = {200, 40, 40};
+// Finding a box's cells in a run, in keys looked up on the same path.
+static constexpr double kKeysPerBox[kPaths] = {200, 440, 10};
 
 // The same of a point, whose cell is one.
-static constexpr double kKeysPerPoint[kPaths] = {30, 10, 4};
+static constexpr double kKeysPerPoint[kPaths] = {30, 35, 4};
 
 // Points in the cells that a box cuts through are unpacked from pages and compared; the server's cells are
 // smaller, so that it has fewer of them.
-static constexpr double kEntriesPerPoint[kPaths] = {1, 0.3, 0.3};
+static constexpr double kEntriesPerPoint[kPaths] = {1, 0.8, 0.3};
 
 // Whether an entry's heap block is all-visible, where each one must be looked at.
 static constexpr double kVisibilityLook = 0.015;
