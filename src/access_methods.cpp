@@ -3,19 +3,24 @@
 #include "grid/grid.h"
 #include "grid/mirror.h"
 #include "kary/kary.h"
+#include "kary/lookup.h"
 #include "kary/mirror.h"
 #include "kary/verify.h"
 #include "text/text.h"
 
 namespace pg_gpu {
 
-const AccessMethod gpu_kary = {"gpu_kary",        kary::build,       kary::run_kind,     kary::count_matching,
-                               kary::count_batch, kary::verify_keys, kary::mirror_format};
-const AccessMethod gpu_grid = {"gpu_grid",           grid::build,       grid::run_kind,
-                               grid::count_matching, grid::count_batch, grid::verify_cells,
-                               grid::mirror_format};
-const AccessMethod gpu_text = {"gpu_text", text::build, [](Relation) { return text::run_kind(); },
-                               nullptr,    nullptr,     text::verify_documents,
+const AccessMethod gpu_kary = {"gpu_kary",        kary::build,   kary::run_kind,    kary::count_matching,
+                               kary::count_batch, kary::look_up, kary::verify_keys, kary::mirror_format};
+const AccessMethod gpu_grid = {"gpu_grid",        grid::build,   grid::run_kind,     grid::count_matching,
+                               grid::count_batch, grid::look_up, grid::verify_cells, grid::mirror_format};
+const AccessMethod gpu_text = {"gpu_text",
+                               text::build,
+                               [](Relation) { return text::run_kind(); },
+                               nullptr,
+                               nullptr,
+                               nullptr,
+                               text::verify_documents,
                                nullptr};
 
 const AccessMethod *find_access_method(Relation index) {

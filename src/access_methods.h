@@ -4,6 +4,7 @@
 #include "client/client.h"
 #include "keys/range_reader.h"
 #include "storage/storage.h"
+#include "table/lookup.h"
 
 namespace pg_gpu {
 
@@ -19,6 +20,11 @@ struct AccessMethod {
     // counts[i]: the same for each range.
     void (*count_batch)(Relation heap, Relation index, Snapshot snapshot, const keys::RangeReader &reader,
                         int64 *counts);
+    // gpu.lookup: the entries of all keys, in one view; NULLs and values outside the columns' types match
+    // nothing. All memory is palloc'd; what `keys` refers to must live as long as the result. nullptr where
+    // there are no keys.
+    table::LookupResult (*look_up)(Relation heap, Relation index, Snapshot snapshot,
+                                   const table::LookupKeys &keys);
     // gpu.verify, behind storage's part.
     void (*verify)(Relation heap, Relation index, bool check_heap, storage::ProblemReporter report,
                    void *context);

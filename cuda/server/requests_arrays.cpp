@@ -201,8 +201,8 @@ void answer_append_pages(Work &work, const protocol::AppendPages &request, proto
     own.loader.visit([&]<typename Loader>(Loader *loader) {
         const std::uint64_t before = loader->loaded();
         if constexpr (std::is_same_v<Loader, GridLoader>) {
-            check(loader->append_pages(*work.stream,
-                                       {images, request.pages, layout.page_bytes, layout.first_byte}));
+            const GridPages pages = {images, request.pages, layout.page_bytes, layout.first_byte};
+            check(with_room(work, [&] { return loader->append_pages(*work.stream, pages); }));
         } else {
             check(loader->append_pages(*work.stream, {images, request.run_entries, request.run_first,
                                                       request.first_page, request.pages, layout}));

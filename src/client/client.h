@@ -15,8 +15,8 @@ enum class Path : int { Paged, Host, Cuda };
 inline constexpr int kPaths = 3;
 const char *path_name(Path path);
 
-enum class RequestKind : int { Lookup, Range, Count, Sort, Merge, CountBoxes, SearchBoxes };
-inline constexpr int kRequestKinds = 7;
+enum class RequestKind : int { Lookup, Range, Count, Sort, Merge, CountBoxes, SearchBoxes, Match };
+inline constexpr int kRequestKinds = 8;
 const char *request_name(RequestKind kind);
 
 // ---- choosing (dispatch.cpp) -----------------------------------------------------------------------------
@@ -161,6 +161,10 @@ bool count_boxes(const RunSet &set, const Choice &choice, const Boxes &boxes, ui
                  const VisibleBlocks &visible, CountAnswer *answer);
 bool search_boxes(const RunSet &set, const Choice &choice, const Boxes &boxes, uint64 first,
                   EntriesAnswer *answer);
+
+// Live entries that are one of the points from number `first` on; points are arrays of keys by column.
+bool match_points(const RunSet &set, const Choice &choice, const void *const *keys, uint64 count,
+                  uint64 first, EntriesAnswer *answer);
 
 // ---- sorting and merging (arrays.cpp) --------------------------------------------------------------------
 

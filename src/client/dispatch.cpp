@@ -12,8 +12,8 @@ const char *path_name(Path path) {
 }
 
 const char *request_name(RequestKind kind) {
-    static const char *const names[] = {"lookup", "range",       "count",       "sort",
-                                        "merge",  "count boxes", "search boxes"};
+    static const char *const names[] = {"lookup", "range",       "count",        "sort",
+                                        "merge",  "count boxes", "search boxes", "match"};
     return names[static_cast<int>(kind)];
 }
 
@@ -247,6 +247,9 @@ static double bytes_moved(const Request &request) {
             return items * entry;
         case RequestKind::CountBoxes:
             return items * (request.key_bits / 4.0 + sizeof(uint64));
+        case RequestKind::Match:
+            return items * (request.key_bits / 8.0 + request.runs * sizeof(uint64)) +
+                   results * sizeof(ItemPointerData);
         case RequestKind::SearchBoxes:
             return items * (request.key_bits / 4.0 + request.runs * sizeof(uint64)) +
                    results * sizeof(ItemPointerData);
@@ -257,12 +260,15 @@ static double bytes_moved(const Request &request) {
 // Counting one range pages finds its two ends in each run, as two lookups do, but never in company.
 static constexpr double kKeysPerLoneSearch = 20;
 
-// Finding a box's cells in a run, in keys looked up: by the directory's pages, and in memory.
-static constexpr double kKeysPerBox[kPaths] = {200, 40, 40};
+// Finding a box's cells in a run, in keys looked up on the same path.
+static constexpr double kKeysPerBox[kPaths] = {200, 440, 10};
+
+// The same of a point, whose cell is one.
+static constexpr double kKeysPerPoint[kPaths] = {30, 35, 4};
 
 // Points in the cells that a box cuts through are unpacked from pages and compared; the server's cells are
 // smaller, so that it has fewer of them.
-static constexpr double kEntriesPerPoint[kPaths] = {1, 0.3, 0.3};
+static constexpr double kEntriesPerPoint[kPaths] = {1, 0.8, 0.3};
 
 // Whether an entry's heap block is all-visible, where each one must be looked at.
 static constexpr double kVisibilityLook = 0.015;
@@ -304,6 +310,10 @@ double estimate_microseconds(const Request &request, Path path) {
                 static_cast<double>(request.results) * costs.entry[p] *
                     (request.kind == RequestKind::CountBoxes || path == Path::Paged ? kEntriesPerPoint[p]
                                                                                     : 1);
+            break;
+        case RequestKind::Match:
+            microseconds = items * request.runs * costs.key[p] * kKeysPerPoint[p] +
+                           static_cast<double>(request.results) * costs.entry[p];
             break;
         case RequestKind::Sort:
         case RequestKind::Merge:

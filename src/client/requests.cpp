@@ -357,6 +357,34 @@ bool search_boxes(const RunSet &set, const Choice &choice, const Boxes &boxes, u
     return note_failed(RequestKind::SearchBoxes, choice.path);
 }
 
+bool match_points(const RunSet &set, const Choice &choice, const void *const *keys, uint64 count,
+                  uint64 first, EntriesAnswer *answer) {
+    const PointFormat &format = *set.format->points;
+    BoxInputs inputs = {};
+    for (uint32 c = 0; c < format.columns; c++)
+        inputs.low[c] = add_input(&inputs, keys[c], format.key_bytes[c], first);
+    answer->items = count - first;
+    const Question question = {RequestKind::Match, inputs.inputs, inputs.count, sizeof(ItemPointerData),
+                               estimate_of(set, RequestKind::Match, answer->items, choice.path)};
+    Layout layout;
+    protocol::ResultReply reply;
+    const auto set_offsets = [&](protocol::MatchPoints *message, const Layout &at, uint64 items,
+                                 uint64 capacity) {
+        for (uint32 c = 0; c < format.columns; c++)
+            message->keys[c] = at.inputs[inputs.low[c]];
+        memcpy(message->key_bytes, format.key_bytes, sizeof(message->key_bytes));
+        message->columns = format.columns;
+        message->count = items;
+        message->results = at.results;
+        message->capacity = capacity;
+    };
+    if (ask<protocol::MatchPoints>(question, set, choice, protocol::Message::match_points, set_offsets,
+                                   &answer->items, &layout, &reply) &&
+        read_runs(set, layout, reply, answer->items, false, answer->runs))
+        return true;
+    return note_failed(RequestKind::Match, choice.path);
+}
+
 bool count_boxes(const RunSet &set, const Choice &choice, const Boxes &boxes, uint64 first,
                  const VisibleBlocks &visible, CountAnswer *answer) {
     BoxInputs inputs = inputs_of(set, boxes, first);

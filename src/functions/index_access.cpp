@@ -48,16 +48,6 @@ OpenIndex open_index(Oid index_oid, LOCKMODE heap_lock, LOCKMODE index_lock) {
     return open;
 }
 
-void require_kary(const OpenIndex &open, const char *what) {
-    const AccessMethod *method = find_access_method(open.index);
-    if (method == &gpu_kary)
-        return;
-    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                    errmsg("%s cannot be used with index \"%s\"", what, RelationGetRelationName(open.index)),
-                    errdetail("Its access method is %s.", method->name),
-                    errhint("Name an index created with USING gpu_kary.")));
-}
-
 static void require_column_access(const OpenIndex &open) {
     const Oid table = RelationGetRelid(open.heap);
     const Oid user = GetUserId();

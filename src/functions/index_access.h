@@ -13,9 +13,6 @@ struct OpenIndex {
 // Locks table, then index, until the end of the transaction; refuses what is not a usable pg_gpu index.
 OpenIndex open_index(Oid index_oid, LOCKMODE heap_lock, LOCKMODE index_lock);
 
-// ERROR, naming the function, unless the index is of gpu_kary.
-void require_kary(const OpenIndex &open, const char *what);
-
 // ERROR unless the caller may SELECT the indexed columns and no row security applies to the caller.
 void require_read_access(const OpenIndex &open);
 

@@ -1,6 +1,7 @@
 // gpu.lookup: the visible rows of many keys at once.
 #include "functions/lookup.h"
 
+#include "access_methods.h"
 #include "functions/values.h"
 #include "kary/row_check.h"
 
@@ -49,10 +50,16 @@ static bool read_key_record(void *context, uint32 i, Datum *values, Oid *types) 
 }
 
 kary::LookupResult look_up_array(const OpenIndex &open, ArrayType *array, Snapshot snapshot) {
-    require_kary(open, "gpu.lookup");
+    const AccessMethod &method = *find_access_method(open.index);
+    if (method.look_up == nullptr)
+        ereport(ERROR,
+                (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                 errmsg("gpu.lookup cannot be used with index \"%s\"", RelationGetRelationName(open.index)),
+                 errdetail("Its access method is %s.", method.name),
+                 errhint("Name an index created with USING gpu_kary or gpu_grid.")));
     const Oid element_type = ARR_ELEMTYPE(array);
     // Where rows are checked, the keys are needed as long as the result.
-    if (kary::has_lossy_columns(open.index))
+    if (&method == &gpu_kary && kary::has_lossy_columns(open.index))
         array = DatumGetArrayTypePCopy(PointerGetDatum(array));
     auto *reader = allocate_zeroed<KeyReader>(1);
     reader->index = open.index;
@@ -66,9 +73,9 @@ kary::LookupResult look_up_array(const OpenIndex &open, ArrayType *array, Snapsh
                         errhint("Name them as in ARRAY[row(1, 2), row(3, 4)].")));
     reader->elements = read_elements(array);
     lock_predicates(open, snapshot);
-    return kary::look_up(open.heap, open.index, snapshot,
-                         {static_cast<uint32>(reader->elements.count),
-                          reader->columns == 1 ? read_single_key : read_key_record, reader});
+    return method.look_up(open.heap, open.index, snapshot,
+                          {static_cast<uint32>(reader->elements.count),
+                           reader->columns == 1 ? read_single_key : read_key_record, reader});
 }
 
 }  // namespace pg_gpu::functions

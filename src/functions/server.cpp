@@ -129,6 +129,7 @@ static const StatRow stat_rows[] = {
     {"count", protocol::Message::count, kind_number(client::RequestKind::Count)},
     {"count boxes", protocol::Message::count_boxes, kind_number(client::RequestKind::CountBoxes)},
     {"search boxes", protocol::Message::search_boxes, kind_number(client::RequestKind::SearchBoxes)},
+    {"match", protocol::Message::match_points, kind_number(client::RequestKind::Match)},
     {"sort", protocol::Message::append_entries, kind_number(client::RequestKind::Sort)},
     {"merge", protocol::Message::merge, kind_number(client::RequestKind::Merge)},
     {"load", protocol::Message::append_pages, -1},

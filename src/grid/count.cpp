@@ -12,19 +12,6 @@ static bool may_trust(const ViewReader &reader) {
            storage::read_vacuum_seq(reader.index, reader.format) == reader.view.vacuum_seq;
 }
 
-static RunScan *begin_run_scans(const ViewReader &reader) {
-    auto *scans = allocate<RunScan>(static_cast<size_t>(reader.view.run_count) + 1);
-    for (int i = 0; i < reader.view.run_count; i++)
-        begin_run_scan(&scans[i], reader.index, reader.format, &reader.view.runs[i]);
-    return scans;
-}
-
-static void end_run_scans(const ViewReader &reader, RunScan *scans) {
-    for (int i = 0; i < reader.view.run_count; i++)
-        end_run_scan(&scans[i]);
-    pfree(scans);
-}
-
 // Live matches in all runs of the view; false when it went stale.
 static bool count_in_runs(const ViewReader &reader, RunScan *scans, const Condition &condition,
                           uint64 *count) {

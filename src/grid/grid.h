@@ -4,6 +4,7 @@
 #include "grid/condition.h"
 #include "grid/scales.h"
 #include "keys/range_reader.h"
+#include "table/lookup.h"
 
 namespace pg_gpu::grid {
 
@@ -47,6 +48,9 @@ int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const Sca
 
 // counts[i]: the same for each box.
 void count_batch(Relation heap, Relation index, Snapshot snapshot, const RangeReader &boxes, int64 *counts);
+
+// The entries that equal each of the keys, in one view (access_methods.h).
+table::LookupResult look_up(Relation heap, Relation index, Snapshot snapshot, const table::LookupKeys &keys);
 
 // No condition needs the heap.
 bool fetches_all(const IndexPath *path);

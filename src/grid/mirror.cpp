@@ -100,6 +100,20 @@ bool add_box(BoxList *boxes, const Condition &condition) {
     return true;
 }
 
+uint64 lowest_code(const BoxList &boxes, uint32 i, int lane) {
+    return key_bytes(*boxes.format, lane) == 8 ? static_cast<uint64 *>(boxes.low[lane])[i]
+                                               : static_cast<uint32 *>(boxes.low[lane])[i];
+}
+
+void free_boxes(const BoxList &boxes) {
+    for (int i = 0; i < boxes.format->lane_count; i++) {
+        pfree(boxes.low[i]);
+        pfree(boxes.high[i]);
+    }
+    pfree(boxes.open);
+    pfree(boxes.null);
+}
+
 bool is_in_box(const BoxList &boxes, uint32 i, const uint64 *row) {
     const Format &format = *boxes.format;
     const NullMask nulls = place_nulls(row[0]);

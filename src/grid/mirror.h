@@ -33,7 +33,10 @@ bool begin_boxes(BoxList *boxes, const Format *format, uint32 most);
 // false when the condition asks for more than a box can say.
 bool add_box(BoxList *boxes, const Condition &condition);
 bool is_in_box(const BoxList &boxes, uint32 i, const uint64 *row);
+// The low bound of a lane.
+uint64 lowest_code(const BoxList &boxes, uint32 i, int lane);
 client::Boxes boxes_of(const BoxList &boxes);
+void free_boxes(const BoxList &boxes);
 
 // The view's runs.
 client::RunSet run_set(const ViewReader &reader, const client::MirrorFormat *format);

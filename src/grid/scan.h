@@ -48,7 +48,12 @@ RunScan *begin_first_run(ViewReader *reader);
 void confirm_recycled(const ViewReader &reader, const storage::RunEntry &run, uint32 position);
 
 // ERROR for TIDs that cannot be in the table.
+void check_tid(ViewReader *reader, const ItemPointerData &tid);
 void check_tids(ViewReader *reader, const Batch &batch);
+
+// A scan of each of the view's runs, in turn.
+RunScan *begin_run_scans(const ViewReader &reader);
+void end_run_scans(const ViewReader &reader, RunScan *scans);
 
 // Receives batches; `reset` is called when all starts again in a new view.
 struct BatchSink {

@@ -56,11 +56,28 @@ void confirm_recycled(const ViewReader &reader, const storage::RunEntry &run, ui
     storage::confirm_recycled(reader.index, reader.format, reader.view, run, position);
 }
 
+void check_tid(ViewReader *reader, const ItemPointerData &tid) {
+    if (unlikely(!is_possible_tid(reader->heap, &reader->heap_blocks, tid)))
+        storage::report_corruption(reader->index, storage::kMetaBlock,
+                                   "An entry's TID lies outside the table.");
+}
+
 void check_tids(ViewReader *reader, const Batch &batch) {
     for (uint32 i = 0; i < batch.count; i++)
-        if (unlikely(!is_possible_tid(reader->heap, &reader->heap_blocks, batch.tids[i])))
-            storage::report_corruption(reader->index, storage::kMetaBlock,
-                                       "An entry's TID lies outside the table.");
+        check_tid(reader, batch.tids[i]);
+}
+
+RunScan *begin_run_scans(const ViewReader &reader) {
+    auto *scans = allocate<RunScan>(static_cast<size_t>(reader.view.run_count) + 1);
+    for (int i = 0; i < reader.view.run_count; i++)
+        begin_run_scan(&scans[i], reader.index, reader.format, &reader.view.runs[i]);
+    return scans;
+}
+
+void end_run_scans(const ViewReader &reader, RunScan *scans) {
+    for (int i = 0; i < reader.view.run_count; i++)
+        end_run_scan(&scans[i]);
+    pfree(scans);
 }
 
 bool take_tail(ViewReader *reader, Batch *batch) {

@@ -2,42 +2,9 @@
 #pragma once
 
 #include "kary/kary.h"
+#include "table/lookup.h"
 
 namespace pg_gpu::kary {
-
-// Keys to look up: read(context, i, ...) gives a value and its type for each column of key i, and false when
-// one of them is NULL.
-struct LookupKeys {
-    uint32 count;
-    bool (*read)(void *context, uint32 i, Datum *values, Oid *types);
-    void *context;
-};
-
-// An entry with one of the keys.
-struct LookupMatch {
-    uint64 place;  // heap block << 16 | offset
-    uint32 key;    // number of the distinct key; elsewhere as the collector says (matches.h)
-};
-
-inline BlockNumber match_block(const LookupMatch &match) {
-    return static_cast<BlockNumber>(match.place >> 16);
-}
-
-inline OffsetNumber match_offset(const LookupMatch &match) {
-    return static_cast<OffsetNumber>(match.place & 0xffff);
-}
-
-// The entries found, in heap order, and for each distinct key the 0-based positions in the caller's list:
-// positions[first_position[key]] to positions[first_position[key + 1] - 1]. With `check`, the row says at
-// which of these (row_check.h).
-struct RowCheck;
-struct LookupResult {
-    LookupMatch *matches;
-    uint64 count;
-    uint32 *first_position;
-    uint32 *positions;
-    RowCheck *check;
-};
 
 // Looks all keys up in one view of the index. Which entries the snapshot sees is for the heap to say. NULLs
 // and values outside the columns' types match nothing. All memory is palloc'd; with a check, what `keys`

@@ -119,6 +119,25 @@ sub check_counts
 	return;
 }
 
+# Some of the table's rows and others, by all columns at once.
+sub check_lookups
+{
+	my ($name, $random, $table, $columns) = @_;
+	return if grep { $_->{type} eq 'point' } @$columns;
+	my $names = join(', ', map { $_->{name} } @$columns);
+	my $count = $random->pick(3, 40, 700);
+	my $keys = "SELECT row_number() OVER () AS n, $names FROM (SELECT $names FROM $table WHERE id % 3 = 1 ORDER BY id LIMIT $count) AS q";
+	my $array = @$columns > 1 ? "array_agg(ROW($names) ORDER BY n)" : "array_agg($names ORDER BY n)";
+	my $equal = join(' AND ', map { "t.$_->{name} = k.$_->{name}" } @$columns);
+	my $sql = "WITH k AS MATERIALIZED ($keys), l AS (SELECT ordinal, tid FROM gpu.lookup('${table}_i', (SELECT $array FROM k))),
+		e AS (SELECT n, t.ctid FROM k JOIN $table AS t ON $equal)
+		SELECT count(*) FROM l FULL JOIN e ON ordinal = n AND tid = ctid WHERE n IS NULL OR ordinal IS NULL";
+	my $has_rows = $node->safe_psql('postgres', "SELECT count(*) FROM ($keys) AS q");
+	is($has_rows ? $node->safe_psql('postgres', "SET enable_indexscan = off; SET enable_bitmapscan = off; SET enable_indexonlyscan = off; $sql") : 0, 0, $name)
+	  or diag($sql);
+	return;
+}
+
 # Nearest neighbours: distances in the table's order.
 sub check_nearest
 {
@@ -173,6 +192,7 @@ for my $round (1 .. test_rounds())
 			$node->safe_psql('postgres', join('', @steps));
 			check_queries($node, "$name, batch $batch", "${table}_i", queries($random, $table, \@columns, 10));
 			check_counts($node, "$name, batch $batch, counts", $random, $table, \@columns);
+			check_lookups("$name, batch $batch, lookups", $random, $table, \@columns);
 		}
 		my ($point) = grep { $_->{type} eq 'point' } @columns;
 		check_nearest("$name, nearest", $random, $table, $point->{name}) if $point;

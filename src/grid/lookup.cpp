@@ -1,0 +1,245 @@
+// gpu.lookup: the entries of many keys at once.
+#include <algorithm>
+
+#include "grid/grid.h"
+#include "grid/mirror.h"
+#include "keys/radix_sort.h"
+
+namespace pg_gpu::grid {
+
+// Fewer keys are looked up in the pages without asking what a request would cost.
+static constexpr uint32 kFewestKeys = 512;
+
+namespace {
+
+struct Matches {
+    LookupMatch *matches;
+    uint64 count;
+    uint64 room;
+};
+
+// The keys that can match: the i-th of them is number result.positions[i] of the caller's.
+struct Search {
+    ViewReader *reader;
+    const LookupKeys *keys;
+    LookupResult result;
+    uint32 count;
+    Matches found;
+};
+
+}  // namespace
+
+static void add_match(Search *search, uint32 key, const ItemPointerData &tid) {
+    Matches *found = &search->found;
+    if (unlikely(found->count == found->room)) {
+        found->room *= 2;
+        found->matches = reallocate(found->matches, found->room);
+    }
+    found->matches[found->count++] = {place_of_tid(tid), key};
+}
+
+// What makes a row one with the caller's key `position`; false when none can be.
+static bool read_condition(const Search &search, uint32 position, Condition *condition) {
+    const Format &format = *search.reader->format;
+    Datum values[kMostColumns];
+    Oid types[kMostColumns];
+    if (!search.keys->read(search.keys->context, position, values, types))
+        return false;
+    ScanKeyData keys[kMostColumns];
+    for (int i = 0; i < format.column_count; i++) {
+        keys[i] = {};
+        keys[i].sk_attno = static_cast<AttrNumber>(i + 1);
+        keys[i].sk_strategy = format.columns[i].is_point ? kSamePoint : BTEqualStrategyNumber;
+        keys[i].sk_subtype = types[i];
+        keys[i].sk_argument = values[i];
+    }
+    make_condition(format, keys, format.column_count, condition);
+    return !condition->nothing;
+}
+
+// Finds the keys that can match; with `points` also as points, false when some are more than that.
+static bool read_keys(Search *search, BoxList *points) {
+    MemoryContext key_context =
+        AllocSetContextCreate(CurrentMemoryContext, "gpu_grid key", ALLOCSET_SMALL_SIZES);
+    bool plain = points != nullptr;
+    for (uint32 i = 0; i < search->keys->count; i++) {
+        CHECK_FOR_INTERRUPTS();
+        MemoryContext caller = MemoryContextSwitchTo(key_context);
+        Condition condition;
+        const bool can_match = read_condition(*search, i, &condition);
+        if (can_match) {
+            search->result.first_position[search->count] = search->count;
+            search->result.positions[search->count++] = i;
+            plain = plain && add_box(points, condition);
+        }
+        MemoryContextSwitchTo(caller);
+        MemoryContextReset(key_context);
+    }
+    search->result.first_position[search->count] = search->count;
+    MemoryContextDelete(key_context);
+    return plain;
+}
+
+// ---- on the server ---------------------------------------------------------------------------------------
+
+// A row of the tail that a point can be.
+struct TailRow {
+    uint64 code;  // of the first lane
+    const uint64 *row;
+};
+
+// The tail's rows without NULLs, by their first lane.
+static TailRow *sort_tail(const ViewReader &reader, uint32 *count) {
+    const auto words = static_cast<size_t>(reader.format->row_words);
+    auto *rows = allocate<TailRow>(uint64{reader.tail_count} + 1);
+    *count = 0;
+    for (uint32 i = 0; i < reader.tail_count; i++) {
+        const uint64 *row = reader.tail + i * words;
+        if (place_nulls(row[0]) == 0)
+            rows[(*count)++] = {row[1], row};
+    }
+    std::sort(rows, rows + *count, [](const TailRow &a, const TailRow &b) { return a.code < b.code; });
+    return rows;
+}
+
+static void match_tail(Search *search, const BoxList &points) {
+    uint32 count;
+    TailRow *rows = sort_tail(*search->reader, &count);
+    for (uint32 i = 0; count > 0 && i < points.count; i++) {
+        const uint64 code = lowest_code(points, i, 0);
+        const TailRow *at = std::lower_bound(
+            rows, rows + count, code, [](const TailRow &row, uint64 wanted) { return row.code < wanted; });
+        for (; at < rows + count && at->code == code; at++)
+            if (is_in_box(points, i, at->row))
+                add_match(search, i, place_tid(at->row[0]));
+    }
+    pfree(rows);
+}
+
+static bool match_on_server(Search *search, const BoxList &points) {
+    ViewReader *reader = search->reader;
+    const client::MirrorFormat *format = mirror_format(reader->index);
+    renew_view(reader);
+    const client::Choice choice =
+        choose_path(*reader, format, client::RequestKind::Match, points.count, points.count);
+    if (choice.path == client::Path::Paged)
+        return false;
+    auto *answer = allocate<client::EntriesAnswer>(1);
+    const client::RunSet set = run_set(*reader, format);
+    for (uint32 done = 0; done < points.count;) {
+        CHECK_FOR_INTERRUPTS();
+        if (!client::match_points(set, choice, points.low, points.count, done, answer) || answer->items == 0)
+            return false;
+        for (int run = 0; run < set.count; run++) {
+            const client::RunAnswer &found = answer->runs[run];
+            for (uint32 i = 0; i < answer->items; i++)
+                for (uint64 at = found.offsets[i]; at < found.offsets[i + 1]; at++) {
+                    check_tid(reader, found.tids[at]);
+                    add_match(search, done + i, found.tids[at]);
+                }
+        }
+        done += static_cast<uint32>(answer->items);
+    }
+    pfree(answer);
+    match_tail(search, points);
+    return true;
+}
+
+// ---- from pages ------------------------------------------------------------------------------------------
+
+// One key's matches in a view; false when a page was recycled.
+static bool match_condition(Search *search, RunScan *scans, Batch *batch, const Condition &condition,
+                            uint32 key) {
+    ViewReader *reader = search->reader;
+    const auto words = static_cast<size_t>(reader->format->row_words);
+    for (uint32 i = 0; i < reader->tail_count; i++)
+        if (matches(*reader->format, condition, reader->tail + i * words))
+            add_match(search, key, place_tid(reader->tail[i * words]));
+    for (int run = 0; run < reader->view.run_count; run++) {
+        reset_run_scan(&scans[run]);
+        for (;;) {
+            const Step step = next_batch(&scans[run], condition, batch);
+            if (step == Step::End)
+                break;
+            if (step == Step::Recycled) {
+                confirm_recycled(*reader, reader->view.runs[run], recycled_position(scans[run]));
+                return false;
+            }
+            check_tids(reader, *batch);
+            for (uint32 i = 0; i < batch->count; i++)
+                add_match(search, key, batch->tids[i]);
+        }
+    }
+    return true;
+}
+
+static bool match_in_view(Search *search) {
+    ViewReader *reader = search->reader;
+    MemoryContext key_context =
+        AllocSetContextCreate(CurrentMemoryContext, "gpu_grid key", ALLOCSET_SMALL_SIZES);
+    auto *batch = allocate<Batch>(1);
+    batch->rows = nullptr;
+    renew_view(reader);
+    search->found.count = 0;
+    RunScan *scans = begin_run_scans(*reader);
+    bool sound = true;
+    for (uint32 i = 0; sound && i < search->count; i++) {
+        CHECK_FOR_INTERRUPTS();
+        MemoryContext caller = MemoryContextSwitchTo(key_context);
+        Condition condition;
+        const bool can_match = read_condition(*search, search->result.positions[i], &condition);
+        MemoryContextSwitchTo(caller);
+        sound = !can_match || match_condition(search, scans, batch, condition, i);
+        MemoryContextReset(key_context);
+    }
+    end_run_scans(*reader, scans);
+    pfree(batch);
+    MemoryContextDelete(key_context);
+    return sound;
+}
+
+static void match_in_pages(Search *search) {
+    const client::PagedRequest request = client::begin_paged(client::RequestKind::Match, search->count);
+    storage::RestartGuard guard = {0, false};
+    while (!match_in_view(search))
+        storage::count_restart(search->reader->index, &guard);
+    storage::unlock_after_restarts(search->reader->index, &guard);
+    client::end_paged(request);
+}
+
+LookupResult look_up(Relation heap, Relation index, Snapshot snapshot, const LookupKeys &keys) {
+    const Format *format = format_of(index);
+    Condition everything;
+    make_condition(*format, nullptr, 0, &everything);
+    auto *reader = allocate<ViewReader>(1);
+    begin_view_reader(reader, heap, index, format, snapshot, &everything);
+    Search search = {};
+    search.reader = reader;
+    search.keys = &keys;
+    search.result.first_position = allocate<uint32>(uint64{keys.count} + 1);
+    search.result.positions = allocate<uint32>(uint64{keys.count} + 1);
+    search.found.room = uint64{keys.count} + 1024;
+    search.found.matches = allocate<LookupMatch>(search.found.room);
+
+    BoxList points;
+    const bool may_travel =
+        client::may_ask_server(keys.count, kFewestKeys) && begin_boxes(&points, format, keys.count);
+    const bool plain = read_keys(&search, may_travel ? &points : nullptr);
+    if (search.count > 0 && !(plain && match_on_server(&search, points)))
+        match_in_pages(&search);
+    if (may_travel)
+        free_boxes(points);
+    end_view_reader(reader);
+    pgstat_count_index_scan(index);
+
+    Matches *found = &search.found;
+    auto *scratch = allocate<LookupMatch>(found->count + 1);
+    search.result.matches = radix_sort_by<uint64>(
+        found->matches, scratch, found->count, [](const LookupMatch &match) { return match.place; },
+        [] { CHECK_FOR_INTERRUPTS(); });
+    pfree(search.result.matches == scratch ? found->matches : scratch);
+    search.result.count = found->count;
+    return search.result;
+}
+
+}  // namespace pg_gpu::grid
