@@ -23,6 +23,7 @@ our @EXPORT = qw(
   workload start_clients finish_clients stop_clients client_errors client_transactions
   bad_log_lines wait_until pages_of_index temporary_files parallel_workers
   read_page write_page BLOCK_SIZE
+  break_statement
 );
 
 use constant BLOCK_SIZE => 8192;
@@ -569,6 +570,80 @@ sub parallel_workers
 {
 	my ($node) = @_;
 	return sql_value($node, q{SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker'});
+}
+
+# ---- cancelled statements ------------------------------------------------------------------------------------
+
+# Milliseconds a statement takes when nobody disturbs it; `after` undoes it.
+sub milliseconds_of
+{
+	my ($node, $settings, $statement) = @_;
+	my $result = sql($node, "$settings SELECT extract(epoch FROM clock_timestamp()) AS begin \\gset
+$statement;
+SELECT 'took ' || extract(epoch FROM clock_timestamp()) - :begin;");
+	die $result->{err} if $result->{code};
+	return $result->{out} =~ /took ([0-9.]+)/ ? $1 * 1000 : die "no time in $result->{out}";
+}
+
+# Breaks a statement at several points. `before` prepares each try, `after` clears up. A statement that
+# counts as `long` must be broken at least once, by the first timeout; `undone` asks whether its work was left
+# undone, as it must be after some timeout.
+sub break_statement
+{
+	my ($node, $name, %how) = @_;
+	my $points = rounds(4, 12);
+	my $settings = $how{settings} // '';
+	my $before = $how{before} // '';
+	my $after = $how{after} // '';
+	my $whole = 0;
+	$node->safe_psql('postgres', $before) if $before;
+	$whole = milliseconds_of($node, $settings, $how{statement});
+	$node->safe_psql('postgres', $after) if $after;
+
+	my ($broken, $undone) = (0, 0);
+	my @unclear;
+	for my $point (0 .. $points)
+	{
+		# The last of them ends the whole session instead of the statement.
+		my $terminate = $point == $points && !$how{no_terminate};
+		my $timeout = $point == 0 ? 1 : int($whole * ($point - random_real(0, 1)) / $points) || 1;
+		$node->safe_psql('postgres', $before) if $before;
+		my $result;
+		if ($terminate)
+		{
+			my $run = start_sql($node, "$settings\n$how{statement};\n");
+			my $pid = '';
+			wait_until(
+				sub {
+					$pid = sql_value($node, q{SELECT pid FROM pg_stat_activity WHERE application_name = 'victim' AND backend_type = 'client backend'});
+					return $pid ne '' || !$run->{handle}->pumpable;
+				},
+				1_000);
+			usleep(int(random_real(0, $whole) * 1000));
+			$node->safe_psql('postgres', "SELECT pg_terminate_backend($pid, 60000)") if $pid ne '';
+			$result = finish_sql($run);
+			push @unclear, $result->{err} unless $result->{code} =~ /^(57P01)?$/;
+		}
+		else
+		{
+			$result = sql($node, "$settings SET statement_timeout = $timeout; $how{statement}");
+			$broken++ if $result->{code} eq '57014';
+			$undone++
+			  if $how{undone} && $point > 0 && $result->{code} eq '57014' && sql_value($node, $how{undone}) eq 't';
+			push @unclear, $result->{err}
+			  unless $result->{code} eq ''
+			  || ($result->{code} eq '57014' && $result->{err} =~ /canceling statement due to statement timeout/);
+		}
+		push @unclear, 'parallel workers stay behind'
+		  unless wait_until(sub { return parallel_workers($node) == 0 });
+		my @left = temporary_files($node);
+		push @unclear, "temporary files: @left" if @left;
+		$node->safe_psql('postgres', $after) if $after;
+	}
+	is(join("\n", @unclear), '', "$name: only clear errors, and nothing left behind");
+	cmp_ok($broken, '>', 0, "$name: cancelled $broken times") if $how{long};
+	cmp_ok($undone, '>', 0, "$name: cancelled in the middle, not at the end") if $how{undone};
+	return;
 }
 
 1;

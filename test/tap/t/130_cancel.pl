@@ -10,13 +10,11 @@ use PgGpuFaults;
 use PgGpuTest;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(usleep);
 
 fault_seed();
 
 my $rows = rounds(200_000, 2_000_000);
 my $equal_rows = rounds(300_000, 10_000_000);
-my $points = rounds(4, 12);
 
 my $node = new_node('cancel', conf => qq{
 min_parallel_table_scan_size = 0
@@ -31,77 +29,6 @@ INSERT INTO equal (k) SELECT 42 FROM generate_series(1, $equal_rows);
 CREATE INDEX equal_k ON equal USING gpu_kary (k);
 CREATE TABLE keys AS SELECT array_agg(k) AS list FROM t;
 });
-
-# Milliseconds a statement takes when nobody disturbs it; `after` undoes it.
-sub milliseconds_of
-{
-	my ($settings, $statement) = @_;
-	my $result = sql($node, "$settings SELECT extract(epoch FROM clock_timestamp()) AS begin \\gset
-$statement;
-SELECT 'took ' || extract(epoch FROM clock_timestamp()) - :begin;");
-	die $result->{err} if $result->{code};
-	return $result->{out} =~ /took ([0-9.]+)/ ? $1 * 1000 : die "no time in $result->{out}";
-}
-
-# Breaks a statement at several points. `before` prepares each try, `after` clears up. A statement that
-# counts as `long` must be broken at least once, by the first timeout; `undone` asks whether its work was left
-# undone, as it must be after some timeout.
-sub break_statement
-{
-	my ($name, %how) = @_;
-	my $settings = $how{settings} // '';
-	my $before = $how{before} // '';
-	my $after = $how{after} // '';
-	my $whole = 0;
-	$node->safe_psql('postgres', $before) if $before;
-	$whole = milliseconds_of($settings, $how{statement});
-	$node->safe_psql('postgres', $after) if $after;
-
-	my ($broken, $undone) = (0, 0);
-	my @unclear;
-	for my $point (0 .. $points)
-	{
-		# The last of them ends the whole session instead of the statement.
-		my $terminate = $point == $points && !$how{no_terminate};
-		my $timeout = $point == 0 ? 1 : int($whole * ($point - random_real(0, 1)) / $points) || 1;
-		$node->safe_psql('postgres', $before) if $before;
-		my $result;
-		if ($terminate)
-		{
-			my $run = start_sql($node, "$settings\n$how{statement};\n");
-			my $pid = '';
-			wait_until(
-				sub {
-					$pid = sql_value($node, q{SELECT pid FROM pg_stat_activity WHERE application_name = 'victim' AND backend_type = 'client backend'});
-					return $pid ne '' || !$run->{handle}->pumpable;
-				},
-				1_000);
-			usleep(int(random_real(0, $whole) * 1000));
-			$node->safe_psql('postgres', "SELECT pg_terminate_backend($pid, 60000)") if $pid ne '';
-			$result = finish_sql($run);
-			push @unclear, $result->{err} unless $result->{code} =~ /^(57P01)?$/;
-		}
-		else
-		{
-			$result = sql($node, "$settings SET statement_timeout = $timeout; $how{statement}");
-			$broken++ if $result->{code} eq '57014';
-			$undone++
-			  if $how{undone} && $point > 0 && $result->{code} eq '57014' && sql_value($node, $how{undone}) eq 't';
-			push @unclear, $result->{err}
-			  unless $result->{code} eq ''
-			  || ($result->{code} eq '57014' && $result->{err} =~ /canceling statement due to statement timeout/);
-		}
-		push @unclear, 'parallel workers stay behind'
-		  unless wait_until(sub { return parallel_workers($node) == 0 });
-		my @left = temporary_files($node);
-		push @unclear, "temporary files: @left" if @left;
-		$node->safe_psql('postgres', $after) if $after;
-	}
-	is(join("\n", @unclear), '', "$name: only clear errors, and nothing left behind");
-	cmp_ok($broken, '>', 0, "$name: cancelled $broken times") if $how{long};
-	cmp_ok($undone, '>', 0, "$name: cancelled in the middle, not at the end") if $how{undone};
-	return;
-}
 
 # Sizes of all files of the database: what a cancelled build leaves would show here.
 sub database_size
@@ -124,14 +51,14 @@ foreach my $table ('t', 'equal')
 	foreach my $name (sort keys %tries)
 	{
 		next if $table eq 'equal' && $name =~ /^parallel$|^serial$/;
-		break_statement("build of $table, $name", settings => $tries{$name}, statement => $build,
+		break_statement($node, "build of $table, $name", settings => $tries{$name}, statement => $build,
 			before => "ALTER TABLE $table SET (parallel_workers = 2)",
 			after => 'DROP INDEX IF EXISTS built', long => 1);
 	}
 }
-break_statement('build, concurrently', statement => 'CREATE INDEX CONCURRENTLY built ON t USING gpu_kary (k)',
+break_statement($node, 'build, concurrently', statement => 'CREATE INDEX CONCURRENTLY built ON t USING gpu_kary (k)',
 	after => 'DROP INDEX IF EXISTS built', long => 1);
-break_statement('reindex', statement => 'REINDEX INDEX t_k', long => 1);
+break_statement($node, 'reindex', statement => 'REINDEX INDEX t_k', long => 1);
 
 # Catalogs may grow by a little; an index that stays behind is larger than this.
 cmp_ok(database_size(), '<', $size + sql_value($node, q{SELECT pg_relation_size('t_k') / 2}),
@@ -144,12 +71,12 @@ foreach my $table ('t', 'equal')
 {
 	my $few = int($rows / 4);
 	my $key = $table eq 't' ? 'i * 1009 % 10000000' : '42';
-	break_statement("insert into $table",
+	break_statement($node, "insert into $table",
 		statement => "INSERT INTO $table (k) SELECT $key FROM generate_series(1, $few) AS i", long => 1);
-	break_statement("merge of $table", before => "INSERT INTO $table (k) SELECT $key FROM generate_series(1, 3000) AS i",
+	break_statement($node, "merge of $table", before => "INSERT INTO $table (k) SELECT $key FROM generate_series(1, 3000) AS i",
 		statement => "SELECT count(*) FROM gpu.merge('${table}_k')", long => 1,
 		undone => "SELECT count(*) > 1 FROM gpu.runs('${table}_k')");
-	break_statement("vacuum of $table", before => "DELETE FROM $table WHERE id % 20 = floor(random() * 20)",
+	break_statement($node, "vacuum of $table", before => "DELETE FROM $table WHERE id % 20 = floor(random() * 20)",
 		statement => "VACUUM (INDEX_CLEANUP ON) $table", long => 1);
 	check_usable($node, $table, 'after cancelled writes', keys => 10_000_000);
 }
@@ -192,7 +119,7 @@ $node->safe_psql('postgres', 'UPDATE t SET k = k WHERE id % 50 = 0');
 foreach my $name (sort keys %reads)
 {
 	my ($settings, $statement) = @{ $reads{$name} };
-	break_statement($name, settings => $settings, statement => $statement, no_terminate => 1,
+	break_statement($node, $name, settings => $settings, statement => $statement, no_terminate => 1,
 		long => $name =~ /verify|lookup|scan/ ? 1 : 0);
 }
 
