@@ -11,8 +11,8 @@ namespace {
 
 // Calls `measure` with a workload of each of two sizes.
 template <typename Measure>
-void with_workloads(const Bench &bench, Measure measure) {
-    const std::uint64_t count = lookups_beside(bench);
+void with_workloads(const Bench &bench, int halvings, Measure measure) {
+    const std::uint64_t count = fewer_lookups(bench, halvings);
     for (const int size : two_sizes(bench)) {
         const device::Call call(bench.engine, bench.stream);
         Workload<std::uint32_t> workload(bench, call, std::uint64_t(1) << size, count);
@@ -31,7 +31,7 @@ Variant structure_of(std::uint32_t fanout) {
 }  // namespace
 
 void measure_scheduling(const Bench &bench) {
-    with_workloads(bench, [](Workload<std::uint32_t> &workload, const std::string &keys) {
+    with_workloads(bench, 3, [](Workload<std::uint32_t> &workload, const std::string &keys) {
         for (const std::uint32_t fanout : {2, 17}) {
             Variant variant = structure_of(fanout);
             const std::string table =
@@ -56,7 +56,7 @@ void measure_scheduling(const Bench &bench) {
 }
 
 void measure_pinning(const Bench &bench) {
-    with_workloads(bench, [](Workload<std::uint32_t> &workload, const std::string &keys) {
+    with_workloads(bench, 2, [](Workload<std::uint32_t> &workload, const std::string &keys) {
         const auto line_of = [](const Variant &variant) {
             return "static " + std::to_string(variant.static_blocks) + " x " +
                    std::to_string(variant.threads);
@@ -89,7 +89,7 @@ void measure_pinning(const Bench &bench) {
 }
 
 void measure_reordering(const Bench &bench) {
-    with_workloads(bench, [](Workload<std::uint32_t> &workload, const std::string &keys) {
+    with_workloads(bench, 2, [](Workload<std::uint32_t> &workload, const std::string &keys) {
         for (const Reordering reordering : {Reordering::lookups, Reordering::full}) {
             for (const int bits : {32, 16}) {
                 Variant variant;
@@ -111,7 +111,7 @@ void measure_reordering(const Bench &bench) {
 }
 
 void measure_fanouts(const Bench &bench) {
-    with_workloads(bench, [](Workload<std::uint32_t> &workload, const std::string &keys) {
+    with_workloads(bench, 2, [](Workload<std::uint32_t> &workload, const std::string &keys) {
         const std::string table = "fan-out, " + keys;
         for (const std::uint32_t fanout : {2, 3, 4, 5, 6, 8, 9, 12, 16, 17, 24, 32, 33, 48, 64, 65}) {
             Variant variant;
@@ -119,6 +119,9 @@ void measure_fanouts(const Bench &bench) {
             variant.fanout = fanout;
             const std::string column = std::to_string(fanout);
             workload.measure(table, column, variant, "dynamic");
+            variant.together = 2;
+            workload.measure(table, column, variant, "dynamic, 2 searches together");
+            variant.together = 1;
             variant.static_blocks = 2;
             variant.threads = 1024;
             workload.measure(table, column, variant, "static");
@@ -157,7 +160,7 @@ void measure_fanouts(const Bench &bench) {
 }
 
 void measure_combinations(const Bench &bench) {
-    with_workloads(bench, [](Workload<std::uint32_t> &workload, const std::string &keys) {
+    with_workloads(bench, 2, [](Workload<std::uint32_t> &workload, const std::string &keys) {
         const std::string table = "combinations, " + keys;
         Variant variant;
         variant.static_blocks = 1;

@@ -35,12 +35,12 @@ void measure_skew(const Bench &bench);
 void measure_batches(const Bench &bench);
 void measure_updates(const Bench &bench);
 
-// The variants that most tables compare.
+// The variants that most tables compare, for keys of so many bytes.
 struct NamedVariant {
     std::string name;
     Variant variant;
 };
-std::vector<NamedVariant> compared_variants();
+std::vector<NamedVariant> compared_variants(std::size_t key_bytes);
 
 // Sizes of the tables that aren't by size, as powers of two: one whose keys L2 holds, one that it doesn't;
 // less when the options name smaller ones only.
@@ -53,9 +53,9 @@ inline std::vector<int> two_sizes(const Bench &bench) {
     return sizes;
 }
 
-// Lookups of those tables: large enough that what blocks copy to pin it doesn't count.
-inline std::uint64_t lookups_beside(const Bench &bench) {
-    return std::uint64_t(1) << std::max(bench.options.lookups - 1, 0);
+// Less than the lookups that the options name, for tables of many lines.
+inline std::uint64_t fewer_lookups(const Bench &bench, int halvings) {
+    return std::uint64_t(1) << std::max(bench.options.lookups - halvings, 0);
 }
 
 inline std::string keys_of(int size) {

@@ -16,7 +16,7 @@ using LeavesInL1 =
 template <typename Key>
 void measure_all(Workload<Key> &workload, const std::string &table, const std::string &column) {
     workload.add_limit(table, column);
-    for (const auto &[line, variant] : compared_variants()) {
+    for (const auto &[line, variant] : compared_variants(sizeof(Key))) {
         workload.measure(table, column, variant, line);
     }
     workload.measure_library(table, column);
@@ -24,17 +24,16 @@ void measure_all(Workload<Key> &workload, const std::string &table, const std::s
 
 template <typename Key>
 void measure_hits_of(const Bench &bench) {
-    const std::uint64_t count = lookups_beside(bench);
-    for (const int size : two_sizes(bench)) {
-        const device::Call call(bench.engine, bench.stream);
-        Workload<Key> workload(bench, call, std::uint64_t(1) << size, count);
-        for (const int percent : {100, 50, 0}) {
-            LookupKind kind{count};
-            kind.hit_percent = percent;
-            workload.set_lookups(kind);
-            measure_all(workload, "hits " + std::to_string(sizeof(Key) * 8) + ", " + keys_of(size),
-                        std::to_string(percent) + " %");
-        }
+    const std::uint64_t count = fewer_lookups(bench, 2);
+    const int size = two_sizes(bench).back();
+    const device::Call call(bench.engine, bench.stream);
+    Workload<Key> workload(bench, call, std::uint64_t(1) << size, count);
+    for (const int percent : {100, 50, 0}) {
+        LookupKind kind{count};
+        kind.hit_percent = percent;
+        workload.set_lookups(kind);
+        measure_all(workload, "hits " + std::to_string(sizeof(Key) * 8) + ", " + keys_of(size),
+                    std::to_string(percent) + " %");
     }
 }
 
@@ -47,7 +46,7 @@ void measure_hits(const Bench &bench) {
 }
 
 void measure_skew(const Bench &bench) {
-    const std::uint64_t count = lookups_beside(bench);
+    const std::uint64_t count = fewer_lookups(bench, 2);
     for (const int size : two_sizes(bench)) {
         const device::Call call(bench.engine, bench.stream);
         Workload<std::uint32_t> workload(bench, call, std::uint64_t(1) << size, count);
@@ -66,14 +65,12 @@ void measure_skew(const Bench &bench) {
 }
 
 void measure_batches(const Bench &bench) {
-    for (const int size : two_sizes(bench)) {
-        const device::Call call(bench.engine, bench.stream);
-        Workload<std::uint32_t> workload(bench, call, std::uint64_t(1) << size,
-                                         std::uint64_t(1) << bench.options.lookups);
-        for (int lookups = 0; lookups <= bench.options.lookups; ++lookups) {
-            workload.set_lookups({std::uint64_t(1) << lookups});
-            measure_all(workload, "batch, " + keys_of(size), power(lookups));
-        }
+    const int size = two_sizes(bench).back();
+    const device::Call call(bench.engine, bench.stream);
+    Workload<std::uint32_t> workload(bench, call, std::uint64_t(1) << size, fewer_lookups(bench, 0));
+    for (int lookups = 0; lookups <= bench.options.lookups; ++lookups) {
+        workload.set_lookups({std::uint64_t(1) << lookups});
+        measure_all(workload, "batch, " + keys_of(size), power(lookups));
     }
 }
 

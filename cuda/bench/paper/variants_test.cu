@@ -57,6 +57,12 @@ std::vector<Variant> all_variants(std::size_t key_bytes) {
             const std::vector<Variant> pinned = with_pinning(variant);
             variants.insert(variants.end(), pinned.begin(), pinned.end());
         }
+        if (variant.structure == Structure::kary) {
+            Variant together = variant;
+            together.together = 2;
+            const std::vector<Variant> pinned = with_pinning(together);
+            variants.insert(variants.end(), pinned.begin(), pinned.end());
+        }
         variant.threads = usual_sort_threads;
         for (const Reordering reordering : {Reordering::lookups, Reordering::full}) {
             variant.reordering = reordering;
@@ -147,8 +153,11 @@ class PaperVariants : public testing::Test {
                 separators = build_separators(call, device_keys.data(), keys.size(), variant.fanout);
             }
             const Index<Key> index{device_keys.data(), keys.size(), keys.back(), &separators};
-            // No multiple of anything, and a single one.
+            // No multiple of anything, and of one array a single one.
             for (const std::size_t count : {lookups.size(), std::size_t(1)}) {
+                if (count == 1 && keys.size() != 273) {
+                    continue;
+                }
                 call.fill(ranks.data(), 0xee, ranks.bytes());
                 ASSERT_TRUE(
                     look_up(call, index, variant, Batch<Key>{device_lookups.data(), count, ranks.data()}))

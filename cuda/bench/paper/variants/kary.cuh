@@ -9,9 +9,10 @@
 
 namespace gpu_engine::bench::paper {
 
-// Up to Lanes * Parts separators a node, read by Lanes threads.
-template <typename KeyType, int Lanes, int Parts>
+// Up to Lanes * Parts separators a node, read by Lanes threads, which have Together searches under way.
+template <typename KeyType, int Lanes, int Parts, int Together>
 struct KarySearch {
+    static_assert(Together <= Lanes);
     using Key = KeyType;
 
     const Key *keys;
@@ -61,24 +62,37 @@ struct KarySearch {
         __syncthreads();
     }
 
-    // How many of a node's keys are below; from `end` on they count as none.
+    // nodes[t] becomes `scale` times itself and the number of keys below keys[t] among the first ends[t] of
+    // the node's, which read(t, i) reads.
     template <typename Read>
-    __device__ __forceinline__ std::uint32_t below(const Key &key, std::uint32_t end, Read read) const {
+    __device__ __forceinline__ void descend(const Key (&keys)[Together],
+                                            const std::uint32_t (&ends)[Together], std::uint32_t scale,
+                                            Read read, std::uint32_t (&nodes)[Together]) const {
         const std::uint32_t lane = threadIdx.x % Lanes;
-        std::uint32_t count = 0;
+        Key found[Together][Parts];
 #pragma unroll
-        for (int part = 0; part < Parts; ++part) {
-            const std::uint32_t i = part * Lanes + lane;
-            const bool is_below = i < end && device::less(read(i), key);
-            if constexpr (Lanes == 1) {
-                count += is_below ? 1 : 0;
-            } else {
-                constexpr std::uint32_t all = 0xffffffffU >> (32 - Lanes);
-                const std::uint32_t group = all << (threadIdx.x % 32 / Lanes * Lanes);
-                count += __popc(__ballot_sync(0xffffffffU, is_below) & group);
+        for (int t = 0; t < Together; ++t) {
+#pragma unroll
+            for (int part = 0; part < Parts; ++part) {
+                const std::uint32_t i = part * Lanes + lane;
+                found[t][part] = i < ends[t] ? read(t, i) : device::highest_key<Key>();
             }
         }
-        return count;
+#pragma unroll
+        for (int t = 0; t < Together; ++t) {
+            nodes[t] *= scale;
+#pragma unroll
+            for (int part = 0; part < Parts; ++part) {
+                const bool below = device::less(found[t][part], keys[t]);
+                if constexpr (Lanes == 1) {
+                    nodes[t] += below ? 1 : 0;
+                } else {
+                    constexpr std::uint32_t all = 0xffffffffU >> (32 - Lanes);
+                    const std::uint32_t group = all << (threadIdx.x % 32 / Lanes * Lanes);
+                    nodes[t] += __popc(__ballot_sync(0xffffffffU, below) & group);
+                }
+            }
+        }
     }
 
     // By all threads of a warp; those with a lookup come before those without.
@@ -87,61 +101,88 @@ struct KarySearch {
         // The first group has as many as any.
         const int searches = min(Lanes, __popc(__ballot_sync(0xffffffffU, valid)));
         std::uint32_t result = 0;
-        for (int search = 0; search < searches; ++search) {
-            const Key key = device::shuffle(own, search, Lanes);
-            std::uint32_t node = 0;
+        for (int search = 0; search < searches; search += Together) {
+            Key wanted[Together];
+            std::uint32_t nodes[Together];
+            std::uint32_t ends[Together];
+#pragma unroll
+            for (int t = 0; t < Together; ++t) {
+                wanted[t] = device::shuffle(own, search + t, Lanes);
+                nodes[t] = 0;
+                ends[t] = width;
+            }
             int level = 0;
             for (; level < pinned_levels; ++level) {
-                const Key *place = shared + first[level] + node * width;
-                node = node * fanout + below(key, width, [&](std::uint32_t i) { return place[i]; });
+                const Key *begin = shared + first[level];
+                descend(
+                    wanted, ends, fanout, [&](int t, std::uint32_t i) { return begin[nodes[t] * width + i]; },
+                    nodes);
             }
             if (first[level] < pinned) {
-                const std::uint32_t place = first[level] + node * width;
-                node = node * fanout + below(key, width, [&](std::uint32_t i) {
-                           return place < pinned ? shared[place + i] : read_key(separators + place + i);
-                       });
+                const std::uint32_t begin = first[level];
+                descend(
+                    wanted, ends, fanout,
+                    [&](int t, std::uint32_t i) {
+                        const std::uint32_t place = begin + nodes[t] * width;
+                        return place < pinned ? shared[place + i] : read_key(separators + place + i);
+                    },
+                    nodes);
                 ++level;
             }
             for (; level < levels; ++level) {
-                const Key *place = separators + first[level] + node * width;
-                node =
-                    node * fanout + below(key, width, [&](std::uint32_t i) { return read_key(place + i); });
+                const Key *begin = separators + first[level];
+                descend(
+                    wanted, ends, fanout,
+                    [&](int t, std::uint32_t i) { return read_key(begin + nodes[t] * width + i); }, nodes);
             }
-            const std::uint32_t position = node * width;
-            const std::uint32_t rank =
-                position + below(key, min(width, entries - position),
-                                 [&](std::uint32_t i) { return read_key(keys + position + i); });
-            if (threadIdx.x % Lanes == search) {
-                result = rank;
+#pragma unroll
+            for (int t = 0; t < Together; ++t) {
+                nodes[t] *= width;
+                ends[t] = min(width, entries - nodes[t]);
+            }
+            std::uint32_t ranks[Together];
+#pragma unroll
+            for (int t = 0; t < Together; ++t) {
+                ranks[t] = nodes[t];
+            }
+            descend(
+                wanted, ends, 1, [&](int t, std::uint32_t i) { return read_key(keys + nodes[t] + i); },
+                ranks);
+#pragma unroll
+            for (int t = 0; t < Together; ++t) {
+                if (threadIdx.x % Lanes == search + t) {
+                    result = ranks[t];
+                }
             }
         }
         return result;
     }
 };
 
-// Calls `run` with the null pointer of the search that a node of so many separators takes.
-template <typename Key, typename Run>
+// Calls `run` with the null pointer of the search that a node of so many separators takes. A lane alone has
+// one lookup only.
+template <typename Key, int Together, typename Run>
 bool with_lanes(std::uint32_t fanout, Run run) {
     const std::uint32_t width = fanout - 1;
     if (width <= 1) {
-        return run(static_cast<KarySearch<Key, 1, 1> *>(nullptr));
+        return run(static_cast<KarySearch<Key, 1, 1, 1> *>(nullptr));
     }
     if (width <= 2) {
-        return run(static_cast<KarySearch<Key, 2, 1> *>(nullptr));
+        return run(static_cast<KarySearch<Key, 2, 1, Together> *>(nullptr));
     }
     if (width <= 4) {
-        return run(static_cast<KarySearch<Key, 4, 1> *>(nullptr));
+        return run(static_cast<KarySearch<Key, 4, 1, Together> *>(nullptr));
     }
     if (width <= 8) {
-        return run(static_cast<KarySearch<Key, 8, 1> *>(nullptr));
+        return run(static_cast<KarySearch<Key, 8, 1, Together> *>(nullptr));
     }
     if (width <= 16) {
-        return run(static_cast<KarySearch<Key, 16, 1> *>(nullptr));
+        return run(static_cast<KarySearch<Key, 16, 1, Together> *>(nullptr));
     }
     if (width <= 32) {
-        return run(static_cast<KarySearch<Key, 32, 1> *>(nullptr));
+        return run(static_cast<KarySearch<Key, 32, 1, Together> *>(nullptr));
     }
-    return run(static_cast<KarySearch<Key, 32, 2> *>(nullptr));
+    return run(static_cast<KarySearch<Key, 32, 2, Together> *>(nullptr));
 }
 
 }  // namespace gpu_engine::bench::paper

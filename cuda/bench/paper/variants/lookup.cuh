@@ -22,9 +22,17 @@ bool look_up_binary(const device::Call &call, const Index<Key> &index, const Var
 template <typename Key>
 bool look_up_kary(const device::Call &call, const Index<Key> &index, const Variant &variant,
                   const Batch<Key> &batch) {
-    return with_lanes<Key>(variant.fanout, [&]<typename Search>(Search *) {
+    const auto launch = [&]<typename Search>(Search *) {
         return launch_lookup<Search>(call, index, variant, batch);
-    });
+    };
+    switch (variant.together) {
+        case 1:
+            return with_lanes<Key, 1>(variant.fanout, launch);
+        case 2:
+            return with_lanes<Key, 2>(variant.fanout, launch);
+        default:
+            return false;
+    }
 }
 
 }  // namespace gpu_engine::bench::paper

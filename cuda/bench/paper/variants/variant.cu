@@ -7,6 +7,9 @@ namespace gpu_engine::bench::paper {
 std::string describe(const Variant &variant) {
     std::string name =
         variant.structure == Structure::binary ? "binary search" : std::to_string(variant.fanout) + "-ary";
+    if (variant.structure == Structure::kary && variant.together > 1) {
+        name += ", " + std::to_string(variant.together) + " together";
+    }
     if (variant.static_blocks > 0) {
         name += ", static " + std::to_string(variant.static_blocks) + " x " + std::to_string(variant.threads);
     } else if (variant.reordering == Reordering::none && variant.threads != Variant{}.threads) {

@@ -36,6 +36,7 @@ inline constexpr int usual_sort_items = 4;
 struct Variant {
     Structure structure = Structure::binary;
     std::uint32_t fanout = 17;  // children of a node; of kary
+    int together = 1;           // searches that a group of threads has under way; of kary, 1 or 2
     // Static scheduling: so many blocks a multiprocessor share all lookups. 0 is dynamic: a block for each
     // tile. Pinning wants static scheduling.
     int static_blocks = 0;
