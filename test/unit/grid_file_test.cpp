@@ -443,6 +443,9 @@ TYPED_TEST(EngineGrid, AnswersLargeBatches) {
     const std::unique_ptr<GridFile> file = this->build(points);
     this->check_boxes(*file, points, make_boxes(points, 5000, this->random_));
     this->check_points(*file, points, 5000);
+    // More points than a device has threads.
+    const Points few_points = make_points(300, {uniform, clusters}, 0, false, this->random_);
+    this->check_points(*this->build(few_points), few_points, 300000);
 }
 
 TYPED_TEST(EngineGrid, IdenticalPointsEndTheRecursion) {
