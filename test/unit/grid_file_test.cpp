@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <string>
 #include <utility>
@@ -442,6 +443,9 @@ TYPED_TEST(EngineGrid, AnswersLargeBatches) {
     const std::unique_ptr<GridFile> file = this->build(points);
     this->check_boxes(*file, points, make_boxes(points, 5000, this->random_));
     this->check_points(*file, points, 5000);
+    // More points than a device has threads.
+    const Points few_points = make_points(300, {uniform, clusters}, 0, false, this->random_);
+    this->check_points(*this->build(few_points), few_points, 300000);
 }
 
 TYPED_TEST(EngineGrid, IdenticalPointsEndTheRecursion) {
@@ -468,6 +472,69 @@ TYPED_TEST(EngineGrid, SplitsFollowDistinctKeys) {
     const GridShape equal = this->build(points)->shape();
     EXPECT_LT(equal.slots[2], 30U);
     EXPECT_GT(equal.levels, 1U);
+}
+
+// Keys of 128 bits as two columns, beside one of 32.
+TYPED_TEST(EngineGrid, TakesKeysOf128BitsAsTwoColumns) {
+    using Key = unsigned __int128;
+    constexpr std::uint32_t lower = 1;
+    for (const int upper_pattern : {uniform, few, constant}) {
+        for (const GridSplits splits : {GridSplits::equal, GridSplits::distinct}) {
+            SCOPED_TRACE(testing::Message() << "pattern " << upper_pattern);
+            const Points points =
+                make_points(20000, {upper_pattern, uniform, uniform}, 3, false, this->random_);
+            GridOptions options;
+            options.splits = splits;
+            options.unsplit = 1U << lower;
+            this->check(points, options, 30, 30);
+            const std::unique_ptr<GridFile> file = this->build(points, options);
+            EXPECT_EQ(file->shape().slots[lower], 1U);
+
+            const auto key = [&](std::size_t i) {
+                return Key{points.keys[0][i]} << 64 | points.keys[lower][i];
+            };
+            for (int round = 0; round < 20; ++round) {
+                const Key a = key(this->random_() % points.count());
+                const Key b = key(this->random_() % points.count());
+                const Key low = std::min(a, b);
+                const Key high = std::max(a, b);
+                const auto upper = [](Key of) { return static_cast<std::uint64_t>(of >> 64); };
+                const auto half = [](Key of) { return static_cast<std::uint64_t>(of); };
+                // The range, cut where its upper half ends to be that of a bound.
+                struct Box {
+                    std::uint64_t low[2];
+                    std::uint64_t high[2];
+                };
+                std::vector<Box> cut;
+                if (upper(low) == upper(high)) {
+                    cut = {{{upper(low), half(low)}, {upper(low), half(high)}}};
+                } else {
+                    cut = {{{upper(low), half(low)}, {upper(low), UINT64_MAX}},
+                           {{upper(low) + 1, 0}, {upper(high) - 1, UINT64_MAX}},
+                           {{upper(high), 0}, {upper(high), half(high)}}};
+                }
+                Boxes boxes(points);
+                for (const Box &box : cut) {
+                    for (int c = 0; c < 2; ++c) {
+                        boxes.low[c].push(box.low[c]);
+                        boxes.high[c].push(box.high[c]);
+                    }
+                    boxes.low[2].push(0);
+                    boxes.high[2].push(UINT32_MAX / 2);
+                    boxes.open.push_back(0);
+                    boxes.null.push_back(0);
+                }
+                std::vector<std::uint32_t> counts(boxes.count());
+                ASSERT_TRUE(file->count(*this->stream_, boxes.boxes(), boxes.count(), counts.data()).ok());
+                std::uint64_t expected = 0;
+                for (std::size_t i = 0; i < points.count(); ++i) {
+                    expected +=
+                        key(i) >= low && key(i) <= high && points.keys[2][i] <= UINT32_MAX / 2 ? 1 : 0;
+                }
+                EXPECT_EQ(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}), expected);
+            }
+        }
+    }
 }
 
 TYPED_TEST(EngineGrid, HasAsManyCellsAsTheBucketSays) {

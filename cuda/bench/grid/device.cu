@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "bench/grid/machine.h"
+#include "bench/grid/reads.cuh"
 #include "device/call.h"
 #include "device/grid/count_boxes.cuh"
 #include "device/grid/file.h"
@@ -91,7 +92,6 @@ class DeviceMachine final : public Machine {
                     int repeats) override {
         const device::BoxBatch batch = batch_of(file, boxes, count);
         return work_ms(repeats, [&](const device::Call &call) {
-            call.fill(counts, 0, count * sizeof(std::uint32_t));
             parts(file).with_view(
                 [&](const auto &view) { device::count_boxes(call, view, batch, {}, counts); });
         });
@@ -105,14 +105,16 @@ class DeviceMachine final : public Machine {
         check(cudaMemcpyToSymbol(constant_top, view.top, view.top_keys * sizeof(std::uint32_t), 0,
                                  cudaMemcpyDeviceToDevice),
               "cudaMemcpyToSymbol");
-        return {{"constant", work_ms(repeats,
-                                     [&](const device::Call &call) {
-                                         device::launch_matches<2, std::uint32_t, ConstantTop>(
-                                             call, view, batch, {}, 0, counts, nullptr);
-                                     })},
-                {"global", work_ms(repeats, [&](const device::Call &call) {
-                     device::launch_matches<2, std::uint32_t, GlobalTop>(call, view, batch, {}, 0, counts,
-                                                                         nullptr);
+        const auto time = [&]<typename Top>(std::type_identity<Top>) {
+            return work_ms(repeats, [&](const device::Call &call) {
+                device::launch_matches<2, std::uint32_t, Top>(call, view, batch, {}, 0, counts, nullptr);
+            });
+        };
+        return {{"scales in constant memory", time(std::type_identity<ConstantTop>())},
+                {"scales in global memory", time(std::type_identity<GlobalTop>())},
+                {"reads alone", work_ms(repeats, [&](const device::Call &call) {
+                     match_reads_kernel<<<read_blocks(call), 256, 0, call.stream()>>>(
+                         view, batch, parts(file).shape.cells, parts(file).entries, counts);
                  })}};
     }
 
@@ -121,22 +123,22 @@ class DeviceMachine final : public Machine {
                                                                    std::uint64_t count, std::uint32_t *counts,
                                                                    int repeats) override {
         const device::BoxBatch batch = batch_of(file, boxes, count);
+        const device::GridView<std::uint32_t> &view = parts(file).view32;
         const auto time = [&]<typename Shape>(std::type_identity<Shape>) {
             return work_ms(repeats, [&](const device::Call &call) {
-                call.fill(counts, 0, count * sizeof(std::uint32_t));
-                device::launch_boxes<2, device::CountSink, Shape>(call, parts(file).view32, batch, {},
-                                                                  device::queue_capacity(count),
-                                                                  device::CountSink::Job{counts});
+                device::launch_boxes<2, device::CountSink, Shape>(
+                    call, view, batch, {}, device::queue_capacity(count), device::CountSink::Job{counts});
             });
         };
+        using device::BoxShape;
         using std::type_identity;
-        return {{"8 lanes a cell, 3 blocks, 32 B", time(type_identity<device::BoxShape<8, 3, 32>>())},
-                {"8 lanes a cell, 3 blocks, 64 B", time(type_identity<device::BoxShape<8, 3, 64>>())},
-                {"8 lanes a cell, 4 blocks, 16 B", time(type_identity<device::BoxShape<8, 4, 16>>())},
-                {"8 lanes a cell, 4 blocks, 64 B", time(type_identity<device::BoxShape<8, 4, 64>>())},
-                {"8 lanes a cell, 5 blocks, 32 B", time(type_identity<device::BoxShape<8, 5, 32>>())},
-                {"4 lanes a cell, 4 blocks, 32 B", time(type_identity<device::BoxShape<4, 4, 32>>())},
-                {"16 lanes a cell, 4 blocks, 32 B", time(type_identity<device::BoxShape<16, 4, 32>>())}};
+        return {{"2 blocks of 448 threads", time(type_identity<BoxShape<448, 2, 5, 2>>())},
+                {"4 blocks of 224 threads", time(type_identity<BoxShape<224, 4, 5, 2>>())},
+                {"4 blocks of 256 threads", time(type_identity<BoxShape<256, 4, 5, 2>>())},
+                {"reads alone", work_ms(repeats, [&](const device::Call &call) {
+                     box_reads_kernel<<<read_blocks(call), 256, 0, call.stream()>>>(
+                         view, batch, parts(file).shape.cells, parts(file).entries, counts);
+                 })}};
     }
 
   private:
@@ -159,6 +161,11 @@ class DeviceMachine final : public Machine {
         }
         batch.count = count;
         return batch;
+    }
+
+    // Blocks of 256 threads, as many as the device has room for.
+    static unsigned read_blocks(const device::Call &call) {
+        return 8 * static_cast<unsigned>(call.engine().multiprocessors());
     }
 
     template <typename Work>

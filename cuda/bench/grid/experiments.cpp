@@ -139,7 +139,7 @@ void measure_sizes(const Bench &bench) {
                           choose_points(subject.points(), std::uint64_t(1) << bench.options.lookups));
         for (const auto &[name, ms] : bench.machine.match_variants_ms(*file, asked.points, asked.count,
                                                                       asked.counts, bench.options.repeats)) {
-            experiment.add(std::string("scales in ") + name + " memory", ms, "ms");
+            experiment.add(name, ms, "ms");
         }
         experiment.match(subject, *subject.build(flat()), "without hierarchy", nullptr);
         experiment.calls(subject, *file);

@@ -52,13 +52,14 @@ class Machine {
                             std::uint32_t *counts, int repeats) = 0;
     virtual double count_ms(const GridFile &file, const GridBoxes &boxes, std::uint64_t count,
                             std::uint32_t *counts, int repeats) = 0;
-    // The same with the first level's scales elsewhere, for two columns: a name and a time each.
+    // The same with the first level's scales elsewhere, and what must be read at places that are known, for
+    // two columns: a name and a time each.
     virtual std::vector<std::pair<const char *, double>> match_variants_ms(const GridFile &,
                                                                            const GridPoints &, std::uint64_t,
                                                                            std::uint32_t *, int) {
         return {};
     }
-    // The same for boxes in two columns, counted by other shapes of the kernel.
+    // The same for boxes, counted by other shapes of the kernel.
     virtual std::vector<std::pair<const char *, double>> count_variants_ms(const GridFile &,
                                                                            const GridBoxes &, std::uint64_t,
                                                                            std::uint32_t *, int) {

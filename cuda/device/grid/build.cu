@@ -123,8 +123,8 @@ std::uint64_t make_scales(const Call &call, const GridEntries &entries, const Gr
             using Key = decltype(key);
             const GivenColumn<Key> column = given.column<Key>(c, entries.count);
             extents[c] = column_extent(call, column);
-            most[c] = UINT32_MAX;
-            if (options.splits == GridSplits::distinct) {
+            most[c] = (options.unsplit >> c & 1) != 0 ? 1 : UINT32_MAX;
+            if (most[c] > 1 && options.splits == GridSplits::distinct) {
                 const Sample<Key> sample = take_sample(call, column, sample_size(entries.count, 1));
                 most[c] = usable_slots(count_distinct(call, sample), sample.size, entries.count,
                                        extents[c].lowest < extents[c].highest);

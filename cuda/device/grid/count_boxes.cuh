@@ -7,24 +7,42 @@ namespace gpu_engine::device {
 
 class CountSink {
   public:
-    using Shape = BoxShape<8, 4, 32>;
+    using Shape = BoxShape<896, 1, 5, 2>;
     static constexpr bool together = false;
     struct Job {
         std::uint32_t *counts;
     };
 
-    __device__ CountSink(const Job &job, std::uint32_t box, bool) : count_(job.counts + box) {}
+    // Boxes that several warps look at are counted by additions.
+    static void prepare(const Call &call, const Job &job, std::uint64_t boxes, bool alone) {
+        if (!alone) {
+            call.fill(job.counts, 0, boxes * sizeof(std::uint32_t));
+        }
+    }
+
+    __device__ CountSink(const Job &job, std::uint32_t box, bool alone)
+        : job_(job), box_(box), alone_(alone) {}
     __device__ void add(std::uint32_t entries) { found_ += entries; }
-    __device__ void take(bool hit, std::uint32_t) { found_ += hit ? 1 : 0; }
+    template <int Step>
+    __device__ void take(std::uint32_t bits, std::uint32_t) {
+        found_ += __popc(bits);
+    }
     __device__ void finish() {
         const std::uint32_t sum = __reduce_add_sync(every_lane, found_);
-        if (threadIdx.x % 32 == 0 && sum > 0) {
-            atomicAdd(count_, sum);
+        if (threadIdx.x % 32 != 0) {
+            return;
+        }
+        if (alone_) {
+            job_.counts[box_] = sum;
+        } else if (sum > 0) {
+            atomicAdd(job_.counts + box_, sum);
         }
     }
 
   private:
-    std::uint32_t *count_;
+    const Job &job_;
+    std::uint32_t box_;
+    bool alone_;
     std::uint32_t found_ = 0;
 };
 

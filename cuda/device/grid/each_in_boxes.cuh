@@ -7,9 +7,11 @@ namespace gpu_engine::device {
 
 class EachSink {
   public:
-    using Shape = BoxShape<8, 3, 16>;
+    using Shape = BoxShape<256, 3, 2, 2>;
     static constexpr bool together = true;
     using Job = EachJob;
+
+    static void prepare(const Call &, const Job &, std::uint64_t, bool) {}
 
     __device__ EachSink(const Job &job, std::uint32_t box, bool alone) : job_(job), box_(box), alone_(alone) {
         if (job.out != nullptr) {
@@ -18,32 +20,15 @@ class EachSink {
         }
     }
 
-    // All lanes call it.
-    __device__ void take(bool hit, std::uint32_t position) {
-        Tid tid;
-        bool on = false;
-        if (hit) {
-            tid = job_.tids[position];
-            if (job_.map != nullptr) {
-                const std::uint64_t block = static_cast<std::uint64_t>(tid.block_high) << 16 | tid.block_low;
-                on = block < job_.map_blocks && (job_.map[block / 8] >> (block % 8) & 1) != 0;
-            }
-        }
-        if (job_.out == nullptr) {
-            on_ += on ? 1 : 0;
-            elsewhere_ += hit && !on ? 1 : 0;
+    // A window's hits; all lanes call it.
+    template <int Step>
+    __device__ void take(std::uint32_t bits, std::uint32_t at) {
+        if (takes_all()) {
+            write<Step>(bits, at);
             return;
         }
-        const unsigned wanted = __ballot_sync(every_lane, hit && !on);
-        if (wanted == 0) {
-            return;
-        }
-        const unsigned lane = threadIdx.x % 32;
-        const std::uint64_t begin = reserve(__popc(wanted));
-        // The boxes may have changed since they were counted: never beyond a box's own places.
-        const std::uint64_t place = begin + __popc(wanted & ((1U << lane) - 1));
-        if (hit && !on && place < limit_) {
-            job_.out[place] = tid;
+        for (; __any_sync(every_lane, bits != 0); bits &= bits - 1) {
+            take_one(bits != 0, window_position<Step>(at, lowest_bit(bits)));
         }
     }
     // Whether every live entry's TID is written.
@@ -96,6 +81,78 @@ class EachSink {
     }
 
   private:
+    __device__ static std::uint32_t lowest_bit(std::uint32_t bits) {
+        return bits != 0 ? static_cast<std::uint32_t>(__ffs(static_cast<int>(bits))) - 1 : 0;
+    }
+
+    __device__ void take_one(bool hit, std::uint32_t position) {
+        Tid tid;
+        bool on = false;
+        if (hit) {
+            tid = job_.tids[position];
+            if (job_.map != nullptr) {
+                const std::uint64_t block = static_cast<std::uint64_t>(tid.block_high) << 16 | tid.block_low;
+                on = block < job_.map_blocks && (job_.map[block / 8] >> (block % 8) & 1) != 0;
+            }
+        }
+        if (job_.out == nullptr) {
+            on_ += on ? 1 : 0;
+            elsewhere_ += hit && !on ? 1 : 0;
+            return;
+        }
+        const unsigned wanted = __ballot_sync(every_lane, hit && !on);
+        if (wanted == 0) {
+            return;
+        }
+        const unsigned lane = threadIdx.x % 32;
+        const std::uint64_t begin = reserve(__popc(wanted));
+        // The boxes may have changed since they were counted: never beyond a box's own places.
+        const std::uint64_t place = begin + __popc(wanted & ((1U << lane) - 1));
+        if (hit && !on && place < limit_) {
+            job_.out[place] = tid;
+        }
+    }
+
+    // The TIDs of all hits.
+    template <int Step>
+    __device__ void write(std::uint32_t bits, std::uint32_t at) {
+        const unsigned lane = threadIdx.x % 32;
+        const std::uint32_t own = __popc(bits);
+        std::uint32_t sum = own;
+#pragma unroll
+        for (unsigned distance = 1; distance < 32; distance *= 2) {
+            const std::uint32_t before = __shfl_up_sync(every_lane, sum, distance);
+            sum += lane >= distance ? before : 0;
+        }
+        const std::uint32_t total = __shfl_sync(every_lane, sum, 31);
+        if (total == 0) {
+            return;
+        }
+        std::uint64_t place = reserve(total) + (sum - own);
+        constexpr int together = 4;
+        while (bits != 0) {
+            Tid tids[together];
+            std::uint32_t rest = bits;
+#pragma unroll
+            for (int k = 0; k < together; ++k) {
+                if (rest != 0) {
+                    tids[k] = job_.tids[window_position<Step>(at, lowest_bit(rest))];
+                    rest &= rest - 1;
+                }
+            }
+#pragma unroll
+            for (int k = 0; k < together; ++k) {
+                // Never beyond a box's own places, as above.
+                if (bits != 0 && place < limit_) {
+                    job_.out[place] = tids[k];
+                    ++place;
+                }
+                bits &= bits - 1;
+            }
+        }
+        __syncwarp();
+    }
+
     // Places for so many TIDs; all lanes call it.
     __device__ std::uint64_t reserve(std::uint32_t count) {
         unsigned long long begin = next_;

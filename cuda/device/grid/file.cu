@@ -342,11 +342,12 @@ Status DeviceGridFile::count(Stream &stream, const GridBoxes &boxes, std::uint64
         const Buffer<std::uint32_t> found = call.buffer<std::uint32_t>(std::min(count, piece_boxes));
         BoxInputs(call, boxes, parts_, count)
             .for_pieces(call, [&](const BoxBatch &batch, std::uint64_t first) {
-                call.fill(found.data(), 0, batch.count * sizeof(std::uint32_t));
                 if (parts_.entries > 0) {
                     parts_.with_view([&](const auto &view) {
                         count_boxes(call, view, batch, dead_view(dead_entries), found.data());
                     });
+                } else {
+                    call.fill(found.data(), 0, batch.count * sizeof(std::uint32_t));
                 }
                 call.copy(counts + first, static_cast<const std::uint32_t *>(found.data()), batch.count);
             });
@@ -437,7 +438,6 @@ Status DeviceGridFile::count_on(Stream &stream, const GridBoxes &boxes, std::uin
         if (no_look) {
             const Buffer<std::uint32_t> found = call.buffer<std::uint32_t>(std::min(count, piece_boxes));
             inputs.for_pieces(call, [&](const BoxBatch &batch, std::uint64_t first) {
-                call.fill(found.data(), 0, batch.count * sizeof(std::uint32_t));
                 parts_.with_view(
                     [&](const auto &view) { count_boxes(call, view, batch, view_of_dead, found.data()); });
                 widen_kernel<<<blocks_for(batch.count), threads, 0, call.stream()>>>(

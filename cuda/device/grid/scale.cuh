@@ -100,9 +100,14 @@ __device__ __forceinline__ Key read_key(const void *keys, bool wide, std::uint64
                     : __ldg(static_cast<const std::uint32_t *>(keys) + i);
     }
 }
+// An entry's key.
 template <typename Key>
 __device__ __forceinline__ Key key_at(const GridView<Key> &grid, int column, std::uint32_t position) {
-    return read_key<Key>(grid.keys[column], (grid.wide >> column & 1) != 0, position);
+    if (sizeof(Key) == 8 && (grid.wide >> column & 1) != 0) {
+        return static_cast<Key>(
+            __ldcs(static_cast<const unsigned long long *>(grid.keys[column]) + position));
+    }
+    return __ldcs(static_cast<const std::uint32_t *>(grid.keys[column]) + position);
 }
 
 // The block's copy of the trees; all its threads call it.

@@ -71,7 +71,7 @@ void write_matches(const Call &call, const GridView<Key> &grid, const PointBatch
                    const DeadView &dead, const std::uint32_t *counts, const std::uint32_t *places,
                    const Tid *tids, const std::uint64_t *offsets, Tid *out);
 
-// Adds the live entries in box i to counts[i].
+// counts[i] = live entries in box i.
 template <typename Key>
 void count_boxes(const Call &call, const GridView<Key> &grid, const BoxBatch &boxes, const DeadView &dead,
                  std::uint32_t *counts);

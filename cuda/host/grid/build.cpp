@@ -140,8 +140,8 @@ void build_first_level(HostEngine &engine, const Workers &workers, const GridEnt
         given[c] = {entries.keys[c], entries.nulls, c, parts->keys[c].is_wide};
         extents[c] = extent_of(workers, given[c], count);
         parts->null_columns |= extents[c].has_null ? 1U << c : 0U;
-        most[c] = UINT32_MAX;
-        if (options.splits == GridSplits::distinct) {
+        most[c] = (options.unsplit >> c & 1) != 0 ? 1 : UINT32_MAX;
+        if (most[c] > 1 && options.splits == GridSplits::distinct) {
             const Sample sample = sample_of(engine, workers, given[c], count, sample_size(count, 1));
             most[c] =
                 usable_slots(distinct_of(sample), sample.size, count, extents[c].lowest < extents[c].highest);

@@ -28,6 +28,10 @@ struct GridOptions {
     std::uint32_t bucket = 8;  // entries a cell, on average; at least 1
     GridSplits splits = GridSplits::equal;
     bool hierarchical = true;  // without, cells have no grids of their own
+    // Bit c: column c has one slot on the first level. Keys of 128 bits are two columns, the lower half of
+    // which is such a one: a key is a point of both, and a range of keys is up to three boxes, those of its
+    // two outermost upper halves and of what lies between.
+    std::uint32_t unsplit = 0;
 };
 
 // What a grid file is made from: an array of unsigned integers for each column.
