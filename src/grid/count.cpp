@@ -12,11 +12,15 @@ static bool may_trust(const ViewReader &reader) {
            storage::read_vacuum_seq(reader.index, reader.format) == reader.view.vacuum_seq;
 }
 
-// Live matches in all runs of the view; false when it went stale.
+static void reset_run_scans(const ViewReader &reader, RunScan *scans) {
+    for (int i = 0; i < reader.view.run_count; i++)
+        reset_run_scan(&scans[i]);
+}
+
+// Live matches in all runs of the view, by the ranges that were found already; false when it went stale.
 static bool count_in_runs(const ViewReader &reader, RunScan *scans, const Condition &condition,
                           uint64 *count) {
     for (int i = 0; i < reader.view.run_count; i++) {
-        reset_run_scan(&scans[i]);
         if (count_matches(&scans[i], condition, count))
             continue;
         confirm_recycled(reader, reader.view.runs[i], recycled_position(scans[i]));
@@ -79,6 +83,7 @@ static bool count_batch_in_view(ViewReader *reader, const RangeReader &boxes, in
         uint64 count = 0;
         for (uint32 j = 0; j < reader->tail_count; j++)
             count += matches(format, condition, reader->tail + j * words) ? 1 : 0;
+        reset_run_scans(*reader, scans);
         sound = condition.nothing || count_in_runs(*reader, scans, condition, &count);
         counts[i] = static_cast<int64>(count);
     }
@@ -172,8 +177,7 @@ static uint64 expected_entries(ViewReader *reader, const RangeReader &boxes) {
         Condition condition;
         const auto box = static_cast<uint32>(uint64{i} * boxes.count / kSamples);
         make_condition(*reader->format, keys, boxes.read(boxes.context, box, keys), &condition);
-        for (int run = 0; run < reader->view.run_count; run++)
-            reset_run_scan(&scans[run]);
+        reset_run_scans(*reader, scans);
         entries += condition.nothing ? 0 : entries_to_look_at(*reader, scans, condition, all);
     }
     end_run_scans(*reader, scans);
