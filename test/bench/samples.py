@@ -97,10 +97,11 @@ class Line:
         """The ratio by processor time, which other programs' work hardly touches; None where it isn't known."""
         if self.own not in self.sides or self.other is None:
             return None
-        own, other = (self.sides[name].processor_ms for name in (self.own, self.other))
-        if not all(own) or not all(other) or not own or not other:
+        taken = [self.sides[name].processor_ms for name in (self.own, self.other)]
+        own, other = (statistics.median(used) if used else 0 for used in taken)
+        if not own or not other:
             return None
-        ratio = statistics.median(own) / statistics.median(other)
+        ratio = own / other
         return 1 / ratio if self.unit == 'tps' else ratio
 
     @property
