@@ -1,5 +1,6 @@
 // Tables by the parameters of the optimizations, 32-bit keys.
-#include <algorithm>
+#include <string>
+#include <utility>
 
 #include "bench/paper/parts.h"
 #include "bench/paper/workload.h"

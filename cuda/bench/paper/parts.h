@@ -1,6 +1,9 @@
 // The parts of the benchmark, by the paper's figures.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "bench/device/measure.cuh"

@@ -54,24 +54,20 @@ inline unsigned blocks_of(const device::Call &call, const Variant &variant, std:
 // Shared memory that a block may take for pinning when it takes `taken` for other things.
 std::size_t place_for_pinning(const device::Call &call, const Variant &variant, std::size_t taken);
 
-// Lets blocks of `kernel` take so much shared memory, with as many beside each other as the variant wants.
+// The part of a multiprocessor's memory that is to be shared, and not L1, for the blocks that the variant
+// wants beside each other, in per cent.
+int shared_share(const device::Call &call, const Variant &variant, std::size_t bytes);
+
+// Lets blocks of `kernel` take so much shared memory. The attributes stay with the kernel, so they are set
+// for each launch.
 template <typename Kernel>
-void allow_shared(const device::Call &call, const Variant &variant, Kernel kernel, std::size_t bytes) {
+void set_shared(const device::Call &call, const Variant &variant, Kernel kernel, std::size_t bytes) {
     device::check(
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
         "cudaFuncSetAttribute");
-    if (variant.static_blocks > 0 && bytes > 0) {
-        int all = 0;
-        device::check(
-            cudaDeviceGetAttribute(&all, cudaDevAttrMaxSharedMemoryPerMultiprocessor, call.engine().device()),
-            "cudaDeviceGetAttribute");
-        const std::size_t wanted = (bytes + 1024) * static_cast<std::size_t>(variant.static_blocks) * 100;
-        const auto share =
-            static_cast<int>((wanted + static_cast<std::size_t>(all) - 1) / static_cast<std::size_t>(all));
-        device::check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
-                                           std::min(share, 100)),
-                      "cudaFuncSetAttribute");
-    }
+    device::check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                       shared_share(call, variant, bytes)),
+                  "cudaFuncSetAttribute");
 }
 
 template <typename Search>
@@ -79,7 +75,7 @@ bool launch_lookup(const device::Call &call, const Index<typename Search::Key> &
                    const Batch<typename Search::Key> &batch) {
     const Search search(index, variant, place_for_pinning(call, variant, 0));
     const auto kernel = lookup_kernel<Search>;
-    allow_shared(call, variant, kernel, search.pinned_bytes());
+    set_shared(call, variant, kernel, search.pinned_bytes());
     const auto threads = static_cast<std::uint64_t>(variant.threads);
     kernel<<<blocks_of(call, variant, (batch.count + threads - 1) / threads), variant.threads,
              search.pinned_bytes(), call.stream()>>>(search, batch);

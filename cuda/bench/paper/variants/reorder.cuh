@@ -90,7 +90,7 @@ bool launch_reordering(const device::Call &call, const Index<typename Search::Ke
     const Search search(index, variant, place_for_pinning(call, variant, taken));
     const auto kernel = reordering_kernel<Search, Threads, Items>;
     const std::size_t bytes = taken + search.pinned_bytes();
-    allow_shared(call, variant, kernel, bytes);
+    set_shared(call, variant, kernel, bytes);
     constexpr std::uint64_t tile = std::uint64_t(Threads) * Items;
     SortBits bits{0, std::max(device::bit_width(index.last_key), 1)};
     bits.begin = std::max(0, bits.end - variant.sort_bits);

@@ -4,24 +4,37 @@
 
 namespace gpu_engine::bench::paper {
 
+namespace {
+
+int attribute(const device::Call &call, cudaDeviceAttr which) {
+    int value = 0;
+    device::check(cudaDeviceGetAttribute(&value, which, call.engine().device()), "cudaDeviceGetAttribute");
+    return value;
+}
+
+}  // namespace
+
 std::size_t place_for_pinning(const device::Call &call, const Variant &variant, std::size_t taken) {
     if (variant.pinning == Pinning::none) {
         return 0;
     }
     std::size_t place = call.engine().shared_bytes();
     if (variant.static_blocks > 1) {
-        int all = 0;
-        int reserved = 0;
-        device::check(
-            cudaDeviceGetAttribute(&all, cudaDevAttrMaxSharedMemoryPerMultiprocessor, call.engine().device()),
-            "cudaDeviceGetAttribute");
-        device::check(cudaDeviceGetAttribute(&reserved, cudaDevAttrReservedSharedMemoryPerBlock,
-                                             call.engine().device()),
-                      "cudaDeviceGetAttribute");
-        const std::size_t each = static_cast<std::size_t>(all / variant.static_blocks - reserved);
-        place = std::min(place, each / 128 * 128);
+        const int each =
+            attribute(call, cudaDevAttrMaxSharedMemoryPerMultiprocessor) / variant.static_blocks -
+            attribute(call, cudaDevAttrReservedSharedMemoryPerBlock);
+        place = std::min(place, static_cast<std::size_t>(each) / 128 * 128);
     }
     return place > taken ? place - taken : 0;
+}
+
+int shared_share(const device::Call &call, const Variant &variant, std::size_t bytes) {
+    if (variant.static_blocks == 0 || bytes == 0) {
+        return cudaSharedmemCarveoutDefault;
+    }
+    const int each = static_cast<int>(bytes) + attribute(call, cudaDevAttrReservedSharedMemoryPerBlock);
+    const int all = attribute(call, cudaDevAttrMaxSharedMemoryPerMultiprocessor);
+    return std::min((each * variant.static_blocks * 100 + all - 1) / all, 100);
 }
 
 template <typename Key>
