@@ -1,5 +1,6 @@
 #include "access_methods.h"
 
+#include "column/column.h"
 #include "grid/grid.h"
 #include "grid/mirror.h"
 #include "kary/kary.h"
@@ -17,9 +18,13 @@ const AccessMethod gpu_grid = {"gpu_grid",           grid::build,       grid::ru
 const AccessMethod gpu_text = {"gpu_text", text::build, [](Relation) { return text::run_kind(); },
                                nullptr,    nullptr,     text::verify_documents,
                                nullptr};
+const AccessMethod gpu_column = {
+    "gpu_column",           column::build,       [](Relation) { return column::run_kind(); },
+    column::count_matching, column::count_batch, column::verify_columns,
+    nullptr};
 
 const AccessMethod *find_access_method(Relation index) {
-    for (const AccessMethod *method : {&gpu_kary, &gpu_grid, &gpu_text})
+    for (const AccessMethod *method : {&gpu_kary, &gpu_grid, &gpu_text, &gpu_column})
         if (index->rd_indam->ambuild == method->build)
             return method;
     return nullptr;
