@@ -244,6 +244,27 @@ static void apply_one_by_one(ColumnView *view, int run, const ColumnKeys &keys, 
     evaluation.end();
 }
 
+// In so few bits numbers are looked at once each, as if they had a dictionary of all.
+static constexpr uint32 kMostListedBits = 16;
+
+static void apply_to_few_integers(ColumnView *view, int run, const ColumnKeys &keys, const uint64 *nulls) {
+    const ColumnHeader &header = view->runs[run].header.column[keys.column];
+    const uint64 codes = UINT64CONST(1) << header.bits;
+    auto *match = allocate_zeroed<uint8>(codes);
+    // No operator is asked about a number that is not a value: enums' would raise an error.
+    if (needs_evaluation(keys))
+        mark_selected_codes(view, run, keys.column, nulls, match);
+    else
+        memset(match, 1, codes);
+    Evaluation evaluation(view->format->types[keys.column]);
+    for (uint64 i = 0; i < codes && !view->runs[run].stale; i++)
+        if (match[i] != 0)
+            match[i] = entry_matches(keys, &evaluation, i + header.base) ? 1 : 0;
+    evaluation.end();
+    apply_match(view, run, keys.column, match);
+    pfree(match);
+}
+
 static void apply_to_integers(ColumnView *view, int run, const ColumnKeys &keys, const uint64 *nulls) {
     const ColumnHeader &header = view->runs[run].header.column[keys.column];
     ColumnKeys others = {keys.column, allocate<const Key *>(keys.count), 0};
@@ -267,7 +288,9 @@ static void apply_to_integers(ColumnView *view, int run, const ColumnKeys &keys,
         else
             apply_range<uint64>(view, run, keys.column, low, high);
     }
-    if (others.count > 0)
+    if (others.count > 0 && header.bits <= kMostListedBits)
+        apply_to_few_integers(view, run, others, nulls);
+    else if (others.count > 0)
         apply_one_by_one(view, run, others, nulls);
 }
 

@@ -10,7 +10,16 @@ void report_damage(const RunReader *reader, int section, const char *detail) {
         reader->index, storage::run_block(reader->run, reader->run.sections[section].first_page), detail);
 }
 
-bool read_page(RunReader *reader, uint32 position, char *content, uint32 *length) {
+static uint32 copy_content(const char *page, uint32 offset, uint32 bytes, void *content) {
+    const uint32 length = Min(storage::content_length(const_cast<char *>(page)), storage::kContentBytes);
+    const uint32 copied = offset < length ? Min(bytes, length - offset) : 0;
+    memcpy(content, page + storage::kContentStart + offset, copied);
+    return copied;
+}
+
+bool read_page(RunReader *reader, uint32 position, uint32 offset, uint32 bytes, void *content,
+               uint32 *copied) {
+    *copied = 0;
     if (reader->stale)
         return false;
     if (reader->file != nullptr) {
@@ -18,18 +27,16 @@ bool read_page(RunReader *reader, uint32 position, char *content, uint32 *length
         if (BufFileSeekBlock(reader->file, position) != 0 ||
             BufFileRead(reader->file, image.data, BLCKSZ) != BLCKSZ)
             ereport(ERROR, (errcode_for_file_access(), errmsg("could not read from a temporary file")));
-        *length = storage::content_length(image.data);
-        memcpy(content, storage::page_content(image.data), *length);
+        *copied = copy_content(image.data, offset, bytes, content);
         return true;
     }
-    Buffer buffer = storage::read_run_page(reader->index, reader->run, position, nullptr);
+    Buffer buffer = storage::read_run_page(reader->index, reader->run, position, nullptr, &reader->near);
     if (buffer == InvalidBuffer) {
         reader->stale = true;
         reader->stale_position = position;
         return false;
     }
-    *length = Min(storage::content_length(BufferGetPage(buffer)), storage::kContentBytes);
-    memcpy(content, storage::page_content(BufferGetPage(buffer)), *length);
+    *copied = copy_content(static_cast<char *>(BufferGetPage(buffer)), offset, bytes, content);
     UnlockReleaseBuffer(buffer);
     return true;
 }
@@ -57,14 +64,10 @@ static bool is_column_sound(const RunReader *reader, const ColumnHeader &column)
 }
 
 static void read_header(RunReader *reader, int columns) {
-    char *content = allocate_zeroed<char>(storage::kContentBytes);
     uint32 length;
-    if (!read_page(reader, reader->run.sections[kHeaderSection].first_page, content, &length)) {
-        pfree(content);
+    if (!read_page(reader, reader->run.sections[kHeaderSection].first_page, 0, sizeof(RunHeader),
+                   &reader->header, &length))
         return;
-    }
-    memcpy(&reader->header, content, sizeof(RunHeader));
-    pfree(content);
     bool sound = reader->header.entries == reader->run.entries &&
                  reader->header.columns == static_cast<uint32>(columns) &&
                  length >= offsetof(RunHeader, column) + static_cast<uint32>(columns) * sizeof(ColumnHeader);
@@ -98,19 +101,19 @@ void open_file_reader(RunReader *reader, Relation index, const storage::RunEntry
 }
 
 void read_words(RunReader *reader, uint64 first, uint64 count, uint64 *words) {
-    char content[storage::kContentBytes];
     while (count > 0) {
         const auto page = static_cast<uint32>(first / kWordsPerPage);
         const auto at = static_cast<uint32>(first % kWordsPerPage);
         const auto take = static_cast<uint32>(Min(count, uint64{kWordsPerPage - at}));
-        uint32 length;
-        if (!read_page(reader, reader->run.sections[kStreamSection].first_page + page, content, &length)) {
+        const auto bytes = static_cast<uint32>(take * sizeof(uint64));
+        uint32 copied;
+        if (!read_page(reader, reader->run.sections[kStreamSection].first_page + page,
+                       static_cast<uint32>(at * sizeof(uint64)), bytes, words, &copied)) {
             memset(words, 0, count * sizeof(uint64));
             return;
         }
-        if (unlikely(length < (at + take) * sizeof(uint64)))
+        if (unlikely(copied < bytes))
             report_damage(reader, kStreamSection, "A page of a column is shorter than its values.");
-        memcpy(words, content + at * sizeof(uint64), take * sizeof(uint64));
         words += take;
         first += take;
         count -= take;
@@ -198,7 +201,7 @@ static bool read_tid_page(TidCursor *cursor) {
         return false;
     }
     uint32 length;
-    if (!read_page(reader, section.first_page + cursor->page, reinterpret_cast<char *>(cursor->content),
+    if (!read_page(reader, section.first_page + cursor->page, 0, storage::kContentBytes, cursor->content,
                    &length))
         return false;
     cursor->content_words = length / sizeof(uint64);

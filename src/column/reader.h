@@ -14,6 +14,7 @@ struct RunReader {
     bool stale;
     uint32 stale_position;
     uint64 *dead;  // a bit an entry; nullptr when none is dead
+    storage::NearBuffer near;
 };
 
 // Reads and checks header and dead bits.
@@ -21,8 +22,10 @@ void open_reader(RunReader *reader, Relation index, const storage::RunEntry &run
 void open_file_reader(RunReader *reader, Relation index, const storage::RunEntry &run, BufFile *file,
                       int columns);
 
-// The content of a page; false when stale.
-bool read_page(RunReader *reader, uint32 position, char *content, uint32 *length);
+// Copies `bytes` bytes of a page's content from `offset` on, or as many as there are: *copied. False when
+// stale.
+bool read_page(RunReader *reader, uint32 position, uint32 offset, uint32 bytes, void *content,
+               uint32 *copied);
 
 [[noreturn]] void report_damage(const RunReader *reader, int section, const char *detail);
 

@@ -48,10 +48,9 @@ inline uint64 encode_float8(double value) {
 }
 
 inline double decode_float8(uint64 code) {
-    if (unlikely(code == PG_UINT64_MAX))
-        return std::numeric_limits<double>::quiet_NaN();
-    const uint64 bits = (code >> 63) != 0 ? code & ~(UINT64CONST(1) << 63) : ~code;
-    return DatumGetFloat8(Int64GetDatum(static_cast<int64>(bits)));
+    // Without a branch: the code of NaNs gives one.
+    const uint64 flipped = (code >> 63) != 0 ? UINT64CONST(1) << 63 : PG_UINT64_MAX;
+    return DatumGetFloat8(Int64GetDatum(static_cast<int64>(code ^ flipped)));
 }
 
 inline uint64 encode_float4(float value) {

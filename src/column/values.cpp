@@ -169,6 +169,10 @@ DistinctValues find_distinct(ColumnView *view, int column) {
         [&](uint64 code, uint64 count) {
             *add_value(&collected) = {code, {nullptr, 0}, count};
         },
+        [&](const uint64 *values, uint32 count, uint64 base) {
+            for (uint32 i = 0; i < count; i++)
+                *add_value(&collected) = {values[i] + base, {nullptr, 0}, 1};
+        },
         [&](const Bytes &bytes, uint64 count) {
             char *copy = allocate<char>(bytes.length + 1);
             memcpy(copy, bytes.data, bytes.length);

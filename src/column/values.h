@@ -12,10 +12,20 @@ uint64 count_codes(ColumnView *view, int run, int column, uint32 *counts);
 // Integers in so few bits count as if they had a dictionary of all numbers.
 inline constexpr uint32 kMostCountedBits = 16;
 
-// Calls on_integer(code, rows) or on_string(bytes, rows); returns how many rows are NULL. Means nothing when
-// a run is stale afterwards.
-template <typename OnInteger, typename OnString>
-uint64 visit_values(ColumnView *view, int column, OnInteger on_integer, OnString on_string) {
+// Moves the values whose bit is set to the front; how many.
+inline uint32 take_selected(const uint64 *values, uint64 bits, uint64 *taken) {
+    uint32 count = 0;
+    for (; bits != 0; bits &= bits - 1)
+        taken[count++] = values[__builtin_ctzll(bits)];
+    return count;
+}
+
+// Calls on_integer(code, rows) or on_string(bytes, rows), and on_integers(differences, count, base) for
+// integers that come row by row, at most 64 at a time; returns how many rows are NULL. Means nothing when a
+// run is stale afterwards.
+template <typename OnInteger, typename OnIntegers, typename OnString>
+uint64 visit_values(ColumnView *view, int column, OnInteger on_integer, OnIntegers on_integers,
+                    OnString on_string) {
     const bool is_integer = view->format->types[column].is_integer;
     uint64 nulls = 0;
     for (int run = 0; run < view->run_count; run++) {
@@ -59,12 +69,12 @@ uint64 visit_values(ColumnView *view, int column, OnInteger on_integer, OnString
                     bits &= ~null_bits[word];
                 }
                 if (bits == PG_UINT64_MAX) {
-                    for (uint32 j = 0; j < kGroup; j++)
-                        on_integer(values[j] + header.base, uint64{1});
-                    continue;
+                    on_integers(values, kGroup, header.base);
+                } else if (bits != 0) {
+                    uint64 taken[kGroup];
+                    const uint32 count = take_selected(values, bits, taken);
+                    on_integers(taken, count, header.base);
                 }
-                for (; bits != 0; bits &= bits - 1)
-                    on_integer(values[__builtin_ctzll(bits)] + header.base, uint64{1});
             }
         }
         end_codes(&cursor);

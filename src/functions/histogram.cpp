@@ -1,5 +1,7 @@
 // gpu.histogram and gpu.byte_histogram.
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "functions/column_access.h"
 #include "functions/numbers.h"
@@ -15,76 +17,105 @@ using column::ColumnView;
 // ---- bins
 // --------------------------------------------------------------------------------------------------
 
-// Counts into slots as gpu_engine::HistogramBins numbers them. What width_bucket rounds up beyond the last
-// bin, though it is below `high`, is above all bins.
 namespace {
 
+// Slots as gpu_engine::HistogramBins numbers them. What width_bucket rounds up beyond the last bin, though it
+// is below `high`, is above all bins.
 struct Bins {
     gpu_engine::HistogramBins shape;
-    double scale;  // bins a unit, for a first guess; 0 where that isn't finite
+    // By slot but NaN's: its least value, and one more that nothing reaches.
+    double *starts;
+    // (value - low) * scale + 1 is a value's slot or the one beside it.
+    double scale;
+    bool can_guess;
     uint64 *counts;
 };
 
 }  // namespace
 
-static uint32 slot_of(const Bins &bins, double value) {
-    if (unlikely(value != value))
-        return bins.shape.nan();
-    if (value < bins.shape.low)
-        return bins.shape.below();
-    if (value >= bins.shape.edges[bins.shape.bins])
-        return bins.shape.above();
-    // edges[b - 1] <= value < edges[b] for bin b; the guess is off by roundings.
-    auto bin = static_cast<uint32>((value - bins.shape.low) * bins.scale);
-    bin = Min(bin, bins.shape.bins - 1);
-    while (value < bins.shape.edges[bin])
-        bin--;
-    while (value >= bins.shape.edges[bin + 1])
-        bin++;
-    return bin + 1;
+static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+static int32 guess_slot(const Bins &bins, double value) {
+    const double guess = (value - bins.shape.low) * bins.scale + 1.0;
+    // A NaN is below.
+    return static_cast<int32>(std::min(guess > 0.0 ? guess : 0.0, static_cast<double>(bins.shape.above())));
+}
+
+// One step from the guess either way.
+static uint32 slot_near(const Bins &bins, int32 guess, double value) {
+    int32 slot = guess;
+    slot += value >= bins.starts[guess + 1] ? 1 : 0;
+    slot -= value < bins.starts[guess] ? 1 : 0;
+    return value == value ? static_cast<uint32>(slot) : bins.shape.nan();
 }
 
 static uint32 slot_by_search(const Bins &bins, double value) {
-    if (unlikely(value != value))
+    if (value != value)
         return bins.shape.nan();
-    if (value < bins.shape.low)
-        return bins.shape.below();
-    if (value >= bins.shape.edges[bins.shape.bins])
-        return bins.shape.above();
-    uint32 low = 0;
-    uint32 high = bins.shape.bins;
-    while (high - low > 1) {
-        const uint32 middle = low + (high - low) / 2;
-        if (value < bins.shape.edges[middle])
-            high = middle;
-        else
-            low = middle;
+    return static_cast<uint32>(std::upper_bound(bins.starts, bins.starts + bins.shape.above() + 1, value) -
+                               bins.starts - 1);
+}
+
+static uint32 slot_of(const Bins &bins, double value) {
+    return bins.can_guess ? slot_near(bins, guess_slot(bins, value), value) : slot_by_search(bins, value);
+}
+
+// Is the guess never farther than a step from the slot? It doesn't fall as values rise, so slots' ends tell.
+static bool find_can_guess(const Bins &bins) {
+    if (!std::isfinite(bins.shape.high - bins.shape.low) || !std::isfinite(bins.scale))
+        return false;
+    for (uint32 slot = 1; slot <= bins.shape.bins; slot++) {
+        const double first = bins.starts[slot];
+        const double last = std::nextafter(bins.starts[slot + 1], -kInfinity);
+        if (first <= last && (guess_slot(bins, first) < static_cast<int32>(slot) - 1 ||
+                              guess_slot(bins, last) > static_cast<int32>(slot) + 1))
+            return false;
     }
-    return low + 1;
+    const double last_below = std::nextafter(bins.starts[1], -kInfinity);
+    return guess_slot(bins, last_below) <= 1 &&
+           guess_slot(bins, bins.starts[bins.shape.above()]) >= static_cast<int32>(bins.shape.bins);
 }
 
 static Bins make_bins(double low, double high, uint32 count) {
-    auto *edges = allocate<double>(size_t{count} + 1);
+    Bins bins = {};
+    bins.starts = allocate<double>(size_t{count} + 3);
+    bins.starts[0] = -kInfinity;
+    double *edges = bins.starts + 1;
     const Datum low_datum = Float8GetDatum(low);
     const Datum high_datum = Float8GetDatum(high);
+    const Datum count_datum = Int32GetDatum(static_cast<int32>(count));
     gpu_engine::find_bin_edges(
         low, high, count,
         [&](double value) {
-            return static_cast<uint32>(
-                DatumGetInt32(DirectFunctionCall4(width_bucket_float8, Float8GetDatum(value), low_datum,
-                                                  high_datum, Int32GetDatum(static_cast<int32>(count)))));
+            return static_cast<uint32>(DatumGetInt32(DirectFunctionCall4(
+                width_bucket_float8, Float8GetDatum(value), low_datum, high_datum, count_datum)));
         },
         edges);
-    Bins bins = {{low, high, count, edges}, count / (high - low), nullptr};
-    if (!std::isfinite(high - low) || !std::isfinite(bins.scale))
-        bins.scale = 0;
+    edges[count + 1] = std::numeric_limits<double>::quiet_NaN();
+    bins.shape = {low, high, count, edges};
+    bins.scale = count / (high - low);
+    bins.can_guess = find_can_guess(bins);
     bins.counts = allocate_zeroed<uint64>(bins.shape.slots());
     return bins;
 }
 
-// Calls visit(value, rows) for the numbers of a column; returns the rows with NULL.
-template <typename Visit>
-static uint64 visit_numbers(ColumnView *view, int number, Visit visit) {
+static void count_numbers(const Bins &bins, const double *numbers, uint32 count) {
+    if (!bins.can_guess) {
+        for (uint32 i = 0; i < count; i++)
+            bins.counts[slot_by_search(bins, numbers[i])]++;
+        return;
+    }
+    int32 guesses[column::kGroup];
+    for (uint32 i = 0; i < count; i++)
+        guesses[i] = guess_slot(bins, numbers[i]);
+    for (uint32 i = 0; i < count; i++)
+        bins.counts[slot_near(bins, guesses[i], numbers[i])]++;
+}
+
+// Calls visit(number, rows), or visit_many(numbers, count) with a row each, for the numbers of a column;
+// returns the rows with NULL.
+template <typename Visit, typename VisitMany>
+static uint64 visit_numbers(ColumnView *view, int number, Visit visit, VisitMany visit_many) {
     const column::ColumnType &type = view->format->types[number];
     column::ValueBuffer buffer = {nullptr, 0};
     const auto visit_string = [&](const column::Bytes &bytes, uint64 rows) {
@@ -92,7 +123,14 @@ static uint64 visit_numbers(ColumnView *view, int number, Visit visit) {
     };
     const auto visit_all = [&](auto as_double) {
         return column::visit_values(
-            view, number, [&](uint64 code, uint64 rows) { visit(as_double(code), rows); }, visit_string);
+            view, number, [&](uint64 code, uint64 rows) { visit(as_double(code), rows); },
+            [&](const uint64 *values, uint32 count, uint64 base) {
+                double numbers[column::kGroup];
+                for (uint32 i = 0; i < count; i++)
+                    numbers[i] = as_double(values[i] + base);
+                visit_many(numbers, count);
+            },
+            visit_string);
     };
     // Those that may come row by row have loops of their own.
     switch (type.base_type) {
@@ -123,15 +161,22 @@ struct Bounds {
 
 }  // namespace
 
+static void widen_bounds(Bounds *bounds, double number) {
+    if (number != number)
+        return;
+    bounds->least = !bounds->any || number < bounds->least ? number : bounds->least;
+    bounds->greatest = !bounds->any || number > bounds->greatest ? number : bounds->greatest;
+    bounds->any = true;
+}
+
 static Bounds find_bounds(ColumnView *view, int number) {
     Bounds bounds = {};
-    visit_numbers(view, number, [&bounds](double value, uint64) {
-        if (value != value)
-            return;
-        bounds.least = !bounds.any || value < bounds.least ? value : bounds.least;
-        bounds.greatest = !bounds.any || value > bounds.greatest ? value : bounds.greatest;
-        bounds.any = true;
-    });
+    visit_numbers(
+        view, number, [&bounds](double value, uint64) { widen_bounds(&bounds, value); },
+        [&bounds](const double *numbers, uint32 count) {
+            for (uint32 i = 0; i < count; i++)
+                widen_bounds(&bounds, numbers[i]);
+        });
     return bounds;
 }
 
@@ -194,16 +239,13 @@ static void find_missing_bounds(ColumnView *view, Request *request) {
     if (!request->has_low)
         request->low = bounds.any ? bounds.least : Min(0.0, request->has_high ? request->high - 1 : 0.0);
     if (!request->has_high)
-        request->high = bounds.any ? std::nextafter(bounds.greatest, std::numeric_limits<double>::infinity())
-                                   : Max(1.0, request->low + 1);
+        request->high = bounds.any ? std::nextafter(bounds.greatest, kInfinity) : Max(1.0, request->low + 1);
 }
 
 static void put_slot(ReturnSetInfo *result, const Bins &bins, uint32 slot, uint64 count) {
-    const gpu_engine::HistogramBins &shape = bins.shape;
-    const bool has_edges = slot != shape.nan();
-    constexpr double infinity = std::numeric_limits<double>::infinity();
-    const double lower = slot == shape.below() ? -infinity : has_edges ? shape.edges[slot - 1] : 0;
-    const double upper = slot == shape.above() ? infinity : has_edges ? shape.edges[slot] : 0;
+    const bool has_edges = slot != bins.shape.nan();
+    const double lower = has_edges ? bins.starts[slot] : 0;
+    const double upper = slot == bins.shape.above() ? kInfinity : has_edges ? bins.starts[slot + 1] : 0;
     Datum values[] = {Int32GetDatum(static_cast<int32>(slot)), Float8GetDatum(lower), Float8GetDatum(upper),
                       Int64GetDatum(static_cast<int64>(count))};
     bool nulls[] = {false, !has_edges, !has_edges, false};
@@ -230,15 +272,10 @@ Datum pg_gpu_histogram(PG_FUNCTION_ARGS) {
             return;
         require_bounds(request.low, request.high);
         const Bins bins = make_bins(request.low, request.high, request.bins);
-        uint64 nulls = 0;
-        if (bins.scale > 0)
-            nulls = visit_numbers(view, request.column, [&bins](double value, uint64 rows) {
-                bins.counts[slot_of(bins, value)] += rows;
-            });
-        else
-            nulls = visit_numbers(view, request.column, [&bins](double value, uint64 rows) {
-                bins.counts[slot_by_search(bins, value)] += rows;
-            });
+        const uint64 nulls = visit_numbers(
+            view, request.column,
+            [&bins](double value, uint64 rows) { bins.counts[slot_of(bins, value)] += rows; },
+            [&bins](const double *numbers, uint32 count) { count_numbers(bins, numbers, count); });
         if (column::is_stale(view))
             return;
         for (uint32 slot = 0; slot < bins.shape.slots(); slot++)
