@@ -96,11 +96,15 @@ COMMIT;
 SELECT * FROM function_differences();
 VACUUM column_function;
 SELECT * FROM function_differences();
-SELECT entries > 0 FROM gpu.merge('column_function_i');
+SELECT entries > 0 FROM gpu.merge('column_function_i') WHERE step = 'merge runs';
 SELECT * FROM function_differences();
 SELECT * FROM gpu.verify('column_function_i');
 SELECT (gpu.summary('column_function_i', 'n')).sum = (SELECT sum(n) FROM column_function),
        abs((gpu.summary('column_function_i', 'y')).mean - (SELECT avg(y) FROM column_function)) < 1e-9;
+
+-- A merge tells its steps.
+INSERT INTO column_function (k, t) VALUES (1, repeat('long', 5000));
+SELECT step, column_name, entries FROM gpu.merge('column_function_i') WHERE step <> 'merge runs';
 
 -- Bounds that are left open: the least value and what comes after the greatest.
 SELECT bin, lower, upper, count FROM gpu.histogram('column_function_i', 'k', 3, high => 30);

@@ -69,8 +69,8 @@ static void put_aside(BuildState *state) {
     state->block_start = 0;
 }
 
-// How often the memory taken is looked at, in heap blocks' rows.
-static constexpr uint64 kLookRows = 4096;
+// A part has at least so many rows.
+static constexpr uint64 kLeastPart = 4096;
 
 static void begin_block(BuildState *state, BlockNumber block) {
     sort_rows(state->chunk, state->block_start);
@@ -84,7 +84,8 @@ static void collect_row(Relation, ItemPointer tid, Datum *values, bool *nulls, b
     const BlockNumber block = ItemPointerGetBlockNumber(tid);
     if (block != state->block) {
         // Between blocks, so that parts don't overlap.
-        if (state->chunk->rows >= kLookRows && chunk_bytes(state->chunk) > state->memory)
+        if (state->chunk->rows >= kLeastPart &&
+            chunk_bytes_with(state->chunk, MaxHeapTuplesPerPage) > state->memory)
             put_aside(state);
         begin_block(state, block);
     }

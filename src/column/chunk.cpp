@@ -212,11 +212,12 @@ void add_datum(Chunk *chunk, int column, Datum value) {
     add_string(chunk, column, bytes);
 }
 
-size_t chunk_bytes(const Chunk *chunk) {
-    size_t total = chunk->room * sizeof(uint64);
+size_t chunk_bytes_with(const Chunk *chunk, uint64 more_rows) {
+    const uint64 room = chunk->rows + more_rows > chunk->room ? chunk->room * 2 : chunk->room;
+    size_t total = room * sizeof(uint64);
     for (int i = 0; i < chunk->columns; i++) {
         const ChunkColumn &column = chunk->column[i];
-        total += chunk->room * (column.raw ? sizeof(uint64) : sizeof(uint32)) + chunk->room / 8;
+        total += room * (column.raw ? sizeof(uint64) : sizeof(uint32)) + room / 8;
         // With each of a dictionary's values its sorted place.
         if (!column.type.is_integer)
             total += column.strings.byte_room +

@@ -95,7 +95,8 @@ void add_integer(Chunk *chunk, int column, uint64 code);
 void add_string(Chunk *chunk, int column, const Bytes &bytes);
 void add_datum(Chunk *chunk, int column, Datum value);
 
-size_t chunk_bytes(const Chunk *chunk);
+// What it will take with so many more rows, their distinct strings aside.
+size_t chunk_bytes_with(const Chunk *chunk, uint64 more_rows);
 
 // Puts rows from `first` on into the order of their places.
 void sort_rows(Chunk *chunk, uint64 first);

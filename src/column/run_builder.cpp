@@ -22,6 +22,44 @@ struct Builder {
 
 }  // namespace
 
+// ---- steps
+// -------------------------------------------------------------------------------------------------
+
+static MergeStep merge_steps[2 * kMostColumns + 1];
+static int merge_step_count;
+
+const MergeStep *last_merge_steps(int *count) {
+    *count = merge_step_count;
+    return merge_steps;
+}
+
+namespace {
+
+struct StepTimer {
+    const char *name;
+    int column;
+    instr_time start;
+};
+
+}  // namespace
+
+static StepTimer begin_step(const char *name, int column) {
+    StepTimer timer = {name, column, {}};
+    INSTR_TIME_SET_CURRENT(timer.start);
+    return timer;
+}
+
+static void end_step(const StepTimer &timer, uint64 entries, uint64 bytes) {
+    instr_time elapsed;
+    INSTR_TIME_SET_CURRENT(elapsed);
+    INSTR_TIME_SUBTRACT(elapsed, timer.start);
+    merge_steps[merge_step_count++] = {timer.name, timer.column, entries, bytes,
+                                       INSTR_TIME_GET_MILLISEC(elapsed)};
+}
+
+// ---- columns
+// -----------------------------------------------------------------------------------------------
+
 static void write_null_bits(Builder *builder, const InputColumn *columns, ColumnHeader *header) {
     bool any = false;
     for (int i = 0; i < builder->count; i++)
@@ -56,8 +94,11 @@ static void write_null_bits(Builder *builder, const InputColumn *columns, Column
 static Area write_codes(Builder *builder, int number, InputColumn *columns, uint32 bits, uint64 base) {
     Packer packer;
     begin_packing(&packer, &builder->stream, bits);
-    if (bits == 0)
+    const StepTimer timer = begin_step("recode", number);
+    if (bits == 0) {
+        end_step(timer, builder->order.rows, 0);
         return finish_packing(&packer);
+    }
     auto *feeds = allocate<Feed>(builder->count);
     for (int i = 0; i < builder->count; i++)
         begin_feed(&feeds[i], builder->inputs[i], number);
@@ -90,11 +131,14 @@ static Area write_codes(Builder *builder, int number, InputColumn *columns, uint
     for (int i = 0; i < builder->count; i++)
         end_feed(&feeds[i]);
     pfree(feeds);
-    return finish_packing(&packer);
+    const Area codes = finish_packing(&packer);
+    end_step(timer, builder->order.rows, codes.words * sizeof(uint64));
+    return codes;
 }
 
 static void write_integers(Builder *builder, int number, ColumnHeader *header) {
     const ColumnType &type = builder->format->types[number];
+    const StepTimer timer = begin_step("merge dictionaries", number);
     auto *columns = allocate_zeroed<InputColumn>(builder->count);
     IntegerUnion merged = {};
     for (int i = 0; i < builder->count; i++)
@@ -118,6 +162,7 @@ static void write_integers(Builder *builder, int number, ColumnHeader *header) {
         for (uint64 i = 0; i < merged.count; i++)
             pack_value(&packer, merged.entries[i] - header->base);
         header->dictionary = finish_packing(&packer);
+        end_step(timer, merged.count, header->dictionary.words * sizeof(uint64));
         header->codes = write_codes(builder, number, columns, header->bits, 0);
     } else {
         const bool plain = range_bits == type.width * 8U;
@@ -127,11 +172,13 @@ static void write_integers(Builder *builder, int number, ColumnHeader *header) {
             header->base = 0;
         for (int i = 0; i < builder->count; i++)
             map_to_values(&columns[i], merged, header->base);
+        end_step(timer, merged.count, 0);
         header->codes = write_codes(builder, number, columns, header->bits, header->base);
     }
 }
 
 static void write_strings(Builder *builder, int number, ColumnHeader *header) {
+    const StepTimer timer = begin_step("merge dictionaries", number);
     auto *columns = allocate_zeroed<InputColumn>(builder->count);
     for (int i = 0; i < builder->count; i++)
         open_column(&columns[i], builder->inputs[i], number);
@@ -147,6 +194,7 @@ static void write_strings(Builder *builder, int number, ColumnHeader *header) {
     header->bits = static_cast<uint8>(bits_for_entries(merged.count));
     header->blocks = {builder->stream.total, merged.block_count};
     append_words(&builder->stream, merged.blocks, merged.block_count);
+    end_step(timer, merged.count, (header->dictionary.words + merged.block_count) * sizeof(uint64));
     write_null_bits(builder, columns, header);
     header->codes = write_codes(builder, number, columns, header->bits, 0);
 }
@@ -160,10 +208,13 @@ void write_run(Relation index, const Format &format, const Input *inputs, int co
     builder.count = count;
     builder.sink = sink;
 
+    merge_step_count = 0;
+    const StepTimer timer = begin_step("merge TIDs", -1);
     TidWriter tids;
     begin_tids(&tids, sink);
     merge_places(inputs, count, &tids, &builder.order);
     finish_tids(&tids);
+    end_step(timer, tids.entries, uint64{sink->begun} * BLCKSZ);
     entry->entries = tids.entries;
     if (tids.entries == 0)
         return;

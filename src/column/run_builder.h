@@ -14,6 +14,16 @@ struct Input {
     RunReader *reader;
 };
 
+// What the last write_run of this session took, for gpu.merge to tell. column: -1 for none.
+struct MergeStep {
+    const char *name;
+    int column;
+    uint64 entries;
+    uint64 bytes;
+    double milliseconds;
+};
+const MergeStep *last_merge_steps(int *count);
+
 // Sets the entry's sections, access_method_data and `entries`. Nothing is written when no row is live.
 void write_run(Relation index, const Format &format, const Input *inputs, int count, PageSink *sink,
                storage::RunEntry *entry);

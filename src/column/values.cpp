@@ -160,28 +160,64 @@ static void join_equal(const ColumnType &type, Collected *collected, bool *is_or
     collected->count = kept;
 }
 
+namespace {
+
+// Integers that come row by row.
+struct RowValues {
+    uint64 *values;
+    uint64 count;
+    uint64 room;
+};
+
+}  // namespace
+
+static void add_row_values(RowValues *rows, const uint64 *values, uint32 count, uint64 base) {
+    if (rows->count + count > rows->room) {
+        rows->room = Max(rows->room * 2, uint64{4096});
+        rows->values =
+            rows->values == nullptr ? allocate<uint64>(rows->room) : reallocate(rows->values, rows->room);
+    }
+    for (uint32 i = 0; i < count; i++)
+        rows->values[rows->count++] = values[i] + base;
+}
+
+static void count_row_values(const RowValues &rows, Collected *collected) {
+    std::sort(rows.values, rows.values + rows.count);
+    for (uint64 i = 0; i < rows.count;) {
+        const uint64 start = i;
+        while (i < rows.count && rows.values[i] == rows.values[start])
+            i++;
+        *add_value(collected) = {rows.values[start], {nullptr, 0}, i - start};
+    }
+}
+
 DistinctValues find_distinct(ColumnView *view, int column) {
     const ColumnType &type = view->format->types[column];
     Collected collected = {allocate<DistinctValue>(1024), 0, 1024};
+    RowValues rows = {};
     DistinctValues result = {};
     result.nulls = visit_values(
         view, column,
         [&](uint64 code, uint64 count) {
             *add_value(&collected) = {code, {nullptr, 0}, count};
         },
-        [&](const uint64 *values, uint32 count, uint64 base) {
-            for (uint32 i = 0; i < count; i++)
-                *add_value(&collected) = {values[i] + base, {nullptr, 0}, 1};
-        },
+        [&](const uint64 *values, uint32 count, uint64 base) { add_row_values(&rows, values, count, base); },
         [&](const Bytes &bytes, uint64 count) {
             char *copy = allocate<char>(bytes.length + 1);
             memcpy(copy, bytes.data, bytes.length);
             *add_value(&collected) = {0, {copy, bytes.length}, count};
         });
+    if (rows.count > 0) {
+        count_row_values(rows, &collected);
+        pfree(rows.values);
+    }
     DistinctValue *first = collected.values;
     if (type.is_integer) {
-        std::sort(first, first + collected.count,
-                  [](const DistinctValue &a, const DistinctValue &b) { return a.integer < b.integer; });
+        const auto is_less = [](const DistinctValue &a, const DistinctValue &b) {
+            return a.integer < b.integer;
+        };
+        if (!std::is_sorted(first, first + collected.count, is_less))
+            std::sort(first, first + collected.count, is_less);
         join_neighbours(&collected, [](const DistinctValue &a, const DistinctValue &b) {
             return a.integer == b.integer;
         });

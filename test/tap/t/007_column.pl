@@ -76,14 +76,16 @@ DECLARE
 	query text := format('SELECT count(*) || '' '' || coalesce(sum(id), 0) FROM %I WHERE %s', tab, condition);
 	by_index text;
 	by_scan text;
+	by_count text;
 	counted bigint;
 BEGIN
 	PERFORM set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'on', true);
 	EXECUTE query INTO by_index;
+	EXECUTE format('SELECT count(*) FROM %I WHERE %s', tab, condition) INTO by_count;
 	PERFORM set_config('enable_seqscan', 'on', true), set_config('enable_bitmapscan', 'off', true);
 	EXECUTE query INTO by_scan;
 	counted := gpu.count((tab || '_i')::regclass, condition);
-	RETURN CASE WHEN by_index <> by_scan THEN format(E'%s: %s instead of %s\n', condition, by_index, by_scan)
+	RETURN CASE WHEN by_index <> by_scan OR by_count <> split_part(by_scan, ' ', 1) THEN format(E'%s: %s and %s instead of %s\n', condition, by_index, by_count, by_scan)
 		WHEN counted <> split_part(by_scan, ' ', 1)::bigint THEN format(E'%s: gpu.count says %s instead of %s\n', condition, counted, by_scan) ELSE '' END;
 END $$;
 CREATE FUNCTION dictionary_difference(tab text, col text, type text) RETURNS text LANGUAGE plpgsql AS $$
