@@ -49,7 +49,42 @@ CREATE INDEX column_parts_i ON column_parts USING gpu_column (k, t, d);
 SELECT * FROM gpu.verify('column_parts_i');
 SELECT column_name, encoding, distinct_values FROM gpu.columns('column_parts_i');
 SELECT gpu.count('column_parts_i', 't < ''4'' AND d IS NOT NULL'), (SELECT count(*) FROM column_parts WHERE t < '4' AND d IS NOT NULL);
+-- Participants that each see some of the table.
+SET max_parallel_maintenance_workers = 2;
+SET min_parallel_table_scan_size = 0;
+ALTER TABLE column_parts SET (parallel_workers = 2);
+DROP INDEX column_parts_i;
+CREATE INDEX column_parts_i ON column_parts USING gpu_column (k, t, d);
 RESET maintenance_work_mem;
+SELECT * FROM gpu.verify('column_parts_i');
+SELECT column_name, encoding, distinct_values FROM gpu.columns('column_parts_i');
+SELECT gpu.count('column_parts_i', 't < ''4'' AND d IS NOT NULL');
+REINDEX INDEX CONCURRENTLY column_parts_i;
+SELECT * FROM gpu.verify('column_parts_i');
+RESET max_parallel_maintenance_workers;
+RESET min_parallel_table_scan_size;
+
+-- Kinds of tables.
+CREATE TEMP TABLE column_temporary AS SELECT g AS k FROM generate_series(1, 3000) AS g;
+CREATE INDEX column_temporary_i ON column_temporary USING gpu_column (k);
+INSERT INTO column_temporary SELECT g FROM generate_series(1, 3000) AS g;
+SELECT gpu.count('column_temporary_i', 'k <= 10');
+CREATE UNLOGGED TABLE column_unlogged AS SELECT g AS k FROM generate_series(1, 3000) AS g;
+CREATE INDEX CONCURRENTLY column_unlogged_i ON column_unlogged USING gpu_column (k);
+TRUNCATE column_unlogged;
+INSERT INTO column_unlogged SELECT g FROM generate_series(1, 3000) AS g;
+SELECT gpu.count('column_unlogged_i', 'k <= 10');
+SELECT * FROM gpu.verify('column_unlogged_i');
+CREATE TABLE column_partitioned (k int4, t text) PARTITION BY RANGE (k);
+CREATE TABLE column_partition PARTITION OF column_partitioned FOR VALUES FROM (0) TO (100);
+CREATE INDEX column_partitioned_i ON column_partitioned USING gpu_column (k, t);
+INSERT INTO column_partitioned SELECT g % 100, g FROM generate_series(1, 2000) AS g;
+SELECT gpu.count('column_partition_k_t_idx', 'k < 3 AND t LIKE ''1%''');
+SELECT gpu.count('column_partitioned_i', 'k < 3');
+ALTER TABLE column_partitioned RENAME COLUMN t TO renamed;
+SELECT column_name FROM gpu.columns('column_partition_k_t_idx');
+SELECT gpu.count('column_partition_k_t_idx', 'k < 3 AND renamed LIKE ''1%''');
+
 
 -- HOT chains' rows are out of order on their pages.
 CREATE TABLE column_hot (k int4, v int4) WITH (fillfactor = 50);
@@ -85,4 +120,4 @@ SELECT gpu.evict('column_build_i');
 SELECT * FROM gpu.lookup('column_build_i', ARRAY[1]);
 SELECT * FROM gpu.search('column_build_i', 'a');
 SELECT * FROM gpu.columns('column_build');
-DROP TABLE column_build, column_nothing, column_many, column_parts, column_hot, column_long, column_refused;
+DROP TABLE column_temporary, column_unlogged, column_partitioned, column_build, column_nothing, column_many, column_parts, column_hot, column_long, column_refused;

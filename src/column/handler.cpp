@@ -51,8 +51,5 @@ Datum pg_gpu_column_handler(PG_FUNCTION_ARGS) {
     routine->ammarkpos = nullptr;
     routine->amrestrpos = nullptr;
     set_version_dependent_fields(routine);
-#if PG_VERSION_NUM >= 170000
-    routine->amcanbuildparallel = false;
-#endif
     PG_RETURN_POINTER(routine);
 }

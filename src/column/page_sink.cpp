@@ -7,8 +7,8 @@ namespace pg_gpu::column {
 // ---- pages
 // -------------------------------------------------------------------------------------------------
 
-void begin_file_sink(PageSink *sink) {
-    *sink = {nullptr, BufFileCreateTemp(false), 0, allocate_zeroed<char>(BLCKSZ)};
+void begin_file_sink(PageSink *sink, BufFile *file) {
+    *sink = {nullptr, file, 0, allocate_zeroed<char>(BLCKSZ)};
 }
 
 Page next_page(PageSink *sink) {

@@ -13,7 +13,7 @@ struct PageSink {
     char *image;  // the file's page being filled
 };
 
-void begin_file_sink(PageSink *sink);
+void begin_file_sink(PageSink *sink, BufFile *file);
 inline void begin_index_sink(PageSink *sink, storage::RunWriter *writer) {
     *sink = {writer, nullptr, 0, nullptr};
 }
