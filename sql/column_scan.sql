@@ -110,6 +110,19 @@ SELECT count, lower(value) FROM gpu.dictionary('column_collation_i', 't');
 SELECT distinct_values, lower(minimum), maximum FROM gpu.summary('column_collation_i', 't');
 RESET enable_seqscan;
 
+-- Entries of rows whose blocks are gone.
+CREATE TABLE column_truncated AS SELECT g AS k, repeat('x', 500) AS filler FROM generate_series(1, 2000) AS g;
+CREATE INDEX column_truncated_i ON column_truncated USING gpu_column (k);
+DELETE FROM column_truncated WHERE k > 500;
+VACUUM column_truncated;
+SELECT pg_relation_size('column_truncated') < 500000 AS is_truncated;
+INSERT INTO column_truncated VALUES (1001, 'y');
+SELECT gpu.count('column_truncated_i', 'k > 0'), (SELECT count(*) FROM gpu.dictionary('column_truncated_i', 'k'));
+SET enable_seqscan = off;
+SELECT count(*), sum(length(filler)) FROM column_truncated WHERE k > 400;
+RESET enable_seqscan;
+SELECT * FROM gpu.verify('column_truncated_i');
+
 -- The planner takes it where it pays.
 CREATE TABLE column_plan AS SELECT g AS k, g % 1000 AS v, repeat('x', 200) AS filler FROM generate_series(1, 20000) AS g;
 CREATE INDEX column_plan_i ON column_plan USING gpu_column (k, v);
@@ -119,7 +132,7 @@ EXPLAIN (COSTS off) SELECT * FROM column_plan WHERE v >= 0;
 EXPLAIN (COSTS off) SELECT count(*) FROM column_plan WHERE v = 5 AND k > 100;
 EXPLAIN (COSTS off) SELECT count(k) FROM column_plan WHERE v = ANY ('{1,2}');
 EXPLAIN (COSTS off) SELECT count(k) FROM column_plan WHERE v IS NULL AND filler <> 'x' OR k = 1;
-DROP TABLE column_scan, column_error, column_collation, column_plan;
+DROP TABLE column_truncated, column_scan, column_error, column_collation, column_plan;
 DROP FUNCTION column_differences, column_comparisons;
 DROP TYPE column_mood;
 DROP COLLATION column_case;

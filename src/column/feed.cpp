@@ -61,7 +61,7 @@ static void begin_places(PlaceCursor *cursor, const Input *input) {
         cursor->count = input->chunk->rows;
         return;
     }
-    begin_tid_cursor(&cursor->tids, input->reader, InvalidBlockNumber);
+    begin_tid_cursor(&cursor->tids, input->reader);
     cursor->places = cursor->stretch_places;
 }
 

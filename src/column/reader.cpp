@@ -185,10 +185,9 @@ uint32 read_page_tids(const uint64 *content, ItemPointerData *tids) {
     return count;
 }
 
-void begin_tid_cursor(TidCursor *cursor, RunReader *reader, BlockNumber heap_blocks) {
+void begin_tid_cursor(TidCursor *cursor, RunReader *reader) {
     *cursor = {};
     cursor->reader = reader;
-    cursor->heap_blocks = heap_blocks;
     cursor->content = allocate<uint64>(kWordsPerPage);
 }
 
@@ -245,8 +244,8 @@ bool next_stretch(TidCursor *cursor) {
                 break;
             }
     }
-    if (unlikely(stretch.block >= cursor->heap_blocks || last > MaxHeapTuplesPerPage))
-        report_damage(cursor->reader, kTidSection, "An entry's TID lies outside the table.");
+    if (unlikely(last > MaxHeapTuplesPerPage))
+        report_damage(cursor->reader, kTidSection, "An entry's TID can't be a row's.");
     cursor->next_ordinal += stretch.count;
     return true;
 }

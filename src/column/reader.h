@@ -41,7 +41,6 @@ inline bool is_dead(const RunReader *reader, uint64 ordinal) {
 // One stretch after the other.
 struct TidCursor {
     RunReader *reader;
-    BlockNumber heap_blocks;  // TIDs beyond are damage; InvalidBlockNumber: anything goes
     uint32 page;              // next of section 1
     uint32 at;                // next stretch of the page
     uint32 word;              // its bitmap, if it has one
@@ -57,9 +56,16 @@ struct TidCursor {
     uint64 next_ordinal;
 };
 
-void begin_tid_cursor(TidCursor *cursor, RunReader *reader, BlockNumber heap_blocks);
+void begin_tid_cursor(TidCursor *cursor, RunReader *reader);
 // false at the end and when stale.
 bool next_stretch(TidCursor *cursor);
+
+// ERROR unless the current stretch's block is one of the table's: to be called where a row is alive. Dead rows'
+// blocks may have gone.
+inline void check_stretch(const TidCursor *cursor, BlockNumber heap_blocks) {
+    if (unlikely(cursor->block >= heap_blocks))
+        report_damage(cursor->reader, kTidSection, "An entry's TID lies outside the table.");
+}
 
 // Offset numbers of the current stretch.
 inline uint32 stretch_offsets(const TidCursor *cursor, OffsetNumber *offsets) {

@@ -120,13 +120,14 @@ static bool try_unsafe_keys(ColumnView *view, const Condition &condition) {
 static int64 add_run(ColumnView *view, int run, TIDBitmap *bitmap, bool recheck) {
     const uint64 *selected = view->selected[run];
     TidCursor cursor;
-    begin_tid_cursor(&cursor, &view->runs[run], view->heap_blocks);
+    begin_tid_cursor(&cursor, &view->runs[run]);
     OffsetNumber offsets[MaxHeapTuplesPerPage];
     ItemPointerData tids[MaxHeapTuplesPerPage];
     int64 added = 0;
     while (next_stretch(&cursor)) {
         if (!any_selected(selected, cursor.ordinal, cursor.count))
             continue;
+        check_stretch(&cursor, view->heap_blocks);
         stretch_offsets(&cursor, offsets);
         int count = 0;
         for (uint32 i = 0; i < cursor.count; i++) {

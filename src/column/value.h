@@ -48,9 +48,10 @@ inline uint64 encode_float8(double value) {
 }
 
 inline double decode_float8(uint64 code) {
-    // Without a branch: the code of NaNs gives one.
-    const uint64 flipped = (code >> 63) != 0 ? UINT64CONST(1) << 63 : PG_UINT64_MAX;
-    return DatumGetFloat8(Int64GetDatum(static_cast<int64>(code ^ flipped)));
+    // Without a branch: positive numbers' codes have the sign bit flipped, negative ones' all bits. The code of NaNs
+    // gives one.
+    const uint64 is_negative = (code >> 63) - 1;
+    return DatumGetFloat8(Int64GetDatum(static_cast<int64>(code ^ (is_negative | UINT64CONST(1) << 63))));
 }
 
 inline uint64 encode_float4(float value) {

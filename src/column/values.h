@@ -71,7 +71,7 @@ uint64 visit_values(ColumnView *view, int column, OnInteger on_integer, OnIntege
                 if (bits == PG_UINT64_MAX) {
                     on_integers(values, kGroup, header.base);
                 } else if (bits != 0) {
-                    uint64 taken[kGroup];
+                    uint64 taken[kGroup] = {};
                     const uint32 count = take_selected(values, bits, taken);
                     on_integers(taken, count, header.base);
                 }

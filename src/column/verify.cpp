@@ -173,7 +173,7 @@ static void verify_run(Verification *state, const storage::RunEntry &run) {
         }
     }
     TidCursor cursor;
-    begin_tid_cursor(&cursor, &reader, InvalidBlockNumber);
+    begin_tid_cursor(&cursor, &reader);
     OffsetNumber offsets[MaxHeapTuplesPerPage];
     uint64 previous = 0;
     while (next_stretch(&cursor)) {

@@ -133,7 +133,7 @@ static void doubt(Doubts *doubts, const ItemPointerData &tid, uint32 run, uint64
 
 static void doubt_rows_of_run(ColumnView *view, int run, table::VisibilityMap *map, Doubts *doubts) {
     TidCursor cursor;
-    begin_tid_cursor(&cursor, &view->runs[run], view->heap_blocks);
+    begin_tid_cursor(&cursor, &view->runs[run]);
     uint64 *selected = view->selected[run];
     OffsetNumber offsets[MaxHeapTuplesPerPage];
     while (next_stretch(&cursor)) {

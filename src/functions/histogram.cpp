@@ -37,8 +37,10 @@ static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 static int32 guess_slot(const Bins &bins, double value) {
     const double guess = (value - bins.shape.low) * bins.scale + 1.0;
+    const double most = bins.shape.above();
     // A NaN is below.
-    return static_cast<int32>(std::min(guess > 0.0 ? guess : 0.0, static_cast<double>(bins.shape.above())));
+    const double positive = guess > 0.0 ? guess : 0.0;
+    return static_cast<int32>(positive < most ? positive : most);
 }
 
 // One step from the guess either way.
@@ -105,8 +107,9 @@ static void count_numbers(const Bins &bins, const double *numbers, uint32 count)
             bins.counts[slot_by_search(bins, numbers[i])]++;
         return;
     }
+    // All 64, for loops of a fixed length; what is behind the last number is ignored.
     int32 guesses[column::kGroup];
-    for (uint32 i = 0; i < count; i++)
+    for (uint32 i = 0; i < column::kGroup; i++)
         guesses[i] = guess_slot(bins, numbers[i]);
     for (uint32 i = 0; i < count; i++)
         bins.counts[slot_near(bins, guesses[i], numbers[i])]++;
@@ -126,7 +129,7 @@ static uint64 visit_numbers(ColumnView *view, int number, Visit visit, VisitMany
             view, number, [&](uint64 code, uint64 rows) { visit(as_double(code), rows); },
             [&](const uint64 *values, uint32 count, uint64 base) {
                 double numbers[column::kGroup];
-                for (uint32 i = 0; i < count; i++)
+                for (uint32 i = 0; i < column::kGroup; i++)
                     numbers[i] = as_double(values[i] + base);
                 visit_many(numbers, count);
             },
