@@ -101,6 +101,52 @@ AS 'MODULE_PATHNAME', 'pg_gpu_intersect'
 LANGUAGE C STRICT STABLE PARALLEL RESTRICTED ROWS 1000;
 COMMENT ON FUNCTION gpu.intersect(regclass, text[]) IS 'visible rows that have all of the lexemes';
 
+CREATE FUNCTION gpu.count(index regclass, filter text)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'pg_gpu_count_filter'
+LANGUAGE C STRICT STABLE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION gpu.count(regclass, text) IS 'visible rows that match a filter on the columns of a gpu_column index';
+
+CREATE FUNCTION gpu.columns(index regclass, OUT column_name name, OUT encoding text, OUT distinct_values bigint, OUT bits int,
+                            OUT bytes bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_gpu_columns'
+LANGUAGE C STRICT STABLE PARALLEL RESTRICTED ROWS 10;
+COMMENT ON FUNCTION gpu.columns(regclass) IS 'the columns of a gpu_column index and how they are kept';
+
+CREATE FUNCTION gpu.summary(index regclass, column_name name, OUT count bigint, OUT nulls bigint, OUT distinct_values bigint,
+                            OUT minimum text, OUT maximum text, OUT sum numeric, OUT mean float8)
+RETURNS record
+AS 'MODULE_PATHNAME', 'pg_gpu_summary'
+LANGUAGE C STRICT STABLE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION gpu.summary(regclass, name) IS 'a column''s visible values in one row';
+
+CREATE FUNCTION gpu.dictionary(index regclass, column_name name, OUT value text, OUT count bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_gpu_dictionary'
+LANGUAGE C STRICT STABLE PARALLEL RESTRICTED ROWS 1000;
+COMMENT ON FUNCTION gpu.dictionary(regclass, name) IS 'a column''s visible values, and how many rows have each';
+
+CREATE FUNCTION gpu.histogram(index regclass, column_name name, bins int DEFAULT 256, low float8 DEFAULT NULL,
+                              high float8 DEFAULT NULL, filter text DEFAULT NULL,
+                              OUT bin int, OUT lower float8, OUT upper float8, OUT count bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_gpu_histogram'
+LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 260;
+COMMENT ON FUNCTION gpu.histogram(regclass, name, int, float8, float8, text) IS 'visible rows by equal-width bins of a column''s values';
+
+CREATE FUNCTION gpu.byte_histogram(image bytea)
+RETURNS bigint[]
+AS 'MODULE_PATHNAME', 'pg_gpu_byte_histogram'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION gpu.byte_histogram(bytea) IS 'how often each of the 256 bytes occurs';
+
+CREATE FUNCTION gpu.byte_histogram(images bytea[], OUT ordinal bigint, OUT counts bigint[])
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_gpu_byte_histograms'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE ROWS 100;
+COMMENT ON FUNCTION gpu.byte_histogram(bytea[]) IS 'gpu.byte_histogram for each of several images';
+
 -- private functions
 
 CREATE FUNCTION gpu.mirror_rows(OUT index_name regclass, OUT run_id bigint, OUT kind text, OUT entries bigint,
@@ -602,3 +648,64 @@ DEFAULT FOR TYPE point USING gpu_grid FAMILY gpu.point_ops AS
     OPERATOR 8 ~= (point, point),
     OPERATOR 15 <-> (point, point) FOR ORDER BY pg_catalog.float_ops;
 COMMENT ON OPERATOR CLASS gpu.point_ops USING gpu_grid IS 'points of a plane, two dimensions';
+
+-- gpu_column: one operator class for all types. Its family has the operators of each type's default operator class for
+-- btree, and equality of those that only have one for hash, under btree's numbers; the negators of equalities; and the
+-- operators of patterns on text. Types that are created later are added by hand:
+--   ALTER OPERATOR FAMILY gpu.gpu_column_ops USING gpu_column ADD OPERATOR 3 = (citext, citext);
+-- Strategy numbers are src/column/operators.h's.
+
+CREATE FUNCTION gpu.gpu_column_handler(internal)
+RETURNS index_am_handler
+AS 'MODULE_PATHNAME', 'pg_gpu_column_handler'
+LANGUAGE C;
+COMMENT ON FUNCTION gpu.gpu_column_handler(internal) IS 'gpu_column index access method handler';
+
+CREATE ACCESS METHOD gpu_column TYPE INDEX HANDLER gpu.gpu_column_handler;
+COMMENT ON ACCESS METHOD gpu_column IS 'dictionary-compressed columns';
+
+CREATE OPERATOR FAMILY gpu.gpu_column_ops USING gpu_column;
+COMMENT ON OPERATOR FAMILY gpu.gpu_column_ops USING gpu_column IS 'values of any type';
+
+CREATE OPERATOR CLASS gpu.gpu_column_ops
+DEFAULT FOR TYPE anyelement USING gpu_column FAMILY gpu.gpu_column_ops AS
+    STORAGE anyelement;
+COMMENT ON OPERATOR CLASS gpu.gpu_column_ops USING gpu_column IS 'values of any type that has an equality';
+
+DO $$
+DECLARE
+    operators text;
+BEGIN
+    WITH member AS (
+        SELECT amopopr, amopstrategy, amoplefttype, amoprighttype, amname
+        FROM pg_catalog.pg_amop JOIN pg_catalog.pg_am ON pg_am.oid = amopmethod
+        WHERE amname IN ('btree', 'hash') AND amoppurpose = 's'
+          AND EXISTS (SELECT FROM pg_catalog.pg_opclass
+                      WHERE opcfamily = amopfamily AND opcintype = amoplefttype AND opcdefault)
+    ), ordered AS (
+        SELECT amopopr AS operator, amopstrategy AS strategy FROM member WHERE amname = 'btree'
+        UNION
+        SELECT amopopr, 3 FROM member AS hashed
+        WHERE amname = 'hash'
+          AND NOT EXISTS (SELECT FROM member AS ordered
+                          WHERE ordered.amname = 'btree' AND ordered.amopstrategy = 3
+                            AND ordered.amoplefttype = hashed.amoplefttype AND ordered.amoprighttype = hashed.amoprighttype)
+    ), negated AS (
+        SELECT oprnegate, 6 FROM ordered JOIN pg_catalog.pg_operator ON pg_operator.oid = operator
+        WHERE strategy = 3 AND oprnegate <> 0
+    ), patterns AS (
+        SELECT pg_operator.oid, 6 + place
+        FROM pg_catalog.unnest(ARRAY['~~', '!~~', '~~*', '!~~*', '~', '!~', '~*', '!~*', '^@', '~<~', '~<=~', '~>=~', '~>~'])
+             WITH ORDINALITY AS pattern(name, place)
+             JOIN pg_catalog.pg_operator ON oprname = name AND oprnamespace = 'pg_catalog'::pg_catalog.regnamespace
+        WHERE oprleft IN ('text'::pg_catalog.regtype, 'name'::pg_catalog.regtype, 'bpchar'::pg_catalog.regtype, 'bytea'::pg_catalog.regtype)
+          AND oprright IN ('text'::pg_catalog.regtype, 'bpchar'::pg_catalog.regtype, 'bytea'::pg_catalog.regtype)
+          AND oprresult = 'bool'::pg_catalog.regtype
+    )
+    SELECT pg_catalog.string_agg(pg_catalog.format('OPERATOR %s %s', strategy, operator::pg_catalog.regoperator), ', '
+                                 ORDER BY operator, strategy)
+    INTO operators
+    FROM (SELECT * FROM ordered UNION SELECT * FROM negated UNION SELECT * FROM patterns) AS every(operator, strategy);
+    EXECUTE 'ALTER OPERATOR FAMILY gpu.gpu_column_ops USING gpu_column ADD ' || operators;
+END
+$$;

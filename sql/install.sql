@@ -12,18 +12,21 @@ ORDER BY pg_describe_object(classid, objid, 0) COLLATE "C";
 -- Operator classes and families, as psql lists them.
 \dAc gpu_kary
 \dAf gpu_kary
--- The hashes' family has what hash's families have in this version of PostgreSQL: test/pgtap/operators.sql looks at it.
+-- The hashes' family has what hash's families have in this version of PostgreSQL, gpu_column's what btree's have besides:
+-- test/pgtap/operators.sql looks at them.
 \dAo gpu_kary gpu.[^g]*
 \dAc gpu_grid
 \dAf gpu_grid
 \dAo gpu_grid gpu.point_ops
 \dAo gpu_text
-SELECT amname, amtype, amhandler FROM pg_am WHERE amname IN ('gpu_kary', 'gpu_grid', 'gpu_text') ORDER BY amname;
+\dAc gpu_column
+\dAf gpu_column
+SELECT amname, amtype, amhandler FROM pg_am WHERE amname IN ('gpu_kary', 'gpu_grid', 'gpu_text', 'gpu_column') ORDER BY amname;
 
 -- Every operator class passes its own access method's examination.
 SELECT amname, opcname, amvalidate(pg_opclass.oid)
 FROM pg_opclass JOIN pg_am ON pg_am.oid = opcmethod
-WHERE amname IN ('gpu_kary', 'gpu_grid', 'gpu_text')
+WHERE amname IN ('gpu_kary', 'gpu_grid', 'gpu_text', 'gpu_column')
 ORDER BY amname, opcname COLLATE "C";
 
 -- An index holds the extension.

@@ -1,5 +1,6 @@
 #include "access_methods.h"
 
+#include "column/column.h"
 #include "grid/grid.h"
 #include "grid/mirror.h"
 #include "kary/kary.h"
@@ -22,9 +23,13 @@ const AccessMethod gpu_text = {"gpu_text",
                                nullptr,
                                text::verify_documents,
                                nullptr};
+const AccessMethod gpu_column = {
+    "gpu_column",           column::build,       [](Relation) { return column::run_kind(); },
+    column::count_matching, column::count_batch, column::verify_columns,
+    nullptr};
 
 const AccessMethod *find_access_method(Relation index) {
-    for (const AccessMethod *method : {&gpu_kary, &gpu_grid, &gpu_text})
+    for (const AccessMethod *method : {&gpu_kary, &gpu_grid, &gpu_text, &gpu_column})
         if (index->rd_indam->ambuild == method->build)
             return method;
     return nullptr;

@@ -35,6 +35,7 @@ struct AccessMethod {
 extern const AccessMethod gpu_kary;
 extern const AccessMethod gpu_grid;
 extern const AccessMethod gpu_text;
+extern const AccessMethod gpu_column;
 
 // nullptr for an index of another access method.
 const AccessMethod *find_access_method(Relation index);

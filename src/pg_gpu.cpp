@@ -1,6 +1,7 @@
 // Module load: settings, reloptions, the access methods' handlers.
 #include "access_methods.h"
 #include "client/client.h"
+#include "column/column.h"
 #include "grid/grid.h"
 #include "kary/kary.h"
 #include "plan/count_scan.h"
@@ -27,6 +28,10 @@ void _PG_init(void) {
     static const pg_gpu::plan::CountingMethod grid_counting = {
         pg_gpu::grid::estimate_cost, pg_gpu::grid::count_matching, pg_gpu::grid::fetches_all};
     pg_gpu::plan::register_counting_method(&grid_counting);
+    static const pg_gpu::plan::CountingMethod column_counting = {pg_gpu::column::estimate_cost,
+                                                                 pg_gpu::column::count_matching,
+                                                                 [](const IndexPath *) { return false; }};
+    pg_gpu::plan::register_counting_method(&column_counting);
     pg_gpu::plan::register_count_scan();
     pg_gpu::plan::register_lookup_join();
     pg_gpu::client::register_client();

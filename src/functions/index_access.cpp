@@ -14,7 +14,7 @@ namespace pg_gpu::functions {
         ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("\"%s\" is a partitioned index", name),
                         errhint("Call the function for the indexes of the partitions.")));
     ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("\"%s\" is not a pg_gpu index", name),
-                    errhint("Name an index created with USING gpu_kary, gpu_grid or gpu_text.")));
+                    errhint("Name an index created with USING gpu_kary, gpu_grid, gpu_text or gpu_column.")));
 }
 
 OpenIndex open_index(Oid index_oid, LOCKMODE heap_lock, LOCKMODE index_lock) {

@@ -1,7 +1,8 @@
 // gpu.runs and gpu.merge: looking at the run list and shortening it.
 #include "access_methods.h"
 #include "compat.h"
-#include "functions/index_access.h"
+#include "column/run_builder.h"
+#include "functions/column_access.h"
 
 PG_GPU_FUNCTION(pg_gpu_runs);
 PG_GPU_FUNCTION(pg_gpu_merge);
@@ -35,6 +36,34 @@ Datum pg_gpu_runs(PG_FUNCTION_ARGS) {
     return Datum{0};
 }
 
+static void put_step(ReturnSetInfo *result, const char *step, const char *column, uint64 entries,
+                     uint64 bytes, double milliseconds) {
+    NameData name = {};
+    if (column != nullptr)
+        namestrcpy(&name, column);
+    const Datum values[] = {
+        CStringGetTextDatum(step),
+        NameGetDatum(&name),
+        Int64GetDatum(static_cast<int64>(entries)),
+        Int64GetDatum(static_cast<int64>(bytes)),
+        Float8GetDatum(milliseconds),
+        CStringGetTextDatum("paged"),
+    };
+    const bool nulls[] = {false, column == nullptr, false, false, false, false};
+    tuplestore_putvalues(result->setResult, result->setDesc, const_cast<Datum *>(values),
+                         const_cast<bool *>(nulls));
+}
+
+// What the merge took, column by column.
+static void put_column_steps(ReturnSetInfo *result, const functions::OpenIndex &open) {
+    int count;
+    const column::MergeStep *steps = column::last_merge_steps(&count);
+    for (int i = 0; i < count; i++)
+        put_step(result, steps[i].name,
+                 steps[i].column >= 0 ? functions::column_name(open, steps[i].column) : nullptr,
+                 steps[i].entries, steps[i].bytes, steps[i].milliseconds);
+}
+
 Datum pg_gpu_merge(PG_FUNCTION_ARGS) {
     InitMaterializedSRF(fcinfo, 0);
     auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
@@ -53,17 +82,10 @@ Datum pg_gpu_merge(PG_FUNCTION_ARGS) {
     INSTR_TIME_SET_CURRENT(elapsed);
     INSTR_TIME_SUBTRACT(elapsed, start);
     if (outcome.inputs > 0) {
-        const Datum values[] = {
-            CStringGetTextDatum("merge runs"),
-            Datum{0},
-            Int64GetDatum(static_cast<int64>(outcome.entries)),
-            Int64GetDatum(static_cast<int64>(outcome.bytes)),
-            Float8GetDatum(INSTR_TIME_GET_MILLISEC(elapsed)),
-            CStringGetTextDatum("paged"),
-        };
-        const bool nulls[] = {false, true, false, false, false, false};
-        tuplestore_putvalues(result->setResult, result->setDesc, const_cast<Datum *>(values),
-                             const_cast<bool *>(nulls));
+        put_step(result, "merge runs", nullptr, outcome.entries, outcome.bytes,
+                 INSTR_TIME_GET_MILLISEC(elapsed));
+        if (find_access_method(open.index) == &gpu_column)
+            put_column_steps(result, open);
     }
     functions::close_index(open);
     return Datum{0};

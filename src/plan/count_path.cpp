@@ -116,6 +116,8 @@ static IndexPath *answering_path(PlannerInfo *root, RelOptInfo *table, const Ind
     auto *only_index = makeNode(IndexOptInfo);
     *only_index = *index;
     only_index->amhasgetbitmap = false;
+    // The scan is never executed, so it may be one that the access method doesn't have.
+    only_index->amhasgettuple = true;
     auto *alone = makeNode(RelOptInfo);
     *alone = *table;
     alone->indexlist = list_make1(only_index);
@@ -151,7 +153,9 @@ static Cost count_cost(const IndexPath *path) {
         return path->indextotalcost + heap;
     if (index->rel->allvisfrac >= 1.0 && !has_array_clause(path)) {
         const Cost pages = path->indextotalcost - path->path.startup_cost - entries * cpu_index_tuple_cost;
-        return 2 * path->path.startup_cost + Min(Max(pages, 0), 2 * random_page_cost);
+        // Or everything, where the scan has done its work before its first row.
+        return Min(2 * path->path.startup_cost + Min(Max(pages, 0), 2 * random_page_cost),
+                   path->indextotalcost);
     }
     // Of an index-only scan that is reckoned in already.
     if (path->path.pathtype == T_IndexScan)

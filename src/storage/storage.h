@@ -13,8 +13,10 @@ struct RunWriter;
 // The section in which an access method keeps its entries with their TIDs, page by page in ordinal order.
 inline constexpr int kEntrySection = 1;
 
-// The most TIDs one page can hold, whatever the layout.
+// The most TIDs one page can hold as they are.
 inline constexpr uint32 kMaxTidsPerPage = kContentBytes / sizeof(ItemPointerData);
+// The most that RunKind::read_tids may give: compressed TIDs take less.
+inline constexpr uint32 kMostTidsRead = 32768;
 
 // What a merge can need at most, in pages, beyond its inputs' pages times RunKind::merge_growth: a
 // reservation beyond that is damage.
@@ -51,7 +53,7 @@ struct RunKind {
     // Do sections and access_method_data of a directory entry fit its number of entries?
     bool (*is_sound)(const RunKind *kind, const RunEntry &run);
 
-    // TIDs of the entries on page `position` of the entry section; returns how many.
+    // TIDs of the entries on page `position` of the entry section, at most kMostTidsRead; returns how many.
     uint32 (*read_tids)(Relation index, const RunEntry &run, uint32 position, Page page,
                         ItemPointerData *tids);
 };

@@ -4,6 +4,7 @@
 #include "gpu_engine/postings.h"
 
 #include "storage/storage.h"
+#include "varint.h"
 
 namespace pg_gpu::text {
 
@@ -97,31 +98,6 @@ struct DictionaryPage {
 static_assert(sizeof(DictionaryPage) == 16);
 
 inline constexpr uint32 kMostLexemeBytes = 2047;
-inline constexpr uint32 kMostVarintBytes = 10;
-
-inline uint32 write_varint(uint8 *out, uint64 value) {
-    uint32 bytes = 0;
-    for (; value >= 0x80; value >>= 7)
-        out[bytes++] = static_cast<uint8>(value | 0x80);
-    out[bytes++] = static_cast<uint8>(value);
-    return bytes;
-}
-
-// nullptr when the bytes end before the number does.
-inline const uint8 *read_varint(const uint8 *in, const uint8 *end, uint64 *value) {
-    if (likely(in < end && *in < 0x80)) {
-        *value = *in;
-        return in + 1;
-    }
-    *value = 0;
-    for (int shift = 0; shift < 64 && in < end; shift += 7) {
-        const uint8 byte = *in++;
-        *value |= uint64{static_cast<uint8>(byte & 0x7f)} << shift;
-        if (byte < 0x80)
-            return in;
-    }
-    return nullptr;
-}
 
 // A list of one block: its parameter and its frequencies' width, then the block. A longer one: the blocks,
 // then their heads.

@@ -1,6 +1,7 @@
 // gpu.verify: dictionary, lists, documents, and agreement with the table.
 #include <cmath>
 
+#include "storage/damage.h"
 #include "table/table_check.h"
 #include "text/corpus.h"
 #include "text/options.h"
@@ -178,37 +179,6 @@ static void verify_raw_run(Verification *state, const storage::RunEntry &run) {
     note_items(state, storage::run_block(run, 0), source);
 }
 
-// Readers raise what they find damaged; here it is an answer. A subtransaction gives back the pages they had
-// pinned.
-template <typename Work>
-static void report_damage_of(Verification *state, BlockNumber block, Work work) {
-    MemoryContext caller_context = CurrentMemoryContext;
-    ResourceOwner caller_owner = CurrentResourceOwner;
-    BeginInternalSubTransaction(nullptr);
-    MemoryContextSwitchTo(caller_context);
-    PG_TRY();
-    {
-        work();
-        ReleaseCurrentSubTransaction();
-        MemoryContextSwitchTo(caller_context);
-        CurrentResourceOwner = caller_owner;
-    }
-    PG_CATCH();
-    {
-        MemoryContextSwitchTo(caller_context);
-        ErrorData *error = CopyErrorData();
-        FlushErrorState();
-        RollbackAndReleaseCurrentSubTransaction();
-        MemoryContextSwitchTo(caller_context);
-        CurrentResourceOwner = caller_owner;
-        if (error->sqlerrcode != ERRCODE_INDEX_CORRUPTED)
-            ReThrowError(error);
-        state->report(block, nullptr, error->detail, state->context);
-        FreeErrorData(error);
-    }
-    PG_END_TRY();
-}
-
 // ---- the table
 // ---------------------------------------------------------------------------------------------
 
@@ -249,14 +219,14 @@ void verify_documents(Relation heap, Relation index, bool check_heap, storage::P
         total += view.runs[i].entries;
     table::begin_table_check(&state.check, heap, index, check_heap, total, view.vacuum_seq, report, context);
 
-    report_damage_of(&state, storage::kTailBlock, [&] {
+    storage::report_damage_of(storage::kTailBlock, report, context, [&] {
         check_items(index, storage::kTailBlock, tail.items, tail.bytes);
         note_items(&state, storage::kTailBlock, tail);
     });
     MemoryContext run_context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu.verify run", ALLOCSET_DEFAULT_SIZES);
     for (int i = 0; i < view.run_count; i++) {
-        report_damage_of(&state, storage::run_block(view.runs[i], 0), [&] {
+        storage::report_damage_of(storage::run_block(view.runs[i], 0), report, context, [&] {
             MemoryContextSwitchTo(run_context);
             if (layout_of(view.runs[i]) == Layout::Raw)
                 verify_raw_run(&state, view.runs[i]);

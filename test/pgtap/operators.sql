@@ -149,5 +149,25 @@ SELECT throws_ok(
   $$ CREATE OPERATOR CLASS public.far_class FOR TYPE int4 USING gpu_kary AS OPERATOR 16 =(int4, int4) $$,
   NULL, NULL, 'there is no sixteenth strategy');
 
+-- gpu_column: what btree's and hash's default operator classes have, and what a dictionary answers besides.
+CREATE TEMP VIEW column_members AS
+SELECT amoplefttype, amoprighttype, amopstrategy::int, amopopr, amoppurpose
+FROM pg_amop WHERE amopfamily = (SELECT opcfamily FROM pg_opclass WHERE opcname = 'gpu_column_ops');
+SELECT ok(amvalidate(oid), 'amvalidate accepts gpu_column_ops') FROM pg_opclass WHERE opcname = 'gpu_column_ops';
+SELECT set_eq(
+  $$ SELECT amopopr::regoperator::text, amopstrategy FROM column_members WHERE amopstrategy <= 5 $$,
+  $$ SELECT amopopr::regoperator::text, CASE amopmethod WHEN 403 THEN amopstrategy::int ELSE 3 END FROM pg_amop
+     WHERE amopmethod IN (403, 405) AND amopfamily IN (SELECT opcfamily FROM pg_opclass WHERE opcdefault AND opcintype = amoplefttype) $$,
+  'every comparison of a default operator class can be searched for');
+SELECT set_eq(
+  $$ SELECT amopopr::regoperator::text FROM column_members WHERE amopstrategy = 6 $$,
+  $$ SELECT oprnegate::regoperator::text FROM column_members JOIN pg_operator ON pg_operator.oid = amopopr WHERE amopstrategy = 3 AND oprnegate <> 0 $$,
+  'and what equality denies');
+SELECT set_eq(
+  $$ SELECT amopstrategy, (SELECT oprname FROM pg_operator WHERE oid = amopopr) FROM column_members WHERE amoplefttype = 'text'::regtype AND amopstrategy > 6 $$,
+  $$ SELECT 6 + n::int, o::name FROM unnest(ARRAY['~~', '!~~', '~~*', '!~~*', '~', '!~', '~*', '!~*', '^@', '~<~', '~<=~', '~>=~', '~>~']) WITH ORDINALITY AS v(o, n) $$,
+  'patterns on text');
+SELECT is_empty($$ SELECT * FROM column_members WHERE amoppurpose <> 's' $$, 'all of them search');
+
 SELECT * FROM finish();
 ROLLBACK;

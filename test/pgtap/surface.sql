@@ -21,13 +21,22 @@ INSERT INTO wanted VALUES
   ('bm25_distance', 'tsvector, gpu.bm25_query', 'real', false),
   ('bm25_query_in', 'cstring', 'gpu.bm25_query', false),
   ('bm25_query_out', 'gpu.bm25_query', 'cstring', false),
+  ('byte_histogram', 'image bytea', 'bigint[]', false),
+  ('byte_histogram', 'images bytea[]', 'TABLE(ordinal bigint, counts bigint[])', true),
   ('calibrate', NULL, 'TABLE(setting text, old text, new text)', true),
+  ('columns', 'index regclass', 'TABLE(column_name name, encoding text, distinct_values bigint, bits integer, bytes bigint)', true),
+  ('count', 'index regclass, filter text', 'bigint', false),
   ('count', 'index regclass, low anyarray, high anyarray', 'bigint', false),
   ('count', 'index regclass, low record, high record', 'bigint', false),
   ('count_batch', 'index regclass, low anyarray, high anyarray', 'TABLE(ordinal bigint, count bigint)', true),
   ('devices', NULL,
    'TABLE(device integer, name text, compute_capability text, memory_total bigint, memory_free bigint, engine text)', true),
+  ('dictionary', 'index regclass, column_name name', 'TABLE(value text, count bigint)', true),
   ('evict', 'index regclass', 'bigint', false),
+  ('histogram',
+   'index regclass, column_name name, bins integer DEFAULT 256, low double precision DEFAULT NULL::double precision, '
+   'high double precision DEFAULT NULL::double precision, filter text DEFAULT NULL::text',
+   'TABLE(bin integer, lower double precision, upper double precision, count bigint)', true),
   ('intersect', 'index regclass, lexemes text[]', 'SETOF tid', true),
   ('load', 'index regclass, pinned boolean DEFAULT false', 'bigint', false),
   ('lookup', 'index regclass, keys anyarray', 'TABLE(ordinal bigint, tid tid)', true),
@@ -46,6 +55,8 @@ INSERT INTO wanted VALUES
   ('stat_rows', NULL,
    'TABLE(path text, request text, requests bigint, items bigint, bytes bigint, milliseconds double precision, '
    'fallbacks bigint, last_reason text)', true),
+  ('summary', 'index regclass, column_name name',
+   'TABLE(count bigint, nulls bigint, distinct_values bigint, minimum text, maximum text, sum numeric, mean double precision)', false),
   ('verify', 'index regclass, heap boolean DEFAULT true', 'TABLE(block bigint, tid tid, problem text)', true);
 -- OUT columns and RETURNS TABLE are the same to a user: compare names and types of columns.
 CREATE FUNCTION pg_temp.result_columns(f oid) RETURNS text LANGUAGE sql AS $$
@@ -66,12 +77,12 @@ SELECT results_eq(
   $$ SELECT name COLLATE "C", arguments COLLATE "C", result, rows FROM wanted ORDER BY 1, 2 $$,
   'schema gpu has these functions and no others');
 SELECT is((SELECT count(*) FROM pg_proc WHERE pronamespace = 'gpu'::regnamespace AND prorettype = 'index_am_handler'::regtype),
-          3::bigint, 'and three access method handlers');
+          4::bigint, 'and four access method handlers');
 
 -- Labels the planner acts on.
 SELECT is_empty(
   $$ SELECT proname FROM pg_proc WHERE pronamespace = 'gpu'::regnamespace AND prorettype <> 'index_am_handler'::regtype AND provolatile = 'i'
-     AND proname NOT IN ('bm25_distance', 'bm25_query_in') $$,
+     AND proname NOT IN ('bm25_distance', 'bm25_query_in', 'byte_histogram') $$,
   'no function that reads a table is immutable');
 SELECT results_eq(
   $$ SELECT DISTINCT provolatile::text FROM pg_proc WHERE pronamespace = 'gpu'::regnamespace AND proname = 'merge' $$,
@@ -83,7 +94,7 @@ SELECT is_empty(
   $$ SELECT proname FROM pg_proc WHERE pronamespace = 'gpu'::regnamespace AND (prosecdef OR proleakproof) $$,
   'no function runs as its owner, none claims to be leakproof');
 SELECT is_empty(
-  $$ SELECT proname FROM pg_proc WHERE pronamespace = 'gpu'::regnamespace AND proname LIKE 'count%' AND proisstrict $$,
+  $$ SELECT proname FROM pg_proc WHERE pronamespace = 'gpu'::regnamespace AND proname LIKE 'count%' AND proisstrict AND pronargs > 2 $$,
   'gpu.count takes NULL bounds');
 SELECT is_empty(
   $$ SELECT proname FROM pg_proc WHERE pronamespace = 'gpu'::regnamespace AND prolang <> (SELECT oid FROM pg_language WHERE lanname = 'c') $$,
@@ -103,12 +114,12 @@ SELECT isnt(obj_description((SELECT oid FROM pg_extension WHERE extname = 'pg_gp
             'so has the extension');
 
 -- The access method.
-SELECT results_eq($$ SELECT amtype::text FROM pg_am WHERE amname IN ('gpu_kary', 'gpu_grid', 'gpu_text') $$, ARRAY['i', 'i', 'i'],
-                  'gpu_kary, gpu_grid and gpu_text are index access methods');
+SELECT results_eq($$ SELECT amtype::text FROM pg_am WHERE amname IN ('gpu_kary', 'gpu_grid', 'gpu_text', 'gpu_column') $$, ARRAY['i', 'i', 'i', 'i'],
+                  'gpu_kary, gpu_grid, gpu_text and gpu_column are index access methods');
 SELECT set_eq(
   $$ SELECT amname::text FROM pg_am JOIN pg_depend ON objid = pg_am.oid AND classid = 'pg_am'::regclass AND deptype = 'e'
      WHERE refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_gpu') $$,
-  ARRAY['gpu_kary', 'gpu_grid', 'gpu_text'], 'there are no others of the extension');
+  ARRAY['gpu_kary', 'gpu_grid', 'gpu_text', 'gpu_column'], 'there are no others of the extension');
 
 -- Settings: they exist once the library is loaded.
 LOAD 'pg_gpu';

@@ -1,0 +1,295 @@
+#include "column/chunk.h"
+
+#include <algorithm>
+
+namespace pg_gpu::column {
+
+static constexpr uint32 kFirstRoom = 64;
+static constexpr uint64 kFirstRows = 256;
+
+// ---- tables
+// ------------------------------------------------------------------------------------------------
+
+void begin_table(IntegerTable *table) {
+    table->count = 0;
+    table->room = kFirstRoom;
+    table->keys = allocate<uint64>(table->room);
+    table->mask = kFirstRoom * 2 - 1;
+    table->slots = allocate_zeroed<uint32>(size_t{table->mask} + 1);
+}
+
+void end_table(IntegerTable *table) {
+    pfree(table->keys);
+    pfree(table->slots);
+    *table = {};
+}
+
+static void put_in_slot(uint32 *slots, uint32 mask, uint32 slot, uint32 number) {
+    while (slots[slot] != 0)
+        slot = (slot + 1) & mask;
+    slots[slot] = number + 1;
+}
+
+[[noreturn]] static void report_too_many() {
+    ereport(ERROR,
+            (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("a column has too many distinct values")));
+}
+
+static void grow_slots(uint32 **slots, uint32 *mask) {
+    if (*mask > UINT32_MAX / 4)
+        report_too_many();
+    *mask = *mask * 2 + 1;
+    *slots = reallocate(*slots, size_t{*mask} + 1);
+    memset(*slots, 0, (size_t{*mask} + 1) * sizeof(uint32));
+}
+
+uint32 add_to_table(IntegerTable *table, uint64 key) {
+    if (table->count == table->room) {
+        table->room *= 2;
+        table->keys = reallocate(table->keys, table->room);
+        grow_slots(&table->slots, &table->mask);
+        for (uint32 i = 0; i < table->count; i++)
+            put_in_slot(table->slots, table->mask, integer_slot(table->keys[i], table->mask), i);
+    }
+    table->keys[table->count] = key;
+    put_in_slot(table->slots, table->mask, integer_slot(key, table->mask), table->count);
+    return table->count++;
+}
+
+static void begin_strings_table(StringTable *table) {
+    *table = {};
+    table->room = kFirstRoom;
+    table->entries = allocate<StringEntry>(table->room);
+    table->mask = kFirstRoom * 2 - 1;
+    table->slots = allocate_zeroed<uint32>(size_t{table->mask} + 1);
+    table->byte_room = 1024;
+    table->bytes = allocate<char>(table->byte_room);
+}
+
+static uint32 number_of_string(StringTable *table, const Bytes &value) {
+    const auto hash = static_cast<uint32>(DatumGetUInt64(hash_any_extended(
+        reinterpret_cast<const unsigned char *>(value.data), static_cast<int>(value.length), 0)));
+    for (uint32 slot = hash & table->mask; table->slots[slot] != 0; slot = (slot + 1) & table->mask) {
+        const uint32 number = table->slots[slot] - 1;
+        const StringEntry &entry = table->entries[number];
+        if (entry.hash == hash && entry.length == value.length &&
+            memcmp(table->bytes + entry.offset, value.data, value.length) == 0)
+            return number;
+    }
+    if (table->count == table->room) {
+        table->room *= 2;
+        table->entries = reallocate(table->entries, table->room);
+        grow_slots(&table->slots, &table->mask);
+        for (uint32 i = 0; i < table->count; i++)
+            put_in_slot(table->slots, table->mask, table->entries[i].hash & table->mask, i);
+    }
+    if (value.length > table->byte_room - table->used) {
+        table->byte_room = (table->byte_room + value.length) * 2;
+        table->bytes = reallocate(table->bytes, table->byte_room);
+    }
+    memcpy(table->bytes + table->used, value.data, value.length);
+    table->entries[table->count] = {table->used, static_cast<uint32>(value.length), hash};
+    table->used += value.length;
+    put_in_slot(table->slots, table->mask, hash & table->mask, table->count);
+    return table->count++;
+}
+
+// ---- rows
+// --------------------------------------------------------------------------------------------------
+
+Chunk *begin_chunk(const Format &format, size_t memory) {
+    MemoryContext context =
+        AllocSetContextCreate(CurrentMemoryContext, "gpu_column rows", ALLOCSET_DEFAULT_SIZES);
+    MemoryContext caller = MemoryContextSwitchTo(context);
+    auto *chunk = allocate_zeroed<Chunk>(1);
+    chunk->context = context;
+    chunk->columns = format.columns;
+    chunk->column = allocate_zeroed<ChunkColumn>(format.columns);
+    chunk->room = kFirstRows;
+    chunk->places = allocate<uint64>(chunk->room);
+    // A key and its slots take up to 24 bytes.
+    const size_t most = memory / static_cast<size_t>(format.columns) / 32;
+    chunk->most_distinct = static_cast<uint32>(Max(Min(most, size_t{1} << 28), size_t{1} << 16));
+    for (int i = 0; i < format.columns; i++) {
+        ChunkColumn *column = &chunk->column[i];
+        column->type = format.types[i];
+        column->numbers = allocate<uint32>(chunk->room);
+        column->null_bits = allocate_zeroed<uint64>(chunk->room / 64);
+        if (column->type.is_integer)
+            begin_table(&column->integers);
+        else
+            begin_strings_table(&column->strings);
+    }
+    MemoryContextSwitchTo(caller);
+    return chunk;
+}
+
+void end_chunk(Chunk *chunk) {
+    MemoryContextDelete(chunk->context);
+}
+
+static void grow_rows(Chunk *chunk) {
+    const uint64 room = chunk->room * 2;
+    chunk->places = reallocate(chunk->places, room);
+    for (int i = 0; i < chunk->columns; i++) {
+        ChunkColumn *column = &chunk->column[i];
+        if (column->raw)
+            column->values = reallocate(column->values, room);
+        else
+            column->numbers = reallocate(column->numbers, room);
+        column->null_bits = reallocate(column->null_bits, room / 64);
+        memset(column->null_bits + chunk->room / 64, 0, chunk->room / 8);
+    }
+    chunk->room = room;
+}
+
+void add_row(Chunk *chunk, uint64 place) {
+    if (chunk->rows == chunk->room)
+        grow_rows(chunk);
+    const uint64 row = chunk->rows++;
+    chunk->places[row] = place;
+    for (int i = 0; i < chunk->columns; i++) {
+        ChunkColumn *column = &chunk->column[i];
+        if (column->raw)
+            column->values[row] = 0;
+        else
+            column->numbers[row] = 0;
+        column->null_bits[row / 64] |= UINT64CONST(1) << (row % 64);
+        column->nulls++;
+    }
+}
+
+static void set_not_null(ChunkColumn *column, uint64 row) {
+    column->null_bits[row / 64] &= ~(UINT64CONST(1) << (row % 64));
+    column->nulls--;
+}
+
+// With about as many values as rows a dictionary doesn't pay, and a large one takes memory.
+static bool is_too_diverse(const Chunk *chunk, const ChunkColumn *column) {
+    const uint64 distinct = column->integers.count;
+    return distinct > chunk->most_distinct || (distinct >= 65536 && distinct > chunk->rows / 8 * 7);
+}
+
+static void give_up_dictionary(Chunk *chunk, ChunkColumn *column) {
+    column->values =
+        static_cast<uint64 *>(MemoryContextAllocHuge(chunk->context, chunk->room * sizeof(uint64)));
+    for (uint64 row = 0; row < chunk->rows; row++)
+        column->values[row] = column->integers.keys[column->numbers[row]];
+    column->raw = true;
+    pfree(column->numbers);
+    column->numbers = nullptr;
+    end_table(&column->integers);
+}
+
+void add_integer(Chunk *chunk, int number, uint64 code) {
+    ChunkColumn *column = &chunk->column[number];
+    const uint64 row = chunk->rows - 1;
+    set_not_null(column, row);
+    if (column->raw) {
+        column->values[row] = code;
+        return;
+    }
+    const uint32 before = column->integers.count;
+    column->numbers[row] = number_of(&column->integers, code);
+    if (unlikely(column->integers.count != before && is_too_diverse(chunk, column)))
+        give_up_dictionary(chunk, column);
+}
+
+void add_string(Chunk *chunk, int number, const Bytes &bytes) {
+    ChunkColumn *column = &chunk->column[number];
+    const uint64 row = chunk->rows - 1;
+    set_not_null(column, row);
+    column->numbers[row] = number_of_string(&column->strings, bytes);
+}
+
+void add_datum(Chunk *chunk, int column, Datum value) {
+    const ColumnType &type = chunk->column[column].type;
+    if (type.is_integer) {
+        add_integer(chunk, column, encode_integer(type, value));
+        return;
+    }
+    const Bytes bytes = bytes_of(type, value);
+    add_string(chunk, column, bytes);
+}
+
+size_t chunk_bytes_with(const Chunk *chunk, uint64 more_rows) {
+    const uint64 room = chunk->rows + more_rows > chunk->room ? chunk->room * 2 : chunk->room;
+    size_t total = room * sizeof(uint64);
+    for (int i = 0; i < chunk->columns; i++) {
+        const ChunkColumn &column = chunk->column[i];
+        total += room * (column.raw ? sizeof(uint64) : sizeof(uint32)) + room / 8;
+        // With each of a dictionary's values its sorted place.
+        if (!column.type.is_integer)
+            total += column.strings.byte_room +
+                     column.strings.room * (sizeof(StringEntry) + 2 * sizeof(uint32)) +
+                     (size_t{column.strings.mask} + 1) * sizeof(uint32);
+        else if (!column.raw)
+            total += table_bytes(column.integers) + column.integers.room * 2 * sizeof(uint32);
+    }
+    return total;
+}
+
+void sort_rows(Chunk *chunk, uint64 first) {
+    const auto count = static_cast<uint32>(chunk->rows - first);
+    const uint64 *places = chunk->places + first;
+    if (std::is_sorted(places, places + count))
+        return;
+    auto *order = allocate<uint32>(count);
+    auto *scratch = allocate<uint64>(count);
+    for (uint32 i = 0; i < count; i++)
+        order[i] = i;
+    std::sort(order, order + count, [places](uint32 a, uint32 b) { return places[a] < places[b]; });
+    const auto permute = [&](auto *array) {
+        for (uint32 i = 0; i < count; i++)
+            scratch[i] = array[first + order[i]];
+        for (uint32 i = 0; i < count; i++)
+            array[first + i] = static_cast<std::remove_reference_t<decltype(array[0])>>(scratch[i]);
+    };
+    permute(chunk->places);
+    for (int i = 0; i < chunk->columns; i++) {
+        ChunkColumn *column = &chunk->column[i];
+        if (column->raw)
+            permute(column->values);
+        else
+            permute(column->numbers);
+        const auto is_null = [column](uint64 row) { return column->null_bits[row / 64] >> (row % 64) & 1; };
+        for (uint32 j = 0; j < count; j++)
+            scratch[j] = is_null(first + order[j]);
+        for (uint32 j = 0; j < count; j++) {
+            const uint64 bit = UINT64CONST(1) << ((first + j) % 64);
+            uint64 *word = &column->null_bits[(first + j) / 64];
+            *word = scratch[j] != 0 ? *word | bit : *word & ~bit;
+        }
+    }
+    pfree(order);
+    pfree(scratch);
+}
+
+void finish_chunk(Chunk *chunk) {
+    MemoryContext caller = MemoryContextSwitchTo(chunk->context);
+    for (int i = 0; i < chunk->columns; i++) {
+        ChunkColumn *column = &chunk->column[i];
+        if (column->raw)
+            continue;
+        const uint32 count = distinct_values(*column);
+        column->sorted = allocate<uint32>(count + 1);
+        column->rank = allocate_zeroed<uint32>(count + 1);
+        for (uint32 j = 0; j < count; j++)
+            column->sorted[j] = j;
+        if (column->type.is_integer) {
+            const uint64 *keys = column->integers.keys;
+            std::sort(column->sorted, column->sorted + count,
+                      [keys](uint32 a, uint32 b) { return keys[a] < keys[b]; });
+        } else {
+            const StringTable *table = &column->strings;
+            std::sort(column->sorted, column->sorted + count, [table](uint32 a, uint32 b) {
+                return compare_bytes(string_at(*table, a), string_at(*table, b)) < 0;
+            });
+        }
+        for (uint32 j = 0; j < count; j++)
+            column->rank[column->sorted[j]] = j;
+    }
+    MemoryContextSwitchTo(caller);
+}
+
+}  // namespace pg_gpu::column

@@ -1,0 +1,115 @@
+// Rows collected in memory: what a build has seen, or what sealed tails hold.
+#pragma once
+
+#include "column/value.h"
+
+namespace pg_gpu::column {
+
+// Distinct integers, numbered as they come.
+struct IntegerTable {
+    uint64 *keys;
+    uint32 count;
+    uint32 room;
+    uint32 *slots;  // number + 1; 0: free
+    uint32 mask;
+};
+
+inline constexpr uint32 kNoNumber = UINT32_MAX;
+
+void begin_table(IntegerTable *table);
+void end_table(IntegerTable *table);
+uint32 add_to_table(IntegerTable *table, uint64 key);
+
+inline uint32 integer_slot(uint64 key, uint32 mask) {
+    return static_cast<uint32>(key * UINT64CONST(0x9e3779b97f4a7c15) >> 32) & mask;
+}
+
+// Its number; kNoNumber when it isn't there.
+inline uint32 find_in_table(const IntegerTable *table, uint64 key) {
+    for (uint32 slot = integer_slot(key, table->mask); table->slots[slot] != 0;
+         slot = (slot + 1) & table->mask)
+        if (table->keys[table->slots[slot] - 1] == key)
+            return table->slots[slot] - 1;
+    return kNoNumber;
+}
+
+inline uint32 number_of(IntegerTable *table, uint64 key) {
+    const uint32 number = find_in_table(table, key);
+    return likely(number != kNoNumber) ? number : add_to_table(table, key);
+}
+
+inline size_t table_bytes(const IntegerTable &table) {
+    return table.room * sizeof(uint64) + (size_t{table.mask} + 1) * sizeof(uint32);
+}
+
+// Distinct strings, numbered as they come.
+struct StringEntry {
+    uint64 offset;  // in the bytes
+    uint32 length;
+    uint32 hash;
+};
+
+struct StringTable {
+    StringEntry *entries;
+    uint32 count;
+    uint32 room;
+    uint32 *slots;
+    uint32 mask;
+    char *bytes;
+    size_t used;
+    size_t byte_room;
+};
+
+struct ChunkColumn {
+    ColumnType type;
+    // By row: the value's number, or, of integers that are too many, the value.
+    uint32 *numbers;
+    uint64 *values;
+    bool raw;
+    uint64 *null_bits;
+    uint64 nulls;
+    IntegerTable integers;
+    StringTable strings;
+    // After finish_chunk: numbers in the order of their values, and each number's place in it.
+    uint32 *sorted;
+    uint32 *rank;
+};
+
+struct Chunk {
+    MemoryContext context;
+    int columns;
+    ChunkColumn *column;
+    uint64 rows;
+    uint64 room;
+    uint64 *places;  // heap block << 16 | offset number
+    uint32 most_distinct;
+};
+
+// Dictionaries of integers are given up when they would take more than `memory` bytes.
+Chunk *begin_chunk(const Format &format, size_t memory);
+void end_chunk(Chunk *chunk);
+
+// A new row, all NULL; then its values, column by column.
+void add_row(Chunk *chunk, uint64 place);
+void add_integer(Chunk *chunk, int column, uint64 code);
+void add_string(Chunk *chunk, int column, const Bytes &bytes);
+void add_datum(Chunk *chunk, int column, Datum value);
+
+// What it will take with so many more rows, their distinct strings aside.
+size_t chunk_bytes_with(const Chunk *chunk, uint64 more_rows);
+
+// Puts rows from `first` on into the order of their places.
+void sort_rows(Chunk *chunk, uint64 first);
+
+// After the last row.
+void finish_chunk(Chunk *chunk);
+
+inline uint32 distinct_values(const ChunkColumn &column) {
+    return column.type.is_integer ? column.integers.count : column.strings.count;
+}
+
+inline Bytes string_at(const StringTable &table, uint32 number) {
+    return {table.bytes + table.entries[number].offset, table.entries[number].length};
+}
+
+}  // namespace pg_gpu::column

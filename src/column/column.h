@@ -1,0 +1,47 @@
+// gpu_column: dictionary-compressed columns.
+#pragma once
+
+#include "column/item.h"
+#include "keys/range_reader.h"
+
+namespace pg_gpu::column {
+
+const storage::RunKind *run_kind();
+
+// Writes a row that is longer than a tail as a run of its own (runs.cpp).
+void insert_long_row(Relation index, const Format &format, const Datum *values, const bool *nulls,
+                     const ItemPointerData &tid);
+
+// ---- access method callbacks
+// -------------------------------------------------------------------------------
+
+IndexBuildResult *build(Relation heap, Relation index, IndexInfo *index_info);
+void build_empty(Relation index);
+bool insert(Relation index, Datum *values, bool *nulls, ItemPointer tid, Relation heap,
+            IndexUniqueCheck unique, bool unchanged, IndexInfo *index_info);
+IndexBulkDeleteResult *bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
+                                   IndexBulkDeleteCallback callback, void *callback_state);
+IndexBulkDeleteResult *vacuum_cleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats);
+void estimate_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup, Cost *total,
+                   Selectivity *selectivity, double *correlation, double *pages);
+char *build_phase_name(int64 phase);
+bool validate(Oid opclass);
+IndexScanDesc begin_scan(Relation index, int key_count, int order_by_count);
+void rescan(IndexScanDesc scan, ScanKey keys, int key_count, ScanKey order_bys, int order_by_count);
+int64 get_bitmap(IndexScanDesc scan, TIDBitmap *bitmap);
+void end_scan(IndexScanDesc scan);
+
+// ---- for functions
+// -----------------------------------------------------------------------------------------
+
+// Rows the snapshot sees that match scan keys. *heap_fetches of them were looked up in the heap.
+int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const ScanKeyData *keys, int key_count,
+                     uint64 *heap_fetches);
+void count_batch(Relation heap, Relation index, Snapshot snapshot, const keys::RangeReader &reader,
+                 int64 *counts);
+
+// gpu.verify's part that knows columns.
+void verify_columns(Relation heap, Relation index, bool check_heap, storage::ProblemReporter report,
+                    void *context);
+
+}  // namespace pg_gpu::column

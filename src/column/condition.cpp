@@ -1,0 +1,267 @@
+#include "column/condition.h"
+
+#include <algorithm>
+
+#include "column/operators.h"
+
+namespace pg_gpu::column {
+
+// ---- ranges of ordered integers
+// ----------------------------------------------------------------------------
+
+static bool is_one_of(Oid type, std::initializer_list<Oid> types) {
+    return std::find(types.begin(), types.end(), type) != types.end();
+}
+
+// Does btree's order of the column's values hold for comparisons with this type, for whatever number a code
+// may stand for? Dates beside timestamps have borders, and depend on the time zone.
+static bool compares_as_codes(const ColumnType &column, Oid argument) {
+    if (column.base_type == argument)
+        return true;
+    for (const auto &family : {std::initializer_list<Oid>{INT2OID, INT4OID, INT8OID},
+                               std::initializer_list<Oid>{FLOAT4OID, FLOAT8OID}})
+        if (is_one_of(column.base_type, family) && is_one_of(argument, family))
+            return true;
+    return false;
+}
+
+namespace {
+
+// `<` and `<=` between a column's values and an argument's.
+struct Comparison {
+    const ColumnType *type;
+    FmgrInfo less;
+    FmgrInfo not_greater;
+    Oid collation;
+};
+
+}  // namespace
+
+static bool find_comparison(Relation index, int column, const ColumnType &type, Oid argument,
+                            Comparison *comparison) {
+    const Oid family = index->rd_opfamily[column];
+    const Oid less = get_opfamily_member(family, type.base_type, argument, BTLessStrategyNumber);
+    const Oid not_greater = get_opfamily_member(family, type.base_type, argument, BTLessEqualStrategyNumber);
+    if (!OidIsValid(less) || !OidIsValid(not_greater))
+        return false;
+    comparison->type = &type;
+    comparison->collation = type.collation;
+    fmgr_info(get_opcode(less), &comparison->less);
+    fmgr_info(get_opcode(not_greater), &comparison->not_greater);
+    return true;
+}
+
+// The last of the codes for which the comparison holds: it does for the least values. False when for none.
+static bool last_that_holds(const Comparison &comparison, FmgrInfo *function, Datum argument, uint64 *last) {
+    const ColumnType &type = *comparison.type;
+    const auto holds = [&](uint64 code) {
+        return DatumGetBool(
+            FunctionCall2Coll(function, comparison.collation, decode_integer(type, code), argument));
+    };
+    uint64 low = lowest_code(type);
+    uint64 high = low_bits(type.width * 8U);
+    if (!holds(low))
+        return false;
+    while (low < high) {
+        const uint64 middle = high - (high - low) / 2;
+        if (holds(middle))
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    *last = low;
+    return true;
+}
+
+static void add_range(Key *key, uint64 low, uint64 high) {
+    key->ranges[key->range_count++] = {low, high};
+}
+
+// At most two ranges.
+static void add_ranges(Key *key, Comparison *comparison, StrategyNumber strategy, Datum argument) {
+    const uint64 top = low_bits(comparison->type->width * 8U);
+    uint64 last_less = 0;
+    uint64 last_not_greater = 0;
+    const bool any_less = last_that_holds(*comparison, &comparison->less, argument, &last_less);
+    const bool any_not_greater =
+        last_that_holds(*comparison, &comparison->not_greater, argument, &last_not_greater);
+    const uint64 first_not_less = any_less ? last_less + 1 : 0;
+    const bool all_less = any_less && last_less == top;
+    const bool all_not_greater = any_not_greater && last_not_greater == top;
+    switch (strategy) {
+        case BTLessStrategyNumber:
+            if (any_less)
+                add_range(key, 0, last_less);
+            break;
+        case BTLessEqualStrategyNumber:
+            if (any_not_greater)
+                add_range(key, 0, last_not_greater);
+            break;
+        case BTEqualStrategyNumber:
+            if (any_not_greater && !all_less && first_not_less <= last_not_greater)
+                add_range(key, first_not_less, last_not_greater);
+            break;
+        case BTGreaterEqualStrategyNumber:
+            if (!all_less)
+                add_range(key, first_not_less, top);
+            break;
+        case BTGreaterStrategyNumber:
+            if (!all_not_greater)
+                add_range(key, any_not_greater ? last_not_greater + 1 : 0, top);
+            break;
+        default:  // <>
+            if (any_less)
+                add_range(key, 0, last_less);
+            if (!all_not_greater)
+                add_range(key, any_not_greater ? last_not_greater + 1 : 0, top);
+    }
+}
+
+static void join_ranges(Key *key) {
+    std::sort(key->ranges, key->ranges + key->range_count,
+              [](const CodeRange &a, const CodeRange &b) { return a.low < b.low; });
+    uint32 kept = 0;
+    for (uint32 i = 0; i < key->range_count; i++) {
+        if (kept > 0 && key->ranges[i].low <= key->ranges[kept - 1].high) {
+            key->ranges[kept - 1].high = Max(key->ranges[kept - 1].high, key->ranges[i].high);
+            continue;
+        }
+        key->ranges[kept++] = key->ranges[i];
+    }
+    key->range_count = kept;
+}
+
+// ---- keys
+// --------------------------------------------------------------------------------------------------
+
+// Elements that aren't NULL.
+static void read_arguments(const ScanKeyData &scan_key, Key *key) {
+    if ((scan_key.sk_flags & SK_SEARCHARRAY) == 0) {
+        key->arguments = allocate<Datum>(1);
+        key->arguments[0] = scan_key.sk_argument;
+        key->argument_count = 1;
+        return;
+    }
+    ArrayType *array = DatumGetArrayTypeP(scan_key.sk_argument);
+    int16 length;
+    bool by_value;
+    char alignment;
+    get_typlenbyvalalign(ARR_ELEMTYPE(array), &length, &by_value, &alignment);
+    bool *nulls;
+    int count;
+    deconstruct_array(array, ARR_ELEMTYPE(array), length, by_value, alignment, &key->arguments, &nulls,
+                      &count);
+    for (int i = 0; i < count; i++)
+        if (!nulls[i])
+            key->arguments[key->argument_count++] = key->arguments[i];
+}
+
+static void find_function(Relation index, const ColumnType &type, const ScanKeyData &scan_key, Key *key) {
+    Oid function = scan_key.sk_func.fn_oid;
+    if (!OidIsValid(function)) {
+        const Oid family = index->rd_opfamily[key->column];
+        const Oid found =
+            get_opfamily_member(family, type.base_type, scan_key.sk_subtype, scan_key.sk_strategy);
+        function = OidIsValid(found) ? get_opcode(found) : InvalidOid;
+    }
+    if (!OidIsValid(function)) {
+        // Arrays, enums and the like share operators.
+        const TypeCacheEntry *entry =
+            lookup_type_cache(type.base_type, TYPECACHE_EQ_OPR | TYPECACHE_LT_OPR | TYPECACHE_GT_OPR);
+        const Oid equality = entry->eq_opr;
+        Oid found = equality;
+        if (scan_key.sk_strategy == BTLessStrategyNumber)
+            found = entry->lt_opr;
+        else if (scan_key.sk_strategy == BTGreaterStrategyNumber)
+            found = entry->gt_opr;
+        else if (scan_key.sk_strategy == BTLessEqualStrategyNumber)
+            found = OidIsValid(entry->gt_opr) ? get_negator(entry->gt_opr) : InvalidOid;
+        else if (scan_key.sk_strategy == BTGreaterEqualStrategyNumber)
+            found = OidIsValid(entry->lt_opr) ? get_negator(entry->lt_opr) : InvalidOid;
+        if (!OidIsValid(found))
+            ereport(ERROR, (errcode(ERRCODE_UNDEFINED_FUNCTION),
+                            errmsg("values of column \"%s\" of type %s have no order",
+                                   NameStr(TupleDescAttr(RelationGetDescr(index), key->column)->attname),
+                                   format_type_be(type.type))));
+        function = get_opcode(found);
+    }
+    fmgr_info(function, &key->function);
+    key->collation = OidIsValid(scan_key.sk_collation) ? scan_key.sk_collation : type.collation;
+    key->is_safe = get_func_leakproof(function);
+}
+
+static void make_key(Relation index, const Format &format, const ScanKeyData &scan_key,
+                     Condition *condition) {
+    Key *key = &condition->keys[condition->count++];
+    *key = {};
+    key->column = scan_key.sk_attno - 1;
+    key->is_safe = true;
+    if ((scan_key.sk_flags & SK_SEARCHNULL) != 0) {
+        key->kind = KeyKind::IsNull;
+        return;
+    }
+    if ((scan_key.sk_flags & SK_SEARCHNOTNULL) != 0) {
+        key->kind = KeyKind::IsNotNull;
+        return;
+    }
+    // All operators are strict.
+    if ((scan_key.sk_flags & SK_ISNULL) != 0) {
+        condition->matches_nothing = true;
+        return;
+    }
+    read_arguments(scan_key, key);
+    const ColumnType &type = format.types[key->column];
+    Comparison comparison;
+    const Oid argument = OidIsValid(scan_key.sk_subtype) ? scan_key.sk_subtype : type.base_type;
+    if (type.is_integer && type.is_ordered && scan_key.sk_strategy <= kNotEqualStrategy &&
+        compares_as_codes(type, argument) &&
+        find_comparison(index, key->column, type, argument, &comparison)) {
+        key->kind = KeyKind::Ranges;
+        key->ranges = allocate<CodeRange>(2 * size_t{key->argument_count} + 1);
+        for (uint32 i = 0; i < key->argument_count; i++)
+            add_ranges(key, &comparison, scan_key.sk_strategy, key->arguments[i]);
+        join_ranges(key);
+        if (key->range_count == 0)
+            condition->matches_nothing = true;
+        return;
+    }
+    key->kind = KeyKind::Evaluate;
+    find_function(index, type, scan_key, key);
+    if (key->argument_count == 0)
+        condition->matches_nothing = true;
+}
+
+void make_condition(Relation index, const Format &format, const ScanKeyData *keys, int count,
+                    Condition *condition) {
+    *condition = {};
+    condition->keys = allocate<Key>(count + 1);
+    for (int i = 0; i < count; i++)
+        make_key(index, format, keys[i], condition);
+}
+
+// ---- values
+// ------------------------------------------------------------------------------------------------
+
+bool evaluate(const Key &key, Datum value) {
+    for (uint32 i = 0; i < key.argument_count; i++)
+        if (DatumGetBool(FunctionCall2Coll(const_cast<FmgrInfo *>(&key.function), key.collation, value,
+                                           key.arguments[i])))
+            return true;
+    return false;
+}
+
+bool item_matches(const Key &key, const ColumnType &type, const ItemValue &value, ValueBuffer *buffer) {
+    if (key.kind == KeyKind::IsNull || value.is_null)
+        return key.kind == KeyKind::IsNull && value.is_null;
+    switch (key.kind) {
+        case KeyKind::IsNotNull:
+            return true;
+        case KeyKind::Ranges:
+            return is_in_ranges(key, value.integer);
+        default:
+            return evaluate(key, type.is_integer ? decode_integer(type, value.integer)
+                                                 : datum_of(type, value.bytes, buffer));
+    }
+}
+
+}  // namespace pg_gpu::column

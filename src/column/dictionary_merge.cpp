@@ -1,0 +1,404 @@
+#include "column/dictionary_merge.h"
+
+#include <algorithm>
+
+#include "varint.h"
+
+namespace pg_gpu::column {
+
+// ---- inputs
+// ------------------------------------------------------------------------------------------------
+
+static bool is_null_at(const InputColumn &column, uint64 row) {
+    return column.null_bits != nullptr && ((column.null_bits[row / 64] >> (row % 64)) & 1) != 0;
+}
+
+// Calls visit(numbers or values in hand, their first row, how many) for all of a column's codes.
+template <typename Visit>
+static void for_all_codes(const Input &input, int number, Visit visit) {
+    Feed feed;
+    begin_feed(&feed, input, number);
+    const uint64 rows = input_rows(input);
+    for (uint64 row = 0; row < rows;) {
+        const uint32 take = seek_feed(&feed, row, static_cast<uint32>(Min(rows - row, uint64{UINT32_MAX})));
+        if (!visit(feed, row, take))
+            break;
+        row += take;
+    }
+    end_feed(&feed);
+}
+
+// Dead rows' values go out of the dictionary with them.
+static void mark_used(InputColumn *column, const Input &input, int number) {
+    column->used = allocate_zeroed<bool>(column->map_count);
+    for_all_codes(input, number, [&](const Feed &feed, uint64 row, uint32 take) {
+        for (uint32 i = 0; i < take; i++)
+            if (!is_dropped(input, row + i) && !is_null_at(*column, row + i))
+                column->used[feed.numbers[feed.at + i]] = true;
+        return true;
+    });
+}
+
+void open_column(InputColumn *column, const Input &input, int number) {
+    *column = {};
+    if (input.chunk != nullptr) {
+        const ChunkColumn &from = input.chunk->column[number];
+        column->null_bits = from.nulls > 0 ? from.null_bits : nullptr;
+        column->raw = from.raw;
+        column->map_count = from.raw ? 0 : uint64{distinct_values(from)} + 1;
+    } else {
+        const ColumnHeader &header = input.reader->header.column[number];
+        column->null_bits = read_null_bits(input.reader, number);
+        column->raw = !is_dictionary(header);
+        column->map_count = column->raw ? 0 : UINT64CONST(1) << header.bits;
+    }
+    if (column->raw)
+        return;
+    column->map = allocate_zeroed<uint64>(column->map_count);
+    if (input.reader != nullptr && input.reader->dead != nullptr)
+        mark_used(column, input, number);
+}
+
+void open_integers(InputColumn *column, const Input &input, int number) {
+    open_column(column, input, number);
+    if (input.chunk != nullptr) {
+        const ChunkColumn &from = input.chunk->column[number];
+        if (column->raw) {
+            for (uint64 row = 0; row < input.chunk->rows; row++) {
+                if (is_null_at(*column, row))
+                    continue;
+                const uint64 value = from.values[row];
+                column->lowest = column->any ? Min(column->lowest, value) : value;
+                column->highest = column->any ? Max(column->highest, value) : value;
+                column->any = true;
+            }
+            return;
+        }
+        column->count = from.integers.count;
+        auto *entries = allocate<uint64>(column->count + 1);
+        for (uint64 i = 0; i < column->count; i++)
+            entries[i] = from.integers.keys[from.sorted[i]];
+        column->entries = entries;
+        column->numbers = from.sorted;
+        return;
+    }
+    const ColumnHeader &header = input.reader->header.column[number];
+    if (column->raw) {
+        // Rows that died may have left the bounds wider than need be; a dictionary's are exact.
+        column->any = true;
+        column->highest = header.highest;
+        column->lowest = header.encoding == static_cast<uint8>(Encoding::Plain) ? 0 : header.base;
+        return;
+    }
+    column->count = header.distinct;
+    column->entries = read_integer_dictionary(input.reader, number);
+}
+
+// ---- integers
+// ----------------------------------------------------------------------------------------------
+
+// Where most of the first rows differ, so will the others.
+static constexpr uint64 kSampleRows = 65536;
+
+// Adds an input's values; false when they are too many.
+static bool tabulate(IntegerTable *table, const InputColumn &column, const Input &input, int number,
+                     uint64 most, uint64 *seen) {
+    bool within = true;
+    for_all_codes(input, number, [&](const Feed &feed, uint64 row, uint32 take) {
+        for (uint32 i = 0; i < take; i++) {
+            if (is_dropped(input, row + i) || is_null_at(column, row + i))
+                continue;
+            number_of(table, feed.values[feed.at + i] + feed.base);
+            // Looked at now and then.
+            if (++*seen % 4096 == 0 &&
+                (table->count > most || (*seen >= kSampleRows && table->count > *seen / 8 * 7))) {
+                within = false;
+                return false;
+            }
+        }
+        return true;
+    });
+    return within && table->count <= most;
+}
+
+void tabulate_raw(InputColumn *columns, const Input *inputs, int count, int number, uint64 rows,
+                  IntegerUnion *merged) {
+    merged->complete = true;
+    bool any_raw = false;
+    uint64 lowest = PG_UINT64_MAX;
+    uint64 highest = 0;
+    for (int i = 0; i < count; i++) {
+        any_raw = any_raw || columns[i].raw;
+        if (columns[i].raw && columns[i].any) {
+            lowest = Min(lowest, columns[i].lowest);
+            highest = Max(highest, columns[i].highest);
+        }
+    }
+    if (!any_raw)
+        return;
+    const uint32 range_bits = highest >= lowest ? bits_for_range(highest - lowest) : 0;
+    // The most that could pay, and that memory allows.
+    uint64 most = static_cast<uint64>(maintenance_work_mem) * 1024 / 48;
+    while (most > 1 && !is_dictionary_cheaper(rows, most, range_bits))
+        most /= 2;
+    auto *table = allocate<IntegerTable>(1);
+    begin_table(table);
+    uint64 seen = 0;
+    for (int i = 0; i < count && merged->complete; i++)
+        if (columns[i].raw)
+            merged->complete = tabulate(table, columns[i], inputs[i], number, most, &seen);
+    if (!merged->complete) {
+        end_table(table);
+        return;
+    }
+    InputColumn *made = &merged->table;
+    merged->has_table = true;
+    made->count = table->count;
+    auto *sorted = allocate<uint32>(made->count + 1);
+    auto *entries = allocate<uint64>(made->count + 1);
+    for (uint32 i = 0; i < made->count; i++)
+        sorted[i] = i;
+    std::sort(sorted, sorted + made->count,
+              [table](uint32 a, uint32 b) { return table->keys[a] < table->keys[b]; });
+    for (uint64 i = 0; i < made->count; i++)
+        entries[i] = table->keys[sorted[i]];
+    made->entries = entries;
+    made->numbers = sorted;
+    made->map_count = made->count + 1;
+    made->map = allocate_zeroed<uint64>(made->map_count);
+    for (int i = 0; i < count; i++) {
+        if (!columns[i].raw)
+            continue;
+        columns[i].table = table;
+        columns[i].map = made->map;
+        columns[i].map_count = made->map_count;
+    }
+}
+
+namespace {
+
+struct EntryCursor {
+    InputColumn *column;
+    uint64 at;
+    uint64 value;
+};
+
+}  // namespace
+
+static uint64 number_at(const InputColumn &column, uint64 at) {
+    return column.numbers != nullptr ? column.numbers[at] : at;
+}
+
+static bool settle_entry(EntryCursor *cursor) {
+    const InputColumn &column = *cursor->column;
+    while (cursor->at < column.count && column.used != nullptr && !column.used[number_at(column, cursor->at)])
+        cursor->at++;
+    if (cursor->at == column.count)
+        return false;
+    cursor->value = column.entries[cursor->at];
+    return true;
+}
+
+void unite_integers(InputColumn *columns, int count, IntegerUnion *merged) {
+    auto *cursors = allocate<EntryCursor>(count + 1);
+    int live = 0;
+    uint64 total = 0;
+    const auto add = [&](InputColumn *column) {
+        total += column->count;
+        cursors[live] = {column, 0, 0};
+        if (settle_entry(&cursors[live]))
+            live++;
+    };
+    for (int i = 0; i < count; i++)
+        if (!columns[i].raw)
+            add(&columns[i]);
+    if (merged->has_table)
+        add(&merged->table);
+    merged->entries = allocate<uint64>(total + 1);
+    while (live > 0) {
+        uint64 least = cursors[0].value;
+        for (int i = 1; i < live; i++)
+            least = Min(least, cursors[i].value);
+        const uint64 code = merged->count++;
+        merged->entries[code] = least;
+        if (code % 65536 == 0)
+            CHECK_FOR_INTERRUPTS();
+        for (int i = 0; i < live;) {
+            if (cursors[i].value == least) {
+                const InputColumn &column = *cursors[i].column;
+                column.map[number_at(column, cursors[i].at)] = code;
+                cursors[i].at++;
+                if (!settle_entry(&cursors[i])) {
+                    cursors[i] = cursors[--live];
+                    continue;
+                }
+            }
+            i++;
+        }
+    }
+    if (merged->count > 0) {
+        merged->any = true;
+        merged->lowest = merged->entries[0];
+        merged->highest = merged->entries[merged->count - 1];
+    }
+    // What has no dictionary counts by its bounds.
+    for (int i = 0; i < count && !merged->complete; i++) {
+        if (!columns[i].raw || !columns[i].any)
+            continue;
+        merged->lowest = merged->any ? Min(merged->lowest, columns[i].lowest) : columns[i].lowest;
+        merged->highest = merged->any ? Max(merged->highest, columns[i].highest) : columns[i].highest;
+        merged->any = true;
+    }
+    pfree(cursors);
+}
+
+void map_to_values(InputColumn *column, const IntegerUnion &merged, uint64 base) {
+    if (column->raw) {
+        // Written as they are.
+        column->table = nullptr;
+        return;
+    }
+    for (uint64 i = 0; i < column->count; i++) {
+        uint64 *place = &column->map[number_at(*column, i)];
+        if (merged.count > 0)
+            *place = merged.entries[*place] - base;
+    }
+}
+
+// ---- strings
+// -----------------------------------------------------------------------------------------------
+
+namespace {
+
+struct StringInput {
+    InputColumn *column;
+    const ChunkColumn *chunk;
+    uint64 at;
+    StringCursor cursor;
+    bool from_run;
+    Bytes value;
+    uint64 number;
+};
+
+}  // namespace
+
+// Goes to the next string that is in use; false at the end.
+static bool next_input_string(StringInput *input) {
+    for (;;) {
+        if (input->from_run) {
+            if (!next_string(&input->cursor))
+                return false;
+            input->value = input->cursor.value;
+            input->number = input->cursor.ordinal;
+        } else {
+            if (input->at == input->chunk->strings.count)
+                return false;
+            input->number = input->chunk->sorted[input->at++];
+            input->value = string_at(input->chunk->strings, static_cast<uint32>(input->number));
+        }
+        if (input->column->used == nullptr || input->column->used[input->number])
+            return true;
+    }
+}
+
+static bool later_string(const StringInput *a, const StringInput *b) {
+    return compare_bytes(a->value, b->value) > 0;
+}
+
+namespace {
+
+struct StringWriter {
+    StreamWriter *stream;
+    StringUnion *merged;
+    uint64 block_room;
+    char *previous;
+    size_t previous_length;
+    size_t previous_room;
+};
+
+}  // namespace
+
+static void write_string(StringWriter *writer, const Bytes &value) {
+    StringUnion *merged = writer->merged;
+    size_t shared = 0;
+    if (merged->count % kDictionaryBlock == 0) {
+        if (merged->block_count == writer->block_room) {
+            writer->block_room *= 2;
+            merged->blocks = reallocate(merged->blocks, writer->block_room);
+        }
+        merged->blocks[merged->block_count++] = merged->bytes;
+        CHECK_FOR_INTERRUPTS();
+    } else {
+        const size_t most = Min(writer->previous_length, value.length);
+        while (shared < most && writer->previous[shared] == value.data[shared])
+            shared++;
+    }
+    uint8 head[2 * kMostVarintBytes];
+    uint32 head_bytes = write_varint(head, shared);
+    head_bytes += write_varint(head + head_bytes, value.length - shared);
+    append_bytes(writer->stream, head, head_bytes);
+    append_bytes(writer->stream, value.data + shared, value.length - shared);
+    merged->bytes += head_bytes + value.length - shared;
+    merged->whole_bytes += value.length;
+    merged->longest = Max(merged->longest, uint64{value.length});
+    merged->count++;
+    if (value.length > writer->previous_room) {
+        writer->previous_room = value.length * 2;
+        pfree(writer->previous);
+        writer->previous = allocate<char>(writer->previous_room);
+    }
+    memcpy(writer->previous, value.data, value.length);
+    writer->previous_length = value.length;
+}
+
+static bool same_as_written(const StringWriter &writer, const Bytes &value) {
+    return value.length == writer.previous_length && memcmp(value.data, writer.previous, value.length) == 0;
+}
+
+void unite_strings(InputColumn *columns, const Input *inputs, int count, int number, StreamWriter *stream,
+                   StringUnion *merged) {
+    *merged = {};
+    StringWriter writer = {stream, merged, 64, allocate<char>(256), 0, 256};
+    merged->blocks = allocate<uint64>(writer.block_room);
+    auto *sources = allocate_zeroed<StringInput>(count);
+    auto **heap = allocate<StringInput *>(count);
+    int live = 0;
+    for (int i = 0; i < count; i++) {
+        StringInput *source = &sources[i];
+        source->column = &columns[i];
+        source->from_run = inputs[i].chunk == nullptr;
+        if (source->from_run)
+            begin_strings(&source->cursor, inputs[i].reader, number);
+        else
+            source->chunk = &inputs[i].chunk->column[number];
+        if (next_input_string(source))
+            heap[live++] = source;
+    }
+    std::make_heap(heap, heap + live, later_string);
+    while (live > 0) {
+        std::pop_heap(heap, heap + live, later_string);
+        StringInput *source = heap[live - 1];
+        if (merged->count == 0 || !same_as_written(writer, source->value))
+            write_string(&writer, source->value);
+        source->column->map[source->number] = merged->count - 1;
+        if (next_input_string(source))
+            std::push_heap(heap, heap + live, later_string);
+        else
+            live--;
+    }
+    align_stream(stream);
+    for (int i = 0; i < count; i++) {
+        if (!sources[i].from_run)
+            continue;
+        if (inputs[i].reader->stale)
+            storage::report_corruption(
+                inputs[i].reader->index,
+                storage::run_block(inputs[i].reader->run, inputs[i].reader->stale_position),
+                "The page does not carry its run's stamp.");
+        end_strings(&sources[i].cursor);
+    }
+    pfree(sources);
+    pfree(heap);
+}
+
+}  // namespace pg_gpu::column

@@ -1,0 +1,64 @@
+// The dictionary merge: the union of the inputs' dictionaries, and for each input the map from its codes to
+// the union's (X_M and X_D in Krueger and others, "Applicability of GPU Computing for Efficient Merge in
+// In-Memory Databases", 2011).
+#pragma once
+
+#include "column/feed.h"
+
+namespace pg_gpu::column {
+
+// One column of one input.
+struct InputColumn {
+    uint64 *null_bits;
+    uint64 *map;  // by number: the new code, or what to write instead
+    uint64 map_count;
+    bool *used;  // by number; nullptr: all are
+    // Integers.
+    bool raw;               // has no dictionary
+    const uint64 *entries;  // sorted
+    const uint32 *numbers;  // of the entries; nullptr: they are numbered in order
+    uint64 count;
+    uint64 lowest;  // of raw ones
+    uint64 highest;
+    bool any;
+    IntegerTable *table;  // of raw ones' values, shared by all inputs
+};
+
+struct IntegerUnion {
+    uint64 *entries;
+    uint64 count;
+    uint64 lowest;
+    uint64 highest;
+    bool any;           // is there a value at all?
+    bool complete;      // holds all inputs' values
+    InputColumn table;  // raw inputs' values, as one more input
+    bool has_table;
+};
+
+struct StringUnion {
+    uint64 count;
+    uint64 bytes;  // written
+    uint64 whole_bytes;
+    uint64 longest;
+    uint64 *blocks;
+    uint64 block_count;
+};
+
+// What is the same for integers and strings: NULLs, and which codes live rows have.
+void open_column(InputColumn *column, const Input &input, int number);
+void open_integers(InputColumn *column, const Input &input, int number);
+
+// Gathers raw inputs' distinct values, unless they are too many for a dictionary of `rows` rows to pay.
+void tabulate_raw(InputColumn *columns, const Input *inputs, int count, int number, uint64 rows,
+                  IntegerUnion *merged);
+
+void unite_integers(InputColumn *columns, int count, IntegerUnion *merged);
+
+// Makes an input's map lead to values less `base` instead of codes.
+void map_to_values(InputColumn *column, const IntegerUnion &merged, uint64 base);
+
+// Writes the union to the stream as it goes.
+void unite_strings(InputColumn *columns, const Input *inputs, int count, int number, StreamWriter *stream,
+                   StringUnion *merged);
+
+}  // namespace pg_gpu::column

@@ -1,0 +1,376 @@
+// Conditions on columns: a dictionary's entries are looked at once each, codes are compared in bulk.
+#include "column/view.h"
+
+namespace pg_gpu::column {
+
+namespace {
+
+// One column's keys among those to be applied.
+struct ColumnKeys {
+    int column;
+    const Key **keys;
+    int count;
+};
+
+// Which codes match.
+struct CodeTest {
+    bool is_range;
+    uint64 low;  // of a range; none match where it is above `high`
+    uint64 high;
+    uint8 *match;  // by code, else
+};
+
+}  // namespace
+
+// Operators may leave memory behind; it is given back after so many values.
+static constexpr uint32 kValuesPerReset = 1024;
+
+namespace {
+
+class Evaluation {
+  public:
+    explicit Evaluation(const ColumnType &type)
+        : type_(type),
+          scratch_(
+              AllocSetContextCreate(CurrentMemoryContext, "gpu_column operator", ALLOCSET_DEFAULT_SIZES)) {}
+
+    bool matches(const Key &key, uint64 code) { return look(key, decode_integer(type_, code)); }
+    bool matches(const Key &key, const Bytes &bytes) { return look(key, datum_of(type_, bytes, &buffer_)); }
+    void end() { MemoryContextDelete(scratch_); }
+
+  private:
+    bool look(const Key &key, Datum value) {
+        MemoryContext caller = MemoryContextSwitchTo(scratch_);
+        const bool result = evaluate(key, value);
+        MemoryContextSwitchTo(caller);
+        if (++count_ % kValuesPerReset == 0) {
+            MemoryContextReset(scratch_);
+            CHECK_FOR_INTERRUPTS();
+        }
+        return result;
+    }
+
+    const ColumnType &type_;
+    MemoryContext scratch_;
+    ValueBuffer buffer_ = {nullptr, 0};
+    uint32 count_ = 0;
+};
+
+}  // namespace
+
+// ---- bulk
+// --------------------------------------------------------------------------------------------------
+
+// Sixty-four bytes of 0 or 1 as bits.
+static inline uint64 gather_bits(const uint8 *hits) {
+    uint64 bits = 0;
+    for (uint32 i = 0; i < 8; i++) {
+        uint64 eight;
+        memcpy(&eight, hits + i * 8, sizeof(eight));
+        bits |= (eight * UINT64CONST(0x0102040810204080) >> 56) << (i * 8);
+    }
+    return bits;
+}
+
+template <typename Value>
+static inline uint64 compare_group(const Value *values, Value low, Value width) {
+    uint8 hits[kGroup];
+    for (uint32 i = 0; i < kGroup; i++)
+        hits[i] = static_cast<Value>(values[i] - low) <= width ? 1 : 0;
+    return gather_bits(hits);
+}
+
+static inline uint64 look_group_up(const uint32 *values, const uint8 *match) {
+    uint8 hits[kGroup];
+    for (uint32 i = 0; i < kGroup; i++)
+        hits[i] = match[values[i]];
+    return gather_bits(hits);
+}
+
+static void clear_all(ColumnView *view, int run) {
+    memset(view->selected[run], 0, groups_of(view->runs[run].run.entries) * sizeof(uint64));
+}
+
+template <typename Value>
+static void apply_range(ColumnView *view, int run, int column, uint64 low, uint64 high) {
+    RunReader *reader = &view->runs[run];
+    const ColumnHeader &header = reader->header.column[column];
+    if (low > high) {
+        clear_all(view, run);
+        return;
+    }
+    if (low == 0 && high >= low_bits(header.bits))
+        return;
+    uint64 *selected = view->selected[run];
+    CodeCursor<Value> cursor;
+    begin_codes(&cursor, reader, header.codes, header.bits, reader->run.entries);
+    while (const uint32 groups = next_groups(&cursor)) {
+        for (uint32 i = 0; i < groups; i++, selected++)
+            *selected &= compare_group(cursor.values + i * kGroup, static_cast<Value>(low),
+                                       static_cast<Value>(high - low));
+    }
+    end_codes(&cursor);
+}
+
+static void apply_match(ColumnView *view, int run, int column, const uint8 *match) {
+    RunReader *reader = &view->runs[run];
+    const ColumnHeader &header = reader->header.column[column];
+    uint64 *selected = view->selected[run];
+    CodeCursor<uint32> cursor;
+    begin_codes(&cursor, reader, header.codes, header.bits, reader->run.entries);
+    while (const uint32 groups = next_groups(&cursor)) {
+        for (uint32 i = 0; i < groups; i++, selected++)
+            if (*selected != 0)
+                *selected &= look_group_up(cursor.values + i * kGroup, match);
+    }
+    end_codes(&cursor);
+}
+
+// ---- dictionaries
+// ------------------------------------------------------------------------------------------
+
+// Codes that selected rows have.
+static void mark_selected_codes(ColumnView *view, int run, int column, const uint64 *nulls, uint8 *match) {
+    RunReader *reader = &view->runs[run];
+    const ColumnHeader &header = reader->header.column[column];
+    const uint64 *selected = view->selected[run];
+    CodeCursor<uint32> cursor;
+    begin_codes(&cursor, reader, header.codes, header.bits, reader->run.entries);
+    uint64 word = 0;
+    while (const uint32 groups = next_groups(&cursor))
+        for (uint32 i = 0; i < groups; i++, word++)
+            for (uint64 bits = selected[word] & (nulls == nullptr ? PG_UINT64_MAX : ~nulls[word]); bits != 0;
+                 bits &= bits - 1)
+                match[cursor.values[i * kGroup + static_cast<uint32>(__builtin_ctzll(bits))]] = 1;
+    end_codes(&cursor);
+}
+
+static bool needs_evaluation(const ColumnKeys &keys) {
+    for (int i = 0; i < keys.count; i++)
+        if (keys.keys[i]->kind == KeyKind::Evaluate)
+            return true;
+    return false;
+}
+
+template <typename Value>
+static bool entry_matches(const ColumnKeys &keys, Evaluation *evaluation, const Value &value) {
+    for (int i = 0; i < keys.count; i++) {
+        const Key &key = *keys.keys[i];
+        if constexpr (std::is_same_v<Value, uint64>) {
+            if (key.kind == KeyKind::Ranges && !is_in_ranges(key, value))
+                return false;
+        }
+        if (key.kind == KeyKind::Evaluate && !evaluation->matches(key, value))
+            return false;
+    }
+    return true;
+}
+
+static void match_dictionary(ColumnView *view, int run, const ColumnKeys &keys, uint8 *match) {
+    RunReader *reader = &view->runs[run];
+    const ColumnHeader &header = reader->header.column[keys.column];
+    const ColumnType &type = view->format->types[keys.column];
+    Evaluation evaluation(type);
+    if (type.is_integer) {
+        uint64 *entries = read_integer_dictionary(reader, keys.column);
+        for (uint64 i = 0; i < header.distinct && !reader->stale; i++)
+            if (match[i] != 0)
+                match[i] = entry_matches(keys, &evaluation, entries[i]) ? 1 : 0;
+        pfree(entries);
+    } else {
+        StringCursor cursor;
+        begin_strings(&cursor, reader, keys.column);
+        while (next_string(&cursor))
+            if (match[cursor.ordinal] != 0)
+                match[cursor.ordinal] = entry_matches(keys, &evaluation, cursor.value) ? 1 : 0;
+        end_strings(&cursor);
+    }
+    evaluation.end();
+}
+
+static CodeTest make_test(uint8 *match, uint64 count) {
+    uint64 first = 0;
+    while (first < count && match[first] == 0)
+        first++;
+    uint64 end = first;
+    while (end < count && match[end] != 0)
+        end++;
+    for (uint64 i = end; i < count; i++)
+        if (match[i] != 0)
+            return {false, 0, 0, match};
+    return first == count ? CodeTest{true, 1, 0, nullptr} : CodeTest{true, first, end - 1, nullptr};
+}
+
+static void apply_to_dictionary(ColumnView *view, int run, const ColumnKeys &keys, const uint64 *nulls,
+                                KeysToApply which) {
+    const ColumnHeader &header = view->runs[run].header.column[keys.column];
+    const uint64 codes = UINT64CONST(1) << header.bits;
+    auto *match = allocate_zeroed<uint8>(codes);
+    if (which == KeysToApply::Unsafe && needs_evaluation(keys))
+        mark_selected_codes(view, run, keys.column, nulls, match);
+    else
+        memset(match, 1, header.distinct);
+    match_dictionary(view, run, keys, match);
+    const CodeTest test = make_test(match, header.distinct);
+    if (!test.is_range)
+        apply_match(view, run, keys.column, match);
+    else if (test.low > test.high || test.low > 0 || test.high + 1 < header.distinct)
+        apply_range<uint32>(view, run, keys.column, test.low, test.high);
+    pfree(match);
+}
+
+// ---- integers without a dictionary
+// --------------------------------------------------------------------------
+
+static void apply_one_by_one(ColumnView *view, int run, const ColumnKeys &keys, const uint64 *nulls) {
+    RunReader *reader = &view->runs[run];
+    const ColumnHeader &header = reader->header.column[keys.column];
+    Evaluation evaluation(view->format->types[keys.column]);
+    uint64 *selected = view->selected[run];
+    CodeCursor<uint64> cursor;
+    begin_codes(&cursor, reader, header.codes, header.bits, reader->run.entries);
+    uint64 word = 0;
+    while (const uint32 groups = next_groups(&cursor)) {
+        for (uint32 i = 0; i < groups; i++, word++) {
+            const uint64 not_null = nulls == nullptr ? PG_UINT64_MAX : ~nulls[word];
+            for (uint64 bits = selected[word] & not_null; bits != 0; bits &= bits - 1) {
+                const auto bit = static_cast<uint32>(__builtin_ctzll(bits));
+                if (!entry_matches(keys, &evaluation, cursor.values[i * kGroup + bit] + header.base))
+                    selected[word] &= ~(UINT64CONST(1) << bit);
+            }
+        }
+    }
+    end_codes(&cursor);
+    evaluation.end();
+}
+
+// In so few bits numbers are looked at once each, as if they had a dictionary of all.
+static constexpr uint32 kMostListedBits = 16;
+
+static void apply_to_few_integers(ColumnView *view, int run, const ColumnKeys &keys, const uint64 *nulls) {
+    const ColumnHeader &header = view->runs[run].header.column[keys.column];
+    const uint64 codes = UINT64CONST(1) << header.bits;
+    auto *match = allocate_zeroed<uint8>(codes);
+    // No operator is asked about a number that is not a value: enums' would raise an error.
+    if (needs_evaluation(keys))
+        mark_selected_codes(view, run, keys.column, nulls, match);
+    else
+        memset(match, 1, codes);
+    Evaluation evaluation(view->format->types[keys.column]);
+    for (uint64 i = 0; i < codes && !view->runs[run].stale; i++)
+        if (match[i] != 0)
+            match[i] = entry_matches(keys, &evaluation, i + header.base) ? 1 : 0;
+    evaluation.end();
+    apply_match(view, run, keys.column, match);
+    pfree(match);
+}
+
+static void apply_to_integers(ColumnView *view, int run, const ColumnKeys &keys, const uint64 *nulls) {
+    const ColumnHeader &header = view->runs[run].header.column[keys.column];
+    ColumnKeys others = {keys.column, allocate<const Key *>(keys.count), 0};
+    const uint64 most = low_bits(header.bits);
+    for (int i = 0; i < keys.count; i++) {
+        const Key &key = *keys.keys[i];
+        if (key.kind != KeyKind::Ranges || key.range_count != 1) {
+            if (key.kind == KeyKind::Ranges || key.kind == KeyKind::Evaluate)
+                others.keys[others.count++] = &key;
+            continue;
+        }
+        const CodeRange &range = key.ranges[0];
+        if (range.high < header.base || (range.low > header.base && range.low - header.base > most)) {
+            clear_all(view, run);
+            return;
+        }
+        const uint64 low = range.low > header.base ? range.low - header.base : 0;
+        const uint64 high = Min(range.high - header.base, most);
+        if (header.bits <= 32)
+            apply_range<uint32>(view, run, keys.column, low, high);
+        else
+            apply_range<uint64>(view, run, keys.column, low, high);
+    }
+    if (others.count > 0 && header.bits <= kMostListedBits)
+        apply_to_few_integers(view, run, others, nulls);
+    else if (others.count > 0)
+        apply_one_by_one(view, run, others, nulls);
+}
+
+// ---- views
+// -------------------------------------------------------------------------------------------------
+
+static void apply_to_run(ColumnView *view, int run, const ColumnKeys &keys, KeysToApply which) {
+    RunReader *reader = &view->runs[run];
+    uint64 *selected = view->selected[run];
+    const uint64 words = groups_of(reader->run.entries);
+    const uint64 *nulls = read_null_bits(reader, keys.column);
+    bool wants_null = false;
+    bool wants_value = false;
+    bool compares = false;
+    for (int i = 0; i < keys.count; i++) {
+        wants_null = wants_null || keys.keys[i]->kind == KeyKind::IsNull;
+        wants_value = wants_value || keys.keys[i]->kind != KeyKind::IsNull;
+        compares =
+            compares || keys.keys[i]->kind == KeyKind::Ranges || keys.keys[i]->kind == KeyKind::Evaluate;
+    }
+    if (wants_null && (wants_value || nulls == nullptr)) {
+        clear_all(view, run);
+        return;
+    }
+    for (uint64 i = 0; nulls != nullptr && i < words; i++)
+        selected[i] &= wants_null ? nulls[i] : ~nulls[i];
+    if (!compares)
+        return;
+    if (is_dictionary(reader->header.column[keys.column]))
+        apply_to_dictionary(view, run, keys, nulls, which);
+    else
+        apply_to_integers(view, run, keys, nulls);
+}
+
+static void apply_to_loose_rows(ColumnView *view, const ColumnKeys &keys) {
+    const ColumnType &type = view->format->types[keys.column];
+    ValueBuffer buffer = {nullptr, 0};
+    MemoryContext scratch =
+        AllocSetContextCreate(CurrentMemoryContext, "gpu_column operator", ALLOCSET_DEFAULT_SIZES);
+    buffer.room = storage::kContentBytes + VARHDRSZ;
+    buffer.data = allocate<char>(buffer.room);
+    MemoryContext caller = MemoryContextSwitchTo(scratch);
+    for (uint32 i = 0; i < view->loose_count; i++) {
+        LooseRow *row = &view->loose[i];
+        for (int j = 0; j < keys.count && row->selected; j++)
+            row->selected = item_matches(*keys.keys[j], type, row->values[keys.column], &buffer);
+        if (i % kValuesPerReset == 0)
+            MemoryContextReset(scratch);
+    }
+    MemoryContextSwitchTo(caller);
+    MemoryContextDelete(scratch);
+    pfree(buffer.data);
+}
+
+static void select_none(ColumnView *view) {
+    for (int i = 0; i < view->run_count; i++)
+        clear_all(view, i);
+    for (uint32 i = 0; i < view->loose_count; i++)
+        view->loose[i].selected = false;
+}
+
+void select_matching(ColumnView *view, const Condition &condition, KeysToApply which) {
+    if (condition.matches_nothing) {
+        select_none(view);
+        return;
+    }
+    for (int column = 0; column < view->format->columns; column++) {
+        ColumnKeys keys = {column, allocate<const Key *>(condition.count + 1), 0};
+        for (int i = 0; i < condition.count; i++) {
+            const Key &key = condition.keys[i];
+            if (key.column == column &&
+                (which == KeysToApply::All || key.is_safe == (which == KeysToApply::Safe)))
+                keys.keys[keys.count++] = &key;
+        }
+        if (keys.count == 0)
+            continue;
+        for (int run = 0; run < view->run_count; run++)
+            apply_to_run(view, run, keys, which);
+        apply_to_loose_rows(view, keys);
+    }
+}
+
+}  // namespace pg_gpu::column

@@ -1,0 +1,59 @@
+// Inserts, vacuum and unlogged init forks: storage does the work.
+#include "column/column.h"
+
+namespace pg_gpu::column {
+
+namespace {
+
+// What a statement that inserts many rows keeps.
+struct InsertState {
+    Format *format;
+    MemoryContext row_context;
+};
+
+}  // namespace
+
+static InsertState *insert_state(Relation index, IndexInfo *index_info) {
+    if (index_info->ii_AmCache == nullptr) {
+        MemoryContext caller = MemoryContextSwitchTo(index_info->ii_Context);
+        auto *state = allocate<InsertState>(1);
+        state->format = make_format(index);
+        state->row_context =
+            AllocSetContextCreate(index_info->ii_Context, "gpu_column row", ALLOCSET_DEFAULT_SIZES);
+        index_info->ii_AmCache = state;
+        MemoryContextSwitchTo(caller);
+    }
+    return static_cast<InsertState *>(index_info->ii_AmCache);
+}
+
+bool insert(Relation index, Datum *values, bool *nulls, ItemPointer tid, Relation, IndexUniqueCheck, bool,
+            IndexInfo *index_info) {
+    InsertState *state = insert_state(index, index_info);
+    MemoryContext caller = MemoryContextSwitchTo(state->row_context);
+    storage::TailItem *item = make_item(*state->format, values, nulls, *tid);
+    MemoryContextSwitchTo(caller);
+    if (item != nullptr) {
+        storage::insert_item(index, run_kind(), item);
+    } else {
+        MemoryContextSwitchTo(state->row_context);
+        insert_long_row(index, *state->format, values, nulls, *tid);
+        MemoryContextSwitchTo(caller);
+    }
+    MemoryContextReset(state->row_context);
+    return false;
+}
+
+void build_empty(Relation index) {
+    storage::build_empty(index, run_kind());
+}
+
+IndexBulkDeleteResult *bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
+                                   IndexBulkDeleteCallback callback, void *callback_state) {
+    return storage::bulk_delete(info, run_kind(), stats, callback, callback_state);
+}
+
+IndexBulkDeleteResult *vacuum_cleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats) {
+    return storage::vacuum_cleanup(info, run_kind(), stats);
+}
+
+}  // namespace pg_gpu::column

@@ -1,0 +1,119 @@
+#include "column/item.h"
+
+#include "varint.h"
+
+namespace pg_gpu::column {
+
+static uint32 null_bytes(const Format &format) {
+    return static_cast<uint32>(format.columns + 7) / 8;
+}
+
+storage::TailItem *make_item(const Format &format, const Datum *values, const bool *nulls,
+                             const ItemPointerData &tid) {
+    Bytes strings[kMostColumns];
+    size_t size = sizeof(storage::TailItem) + null_bytes(format);
+    for (int i = 0; i < format.columns; i++) {
+        if (nulls[i])
+            continue;
+        if (format.types[i].is_integer) {
+            size += format.types[i].width;
+            continue;
+        }
+        strings[i] = bytes_of(format.types[i], values[i]);
+        uint8 length[kMostVarintBytes];
+        size += strings[i].length + write_varint(length, strings[i].length);
+        if (size > kTailCapacity)
+            return nullptr;
+    }
+    size = Max(TYPEALIGN(4, size), size_t{kLeastItem});
+    if (size > kTailCapacity)
+        return nullptr;
+    auto *item = reinterpret_cast<storage::TailItem *>(allocate_zeroed<char>(size));
+    item->tid = tid;
+    item->info = static_cast<uint16>(size);
+    auto *null_bits = reinterpret_cast<uint8 *>(item + 1);
+    uint8 *out = null_bits + null_bytes(format);
+    for (int i = 0; i < format.columns; i++) {
+        const ColumnType &type = format.types[i];
+        if (nulls[i]) {
+            null_bits[i / 8] |= static_cast<uint8>(1U << (i % 8));
+        } else if (type.is_integer) {
+            const uint64 code = encode_integer(type, values[i]);
+            for (uint32 byte = 0; byte < type.width; byte++)
+                *out++ = static_cast<uint8>(code >> (8 * byte));
+        } else {
+            out += write_varint(out, strings[i].length);
+            memcpy(out, strings[i].data, strings[i].length);
+            out += strings[i].length;
+        }
+    }
+    return item;
+}
+
+bool read_item(const Format &format, const storage::TailItem *item, ItemValue *values) {
+    const auto *null_bits = reinterpret_cast<const uint8 *>(item + 1);
+    const uint8 *at = null_bits + null_bytes(format);
+    const uint8 *end = reinterpret_cast<const uint8 *>(item) + storage::tail_item_size(item);
+    if (at > end)
+        return false;
+    for (int i = 0; i < format.columns; i++) {
+        const ColumnType &type = format.types[i];
+        values[i] = {};
+        values[i].is_null = ((null_bits[i / 8] >> (i % 8)) & 1) != 0;
+        if (values[i].is_null)
+            continue;
+        if (type.is_integer) {
+            if (end - at < type.width)
+                return false;
+            for (uint32 byte = 0; byte < type.width; byte++)
+                values[i].integer |= uint64{*at++} << (8 * byte);
+            continue;
+        }
+        uint64 length = 0;
+        at = read_varint(at, end, &length);
+        if (at == nullptr || length > static_cast<uint64>(end - at) ||
+            (type.length > 0 && length != static_cast<uint64>(type.length)))
+            return false;
+        values[i].bytes = {reinterpret_cast<const char *>(at), length};
+        at += length;
+    }
+    return end - at < 4 || storage::tail_item_size(item) == kLeastItem;
+}
+
+void copy_tail(const char *items, uint32 bytes, void *context) {
+    auto *copy = static_cast<TailCopy *>(context);
+    memcpy(copy->items, items, bytes);
+    copy->bytes = bytes;
+}
+
+uint32 raw_bytes(const storage::RunEntry &run, Page page) {
+    const uint32 length = storage::content_length(page);
+    const uint32 bitmap = storage::dead_bitmap_bytes(run.entries);
+    return length < bitmap ? 0 : Min(length - bitmap, kTailCapacity);
+}
+
+char *read_raw_items(Relation index, const storage::RunEntry &run, uint32 *bytes) {
+    Buffer buffer = storage::read_run_page(index, run, 0, nullptr);
+    if (buffer == InvalidBuffer)
+        return nullptr;
+    char *items = allocate<char>(storage::kContentBytes);
+    const uint32 limit = raw_bytes(run, BufferGetPage(buffer));
+    memcpy(items, storage::page_content(BufferGetPage(buffer)), storage::kContentBytes);
+    UnlockReleaseBuffer(buffer);
+    // The bitmap begins at a multiple of 8, items end at one of 4.
+    *bytes = 0;
+    uint64 count = 0;
+    for (; limit - *bytes >= kLeastItem && count < run.entries; count++) {
+        const uint32 size =
+            storage::tail_item_size(reinterpret_cast<const storage::TailItem *>(items + *bytes));
+        if (size < kLeastItem || size > limit - *bytes)
+            break;
+        *bytes += size;
+    }
+    if (count != run.entries)
+        storage::report_corruption(index, storage::run_block(run, 0),
+                                   "A sealed tail does not hold its rows.");
+    return items;
+}
+
+}  // namespace pg_gpu::column

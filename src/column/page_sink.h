@@ -1,0 +1,92 @@
+// Writing a run: its pages, its TIDs, its stream of words.
+#pragma once
+
+#include "column/value.h"
+
+namespace pg_gpu::column {
+
+// Where a run's pages go: into the index, or, while a build collects, into a temporary file.
+struct PageSink {
+    storage::RunWriter *writer;
+    BufFile *file;
+    uint32 begun;
+    char *image;  // the file's page being filled
+};
+
+void begin_file_sink(PageSink *sink, BufFile *file);
+inline void begin_index_sink(PageSink *sink, storage::RunWriter *writer) {
+    *sink = {writer, nullptr, 0, nullptr};
+}
+Page next_page(PageSink *sink);
+// Writes the last page.
+void finish_sink(PageSink *sink);
+
+// ---- TIDs -------------------------------------------------------------------------------------------------
+
+struct TidWriter {
+    PageSink *sink;
+    uint64 entries;
+    uint64 heap_blocks;
+    // The page being filled.
+    uint64 first;
+    uint32 on_page;
+    uint32 stretch_count;
+    uint32 word_count;
+    TidStretch *stretches;
+    uint64 *words;
+    // The heap block whose TIDs are being collected.
+    BlockNumber block;
+    uint32 offset_count;
+    OffsetNumber offsets[MaxHeapTuplesPerPage];
+};
+
+void begin_tids(TidWriter *writer, PageSink *sink);
+// In order: heap block << 16 | offset number.
+void add_tid(TidWriter *writer, uint64 place);
+void finish_tids(TidWriter *writer);
+
+// What TIDs of so many entries on so many heap blocks take at most.
+uint32 most_tid_pages(uint64 entries, uint64 heap_blocks);
+
+// ---- the stream -------------------------------------------------------------------------------------------
+
+struct StreamWriter {
+    PageSink *sink;
+    uint64 *words;  // of the page being filled; nullptr before the first
+    uint32 fill;
+    uint64 total;
+    // Bytes that don't fill a word yet.
+    uint64 partial;
+    uint32 partial_bytes;
+};
+
+inline void begin_stream(StreamWriter *stream, PageSink *sink) {
+    *stream = {};
+    stream->sink = sink;
+}
+void append_words(StreamWriter *stream, const uint64 *words, uint64 count);
+void append_bytes(StreamWriter *stream, const void *bytes, size_t length);
+// Fills the last word of bytes up.
+void align_stream(StreamWriter *stream);
+void finish_stream(StreamWriter *stream);
+
+// Packs values one behind the other.
+struct Packer {
+    StreamWriter *stream;
+    uint32 bits;
+    uint32 count;
+    uint64 values[kGroup];
+    uint64 first_word;
+};
+
+void begin_packing(Packer *packer, StreamWriter *stream, uint32 bits);
+void flush_group(Packer *packer);
+Area finish_packing(Packer *packer);
+
+inline void pack_value(Packer *packer, uint64 value) {
+    packer->values[packer->count++] = value;
+    if (packer->count == kGroup)
+        flush_group(packer);
+}
+
+}  // namespace pg_gpu::column

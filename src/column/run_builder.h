@@ -1,0 +1,37 @@
+// Writing a run from rows in memory and from other runs: TIDs are merged, then, column by column,
+// dictionaries, and codes are written anew.
+#pragma once
+
+#include "column/chunk.h"
+#include "column/page_sink.h"
+#include "column/reader.h"
+
+namespace pg_gpu::column {
+
+// One of the two. Rows of both lie in the order of their places; dead ones are left out.
+struct Input {
+    Chunk *chunk;
+    RunReader *reader;
+};
+
+// What the last write_run of this session took, for gpu.merge to tell. column: -1 for none.
+struct MergeStep {
+    const char *name;
+    int column;
+    uint64 entries;
+    uint64 bytes;
+    double milliseconds;
+};
+const MergeStep *last_merge_steps(int *count);
+
+// Sets the entry's sections, access_method_data and `entries`. Nothing is written when no row is live.
+void write_run(Relation index, const Format &format, const Input *inputs, int count, PageSink *sink,
+               storage::RunEntry *entry);
+
+// What a dictionary with codes takes beside integers by themselves, in bits.
+inline bool is_dictionary_cheaper(uint64 rows, uint64 distinct, uint32 range_bits) {
+    const auto share = [](uint64 values, uint32 bits) { return groups_of(values) * bits; };
+    return share(rows, bits_for_entries(distinct)) + share(distinct, range_bits) < share(rows, range_bits);
+}
+
+}  // namespace pg_gpu::column

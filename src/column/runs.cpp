@@ -1,0 +1,263 @@
+// What storage must know of gpu_column's runs: sealing a tail, merging, reading TIDs.
+#include "column/column.h"
+#include "column/run_builder.h"
+
+namespace pg_gpu::column {
+
+// The items as they are: the first merge, of several tails together, makes columns of them.
+static void seal(const storage::RunKind *, const char *items, uint32 bytes, uint32, Page page,
+                 storage::RunEntry *entry) {
+    memcpy(storage::page_content(page), items, bytes);
+    storage::set_content_length(page, bytes);
+    set_run_data(entry, Layout::Raw, 0, 0);
+}
+
+[[noreturn]] static void report_foreign_page(Relation index, const storage::RunEntry &run, uint32 position) {
+    // Whoever holds the run's lock is the only one who may recycle its pages.
+    storage::report_corruption(index, storage::run_block(run, position),
+                               "The page does not carry its run's stamp.");
+}
+
+// ---- merging
+// -----------------------------------------------------------------------------------------------
+
+static void add_raw_run(Relation index, const Format &format, const storage::RunEntry &run, Chunk *chunk) {
+    uint32 bytes;
+    char *items = read_raw_items(index, run, &bytes);
+    auto *dead = allocate<uint64>((run.entries + 63) / 64);
+    if (items == nullptr || !storage::read_dead_bits(index, run, 0, static_cast<uint32>(run.entries), dead))
+        report_foreign_page(index, run, 0);
+    for_each_item(index, format, storage::run_block(run, 0), items, bytes,
+                  [chunk, dead](const storage::TailItem *item, const ItemValue *values, uint32 number) {
+                      if (((dead[number / 64] >> (number % 64)) & 1) == 0)
+                          add_item(chunk, item, values);
+                  });
+    pfree(items);
+    pfree(dead);
+}
+
+static void merge(Relation index, const storage::RunEntry *runs, int count, storage::RunWriter *writer,
+                  storage::RunEntry *entry) {
+    const Format *format = make_format(index);
+    Chunk *chunk = begin_chunk(*format, static_cast<size_t>(maintenance_work_mem) * 1024);
+    auto *inputs = allocate_zeroed<Input>(count + 1);
+    auto *readers = allocate<RunReader>(count);
+    int input_count = 0;
+    for (int i = 0; i < count; i++) {
+        if (layout_of(runs[i]) == Layout::Raw) {
+            add_raw_run(index, *format, runs[i], chunk);
+            continue;
+        }
+        open_reader(&readers[i], index, runs[i], format->columns);
+        if (readers[i].stale)
+            report_foreign_page(index, runs[i], readers[i].stale_position);
+        inputs[input_count++].reader = &readers[i];
+    }
+    if (chunk->rows > 0) {
+        sort_rows(chunk, 0);
+        finish_chunk(chunk);
+        inputs[input_count++].chunk = chunk;
+    }
+    PageSink sink;
+    begin_index_sink(&sink, writer);
+    write_run(index, *format, inputs, input_count, &sink, entry);
+}
+
+namespace {
+
+// What a merged column can take at most.
+struct ColumnBound {
+    uint64 distinct;      // sum over the inputs
+    uint64 string_bytes;  // as they are written
+    uint64 whole_bytes;
+    uint64 longest;
+    uint64 lowest;
+    uint64 highest;
+    bool any;
+    bool any_null;
+};
+
+}  // namespace
+
+static void widen(ColumnBound *bound, uint64 lowest, uint64 highest) {
+    bound->lowest = bound->any ? Min(bound->lowest, lowest) : lowest;
+    bound->highest = bound->any ? Max(bound->highest, highest) : highest;
+    bound->any = true;
+}
+
+static constexpr uint64 kMostHeadBytes = 4;
+
+static void add_strings(ColumnBound *bound, uint64 bytes, uint64 whole, uint64 longest, uint64 entries) {
+    bound->string_bytes += bytes + kMostHeadBytes * entries;
+    bound->whole_bytes += whole + 2 * kMostHeadBytes * entries;
+    bound->longest = Max(bound->longest, longest + 2 * kMostHeadBytes);
+}
+
+static void bound_raw_run(Relation index, const Format &format, const storage::RunEntry &run,
+                          ColumnBound *bounds) {
+    uint32 bytes;
+    const char *items = read_raw_items(index, run, &bytes);
+    if (items == nullptr)
+        report_foreign_page(index, run, 0);
+    for_each_item(index, format, storage::run_block(run, 0), items, bytes,
+                  [&](const storage::TailItem *, const ItemValue *values, uint32) {
+                      for (int i = 0; i < format.columns; i++) {
+                          bounds[i].any_null = bounds[i].any_null || values[i].is_null;
+                          if (values[i].is_null)
+                              continue;
+                          bounds[i].distinct++;
+                          if (format.types[i].is_integer)
+                              widen(&bounds[i], values[i].integer, values[i].integer);
+                          else
+                              add_strings(&bounds[i], values[i].bytes.length, values[i].bytes.length,
+                                          values[i].bytes.length, 1);
+                      }
+                  });
+}
+
+static void bound_run(Relation index, const Format &format, const storage::RunEntry &run,
+                      ColumnBound *bounds) {
+    RunReader reader;
+    open_reader(&reader, index, run, format.columns);
+    if (reader.stale)
+        report_foreign_page(index, run, reader.stale_position);
+    for (int i = 0; i < format.columns; i++) {
+        const ColumnHeader &header = reader.header.column[i];
+        bounds[i].any_null = bounds[i].any_null || header.nulls > 0;
+        if (header.nulls == run.entries)
+            continue;
+        bounds[i].distinct += is_dictionary(header) ? header.distinct : run.entries;
+        if (format.types[i].is_integer)
+            widen(&bounds[i], header.encoding == static_cast<uint8>(Encoding::Plain) ? 0 : header.base,
+                  header.highest);
+        else
+            add_strings(&bounds[i], header.dictionary_bytes, header.base, header.highest, header.distinct);
+    }
+    if (reader.dead != nullptr)
+        pfree(reader.dead);
+}
+
+static uint64 most_column_words(const ColumnType &type, const ColumnBound &bound, uint64 rows) {
+    const uint64 nulls = bound.any_null ? groups_of(rows) : 0;
+    const uint64 distinct = Min(bound.distinct, rows);
+    const uint64 code_words = groups_of(rows) * bits_for_entries(distinct);
+    if (!type.is_integer) {
+        // Between more neighbours strings share no less, but each block's first is written whole.
+        const uint64 blocks = bound.distinct / kDictionaryBlock + 1;
+        const uint64 bytes = bound.longest > bound.whole_bytes / blocks
+                                 ? bound.whole_bytes
+                                 : Min(bound.string_bytes + blocks * bound.longest, bound.whole_bytes);
+        return nulls + code_words + bytes / sizeof(uint64) + blocks + 4;
+    }
+    const uint32 range_bits = bound.any ? bits_for_range(bound.highest - bound.lowest) : 0;
+    return nulls + groups_of(rows) * range_bits + 4;
+}
+
+// What inputs' columns can't exceed, by their headers.
+static uint32 merge_page_bound(Relation index, const storage::RunKind *, const storage::RunEntry *inputs,
+                               int count) {
+    const Format *format = make_format(index);
+    ColumnBound bounds[kMostColumns] = {};
+    uint64 rows = 0;
+    uint64 heap_blocks = 0;
+    for (int i = 0; i < count; i++) {
+        rows += inputs[i].entries;
+        if (layout_of(inputs[i]) == Layout::Raw) {
+            heap_blocks += inputs[i].entries;
+            bound_raw_run(index, *format, inputs[i], bounds);
+        } else {
+            heap_blocks += heap_blocks_of(inputs[i]);
+            bound_run(index, *format, inputs[i], bounds);
+        }
+    }
+    uint64 words = 0;
+    for (int i = 0; i < format->columns; i++)
+        words += most_column_words(format->types[i], bounds[i], rows);
+    return most_tid_pages(rows, heap_blocks) + pages_of_words(words) + 1;
+}
+
+// Two rows of narrow columns can make wide ones of a page of them; 32768 rows take a page at least.
+static constexpr uint32 kMergeGrowth = 2048;
+
+// ---- the rest
+// ----------------------------------------------------------------------------------------------
+
+// Sessions answer by themselves: there is nobody to tell.
+static void merged(Relation, const storage::RunEntry *, int, const storage::RunEntry &) {}
+
+static bool is_sound(const storage::RunKind *, const storage::RunEntry &run) {
+    const storage::Section &tids = run.sections[kTidSection];
+    if (layout_of(run) == Layout::Raw)
+        return run.pages == 1 && tids.pages == 1 && run.entries <= kTailCapacity / kLeastItem;
+    return layout_of(run) == Layout::Columns && run.entries <= UINT32_MAX && tids.pages > 0 &&
+           run.entries <= uint64{tids.pages} * kMostTidsOnPage &&
+           run.sections[kStreamSection].pages == pages_of_words(stream_words(run)) &&
+           run.sections[kHeaderSection].pages == 1;
+}
+
+static uint32 read_tids(Relation index, const storage::RunEntry &run, uint32 position, Page page,
+                        ItemPointerData *tids) {
+    if (layout_of(run) == Layout::Columns) {
+        const auto *content = reinterpret_cast<const uint64 *>(storage::page_content(page));
+        const char *problem = find_tid_page_problem(
+            content, Min(storage::content_length(page), storage::kContentBytes) / sizeof(uint64));
+        if (problem != nullptr)
+            storage::report_corruption(index, storage::run_block(run, position), problem);
+        return read_page_tids(content, tids);
+    }
+    const uint32 limit = raw_bytes(run, page);
+    const char *items = storage::page_content(page);
+    uint32 count = 0;
+    for (uint32 at = 0; at < limit && count < run.entries; count++) {
+        const auto *item = reinterpret_cast<const storage::TailItem *>(items + at);
+        const uint32 size = limit - at < kLeastItem ? 0 : storage::tail_item_size(item);
+        if (size < kLeastItem || size > limit - at)
+            storage::report_corruption(index, storage::run_block(run, position),
+                                       "An item of a sealed tail has a wrong size.");
+        tids[count] = item->tid;
+        at += size;
+    }
+    return count;
+}
+
+const storage::RunKind *run_kind() {
+    static const storage::RunKind kind = {
+        kRunKindId,       "gpu_column", 0,     0,      kTailCapacity, seal,
+        merge_page_bound, kMergeGrowth, merge, merged, is_sound,      read_tids,
+    };
+    return &kind;
+}
+
+// ---- long rows
+// ---------------------------------------------------------------------------------------------
+
+static void write_long_row(storage::RunWriter *writer, storage::RunEntry *entry, void *context) {
+    auto *chunk = static_cast<Chunk *>(context);
+    Format format;
+    format.columns = chunk->columns;
+    for (int i = 0; i < chunk->columns; i++)
+        format.types[i] = chunk->column[i].type;
+    const Input input = {chunk, nullptr};
+    PageSink sink;
+    begin_index_sink(&sink, writer);
+    write_run(nullptr, format, &input, 1, &sink, entry);
+}
+
+void insert_long_row(Relation index, const Format &format, const Datum *values, const bool *nulls,
+                     const ItemPointerData &tid) {
+    Chunk *chunk = begin_chunk(format, 0);
+    add_row(chunk,
+            uint64{ItemPointerGetBlockNumberNoCheck(&tid)} << 16 | ItemPointerGetOffsetNumberNoCheck(&tid));
+    uint64 words = 0;
+    for (int i = 0; i < format.columns; i++) {
+        if (!nulls[i])
+            add_datum(chunk, i, values[i]);
+        words += kGroup + chunk->column[i].strings.used / sizeof(uint64) + 8;
+    }
+    finish_chunk(chunk);
+    storage::insert_run(index, run_kind(), most_tid_pages(1, 1) + pages_of_words(words) + 2, write_long_row,
+                        chunk);
+    end_chunk(chunk);
+}
+
+}  // namespace pg_gpu::column

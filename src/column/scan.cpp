@@ -1,0 +1,195 @@
+// Bitmap scans: conditions are answered in bulk, and the TIDs of what matches handed over.
+#include "compat.h"
+#include "column/column.h"
+#include "column/view.h"
+
+namespace pg_gpu::column {
+
+namespace {
+
+struct Scan {
+    const Format *format;
+    MemoryContext keys_context;  // of one scan
+};
+
+struct UnsafeKeys {
+    ColumnView *view;
+    const Condition *condition;
+};
+
+}  // namespace
+
+IndexScanDesc begin_scan(Relation index, int key_count, int order_by_count) {
+    IndexScanDesc descriptor = RelationGetIndexScan(index, key_count, order_by_count);
+    auto *scan = allocate<Scan>(1);
+    scan->format = make_format(index);
+    scan->keys_context =
+        AllocSetContextCreate(CurrentMemoryContext, "gpu_column scan", ALLOCSET_DEFAULT_SIZES);
+    descriptor->opaque = scan;
+    return descriptor;
+}
+
+void rescan(IndexScanDesc descriptor, ScanKey keys, int key_count, ScanKey, int) {
+    if (keys != nullptr && key_count > 0)
+        memmove(descriptor->keyData, keys, static_cast<size_t>(key_count) * sizeof(ScanKeyData));
+}
+
+void end_scan(IndexScanDesc descriptor) {
+    auto *scan = static_cast<Scan *>(descriptor->opaque);
+    MemoryContextDelete(scan->keys_context);
+    pfree(scan);
+    descriptor->opaque = nullptr;
+}
+
+// ---- operators that may raise errors
+// ------------------------------------------------------------------------
+
+// An error about a value, which may be that of a row that the query can't see.
+static bool is_about_values(int sqlerrcode) {
+    const int category = ERRCODE_TO_CATEGORY(sqlerrcode);
+    return category != ERRCODE_TO_CATEGORY(ERRCODE_OPERATOR_INTERVENTION) &&
+           category != ERRCODE_TO_CATEGORY(ERRCODE_INSUFFICIENT_RESOURCES) &&
+           category != ERRCODE_TO_CATEGORY(ERRCODE_SYSTEM_ERROR) &&
+           category != ERRCODE_TO_CATEGORY(ERRCODE_INTERNAL_ERROR);
+}
+
+static bool has_unsafe_keys(const Condition &condition) {
+    for (int i = 0; i < condition.count; i++)
+        if (!condition.keys[i].is_safe)
+            return true;
+    return false;
+}
+
+static uint64 **copy_selected(ColumnView *view) {
+    auto **copy = allocate<uint64 *>(view->run_count + 1);
+    for (int i = 0; i < view->run_count; i++) {
+        const uint64 words = groups_of(view->runs[i].run.entries);
+        copy[i] = allocate<uint64>(words);
+        memcpy(copy[i], view->selected[i], words * sizeof(uint64));
+    }
+    return copy;
+}
+
+// Applies the keys whose operators may raise errors. False when one did, or might where no subtransaction
+// can be started: the rows are as before then, and are to be rechecked.
+static bool try_unsafe_keys(ColumnView *view, const Condition &condition) {
+    if (!has_unsafe_keys(condition))
+        return true;
+    if (IsInParallelMode())
+        return false;
+    uint64 **selected = copy_selected(view);
+    auto *loose = allocate<bool>(view->loose_count + 1);
+    for (uint32 i = 0; i < view->loose_count; i++)
+        loose[i] = view->loose[i].selected;
+
+    MemoryContext caller_context = CurrentMemoryContext;
+    ResourceOwner caller_owner = CurrentResourceOwner;
+    volatile bool done = true;
+    BeginInternalSubTransaction(nullptr);
+    MemoryContextSwitchTo(caller_context);
+    PG_TRY();
+    {
+        select_matching(view, condition, KeysToApply::Unsafe);
+        ReleaseCurrentSubTransaction();
+        MemoryContextSwitchTo(caller_context);
+        CurrentResourceOwner = caller_owner;
+    }
+    PG_CATCH();
+    {
+        MemoryContextSwitchTo(caller_context);
+        ErrorData *error = CopyErrorData();
+        FlushErrorState();
+        RollbackAndReleaseCurrentSubTransaction();
+        MemoryContextSwitchTo(caller_context);
+        CurrentResourceOwner = caller_owner;
+        if (!is_about_values(error->sqlerrcode))
+            ReThrowError(error);
+        FreeErrorData(error);
+        view->selected = selected;
+        for (uint32 i = 0; i < view->loose_count; i++)
+            view->loose[i].selected = loose[i];
+        done = false;
+    }
+    PG_END_TRY();
+    return done;
+}
+
+// ---- TIDs
+// --------------------------------------------------------------------------------------------------
+
+static int64 add_run(ColumnView *view, int run, TIDBitmap *bitmap, bool recheck) {
+    const uint64 *selected = view->selected[run];
+    TidCursor cursor;
+    begin_tid_cursor(&cursor, &view->runs[run]);
+    OffsetNumber offsets[MaxHeapTuplesPerPage];
+    ItemPointerData tids[MaxHeapTuplesPerPage];
+    int64 added = 0;
+    while (next_stretch(&cursor)) {
+        if (!any_selected(selected, cursor.ordinal, cursor.count))
+            continue;
+        check_stretch(&cursor, view->heap_blocks);
+        stretch_offsets(&cursor, offsets);
+        int count = 0;
+        for (uint32 i = 0; i < cursor.count; i++) {
+            ItemPointerSet(&tids[count], cursor.block, offsets[i]);
+            count += is_selected(selected, cursor.ordinal + i) ? 1 : 0;
+        }
+        tbm_add_tuples(bitmap, tids, count, recheck);
+        added += count;
+    }
+    return added;
+}
+
+static int64 add_rows(ColumnView *view, TIDBitmap *bitmap, bool recheck) {
+    int64 added = 0;
+    for (int i = 0; i < view->run_count; i++)
+        added += add_run(view, i, bitmap, recheck);
+    for (uint32 i = 0; i < view->loose_count; i++) {
+        if (!view->loose[i].selected)
+            continue;
+        tbm_add_tuples(bitmap, &view->loose[i].tid, 1, recheck);
+        added++;
+    }
+    return added;
+}
+
+int64 get_bitmap(IndexScanDesc descriptor, TIDBitmap *bitmap) {
+    auto *scan = static_cast<Scan *>(descriptor->opaque);
+    Relation index = descriptor->indexRelation;
+    pgstat_count_index_scan(index);
+    MemoryContextReset(scan->keys_context);
+    MemoryContext caller = MemoryContextSwitchTo(scan->keys_context);
+    Condition condition;
+    make_condition(index, *scan->format, descriptor->keyData, descriptor->numberOfKeys, &condition);
+    // The heap decides about an old view's TIDs, where it is looked at (R6).
+    const bool always_recheck = bitmap_scan_skips_heap() || !IsMVCCSnapshot(descriptor->xs_snapshot);
+    // A bitmap scan is not told its table, which the executor has locked.
+    Relation heap = table_open(index->rd_index->indrelid, NoLock);
+    storage::RestartGuard guard = {0, false};
+    int64 added = 0;
+    for (bool done = false; !done;) {
+        ColumnView *view = open_view(heap, index, descriptor->xs_snapshot, scan->format);
+        MemoryContextSwitchTo(view->context);
+        uint32 position;
+        if (recycled_run(view, &position) == nullptr) {
+            select_matching(view, condition, KeysToApply::Safe);
+            const bool exact = try_unsafe_keys(view, condition);
+            // After a change of view the scan starts again: adding a TID twice does no harm.
+            added = add_rows(view, bitmap, always_recheck || !exact);
+        }
+        MemoryContextSwitchTo(scan->keys_context);
+        const storage::RunEntry *recycled = recycled_run(view, &position);
+        done = recycled == nullptr;
+        if (!done) {
+            storage::confirm_recycled(index, run_kind(), view->view, *recycled, position);
+            storage::count_restart(index, &guard);
+        }
+        close_view(view);
+    }
+    storage::unlock_after_restarts(index, &guard);
+    table_close(heap, NoLock);
+    MemoryContextSwitchTo(caller);
+    return added;
+}
+
+}  // namespace pg_gpu::column

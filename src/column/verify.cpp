@@ -1,0 +1,269 @@
+// gpu.verify: headers, dictionaries, codes, and agreement with the table.
+#include "column/column.h"
+#include "column/reader.h"
+#include "storage/damage.h"
+#include "table/table_check.h"
+
+namespace pg_gpu::column {
+
+namespace {
+
+// What the filter remembers of a row.
+struct Fingerprint {
+    uint64 values;
+    uint32 block;
+    uint32 offset;
+};
+
+struct Verification {
+    Relation index;
+    const Format *format;
+    storage::ProblemReporter report;
+    void *context;
+    table::TableCheck check;
+};
+
+}  // namespace
+
+// ---- values
+// ------------------------------------------------------------------------------------------------
+
+// Of one column; NULL is 0.
+static uint64 hash_integer(int column, uint64 code) {
+    return hash_bytes_uint32_extended(static_cast<uint32>(code), code >> 32 ^ static_cast<uint64>(column)
+                                                                                  << 40) |
+           1;
+}
+
+static uint64 hash_string(int column, const Bytes &bytes) {
+    return DatumGetUInt64(hash_any_extended(reinterpret_cast<const unsigned char *>(bytes.data),
+                                            static_cast<int>(bytes.length), static_cast<uint64>(column))) |
+           1;
+}
+
+static uint64 hash_value(const Format &format, int column, const ItemValue &value) {
+    if (value.is_null)
+        return 0;
+    return format.types[column].is_integer ? hash_integer(column, value.integer)
+                                           : hash_string(column, value.bytes);
+}
+
+static uint64 add_hash(uint64 sum, uint64 hash) {
+    return (sum << 7 | sum >> 57) + hash;
+}
+
+static size_t put_fingerprint(uint64 values, const ItemPointerData &tid, unsigned char *to) {
+    const Fingerprint fingerprint = {values, ItemPointerGetBlockNumberNoCheck(&tid),
+                                     ItemPointerGetOffsetNumberNoCheck(&tid)};
+    memcpy(to, &fingerprint, sizeof(fingerprint));
+    return sizeof(fingerprint);
+}
+
+static void note_row(Verification *state, BlockNumber block, const ItemPointerData &tid, uint64 values) {
+    unsigned char fingerprint[sizeof(Fingerprint)];
+    const size_t bytes = put_fingerprint(values, tid, fingerprint);
+    table::note_entry(&state->check, block, fingerprint, bytes, tid);
+}
+
+// ---- runs
+// --------------------------------------------------------------------------------------------------
+
+static BlockNumber section_block(const RunReader *reader, int section) {
+    return storage::run_block(reader->run, reader->run.sections[section].first_page);
+}
+
+static void report_run(Verification *state, const RunReader *reader, const char *problem) {
+    state->report(section_block(reader, kStreamSection), nullptr, problem, state->context);
+}
+
+// Hashes of a dictionary's entries by code, 0 beyond them.
+static uint64 *hash_dictionary(Verification *state, RunReader *reader, int column) {
+    const ColumnHeader &header = reader->header.column[column];
+    auto *hashes = allocate_zeroed<uint64>(UINT64CONST(1) << header.bits);
+    if (state->format->types[column].is_integer) {
+        const uint64 *entries = read_integer_dictionary(reader, column);
+        for (uint64 i = 0; i < header.distinct; i++) {
+            if (i > 0 && entries[i - 1] >= entries[i])
+                report_run(state, reader, "A dictionary is out of order.");
+            hashes[i] = hash_integer(column, entries[i]);
+        }
+        if (header.distinct > 0 &&
+            (entries[0] != header.base || entries[header.distinct - 1] != header.highest))
+            report_run(state, reader, "A dictionary is not within its column's bounds.");
+        return hashes;
+    }
+    auto *blocks = allocate<uint64>(header.blocks.words + 1);
+    read_words(reader, header.blocks.first_word, header.blocks.words, blocks);
+    StringCursor cursor;
+    begin_strings(&cursor, reader, column);
+    char *previous = nullptr;
+    size_t previous_length = 0;
+    uint64 whole = 0;
+    uint64 at = 0;
+    while (next_string(&cursor)) {
+        const uint64 start = at;
+        at = cursor.next - (cursor.filled - cursor.at);
+        if (cursor.ordinal % kDictionaryBlock == 0 && blocks[cursor.ordinal / kDictionaryBlock] != start)
+            report_run(state, reader, "A dictionary's block does not begin where it should.");
+        if (previous != nullptr) {
+            if (compare_bytes({previous, previous_length}, cursor.value) >= 0)
+                report_run(state, reader, "A dictionary is out of order.");
+            pfree(previous);
+        }
+        previous = allocate<char>(cursor.value.length + 1);
+        memcpy(previous, cursor.value.data, cursor.value.length);
+        previous_length = cursor.value.length;
+        whole += cursor.value.length;
+        if (state->format->types[column].length > 0 &&
+            cursor.value.length != static_cast<size_t>(state->format->types[column].length))
+            report_run(state, reader, "A dictionary has an entry of a wrong length.");
+        hashes[cursor.ordinal] = hash_string(column, cursor.value);
+    }
+    if (!reader->stale && (at != header.dictionary_bytes || whole != header.base))
+        report_run(state, reader, "A dictionary disagrees with its column's header.");
+    end_strings(&cursor);
+    return hashes;
+}
+
+template <typename Value, typename HashCode>
+static void hash_codes(Verification *state, RunReader *reader, int column, uint64 *rows, HashCode hash_code) {
+    const ColumnHeader &header = reader->header.column[column];
+    const uint64 *nulls = read_null_bits(reader, column);
+    uint64 null_count = 0;
+    bool beyond = false;
+    CodeCursor<Value> cursor;
+    begin_codes(&cursor, reader, header.codes, header.bits, reader->run.entries);
+    uint64 row = 0;
+    while (const uint32 groups = next_groups(&cursor)) {
+        for (uint32 i = 0; i < groups * kGroup && row < reader->run.entries; i++, row++) {
+            uint64 hash = 0;
+            if (nulls != nullptr && ((nulls[row / 64] >> (row % 64)) & 1) != 0) {
+                null_count++;
+            } else {
+                hash = hash_code(cursor.values[i]);
+                beyond = beyond || hash == 0;
+            }
+            rows[row] = add_hash(rows[row], hash);
+        }
+    }
+    end_codes(&cursor);
+    if (reader->stale)
+        return;
+    if (beyond)
+        report_run(state, reader, "A code lies beyond its dictionary.");
+    if (null_count != header.nulls)
+        report_run(state, reader, "A column has not as many NULLs as its header says.");
+}
+
+static void verify_run(Verification *state, const storage::RunEntry &run) {
+    RunReader reader;
+    open_reader(&reader, state->index, run, state->format->columns);
+    if (reader.stale)
+        return;  // the structural check has reported it
+    auto *rows = allocate_zeroed<uint64>(groups_of(run.entries) * kGroup);
+    for (int column = 0; column < state->format->columns; column++) {
+        if (is_dictionary(reader.header.column[column])) {
+            const uint64 *hashes = hash_dictionary(state, &reader, column);
+            hash_codes<uint32>(state, &reader, column, rows, [hashes](uint32 code) { return hashes[code]; });
+        } else {
+            const ColumnHeader &header = reader.header.column[column];
+            hash_codes<uint64>(state, &reader, column, rows, [column, &header](uint64 code) {
+                return code + header.base > header.highest ? 0 : hash_integer(column, code + header.base);
+            });
+        }
+    }
+    TidCursor cursor;
+    begin_tid_cursor(&cursor, &reader);
+    OffsetNumber offsets[MaxHeapTuplesPerPage];
+    uint64 previous = 0;
+    while (next_stretch(&cursor)) {
+        stretch_offsets(&cursor, offsets);
+        for (uint32 i = 0; i < cursor.count; i++) {
+            ItemPointerData tid;
+            ItemPointerSet(&tid, cursor.block, offsets[i]);
+            const uint64 place = uint64{cursor.block} << 16 | offsets[i];
+            if (place <= previous)
+                state->report(section_block(&reader, kTidSection), &tid, "TIDs are out of order.",
+                              state->context);
+            previous = place;
+            if (!is_dead(&reader, cursor.ordinal + i))
+                note_row(state, section_block(&reader, kTidSection), tid, rows[cursor.ordinal + i]);
+        }
+    }
+}
+
+static void note_items(Verification *state, BlockNumber block, const char *items, uint32 bytes,
+                       const uint64 *dead) {
+    for_each_item(state->index, *state->format, block, items, bytes,
+                  [&](const storage::TailItem *item, const ItemValue *values, uint32 number) {
+                      if (dead != nullptr && ((dead[number / 64] >> (number % 64)) & 1) != 0)
+                          return;
+                      uint64 hash = 0;
+                      for (int i = 0; i < state->format->columns; i++)
+                          hash = add_hash(hash, hash_value(*state->format, i, values[i]));
+                      note_row(state, block, item->tid, hash);
+                  });
+}
+
+static void verify_raw_run(Verification *state, const storage::RunEntry &run) {
+    uint32 bytes;
+    const char *items = read_raw_items(state->index, run, &bytes);
+    auto *dead = allocate_zeroed<uint64>((run.entries + 63) / 64);
+    if (items == nullptr ||
+        !storage::read_dead_bits(state->index, run, 0, static_cast<uint32>(run.entries), dead))
+        return;  // the structural check has reported it
+    note_items(state, storage::run_block(run, 0), items, bytes, dead);
+}
+
+// ---- the table
+// ---------------------------------------------------------------------------------------------
+
+static size_t fingerprint_row(void *context, const Datum *values, const bool *nulls,
+                              const ItemPointerData &tid, unsigned char *fingerprint) {
+    const auto *format = static_cast<const Format *>(context);
+    uint64 hash = 0;
+    for (int i = 0; i < format->columns; i++) {
+        const ColumnType &type = format->types[i];
+        ItemValue value = {nulls[i], 0, {nullptr, 0}};
+        if (!nulls[i] && type.is_integer)
+            value.integer = encode_integer(type, values[i]);
+        else if (!nulls[i])
+            value.bytes = bytes_of(type, values[i]);
+        hash = add_hash(hash, hash_value(*format, i, value));
+    }
+    return put_fingerprint(hash, tid, fingerprint);
+}
+
+void verify_columns(Relation heap, Relation index, bool check_heap, storage::ProblemReporter report,
+                    void *context) {
+    Format *format = make_format(index);
+    Verification state = {index, format, report, context, {}};
+    Snapshot snapshot = RegisterSnapshot(GetActiveSnapshot());
+    storage::View view = {};
+    TailCopy tail = {allocate<char>(storage::kContentBytes), 0};
+    storage::take_view(index, run_kind(), snapshot, &view, copy_tail, &tail);
+    uint64 total = tail.bytes / kLeastItem + 1;
+    for (int i = 0; i < view.run_count; i++)
+        total += view.runs[i].entries;
+    table::begin_table_check(&state.check, heap, index, check_heap, total, view.vacuum_seq, report, context);
+
+    storage::report_damage_of(storage::kTailBlock, report, context, [&] {
+        note_items(&state, storage::kTailBlock, tail.items, tail.bytes, nullptr);
+    });
+    MemoryContext run_context =
+        AllocSetContextCreate(CurrentMemoryContext, "gpu.verify run", ALLOCSET_DEFAULT_SIZES);
+    for (int i = 0; i < view.run_count; i++) {
+        storage::report_damage_of(storage::run_block(view.runs[i], 0), report, context, [&] {
+            MemoryContextSwitchTo(run_context);
+            if (layout_of(view.runs[i]) == Layout::Raw)
+                verify_raw_run(&state, view.runs[i]);
+            else
+                verify_run(&state, view.runs[i]);
+        });
+        MemoryContextReset(run_context);
+    }
+    table::finish_table_check(&state.check, snapshot, fingerprint_row, format);
+    UnregisterSnapshot(snapshot);
+}
+
+}  // namespace pg_gpu::column

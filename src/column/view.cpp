@@ -1,0 +1,197 @@
+#include "column/view.h"
+
+#include <algorithm>
+
+#include "table/visible_count.h"
+
+namespace pg_gpu::column {
+
+// ---- opening
+// -----------------------------------------------------------------------------------------------
+
+static void add_loose_rows(ColumnView *view, BlockNumber block, const char *items, uint32 bytes,
+                           const uint64 *dead) {
+    const auto columns = static_cast<size_t>(view->format->columns);
+    for_each_item(view->index, *view->format, block, items, bytes,
+                  [&](const storage::TailItem *item, const ItemValue *values, uint32 number) {
+                      if (dead != nullptr && is_selected(dead, number))
+                          return;
+                      if (!table::is_tid_within(item->tid, view->heap_blocks))
+                          storage::report_corruption(view->index, block,
+                                                     "An entry's TID lies outside the table.");
+                      if (view->loose_count == view->loose_room) {
+                          view->loose_room *= 2;
+                          view->loose = reallocate(view->loose, view->loose_room);
+                      }
+                      auto *copy = allocate<ItemValue>(columns);
+                      memcpy(copy, values, columns * sizeof(ItemValue));
+                      view->loose[view->loose_count++] = {item->tid, true, copy};
+                  });
+}
+
+static void open_raw(ColumnView *view, const storage::RunEntry &run) {
+    uint32 bytes;
+    const char *items = read_raw_items(view->index, run, &bytes);
+    auto *dead = allocate_zeroed<uint64>((run.entries + 63) / 64);
+    if (items == nullptr ||
+        (run.dead > 0 &&
+         !storage::read_dead_bits(view->index, run, 0, static_cast<uint32>(run.entries), dead))) {
+        view->recycled = &run;
+        return;
+    }
+    add_loose_rows(view, storage::run_block(run, 0), items, bytes, dead);
+}
+
+static void open_columns(ColumnView *view, const storage::RunEntry &run) {
+    RunReader *reader = &view->runs[view->run_count];
+    open_reader(reader, view->index, run, view->format->columns);
+    const uint64 words = groups_of(run.entries);
+    auto *selected = allocate<uint64>(words);
+    view->selected[view->run_count++] = selected;
+    for (uint64 i = 0; i < words; i++)
+        selected[i] = reader->dead == nullptr ? PG_UINT64_MAX : ~reader->dead[i];
+    if (run.entries % 64 != 0)
+        selected[words - 1] &= low_bits(run.entries % 64);
+}
+
+ColumnView *open_view(Relation heap, Relation index, Snapshot snapshot, const Format *format) {
+    MemoryContext context =
+        AllocSetContextCreate(CurrentMemoryContext, "gpu_column view", ALLOCSET_DEFAULT_SIZES);
+    MemoryContext caller = MemoryContextSwitchTo(context);
+    auto *view = allocate_zeroed<ColumnView>(1);
+    view->context = context;
+    view->heap = heap;
+    view->index = index;
+    view->snapshot = snapshot;
+    view->format = format;
+    TailCopy tail = {allocate<char>(storage::kContentBytes), 0};
+    storage::take_view(index, run_kind(), snapshot, &view->view, copy_tail, &tail);
+    view->heap_blocks = RelationGetNumberOfBlocks(heap);
+    view->loose_room = 64;
+    view->loose = allocate<LooseRow>(view->loose_room);
+    view->runs = allocate<RunReader>(view->view.run_count + 1);
+    view->selected = allocate<uint64 *>(view->view.run_count + 1);
+    add_loose_rows(view, storage::kTailBlock, tail.items, tail.bytes, nullptr);
+    for (int i = 0; i < view->view.run_count; i++) {
+        if (layout_of(view->view.runs[i]) == Layout::Raw)
+            open_raw(view, view->view.runs[i]);
+        else
+            open_columns(view, view->view.runs[i]);
+    }
+    MemoryContextSwitchTo(caller);
+    return view;
+}
+
+void close_view(ColumnView *view) {
+    MemoryContextDelete(view->context);
+}
+
+const storage::RunEntry *recycled_run(const ColumnView *view, uint32 *position) {
+    *position = 0;
+    if (view->recycled != nullptr)
+        return view->recycled;
+    for (int i = 0; i < view->run_count; i++) {
+        if (view->runs[i].stale) {
+            *position = view->runs[i].stale_position;
+            return &view->runs[i].run;
+        }
+    }
+    return nullptr;
+}
+
+uint64 count_selected(const ColumnView *view) {
+    uint64 count = 0;
+    for (int i = 0; i < view->run_count; i++)
+        for (uint64 word = 0; word < groups_of(view->runs[i].run.entries); word++)
+            count += static_cast<uint64>(__builtin_popcountll(view->selected[i][word]));
+    for (uint32 i = 0; i < view->loose_count; i++)
+        count += view->loose[i].selected ? 1 : 0;
+    return count;
+}
+
+// ---- visibility
+// --------------------------------------------------------------------------------------------
+
+namespace {
+
+struct Doubts {
+    DoubtfulRow *rows;
+    uint64 count;
+    uint64 room;
+};
+
+}  // namespace
+
+static void doubt(Doubts *doubts, const ItemPointerData &tid, uint32 run, uint64 ordinal) {
+    if (doubts->count == doubts->room) {
+        doubts->room = Max(doubts->room * 2, uint64{1024});
+        doubts->rows = doubts->rows == nullptr ? allocate<DoubtfulRow>(doubts->room)
+                                               : reallocate(doubts->rows, doubts->room);
+    }
+    doubts->rows[doubts->count++] = {tid, run, static_cast<uint32>(ordinal)};
+}
+
+static void doubt_rows_of_run(ColumnView *view, int run, table::VisibilityMap *map, Doubts *doubts) {
+    TidCursor cursor;
+    begin_tid_cursor(&cursor, &view->runs[run]);
+    uint64 *selected = view->selected[run];
+    OffsetNumber offsets[MaxHeapTuplesPerPage];
+    while (next_stretch(&cursor)) {
+        if (!any_selected(selected, cursor.ordinal, cursor.count) || table::is_all_visible(map, cursor.block))
+            continue;
+        stretch_offsets(&cursor, offsets);
+        for (uint32 i = 0; i < cursor.count; i++) {
+            const uint64 ordinal = cursor.ordinal + i;
+            if (!is_selected(selected, ordinal))
+                continue;
+            selected[ordinal / 64] &= ~(UINT64CONST(1) << (ordinal % 64));
+            ItemPointerData tid;
+            ItemPointerSet(&tid, cursor.block, offsets[i]);
+            doubt(doubts, tid, static_cast<uint32>(run), ordinal);
+        }
+    }
+}
+
+bool select_visible(ColumnView *view) {
+    Doubts doubts = {};
+    // Where the whole table is all-visible, TIDs needn't be looked at.
+    const bool look = !table::is_table_all_visible(view->heap);
+    table::VisibilityMap map;
+    table::open_visibility(&map, view->heap);
+    for (int i = 0; look && i < view->run_count; i++)
+        doubt_rows_of_run(view, i, &map, &doubts);
+    for (uint32 i = 0; look && i < view->loose_count; i++) {
+        LooseRow *row = &view->loose[i];
+        if (!row->selected || table::is_all_visible(&map, ItemPointerGetBlockNumberNoCheck(&row->tid)))
+            continue;
+        row->selected = false;
+        doubt(&doubts, row->tid, static_cast<uint32>(view->run_count), i);
+    }
+    table::close_visibility(&map);
+    if (storage::read_vacuum_seq(view->index, run_kind()) != view->view.vacuum_seq)
+        return false;
+    if (doubts.count == 0)
+        return true;
+
+    std::sort(doubts.rows, doubts.rows + doubts.count, [](const DoubtfulRow &a, const DoubtfulRow &b) {
+        return table::place_of_tid(a.tid) < table::place_of_tid(b.tid);
+    });
+    table::HeapProbe probe;
+    table::open_heap_probe(&probe, view->heap, view->snapshot);
+    for (uint64 i = 0; i < doubts.count; i++) {
+        CHECK_FOR_INTERRUPTS();
+        const DoubtfulRow &row = doubts.rows[i];
+        if (!table::is_visible(&probe, row.tid))
+            continue;
+        if (row.run == static_cast<uint32>(view->run_count))
+            view->loose[row.ordinal].selected = true;
+        else
+            view->selected[row.run][row.ordinal / 64] |= UINT64CONST(1) << (row.ordinal % 64);
+    }
+    table::close_heap_probe(&probe);
+    view->heap_fetches = doubts.count;
+    pfree(doubts.rows);
+    return true;
+}
+
+}  // namespace pg_gpu::column

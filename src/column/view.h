@@ -1,0 +1,117 @@
+// What one view of an index holds, and which of its rows a query is about: runs with a bit a row, and the
+// tail's rows one by one.
+#pragma once
+
+#include "column/column.h"
+#include "column/condition.h"
+#include "column/reader.h"
+#include "table/visibility.h"
+
+namespace pg_gpu::column {
+
+struct LooseRow {
+    ItemPointerData tid;
+    bool selected;
+    ItemValue *values;
+};
+
+// A row whose visibility the table must tell. run_count: a loose row.
+struct DoubtfulRow {
+    ItemPointerData tid;
+    uint32 run;
+    uint32 ordinal;
+};
+
+struct ColumnView {
+    MemoryContext context;  // of everything below; ends with the view
+    Relation heap;
+    Relation index;
+    Snapshot snapshot;
+    const Format *format;
+    BlockNumber heap_blocks;
+    storage::View view;
+    RunReader *runs;
+    uint64 **selected;  // by run
+    int run_count;
+    LooseRow *loose;
+    uint32 loose_count;
+    uint32 loose_room;
+    const storage::RunEntry *recycled;  // a sealed tail that could not be read
+    uint64 heap_fetches;
+};
+
+// With all rows selected that VACUUM has not removed.
+ColumnView *open_view(Relation heap, Relation index, Snapshot snapshot, const Format *format);
+void close_view(ColumnView *view);
+// The run of which a page was recycled meanwhile; nullptr when none was.
+const storage::RunEntry *recycled_run(const ColumnView *view, uint32 *position);
+
+inline bool is_stale(const ColumnView *view) {
+    uint32 position;
+    return recycled_run(view, &position) != nullptr;
+}
+
+enum class KeysToApply { Safe, Unsafe, All };
+
+// Takes away the rows that don't match. Unsafe keys' operators see the values of selected rows only.
+void select_matching(ColumnView *view, const Condition &condition, KeysToApply which);
+
+// Takes away the rows that the snapshot doesn't see. False when a VACUUM ended meanwhile (R4): the view is
+// worth nothing then.
+bool select_visible(ColumnView *view);
+
+uint64 count_selected(const ColumnView *view);
+
+inline bool is_selected(const uint64 *bits, uint64 ordinal) {
+    return (bits[ordinal / 64] >> (ordinal % 64)) & 1;
+}
+
+// Of `count` rows from `first` on, at most as many as a heap block has.
+inline bool any_selected(const uint64 *bits, uint64 first, uint32 count) {
+    const uint64 last = first + count - 1;
+    if (first / 64 == last / 64)
+        return (bits[first / 64] >> (first % 64) & low_bits(count)) != 0;
+    if (bits[first / 64] >> (first % 64) != 0 || (bits[last / 64] & low_bits(last % 64 + 1)) != 0)
+        return true;
+    for (uint64 word = first / 64 + 1; word < last / 64; word++)
+        if (bits[word] != 0)
+            return true;
+    return false;
+}
+
+// Selects the rows that the snapshot sees and that match, for `work`, which may run several times, in the
+// view's memory context, and must leave nothing of a run that was stale. Returns heap fetches.
+template <typename Work>
+uint64 with_rows(Relation heap, Relation index, Snapshot snapshot, const Format *format,
+                 const Condition &condition, Work work) {
+    storage::RestartGuard guard = {0, false};
+    uint64 heap_fetches = 0;
+    for (bool done = false; !done;) {
+        ColumnView *view = open_view(heap, index, snapshot, format);
+        MemoryContext caller = MemoryContextSwitchTo(view->context);
+        bool valid = !is_stale(view);
+        if (valid) {
+            select_matching(view, condition, KeysToApply::Safe);
+            valid = select_visible(view);
+        }
+        if (valid) {
+            select_matching(view, condition, KeysToApply::Unsafe);
+            if (!is_stale(view))
+                work(view);
+        }
+        MemoryContextSwitchTo(caller);
+        uint32 position;
+        const storage::RunEntry *recycled = recycled_run(view, &position);
+        if (recycled != nullptr)
+            storage::confirm_recycled(index, run_kind(), view->view, *recycled, position);
+        done = valid && recycled == nullptr;
+        heap_fetches = view->heap_fetches;
+        close_view(view);
+        if (!done)
+            storage::count_restart(index, &guard);
+    }
+    storage::unlock_after_restarts(index, &guard);
+    return heap_fetches;
+}
+
+}  // namespace pg_gpu::column

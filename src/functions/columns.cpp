@@ -1,0 +1,262 @@
+// gpu.columns, gpu.summary and gpu.dictionary: what a gpu_column index knows of its columns. Only values of
+// rows that the caller's snapshot sees are told.
+#include "functions/column_access.h"
+
+#include <algorithm>
+
+#include "access_methods.h"
+#include "functions/numbers.h"
+
+PG_GPU_FUNCTION(pg_gpu_columns);
+PG_GPU_FUNCTION(pg_gpu_summary);
+PG_GPU_FUNCTION(pg_gpu_dictionary);
+
+namespace pg_gpu::functions {
+
+OpenIndex open_columns(Oid index_oid, Snapshot snapshot, const char *what) {
+    const OpenIndex open = open_index(index_oid, AccessShareLock, AccessShareLock);
+    if (find_access_method(open.index) != &gpu_column)
+        ereport(ERROR,
+                (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                 errmsg("%s cannot be used with index \"%s\"", what, RelationGetRelationName(open.index)),
+                 errdetail("Its access method is %s.", find_access_method(open.index)->name),
+                 errhint("Name an index created with USING gpu_column.")));
+    require_read_access(open);
+    lock_predicates(open, snapshot);
+    return open;
+}
+
+const char *column_name(const OpenIndex &open, int column) {
+    const AttrNumber attribute = open.index->rd_index->indkey.values[column];
+    if (attribute > 0)
+        return NameStr(TupleDescAttr(RelationGetDescr(open.heap), attribute - 1)->attname);
+    return NameStr(TupleDescAttr(RelationGetDescr(open.index), column)->attname);
+}
+
+int find_column(const OpenIndex &open, const char *name) {
+    for (int i = 0; i < open.index->rd_index->indnkeyatts; i++)
+        if (strcmp(column_name(open, i), name) == 0)
+            return i;
+    StringInfoData names;
+    initStringInfo(&names);
+    for (int i = 0; i < open.index->rd_index->indnkeyatts; i++)
+        appendStringInfo(&names, "%s\"%s\"", i == 0 ? "" : ", ", column_name(open, i));
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
+                    errmsg("index \"%s\" has no column \"%s\"", RelationGetRelationName(open.index), name),
+                    errhint("Its columns are %s.", names.data)));
+}
+
+}  // namespace pg_gpu::functions
+
+using namespace pg_gpu;
+using column::ColumnView;
+
+static ReturnSetInfo *begin_result(FunctionCallInfo fcinfo) {
+    InitMaterializedSRF(fcinfo, 0);
+    return reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
+}
+
+static char *output_value(const column::ColumnType &type, Datum value) {
+    Oid function;
+    bool is_varlena;
+    getTypeOutputInfo(type.type, &function, &is_varlena);
+    return OidOutputFunctionCall(function, value);
+}
+
+// ---- gpu.columns
+// -------------------------------------------------------------------------------------------
+
+namespace {
+
+struct ColumnDescription {
+    const char *encoding;
+    uint64 distinct;
+    int bits;
+    uint64 bytes;
+};
+
+}  // namespace
+
+static const char *encoding_name(const column::ColumnHeader &header) {
+    switch (static_cast<column::Encoding>(header.encoding)) {
+        case column::Encoding::Dictionary:
+            return "dictionary";
+        case column::Encoding::Frame:
+            return "frame of reference";
+        default:
+            return "plain";
+    }
+}
+
+// The encoding is the largest run's, bits are those of the widest codes, bytes all runs' together.
+static ColumnDescription describe_column(ColumnView *view, int number) {
+    ColumnDescription description = {};
+    uint64 largest = 0;
+    for (int i = 0; i < view->run_count; i++) {
+        const column::ColumnHeader &header = view->runs[i].header.column[number];
+        const uint64 rows = view->runs[i].run.entries;
+        if (rows > largest)
+            description.encoding = encoding_name(header);
+        largest = Max(largest, rows);
+        description.bits = Max(description.bits, static_cast<int>(header.bits));
+        description.bytes +=
+            (header.codes.words + header.dictionary.words + header.blocks.words + header.null_bits.words) *
+            sizeof(uint64);
+    }
+    description.distinct = column::find_distinct(view, number).count;
+    return description;
+}
+
+Datum pg_gpu_columns(PG_FUNCTION_ARGS) {
+    ReturnSetInfo *result = begin_result(fcinfo);
+    Snapshot snapshot = GetActiveSnapshot();
+    const functions::OpenIndex open = functions::open_columns(PG_GETARG_OID(0), snapshot, "gpu.columns");
+    const column::Format *format = column::make_format(open.index);
+    ColumnDescription descriptions[column::kMostColumns];
+    column::with_rows(open.heap, open.index, snapshot, format, {}, [&](ColumnView *view) {
+        for (int i = 0; i < format->columns; i++)
+            descriptions[i] = describe_column(view, i);
+    });
+    for (int i = 0; i < format->columns; i++) {
+        const ColumnDescription &description = descriptions[i];
+        NameData name;
+        namestrcpy(&name, functions::column_name(open, i));
+        const bool any_run = description.encoding != nullptr;
+        Datum values[] = {NameGetDatum(&name), any_run ? CStringGetTextDatum(description.encoding) : Datum{0},
+                          Int64GetDatum(static_cast<int64>(description.distinct)),
+                          Int32GetDatum(description.bits),
+                          Int64GetDatum(static_cast<int64>(description.bytes))};
+        bool nulls[] = {false, !any_run, false, !any_run, false};
+        tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+    }
+    functions::close_index(open);
+    return Datum{0};
+}
+
+// ---- gpu.dictionary
+// ----------------------------------------------------------------------------------------
+
+Datum pg_gpu_dictionary(PG_FUNCTION_ARGS) {
+    ReturnSetInfo *result = begin_result(fcinfo);
+    Snapshot snapshot = GetActiveSnapshot();
+    const functions::OpenIndex open = functions::open_columns(PG_GETARG_OID(0), snapshot, "gpu.dictionary");
+    const column::Format *format = column::make_format(open.index);
+    const int number = functions::find_column(open, NameStr(*PG_GETARG_NAME(1)));
+    const column::ColumnType &type = format->types[number];
+    column::with_rows(open.heap, open.index, snapshot, format, {}, [&](ColumnView *view) {
+        const column::DistinctValues distinct = column::find_distinct(view, number);
+        if (column::is_stale(view))
+            return;
+        column::ValueBuffer buffer = {nullptr, 0};
+        for (uint64 i = 0; i < distinct.count; i++) {
+            CHECK_FOR_INTERRUPTS();
+            const column::DistinctValue &value = distinct.values[i];
+            char *text = output_value(type, column::datum_of_value(type, value, &buffer));
+            Datum values[] = {CStringGetTextDatum(text), Int64GetDatum(static_cast<int64>(value.count))};
+            bool nulls[] = {false, false};
+            tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+            pfree(DatumGetPointer(values[0]));
+            pfree(text);
+        }
+        if (distinct.nulls > 0) {
+            Datum values[] = {Datum{0}, Int64GetDatum(static_cast<int64>(distinct.nulls))};
+            bool nulls[] = {true, false};
+            tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+        }
+    });
+    functions::close_index(open);
+    return Datum{0};
+}
+
+// ---- gpu.summary
+// -------------------------------------------------------------------------------------------
+
+namespace {
+
+struct Summary {
+    uint64 count;
+    uint64 nulls;
+    uint64 distinct;
+    bool has_bounds;
+    char *minimum;
+    char *maximum;
+    bool has_sum;
+    Datum sum;
+    Datum mean;
+};
+
+}  // namespace
+
+// The sum of the values cast to numeric, and the mean of the same.
+static bool find_sum(const column::ColumnType &type, const column::DistinctValues &distinct,
+                     Summary *summary) {
+    const functions::NumberKind kind = functions::number_kind(type.base_type);
+    if (kind != functions::NumberKind::Integer && kind != functions::NumberKind::Float &&
+        kind != functions::NumberKind::Numeric)
+        return false;
+    Datum sum = DirectFunctionCall1(int8_numeric, Int64GetDatum(0));
+    column::ValueBuffer buffer = {nullptr, 0};
+    for (uint64 i = 0; i < distinct.count; i++) {
+        CHECK_FOR_INTERRUPTS();
+        const Datum value = column::datum_of_value(type, distinct.values[i], &buffer);
+        const Datum rows =
+            DirectFunctionCall1(int8_numeric, Int64GetDatum(static_cast<int64>(distinct.values[i].count)));
+        const Datum numeric = functions::number_as_numeric(type.base_type, value);
+        const Datum product = DirectFunctionCall2(numeric_mul, numeric, rows);
+        const Datum next = DirectFunctionCall2(numeric_add, sum, product);
+        pfree(DatumGetPointer(sum));
+        pfree(DatumGetPointer(product));
+        pfree(DatumGetPointer(rows));
+        if (numeric != value)
+            pfree(DatumGetPointer(numeric));
+        sum = next;
+    }
+    summary->sum = sum;
+    const Datum count =
+        DirectFunctionCall1(int8_numeric, Int64GetDatum(static_cast<int64>(summary->count - summary->nulls)));
+    summary->mean = DirectFunctionCall1(numeric_float8, DirectFunctionCall2(numeric_div, sum, count));
+    return true;
+}
+
+Datum pg_gpu_summary(PG_FUNCTION_ARGS) {
+    TupleDesc descriptor;
+    if (get_call_result_type(fcinfo, nullptr, &descriptor) != TYPEFUNC_COMPOSITE)
+        elog(ERROR, "return type must be a row type");
+    Snapshot snapshot = GetActiveSnapshot();
+    const functions::OpenIndex open = functions::open_columns(PG_GETARG_OID(0), snapshot, "gpu.summary");
+    const column::Format *format = column::make_format(open.index);
+    const int number = functions::find_column(open, NameStr(*PG_GETARG_NAME(1)));
+    const column::ColumnType &type = format->types[number];
+    MemoryContext context = CurrentMemoryContext;
+    Summary summary = {};
+    column::with_rows(open.heap, open.index, snapshot, format, {}, [&](ColumnView *view) {
+        const column::DistinctValues distinct = column::find_distinct(view, number);
+        if (column::is_stale(view))
+            return;
+        summary = {};
+        summary.count = column::count_selected(view);
+        summary.nulls = distinct.nulls;
+        summary.distinct = distinct.count;
+        if (distinct.count == 0)
+            return;
+        MemoryContextSwitchTo(context);
+        column::ValueBuffer buffer = {nullptr, 0};
+        summary.has_bounds = distinct.is_ordered;
+        summary.minimum = output_value(type, column::datum_of_value(type, distinct.values[0], &buffer));
+        summary.maximum =
+            output_value(type, column::datum_of_value(type, distinct.values[distinct.count - 1], &buffer));
+        summary.has_sum = find_sum(type, distinct, &summary);
+        MemoryContextSwitchTo(view->context);
+    });
+    functions::close_index(open);
+    Datum values[] = {Int64GetDatum(static_cast<int64>(summary.count)),
+                      Int64GetDatum(static_cast<int64>(summary.nulls)),
+                      Int64GetDatum(static_cast<int64>(summary.distinct)),
+                      summary.has_bounds ? CStringGetTextDatum(summary.minimum) : Datum{0},
+                      summary.has_bounds ? CStringGetTextDatum(summary.maximum) : Datum{0},
+                      summary.sum,
+                      summary.mean};
+    bool nulls[] = {false,           false, false, !summary.has_bounds, !summary.has_bounds, !summary.has_sum,
+                    !summary.has_sum};
+    PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
+}

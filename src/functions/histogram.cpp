@@ -1,0 +1,348 @@
+// gpu.histogram and gpu.byte_histogram.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "functions/column_access.h"
+#include "functions/numbers.h"
+#include "gpu_engine/histogram.h"
+
+PG_GPU_FUNCTION(pg_gpu_histogram);
+PG_GPU_FUNCTION(pg_gpu_byte_histogram);
+PG_GPU_FUNCTION(pg_gpu_byte_histograms);
+
+using namespace pg_gpu;
+using column::ColumnView;
+
+// ---- bins
+// --------------------------------------------------------------------------------------------------
+
+namespace {
+
+// Slots as gpu_engine::HistogramBins numbers them. What width_bucket rounds up beyond the last bin, though it
+// is below `high`, is above all bins.
+struct Bins {
+    gpu_engine::HistogramBins shape;
+    // By slot but NaN's: its least value, and one more that nothing reaches.
+    double *starts;
+    // (value - low) * scale + 1 is a value's slot or the one beside it.
+    double scale;
+    bool can_guess;
+    uint64 *counts;
+};
+
+}  // namespace
+
+static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+static int32 guess_slot(const Bins &bins, double value) {
+    const double guess = (value - bins.shape.low) * bins.scale + 1.0;
+    const double most = bins.shape.above();
+    // A NaN is below.
+    const double positive = guess > 0.0 ? guess : 0.0;
+    return static_cast<int32>(positive < most ? positive : most);
+}
+
+// One step from the guess either way.
+static uint32 slot_near(const Bins &bins, int32 guess, double value) {
+    int32 slot = guess;
+    slot += value >= bins.starts[guess + 1] ? 1 : 0;
+    slot -= value < bins.starts[guess] ? 1 : 0;
+    return value == value ? static_cast<uint32>(slot) : bins.shape.nan();
+}
+
+static uint32 slot_by_search(const Bins &bins, double value) {
+    if (value != value)
+        return bins.shape.nan();
+    return static_cast<uint32>(std::upper_bound(bins.starts, bins.starts + bins.shape.above() + 1, value) -
+                               bins.starts - 1);
+}
+
+static uint32 slot_of(const Bins &bins, double value) {
+    return bins.can_guess ? slot_near(bins, guess_slot(bins, value), value) : slot_by_search(bins, value);
+}
+
+// Is the guess never farther than a step from the slot? It doesn't fall as values rise, so slots' ends tell.
+static bool find_can_guess(const Bins &bins) {
+    if (!std::isfinite(bins.shape.high - bins.shape.low) || !std::isfinite(bins.scale))
+        return false;
+    for (uint32 slot = 1; slot <= bins.shape.bins; slot++) {
+        const double first = bins.starts[slot];
+        const double last = std::nextafter(bins.starts[slot + 1], -kInfinity);
+        if (first <= last && (guess_slot(bins, first) < static_cast<int32>(slot) - 1 ||
+                              guess_slot(bins, last) > static_cast<int32>(slot) + 1))
+            return false;
+    }
+    const double last_below = std::nextafter(bins.starts[1], -kInfinity);
+    return guess_slot(bins, last_below) <= 1 &&
+           guess_slot(bins, bins.starts[bins.shape.above()]) >= static_cast<int32>(bins.shape.bins);
+}
+
+static Bins make_bins(double low, double high, uint32 count) {
+    Bins bins = {};
+    bins.starts = allocate<double>(size_t{count} + 3);
+    bins.starts[0] = -kInfinity;
+    double *edges = bins.starts + 1;
+    const Datum low_datum = Float8GetDatum(low);
+    const Datum high_datum = Float8GetDatum(high);
+    const Datum count_datum = Int32GetDatum(static_cast<int32>(count));
+    gpu_engine::find_bin_edges(
+        low, high, count,
+        [&](double value) {
+            return static_cast<uint32>(DatumGetInt32(DirectFunctionCall4(
+                width_bucket_float8, Float8GetDatum(value), low_datum, high_datum, count_datum)));
+        },
+        edges);
+    edges[count + 1] = std::numeric_limits<double>::quiet_NaN();
+    bins.shape = {low, high, count, edges};
+    bins.scale = count / (high - low);
+    bins.can_guess = find_can_guess(bins);
+    bins.counts = allocate_zeroed<uint64>(bins.shape.slots());
+    return bins;
+}
+
+static void count_numbers(const Bins &bins, const double *numbers, uint32 count) {
+    if (!bins.can_guess) {
+        for (uint32 i = 0; i < count; i++)
+            bins.counts[slot_by_search(bins, numbers[i])]++;
+        return;
+    }
+    // All 64, for loops of a fixed length; what is behind the last number is ignored.
+    int32 guesses[column::kGroup];
+    for (uint32 i = 0; i < column::kGroup; i++)
+        guesses[i] = guess_slot(bins, numbers[i]);
+    for (uint32 i = 0; i < count; i++)
+        bins.counts[slot_near(bins, guesses[i], numbers[i])]++;
+}
+
+// Calls visit(number, rows), or visit_many(numbers, count) with a row each, for the numbers of a column;
+// returns the rows with NULL.
+template <typename Visit, typename VisitMany>
+static uint64 visit_numbers(ColumnView *view, int number, Visit visit, VisitMany visit_many) {
+    const column::ColumnType &type = view->format->types[number];
+    column::ValueBuffer buffer = {nullptr, 0};
+    const auto visit_string = [&](const column::Bytes &bytes, uint64 rows) {
+        visit(functions::number_as_double(type.base_type, column::datum_of(type, bytes, &buffer)), rows);
+    };
+    const auto visit_all = [&](auto as_double) {
+        return column::visit_values(
+            view, number, [&](uint64 code, uint64 rows) { visit(as_double(code), rows); },
+            [&](const uint64 *values, uint32 count, uint64 base) {
+                double numbers[column::kGroup];
+                for (uint32 i = 0; i < column::kGroup; i++)
+                    numbers[i] = as_double(values[i] + base);
+                visit_many(numbers, count);
+            },
+            visit_string);
+    };
+    // Those that may come row by row have loops of their own.
+    switch (type.base_type) {
+        case FLOAT8OID:
+            return visit_all([](uint64 code) { return column::decode_float8(code); });
+        case INT4OID:
+            return visit_all([](uint64 code) {
+                return static_cast<double>(static_cast<int32>(static_cast<uint32>(code) ^ 0x80000000U));
+            });
+        case INT8OID:
+            return visit_all([](uint64 code) {
+                return static_cast<double>(static_cast<int64>(code ^ UINT64CONST(1) << 63));
+            });
+        default:
+            return visit_all([&type](uint64 code) {
+                return functions::number_as_double(type.base_type, column::decode_integer(type, code));
+            });
+    }
+}
+
+namespace {
+
+struct Bounds {
+    bool any;
+    double least;
+    double greatest;
+};
+
+}  // namespace
+
+static void widen_bounds(Bounds *bounds, double number) {
+    if (number != number)
+        return;
+    bounds->least = !bounds->any || number < bounds->least ? number : bounds->least;
+    bounds->greatest = !bounds->any || number > bounds->greatest ? number : bounds->greatest;
+    bounds->any = true;
+}
+
+static Bounds find_bounds(ColumnView *view, int number) {
+    Bounds bounds = {};
+    visit_numbers(
+        view, number, [&bounds](double value, uint64) { widen_bounds(&bounds, value); },
+        [&bounds](const double *numbers, uint32 count) {
+            for (uint32 i = 0; i < count; i++)
+                widen_bounds(&bounds, numbers[i]);
+        });
+    return bounds;
+}
+
+static void require_bounds(double low, double high) {
+    if (!std::isfinite(low) || !std::isfinite(high))
+        ereport(ERROR, (errcode(ERRCODE_INVALID_ARGUMENT_FOR_WIDTH_BUCKET_FUNCTION),
+                        errmsg("bounds of a histogram must be finite"),
+                        errhint("Give low and high where the column has infinite values.")));
+    if (low >= high)
+        ereport(ERROR, (errcode(ERRCODE_INVALID_ARGUMENT_FOR_WIDTH_BUCKET_FUNCTION),
+                        errmsg("low must be less than high")));
+}
+
+// ---- gpu.histogram
+// -----------------------------------------------------------------------------------------
+
+namespace {
+
+struct Request {
+    int column;
+    uint32 bins;
+    bool has_low;
+    bool has_high;
+    double low;
+    double high;
+};
+
+}  // namespace
+
+static Request read_request(FunctionCallInfo fcinfo, const functions::OpenIndex &open,
+                            const column::Format &format) {
+    Request request = {};
+    request.column = functions::find_column(open, NameStr(*PG_GETARG_NAME(1)));
+    const Oid type = format.types[request.column].base_type;
+    if (functions::number_kind(type) == functions::NumberKind::None)
+        ereport(ERROR,
+                (errcode(ERRCODE_DATATYPE_MISMATCH),
+                 errmsg("column \"%s\" of type %s has no histogram",
+                        functions::column_name(open, request.column), format_type_be(type)),
+                 errhint("Histograms are of numbers, dates and timestamps; gpu.dictionary counts values of "
+                         "any type.")));
+    const int32 bins = PG_ARGISNULL(2) ? 256 : PG_GETARG_INT32(2);
+    if (bins < 1 || static_cast<uint32>(bins) > gpu_engine::HistogramBins::max_bins)
+        ereport(ERROR,
+                (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                 errmsg("number of bins must be between 1 and %u", gpu_engine::HistogramBins::max_bins)));
+    request.bins = static_cast<uint32>(bins);
+    request.has_low = !PG_ARGISNULL(3);
+    request.has_high = !PG_ARGISNULL(4);
+    request.low = request.has_low ? PG_GETARG_FLOAT8(3) : 0;
+    request.high = request.has_high ? PG_GETARG_FLOAT8(4) : 0;
+    return request;
+}
+
+// Fills in what the caller left open.
+static void find_missing_bounds(ColumnView *view, Request *request) {
+    if (request->has_low && request->has_high)
+        return;
+    const Bounds bounds = find_bounds(view, request->column);
+    if (!request->has_low)
+        request->low = bounds.any ? bounds.least : Min(0.0, request->has_high ? request->high - 1 : 0.0);
+    if (!request->has_high)
+        request->high = bounds.any ? std::nextafter(bounds.greatest, kInfinity) : Max(1.0, request->low + 1);
+}
+
+static void put_slot(ReturnSetInfo *result, const Bins &bins, uint32 slot, uint64 count) {
+    const bool has_edges = slot != bins.shape.nan();
+    const double lower = has_edges ? bins.starts[slot] : 0;
+    const double upper = slot == bins.shape.above() ? kInfinity : has_edges ? bins.starts[slot + 1] : 0;
+    Datum values[] = {Int32GetDatum(static_cast<int32>(slot)), Float8GetDatum(lower), Float8GetDatum(upper),
+                      Int64GetDatum(static_cast<int64>(count))};
+    bool nulls[] = {false, !has_edges, !has_edges, false};
+    tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+Datum pg_gpu_histogram(PG_FUNCTION_ARGS) {
+    InitMaterializedSRF(fcinfo, 0);
+    auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
+    if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+        return Datum{0};
+    Snapshot snapshot = GetActiveSnapshot();
+    const functions::OpenIndex open = functions::open_columns(PG_GETARG_OID(0), snapshot, "gpu.histogram");
+    const column::Format *format = column::make_format(open.index);
+    const Request asked = read_request(fcinfo, open, *format);
+    column::Condition condition = {};
+    if (!PG_ARGISNULL(5))
+        functions::read_filter(open, *format, text_to_cstring(PG_GETARG_TEXT_PP(5)), &condition);
+
+    column::with_rows(open.heap, open.index, snapshot, format, condition, [&](ColumnView *view) {
+        Request request = asked;
+        find_missing_bounds(view, &request);
+        if (column::is_stale(view))
+            return;
+        require_bounds(request.low, request.high);
+        const Bins bins = make_bins(request.low, request.high, request.bins);
+        const uint64 nulls = visit_numbers(
+            view, request.column,
+            [&bins](double value, uint64 rows) { bins.counts[slot_of(bins, value)] += rows; },
+            [&bins](const double *numbers, uint32 count) { count_numbers(bins, numbers, count); });
+        if (column::is_stale(view))
+            return;
+        for (uint32 slot = 0; slot < bins.shape.slots(); slot++)
+            put_slot(result, bins, slot, bins.counts[slot]);
+        Datum values[] = {Datum{0}, Datum{0}, Datum{0}, Int64GetDatum(static_cast<int64>(nulls))};
+        bool absent[] = {true, true, true, false};
+        tuplestore_putvalues(result->setResult, result->setDesc, values, absent);
+    });
+    functions::close_index(open);
+    return Datum{0};
+}
+
+// ---- gpu.byte_histogram
+// ------------------------------------------------------------------------------------
+
+static constexpr int kByteValues = 256;
+
+// Neighbouring bytes count into arrays of their own: equal ones don't wait for each other then.
+static void count_bytes(const uint8 *bytes, size_t length, int64 *counts) {
+    constexpr size_t spread = 4;
+    uint32 parts[spread][kByteValues] = {};
+    size_t at = 0;
+    for (; at + spread <= length; at += spread)
+        for (size_t i = 0; i < spread; i++)
+            parts[i][bytes[at + i]]++;
+    for (; at < length; at++)
+        parts[0][bytes[at]]++;
+    for (int value = 0; value < kByteValues; value++) {
+        counts[value] = 0;
+        for (const auto &part : parts)
+            counts[value] += part[value];
+    }
+}
+
+static ArrayType *byte_counts(const struct varlena *image) {
+    int64 counts[kByteValues];
+    count_bytes(reinterpret_cast<const uint8 *>(VARDATA_ANY(image)), VARSIZE_ANY_EXHDR(image), counts);
+    Datum elements[kByteValues];
+    for (int i = 0; i < kByteValues; i++)
+        elements[i] = Int64GetDatum(counts[i]);
+    return construct_array(elements, kByteValues, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
+}
+
+Datum pg_gpu_byte_histogram(PG_FUNCTION_ARGS) {
+    PG_RETURN_ARRAYTYPE_P(byte_counts(PG_GETARG_BYTEA_PP(0)));
+}
+
+Datum pg_gpu_byte_histograms(PG_FUNCTION_ARGS) {
+    InitMaterializedSRF(fcinfo, 0);
+    auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
+    ArrayType *images = PG_GETARG_ARRAYTYPE_P(0);
+    Datum *elements;
+    bool *absent;
+    int count;
+    deconstruct_array(images, BYTEAOID, -1, false, TYPALIGN_INT, &elements, &absent, &count);
+    for (int i = 0; i < count; i++) {
+        CHECK_FOR_INTERRUPTS();
+        Datum values[] = {Int64GetDatum(int64{i} + 1), Datum{0}};
+        bool nulls[] = {false, absent[i]};
+        if (!absent[i]) {
+            const struct varlena *image = PG_DETOAST_DATUM_PACKED(elements[i]);
+            values[1] = PointerGetDatum(byte_counts(image));
+        }
+        tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+    }
+    return Datum{0};
+}
