@@ -41,9 +41,9 @@ inline bool is_dead(const RunReader *reader, uint64 ordinal) {
 // One stretch after the other.
 struct TidCursor {
     RunReader *reader;
-    uint32 page;              // next of section 1
-    uint32 at;                // next stretch of the page
-    uint32 word;              // its bitmap, if it has one
+    uint32 page;  // next of section 1
+    uint32 at;    // next stretch of the page
+    uint32 word;  // its bitmap, if it has one
     TidPageHead head;
     uint64 *content;
     uint32 content_words;
@@ -60,8 +60,8 @@ void begin_tid_cursor(TidCursor *cursor, RunReader *reader);
 // false at the end and when stale.
 bool next_stretch(TidCursor *cursor);
 
-// ERROR unless the current stretch's block is one of the table's: to be called where a row is alive. Dead rows'
-// blocks may have gone.
+// ERROR unless the current stretch's block is one of the table's: to be called where a row is alive. Dead
+// rows' blocks may have gone.
 inline void check_stretch(const TidCursor *cursor, BlockNumber heap_blocks) {
     if (unlikely(cursor->block >= heap_blocks))
         report_damage(cursor->reader, kTidSection, "An entry's TID lies outside the table.");

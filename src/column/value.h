@@ -48,8 +48,8 @@ inline uint64 encode_float8(double value) {
 }
 
 inline double decode_float8(uint64 code) {
-    // Without a branch: positive numbers' codes have the sign bit flipped, negative ones' all bits. The code of NaNs
-    // gives one.
+    // Without a branch: positive numbers' codes have the sign bit flipped, negative ones' all bits. The code
+    // of NaNs gives one.
     const uint64 is_negative = (code >> 63) - 1;
     return DatumGetFloat8(Int64GetDatum(static_cast<int64>(code ^ (is_negative | UINT64CONST(1) << 63))));
 }
