@@ -1,6 +1,8 @@
 # Sourced by the scripts beside it: finds the bundle.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 bundle=${PG_GPU_BUNDLE:-$root/.gpu}
+# shellcheck source=test/gpu/unpack.sh
+. "$root/test/gpu/unpack.sh"
 if [ ! -x "$bundle/bin/pg_gpu_unit_tests" ]; then
     echo "There is no bundle in $bundle. Hint: make gpu-bundle, where the CUDA toolkit is" >&2
     exit 1

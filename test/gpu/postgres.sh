@@ -13,6 +13,8 @@ if [ ! -e "$bundle/postgres/pg_gpu.so" ]; then
     echo "There is no pg_gpu.so in $bundle/postgres. Hint: make gpu-bundle, where PostgreSQL's headers are" >&2
     exit 1
 fi
+# shellcheck source=test/gpu/unpack.sh
+. "$root/test/gpu/unpack.sh"
 bindir=$("$pg_config" --bindir)
 libdir=$("$pg_config" --pkglibdir)
 cp "$bundle/postgres/pg_gpu.so" "$bundle/bin/pg_gpu_server" "$libdir/"
