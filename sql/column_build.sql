@@ -40,6 +40,26 @@ SELECT count(*), min(distinct_values), max(distinct_values) FROM gpu.columns('co
 SELECT gpu.count('column_many_i', 'c1 = 0 AND c32 = 5'), (SELECT count(*) FROM column_many WHERE c1 = 0 AND c32 = 5);
 SELECT * FROM gpu.verify('column_many_i');
 
+-- Codes of every width.
+DO $$
+BEGIN
+    FOR half IN 0 .. 1 LOOP
+        EXECUTE format('CREATE TABLE column_width_%s AS SELECT ', half)
+            || (SELECT string_agg(format('((g * 2654435761 * 11400714819323::numeric) %% (2::numeric ^ %s) - 2::numeric ^ 63 * %s)::int8 AS b%s', b, (b = 64)::int, b), ', ')
+                FROM generate_series(1 + 32 * half, 32 + 32 * half) AS b)
+            || ' FROM generate_series(1, 3000) AS g';
+        EXECUTE format('CREATE INDEX column_width_%s_i ON column_width_%1$s USING gpu_column (', half)
+            || (SELECT string_agg('b' || b, ', ') FROM generate_series(1 + 32 * half, 32 + 32 * half) AS b) || ')';
+    END LOOP;
+END
+$$;
+SELECT encoding, count(*), min(bits), max(bits), count(DISTINCT bits) FROM gpu.columns('column_width_0_i') GROUP BY 1 ORDER BY 1;
+SELECT encoding, count(*), min(bits), max(bits), count(DISTINCT bits) FROM gpu.columns('column_width_1_i') GROUP BY 1 ORDER BY 1;
+SELECT * FROM gpu.verify('column_width_0_i');
+SELECT * FROM gpu.verify('column_width_1_i');
+SELECT gpu.count('column_width_1_i', 'b64 > 0 AND b63 > 4611686018427387904'), (SELECT count(*) FROM column_width_1 WHERE b64 > 0 AND b63 > 4611686018427387904);
+DROP TABLE column_width_0, column_width_1;
+
 -- More than maintenance_work_mem: parts go to temporary files.
 SET maintenance_work_mem = '1MB';
 CREATE TABLE column_parts AS

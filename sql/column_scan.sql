@@ -70,7 +70,7 @@ SELECT d.* FROM (VALUES
 SELECT * FROM column_differences(ARRAY[
   'x = ''3''::xid', 'x <> ''3''::xid', 'b > false', 'b = ANY (''{f}'')', 't IS NULL', 'i2 IS NOT NULL', 'i2 IS NULL AND t IS NULL', 'i2 IS NULL AND i2 = 3',
   'id = ANY (''{1,5,NULL,3000,3000,-7}'')', 'id = ANY (''{}'')', 'id = ANY (NULL::int[])', 'i2 < ANY (''{3,5}'')', 't = ANY (''{T1,T20,x}'')',
-  'n = ANY (''{1.5,2.0}'')', 't LIKE ''T1%''', 't LIKE ''%9''', 't NOT LIKE ''%9''', 't ILIKE ''t2_''', 't NOT ILIKE ''t2_''', 't ~ ''^T.5$''', 't !~ ''5''',
+  'n = ANY (''{1.5,2.0}'')', 't = ANY (ARRAY(SELECT ''T'' || 3 * g FROM generate_series(1, 200) AS g))', 'u = ANY (ARRAY[''c4ca4238-a0b9-2382-0dcc-509a6f75849b'']::uuid[])', 't LIKE ''T1%''', 't LIKE ''%9''', 't NOT LIKE ''%9''', 't ILIKE ''t2_''', 't NOT ILIKE ''t2_''', 't ~ ''^T.5$''', 't !~ ''5''',
   't ~* ''t1+$''', 't !~* ''T1''', 't ^@ ''T3''', 't ~<~ ''T2''', 't ~>=~ ''T2''', 'bp LIKE ''1%''', 'bp ~ ''^2''', 'id > 100 AND id < 3000 AND t LIKE ''T1%'' AND n > 2',
   'f8 > 5 AND f4 < 3 AND i8 > 100', 'tz > ''2000-05-01'' AND m = ''sad'' AND j = ''{"k": 3}''']);
 -- All rows.

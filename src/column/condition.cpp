@@ -190,6 +190,31 @@ static void find_function(Relation index, const ColumnType &type, const ScanKeyD
     key->is_safe = get_func_leakproof(function);
 }
 
+// Is this the equality of a type whose equal values have the same bytes?
+static bool is_equality_of_bytes(const ColumnType &type, Oid function, Oid collation) {
+    switch (function) {
+        case F_TEXTEQ:
+            return !type.is_integer && type.length == -1 && OidIsValid(collation) &&
+                   get_collation_isdeterministic(collation);
+        case F_BYTEAEQ:
+            return type.base_type == BYTEAOID;
+        case F_UUID_EQ:
+            return type.base_type == UUIDOID;
+        default:
+            return false;
+    }
+}
+
+static void compare_strings(const ColumnType &type, Key *key) {
+    key->kind = KeyKind::Strings;
+    key->is_safe = true;
+    key->strings = allocate<Bytes>(size_t{key->argument_count} + 1);
+    for (uint32 i = 0; i < key->argument_count; i++)
+        key->strings[key->string_count++] = bytes_of(type, key->arguments[i]);
+    std::sort(key->strings, key->strings + key->string_count,
+              [](const Bytes &a, const Bytes &b) { return compare_bytes(a, b) < 0; });
+}
+
 static void make_key(Relation index, const Format &format, const ScanKeyData &scan_key,
                      Condition *condition) {
     Key *key = &condition->keys[condition->count++];
@@ -227,6 +252,8 @@ static void make_key(Relation index, const Format &format, const ScanKeyData &sc
     }
     key->kind = KeyKind::Evaluate;
     find_function(index, type, scan_key, key);
+    if (is_equality_of_bytes(type, key->function.fn_oid, key->collation))
+        compare_strings(type, key);
     if (key->argument_count == 0)
         condition->matches_nothing = true;
 }
@@ -258,6 +285,8 @@ bool item_matches(const Key &key, const ColumnType &type, const ItemValue &value
             return true;
         case KeyKind::Ranges:
             return is_in_ranges(key, value.integer);
+        case KeyKind::Strings:
+            return is_among_strings(key, value.bytes);
         default:
             return evaluate(key, type.is_integer ? decode_integer(type, value.integer)
                                                  : datum_of(type, value.bytes, buffer));

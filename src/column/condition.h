@@ -10,6 +10,7 @@ enum class KeyKind : uint8 {
     IsNull,
     IsNotNull,
     Ranges,    // of ordered integers, by their codes
+    Strings,   // where equal means the same bytes
     Evaluate,  // by the operator
 };
 
@@ -24,6 +25,9 @@ struct Key {
     // Ranges: in order, apart from each other.
     CodeRange *ranges;
     uint32 range_count;
+    // Strings: in order.
+    Bytes *strings;
+    uint32 string_count;
     // Evaluate: any of the arguments.
     FmgrInfo function;
     Oid collation;
@@ -54,6 +58,20 @@ inline bool is_in_ranges(const Key &key, uint64 code) {
             low = middle + 1;
         else
             return true;
+    }
+    return false;
+}
+
+inline bool is_among_strings(const Key &key, const Bytes &value) {
+    for (uint32 low = 0, high = key.string_count; low < high;) {
+        const uint32 middle = low + (high - low) / 2;
+        const int order = compare_bytes(value, key.strings[middle]);
+        if (order == 0)
+            return true;
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
     }
     return false;
 }

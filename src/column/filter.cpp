@@ -159,6 +159,9 @@ static bool entry_matches(const ColumnKeys &keys, Evaluation *evaluation, const 
         if constexpr (std::is_same_v<Value, uint64>) {
             if (key.kind == KeyKind::Ranges && !is_in_ranges(key, value))
                 return false;
+        } else {
+            if (key.kind == KeyKind::Strings && !is_among_strings(key, value))
+                return false;
         }
         if (key.kind == KeyKind::Evaluate && !evaluation->matches(key, value))
             return false;
@@ -309,7 +312,7 @@ static void apply_to_run(ColumnView *view, int run, const ColumnKeys &keys, Keys
         wants_null = wants_null || keys.keys[i]->kind == KeyKind::IsNull;
         wants_value = wants_value || keys.keys[i]->kind != KeyKind::IsNull;
         compares =
-            compares || keys.keys[i]->kind == KeyKind::Ranges || keys.keys[i]->kind == KeyKind::Evaluate;
+            compares || (keys.keys[i]->kind != KeyKind::IsNull && keys.keys[i]->kind != KeyKind::IsNotNull);
     }
     if (wants_null && (wants_value || nulls == nullptr)) {
         clear_all(view, run);
@@ -361,8 +364,7 @@ void select_matching(ColumnView *view, const Condition &condition, KeysToApply w
         ColumnKeys keys = {column, allocate<const Key *>(condition.count + 1), 0};
         for (int i = 0; i < condition.count; i++) {
             const Key &key = condition.keys[i];
-            if (key.column == column &&
-                (which == KeysToApply::All || key.is_safe == (which == KeysToApply::Safe)))
+            if (key.column == column && key.is_safe == (which == KeysToApply::Safe))
                 keys.keys[keys.count++] = &key;
         }
         if (keys.count == 0)

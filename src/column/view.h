@@ -51,7 +51,7 @@ inline bool is_stale(const ColumnView *view) {
     return recycled_run(view, &position) != nullptr;
 }
 
-enum class KeysToApply { Safe, Unsafe, All };
+enum class KeysToApply { Safe, Unsafe };
 
 // Takes away the rows that don't match. Unsafe keys' operators see the values of selected rows only.
 void select_matching(ColumnView *view, const Condition &condition, KeysToApply which);

@@ -114,8 +114,13 @@ Datum pg_gpu_columns(PG_FUNCTION_ARGS) {
     const column::Format *format = column::make_format(open.index);
     ColumnDescription descriptions[column::kMostColumns];
     column::with_rows(open.heap, open.index, snapshot, format, {}, [&](ColumnView *view) {
-        for (int i = 0; i < format->columns; i++)
+        MemoryContext context = AllocSetContextCreate(view->context, "gpu.columns", ALLOCSET_DEFAULT_SIZES);
+        for (int i = 0; i < format->columns; i++) {
+            MemoryContextSwitchTo(context);
             descriptions[i] = describe_column(view, i);
+            MemoryContextReset(context);
+        }
+        MemoryContextSwitchTo(view->context);
     });
     for (int i = 0; i < format->columns; i++) {
         const ColumnDescription &description = descriptions[i];
