@@ -195,17 +195,33 @@ static void load_dictionary_page(DictionaryCursor *cursor, uint32 page) {
                   !lock_page(reader, reader->run.sections[kDictionarySection].first_page + page);
     if (cursor->end)
         return;
-    cursor->length = storage::content_length(BufferGetPage(reader->buffer));
+    const uint32 length = storage::content_length(BufferGetPage(reader->buffer));
     memcpy(cursor->image.data, storage::page_content(BufferGetPage(reader->buffer)), storage::kContentBytes);
     unlock_page(reader);
-    DictionaryPage head;
-    memcpy(&head, cursor->image.data, sizeof(head));
-    if (cursor->length <= sizeof(head) || cursor->length > storage::kContentBytes || head.entries == 0)
+    memcpy(&cursor->head, cursor->image.data, sizeof(DictionaryPage));
+    const uint32 entries = cursor->head.entries;
+    if (length <= sizeof(DictionaryPage) || length > storage::kContentBytes || entries == 0 ||
+        entries > storage::kContentBytes ||
+        restart_count(entries) * sizeof(Restart) >= length - sizeof(DictionaryPage))
         report_dictionary(cursor);
-    cursor->left = head.entries;
-    cursor->at = sizeof(head);
-    cursor->next_list = head.first_list;
+    cursor->entries_end = length - restart_count(entries) * static_cast<uint32>(sizeof(Restart));
+    cursor->left = entries;
+    cursor->at = sizeof(DictionaryPage);
+    cursor->next_list = cursor->head.first_list;
     cursor->lexeme_length = 0;
+}
+
+// Restart 0 is the page's first entry, which is not in the table.
+static Restart restart_at(const DictionaryCursor *cursor, uint32 number) {
+    Restart restart = sizeof(DictionaryPage);
+    if (number > 0)
+        memcpy(&restart, cursor->image.data + cursor->entries_end + (number - 1) * sizeof(Restart),
+               sizeof(restart));
+    return restart;
+}
+
+static Restart here(const DictionaryCursor *cursor) {
+    return (cursor->next_list - cursor->head.first_list) << kRestartPlaceBits | cursor->at;
 }
 
 // Goes to the next entry. The lexeme of one that shares more than `needed` bytes with the one before is left
@@ -220,11 +236,14 @@ static inline void advance(DictionaryCursor *cursor, uint32 needed) {
     }
     RunReader *reader = cursor->reader;
     const auto *page = reinterpret_cast<const uint8 *>(cursor->image.data);
-    const uint8 *end = page + cursor->length;
-    cursor->is_first = cursor->at == sizeof(DictionaryPage);
+    const uint8 *end = page + cursor->entries_end;
+    const uint32 number = cursor->head.entries - cursor->left;
+    cursor->is_restart = number % kRestartInterval == 0;
     EntryHead head;
     const uint8 *in = read_entry_head(page + cursor->at, end, &head);
-    if (in == nullptr || head.shared > cursor->lexeme_length || head.suffix_length == 0)
+    if (in == nullptr || head.shared > cursor->lexeme_length || head.suffix_length == 0 ||
+        (cursor->is_restart &&
+         (head.shared > 0 || restart_at(cursor, number / kRestartInterval) != here(cursor))))
         report_dictionary(cursor);
     cursor->shared = static_cast<uint32>(head.shared);
     if (head.shared <= needed)
@@ -291,6 +310,35 @@ static bool begins_above(DictionaryCursor *cursor, uint32 page, const char *lexe
     return above;
 }
 
+static EntryHead restart_head(const DictionaryCursor *cursor, uint32 number) {
+    const auto *page = reinterpret_cast<const uint8 *>(cursor->image.data);
+    const uint32 place = restart_place(restart_at(cursor, number));
+    EntryHead head;
+    if (place < sizeof(DictionaryPage) || place >= cursor->entries_end ||
+        read_entry_head(page + place, page + cursor->entries_end, &head) == nullptr)
+        report_dictionary(cursor);
+    return head;
+}
+
+// Goes to the last restart of the page that is not above, or the first.
+static void seek_restart(DictionaryCursor *cursor, const char *lexeme, uint32 length) {
+    uint32 low = 0;
+    uint32 high = restart_count(cursor->head.entries) + 1;
+    while (high - low > 1) {
+        const uint32 middle = low + (high - low) / 2;
+        const EntryHead head = restart_head(cursor, middle);
+        if (compare_lexemes(reinterpret_cast<const char *>(head.suffix),
+                            static_cast<uint32>(head.suffix_length), lexeme, length) > 0)
+            high = middle;
+        else
+            low = middle;
+    }
+    const Restart restart = restart_at(cursor, low);
+    cursor->at = restart_place(restart);
+    cursor->next_list = cursor->head.first_list + (restart >> kRestartPlaceBits);
+    cursor->left = cursor->head.entries - low * kRestartInterval;
+}
+
 void seek_lexeme(DictionaryCursor *cursor, RunReader *reader, const char *lexeme, uint32 length) {
     cursor->reader = reader;
     cursor->end = false;
@@ -305,11 +353,13 @@ void seek_lexeme(DictionaryCursor *cursor, RunReader *reader, const char *lexeme
             low = middle;
     }
     load_dictionary_page(cursor, low);
+    if (!cursor->end)
+        seek_restart(cursor, lexeme, length);
     // All entries so far are below, the last one having this many bytes in common with what is sought. One
     // that shares more with the last is below too, and one that shares less is above.
     uint32 common = 0;
     for (next_entry(cursor); !cursor->end; advance(cursor, common)) {
-        if (cursor->is_first)
+        if (cursor->is_restart)
             common = 0;
         else if (cursor->shared > common)
             continue;

@@ -64,12 +64,13 @@ struct DictionaryCursor {
     uint32 page;  // of the dictionary section, from 1
     uint32 left;  // entries on it not yet read
     uint32 at;
-    uint32 length;  // of the page's content
+    uint32 entries_end;
+    DictionaryPage head;
     uint64 next_list;
     bool end;
     // The current entry.
-    uint32 shared;  // with the one before; nothing when it is a page's first
-    bool is_first;
+    uint32 shared;    // with the one before
+    bool is_restart;  // shares nothing whatever the one before is
     char lexeme[kMostLexemeBytes];
     uint32 lexeme_length;
     uint64 frequency;

@@ -47,6 +47,7 @@ void begin_lists(RunBuilder *builder, storage::RunWriter *writer, storage::RunEn
     builder->head_room = 64;
     builder->heads = allocate<postings::BlockHead>(builder->head_room);
     builder->dictionary_page = allocate_zeroed<uint8>(storage::kContentBytes);
+    builder->restarts = allocate<Restart>(storage::kContentBytes / sizeof(Restart));
 }
 
 // ---- lists -----------------------------------------------------------------------------------------------
@@ -158,6 +159,10 @@ void flush_postings(RunBuilder *builder) {
 static void flush_dictionary_page(RunBuilder *builder) {
     if (builder->dictionary_fill == 0)
         return;
+    const auto *head = reinterpret_cast<const DictionaryPage *>(builder->dictionary_page);
+    const uint32 table_bytes = restart_count(head->entries) * sizeof(Restart);
+    memcpy(builder->dictionary_page + builder->dictionary_fill, builder->restarts, table_bytes);
+    builder->dictionary_fill += table_bytes;
     memset(builder->dictionary_page + builder->dictionary_fill, 0,
            storage::kContentBytes - builder->dictionary_fill);
     append_to_spool(&builder->dictionary_spool, &builder->dictionary_fill, sizeof(builder->dictionary_fill));
@@ -174,9 +179,12 @@ static uint32 write_length_nibble(uint8 *rest, uint32 value) {
 static void add_to_dictionary(RunBuilder *builder, const char *lexeme, uint32 length, uint64 first,
                               uint64 second) {
     uint8 entry[kMostLexemeBytes + 5 * kMostVarintBytes + 1];
+    auto *head = reinterpret_cast<DictionaryPage *>(builder->dictionary_page);
     for (;;) {
+        const bool is_new = builder->dictionary_fill == 0;
+        const uint32 number = is_new ? 0 : head->entries;
         uint32 shared = 0;
-        if (builder->dictionary_fill > 0) {
+        if (number % kRestartInterval != 0) {
             const uint32 most = Min(length, builder->previous_length);
             while (shared < most && lexeme[shared] == builder->previous[shared])
                 shared++;
@@ -193,17 +201,20 @@ static void add_to_dictionary(RunBuilder *builder, const char *lexeme, uint32 le
         if (builder->frequency == 1)
             bytes += write_varint(entry + bytes, second);
 
-        if (builder->dictionary_fill == 0) {
-            const DictionaryPage head = {builder->list_start, 0, 0};
-            memcpy(builder->dictionary_page, &head, sizeof(head));
-            builder->dictionary_fill = sizeof(head);
-        } else if (builder->dictionary_fill + bytes > storage::kContentBytes) {
+        if (is_new) {
+            *head = {builder->list_start, 0, 0};
+            builder->dictionary_fill = sizeof(*head);
+        } else if (builder->dictionary_fill + bytes + restart_count(number + 1) * sizeof(Restart) >
+                   storage::kContentBytes) {
             flush_dictionary_page(builder);
             continue;
         }
+        if (number > 0 && number % kRestartInterval == 0)
+            builder->restarts[restart_count(number + 1) - 1] =
+                (builder->list_start - head->first_list) << kRestartPlaceBits | builder->dictionary_fill;
         memcpy(builder->dictionary_page + builder->dictionary_fill, entry, bytes);
         builder->dictionary_fill += bytes;
-        reinterpret_cast<DictionaryPage *>(builder->dictionary_page)->entries++;
+        head->entries++;
         break;
     }
     memcpy(builder->previous, lexeme, length);

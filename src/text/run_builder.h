@@ -49,6 +49,7 @@ struct RunBuilder {
     Spool dictionary_spool;
     uint8 *dictionary_page;
     uint32 dictionary_fill;
+    Restart *restarts;
     uint32 dictionary_pages;
     uint64 lexemes;
     char previous[kMostLexemeBytes];
