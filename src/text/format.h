@@ -20,7 +20,7 @@ inline constexpr int kPostingSection = 3;
 // ---------------------------------------------------------------------------
 
 // Raw: a sealed tail, one page with the items as they arrived. Inverted: dictionary, lists, documents.
-// 2 was Inverted without restarts in the dictionary.
+// 2 was Inverted without restarts and fences in the dictionary.
 enum class Layout : uint8 { Raw = 1, Inverted = 3 };
 
 inline constexpr int kLayoutShift = 56;
@@ -74,7 +74,10 @@ inline void write_length(uint8 *bytes, uint32 length) {
 
 // ---- dictionary -------------------------------------------------------------------------------------------
 
-// The whole first page of the dictionary section.
+// The head of the first page of the dictionary section. Fences follow, which divide the further pages in
+// groups of fence_interval: no lexeme of the pages before a group is as high as its fence, and none of the
+// group is below. Of the first group there is none. First the places at which they end, of 16 bits each, then
+// the fences.
 struct RunHeader {
     uint64 lexemes;
     uint64 posting_bytes;
@@ -84,8 +87,13 @@ struct RunHeader {
     double k1;
     double b;
     double average_length;
+    uint32 fences;
+    uint32 fence_interval;
 };
-static_assert(sizeof(RunHeader) == 48);
+static_assert(sizeof(RunHeader) == 56);
+
+inline constexpr uint32 kFenceRoom = storage::kContentBytes - sizeof(RunHeader);
+using FenceEnd = uint16;
 
 // Head of every further page. Entries follow, each: shared and suffix length (4 bits each in one byte; 15 and
 // more go on as varints), the suffix, document frequency; with frequency 1 ordinal and term frequency, else
