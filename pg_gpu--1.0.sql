@@ -204,7 +204,7 @@ COMMENT ON TYPE gpu.bm25_query IS 'a tsquery with an index''s statistics, to ran
 CREATE FUNCTION gpu.query(query tsquery, index regclass)
 RETURNS gpu.bm25_query
 AS 'MODULE_PATHNAME', 'pg_gpu_query'
-LANGUAGE C STRICT STABLE PARALLEL RESTRICTED COST 100;
+LANGUAGE C STRICT STABLE PARALLEL RESTRICTED COST 1000;
 COMMENT ON FUNCTION gpu.query(tsquery, regclass) IS 'what rows are ranked by, in ORDER BY ... <=> gpu.query(...)';
 
 CREATE FUNCTION gpu.bm25_distance(tsvector, gpu.bm25_query)

@@ -24,7 +24,7 @@ BEGIN
     compared := 0;
     rows := 0;
     FOREACH q IN ARRAY ARRAY['even', 'even & three', 'even | seven', 'three & !seven', '!even', 'even <-> three', 'seven <-> seven & even', 'even:A', 'num:*', 'nothing', ''] LOOP
-        FOREACH conditions IN ARRAY ARRAY['true', 'tsv @@ ''three''', 'tsv @@ ''!seven | even:A''', 'tsv @@ NULL::tsquery'] LOOP
+        FOREACH conditions IN ARRAY ARRAY['true', 'tsv @@ ''three''', 'tsv @@ ''!seven | even:A''', 'tsv @@ NULL::tsquery', format('tsv @@ %L', q), format('tsv @@ %L AND tsv @@ ''three''', q)] LOOP
             statement := format('SELECT id, tsv <=> gpu.query(%L, ''text_order_index'') AS distance FROM text_order WHERE %s ORDER BY tsv <=> gpu.query(%L, ''text_order_index'')', q, conditions, q);
             SET LOCAL enable_indexscan = off;
             SET LOCAL enable_seqscan = on;

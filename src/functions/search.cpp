@@ -81,10 +81,6 @@ static void rank_visible(const functions::OpenIndex &open, text::Rows *rows, TSQ
     });
 }
 
-static bool same_query(TSQuery a, TSQuery b) {
-    return a != nullptr && b != nullptr && VARSIZE(a) == VARSIZE(b) && memcmp(a, b, VARSIZE(a)) == 0;
-}
-
 static void search(const functions::OpenIndex &open, text::Rows *rows, TSQuery query, text::Mode mode,
                    FoundRows *found) {
     if (mode != text::Mode::AndOr) {
@@ -94,7 +90,7 @@ static void search(const functions::OpenIndex &open, text::Rows *rows, TSQuery q
     TSQuery all = text::rewrite_query(query, text::Mode::And);
     TSQuery any = text::rewrite_query(query, text::Mode::Or);
     rank_visible(open, rows, all, found);
-    if (found->count < found->limit && !same_query(all, any))
+    if (found->count < found->limit && !text::same_query(all, any))
         rank_visible(open, rows, any, found);
 }
 

@@ -59,7 +59,7 @@ static void invert_row(BuildState *state, const PendingRow &row) {
             invert_lexeme(&state->inverter, lexeme, ordinal);
         });
     add_document(state->builder, row.tid, length);
-    spill_if_full(&state->inverter);
+    spill_if_full(&state->inverter, documents_memory(state->builder));
     MemoryContextReset(state->row_context);
     state->total++;
 }

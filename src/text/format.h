@@ -21,7 +21,8 @@ inline constexpr int kPostingSection = 3;
 // ---------------------------------------------------------------------------
 
 // Raw: a sealed tail, one page with the items as they arrived. Inverted: dictionary, lists, documents.
-enum class Layout : uint8 { Raw = 1, Inverted = 2 };
+// 2 was Inverted without restarts and fences in the dictionary.
+enum class Layout : uint8 { Raw = 1, Inverted = 3 };
 
 inline constexpr int kLayoutShift = 56;
 
@@ -74,7 +75,10 @@ inline void write_length(uint8 *bytes, uint32 length) {
 
 // ---- dictionary -------------------------------------------------------------------------------------------
 
-// The whole first page of the dictionary section.
+// The head of the first page of the dictionary section. Fences follow, which divide the further pages in
+// groups of fence_interval: no lexeme of the pages before a group is as high as its fence, and none of the
+// group is below. Of the first group there is none. First the places at which they end, of 16 bits each, then
+// the fences.
 struct RunHeader {
     uint64 lexemes;
     uint64 posting_bytes;
@@ -84,18 +88,40 @@ struct RunHeader {
     double k1;
     double b;
     double average_length;
+    uint32 fences;
+    uint32 fence_interval;
 };
-static_assert(sizeof(RunHeader) == 48);
+static_assert(sizeof(RunHeader) == 56);
+
+inline constexpr uint32 kFenceRoom = storage::kContentBytes - sizeof(RunHeader);
+using FenceEnd = uint16;
 
 // Head of every further page. Entries follow, each: shared and suffix length (4 bits each in one byte; 15 and
 // more go on as varints), the suffix, document frequency; with frequency 1 ordinal and term frequency, else
-// the bytes of the list, as varints. A page's first entry shares nothing.
+// the bytes of the list, as varints. Each kRestartInterval-th entry of a page, from the first on, is a
+// restart: it shares nothing, so that a search can begin there.
 struct DictionaryPage {
     uint64 first_list;  // byte of the posting section at which the page's first list begins
     uint32 entries;
     uint32 reserved;
 };
 static_assert(sizeof(DictionaryPage) == 16);
+
+inline constexpr uint32 kRestartInterval = 16;
+
+// A page ends with a table of its restarts but the first: the place of the entry in the low 16 bits, above
+// them the bytes of the page's lists before its own.
+using Restart = uint64;
+inline constexpr int kRestartPlaceBits = 16;
+
+// In the table of a page with so many entries, at least one.
+inline uint32 restart_count(uint32 entries) {
+    return (entries - 1) / kRestartInterval;
+}
+
+inline uint32 restart_place(Restart restart) {
+    return static_cast<uint32>(restart & PG_UINT16_MAX);
+}
 
 inline constexpr uint32 kMostLexemeBytes = 2047;
 

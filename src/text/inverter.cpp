@@ -141,9 +141,10 @@ static void spill(Inverter *inverter) {
     inverter->used = 0;
 }
 
-void spill_if_full(Inverter *inverter) {
+void spill_if_full(Inverter *inverter, size_t elsewhere) {
+    const size_t left = inverter->limit - Min(elsewhere, inverter->limit / 4 * 3);
     // Sorting takes a pointer a term more.
-    if (inverter->used + inverter->term_count * sizeof(Term *) >= inverter->limit)
+    if (inverter->used + inverter->term_count * sizeof(Term *) >= left)
         spill(inverter);
 }
 

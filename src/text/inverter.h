@@ -41,8 +41,9 @@ struct Inverter {
 void begin_inverter(Inverter *inverter, size_t limit);
 // Ordinals ascend.
 void invert_lexeme(Inverter *inverter, const Lexeme &lexeme, uint32 ordinal);
-// Between documents: writes a file when the limit is reached.
-void spill_if_full(Inverter *inverter);
+// Between documents: writes a file when the limit is reached, counting what is kept elsewhere; a quarter of
+// it is used whatever that is.
+void spill_if_full(Inverter *inverter, size_t elsewhere);
 
 // One sorted sequence of lists: a file's or what is in memory.
 struct TermSource {

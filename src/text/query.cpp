@@ -156,6 +156,10 @@ Query parse_query(TSQuery text) {
     return query;
 }
 
+bool same_query(TSQuery a, TSQuery b) {
+    return a != nullptr && b != nullptr && VARSIZE(a) == VARSIZE(b) && memcmp(a, b, VARSIZE(a)) == 0;
+}
+
 bool needs_rows(const QueryNode *node) {
     if (node->kind == QueryNode::Kind::Phrase || node->weighted)
         return true;

@@ -41,6 +41,9 @@ TSQuery rewrite_query(TSQuery query, Mode mode);
 
 Query parse_query(TSQuery text);
 
+// Written in the same way; false when one is nullptr.
+bool same_query(TSQuery a, TSQuery b);
+
 // Does any answer need a look at the row?
 bool needs_rows(const QueryNode *node);
 

@@ -10,30 +10,38 @@ void report_damage(const RunReader *reader, uint32 position, const char *detail)
     storage::report_corruption(reader->index, storage::run_block(reader->run, position), detail);
 }
 
-bool lock_page(RunReader *reader, uint32 position) {
+// Share-locks a page of the run; nullptr when stale. unlock_page keeps the pin.
+static Page lock_page(RunReader *reader, PinnedPage *pinned, uint32 position) {
     if (reader->stale)
-        return false;
-    if (BufferIsValid(reader->buffer)) {
-        if (reader->position == position) {
-            LockBuffer(reader->buffer, BUFFER_LOCK_SHARE);
-            const storage::PageStamp *stamp = storage::page_stamp(BufferGetPage(reader->buffer));
+        return nullptr;
+    if (BufferIsValid(pinned->buffer)) {
+        if (pinned->position == position) {
+            LockBuffer(pinned->buffer, BUFFER_LOCK_SHARE);
+            Page page = BufferGetPage(pinned->buffer);
+            const storage::PageStamp *stamp = storage::page_stamp(page);
             if (likely(stamp->run_id == reader->run.run_id && stamp->position == position))
-                return true;
-            LockBuffer(reader->buffer, BUFFER_LOCK_UNLOCK);
+                return page;
+            LockBuffer(pinned->buffer, BUFFER_LOCK_UNLOCK);
         }
-        ReleaseBuffer(reader->buffer);
+        ReleaseBuffer(pinned->buffer);
     }
-    reader->buffer = storage::read_run_page(reader->index, reader->run, position, nullptr);
-    reader->position = position;
-    if (BufferIsValid(reader->buffer))
-        return true;
+    pinned->buffer = storage::read_run_page(reader->index, reader->run, position, nullptr, &pinned->near);
+    pinned->position = position;
+    if (BufferIsValid(pinned->buffer))
+        return BufferGetPage(pinned->buffer);
     reader->stale = true;
     reader->stale_position = position;
-    return false;
+    return nullptr;
 }
 
-void unlock_page(RunReader *reader) {
-    LockBuffer(reader->buffer, BUFFER_LOCK_UNLOCK);
+static void unlock_page(const PinnedPage *pinned) {
+    LockBuffer(pinned->buffer, BUFFER_LOCK_UNLOCK);
+}
+
+static void release_page(PinnedPage *pinned) {
+    if (BufferIsValid(pinned->buffer))
+        ReleaseBuffer(pinned->buffer);
+    pinned->buffer = InvalidBuffer;
 }
 
 static void read_dead(RunReader *reader) {
@@ -51,97 +59,115 @@ static void read_dead(RunReader *reader) {
     }
 }
 
+static uint32 dictionary_pages(const RunReader *reader) {
+    return reader->run.sections[kDictionarySection].pages - 1;
+}
+
+static bool is_header_sound(const RunReader *reader, uint32 content_length) {
+    const RunHeader &header = reader->header;
+    const uint64 room =
+        static_cast<uint64>(reader->run.sections[kPostingSection].pages) * storage::kContentBytes;
+    const uint32 pages = dictionary_pages(reader);
+    return header.codec < postings::kCodecs && header.posting_bytes <= room &&
+           header.null_documents <= reader->run.entries && header.fence_interval > 0 &&
+           header.fences == (pages == 0 ? 0 : (pages - 1) / header.fence_interval) &&
+           header.fences <= (content_length - sizeof(RunHeader)) / sizeof(FenceEnd);
+}
+
 void open_reader(RunReader *reader, Relation index, const storage::RunEntry &run) {
     *reader = {};
     reader->index = index;
     reader->run = run;
     reader->heap_blocks = InvalidBlockNumber;
-    reader->buffer = InvalidBuffer;
     reader->lengths = allocate<uint8>(kLengthSlots * kDocumentsPerPage * kLengthBytes);
     for (uint32 &page : reader->length_pages)
         page = UINT32_MAX;
     const uint32 position = run.sections[kDictionarySection].first_page;
-    if (!lock_page(reader, position))
+    Page page = lock_page(reader, &reader->header_page, position);
+    if (page == nullptr)
         return;
-    Page page = BufferGetPage(reader->buffer);
-    const bool whole = storage::content_length(page) >= sizeof(RunHeader);
-    if (whole)
+    const uint32 length = storage::content_length(page);
+    if (length >= sizeof(RunHeader))
         memcpy(&reader->header, storage::page_content(page), sizeof(RunHeader));
-    unlock_page(reader);
-    const uint64 room = static_cast<uint64>(run.sections[kPostingSection].pages) * storage::kContentBytes;
-    if (!whole || reader->header.codec >= postings::kCodecs || reader->header.posting_bytes > room ||
-        reader->header.null_documents > run.entries)
+    unlock_page(&reader->header_page);
+    if (length < sizeof(RunHeader) || length > storage::kContentBytes || !is_header_sound(reader, length))
         report_damage(reader, position, "The head of a run's dictionary is damaged.");
     if (run.dead > 0)
         read_dead(reader);
 }
 
 void close_reader(RunReader *reader) {
-    if (BufferIsValid(reader->buffer))
-        ReleaseBuffer(reader->buffer);
-    reader->buffer = InvalidBuffer;
+    release_page(&reader->header_page);
+    release_page(&reader->document_page);
+    release_page(&reader->other_page);
 }
 
 // ---- documents -------------------------------------------------------------------------------------------
 
-// Share-locks a document page that is as long as it must be; returns its number of documents, 0 when stale.
-static uint32 lock_documents(RunReader *reader, uint32 page) {
-    const uint32 position = reader->run.sections[kDocumentSection].first_page + page;
-    if (!lock_page(reader, position))
-        return 0;
-    const uint32 count = documents_on_page(reader->run.entries, page);
-    if (storage::content_length(BufferGetPage(reader->buffer)) < count * kDocumentBytes) {
-        unlock_page(reader);
+// Share-locks a document page that is as long as it must be, and says how many are on it; nullptr when stale.
+static Page lock_documents(RunReader *reader, uint32 page_number, uint32 *count) {
+    const uint32 position = reader->run.sections[kDocumentSection].first_page + page_number;
+    Page page = lock_page(reader, &reader->document_page, position);
+    if (page == nullptr)
+        return nullptr;
+    *count = documents_on_page(reader->run.entries, page_number);
+    if (storage::content_length(page) < *count * kDocumentBytes) {
+        unlock_page(&reader->document_page);
         report_damage(reader, position, "A page of documents is shorter than they are.");
     }
-    return count;
+    return page;
 }
 
-void load_lengths(RunReader *reader, uint32 page) {
-    const uint32 slot = page % kLengthSlots;
+void load_lengths(RunReader *reader, uint32 page_number) {
+    const uint32 slot = page_number % kLengthSlots;
     uint8 *lengths = reader->lengths + slot * kDocumentsPerPage * kLengthBytes;
-    reader->length_pages[slot] = page;
-    const uint32 count = lock_documents(reader, page);
-    if (count == 0) {
+    reader->length_pages[slot] = page_number;
+    uint32 count;
+    Page page = lock_documents(reader, page_number, &count);
+    if (page == nullptr) {
         memset(lengths, 0, kDocumentsPerPage * kLengthBytes);
         return;
     }
-    memcpy(lengths, storage::page_content(BufferGetPage(reader->buffer)) + count * sizeof(ItemPointerData),
-           count * kLengthBytes);
-    unlock_page(reader);
+    memcpy(lengths, storage::page_content(page) + count * sizeof(ItemPointerData), count * kLengthBytes);
+    unlock_page(&reader->document_page);
 }
 
 static void check_tid(const RunReader *reader, const ItemPointerData &tid) {
     if (reader->heap_blocks != InvalidBlockNumber &&
         unlikely(!table::is_tid_within(tid, reader->heap_blocks)))
-        report_damage(reader, reader->position, "A document's TID lies outside the table.");
+        report_damage(reader, reader->document_page.position, "A document's TID lies outside the table.");
 }
 
-uint32 read_document_tids(RunReader *reader, uint32 page, ItemPointerData *tids) {
-    const uint32 count = lock_documents(reader, page);
-    if (count == 0)
+uint32 read_document_tids(RunReader *reader, uint32 page_number, ItemPointerData *tids) {
+    uint32 count;
+    Page page = lock_documents(reader, page_number, &count);
+    if (page == nullptr)
         return 0;
-    memcpy(tids, storage::page_content(BufferGetPage(reader->buffer)), count * sizeof(ItemPointerData));
-    unlock_page(reader);
+    memcpy(tids, storage::page_content(page), count * sizeof(ItemPointerData));
+    unlock_page(&reader->document_page);
     // VACUUM may have cut off the table's end, where rows of dead entries were.
     for (uint32 i = 0; i < count; i++)
-        if (!is_dead(reader, page * kDocumentsPerPage + i))
+        if (!is_dead(reader, page_number * kDocumentsPerPage + i))
             check_tid(reader, tids[i]);
     return count;
 }
 
-ItemPointerData document_tid(RunReader *reader, uint32 ordinal) {
-    ItemPointerData tid;
-    ItemPointerSetInvalid(&tid);
-    if (lock_documents(reader, ordinal / kDocumentsPerPage) == 0)
-        return tid;
-    memcpy(&tid,
-           storage::page_content(BufferGetPage(reader->buffer)) +
-               ordinal % kDocumentsPerPage * sizeof(ItemPointerData),
-           sizeof(tid));
-    unlock_page(reader);
-    check_tid(reader, tid);
-    return tid;
+DocumentEntry read_document(RunReader *reader, uint32 ordinal) {
+    DocumentEntry entry = {};
+    ItemPointerSetInvalid(&entry.tid);
+    uint32 count;
+    Page page = lock_documents(reader, ordinal / kDocumentsPerPage, &count);
+    if (page == nullptr)
+        return entry;
+    const char *tids = storage::page_content(page);
+    const auto *lengths = reinterpret_cast<const uint8 *>(tids + count * sizeof(ItemPointerData));
+    const uint32 at = ordinal % kDocumentsPerPage;
+    memcpy(&entry.tid, tids + at * sizeof(ItemPointerData), sizeof(entry.tid));
+    entry.length = read_length(lengths + at * kLengthBytes);
+    unlock_page(&reader->document_page);
+    if (!is_dead(reader, ordinal))
+        check_tid(reader, entry.tid);
+    return entry;
 }
 
 // ---- dictionary ------------------------------------------------------------------------------------------
@@ -149,10 +175,6 @@ ItemPointerData document_tid(RunReader *reader, uint32 ordinal) {
 [[noreturn]] static void report_dictionary(const DictionaryCursor *cursor) {
     report_damage(cursor->reader, cursor->reader->run.sections[kDictionarySection].first_page + cursor->page,
                   "A page of the dictionary is damaged.");
-}
-
-static uint32 dictionary_pages(const RunReader *reader) {
-    return reader->run.sections[kDictionarySection].pages - 1;
 }
 
 // Reads the parts of an entry that do not depend on the one before: `suffix` points into the page.
@@ -191,21 +213,41 @@ static const uint8 *read_entry_head(const uint8 *in, const uint8 *end, EntryHead
 static void load_dictionary_page(DictionaryCursor *cursor, uint32 page) {
     RunReader *reader = cursor->reader;
     cursor->page = page;
-    cursor->end = page > dictionary_pages(reader) ||
-                  !lock_page(reader, reader->run.sections[kDictionarySection].first_page + page);
-    if (cursor->end)
+    cursor->end = true;
+    if (page > dictionary_pages(reader))
         return;
-    cursor->length = storage::content_length(BufferGetPage(reader->buffer));
-    memcpy(cursor->image.data, storage::page_content(BufferGetPage(reader->buffer)), storage::kContentBytes);
-    unlock_page(reader);
-    DictionaryPage head;
-    memcpy(&head, cursor->image.data, sizeof(head));
-    if (cursor->length <= sizeof(head) || cursor->length > storage::kContentBytes || head.entries == 0)
+    Page locked =
+        lock_page(reader, &reader->other_page, reader->run.sections[kDictionarySection].first_page + page);
+    if (locked == nullptr)
+        return;
+    cursor->end = false;
+    const uint32 length = storage::content_length(locked);
+    memcpy(cursor->image.data, storage::page_content(locked), storage::kContentBytes);
+    unlock_page(&reader->other_page);
+    memcpy(&cursor->head, cursor->image.data, sizeof(DictionaryPage));
+    const uint32 entries = cursor->head.entries;
+    if (length <= sizeof(DictionaryPage) || length > storage::kContentBytes || entries == 0 ||
+        entries > storage::kContentBytes ||
+        restart_count(entries) * sizeof(Restart) >= length - sizeof(DictionaryPage))
         report_dictionary(cursor);
-    cursor->left = head.entries;
-    cursor->at = sizeof(head);
-    cursor->next_list = head.first_list;
+    cursor->entries_end = length - restart_count(entries) * static_cast<uint32>(sizeof(Restart));
+    cursor->left = entries;
+    cursor->at = sizeof(DictionaryPage);
+    cursor->next_list = cursor->head.first_list;
     cursor->lexeme_length = 0;
+}
+
+// Restart 0 is the page's first entry, which is not in the table.
+static Restart restart_at(const DictionaryCursor *cursor, uint32 number) {
+    Restart restart = sizeof(DictionaryPage);
+    if (number > 0)
+        memcpy(&restart, cursor->image.data + cursor->entries_end + (number - 1) * sizeof(Restart),
+               sizeof(restart));
+    return restart;
+}
+
+static Restart here(const DictionaryCursor *cursor) {
+    return (cursor->next_list - cursor->head.first_list) << kRestartPlaceBits | cursor->at;
 }
 
 // Goes to the next entry. The lexeme of one that shares more than `needed` bytes with the one before is left
@@ -220,11 +262,14 @@ static inline void advance(DictionaryCursor *cursor, uint32 needed) {
     }
     RunReader *reader = cursor->reader;
     const auto *page = reinterpret_cast<const uint8 *>(cursor->image.data);
-    const uint8 *end = page + cursor->length;
-    cursor->is_first = cursor->at == sizeof(DictionaryPage);
+    const uint8 *end = page + cursor->entries_end;
+    const uint32 number = cursor->head.entries - cursor->left;
+    cursor->is_restart = number % kRestartInterval == 0;
     EntryHead head;
     const uint8 *in = read_entry_head(page + cursor->at, end, &head);
-    if (in == nullptr || head.shared > cursor->lexeme_length || head.suffix_length == 0)
+    if (in == nullptr || head.shared > cursor->lexeme_length || head.suffix_length == 0 ||
+        (cursor->is_restart &&
+         (head.shared > 0 || restart_at(cursor, number / kRestartInterval) != here(cursor))))
         report_dictionary(cursor);
     cursor->shared = static_cast<uint32>(head.shared);
     if (head.shared <= needed)
@@ -271,19 +316,19 @@ void begin_dictionary(DictionaryCursor *cursor, RunReader *reader) {
 // Is the first lexeme of the page above?
 static bool begins_above(DictionaryCursor *cursor, uint32 page, const char *lexeme, uint32 length) {
     RunReader *reader = cursor->reader;
-    if (!lock_page(reader, reader->run.sections[kDictionarySection].first_page + page))
+    Page locked =
+        lock_page(reader, &reader->other_page, reader->run.sections[kDictionarySection].first_page + page);
+    if (locked == nullptr)
         return true;
-    const auto *content =
-        reinterpret_cast<const uint8 *>(storage::page_content(BufferGetPage(reader->buffer)));
-    const uint32 content_length =
-        Min(storage::content_length(BufferGetPage(reader->buffer)), storage::kContentBytes);
+    const auto *content = reinterpret_cast<const uint8 *>(storage::page_content(locked));
+    const uint32 content_length = Min(storage::content_length(locked), storage::kContentBytes);
     EntryHead head;
     const bool sound =
         content_length > sizeof(DictionaryPage) &&
         read_entry_head(content + sizeof(DictionaryPage), content + content_length, &head) != nullptr;
     const bool above = sound && compare_lexemes(reinterpret_cast<const char *>(head.suffix),
                                                 static_cast<uint32>(head.suffix_length), lexeme, length) > 0;
-    unlock_page(reader);
+    unlock_page(&reader->other_page);
     if (!sound) {
         cursor->page = page;
         report_dictionary(cursor);
@@ -291,12 +336,103 @@ static bool begins_above(DictionaryCursor *cursor, uint32 page, const char *lexe
     return above;
 }
 
+namespace {
+
+struct Fence {
+    const char *bytes;
+    uint32 length;
+};
+
+}  // namespace
+
+// Of the locked header page.
+static Fence fence_at(RunReader *reader, Page page, uint32 number) {
+    const char *ends = storage::page_content(page) + sizeof(RunHeader);
+    FenceEnd begin = 0;
+    FenceEnd end;
+    if (number > 0)
+        memcpy(&begin, ends + (number - 1) * sizeof(FenceEnd), sizeof(begin));
+    memcpy(&end, ends + number * sizeof(FenceEnd), sizeof(end));
+    const char *fences = ends + reader->header.fences * sizeof(FenceEnd);
+    const char *content_end = storage::page_content(page) + storage::content_length(page);
+    if (begin > end || end > content_end - fences) {
+        unlock_page(&reader->header_page);
+        report_damage(reader, reader->header_page.position, "The head of a run's dictionary is damaged.");
+    }
+    return {fences + begin, static_cast<uint32>(end - begin)};
+}
+
+// The number of fences that the lexeme is not below.
+static uint32 fences_below(RunReader *reader, const char *lexeme, uint32 length) {
+    uint32 low = 0;
+    uint32 high = reader->header.fences;
+    if (high == 0)
+        return 0;
+    Page page = lock_page(reader, &reader->header_page, reader->run.sections[kDictionarySection].first_page);
+    if (page == nullptr)
+        return 0;
+    while (low < high) {
+        const uint32 middle = low + (high - low) / 2;
+        const Fence fence = fence_at(reader, page, middle);
+        if (compare_lexemes(fence.bytes, fence.length, lexeme, length) > 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    unlock_page(&reader->header_page);
+    return low;
+}
+
+bool is_fence_right(RunReader *reader, uint32 page_number, const char *before, uint32 before_length,
+                    const char *first, uint32 first_length) {
+    if (page_number == 1 || (page_number - 1) % reader->header.fence_interval != 0)
+        return true;
+    Page page = lock_page(reader, &reader->header_page, reader->run.sections[kDictionarySection].first_page);
+    if (page == nullptr)
+        return true;
+    const Fence fence = fence_at(reader, page, (page_number - 1) / reader->header.fence_interval - 1);
+    const bool right = compare_lexemes(before, before_length, fence.bytes, fence.length) < 0 &&
+                       compare_lexemes(fence.bytes, fence.length, first, first_length) <= 0;
+    unlock_page(&reader->header_page);
+    return right;
+}
+
+static EntryHead restart_head(const DictionaryCursor *cursor, uint32 number) {
+    const auto *page = reinterpret_cast<const uint8 *>(cursor->image.data);
+    const uint32 place = restart_place(restart_at(cursor, number));
+    EntryHead head;
+    if (place < sizeof(DictionaryPage) || place >= cursor->entries_end ||
+        read_entry_head(page + place, page + cursor->entries_end, &head) == nullptr)
+        report_dictionary(cursor);
+    return head;
+}
+
+// Goes to the last restart of the page that is not above, or the first.
+static void seek_restart(DictionaryCursor *cursor, const char *lexeme, uint32 length) {
+    uint32 low = 0;
+    uint32 high = restart_count(cursor->head.entries) + 1;
+    while (high - low > 1) {
+        const uint32 middle = low + (high - low) / 2;
+        const EntryHead head = restart_head(cursor, middle);
+        if (compare_lexemes(reinterpret_cast<const char *>(head.suffix),
+                            static_cast<uint32>(head.suffix_length), lexeme, length) > 0)
+            high = middle;
+        else
+            low = middle;
+    }
+    const Restart restart = restart_at(cursor, low);
+    cursor->at = restart_place(restart);
+    cursor->next_list = cursor->head.first_list + (restart >> kRestartPlaceBits);
+    cursor->left = cursor->head.entries - low * kRestartInterval;
+}
+
 void seek_lexeme(DictionaryCursor *cursor, RunReader *reader, const char *lexeme, uint32 length) {
     cursor->reader = reader;
     cursor->end = false;
     // The last page that does not begin above.
-    uint32 low = 1;
-    uint32 high = dictionary_pages(reader) + 1;
+    uint32 low = 1 + fences_below(reader, lexeme, length) * reader->header.fence_interval;
+    uint32 high = static_cast<uint32>(
+        Min(uint64{low} + reader->header.fence_interval, uint64{dictionary_pages(reader)} + 1));
     while (high - low > 1) {
         const uint32 middle = low + (high - low) / 2;
         if (begins_above(cursor, middle, lexeme, length))
@@ -305,11 +441,13 @@ void seek_lexeme(DictionaryCursor *cursor, RunReader *reader, const char *lexeme
             low = middle;
     }
     load_dictionary_page(cursor, low);
+    if (!cursor->end)
+        seek_restart(cursor, lexeme, length);
     // All entries so far are below, the last one having this many bytes in common with what is sought. One
     // that shares more with the last is below too, and one that shares less is above.
     uint32 common = 0;
     for (next_entry(cursor); !cursor->end; advance(cursor, common)) {
-        if (cursor->is_first)
+        if (cursor->is_restart)
             common = 0;
         else if (cursor->shared > common)
             continue;
@@ -334,10 +472,12 @@ static bool copy_bytes(RunReader *reader, uint64 from, uint64 length, void *to) 
         const auto page = static_cast<uint32>(from / storage::kContentBytes);
         const auto at = static_cast<uint32>(from % storage::kContentBytes);
         const uint64 take = Min(length, uint64{storage::kContentBytes - at});
-        if (!lock_page(reader, reader->run.sections[kPostingSection].first_page + page))
+        Page locked =
+            lock_page(reader, &reader->other_page, reader->run.sections[kPostingSection].first_page + page);
+        if (locked == nullptr)
             return false;
-        memcpy(out, storage::page_content(BufferGetPage(reader->buffer)) + at, take);
-        unlock_page(reader);
+        memcpy(out, storage::page_content(locked) + at, take);
+        unlock_page(&reader->other_page);
         out += take;
         from += take;
         length -= take;

@@ -9,13 +9,21 @@ namespace pg_gpu::text {
 
 inline constexpr uint32 kLengthSlots = 8;
 
+// A page that stays pinned between reads.
+struct PinnedPage {
+    Buffer buffer;
+    uint32 position;
+    storage::NearBuffer near;
+};
+
 struct RunReader {
     Relation index;
     storage::RunEntry run;
     RunHeader header;
     BlockNumber heap_blocks;  // TIDs beyond are damage; InvalidBlockNumber: whoever reads them looks
-    Buffer buffer;            // pinned between reads
-    uint32 position;
+    PinnedPage header_page;
+    PinnedPage document_page;
+    PinnedPage other_page;
     bool stale;
     uint32 stale_position;
     // Lengths of the document pages last asked for: page p in slot p % kLengthSlots. Queries go forward.
@@ -27,10 +35,6 @@ struct RunReader {
 // Reads header and dead bits.
 void open_reader(RunReader *reader, Relation index, const storage::RunEntry &run);
 void close_reader(RunReader *reader);
-
-// Share-locks a page of the run; false when stale. unlock_page keeps the pin.
-bool lock_page(RunReader *reader, uint32 position);
-void unlock_page(RunReader *reader);
 
 [[noreturn]] void report_damage(const RunReader *reader, uint32 position, const char *detail);
 
@@ -55,7 +59,17 @@ inline bool is_dead(const RunReader *reader, uint32 ordinal) {
 // Copies the TIDs of one document page; returns how many, 0 when stale.
 uint32 read_document_tids(RunReader *reader, uint32 page, ItemPointerData *tids);
 
-ItemPointerData document_tid(RunReader *reader, uint32 ordinal);
+struct DocumentEntry {
+    ItemPointerData tid;
+    uint32 length;
+};
+
+// Of one document; stale readers answer an invalid TID.
+DocumentEntry read_document(RunReader *reader, uint32 ordinal);
+
+inline ItemPointerData document_tid(RunReader *reader, uint32 ordinal) {
+    return read_document(reader, ordinal).tid;
+}
 
 // ---- dictionary ------------------------------------------------------------------------------------------
 
@@ -64,12 +78,13 @@ struct DictionaryCursor {
     uint32 page;  // of the dictionary section, from 1
     uint32 left;  // entries on it not yet read
     uint32 at;
-    uint32 length;  // of the page's content
+    uint32 entries_end;
+    DictionaryPage head;
     uint64 next_list;
     bool end;
     // The current entry.
-    uint32 shared;  // with the one before; nothing when it is a page's first
-    bool is_first;
+    uint32 shared;    // with the one before
+    bool is_restart;  // shares nothing whatever the one before is
     char lexeme[kMostLexemeBytes];
     uint32 lexeme_length;
     uint64 frequency;
@@ -85,6 +100,11 @@ void begin_dictionary(DictionaryCursor *cursor, RunReader *reader);
 // At the first lexeme not below.
 void seek_lexeme(DictionaryCursor *cursor, RunReader *reader, const char *lexeme, uint32 length);
 void next_entry(DictionaryCursor *cursor);
+
+// Does the fence before a dictionary page, if there is one, lie between the last lexeme before the page and
+// its first?
+bool is_fence_right(RunReader *reader, uint32 page_number, const char *before, uint32 before_length,
+                    const char *first, uint32 first_length);
 
 // ---- lists -----------------------------------------------------------------------------------------------
 

@@ -3,13 +3,16 @@
 namespace pg_gpu::text {
 
 // Dictionary and documents of small runs stay in memory.
-static constexpr size_t kSpoolMemory = 4 * 1024 * 1024;
+static size_t spool_memory() {
+    constexpr size_t kMost = 4 * 1024 * 1024;
+    return Min(kMost, static_cast<size_t>(maintenance_work_mem) * 1024 / 8);
+}
 
 void begin_run_builder(RunBuilder *builder, const Options &options) {
     *builder = {};
     builder->options = options;
-    begin_spool(&builder->document_spool, kSpoolMemory);
-    begin_spool(&builder->dictionary_spool, kSpoolMemory);
+    begin_spool(&builder->document_spool, spool_memory());
+    begin_spool(&builder->dictionary_spool, spool_memory());
     builder->document_room = 1024;
     builder->short_lengths = allocate<uint16>(builder->document_room);
 }
@@ -35,6 +38,10 @@ void add_document(RunBuilder *builder, const ItemPointerData &tid, uint32 length
     builder->length += length;
 }
 
+size_t documents_memory(const RunBuilder *builder) {
+    return builder->document_room * sizeof(*builder->short_lengths) + builder->document_spool.limit;
+}
+
 void begin_lists(RunBuilder *builder, storage::RunWriter *writer, storage::RunEntry *entry) {
     builder->writer = writer;
     builder->entry = entry;
@@ -47,6 +54,10 @@ void begin_lists(RunBuilder *builder, storage::RunWriter *writer, storage::RunEn
     builder->head_room = 64;
     builder->heads = allocate<postings::BlockHead>(builder->head_room);
     builder->dictionary_page = allocate_zeroed<uint8>(storage::kContentBytes);
+    builder->fence_ends = allocate<FenceEnd>(kFenceRoom / sizeof(FenceEnd));
+    builder->fences = allocate<uint8>(kFenceRoom);
+    builder->fence_interval = 1;
+    builder->restarts = allocate<Restart>(storage::kContentBytes / sizeof(Restart));
 }
 
 // ---- lists -----------------------------------------------------------------------------------------------
@@ -158,12 +169,51 @@ void flush_postings(RunBuilder *builder) {
 static void flush_dictionary_page(RunBuilder *builder) {
     if (builder->dictionary_fill == 0)
         return;
+    const auto *head = reinterpret_cast<const DictionaryPage *>(builder->dictionary_page);
+    const uint32 table_bytes = restart_count(head->entries) * sizeof(Restart);
+    memcpy(builder->dictionary_page + builder->dictionary_fill, builder->restarts, table_bytes);
+    builder->dictionary_fill += table_bytes;
     memset(builder->dictionary_page + builder->dictionary_fill, 0,
            storage::kContentBytes - builder->dictionary_fill);
     append_to_spool(&builder->dictionary_spool, &builder->dictionary_fill, sizeof(builder->dictionary_fill));
     append_to_spool(&builder->dictionary_spool, builder->dictionary_page, storage::kContentBytes);
     builder->dictionary_fill = 0;
     builder->dictionary_pages++;
+}
+
+static uint32 fence_bytes(const RunBuilder *builder) {
+    return builder->fence_count == 0 ? 0 : builder->fence_ends[builder->fence_count - 1];
+}
+
+static void drop_every_other_fence(RunBuilder *builder) {
+    uint32 kept = 0;
+    uint32 end = 0;
+    for (uint32 i = 1; i < builder->fence_count; i += 2) {
+        const uint32 begin = builder->fence_ends[i - 1];
+        const uint32 length = builder->fence_ends[i] - begin;
+        memmove(builder->fences + end, builder->fences + begin, length);
+        end += length;
+        builder->fence_ends[kept++] = static_cast<FenceEnd>(end);
+    }
+    builder->fence_count = kept;
+    builder->fence_interval *= 2;
+}
+
+// The shortest that the last lexeme before is below of what the page's first lexeme begins with.
+static void add_fence(RunBuilder *builder, const char *lexeme, uint32 length) {
+    const uint32 pages_before = builder->dictionary_pages;
+    uint32 needed = 0;
+    while (needed < builder->previous_length && lexeme[needed] == builder->previous[needed])
+        needed++;
+    needed = Min(needed + 1, length);
+    while (pages_before % builder->fence_interval == 0 &&
+           fence_bytes(builder) + needed + (builder->fence_count + 1) * sizeof(FenceEnd) > kFenceRoom)
+        drop_every_other_fence(builder);
+    if (pages_before == 0 || pages_before % builder->fence_interval != 0)
+        return;
+    const uint32 begin = fence_bytes(builder);
+    memcpy(builder->fences + begin, lexeme, needed);
+    builder->fence_ends[builder->fence_count++] = static_cast<FenceEnd>(begin + needed);
 }
 
 static uint32 write_length_nibble(uint8 *rest, uint32 value) {
@@ -174,9 +224,12 @@ static uint32 write_length_nibble(uint8 *rest, uint32 value) {
 static void add_to_dictionary(RunBuilder *builder, const char *lexeme, uint32 length, uint64 first,
                               uint64 second) {
     uint8 entry[kMostLexemeBytes + 5 * kMostVarintBytes + 1];
+    auto *head = reinterpret_cast<DictionaryPage *>(builder->dictionary_page);
     for (;;) {
+        const bool is_new = builder->dictionary_fill == 0;
+        const uint32 number = is_new ? 0 : head->entries;
         uint32 shared = 0;
-        if (builder->dictionary_fill > 0) {
+        if (number % kRestartInterval != 0) {
             const uint32 most = Min(length, builder->previous_length);
             while (shared < most && lexeme[shared] == builder->previous[shared])
                 shared++;
@@ -193,17 +246,21 @@ static void add_to_dictionary(RunBuilder *builder, const char *lexeme, uint32 le
         if (builder->frequency == 1)
             bytes += write_varint(entry + bytes, second);
 
-        if (builder->dictionary_fill == 0) {
-            const DictionaryPage head = {builder->list_start, 0, 0};
-            memcpy(builder->dictionary_page, &head, sizeof(head));
-            builder->dictionary_fill = sizeof(head);
-        } else if (builder->dictionary_fill + bytes > storage::kContentBytes) {
+        if (is_new) {
+            add_fence(builder, lexeme, length);
+            *head = {builder->list_start, 0, 0};
+            builder->dictionary_fill = sizeof(*head);
+        } else if (builder->dictionary_fill + bytes + restart_count(number + 1) * sizeof(Restart) >
+                   storage::kContentBytes) {
             flush_dictionary_page(builder);
             continue;
         }
+        if (number > 0 && number % kRestartInterval == 0)
+            builder->restarts[restart_count(number + 1) - 1] =
+                (builder->list_start - head->first_list) << kRestartPlaceBits | builder->dictionary_fill;
         memcpy(builder->dictionary_page + builder->dictionary_fill, entry, bytes);
         builder->dictionary_fill += bytes;
-        reinterpret_cast<DictionaryPage *>(builder->dictionary_page)->entries++;
+        head->entries++;
         break;
     }
     memcpy(builder->previous, lexeme, length);
@@ -246,9 +303,15 @@ static void write_dictionary(RunBuilder *builder) {
     const RunHeader header = {builder->lexemes,        builder->posting_bytes,
                               builder->null_documents, static_cast<uint32>(builder->options.codec),
                               builder->options.k1,     builder->options.b,
-                              builder->average_length};
-    memcpy(storage::page_content(page), &header, sizeof(header));
-    storage::set_content_length(page, sizeof(header));
+                              builder->average_length, builder->fence_count,
+                              builder->fence_interval};
+    char *content = storage::page_content(page);
+    const uint32 ends_bytes = builder->fence_count * sizeof(FenceEnd);
+    memcpy(content, &header, sizeof(header));
+    memcpy(content + sizeof(header), builder->fence_ends, ends_bytes);
+    memcpy(content + sizeof(header) + ends_bytes, builder->fences, fence_bytes(builder));
+    storage::set_content_length(page,
+                                static_cast<uint32>(sizeof(header)) + ends_bytes + fence_bytes(builder));
     for (uint32 i = 0; i < builder->dictionary_pages; i++) {
         uint32 fill;
         page = storage::next_run_page(builder->writer);

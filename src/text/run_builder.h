@@ -49,7 +49,12 @@ struct RunBuilder {
     Spool dictionary_spool;
     uint8 *dictionary_page;
     uint32 dictionary_fill;
+    Restart *restarts;
     uint32 dictionary_pages;
+    FenceEnd *fence_ends;
+    uint8 *fences;
+    uint32 fence_count;
+    uint32 fence_interval;
     uint64 lexemes;
     char previous[kMostLexemeBytes];
     uint32 previous_length;
@@ -59,6 +64,9 @@ void begin_run_builder(RunBuilder *builder, const Options &options);
 
 // Documents in order of TID, all before the first list. kNullLength: the column is NULL.
 void add_document(RunBuilder *builder, const ItemPointerData &tid, uint32 length);
+
+// Bytes that the documents so far take of memory, at most.
+size_t documents_memory(const RunBuilder *builder);
 
 void begin_lists(RunBuilder *builder, storage::RunWriter *writer, storage::RunEntry *entry);
 // Lists in order of lexeme; postings in order of ordinal.

@@ -397,7 +397,8 @@ static uint32 merge_page_bound(Relation, const storage::RunKind *, const storage
                                           : run.sections[kDictionarySection].pages * storage::kContentBytes);
     }
     // An entry of the dictionary takes four bytes at least, and can grow by so many: documents and lists get
-    // higher numbers. Each page's first entry is whole, and the last one may not fit.
+    // higher numbers. Each page's first entry is whole, and the last one may not fit. Restarts are as many as
+    // the inputs' and may fall on longer lexemes, but of every group of entries one is whole anyway.
     const double lists = Min(posting_total, dictionary_bytes / 4);
     const double dictionary_pages = 2 * dictionary_bytes / (storage::kContentBytes - 2 * kMostLexemeBytes);
     const double bits = posting_total > 0 ? posting_bits(documents, lists, posting_total, length) : 0;
@@ -485,9 +486,10 @@ static void write_long_document(storage::RunWriter *writer, storage::RunEntry *e
 }
 
 void insert_long_document(Relation index, TSVector vector, const ItemPointerData &tid) {
-    // Entries of the dictionary take at most 12 bytes more than the lexeme, which shares less on a new page.
+    // Entries of the dictionary take at most 12 bytes more than the lexeme, which shares less on a new page,
+    // and half a byte of the restarts.
     size_t bytes = 0;
-    for_each_lexeme(vector, [&bytes](const Lexeme &lexeme) { bytes += lexeme.length + 12; });
+    for_each_lexeme(vector, [&bytes](const Lexeme &lexeme) { bytes += lexeme.length + 13; });
     const auto pages = static_cast<uint32>(4 + bytes / (storage::kContentBytes - 2 * kMostLexemeBytes));
     LongDocument document = {index, vector, tid};
     storage::insert_run(index, run_kind(), pages, write_long_document, &document);

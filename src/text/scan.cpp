@@ -42,6 +42,7 @@ struct Scan {
     Query query;
     postings::Norms norms;
     bool has_query;
+    bool only_ranked;  // a condition asks for what the query matches
     Ranking ranking;
     uint32 next_hit;
     Hit last;
@@ -213,8 +214,21 @@ static bool next_unordered(IndexScanDesc descriptor, Scan *scan) {
 
 // ---- ordered ---------------------------------------------------------------------------------------------
 
+// Ranked rows meet a condition that is the query itself, and no others do.
+static void drop_implied_conditions(Scan *scan) {
+    int kept = 0;
+    for (int i = 0; i < scan->condition_count; i++) {
+        if (scan->has_query && same_query(scan->conditions[i].text, scan->query.text))
+            scan->only_ranked = true;
+        else
+            scan->conditions[kept++] = scan->conditions[i];
+    }
+    scan->condition_count = kept;
+}
+
 static void begin_ordered(IndexScanDesc descriptor, Scan *scan) {
     read_conditions(descriptor, scan);
+    drop_implied_conditions(scan);
     scan->phase = scan->nothing ? Phase::End : Phase::Ranked;
     scan->ranking.query = &scan->query;
     scan->ranking.norms = scan->norms;
@@ -355,6 +369,10 @@ static bool next_ordered(IndexScanDesc descriptor, Scan *scan) {
     if (scan->phase == Phase::Ranked) {
         if (next_ranked(descriptor, scan))
             return true;
+        if (scan->only_ranked) {
+            scan->phase = Phase::End;
+            return false;
+        }
         collect_unranked(descriptor, scan);
         scan->phase = Phase::Unmatched;
     }

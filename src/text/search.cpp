@@ -244,12 +244,14 @@ static void rank_all(RunReader *reader, ListCursor **lists, const Ranking &ranki
             ordinal = current_ordinal(required[found].list);
             continue;
         }
-        const double norm = ranking.norms.of(document_length(reader, candidate));
+        const DocumentEntry document = read_document(reader, candidate);
+        const double norm = ranking.norms.of(document.length);
         int64 score = 0;
         for (int i = 0; i < count; i++)
             score += postings::contribution(required[i].weight, norm,
                                             frequency_at(required[i].list, required[i].list->at));
-        offer_document(best, reader, candidate, score, false);
+        if (score >= threshold(*best) && !is_dead(reader, candidate))
+            offer(best, {score, document.tid, false});
         ordinal++;
     }
     pfree(required);

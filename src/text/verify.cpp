@@ -93,6 +93,7 @@ static void verify_lists(Verification *state, RunReader *reader, RunSums *sums) 
     uint64 lexemes = 0;
     uint64 posting_total = 0;
     uint64 end = 0;
+    uint32 page = 0;
     for (begin_dictionary(dictionary, reader); !dictionary->end; next_entry(dictionary)) {
         const BlockNumber block = section_block(reader, kDictionarySection, dictionary->page);
         if (lexemes > 0 &&
@@ -100,6 +101,11 @@ static void verify_lists(Verification *state, RunReader *reader, RunSums *sums) 
             state->report(block, nullptr, "Lexemes are out of order.", state->context);
         if (dictionary->list_start != end)
             state->report(block, nullptr, "A list does not begin where the one before ends.", state->context);
+        if (dictionary->page != page && !is_fence_right(reader, dictionary->page, previous, previous_length,
+                                                        dictionary->lexeme, dictionary->lexeme_length))
+            state->report(section_block(reader, kDictionarySection, 0), nullptr,
+                          "A fence does not divide the dictionary's pages.", state->context);
+        page = dictionary->page;
         memcpy(previous, dictionary->lexeme, dictionary->lexeme_length);
         previous_length = dictionary->lexeme_length;
         end = dictionary->next_list;
