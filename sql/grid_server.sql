@@ -131,16 +131,33 @@ SELECT gpu.count('grid_far_xyz', ROW(1, 2::float8), ROW(30, 40::float8)) = (SELE
 SELECT count(*) FROM gpu.stat WHERE path <> 'paged';
 SET pg_gpu.path = host;
 
--- Columns of 128 bits are not mirrored: their questions stay here, silently.
-CREATE TABLE grid_wide (u uuid, x int4);
-INSERT INTO grid_wide SELECT md5(g::text)::uuid, g FROM generate_series(1, 5000) AS g;
-CREATE INDEX grid_wide_i ON grid_wide USING gpu_grid (u, x);
+-- A code of 128 bits is two columns there: equality is a box, most ranges are not.
+CREATE TABLE grid_wide (u uuid, x int4, v uuid, w uuid, y uuid);
+INSERT INTO grid_wide SELECT md5((g % 1000)::text)::uuid, g, CASE WHEN g % 7 > 0 THEN md5(g::text)::uuid END FROM generate_series(1, 5000) AS g;
+CREATE INDEX grid_wide_i ON grid_wide USING gpu_grid (u, x, v);
+CREATE INDEX grid_wide_all ON grid_wide USING gpu_grid (u, x, v, w, y);
 VACUUM grid_wide;
-SELECT gpu.load('grid_wide_i');
-SELECT gpu.evict('grid_wide_i');
-SELECT gpu.count('grid_wide_i', ROW('80000000-0000-0000-0000-000000000000'::uuid, 100), NULL::record) =
-       (SELECT count(*) FROM grid_wide WHERE u >= '80000000-0000-0000-0000-000000000000' AND x >= 100) AS same;
-SELECT count(*) FROM gpu.stat WHERE path = 'host' AND request = 'count boxes';
+SELECT gpu.stat_reset();
+SELECT gpu.count('grid_wide_i', ROW(md5('17')::uuid, 100), ROW(md5('17')::uuid, 4000)) = (SELECT count(*) FROM grid_wide WHERE u = md5('17')::uuid AND x BETWEEN 100 AND 4000) AS same,
+       gpu.count('grid_wide_i', ROW(NULL::uuid, 100), ROW(NULL::uuid, 4000)) AS open;
+SELECT requests > 1 AS asked FROM gpu.stat WHERE path = 'host' AND request = 'count boxes';
+-- Of a prefix, of a whole upper half, and of less than that at its ends; then of codes with nothing between them.
+SELECT gpu.count('grid_wide_i', ARRAY['70efdf2e-c9b0-8607-0000-000000000000'::uuid], ARRAY['70efdf2e-c9b0-8607-ffff-ffffffffffff'::uuid]) AS prefix,
+       (SELECT count(*) FROM grid_wide WHERE u BETWEEN '70efdf2e-c9b0-8607-0000-000000000000' AND '70efdf2e-c9b0-8607-ffff-ffffffffffff') AS expected,
+       gpu.count('grid_wide_i', ARRAY['70efdf2e-c9b0-8607-9795-c442636b55fb'::uuid], ARRAY['70efdf2e-c9b0-8607-9795-c442636b55fb'::uuid]) AS one,
+       gpu.count('grid_wide_i', ARRAY['70efdf2e-c9b0-8607-9795-c442636b55fc'::uuid], ARRAY['70efdf2e-c9b0-8607-ffff-ffffffffffff'::uuid]) AS none,
+       gpu.count('grid_wide_i', ARRAY['80000000-0000-0000-0000-000000000000'::uuid], ARRAY['a0000000-0000-0000-ffff-ffffffffffff'::uuid]) AS whole,
+       (SELECT count(*) FROM grid_wide WHERE u BETWEEN '80000000-0000-0000-0000-000000000000' AND 'a0000000-0000-0000-ffff-ffffffffffff') AS expected,
+       gpu.count('grid_wide_i', ARRAY['70efdf2e-c9b0-8607-9795-c442636b55fc'::uuid], ARRAY['70efdf2e-c9b0-8607-9795-c442636b55fa'::uuid]) AS crossed;
+SELECT requests AS before FROM gpu.stat WHERE path = 'host' AND request = 'count boxes' \gset
+SELECT gpu.count('grid_wide_i', ARRAY['80000000-0000-0000-0000-000000000001'::uuid], NULL) = (SELECT count(*) FROM grid_wide WHERE u >= '80000000-0000-0000-0000-000000000001') AS same;
+SELECT requests = :before AS not_one_more FROM gpu.stat WHERE path = 'host' AND request = 'count boxes';
+SELECT count(*) = (SELECT count(*) FROM grid_wide WHERE v IS NOT NULL) AS all_found FROM gpu.lookup('grid_wide_i', (SELECT array_agg(ROW(u, x, v)) FROM grid_wide));
+SELECT requests > 0 AS asked FROM gpu.stat WHERE path = 'host' AND request = 'match';
+SELECT gpu.load('grid_wide_all');
+SELECT gpu.evict('grid_wide_all');
+SELECT gpu.count('grid_wide_all', ROW(md5('17')::uuid, 100), ROW(md5('17')::uuid, 4000)) AS count;
+SELECT requests = :before AS not_one_more FROM gpu.stat WHERE path = 'host' AND request = 'count boxes';
 
 -- Residency is the setting's and the owner's to decide.
 SET pg_gpu.mirror = manual;

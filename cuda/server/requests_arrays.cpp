@@ -180,6 +180,7 @@ void answer_begin_grid(Work &work, const protocol::BeginGrid &request, protocol:
         own.columns.null_bit[c] = request.null_bit[c];
     }
     own.grid.bucket = request.bucket;
+    own.grid.unsplit = request.unsplit;
     own.grid.splits = request.distinct != 0 ? GridSplits::distinct : GridSplits::equal;
     if (!begin_own(work, request, &own, reply)) {
         return;

@@ -79,6 +79,7 @@ struct PointFormat {
     uint8 key_bytes[kMostPointColumns];  // 4 or 8
     uint8 null_bit[kMostPointColumns];   // of the masks on pages
     uint32 bucket;                       // points a cell of the server's grid, on average
+    uint32 unsplit;                      // lower halves of keys of 128 bits, a bit each
     bool distinct;                       // cells are shared out among columns by their distinct keys
 };
 

@@ -334,6 +334,7 @@ static bool begin_mirror(const RunSet &set, const storage::RunEntry &run, Path p
     message.columns = points->columns;
     message.bucket = points->bucket;
     message.distinct = points->distinct ? 1 : 0;
+    message.unsplit = points->unsplit;
     memcpy(message.key_bytes, points->key_bytes, sizeof(message.key_bytes));
     memcpy(message.null_bit, points->null_bit, sizeof(message.null_bit));
     return begin(&message, set, run, pinned, reply);

@@ -29,8 +29,7 @@ Datum pg_gpu_load(PG_FUNCTION_ARGS) {
     if (format == nullptr)
         ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                         errmsg("cannot load index \"%s\"", RelationGetRelationName(open.index)),
-                        errdetail("%s indexes with columns of more than 64 bits are read from pages only.",
-                                  method.name)));
+                        errdetail("Its columns take more than eight keys of 64 bits; a uuid takes two.")));
     if (mirror_setting() == MirrorSetting::Off)
         ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                         errmsg("cannot load index \"%s\"", RelationGetRelationName(open.index)),

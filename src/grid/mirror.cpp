@@ -10,9 +10,14 @@ static uint64 mirrored_entries(const storage::RunEntry &run) {
     return run.entries;
 }
 
-// Every lane is a dimension then.
 static bool is_mirrored(const Format &format) {
-    return format.lane_count == format.dimension_count;
+    return format.lane_count <= client::kMostPointColumns;
+}
+
+// The lower half of a code of 128 bits.
+static bool is_lower_lane(const Format &format, int lane) {
+    const Column &column = format.columns[format.lanes[lane].column];
+    return column.lane_count == 2 && !column.is_point && lane > column.first_lane;
 }
 
 static uint8 key_bytes(const Format &format, int lane) {
@@ -20,7 +25,6 @@ static uint8 key_bytes(const Format &format, int lane) {
 }
 
 const client::MirrorFormat *mirror_format(Relation index) {
-    static_assert(kMostDimensions == client::kMostPointColumns);
     const Format &format = *format_of(index);
     if (!is_mirrored(format))
         return nullptr;
@@ -30,6 +34,7 @@ const client::MirrorFormat *mirror_format(Relation index) {
     for (int i = 0; i < format.lane_count; i++) {
         points->key_bytes[i] = key_bytes(format, i);
         points->null_bit[i] = format.lanes[i].column;
+        points->unsplit |= is_lower_lane(format, i) ? 1U << i : 0U;
         key_bits += points->key_bytes[i] * 8;
     }
     points->bucket = bucket_of(index);
@@ -71,10 +76,37 @@ static void set_bounds(BoxList *boxes, int lane, uint64 low, uint64 high) {
         is_empty ? 0 : static_cast<uint32>(Min(high, uint64{PG_UINT32_MAX}));
 }
 
-bool add_box(BoxList *boxes, const Condition &condition) {
-    if (condition.test_count > 0 && !condition.nothing)
-        return false;
+// Codes of 128 bits are in a box when the range has one upper half, or whole ones.
+static bool narrow_lower_lanes(const Format &format, Condition *condition) {
+    for (int i = 0; i < condition->test_count; i++) {
+        const ColumnTest &test = condition->tests[i];
+        if (test.kind != ColumnTest::Kind::Wide)
+            return false;
+        const Uint128 low = test.low.bits();
+        const Uint128 high = test.high.bits();
+        const Column &column = format.columns[test.column];
+        LaneRange *upper = &condition->lanes[column.first_lane];
+        LaneRange *lower = upper + 1;
+        const auto below = static_cast<uint64>(low);
+        const auto above = static_cast<uint64>(high);
+        if (upper->low < upper->high && (below != 0 || above != PG_UINT64_MAX))
+            return false;
+        // With a single upper half left, each range's ends count where they are in it.
+        if (static_cast<uint64>(low >> 64) == upper->low)
+            lower->low = Max(lower->low, below);
+        if (static_cast<uint64>(high >> 64) == upper->high)
+            lower->high = Min(lower->high, above);
+        if (lower->low > lower->high)
+            condition->nothing = true;
+    }
+    return true;
+}
+
+bool add_box(BoxList *boxes, const Condition &asked) {
     const Format &format = *boxes->format;
+    Condition condition = asked;
+    if (!condition.nothing && !narrow_lower_lanes(format, &condition))
+        return false;
     uint8 open = 0;
     uint8 null = 0;
     for (int i = 0; i < format.lane_count; i++) {

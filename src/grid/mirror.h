@@ -9,7 +9,7 @@
 
 namespace pg_gpu::grid {
 
-// How an index's runs are mirrored, palloc'd; nullptr where they are not: with columns of 128 bits.
+// How an index's runs are mirrored, palloc'd; nullptr where they are not: with more than eight lanes.
 const client::MirrorFormat *mirror_format(Relation index);
 
 // When the paged path looks at fewer entries, a request's way there and back alone takes longer.
@@ -19,8 +19,8 @@ inline constexpr uint64 kFewestEntries = 16384;
 struct BoxList {
     const Format *format;
     uint32 count;
-    void *low[kMostDimensions];
-    void *high[kMostDimensions];
+    void *low[client::kMostPointColumns];
+    void *high[client::kMostPointColumns];
     uint8 *open;  // bit c of open[i]: box i takes all of lane c
     uint8 *null;  // it takes NULL only
     uint8 open_in_all;

@@ -91,6 +91,7 @@ class ServerPoints : public testing::TestWithParam<EngineName> {
         begin.columns = static_cast<std::uint32_t>(columns.wide.size());
         begin.bucket = 8;
         begin.distinct = run % 2;
+        begin.unsplit = run == 1 && columns.wide.size() > 1 ? 2 : 0;
         for (std::size_t c = 0; c < columns.wide.size(); ++c) {
             begin.key_bytes[c] = columns.wide[c] ? 8 : 4;
             begin.null_bit[c] = columns.null_bit[c];

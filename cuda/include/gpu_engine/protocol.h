@@ -26,7 +26,7 @@
 namespace gpu_engine::protocol {
 
 // Raised with every change of this file that a peer could notice.
-inline constexpr std::uint32_t version = 2;
+inline constexpr std::uint32_t version = 3;
 inline constexpr std::uint32_t magic = 0x53504750;  // "PGPS"
 inline constexpr std::size_t max_message = 8192;
 inline constexpr std::size_t max_runs = 64;    // of a request
@@ -192,9 +192,9 @@ struct BeginGrid {
     std::uint32_t pinned;
     std::uint32_t user;
     std::uint32_t columns;
-    std::uint32_t bucket;    // entries a cell, on average
-    std::uint32_t distinct;  // cells are shared out among columns by their distinct keys
-    std::uint32_t reserved;
+    std::uint32_t bucket;                 // entries a cell, on average
+    std::uint32_t distinct;               // cells are shared out among columns by their distinct keys
+    std::uint32_t unsplit;                // columns, a bit each, as GridOptions has it
     std::uint8_t key_bytes[max_columns];  // 4 or 8
     std::uint8_t null_bit[max_columns];   // of the masks on pages
 };
