@@ -1,5 +1,7 @@
 -- gpu_grid on points: boxes, circles, sameness, nearest neighbours.
 SET max_parallel_workers_per_gather = 0;
+-- A scan that is switched off costs so much that every statement would be compiled.
+SET jit = off;
 CREATE TABLE grid_point (id int, p point, k int);
 INSERT INTO grid_point SELECT g, point(g * 7919 % 1009, g * 104729 % 997), g % 5 FROM generate_series(1, 20000) AS g;
 INSERT INTO grid_point VALUES

@@ -1,5 +1,7 @@
 -- gpu_grid: boxes of any columns through every kind of scan, against the table itself.
 SET max_parallel_workers_per_gather = 0;
+-- A scan that is switched off costs so much that every statement would be compiled.
+SET jit = off;
 
 -- Runs a query over the table and through the index; the index's plan must use it.
 CREATE FUNCTION grid_compare(query text, kind text) RETURNS text LANGUAGE plpgsql AS $$

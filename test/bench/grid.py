@@ -333,7 +333,7 @@ class GridBenchmark(Benchmark):
                 first[am] = figures[fastest[am].how]
             # Those that are far behind the best of them are asked no more.
             best = min(figure for am, figure in first.items() if am != self.OWN)
-            dropped = {am: figure for am, figure in first.items() if am != self.OWN and figure > 3 * best}
+            dropped = {am: figure for am, figure in first.items() if am != self.OWN and figure > 10 * best}
             if dropped:
                 self.note_medians(line, 'far behind', dropped)
             visits = {am: self.visit(session, am, statement, line, shape=shape, draw=draw,
