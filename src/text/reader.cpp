@@ -25,7 +25,7 @@ static Page lock_page(RunReader *reader, PinnedPage *pinned, uint32 position) {
         }
         ReleaseBuffer(pinned->buffer);
     }
-    pinned->buffer = storage::read_run_page(reader->index, reader->run, position, nullptr, &pinned->near);
+    pinned->buffer = storage::read_run_page(reader->index, reader->run, position, nullptr, &reader->near);
     pinned->position = position;
     if (BufferIsValid(pinned->buffer))
         return BufferGetPage(pinned->buffer);

@@ -13,7 +13,6 @@ inline constexpr uint32 kLengthSlots = 8;
 struct PinnedPage {
     Buffer buffer;
     uint32 position;
-    storage::NearBuffer near;
 };
 
 struct RunReader {
@@ -24,6 +23,7 @@ struct RunReader {
     PinnedPage header_page;
     PinnedPage document_page;
     PinnedPage other_page;
+    storage::NearBuffer near;
     bool stale;
     uint32 stale_position;
     // Lengths of the document pages last asked for: page p in slot p % kLengthSlots. Queries go forward.
