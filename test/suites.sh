@@ -15,7 +15,9 @@ export LC_ALL=C
 
 : "${PG_GPU_TEST_SEED:=20261121}"
 : "${PG_GPU_TEST_ROUNDS:=1}"
-export PG_GPU_TEST_SEED PG_GPU_TEST_ROUNDS
+# Where data lies that is not part of the sources; what needs it is skipped without.
+: "${PG_GPU_DATA:=$root/../shared/data}"
+export PG_GPU_TEST_SEED PG_GPU_TEST_ROUNDS PG_GPU_DATA
 
 results=()
 total_passed=0

@@ -57,7 +57,8 @@ static void rank_visible(const functions::OpenIndex &open, text::Rows *rows, TSQ
         text::Ranking ranking = {};
         ranking.query = &query;
         ranking.norms = text::norms_for(options, text::average_length(corpus));
-        ranking.limit = found->limit + found->limit / 4 + 8;
+        // A few more, for rows that the snapshot does not see; the fewer, the more is passed over.
+        ranking.limit = found->limit + found->limit / 8 + 2;
         text::Hit last;
         found->count = 0;
         for (bool more = true; more && found->count < found->limit;) {

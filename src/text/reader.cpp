@@ -25,7 +25,7 @@ static Page lock_page(RunReader *reader, PinnedPage *pinned, uint32 position) {
         }
         ReleaseBuffer(pinned->buffer);
     }
-    pinned->buffer = storage::read_run_page(reader->index, reader->run, position, nullptr, &pinned->near);
+    pinned->buffer = storage::read_run_page(reader->index, reader->run, position, nullptr, &reader->near);
     pinned->position = position;
     if (BufferIsValid(pinned->buffer))
         return BufferGetPage(pinned->buffer);
@@ -554,6 +554,11 @@ ListCursor *open_list(const DictionaryCursor *dictionary) {
     return list;
 }
 
+static void pad_ordinals(ListCursor *list) {
+    for (uint32 i = 0; i < kOrdinalPadding; i++)
+        list->ordinals[list->count + i] = UINT32_MAX;
+}
+
 static void load_memory_block(ListCursor *list, uint32 block) {
     const uint32 first = block * postings::kBlockPostings;
     list->count = Min(list->documents - first, postings::kBlockPostings);
@@ -572,6 +577,7 @@ bool load_block(ListCursor *list, uint32 block) {
         return false;
     if (list->memory_ordinals != nullptr) {
         load_memory_block(list, block);
+        pad_ordinals(list);
         return true;
     }
     const postings::BlockHead &head = list->heads[block];
@@ -595,6 +601,7 @@ bool load_block(ListCursor *list, uint32 block) {
         (!list->is_short && list->ordinals[count - 1] != head.last))
         report_list(list);
     list->count = count;
+    pad_ordinals(list);
     return true;
 }
 

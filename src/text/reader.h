@@ -13,7 +13,6 @@ inline constexpr uint32 kLengthSlots = 8;
 struct PinnedPage {
     Buffer buffer;
     uint32 position;
-    storage::NearBuffer near;
 };
 
 struct RunReader {
@@ -24,6 +23,7 @@ struct RunReader {
     PinnedPage header_page;
     PinnedPage document_page;
     PinnedPage other_page;
+    storage::NearBuffer near;
     bool stale;
     uint32 stale_position;
     // Lengths of the document pages last asked for: page p in slot p % kLengthSlots. Queries go forward.
@@ -110,6 +110,9 @@ bool is_fence_right(RunReader *reader, uint32 page_number, const char *before, u
 
 inline constexpr uint32 kNoBlock = UINT32_MAX;
 
+// So many of the highest ordinal, which no document has, follow a block's.
+inline constexpr uint32 kOrdinalPadding = 8;
+
 // One lexeme's postings in one run, read forward. Lists of one posting, and those merged of several (a
 // prefix), lie in memory.
 struct ListCursor {
@@ -127,7 +130,7 @@ struct ListCursor {
     uint32 count;
     uint32 at;
     uint32 frequency_offset;
-    uint32 ordinals[postings::kBlockPostings];
+    uint32 ordinals[postings::kBlockPostings + kOrdinalPadding];
     uint8 bytes[postings::kMostBlockBytes + postings::kPadding];
 };
 
@@ -162,6 +165,18 @@ inline bool next_posting(ListCursor *list) {
 
 // The first block from `block` on whose last ordinal is not below; blocks when there is none.
 uint32 find_block(const ListCursor *list, uint32 block, uint32 ordinal);
+
+// The place of the block's first posting from `at` on that is not below.
+inline uint32 find_place(const ListCursor *list, uint32 at, uint32 ordinal) {
+    for (;;) {
+        uint32 below = 0;
+        for (uint32 i = 0; i < kOrdinalPadding; i++)
+            below += list->ordinals[at + i] < ordinal ? 1 : 0;
+        at += below;
+        if (below < kOrdinalPadding)
+            return at;
+    }
+}
 
 // Moves forward to the first posting not below; false at the end.
 bool seek_ordinal(ListCursor *list, uint32 ordinal);

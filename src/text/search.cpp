@@ -181,8 +181,15 @@ namespace {
 struct RequiredList {
     ListCursor *list;
     double weight;
-    uint32 block;  // that reaches the candidate
-    int64 most;    // contributed by a posting of it
+    uint32 block;                            // that reaches the candidates
+    int64 most;                              // contributed by a posting of it
+    uint8 places[postings::kBlockPostings];  // of the candidates in the block
+};
+
+// Documents of a stretch in which each list has one block.
+struct Candidates {
+    uint32 count;
+    uint32 ordinals[postings::kBlockPostings];
 };
 
 }  // namespace
@@ -204,8 +211,59 @@ static bool reach_blocks(RequiredList *required, int count, uint32 ordinal, doub
     return true;
 }
 
-// Documents of the shortest list are looked for in the others, shortest first; those in blocks that together
-// cannot reach what is needed are passed over.
+// Postings from the ordinal to `last` of the first list's block; *next is the ordinal of the one behind, or
+// what follows `last`.
+static bool begin_candidates(RequiredList *first, uint32 ordinal, uint32 last, Candidates *candidates,
+                             uint64 *next) {
+    const ListCursor *list = first->list;
+    candidates->count = 0;
+    if (!load_block(first->list, first->block))
+        return false;
+    uint32 place = find_place(list, 0, ordinal);
+    for (; place < list->count && list->ordinals[place] <= last; place++) {
+        first->places[candidates->count] = static_cast<uint8>(place);
+        candidates->ordinals[candidates->count++] = list->ordinals[place];
+    }
+    *next = place < list->count ? uint64{list->ordinals[place]} : uint64{last} + 1;
+    return true;
+}
+
+// Keeps what the list has too, and its places there.
+static void keep_common(RequiredList *required, int number, Candidates *candidates) {
+    RequiredList *entry = &required[number];
+    uint32 kept = 0;
+    uint32 place = 0;
+    if (load_block(entry->list, entry->block)) {
+        for (uint32 i = 0; i < candidates->count; i++) {
+            const uint32 ordinal = candidates->ordinals[i];
+            place = find_place(entry->list, place, ordinal);
+            if (entry->list->ordinals[place] != ordinal)
+                continue;
+            for (int before = 0; before < number; before++)
+                required[before].places[kept] = required[before].places[i];
+            entry->places[kept] = static_cast<uint8>(place);
+            candidates->ordinals[kept++] = ordinal;
+        }
+    }
+    candidates->count = kept;
+}
+
+static void score_candidates(RunReader *reader, const RequiredList *required, int count,
+                             const Candidates &candidates, const postings::Norms &norms, Best *best) {
+    for (uint32 i = 0; i < candidates.count && !reader->stale; i++) {
+        const DocumentEntry document = read_document(reader, candidates.ordinals[i]);
+        const double norm = norms.of(document.length);
+        int64 score = 0;
+        for (int j = 0; j < count; j++)
+            score += postings::contribution(required[j].weight, norm,
+                                            frequency_at(required[j].list, required[j].places[i]));
+        if (score >= threshold(*best) && !is_dead(reader, candidates.ordinals[i]))
+            offer(best, {score, document.tid, false});
+    }
+}
+
+// A stretch of documents at a time, in which each list has one block: the shortest list's are looked for in
+// the others, shortest first, unless the blocks together cannot reach what is needed.
 static void rank_all(RunReader *reader, ListCursor **lists, const Ranking &ranking, const Options &options,
                      Best *best) {
     auto *required = allocate<RequiredList>(ranking.query->term_count);
@@ -213,46 +271,34 @@ static void rank_all(RunReader *reader, ListCursor **lists, const Ranking &ranki
     for (int term = 0; term < ranking.query->term_count; term++) {
         if (lists[term] == nullptr || lists[term]->blocks == 0)
             return;
-        required[count++] = {lists[term], ranking.query->terms[term].weight, kNoBlock, 0};
-        lists[term]->block = kNoBlock;
+        RequiredList *entry = &required[count++];
+        entry->list = lists[term];
+        entry->weight = ranking.query->terms[term].weight;
+        entry->block = kNoBlock;
     }
     std::sort(required, required + count, [](const RequiredList &a, const RequiredList &b) {
         return a.list->documents < b.list->documents;
     });
     const double shrink = bound_shrink(reader, options, ranking.norms);
+    Candidates candidates;
     uint64 ordinal = 0;
-    while (ordinal < reader->run.entries) {
+    while (ordinal < reader->run.entries && !reader->stale) {
+        CHECK_FOR_INTERRUPTS();
         int64 most;
         if (!reach_blocks(required, count, static_cast<uint32>(ordinal), shrink, &most))
             break;
+        uint32 last = UINT32_MAX;
+        for (int i = 0; i < count; i++)
+            last = Min(last, required[i].list->heads[required[i].block].last);
         if (most < threshold(*best)) {
-            uint32 last = UINT32_MAX;
-            for (int i = 0; i < count; i++)
-                last = Min(last, required[i].list->heads[required[i].block].last);
             ordinal = uint64{last} + 1;
             continue;
         }
-        uint32 candidate = static_cast<uint32>(ordinal);
-        int found = 0;
-        while (found < count && seek_ordinal(required[found].list, candidate) &&
-               current_ordinal(required[found].list) == candidate)
-            found++;
-        if (found < count) {
-            CHECK_FOR_INTERRUPTS();
-            if (at_end(required[found].list))
-                break;
-            ordinal = current_ordinal(required[found].list);
-            continue;
-        }
-        const DocumentEntry document = read_document(reader, candidate);
-        const double norm = ranking.norms.of(document.length);
-        int64 score = 0;
-        for (int i = 0; i < count; i++)
-            score += postings::contribution(required[i].weight, norm,
-                                            frequency_at(required[i].list, required[i].list->at));
-        if (score >= threshold(*best) && !is_dead(reader, candidate))
-            offer(best, {score, document.tid, false});
-        ordinal++;
+        if (!begin_candidates(&required[0], static_cast<uint32>(ordinal), last, &candidates, &ordinal))
+            break;
+        for (int i = 1; i < count && candidates.count > 0; i++)
+            keep_common(required, i, &candidates);
+        score_candidates(reader, required, count, candidates, ranking.norms, best);
     }
     pfree(required);
 }

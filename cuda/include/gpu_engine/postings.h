@@ -18,6 +18,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 namespace gpu_engine::postings {
 
@@ -83,9 +84,35 @@ inline std::uint32_t unpack_one(const std::uint8_t *in, std::uint32_t i, std::ui
     return static_cast<std::uint32_t>((load_word(in + at / 8) >> (at % 8)) & mask);
 }
 
-// Reads up to kPadding bytes behind the packed ones.
+// Eight values of a width known when this is compiled take as many bytes as each has bits.
+template <std::uint32_t Bits>
+struct UnpackEights {
+    template <std::size_t... Place>
+    static void eight(const std::uint8_t *in, std::uint32_t *out, std::index_sequence<Place...>) {
+        constexpr std::uint64_t kMask = (std::uint64_t{1} << Bits) - 1;
+        ((out[Place] =
+              static_cast<std::uint32_t>((load_word(in + Place * Bits / 8) >> (Place * Bits % 8)) & kMask)),
+         ...);
+    }
+
+    static void run(const std::uint8_t *in, std::uint32_t eights, std::uint32_t *out) {
+        for (std::uint32_t i = 0; i < eights; i++, in += Bits, out += 8)
+            eight(in, out, std::make_index_sequence<8>());
+    }
+};
+
+template <std::size_t... Bits>
+inline void unpack_eights(const std::uint8_t *in, std::uint32_t eights, std::uint32_t bits,
+                          std::uint32_t *out, std::index_sequence<Bits...>) {
+    using Run = void (*)(const std::uint8_t *, std::uint32_t, std::uint32_t *);
+    static constexpr Run kRuns[] = {UnpackEights<Bits>::run...};
+    kRuns[bits](in, eights, out);
+}
+
+// `bits` is at most 32. Reads up to kPadding bytes behind the packed ones.
 inline void unpack(const std::uint8_t *in, std::uint32_t count, std::uint32_t bits, std::uint32_t *out) {
-    for (std::uint32_t i = 0; i < count; i++)
+    unpack_eights(in, count / 8, bits, out, std::make_index_sequence<33>());
+    for (std::uint32_t i = count / 8 * 8; i < count; i++)
         out[i] = unpack_one(in, i, bits);
 }
 
@@ -323,13 +350,17 @@ inline bool decode_gaps(Codec codec, const std::uint8_t *in, std::uint32_t bytes
 // Ordinals from gaps: `first` is the least the first can be, the previous one's successor. False when they
 // leave 32 bits.
 inline bool add_gaps(std::uint32_t *gaps, std::uint32_t count, std::uint64_t first) {
-    std::uint64_t next = first;
+    std::uint64_t end = first + count;
+    for (std::uint32_t i = 0; i < count; i++)
+        end += gaps[i];
+    if (end > std::uint64_t{UINT32_MAX} + 1)
+        return false;
+    auto sum = static_cast<std::uint32_t>(first);
     for (std::uint32_t i = 0; i < count; i++) {
-        next += gaps[i];
-        gaps[i] = static_cast<std::uint32_t>(next);
-        next++;
+        sum += gaps[i];
+        gaps[i] = sum + i;
     }
-    return next <= std::uint64_t{UINT32_MAX} + 1;
+    return true;
 }
 
 // ---- scores ----------------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ for my $collection (@collections)
 \\copy query (id, body) FROM '$directory/queries.tsv' ($format)
 \\copy judgement FROM '$directory/qrels.tsv' ($format)
 SQL
-	for my $configuration (qw(simple english))
+	for my $configuration ('english', exists $known{$collection} ? 'simple' : ())
 	{
 		my $result = $node->safe_psql($collection, <<"SQL");
 SET client_min_messages = warning;
@@ -49,7 +49,7 @@ SQL
 		is($different, 0, "$collection, $configuration: $compared places with their scores are as BM25 in SQL has them");
 		cmp_ok($ours, '>=', $reference, "$collection, $configuration: nDCG\@10 $ours is no worse than $reference");
 		cmp_ok(abs($ours - $known{$collection}), '<', 0.02, "$collection: nDCG\@10 is near the known $known{$collection}")
-		  if $configuration eq 'simple' && exists $known{$collection};
+		  if $configuration eq 'simple';
 	}
 }
 
