@@ -125,6 +125,8 @@ checkpoint_timeout = 1h
 jit = off
 timezone = 'UTC'
 CONF
+	# A standby that falls behind, or a primary that crashes, finds its WAL.
+	$node->append_conf('postgresql.conf', "wal_keep_size = 8GB\n") if $option{streaming};
 	$node->append_conf('postgresql.conf', "pg_gpu.path = $ENV{PG_GPU_TEST_PATH}\n") if $ENV{PG_GPU_TEST_PATH};
 	$node->append_conf('postgresql.conf', $option{conf}) if $option{conf};
 	return $node if defined $option{start} && !$option{start};
