@@ -14,8 +14,7 @@
 
 namespace pg_gpu::client {
 
-static constexpr uint32 kChunkBytes = 1U << 20;
-static constexpr uint32 kChunkPages = kChunkBytes / BLCKSZ;
+static constexpr uint32 kMostChunkPages = (1U << 20) / BLCKSZ;
 // A slot is being copied into by each participant, one is sent and one is ready.
 static constexpr uint32 kMostSlots = 64;
 // A worker's share, in units of min_parallel_index_scan_size: it must pay for the worker's start.
@@ -34,6 +33,7 @@ struct SharedLoad {
     uint32 per_page;  // 0: pages tell themselves
     uint32 entry_bytes;
     uint32 pages;
+    uint32 chunk_pages;
     uint32 chunks;
     uint32 slots;
     // The leader's transfer buffer.
@@ -81,7 +81,7 @@ static bool claim_chunk(SharedLoad *shared, uint32 *chunk) {
 }
 
 static uint32 pages_of_chunk(const SharedLoad *shared, uint32 chunk) {
-    return Min(kChunkPages, shared->pages - chunk * kChunkPages);
+    return Min(shared->chunk_pages, shared->pages - chunk * shared->chunk_pages);
 }
 
 // False when the page was recycled.
@@ -107,8 +107,8 @@ static void copy_chunk(Relation index, SharedLoad *shared, uint32 chunk, char *b
     const uint32 pages = pages_of_chunk(shared, chunk);
     for (uint32 i = 0; i < pages; i++) {
         CHECK_FOR_INTERRUPTS();
-        if (!copy_page(index, shared, chunk * kChunkPages + i,
-                       base + (uint64{slot} * kChunkPages + i) * BLCKSZ, reader)) {
+        if (!copy_page(index, shared, chunk * shared->chunk_pages + i,
+                       base + (uint64{slot} * shared->chunk_pages + i) * BLCKSZ, reader)) {
             tell(shared, &shared->stopped, 1);
             return;
         }
@@ -193,15 +193,17 @@ static void end_workers(ParallelContext *context) {
 
 // ---- the leader ------------------------------------------------------------------------------------------
 
-static SharedLoad *begin_load(const PageLoad &load, uint32 pages) {
+static SharedLoad *begin_load(const PageLoad &load, uint32 pages, uint32 chunk_pages) {
     auto *shared = allocate_zeroed<SharedLoad>(1);
     shared->index = RelationGetRelid(load.set->index);
     shared->run = *load.run;
     shared->per_page = load.set->format->per_page;
     shared->entry_bytes = load.set->format->key_bytes + sizeof(ItemPointerData);
     shared->pages = pages;
-    shared->chunks = (pages + kChunkPages - 1) / kChunkPages;
-    shared->slots = static_cast<uint32>(Min(buffer_bytes() / kChunkBytes, uint64{kMostSlots}));
+    shared->chunk_pages = chunk_pages;
+    shared->chunks = (pages + chunk_pages - 1) / chunk_pages;
+    shared->slots =
+        static_cast<uint32>(Min(buffer_bytes() / (uint64{chunk_pages} * BLCKSZ), uint64{kMostSlots}));
     shared->leader = MyProcPid;
     shared->descriptor = buffer_descriptor();
     shared->bytes = buffer_bytes();
@@ -239,7 +241,8 @@ static bool send_chunks(const PageLoad &load, SharedLoad *shared) {
     message.run_entries = load.run->entries;
     message.run_first = 0;
     message.layout = {BLCKSZ, storage::kContentStart, shared->per_page, load.set->format->key_bytes};
-    const double estimate = kChunkBytes / 1048576.0 * cost_settings().load;
+    const uint64 slot_bytes = uint64{shared->chunk_pages} * BLCKSZ;
+    const double estimate = static_cast<double>(slot_bytes) / 1048576.0 * cost_settings().load;
     Reader reader = {GetAccessStrategy(BAS_BULKREAD), {}};
     uint32 sent = 0;  // chunks
     bool pending = false;
@@ -251,8 +254,8 @@ static bool send_chunks(const PageLoad &load, SharedLoad *shared) {
             sound = fail(Trouble::NotWanted, "a run was merged away meanwhile");
         } else if (pg_atomic_read_u32(&shared->filled[sent % shared->slots]) == sent + 1) {
             pg_read_barrier();
-            message.offset = uint64{sent % shared->slots} * kChunkBytes;
-            message.first_page = sent * kChunkPages;
+            message.offset = sent % shared->slots * slot_bytes;
+            message.first_page = sent * shared->chunk_pages;
             message.pages = pages_of_chunk(shared, sent);
             sound = settle(shared, sent, &pending) && send_request(&message.header, estimate);
             pending = sound;
@@ -278,10 +281,13 @@ bool send_pages(const PageLoad &load) {
     const int workers = Max(load.most_workers, 0);
     // Two slots a participant: one is filled while the other one waits for its turn.
     const uint64 slots = Min(uint64{kMostSlots}, 2 * (uint64{1} + static_cast<uint64>(workers)));
-    const uint64 wanted = Min(slots, (uint64{pages} + kChunkPages - 1) / kChunkPages + 1) * kChunkBytes;
-    if (!need_buffer(kChunkBytes, wanted))
+    // A run of a few pages needs no large buffer.
+    const uint32 chunk_pages = Max(Min(kMostChunkPages, pages), 1);
+    const uint64 chunk_bytes = uint64{chunk_pages} * BLCKSZ;
+    const uint64 chunks = (uint64{pages} + chunk_pages - 1) / chunk_pages;
+    if (!need_buffer(chunk_bytes, Min(slots, chunks + 1) * chunk_bytes))
         return false;
-    SharedLoad *shared = begin_load(load, pages);
+    SharedLoad *shared = begin_load(load, pages, chunk_pages);
     ParallelContext *context = launch_workers(load, pages, &shared);
     const bool sound = send_chunks(load, shared);
     if (context == nullptr) {
