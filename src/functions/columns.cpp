@@ -226,7 +226,9 @@ static bool find_sum(const column::ColumnType &type, const column::DistinctValue
 Datum pg_gpu_summary(PG_FUNCTION_ARGS) {
     TupleDesc descriptor;
     if (get_call_result_type(fcinfo, nullptr, &descriptor) != TYPEFUNC_COMPOSITE)
-        elog(ERROR, "return type must be a row type");
+        ereport(ERROR, (errcode(ERRCODE_INVALID_FUNCTION_DEFINITION),
+                        errmsg("gpu.summary is not declared to return its columns"),
+                        errhint("Create the extension pg_gpu anew or update it.")));
     Snapshot snapshot = GetActiveSnapshot();
     const functions::OpenIndex open = functions::open_columns(PG_GETARG_OID(0), snapshot, "gpu.summary");
     const column::Format *format = column::make_format(open.index);
