@@ -1,7 +1,7 @@
 // The access method's handler: what PostgreSQL may ask of gpu_grid.
-#include "compat.h"
 #include "grid/grid.h"
 #include "keys/validate.h"
+#include "storage/index_routine.h"
 
 PG_GPU_FUNCTION(pg_gpu_grid_handler);
 
@@ -9,26 +9,11 @@ Datum pg_gpu_grid_handler(PG_FUNCTION_ARGS) {
     using namespace pg_gpu;
     (void)fcinfo;
 
-    IndexAmRoutine *routine = makeNode(IndexAmRoutine);
+    IndexAmRoutine *routine = storage::make_index_routine();
     routine->amstrategies = grid::kDistance;
-    routine->amsupport = 0;
-    routine->amoptsprocnum = 0;
-    routine->amcanorder = false;
     routine->amcanorderbyop = true;
-    routine->amcanbackward = false;
-    routine->amcanunique = false;
     routine->amcanmulticol = true;
-    routine->amoptionalkey = true;
-    routine->amsearcharray = false;
     routine->amsearchnulls = true;
-    routine->amstorage = false;
-    routine->amclusterable = false;
-    routine->ampredlocks = false;  // the executor locks the whole index (SERIALIZABLE)
-    routine->amcanparallel = false;
-    routine->amcaninclude = false;
-    routine->amusemaintenanceworkmem = false;  // VACUUM needs no memory of its own here
-    routine->amparallelvacuumoptions = VACUUM_OPTION_PARALLEL_BULKDEL | VACUUM_OPTION_PARALLEL_COND_CLEANUP;
-    routine->amkeytype = InvalidOid;
 
     routine->ambuild = grid::build;
     routine->ambuildempty = grid::build_empty;
@@ -47,8 +32,5 @@ Datum pg_gpu_grid_handler(PG_FUNCTION_ARGS) {
     routine->amgettuple = grid::get_tuple;
     routine->amgetbitmap = grid::get_bitmap;
     routine->amendscan = grid::end_scan;
-    routine->ammarkpos = nullptr;
-    routine->amrestrpos = nullptr;
-    set_version_dependent_fields(routine);
     PG_RETURN_POINTER(routine);
 }
