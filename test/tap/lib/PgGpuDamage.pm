@@ -1,0 +1,128 @@
+# Damaged indexes: bytes flipped at random in their files, and what is asked of them afterwards.
+package PgGpuDamage;
+
+use strict;
+use warnings FATAL => 'all';
+
+use Exporter 'import';
+use PgGpuFaults;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+our @EXPORT = qw(make_damaged ask_damaged);
+
+use constant { CONTENT => 24, TAIL => 1 };
+
+# A length read from a damaged page must not fill the disk of whoever runs this: no file grows beyond 128 MB.
+if (!$ENV{PG_GPU_TEST_LIMITED})
+{
+	$ENV{PG_GPU_TEST_LIMITED} = 1;
+	exec 'sh', '-c', 'ulimit -f 262144 && exec "$@"', 'sh', $^X, (map { "-I$_" } @INC), $0, @ARGV;
+}
+
+# Blocks behind the tail, as a file has them at random.
+sub flip
+{
+	my ($file, @flips) = @_;
+	foreach my $flip (@flips)
+	{
+		my ($place, $at, $bits) = @$flip;
+		my $block = TAIL + 1 + int($place * (index_blocks($file) - TAIL - 1));
+		my $page = read_page($file, $block);
+		my $offset = CONTENT + int($at * (BLOCK_SIZE - CONTENT - 64));
+		substr($page, $offset, 1) = chr(ord(substr($page, $offset, 1)) ^ $bits);
+		write_page($file, $block, $page);
+	}
+	return;
+}
+
+# Runs the script, which makes tables d1 to dN with indexes d1_i to dN_i, and table sound with the rows of each, and damages
+# the indexes while the server is down.
+sub make_damaged
+{
+	my ($node, $count, $script) = @_;
+	$node->safe_psql('postgres', $script);
+	my %file = map { $_ => index_file($node, "d${_}_i") } 1 .. $count;
+	$node->stop;
+	flip($file{$_}, map { [ rand(), rand(), random_int(1, 255) ] } 1 .. random_int(1, 12)) foreach 1 .. $count;
+	$node->start;
+	return;
+}
+
+# Asks each damaged table the questions, [ name, statement about :t ], which the sound one is asked too, then does `others`. Last come an
+# insert, VACUUM, gpu.merge and REINDEX. No statement may end otherwise than well or by a corruption error with its hint,
+# and a wrong answer is all right only if gpu.verify found something.
+sub ask_damaged
+{
+	my ($node, $count, $questions, $others) = @_;
+	my $alive_since = q{SELECT backend_start FROM pg_stat_activity WHERE backend_type = 'checkpointer'};
+	my $started = sql_value($node, $alive_since);
+	my @questions = @$questions;
+	my @others = (
+		@$others,
+		[ 'vacuum', q{DELETE FROM :t WHERE id % 50 = 7; VACUUM (INDEX_CLEANUP ON) :t} ],
+		[ 'merge', q{SELECT count(*) >= 0 FROM gpu.merge(':t_i')} ],
+		[ 'reindex', q{REINDEX INDEX :t_i} ],
+		[ 'mended', q{SELECT count(*) FROM gpu.verify(':t_i', true)} ],);
+
+	my %right;
+	foreach my $question (@questions)
+	{
+		my ($name, $statement) = @$question;
+		$statement =~ s/:t\b/sound/g;
+		$right{$name} = sql_value($node, "SET enable_indexscan = off; SET enable_bitmapscan = off; $statement");
+	}
+
+	my $noticed = 0;
+	foreach my $number (1 .. $count)
+	{
+		my $text = "\\set VERBOSITY verbose\nSET statement_timeout = '30s'; SET client_min_messages = warning; SET enable_seqscan = off;\n";
+		foreach my $asked ([ 'verify', q{SELECT count(*) FROM gpu.verify(':t_i', true)} ], @questions, @others)
+		{
+			$text .= "\\echo <<$asked->[0]\n$asked->[1];\n\\echo >>:SQLSTATE\n";
+		}
+		$text =~ s/:t(?![a-z])/d$number/g;
+		my ($out, $err, $timed_out) = ('', '', 0);
+		$node->psql('postgres', $text, stdout => \$out, stderr => \$err, on_error_stop => 0,
+			timeout => 2 * $PostgreSQL::Test::Utils::timeout_default, timed_out => \$timed_out);
+		my (%answer, %state);
+		while ($out =~ /^<<([^\n]*)\n(.*?)^>>(\w+)$/msg)
+		{
+			$answer{$1} = $2;
+			$state{$1} = $3;
+			chomp $answer{$1};
+		}
+		my @problems;
+		push @problems, 'the conversation never ended' if $timed_out;
+		push @problems, "it broke off: $err" unless defined $state{mended};
+		foreach my $statement (sort keys %state)
+		{
+			push @problems, "$statement: SQLSTATE $state{$statement}" unless $state{$statement} =~ /^(00000|XX001|XX002)$/;
+		}
+		my $errors = () = $err =~ /ERROR:  XX002/g;
+		my $hints = () = $err =~ /HINT:  [^\n]*REINDEX/g;
+		push @problems, "$errors errors with $hints hints to REINDEX" if $errors > $hints;
+		push @problems, "something was left behind: $err" if $err =~ /WARNING/;
+		my $found = ($state{verify} // '') ne '00000' || ($answer{verify} // 0) > 0;
+		$noticed++ if $found;
+		foreach my $question (@questions)
+		{
+			my $asked = $question->[0];
+			push @problems, "$asked: $answer{$asked} instead of $right{$asked}, and gpu.verify found nothing"
+				if !$found && ($state{$asked} // '') eq '00000' && $answer{$asked} ne $right{$asked};
+		}
+		push @problems, 'not mended by REINDEX' unless ($state{reindex} // '') eq '00000' && ($answer{mended} // '') eq '0';
+
+		# A dead backend makes the postmaster restart everybody; statistics of the restart tell.
+		$node->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()') or die 'the server does not answer';
+		my $now = sql_value($node, $alive_since);
+		push @problems, 'the server crashed' if $now ne $started;
+		$started = $now;
+		is(join("\n", @problems), '', "file $number");
+	}
+	cmp_ok($noticed, '>', $count / 4, 'gpu.verify noticed damage');
+	is(bad_log_lines($node), '', 'no process died');
+	return;
+}
+
+1;
