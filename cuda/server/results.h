@@ -168,7 +168,7 @@ void answer_counts(Work &work, std::size_t runs, std::uint64_t items, const Coun
             },
             nullptr);
     }
-    std::memcpy(counts, sums.data(), items * sizeof(std::uint64_t));
+    std::copy_n(sums.data(), items, counts);
     work.bytes = results.used();
 }
 
