@@ -1,0 +1,208 @@
+# Everything at once, for as long as PG_GPU_TEST_SECONDS says: indexes of all four kinds are read, written, vacuumed, merged
+# and rebuilt, while the server process is killed, mirrors are dropped and the memory limit changes. Answers are
+# compared inside the server throughout; memory and files must not grow.
+
+use strict;
+use warnings FATAL => 'all';
+
+use FindBin;
+use lib "$FindBin::RealBin/../lib";
+use List::Util qw(max);
+use PgGpuFaults;
+use PgGpuServer;
+use PgGpuTest;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time usleep);
+
+use constant {
+	ROWS => 4000,
+	# What may come and go between two looks: memory of a process in KiB, an index's bytes.
+	MEMORY_SLACK => 16 * 1024,
+	INDEX_SLACK => 4 << 20,
+};
+
+fault_seed();
+my $seconds = $ENV{PG_GPU_TEST_SECONDS} || rounds(24, 120);
+my $path = $ENV{PG_GPU_TEST_PATH} // 'host';
+
+my $node = new_node('enduring', conf => qq{
+shared_buffers = 64MB
+max_worker_processes = 12
+autovacuum = on
+autovacuum_naptime = 2s
+autovacuum_vacuum_scale_factor = 0.05
+autovacuum_vacuum_insert_scale_factor = 0.05
+pg_gpu.request_timeout = 5s
+});
+my $rows = ROWS;
+$node->safe_psql('postgres', qq{
+CREATE TABLE keyed (id int PRIMARY KEY, k int8, u uuid);
+INSERT INTO keyed SELECT i, i % 500, md5((i % 700)::text)::uuid FROM generate_series(1, $rows) AS i;
+CREATE INDEX keyed_i ON keyed USING gpu_kary (k) WITH (fanout = 3);
+CREATE INDEX keyed_u ON keyed USING gpu_kary (u);
+CREATE TABLE placed (id int PRIMARY KEY, x float8, y float8);
+INSERT INTO placed SELECT i, i % 97, i % 89 / 2.0 FROM generate_series(1, $rows) AS i;
+CREATE INDEX placed_i ON placed USING gpu_grid (x, y);
+CREATE TABLE columned (id int PRIMARY KEY, k int4, t text, f float8);
+INSERT INTO columned SELECT i, i % 100, 'word ' || i % 31, i % 1000 / 8.0 FROM generate_series(1, $rows) AS i;
+CREATE INDEX columned_i ON columned USING gpu_column (k, t, f);
+CREATE TABLE searched (id int PRIMARY KEY, tsv tsvector);
+INSERT INTO searched SELECT i, to_tsvector('simple', 'w' || i % 50 || ' w' || i % 7 || ' all') FROM generate_series(1, $rows) AS i;
+CREATE INDEX searched_i ON searched USING gpu_text (tsv);
+
+-- What faults.by_bitmap and others compare: which rows, not only how many.
+CREATE FUNCTION faults.same_rows(p_table text, p_condition text, p_index name) RETURNS void LANGUAGE plpgsql AS \$\$
+DECLARE
+	question text := format('SELECT count(*) || '':'' || coalesce(sum(hashint4extended(id, 7) >> 8), 0) FROM %s WHERE %s', p_table, p_condition);
+BEGIN
+	PERFORM faults.must_equal(question, faults.by_seq(question), faults.by_bitmap(question, p_index));
+END \$\$;
+CREATE FUNCTION faults.same_count(p_table text, p_condition text, p_found bigint) RETURNS void LANGUAGE plpgsql AS \$\$
+DECLARE
+	-- No count by itself, which the planner would leave to an index.
+	question text := format('SELECT (count(*) + 0 * coalesce(sum(id), 0))::text FROM %s WHERE %s', p_table, p_condition);
+BEGIN
+	PERFORM faults.must_equal(question, faults.by_seq(question), p_found::text);
+END \$\$;
+});
+
+my $begin = "BEGIN ISOLATION LEVEL REPEATABLE READ;\n";
+my @reads = (
+	[ q{\set low random(0, 480)
+} . $begin . q{SELECT faults.same_rows('keyed', 'k BETWEEN :low AND :low + 15', 'keyed_i');
+SELECT faults.same_rows('keyed', 'k = ANY (ARRAY[:low, :low + 3, :low + 9, 499]::int8[])', 'keyed_i');
+SELECT faults.same_count('keyed', 'k BETWEEN :low AND :low + 15', gpu.count('keyed_i', ARRAY[:low::int8], ARRAY[(:low + 15)::int8]));
+SELECT faults.same_count('keyed', 'u = md5(:low::text)::uuid', (SELECT count(*) FROM gpu.lookup('keyed_u', ARRAY[md5(:low::text)::uuid])));
+COMMIT;
+}, 3 ],
+	[ q{\set low random(0, 90)
+} . $begin . q{SELECT faults.same_rows('placed', 'x BETWEEN :low AND :low + 5 AND y > 10', 'placed_i');
+SELECT faults.same_count('placed', 'x BETWEEN :low AND :low + 5 AND y BETWEEN 3 AND 30',
+	gpu.count('placed_i', ARRAY[:low, 3]::float8[], ARRAY[:low + 5, 30]::float8[]));
+COMMIT;
+}, 2 ],
+	[ q{\set low random(0, 90)
+} . $begin . q{SELECT faults.same_rows('columned', 'k BETWEEN :low AND :low + 5 AND t LIKE ''word 1%''', 'columned_i');
+SELECT faults.same_count('columned', 'k >= :low AND f < 60', gpu.count('columned_i', 'k >= :low AND f < 60'));
+SELECT faults.same_count('columned', 'CASE WHEN f < ''NaN'' THEN width_bucket(f, 0, 125, 5) = 2 END', (SELECT count FROM gpu.histogram('columned_i', 'f', 5, 0, 125) WHERE bin = 2));
+COMMIT;
+}, 2 ],
+	[ q{\set word random(0, 49)
+} . $begin . q{SELECT faults.same_rows('searched', 'tsv @@ ''w:word & all''', 'searched_i');
+SELECT faults.same_count('searched', 'tsv @@ ''w:word''', (SELECT count(*) FROM gpu.search('searched_i', 'w:word', 10000)));
+SELECT faults.same_count('searched', 'tsv @@ ''w:word & w3''', (SELECT count(*) FROM gpu.intersect('searched_i', ARRAY['w:word', 'w3'])));
+COMMIT;
+}, 2 ]);
+
+# As many rows come as go. Rows are locked in the order of their ids.
+my @writes = (
+	[ "\\set id random(1, $rows)\n" . q{UPDATE keyed SET k = (k * 7 + 13) % 500, u = md5((:id % 700)::text)::uuid WHERE id BETWEEN :id AND :id + 20;
+}, 2 ],
+	[ "\\set id random(1, $rows)\n" . q{UPDATE placed SET x = (x + 31)::int % 97 WHERE id BETWEEN :id AND :id + 20;
+}, 2 ],
+	[ "\\set id random(1, $rows)\n" . q{UPDATE columned SET k = (k + 17) % 100, t = 'word ' || (k + :id) % 31 WHERE id BETWEEN :id AND :id + 20;
+}, 2 ],
+	[ "\\set id random(1, $rows)\n" . q{UPDATE searched SET tsv = to_tsvector('simple', 'w' || :id % 50 || ' w' || :id % 7 || ' all') WHERE id BETWEEN :id AND :id + 20;
+}, 2 ],
+	[ "\\set id random(1, $rows)\n" . q{BEGIN;
+DELETE FROM columned WHERE id BETWEEN :id AND :id + 50;
+INSERT INTO columned SELECT i, i % 100, NULL, 'NaN' FROM generate_series(:id, least(:id + 50, } . ROWS . q{)) AS i ON CONFLICT DO NOTHING;
+COMMIT;
+}, 1 ]);
+my @indexes = ('keyed_i', 'keyed_u', 'placed_i', 'columned_i', 'searched_i');
+my @upkeep = map { [ "SELECT count(*) FROM gpu.merge('$_');\n", 4 ], [ "REINDEX INDEX CONCURRENTLY $_;\n", 1 ] } @indexes;
+push @upkeep, map { [ "VACUUM (INDEX_CLEANUP ON) $_;\n", 3 ] } 'keyed', 'placed', 'columned', 'searched';
+
+# --- looking, while all that goes on
+
+my (@memory, @bytes);
+
+# By name: the server process, and what each client's backend has beside shared memory.
+sub look
+{
+	my %memory;
+	my $server = server_pid($node);
+	# It may be gone before it is looked at.
+	$memory{server} = eval { resident_kib($server) } if $server;
+	foreach my $pid (split /\n/, $node->safe_psql('postgres', q{SELECT pid FROM pg_stat_activity WHERE application_name = 'clients'}))
+	{
+		my $kib = eval { resident_kib($pid) };
+		$memory{clients} = max($memory{clients} // 0, $kib) if defined $kib;
+	}
+	push @memory, \%memory;
+	# An index that is being rebuilt has another file for a while.
+	push @bytes, { map { split /\|/ } split /\n/, $node->safe_psql('postgres', q{SELECT relname, pg_relation_size(oid) FROM pg_class WHERE relname IN ('} . join(q{','}, @indexes) . q{')}) };
+	return;
+}
+
+my $limits = 0;
+sub disturb
+{
+	my $what = random_int(1, 10);
+	my $server = server_pid($node);
+	if ($what <= 2 && $server) { kill 'KILL', $server; }
+	elsif ($what == 3 && $server) { kill 'STOP', $server; usleep(300_000); kill 'CONT', $server; }
+	elsif ($what <= 5) { set_host_limit($node, random_pick('1MB', '16MB', '1GB')); $limits++; }
+	elsif ($what <= 7) { sql($node, q{SELECT gpu.evict('} . random_pick(@indexes) . q{')}); }
+	else { sql($node, q{SELECT gpu.load('} . random_pick(@indexes) . q{')}); }
+	return;
+}
+
+my @runs = (
+	start_clients($node, \@reads, clients => 3, seconds => $seconds, options => "-c pg_gpu.path=$path"),
+	start_clients($node, \@reads, clients => 1, seconds => $seconds, options => '-c pg_gpu.path=paged'),
+	start_clients($node, \@writes, clients => 2, seconds => $seconds),
+	start_clients($node, \@upkeep, clients => 1, seconds => $seconds));
+my $end = time() + $seconds;
+my $next_look = 0;
+while (time() < $end - 1)
+{
+	disturb();
+	usleep(random_int(100_000, 900_000));
+	if (time() > $next_look)
+	{
+		look();
+		$next_look = time() + $seconds / 40;
+	}
+}
+finish_clients($_) foreach @runs;
+
+is(client_errors(\@runs), '', 'no errors and no wrong answers');
+foreach my $number (0 .. $#runs)
+{
+	cmp_ok(client_transactions([ $runs[$number] ]), '>', 0, "clients $number had work going");
+	note 'clients ' . $number . ': ' . client_transactions([ $runs[$number] ]) . ' transactions';
+}
+cmp_ok($limits, '>', 0, 'the memory limit changed');
+is(bad_log_lines($node, qr/deadlock|pg_gpu merge.*exited with exit code [^0]/), '', 'no deadlock and no death in the log');
+cmp_ok(log_count($node, qr/pg_gpu_server: listening/), '>', 1, 'the server process was killed, and came back');
+
+# The first quarter is for filling caches.
+sub quarters
+{
+	my ($name, @looks) = @_;
+	my $quarter = int(@looks / 4);
+	my ($early, $late) = map { max(map { $_->{$name} // 0 } @$_) } [ @looks[ $quarter .. 2 * $quarter - 1 ] ], [ @looks[ -$quarter .. -1 ] ];
+	note "$name: at most $early in the second quarter, $late in the last";
+	return ($early, $late);
+}
+cmp_ok(scalar @memory, '>=', 8, 'there was time to look');
+foreach my $process ('server', 'clients')
+{
+	my ($early, $late) = quarters($process, @memory);
+	cmp_ok($late, '<=', $early * 1.25 + MEMORY_SLACK, "$process: memory does not grow");
+}
+foreach my $index (@indexes)
+{
+	my ($early, $late) = quarters($index, @bytes);
+	cmp_ok($late, '<=', $early * 1.5 + INDEX_SLACK, "$index does not grow");
+}
+
+foreach my $index (@indexes)
+{
+	check_sound($node, "$index is sound", $index);
+}
+is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_index WHERE NOT indisvalid}), '0', 'no index stayed invalid');
+$node->stop;
+done_testing();
