@@ -92,12 +92,15 @@ void finish_table_check(TableCheck *check, Snapshot snapshot, FingerprintRow fin
     info->ii_ExclusionOps = nullptr;
 
     // The index's expressions and predicate run as the table's owner, as they would in REINDEX: whoever
-    // verifies may be a superuser, and the functions are the owner's.
+    // verifies may be a superuser, and the functions are the owner's. And whoever verifies may have no right
+    // but to read: so names in these functions aren't looked up by the caller's search path.
     Oid user;
     int security_context;
     GetUserIdAndSecContext(&user, &security_context);
     SetUserIdAndSecContext(check->heap->rd_rel->relowner, security_context | SECURITY_RESTRICTED_OPERATION);
     const int nest_level = NewGUCNestLevel();
+    set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true,
+                      0, false);
     table_index_build_scan(check->heap, check->index, info, true, false, look_up_row, &look_up, scan);
     AtEOXact_GUC(false, nest_level);
     SetUserIdAndSecContext(user, security_context);
