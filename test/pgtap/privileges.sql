@@ -95,7 +95,7 @@ RESET ROLE;
 CREATE SCHEMA gpu_tap_trap AUTHORIZATION gpu_tap_reader;
 GRANT USAGE ON SCHEMA gpu_tap_trap TO PUBLIC;
 SET ROLE gpu_tap_reader;
-CREATE FUNCTION gpu_tap_trap.abs(int4) RETURNS int4 LANGUAGE plpgsql AS
+CREATE FUNCTION gpu_tap_trap.abs(int4) RETURNS int4 IMMUTABLE LANGUAGE plpgsql AS
   $$ BEGIN RAISE EXCEPTION 'the caller''s code ran as %', current_user; END $$;
 RESET ROLE;
 CREATE FUNCTION gpu_tap.led_astray(statement text) RETURNS text LANGUAGE plpgsql SET search_path = gpu_tap_trap, pg_catalog AS $$
