@@ -42,7 +42,11 @@ fi
 # ---- Counting --------------------------------------------------------------------------------------------
 # Each prints: passed failed skipped.
 
-count_tap() {
+count_documentation() {
+    (cd "$root" && limited test/documentation)
+}
+
+tap() {
     awk '/^ok [0-9]/ { if (/# *[Ss][Kk][Ii][Pp]/) skipped++; else passed++ }
          /^not ok [0-9]/ { if (/# *TODO/) skipped++; else failed++ }
          # A file that dies, or runs fewer tests than it planned, has no line of its own.

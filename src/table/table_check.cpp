@@ -80,24 +80,45 @@ static void look_up_row(Relation, ItemPointer tid, Datum *values, bool *nulls, b
         check->report(InvalidBlockNumber, tid, "A row is missing from the index.", check->context);
 }
 
+// An expression of the index as the catalog has it; nullptr without. What the relation cache has was worked
+// out by whoever met the index first in this session: bodies of functions stand in it by that user's search
+// path.
+static Node *stored_expression(Relation index, AttrNumber attribute) {
+    HeapTuple tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(RelationGetRelid(index)));
+    if (!HeapTupleIsValid(tuple))
+        elog(ERROR, "cache lookup failed for index %u", RelationGetRelid(index));
+    bool is_null;
+    const Datum stored = SysCacheGetAttr(INDEXRELID, tuple, attribute, &is_null);
+    Node *expression = is_null ? nullptr : static_cast<Node *>(stringToNode(TextDatumGetCString(stored)));
+    ReleaseSysCache(tuple);
+    fix_opfuncids(expression);
+    return expression;
+}
+
 void finish_table_check(TableCheck *check, Snapshot snapshot, FingerprintRow fingerprint_row, void *context) {
     if (check->filter == nullptr)
         return;
     check_line_pointers(check);
     RowLookup look_up = {check, fingerprint_row, context};
-    TableScanDesc scan = table_beginscan_strat(check->heap, snapshot, 0, nullptr, true, true);
-    IndexInfo *info = BuildIndexInfo(check->index);
-    info->ii_Concurrent = true;  // an MVCC scan: only what the snapshot sees
-    info->ii_Unique = false;
-    info->ii_ExclusionOps = nullptr;
-
     // The index's expressions and predicate run as the table's owner, as they would in REINDEX: whoever
-    // verifies may be a superuser, and the functions are the owner's.
+    // verifies may be a superuser, and the functions are the owner's. And whoever verifies may have no right
+    // but to read: so names in these functions aren't looked up by the caller's search path.
     Oid user;
     int security_context;
     GetUserIdAndSecContext(&user, &security_context);
     SetUserIdAndSecContext(check->heap->rd_rel->relowner, security_context | SECURITY_RESTRICTED_OPERATION);
     const int nest_level = NewGUCNestLevel();
+    set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true,
+                      0, false);
+    // From here on: what is constant in them is evaluated at once.
+    IndexInfo *info = BuildIndexInfo(check->index);
+    info->ii_Expressions = reinterpret_cast<List *>(stored_expression(check->index, Anum_pg_index_indexprs));
+    info->ii_Predicate =
+        make_ands_implicit(reinterpret_cast<Expr *>(stored_expression(check->index, Anum_pg_index_indpred)));
+    info->ii_Concurrent = true;  // an MVCC scan: only what the snapshot sees
+    info->ii_Unique = false;
+    info->ii_ExclusionOps = nullptr;
+    TableScanDesc scan = table_beginscan_strat(check->heap, snapshot, 0, nullptr, true, true);
     table_index_build_scan(check->heap, check->index, info, true, false, look_up_row, &look_up, scan);
     AtEOXact_GUC(false, nest_level);
     SetUserIdAndSecContext(user, security_context);

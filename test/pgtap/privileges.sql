@@ -83,6 +83,34 @@ SELECT lives_ok($$ SELECT * FROM gpu.verify('gpu_tap.coded_predicate') $$, 'and 
 SELECT is_empty($$ SELECT * FROM gpu.verify('gpu_tap.coded_expression') $$, 'and finds the index sound');
 SELECT lives_ok($$ SELECT * FROM gpu.merge('gpu_tap.coded_expression') $$, 'gpu.merge needs no code of the owner''s');
 SELECT lives_ok($$ SELECT gpu.count('gpu_tap.coded_predicate', ARRAY[1], ARRAY[20]) $$, 'nor does gpu.count');
+
+-- But anybody who may read the column may verify: names in the owner's code must not lead to the caller's objects.
+SET ROLE gpu_tap_owner;
+CREATE FUNCTION gpu_tap.magnitude(int4) RETURNS int4 IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN RETURN abs($1); END $$;
+CREATE TABLE gpu_tap.measured (k int4);
+INSERT INTO gpu_tap.measured VALUES (1), (-2);
+CREATE INDEX measured_magnitude ON gpu_tap.measured USING gpu_kary (gpu_tap.magnitude(k));
+GRANT SELECT ON gpu_tap.measured TO gpu_tap_reader;
+RESET ROLE;
+CREATE SCHEMA gpu_tap_trap AUTHORIZATION gpu_tap_reader;
+GRANT USAGE ON SCHEMA gpu_tap_trap TO PUBLIC;
+SET ROLE gpu_tap_reader;
+CREATE FUNCTION gpu_tap_trap.abs(int4) RETURNS int4 IMMUTABLE LANGUAGE plpgsql AS
+  $$ BEGIN RAISE EXCEPTION 'the caller''s code ran as %', current_user; END $$;
+RESET ROLE;
+CREATE FUNCTION gpu_tap.led_astray(statement text) RETURNS text LANGUAGE plpgsql SET search_path = gpu_tap_trap, pg_catalog AS $$
+DECLARE
+  answer text;
+BEGIN
+  EXECUTE statement INTO answer;
+  RETURN answer;
+END
+$$;
+SELECT is(pg_temp.outcome('gpu_tap_reader', $$ SELECT gpu_tap.led_astray('SELECT gpu_tap.magnitude(-2)') $$),
+  'P0001', 'a search path can lead a function astray');
+SELECT is(pg_temp.outcome('gpu_tap_reader', $$ SELECT gpu_tap.led_astray($s$ SELECT count(*) FROM gpu.verify('gpu_tap.measured_magnitude') $s$) $$),
+  '0', 'but not when gpu.verify calls it as the owner');
+
 SET LOCAL min_parallel_table_scan_size = 0;
 SET LOCAL max_parallel_maintenance_workers = 2;
 SELECT lives_ok($$ REINDEX TABLE gpu_tap.coded $$, 'a build runs it as the owner in parallel workers too');
