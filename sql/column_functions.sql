@@ -109,7 +109,10 @@ SELECT step, column_name, entries FROM gpu.merge('column_function_i') WHERE step
 -- Bounds that are left open: the least value and what comes after the greatest.
 SELECT bin, lower, upper, count FROM gpu.histogram('column_function_i', 'k', 3, high => 30);
 SELECT count(*), min(lower) FILTER (WHERE bin > 0), sum(count) FROM gpu.histogram('column_function_i', 'v');
-SELECT sum(count) FILTER (WHERE bin BETWEEN 1 AND 4) FROM gpu.histogram('column_function_i', 'y', 4);
+SELECT sum(count), bool_and(count = (SELECT count(*) FROM column_function WHERE width_bucket(y::float8, low, high, 4) = bin))
+FROM (SELECT bin, count, min(lower) FILTER (WHERE bin = 1) OVER () AS low, max(upper) FILTER (WHERE bin = 4) OVER () AS high
+      FROM gpu.histogram('column_function_i', 'y', 4)) AS h
+WHERE bin BETWEEN 0 AND 5;
 
 -- Bytes.
 SELECT ordinal, counts[1:4], (SELECT sum(c) FROM unnest(counts) AS c) FROM gpu.byte_histogram(ARRAY['\x000102ff00'::bytea, NULL, '', '\x0303030303030303']);

@@ -21,7 +21,9 @@ EXPLAIN (COSTS OFF) SELECT * FROM grid_point WHERE p <@ box '(10,10),(30,50)';
 EXPLAIN (COSTS OFF) SELECT * FROM grid_point WHERE box '(10,10),(30,50)' @> p AND k = 2;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM grid_point WHERE p <@ circle '<(100,100),20>';
 EXPLAIN (COSTS OFF) SELECT * FROM grid_point ORDER BY p <-> point '(500,500)' LIMIT 5;
+SET enable_incremental_sort = off;
 EXPLAIN (COSTS OFF) SELECT * FROM grid_point WHERE k = 3 ORDER BY p <-> point '(500,500)', id LIMIT 5;
+RESET enable_incremental_sort;
 
 CREATE FUNCTION grid_point_compare(condition text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE

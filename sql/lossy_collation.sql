@@ -3,9 +3,11 @@ SELECT NOT EXISTS (SELECT FROM pg_collation WHERE collprovider = 'i') OR getdata
 \if :skip
 \quit
 \endif
-CREATE COLLATION ignore_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
-CREATE COLLATION german (provider = icu, locale = 'de');
-CREATE TABLE collation_test (k text COLLATE ignore_case, c char(10) COLLATE ignore_case, a text[] COLLATE ignore_case, n name COLLATE ignore_case, g text COLLATE german, id int);
+-- From 17 on, CREATE INDEX doesn't have the caller's search_path, which errors could leave schemas out by.
+CREATE SCHEMA hidden;
+CREATE COLLATION hidden.ignore_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+CREATE COLLATION hidden.german (provider = icu, locale = 'de');
+CREATE TABLE collation_test (k text COLLATE hidden.ignore_case, c char(10) COLLATE hidden.ignore_case, a text[] COLLATE hidden.ignore_case, n name COLLATE hidden.ignore_case, g text COLLATE hidden.german, id int);
 INSERT INTO collation_test SELECT s, s, ARRAY[s], s, s, i
 FROM unnest(ARRAY['straße', 'Straße', 'STRASSE', 'strasse', 'Äpfel', 'äpfel', 'Apfel', 'zebra', 'ZEBRA']) WITH ORDINALITY AS u(s, i);
 
@@ -24,7 +26,7 @@ SELECT ordinal, id FROM gpu.lookup('collation_k', ARRAY['zEBRA', 'STRAßE']) AS 
 EXPLAIN (COSTS OFF) SELECT id FROM collation_test WHERE k = 'zebra' COLLATE "C";
 SELECT id FROM collation_test WHERE k = 'zebra' COLLATE "C";
 -- PostgreSQL's hashes of name and char(n) don't follow the collation as their equality does.
-CREATE TYPE collation_pair AS (i int4, c char(10) COLLATE ignore_case);
+CREATE TYPE collation_pair AS (i int4, c char(10) COLLATE hidden.ignore_case);
 CREATE INDEX ON collation_test USING gpu_kary (n gpu.gpu_kary_hash_ops);
 CREATE INDEX ON collation_test USING gpu_kary (c gpu.gpu_kary_hash_ops);
 CREATE INDEX ON collation_test USING gpu_kary ((ARRAY[n]) gpu.gpu_kary_hash_ops);
@@ -52,5 +54,6 @@ EXPLAIN (COSTS OFF) SELECT id FROM collation_test WHERE g < 'b' COLLATE "C";
 SELECT id FROM collation_test WHERE g < 'b' COLLATE "C" ORDER BY id;
 DROP TABLE collation_test;
 DROP TYPE collation_pair;
-DROP COLLATION german;
-DROP COLLATION ignore_case;
+DROP COLLATION hidden.german;
+DROP COLLATION hidden.ignore_case;
+DROP SCHEMA hidden;

@@ -149,6 +149,56 @@ inline bool is_c_collation(Oid collation) {
 #endif
 }
 
+// An option of build_reloptions; 18 has one field more.
+constexpr relopt_parse_elt parsed_option(const char *name, relopt_type type, size_t offset) {
+    relopt_parse_elt option = {};
+    option.optname = name;
+    option.opttype = type;
+    option.offset = static_cast<int>(offset);
+    return option;
+}
+
+// To be called once a search: for pg_stat_all_indexes, and EXPLAIN's "Index Searches" from 18 on.
+inline void count_index_search(IndexScanDesc scan) {
+    pgstat_count_index_scan(scan->indexRelation);
+#if PG_VERSION_NUM >= 180000
+    if (scan->instrument != nullptr)
+        scan->instrument->nsearches++;
+#endif
+}
+
+#if PG_VERSION_NUM >= 180000
+// Is it a family of gpu_kary's whose strategies are btree's? Those of hashes and of first bytes have no `<`.
+inline bool is_ordered_family(Oid family) {
+    CatCList *members = SearchSysCacheList1(AMOPSTRATEGY, ObjectIdGetDatum(family));
+    bool found = false;
+    for (int i = 0; i < members->n_members && !found; i++)
+        found = reinterpret_cast<Form_pg_amop>(GETSTRUCT(&members->members[i]->tuple))->amopstrategy ==
+                BTLessStrategyNumber;
+    ReleaseSysCacheList(members);
+    return found;
+}
+#endif
+
+// For an access method whose strategies 1 to 5 order, as btree's do: 18 asks which they are, where versions
+// before it take btree's numbers for granted.
+inline void set_ordered([[maybe_unused]] IndexAmRoutine *routine) {
+    routine->amcanorder = true;
+#if PG_VERSION_NUM >= 180000
+    routine->amtranslatestrategy = [](StrategyNumber strategy, Oid family) {
+        return strategy >= BTLessStrategyNumber && strategy <= BTGreaterStrategyNumber &&
+                       is_ordered_family(family)
+                   ? static_cast<CompareType>(strategy)
+                   : COMPARE_INVALID;
+    };
+    routine->amtranslatecmptype = [](CompareType comparison, Oid family) {
+        return comparison >= COMPARE_LT && comparison <= COMPARE_GT && is_ordered_family(family)
+                   ? static_cast<StrategyNumber>(comparison)
+                   : StrategyNumber{InvalidStrategy};
+    };
+#endif
+}
+
 // Fields of IndexAmRoutine that only newer versions have.
 inline void set_version_dependent_fields([[maybe_unused]] IndexAmRoutine *routine) {
 #if PG_VERSION_NUM >= 170000
@@ -157,8 +207,9 @@ inline void set_version_dependent_fields([[maybe_unused]] IndexAmRoutine *routin
 #endif
 #if PG_VERSION_NUM >= 180000
     routine->amcanhash = false;
-    routine->amconsistentequality = true;
-    routine->amconsistentordering = true;
+    // Families of one class for many types hold equalities that differ: those of text and char(n), for one.
+    routine->amconsistentequality = false;
+    routine->amconsistentordering = false;
     routine->amgettreeheight = nullptr;
 #endif
 }

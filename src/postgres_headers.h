@@ -50,6 +50,9 @@ extern "C" {
 #include "catalog/storage.h"
 #include "commands/defrem.h"
 #include "commands/explain.h"
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#endif
 #include "commands/progress.h"
 #include "commands/vacuum.h"
 #include "common/hashfn.h"

@@ -53,7 +53,7 @@ struct BuildState {
 
 }  // namespace
 
-static constexpr size_t kPartNameLength = 32;
+static constexpr size_t kPartNameLength = 40;
 
 static void name_part(char *name, int participant, uint64 part) {
     snprintf(name, kPartNameLength, "c%d.%llu", participant, static_cast<unsigned long long>(part));

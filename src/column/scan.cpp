@@ -156,7 +156,7 @@ static int64 add_rows(ColumnView *view, TIDBitmap *bitmap, bool recheck) {
 int64 get_bitmap(IndexScanDesc descriptor, TIDBitmap *bitmap) {
     auto *scan = static_cast<Scan *>(descriptor->opaque);
     Relation index = descriptor->indexRelation;
-    pgstat_count_index_scan(index);
+    count_index_search(descriptor);
     MemoryContextReset(scan->keys_context);
     MemoryContext caller = MemoryContextSwitchTo(scan->keys_context);
     Condition condition;

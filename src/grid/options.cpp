@@ -1,4 +1,5 @@
 // Reloptions of gpu_grid.
+#include "compat.h"
 #include "grid/grid.h"
 
 namespace pg_gpu::grid {
@@ -26,10 +27,10 @@ void register_options() {
 }
 
 bytea *options(Datum options, bool validate) {
-    static const relopt_parse_elt elements[] = {
-        {"fanout", RELOPT_TYPE_INT, offsetof(GridOptions, storage.fanout)},
-        {"bucket", RELOPT_TYPE_INT, offsetof(GridOptions, bucket)},
-        {"splits", RELOPT_TYPE_ENUM, offsetof(GridOptions, splits)}};
+    static constexpr relopt_parse_elt elements[] = {
+        parsed_option("fanout", RELOPT_TYPE_INT, offsetof(GridOptions, storage.fanout)),
+        parsed_option("bucket", RELOPT_TYPE_INT, offsetof(GridOptions, bucket)),
+        parsed_option("splits", RELOPT_TYPE_ENUM, offsetof(GridOptions, splits))};
     return static_cast<bytea *>(
         build_reloptions(options, validate, option_kind, sizeof(GridOptions), elements, lengthof(elements)));
 }

@@ -46,7 +46,7 @@ static void begin_reading(Scan *scan) {
                           descriptor->xs_snapshot, &scan->condition);
     scan->reader.heap = descriptor->heapRelation;
     scan->reader.snapshot = descriptor->xs_snapshot;
-    pgstat_count_index_scan(descriptor->indexRelation);
+    count_index_search(descriptor);
     if (descriptor->numberOfOrderBys > 0)
         scan->nearest = begin_nearest(scan);
     take_new_view(scan);
@@ -178,7 +178,7 @@ int64 get_bitmap(IndexScanDesc descriptor, TIDBitmap *bitmap) {
     // length.
     Relation heap = table_open(descriptor->indexRelation->rd_index->indrelid, NoLock);
     read_keys(scan);
-    pgstat_count_index_scan(descriptor->indexRelation);
+    count_index_search(descriptor);
     MemoryContext caller = MemoryContextSwitchTo(scan->keys_context);
     auto *reader = allocate<ViewReader>(1);
     begin_view_reader(reader, heap, descriptor->indexRelation, scan->format, descriptor->xs_snapshot,

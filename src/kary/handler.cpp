@@ -1,4 +1,5 @@
 // The access method's handler: what PostgreSQL may ask of gpu_kary.
+#include "compat.h"
 #include "kary/kary.h"
 #include "keys/validate.h"
 #include "storage/index_routine.h"
@@ -11,7 +12,7 @@ Datum pg_gpu_kary_handler(PG_FUNCTION_ARGS) {
 
     IndexAmRoutine *routine = storage::make_index_routine();
     routine->amstrategies = kary::kMostStrategies;
-    routine->amcanorder = true;
+    set_ordered(routine);
     routine->amcanbackward = true;
     routine->amcanmulticol = true;
     routine->amsearcharray = true;

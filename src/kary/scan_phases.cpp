@@ -1,6 +1,7 @@
 // Views of a scan, and its phases: which sources of a view hold what is wanted.
 #include <algorithm>
 
+#include "compat.h"
 #include "kary/mirror.h"
 #include "kary/scan.h"
 
@@ -153,7 +154,7 @@ void begin_phases(Scan<Key> *scan) {
             scan->phases[scan->phase_count++] = Phase::Nulls;
     }
 
-    pgstat_count_index_scan(scan->descriptor->indexRelation);
+    count_index_search(scan->descriptor);
     scan->last.valid = false;
     scan->started = true;
     scan->chunk_ends = nullptr;

@@ -5,6 +5,12 @@
 
 namespace pg_gpu::storage {
 
+// Of its own frame: locals inlined beside sigsetjmp could be clobbered, or draw the warning that they might.
+template <typename Work>
+pg_noinline void run_out_of_line(Work &work) {
+    work();
+}
+
 // Runs `work`, and reports what it finds damaged. A subtransaction gives back the pages it had pinned.
 template <typename Work>
 void report_damage_of(BlockNumber block, ProblemReporter report, void *context, Work work) {
@@ -14,7 +20,7 @@ void report_damage_of(BlockNumber block, ProblemReporter report, void *context, 
     MemoryContextSwitchTo(caller_context);
     PG_TRY();
     {
-        work();
+        run_out_of_line(work);
         ReleaseCurrentSubTransaction();
         MemoryContextSwitchTo(caller_context);
         CurrentResourceOwner = caller_owner;

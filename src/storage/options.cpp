@@ -1,4 +1,5 @@
 // Reloptions that every access method shares.
+#include "compat.h"
 #include "storage/storage.h"
 
 namespace pg_gpu::storage {
@@ -18,8 +19,8 @@ void register_storage_options() {
 }
 
 bytea *storage_options(Datum options, bool validate) {
-    static const relopt_parse_elt elements[] = {
-        {"fanout", RELOPT_TYPE_INT, offsetof(StorageOptions, fanout)}};
+    static constexpr relopt_parse_elt elements[] = {
+        parsed_option("fanout", RELOPT_TYPE_INT, offsetof(StorageOptions, fanout))};
     return static_cast<bytea *>(build_reloptions(options, validate, option_kind, sizeof(StorageOptions),
                                                  elements, lengthof(elements)));
 }

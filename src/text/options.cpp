@@ -1,3 +1,4 @@
+#include "compat.h"
 #include "text/options.h"
 
 namespace pg_gpu::text {
@@ -32,11 +33,11 @@ void register_options() {
 }
 
 bytea *read_options(Datum options, bool validate) {
-    static const relopt_parse_elt elements[] = {
-        {"fanout", RELOPT_TYPE_INT, offsetof(StoredOptions, storage.fanout)},
-        {"codec", RELOPT_TYPE_ENUM, offsetof(StoredOptions, codec)},
-        {"k1", RELOPT_TYPE_REAL, offsetof(StoredOptions, k1)},
-        {"b", RELOPT_TYPE_REAL, offsetof(StoredOptions, b)},
+    static constexpr relopt_parse_elt elements[] = {
+        parsed_option("fanout", RELOPT_TYPE_INT, offsetof(StoredOptions, storage.fanout)),
+        parsed_option("codec", RELOPT_TYPE_ENUM, offsetof(StoredOptions, codec)),
+        parsed_option("k1", RELOPT_TYPE_REAL, offsetof(StoredOptions, k1)),
+        parsed_option("b", RELOPT_TYPE_REAL, offsetof(StoredOptions, b)),
     };
     return static_cast<bytea *>(build_reloptions(options, validate, option_kind, sizeof(StoredOptions),
                                                  elements, lengthof(elements)));

@@ -89,7 +89,8 @@ struct EncodedBlock {
 
 // Encodes `count` buffered postings from `first` on; `next` is the least ordinal the first of them can have.
 static void encode_block(RunBuilder *builder, uint32 first, uint32 count, uint64 next, EncodedBlock *block) {
-    uint32 gaps[postings::kBlockPostings];
+    Assert(count > 0);
+    uint32 gaps[postings::kBlockPostings] = {};
     uint32 frequencies[postings::kBlockPostings];
     for (uint32 i = 0; i < count; i++) {
         const uint32 ordinal = builder->ordinals[first + i];

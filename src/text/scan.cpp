@@ -92,6 +92,7 @@ void end_scan(IndexScanDesc descriptor) {
 static void read_conditions(IndexScanDesc descriptor, Scan *scan) {
     MemoryContext caller = MemoryContextSwitchTo(scan->context);
     scan->started = true;
+    count_index_search(descriptor);
     scan->conditions = allocate<Query>(descriptor->numberOfKeys + 1);
     scan->recheck = !IsMVCCSnapshot(descriptor->xs_snapshot);  // R7
     for (int i = 0; i < descriptor->numberOfKeys; i++) {
