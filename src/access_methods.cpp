@@ -1,6 +1,7 @@
 #include "access_methods.h"
 
 #include "column/column.h"
+#include "column/mirror.h"
 #include "grid/grid.h"
 #include "grid/mirror.h"
 #include "kary/kary.h"
@@ -23,14 +24,10 @@ const AccessMethod gpu_text = {"gpu_text",
                                nullptr,
                                text::verify_documents,
                                nullptr};
-const AccessMethod gpu_column = {"gpu_column",
-                                 column::build,
-                                 [](Relation) { return column::run_kind(); },
-                                 column::count_matching,
-                                 column::count_batch,
-                                 nullptr,
-                                 column::verify_columns,
-                                 nullptr};
+const AccessMethod gpu_column = {
+    "gpu_column",           column::build,        [](Relation) { return column::run_kind(); },
+    column::count_matching, column::count_batch,  nullptr,
+    column::verify_columns, column::mirror_format};
 
 const AccessMethod *find_access_method(Relation index) {
     for (const AccessMethod *method : {&gpu_kary, &gpu_grid, &gpu_text, &gpu_column})

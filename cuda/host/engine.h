@@ -7,6 +7,7 @@
 #include "gpu_engine/grid.h"
 #include "gpu_engine/kary.h"
 #include "host/column/column.h"
+#include "host/columns/stores.h"
 #include "host/parallel.h"
 
 namespace gpu_engine::host {
@@ -64,6 +65,7 @@ class HostEngine final : public Engine {
     Grid &grid() noexcept override { return grid_; }
     Histograms &histograms() noexcept override { return histograms_; }
     Dictionaries &dictionaries() noexcept override { return dictionaries_; }
+    ColumnStores &column_stores() noexcept override { return column_stores_; }
 
     Workers workers(const Stream &stream) noexcept { return Workers{arena_, stream}; }
 
@@ -76,6 +78,7 @@ class HostEngine final : public Engine {
     HostGrid grid_{*this};
     HostHistograms histograms_{*this};
     HostDictionaries dictionaries_{*this};
+    HostColumnStores column_stores_{*this};
 };
 
 }  // namespace gpu_engine::host

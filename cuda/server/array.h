@@ -1,4 +1,4 @@
-// Arrays and grid files, and what they are made of, of any key width.
+// Arrays, grid files and columns, and what they are made of, of any key width.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <variant>
 
+#include "gpu_engine/columns.h"
 #include "gpu_engine/grid.h"
 #include "gpu_engine/guard.h"
 #include "gpu_engine/kary.h"
@@ -27,10 +28,11 @@ auto with_key(std::uint32_t key_bits, Function &&function) {
     }
 }
 
-// Sorted keys have their width; points have none.
+// Sorted keys have their width; points and columns have none, and numbers that are no width.
 inline constexpr std::uint32_t point_bits = 0;
+inline constexpr std::uint32_t column_bits = 1;
 
-template <template <typename> typename Sorted, typename Points>
+template <template <typename> typename Sorted, typename Points, typename Columns>
 class OfAnyKind {
   public:
     OfAnyKind() = default;
@@ -41,7 +43,7 @@ class OfAnyKind {
         return visit([](const auto *object) { return object != nullptr; });
     }
     std::uint32_t key_bits() const noexcept {
-        constexpr std::uint32_t bits[] = {32, 64, 128, point_bits};
+        constexpr std::uint32_t bits[] = {32, 64, 128, point_bits, column_bits};
         return bits[object_.index()];
     }
     // Null when there is none, or one of another width.
@@ -50,6 +52,7 @@ class OfAnyKind {
         return get_object<Sorted<Key>>();
     }
     Points *points() const noexcept { return get_object<Points>(); }
+    Columns *columns() const noexcept { return get_object<Columns>(); }
     // Calls visitor with a pointer to the object, which is null when there is none.
     template <typename Visitor>
     auto visit(Visitor &&visitor) const {
@@ -64,12 +67,12 @@ class OfAnyKind {
     }
 
     std::variant<std::unique_ptr<Sorted<std::uint32_t>>, std::unique_ptr<Sorted<std::uint64_t>>,
-                 std::unique_ptr<Sorted<Key128>>, std::unique_ptr<Points>>
+                 std::unique_ptr<Sorted<Key128>>, std::unique_ptr<Points>, std::unique_ptr<Columns>>
         object_;
 };
 
-using AnyArray = OfAnyKind<KaryArray, GridFile>;
-using AnyLoader = OfAnyKind<KaryLoader, GridLoader>;
+using AnyArray = OfAnyKind<KaryArray, GridFile, ColumnStore>;
+using AnyLoader = OfAnyKind<KaryLoader, GridLoader, ColumnLoader>;
 
 inline std::uint64_t bytes_of(const AnyArray &array) {
     return array.visit([](const auto *object) { return object->bytes(); });

@@ -10,6 +10,16 @@ namespace gpu_engine::server {
 using protocol::EngineName;
 using protocol::RunName;
 
+namespace {
+
+protocol::RunKind kind_of(const AnyArray &array) {
+    return array.points() != nullptr    ? protocol::RunKind::grid
+           : array.columns() != nullptr ? protocol::RunKind::column
+                                        : protocol::RunKind::kary;
+}
+
+}  // namespace
+
 std::int64_t microseconds_since_1970() noexcept {
     return std::chrono::duration_cast<std::chrono::microseconds>(
                std::chrono::system_clock::now().time_since_epoch())
@@ -186,8 +196,7 @@ std::uint64_t Mirrors::list(protocol::MirrorRow *rows, std::uint64_t capacity, s
                 mirror->pinned ? 1U : 0U,
                 place.engine == EngineName::cuda ? device : -1,
                 mirror->user,
-                static_cast<std::uint32_t>(mirror->array.points() != nullptr ? protocol::RunKind::grid
-                                                                             : protocol::RunKind::kary),
+                static_cast<std::uint32_t>(kind_of(mirror->array)),
                 0,
             };
         }

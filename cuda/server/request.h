@@ -72,6 +72,8 @@ void answer_inject(Work &work, const protocol::Inject &request, protocol::ReplyH
 // requests_arrays.cpp
 void answer_begin_array(Work &work, const protocol::BeginArray &request, protocol::BeginArrayReply &reply);
 void answer_begin_grid(Work &work, const protocol::BeginGrid &request, protocol::BeginArrayReply &reply);
+void answer_begin_columns(Work &work, const protocol::BeginColumns &request,
+                          protocol::BeginArrayReply &reply);
 void answer_append_pages(Work &work, const protocol::AppendPages &request, protocol::ReplyHeader &reply);
 void answer_append_entries(Work &work, const protocol::AppendEntries &request, protocol::ReplyHeader &reply);
 void answer_finish_array(Work &work, const protocol::HandleRequest &request, protocol::ArrayReply &reply);
@@ -90,5 +92,9 @@ void answer_count(Work &work, const protocol::Count &request, protocol::ResultRe
 void answer_search_boxes(Work &work, const protocol::SearchBoxes &request, protocol::ResultReply &reply);
 void answer_count_boxes(Work &work, const protocol::CountBoxes &request, protocol::ResultReply &reply);
 void answer_match_points(Work &work, const protocol::MatchPoints &request, protocol::ResultReply &reply);
+
+// requests_columns.cpp
+void answer_count_columns(Work &work, const protocol::AskColumns &request, protocol::ColumnsReply &reply);
+void answer_match_columns(Work &work, const protocol::AskColumns &request, protocol::ColumnsReply &reply);
 
 }  // namespace gpu_engine::server

@@ -144,6 +144,12 @@ void finish_grid(Work &work, OwnArray &own) {
     own.array = AnyArray(std::move(file));
 }
 
+void finish_columns(Work &work, OwnArray &own) {
+    std::unique_ptr<ColumnStore> store;
+    check(own.loader.columns()->finish(*work.stream, &store));
+    own.array = AnyArray(std::move(store));
+}
+
 }  // namespace
 
 void answer_begin_array(Work &work, const protocol::BeginArray &request, protocol::BeginArrayReply &reply) {
@@ -194,21 +200,49 @@ void answer_begin_grid(Work &work, const protocol::BeginGrid &request, protocol:
     reply.handle = add_own_array(work, std::move(own));
 }
 
+void answer_begin_columns(Work &work, const protocol::BeginColumns &request,
+                          protocol::BeginArrayReply &reply) {
+    OwnArray own;
+    if (!is_named(request.name)) {
+        refuse("the name is empty");
+    }
+    if (!begin_own(work, request, &own, reply)) {
+        return;
+    }
+    ColumnStores &stores = work.engine->column_stores();
+    require_room(work, stores.store_bytes(request.layout));
+    std::unique_ptr<ColumnLoader> loader;
+    check(stores.open_loader(*work.stream, request.layout, &loader));
+    own.loader = AnyLoader(std::move(loader));
+    reply.handle = add_own_array(work, std::move(own));
+}
+
 void answer_append_pages(Work &work, const protocol::AppendPages &request, protocol::ReplyHeader &) {
     OwnArray &own = array_in_the_making(work, request);
     const PageLayout &layout = request.layout;
     const std::uint64_t bytes = std::uint64_t(request.pages) * layout.page_bytes;
     const void *images = work.connection.buffer.part<char>(request.offset, bytes);
-    own.loader.visit([&]<typename Loader>(Loader *loader) {
-        const std::uint64_t before = loader->loaded();
-        if constexpr (std::is_same_v<Loader, GridLoader>) {
-            const GridPages pages = {images, request.pages, layout.page_bytes, layout.first_byte};
-            check(with_room(work, [&] { return loader->append_pages(*work.stream, pages); }));
-        } else {
-            check(loader->append_pages(*work.stream, {images, request.run_entries, request.run_first,
-                                                      request.first_page, request.pages, layout}));
+    if (ColumnLoader *columns = own.loader.columns()) {
+        if (layout.page_bytes != columns->layout().page_bytes) {
+            refuse("pages have another size");
         }
-        work.items = loader->loaded() - before;
+        check(with_room(work, [&] { return columns->append_pages(*work.stream, images, request.pages); }));
+        work.items = request.pages;
+        work.bytes = bytes;
+        return;
+    }
+    own.loader.visit([&]<typename Loader>(Loader *loader) {
+        if constexpr (!std::is_same_v<Loader, ColumnLoader>) {
+            const std::uint64_t before = loader->loaded();
+            if constexpr (std::is_same_v<Loader, GridLoader>) {
+                const GridPages pages = {images, request.pages, layout.page_bytes, layout.first_byte};
+                check(with_room(work, [&] { return loader->append_pages(*work.stream, pages); }));
+            } else {
+                check(loader->append_pages(*work.stream, {images, request.run_entries, request.run_first,
+                                                          request.first_page, request.pages, layout}));
+            }
+            work.items = loader->loaded() - before;
+        }
     });
     work.bytes = bytes;
 }
@@ -233,6 +267,8 @@ void answer_finish_array(Work &work, const protocol::HandleRequest &request, pro
     bool ordered = true;
     if (own.loader.points() != nullptr) {
         finish_grid(work, own);
+    } else if (own.loader.columns() != nullptr) {
+        finish_columns(work, own);
     } else {
         finish_sorted(work, own, &ordered);
     }

@@ -20,7 +20,7 @@ RunSet::RunSet(Work &work, const protocol::RunUse *runs, std::uint32_t count, st
             continue;
         }
         if (mirror->array.key_bits() != key_bits) {
-            refuse("the run's keys have another width");
+            refuse("the run is of another kind, or its keys have another width");
         }
         if (dead_version_of(mirror->array) < runs[i].dead_version) {
             stale |= std::uint64_t(1) << i;

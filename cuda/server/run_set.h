@@ -14,7 +14,7 @@ class RunSet {
   public:
     // Looks up `count` runs. When some aren't there, or their dead bitmaps are older than asked for, the
     // reply says so and `complete` is false. Throws Failure for too many runs and for mirrors of another key
-    // width; that of points is point_bits.
+    // width; that of points is point_bits, that of columns column_bits.
     RunSet(Work &work, const protocol::RunUse *runs, std::uint32_t count, std::uint32_t key_bits,
            protocol::ReplyHeader &reply);
 
@@ -25,6 +25,7 @@ class RunSet {
         return *mirrors_[i]->array.template get<Key>();
     }
     const GridFile &points(std::size_t i) const noexcept { return *mirrors_[i]->array.points(); }
+    const ColumnStore &columns(std::size_t i) const noexcept { return *mirrors_[i]->array.columns(); }
 
   private:
     std::vector<std::shared_ptr<Mirror>> mirrors_;

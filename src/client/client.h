@@ -7,6 +7,7 @@
 // or until a (sub)transaction aborts: use them up before other code runs.
 #pragma once
 
+#include "gpu_engine/columns.h"
 #include "storage/storage.h"
 
 namespace pg_gpu::client {
@@ -15,8 +16,20 @@ enum class Path : int { Paged, Host, Cuda };
 inline constexpr int kPaths = 3;
 const char *path_name(Path path);
 
-enum class RequestKind : int { Lookup, Range, Count, Sort, Merge, CountBoxes, SearchBoxes, Match };
-inline constexpr int kRequestKinds = 8;
+enum class RequestKind : int {
+    Lookup,
+    Range,
+    Count,
+    Sort,
+    Merge,
+    CountBoxes,
+    SearchBoxes,
+    Match,
+    CountRows,
+    CountValues,
+    MatchRows,
+};
+inline constexpr int kRequestKinds = 11;
 const char *request_name(RequestKind kind);
 
 // ---- choosing (dispatch.cpp) -----------------------------------------------------------------------------
@@ -29,7 +42,9 @@ struct Request {
     uint64 items;    // keys, ranges or boxes asked for; entries to sort or merge
     uint64 entries;  // of the runs together; not of sorting and merging
     uint64 results;  // entries expected to match, of all items together; when counting those that the paged
-                     // path must look at one by one, for which ranks or a directory don't do
+                     // path must look at one by one, for which ranks or a directory don't do; of columns rows
+                     // expected to come back
+    int columns;     // of columns: those whose codes are read
 };
 
 struct Choice {
@@ -54,6 +69,9 @@ bool is_path_forced();
 
 // May the server be asked about so many items, where fewer than `fewest` aren't worth a request?
 bool may_ask_server(uint64 items, uint64 fewest);
+
+// The server can't be asked this, and gpu.stat is to tell why.
+void decline(RequestKind kind, Path path, const char *reason);
 
 // Is there a server process with this path's engine? Waits for one that is being started, as requests on a
 // forced path do.
@@ -83,16 +101,25 @@ struct PointFormat {
     bool distinct;                       // cells are shared out among columns by their distinct keys
 };
 
+// Columns of rows (src/column/format.h).
+struct ColumnsFormat {
+    // Where a run's columns lie. False when a page was recycled.
+    bool (*describe)(Relation index, const storage::RunEntry &run, gpu_engine::StoreLayout *layout);
+    // Bytes of the stream, which fills its pages without gaps.
+    uint64 (*stream_bytes)(const storage::RunEntry &run);
+};
+
 // How an access method's runs are mirrored: the first `mirrored_entries` entries of storage::kEntrySection,
 // whose pages hold `per_page` keys from the content's first byte on, then as many TIDs (the last page: the
 // rest of both). They are ordered by (key, TID). Of points all entries are mirrored, and all of the section's
-// pages are theirs.
+// pages are theirs. Of columns all pages of the first two sections are.
 struct MirrorFormat {
     uint32 key_bytes;  // on pages: 4, 8, 12 (the low 8, then the high 4), 16; of points 0
     int key_bits;      // on the server, and of keys in requests: 32, 64, 128; of points all columns together
     uint32 per_page;   // of points 0
     uint64 (*mirrored_entries)(const storage::RunEntry &run);
     const PointFormat *points = nullptr;
+    const ColumnsFormat *columns = nullptr;
 };
 
 // Runs of an index, of a view with this vacuum_seq: all, or those that are worth a request. Those without
@@ -166,6 +193,46 @@ bool search_boxes(const RunSet &set, const Choice &choice, const Boxes &boxes, u
 // Live entries that are one of the points from number `first` on; points are arrays of keys by column.
 bool match_points(const RunSet &set, const Choice &choice, const void *const *keys, uint64 count,
                   uint64 first, EntriesAnswer *answer);
+
+// ---- columns (columns.cpp) -------------------------------------------------------------------------------
+
+// A test of rows; of one run of the set, or of all (kAllRuns).
+inline constexpr int kAllRuns = -1;
+struct RowTest {
+    gpu_engine::ColumnTest test;
+    int run;
+};
+
+struct RowTests {
+    const RowTest *tests;
+    int count;
+};
+
+// Of one run: counts as the target has them (gpu_engine::ColumnStore::places), and the rows elsewhere than on
+// all-visible blocks. All is empty for a run that isn't mirrored.
+struct ColumnCounts {
+    const uint64 *counts;
+    const gpu_engine::DoubtfulRow *doubtful;
+    uint64 found;
+};
+
+struct ColumnsAnswer {
+    ColumnCounts runs[kMostRuns];
+};
+
+// Live rows that pass all tests, counted in each run: CountRows for a target of rows, else CountValues.
+// `places[i]` are those of run i's counts.
+bool count_columns(const RunSet &set, const Choice &choice, const RowTests &tests,
+                   const gpu_engine::ColumnTarget &target, const uint64 *places, const VisibleBlocks &visible,
+                   ColumnsAnswer *answer);
+
+struct RowsAnswer {
+    const ItemPointerData *tids[kMostRuns];
+    uint64 found[kMostRuns];
+};
+
+// Their TIDs, in no certain order.
+bool match_columns(const RunSet &set, const Choice &choice, const RowTests &tests, RowsAnswer *answer);
 
 // ---- sorting and merging (arrays.cpp) --------------------------------------------------------------------
 

@@ -12,8 +12,9 @@ const char *path_name(Path path) {
 }
 
 const char *request_name(RequestKind kind) {
-    static const char *const names[] = {"lookup", "range",       "count",        "sort",
-                                        "merge",  "count boxes", "search boxes", "match"};
+    static const char *const names[] = {"lookup",     "range",        "count",        "sort",
+                                        "merge",      "count boxes",  "search boxes", "match",
+                                        "count rows", "count values", "match rows"};
     return names[static_cast<int>(kind)];
 }
 
@@ -223,6 +224,11 @@ bool note_failed(RequestKind kind, Path path) {
     return false;
 }
 
+void decline(RequestKind kind, Path path, const char *reason) {
+    fail(Trouble::NotWanted, "%s", reason);
+    note_failed(kind, path);
+}
+
 // ---- cost
 // --------------------------------------------------------------------------------------------------
 
@@ -253,6 +259,11 @@ static double bytes_moved(const Request &request) {
         case RequestKind::SearchBoxes:
             return items * (request.key_bits / 4.0 + request.runs * sizeof(uint64)) +
                    results * sizeof(ItemPointerData);
+        case RequestKind::CountRows:
+        case RequestKind::CountValues:
+            return results * sizeof(gpu_engine::DoubtfulRow);
+        case RequestKind::MatchRows:
+            return results * sizeof(ItemPointerData);
     }
     return 0;
 }
@@ -269,6 +280,9 @@ static constexpr double kKeysPerPoint[kPaths] = {30, 35, 4};
 // Points in the cells that a box cuts through are unpacked from pages and compared; the server's cells are
 // smaller, so that it has fewer of them.
 static constexpr double kEntriesPerPoint[kPaths] = {1, 0.8, 0.3};
+
+// A column's code is read in bulk.
+static constexpr double kEntriesPerCode[kPaths] = {0.6, 0.4, 0.1};
 
 // Whether an entry's heap block is all-visible, where each one must be looked at.
 static constexpr double kVisibilityLook = 0.015;
@@ -313,6 +327,13 @@ double estimate_microseconds(const Request &request, Path path) {
             break;
         case RequestKind::Match:
             microseconds = items * request.runs * costs.key[p] * kKeysPerPoint[p] +
+                           static_cast<double>(request.results) * costs.entry[p];
+            break;
+        case RequestKind::CountRows:
+        case RequestKind::CountValues:
+        case RequestKind::MatchRows:
+            microseconds = static_cast<double>(request.entries) *
+                               (costs.entry[p] * kEntriesPerCode[p] * request.columns) +
                            static_cast<double>(request.results) * costs.entry[p];
             break;
         case RequestKind::Sort:

@@ -27,6 +27,10 @@ LiveRuns live_runs(const RunSet &set) {
 uint32 mirrored_pages(const MirrorFormat &format, const storage::RunEntry &run) {
     if (format.points != nullptr)
         return run.sections[storage::kEntrySection].pages;
+    if (format.columns != nullptr)
+        return format.mirrored_entries(run) == 0 ? 0
+                                                 : run.sections[storage::kEntrySection].pages +
+                                                       run.sections[storage::kEntrySection + 1].pages;
     return static_cast<uint32>((format.mirrored_entries(run) + format.per_page - 1) / format.per_page);
 }
 
@@ -88,11 +92,13 @@ static WantedRun *find_wanted(const RunSet &set, int place, Path path, HASHACTIO
 }
 
 // What the server does with a run's entries once all have come, in entries sorted: it looks whether sorted
-// ones are, and makes a grid of its own of points.
+// ones are, and makes a grid of its own of points. Columns are complete then.
 static constexpr double kSortsPerPoint[kPaths] = {0, 6, 0.1};
 
 static double finish_microseconds(const RunSet &set, const storage::RunEntry &run, Path path) {
     const int p = static_cast<int>(path);
+    if (set.format->columns != nullptr)
+        return 0;
     return static_cast<double>(set.format->mirrored_entries(run)) * cost_settings().sort[p] *
            (set.format->points != nullptr ? kSortsPerPoint[p] : 1);
 }
@@ -308,12 +314,13 @@ static void drop_mirror(const RunSet &set, uint64 run_id) {
     exchange(&message, &reply);
 }
 
-// What the two messages have in common.
+// What the messages have in common.
 template <typename Message>
 static bool begin(Message *message, const RunSet &set, const storage::RunEntry &run, bool pinned,
                   protocol::BeginArrayReply *reply) {
     message->name = run_name(set.index, run.run_id);
-    message->entries = set.format->mirrored_entries(run);
+    if constexpr (requires { message->entries; })
+        message->entries = set.format->mirrored_entries(run);
     message->pinned = pinned ? 1 : 0;
     message->user = GetSessionUserId();
     return exchange(message, reply) &&
@@ -322,6 +329,11 @@ static bool begin(Message *message, const RunSet &set, const storage::RunEntry &
 
 static bool begin_mirror(const RunSet &set, const storage::RunEntry &run, Path path, bool pinned,
                          protocol::BeginArrayReply *reply) {
+    if (set.format->columns != nullptr) {
+        auto message = make_message<protocol::BeginColumns>(protocol::Message::begin_columns, path);
+        return (set.format->columns->describe(set.index, run, &message.layout) || fail_as_gone()) &&
+               begin(&message, set, run, pinned, reply);
+    }
     const PointFormat *points = set.format->points;
     if (points == nullptr) {
         auto message = make_message<protocol::BeginArray>(protocol::Message::begin_array, path);

@@ -32,6 +32,8 @@ struct SharedLoad {
     storage::RunEntry run;
     uint32 per_page;  // 0: pages tell themselves
     uint32 entry_bytes;
+    uint32 ragged_pages;  // of columns: pages before the stream
+    uint64 stream_bytes;  // and what lies behind them, without gaps
     uint32 pages;
     uint32 chunk_pages;
     uint32 chunks;
@@ -93,7 +95,11 @@ static bool copy_page(Relation index, const SharedLoad *shared, uint32 page, cha
     Page image = BufferGetPage(buffer);
     const uint64 entries =
         Min(shared->run.entries - uint64{page} * shared->per_page, uint64{shared->per_page});
-    if (storage::content_length(image) < entries * shared->entry_bytes)
+    uint64 content = entries * shared->entry_bytes;
+    if (shared->stream_bytes > 0 && page >= shared->ragged_pages)
+        content = Min(shared->stream_bytes - uint64{page - shared->ragged_pages} * storage::kContentBytes,
+                      uint64{storage::kContentBytes});
+    if (storage::content_length(image) < content)
         storage::report_corruption(index, BufferGetBlockNumber(buffer),
                                    "A page is shorter than its entries.");
     memcpy(place, image, BLCKSZ);
@@ -199,6 +205,10 @@ static SharedLoad *begin_load(const PageLoad &load, uint32 pages, uint32 chunk_p
     shared->run = *load.run;
     shared->per_page = load.set->format->per_page;
     shared->entry_bytes = load.set->format->key_bytes + sizeof(ItemPointerData);
+    if (load.set->format->columns != nullptr) {
+        shared->ragged_pages = load.run->sections[storage::kEntrySection].pages;
+        shared->stream_bytes = load.set->format->columns->stream_bytes(*load.run);
+    }
     shared->pages = pages;
     shared->chunk_pages = chunk_pages;
     shared->chunks = (pages + chunk_pages - 1) / chunk_pages;

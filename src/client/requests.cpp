@@ -1,177 +1,10 @@
-// Lookups, ranges, boxes and counts: laying a request out in the transfer buffer, cutting it where it is too
-// large, and seeing to mirrors that are missing or out of date.
-#include "client/dispatch.h"
-#include "client/mirrors.h"
-#include "settings.h"
+// Lookups, ranges, boxes and counts.
+#include "client/asking.h"
 
 namespace pg_gpu::client {
 
-// A request is tried again after runs were loaded, bitmaps refreshed, the buffer grown or the items cut; each
-// can happen a few times while others vacuum and merge.
-static constexpr int kMostAttempts = 40;
-
 static uint64 key_bytes(const RunSet &set) {
     return static_cast<uint64>(set.format->key_bits) / 8;
-}
-
-// ---- the layout of one request
-// ----------------------------------------------------------------------------- Inputs, then zeros as the
-// offsets of runs that have no entries, then the results.
-
-namespace {
-
-struct Input {
-    const void *data;
-    uint64 bytes_per_item;  // 0: `bytes` in all
-    uint64 bytes;
-};
-
-// Low and high bounds, open and NULL-only columns, and a visibility map.
-constexpr int kMostInputs = 2 * kMostPointColumns + 3;
-
-struct Layout {
-    uint64 inputs[kMostInputs];
-    uint64 zeros;
-    uint64 results;
-};
-
-// A kind of request: what differs between them.
-struct Question {
-    RequestKind kind;
-    const Input *inputs;
-    int input_count;
-    uint64 item_bytes;  // of results, beside offsets
-    double estimate;    // microseconds
-};
-
-}  // namespace
-
-static uint64 input_bytes(const Input &input, uint64 items) {
-    return input.bytes_per_item > 0 ? input.bytes_per_item * items : input.bytes;
-}
-
-static Layout lay_out(const Question &question, const RunSet &set, const LiveRuns &live, uint64 items) {
-    Layout layout = {};
-    uint64 end = 0;
-    for (int i = 0; i < question.input_count; i++) {
-        layout.inputs[i] = end;
-        end = align_offset(end + input_bytes(question.inputs[i], items));
-    }
-    layout.zeros = end;
-    layout.results = live.count == set.count ? end : align_offset(end + (items + 1) * sizeof(uint64));
-    return layout;
-}
-
-// What results take at least: without a single TID.
-static uint64 offsets_bytes(const LiveRuns &live, uint64 items) {
-    return live.count * align_offset((items + 1) * sizeof(uint64));
-}
-
-// What they are expected to take: a TID an item.
-static uint64 results_bytes(const Question &question, const LiveRuns &live, uint64 items) {
-    return offsets_bytes(live, items) + align_offset(items * question.item_bytes) +
-           (2 * live.count + 1) * protocol::buffer_alignment;
-}
-
-// As many of the items as a buffer of the largest size takes, with some room for more than a TID an item.
-static uint64 cut_items(const Question &question, const RunSet &set, const LiveRuns &live, uint64 items) {
-    const uint64 limit = session_transfer_limit();
-    while (items > 1 &&
-           lay_out(question, set, live, items).results + results_bytes(question, live, items) > limit)
-        items = items / 2 + (items & 1);
-    return items;
-}
-
-static bool place_inputs(const Question &question, const RunSet &set, const LiveRuns &live, uint64 items,
-                         uint64 room, Layout *layout) {
-    *layout = lay_out(question, set, live, items);
-    const uint64 wanted = layout->results + Max(results_bytes(question, live, items), room);
-    if (!need_buffer(Max(layout->results + offsets_bytes(live, items), layout->results + room), wanted))
-        return false;
-    for (int i = 0; i < question.input_count; i++)
-        memcpy(buffer_at(layout->inputs[i]), question.inputs[i].data, input_bytes(question.inputs[i], items));
-    if (layout->zeros < layout->results)
-        memset(buffer_at(layout->zeros), 0, layout->results - layout->zeros);
-    return true;
-}
-
-// ---- asking
-// ------------------------------------------------------------------------------------------------
-
-template <typename Message>
-static void name_runs(const RunSet &set, const LiveRuns &live, Message *message) {
-    if constexpr (requires { message->key_bits; })
-        message->key_bits = static_cast<uint32>(set.format->key_bits);
-    message->runs = static_cast<uint32>(live.count);
-    for (int i = 0; i < live.count; i++)
-        message->run[i] = {run_name(set.index, set.runs[live.places[i]].run_id), set.vacuum_seq};
-}
-
-// After `needed` bytes of results didn't fit: room for them, or fewer items.
-static bool make_room(const Question &question, const RunSet &set, const LiveRuns &live, uint64 needed,
-                      uint64 *items, uint64 *room) {
-    const uint64 results = lay_out(question, set, live, *items).results;
-    if (needed > *room && results + needed <= session_transfer_limit()) {
-        *room = needed;
-        return true;
-    }
-    *room = 0;
-    *items /= 2;
-    return *items > 0 || fail(Trouble::Memory, "one result needs more than pg_gpu.session_transfer_memory");
-}
-
-// Sends the request until it is answered or can't be. `set_offsets(message, layout, items, capacity)` fills
-// in what the kinds of message have each by themselves. *items becomes how many are answered.
-template <typename Message, typename SetOffsets>
-static bool ask(const Question &question, const RunSet &set, const Choice &choice, protocol::Message type,
-                SetOffsets set_offsets, uint64 *items, Layout *layout, protocol::ResultReply *reply) {
-    const LiveRuns live = live_runs(set);
-    uint64 room = 0;
-    if (!ready_for(choice.path) || !is_worth_asking(set, live, choice))
-        return false;
-    *items = cut_items(question, set, live, *items);
-    for (int attempt = 0; attempt < kMostAttempts; attempt++) {
-        if (!place_inputs(question, set, live, *items, room, layout)) {
-            // Others may have taken what there is: fewer items need less.
-            if (!is_connected() || last_trouble() != Trouble::Memory || *items <= 1)
-                return false;
-            *items /= 2;
-            room = 0;
-            continue;
-        }
-        auto message = make_message<Message>(type, choice.path);
-        name_runs(set, live, &message);
-        set_offsets(&message, *layout, *items, buffer_bytes() - layout->results);
-        if (!exchange(&message, reply, question.estimate))
-            return false;
-        bool again;
-        switch (answer_of(reply->header)) {
-            case protocol::Answer::done:
-                note_answered(question.kind, choice.path, *items, layout->results + reply->needed,
-                              reply->header);
-                return true;
-            case protocol::Answer::not_resident:
-                again = load_lacking(set, live, choice, reply->header.lacking);
-                break;
-            case protocol::Answer::stale:
-                again = refresh_dead(set, live, choice.path, reply->header.lacking);
-                break;
-            default:
-                again = reply->header.status.code == gpu_engine::StatusCode::insufficient_space
-                            ? make_room(question, set, live, reply->needed, items, &room)
-                            : fail_by_answer(reply->header);
-        }
-        if (!again)
-            return false;
-    }
-    return fail(Trouble::Refused, "mirrors change too fast");
-}
-
-// ---- answers
-// -----------------------------------------------------------------------------------------------
-
-static bool lies_in_buffer(uint64 offset, uint64 bytes) {
-    return offset <= buffer_bytes() && bytes <= buffer_bytes() - offset;
 }
 
 // Finds each run's part of the results; they are the server's word, so they are looked at before use.
@@ -196,7 +29,7 @@ static bool read_runs(const RunSet &set, const Layout &layout, const protocol::R
 }
 
 static double estimate_of(const RunSet &set, RequestKind kind, uint64 items, Path path) {
-    Request request = {kind, set.format->key_bits, set.count, items, 0, items};
+    Request request = {kind, set.format->key_bits, set.count, items, 0, items, 0};
     return estimate_microseconds(request, path);
 }
 

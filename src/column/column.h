@@ -1,6 +1,7 @@
 // gpu_column: dictionary-compressed columns.
 #pragma once
 
+#include "column/condition.h"
 #include "column/item.h"
 #include "keys/range_reader.h"
 
@@ -37,6 +38,9 @@ void end_scan(IndexScanDesc scan);
 // Rows the snapshot sees that match scan keys. *heap_fetches of them were looked up in the heap.
 int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const ScanKeyData *keys, int key_count,
                      uint64 *heap_fetches);
+// The same by a condition.
+uint64 count_rows(Relation heap, Relation index, Snapshot snapshot, const Format &format,
+                  const Condition &condition, uint64 *heap_fetches);
 void count_batch(Relation heap, Relation index, Snapshot snapshot, const keys::RangeReader &reader,
                  int64 *counts);
 

@@ -248,7 +248,14 @@ static void apply_one_by_one(ColumnView *view, int run, const ColumnKeys &keys, 
 }
 
 // In so few bits numbers are looked at once each, as if they had a dictionary of all.
-static constexpr uint32 kMostListedBits = 16;
+static void match_few_integers(ColumnView *view, int run, const ColumnKeys &keys, uint8 *match) {
+    const ColumnHeader &header = view->runs[run].header.column[keys.column];
+    Evaluation evaluation(view->format->types[keys.column]);
+    for (uint64 i = 0; i < UINT64CONST(1) << header.bits && !view->runs[run].stale; i++)
+        if (match[i] != 0)
+            match[i] = entry_matches(keys, &evaluation, i + header.base) ? 1 : 0;
+    evaluation.end();
+}
 
 static void apply_to_few_integers(ColumnView *view, int run, const ColumnKeys &keys, const uint64 *nulls) {
     const ColumnHeader &header = view->runs[run].header.column[keys.column];
@@ -259,11 +266,7 @@ static void apply_to_few_integers(ColumnView *view, int run, const ColumnKeys &k
         mark_selected_codes(view, run, keys.column, nulls, match);
     else
         memset(match, 1, codes);
-    Evaluation evaluation(view->format->types[keys.column]);
-    for (uint64 i = 0; i < codes && !view->runs[run].stale; i++)
-        if (match[i] != 0)
-            match[i] = entry_matches(keys, &evaluation, i + header.base) ? 1 : 0;
-    evaluation.end();
+    match_few_integers(view, run, keys, match);
     apply_match(view, run, keys.column, match);
     pfree(match);
 }
@@ -349,10 +352,20 @@ static void apply_to_loose_rows(ColumnView *view, const ColumnKeys &keys) {
 }
 
 static void select_none(ColumnView *view) {
-    for (int i = 0; i < view->run_count; i++)
+    for (int i = 0; !view->remote && i < view->run_count; i++)
         clear_all(view, i);
     for (uint32 i = 0; i < view->loose_count; i++)
         view->loose[i].selected = false;
+}
+
+static ColumnKeys keys_of_column(const Condition &condition, int column, KeysToApply which) {
+    ColumnKeys keys = {column, allocate<const Key *>(condition.count + 1), 0};
+    for (int i = 0; i < condition.count; i++) {
+        const Key &key = condition.keys[i];
+        if (key.column == column && key.is_safe == (which == KeysToApply::Safe))
+            keys.keys[keys.count++] = &key;
+    }
+    return keys;
 }
 
 void select_matching(ColumnView *view, const Condition &condition, KeysToApply which) {
@@ -361,18 +374,22 @@ void select_matching(ColumnView *view, const Condition &condition, KeysToApply w
         return;
     }
     for (int column = 0; column < view->format->columns; column++) {
-        ColumnKeys keys = {column, allocate<const Key *>(condition.count + 1), 0};
-        for (int i = 0; i < condition.count; i++) {
-            const Key &key = condition.keys[i];
-            if (key.column == column && key.is_safe == (which == KeysToApply::Safe))
-                keys.keys[keys.count++] = &key;
-        }
+        const ColumnKeys keys = keys_of_column(condition, column, which);
         if (keys.count == 0)
             continue;
-        for (int run = 0; run < view->run_count; run++)
+        for (int run = 0; !view->remote && run < view->run_count; run++)
             apply_to_run(view, run, keys, which);
         apply_to_loose_rows(view, keys);
     }
+}
+
+void match_codes(ColumnView *view, int run, int column, const Condition &condition, KeysToApply which,
+                 uint8 *match) {
+    const ColumnKeys keys = keys_of_column(condition, column, which);
+    if (is_dictionary(view->runs[run].header.column[column]))
+        match_dictionary(view, run, keys, match);
+    else
+        match_few_integers(view, run, keys, match);
 }
 
 }  // namespace pg_gpu::column

@@ -77,11 +77,15 @@ static void read_header(RunReader *reader, int columns) {
         report_damage(reader, kHeaderSection, "The header of a run is damaged.");
 }
 
-void open_reader(RunReader *reader, Relation index, const storage::RunEntry &run, int columns) {
+void open_header(RunReader *reader, Relation index, const storage::RunEntry &run, int columns) {
     *reader = {};
     reader->index = index;
     reader->run = run;
     read_header(reader, columns);
+}
+
+void open_reader(RunReader *reader, Relation index, const storage::RunEntry &run, int columns) {
+    open_header(reader, index, run, columns);
     if (run.dead == 0 || reader->stale)
         return;
     reader->dead = allocate<uint64>((run.entries + 63) / 64);

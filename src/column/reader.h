@@ -17,7 +17,9 @@ struct RunReader {
     storage::NearBuffer near;
 };
 
-// Reads and checks header and dead bits.
+// Reads and checks the header, for who needs neither TIDs nor codes.
+void open_header(RunReader *reader, Relation index, const storage::RunEntry &run, int columns);
+// And dead bits.
 void open_reader(RunReader *reader, Relation index, const storage::RunEntry &run, int columns);
 void open_file_reader(RunReader *reader, Relation index, const storage::RunEntry &run, BufFile *file,
                       int columns);

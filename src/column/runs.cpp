@@ -1,4 +1,5 @@
 // What storage must know of gpu_column's runs: sealing a tail, merging, reading TIDs.
+#include "client/client.h"
 #include "column/column.h"
 #include "column/run_builder.h"
 
@@ -182,8 +183,13 @@ static constexpr uint32 kMergeGrowth = 2048;
 // ---- the rest
 // ----------------------------------------------------------------------------------------------
 
-// Sessions answer by themselves: there is nobody to tell.
-static void merged(Relation, const storage::RunEntry *, int, const storage::RunEntry &) {}
+// The server loads the output when it is asked for. Mirrors of small inputs leave as least recently used.
+static void merged(Relation index, const storage::RunEntry *inputs, int count, const storage::RunEntry &) {
+    constexpr uint64 kLargeRun = 1000000;
+    for (int i = 0; i < count; i++)
+        if (inputs[i].entries >= kLargeRun)
+            client::forget_run(index, inputs[i]);
+}
 
 static bool is_sound(const storage::RunKind *, const storage::RunEntry &run) {
     const storage::Section &tids = run.sections[kTidSection];

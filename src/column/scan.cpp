@@ -1,7 +1,7 @@
 // Bitmap scans: conditions are answered in bulk, and the TIDs of what matches handed over.
 #include "compat.h"
 #include "column/column.h"
-#include "column/view.h"
+#include "column/mirror.h"
 
 namespace pg_gpu::column {
 
@@ -153,6 +153,28 @@ static int64 add_rows(ColumnView *view, TIDBitmap *bitmap, bool recheck) {
     return added;
 }
 
+namespace {
+
+struct BitmapSink {
+    TIDBitmap *bitmap;
+    bool recheck;
+    int64 added;
+};
+
+}  // namespace
+
+static void add_tids(void *context, const ItemPointerData *tids, uint64 count) {
+    auto *sink = static_cast<BitmapSink *>(context);
+    for (uint64 done = 0; done < count;) {
+        constexpr uint64 kAtOnce = 4096;
+        CHECK_FOR_INTERRUPTS();
+        const int batch = static_cast<int>(Min(count - done, kAtOnce));
+        tbm_add_tuples(sink->bitmap, const_cast<ItemPointerData *>(tids + done), batch, sink->recheck);
+        done += static_cast<uint64>(batch);
+    }
+    sink->added += static_cast<int64>(count);
+}
+
 int64 get_bitmap(IndexScanDesc descriptor, TIDBitmap *bitmap) {
     auto *scan = static_cast<Scan *>(descriptor->opaque);
     Relation index = descriptor->indexRelation;
@@ -166,8 +188,12 @@ int64 get_bitmap(IndexScanDesc descriptor, TIDBitmap *bitmap) {
     // A bitmap scan is not told its table, which the executor has locked.
     Relation heap = table_open(index->rd_index->indrelid, NoLock);
     storage::RestartGuard guard = {0, false};
-    int64 added = 0;
-    for (bool done = false; !done;) {
+    // What a broken off request has added does no harm.
+    BitmapSink sink = {bitmap, always_recheck, 0};
+    bool done =
+        match_on_server(heap, index, descriptor->xs_snapshot, scan->format, condition, add_tids, &sink);
+    int64 added = sink.added;
+    while (!done) {
         ColumnView *view = open_view(heap, index, descriptor->xs_snapshot, scan->format);
         MemoryContextSwitchTo(view->context);
         uint32 position;

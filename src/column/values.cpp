@@ -12,6 +12,12 @@ static constexpr uint32 kSpread = 4;
 uint64 count_codes(ColumnView *view, int run, int column, uint32 *counts) {
     RunReader *reader = &view->runs[run];
     const ColumnHeader &header = reader->header.column[column];
+    if (view->remote) {
+        const RemoteCounts &counted = view->counted[run];
+        for (uint64 code = 0; code < counted.codes; code++)
+            counts[code] = static_cast<uint32>(counted.by_code[code]);
+        return counted.nulls;
+    }
     uint64 *null_bits = read_null_bits(reader, column);
     const uint64 *selected = view->selected[run];
     const uint64 codes = UINT64CONST(1) << header.bits;

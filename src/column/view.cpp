@@ -44,6 +44,11 @@ static void open_raw(ColumnView *view, const storage::RunEntry &run) {
 
 static void open_columns(ColumnView *view, const storage::RunEntry &run) {
     RunReader *reader = &view->runs[view->run_count];
+    if (view->remote) {
+        open_header(reader, view->index, run, view->format->columns);
+        view->selected[view->run_count++] = nullptr;
+        return;
+    }
     open_reader(reader, view->index, run, view->format->columns);
     const uint64 words = groups_of(run.entries);
     auto *selected = allocate<uint64>(words);
@@ -54,7 +59,7 @@ static void open_columns(ColumnView *view, const storage::RunEntry &run) {
         selected[words - 1] &= low_bits(run.entries % 64);
 }
 
-ColumnView *open_view(Relation heap, Relation index, Snapshot snapshot, const Format *format) {
+ColumnView *open_view(Relation heap, Relation index, Snapshot snapshot, const Format *format, bool remote) {
     MemoryContext context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu_column view", ALLOCSET_DEFAULT_SIZES);
     MemoryContext caller = MemoryContextSwitchTo(context);
@@ -64,6 +69,7 @@ ColumnView *open_view(Relation heap, Relation index, Snapshot snapshot, const Fo
     view->index = index;
     view->snapshot = snapshot;
     view->format = format;
+    view->remote = remote;
     TailCopy tail = {allocate<char>(storage::kContentBytes), 0};
     storage::take_view(index, run_kind(), snapshot, &view->view, copy_tail, &tail);
     view->heap_blocks = RelationGetNumberOfBlocks(heap);
@@ -101,7 +107,12 @@ const storage::RunEntry *recycled_run(const ColumnView *view, uint32 *position) 
 
 uint64 count_selected(const ColumnView *view) {
     uint64 count = 0;
-    for (int i = 0; i < view->run_count; i++)
+    for (int i = 0; view->counted != nullptr && i < view->run_count; i++) {
+        count += view->counted[i].nulls;
+        for (uint64 code = 0; code < view->counted[i].codes; code++)
+            count += view->counted[i].by_code[code];
+    }
+    for (int i = 0; !view->remote && i < view->run_count; i++)
         for (uint64 word = 0; word < groups_of(view->runs[i].run.entries); word++)
             count += static_cast<uint64>(__builtin_popcountll(view->selected[i][word]));
     for (uint32 i = 0; i < view->loose_count; i++)
@@ -158,7 +169,7 @@ bool select_visible(ColumnView *view) {
     const bool look = !table::is_table_all_visible(view->heap);
     table::VisibilityMap map;
     table::open_visibility(&map, view->heap);
-    for (int i = 0; look && i < view->run_count; i++)
+    for (int i = 0; look && !view->remote && i < view->run_count; i++)
         doubt_rows_of_run(view, i, &map, &doubts);
     for (uint32 i = 0; look && i < view->loose_count; i++) {
         LooseRow *row = &view->loose[i];

@@ -22,6 +22,13 @@ struct DoubtfulRow {
     uint32 ordinal;
 };
 
+// What the server has counted of one run's column: visible rows by code, and those with NULL.
+struct RemoteCounts {
+    uint64 *by_code;
+    uint64 codes;
+    uint64 nulls;
+};
+
 struct ColumnView {
     MemoryContext context;  // of everything below; ends with the view
     Relation heap;
@@ -31,8 +38,10 @@ struct ColumnView {
     BlockNumber heap_blocks;
     storage::View view;
     RunReader *runs;
-    uint64 **selected;  // by run
+    uint64 **selected;  // by run; nullptr where the server selects rows
     int run_count;
+    bool remote;            // the server selects the runs' rows, and this session only the loose ones
+    RemoteCounts *counted;  // by run, where it has counted a column's
     LooseRow *loose;
     uint32 loose_count;
     uint32 loose_room;
@@ -41,7 +50,8 @@ struct ColumnView {
 };
 
 // With all rows selected that VACUUM has not removed.
-ColumnView *open_view(Relation heap, Relation index, Snapshot snapshot, const Format *format);
+ColumnView *open_view(Relation heap, Relation index, Snapshot snapshot, const Format *format,
+                      bool remote = false);
 void close_view(ColumnView *view);
 // The run of which a page was recycled meanwhile; nullptr when none was.
 const storage::RunEntry *recycled_run(const ColumnView *view, uint32 *position);
@@ -55,6 +65,12 @@ enum class KeysToApply { Safe, Unsafe };
 
 // Takes away the rows that don't match. Unsafe keys' operators see the values of selected rows only.
 void select_matching(ColumnView *view, const Condition &condition, KeysToApply which);
+
+// Looks at those of a run's codes whose byte is set, and clears those whose values don't match the column's
+// keys. For runs with a dictionary, and integers in at most kMostListedBits.
+inline constexpr uint32 kMostListedBits = 16;
+void match_codes(ColumnView *view, int run, int column, const Condition &condition, KeysToApply which,
+                 uint8 *match);
 
 // Takes away the rows that the snapshot doesn't see. False when a VACUUM ended meanwhile (R4): the view is
 // worth nothing then.

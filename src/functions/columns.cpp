@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "access_methods.h"
+#include "column/mirror.h"
 #include "functions/numbers.h"
 
 PG_GPU_FUNCTION(pg_gpu_columns);
@@ -138,6 +139,32 @@ Datum pg_gpu_columns(PG_FUNCTION_ARGS) {
     return Datum{0};
 }
 
+// A column's distinct visible values, for `work`, which may run several times and leaves what it does last.
+template <typename Work>
+static void with_distinct(const functions::OpenIndex &open, Snapshot snapshot, const column::Format *format,
+                          int number, Work work) {
+    uint64 heap_fetches;
+    const auto work_on_server = [&](column::RemoteRows *rows) {
+        if (!column::has_counted_codes(*rows, number) || !column::count_remote_codes(rows, number))
+            return false;
+        const column::DistinctValues distinct = column::find_distinct(rows->view, number);
+        if (column::is_stale(rows->view))
+            return false;
+        work(rows->view, distinct);
+        return true;
+    };
+    if (column::with_rows_on_server(open.heap, open.index, snapshot, format, {},
+                                    {client::RequestKind::CountValues, 1}, work_on_server, &heap_fetches))
+        return;
+    const client::PagedRequest paged = client::begin_paged(client::RequestKind::CountValues, 1);
+    column::with_rows(open.heap, open.index, snapshot, format, {}, [&](ColumnView *view) {
+        const column::DistinctValues distinct = column::find_distinct(view, number);
+        if (!column::is_stale(view))
+            work(view, distinct);
+    });
+    client::end_paged(paged);
+}
+
 // ---- gpu.dictionary
 // ----------------------------------------------------------------------------------------
 
@@ -148,10 +175,8 @@ Datum pg_gpu_dictionary(PG_FUNCTION_ARGS) {
     const column::Format *format = column::make_format(open.index);
     const int number = functions::find_column(open, NameStr(*PG_GETARG_NAME(1)));
     const column::ColumnType &type = format->types[number];
-    column::with_rows(open.heap, open.index, snapshot, format, {}, [&](ColumnView *view) {
-        const column::DistinctValues distinct = column::find_distinct(view, number);
-        if (column::is_stale(view))
-            return;
+    with_distinct(open, snapshot, format, number, [&](ColumnView *, const column::DistinctValues &distinct) {
+        tuplestore_clear(result->setResult);
         column::ValueBuffer buffer = {nullptr, 0};
         for (uint64 i = 0; i < distinct.count; i++) {
             CHECK_FOR_INTERRUPTS();
@@ -236,25 +261,23 @@ Datum pg_gpu_summary(PG_FUNCTION_ARGS) {
     const column::ColumnType &type = format->types[number];
     MemoryContext context = CurrentMemoryContext;
     Summary summary = {};
-    column::with_rows(open.heap, open.index, snapshot, format, {}, [&](ColumnView *view) {
-        const column::DistinctValues distinct = column::find_distinct(view, number);
-        if (column::is_stale(view))
-            return;
-        summary = {};
-        summary.count = column::count_selected(view);
-        summary.nulls = distinct.nulls;
-        summary.distinct = distinct.count;
-        if (distinct.count == 0)
-            return;
-        MemoryContextSwitchTo(context);
-        column::ValueBuffer buffer = {nullptr, 0};
-        summary.has_bounds = distinct.is_ordered;
-        summary.minimum = output_value(type, column::datum_of_value(type, distinct.values[0], &buffer));
-        summary.maximum =
-            output_value(type, column::datum_of_value(type, distinct.values[distinct.count - 1], &buffer));
-        summary.has_sum = find_sum(type, distinct, &summary);
-        MemoryContextSwitchTo(view->context);
-    });
+    with_distinct(
+        open, snapshot, format, number, [&](ColumnView *view, const column::DistinctValues &distinct) {
+            summary = {};
+            summary.count = column::count_selected(view);
+            summary.nulls = distinct.nulls;
+            summary.distinct = distinct.count;
+            if (distinct.count == 0)
+                return;
+            MemoryContextSwitchTo(context);
+            column::ValueBuffer buffer = {nullptr, 0};
+            summary.has_bounds = distinct.is_ordered;
+            summary.minimum = output_value(type, column::datum_of_value(type, distinct.values[0], &buffer));
+            summary.maximum = output_value(
+                type, column::datum_of_value(type, distinct.values[distinct.count - 1], &buffer));
+            summary.has_sum = find_sum(type, distinct, &summary);
+            MemoryContextSwitchTo(view->context);
+        });
     functions::close_index(open);
     Datum values[] = {Int64GetDatum(static_cast<int64>(summary.count)),
                       Int64GetDatum(static_cast<int64>(summary.nulls)),

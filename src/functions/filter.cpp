@@ -223,9 +223,9 @@ Datum pg_gpu_count_filter(PG_FUNCTION_ARGS) {
     const column::Format *format = column::make_format(open.index);
     column::Condition condition;
     functions::read_filter(open, *format, text_to_cstring(PG_GETARG_TEXT_PP(1)), &condition);
-    uint64 count = 0;
-    column::with_rows(open.heap, open.index, snapshot, format, condition,
-                      [&count](column::ColumnView *view) { count = column::count_selected(view); });
+    uint64 heap_fetches;
+    const uint64 count =
+        column::count_rows(open.heap, open.index, snapshot, *format, condition, &heap_fetches);
     functions::close_index(open);
     PG_RETURN_INT64(static_cast<int64>(count));
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "column/mirror.h"
 #include "functions/column_access.h"
 #include "functions/numbers.h"
 #include "gpu_engine/histogram.h"
@@ -154,6 +155,13 @@ static uint64 visit_numbers(ColumnView *view, int number, Visit visit, VisitMany
     }
 }
 
+// Adds the numbers of selected rows; returns the rows with NULL.
+static uint64 count_view(ColumnView *view, int number, const Bins &bins) {
+    return visit_numbers(
+        view, number, [&bins](double value, uint64 rows) { bins.counts[slot_of(bins, value)] += rows; },
+        [&bins](const double *numbers, uint32 count) { count_numbers(bins, numbers, count); });
+}
+
 namespace {
 
 struct Bounds {
@@ -181,6 +189,10 @@ static Bounds find_bounds(ColumnView *view, int number) {
                 widen_bounds(&bounds, numbers[i]);
         });
     return bounds;
+}
+
+static bool are_bounds(double low, double high) {
+    return std::isfinite(low) && std::isfinite(high) && low < high;
 }
 
 static void require_bounds(double low, double high) {
@@ -234,15 +246,212 @@ static Request read_request(FunctionCallInfo fcinfo, const functions::OpenIndex 
     return request;
 }
 
-// Fills in what the caller left open.
-static void find_missing_bounds(ColumnView *view, Request *request) {
-    if (request->has_low && request->has_high)
-        return;
-    const Bounds bounds = find_bounds(view, request->column);
+static void fill_in_bounds(const Bounds &bounds, Request *request) {
+    // Minus zero and zero are the same number, whichever comes first.
     if (!request->has_low)
-        request->low = bounds.any ? bounds.least : Min(0.0, request->has_high ? request->high - 1 : 0.0);
+        request->low =
+            bounds.any ? bounds.least + 0.0 : Min(0.0, request->has_high ? request->high - 1 : 0.0);
     if (!request->has_high)
         request->high = bounds.any ? std::nextafter(bounds.greatest, kInfinity) : Max(1.0, request->low + 1);
+}
+
+// Fills in what the caller left open.
+static void find_missing_bounds(ColumnView *view, Request *request) {
+    if (!request->has_low || !request->has_high)
+        fill_in_bounds(find_bounds(view, request->column), request);
+}
+
+// ---- on the server
+// -----------------------------------------------------------------------------------------
+
+static double code_as_double(const column::ColumnType &type, uint64 code) {
+    return functions::number_as_double(type.base_type, column::decode_integer(type, code));
+}
+
+// The least code from `low` on whose number isn't below the edge; false when there is none. Numbers don't
+// fall as codes rise. The search begins at a guess and takes steps that double, until the code is between.
+static bool find_start(const column::ColumnType &type, double edge, uint64 low, uint64 high, uint64 guess,
+                       uint64 *start) {
+    const auto is_reached = [&](uint64 code) { return code_as_double(type, code) >= edge; };
+    if (!is_reached(high))
+        return false;
+    uint64 probe = Min(Max(guess, low), high);
+    const bool reached = is_reached(probe);
+    for (uint64 step = 1; low < high; step *= 2) {
+        (reached ? high : low) = reached ? probe : probe + 1;
+        if (low >= high || high - low <= step)
+            break;
+        probe = reached ? high - step : low + step - 1;
+        if (is_reached(probe) != reached) {
+            (reached ? low : high) = reached ? probe + 1 : probe;
+            break;
+        }
+    }
+    while (low < high) {
+        const uint64 middle = low + (high - low) / 2;
+        if (is_reached(middle))
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    *start = low;
+    return true;
+}
+
+// Slots as codes: each but the first begins at a start; NaNs have one too.
+static gpu_engine::ColumnTarget target_of_bins(const column::ColumnType &type, const Bins &bins, int column) {
+    const bool is_float =
+        type.code == column::IntegerCode::Float4 || type.code == column::IntegerCode::Float8;
+    const uint64 nan = column::low_bits(type.width * 8U);
+    const uint64 highest =
+        is_float ? column::encode_integer(type, type.code == column::IntegerCode::Float8
+                                                    ? Float8GetDatum(kInfinity)
+                                                    : Float4GetDatum(static_cast<float4>(kInfinity)))
+                 : nan;
+    auto *starts = allocate<uint64>(size_t{bins.shape.bins} + 2);
+    gpu_engine::ColumnTarget target = {};
+    target.kind = gpu_engine::TargetKind::bins;
+    target.column = static_cast<uint32>(column);
+    target.starts = starts;
+    target.scale = type.code == column::IntegerCode::Float8   ? gpu_engine::ValueScale::float8
+                   : type.code == column::IntegerCode::Float4 ? gpu_engine::ValueScale::float4
+                                                              : gpu_engine::ValueScale::integers;
+    uint64 low = column::lowest_code(type);
+    uint64 distance = 0;
+    for (uint32 edge = 0; edge <= bins.shape.bins; edge++) {
+        const uint64 guess = low > highest - distance ? highest : low + distance;
+        uint64 start;
+        if (!find_start(type, bins.shape.edges[edge], low, highest, guess, &start))
+            break;
+        // Of edges so far apart that the next one is best guessed from this.
+        distance = edge > 0 ? start - low : 0;
+        low = start;
+        starts[target.even++] = start;
+    }
+    target.slots = target.even + 1;
+    if (is_float)
+        starts[target.slots++ - 1] = nan;
+    return target;
+}
+
+// Fills in what the caller left open.
+static bool find_missing_bounds(column::RemoteRows *rows, Request *request) {
+    if (request->has_low && request->has_high)
+        return true;
+    const column::ColumnType &type = rows->view->format->types[request->column];
+    const column::CodeRange numbers = {0, column::low_bits(type.width * 8U) - 1};
+    const int tests = rows->test_count;
+    const bool is_float =
+        type.code == column::IntegerCode::Float4 || type.code == column::IntegerCode::Float8;
+    if (is_float)
+        column::add_range_test(rows, request->column, &numbers, 1);
+    bool any;
+    uint64 least;
+    uint64 greatest;
+    const bool answered = column::find_remote_bounds(rows, request->column, &any, &least, &greatest);
+    rows->test_count = tests;
+    if (!answered)
+        return false;
+    Bounds bounds = {};
+    if (any) {
+        widen_bounds(&bounds, code_as_double(type, least));
+        widen_bounds(&bounds, code_as_double(type, greatest));
+    }
+    for (uint32 i = 0; i < rows->view->loose_count; i++) {
+        const column::LooseRow &row = rows->view->loose[i];
+        if (row.selected && !row.values[request->column].is_null)
+            widen_bounds(&bounds, code_as_double(type, row.values[request->column].integer));
+    }
+    fill_in_bounds(bounds, request);
+    return true;
+}
+
+// Adds what the server counts of the runs, and loose rows; returns the NULLs.
+static bool count_bins(column::RemoteRows *rows, int column, const Bins &bins, uint64 *nulls) {
+    const column::ColumnType &type = rows->view->format->types[column];
+    const gpu_engine::ColumnTarget target = target_of_bins(type, bins, column);
+    auto *counts = allocate_zeroed<uint64>(uint64{target.slots} + 1);
+    if (!column::count_remote_bins(rows, target, counts))
+        return false;
+    for (uint32 slot = 0; slot <= target.even; slot++)
+        bins.counts[slot] += counts[slot];
+    if (target.slots > target.even + 1)
+        bins.counts[bins.shape.nan()] += counts[target.even + 1];
+    *nulls = counts[target.slots];
+    for (uint32 i = 0; i < rows->view->loose_count; i++) {
+        const column::LooseRow &row = rows->view->loose[i];
+        if (!row.selected)
+            continue;
+        if (row.values[column].is_null)
+            ++*nulls;
+        else
+            bins.counts[slot_of(bins, code_as_double(type, row.values[column].integer))]++;
+    }
+    return true;
+}
+
+namespace {
+
+struct BinnedRows {
+    Bins bins;
+    uint64 nulls;
+};
+
+}  // namespace
+
+// Strings' numbers are looked at once a dictionary entry, integers' are the server's to bin.
+static bool count_on_server(const functions::OpenIndex &open, Snapshot snapshot, const column::Format &format,
+                            const column::Condition &condition, const Request &asked, MemoryContext context,
+                            BinnedRows *counted) {
+    const bool is_integer = format.types[asked.column].is_integer;
+    uint64 heap_fetches;
+    return column::with_rows_on_server(
+        open.heap, open.index, snapshot, &format, condition, {client::RequestKind::CountValues, 1},
+        [&](column::RemoteRows *rows) {
+            Request request = asked;
+            if (!is_integer && !column::count_remote_codes(rows, request.column))
+                return false;
+            if (is_integer && !find_missing_bounds(rows, &request))
+                return false;
+            if (!is_integer)
+                find_missing_bounds(rows->view, &request);
+            if (column::is_stale(rows->view))
+                return false;
+            // Whatever is wrong with them, a view that held to its end must tell.
+            if (!are_bounds(request.low, request.high))
+                return false;
+            MemoryContext caller = MemoryContextSwitchTo(context);
+            counted->bins = make_bins(request.low, request.high, request.bins);
+            MemoryContextSwitchTo(caller);
+            if (is_integer)
+                return count_bins(rows, request.column, counted->bins, &counted->nulls);
+            counted->nulls = count_view(rows->view, request.column, counted->bins);
+            return true;
+        },
+        &heap_fetches);
+}
+
+static BinnedRows count_by_bins(const functions::OpenIndex &open, Snapshot snapshot,
+                                const column::Format &format, const column::Condition &condition,
+                                const Request &asked) {
+    MemoryContext context = CurrentMemoryContext;
+    BinnedRows counted = {};
+    if (count_on_server(open, snapshot, format, condition, asked, context, &counted))
+        return counted;
+    const client::PagedRequest paged = client::begin_paged(client::RequestKind::CountValues, 1);
+    column::with_rows(open.heap, open.index, snapshot, &format, condition, [&](ColumnView *view) {
+        Request request = asked;
+        find_missing_bounds(view, &request);
+        if (column::is_stale(view))
+            return;
+        require_bounds(request.low, request.high);
+        MemoryContextSwitchTo(context);
+        counted.bins = make_bins(request.low, request.high, request.bins);
+        MemoryContextSwitchTo(view->context);
+        counted.nulls = count_view(view, request.column, counted.bins);
+    });
+    client::end_paged(paged);
+    return counted;
 }
 
 static void put_slot(ReturnSetInfo *result, const Bins &bins, uint32 slot, uint64 count) {
@@ -268,25 +477,12 @@ Datum pg_gpu_histogram(PG_FUNCTION_ARGS) {
     if (!PG_ARGISNULL(5))
         functions::read_filter(open, *format, text_to_cstring(PG_GETARG_TEXT_PP(5)), &condition);
 
-    column::with_rows(open.heap, open.index, snapshot, format, condition, [&](ColumnView *view) {
-        Request request = asked;
-        find_missing_bounds(view, &request);
-        if (column::is_stale(view))
-            return;
-        require_bounds(request.low, request.high);
-        const Bins bins = make_bins(request.low, request.high, request.bins);
-        const uint64 nulls = visit_numbers(
-            view, request.column,
-            [&bins](double value, uint64 rows) { bins.counts[slot_of(bins, value)] += rows; },
-            [&bins](const double *numbers, uint32 count) { count_numbers(bins, numbers, count); });
-        if (column::is_stale(view))
-            return;
-        for (uint32 slot = 0; slot < bins.shape.slots(); slot++)
-            put_slot(result, bins, slot, bins.counts[slot]);
-        Datum values[] = {Datum{0}, Datum{0}, Datum{0}, Int64GetDatum(static_cast<int64>(nulls))};
-        bool absent[] = {true, true, true, false};
-        tuplestore_putvalues(result->setResult, result->setDesc, values, absent);
-    });
+    const BinnedRows counted = count_by_bins(open, snapshot, *format, condition, asked);
+    for (uint32 slot = 0; slot < counted.bins.shape.slots(); slot++)
+        put_slot(result, counted.bins, slot, counted.bins.counts[slot]);
+    Datum values[] = {Datum{0}, Datum{0}, Datum{0}, Int64GetDatum(static_cast<int64>(counted.nulls))};
+    bool absent[] = {true, true, true, false};
+    tuplestore_putvalues(result->setResult, result->setDesc, values, absent);
     functions::close_index(open);
     return Datum{0};
 }

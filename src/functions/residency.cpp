@@ -15,7 +15,7 @@ static const AccessMethod &require_mirrors(const functions::OpenIndex &open, con
                 (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                  errmsg("%s cannot be used with index \"%s\"", what, RelationGetRelationName(open.index)),
                  errdetail("Its access method is %s.", method.name),
-                 errhint("Name an index created with USING gpu_kary or gpu_grid.")));
+                 errhint("Name an index created with USING gpu_kary, gpu_grid or gpu_column.")));
     return method;
 }
 

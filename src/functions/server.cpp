@@ -65,7 +65,14 @@ static Oid index_of(const protocol::RunName &name) {
 }
 
 static const char *kind_name(uint32 kind) {
-    return kind == static_cast<uint32>(protocol::RunKind::grid) ? "grid" : "kary";
+    switch (static_cast<protocol::RunKind>(kind)) {
+        case protocol::RunKind::grid:
+            return "grid";
+        case protocol::RunKind::column:
+            return "column";
+        default:
+            return "kary";
+    }
 }
 
 Datum pg_gpu_mirror_rows(PG_FUNCTION_ARGS) {
@@ -130,6 +137,9 @@ static const StatRow stat_rows[] = {
     {"count boxes", protocol::Message::count_boxes, kind_number(client::RequestKind::CountBoxes)},
     {"search boxes", protocol::Message::search_boxes, kind_number(client::RequestKind::SearchBoxes)},
     {"match", protocol::Message::match_points, kind_number(client::RequestKind::Match)},
+    {"count rows", protocol::Message::count_rows, kind_number(client::RequestKind::CountRows)},
+    {"count values", protocol::Message::count_values, kind_number(client::RequestKind::CountValues)},
+    {"match rows", protocol::Message::match_rows, kind_number(client::RequestKind::MatchRows)},
     {"sort", protocol::Message::append_entries, kind_number(client::RequestKind::Sort)},
     {"merge", protocol::Message::merge, kind_number(client::RequestKind::Merge)},
     {"load", protocol::Message::append_pages, -1},

@@ -43,6 +43,7 @@ class Kary;
 class Grid;
 class Histograms;
 class Dictionaries;
+class ColumnStores;
 
 class Engine {
   public:
@@ -77,6 +78,8 @@ class Engine {
     // Columns (gpu_engine/histogram.h, gpu_engine/dictionary.h).
     virtual Histograms &histograms() noexcept = 0;
     virtual Dictionaries &dictionaries() noexcept = 0;
+    // Mirrors of runs of columns (gpu_engine/columns.h).
+    virtual ColumnStores &column_stores() noexcept = 0;
 };
 
 struct EngineOptions {

@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "gpu_engine/columns.h"
 #include "gpu_engine/devices.h"
 #include "gpu_engine/entry.h"
 #include "gpu_engine/status.h"
@@ -26,7 +27,7 @@
 namespace gpu_engine::protocol {
 
 // Raised with every change of this file that a peer could notice.
-inline constexpr std::uint32_t version = 3;
+inline constexpr std::uint32_t version = 4;
 inline constexpr std::uint32_t magic = 0x53504750;  // "PGPS"
 inline constexpr std::size_t max_message = 8192;
 inline constexpr std::size_t max_runs = 64;    // of a request
@@ -59,6 +60,10 @@ enum class Message : std::uint16_t {
     count_boxes,
     search_boxes,
     match_points,
+    begin_columns,
+    count_rows,
+    count_values,
+    match_rows,
 };
 
 enum class EngineName : std::uint16_t { host = 0, cuda = 1 };
@@ -199,11 +204,20 @@ struct BeginGrid {
     std::uint8_t null_bit[max_columns];   // of the masks on pages
 };
 
+// The same for columns, which have a name. All pages come, in order: those of TIDs, then those of the stream.
+struct BeginColumns {
+    RequestHeader header;
+    RunName name;
+    std::uint32_t pinned;
+    std::uint32_t user;
+    StoreLayout layout;
+};
+
 // `pages` images at `offset`, the first of which is page `first_page` of the run. The array takes the run's
 // entries from `run_first` on, as many as it was begun with; others on these pages are left out. Pages come
 // in order and without a gap: the next one wanted is the one that holds the next entry. Of a grid's pages
 // only page_bytes and first_byte of the layout count, and none of the numbers of the run: they tell
-// themselves.
+// themselves. Of columns' only page_bytes does.
 struct AppendPages {
     RequestHeader header;
     std::uint64_t handle;
@@ -387,6 +401,51 @@ struct MatchPoints {
     RunUse run[max_runs];
 };
 
+// A test of rows (ColumnTest), for all runs or for one of them by its place in the request: sets of codes
+// mean a run's own dictionary. At `offset` lie `count` ValueRanges, or words of a set.
+inline constexpr std::uint32_t all_runs = UINT32_MAX;
+struct ColumnTestPlace {
+    std::uint32_t kind;  // TestKind
+    std::uint32_t column;
+    std::uint32_t run;
+    std::uint32_t reserved;
+    std::uint64_t offset;
+    std::uint64_t count;
+};
+inline constexpr std::uint32_t max_tests = 4096;
+
+// count_rows, count_values: rows that pass all tests, counted in each run by itself (ColumnStore::count).
+// match_rows: their TIDs (ColumnStore::match); no map and no target then. The visibility map is as in Count.
+struct AskColumns {
+    RequestHeader header;
+    std::uint64_t tests;  // offset of ColumnTestPlaces
+    std::uint32_t test_count;
+    std::uint32_t target;  // TargetKind
+    std::uint32_t column;
+    std::uint32_t slots;
+    std::uint64_t starts;  // offset, of slots - 1 values
+    std::uint32_t scale;   // ValueScale
+    std::uint32_t even;
+    std::uint64_t map;
+    std::uint64_t map_blocks;
+    std::uint64_t results;
+    std::uint64_t capacity;
+    std::uint32_t all_visible;
+    std::uint32_t runs;
+    RunUse run[max_runs];
+};
+
+// For each run: where its counts lie (ColumnStore::places), how many rows were found,
+// and where they lie: DoubtfulRows, or Tids for match_rows.
+struct ColumnsReply {
+    ReplyHeader header;
+    std::uint64_t needed;
+    std::uint64_t rows;  // found in all runs
+    std::uint64_t counts_at[max_runs];
+    std::uint64_t found[max_runs];
+    std::uint64_t found_at[max_runs];
+};
+
 // An array of the live entries of the runs, which only this connection knows: an ArrayReply.
 struct Merge {
     RequestHeader header;
@@ -428,7 +487,7 @@ struct ListReply {
     std::uint32_t queued;
 };
 
-enum class RunKind : std::uint32_t { kary = 0, grid = 1 };
+enum class RunKind : std::uint32_t { kary = 0, grid = 1, column = 2 };
 
 struct MirrorRow {
     RunName name;
@@ -487,7 +546,7 @@ inline constexpr std::uint64_t message_layout =
     layout_of<RequestHeader, ReplyHeader, Hello, HelloReply, Configure, Attach, RunUse, PageLayout,
               BeginArray, BeginArrayReply, AppendPages, AppendEntries, HandleRequest, ArrayReply, NameArray,
               SetDead, Evict, EvictReply, Lookup, Range, Count, ResultReply, Merge, ReadEntries, List,
-              ListReply, MirrorRow, StatisticsRow, DeviceRow, BeginGrid, SearchBoxes, CountBoxes,
-              MatchPoints>();
+              ListReply, MirrorRow, StatisticsRow, DeviceRow, BeginGrid, SearchBoxes, CountBoxes, MatchPoints,
+              BeginColumns, ColumnTestPlace, AskColumns, ColumnsReply>();
 
 }  // namespace gpu_engine::protocol

@@ -1,0 +1,69 @@
+#include "client/asking.h"
+
+namespace pg_gpu::client {
+
+static uint64 input_bytes(const Input &input, uint64 items) {
+    return input.bytes_per_item > 0 ? input.bytes_per_item * items : input.bytes;
+}
+
+Layout lay_out(const Question &question, const RunSet &set, const LiveRuns &live, uint64 items) {
+    Layout layout = {};
+    uint64 end = 0;
+    for (int i = 0; i < question.input_count; i++) {
+        layout.inputs[i] = end;
+        end = align_offset(end + input_bytes(question.inputs[i], items));
+    }
+    layout.zeros = end;
+    layout.results = live.count == set.count ? end : align_offset(end + (items + 1) * sizeof(uint64));
+    return layout;
+}
+
+// What results take at least: without a single TID.
+static uint64 offsets_bytes(const LiveRuns &live, uint64 items) {
+    return live.count * align_offset((items + 1) * sizeof(uint64));
+}
+
+// What they are expected to take: a TID an item.
+static uint64 results_bytes(const Question &question, const LiveRuns &live, uint64 items) {
+    return offsets_bytes(live, items) + align_offset(items * question.item_bytes) +
+           (2 * live.count + 1) * protocol::buffer_alignment;
+}
+
+uint64 cut_items(const Question &question, const RunSet &set, const LiveRuns &live, uint64 items) {
+    const uint64 limit = session_transfer_limit();
+    while (items > 1 &&
+           lay_out(question, set, live, items).results + results_bytes(question, live, items) > limit)
+        items = items / 2 + (items & 1);
+    return items;
+}
+
+bool place_inputs(const Question &question, const RunSet &set, const LiveRuns &live, uint64 items,
+                  uint64 room, Layout *layout) {
+    *layout = lay_out(question, set, live, items);
+    const uint64 wanted = layout->results + Max(results_bytes(question, live, items), room);
+    if (!need_buffer(Max(layout->results + offsets_bytes(live, items), layout->results + room), wanted))
+        return false;
+    for (int i = 0; i < question.input_count; i++)
+        memcpy(buffer_at(layout->inputs[i]), question.inputs[i].data, input_bytes(question.inputs[i], items));
+    if (layout->zeros < layout->results)
+        memset(buffer_at(layout->zeros), 0, layout->results - layout->zeros);
+    return true;
+}
+
+bool make_room(const Question &question, const RunSet &set, const LiveRuns &live, uint64 needed,
+               uint64 *items, uint64 *room) {
+    const uint64 results = lay_out(question, set, live, *items).results;
+    if (needed > *room && results + needed <= session_transfer_limit()) {
+        *room = needed;
+        return true;
+    }
+    *room = 0;
+    *items /= 2;
+    return *items > 0 || fail(Trouble::Memory, "one result needs more than pg_gpu.session_transfer_memory");
+}
+
+bool lies_in_buffer(uint64 offset, uint64 bytes) {
+    return offset <= buffer_bytes() && bytes <= buffer_bytes() - offset;
+}
+
+}  // namespace pg_gpu::client

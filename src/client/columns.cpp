@@ -1,0 +1,192 @@
+// Questions about columns: filters, counts and matching rows.
+#include "client/asking.h"
+
+namespace pg_gpu::client {
+
+namespace {
+
+// The tests as the message has them: places, whose offsets count from the data behind them.
+struct TestInputs {
+    protocol::ColumnTestPlace *places;
+    char *data;
+    uint64 data_bytes;
+};
+
+enum : int { kPlaces, kData, kStarts, kMap, kInputs };
+
+}  // namespace
+
+static uint64 bytes_of_test(const gpu_engine::ColumnTest &test) {
+    switch (test.kind) {
+        case gpu_engine::TestKind::ranges:
+            return test.count * sizeof(gpu_engine::ValueRange);
+        case gpu_engine::TestKind::codes:
+            return test.count * sizeof(uint64);
+        default:
+            return 0;
+    }
+}
+
+static uint32 number_of_run(const LiveRuns &live, int place) {
+    if (place == kAllRuns)
+        return protocol::all_runs;
+    uint32 number = 0;
+    while (live.places[number] != place)
+        number++;
+    return number;
+}
+
+static TestInputs make_inputs(const RunSet &set, const RowTests &tests) {
+    const LiveRuns live = live_runs(set);
+    TestInputs inputs = {};
+    for (int i = 0; i < tests.count; i++)
+        inputs.data_bytes += align_offset(bytes_of_test(tests.tests[i].test));
+    inputs.places = allocate_zeroed<protocol::ColumnTestPlace>(static_cast<size_t>(tests.count) + 1);
+    inputs.data = allocate_zeroed<char>(inputs.data_bytes + 1);
+    uint64 at = 0;
+    for (int i = 0; i < tests.count; i++) {
+        const gpu_engine::ColumnTest &test = tests.tests[i].test;
+        inputs.places[i] = {static_cast<uint32>(test.kind),
+                            test.column,
+                            number_of_run(live, tests.tests[i].run),
+                            0,
+                            at,
+                            test.count};
+        const uint64 bytes = bytes_of_test(test);
+        if (bytes > 0)
+            memcpy(inputs.data + at,
+                   test.kind == gpu_engine::TestKind::ranges ? static_cast<const void *>(test.ranges)
+                                                             : test.codes,
+                   bytes);
+        at += align_offset(bytes);
+    }
+    return inputs;
+}
+
+static double estimate_of(const RunSet &set, RequestKind kind, int columns, Path path) {
+    Request request = {};
+    request.kind = kind;
+    request.runs = set.count;
+    request.columns = columns;
+    for (int i = 0; i < set.count; i++)
+        request.entries += set.format->mirrored_entries(set.runs[i]);
+    return estimate_microseconds(request, path);
+}
+
+// What a reply says of rows found; Row is what they are given back as.
+template <typename Row>
+static bool rows_lie_in_buffer(const protocol::ColumnsReply &reply, int run) {
+    return reply.found[run] <= buffer_bytes() &&
+           lies_in_buffer(reply.found_at[run], reply.found[run] * sizeof(Row));
+}
+
+// Asks; the message's target is filled in already.
+template <typename SetTarget>
+static bool ask_columns(const RunSet &set, const Choice &choice, RequestKind kind, protocol::Message type,
+                        const RowTests &tests, Input starts, Input map, uint64 expected_bytes,
+                        SetTarget set_target, Layout *layout, protocol::ColumnsReply *reply) {
+    if (tests.count > static_cast<int>(protocol::max_tests))
+        return fail(Trouble::NotWanted, "the filter has too many parts");
+    const TestInputs test_inputs = make_inputs(set, tests);
+    const uint64 place_bytes = static_cast<uint64>(tests.count) * sizeof(protocol::ColumnTestPlace);
+    Input inputs[kInputs];
+    inputs[kPlaces] = {test_inputs.places, 0, place_bytes};
+    inputs[kData] = {test_inputs.data, 0, test_inputs.data_bytes};
+    inputs[kStarts] = starts;
+    inputs[kMap] = map;
+    const Question question = {kind, inputs, kInputs, expected_bytes,
+                               estimate_of(set, kind, tests.count + 1, choice.path)};
+    const auto set_offsets = [&](protocol::AskColumns *message, const Layout &at, uint64, uint64 capacity) {
+        auto *places = reinterpret_cast<protocol::ColumnTestPlace *>(buffer_at(at.inputs[kPlaces]));
+        for (int i = 0; i < tests.count; i++)
+            places[i].offset += at.inputs[kData];
+        message->tests = at.inputs[kPlaces];
+        message->test_count = static_cast<uint32>(tests.count);
+        message->starts = at.inputs[kStarts];
+        message->map = at.inputs[kMap];
+        message->results = at.results;
+        message->capacity = capacity;
+        set_target(message);
+    };
+    uint64 items = 1;
+    const bool answered =
+        ask<protocol::AskColumns>(question, set, choice, type, set_offsets, &items, layout, reply);
+    pfree(test_inputs.places);
+    pfree(test_inputs.data);
+    return answered;
+}
+
+bool count_columns(const RunSet &set, const Choice &choice, const RowTests &tests,
+                   const gpu_engine::ColumnTarget &target, const uint64 *places, const VisibleBlocks &visible,
+                   ColumnsAnswer *answer) {
+    const bool counts_rows = target.kind == gpu_engine::TargetKind::rows;
+    const RequestKind kind = counts_rows ? RequestKind::CountRows : RequestKind::CountValues;
+    const LiveRuns live = live_runs(set);
+    uint64 expected = 0;
+    for (int i = 0; i < live.count; i++)
+        expected += align_offset(places[live.places[i]] * sizeof(uint64));
+    const bool has_starts = target.kind == gpu_engine::TargetKind::bins;
+    Layout layout;
+    protocol::ColumnsReply reply;
+    const auto set_target = [&](protocol::AskColumns *message) {
+        message->target = static_cast<uint32>(target.kind);
+        message->column = target.column;
+        message->slots = target.slots;
+        message->scale = static_cast<uint32>(target.scale);
+        message->even = target.even;
+        message->all_visible = visible.all ? 1 : 0;
+        message->map_blocks = visible.all ? 0 : visible.blocks;
+    };
+    if (!ask_columns(set, choice, kind,
+                     counts_rows ? protocol::Message::count_rows : protocol::Message::count_values, tests,
+                     {target.starts, 0, has_starts ? (target.slots - 1) * sizeof(uint64) : 0},
+                     {visible.map, 0, visible.all ? 0 : (visible.blocks + 7) / 8}, expected, set_target,
+                     &layout, &reply))
+        return note_failed(kind, choice.path);
+    for (int i = 0; i < set.count; i++)
+        answer->runs[i] = {};
+    for (int i = 0; i < live.count; i++) {
+        ColumnCounts *run = &answer->runs[live.places[i]];
+        if (!lies_in_buffer(reply.counts_at[i], places[live.places[i]] * sizeof(uint64)) ||
+            !rows_lie_in_buffer<gpu_engine::DoubtfulRow>(reply, i)) {
+            fail(Trouble::Refused, "results lie outside of the transfer buffer");
+            return note_failed(kind, choice.path);
+        }
+        run->counts = reinterpret_cast<const uint64 *>(buffer_at(reply.counts_at[i]));
+        run->doubtful = reinterpret_cast<const gpu_engine::DoubtfulRow *>(buffer_at(reply.found_at[i]));
+        run->found = reply.found[i];
+        if (target.kind == gpu_engine::TargetKind::bounds)
+            continue;
+        for (uint64 row = 0; row < run->found; row++) {
+            if (run->doubtful[row].number < places[live.places[i]])
+                continue;
+            fail(Trouble::Refused, "a row's number is none of those counted");
+            return note_failed(kind, choice.path);
+        }
+    }
+    return true;
+}
+
+bool match_columns(const RunSet &set, const Choice &choice, const RowTests &tests, RowsAnswer *answer) {
+    const LiveRuns live = live_runs(set);
+    Layout layout;
+    protocol::ColumnsReply reply;
+    if (!ask_columns(
+            set, choice, RequestKind::MatchRows, protocol::Message::match_rows, tests, {nullptr, 0, 0},
+            {nullptr, 0, 0}, 0, [](protocol::AskColumns *) {}, &layout, &reply))
+        return note_failed(RequestKind::MatchRows, choice.path);
+    for (int i = 0; i < set.count; i++)
+        answer->found[i] = 0;
+    for (int i = 0; i < live.count; i++) {
+        if (!rows_lie_in_buffer<ItemPointerData>(reply, i)) {
+            fail(Trouble::Refused, "results lie outside of the transfer buffer");
+            return note_failed(RequestKind::MatchRows, choice.path);
+        }
+        answer->tids[live.places[i]] =
+            reinterpret_cast<const ItemPointerData *>(buffer_at(reply.found_at[i]));
+        answer->found[live.places[i]] = reply.found[i];
+    }
+    return true;
+}
+
+}  // namespace pg_gpu::client

@@ -1,0 +1,393 @@
+#include "column/mirror.h"
+
+#include "table/visible_count.h"
+
+namespace pg_gpu::column {
+
+// ---- the mirror's format ---------------------------------------------------------------------------------
+
+// Sealed tails are read by sessions.
+static uint64 mirrored_entries(const storage::RunEntry &run) {
+    return layout_of(run) == Layout::Columns ? run.entries : 0;
+}
+
+static uint64 stream_bytes(const storage::RunEntry &run) {
+    return stream_words(run) * sizeof(uint64);
+}
+
+static gpu_engine::WordArea area_of(const Area &area) {
+    return {area.first_word, area.words};
+}
+
+static bool describe_run(Relation index, const storage::RunEntry &run, gpu_engine::StoreLayout *layout) {
+    static_assert(kMostColumns <= static_cast<int>(gpu_engine::max_store_columns));
+    static_assert(static_cast<int>(Encoding::Dictionary) ==
+                      static_cast<int>(gpu_engine::ColumnEncoding::dictionary) &&
+                  static_cast<int>(Encoding::Frame) == static_cast<int>(gpu_engine::ColumnEncoding::frame) &&
+                  static_cast<int>(Encoding::Plain) == static_cast<int>(gpu_engine::ColumnEncoding::plain));
+    const Format *format = make_format(index);
+    auto *reader = allocate<RunReader>(1);
+    open_header(reader, index, run, format->columns);
+    const bool sound = !reader->stale;
+    *layout = {};
+    layout->rows = run.entries;
+    layout->stream_words = stream_words(run);
+    layout->tid_pages = run.sections[kTidSection].pages;
+    layout->page_bytes = BLCKSZ;
+    layout->first_byte = storage::kContentStart;
+    layout->page_words = kWordsPerPage;
+    layout->columns = static_cast<uint32>(format->columns);
+    for (int i = 0; sound && i < format->columns; i++) {
+        const ColumnHeader &header = reader->header.column[i];
+        const bool is_integer = format->types[i].is_integer;
+        gpu_engine::StoredColumn *column = &layout->column[i];
+        column->encoding = static_cast<gpu_engine::ColumnEncoding>(header.encoding);
+        column->bits = header.bits;
+        column->entry_bits = is_integer ? header.entry_bits : 0;
+        column->strings = is_integer ? 0 : 1;
+        column->base = is_integer ? header.base : 0;
+        column->distinct = is_dictionary(header) ? header.distinct : 0;
+        column->null_bits = area_of(header.null_bits);
+        column->codes = area_of(header.codes);
+        if (is_dictionary(header) && is_integer)
+            column->dictionary = area_of(header.dictionary);
+    }
+    pfree(reader);
+    return sound;
+}
+
+const client::MirrorFormat *mirror_format(Relation) {
+    static const client::ColumnsFormat columns = {describe_run, stream_bytes};
+    static const client::MirrorFormat format = {0, 0, 0, mirrored_entries, nullptr, &columns};
+    return &format;
+}
+
+// ---- tests -----------------------------------------------------------------------------------------------
+
+using gpu_engine::ColumnTarget;
+using gpu_engine::TargetKind;
+using gpu_engine::TestKind;
+
+static void add_test(RemoteRows *rows, const gpu_engine::ColumnTest &test, int place) {
+    if (rows->test_count == rows->test_room) {
+        rows->test_room = Max(rows->test_room * 2, 16);
+        rows->tests = rows->tests == nullptr ? allocate<client::RowTest>(static_cast<size_t>(rows->test_room))
+                                             : reallocate(rows->tests, static_cast<size_t>(rows->test_room));
+    }
+    rows->tests[rows->test_count++] = {test, place};
+}
+
+void add_range_test(RemoteRows *rows, int column, const CodeRange *ranges, uint32 count) {
+    static_assert(sizeof(CodeRange) == sizeof(gpu_engine::ValueRange));
+    add_test(rows,
+             {TestKind::ranges, static_cast<uint32>(column),
+              reinterpret_cast<const gpu_engine::ValueRange *>(ranges), nullptr, count},
+             client::kAllRuns);
+}
+
+static bool are_codes_listed(const ColumnHeader &header) {
+    return is_dictionary(header) || header.bits <= kMostListedBits;
+}
+
+bool has_counted_codes(const RemoteRows &rows, int column) {
+    for (int run = 0; run < rows.view->run_count; run++)
+        if (!are_codes_listed(rows.view->runs[run].header.column[column])) {
+            client::decline(rows.kind, rows.choice.path, "a column has too many values to count each");
+            return false;
+        }
+    return true;
+}
+
+// A set of the codes that match the column's keys, for each run. Where values may be nothing an operator is
+// to see, only those that visible rows have are looked at.
+static bool add_code_tests(RemoteRows *rows, const Condition &condition, int column, KeysToApply which) {
+    ColumnView *view = rows->view;
+    if (!has_counted_codes(*rows, column))
+        return false;
+    bool only_selected = which == KeysToApply::Unsafe;
+    for (int run = 0; run < view->run_count; run++)
+        only_selected = only_selected || !is_dictionary(view->runs[run].header.column[column]);
+    if (only_selected && !count_remote_codes(rows, column))
+        return false;
+    for (int run = 0; run < view->run_count; run++) {
+        const uint64 codes = UINT64CONST(1) << view->runs[run].header.column[column].bits;
+        auto *match = allocate_zeroed<uint8>(codes);
+        if (!only_selected)
+            memset(match, 1, view->runs[run].header.column[column].distinct);
+        for (uint64 code = 0; only_selected && code < view->counted[run].codes; code++)
+            match[code] = view->counted[run].by_code[code] > 0 ? 1 : 0;
+        match_codes(view, run, column, condition, which, match);
+        const uint64 words = groups_of(codes);
+        auto *set = allocate_zeroed<uint64>(words);
+        for (uint64 code = 0; code < codes; code++)
+            set[code / 64] |= uint64{match[code]} << (code % 64);
+        pfree(match);
+        add_test(rows, {TestKind::codes, static_cast<uint32>(column), nullptr, set, words},
+                 rows->set_places[run]);
+    }
+    view->counted = nullptr;
+    return !is_stale(view);
+}
+
+// Tests for the keys; false when the server doesn't answer what must be known for them.
+static bool add_tests(RemoteRows *rows, const Condition &condition, KeysToApply which) {
+    for (int column = 0; column < rows->view->format->columns; column++) {
+        bool by_code = false;
+        for (int i = 0; i < condition.count; i++) {
+            const Key &key = condition.keys[i];
+            if (key.column != column || key.is_safe != (which == KeysToApply::Safe))
+                continue;
+            const auto number = static_cast<uint32>(column);
+            switch (key.kind) {
+                case KeyKind::IsNull:
+                    add_test(rows, {TestKind::is_null, number, nullptr, nullptr, 0}, client::kAllRuns);
+                    break;
+                case KeyKind::IsNotNull:
+                    add_test(rows, {TestKind::is_value, number, nullptr, nullptr, 0}, client::kAllRuns);
+                    break;
+                case KeyKind::Ranges:
+                    add_range_test(rows, column, key.ranges, key.range_count);
+                    break;
+                default:
+                    by_code = true;
+            }
+        }
+        if (by_code && !add_code_tests(rows, condition, column, which))
+            return false;
+    }
+    return true;
+}
+
+// ---- opening and closing ---------------------------------------------------------------------------------
+
+static int bound_columns(const Condition &condition) {
+    uint64 bound = 0;
+    for (int i = 0; i < condition.count; i++)
+        bound |= UINT64CONST(1) << condition.keys[i].column;
+    return __builtin_popcountll(bound);
+}
+
+// A view with its runs' headers, and a path for it; false when that is the paged one.
+static bool open_remote_view(Relation heap, Relation index, Snapshot snapshot, const Format *format,
+                             const Condition &condition, const RemoteQuestion &question, RemoteRows *rows) {
+    ColumnView *view = open_view(heap, index, snapshot, format, true);
+    *rows = {};
+    rows->view = view;
+    rows->kind = question.kind;
+    rows->set = {index,           run_kind(),           mirror_format(index),
+                 view->view.runs, view->view.run_count, view->view.vacuum_seq};
+    client::Request request = {};
+    request.kind = question.kind;
+    request.runs = view->view.run_count;
+    request.columns = Max(bound_columns(condition) + question.columns, 1);
+    MemoryContext caller = MemoryContextSwitchTo(view->context);
+    rows->set_places = allocate<int>(static_cast<size_t>(view->run_count) + 1);
+    MemoryContextSwitchTo(caller);
+    for (int i = 0, run = 0; i < view->view.run_count; i++) {
+        const uint64 entries = mirrored_entries(view->view.runs[i]);
+        request.entries += entries;
+        if (entries > 0)
+            rows->set_places[run++] = i;
+    }
+    if (view->run_count > 0 && !is_stale(view)) {
+        rows->choice = client::choose_path(request);
+        if (rows->choice.path != client::Path::Paged)
+            return true;
+    }
+    close_view(view);
+    return false;
+}
+
+bool begin_remote_rows(Relation heap, Relation index, Snapshot snapshot, const Format *format,
+                       const Condition &condition, const RemoteQuestion &question, RemoteRows *rows) {
+    if (!open_remote_view(heap, index, snapshot, format, condition, question, rows))
+        return false;
+    ColumnView *view = rows->view;
+    MemoryContext caller = MemoryContextSwitchTo(view->context);
+    rows->visible = table::read_visible_blocks(heap);
+    rows->checker = {heap, index, {}, 0, 0};
+    table::open_heap_probe(&rows->checker.probe, heap, snapshot);
+    select_matching(view, condition, KeysToApply::Safe);
+    bool done = select_visible(view);
+    if (done) {
+        select_matching(view, condition, KeysToApply::Unsafe);
+        done =
+            add_tests(rows, condition, KeysToApply::Safe) && add_tests(rows, condition, KeysToApply::Unsafe);
+    }
+    MemoryContextSwitchTo(caller);
+    if (!done) {
+        table::close_heap_probe(&rows->checker.probe);
+        close_view(view);
+    }
+    return done;
+}
+
+bool end_remote_rows(RemoteRows *rows, uint64 *heap_fetches) {
+    ColumnView *view = rows->view;
+    *heap_fetches = rows->checker.fetches + view->heap_fetches;
+    table::close_heap_probe(&rows->checker.probe);
+    const bool sound =
+        !is_stale(view) && storage::read_vacuum_seq(view->index, run_kind()) == view->view.vacuum_seq;
+    close_view(view);
+    return sound;
+}
+
+// ---- asking ----------------------------------------------------------------------------------------------
+
+static uint64 codes_of(const ColumnHeader &header) {
+    return is_dictionary(header) ? header.distinct : UINT64CONST(1) << header.bits;
+}
+
+// Calls add_counts(run, counts) with what the server has counted of each run, and add_row(run, number) for
+// the visible ones among the rows it can't tell about.
+template <typename AddCounts, typename AddRow>
+static bool ask(RemoteRows *rows, const ColumnTarget &target, AddCounts add_counts, AddRow add_row) {
+    const ColumnView *view = rows->view;
+    auto *places = allocate_zeroed<uint64>(static_cast<size_t>(rows->set.count) + 1);
+    for (int run = 0; run < view->run_count; run++) {
+        uint64 *count = &places[rows->set_places[run]];
+        switch (target.kind) {
+            case TargetKind::rows:
+                *count = 1;
+                break;
+            case TargetKind::bins:
+                *count = uint64{target.slots} + 1;
+                break;
+            case TargetKind::codes:
+                *count = codes_of(view->runs[run].header.column[target.column]) + 1;
+                break;
+            default:
+                *count = gpu_engine::bounds_places;
+        }
+    }
+    auto *answer = allocate<client::ColumnsAnswer>(1);
+    const client::RowTests tests = {rows->tests, rows->test_count};
+    const bool answered =
+        client::count_columns(rows->set, rows->choice, tests, target, places, rows->visible, answer);
+    for (int run = 0; answered && run < view->run_count; run++) {
+        const client::ColumnCounts &counts = answer->runs[rows->set_places[run]];
+        add_counts(run, counts.counts);
+        const BlockNumber block = storage::run_block(view->runs[run].run, 0);
+        for (uint64 i = 0; i < counts.found; i++) {
+            ItemPointerData tid;
+            memcpy(&tid, &counts.doubtful[i].tid, sizeof(tid));
+            CHECK_FOR_INTERRUPTS();
+            if (table::is_row_visible(&rows->checker, block, tid))
+                add_row(run, counts.doubtful[i].number);
+        }
+    }
+    pfree(answer);
+    pfree(places);
+    return answered;
+}
+
+static ColumnTarget target_of(TargetKind kind, int column) {
+    ColumnTarget target = {};
+    target.kind = kind;
+    target.column = static_cast<uint32>(column);
+    return target;
+}
+
+bool count_remote_rows(RemoteRows *rows, uint64 *count) {
+    *count = 0;
+    return ask(
+        rows, target_of(TargetKind::rows, 0), [count](int, const uint64 *counts) { *count += counts[0]; },
+        [count](int, uint64) { ++*count; });
+}
+
+bool count_remote_bins(RemoteRows *rows, const ColumnTarget &bins, uint64 *counts) {
+    return ask(
+        rows, bins,
+        [&](int, const uint64 *run_counts) {
+            for (uint32 slot = 0; slot <= bins.slots; slot++)
+                counts[slot] += run_counts[slot];
+        },
+        [&](int, uint64 slot) { counts[slot]++; });
+}
+
+bool count_remote_codes(RemoteRows *rows, int column) {
+    ColumnView *view = rows->view;
+    auto *counted = allocate_zeroed<RemoteCounts>(static_cast<size_t>(view->run_count) + 1);
+    const bool answered = ask(
+        rows, target_of(TargetKind::codes, column),
+        [&](int run, const uint64 *counts) {
+            RemoteCounts *own = &counted[run];
+            own->codes = codes_of(view->runs[run].header.column[column]);
+            own->by_code = allocate<uint64>(own->codes + 1);
+            memcpy(own->by_code, counts, own->codes * sizeof(uint64));
+            own->nulls = counts[own->codes];
+        },
+        [&](int run, uint64 code) {
+            RemoteCounts *own = &counted[run];
+            ++(code == own->codes ? own->nulls : own->by_code[code]);
+        });
+    view->counted = answered ? counted : nullptr;
+    return answered;
+}
+
+bool find_remote_bounds(RemoteRows *rows, int column, bool *any, uint64 *least, uint64 *greatest) {
+    *any = false;
+    const auto widen = [&](uint64 low, uint64 high) {
+        *least = *any ? Min(*least, low) : low;
+        *greatest = *any ? Max(*greatest, high) : high;
+        *any = true;
+    };
+    return ask(
+        rows, target_of(TargetKind::bounds, column),
+        [&](int, const uint64 *counts) {
+            if (counts[0] > 0)
+                widen(counts[1], counts[2]);
+        },
+        [&](int, uint64 value) { widen(value, value); });
+}
+
+// ---- bitmap scans ----------------------------------------------------------------------------------------
+
+static bool is_all_safe(const Condition &condition) {
+    for (int i = 0; i < condition.count; i++)
+        if (!condition.keys[i].is_safe)
+            return false;
+    return true;
+}
+
+static bool match_in_view(RemoteRows *rows, const Condition &condition, TidSink sink, void *context) {
+    ColumnView *view = rows->view;
+    // Nobody's visibility is in question.
+    rows->visible = {nullptr, 0, true};
+    if (!add_tests(rows, condition, KeysToApply::Safe))
+        return false;
+    select_matching(view, condition, KeysToApply::Safe);
+    auto *answer = allocate<client::RowsAnswer>(1);
+    const client::RowTests tests = {rows->tests, rows->test_count};
+    if (!client::match_columns(rows->set, rows->choice, tests, answer))
+        return false;
+    for (int run = 0; run < view->run_count; run++) {
+        const int place = rows->set_places[run];
+        for (uint64 i = 0; i < answer->found[place]; i++)
+            if (unlikely(!table::is_tid_within(answer->tids[place][i], view->heap_blocks)))
+                report_damage(&view->runs[run], kTidSection, "An entry's TID lies outside the table.");
+        sink(context, answer->tids[place], answer->found[place]);
+    }
+    for (uint32 i = 0; i < view->loose_count; i++)
+        if (view->loose[i].selected)
+            sink(context, &view->loose[i].tid, 1);
+    return !is_stale(view);
+}
+
+bool match_on_server(Relation heap, Relation index, Snapshot snapshot, const Format *format,
+                     const Condition &condition, TidSink sink, void *context) {
+    if (condition.matches_nothing || !is_all_safe(condition) ||
+        !client::may_ask_server(RelationGetNumberOfBlocks(index), kFewestPagesForServer))
+        return false;
+    auto *rows = allocate_zeroed<RemoteRows>(1);
+    if (!open_remote_view(heap, index, snapshot, format, condition, {client::RequestKind::MatchRows, 0},
+                          rows))
+        return false;
+    MemoryContext caller = MemoryContextSwitchTo(rows->view->context);
+    const bool answered = match_in_view(rows, condition, sink, context);
+    MemoryContextSwitchTo(caller);
+    close_view(rows->view);
+    return answered;
+}
+
+}  // namespace pg_gpu::column
