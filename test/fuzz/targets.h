@@ -15,6 +15,8 @@ namespace fuzz {
 void protocol(const std::uint8_t *data, std::size_t size);
 // Pages of gpu_grid's runs, as the engine takes them.
 void grid_pages(const std::uint8_t *data, std::size_t size);
+// Pages of gpu_column's runs, under any header.
+void column_pages(const std::uint8_t *data, std::size_t size);
 // Blocks of inverted lists in all codecs.
 void postings(const std::uint8_t *data, std::size_t size);
 

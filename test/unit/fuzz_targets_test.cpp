@@ -34,6 +34,7 @@ TEST_P(FuzzTargets, TakeRandomBytes) {
 INSTANTIATE_TEST_SUITE_P(Server, FuzzTargets,
                          testing::Values(NamedTarget{"protocol", fuzz::protocol},
                                          NamedTarget{"grid_pages", fuzz::grid_pages},
+                                         NamedTarget{"column_pages", fuzz::column_pages},
                                          NamedTarget{"postings", fuzz::postings}),
                          [](const auto &test) { return std::string(test.param.name); });
 
