@@ -120,3 +120,27 @@ SELECT gpu.count('server_test_k', ARRAY[1], ARRAY[500]);
 COMMIT;
 SELECT gpu.evict('server_test_k') > 0 AS evicted;
 DROP TABLE server_test;
+
+-- What is dropped or rewritten isn't told to the server process: the next gpu.load drops its mirrors, pinned ones too.
+CREATE TABLE server_gone AS SELECT i AS k FROM generate_series(1, 12345) AS i;
+CREATE INDEX server_gone_k ON server_gone USING gpu_kary (k);
+SELECT gpu.load('server_gone_k', true) > 0 AS pinned;
+INSERT INTO server_gone VALUES (0);
+REINDEX INDEX server_gone_k;
+SELECT gpu.load('server_gone_k', true) > 0 AS pinned;
+SELECT index_name, entries, pinned FROM gpu.mirrors WHERE entries IN (12345, 12346);
+CREATE TABLE server_next (k int8);
+CREATE INDEX server_next_k ON server_next USING gpu_kary (k);
+DROP TABLE server_gone;
+SELECT gpu.load('server_next_k');
+SELECT index_name, entries, pinned FROM gpu.mirrors WHERE entries IN (12345, 12346);
+DROP TABLE server_next;
+CREATE TEMP TABLE server_temporary AS SELECT i AS k FROM generate_series(1, 12347) AS i;
+CREATE INDEX server_temporary_k ON server_temporary USING gpu_kary (k);
+SELECT gpu.load('server_temporary_k', true) > 0 AS pinned;
+CREATE TABLE server_last (k int8);
+CREATE INDEX server_last_k ON server_last USING gpu_kary (k);
+SELECT gpu.load('server_last_k');
+SELECT index_name, entries, pinned FROM gpu.mirrors WHERE entries = 12347;
+SELECT gpu.evict('server_temporary_k') > 0 AS evicted;
+DROP TABLE server_temporary, server_last;

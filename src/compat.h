@@ -71,6 +71,15 @@ inline AclResult function_execute_privilege(Oid function, Oid user) {
 #endif
 }
 
+// Is there a session with this number, that of its temporary relations?
+inline bool is_backend_alive(int32 backend) {
+#if PG_VERSION_NUM >= 170000
+    return ProcNumberGetProc(backend) != nullptr;
+#else
+    return BackendIdGetProc(backend) != nullptr;
+#endif
+}
+
 // May this user maintain (merge, load, evict) the index's table without owning it?
 inline bool has_maintain_privilege([[maybe_unused]] Oid table_oid, [[maybe_unused]] Oid user) {
 #if PG_VERSION_NUM >= 170000

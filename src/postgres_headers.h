@@ -95,6 +95,9 @@ extern "C" {
 #include "storage/procarray.h"
 #include "storage/sharedfileset.h"
 #include "storage/smgr.h"
+#if PG_VERSION_NUM < 170000
+#include "storage/sinvaladt.h"
+#endif
 #include "storage/spin.h"
 #include "tcop/tcopprot.h"
 #include "utils/acl.h"

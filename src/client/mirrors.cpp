@@ -2,6 +2,7 @@
 #include "client/mirrors.h"
 
 #include "client/dispatch.h"
+#include "client/gone_mirrors.h"
 #include "client/page_load.h"
 #include "compat.h"
 #include "settings.h"
@@ -419,8 +420,11 @@ bool load_lacking(const RunSet &set, const LiveRuns &live, const Choice &choice,
         uint64 bytes = 0;
         const int place = live.places[i];
         if (!load_run(set, set.runs[place].run_id, choice.path, false, &bytes)) {
-            if (last_trouble() == Trouble::Memory)
+            // Others may find room then, and this session at its next try.
+            if (last_trouble() == Trouble::Memory) {
                 note_no_room(set, place, choice.path);
+                drop_gone_mirrors();
+            }
             return false;
         }
         forget_wanted(set, place, choice.path);
@@ -481,6 +485,7 @@ static bool load_listed_runs(Relation index, const storage::RunKind *kind, const
 uint64 load_index(Relation index, const storage::RunKind *kind, const MirrorFormat *format, bool pinned) {
     constexpr long kPauseMs = 20;
     uint64 bytes = 0;
+    drop_gone_mirrors();
     for (;;) {
         Path path;
         if (!find_engine_to_load(&path))
