@@ -7,6 +7,9 @@ MODULE_big = pg_gpu
 EXTENSION = pg_gpu
 DATA = $(sort $(wildcard pg_gpu--*.sql))
 
+# What CREATE EXTENSION makes, and what the library takes itself for.
+EXTVERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" pg_gpu.control)
+
 PG_CONFIG ?= pg_config
 CMAKE ?= cmake
 CTEST ?= ctest
@@ -74,6 +77,10 @@ $(OBJS): $(MODULE_DIR)/%.o: src/%.cpp $(MODULE_DIR)/flags
 	@mkdir -p $(@D)
 	$(COMPILE_MODULE) -MMD -MP -c -o $@ $<
 
+VERSIONED = $(MODULE_DIR)/pg_gpu.o $(MODULE_DIR)/version.o
+$(VERSIONED): override CPPFLAGS += -DPG_GPU_VERSION='"$(EXTVERSION)"'
+$(VERSIONED): pg_gpu.control
+
 -include $(OBJS:.o=.d)
 
 else ifneq ($(filter-out clean distclean,$(MAKECMDGOALS) $(if $(MAKECMDGOALS),,all)),)
@@ -97,9 +104,11 @@ endif
 # Rebuilt only when one of its files changed, so that `sudo make install` after `make` leaves no files of
 # root's behind.
 
+# The CUDA engine: AUTO (where nvcc works), ON or OFF.
+PG_GPU_CUDA ?= AUTO
 ENGINE_FILES := CMakeLists.txt $(sort $(shell find cuda -type f))
-ENGINE_STAMP = build/engine/built-$(ENGINE_WERROR)
-CONFIGURE = $(CMAKE) -G "Unix Makefiles" -S . -DPG_GPU_WERROR=$(ENGINE_WERROR)
+ENGINE_STAMP = build/engine/built-$(ENGINE_WERROR)-$(PG_GPU_CUDA)
+CONFIGURE = $(CMAKE) -G "Unix Makefiles" -S . -DPG_GPU_WERROR=$(ENGINE_WERROR) -DPG_GPU_CUDA=$(PG_GPU_CUDA)
 # Without MAKEFLAGS, which would hand a CXXFLAGS= meant for the module to CMake's makefiles too.
 BUILD = MAKEFLAGS= $(CMAKE) --build
 
@@ -185,3 +194,4 @@ help:
 	@echo 'make format          lay out the sources with clang-format; format-check only looks'
 	@echo 'make clean           remove what was built'
 	@echo 'WERROR=1             warnings are errors'
+	@echo 'PG_GPU_CUDA=OFF      build without the CUDA engine (AUTO: where nvcc works; ON)'

@@ -1,4 +1,9 @@
 -- Keys by hash: equality of any type, each through the index and through the table.
+\getenv source PG_ABS_SRCDIR
+\set plan_of :source '/test/regress/plan_of.sql'
+\set ECHO none
+\i :plan_of
+\set ECHO all
 SET client_min_messages = warning;
 SET jit = off;
 CREATE TYPE hash_mood AS ENUM ('sad', 'ok', 'happy');
@@ -122,8 +127,8 @@ SET enable_bitmapscan = off;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM hash_test WHERE k = 'key 7';
 SELECT count(*) FROM hash_test WHERE k = 'key 7';
 RESET enable_bitmapscan;
-EXPLAIN (COSTS OFF) SELECT count(*) FROM hash_test WHERE k > 'key 7';
-EXPLAIN (COSTS OFF) SELECT * FROM hash_test ORDER BY k;
+SELECT * FROM pg_temp.plan_of($$SELECT count(*) FROM hash_test WHERE k > 'key 7'$$);
+SELECT * FROM pg_temp.plan_of($$SELECT * FROM hash_test ORDER BY k$$);
 -- Rows alone can be counted.
 EXPLAIN (COSTS OFF) SELECT count(*) FROM hash_test;
 SELECT count(*) FROM hash_test;
@@ -184,21 +189,12 @@ ROLLBACK TO hash_changes;
 SELECT count(*) FROM (SELECT id FROM hash_test WHERE k = ANY (ARRAY(SELECT 'key ' || i FROM generate_series(490, 510) AS i))) AS q;
 FETCH LAST hash_cursor;
 ROLLBACK;
--- 17 names what a subplan gives otherwise than 15 and 16.
-CREATE FUNCTION pg_temp.plan_of(query text) RETURNS TABLE (plan text) LANGUAGE plpgsql AS $$
-BEGIN
-    FOR plan IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-        plan := regexp_replace(regexp_replace(plan, ' \(returns \$\d+\)', ''), '\(InitPlan (\d+)\)\.col1|\$(\d+)', 'a subplan', 'g');
-        RETURN NEXT;
-    END LOOP;
-END
-$$;
-SELECT * FROM pg_temp.plan_of($query$SELECT first, n FROM (VALUES (0), (100), (490), (600)) AS v (first),
-  LATERAL (SELECT count(id) AS n FROM hash_test WHERE k = ANY (ARRAY(SELECT 'key ' || i FROM generate_series(first, first + 20) AS i))) AS q$query$);
+SELECT * FROM pg_temp.plan_of($$SELECT first, n FROM (VALUES (0), (100), (490), (600)) AS v (first),
+  LATERAL (SELECT count(id) AS n FROM hash_test WHERE k = ANY (ARRAY(SELECT 'key ' || i FROM generate_series(first, first + 20) AS i))) AS q$$);
 SELECT first, n FROM (VALUES (0), (100), (490), (600)) AS v (first),
   LATERAL (SELECT count(id) AS n FROM hash_test WHERE k = ANY (ARRAY(SELECT 'key ' || i FROM generate_series(first, first + 20) AS i))) AS q;
 SET enable_material = off;
-SELECT * FROM pg_temp.plan_of($query$SELECT count(b.id) FROM (SELECT id FROM hash_test WHERE k = ANY (ARRAY(SELECT 'key ' || i FROM generate_series(1, 9) AS i))) AS a FULL JOIN (SELECT id FROM hash_test WHERE k = ANY (ARRAY(SELECT 'key ' || i FROM generate_series(1, 20) AS i))) AS b ON true$query$);
+SELECT * FROM pg_temp.plan_of($$SELECT count(b.id) FROM (SELECT id FROM hash_test WHERE k = ANY (ARRAY(SELECT 'key ' || i FROM generate_series(1, 9) AS i))) AS a FULL JOIN (SELECT id FROM hash_test WHERE k = ANY (ARRAY(SELECT 'key ' || i FROM generate_series(1, 20) AS i))) AS b ON true$$);
 SELECT count(b.id) FROM (SELECT id FROM hash_test WHERE k = ANY (ARRAY(SELECT 'key ' || i FROM generate_series(1, 9) AS i))) AS a FULL JOIN (SELECT id FROM hash_test WHERE k = ANY (ARRAY(SELECT 'key ' || i FROM generate_series(1, 20) AS i))) AS b ON true;
 RESET enable_material;
 RESET enable_bitmapscan;
@@ -257,13 +253,13 @@ INSERT INTO collider_test SELECT (i % 40)::text::collider, i FROM generate_serie
 CREATE INDEX collider_k ON collider_test USING gpu_kary (k gpu.gpu_kary_hash_ops);
 INSERT INTO collider_test SELECT (i % 50)::text::collider, i FROM generate_series(1, 300) AS i;
 SET enable_seqscan = off;
-EXPLAIN (COSTS OFF) SELECT count(*) FROM collider_test WHERE k = '7';
+SELECT * FROM pg_temp.plan_of($$SELECT count(*) FROM collider_test WHERE k = '7'$$);
 ALTER OPERATOR FAMILY gpu.gpu_kary_hash_ops USING gpu_kary ADD OPERATOR 3 = (collider, collider);
-EXPLAIN (COSTS OFF) SELECT count(*) FROM collider_test WHERE k = '7';
+SELECT * FROM pg_temp.plan_of($$SELECT count(*) FROM collider_test WHERE k = '7'$$);
 SELECT count(*) FROM collider_test WHERE k = '7';
 SELECT count(*) FROM collider_test WHERE k = ANY ('{7,8,10,NULL,60}');
 SET enable_bitmapscan = off;
-EXPLAIN (COSTS OFF) SELECT count(*) FROM collider_test WHERE k = '7';
+SELECT * FROM pg_temp.plan_of($$SELECT count(*) FROM collider_test WHERE k = '7'$$);
 SELECT count(*) FROM collider_test WHERE k = '7';
 SELECT count(*) FROM collider_test WHERE k = ANY ('{7,8,10,NULL,60}');
 -- Long arrays: the scan looks at the rows.

@@ -1,4 +1,9 @@
 -- Joins: rescans in nested loops, mark and restore in merge joins.
+\getenv source PG_ABS_SRCDIR
+\set plan_of :source '/test/regress/plan_of.sql'
+\set ECHO none
+\i :plan_of
+\set ECHO all
 CREATE TABLE join_inner (k int4, id int);
 INSERT INTO join_inner SELECT i % 1000, i FROM generate_series(1, 1500) AS i;
 CREATE INDEX join_inner_k ON join_inner USING gpu_kary (k);
@@ -17,13 +22,15 @@ SET enable_seqscan = off;
 SET enable_bitmapscan = off;
 SET enable_indexonlyscan = off;
 
-EXPLAIN (COSTS OFF) SELECT n, id FROM join_outer JOIN join_inner ON k = v4;
+SELECT * FROM pg_temp.plan_of($$SELECT n, id FROM join_outer JOIN join_inner ON k = v4$$);
 SELECT n, id FROM join_outer JOIN join_inner ON k = v4 ORDER BY n, id;
-EXPLAIN (COSTS OFF) SELECT n, id FROM join_outer JOIN join_inner ON k = v8;
+SELECT * FROM pg_temp.plan_of($$SELECT n, id FROM join_outer JOIN join_inner ON k = v8$$);
 SELECT n, id FROM join_outer JOIN join_inner ON k = v8 ORDER BY n, id;
-EXPLAIN (COSTS OFF) SELECT n, id FROM join_outer JOIN join_inner ON k = v2;
+SELECT * FROM pg_temp.plan_of($$SELECT n, id FROM join_outer JOIN join_inner ON k = v2$$);
 SELECT n, id FROM join_outer JOIN join_inner ON k = v2 ORDER BY n, id;
-EXPLAIN (COSTS OFF) SELECT n, count(id) FROM join_outer JOIN join_inner ON k BETWEEN low AND high GROUP BY n;
+SET enable_hashagg = off;
+SELECT * FROM pg_temp.plan_of($$SELECT n, count(id) FROM join_outer JOIN join_inner ON k BETWEEN low AND high GROUP BY n$$);
+RESET enable_hashagg;
 SELECT n, count(id), min(k), max(k) FROM join_outer JOIN join_inner ON k BETWEEN low AND high GROUP BY n ORDER BY n;
 SELECT n, count(id) FROM join_outer LEFT JOIN join_inner ON k = v8 GROUP BY n ORDER BY n;
 SELECT n, count(id) FROM join_outer JOIN join_inner ON k = ANY (ARRAY[v8, low, NULL]) GROUP BY n ORDER BY n;
@@ -31,17 +38,16 @@ SELECT n, count(id) FROM join_outer JOIN join_inner ON k = ANY (ARRAY[v8, low, N
 SELECT n FROM join_outer WHERE EXISTS (SELECT FROM join_inner WHERE k = v8) ORDER BY n;
 SELECT n FROM join_outer WHERE NOT EXISTS (SELECT FROM join_inner WHERE k = v8) ORDER BY n;
 -- A scan that stops early each time.
-EXPLAIN (COSTS OFF)
-SELECT n, ks FROM join_outer, LATERAL (SELECT array_agg(k) AS ks FROM (SELECT k FROM join_inner WHERE k >= low ORDER BY k LIMIT 4) AS l) AS a;
+SELECT * FROM pg_temp.plan_of($$SELECT n, ks FROM join_outer, LATERAL (SELECT array_agg(k) AS ks FROM (SELECT k FROM join_inner WHERE k >= low ORDER BY k LIMIT 4) AS l) AS a$$);
 SELECT n, ks FROM join_outer, LATERAL (SELECT array_agg(k) AS ks FROM (SELECT k FROM join_inner WHERE k >= low ORDER BY k LIMIT 4) AS l) AS a ORDER BY n;
 SELECT n, ks FROM join_outer, LATERAL (SELECT array_agg(k) AS ks FROM (SELECT k FROM join_inner WHERE k <= high ORDER BY k DESC LIMIT 4) AS l) AS a ORDER BY n;
 -- Index-only and bitmap under a loop.
 SET enable_indexonlyscan = on;
-EXPLAIN (COSTS OFF) SELECT n, k FROM join_outer JOIN join_inner ON k = v8;
+SELECT * FROM pg_temp.plan_of($$SELECT n, k FROM join_outer JOIN join_inner ON k = v8$$);
 SELECT n, k FROM join_outer JOIN join_inner ON k = v8 ORDER BY n, k;
 SET enable_indexscan = off;
 SET enable_bitmapscan = on;
-EXPLAIN (COSTS OFF) SELECT n, id FROM join_outer JOIN join_inner ON k = v8;
+SELECT * FROM pg_temp.plan_of($$SELECT n, id FROM join_outer JOIN join_inner ON k = v8$$);
 SELECT n, id FROM join_outer JOIN join_inner ON k = v8 ORDER BY n, id;
 RESET enable_indexscan;
 SET enable_bitmapscan = off;

@@ -176,6 +176,16 @@ inline void count_index_search(IndexScanDesc scan) {
 #endif
 }
 
+// For EXPLAIN, a search that a plan node above the index scan made in its place.
+inline void count_search_of_node([[maybe_unused]] PlanState *node) {
+#if PG_VERSION_NUM >= 180000
+    if (IsA(node, IndexOnlyScanState))
+        reinterpret_cast<IndexOnlyScanState *>(node)->ioss_Instrument.nsearches++;
+    else if (IsA(node, IndexScanState))
+        reinterpret_cast<IndexScanState *>(node)->iss_Instrument.nsearches++;
+#endif
+}
+
 #if PG_VERSION_NUM >= 180000
 // Is it a family of gpu_kary's whose strategies are btree's? Those of hashes and of first bytes have no `<`.
 inline bool is_ordered_family(Oid family) {

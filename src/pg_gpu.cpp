@@ -11,7 +11,11 @@
 #include "text/options.h"
 
 extern "C" {
+#if PG_VERSION_NUM >= 180000
+PG_MODULE_MAGIC_EXT(.name = "pg_gpu", .version = PG_GPU_VERSION);
+#else
 PG_MODULE_MAGIC;
+#endif
 PGDLLEXPORT void _PG_init(void);
 }
 

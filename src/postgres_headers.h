@@ -40,6 +40,7 @@ extern "C" {
 #include "catalog/pg_amproc.h"
 #include "catalog/pg_authid.h"
 #include "catalog/pg_database.h"
+#include "catalog/pg_extension.h"
 #include "catalog/pg_index.h"
 #include "catalog/pg_opclass.h"
 #include "catalog/pg_operator_d.h"
@@ -48,11 +49,13 @@ extern "C" {
 #include "catalog/pg_statistic.h"
 #include "catalog/pg_type.h"
 #include "catalog/storage.h"
+#include "commands/dbcommands.h"
 #include "commands/defrem.h"
 #include "commands/explain.h"
 #if PG_VERSION_NUM >= 180000
 #include "commands/explain_format.h"
 #endif
+#include "commands/extension.h"
 #include "commands/progress.h"
 #include "commands/vacuum.h"
 #include "common/hashfn.h"

@@ -2,6 +2,7 @@
 
 #include "access_methods.h"
 #include "compat.h"
+#include "version.h"
 
 namespace pg_gpu::functions {
 
@@ -18,6 +19,7 @@ namespace pg_gpu::functions {
 }
 
 OpenIndex open_index(Oid index_oid, LOCKMODE heap_lock, LOCKMODE index_lock) {
+    require_matching_objects();
     const Oid heap_oid =
         get_rel_relkind(index_oid) == RELKIND_INDEX ? IndexGetRelation(index_oid, true) : InvalidOid;
     if (!OidIsValid(heap_oid))

@@ -2,6 +2,7 @@
 #include "client/dispatch.h"
 #include "client/inventory.h"
 #include "compat.h"
+#include "version.h"
 
 PG_GPU_FUNCTION(pg_gpu_devices);
 PG_GPU_FUNCTION(pg_gpu_mirror_rows);
@@ -28,6 +29,7 @@ static bool may_see_rows_of(Oid user) {
 }
 
 Datum pg_gpu_devices(PG_FUNCTION_ARGS) {
+    require_matching_objects();
     InitMaterializedSRF(fcinfo, 0);
     client::Inventory<protocol::DeviceRow> devices;
     client::list_devices(&devices);
@@ -76,6 +78,7 @@ static const char *kind_name(uint32 kind) {
 }
 
 Datum pg_gpu_mirror_rows(PG_FUNCTION_ARGS) {
+    require_matching_objects();
     InitMaterializedSRF(fcinfo, 0);
     client::Inventory<protocol::MirrorRow> mirrors;
     client::list_mirrors(&mirrors);
@@ -186,6 +189,7 @@ static void put_stat_row(FunctionCallInfo fcinfo, client::Path path, const char 
 }
 
 Datum pg_gpu_stat_rows(PG_FUNCTION_ARGS) {
+    require_matching_objects();
     InitMaterializedSRF(fcinfo, 0);
     client::Inventory<protocol::StatisticsRow> statistics;
     const bool server_answers = client::list_statistics(&statistics, false);

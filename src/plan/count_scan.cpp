@@ -2,6 +2,7 @@
 // relations and works out the scan keys, but is never executed.
 #include "plan/count_scan.h"
 
+#include "compat.h"
 #include "memory.h"
 #include "plan/count_path.h"
 
@@ -75,6 +76,7 @@ static TupleTableSlot *execute_count_scan(CustomScanState *node) {
     Instrumentation *instrument = scan.state->ps.instrument;
     if (instrument != nullptr)
         InstrStartNode(instrument);
+    count_search_of_node(&scan.state->ps);
     const int64 count = count_rows(scan);
     if (instrument != nullptr)
         InstrStopNode(instrument, static_cast<double>(count));

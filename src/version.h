@@ -1,0 +1,11 @@
+// The library's version and that of the extension's SQL objects, which a database keeps until it is updated.
+#pragma once
+
+namespace pg_gpu {
+
+// For the SQL functions: an error when the objects that CREATE EXTENSION made in this database are of another
+// version than this library. Access methods don't ask: indexes go on working in between, and what lies on
+// disk has a version of its own (storage/format.h).
+void require_matching_objects();
+
+}  // namespace pg_gpu

@@ -1,0 +1,81 @@
+# Sourced by test/versions and test/packages: Debian in folders of their own, made from its packages.
+# The caller sets $root, the checkout.
+# shellcheck shell=bash disable=SC2154
+
+# PG_GPU_CHROOTS        folder of the chroots; kept between runs
+# PG_GPU_MIRROR         where Debian's packages come from
+# PG_GPU_APT_OPTIONS    options of apt inside, one a line
+: "${PG_GPU_CHROOTS:=$root/build/chroots}"
+: "${PG_GPU_MIRROR:=http://deb.debian.org/debian}"
+: "${PG_GPU_APT_OPTIONS:=}"
+
+need_root() {
+    [ "$(id -u)" -eq 0 ] || { echo "$(basename "$0"): chroots need root" >&2; exit 2; }
+    command -v mmdebstrap >/dev/null ||
+        { echo "$(basename "$0"): mmdebstrap is not here. Hint: apt-get install mmdebstrap" >&2; exit 2; }
+}
+
+# The release of Debian that has this version of PostgreSQL.
+release_of() {
+    case $1 in
+        15) echo bookworm ;;
+        17) echo trixie ;;
+        18) echo sid ;;
+        *) echo "$(basename "$0"): no release of Debian has PostgreSQL $1" >&2; return 1 ;;
+    esac
+}
+
+apt_options() {
+    printf '%s\n' 'APT::Install-Recommends "false"' 'APT::Install-Suggests "false"'
+    # Unstable's lists are dated, and a mirror's may be some days old.
+    [ "$1" != sid ] || echo 'Acquire::Check-Valid-Until "false"'
+    [ -z "$PG_GPU_APT_OPTIONS" ] || printf '%s\n' "$PG_GPU_APT_OPTIONS"
+}
+
+# make_chroot FOLDER RELEASE PACKAGE...: unless it is there already.
+make_chroot() {
+    local folder=$1 release=$2 packages options=() option
+    shift 2
+    [ ! -e "$folder/made" ] || return 0
+    while read -r option; do
+        options+=("--aptopt=$option")
+    done < <(apt_options "$release")
+    packages=$(IFS=, && echo "$*")
+    remove_chroot "$folder"
+    mkdir -p "$(dirname "$folder")"
+    # No cluster is wanted of Debian's postgresql package.
+    mmdebstrap --quiet --mode=root --variant=apt "${options[@]}" --include="$packages" \
+        --essential-hook='mkdir -p "$1/etc/postgresql-common/createcluster.d" &&
+            echo "create_main_cluster = false" >"$1/etc/postgresql-common/createcluster.d/pg_gpu.conf"' \
+        "$release" "$folder" "$PG_GPU_MIRROR" && touch "$folder/made"
+}
+
+remove_chroot() {
+    rm -rf --one-file-system "$1"
+}
+
+# in_chroot FOLDER COMMAND...: with mounts that end with the command.
+in_chroot() {
+    local folder=$1
+    shift
+    # shellcheck disable=SC2016 # expanded by the inner shell
+    unshare --mount --fork bash -c '
+        folder=$1
+        shift
+        mount --make-rprivate / &&
+            mount --rbind /dev "$folder/dev" &&
+            mount -t proc proc "$folder/proc" &&
+            exec chroot "$folder" /usr/bin/env -i HOME=/root TERM=dumb LC_ALL=C.UTF-8 \
+                PATH=/usr/lib/ccache:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"' \
+        in_chroot "$folder" "$@"
+}
+
+# The checkout's files, as git has them and as they are now, in the chroot's /src. What was built there stays.
+copy_sources() {
+    local folder=$1
+    mkdir -p "$folder/src"
+    find "$folder/src" -mindepth 1 -maxdepth 1 ! -name build ! -name pg_gpu.so -exec rm -rf {} +
+    (cd "$root" && git ls-files -z --cached --others --exclude-standard |
+        while IFS= read -r -d '' file; do [ ! -e "$file" ] || printf '%s\0' "$file"; done |
+        tar -c --null -T - | tar -x -C "$folder/src")
+}
