@@ -63,6 +63,36 @@ inline std::vector<std::uint64_t> make_places(std::size_t rows, Random &random) 
     return places;
 }
 
+// Its values in order, each once.
+inline std::vector<std::uint64_t> distinct_values(const Column &column) {
+    std::vector<std::uint64_t> values;
+    for (const auto &value : column.values) {
+        if (value) {
+            values.push_back(*value);
+        }
+    }
+    std::sort(values.begin(), values.end());
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+    return values;
+}
+
+// Codes of all rows.
+inline std::vector<std::uint64_t> codes_of(const Column &column, const StoredColumn &stored) {
+    std::vector<std::uint64_t> sorted;
+    if (column.encoding == ColumnEncoding::dictionary) {
+        sorted = distinct_values(column);
+    }
+    std::vector<std::uint64_t> codes;
+    for (const auto &value : column.values) {
+        codes.push_back(!value ? 0
+                        : column.encoding == ColumnEncoding::dictionary
+                            ? static_cast<std::uint64_t>(
+                                  std::lower_bound(sorted.begin(), sorted.end(), *value) - sorted.begin())
+                            : *value - stored.base);
+    }
+    return codes;
+}
+
 // A column's words of the stream, which grows by them.
 inline StoredColumn store_column(const Column &column, std::vector<std::uint64_t> *stream) {
     const auto append_packed = [stream](std::vector<std::uint64_t> values, std::uint32_t bits) {
@@ -79,16 +109,10 @@ inline StoredColumn store_column(const Column &column, std::vector<std::uint64_t
     StoredColumn stored = {};
     stored.encoding = column.encoding;
     stored.strings = column.strings ? 1 : 0;
-    std::set<std::uint64_t> distinct;
-    for (const auto &value : column.values) {
-        if (value) {
-            distinct.insert(*value);
-        }
-    }
-    const std::uint64_t least = distinct.empty() ? 0 : *distinct.begin();
-    const std::uint64_t greatest = distinct.empty() ? 0 : *distinct.rbegin();
+    const std::vector<std::uint64_t> sorted = distinct_values(column);
+    const std::uint64_t least = sorted.empty() ? 0 : sorted.front();
+    const std::uint64_t greatest = sorted.empty() ? 0 : sorted.back();
     stored.base = column.encoding == ColumnEncoding::plain || column.strings ? 0 : least;
-    std::vector<std::uint64_t> sorted(distinct.begin(), distinct.end());
     if (column.encoding == ColumnEncoding::dictionary) {
         stored.distinct = sorted.size();
         stored.bits = static_cast<std::uint8_t>(sorted.size() <= 1 ? 0 : bits_for(sorted.size() - 1));
@@ -108,24 +132,15 @@ inline StoredColumn store_column(const Column &column, std::vector<std::uint64_t
         stored.bits = static_cast<std::uint8_t>(
             column.encoding == ColumnEncoding::plain ? 64 : bits_for(greatest - least));
     }
-    std::vector<std::uint64_t> codes;
     std::vector<std::uint64_t> nulls((column.values.size() + 63) / 64);
     for (std::size_t i = 0; i < column.values.size(); ++i) {
-        const auto &value = column.values[i];
-        if (!value) {
-            nulls[i / 64] |= std::uint64_t(1) << (i % 64);
-        }
-        codes.push_back(!value ? 0
-                        : column.encoding == ColumnEncoding::dictionary
-                            ? static_cast<std::uint64_t>(
-                                  std::lower_bound(sorted.begin(), sorted.end(), *value) - sorted.begin())
-                            : *value - stored.base);
+        nulls[i / 64] |= std::uint64_t(!column.values[i]) << (i % 64);
     }
     if (std::any_of(nulls.begin(), nulls.end(), [](std::uint64_t word) { return word != 0; })) {
         stored.null_bits = {stream->size(), nulls.size()};
         stream->insert(stream->end(), nulls.begin(), nulls.end());
     }
-    stored.codes = append_packed(codes, stored.bits);
+    stored.codes = append_packed(codes_of(column, stored), stored.bits);
     return stored;
 }
 
@@ -265,27 +280,6 @@ struct RowTest {
                 kind == gpu_engine::TestKind::ranges ? ranges.size() : codes.size()};
     }
 };
-
-// Codes of all rows.
-inline std::vector<std::uint64_t> codes_of(const Column &column, const StoredColumn &stored) {
-    std::vector<std::uint64_t> sorted;
-    for (const auto &value : column.values) {
-        if (value) {
-            sorted.push_back(*value);
-        }
-    }
-    std::sort(sorted.begin(), sorted.end());
-    sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
-    std::vector<std::uint64_t> codes;
-    for (const auto &value : column.values) {
-        codes.push_back(!value ? 0
-                        : column.encoding == ColumnEncoding::dictionary
-                            ? static_cast<std::uint64_t>(
-                                  std::lower_bound(sorted.begin(), sorted.end(), *value) - sorted.begin())
-                            : *value - stored.base);
-    }
-    return codes;
-}
 
 inline bool passes(const RowTest &test, const std::optional<std::uint64_t> &value, std::uint64_t code) {
     switch (test.kind) {
