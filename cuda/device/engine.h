@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include "device/column/column.h"
+#include "device/columns/stores.h"
 #include "device/memory.h"
 #include "gpu_engine/engine.h"
 #include "gpu_engine/grid.h"
@@ -81,6 +82,7 @@ class DeviceEngine final : public Engine {
     Grid &grid() noexcept override { return grid_; }
     Histograms &histograms() noexcept override { return histograms_; }
     Dictionaries &dictionaries() noexcept override { return dictionaries_; }
+    ColumnStores &column_stores() noexcept override { return column_stores_; }
 
     int device() const noexcept { return device_; }
     int multiprocessors() const noexcept { return multiprocessors_; }
@@ -103,6 +105,7 @@ class DeviceEngine final : public Engine {
     DeviceGrid grid_{*this};
     DeviceHistograms histograms_{*this};
     DeviceDictionaries dictionaries_{*this};
+    DeviceColumnStores column_stores_{*this};
 };
 
 }  // namespace gpu_engine::device

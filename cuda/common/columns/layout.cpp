@@ -1,6 +1,9 @@
 #include "common/columns/layout.h"
 
 #include <algorithm>
+#include <cstring>
+
+#include "gpu_engine/guard.h"
 
 #include "gpu_engine/boundary.h"
 
@@ -108,6 +111,19 @@ std::vector<KeptPiece> pieces_of_pages(const StoreLayout &layout, const KeptStre
         }
     }
     return pieces;
+}
+
+std::vector<ValueRange> copy_ranges(const ColumnTest &test) {
+    std::vector<ValueRange> ranges(test.count);
+    if (test.count > 0) {
+        std::memcpy(ranges.data(), test.ranges, test.count * sizeof(ValueRange));
+    }
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+        if (ranges[i].low > ranges[i].high || (i > 0 && ranges[i - 1].high >= ranges[i].low)) {
+            throw Failure{refused("ranges must ascend")};
+        }
+    }
+    return ranges;
 }
 
 Status check_question(const StoreLayout &layout, const ColumnTest *tests, std::uint32_t test_count) noexcept {

@@ -82,6 +82,9 @@ struct KeptPiece {
 std::vector<KeptPiece> pieces_of_pages(const StoreLayout &layout, const KeptStream &kept, std::uint64_t first,
                                        std::uint64_t pages);
 
+// A test's ranges, which the caller may change meanwhile. Throws Failure when they don't ascend.
+std::vector<ValueRange> copy_ranges(const ColumnTest &test);
+
 // Which tests and targets a store of the layout can be asked.
 Status check_question(const StoreLayout &layout, const ColumnTest *tests, std::uint32_t test_count) noexcept;
 Status check_target(const StoreLayout &layout, const ColumnTarget &target) noexcept;

@@ -43,13 +43,14 @@ Status parse_tid_page(const std::uint64_t *content, std::uint32_t page_words, st
     }
     std::uint32_t word = head_words + head.stretches;
     std::uint64_t entries = 0;
+    const std::uint64_t words_before = count->words;
     for (std::uint32_t i = 0; i < head.stretches; ++i) {
         TidStretch stretch;
         std::memcpy(&stretch, copy + head_words + i, sizeof(stretch));
         if (stretch.count == 0 || stretch.count > most_offset || stretch.count > head.entries - entries) {
             return contradiction();
         }
-        Stretch &kept = stretches[count->stretches++];
+        Stretch &kept = stretches[i];
         kept = {static_cast<std::uint32_t>(count->rows + entries), stretch.block,
                 static_cast<std::uint32_t>(count->words), stretch.first, 0};
         if ((stretch.first & bitmap_flag) == 0) {
@@ -68,7 +69,7 @@ Status parse_tid_page(const std::uint64_t *content, std::uint32_t page_words, st
             if (bits != stretch.count) {
                 return contradiction();
             }
-            std::copy_n(copy + word, words, bitmaps + count->words);
+            std::copy_n(copy + word, words, bitmaps + (count->words - words_before));
             kept.first = 0;
             kept.bitmap_words = static_cast<std::uint16_t>(words);
             count->words += words;
@@ -80,6 +81,7 @@ Status parse_tid_page(const std::uint64_t *content, std::uint32_t page_words, st
         return contradiction();
     }
     count->rows += entries;
+    count->stretches += head.stretches;
     return {};
 }
 

@@ -24,7 +24,7 @@ constexpr std::uint64_t most_stretch_words(const StoreLayout &layout) noexcept {
     return std::uint64_t(layout.tid_pages) * layout.page_words;
 }
 
-// Where the next page's stretches go.
+// What has come so far.
 struct StretchCount {
     std::uint64_t rows = 0;
     std::uint64_t stretches = 0;
@@ -32,7 +32,8 @@ struct StretchCount {
 };
 
 // Takes a page's content of `page_words` words apart. Everything is read once into `copy` (as many words) and
-// checked; `count` goes on, its rows never beyond `rows`. invalid_argument for a page that can't be the next.
+// checked; `count` goes on, its rows never beyond `rows`. `stretches` and `bitmaps` are where the page's go.
+// invalid_argument for a page that can't be the next.
 Status parse_tid_page(const std::uint64_t *content, std::uint32_t page_words, std::uint64_t rows,
                       std::uint64_t *copy, StretchCount *count, Stretch *stretches, std::uint64_t *bitmaps);
 

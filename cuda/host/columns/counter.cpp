@@ -23,7 +23,7 @@ constexpr std::uint64_t codes_a_piece = 1 << 14;
 
 Counter::Counter(HostEngine &engine, const Workers &workers, const StoreParts &parts,
                  const ColumnTarget &target)
-    : parts_(parts), target_(target), locals_([this, &engine] {
+    : target_(target), locals_([this, &engine] {
           Local local;
           local.places = Buffer<std::uint64_t>(engine.memory(), places_ * copies_);
           std::fill_n(local.places.data(), local.places.size(), 0);

@@ -43,7 +43,6 @@ class Counter {
     std::uint64_t value_of(std::uint64_t code) const;
     bool is_null(std::uint64_t row) const;
 
-    const StoreParts &parts_;
     const ColumnTarget target_;
     const StoredColumn *column_ = nullptr;
     const std::uint64_t *nulls_ = nullptr;

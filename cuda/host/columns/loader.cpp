@@ -36,7 +36,8 @@ class HostColumnLoader final : public ColumnLoader {
             for (; done < pages && loaded_ + done < layout.tid_pages; ++done) {
                 const Status status =
                     parse_tid_page(words_at(done), layout.page_words, layout.rows, page_.data(),
-                                   &parts_.count, parts_.stretches.data(), parts_.bitmaps.data());
+                                   &parts_.count, parts_.stretches.data() + parts_.count.stretches,
+                                   parts_.bitmaps.data() + parts_.count.words);
                 if (!status.ok()) {
                     return status;
                 }

@@ -211,6 +211,7 @@ for my $round (1 .. 4 * test_rounds())
 	}
 }
 unlike(slurp_file($standby->logfile), qr/inconsistent page/, "replayed pages equal the primary's");
+check_path($primary);
 $primary->stop('immediate');
 $standby->promote;
 $standby->safe_psql('postgres', step()) foreach 1 .. 5;

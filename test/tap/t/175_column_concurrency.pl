@@ -7,6 +7,7 @@ use warnings FATAL => 'all';
 
 use FindBin;
 use lib "$FindBin::RealBin/../lib";
+use PgGpuColumn;
 use PgGpuFaults;
 use PgGpuTest;
 use PostgreSQL::Test::Cluster;
@@ -36,73 +37,13 @@ $standby->init_from_backup($primary, 'base', has_streaming => 1);
 $standby->append_conf('postgresql.conf', "hot_standby_feedback = on\nmax_standby_streaming_delay = -1\n");
 $standby->start;
 
-$primary->safe_psql('postgres', q{
-CREATE TABLE facts (id bigserial, k int8, l int4, t text, n numeric, filler text);
-CREATE FUNCTION fill(low int, rows int) RETURNS void LANGUAGE sql AS $$
-	INSERT INTO facts (k, l, t, n)
-	SELECT CASE WHEN i % 97 = 0 THEN NULL ELSE (low + i * 7919) % 10007 END, (low + i * 31) % 100, 't' || (low + i * 13) % 300,
-		((low + i) % 50)::numeric / 8
-	FROM generate_series(1, rows) AS i;
-$$;
-SELECT fill(0, 20000);
-CREATE INDEX facts_i ON facts USING gpu_column (k, l, t, n) WITH (fanout = 2);
+make_facts($primary);
+my $checks = [ facts_check(0, 2), facts_check(0.1, 1) ];
 
--- The same questions in each way an index can answer them, under one snapshot.
-CREATE FUNCTION faults.check_facts(low int, width int, pause float8) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	box text := format('k BETWEEN %s AND %s AND l BETWEEN %s AND %s', low, low + width, low % 50, low % 50 + 30);
-	words text := format('t LIKE ''t%s%%'' AND n > 1.5', low % 30);
-	of_rows text := 'SELECT count(*) || '':'' || coalesce(sum(hashint8extended(id, coalesce(k, 0)) >> 8), 0) FROM facts WHERE ';
-	of_bins text := 'SELECT string_agg(bin || '':'' || count, '','' ORDER BY bin) FROM ';
-	box_rows text := faults.by_seq(of_rows || box);
-	words_rows text := faults.by_seq(of_rows || words);
-	null_rows text := faults.by_seq(of_rows || 'k IS NULL AND l > 50');
-	bins text := faults.by_seq(of_bins || format('(SELECT width_bucket(k::float8, 0, 10007, 20) AS bin, count(*) FROM facts WHERE %s AND k IS NOT NULL GROUP BY 1) AS b', words));
-	texts text := faults.by_seq('SELECT string_agg(t || count, '','' ORDER BY t) FROM (SELECT t, count(*) FROM facts GROUP BY t) AS g');
-	summary text := faults.by_seq('SELECT format(''%s %s %s %s %s'', count(*), count(*) - count(k), count(DISTINCT k), min(k), max(k)) FROM facts');
-BEGIN
-	IF current_setting('transaction_isolation') <> 'repeatable read' THEN
-		RAISE EXCEPTION 'begin REPEATABLE READ first';
-	END IF;
-	PERFORM pg_sleep(pause);
-	PERFORM faults.must_equal('bitmap scan, ' || box, box_rows, faults.by_bitmap(of_rows || box, 'facts_i'));
-	PERFORM faults.must_equal('bitmap scan, ' || words, words_rows, faults.by_bitmap(of_rows || words, 'facts_i'));
-	PERFORM faults.must_equal('NULL keys', null_rows, faults.by_bitmap(of_rows || 'k IS NULL AND l > 50', 'facts_i'));
-	PERFORM faults.must_equal('gpu.count, ' || box, split_part(box_rows, ':', 1), gpu.count('facts_i', box)::text);
-	PERFORM faults.must_equal('gpu.count by bounds, ' || box, split_part(box_rows, ':', 1),
-		gpu.count('facts_i', row(low, low % 50), row(low + width, low % 50 + 30))::text);
-	PERFORM faults.must_equal('gpu.count, ' || words, split_part(words_rows, ':', 1), gpu.count('facts_i', words)::text);
-	PERFORM faults.must_equal('gpu.histogram, ' || words, coalesce(bins, ''),
-		(SELECT coalesce(string_agg(bin || ':' || count, ',' ORDER BY bin), '') FROM gpu.histogram('facts_i', 'k', 20, 0, 10007, words) WHERE count > 0 AND bin IS NOT NULL));
-	PERFORM faults.must_equal('gpu.dictionary', texts, (SELECT string_agg(value || count, ',' ORDER BY value) FROM gpu.dictionary('facts_i', 't')));
-	PERFORM faults.must_equal('gpu.summary', summary, (SELECT format('%s %s %s %s %s', count, nulls, distinct_values, minimum, maximum) FROM gpu.summary('facts_i', 'k')));
-	RETURN 'same';
-END $$;
-});
-
-my $variables = "\\set low random(0, 9999)\n\\set width random(1, 3000)\n\\set rows random(1, 900)\n";
-my $some_rows = 'SELECT ctid FROM facts WHERE k BETWEEN :low AND :low + :width / 5 FOR UPDATE SKIP LOCKED';
-my %scripts = (
-	insert => [ 'SELECT fill(:low, :rows);', 8 ],
-	insert_one => [ 'SELECT fill(:low, 1);', 6 ],
-	abort => [ "BEGIN;\nSELECT fill(:low, :rows);\nSAVEPOINT s;\nSELECT fill(:low, :rows);\nROLLBACK TO s;\nROLLBACK;", 2 ],
-	long => [ "INSERT INTO facts (k, l, t) SELECT :low, 1, string_agg(md5((:low + i)::text), '') FROM generate_series(1, 300) AS i;", 1 ],
-	delete => [ "DELETE FROM facts WHERE ctid = ANY (ARRAY($some_rows));", 6 ],
-	update => [ "UPDATE facts SET k = (k + 1) % 10007, t = t || 'x' WHERE ctid = ANY (ARRAY($some_rows LIMIT 100));", 4 ],
-	touch => [ "UPDATE facts SET filler = 'x' WHERE ctid = ANY (ARRAY($some_rows LIMIT 100));", 3 ],
-	vacuum => [ 'VACUUM (INDEX_CLEANUP ON) facts;', 3 ],
-	merge => [ "SELECT count(*) FROM gpu.merge('facts_i');", 1 ],);
-my @writes = map { [ $variables . $scripts{$_}[0] . "\n", $scripts{$_}[1] ] } sort keys %scripts;
-my $check = sub {
-	my ($pause) = @_;
-	return $variables . "BEGIN ISOLATION LEVEL REPEATABLE READ;\nSELECT faults.check_facts(:low, :width, $pause);\nCOMMIT;\n";
-};
-my @checks = ([ $check->(0), 2 ], [ $check->(0.1), 1 ]);
-
-my $writers = start_clients($primary, \@writes, clients => 4, seconds => $seconds);
-my $readers = start_clients($primary, \@checks, clients => 2, seconds => $seconds);
+my $writers = start_clients($primary, facts_writes(), clients => 4, seconds => $seconds);
+my $readers = start_clients($primary, $checks, clients => 2, seconds => $seconds);
 $primary->wait_for_catchup($standby);
-my $far_readers = start_clients($standby, \@checks, clients => 1, seconds => $seconds);
+my $far_readers = start_clients($standby, $checks, clients => 1, seconds => $seconds);
 finish_clients($_) foreach ($writers, $readers, $far_readers);
 is(client_errors([$writers]), '', 'no errors among the writers');
 is(client_errors([$readers]), '', 'no wrong answers on the primary');
@@ -110,34 +51,24 @@ is(client_errors([$far_readers]), '', 'no wrong answers on the standby');
 cmp_ok(client_transactions([$writers]), '>', 0, 'there was work going on');
 cmp_ok(client_transactions([$_]), '>', 0, 'questions were answered') foreach ($readers, $far_readers);
 
-sub check_all
-{
-	my ($node, $what) = @_;
-	check_sound($node, "$what: gpu.verify finds nothing", 'facts_i');
-	my $result = sql($node, "BEGIN ISOLATION LEVEL REPEATABLE READ;\n"
-		. join('', map { 'SELECT faults.check_facts(' . random_int(0, 9000) . ", $_, 0);\n" } (1, 100, 3000)) . 'COMMIT;');
-	is($result->{err} . $result->{out}, "same\nsame\nsame", "$what: answers equal a sequential scan's");
-	return;
-}
-
 # Replay stops for good at a page that differs.
 $primary->wait_for_catchup($standby);
 is(bad_log_lines($standby, qr/inconsistent page/), '', "replayed pages equal the primary's");
-check_all($primary, 'primary');
-check_all($standby, 'standby');
+check_facts_answers($primary, 'primary');
+check_facts_answers($standby, 'standby');
 
-my $last = start_clients($primary, \@writes, clients => 4);
+my $last = start_clients($primary, facts_writes(), clients => 4);
 usleep(random_int(500_000, 1_500_000));
 crash_cluster($primary);
 finish_clients($last);
 start_again($primary, 'after the crash');
-check_all($primary, 'after the crash');
+check_facts_answers($primary, 'after the crash');
 $standby->promote;
-check_all($standby, 'promoted');
-$writers = start_clients($standby, \@writes, clients => 2, seconds => 2);
+check_facts_answers($standby, 'promoted');
+$writers = start_clients($standby, facts_writes(), clients => 2, seconds => 2);
 finish_clients($writers);
 is(client_errors([$writers]), '', 'writes go on after the promotion');
-check_all($standby, 'after more writes');
+check_facts_answers($standby, 'after more writes');
 
 $standby->stop;
 $primary->stop;

@@ -1,0 +1,50 @@
+# gpu_column: whatever happens to the server process while sessions load columns, filter and count them, every statement gives
+# the right answer, and PostgreSQL doesn't restart because of it.
+
+use strict;
+use warnings FATAL => 'all';
+
+use FindBin;
+use lib "$FindBin::RealBin/../lib";
+use PgGpuColumn;
+use PgGpuFaults;
+use PgGpuServer;
+use PgGpuTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(usleep);
+
+fault_seed();
+
+my $seconds = rounds(3, 60);
+
+my $node = new_node('faults', conf => "pg_gpu.request_timeout = 300ms\nmax_worker_processes = 16\n");
+make_facts($node);
+
+my $scripts = [ @{ facts_writes() }, facts_check(0, 12) ];
+my %load = (
+	start => sub { start_clients($node, $scripts, clients => 6, seconds => $seconds, options => HOST) },
+	seconds => $seconds,
+	loaded => 'facts_i',
+	check => sub { check_facts_answers($node, $_[0], options => HOST) });
+my $reloads = 0;
+
+under_load($node, 'killed', \%load, sub { my $pid = server_pid($node); kill 'KILL', $pid if $pid; });
+under_load($node, 'stopped', \%load, sub { my $pid = server_pid($node); kill 'STOP', $pid if $pid; });
+under_load($node, 'little memory', \%load, sub { set_host_limit($node, $reloads++ % 2 ? '1MB' : 0) },
+	settle => sub { set_host_limit($node, 0) });
+under_load($node, 'evictions', \%load, sub { sql($node, "SELECT gpu.evict('facts_i')") });
+under_load($node, 'cancelled', \%load, sub {
+	sql($node, "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'clients' AND state = 'active'
+		ORDER BY random() LIMIT 1");
+}, errors => [qr/canceling statement due to user request/, qr/canceling autovacuum/]);
+
+# Nothing of what the clients loaded is left in the making, and what is there answers.
+is(sql_value($node, "SET pg_gpu.path = host; SELECT gpu.load('facts_i') IS NOT NULL"), 't', 'the index loads');
+my $asked = "SELECT requests FROM gpu.stat WHERE path = 'host' AND request = 'count rows'";
+sql_value($node, 'SELECT gpu.stat_reset()');
+is(sql_value($node, "SET pg_gpu.path = host; SELECT gpu.count('facts_i', 'k < 5000 AND t LIKE ''t1%''') > 0"), 't', 'a count');
+cmp_ok(sql_value($node, $asked), '>', 0, 'which the host engine answered');
+$node->stop;
+done_testing();

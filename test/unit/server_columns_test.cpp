@@ -1,0 +1,355 @@
+// Columns that are loaded from pages, and what is asked of them, through the server.
+#include "column_run.h"
+#include "server_client.h"
+
+namespace {
+
+using namespace server_test;
+using column_test::ColumnRun;
+using column_test::Pages;
+using column_test::Random;
+using gpu_engine::DoubtfulRow;
+using gpu_engine::TargetKind;
+using gpu_engine::TestKind;
+using gpu_engine::ValueRange;
+
+class ServerColumns : public testing::TestWithParam<EngineName> {
+  protected:
+    static constexpr std::uint64_t buffer_bytes = 8 << 20;
+    static constexpr std::uint64_t data = 1 << 20;  // of tests
+    static constexpr std::uint64_t starts = 2 << 20;
+    static constexpr std::uint64_t map = 3 << 20;
+    static constexpr std::uint64_t results = 4 << 20;
+    static constexpr std::uint64_t map_blocks = 301;
+
+    void SetUp() override {
+        if (!server_.has(GetParam())) {
+            GTEST_SKIP() << "no such engine here";
+        }
+        client_ = std::make_unique<Client>(server_.path(), GetParam());
+        ASSERT_EQ(Client::answer_of(client_->attach(buffer_bytes)), Answer::done);
+    }
+
+    static protocol::BeginColumns beginning(std::uint64_t run, const Pages &pages) {
+        protocol::BeginColumns begin{};
+        begin.name = run_name(run);
+        begin.user = 10;
+        begin.layout = pages.layout;
+        return begin;
+    }
+    protocol::BeginArrayReply begin(const protocol::BeginColumns &request) {
+        return client_->ask<protocol::BeginArrayReply>(Message::begin_columns, request);
+    }
+    protocol::ReplyHeader append(std::uint64_t handle, const Pages &pages, std::size_t first,
+                                 std::size_t count) {
+        protocol::AppendPages message{};
+        message.handle = handle;
+        message.pages = static_cast<std::uint32_t>(count);
+        message.layout.page_bytes = column_test::page_bytes;
+        std::memcpy(client_->buffer(), pages.images.data() + first * column_test::page_bytes,
+                    count * column_test::page_bytes);
+        return client_->ask<protocol::ReplyHeader>(Message::append_pages, message);
+    }
+    void load(std::uint64_t run, const Pages &pages) {
+        const auto begun = begin(beginning(run, pages));
+        ASSERT_EQ(Client::answer_of(begun.header), Answer::done) << begun.header.status.message;
+        ASSERT_NE(begun.handle, 0U);
+        for (std::size_t page = 0; page < pages.count();) {
+            const std::size_t count = std::min(1 + random_() % 40, pages.count() - page);
+            const protocol::ReplyHeader reply = append(begun.handle, pages, page, count);
+            ASSERT_EQ(Client::answer_of(reply), Answer::done) << reply.status.message;
+            page += count;
+        }
+        const protocol::ArrayReply finished = client_->finish_array(begun.handle);
+        ASSERT_EQ(Client::answer_of(finished.header), Answer::done) << finished.header.status.message;
+        EXPECT_EQ(finished.entries, pages.layout.rows);
+        EXPECT_EQ(finished.handle, 0U);
+    }
+
+    // A question to runs 1 to `count`; rows of all blocks are trusted.
+    static protocol::AskColumns question(std::uint32_t count) {
+        protocol::AskColumns request{};
+        request.target = static_cast<std::uint32_t>(TargetKind::rows);
+        request.all_visible = 1;
+        request.results = results;
+        request.capacity = buffer_bytes - results;
+        request.map = map;
+        request.starts = starts;
+        request.runs = count;
+        for (std::uint32_t i = 0; i < count; ++i) {
+            request.run[i] = {run_name(i + 1), i + 1};
+        }
+        return request;
+    }
+    // Two runs' rows with a value of column 0 from 1100 to 1400, and of column 2 one of the codes: even ones
+    // in the first run, in the second those up to 9.
+    void add_tests(protocol::AskColumns *request) {
+        auto *places = client_->at<protocol::ColumnTestPlace>(0);
+        places[0] = {static_cast<std::uint32_t>(TestKind::ranges), 0, protocol::all_runs, 0, data, 1};
+        places[1] = {static_cast<std::uint32_t>(TestKind::codes), 2, 0, 0, data + 16, 1};
+        places[2] = {static_cast<std::uint32_t>(TestKind::codes), 2, 1, 0, data + 32, 1};
+        *client_->at<ValueRange>(data) = {1100, 1400};
+        *client_->at<std::uint64_t>(data + 16) = 0x5555555555555555;
+        *client_->at<std::uint64_t>(data + 32) = 0x3ff;
+        request->tests = 0;
+        request->test_count = 3;
+    }
+    static bool passes(const ColumnRun &run, const std::vector<std::uint64_t> &codes, std::size_t row,
+                       std::size_t number) {
+        const auto &value = run.columns[0].values[row];
+        return !run.is_dead(row) && value && *value >= 1100 && *value <= 1400 && run.columns[2].values[row] &&
+               (number == 0 ? codes[row] % 2 == 0 : codes[row] < 10);
+    }
+    bool is_trusted(std::uint64_t place) {
+        const std::uint64_t block = place >> 16;
+        return block < map_blocks && (client_->at<std::uint8_t>(map)[block / 8] >> (block % 8) & 1) != 0;
+    }
+    protocol::ColumnsReply ask(Message type, const protocol::AskColumns &request) {
+        return client_->ask<protocol::ColumnsReply>(type, request);
+    }
+    // Room for the answer exactly, and less than that.
+    void check_room(Message type, protocol::AskColumns request, std::uint64_t needed) {
+        request.capacity = needed;
+        EXPECT_EQ(Client::answer_of(ask(type, request).header), Answer::done);
+        request.capacity -= 16;
+        const auto small = ask(type, request);
+        EXPECT_EQ(small.header.status.code, StatusCode::insufficient_space);
+        EXPECT_EQ(small.needed, needed);
+    }
+
+    ServerUnderTest server_;
+    std::unique_ptr<Client> client_;
+    Random random_{20261121};
+};
+
+TEST_P(ServerColumns, AnswersEqualAPlainReference) {
+    std::vector<ColumnRun> runs;
+    std::vector<Pages> pages;
+    std::vector<std::vector<std::uint64_t>> codes;
+    for (const std::size_t rows : {20000, 3000}) {
+        runs.push_back(column_test::make_run(rows, random_));
+        pages.push_back(column_test::make_pages(runs.back()));
+        codes.push_back(codes_of(runs.back().columns[2], pages.back().layout.column[2]));
+        load(runs.size(), pages.back());
+        ASSERT_FALSE(HasFatalFailure());
+        const std::vector<std::uint64_t> dead = column_test::kill_some(&runs.back(), random_);
+        ASSERT_EQ(Client::answer_of(client_->set_dead(run_name(runs.size()), dead, runs.size())),
+                  Answer::done);
+    }
+    for (std::uint64_t i = 0; i < map_blocks / 8 + 1; ++i) {
+        client_->at<std::uint8_t>(map)[i] = static_cast<std::uint8_t>(random_() | random_());
+    }
+
+    protocol::AskColumns request = question(2);
+    add_tests(&request);
+    const auto matched = ask(Message::match_rows, request);
+    ASSERT_EQ(Client::answer_of(matched.header), Answer::done) << matched.header.status.message;
+    std::uint64_t total = 0;
+    for (std::size_t i = 0; i < 2; ++i) {
+        std::vector<std::uint64_t> expected;
+        for (std::size_t row = 0; row < runs[i].rows(); ++row) {
+            if (passes(runs[i], codes[i], row, i)) {
+                expected.push_back(runs[i].places[row]);
+            }
+        }
+        total += expected.size();
+        std::vector<std::uint64_t> places;
+        for (std::uint64_t j = 0; j < matched.found[i]; ++j) {
+            places.push_back(column_test::place_of(client_->at<Tid>(matched.found_at[i])[j]));
+        }
+        std::sort(places.begin(), places.end());
+        EXPECT_EQ(places, expected) << "run " << i;
+    }
+    EXPECT_EQ(matched.rows, total);
+    EXPECT_GT(total, 0U);
+    check_room(Message::match_rows, request, matched.needed);
+
+    // Slots of column 3 below its middle and above, on trusted blocks and elsewhere.
+    request.target = static_cast<std::uint32_t>(TargetKind::bins);
+    request.column = 3;
+    request.slots = 2;
+    request.all_visible = 0;
+    request.map_blocks = map_blocks;
+    const std::uint64_t middle = (std::uint64_t(1) << 63) + (1 << 28);
+    *client_->at<std::uint64_t>(starts) = middle;
+    const auto counted = ask(Message::count_values, request);
+    ASSERT_EQ(Client::answer_of(counted.header), Answer::done) << counted.header.status.message;
+    for (std::size_t i = 0; i < 2; ++i) {
+        std::vector<std::uint64_t> expected(3);
+        std::vector<std::pair<std::uint64_t, std::uint64_t>> doubtful;
+        for (std::size_t row = 0; row < runs[i].rows(); ++row) {
+            if (!passes(runs[i], codes[i], row, i)) {
+                continue;
+            }
+            const auto &value = runs[i].columns[3].values[row];
+            const std::uint64_t slot = !value ? 2 : *value >= middle ? 1 : 0;
+            if (is_trusted(runs[i].places[row])) {
+                ++expected[slot];
+            } else {
+                doubtful.emplace_back(runs[i].places[row], slot);
+            }
+        }
+        const auto *counts = client_->at<std::uint64_t>(counted.counts_at[i]);
+        EXPECT_EQ(std::vector<std::uint64_t>(counts, counts + 3), expected) << "run " << i;
+        std::vector<std::pair<std::uint64_t, std::uint64_t>> told;
+        for (std::uint64_t j = 0; j < counted.found[i]; ++j) {
+            const DoubtfulRow &row = client_->at<DoubtfulRow>(counted.found_at[i])[j];
+            told.emplace_back(column_test::place_of(row.tid), row.number);
+        }
+        std::sort(told.begin(), told.end());
+        EXPECT_EQ(told, doubtful) << "run " << i;
+    }
+    check_room(Message::count_values, request, counted.needed);
+
+    request = question(2);
+    const auto rows = ask(Message::count_rows, request);
+    ASSERT_EQ(Client::answer_of(rows.header), Answer::done);
+    for (std::size_t i = 0; i < 2; ++i) {
+        EXPECT_EQ(*client_->at<std::uint64_t>(rows.counts_at[i]),
+                  static_cast<std::uint64_t>(std::count(runs[i].dead.begin(), runs[i].dead.end(), false)));
+        EXPECT_EQ(rows.found[i], 0U);
+    }
+    const auto mirrors = client_->list(Message::mirrors, 0, buffer_bytes);
+    ASSERT_EQ(mirrors.rows, 2U);
+    EXPECT_EQ(client_->at<protocol::MirrorRow>(0)->kind,
+              static_cast<std::uint32_t>(protocol::RunKind::column));
+}
+
+TEST_P(ServerColumns, TellWhichRunsAreAbsentOrStale) {
+    const ColumnRun run = column_test::make_run(100, random_);
+    load(1, column_test::make_pages(run));
+    auto reply = ask(Message::count_rows, question(2));
+    EXPECT_EQ(Client::answer_of(reply.header), Answer::not_resident);
+    EXPECT_EQ(reply.header.lacking, 2U);
+    reply = ask(Message::match_rows, question(1));
+    EXPECT_EQ(Client::answer_of(reply.header), Answer::stale);
+    EXPECT_EQ(reply.header.lacking, 1U);
+    client_->set_dead(run_name(1), {}, 1);
+    EXPECT_EQ(Client::answer_of(ask(Message::match_rows, question(1)).header), Answer::done);
+}
+
+TEST_P(ServerColumns, RefuseWhatCantBe) {
+    const ColumnRun run = column_test::make_run(1000, random_);
+    const Pages pages = column_test::make_pages(run);
+    const auto code_of_begin = [&](auto change) {
+        protocol::BeginColumns request = beginning(1, pages);
+        change(request);
+        return begin(request).header.status.code;
+    };
+    EXPECT_EQ(code_of_begin([](protocol::BeginColumns &request) { request.name = {}; }),
+              StatusCode::invalid_argument);
+    EXPECT_EQ(code_of_begin([](protocol::BeginColumns &request) { request.layout.columns = 99; }),
+              StatusCode::invalid_argument);
+    EXPECT_EQ(code_of_begin([](protocol::BeginColumns &request) { request.layout.rows = 0; }),
+              StatusCode::invalid_argument);
+
+    // What doesn't fit a store in the making.
+    const auto begun = begin(beginning(1, pages));
+    ASSERT_EQ(Client::answer_of(begun.header), Answer::done);
+    EXPECT_EQ(client_->append<std::uint32_t>(begun.handle, {1}, {make_tid(1, 1)}).status.code,
+              StatusCode::invalid_argument);
+    protocol::AppendPages append_request{};
+    append_request.handle = begun.handle;
+    append_request.pages = 1;
+    append_request.layout.page_bytes = 4096;
+    EXPECT_EQ(client_->ask<protocol::ReplyHeader>(Message::append_pages, append_request).status.code,
+              StatusCode::invalid_argument);
+    EXPECT_EQ(append(begun.handle, pages, 1, 1).status.code, StatusCode::invalid_argument)
+        << "not the first page";
+    EXPECT_EQ(client_->finish_array(begun.handle).header.status.code, StatusCode::invalid_argument);
+
+    load(1, pages);
+    protocol::AskColumns good = question(1);
+    good.run[0].dead_version = 0;
+    const auto code = [&](const protocol::AskColumns &request, Message type = Message::count_values) {
+        return ask(type, request).header.status.code;
+    };
+    add_tests(&good);
+    good.test_count = 2;
+    EXPECT_EQ(code(good), StatusCode::ok);
+    const auto refused = [&](auto change) {
+        protocol::AskColumns request = good;
+        change(request);
+        return code(request) == StatusCode::invalid_argument;
+    };
+    EXPECT_TRUE(refused([](protocol::AskColumns &request) { request.runs = protocol::max_runs + 1; }));
+    EXPECT_TRUE(refused([](protocol::AskColumns &request) { request.test_count = protocol::max_tests + 1; }));
+    EXPECT_TRUE(refused([](protocol::AskColumns &request) { request.target = 77; }));
+    for (const std::uint64_t offset :
+         {buffer_bytes, std::uint64_t(1) << 63, UINT64_MAX - 15, std::uint64_t(17)}) {
+        EXPECT_TRUE(refused([&](protocol::AskColumns &request) { request.tests = offset; })) << offset;
+        EXPECT_TRUE(refused([&](protocol::AskColumns &request) { request.results = offset; })) << offset;
+        EXPECT_TRUE(refused([&](protocol::AskColumns &request) {
+            request.all_visible = 0;
+            request.map_blocks = 8;
+            request.map = offset;
+        })) << offset;
+        EXPECT_TRUE(refused([&](protocol::AskColumns &request) {
+            request.target = static_cast<std::uint32_t>(TargetKind::bins);
+            request.slots = 3;
+            request.starts = offset;
+        })) << offset;
+        auto *place = client_->at<protocol::ColumnTestPlace>(0);
+        const protocol::ColumnTestPlace honest = *place;
+        place->offset = offset;
+        EXPECT_EQ(code(good, Message::match_rows), StatusCode::invalid_argument) << offset;
+        *place = honest;
+        place->count = offset;
+        EXPECT_EQ(code(good, Message::match_rows), StatusCode::invalid_argument) << offset;
+        *place = honest;
+    }
+    EXPECT_TRUE(refused([](protocol::AskColumns &request) {
+        request.all_visible = 0;
+        request.map_blocks = UINT64_MAX;
+    }));
+    EXPECT_TRUE(refused([](protocol::AskColumns &request) {
+        request.target = static_cast<std::uint32_t>(TargetKind::bins);
+        request.slots = 0;
+    }));
+
+    // Questions of other kinds.
+    protocol::Lookup lookup{};
+    lookup.runs = 1;
+    lookup.run[0].name = run_name(1);
+    lookup.count = 1;
+    lookup.results = results;
+    lookup.capacity = buffer_bytes - results;
+    for (const std::uint32_t bits : {0U, 1U, 32U, 64U, 128U}) {
+        lookup.key_bits = bits;
+        EXPECT_EQ(client_->ask<protocol::ResultReply>(Message::lookup, lookup).header.status.code,
+                  StatusCode::invalid_argument)
+            << bits;
+    }
+    protocol::CountBoxes boxes{};
+    boxes.runs = 1;
+    boxes.run[0].name = run_name(1);
+    EXPECT_EQ(client_->ask<protocol::ResultReply>(Message::count_boxes, boxes).header.status.code,
+              StatusCode::invalid_argument);
+    EXPECT_EQ(code(good), StatusCode::ok);
+}
+
+TEST_P(ServerColumns, KeepWithinTheLimitOfMemory) {
+    const Pages pages = column_test::make_pages(column_test::make_run(20000, random_));
+    const Pages large = column_test::make_pages(column_test::make_run(400000, random_));
+    protocol::Configure configure{};
+    configure.memory_limit[static_cast<std::size_t>(GetParam())] = 4 << 20;
+    ASSERT_EQ(Client::answer_of(client_->ask<protocol::ReplyHeader>(Message::configure, configure)),
+              Answer::done);
+    load(1, pages);
+    EXPECT_EQ(begin(beginning(2, large)).header.status.code, StatusCode::out_of_memory);
+    EXPECT_EQ(client_->list(Message::mirrors, 0, buffer_bytes).rows, 1U);
+    for (std::uint64_t run = 2; run < 12; ++run) {
+        load(run, pages);
+        ASSERT_FALSE(HasFatalFailure());
+    }
+    const auto reply = client_->list(Message::mirrors, 0, buffer_bytes);
+    EXPECT_LT(reply.rows, 9U);
+    EXPECT_LE(reply.memory_used[static_cast<std::size_t>(GetParam())], 4U << 20);
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, ServerColumns, testing::Values(EngineName::host, EngineName::cuda),
+                         [](const auto &parameter) {
+                             return parameter.param == EngineName::host ? "host" : "cuda";
+                         });
+
+}  // namespace
