@@ -43,6 +43,7 @@ class Kary;
 class Grid;
 class Histograms;
 class Dictionaries;
+class Text;
 
 class Engine {
   public:
@@ -77,6 +78,8 @@ class Engine {
     // Columns (gpu_engine/histogram.h, gpu_engine/dictionary.h).
     virtual Histograms &histograms() noexcept = 0;
     virtual Dictionaries &dictionaries() noexcept = 0;
+    // Inverted lists (gpu_engine/text.h).
+    virtual Text &text() noexcept = 0;
 };
 
 struct EngineOptions {
