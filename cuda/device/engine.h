@@ -9,6 +9,7 @@
 #include "gpu_engine/engine.h"
 #include "gpu_engine/grid.h"
 #include "gpu_engine/kary.h"
+#include "gpu_engine/text.h"
 
 namespace gpu_engine::device {
 
@@ -64,6 +65,18 @@ class DeviceGrid final : public Grid {
     DeviceEngine &engine_;
 };
 
+class DeviceText final : public Text {
+  public:
+    explicit DeviceText(DeviceEngine &engine) : engine_(engine) {}
+
+    std::uint64_t index_bytes(const TextShape &shape) const noexcept override;
+    Status open_loader(Stream &stream, const TextShape &shape,
+                       std::unique_ptr<TextLoader> *loader) noexcept override;
+
+  private:
+    DeviceEngine &engine_;
+};
+
 class DeviceEngine final : public Engine {
   public:
     explicit DeviceEngine(const EngineOptions &options);
@@ -83,6 +96,7 @@ class DeviceEngine final : public Engine {
     Histograms &histograms() noexcept override { return histograms_; }
     Dictionaries &dictionaries() noexcept override { return dictionaries_; }
     ColumnStores &column_stores() noexcept override { return column_stores_; }
+    Text &text() noexcept override { return text_; }
 
     int device() const noexcept { return device_; }
     int multiprocessors() const noexcept { return multiprocessors_; }
@@ -106,6 +120,7 @@ class DeviceEngine final : public Engine {
     DeviceHistograms histograms_{*this};
     DeviceDictionaries dictionaries_{*this};
     DeviceColumnStores column_stores_{*this};
+    DeviceText text_{*this};
 };
 
 }  // namespace gpu_engine::device

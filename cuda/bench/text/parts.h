@@ -1,0 +1,16 @@
+// The parts of the benchmark of inverted lists.
+#pragma once
+
+namespace gpu_engine::bench {
+
+struct Bench;
+
+// Decompression by codec and list length, with and without the sums that make ordinals of gaps; bytes a
+// posting.
+void measure_decompression(const Bench &bench);
+// Where the documents of one list lie in another, and their intersection, by levels of recursion.
+void measure_intersections(const Bench &bench);
+// Ranked queries alone and in batches, step by step; the same hits on the host engine.
+void measure_queries(const Bench &bench);
+
+}  // namespace gpu_engine::bench
