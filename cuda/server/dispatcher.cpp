@@ -1,0 +1,232 @@
+#include "server/dispatcher.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <utility>
+
+#include "gpu_engine/boundary.h"
+
+namespace gpu_engine::server {
+namespace {
+
+constexpr std::array<Side, kSides> both_sides = {Side::processor, Side::device};
+
+Side other(Side side) {
+    return side == Side::processor ? Side::device : Side::processor;
+}
+
+std::size_t number(Side side) {
+    return static_cast<std::size_t>(side);
+}
+
+// On either side, begun now?
+bool is_late(const Job &job, double now) {
+    return now + std::min(job.cost[0], job.cost[1]) > job.deadline;
+}
+
+// Solves a x = b for a symmetric, positive definite matrix, by Gauss's elimination; columns that say nothing
+// new get 0.
+template <std::size_t N>
+std::array<double, N> solve(std::array<std::array<double, N>, N> a, std::array<double, N> b) {
+    std::array<double, N> diagonal;
+    for (std::size_t i = 0; i < N; ++i) {
+        diagonal[i] = a[i][i];
+    }
+    std::array<bool, N> dependent = {};
+    for (std::size_t i = 0; i < N; ++i) {
+        // Rounding leaves a little of what would be 0.
+        dependent[i] = a[i][i] <= 1e-12 * diagonal[i];
+        if (dependent[i]) {
+            continue;
+        }
+        for (std::size_t row = i + 1; row < N; ++row) {
+            const double factor = a[row][i] / a[i][i];
+            for (std::size_t column = i; column < N; ++column) {
+                a[row][column] -= factor * a[i][column];
+            }
+            b[row] -= factor * b[i];
+        }
+    }
+    std::array<double, N> x = {};
+    for (std::size_t i = N; i-- > 0;) {
+        if (dependent[i]) {
+            continue;
+        }
+        double rest = b[i];
+        for (std::size_t column = i + 1; column < N; ++column) {
+            rest -= a[i][column] * x[column];
+        }
+        x[i] = rest / a[i][i];
+    }
+    return x;
+}
+
+}  // namespace
+
+// ---- Estimates
+// -------------------------------------------------------------------------------------------
+
+std::array<double, CostModel::kCoefficients> CostModel::terms_of(const QueryFeatures &query) {
+    return {1, query.shortest, query.second_shortest, query.sum, query.terms};
+}
+
+CostModel CostModel::fit(std::span<const QueryFeatures> queries, std::span<const double> milliseconds) {
+    CostModel model;
+    if (queries.empty()) {
+        return model;
+    }
+    // The normal equations, in terms that are 1 at most.
+    std::array<double, kCoefficients> scale = {};
+    for (const QueryFeatures &query : queries) {
+        const auto terms = terms_of(query);
+        for (std::size_t i = 0; i < kCoefficients; ++i) {
+            scale[i] = std::max(scale[i], std::abs(terms[i]));
+        }
+    }
+    std::array<std::array<double, kCoefficients>, kCoefficients> products = {};
+    std::array<double, kCoefficients> targets = {};
+    for (std::size_t query = 0; query < queries.size(); ++query) {
+        auto terms = terms_of(queries[query]);
+        for (std::size_t i = 0; i < kCoefficients; ++i) {
+            terms[i] /= scale[i] > 0 ? scale[i] : 1;
+        }
+        for (std::size_t i = 0; i < kCoefficients; ++i) {
+            for (std::size_t j = 0; j < kCoefficients; ++j) {
+                products[i][j] += terms[i] * terms[j];
+            }
+            targets[i] += terms[i] * milliseconds[query];
+        }
+    }
+    model.coefficients_ = solve(products, targets);
+    for (std::size_t i = 0; i < kCoefficients; ++i) {
+        model.coefficients_[i] /= scale[i] > 0 ? scale[i] : 1;
+    }
+    model.least_ = *std::min_element(milliseconds.begin(), milliseconds.end());
+    return model;
+}
+
+double CostModel::estimate(const QueryFeatures &query) const {
+    const auto terms = terms_of(query);
+    double milliseconds = 0;
+    for (std::size_t i = 0; i < kCoefficients; ++i) {
+        milliseconds += coefficients_[i] * terms[i];
+    }
+    return std::max(milliseconds, least_);
+}
+
+// ---- Queues
+// ----------------------------------------------------------------------------------------------
+
+bool Dispatcher::ByAdvantage::operator()(const Job &a, const Job &b) const {
+    // Costs are above 0: the ratios' order without divisions.
+    const double of_a = a.on(Side::processor) * b.on(Side::device);
+    const double of_b = b.on(Side::processor) * a.on(Side::device);
+    return of_a != of_b ? of_a < of_b : a.id < b.id;
+}
+
+bool Dispatcher::ByDeadline::operator()(const Job &a, const Job &b) const {
+    return std::tie(a.deadline, a.id) < std::tie(b.deadline, b.id);
+}
+
+void Dispatcher::Queue::add(const Job &job) {
+    by_advantage.insert(job);
+    by_deadline.insert(job);
+    for (std::size_t side = 0; side < kSides; ++side) {
+        cost[side] += job.cost[side];
+    }
+}
+
+Job Dispatcher::Queue::remove(const Job &job) {
+    const Job removed = job;
+    by_advantage.erase(removed);
+    by_deadline.erase(removed);
+    for (std::size_t side = 0; side < kSides; ++side) {
+        cost[side] = by_deadline.empty() ? 0 : cost[side] - removed.cost[side];
+    }
+    return removed;
+}
+
+const Job &Dispatcher::Queue::best_for(Side side) const {
+    return side == Side::processor ? *by_advantage.begin() : *by_advantage.rbegin();
+}
+
+std::size_t Dispatcher::Queues::size() const {
+    return own[0].by_deadline.size() + own[1].by_deadline.size() + either.by_deadline.size();
+}
+
+std::size_t Dispatcher::waiting() const {
+    return in_time_.size() + late_.size();
+}
+
+void Dispatcher::add(const Job &job) {
+    add(in_time_, job);
+}
+
+void Dispatcher::add(Queues &queues, const Job &job) const {
+    for (const Side side : both_sides) {
+        if (job.on(other(side)) >= settings_.advantage * job.on(side)) {
+            queues.own[number(side)].add(job);
+            return;
+        }
+    }
+    queues.either.add(job);
+}
+
+void Dispatcher::give_up_late(double now) {
+    for (Queue *queue : {&in_time_.own[0], &in_time_.own[1], &in_time_.either}) {
+        while (!queue->by_deadline.empty()) {
+            const Job &job = *queue->by_deadline.begin();
+            if (!is_late(job, now)) {
+                break;
+            }
+            add(late_, queue->remove(job));
+        }
+    }
+}
+
+std::optional<Job> Dispatcher::take_urgent(Side side, double now) {
+    Queue *found = nullptr;
+    for (Queue *queue : {&in_time_.own[number(side)], &in_time_.either}) {
+        if (queue->by_deadline.empty()) {
+            continue;
+        }
+        const Job &job = *queue->by_deadline.begin();
+        const double slack = job.deadline - (now + job.on(side));
+        if (slack >= 0 && slack < settings_.urgent_ms &&
+            (found == nullptr || ByDeadline()(job, *found->by_deadline.begin()))) {
+            found = queue;
+        }
+    }
+    return found != nullptr ? std::optional(found->remove(*found->by_deadline.begin())) : std::nullopt;
+}
+
+std::optional<Job> Dispatcher::take(Queues &queues, Side side, double now) const {
+    Queue &own = queues.own[number(side)];
+    if (!own.by_deadline.empty()) {
+        return own.remove(*own.by_deadline.begin());
+    }
+    if (!queues.either.by_deadline.empty()) {
+        return queues.either.remove(queues.either.best_for(side));
+    }
+    Queue &others = queues.own[number(other(side))];
+    if (others.by_deadline.empty()) {
+        return std::nullopt;
+    }
+    // Stolen is only what is done here before the other would be through with its queue.
+    const Job &job = others.best_for(side);
+    const double others_need = others.cost[number(other(side))] / settings_.workers[number(other(side))];
+    const bool in_time = now + job.on(side) <= job.deadline || is_late(job, now);
+    return job.on(side) < others_need && in_time ? std::optional(others.remove(job)) : std::nullopt;
+}
+
+std::optional<Job> Dispatcher::take(Side side, double now) {
+    give_up_late(now);
+    std::optional<Job> job = take_urgent(side, now);
+    if (!job) {
+        job = take(in_time_, side, now);
+    }
+    return job ? job : take(late_, side, now);
+}
+
+}  // namespace gpu_engine::server

@@ -1,0 +1,106 @@
+// Which processor computes a query: the scheduler of "Using Graphics Processors for High Performance IR Query
+// Processing" (Ding, He, Yan and Suel, WWW 2009). The time that a query takes on each side is estimated from
+// its lists' lengths; it waits in the queue of the side that is better at it by far, or in one for either;
+// a side with nothing to do helps the other; and nobody waits beyond a deadline for the sake of the others.
+//
+// Bookkeeping alone: no threads, no clock. Times are milliseconds since any one moment.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <span>
+
+namespace gpu_engine::server {
+
+enum class Side : std::uint8_t { processor, device };
+inline constexpr std::size_t kSides = 2;
+
+// What a query's cost is estimated from: the lengths of its inverted lists.
+struct QueryFeatures {
+    double shortest;
+    double second_shortest;  // with one list the same as the shortest
+    double sum;
+    double terms;
+};
+
+// Milliseconds as a linear function of the features.
+class CostModel {
+  public:
+    // By least squares. Estimates are never less than the least that was measured. `milliseconds` are as many
+    // as queries; without any all estimates are 0.
+    static CostModel fit(std::span<const QueryFeatures> queries, std::span<const double> milliseconds);
+
+    double estimate(const QueryFeatures &query) const;
+
+  private:
+    static constexpr std::size_t kCoefficients = 5;
+    static std::array<double, kCoefficients> terms_of(const QueryFeatures &query);
+
+    std::array<double, kCoefficients> coefficients_ = {};
+    double least_ = 0;
+};
+
+struct Job {
+    std::uint64_t id;  // ascending
+    double deadline;
+    std::array<double, kSides> cost;  // estimated milliseconds on each side, above 0
+
+    double on(Side side) const { return cost[static_cast<std::size_t>(side)]; }
+};
+
+class Dispatcher {
+  public:
+    struct Settings {
+        std::array<std::uint32_t, kSides> workers = {1, 1};
+        // A side has a query to itself when the other takes so many times as long.
+        double advantage = 2;
+        // A query comes first when it would miss its deadline after waiting so much longer.
+        double urgent_ms = 50;
+    };
+
+    explicit Dispatcher(const Settings &settings) : settings_(settings) {}
+
+    void add(const Job &job);
+    // What a free worker of this side should compute now, which is removed; nothing when it should wait for
+    // the next query.
+    std::optional<Job> take(Side side, double now);
+    std::size_t waiting() const;
+
+  private:
+    struct ByAdvantage {
+        bool operator()(const Job &a, const Job &b) const;
+    };
+    struct ByDeadline {
+        bool operator()(const Job &a, const Job &b) const;
+    };
+    // Some jobs in two orders.
+    struct Queue {
+        std::set<Job, ByAdvantage> by_advantage;  // the processor's best first, the device's last
+        std::set<Job, ByDeadline> by_deadline;
+        std::array<double, kSides> cost = {};  // of all together
+
+        void add(const Job &job);
+        Job remove(const Job &job);
+        const Job &best_for(Side side) const;
+    };
+    struct Queues {
+        std::array<Queue, kSides> own;
+        Queue either;
+
+        std::size_t size() const;
+    };
+
+    void add(Queues &queues, const Job &job) const;
+    // Moves those that can't be in time any more out of the way of those that can.
+    void give_up_late(double now);
+    std::optional<Job> take_urgent(Side side, double now);
+    std::optional<Job> take(Queues &queues, Side side, double now) const;
+
+    Settings settings_;
+    Queues in_time_;
+    Queues late_;
+};
+
+}  // namespace gpu_engine::server
