@@ -1,0 +1,182 @@
+// Inverted lists of a run of gpu_text: ranked search (BM25) and intersection.
+//
+// Documents are numbered in the order of their TIDs. Lists are kept as they lie on the run's pages
+// (src/text/README.md): compressed in blocks of 128 postings, the blocks' heads behind them. There is no
+// dictionary here: the caller finds a lexeme's list in the run's and names it by its place in the posting
+// section. What the lists hold is checked as it is read; one that contradicts itself ends a call with
+// invalid_argument, whoever wrote it.
+//
+// Lists that merge several lexemes (prefixes), NOT, phrases and weights are the caller's: there is no call
+// for them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "gpu_engine/engine.h"
+#include "gpu_engine/entry.h"
+#include "gpu_engine/postings.h"
+#include "gpu_engine/status.h"
+
+namespace gpu_engine {
+
+inline constexpr std::uint32_t max_text_terms = 1024;  // of a query
+inline constexpr std::uint32_t max_text_hits = 10000;  // of a query
+inline constexpr std::uint32_t max_text_queries = 1 << 16;
+
+// The length that says: an entry, but no document. No list has one.
+inline constexpr std::uint32_t null_text_length = 0xffffff;
+
+// Of weights, in units (postings::kScoreUnit). Sums of max_text_terms of them stay below 2^63.
+inline constexpr double max_text_weight = 0x1p52;
+
+struct TextShape {
+    std::uint64_t posting_bytes;  // of the posting section
+    std::uint32_t documents;      // entries of the run, those of NULLs too
+    postings::Codec codec;
+};
+
+// Page images in order, `content_bytes` of each from `first_byte` on. Pages of documents hold
+// content_bytes / 9 each: TIDs, then lengths of three bytes; the last page has the rest of both.
+struct TextPages {
+    const void *images;
+    std::uint32_t pages;
+    std::uint32_t page_bytes;
+    std::uint32_t first_byte;
+    std::uint32_t content_bytes;
+};
+
+// A list. One of a single posting, which a run keeps in its dictionary, is given by `ordinal` and
+// `frequency`, and `offset` and `bytes` aren't read; with more postings it is the other way about.
+struct TextList {
+    std::uint64_t offset;  // in the posting section
+    std::uint64_t bytes;
+    std::uint32_t documents;  // postings, at least 1
+    std::uint32_t ordinal;
+    std::uint32_t frequency;
+    std::uint32_t reserved;
+};
+static_assert(sizeof(TextList) == 32);
+
+struct TextTerm {
+    TextList list;
+    double weight;  // idf (k1 + 1) / postings::kScoreUnit, from 0 to max_text_weight
+};
+static_assert(sizeof(TextTerm) == 40);
+
+enum class TextMode : std::uint32_t {
+    any,  // documents in one list at least
+    all,  // documents in every list
+};
+
+// A query's terms are terms[first_term] and the following. A lexeme that the run doesn't have is left out by
+// the caller, which with `all` leaves out the query. Without terms there are no hits.
+struct TextQuery {
+    std::uint32_t first_term;
+    std::uint32_t terms;
+    TextMode mode;
+    std::uint32_t k;  // hits wanted, 1 to max_text_hits
+    // Where `resumes` isn't 0: hits come behind this score and TID.
+    std::int64_t score;
+    Tid tid;
+    std::uint16_t resumes;
+};
+static_assert(sizeof(TextQuery) == 32);
+
+// What all queries of a call share.
+struct TextRanking {
+    postings::Norms norms;  // both from 0 on, finite
+    // How much less lengths weigh than when the blocks' bounds were written, 0 to 1; negative when those are
+    // of no use, because k1 or b were others (postings::bound_contribution).
+    double shrink;
+};
+
+// A live document that matches. Its score is the sum of postings::contribution over its postings in the
+// query's lists: the same bits on every path.
+struct TextHit {
+    std::int64_t score;
+    std::uint32_t ordinal;
+    Tid tid;
+    std::uint16_t reserved[3];  // 0
+};
+static_assert(sizeof(TextHit) == 24);
+
+struct TextTotals {
+    std::uint64_t documents;  // live ones, without those of NULLs
+    std::uint64_t length;     // the sum of their lengths
+};
+
+// All functions but the destructor may run on several streams at once. On a status that isn't ok the outputs
+// hold nothing of use.
+class TextIndex {
+  public:
+    TextIndex() = default;
+    TextIndex(const TextIndex &) = delete;
+    TextIndex &operator=(const TextIndex &) = delete;
+    virtual ~TextIndex() = default;
+
+    virtual const TextShape &shape() const noexcept = 0;
+    // Bytes of the engine's memory, the dead bitmap's included.
+    virtual std::uint64_t bytes() const noexcept = 0;
+
+    // Marks documents dead, as KaryArray::set_dead does: bit i is document i's.
+    virtual Status set_dead(Stream &stream, const std::uint64_t *bitmap, std::uint64_t version) noexcept = 0;
+    virtual std::uint64_t dead_version() const noexcept = 0;
+    virtual std::uint64_t dead_entries() const noexcept = 0;
+    // By the present dead bitmap.
+    virtual TextTotals totals() const noexcept = 0;
+
+    // documents[i] = how many live documents lists[i] has: BM25's document frequencies.
+    virtual Status count_documents(Stream &stream, const TextList *lists, std::uint32_t count,
+                                   std::uint32_t *documents) const noexcept = 0;
+
+    // The best k of each query, by score, then by TID. Query i's hits begin at hits[sum of the k of those
+    // before] and there are counts[i] of them, fewer than k when no more match.
+    virtual Status search(Stream &stream, const TextRanking &ranking, const TextTerm *terms,
+                          std::uint32_t term_count, const TextQuery *queries, std::uint32_t query_count,
+                          TextHit *hits, std::uint32_t *counts) const noexcept = 0;
+
+    // TIDs of the live documents that are in all lists, 1 to max_text_terms of them, ascending. *found says
+    // how many; when they are more than `capacity` the status is insufficient_space and only *found is of
+    // use.
+    virtual Status intersect(Stream &stream, const TextList *lists, std::uint32_t count, Tid *tids,
+                             std::uint64_t capacity, std::uint64_t *found) const noexcept = 0;
+};
+
+// A text index in the making. Both sections come piece by piece, each in the order of its pages; which one
+// first is up to the caller.
+class TextLoader {
+  public:
+    TextLoader() = default;
+    TextLoader(const TextLoader &) = delete;
+    TextLoader &operator=(const TextLoader &) = delete;
+    virtual ~TextLoader() = default;
+
+    // What of each has come.
+    virtual std::uint64_t loaded_posting_bytes() const noexcept = 0;
+    virtual std::uint32_t loaded_documents() const noexcept = 0;
+
+    // The next pages of a section. More than the shape has are invalid_argument, and so are TIDs that
+    // descend. After a failure nothing has come.
+    virtual Status append_postings(Stream &stream, const TextPages &pages) noexcept = 0;
+    virtual Status append_documents(Stream &stream, const TextPages &pages) noexcept = 0;
+
+    // All must have come. The loader is empty afterwards.
+    virtual Status finish(Stream &stream, std::unique_ptr<TextIndex> *index) noexcept = 0;
+};
+
+class Text {
+  public:
+    Text() = default;
+    Text(const Text &) = delete;
+    Text &operator=(const Text &) = delete;
+    virtual ~Text() = default;
+
+    // What an index without dead documents takes.
+    virtual std::uint64_t index_bytes(const TextShape &shape) const noexcept = 0;
+    // Takes the memory for it.
+    virtual Status open_loader(Stream &stream, const TextShape &shape,
+                               std::unique_ptr<TextLoader> *loader) noexcept = 0;
+};
+
+}  // namespace gpu_engine
