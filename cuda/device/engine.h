@@ -8,6 +8,7 @@
 #include "gpu_engine/engine.h"
 #include "gpu_engine/grid.h"
 #include "gpu_engine/kary.h"
+#include "gpu_engine/text.h"
 
 namespace gpu_engine::device {
 
@@ -63,6 +64,18 @@ class DeviceGrid final : public Grid {
     DeviceEngine &engine_;
 };
 
+class DeviceText final : public Text {
+  public:
+    explicit DeviceText(DeviceEngine &engine) : engine_(engine) {}
+
+    std::uint64_t index_bytes(const TextShape &shape) const noexcept override;
+    Status open_loader(Stream &stream, const TextShape &shape,
+                       std::unique_ptr<TextLoader> *loader) noexcept override;
+
+  private:
+    DeviceEngine &engine_;
+};
+
 class DeviceEngine final : public Engine {
   public:
     explicit DeviceEngine(const EngineOptions &options);
@@ -81,6 +94,7 @@ class DeviceEngine final : public Engine {
     Grid &grid() noexcept override { return grid_; }
     Histograms &histograms() noexcept override { return histograms_; }
     Dictionaries &dictionaries() noexcept override { return dictionaries_; }
+    Text &text() noexcept override { return text_; }
 
     int device() const noexcept { return device_; }
     int multiprocessors() const noexcept { return multiprocessors_; }
@@ -103,6 +117,7 @@ class DeviceEngine final : public Engine {
     DeviceGrid grid_{*this};
     DeviceHistograms histograms_{*this};
     DeviceDictionaries dictionaries_{*this};
+    DeviceText text_{*this};
 };
 
 }  // namespace gpu_engine::device

@@ -6,6 +6,7 @@
 #include "gpu_engine/engine.h"
 #include "gpu_engine/grid.h"
 #include "gpu_engine/kary.h"
+#include "gpu_engine/text.h"
 #include "host/column/column.h"
 #include "host/columns/stores.h"
 #include "host/parallel.h"
@@ -46,6 +47,18 @@ class HostGrid final : public Grid {
     HostEngine &engine_;
 };
 
+class HostText final : public Text {
+  public:
+    explicit HostText(HostEngine &engine) : engine_(engine) {}
+
+    std::uint64_t index_bytes(const TextShape &shape) const noexcept override;
+    Status open_loader(Stream &stream, const TextShape &shape,
+                       std::unique_ptr<TextLoader> *loader) noexcept override;
+
+  private:
+    HostEngine &engine_;
+};
+
 class HostEngine final : public Engine {
   public:
     explicit HostEngine(const EngineOptions &options)
@@ -66,6 +79,7 @@ class HostEngine final : public Engine {
     Histograms &histograms() noexcept override { return histograms_; }
     Dictionaries &dictionaries() noexcept override { return dictionaries_; }
     ColumnStores &column_stores() noexcept override { return column_stores_; }
+    Text &text() noexcept override { return text_; }
 
     Workers workers(const Stream &stream) noexcept { return Workers{arena_, stream}; }
 
@@ -79,6 +93,7 @@ class HostEngine final : public Engine {
     HostHistograms histograms_{*this};
     HostDictionaries dictionaries_{*this};
     HostColumnStores column_stores_{*this};
+    HostText text_{*this};
 };
 
 }  // namespace gpu_engine::host

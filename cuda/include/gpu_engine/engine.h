@@ -44,6 +44,7 @@ class Grid;
 class Histograms;
 class Dictionaries;
 class ColumnStores;
+class Text;
 
 class Engine {
   public:
@@ -80,6 +81,8 @@ class Engine {
     virtual Dictionaries &dictionaries() noexcept = 0;
     // Mirrors of runs of columns (gpu_engine/columns.h).
     virtual ColumnStores &column_stores() noexcept = 0;
+    // Inverted lists (gpu_engine/text.h).
+    virtual Text &text() noexcept = 0;
 };
 
 struct EngineOptions {

@@ -1,0 +1,143 @@
+// Dead documents, document frequencies and intersections.
+#include "host/text/index.h"
+
+#include <bit>
+#include <vector>
+
+#include "gpu_engine/guard.h"
+#include "host/engine.h"
+#include "host/text/list.h"
+
+#include "gpu_engine/boundary.h"
+
+namespace gpu_engine::host {
+
+std::uint64_t HostTextIndex::bytes() const noexcept {
+    const auto dead = dead_.get();
+    return parts_.postings.bytes() + parts_.lengths.bytes() + parts_.tids.bytes() +
+           (dead ? dead->bitmap.bytes() : 0);
+}
+
+Status HostTextIndex::set_dead(Stream &stream, const std::uint64_t *bitmap, std::uint64_t version) noexcept {
+    return guarded([&] {
+        check_cancelled(stream);
+        auto dead = std::make_shared<DeadDocuments>(
+            DeadDocuments{DeadBitmap(engine_.memory(), bitmap, parts_.shape.documents), parts_.totals});
+        for (std::uint64_t word = 0; word < dead->bitmap.words.size(); ++word) {
+            for (std::uint64_t bits = dead->bitmap.words[word]; bits != 0; bits &= bits - 1) {
+                const std::uint32_t length =
+                    parts_.lengths[word * 64 + static_cast<std::uint64_t>(std::countr_zero(bits))];
+                if (length != null_text_length) {
+                    --dead->totals.documents;
+                    dead->totals.length -= length;
+                }
+            }
+        }
+        return dead_.replace(dead->bitmap.dead > 0 ? dead : nullptr, version);
+    });
+}
+
+std::uint64_t HostTextIndex::dead_entries() const noexcept {
+    const auto dead = dead_.get();
+    return dead ? dead->bitmap.dead : 0;
+}
+
+TextTotals HostTextIndex::totals() const noexcept {
+    const auto dead = dead_.get();
+    return dead ? dead->totals : parts_.totals;
+}
+
+Status HostTextIndex::count_documents(Stream &stream, const TextList *lists, std::uint32_t count,
+                                      std::uint32_t *documents) const noexcept {
+    return guarded([&] {
+        const std::vector<TextList> asked(lists, lists + count);
+        const auto dead = dead_.get();
+        engine_.workers(stream).for_pieces(count, 1, [&](std::uint64_t first, std::uint64_t last) {
+            for (std::uint64_t i = first; i < last; ++i) {
+                const Status status = check_text_list(parts_.shape, asked[i]);
+                if (!status.ok()) {
+                    throw Failure{status};
+                }
+                std::uint32_t live = asked[i].documents;
+                if (dead) {
+                    const List list(parts_, asked[i]);
+                    Cursor cursor(list);
+                    for (std::uint32_t block = 0; cursor.load(block); ++block) {
+                        check_cancelled(stream);
+                        for (std::uint32_t at = 0; at < cursor.count(); ++at) {
+                            live -= dead->is_dead(cursor.ordinal(at)) ? 1 : 0;
+                        }
+                    }
+                }
+                documents[i] = live;
+            }
+        });
+        return Status{};
+    });
+}
+
+Status HostTextIndex::intersect(Stream &stream, const TextList *lists, std::uint32_t count, Tid *tids,
+                                std::uint64_t capacity, std::uint64_t *found) const noexcept {
+    return guarded([&] {
+        if (count == 0 || count > max_text_terms) {
+            return make_status(StatusCode::invalid_argument, "an intersection takes 1 to 1024 lists");
+        }
+        const std::vector<TextList> asked(lists, lists + count);
+        std::vector<List> opened;
+        for (const TextList &list : asked) {
+            const Status status = check_text_list(parts_.shape, list);
+            if (!status.ok()) {
+                return status;
+            }
+            opened.emplace_back(parts_, list);
+        }
+        std::sort(opened.begin(), opened.end(),
+                  [](const List &a, const List &b) { return a.documents() < b.documents(); });
+        const auto dead = dead_.get();
+        // Pieces of the shortest list's blocks, each piece's members behind those of the pieces before.
+        constexpr std::uint64_t blocks_a_piece = 64;
+        const std::uint64_t pieces = (opened[0].blocks() + blocks_a_piece - 1) / blocks_a_piece;
+        Buffer<std::uint32_t> members(engine_.memory(), opened[0].documents());
+        std::vector<std::uint32_t> counts(pieces);
+        constexpr std::uint64_t a_piece = blocks_a_piece * postings::kBlockPostings;
+        engine_.workers(stream).for_pieces(pieces, 1, [&](std::uint64_t first, std::uint64_t last) {
+            for (std::uint64_t piece = first; piece < last; ++piece) {
+                std::vector<Cursor> cursors(opened.begin(), opened.end());
+                std::uint32_t *out = members.data() + piece * a_piece;
+                std::uint32_t kept = 0;
+                const std::uint64_t end =
+                    std::min<std::uint64_t>((piece + 1) * blocks_a_piece, opened[0].blocks());
+                for (std::uint64_t block = piece * blocks_a_piece; block < end; ++block) {
+                    cursors[0].load(static_cast<std::uint32_t>(block));
+                    for (std::uint32_t at = 0; at < cursors[0].count(); ++at) {
+                        const std::uint32_t ordinal = cursors[0].ordinal(at);
+                        bool everywhere = !dead || !dead->is_dead(ordinal);
+                        for (std::size_t i = 1; i < cursors.size() && everywhere; ++i) {
+                            everywhere = cursors[i].seek(ordinal) && cursors[i].ordinal() == ordinal;
+                        }
+                        if (everywhere) {
+                            out[kept++] = ordinal;
+                        }
+                    }
+                }
+                counts[piece] = kept;
+            }
+        });
+        std::uint64_t all = 0;
+        for (const std::uint32_t here : counts) {
+            all += here;
+        }
+        *found = all;
+        if (all > capacity) {
+            return make_status(StatusCode::insufficient_space, "more documents than there is room for");
+        }
+        for (std::uint64_t piece = 0; piece < pieces; ++piece) {
+            for (std::uint32_t i = 0; i < counts[piece]; ++i) {
+                *tids++ = parts_.tids[members[piece * a_piece + i]];
+            }
+        }
+        return Status{};
+    });
+}
+
+}  // namespace gpu_engine::host

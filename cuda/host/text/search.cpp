@@ -1,0 +1,424 @@
+// Ranked search: disjunctions by windows of documents with their blocks' bounds, conjunctions by stretches
+// in which each list has one block.
+#include <algorithm>
+#include <atomic>
+#include <vector>
+
+#include "gpu_engine/guard.h"
+#include "host/engine.h"
+#include "host/text/index.h"
+#include "host/text/list.h"
+
+#include "gpu_engine/boundary.h"
+
+namespace gpu_engine::host {
+namespace {
+
+constexpr std::uint32_t window_documents = 2048;
+// Queries that are fewer than this many times the threads are divided among these, in pieces of at least so
+// many documents.
+constexpr std::uint32_t queries_a_thread = 2;
+constexpr std::uint32_t least_piece = 1 << 16;
+constexpr std::uint32_t pieces_a_thread = 4;
+
+// What all pieces of a query share: documents below the threshold can't be among its best.
+struct Shared {
+    std::atomic<std::int64_t> threshold{0};
+
+    void raise(std::int64_t score) noexcept {
+        std::int64_t present = threshold.load(std::memory_order_relaxed);
+        while (present < score &&
+               !threshold.compare_exchange_weak(present, score, std::memory_order_relaxed)) {}
+    }
+};
+
+// The best hits of a piece, the worst of them in front.
+class Best {
+  public:
+    Best(MemoryBudget &memory, const TextQuery &query, const TextParts &parts, const DeadDocuments *dead,
+         Shared &shared)
+        : hits_(memory, query.k), query_(query), parts_(parts), dead_(dead), shared_(shared) {}
+
+    std::int64_t threshold() const noexcept { return shared_.threshold.load(std::memory_order_relaxed); }
+
+    void offer(std::uint32_t ordinal, std::int64_t score) noexcept {
+        if (score < threshold() || (dead_ != nullptr && dead_->is_dead(ordinal))) {
+            return;
+        }
+        const Tid tid = parts_.tids[ordinal];
+        if (query_.resumes != 0 && (score > query_.score || (score == query_.score && !(query_.tid < tid)))) {
+            return;
+        }
+        const TextHit hit = {score, ordinal, tid, {}};
+        TextHit *hits = hits_.data();
+        if (count_ == query_.k) {
+            if (!ranks_before(hit, hits[0])) {
+                return;
+            }
+            std::pop_heap(hits, hits + count_, ranks_before);
+            --count_;
+        }
+        hits[count_++] = hit;
+        std::push_heap(hits, hits + count_, ranks_before);
+        if (count_ == query_.k) {
+            shared_.raise(hits[0].score);
+        }
+    }
+
+    // Best first.
+    void sort() noexcept { std::sort(hits_.data(), hits_.data() + count_, ranks_before); }
+    const TextHit *hits() const noexcept { return hits_.data(); }
+    std::uint32_t count() const noexcept { return count_; }
+
+  private:
+    Buffer<TextHit> hits_;
+    std::uint32_t count_ = 0;
+    const TextQuery &query_;
+    const TextParts &parts_;
+    const DeadDocuments *dead_;
+    Shared &shared_;
+};
+
+struct RankedList {
+    Cursor cursor;
+    double weight;
+    std::uint32_t block = 0;                             // the first that reaches the documents
+    std::int64_t most = 0;                               // that a posting contributes there
+    std::uint8_t places[postings::kBlockPostings] = {};  // of the candidates in the block
+    RankedList(const List &list, double of_term) : cursor(list), weight(of_term) {}
+};
+
+class Search {
+  public:
+    Search(const TextParts &parts, const TextRanking &ranking, const Stream &stream)
+        : parts_(parts), ranking_(ranking), stream_(stream) {}
+
+    void any(std::vector<RankedList> &lists, std::uint32_t first, std::uint32_t end, Best *best) const;
+    void all(std::vector<RankedList> &lists, std::uint32_t first, std::uint32_t end, Best *best) const;
+
+  private:
+    struct Window {
+        std::uint32_t first;
+        std::uint32_t end;
+        std::uint32_t touched_count = 0;
+        std::uint16_t touched[window_documents];
+        std::int64_t scores[window_documents] = {};
+    };
+    // Documents of a stretch in which each list has one block.
+    struct Candidates {
+        std::uint32_t count = 0;
+        std::uint32_t ordinals[postings::kBlockPostings];
+    };
+
+    std::int64_t contribution(const RankedList &ranked, std::uint32_t at) const noexcept {
+        return postings::contribution(ranked.weight,
+                                      ranking_.norms.of(parts_.lengths[ranked.cursor.ordinal(at)]),
+                                      ranked.cursor.frequency(at));
+    }
+    std::int64_t most_in_window(RankedList *ranked, const Window &window) const;
+    void touch(RankedList *ranked, Window *window) const;
+    void add_to_touched(RankedList *ranked, std::int64_t remaining, std::int64_t needed,
+                        Window *window) const;
+    void rank_window(std::vector<RankedList *> &lists, Window *window, Best *best) const;
+    bool reach(std::vector<RankedList> &lists, std::uint32_t ordinal, std::int64_t *most) const;
+    static void keep_common(std::vector<RankedList> &lists, std::size_t number, Candidates *candidates);
+
+    const TextParts &parts_;
+    const TextRanking &ranking_;
+    const Stream &stream_;
+};
+
+// ---- Any of the lists ----------------------------------------------------------------------------
+
+std::int64_t Search::most_in_window(RankedList *ranked, const Window &window) const {
+    Cursor &cursor = ranked->cursor;
+    const List &list = cursor.list();
+    ranked->block = list.find_block(ranked->block, window.first);
+    if (ranked->block >= list.blocks()) {
+        return 0;
+    }
+    if (list.blocks() == 1 && !cursor.has_loaded()) {
+        cursor.load(0);
+    }
+    if (cursor.block() == ranked->block) {
+        // Known to the posting.
+        const std::uint32_t at = cursor.find(cursor.at(), window.first);
+        if (at < cursor.count() ? cursor.ordinal(at) >= window.end : list.blocks() == 1) {
+            return 0;
+        }
+    }
+    std::int64_t most = 0;
+    for (std::uint32_t block = ranked->block; block < list.blocks(); ++block) {
+        if (block > 0 && list.last(block - 1) + 1 >= window.end) {
+            break;
+        }
+        most = std::max(most, list.most(block, ranked->weight, ranking_.shrink));
+    }
+    return most;
+}
+
+void Search::touch(RankedList *ranked, Window *window) const {
+    Cursor &cursor = ranked->cursor;
+    for (bool more = cursor.seek(window->first); more && cursor.ordinal() < window->end;
+         more = cursor.load(cursor.block() + 1)) {
+        std::uint32_t at = cursor.at();
+        for (; at < cursor.count() && cursor.ordinal(at) < window->end; ++at) {
+            const std::uint32_t slot = cursor.ordinal(at) - window->first;
+            if (window->scores[slot] == 0) {
+                window->touched[window->touched_count++] = static_cast<std::uint16_t>(slot);
+            }
+            window->scores[slot] += contribution(*ranked, at);
+        }
+        cursor.move_to(std::min(at, cursor.count() - 1));
+        if (at < cursor.count()) {
+            break;
+        }
+    }
+}
+
+// Only for documents that can still be among the best.
+void Search::add_to_touched(RankedList *ranked, std::int64_t remaining, std::int64_t needed,
+                            Window *window) const {
+    std::uint32_t kept = 0;
+    for (std::uint32_t i = 0; i < window->touched_count; ++i) {
+        const std::uint32_t slot = window->touched[i];
+        if (window->scores[slot] + remaining < needed) {
+            window->scores[slot] = 0;
+            continue;
+        }
+        window->touched[kept++] = static_cast<std::uint16_t>(slot);
+        const std::uint32_t ordinal = window->first + slot;
+        if (ranked->cursor.seek(ordinal) && ranked->cursor.ordinal() == ordinal) {
+            window->scores[slot] += contribution(*ranked, ranked->cursor.at());
+        }
+    }
+    window->touched_count = kept;
+}
+
+void Search::rank_window(std::vector<RankedList *> &lists, Window *window, Best *best) const {
+    const std::int64_t needed = best->threshold();
+    std::int64_t remaining = 0;
+    for (RankedList *list : lists) {
+        list->most = most_in_window(list, *window);
+        remaining += list->most;
+    }
+    if (remaining == 0 || remaining < needed) {
+        return;
+    }
+    std::sort(lists.begin(), lists.end(),
+              [](const RankedList *a, const RankedList *b) { return a->most > b->most; });
+    bool sorted = true;
+    for (std::size_t i = 0; i < lists.size() && lists[i]->most > 0; ++i) {
+        // Documents that no list so far has can't reach what is needed by the others alone.
+        if (remaining >= needed) {
+            touch(lists[i], window);
+            sorted = i == 0;
+        } else {
+            if (!sorted) {
+                std::sort(window->touched, window->touched + window->touched_count);
+            }
+            sorted = true;
+            add_to_touched(lists[i], remaining, needed, window);
+        }
+        remaining -= lists[i]->most;
+    }
+    for (std::uint32_t i = 0; i < window->touched_count; ++i) {
+        const std::uint32_t slot = window->touched[i];
+        best->offer(window->first + slot, window->scores[slot]);
+        window->scores[slot] = 0;
+    }
+    window->touched_count = 0;
+}
+
+void Search::any(std::vector<RankedList> &lists, std::uint32_t first, std::uint32_t end, Best *best) const {
+    std::vector<RankedList *> order;
+    for (RankedList &list : lists) {
+        order.push_back(&list);
+    }
+    const auto window = std::make_unique<Window>();
+    constexpr std::uint32_t windows_between_points = 16;
+    std::uint32_t number = 0;
+    for (std::uint64_t at = first; at < end; at = window->end) {
+        if (number++ % windows_between_points == 0) {
+            check_cancelled(stream_);
+        }
+        window->first = static_cast<std::uint32_t>(at);
+        window->end = static_cast<std::uint32_t>(std::min<std::uint64_t>(at + window_documents, end));
+        rank_window(order, window.get(), best);
+    }
+}
+
+// ---- All of the lists ----------------------------------------------------------------------------
+
+// Moves to the blocks that can hold the ordinal; false when a list has none.
+bool Search::reach(std::vector<RankedList> &lists, std::uint32_t ordinal, std::int64_t *most) const {
+    *most = 0;
+    for (RankedList &ranked : lists) {
+        const List &list = ranked.cursor.list();
+        const std::uint32_t block = list.find_block(ranked.block, ordinal);
+        if (block == list.blocks()) {
+            return false;
+        }
+        if (block != ranked.block || ranked.most == 0) {
+            ranked.block = block;
+            ranked.most = list.most(block, ranked.weight, ranking_.shrink);
+        }
+        *most += ranked.most;
+    }
+    return true;
+}
+
+// Keeps what the list has too, and its places there.
+void Search::keep_common(std::vector<RankedList> &lists, std::size_t number, Candidates *candidates) {
+    RankedList &ranked = lists[number];
+    ranked.cursor.load(ranked.block);
+    std::uint32_t kept = 0;
+    std::uint32_t place = 0;
+    for (std::uint32_t i = 0; i < candidates->count; ++i) {
+        const std::uint32_t ordinal = candidates->ordinals[i];
+        place = ranked.cursor.find(place, ordinal);
+        if (place == ranked.cursor.count()) {
+            break;
+        }
+        if (ranked.cursor.ordinal(place) != ordinal) {
+            continue;
+        }
+        for (std::size_t before = 0; before < number; ++before) {
+            lists[before].places[kept] = lists[before].places[i];
+        }
+        ranked.places[kept] = static_cast<std::uint8_t>(place);
+        candidates->ordinals[kept++] = ordinal;
+    }
+    candidates->count = kept;
+}
+
+void Search::all(std::vector<RankedList> &lists, std::uint32_t first, std::uint32_t end, Best *best) const {
+    std::sort(lists.begin(), lists.end(), [](const RankedList &a, const RankedList &b) {
+        return a.cursor.list().documents() < b.cursor.list().documents();
+    });
+    Candidates candidates;
+    std::int64_t most;
+    for (std::uint64_t ordinal = first; ordinal < end;) {
+        check_cancelled(stream_);
+        if (!reach(lists, static_cast<std::uint32_t>(ordinal), &most)) {
+            return;
+        }
+        std::uint32_t last = end - 1;
+        for (const RankedList &ranked : lists) {
+            last = std::min(last, ranked.cursor.list().last(ranked.block));
+        }
+        if (most < best->threshold()) {
+            ordinal = std::uint64_t(last) + 1;
+            continue;
+        }
+        RankedList &shortest = lists[0];
+        shortest.cursor.load(shortest.block);
+        std::uint32_t place = shortest.cursor.find(0, static_cast<std::uint32_t>(ordinal));
+        candidates.count = 0;
+        for (; place < shortest.cursor.count() && shortest.cursor.ordinal(place) <= last; ++place) {
+            shortest.places[candidates.count] = static_cast<std::uint8_t>(place);
+            candidates.ordinals[candidates.count++] = shortest.cursor.ordinal(place);
+        }
+        ordinal = place < shortest.cursor.count() ? std::uint64_t(shortest.cursor.ordinal(place))
+                                                  : std::uint64_t(last) + 1;
+        for (std::size_t i = 1; i < lists.size() && candidates.count > 0; ++i) {
+            keep_common(lists, i, &candidates);
+        }
+        for (std::uint32_t i = 0; i < candidates.count; ++i) {
+            std::int64_t score = 0;
+            for (const RankedList &ranked : lists) {
+                score += contribution(ranked, ranked.places[i]);
+            }
+            best->offer(candidates.ordinals[i], score);
+        }
+    }
+}
+
+// A part of a query's documents.
+struct Piece {
+    std::uint32_t query;
+    std::uint32_t first;
+    std::uint32_t end;
+};
+
+}  // namespace
+
+Status HostTextIndex::search(Stream &stream, const TextRanking &ranking, const TextTerm *terms,
+                             std::uint32_t term_count, const TextQuery *queries, std::uint32_t query_count,
+                             TextHit *hits, std::uint32_t *counts) const noexcept {
+    return guarded([&] {
+        const std::vector<TextTerm> own_terms(terms, terms + term_count);
+        const std::vector<TextQuery> own(queries, queries + query_count);
+        const Status status =
+            check_text_search(parts_.shape, ranking, own_terms.data(), term_count, own.data(), query_count);
+        if (!status.ok()) {
+            return status;
+        }
+        const Workers workers = engine_.workers(stream);
+        const auto dead = dead_.get();
+        const auto threads = static_cast<std::uint32_t>(workers.arena.max_concurrency());
+        const std::uint32_t documents = parts_.shape.documents;
+        const std::uint32_t pieces_a_query =
+            query_count >= threads * queries_a_thread || threads == 1
+                ? 1
+                : std::clamp(documents / least_piece, 1U, threads * pieces_a_thread);
+        std::vector<Piece> pieces;
+        std::vector<std::uint64_t> first_hits;
+        std::uint64_t hit_count = 0;
+        for (std::uint32_t i = 0; i < query_count; ++i) {
+            first_hits.push_back(hit_count);
+            hit_count += own[i].k;
+            const std::uint32_t size = documents / pieces_a_query;
+            for (std::uint32_t part = 0; part < pieces_a_query; ++part) {
+                pieces.push_back(
+                    {i, part * size, part + 1 == pieces_a_query ? documents : (part + 1) * size});
+            }
+        }
+        std::vector<Shared> shared(query_count);
+        std::vector<std::unique_ptr<Best>> results(pieces_a_query > 1 ? pieces.size() : 0);
+        const Search search(parts_, ranking, stream);
+        workers.for_pieces(pieces.size(), 1, [&](std::uint64_t from, std::uint64_t to) {
+            for (std::uint64_t i = from; i < to; ++i) {
+                const Piece &piece = pieces[i];
+                const TextQuery &query = own[piece.query];
+                std::vector<List> opened;
+                for (std::uint32_t term = 0; term < query.terms; ++term) {
+                    opened.emplace_back(parts_, own_terms[query.first_term + term].list);
+                }
+                std::vector<RankedList> lists;
+                for (std::uint32_t term = 0; term < query.terms; ++term) {
+                    lists.emplace_back(opened[term], own_terms[query.first_term + term].weight);
+                }
+                auto best =
+                    std::make_unique<Best>(engine_.memory(), query, parts_, dead.get(), shared[piece.query]);
+                if (query.terms == 0) {
+                    // Nothing matches.
+                } else if (query.mode == TextMode::all) {
+                    search.all(lists, piece.first, piece.end, best.get());
+                } else {
+                    search.any(lists, piece.first, piece.end, best.get());
+                }
+                best->sort();
+                if (pieces_a_query == 1) {
+                    std::copy_n(best->hits(), best->count(), hits + first_hits[piece.query]);
+                    counts[piece.query] = best->count();
+                } else {
+                    results[i] = std::move(best);
+                }
+            }
+        });
+        for (std::uint32_t i = 0; pieces_a_query > 1 && i < query_count; ++i) {
+            std::vector<TextHit> merged;
+            for (std::uint32_t part = 0; part < pieces_a_query; ++part) {
+                const Best &best = *results[std::uint64_t(i) * pieces_a_query + part];
+                merged.insert(merged.end(), best.hits(), best.hits() + best.count());
+            }
+            std::sort(merged.begin(), merged.end(), ranks_before);
+            counts[i] = std::min(static_cast<std::uint32_t>(merged.size()), own[i].k);
+            std::copy_n(merged.begin(), counts[i], hits + first_hits[i]);
+        }
+        return Status{};
+    });
+}
+
+}  // namespace gpu_engine::host

@@ -1,0 +1,242 @@
+// Runs of gpu_text for tests: lists encoded as the session encodes them, page images, and every question
+// answered by looking at all postings.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "gpu_engine/text.h"
+
+namespace text_test {
+
+namespace postings = gpu_engine::postings;
+using gpu_engine::TextHit;
+using gpu_engine::TextList;
+using gpu_engine::TextPages;
+using gpu_engine::Tid;
+
+struct Posting {
+    std::uint32_t ordinal;
+    std::uint32_t frequency;
+};
+using Postings = std::vector<Posting>;
+
+inline constexpr std::uint32_t page_bytes = 8192;
+inline constexpr std::uint32_t first_byte = 24;
+inline constexpr std::uint32_t content_bytes = 8152;
+
+inline Tid tid_of(std::uint64_t number) {
+    return Tid{static_cast<std::uint16_t>(number >> 32), static_cast<std::uint16_t>(number >> 16),
+               static_cast<std::uint16_t>(number)};
+}
+
+class TextRun {
+  public:
+    explicit TextRun(postings::Codec codec, std::uint32_t documents) : codec_(codec) {
+        for (std::uint32_t i = 0; i < documents; ++i) {
+            lengths.push_back(1 + i % 97);
+            tids.push_back(tid_of(std::uint64_t(i) * 3 + 65536));
+        }
+    }
+
+    std::vector<std::uint32_t> lengths;
+    std::vector<Tid> tids;
+    std::vector<bool> dead;  // empty: none
+    // What bounds are written by.
+    postings::Norms norms = {0.3, 0.02};
+
+    std::uint32_t documents() const { return static_cast<std::uint32_t>(lengths.size()); }
+    gpu_engine::TextShape shape() const { return {bytes_.size(), documents(), codec_}; }
+    std::vector<std::uint8_t> &bytes() { return bytes_; }
+    const Postings &postings_of(std::size_t list) const { return lists_[list]; }
+    const TextList &list(std::size_t number) const { return named_[number]; }
+    std::size_t lists() const { return lists_.size(); }
+    bool is_dead(std::uint32_t ordinal) const { return !dead.empty() && dead[ordinal]; }
+
+    // Lengths must be final. Returns its number.
+    std::size_t add(const Postings &list) {
+        TextList named = {};
+        named.offset = bytes_.size();
+        named.documents = static_cast<std::uint32_t>(list.size());
+        if (list.size() == 1) {
+            named.ordinal = list[0].ordinal;
+            named.frequency = list[0].frequency;
+        } else {
+            append(list);
+        }
+        named.bytes = bytes_.size() - named.offset;
+        lists_.push_back(list);
+        named_.push_back(named);
+        return lists_.size() - 1;
+    }
+
+    std::vector<std::uint64_t> dead_bitmap() const {
+        std::vector<std::uint64_t> words((documents() + 63) / 64);
+        for (std::uint32_t i = 0; i < documents(); ++i) {
+            words[i / 64] |= std::uint64_t(is_dead(i)) << (i % 64);
+        }
+        return words;
+    }
+
+    std::vector<char> posting_pages() const {
+        std::vector<char> pages;
+        for (std::size_t first = 0; first < bytes_.size(); first += content_bytes) {
+            const std::size_t take = std::min<std::size_t>(content_bytes, bytes_.size() - first);
+            std::memcpy(add_page(&pages), bytes_.data() + first, take);
+        }
+        return pages;
+    }
+    std::vector<char> document_pages() const {
+        constexpr std::size_t a_page = content_bytes / 9;
+        std::vector<char> pages;
+        for (std::size_t first = 0; first < tids.size(); first += a_page) {
+            const std::size_t count = std::min(a_page, tids.size() - first);
+            char *content = add_page(&pages);
+            std::memcpy(content, tids.data() + first, count * sizeof(Tid));
+            content += count * sizeof(Tid);
+            for (std::size_t i = first; i < first + count; ++i, content += 3) {
+                std::memcpy(content, &lengths[i], 3);
+            }
+        }
+        return pages;
+    }
+
+    // In pieces of so many pages.
+    gpu_engine::Status load(gpu_engine::Engine &engine, gpu_engine::Stream &stream, std::uint32_t piece,
+                            std::unique_ptr<gpu_engine::TextIndex> *index) const {
+        std::unique_ptr<gpu_engine::TextLoader> loader;
+        gpu_engine::Status status = engine.text().open_loader(stream, shape(), &loader);
+        if (!status.ok()) {
+            return status;
+        }
+        const std::vector<char> sections[2] = {posting_pages(), document_pages()};
+        for (int section = 0; section < 2; ++section) {
+            const std::vector<char> &pages = sections[section];
+            for (std::size_t first = 0; first < pages.size(); first += std::size_t(piece) * page_bytes) {
+                const std::size_t count = std::min<std::size_t>(piece, (pages.size() - first) / page_bytes);
+                const TextPages images = {pages.data() + first, static_cast<std::uint32_t>(count), page_bytes,
+                                          first_byte, content_bytes};
+                status = section == 0 ? loader->append_postings(stream, images)
+                                      : loader->append_documents(stream, images);
+                if (!status.ok()) {
+                    return status;
+                }
+            }
+        }
+        return loader->finish(stream, index);
+    }
+
+    // What a query of the terms must find.
+    std::vector<TextHit> search(const postings::Norms &by, const gpu_engine::TextTerm *terms,
+                                const gpu_engine::TextQuery &query) const {
+        std::map<std::uint32_t, std::pair<std::int64_t, std::uint32_t>> scores;
+        for (std::uint32_t term = 0; term < query.terms; ++term) {
+            for (const Posting &posting : lists_[find(terms[query.first_term + term].list)]) {
+                auto &[score, count] = scores[posting.ordinal];
+                score += postings::contribution(terms[query.first_term + term].weight,
+                                                by.of(lengths[posting.ordinal]), posting.frequency);
+                ++count;
+            }
+        }
+        std::vector<TextHit> hits;
+        for (const auto &[ordinal, sum] : scores) {
+            const auto &[score, count] = sum;
+            const Tid tid = tids[ordinal];
+            const bool behind =
+                query.resumes == 0 || score < query.score || (score == query.score && query.tid < tid);
+            if (behind && !is_dead(ordinal) &&
+                (query.mode == gpu_engine::TextMode::any || count == query.terms)) {
+                hits.push_back({score, ordinal, tid, {}});
+            }
+        }
+        std::sort(hits.begin(), hits.end(), [](const TextHit &a, const TextHit &b) {
+            return a.score != b.score ? a.score > b.score : a.tid < b.tid;
+        });
+        if (hits.size() > query.k) {
+            hits.resize(query.k);
+        }
+        return hits;
+    }
+    std::vector<std::uint32_t> intersect(const std::vector<TextList> &asked) const {
+        std::map<std::uint32_t, std::size_t> counts;
+        for (const TextList &list : asked) {
+            for (const Posting &posting : lists_[find(list)]) {
+                ++counts[posting.ordinal];
+            }
+        }
+        std::vector<std::uint32_t> result;
+        for (const auto &[ordinal, count] : counts) {
+            if (count == asked.size() && !is_dead(ordinal)) {
+                result.push_back(ordinal);
+            }
+        }
+        return result;
+    }
+
+  private:
+    static char *add_page(std::vector<char> *pages) {
+        pages->resize(pages->size() + page_bytes, '\x5a');
+        return pages->data() + pages->size() - page_bytes + first_byte;
+    }
+    std::size_t find(const TextList &list) const {
+        for (std::size_t i = 0; i < named_.size(); ++i) {
+            if (std::memcmp(&named_[i], &list, sizeof(list)) == 0) {
+                return i;
+            }
+        }
+        return named_.size();
+    }
+    void append(const Postings &list) {
+        const std::size_t start = bytes_.size();
+        std::vector<std::uint32_t> gaps;
+        std::uint64_t next = 0;
+        for (const Posting &posting : list) {
+            gaps.push_back(static_cast<std::uint32_t>(posting.ordinal - next));
+            next = std::uint64_t(posting.ordinal) + 1;
+        }
+        const std::uint32_t frame = postings::choose_frame_bits(
+            gaps.data(), static_cast<std::uint32_t>(std::min<std::size_t>(gaps.size(), 4096)));
+        std::vector<postings::BlockHead> heads;
+        for (std::size_t first = 0; first < list.size(); first += postings::kBlockPostings) {
+            const auto count = static_cast<std::uint32_t>(
+                std::min<std::size_t>(list.size() - first, postings::kBlockPostings));
+            std::uint8_t block[postings::kMostBlockBytes];
+            std::uint8_t parameter;
+            std::uint32_t length =
+                postings::encode_gaps(codec_, gaps.data() + first, count, frame, block, &parameter);
+            std::uint32_t frequencies[postings::kBlockPostings];
+            double least = 1e300;
+            for (std::uint32_t i = 0; i < count; ++i) {
+                const Posting &posting = list[first + i];
+                frequencies[i] = posting.frequency - 1;
+                least = std::min(least, norms.of(lengths[posting.ordinal]) / posting.frequency);
+            }
+            const std::uint32_t bits = postings::widest(frequencies, count);
+            if (list.size() <= postings::kBlockPostings) {
+                bytes_.push_back(parameter);
+                bytes_.push_back(static_cast<std::uint8_t>(bits));
+            }
+            heads.push_back({list[first + count - 1].ordinal,
+                             static_cast<std::uint32_t>(bytes_.size() - start), postings::encode_bound(least),
+                             parameter, static_cast<std::uint8_t>(bits)});
+            postings::pack(frequencies, count, bits, block + length);
+            length += postings::packed_bytes(count, bits);
+            bytes_.insert(bytes_.end(), block, block + length);
+        }
+        if (heads.size() > 1) {
+            const auto *raw = reinterpret_cast<const std::uint8_t *>(heads.data());
+            bytes_.insert(bytes_.end(), raw, raw + heads.size() * sizeof(postings::BlockHead));
+        }
+    }
+
+    postings::Codec codec_;
+    std::vector<std::uint8_t> bytes_;
+    std::vector<Postings> lists_;
+    std::vector<TextList> named_;
+};
+
+}  // namespace text_test
