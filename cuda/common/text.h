@@ -1,7 +1,6 @@
 // What both implementations of text indexes share: where things lie on pages, and what calls are refused.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 
 #include "gpu_engine/text.h"
@@ -74,7 +73,8 @@ inline Status check_text_list(const TextShape &shape, const TextList &list) noex
 inline Status check_text_search(const TextShape &shape, const TextRanking &ranking, const TextTerm *terms,
                                 std::uint32_t term_count, const TextQuery *queries,
                                 std::uint32_t query_count) noexcept {
-    const auto is_factor = [](double value) { return value >= 0 && std::isfinite(value); };
+    constexpr double most_factor = 0x1p60;
+    const auto is_factor = [](double value) { return value >= 0 && value <= most_factor; };
     if (!is_factor(ranking.norms.base) || !is_factor(ranking.norms.slope) || !(ranking.shrink <= 1)) {
         return make_status(StatusCode::invalid_argument, "the ranking's factors are out of range");
     }

@@ -1,4 +1,4 @@
-// Runs of gpu_text for tests: lists encoded as the session encodes them, page images, and every question
+// Runs of gpu_text for tests: lists page images, and every question
 // answered by looking at all postings.
 #pragma once
 
@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "common/text_encoder.h"
 #include "gpu_engine/text.h"
 
 namespace text_test {
@@ -19,10 +20,7 @@ using gpu_engine::TextList;
 using gpu_engine::TextPages;
 using gpu_engine::Tid;
 
-struct Posting {
-    std::uint32_t ordinal;
-    std::uint32_t frequency;
-};
+using Posting = gpu_engine::TextPosting;
 using Postings = std::vector<Posting>;
 
 inline constexpr std::uint32_t page_bytes = 8192;
@@ -59,18 +57,9 @@ class TextRun {
 
     // Lengths must be final. Returns its number.
     std::size_t add(const Postings &list) {
-        TextList named = {};
-        named.offset = bytes_.size();
-        named.documents = static_cast<std::uint32_t>(list.size());
-        if (list.size() == 1) {
-            named.ordinal = list[0].ordinal;
-            named.frequency = list[0].frequency;
-        } else {
-            append(list);
-        }
-        named.bytes = bytes_.size() - named.offset;
+        named_.push_back(gpu_engine::append_text_list(
+            codec_, list.data(), static_cast<std::uint32_t>(list.size()), norms, lengths.data(), &bytes_));
         lists_.push_back(list);
-        named_.push_back(named);
         return lists_.size() - 1;
     }
 
@@ -190,49 +179,6 @@ class TextRun {
         }
         return named_.size();
     }
-    void append(const Postings &list) {
-        const std::size_t start = bytes_.size();
-        std::vector<std::uint32_t> gaps;
-        std::uint64_t next = 0;
-        for (const Posting &posting : list) {
-            gaps.push_back(static_cast<std::uint32_t>(posting.ordinal - next));
-            next = std::uint64_t(posting.ordinal) + 1;
-        }
-        const std::uint32_t frame = postings::choose_frame_bits(
-            gaps.data(), static_cast<std::uint32_t>(std::min<std::size_t>(gaps.size(), 4096)));
-        std::vector<postings::BlockHead> heads;
-        for (std::size_t first = 0; first < list.size(); first += postings::kBlockPostings) {
-            const auto count = static_cast<std::uint32_t>(
-                std::min<std::size_t>(list.size() - first, postings::kBlockPostings));
-            std::uint8_t block[postings::kMostBlockBytes];
-            std::uint8_t parameter;
-            std::uint32_t length =
-                postings::encode_gaps(codec_, gaps.data() + first, count, frame, block, &parameter);
-            std::uint32_t frequencies[postings::kBlockPostings];
-            double least = 1e300;
-            for (std::uint32_t i = 0; i < count; ++i) {
-                const Posting &posting = list[first + i];
-                frequencies[i] = posting.frequency - 1;
-                least = std::min(least, norms.of(lengths[posting.ordinal]) / posting.frequency);
-            }
-            const std::uint32_t bits = postings::widest(frequencies, count);
-            if (list.size() <= postings::kBlockPostings) {
-                bytes_.push_back(parameter);
-                bytes_.push_back(static_cast<std::uint8_t>(bits));
-            }
-            heads.push_back({list[first + count - 1].ordinal,
-                             static_cast<std::uint32_t>(bytes_.size() - start), postings::encode_bound(least),
-                             parameter, static_cast<std::uint8_t>(bits)});
-            postings::pack(frequencies, count, bits, block + length);
-            length += postings::packed_bytes(count, bits);
-            bytes_.insert(bytes_.end(), block, block + length);
-        }
-        if (heads.size() > 1) {
-            const auto *raw = reinterpret_cast<const std::uint8_t *>(heads.data());
-            bytes_.insert(bytes_.end(), raw, raw + heads.size() * sizeof(postings::BlockHead));
-        }
-    }
-
     postings::Codec codec_;
     std::vector<std::uint8_t> bytes_;
     std::vector<Postings> lists_;

@@ -85,7 +85,7 @@ static_assert(sizeof(TextQuery) == 32);
 
 // What all queries of a call share.
 struct TextRanking {
-    postings::Norms norms;  // both from 0 on, finite
+    postings::Norms norms;  // both from 0 to 2^60
     // How much less lengths weigh than when the blocks' bounds were written, 0 to 1; negative when those are
     // of no use, because k1 or b were others (postings::bound_contribution).
     double shrink;

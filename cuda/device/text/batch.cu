@@ -1,0 +1,129 @@
+#include "device/text/batch.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "gpu_engine/boundary.h"
+
+namespace gpu_engine::device {
+namespace {
+
+// An accumulated score's error by float arithmetic, of the highest there can be: six roundings of 2^-23 at
+// most, and some room.
+constexpr double relative_error = 0x1p-19;
+// By the cut to an integer, by the least contribution of one unit there and here, and by the exact one's
+// rounding.
+constexpr double error_a_term = 4;
+
+std::uint32_t clamped(double value) {
+    return value <= 0 ? 0 : value >= UINT32_MAX ? UINT32_MAX : static_cast<std::uint32_t>(value);
+}
+
+}  // namespace
+
+TextQueries::TextQueries(const TextShape &shape, const TextRanking &ranking, const TextTerm *terms,
+                         std::uint32_t term_count, const TextQuery *queries, std::uint32_t query_count)
+    : terms_(terms, terms + term_count),
+      queries_(queries, queries + query_count),
+      documents_(shape.documents) {
+    const Status status =
+        check_text_search(shape, ranking, terms_.data(), term_count, queries_.data(), query_count);
+    if (!status.ok()) {
+        throw Failure{status};
+    }
+    for (const TextTerm &term : terms_) {
+        views_.push_back(view_of(shape, term.list));
+    }
+}
+
+void TextQueries::rank(std::uint32_t number, std::uint64_t capacity, std::vector<RankedQuery> *queries,
+                       std::vector<RankedTerm> *terms) const {
+    const TextQuery &asked = queries_[number];
+    RankedQuery query = {};
+    query.first_term = static_cast<std::uint32_t>(terms->size());
+    query.terms = asked.terms;
+    query.all = asked.mode == TextMode::all ? 1 : 0;
+    query.k = asked.k;
+    query.accumulated = query.all != 0 ? std::min(asked.terms, most_counted) : asked.terms;
+    query.score_bits = query.all != 0 ? all_score_bits : any_score_bits;
+    for (std::uint32_t i = 0; i < asked.terms; ++i) {
+        terms->push_back({views_[asked.first_term + i], terms_[asked.first_term + i].weight, 0});
+    }
+    RankedTerm *own = terms->data() + query.first_term;
+    if (query.all != 0) {
+        std::sort(own, own + query.terms, [](const RankedTerm &a, const RankedTerm &b) {
+            return a.list.documents < b.list.documents;
+        });
+    }
+    double weights = 0;
+    std::uint64_t most = 0;
+    for (std::uint32_t i = 0; i < query.accumulated; ++i) {
+        weights += own[i].weight;
+        most += own[i].list.documents;
+    }
+    if (query.all != 0) {
+        most = own[0].list.documents;
+    }
+    // Some room for errors.
+    const double highest = std::ldexp(1.0, static_cast<int>(query.score_bits)) * (1 - 0x1p-10);
+    const double scale = weights > highest ? highest / weights : 1;
+    for (std::uint32_t i = 0; i < query.accumulated; ++i) {
+        own[i].scaled = static_cast<float>(own[i].weight * scale);
+    }
+    const double error = weights * scale * relative_error + error_a_term * query.terms + error_a_term;
+    query.margin = clamped(std::ceil(2 * error));
+    query.highest = UINT32_MAX;
+    query.sure = UINT32_MAX;
+    query.resume_score = INT64_MAX;
+    if (asked.resumes != 0) {
+        const double resume = static_cast<double>(asked.score) * scale;
+        query.highest = clamped(std::ceil(resume + error));
+        query.sure = clamped(std::floor(resume - error) - 1);
+        query.resume_score = asked.score;
+        query.resume_tid = tid_number(asked.tid);
+    }
+    if (query.accumulated < query.terms) {
+        // The others' contributions are missing, and whether they have the document.
+        query.highest = UINT32_MAX;
+        query.sure = 0;
+    }
+    query.capacity = static_cast<std::uint32_t>(std::min({capacity, most, std::uint64_t(documents_)}));
+    queries->push_back(query);
+}
+
+std::uint64_t usual_capacity(std::uint32_t k, std::uint32_t windows) {
+    constexpr std::uint64_t least = 1 << 14;
+    constexpr std::uint64_t windows_at_once = 512;
+    return least + std::min<std::uint64_t>(windows, windows_at_once) * k * 5 / 4;
+}
+
+DeviceBatch::DeviceBatch(const Call &call, const TextView &text, const postings::Norms &norms,
+                         const std::vector<RankedTerm> &terms, const std::vector<RankedQuery> &queries,
+                         std::uint64_t candidates, const Damage &damage)
+    : terms_(call.buffer<RankedTerm>(terms.size())),
+      queries_(call.buffer<RankedQuery>(queries.size())),
+      starts_(call.buffer<std::uint32_t>(terms.size() * (std::uint64_t(window_count(text.documents)) + 1))),
+      numbers_(call.buffer<std::uint32_t>(queries.size() * 2)),
+      candidates_(call.buffer<Candidate>(candidates)) {
+    call.copy(terms_.data(), terms.data(), terms.size());
+    call.copy(queries_.data(), queries.data(), queries.size());
+    batch_ = {text,
+              norms,
+              terms_.data(),
+              queries_.data(),
+              static_cast<std::uint32_t>(terms.size()),
+              static_cast<std::uint32_t>(queries.size()),
+              window_count(text.documents),
+              starts_.data(),
+              numbers_.data(),
+              numbers_.data() + queries.size(),
+              candidates_.data(),
+              damage.flag()};
+    reset(call);
+}
+
+void DeviceBatch::reset(const Call &call) const {
+    call.fill(numbers_.data(), 0, numbers_.size() * sizeof(std::uint32_t));
+}
+
+}  // namespace gpu_engine::device

@@ -1,0 +1,55 @@
+// Queries as the kernels of a search see them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "device/text/search.h"
+
+namespace gpu_engine::device {
+
+// A caller's queries, copied and checked. Throws Failure when they can't be asked.
+class TextQueries {
+  public:
+    TextQueries(const TextShape &shape, const TextRanking &ranking, const TextTerm *terms,
+                std::uint32_t term_count, const TextQuery *queries, std::uint32_t query_count);
+
+    const TextQuery &query(std::uint32_t i) const { return queries_[i]; }
+
+    // Appends a query and its terms. Its candidates have `capacity` places, or as many as there can be of
+    // them where that is less.
+    void rank(std::uint32_t number, std::uint64_t capacity, std::vector<RankedQuery> *queries,
+              std::vector<RankedTerm> *terms) const;
+
+  private:
+    std::vector<TextTerm> terms_;
+    std::vector<TextQuery> queries_;
+    std::vector<ListView> views_;
+    std::uint32_t documents_;
+};
+
+// Room for the candidates that windows at work at the same time may find before any knows the others'
+// thresholds.
+std::uint64_t usual_capacity(std::uint32_t k, std::uint32_t windows);
+
+// A batch on the device, with its scratch memory.
+class DeviceBatch {
+  public:
+    DeviceBatch(const Call &call, const TextView &text, const postings::Norms &norms,
+                const std::vector<RankedTerm> &terms, const std::vector<RankedQuery> &queries,
+                std::uint64_t candidates, const Damage &damage);
+
+    const SearchBatch &view() const { return batch_; }
+    // For another search of the same queries.
+    void reset(const Call &call) const;
+
+  private:
+    Buffer<RankedTerm> terms_;
+    Buffer<RankedQuery> queries_;
+    Buffer<std::uint32_t> starts_;
+    Buffer<std::uint32_t> numbers_;  // thresholds, then counts
+    Buffer<Candidate> candidates_;
+    SearchBatch batch_;
+};
+
+}  // namespace gpu_engine::device

@@ -1,0 +1,178 @@
+// Dead documents and document frequencies.
+#include "device/text/index.h"
+
+#include <cub/block/block_reduce.cuh>
+#include <algorithm>
+#include <vector>
+
+#include "device/kary/dead.cuh"
+#include "device/text/decode.cuh"
+#include "device/text/damage.h"
+#include "gpu_engine/guard.h"
+
+#include "gpu_engine/boundary.h"
+
+namespace gpu_engine::device {
+namespace {
+
+constexpr int threads = 256;
+constexpr unsigned warps = threads / 32;
+
+__global__ void count_totals_kernel(const std::uint32_t *lengths, std::uint32_t documents, DeadView dead,
+                                    unsigned long long *totals) {
+    using Reduce = cub::BlockReduce<unsigned long long, threads>;
+    __shared__ typename Reduce::TempStorage storage;
+    unsigned long long count = 0;
+    unsigned long long length = 0;
+    for (std::uint64_t i = blockIdx.x * threads + threadIdx.x; i < documents;
+         i += std::uint64_t(gridDim.x) * threads) {
+        if (lengths[i] != null_text_length && (dead.words == nullptr || !is_dead(dead, i))) {
+            ++count;
+            length += lengths[i];
+        }
+    }
+    count = Reduce(storage).Sum(count);
+    __syncthreads();
+    length = Reduce(storage).Sum(length);
+    if (threadIdx.x == 0) {
+        atomicAdd(&totals[0], count);
+        atomicAdd(&totals[1], length);
+    }
+}
+
+// Takes a list's dead documents off its count. A warp takes a block of postings at a time.
+template <postings::Codec Codec>
+__global__ void count_documents_kernel(TextView text, const ListView *lists, std::uint32_t number,
+                                       std::uint32_t *count, std::uint32_t *damaged) {
+    __shared__ alignas(16) WarpScratch scratch[warps];
+    const ListView list = lists[number];
+    const std::uint32_t lane = threadIdx.x % 32;
+    for (std::uint32_t i = blockIdx.x * warps + threadIdx.x / 32; i < list.blocks; i += gridDim.x * warps) {
+        Block block;
+        if (!decode_block<Codec>(text, list, i, lane, scratch[threadIdx.x / 32], &block)) {
+            *damaged = 1;
+            return;
+        }
+        std::uint32_t dead = 0;
+#pragma unroll
+        for (std::uint32_t j = 0; j < a_lane; ++j) {
+            if (lane * a_lane + j < block.count && is_dead(text.dead, block.ordinals[j])) {
+                ++dead;
+            }
+        }
+        dead = __reduce_add_sync(all_lanes, dead);
+        if (lane == 0 && dead > 0) {
+            atomicSub(count, dead);
+        }
+    }
+}
+
+}  // namespace
+
+ListView view_of(const TextShape &shape, const TextList &list) {
+    const Status status = check_text_list(shape, list);
+    if (!status.ok()) {
+        throw Failure{status};
+    }
+    ListView view = {list.offset,  list.bytes,    list.documents, text_blocks(list.documents),
+                     list.ordinal, list.frequency};
+    if (list.documents > 1) {
+        const std::uint64_t heads =
+            view.blocks > 1 ? std::uint64_t(view.blocks) * sizeof(postings::BlockHead) : 0;
+        if (list.bytes < heads || (view.blocks == 1 && list.bytes < short_list_head)) {
+            throw Failure{contradicted_by_list()};
+        }
+        view.data_bytes = list.bytes - heads;
+    }
+    return view;
+}
+
+TextTotals count_totals(const Call &call, const std::uint32_t *lengths, std::uint32_t documents,
+                        const DeadView &dead) {
+    const Buffer<unsigned long long> totals = call.buffer<unsigned long long>(2);
+    call.fill(totals.data(), 0, totals.size() * sizeof(unsigned long long));
+    if (documents > 0) {
+        count_totals_kernel<<<static_cast<unsigned>(call.engine().multiprocessors()) * 4, threads, 0,
+                              call.stream()>>>(lengths, documents, dead, totals.data());
+        check_launch("count_totals_kernel");
+    }
+    unsigned long long found[2];
+    call.copy(found, static_cast<const unsigned long long *>(totals.data()), 2);
+    call.wait();
+    return {found[0], found[1]};
+}
+
+TextView DeviceTextIndex::view(const DeadDocuments *dead) const noexcept {
+    return {reinterpret_cast<const std::uint32_t *>(parts_.postings.data()),
+            parts_.lengths.data(),
+            parts_.tids.data(),
+            parts_.shape.documents,
+            parts_.shape.codec,
+            dead != nullptr ? dead->bitmap.view() : DeadView{}};
+}
+
+std::uint64_t DeviceTextIndex::bytes() const noexcept {
+    const auto dead = dead_.get();
+    return parts_.postings.bytes() + parts_.lengths.bytes() + parts_.tids.bytes() +
+           (dead ? dead->bitmap.bytes() : 0);
+}
+
+Status DeviceTextIndex::set_dead(Stream &stream, const std::uint64_t *bitmap,
+                                 std::uint64_t version) noexcept {
+    return guarded([&] {
+        const Call call(engine_, stream);
+        auto dead = std::make_shared<DeadDocuments>();
+        dead->bitmap = make_dead_bitmap(call, bitmap, parts_.shape.documents);
+        dead->totals = count_totals(call, parts_.lengths.data(), parts_.shape.documents, dead->bitmap.view());
+        return dead_.replace(dead->bitmap.dead > 0 ? dead : nullptr, version);
+    });
+}
+
+std::uint64_t DeviceTextIndex::dead_entries() const noexcept {
+    const auto dead = dead_.get();
+    return dead ? dead->bitmap.dead : 0;
+}
+
+TextTotals DeviceTextIndex::totals() const noexcept {
+    const auto dead = dead_.get();
+    return dead ? dead->totals : parts_.totals;
+}
+
+Status DeviceTextIndex::count_documents(Stream &stream, const TextList *lists, std::uint32_t count,
+                                        std::uint32_t *documents) const noexcept {
+    return guarded([&] {
+        const Call call(engine_, stream);
+        std::vector<ListView> views;
+        std::vector<std::uint32_t> counts;
+        for (std::uint32_t i = 0; i < count; ++i) {
+            const TextList list = lists[i];
+            views.push_back(view_of(parts_.shape, list));
+            counts.push_back(list.documents);
+        }
+        const auto dead = dead_.get();
+        if (dead && count > 0) {
+            const Buffer<ListView> device_views = call.buffer<ListView>(count);
+            const Buffer<std::uint32_t> device_counts = call.buffer<std::uint32_t>(count);
+            const Damage damage(call);
+            call.copy(device_views.data(), views.data(), count);
+            call.copy(device_counts.data(), static_cast<const std::uint32_t *>(counts.data()), count);
+            const auto most = static_cast<unsigned>(call.engine().multiprocessors()) * 8;
+            for (std::uint32_t i = 0; i < count; ++i) {
+                const unsigned wanted = (views[i].blocks + warps - 1) / warps;
+                const unsigned grid = std::min(wanted, most);
+                with_codec(parts_.shape.codec, [&](auto codec) {
+                    const auto kernel = count_documents_kernel<codec>;
+                    kernel<<<grid, threads, 0, call.stream()>>>(view(dead.get()), device_views.data(), i,
+                                                                device_counts.data() + i, damage.flag());
+                });
+                check_launch("count_documents_kernel");
+            }
+            call.copy(counts.data(), static_cast<const std::uint32_t *>(device_counts.data()), count);
+            damage.raise();
+        }
+        std::copy(counts.begin(), counts.end(), documents);
+        return Status{};
+    });
+}
+
+}  // namespace gpu_engine::device

@@ -1,0 +1,90 @@
+// A text index in a device's memory.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "common/text.h"
+#include "common/versioned.h"
+#include "device/call.h"
+#include "device/kary/dead.h"
+
+namespace gpu_engine::device {
+
+// Lanes behind the last posting of a block read as if it had 128 of 32 bits.
+inline constexpr std::uint32_t posting_padding = 1024;
+
+// In the order of TIDs.
+__host__ __device__ inline std::uint64_t tid_number(const Tid &tid) {
+    return static_cast<std::uint64_t>(tid.block_high) << 32 |
+           static_cast<std::uint64_t>(tid.block_low) << 16 | tid.offset;
+}
+
+// What kernels see of an index.
+struct TextView {
+    const std::uint32_t *postings;  // the posting section
+    const std::uint32_t *lengths;
+    const Tid *tids;
+    std::uint32_t documents;
+    postings::Codec codec;
+    DeadView dead;
+};
+
+// A list as kernels see it, which lies within the posting section.
+struct ListView {
+    std::uint64_t offset;
+    std::uint64_t data_bytes;  // without the heads behind them
+    std::uint32_t documents;
+    std::uint32_t blocks;
+    std::uint32_t ordinal;  // of one posting
+    std::uint32_t frequency;
+};
+
+// Throws Failure when the list can't lie there.
+ListView view_of(const TextShape &shape, const TextList &list);
+
+struct TextParts {
+    TextShape shape = {};
+    Buffer<char> postings;
+    Buffer<std::uint32_t> lengths;
+    Buffer<Tid> tids;
+    TextTotals totals = {};  // dead documents included
+};
+
+struct DeadDocuments {
+    DeadBitmap bitmap;
+    TextTotals totals;  // of the live ones
+};
+
+class DeviceTextIndex final : public TextIndex {
+  public:
+    DeviceTextIndex(DeviceEngine &engine, TextParts parts) : engine_(engine), parts_(std::move(parts)) {}
+
+    const TextShape &shape() const noexcept override { return parts_.shape; }
+    std::uint64_t bytes() const noexcept override;
+    Status set_dead(Stream &stream, const std::uint64_t *bitmap, std::uint64_t version) noexcept override;
+    std::uint64_t dead_version() const noexcept override { return dead_.version(); }
+    std::uint64_t dead_entries() const noexcept override;
+    TextTotals totals() const noexcept override;
+    Status count_documents(Stream &stream, const TextList *lists, std::uint32_t count,
+                           std::uint32_t *documents) const noexcept override;
+    Status search(Stream &stream, const TextRanking &ranking, const TextTerm *terms, std::uint32_t term_count,
+                  const TextQuery *queries, std::uint32_t query_count, TextHit *hits,
+                  std::uint32_t *counts) const noexcept override;
+    Status intersect(Stream &stream, const TextList *lists, std::uint32_t count, Tid *tids,
+                     std::uint64_t capacity, std::uint64_t *found) const noexcept override;
+
+    const TextParts &parts() const noexcept { return parts_; }
+    TextView view(const DeadDocuments *dead) const noexcept;
+
+  private:
+    DeviceEngine &engine_;
+    TextParts parts_;
+    Versioned<DeadDocuments> dead_;
+};
+
+// Live documents and the sum of their lengths; without a bitmap all are live. Waits.
+TextTotals count_totals(const Call &call, const std::uint32_t *lengths, std::uint32_t documents,
+                        const DeadView &dead);
+
+}  // namespace gpu_engine::device

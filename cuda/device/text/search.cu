@@ -1,0 +1,172 @@
+// Ranked search, in batches whose scratch memory is bounded.
+#include "device/text/search.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "device/text/batch.h"
+#include "gpu_engine/guard.h"
+
+#include "gpu_engine/boundary.h"
+
+namespace gpu_engine::device {
+namespace {
+
+constexpr std::uint64_t most_candidate_bytes = std::uint64_t(256) << 20;
+constexpr std::uint64_t most_start_bytes = std::uint64_t(64) << 20;
+constexpr std::uint64_t most_hit_bytes = std::uint64_t(64) << 20;
+constexpr std::uint64_t most_window_blocks = std::uint64_t(1) << 30;
+
+// What a batch of queries takes.
+struct BatchSize {
+    std::uint64_t candidates = 0;
+    std::uint64_t hits = 0;
+
+    bool has_room(std::uint64_t capacity, std::uint64_t hits_wanted, std::uint64_t terms,
+                  std::uint64_t queries, std::uint64_t windows) const {
+        return (candidates + capacity) * sizeof(Candidate) <= most_candidate_bytes &&
+               (hits + hits_wanted) * sizeof(TextHit) <= most_hit_bytes &&
+               terms * (windows + 1) * sizeof(std::uint32_t) <= most_start_bytes &&
+               queries * windows <= most_window_blocks;
+    }
+};
+
+// One search, from its arguments to its results.
+class Search {
+  public:
+    Search(const Call &call, const TextView &text, const postings::Norms &norms, const TextQueries &asked,
+           std::uint32_t query_count, TextHit *hits)
+        : call_(call),
+          text_(text),
+          norms_(norms),
+          asked_(asked),
+          damage_(call),
+          hits_(hits),
+          counts_(query_count) {
+        std::uint64_t all = 0;
+        for (std::uint32_t i = 0; i < query_count; ++i) {
+            first_hits_.push_back(all);
+            all += asked.query(i).k;
+        }
+    }
+
+    void run() {
+        const auto count = static_cast<std::uint32_t>(counts_.size());
+        for (std::uint32_t next = 0; next < count;) {
+            next = run_batch(next);
+        }
+        for (const std::uint32_t number : alone_) {
+            run_alone(number);
+        }
+    }
+    const std::vector<std::uint32_t> &counts() const { return counts_; }
+
+  private:
+    // From query number `first` on as many as fit; returns the next one's number. What can't be finished
+    // together goes to alone_.
+    std::uint32_t run_batch(std::uint32_t first) {
+        const std::uint32_t windows = window_count(text_.documents);
+        std::vector<RankedTerm> terms;
+        std::vector<RankedQuery> queries;
+        std::vector<std::uint32_t> numbers;
+        BatchSize size;
+        std::uint32_t next = first;
+        for (; next < counts_.size(); ++next) {
+            const TextQuery &query = asked_.query(next);
+            if (query.terms == 0) {
+                continue;
+            }
+            if (query.k > most_finished_together) {
+                alone_.push_back(next);
+                continue;
+            }
+            const std::uint64_t capacity = usual_capacity(query.k, windows);
+            if (!queries.empty() &&
+                !size.has_room(capacity, query.k, terms.size() + query.terms, queries.size() + 1, windows)) {
+                break;
+            }
+            asked_.rank(next, capacity, &queries, &terms);
+            queries.back().first_candidate = size.candidates;
+            queries.back().first_hit = size.hits;
+            size.candidates += queries.back().capacity;
+            size.hits += query.k;
+            numbers.push_back(next);
+        }
+        if (queries.empty()) {
+            return next;
+        }
+        const DeviceBatch batch(call_, text_, norms_, terms, queries, size.candidates, damage_);
+        const Buffer<TextHit> found = call_.buffer<TextHit>(size.hits);
+        const Buffer<std::uint32_t> found_counts = call_.buffer<std::uint32_t>(queries.size());
+        // What isn't written goes to the caller too.
+        call_.fill(found.data(), 0, size.hits * sizeof(TextHit));
+        find_windows(call_, batch.view());
+        accumulate(call_, batch.view());
+        finish(call_, batch.view(), found.data(), found_counts.data());
+        std::vector<std::uint32_t> counts(queries.size());
+        call_.copy(counts.data(), static_cast<const std::uint32_t *>(found_counts.data()), counts.size());
+        for (std::size_t i = 0; i < queries.size();) {
+            // Hits of queries that follow one another lie together here and there.
+            std::size_t end = i + 1;
+            while (end < queries.size() && numbers[end] == numbers[end - 1] + 1) {
+                ++end;
+            }
+            call_.copy(hits_ + first_hits_[numbers[i]],
+                       static_cast<const TextHit *>(found.data()) + queries[i].first_hit,
+                       queries[end - 1].first_hit + queries[end - 1].k - queries[i].first_hit);
+            i = end;
+        }
+        damage_.raise();
+        for (std::size_t i = 0; i < counts.size(); ++i) {
+            if (counts[i] == unfinished) {
+                alone_.push_back(numbers[i]);
+            } else {
+                counts_[numbers[i]] = counts[i];
+            }
+        }
+        return next;
+    }
+
+    void run_alone(std::uint32_t number) {
+        std::vector<RankedTerm> terms;
+        std::vector<RankedQuery> queries;
+        asked_.rank(number, UINT64_MAX, &queries, &terms);
+        const DeviceBatch batch(call_, text_, norms_, terms, queries, queries[0].capacity, damage_);
+        const Buffer<TextHit> found = call_.buffer<TextHit>(queries[0].k);
+        find_windows(call_, batch.view());
+        accumulate(call_, batch.view());
+        finish_alone(call_, batch.view(), queries[0], found.data(), &counts_[number]);
+        call_.copy(hits_ + first_hits_[number], static_cast<const TextHit *>(found.data()), counts_[number]);
+        damage_.raise();
+    }
+
+    const Call &call_;
+    const TextView &text_;
+    const postings::Norms &norms_;
+    const TextQueries &asked_;
+    Damage damage_;
+    TextHit *hits_;
+    std::vector<std::uint32_t> counts_;
+    std::vector<std::uint64_t> first_hits_;
+    std::vector<std::uint32_t> alone_;
+};
+
+}  // namespace
+
+Status DeviceTextIndex::search(Stream &stream, const TextRanking &ranking, const TextTerm *terms,
+                               std::uint32_t term_count, const TextQuery *queries, std::uint32_t query_count,
+                               TextHit *hits, std::uint32_t *counts) const noexcept {
+    return guarded([&] {
+        const Call call(engine_, stream);
+        const TextRanking own_ranking = ranking;
+        const TextQueries asked(parts_.shape, own_ranking, terms, term_count, queries, query_count);
+        const auto dead = dead_.get();
+        const TextView text = view(dead.get());
+        Search search(call, text, own_ranking.norms, asked, query_count, hits);
+        search.run();
+        std::copy(search.counts().begin(), search.counts().end(), counts);
+        return Status{};
+    });
+}
+
+}  // namespace gpu_engine::device

@@ -1,0 +1,88 @@
+// Ranked search on the device, in three steps, each over all queries of a batch:
+//
+//   1. where each list's blocks begin in each window of documents (find_windows)
+//   2. scores of a window's documents, summed up in shared memory as integers of 31 bits, whose error is
+//      known; those that can be among the best go to the query's candidates (accumulate)
+//   3. the candidates that can still be are scored exactly, and sorted (finish)
+#pragma once
+
+#include <cstdint>
+
+#include "device/text/damage.h"
+#include "device/text/index.h"
+
+namespace gpu_engine::device {
+
+struct RankedTerm {
+    ListView list;
+    double weight;
+    float scaled;  // weight, in a query's units of accumulated scores
+};
+
+// Accumulated scores have so many bits; with `all`, those above count the lists that have the document.
+inline constexpr std::uint32_t any_score_bits = 31;
+inline constexpr std::uint32_t all_score_bits = 27;
+// More lists aren't counted: of these queries every document with the first so many is a candidate.
+inline constexpr std::uint32_t most_counted = 31;
+
+struct RankedQuery {
+    std::uint32_t first_term;  // with `all`, the shortest list first
+    std::uint32_t terms;
+    std::uint32_t accumulated;  // of its terms; the others only filter
+    std::uint32_t all;          // 1: documents must have all terms
+    std::uint32_t k;
+    std::uint32_t score_bits;
+    // An accumulated score is within half of this of the exact one.
+    std::uint32_t margin;
+    // Accumulated scores that are higher come before the point at which the hits resume, those that are no
+    // higher than `sure` behind it.
+    std::uint32_t highest;
+    std::uint32_t sure;
+    std::uint32_t capacity;
+    std::uint64_t first_candidate;
+    std::uint64_t first_hit;
+    // Hits come behind this score and TID (tid_number).
+    std::int64_t resume_score;
+    std::uint64_t resume_tid;
+};
+
+struct Candidate {
+    std::uint32_t ordinal;
+    std::uint32_t score;  // accumulated
+};
+
+// Queries with more hits are finished by device-wide sorts.
+inline constexpr std::uint32_t most_finished_together = 1024;
+
+struct SearchBatch {
+    TextView text;
+    postings::Norms norms;
+    const RankedTerm *terms;
+    const RankedQuery *queries;
+    std::uint32_t term_count;
+    std::uint32_t query_count;
+    std::uint32_t windows;
+    std::uint32_t *starts;      // of each term, windows + 1
+    std::uint32_t *thresholds;  // of each query: a lower bound of its k-th accumulated score
+    std::uint32_t *counts;      // of its candidates, more than the capacity when it was too small
+    Candidate *candidates;
+    std::uint32_t *damaged;
+};
+
+inline constexpr std::uint32_t window_documents = 16384;
+
+inline std::uint32_t window_count(std::uint32_t documents) {
+    return documents / window_documents + (documents % window_documents != 0 ? 1 : 0);
+}
+
+void find_windows(const Call &call, const SearchBatch &batch);
+void accumulate(const Call &call, const SearchBatch &batch);
+// Writes each query's hits and their number, or `unfinished` where candidates overflowed or are too many to
+// be sorted together.
+inline constexpr std::uint32_t unfinished = UINT32_MAX;
+void finish(const Call &call, const SearchBatch &batch, TextHit *hits, std::uint32_t *hit_counts);
+// The same for one query of any size, the batch's first, whose candidates haven't overflowed. Waits.
+void finish_alone(const Call &call, const SearchBatch &batch, const RankedQuery &query, TextHit *hits,
+                  std::uint32_t *hit_count);
+
+}  // namespace gpu_engine::device
