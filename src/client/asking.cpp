@@ -66,8 +66,8 @@ bool lies_in_buffer(uint64 offset, uint64 bytes) {
     return offset <= buffer_bytes() && bytes <= buffer_bytes() - offset;
 }
 
-bool read_runs(const RunSet &set, const Layout &layout, const protocol::ResultReply &reply,
-                      uint64 items, bool with_keys, RunAnswer *runs) {
+bool read_runs(const RunSet &set, const Layout &layout, const protocol::ResultReply &reply, uint64 items,
+               bool with_keys, RunAnswer *runs) {
     const LiveRuns live = live_runs(set);
     for (int i = 0; i < set.count; i++)
         runs[i] = {reinterpret_cast<const uint64 *>(buffer_at(layout.zeros)), nullptr, nullptr};

@@ -57,8 +57,8 @@ bool make_room(const Question &question, const RunSet &set, const LiveRuns &live
 bool lies_in_buffer(uint64 offset, uint64 bytes);
 
 // Finds each run's part of the results; they are the server's word, so they are looked at before use.
-bool read_runs(const RunSet &set, const Layout &layout, const protocol::ResultReply &reply,
-                      uint64 items, bool with_keys, RunAnswer *runs);
+bool read_runs(const RunSet &set, const Layout &layout, const protocol::ResultReply &reply, uint64 items,
+               bool with_keys, RunAnswer *runs);
 
 // ---- asking ----------------------------------------------------------------------------------------------
 

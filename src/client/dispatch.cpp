@@ -12,10 +12,9 @@ const char *path_name(Path path) {
 }
 
 const char *request_name(RequestKind kind) {
-    static const char *const names[] = {"lookup",     "range",        "count",        "sort",
-                                        "merge",      "count boxes",  "search boxes", "match",
-                                        "count rows", "count values", "match rows",   "search",
-                                        "count documents", "intersect"};
+    static const char *const names[] = {
+        "lookup", "range",      "count",        "sort",       "merge",  "count boxes",     "search boxes",
+        "match",  "count rows", "count values", "match rows", "search", "count documents", "intersect"};
     return names[static_cast<int>(kind)];
 }
 

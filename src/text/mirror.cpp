@@ -35,7 +35,7 @@ static bool read_shape(Relation index, const storage::RunEntry &run, gpu_engine:
 
 const client::MirrorFormat *mirror_format(Relation) {
     static const client::TextFormat text = {kPostingSection, read_shape};
-    static const client::MirrorFormat format = {0, 0, 0, mirrored_entries, nullptr, &text};
+    static const client::MirrorFormat format = {0, 0, 0, mirrored_entries, nullptr, nullptr, &text};
     return &format;
 }
 

@@ -613,7 +613,7 @@ inline constexpr std::uint64_t message_layout =
               BeginArray, BeginArrayReply, AppendPages, AppendEntries, HandleRequest, ArrayReply, NameArray,
               SetDead, Evict, EvictReply, Lookup, Range, Count, ResultReply, Merge, ReadEntries, List,
               ListReply, MirrorRow, StatisticsRow, DeviceRow, BeginGrid, SearchBoxes, CountBoxes, MatchPoints,
-              BeginColumns, ColumnTestPlace, AskColumns, ColumnsReply,
-              BeginText, SearchText, TextQuery, TextTerm, TextHit, CountText, IntersectText>();
+              BeginColumns, ColumnTestPlace, AskColumns, ColumnsReply, BeginText, SearchText, TextQuery,
+              TextTerm, TextHit, CountText, IntersectText>();
 
 }  // namespace gpu_engine::protocol
