@@ -315,7 +315,7 @@ TEST_P(ServerText, TellWhichRunsAreAbsentOrStale) {
 }
 
 TEST_P(ServerText, RefuseWrongPages) {
-    const TextRun run = make_text_run(postings::Codec::Bitpack, 5000, random_);
+    const TextRun run = make_text_run(postings::Codec::Bitpack, 20000, random_);
     const Pages pages = pages_of(run);
     const std::size_t count = pages.size() / text_test::page_bytes;
     const std::size_t documents = run.document_pages().size() / text_test::page_bytes;
