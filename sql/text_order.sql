@@ -107,7 +107,6 @@ SELECT * FROM gpu.intersect('text_order_index', '{even,NULL}');
 SELECT * FROM gpu.intersect('text_order_index', '{""}');
 SELECT gpu.count('text_order_index', ARRAY[1], ARRAY[2]);
 SELECT * FROM gpu.lookup('text_order_index', ARRAY[1]);
-SELECT gpu.load('text_order_index');
 SELECT 'even'::gpu.bm25_query;
 CREATE INDEX text_order_kary ON text_order USING gpu_kary (id);
 SELECT * FROM gpu.search('text_order_kary', 'even');

@@ -8,6 +8,7 @@
 #include "kary/lookup.h"
 #include "kary/mirror.h"
 #include "kary/verify.h"
+#include "text/mirror.h"
 #include "text/text.h"
 
 namespace pg_gpu {
@@ -23,7 +24,7 @@ const AccessMethod gpu_text = {"gpu_text",
                                nullptr,
                                nullptr,
                                text::verify_documents,
-                               nullptr};
+                               text::mirror_format};
 const AccessMethod gpu_column = {
     "gpu_column",           column::build,        [](Relation) { return column::run_kind(); },
     column::count_matching, column::count_batch,  nullptr,

@@ -28,7 +28,7 @@ struct AccessMethod {
     // gpu.verify, behind storage's part.
     void (*verify)(Relation heap, Relation index, bool check_heap, storage::ProblemReporter report,
                    void *context);
-    // How runs are mirrored in the server process; nullptr, or returning it, where they are not.
+    // How runs are mirrored in the server process; returns nullptr where they are not.
     const client::MirrorFormat *(*mirror_format)(Relation index);
 };
 

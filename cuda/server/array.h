@@ -1,4 +1,4 @@
-// Arrays, grid files and columns, and what they are made of, of any key width.
+// Arrays, grid files, columns and inverted lists, and what they are made of, of any key width.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include "gpu_engine/grid.h"
 #include "gpu_engine/guard.h"
 #include "gpu_engine/kary.h"
+#include "gpu_engine/text.h"
 
 namespace gpu_engine::server {
 
@@ -28,11 +29,12 @@ auto with_key(std::uint32_t key_bits, Function &&function) {
     }
 }
 
-// Sorted keys have their width; points and columns have none, and numbers that are no width.
+// Sorted keys have their width; points, columns and lists have none, and numbers that are no width.
 inline constexpr std::uint32_t point_bits = 0;
 inline constexpr std::uint32_t column_bits = 1;
+inline constexpr std::uint32_t text_bits = 2;
 
-template <template <typename> typename Sorted, typename Points, typename Columns>
+template <template <typename> typename Sorted, typename Points, typename Columns, typename Lists>
 class OfAnyKind {
   public:
     OfAnyKind() = default;
@@ -43,7 +45,7 @@ class OfAnyKind {
         return visit([](const auto *object) { return object != nullptr; });
     }
     std::uint32_t key_bits() const noexcept {
-        constexpr std::uint32_t bits[] = {32, 64, 128, point_bits, column_bits};
+        constexpr std::uint32_t bits[] = {32, 64, 128, point_bits, column_bits, text_bits};
         return bits[object_.index()];
     }
     // Null when there is none, or one of another width.
@@ -53,6 +55,7 @@ class OfAnyKind {
     }
     Points *points() const noexcept { return get_object<Points>(); }
     Columns *columns() const noexcept { return get_object<Columns>(); }
+    Lists *lists() const noexcept { return get_object<Lists>(); }
     // Calls visitor with a pointer to the object, which is null when there is none.
     template <typename Visitor>
     auto visit(Visitor &&visitor) const {
@@ -67,18 +70,25 @@ class OfAnyKind {
     }
 
     std::variant<std::unique_ptr<Sorted<std::uint32_t>>, std::unique_ptr<Sorted<std::uint64_t>>,
-                 std::unique_ptr<Sorted<Key128>>, std::unique_ptr<Points>, std::unique_ptr<Columns>>
+                 std::unique_ptr<Sorted<Key128>>, std::unique_ptr<Points>, std::unique_ptr<Columns>,
+                 std::unique_ptr<Lists>>
         object_;
 };
 
-using AnyArray = OfAnyKind<KaryArray, GridFile, ColumnStore>;
-using AnyLoader = OfAnyKind<KaryLoader, GridLoader, ColumnLoader>;
+using AnyArray = OfAnyKind<KaryArray, GridFile, ColumnStore, TextIndex>;
+using AnyLoader = OfAnyKind<KaryLoader, GridLoader, ColumnLoader, TextLoader>;
 
 inline std::uint64_t bytes_of(const AnyArray &array) {
     return array.visit([](const auto *object) { return object->bytes(); });
 }
 inline std::uint64_t entries_of(const AnyArray &array) {
-    return array.visit([](const auto *object) { return object->entries(); });
+    return array.visit([]<typename Object>(const Object *object) -> std::uint64_t {
+        if constexpr (std::is_same_v<Object, TextIndex>) {
+            return object->shape().documents;
+        } else {
+            return object->entries();
+        }
+    });
 }
 inline std::uint64_t dead_version_of(const AnyArray &array) {
     return array.visit([](const auto *object) { return object->dead_version(); });

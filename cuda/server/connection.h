@@ -29,8 +29,10 @@ struct OwnArray {
     Mirrors::Claim claim;
     GridPageColumns columns{};  // of points, as is the next
     GridOptions grid;
-    AnyLoader loader;  // until it is finished
-    AnyArray array;    // from then on
+    TextShape lists{};                // of lists, as is the next
+    std::uint32_t content_bytes = 0;  // of a page
+    AnyLoader loader;                 // until it is finished
+    AnyArray array;                   // from then on
 };
 
 class Connection {

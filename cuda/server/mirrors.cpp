@@ -15,6 +15,7 @@ namespace {
 protocol::RunKind kind_of(const AnyArray &array) {
     return array.points() != nullptr    ? protocol::RunKind::grid
            : array.columns() != nullptr ? protocol::RunKind::column
+           : array.lists() != nullptr   ? protocol::RunKind::text
                                         : protocol::RunKind::kary;
 }
 

@@ -74,6 +74,7 @@ void answer_begin_array(Work &work, const protocol::BeginArray &request, protoco
 void answer_begin_grid(Work &work, const protocol::BeginGrid &request, protocol::BeginArrayReply &reply);
 void answer_begin_columns(Work &work, const protocol::BeginColumns &request,
                           protocol::BeginArrayReply &reply);
+void answer_begin_text(Work &work, const protocol::BeginText &request, protocol::BeginArrayReply &reply);
 void answer_append_pages(Work &work, const protocol::AppendPages &request, protocol::ReplyHeader &reply);
 void answer_append_entries(Work &work, const protocol::AppendEntries &request, protocol::ReplyHeader &reply);
 void answer_finish_array(Work &work, const protocol::HandleRequest &request, protocol::ArrayReply &reply);
@@ -96,5 +97,10 @@ void answer_match_points(Work &work, const protocol::MatchPoints &request, proto
 // requests_columns.cpp
 void answer_count_columns(Work &work, const protocol::AskColumns &request, protocol::ColumnsReply &reply);
 void answer_match_columns(Work &work, const protocol::AskColumns &request, protocol::ColumnsReply &reply);
+
+// requests_text.cpp
+void answer_search_text(Work &work, const protocol::SearchText &request, protocol::ResultReply &reply);
+void answer_count_text(Work &work, const protocol::CountText &request, protocol::ResultReply &reply);
+void answer_intersect_text(Work &work, const protocol::IntersectText &request, protocol::ResultReply &reply);
 
 }  // namespace gpu_engine::server

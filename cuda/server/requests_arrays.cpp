@@ -115,6 +115,38 @@ std::uint64_t grid_bytes(const GridPageColumns &columns, std::uint64_t entries) 
     return entries * (columns.entry_bytes() + sizeof(std::uint32_t));
 }
 
+template <typename Loader>
+std::uint64_t loaded_by(const Loader &loader) {
+    if constexpr (std::is_same_v<Loader, TextLoader>) {
+        return loader.loaded_documents();
+    } else if constexpr (std::is_same_v<Loader, ColumnLoader>) {
+        return loader.loaded_pages();
+    } else {
+        return loader.loaded();
+    }
+}
+
+// Documents come first, then postings: pages are numbered through both.
+Status append_lists(Work &work, TextLoader &loader, const OwnArray &own, const protocol::AppendPages &request,
+                    const void *images) {
+    constexpr std::uint32_t document_bytes = sizeof(Tid) + 3;
+    const PageLayout &layout = request.layout;
+    TextPages pages = {images, request.pages, layout.page_bytes, layout.first_byte, own.content_bytes};
+    const std::uint32_t per_page = std::max<std::uint32_t>(own.content_bytes / document_bytes, 1);
+    const std::uint32_t documents = own.lists.documents;
+    const std::uint32_t document_pages = documents / per_page + (documents % per_page != 0 ? 1 : 0);
+    if (request.first_page < document_pages) {
+        pages.pages = std::min(request.pages, document_pages - request.first_page);
+        const Status status = with_room(work, [&] { return loader.append_documents(*work.stream, pages); });
+        if (!status.ok() || pages.pages == request.pages) {
+            return status;
+        }
+        pages.images = static_cast<const char *>(images) + std::uint64_t(pages.pages) * layout.page_bytes;
+        pages.pages = request.pages - pages.pages;
+    }
+    return with_room(work, [&] { return loader.append_postings(*work.stream, pages); });
+}
+
 // *ordered says whether they were.
 void finish_sorted(Work &work, OwnArray &own, bool *ordered) {
     with_key(own.loader.key_bits(), [&]<typename Key>(Key) {
@@ -148,6 +180,12 @@ void finish_columns(Work &work, OwnArray &own) {
     std::unique_ptr<ColumnStore> store;
     check(own.loader.columns()->finish(*work.stream, &store));
     own.array = AnyArray(std::move(store));
+}
+
+void finish_lists(Work &work, OwnArray &own) {
+    std::unique_ptr<TextIndex> index;
+    check(with_room(work, [&] { return own.loader.lists()->finish(*work.stream, &index); }));
+    own.array = AnyArray(std::move(index));
 }
 
 }  // namespace
@@ -217,32 +255,49 @@ void answer_begin_columns(Work &work, const protocol::BeginColumns &request,
     reply.handle = add_own_array(work, std::move(own));
 }
 
+void answer_begin_text(Work &work, const protocol::BeginText &request, protocol::BeginArrayReply &reply) {
+    OwnArray own;
+    if (!is_named(request.name)) {
+        refuse("the name is empty");
+    }
+    if (request.codec >= postings::kCodecs) {
+        refuse("lists have no such codec");
+    }
+    own.lists = {request.posting_bytes, request.documents, static_cast<postings::Codec>(request.codec)};
+    own.content_bytes = request.content_bytes;
+    if (!begin_own(work, request, &own, reply)) {
+        return;
+    }
+    Text &text = work.engine->text();
+    require_room(work, text.index_bytes(own.lists));
+    std::unique_ptr<TextLoader> loader;
+    check(text.open_loader(*work.stream, own.lists, &loader));
+    own.loader = AnyLoader(std::move(loader));
+    reply.handle = add_own_array(work, std::move(own));
+}
+
 void answer_append_pages(Work &work, const protocol::AppendPages &request, protocol::ReplyHeader &) {
     OwnArray &own = array_in_the_making(work, request);
     const PageLayout &layout = request.layout;
     const std::uint64_t bytes = std::uint64_t(request.pages) * layout.page_bytes;
     const void *images = work.connection.buffer.part<char>(request.offset, bytes);
-    if (ColumnLoader *columns = own.loader.columns()) {
-        if (layout.page_bytes != columns->layout().page_bytes) {
-            refuse("pages have another size");
-        }
-        check(with_room(work, [&] { return columns->append_pages(*work.stream, images, request.pages); }));
-        work.items = request.pages;
-        work.bytes = bytes;
-        return;
-    }
     own.loader.visit([&]<typename Loader>(Loader *loader) {
-        if constexpr (!std::is_same_v<Loader, ColumnLoader>) {
-            const std::uint64_t before = loader->loaded();
-            if constexpr (std::is_same_v<Loader, GridLoader>) {
-                const GridPages pages = {images, request.pages, layout.page_bytes, layout.first_byte};
-                check(with_room(work, [&] { return loader->append_pages(*work.stream, pages); }));
-            } else {
-                check(loader->append_pages(*work.stream, {images, request.run_entries, request.run_first,
-                                                          request.first_page, request.pages, layout}));
+        const std::uint64_t before = loaded_by(*loader);
+        if constexpr (std::is_same_v<Loader, TextLoader>) {
+            check(append_lists(work, *loader, own, request, images));
+        } else if constexpr (std::is_same_v<Loader, ColumnLoader>) {
+            if (layout.page_bytes != loader->layout().page_bytes) {
+                refuse("pages have another size");
             }
-            work.items = loader->loaded() - before;
+            check(with_room(work, [&] { return loader->append_pages(*work.stream, images, request.pages); }));
+        } else if constexpr (std::is_same_v<Loader, GridLoader>) {
+            const GridPages pages = {images, request.pages, layout.page_bytes, layout.first_byte};
+            check(with_room(work, [&] { return loader->append_pages(*work.stream, pages); }));
+        } else {
+            check(loader->append_pages(*work.stream, {images, request.run_entries, request.run_first,
+                                                      request.first_page, request.pages, layout}));
         }
+        work.items = loaded_by(*loader) - before;
     });
     work.bytes = bytes;
 }
@@ -269,6 +324,8 @@ void answer_finish_array(Work &work, const protocol::HandleRequest &request, pro
         finish_grid(work, own);
     } else if (own.loader.columns() != nullptr) {
         finish_columns(work, own);
+    } else if (own.loader.lists() != nullptr) {
+        finish_lists(work, own);
     } else {
         finish_sorted(work, own, &ordered);
     }

@@ -26,6 +26,7 @@ class RunSet {
     }
     const GridFile &points(std::size_t i) const noexcept { return *mirrors_[i]->array.points(); }
     const ColumnStore &columns(std::size_t i) const noexcept { return *mirrors_[i]->array.columns(); }
+    const TextIndex &lists(std::size_t i) const noexcept { return *mirrors_[i]->array.lists(); }
 
   private:
     std::vector<std::shared_ptr<Mirror>> mirrors_;

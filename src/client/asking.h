@@ -35,6 +35,11 @@ struct Question {
     double estimate;    // microseconds
 };
 
+// Of keys as requests have them.
+inline uint64 key_bytes(const RunSet &set) {
+    return static_cast<uint64>(set.format->key_bits) / 8;
+}
+
 Layout lay_out(const Question &question, const RunSet &set, const LiveRuns &live, uint64 items);
 
 // As many of the items as a buffer of the largest size takes, with some room for more than a TID an item.
@@ -50,6 +55,10 @@ bool make_room(const Question &question, const RunSet &set, const LiveRuns &live
 
 // For what replies say, before it is used.
 bool lies_in_buffer(uint64 offset, uint64 bytes);
+
+// Finds each run's part of the results; they are the server's word, so they are looked at before use.
+bool read_runs(const RunSet &set, const Layout &layout, const protocol::ResultReply &reply, uint64 items,
+               bool with_keys, RunAnswer *runs);
 
 // ---- asking ----------------------------------------------------------------------------------------------
 

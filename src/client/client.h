@@ -8,6 +8,7 @@
 #pragma once
 
 #include "gpu_engine/columns.h"
+#include "gpu_engine/text.h"
 #include "storage/storage.h"
 
 namespace pg_gpu::client {
@@ -28,8 +29,11 @@ enum class RequestKind : int {
     CountRows,
     CountValues,
     MatchRows,
+    SearchText,
+    CountText,
+    IntersectText,
 };
-inline constexpr int kRequestKinds = 11;
+inline constexpr int kRequestKinds = 14;
 const char *request_name(RequestKind kind);
 
 // ---- choosing (dispatch.cpp) -----------------------------------------------------------------------------
@@ -45,6 +49,11 @@ struct Request {
                      // path must look at one by one, for which ranks or a directory don't do; of columns rows
                      // expected to come back
     int columns;     // of columns: those whose codes are read
+    // Of inverted lists, summed up over queries and runs; `items` are queries then, and `entries` postings of
+    // lists of which one is enough.
+    uint64 lists = 0;
+    uint64 shortest = 0;  // postings of the shortest list, where a query asks for all
+    uint64 second = 0;    // and of the second shortest
 };
 
 struct Choice {
@@ -79,6 +88,9 @@ bool is_available(Path path);
 
 // Counts a request that the paged path answered, for gpu.stat: begin_paged before the work, end_paged after
 // it, or count_paged where its time is made of parts.
+// A request that only the paged path can answer: gpu.stat tells why, where another one is forced.
+void note_unsuited(RequestKind kind, const char *reason);
+
 struct PagedRequest {
     RequestKind kind;
     uint64 items;
@@ -109,17 +121,25 @@ struct ColumnsFormat {
     uint64 (*stream_bytes)(const storage::RunEntry &run);
 };
 
+// Inverted lists, with documents in storage::kEntrySection. All of the pages of both sections are mirrored.
+struct TextFormat {
+    int posting_section;
+    // What the run's own pages tell of it; false when one was recycled.
+    bool (*read_shape)(Relation index, const storage::RunEntry &run, gpu_engine::TextShape *shape);
+};
+
 // How an access method's runs are mirrored: the first `mirrored_entries` entries of storage::kEntrySection,
 // whose pages hold `per_page` keys from the content's first byte on, then as many TIDs (the last page: the
-// rest of both). They are ordered by (key, TID). Of points all entries are mirrored, and all of the section's
-// pages are theirs. Of columns all pages of the first two sections are.
+// rest of both). They are ordered by (key, TID). Of points and lists all entries are mirrored, and all of the
+// section's pages are theirs. Of columns all pages of the first two sections are.
 struct MirrorFormat {
-    uint32 key_bytes;  // on pages: 4, 8, 12 (the low 8, then the high 4), 16; of points 0
+    uint32 key_bytes;  // on pages: 4, 8, 12 (the low 8, then the high 4), 16; of points and lists 0
     int key_bits;      // on the server, and of keys in requests: 32, 64, 128; of points all columns together
-    uint32 per_page;   // of points 0
+    uint32 per_page;   // of points and lists 0
     uint64 (*mirrored_entries)(const storage::RunEntry &run);
     const PointFormat *points = nullptr;
     const ColumnsFormat *columns = nullptr;
+    const TextFormat *text = nullptr;
 };
 
 // Runs of an index, of a view with this vacuum_seq: all, or those that are worth a request. Those without
@@ -233,6 +253,45 @@ struct RowsAnswer {
 
 // Their TIDs, in no certain order.
 bool match_columns(const RunSet &set, const Choice &choice, const RowTests &tests, RowsAnswer *answer);
+
+// ---- inverted lists (text.cpp) --------------------------------------------------------------------------
+// Sets of runs with documents only.
+
+struct TextSearch {
+    const gpu_engine::TextQuery *queries;  // query i of run r is queries[r * count + i]
+    uint64 count;
+    // Those of run r are terms[first_term[r]] and the following, which its queries, in order, count from 0.
+    const gpu_engine::TextTerm *terms;
+    const uint32 *first_term;
+    gpu_engine::postings::Norms norms;
+    const double *shrink;  // by run
+    Request request;       // as it was chosen by
+};
+
+// Of query i, counted from the first one that was asked: counts[i] hits of each run, which begin behind as
+// many as the queries before have k, together.
+struct TextHits {
+    uint64 queries;  // so many are answered; ask again for the others
+    const uint32 *counts[kMostRuns];
+    const gpu_engine::TextHit *hits[kMostRuns];
+};
+
+// The best live documents for queries from number `first` on, by score, then by TID.
+bool search_text(const RunSet &set, const Choice &choice, const TextSearch &search, uint64 first,
+                 TextHits *hits);
+
+// Lists of run r are lists[first[r]] to lists[first[r + 1] - 1].
+struct TextLists {
+    const gpu_engine::TextList *lists;
+    const uint32 *first;
+    Request request;
+};
+
+// *documents: of each list, how many live documents it has.
+bool count_text(const RunSet &set, const Choice &choice, const TextLists &lists, const uint32 **documents);
+
+// Live documents that are in all of a run's lists: one item.
+bool intersect_text(const RunSet &set, const Choice &choice, const TextLists &lists, EntriesAnswer *answer);
 
 // ---- sorting and merging (arrays.cpp) --------------------------------------------------------------------
 

@@ -12,9 +12,9 @@ const char *path_name(Path path) {
 }
 
 const char *request_name(RequestKind kind) {
-    static const char *const names[] = {"lookup",     "range",        "count",        "sort",
-                                        "merge",      "count boxes",  "search boxes", "match",
-                                        "count rows", "count values", "match rows"};
+    static const char *const names[] = {
+        "lookup", "range",      "count",        "sort",       "merge",  "count boxes",     "search boxes",
+        "match",  "count rows", "count values", "match rows", "search", "count documents", "intersect"};
     return names[static_cast<int>(kind)];
 }
 
@@ -64,6 +64,11 @@ static void note_reason(Path path, RequestKind kind, const char *reason) {
     Counters *counters = counters_of(path, kind);
     counters->fallbacks++;
     strlcpy(counters->last_reason, reason, sizeof(counters->last_reason));
+}
+
+void note_unsuited(RequestKind kind, const char *reason) {
+    if (is_path_forced())
+        note_reason(path_setting() == PathSetting::Host ? Path::Host : Path::Cuda, kind, reason);
 }
 
 // ---- cooling down
@@ -264,6 +269,14 @@ static double bytes_moved(const Request &request) {
             return results * sizeof(gpu_engine::DoubtfulRow);
         case RequestKind::MatchRows:
             return results * sizeof(ItemPointerData);
+        case RequestKind::SearchText:
+            return static_cast<double>(request.lists) * sizeof(gpu_engine::TextTerm) +
+                   items * request.runs * sizeof(gpu_engine::TextQuery) +
+                   results * sizeof(gpu_engine::TextHit);
+        case RequestKind::CountText:
+        case RequestKind::IntersectText:
+            return static_cast<double>(request.lists) * sizeof(gpu_engine::TextList) +
+                   results * sizeof(ItemPointerData);
     }
     return 0;
 }
@@ -289,6 +302,23 @@ static constexpr double kVisibilityLook = 0.015;
 
 // What a leaf page costs that a lookup comes to, in microseconds: keys that lie close together share it.
 static constexpr double kLeafPage = 0.8;
+
+// Inverted lists, in entries read on the same path: a posting of a list of which one is enough, most of which
+// bounds pass over; one of the shortest list and one of the second shortest, where all are asked for. And
+// what a list costs by itself, in keys looked up.
+static constexpr double kEntriesPerPosting[kPaths] = {0.3, 0.5, 0.4};
+static constexpr double kEntriesPerShortest[kPaths] = {4, 4, 1};
+static constexpr double kEntriesPerSecond[kPaths] = {0.7, 0.7, 0.2};
+static constexpr double kKeysPerList[kPaths] = {60, 60, 100};
+
+static double list_microseconds(const Request &request, Path path) {
+    const int p = static_cast<int>(path);
+    const double entries = static_cast<double>(request.entries) * kEntriesPerPosting[p] +
+                           static_cast<double>(request.shortest) * kEntriesPerShortest[p] +
+                           static_cast<double>(request.second) * kEntriesPerSecond[p];
+    return entries * cost_settings().entry[p] +
+           static_cast<double>(request.lists) * kKeysPerList[p] * cost_settings().key[p];
+}
 
 static double leaf_pages_visited(const Request &request) {
     const double entry = request.key_bits / 8.0 + sizeof(ItemPointerData);
@@ -335,6 +365,11 @@ double estimate_microseconds(const Request &request, Path path) {
             microseconds = static_cast<double>(request.entries) *
                                (costs.entry[p] * kEntriesPerCode[p] * request.columns) +
                            static_cast<double>(request.results) * costs.entry[p];
+            break;
+        case RequestKind::SearchText:
+        case RequestKind::CountText:
+        case RequestKind::IntersectText:
+            microseconds = list_microseconds(request, path);
             break;
         case RequestKind::Sort:
         case RequestKind::Merge:

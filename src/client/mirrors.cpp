@@ -26,12 +26,15 @@ LiveRuns live_runs(const RunSet &set) {
 }
 
 uint32 mirrored_pages(const MirrorFormat &format, const storage::RunEntry &run) {
+    const uint32 entry_pages = run.sections[storage::kEntrySection].pages;
+    if (format.text != nullptr)
+        return entry_pages + run.sections[format.text->posting_section].pages;
     if (format.points != nullptr)
-        return run.sections[storage::kEntrySection].pages;
+        return entry_pages;
     if (format.columns != nullptr)
-        return format.mirrored_entries(run) == 0 ? 0
-                                                 : run.sections[storage::kEntrySection].pages +
-                                                       run.sections[storage::kEntrySection + 1].pages;
+        return format.mirrored_entries(run) == 0
+                   ? 0
+                   : entry_pages + run.sections[storage::kEntrySection + 1].pages;
     return static_cast<uint32>((format.mirrored_entries(run) + format.per_page - 1) / format.per_page);
 }
 
@@ -328,6 +331,19 @@ static bool begin(Message *message, const RunSet &set, const storage::RunEntry &
            (answer_of(reply->header) == protocol::Answer::done || fail_by_answer(reply->header));
 }
 
+static bool begin_lists(const RunSet &set, const storage::RunEntry &run, Path path, bool pinned,
+                        protocol::BeginArrayReply *reply) {
+    gpu_engine::TextShape shape;
+    if (!set.format->text->read_shape(set.index, run, &shape))
+        return fail_as_gone();
+    auto message = make_message<protocol::BeginText>(protocol::Message::begin_text, path);
+    message.posting_bytes = shape.posting_bytes;
+    message.documents = shape.documents;
+    message.codec = static_cast<uint32>(shape.codec);
+    message.content_bytes = storage::kContentBytes;
+    return begin(&message, set, run, pinned, reply);
+}
+
 static bool begin_mirror(const RunSet &set, const storage::RunEntry &run, Path path, bool pinned,
                          protocol::BeginArrayReply *reply) {
     if (set.format->columns != nullptr) {
@@ -335,6 +351,8 @@ static bool begin_mirror(const RunSet &set, const storage::RunEntry &run, Path p
         return (set.format->columns->describe(set.index, run, &message.layout) || fail_as_gone()) &&
                begin(&message, set, run, pinned, reply);
     }
+    if (set.format->text != nullptr)
+        return begin_lists(set, run, path, pinned, reply);
     const PointFormat *points = set.format->points;
     if (points == nullptr) {
         auto message = make_message<protocol::BeginArray>(protocol::Message::begin_array, path);

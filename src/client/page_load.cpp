@@ -34,6 +34,7 @@ struct SharedLoad {
     uint32 entry_bytes;
     uint32 ragged_pages;  // of columns: pages before the stream
     uint64 stream_bytes;  // and what lies behind them, without gaps
+    int further_section;  // whose pages follow those of the entry section; 0: none
     uint32 pages;
     uint32 chunk_pages;
     uint32 chunks;
@@ -86,10 +87,17 @@ static uint32 pages_of_chunk(const SharedLoad *shared, uint32 chunk) {
     return Min(shared->chunk_pages, shared->pages - chunk * shared->chunk_pages);
 }
 
+static uint32 position_of(const SharedLoad *shared, uint32 page) {
+    const storage::Section &entries = shared->run.sections[storage::kEntrySection];
+    if (shared->further_section == 0 || page < entries.pages)
+        return entries.first_page + page;
+    return shared->run.sections[shared->further_section].first_page + page - entries.pages;
+}
+
 // False when the page was recycled.
 static bool copy_page(Relation index, const SharedLoad *shared, uint32 page, char *place, Reader *reader) {
-    const uint32 position = shared->run.sections[storage::kEntrySection].first_page + page;
-    Buffer buffer = storage::read_run_page(index, shared->run, position, reader->strategy, &reader->near);
+    Buffer buffer = storage::read_run_page(index, shared->run, position_of(shared, page), reader->strategy,
+                                           &reader->near);
     if (buffer == InvalidBuffer)
         return false;
     Page image = BufferGetPage(buffer);
@@ -209,6 +217,7 @@ static SharedLoad *begin_load(const PageLoad &load, uint32 pages, uint32 chunk_p
         shared->ragged_pages = load.run->sections[storage::kEntrySection].pages;
         shared->stream_bytes = load.set->format->columns->stream_bytes(*load.run);
     }
+    shared->further_section = load.set->format->text != nullptr ? load.set->format->text->posting_section : 0;
     shared->pages = pages;
     shared->chunk_pages = chunk_pages;
     shared->chunks = (pages + chunk_pages - 1) / chunk_pages;

@@ -8,23 +8,12 @@ PG_GPU_FUNCTION(pg_gpu_evict);
 
 using namespace pg_gpu;
 
-static const AccessMethod &require_mirrors(const functions::OpenIndex &open, const char *what) {
-    const AccessMethod &method = *find_access_method(open.index);
-    if (method.mirror_format == nullptr)
-        ereport(ERROR,
-                (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                 errmsg("%s cannot be used with index \"%s\"", what, RelationGetRelationName(open.index)),
-                 errdetail("Its access method is %s.", method.name),
-                 errhint("Name an index created with USING gpu_kary, gpu_grid or gpu_column.")));
-    return method;
-}
-
 Datum pg_gpu_load(PG_FUNCTION_ARGS) {
     const Oid index_oid = PG_GETARG_OID(0);
     const bool pinned = PG_GETARG_BOOL(1);
     functions::require_maintenance(index_oid);
     const functions::OpenIndex open = functions::open_index(index_oid, AccessShareLock, AccessShareLock);
-    const AccessMethod &method = require_mirrors(open, "gpu.load");
+    const AccessMethod &method = *find_access_method(open.index);
     const client::MirrorFormat *format = method.mirror_format(open.index);
     if (format == nullptr)
         ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -44,7 +33,6 @@ Datum pg_gpu_evict(PG_FUNCTION_ARGS) {
     const Oid index_oid = PG_GETARG_OID(0);
     functions::require_maintenance(index_oid);
     const functions::OpenIndex open = functions::open_index(index_oid, AccessShareLock, AccessShareLock);
-    require_mirrors(open, "gpu.evict");
     const uint64 bytes = client::evict_index(open.index);
     functions::close_index(open);
     PG_RETURN_INT64(static_cast<int64>(bytes));

@@ -1,6 +1,7 @@
 // gpu.search, gpu.search_batch, gpu.intersect and gpu.query: full-text search in a gpu_text index.
 #include "functions/index_access.h"
 #include "text/bm25.h"
+#include "text/mirror.h"
 #include "text/rows.h"
 #include "text/search.h"
 #include "text/text.h"
@@ -40,59 +41,132 @@ static functions::OpenIndex open_text_index(Oid index_oid) {
     return open;
 }
 
-// Ranks what the query matches, and looks rows up until there are enough that the snapshot sees.
-static void rank_visible(const functions::OpenIndex &open, text::Rows *rows, TSQuery rewritten,
-                         FoundRows *found) {
-    found->count = 0;
-    if (rewritten == nullptr || found->limit == 0)
-        return;
-    text::with_corpus(open.index, rows->snapshot, [&](text::Corpus *corpus) {
-        text::Query query = text::parse_query(rewritten);
-        text::ListCursor ***lists = text::open_all_lists(corpus, query);
-        auto *counts = allocate<uint64>(query.term_count + 1);
-        text::count_documents(corpus, query, lists, counts);
-        const text::Options options = text::options_of(open.index);
-        text::weigh_terms(corpus, options.k1, counts, &query);
+// A few more than are wanted, for rows that the snapshot does not see; the fewer, the more is passed over.
+static uint32 first_limit(uint32 wanted) {
+    return Min(wanted + wanted / 8 + 2, gpu_engine::max_text_hits);
+}
 
-        text::Ranking ranking = {};
-        ranking.query = &query;
-        ranking.norms = text::norms_for(options, text::average_length(corpus));
-        // A few more, for rows that the snapshot does not see; the fewer, the more is passed over.
-        ranking.limit = found->limit + found->limit / 8 + 2;
-        text::Hit last;
-        found->count = 0;
-        for (bool more = true; more && found->count < found->limit;) {
-            CHECK_FOR_INTERRUPTS();
-            text::rank(corpus, lists, &ranking);
-            for (uint32 i = 0; i < ranking.hit_count && found->count < found->limit; i++) {
-                const text::Hit &hit = ranking.hits[i];
-                bool matches = true;
-                ItemPointerData row;
-                if (text::look_up_row(rows, hit.tid, hit.maybe ? rewritten : nullptr, &matches, &row) &&
-                    matches)
-                    found->rows[found->count++] = {row, hit.score};
-            }
-            more = ranking.hit_count == ranking.limit;
-            if (more) {
-                last = ranking.hits[ranking.hit_count - 1];
-                ranking.after = &last;
-                ranking.limit = Min(ranking.limit * 4, 1u << 20);
-            }
+// Looks hits up until there are enough rows that the snapshot sees. true when more may follow the last hit.
+static bool take_visible(text::Rows *rows, const text::RankedQuery &query, FoundRows *found) {
+    const text::Ranking &ranking = query.ranking;
+    for (uint32 i = 0; i < ranking.hit_count && found->count < found->limit; i++) {
+        const text::Hit &hit = ranking.hits[i];
+        bool matches = true;
+        ItemPointerData row;
+        if (text::look_up_row(rows, hit.tid, hit.maybe ? query.query.text : nullptr, &matches, &row) &&
+            matches)
+            found->rows[found->count++] = {row, hit.score};
+    }
+    return ranking.hit_count == ranking.limit && found->count < found->limit;
+}
+
+// Goes on behind the hits that the query has.
+static void take_more(text::Corpus *corpus, client::Choice choice, text::Rows *rows, text::RankedQuery *query,
+                      FoundRows *found) {
+    constexpr uint32 kGrowth = 4;
+    constexpr uint32 kMostRanked = 1u << 20;
+    text::Ranking *ranking = &query->ranking;
+    do {
+        CHECK_FOR_INTERRUPTS();
+        query->last = ranking->hits[ranking->hit_count - 1];
+        ranking->after = &query->last;
+        ranking->limit = Min(ranking->limit * kGrowth,
+                             choice.path == client::Path::Paged ? kMostRanked : gpu_engine::max_text_hits);
+        if (!text::rank_by_server(corpus, choice, query, 1)) {
+            choice.path = client::Path::Paged;
+            text::rank_on_pages(corpus, query);
         }
+    } while (take_visible(rows, *query, found));
+}
+
+// All in one request. false when the server is not asked or doesn't answer.
+static bool search_on_server(text::Corpus *corpus, text::Rows *rows, text::RankedQuery *queries,
+                             FoundRows **found, int count) {
+    for (int i = 0; i < count; i++)
+        text::find_lists(corpus, &queries[i]);
+    const client::Choice choice = text::choose_ranking_path(corpus, queries, count);
+    if (choice.path == client::Path::Paged)
+        return false;
+    text::weigh_queries(corpus, choice, queries, count);
+    if (!text::rank_by_server(corpus, choice, queries, count))
+        return false;
+    for (int i = 0; i < count; i++)
+        if (take_visible(rows, queries[i], found[i]))
+            take_more(corpus, choice, rows, &queries[i], found[i]);
+    return true;
+}
+
+static void search_on_pages(text::Corpus *corpus, text::Rows *rows, text::RankedQuery *query,
+                            FoundRows *found) {
+    constexpr client::Choice kPages = {client::Path::Paged, 0};
+    MemoryContext context =
+        AllocSetContextCreate(CurrentMemoryContext, "gpu.search query", ALLOCSET_DEFAULT_SIZES);
+    MemoryContext caller = MemoryContextSwitchTo(context);
+    text::find_lists(corpus, query);
+    text::weigh_queries(corpus, kPages, query, 1);
+    text::rank_on_pages(corpus, query);
+    if (take_visible(rows, *query, found))
+        take_more(corpus, kPages, rows, query, found);
+    MemoryContextSwitchTo(caller);
+    MemoryContextDelete(context);
+}
+
+// Ranks what each of the queries matches, nothing where it is nullptr, all in one view.
+static void search_visible(const functions::OpenIndex &open, text::Rows *rows, TSQuery *texts, int count,
+                           FoundRows *found) {
+    text::with_corpus(open.index, rows->snapshot, [&](text::Corpus *corpus) {
+        auto *queries = allocate<text::RankedQuery>(count);
+        auto **queries_found = allocate<FoundRows *>(count);
+        // Those for the server first, the others from the end on.
+        int plain = 0;
+        int others = count;
+        for (int i = 0; i < count; i++) {
+            found[i].count = 0;
+            const text::Query query = text::parse_query(texts[i]);
+            if (query.root == nullptr || found[i].limit == 0)
+                continue;
+            const int place = text::is_for_server(corpus, query) ? plain++ : --others;
+            queries_found[place] = &found[i];
+            text::begin_query(query, first_limit(found[i].limit), &queries[place]);
+        }
+        int done = 0;
+        if (plain > 0 && search_on_server(corpus, rows, queries, queries_found, plain))
+            done = plain;
+        for (int i = done; i < plain; i++)
+            search_on_pages(corpus, rows, &queries[i], queries_found[i]);
+        for (int i = others; i < count; i++)
+            search_on_pages(corpus, rows, &queries[i], queries_found[i]);
     });
 }
 
-static void search(const functions::OpenIndex &open, text::Rows *rows, TSQuery query, text::Mode mode,
-                   FoundRows *found) {
-    if (mode != text::Mode::AndOr) {
-        rank_visible(open, rows, text::rewrite_query(query, mode), found);
+static void search(const functions::OpenIndex &open, text::Rows *rows, const TSQuery *queries, int count,
+                   text::Mode mode, FoundRows *found) {
+    auto *texts = allocate<TSQuery>(count);
+    const text::Mode first = mode == text::Mode::AndOr ? text::Mode::And : mode;
+    for (int i = 0; i < count; i++)
+        texts[i] = text::rewrite_query(queries[i], first);
+    search_visible(open, rows, texts, count, found);
+    if (mode != text::Mode::AndOr)
         return;
+    // Where all lexemes have too few documents, one of them is enough.
+    auto *any = allocate<TSQuery>(count);
+    auto *rest = allocate<FoundRows>(count);
+    auto *numbers = allocate<int>(count);
+    int left = 0;
+    for (int i = 0; i < count; i++) {
+        if (found[i].count == found[i].limit)
+            continue;
+        TSQuery text = text::rewrite_query(queries[i], text::Mode::Or);
+        if (text::same_query(texts[i], text))
+            continue;
+        any[left] = text;
+        rest[left] = found[i];
+        numbers[left++] = i;
     }
-    TSQuery all = text::rewrite_query(query, text::Mode::And);
-    TSQuery any = text::rewrite_query(query, text::Mode::Or);
-    rank_visible(open, rows, all, found);
-    if (found->count < found->limit && !text::same_query(all, any))
-        rank_visible(open, rows, any, found);
+    if (left > 0)
+        search_visible(open, rows, any, left, rest);
+    for (int i = 0; i < left; i++)
+        found[numbers[i]].count = rest[i].count;
 }
 
 static uint32 checked_limit(int32 limit) {
@@ -116,7 +190,8 @@ Datum pg_gpu_search(PG_FUNCTION_ARGS) {
     text::Rows rows;
     text::open_rows(&rows, open.heap, open.index, GetActiveSnapshot());
     FoundRows found = {allocate<FoundRow>(uint64{limit} + 1), 0, limit};
-    search(open, &rows, PG_GETARG_TSQUERY(1), mode, &found);
+    TSQuery query = PG_GETARG_TSQUERY(1);
+    search(open, &rows, &query, 1, mode, &found);
     for (uint32 i = 0; i < found.count; i++) {
         Datum values[] = {PointerGetDatum(&found.rows[i].tid),
                           Float4GetDatum(text::postings::score_of(found.rows[i].score))};
@@ -126,6 +201,49 @@ Datum pg_gpu_search(PG_FUNCTION_ARGS) {
     text::close_rows(&rows);
     functions::close_index(open);
     return Datum{0};
+}
+
+namespace {
+
+// Some of a batch's queries.
+struct BatchPart {
+    const Datum *queries;
+    const bool *nulls;
+    int first;
+    int count;
+};
+
+}  // namespace
+
+// So many that their rows take no more than 16 MiB.
+static int queries_at_once(uint32 limit) {
+    constexpr uint32 kMostRows = 1u << 20;
+    constexpr uint32 kMostQueries = 4096;
+    return static_cast<int>(Min(kMostRows / Max(limit, 1u), kMostQueries));
+}
+
+static void search_some(const functions::OpenIndex &open, text::Rows *rows, const BatchPart &part,
+                        text::Mode mode, uint32 limit, ReturnSetInfo *result) {
+    auto *queries = allocate<TSQuery>(part.count);
+    auto *found = allocate<FoundRows>(part.count);
+    auto *numbers = allocate<int>(part.count);
+    int count = 0;
+    for (int i = part.first; i < part.first + part.count; i++) {
+        if (part.nulls[i])
+            continue;
+        queries[count] = DatumGetTSQuery(part.queries[i]);
+        found[count] = {allocate<FoundRow>(uint64{limit} + 1), 0, limit};
+        numbers[count++] = i + 1;
+    }
+    search(open, rows, queries, count, mode, found);
+    for (int i = 0; i < count; i++) {
+        for (uint32 j = 0; j < found[i].count; j++) {
+            Datum values[] = {Int64GetDatum(int64{numbers[i]}), PointerGetDatum(&found[i].rows[j].tid),
+                              Float4GetDatum(text::postings::score_of(found[i].rows[j].score))};
+            bool nulls[] = {false, false, false};
+            tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+        }
+    }
 }
 
 Datum pg_gpu_search_batch(PG_FUNCTION_ARGS) {
@@ -141,22 +259,14 @@ Datum pg_gpu_search_batch(PG_FUNCTION_ARGS) {
     const functions::OpenIndex open = open_text_index(PG_GETARG_OID(0));
     text::Rows rows;
     text::open_rows(&rows, open.heap, open.index, GetActiveSnapshot());
-    FoundRows found = {allocate<FoundRow>(uint64{limit} + 1), 0, limit};
     MemoryContext context =
-        AllocSetContextCreate(CurrentMemoryContext, "gpu.search_batch query", ALLOCSET_DEFAULT_SIZES);
-    for (int i = 0; i < count; i++) {
-        if (nulls[i])
-            continue;
+        AllocSetContextCreate(CurrentMemoryContext, "gpu.search_batch queries", ALLOCSET_DEFAULT_SIZES);
+    const int most = queries_at_once(limit);
+    for (int first = 0; first < count; first += most) {
         MemoryContext caller = MemoryContextSwitchTo(context);
-        search(open, &rows, DatumGetTSQuery(queries[i]), mode, &found);
+        search_some(open, &rows, {queries, nulls, first, Min(count - first, most)}, mode, limit, result);
         MemoryContextSwitchTo(caller);
         MemoryContextReset(context);
-        for (uint32 j = 0; j < found.count; j++) {
-            Datum values[] = {Int64GetDatum(int64{i} + 1), PointerGetDatum(&found.rows[j].tid),
-                              Float4GetDatum(text::postings::score_of(found.rows[j].score))};
-            bool value_nulls[] = {false, false, false};
-            tuplestore_putvalues(result->setResult, result->setDesc, values, value_nulls);
-        }
     }
     text::close_rows(&rows);
     functions::close_index(open);
@@ -193,38 +303,62 @@ static TSQuery query_of_lexemes(ArrayType *array) {
     return DatumGetTSQuery(DirectFunctionCall1(tsqueryin, CStringGetDatum(text.data)));
 }
 
-// TIDs of the entries that match, by run in order.
-static uint64 matching_tids(const functions::OpenIndex &open, Snapshot snapshot, TSQuery text,
-                            ItemPointerData **result) {
-    uint64 count = 0;
-    uint64 room = 1024;
-    auto *tids = allocate<ItemPointerData>(room);
-    const auto add = [&](const ItemPointerData &tid) {
-        if (count == room) {
-            room *= 2;
-            tids = reallocate(tids, room);
+namespace {
+
+struct Tids {
+    ItemPointerData *tids;
+    uint64 count;
+    uint64 room;
+};
+
+}  // namespace
+
+static void add_tids(Tids *tids, const ItemPointerData *more, uint64 count) {
+    if (tids->room - tids->count < count) {
+        tids->room = Max(tids->room * 2, tids->count + count);
+        tids->tids = reallocate(tids->tids, tids->room);
+    }
+    if (count > 0)
+        memcpy(tids->tids + tids->count, more, count * sizeof(*more));
+    tids->count += count;
+}
+
+static void intersect_on_pages(text::Corpus *corpus, const text::Query &query, Tids *tids) {
+    const client::PagedRequest request = client::begin_paged(client::RequestKind::IntersectText, 1);
+    for (int i = 0; i < corpus->run_count; i++) {
+        text::RunReader *reader = &corpus->runs[i];
+        const text::OrdinalSet set =
+            text::match_all_conditions(reader, &query, text::open_lists(reader, query), nullptr, 0);
+        for (uint32 j = 0; j < set.count && !reader->stale; j++) {
+            if (text::is_dead(reader, set.ordinals[j]))
+                continue;
+            const ItemPointerData tid = text::document_tid(reader, set.ordinals[j]);
+            add_tids(tids, &tid, 1);
         }
-        tids[count++] = tid;
-    };
+    }
+    client::end_paged(request);
+}
+
+// TIDs of the entries that match, by run in order.
+static Tids matching_tids(const functions::OpenIndex &open, Snapshot snapshot, TSQuery text) {
+    constexpr uint64 kFirstRoom = 1024;
+    Tids tids = {allocate<ItemPointerData>(kFirstRoom), 0, kFirstRoom};
     text::with_corpus(open.index, snapshot, [&](text::Corpus *corpus) {
-        count = 0;
+        tids.count = 0;
         const text::Query query = text::parse_query(text);
         for (int i = 0; i < corpus->raw_count; i++)
             text::for_each_item(corpus->raws[i], [&](const text::DocumentItem *item) {
                 if (text::match_item(item, &query, nullptr, 0) == text::Match::Yes)
-                    add(item->head.tid);
+                    add_tids(&tids, &item->head.tid, 1);
             });
-        for (int i = 0; i < corpus->run_count; i++) {
-            text::RunReader *reader = &corpus->runs[i];
-            const text::OrdinalSet set =
-                text::match_all_conditions(reader, &query, text::open_lists(reader, query), nullptr, 0);
-            for (uint32 j = 0; j < set.count && !reader->stale; j++)
-                if (!text::is_dead(reader, set.ordinals[j]))
-                    add(text::document_tid(reader, set.ordinals[j]));
-        }
+        ItemPointerData *found;
+        uint64 count;
+        if (text::intersect_by_server(corpus, query, &found, &count))
+            add_tids(&tids, found, count);
+        else
+            intersect_on_pages(corpus, query, &tids);
     });
-    *result = tids;
-    return count;
+    return tids;
 }
 
 Datum pg_gpu_intersect(PG_FUNCTION_ARGS) {
@@ -235,12 +369,11 @@ Datum pg_gpu_intersect(PG_FUNCTION_ARGS) {
     if (query != nullptr) {
         text::Rows rows;
         text::open_rows(&rows, open.heap, open.index, GetActiveSnapshot());
-        ItemPointerData *tids;
-        const uint64 count = matching_tids(open, rows.snapshot, query, &tids);
-        for (uint64 i = 0; i < count; i++) {
+        const Tids tids = matching_tids(open, rows.snapshot, query);
+        for (uint64 i = 0; i < tids.count; i++) {
             CHECK_FOR_INTERRUPTS();
             ItemPointerData row;
-            if (!text::look_up_row(&rows, tids[i], nullptr, nullptr, &row))
+            if (!text::look_up_row(&rows, tids.tids[i], nullptr, nullptr, &row))
                 continue;
             Datum values[] = {PointerGetDatum(&row)};
             bool nulls[] = {false};

@@ -72,6 +72,8 @@ static const char *kind_name(uint32 kind) {
             return "grid";
         case protocol::RunKind::column:
             return "column";
+        case protocol::RunKind::text:
+            return "text";
         default:
             return "kary";
     }
@@ -143,6 +145,9 @@ static const StatRow stat_rows[] = {
     {"count rows", protocol::Message::count_rows, kind_number(client::RequestKind::CountRows)},
     {"count values", protocol::Message::count_values, kind_number(client::RequestKind::CountValues)},
     {"match rows", protocol::Message::match_rows, kind_number(client::RequestKind::MatchRows)},
+    {"search", protocol::Message::search_text, kind_number(client::RequestKind::SearchText)},
+    {"count documents", protocol::Message::count_text, kind_number(client::RequestKind::CountText)},
+    {"intersect", protocol::Message::intersect_text, kind_number(client::RequestKind::IntersectText)},
     {"sort", protocol::Message::append_entries, kind_number(client::RequestKind::Sort)},
     {"merge", protocol::Message::merge, kind_number(client::RequestKind::Merge)},
     {"load", protocol::Message::append_pages, -1},

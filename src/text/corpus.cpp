@@ -148,8 +148,7 @@ static ListCursor *open_prefix(DictionaryCursor *dictionary, const QueryTerm &te
         for (uint32 block = 0; load_block(list, block); block++)
             for (uint32 i = 0; i < list->count; i++)
                 add(list->ordinals[i], frequency_at(list, i));
-        pfree(list->heads);
-        pfree(list);
+        close_list(list);
     }
     if (count == 0)
         return nullptr;
@@ -174,14 +173,44 @@ ListCursor **open_lists(RunReader *reader, const Query &query) {
     auto *dictionary = allocate<DictionaryCursor>(1);
     for (int i = 0; i < query.term_count && !reader->stale; i++) {
         const QueryTerm &term = query.terms[i];
+        if (!term.prefix) {
+            if (find_lexeme(dictionary, reader, term.lexeme, term.length))
+                lists[i] = open_list(dictionary);
+            continue;
+        }
         seek_lexeme(dictionary, reader, term.lexeme, term.length);
-        if (term.prefix)
-            lists[i] = open_prefix(dictionary, term);
-        else if (!dictionary->end && compare_lexemes(dictionary->lexeme, dictionary->lexeme_length,
-                                                     term.lexeme, term.length) == 0)
-            lists[i] = open_list(dictionary);
+        lists[i] = open_prefix(dictionary, term);
     }
     pfree(dictionary);
+    return lists;
+}
+
+bool has_prefixes(const Query &query) {
+    return std::any_of(query.terms, query.terms + query.term_count,
+                       [](const QueryTerm &term) { return term.prefix; });
+}
+
+ListPlace **find_places(Corpus *corpus, const Query &query) {
+    auto **places = allocate<ListPlace *>(corpus->run_count + 1);
+    auto *dictionary = allocate<DictionaryCursor>(1);
+    for (int i = 0; i < corpus->run_count; i++) {
+        RunReader *reader = &corpus->runs[i];
+        places[i] = allocate_zeroed<ListPlace>(query.term_count + 1);
+        for (int term = 0; term < query.term_count && !reader->stale; term++)
+            if (find_lexeme(dictionary, reader, query.terms[term].lexeme, query.terms[term].length))
+                places[i][term] = place_of(dictionary);
+    }
+    pfree(dictionary);
+    return places;
+}
+
+ListCursor ***open_lists_at(Corpus *corpus, const Query &query, ListPlace **places) {
+    auto ***lists = allocate<ListCursor **>(corpus->run_count + 1);
+    for (int i = 0; i < corpus->run_count; i++) {
+        lists[i] = allocate_zeroed<ListCursor *>(query.term_count + 1);
+        for (int term = 0; term < query.term_count && !corpus->runs[i].stale; term++)
+            lists[i][term] = open_list(&corpus->runs[i], places[i][term]);
+    }
     return lists;
 }
 
@@ -195,7 +224,7 @@ ListCursor ***open_all_lists(Corpus *corpus, const Query &query) {
 // ---- statistics
 // --------------------------------------------------------------------------------------------
 
-static uint64 count_live(ListCursor *list) {
+uint64 count_live(ListCursor *list) {
     const RunReader *reader = list->reader;
     if (reader->dead == nullptr)
         return list->documents;
@@ -221,25 +250,13 @@ static uint64 count_prefix(RunReader *reader, const QueryTerm &term) {
         }
         ListCursor *list = open_list(dictionary);
         total += count_live(list);
-        pfree(list->heads);
-        pfree(list);
+        close_list(list);
     }
     pfree(dictionary);
     return total;
 }
 
-void count_documents(Corpus *corpus, const Query &query, ListCursor ***lists, uint64 *counts) {
-    memset(counts, 0, query.term_count * sizeof(uint64));
-    for (int term = 0; term < query.term_count; term++) {
-        if (!query.terms[term].ranked)
-            continue;
-        for (int run = 0; run < corpus->run_count; run++) {
-            if (query.terms[term].prefix)
-                counts[term] += count_prefix(&corpus->runs[run], query.terms[term]);
-            else if (lists[run][term] != nullptr)
-                counts[term] += count_live(lists[run][term]);
-        }
-    }
+void count_in_items(const Corpus *corpus, const Query &query, uint64 *counts) {
     auto *ones = allocate<uint32>(query.term_count + 1);
     for (int i = 0; i < corpus->raw_count; i++) {
         for_each_item(corpus->raws[i], [&](const DocumentItem *item) {
@@ -256,6 +273,21 @@ void count_documents(Corpus *corpus, const Query &query, ListCursor ***lists, ui
         });
     }
     pfree(ones);
+}
+
+void count_documents(Corpus *corpus, const Query &query, ListCursor ***lists, uint64 *counts) {
+    memset(counts, 0, query.term_count * sizeof(uint64));
+    for (int term = 0; term < query.term_count; term++) {
+        if (!query.terms[term].ranked)
+            continue;
+        for (int run = 0; run < corpus->run_count; run++) {
+            if (query.terms[term].prefix)
+                counts[term] += count_prefix(&corpus->runs[run], query.terms[term]);
+            else if (lists[run][term] != nullptr)
+                counts[term] += count_live(lists[run][term]);
+        }
+    }
+    count_in_items(corpus, query, counts);
 }
 
 void weigh_terms(const Corpus *corpus, double k1, const uint64 *frequencies, Query *query) {

@@ -75,8 +75,20 @@ void for_each_item(const RawSource &source, Visit visit) {
 // The lists of the query's terms in a run, by term; nullptr where there is none.
 ListCursor **open_lists(RunReader *reader, const Query &query);
 
+bool has_prefixes(const Query &query);
+
+// Where the lists of the terms of a query without prefixes lie, by run and term.
+ListPlace **find_places(Corpus *corpus, const Query &query);
+// These lists.
+ListCursor ***open_lists_at(Corpus *corpus, const Query &query, ListPlace **places);
+
+// The list's documents that are not dead. At its first block afterwards.
+uint64 count_live(ListCursor *list);
+
 // Entries of each term that VACUUM has not removed: the sum over a prefix's lexemes. `lists` by run.
 void count_documents(Corpus *corpus, const Query &query, ListCursor ***lists, uint64 *frequencies);
+// Adds those of the tail and of sealed tails.
+void count_in_items(const Corpus *corpus, const Query &query, uint64 *frequencies);
 
 // Of the lists of all runs, by run.
 ListCursor ***open_all_lists(Corpus *corpus, const Query &query);

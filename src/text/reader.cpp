@@ -463,6 +463,11 @@ void seek_lexeme(DictionaryCursor *cursor, RunReader *reader, const char *lexeme
     }
 }
 
+bool find_lexeme(DictionaryCursor *cursor, RunReader *reader, const char *lexeme, uint32 length) {
+    seek_lexeme(cursor, reader, lexeme, length);
+    return !cursor->end && compare_lexemes(cursor->lexeme, cursor->lexeme_length, lexeme, length) == 0;
+}
+
 // ---- lists -----------------------------------------------------------------------------------------------
 
 // Copies bytes of the posting section, which may lie on several pages. false when stale.
@@ -509,21 +514,22 @@ ListCursor *open_list_in_memory(RunReader *reader, const uint32 *ordinals, const
     return list;
 }
 
-ListCursor *open_list(const DictionaryCursor *dictionary) {
-    RunReader *reader = dictionary->reader;
-    if (dictionary->frequency == 1) {
+ListCursor *open_list(RunReader *reader, const ListPlace &place) {
+    if (place.documents == 0)
+        return nullptr;
+    if (place.documents == 1) {
         auto *one = allocate<uint32>(2);
-        one[0] = dictionary->ordinal;
-        one[1] = dictionary->term_frequency;
+        one[0] = place.ordinal;
+        one[1] = place.term_frequency;
         return open_list_in_memory(reader, &one[0], &one[1], 1);
     }
     auto *list = allocate<ListCursor>(1);
     memset(list, 0, offsetof(ListCursor, ordinals));
     list->reader = reader;
-    list->documents = static_cast<uint32>(dictionary->frequency);
+    list->documents = static_cast<uint32>(place.documents);
     list->blocks = block_count(list->documents);
-    list->start = dictionary->list_start;
-    list->data_bytes = dictionary->list_bytes;
+    list->start = place.start;
+    list->data_bytes = place.bytes;
     list->block = kNoBlock;
     list->is_short = list->blocks == 1;
     list->heads = allocate_zeroed<postings::BlockHead>(list->blocks + 1);
@@ -552,6 +558,11 @@ ListCursor *open_list(const DictionaryCursor *dictionary) {
             report_list(list);
     }
     return list;
+}
+
+void close_list(ListCursor *list) {
+    pfree(list->heads);
+    pfree(list);
 }
 
 static void pad_ordinals(ListCursor *list) {

@@ -99,6 +99,8 @@ struct DictionaryCursor {
 void begin_dictionary(DictionaryCursor *cursor, RunReader *reader);
 // At the first lexeme not below.
 void seek_lexeme(DictionaryCursor *cursor, RunReader *reader, const char *lexeme, uint32 length);
+// The same; is it the lexeme itself?
+bool find_lexeme(DictionaryCursor *cursor, RunReader *reader, const char *lexeme, uint32 length);
 void next_entry(DictionaryCursor *cursor);
 
 // Does the fence before a dictionary page, if there is one, lie between the last lexeme before the page and
@@ -134,8 +136,27 @@ struct ListCursor {
     uint8 bytes[postings::kMostBlockBytes + postings::kPadding];
 };
 
-// The list of the dictionary's current entry.
-ListCursor *open_list(const DictionaryCursor *dictionary);
+// Where a lexeme's list lies in a run, as the dictionary has it.
+struct ListPlace {
+    uint64 documents;  // 0: the run has no such lexeme
+    uint64 start;      // of more than one document: bytes of the posting section
+    uint64 bytes;
+    uint32 ordinal;  // of a single document: the posting
+    uint32 term_frequency;
+};
+
+// Of the dictionary's current entry.
+inline ListPlace place_of(const DictionaryCursor *dictionary) {
+    return {dictionary->frequency, dictionary->list_start, dictionary->list_bytes, dictionary->ordinal,
+            dictionary->term_frequency};
+}
+
+// nullptr where there is none.
+ListCursor *open_list(RunReader *reader, const ListPlace &place);
+inline ListCursor *open_list(const DictionaryCursor *dictionary) {
+    return open_list(dictionary->reader, place_of(dictionary));
+}
+void close_list(ListCursor *list);
 ListCursor *open_list_in_memory(RunReader *reader, const uint32 *ordinals, const uint32 *frequencies,
                                 uint32 count);
 // Reads and checks a block; at its first posting. false past the last one and when stale.

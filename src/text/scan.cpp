@@ -4,6 +4,7 @@
 
 #include "compat.h"
 #include "text/bm25.h"
+#include "text/mirror.h"
 #include "text/rows.h"
 #include "text/search.h"
 #include "text/text.h"
@@ -244,7 +245,7 @@ static void rank_batch(IndexScanDesc descriptor, Scan *scan) {
     ranking->after = scan->next_hit > 0 ? &scan->last : nullptr;
     ranking->limit = Min(ranking->limit * kBatchGrowth, kLargestBatch);
     with_corpus(descriptor->indexRelation, descriptor->xs_snapshot, [&](Corpus *corpus) {
-        rank(corpus, open_all_lists(corpus, scan->query), ranking);
+        rank_by_any_path(corpus, ranking);
         MemoryContext caller = MemoryContextSwitchTo(scan->context);
         auto *hits = allocate<Hit>(uint64{ranking->hit_count} + 1);
         if (ranking->hit_count > 0)

@@ -156,9 +156,7 @@ static void rank_set(RunReader *reader, ListCursor **lists, const Ranking &ranki
 // ---- bounds
 // ------------------------------------------------------------------------------------------------
 
-// How much less lengths may weigh now than when the run's bounds were written; negative when those are of no
-// use.
-static double bound_shrink(const RunReader *reader, const Options &options, const postings::Norms &norms) {
+double bound_shrink(const RunReader *reader, const Options &options, const postings::Norms &norms) {
     const RunHeader &header = reader->header;
     if (header.k1 != options.k1 || header.b != options.b)
         return -1;
@@ -456,10 +454,20 @@ static void rank_any(RunReader *reader, ListCursor **lists, const Ranking &ranki
 // ---- all of it
 // ---------------------------------------------------------------------------------------------
 
-void rank(Corpus *corpus, ListCursor ***lists, Ranking *ranking) {
-    Best best = {ranking, nullptr, 0, 0};
+static Best begin_ranking(Ranking *ranking) {
     ranking->hits = nullptr;
     ranking->hit_count = 0;
+    return {ranking, nullptr, 0, 0};
+}
+
+static void end_ranking(const Best &best) {
+    std::sort(best.hits, best.hits + best.count, ranks_before);
+    best.ranking->hits = best.hits;
+    best.ranking->hit_count = best.count;
+}
+
+void rank(Corpus *corpus, ListCursor ***lists, Ranking *ranking) {
+    Best best = begin_ranking(ranking);
     if (ranking->query->root == nullptr || ranking->limit == 0)
         return;
     const Options options = options_of(corpus->index);
@@ -475,9 +483,16 @@ void rank(Corpus *corpus, ListCursor ***lists, Ranking *ranking) {
         else
             rank_set(&corpus->runs[i], lists[i], *ranking, &best);
     }
-    std::sort(best.hits, best.hits + best.count, ranks_before);
-    ranking->hits = best.hits;
-    ranking->hit_count = best.count;
+    end_ranking(best);
+}
+
+void rank_items_and_hits(Corpus *corpus, const Hit *hits, uint64 count, Ranking *ranking) {
+    Best best = begin_ranking(ranking);
+    for (int i = 0; i < corpus->raw_count; i++)
+        rank_items(corpus->raws[i], *ranking, &best);
+    for (uint64 i = 0; i < count; i++)
+        offer(&best, hits[i]);
+    end_ranking(best);
 }
 
 }  // namespace pg_gpu::text

@@ -21,6 +21,9 @@ std::uint64_t HostTextIndex::bytes() const noexcept {
 Status HostTextIndex::set_dead(Stream &stream, const std::uint64_t *bitmap, std::uint64_t version) noexcept {
     return guarded([&] {
         check_cancelled(stream);
+        if (bitmap == nullptr) {
+            return dead_.replace(nullptr, version);
+        }
         auto dead = std::make_shared<DeadDocuments>(
             DeadDocuments{DeadBitmap(engine_.memory(), bitmap, parts_.shape.documents), parts_.totals});
         for (std::uint64_t word = 0; word < dead->bitmap.words.size(); ++word) {

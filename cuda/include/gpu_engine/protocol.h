@@ -23,6 +23,7 @@
 #include "gpu_engine/devices.h"
 #include "gpu_engine/entry.h"
 #include "gpu_engine/status.h"
+#include "gpu_engine/text.h"
 
 namespace gpu_engine::protocol {
 
@@ -64,6 +65,10 @@ enum class Message : std::uint16_t {
     count_rows,
     count_values,
     match_rows,
+    begin_text,
+    search_text,
+    count_text,
+    intersect_text,
 };
 
 enum class EngineName : std::uint16_t { host = 0, cuda = 1 };
@@ -182,7 +187,7 @@ struct BeginArray {
     std::uint32_t sorted;    // 0: finish_array sorts
 };
 
-struct BeginArrayReply {  // begin_grid too
+struct BeginArrayReply {  // begin_grid, begin_text too
     ReplyHeader header;
     std::uint64_t handle;
     std::uint64_t dead_version;  // of the array that is named already
@@ -213,11 +218,25 @@ struct BeginColumns {
     StoreLayout layout;
 };
 
+// The same for a run's inverted lists. Their pages come by append_pages only, numbered through both sections:
+// those of documents, then those of postings, all of them and in order.
+struct BeginText {
+    RequestHeader header;
+    RunName name;
+    std::uint64_t posting_bytes;
+    std::uint32_t documents;
+    std::uint32_t codec;          // postings::Codec
+    std::uint32_t content_bytes;  // of each page
+    std::uint32_t pinned;
+    std::uint32_t user;
+    std::uint32_t reserved;
+};
+
 // `pages` images at `offset`, the first of which is page `first_page` of the run. The array takes the run's
 // entries from `run_first` on, as many as it was begun with; others on these pages are left out. Pages come
 // in order and without a gap: the next one wanted is the one that holds the next entry. Of a grid's pages
-// only page_bytes and first_byte of the layout count, and none of the numbers of the run: they tell
-// themselves. Of columns' only page_bytes does.
+// and of those of lists only page_bytes and first_byte of the layout count, and none of the numbers of the
+// run: they tell themselves. Of columns' only page_bytes does.
 struct AppendPages {
     RequestHeader header;
     std::uint64_t handle;
@@ -341,7 +360,7 @@ struct Count {
     RunUse run[max_runs];
 };
 
-struct ResultReply {  // lookup, range, count, and the questions to grids
+struct ResultReply {  // lookup, range, count, and the questions to grids and lists
     ReplyHeader header;
     std::uint64_t needed;
     std::uint64_t tids;  // of all runs
@@ -446,6 +465,53 @@ struct ColumnsReply {
     std::uint64_t found_at[max_runs];
 };
 
+// Ranks documents. Query i of run r is queries[r * count + i] (TextQuery), and the run's terms (TextTerm) are
+// terms[first_term[r]] to terms[first_term[r + 1] - 1], which the query counts from 0. At `results` lie for
+// each run counts[count] of 32 bits, at offsets_at, and hits (TextHit), at tids_at: those of query i begin
+// behind as many as the run's queries before have k, together.
+struct SearchText {
+    RequestHeader header;
+    std::uint64_t queries;  // offset
+    std::uint64_t count;
+    std::uint64_t terms;  // offset
+    std::uint64_t results;
+    std::uint64_t capacity;
+    postings::Norms norms;
+    std::uint32_t runs;
+    std::uint32_t first_term[max_runs + 1];
+    double shrink[max_runs];
+    RunUse run[max_runs];
+};
+
+// Lists (TextList) of the runs: those of run r are lists[first[r]] to lists[first[r + 1] - 1].
+struct ListsPlace {
+    std::uint64_t lists;  // offset
+    std::uint32_t first[max_runs + 1];
+    std::uint32_t reserved;
+};
+
+// documents[i] of 32 bits, at `results`: the live documents of list i.
+struct CountText {
+    RequestHeader header;
+    ListsPlace lists;
+    std::uint64_t results;
+    std::uint64_t capacity;
+    std::uint32_t runs;
+    std::uint32_t reserved;
+    RunUse run[max_runs];
+};
+
+// One item: a run's entries that are in all of its lists.
+struct IntersectText {
+    RequestHeader header;
+    ListsPlace lists;
+    std::uint64_t results;
+    std::uint64_t capacity;
+    std::uint32_t runs;
+    std::uint32_t reserved;
+    RunUse run[max_runs];
+};
+
 // An array of the live entries of the runs, which only this connection knows: an ArrayReply.
 struct Merge {
     RequestHeader header;
@@ -487,7 +553,7 @@ struct ListReply {
     std::uint32_t queued;
 };
 
-enum class RunKind : std::uint32_t { kary = 0, grid = 1, column = 2 };
+enum class RunKind : std::uint32_t { kary = 0, grid = 1, column = 2, text = 3 };
 
 struct MirrorRow {
     RunName name;
@@ -547,6 +613,7 @@ inline constexpr std::uint64_t message_layout =
               BeginArray, BeginArrayReply, AppendPages, AppendEntries, HandleRequest, ArrayReply, NameArray,
               SetDead, Evict, EvictReply, Lookup, Range, Count, ResultReply, Merge, ReadEntries, List,
               ListReply, MirrorRow, StatisticsRow, DeviceRow, BeginGrid, SearchBoxes, CountBoxes, MatchPoints,
-              BeginColumns, ColumnTestPlace, AskColumns, ColumnsReply>();
+              BeginColumns, ColumnTestPlace, AskColumns, ColumnsReply, BeginText, SearchText, TextQuery,
+              TextTerm, TextHit, CountText, IntersectText>();
 
 }  // namespace gpu_engine::protocol

@@ -1,0 +1,453 @@
+#include "text/mirror.h"
+
+#include <algorithm>
+
+#include "table/visibility.h"
+#include "text/text.h"
+
+namespace pg_gpu::text {
+
+using gpu_engine::TextList;
+using gpu_engine::TextQuery;
+using gpu_engine::TextTerm;
+
+// With fewer entries, a request's way there and back alone takes longer.
+static constexpr uint64 kFewestEntries = 16384;
+
+// ---- the mirror's format ---------------------------------------------------------------------------------
+
+static uint64 mirrored_entries(const storage::RunEntry &run) {
+    return layout_of(run) == Layout::Inverted ? run.entries : 0;
+}
+
+static bool read_shape(Relation index, const storage::RunEntry &run, gpu_engine::TextShape *shape) {
+    RunReader reader;
+    storage::RunEntry without_dead = run;
+    without_dead.dead = 0;
+    open_reader(&reader, index, without_dead);
+    const bool read = !reader.stale;
+    *shape = {reader.header.posting_bytes, static_cast<uint32>(run.entries),
+              static_cast<postings::Codec>(reader.header.codec)};
+    close_reader(&reader);
+    pfree(reader.lengths);
+    return read;
+}
+
+const client::MirrorFormat *mirror_format(Relation) {
+    static const client::TextFormat text = {kPostingSection, read_shape};
+    static const client::MirrorFormat format = {0, 0, 0, mirrored_entries, nullptr, nullptr, &text};
+    return &format;
+}
+
+// The view's runs that `chosen` has, in its order; *places says which of the corpus's each is.
+template <typename Chosen>
+static client::RunSet run_set(const Corpus *corpus, Chosen chosen, int *places) {
+    auto *runs = allocate<storage::RunEntry>(corpus->run_count + 1);
+    client::RunSet set = {corpus->index, run_kind(), mirror_format(corpus->index),
+                          runs,          0,          corpus->view.vacuum_seq};
+    for (int i = 0; i < corpus->run_count; i++) {
+        if (corpus->runs[i].run.entries == 0 || !chosen(i))
+            continue;
+        places[set.count] = i;
+        runs[set.count++] = corpus->runs[i].run;
+    }
+    return set;
+}
+
+// ---- queries ---------------------------------------------------------------------------------------------
+
+static bool asks_for_all(const Query &query) {
+    return query.root->kind == QueryNode::Kind::And;
+}
+
+static bool may_ask_server(const Corpus *corpus) {
+    uint64 entries = 0;
+    for (int i = 0; i < corpus->run_count; i++)
+        entries += corpus->runs[i].run.entries;
+    return entries > 0 && corpus->run_count <= client::kMostRuns &&
+           client::may_ask_server(entries, kFewestEntries);
+}
+
+bool is_for_server(const Corpus *corpus, const Query &query) {
+    if (query.root == nullptr || !may_ask_server(corpus))
+        return false;
+    const char *reason = nullptr;
+    if (!is_plain_disjunction(query.root) && !is_plain_conjunction(query.root))
+        reason = "phrases, weights, negations and nested conditions are looked for on pages";
+    else if (has_prefixes(query))
+        reason = "prefixes are looked for on pages";
+    else if (query.term_count > static_cast<int>(gpu_engine::max_text_terms))
+        reason = "the query has too many lexemes";
+    if (reason != nullptr)
+        client::note_unsuited(client::RequestKind::SearchText, reason);
+    return reason == nullptr;
+}
+
+void begin_query(const Query &query, uint32 limit, RankedQuery *ranked) {
+    *ranked = {};
+    ranked->query = query;
+    ranked->ranking.query = &ranked->query;
+    ranked->ranking.limit = limit;
+}
+
+void find_lists(Corpus *corpus, RankedQuery *query) {
+    if (query->places != nullptr || query->lists != nullptr)
+        return;
+    if (has_prefixes(query->query))
+        query->lists = open_all_lists(corpus, query->query);
+    else
+        query->places = find_places(corpus, query->query);
+}
+
+static TextList list_at(const ListPlace &place) {
+    return {place.start,   place.bytes,          static_cast<uint32>(place.documents),
+            place.ordinal, place.term_frequency, 0};
+}
+
+// ---- which path
+// --------------------------------------------------------------------------------------------
+
+static void add_to_request(const RankedQuery &query, int run, client::Request *request) {
+    uint64 shortest = PG_UINT64_MAX;
+    uint64 second = PG_UINT64_MAX;
+    for (int term = 0; term < query.query.term_count; term++) {
+        const uint64 documents = query.places[run][term].documents;
+        if (!asks_for_all(query.query)) {
+            request->entries += documents;
+            request->lists += documents > 0 ? 1 : 0;
+            continue;
+        }
+        if (documents == 0)
+            return;
+        second = Min(second, Max(shortest, documents));
+        shortest = Min(shortest, documents);
+    }
+    if (!asks_for_all(query.query))
+        return;
+    request->lists += static_cast<uint64>(query.query.term_count);
+    request->shortest += shortest;
+    request->second += second;
+}
+
+static client::Request request_of(const Corpus *corpus, client::RequestKind kind, const RankedQuery *queries,
+                                  int count) {
+    client::Request request = {};
+    request.kind = kind;
+    request.runs = corpus->run_count;
+    request.items = static_cast<uint64>(count);
+    for (int i = 0; i < count; i++) {
+        const uint64 before = request.entries + request.shortest;
+        for (int run = 0; run < corpus->run_count; run++)
+            add_to_request(queries[i], run, &request);
+        request.results += Min(uint64{queries[i].ranking.limit} * static_cast<uint64>(corpus->run_count),
+                               request.entries + request.shortest - before);
+    }
+    return request;
+}
+
+client::Choice choose_ranking_path(Corpus *corpus, const RankedQuery *queries, int count) {
+    return client::choose_path(request_of(corpus, client::RequestKind::SearchText, queries, count));
+}
+
+// ---- weighing
+// ----------------------------------------------------------------------------------------------
+
+// A list whose dead postings must be counted, and where the others' number goes.
+namespace {
+
+struct CountedList {
+    int run;
+    const ListPlace *place;
+    uint64 *count;
+};
+
+struct CountedLists {
+    CountedList *lists;
+    uint32 count;
+    uint32 room;
+};
+
+}  // namespace
+
+static void add_counted(CountedLists *counted, const CountedList &list) {
+    if (counted->count == counted->room) {
+        counted->room = Max(counted->room * 2, 64u);
+        counted->lists = counted->lists == nullptr ? allocate<CountedList>(counted->room)
+                                                   : reallocate(counted->lists, counted->room);
+    }
+    counted->lists[counted->count++] = list;
+}
+
+static bool count_by_server(Corpus *corpus, const client::Choice &choice, CountedLists *counted) {
+    if (choice.path == client::Path::Paged)
+        return false;
+    std::stable_sort(counted->lists, counted->lists + counted->count,
+                     [](const CountedList &a, const CountedList &b) { return a.run < b.run; });
+    auto *places = allocate<int>(corpus->run_count + 1);
+    const client::RunSet set = run_set(
+        corpus, [&](int run) { return corpus->runs[run].dead != nullptr; }, places);
+    auto *lists = allocate<TextList>(counted->count);
+    auto *first = allocate<uint32>(set.count + 1);
+    uint32 next = 0;
+    client::TextLists asked = {lists, first, {}};
+    asked.request.kind = client::RequestKind::CountText;
+    asked.request.runs = set.count;
+    asked.request.items = counted->count;
+    asked.request.lists = counted->count;
+    for (int i = 0; i < set.count; i++) {
+        first[i] = next;
+        for (; next < counted->count && counted->lists[next].run == places[i]; next++) {
+            lists[next] = list_at(*counted->lists[next].place);
+            asked.request.entries += lists[next].documents;
+        }
+    }
+    first[set.count] = next;
+    const uint32 *documents;
+    if (!client::count_text(set, choice, asked, &documents))
+        return false;
+    for (uint32 i = 0; i < next; i++)
+        *counted->lists[i].count += Min(uint64{documents[i]}, counted->lists[i].place->documents);
+    return true;
+}
+
+static void count_on_pages(Corpus *corpus, const CountedLists &counted) {
+    for (uint32 i = 0; i < counted.count; i++) {
+        CHECK_FOR_INTERRUPTS();
+        ListCursor *list = open_list(&corpus->runs[counted.lists[i].run], *counted.lists[i].place);
+        *counted.lists[i].count += count_live(list);
+        close_list(list);
+    }
+}
+
+// Adds what the run's directory and dictionary tell; lists of a run with dead entries must be read.
+static void count_in_runs(Corpus *corpus, RankedQuery *query, uint64 *counts, CountedLists *counted) {
+    for (int run = 0; run < corpus->run_count; run++) {
+        const RunReader *reader = &corpus->runs[run];
+        for (int term = 0; term < query->query.term_count; term++) {
+            const ListPlace &place = query->places[run][term];
+            if (place.documents > 1 && reader->dead != nullptr)
+                add_counted(counted, {run, &place, &counts[term]});
+            else if (place.documents != 1 || !is_dead(reader, place.ordinal))
+                counts[term] += place.documents;
+        }
+    }
+}
+
+void weigh_queries(Corpus *corpus, const client::Choice &choice, RankedQuery *queries, int count) {
+    const Options options = options_of(corpus->index);
+    CountedLists counted = {};
+    auto **counts = allocate<uint64 *>(count);
+    for (int i = 0; i < count; i++) {
+        RankedQuery *query = &queries[i];
+        query->ranking.norms = norms_for(options, average_length(corpus));
+        counts[i] = allocate_zeroed<uint64>(query->query.term_count + 1);
+        if (query->places == nullptr) {
+            count_documents(corpus, query->query, query->lists, counts[i]);
+            continue;
+        }
+        count_in_items(corpus, query->query, counts[i]);
+        count_in_runs(corpus, query, counts[i], &counted);
+    }
+    if (counted.count > 0 && !count_by_server(corpus, choice, &counted))
+        count_on_pages(corpus, counted);
+    for (int i = 0; i < count; i++)
+        weigh_terms(corpus, options.k1, counts[i], &queries[i].query);
+}
+
+// ---- ranking
+// -----------------------------------------------------------------------------------------------
+
+namespace {
+
+// What is asked: queries and their terms, by run.
+struct Asked {
+    TextQuery *queries;
+    TextTerm *terms;
+    uint32 *first_term;
+    double *shrink;
+};
+
+}  // namespace
+
+// The query's terms in one run; none where it can't match.
+static uint32 add_terms(const RankedQuery &query, int run, TextTerm *terms) {
+    uint32 count = 0;
+    for (int term = 0; term < query.query.term_count; term++) {
+        const ListPlace &place = query.places[run][term];
+        if (place.documents > 0)
+            terms[count++] = {list_at(place), query.query.terms[term].weight};
+        else if (asks_for_all(query.query))
+            return 0;
+    }
+    return count;
+}
+
+static Asked lay_out(Corpus *corpus, const int *places, int runs, const RankedQuery *queries, int count) {
+    uint64 terms = 0;
+    for (int i = 0; i < count; i++)
+        terms += static_cast<uint64>(queries[i].query.term_count) * static_cast<uint64>(runs);
+    const Options options = options_of(corpus->index);
+    Asked asked = {allocate<TextQuery>(static_cast<uint64>(runs) * static_cast<uint64>(count) + 1),
+                   allocate<TextTerm>(terms + 1), allocate<uint32>(runs + 1), allocate<double>(runs + 1)};
+    uint32 next = 0;
+    for (int r = 0; r < runs; r++) {
+        asked.first_term[r] = next;
+        asked.shrink[r] = bound_shrink(&corpus->runs[places[r]], options, queries[0].ranking.norms);
+        for (int i = 0; i < count; i++) {
+            const RankedQuery &query = queries[i];
+            const Hit *after = query.ranking.after;
+            TextQuery *out = &asked.queries[static_cast<int64>(r) * count + i];
+            *out = {};
+            out->first_term = next - asked.first_term[r];
+            out->terms = add_terms(query, places[r], asked.terms + next);
+            out->mode = asks_for_all(query.query) ? gpu_engine::TextMode::all : gpu_engine::TextMode::any;
+            out->k = query.ranking.limit;
+            if (after != nullptr) {
+                out->resumes = 1;
+                out->score = after->score;
+                memcpy(&out->tid, &after->tid, sizeof(out->tid));
+            }
+            next += out->terms;
+        }
+    }
+    asked.first_term[runs] = next;
+    return asked;
+}
+
+// The server's word.
+static bool are_tids_within(const Corpus *corpus, client::RequestKind kind, const ItemPointerData *tids,
+                            uint64 count) {
+    for (uint64 i = 0; i < count; i++) {
+        if (table::is_tid_within(tids[i], corpus->heap_blocks))
+            continue;
+        client::note_unsuited(kind, "the answer has a TID outside of the table");
+        return false;
+    }
+    return true;
+}
+
+// The hits of the answer's query number `number`, and with them those of items.
+static bool take_hits(Corpus *corpus, int runs, const client::TextHits &answer, uint64 number, uint64 begin,
+                      Ranking *ranking) {
+    uint64 found = 0;
+    for (int r = 0; r < runs; r++)
+        found += answer.counts[r][number];
+    auto *hits = allocate<Hit>(found + 1);
+    uint64 taken = 0;
+    for (int r = 0; r < runs; r++) {
+        const gpu_engine::TextHit *of_run = answer.hits[r] + begin;
+        for (uint32 i = 0; i < answer.counts[r][number] && taken < found; i++) {
+            Hit *hit = &hits[taken++];
+            *hit = {of_run[i].score, {}, false};
+            memcpy(&hit->tid, &of_run[i].tid, sizeof(hit->tid));
+            if (!are_tids_within(corpus, client::RequestKind::SearchText, &hit->tid, 1))
+                return false;
+        }
+    }
+    rank_items_and_hits(corpus, hits, taken, ranking);
+    pfree(hits);
+    return true;
+}
+
+bool rank_by_server(Corpus *corpus, const client::Choice &choice, RankedQuery *queries, int count) {
+    const uint32 limit = queries[0].ranking.limit;
+    if (choice.path == client::Path::Paged || limit > gpu_engine::max_text_hits)
+        return false;
+    if (limit == 0)
+        return true;
+    auto *places = allocate<int>(corpus->run_count + 1);
+    const client::RunSet set = run_set(
+        corpus, [](int) { return true; }, places);
+    const Asked asked = lay_out(corpus, places, set.count, queries, count);
+    const client::TextSearch search = {asked.queries,
+                                       static_cast<uint64>(count),
+                                       asked.terms,
+                                       asked.first_term,
+                                       queries[0].ranking.norms,
+                                       asked.shrink,
+                                       request_of(corpus, client::RequestKind::SearchText, queries, count)};
+    auto *answer = allocate<client::TextHits>(1);
+    for (uint64 done = 0; done < search.count; done += answer->queries) {
+        CHECK_FOR_INTERRUPTS();
+        if (!client::search_text(set, choice, search, done, answer))
+            return false;
+        for (uint64 i = 0; i < answer->queries; i++)
+            if (!take_hits(corpus, set.count, *answer, i, i * limit, &queries[done + i].ranking))
+                return false;
+    }
+    return true;
+}
+
+void rank_on_pages(Corpus *corpus, RankedQuery *query) {
+    if (query->lists == nullptr && query->places != nullptr)
+        query->lists = open_lists_at(corpus, query->query, query->places);
+    const client::PagedRequest request = client::begin_paged(client::RequestKind::SearchText, 1);
+    rank(corpus, query->lists, &query->ranking);
+    client::end_paged(request);
+}
+
+void rank_by_any_path(Corpus *corpus, Ranking *ranking) {
+    RankedQuery query;
+    begin_query(*ranking->query, ranking->limit, &query);
+    query.ranking = *ranking;
+    const bool is_plain = ranking->condition_count == 0 && is_for_server(corpus, query.query);
+    if (query.query.root != nullptr)
+        find_lists(corpus, &query);
+    if (!is_plain || !rank_by_server(corpus, choose_ranking_path(corpus, &query, 1), &query, 1))
+        rank_on_pages(corpus, &query);
+    *ranking = query.ranking;
+}
+
+// ---- intersecting
+// ------------------------------------------------------------------------------------------
+
+bool intersect_by_server(Corpus *corpus, const Query &query, ItemPointerData **tids, uint64 *count) {
+    if (!may_ask_server(corpus) || query.term_count > static_cast<int>(gpu_engine::max_text_terms))
+        return false;
+    RankedQuery ranked;
+    begin_query(query, 0, &ranked);
+    find_lists(corpus, &ranked);
+    auto *places = allocate<int>(corpus->run_count + 1);
+    const client::RunSet set = run_set(
+        corpus,
+        [&](int run) {
+            return std::all_of(ranked.places[run], ranked.places[run] + query.term_count,
+                               [](const ListPlace &place) { return place.documents > 0; });
+        },
+        places);
+    *count = 0;
+    if (set.count == 0)
+        return true;
+    client::TextLists asked = {};
+    asked.request = request_of(corpus, client::RequestKind::IntersectText, &ranked, 1);
+    asked.request.results = asked.request.shortest + asked.request.entries;
+    const client::Choice choice = client::choose_path(asked.request);
+    if (choice.path == client::Path::Paged)
+        return false;
+    const auto terms = static_cast<uint32>(query.term_count);
+    auto *lists = allocate<TextList>(static_cast<uint64>(set.count) * terms);
+    auto *first = allocate<uint32>(set.count + 1);
+    for (int i = 0; i < set.count; i++) {
+        first[i] = static_cast<uint32>(i) * terms;
+        for (uint32 term = 0; term < terms; term++)
+            lists[first[i] + term] = list_at(ranked.places[places[i]][term]);
+    }
+    first[set.count] = static_cast<uint32>(set.count) * terms;
+    asked.lists = lists;
+    asked.first = first;
+    auto *answer = allocate<client::EntriesAnswer>(1);
+    if (!client::intersect_text(set, choice, asked, answer))
+        return false;
+    for (int i = 0; i < set.count; i++)
+        *count += answer->runs[i].offsets[1];
+    *tids = allocate<ItemPointerData>(*count + 1);
+    uint64 taken = 0;
+    for (int i = 0; i < set.count; i++) {
+        const uint64 found = Min(answer->runs[i].offsets[1], *count - taken);
+        memcpy(*tids + taken, answer->runs[i].tids, found * sizeof(ItemPointerData));
+        taken += found;
+    }
+    return are_tids_within(corpus, client::RequestKind::IntersectText, *tids, *count);
+}
+
+}  // namespace pg_gpu::text

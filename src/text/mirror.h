@@ -1,0 +1,52 @@
+// Inverted runs that the server keeps in memory, and queries ranked by it.
+//
+// The dictionary stays on pages: the session finds a query's lists there, weighs its terms, and tells the
+// server where the lists lie. Tail and sealed tails are ranked here. Scores are integers in fixed point, so
+// all paths give the same.
+#pragma once
+
+#include "client/client.h"
+#include "text/search.h"
+
+namespace pg_gpu::text {
+
+// How an index's inverted runs are mirrored; raw ones are not.
+const client::MirrorFormat *mirror_format(Relation index);
+
+// A query on its way through a corpus.
+struct RankedQuery {
+    Query query;
+    Ranking ranking;
+    Hit last;             // for ranking.after
+    ListPlace **places;   // by run and term; not where terms are prefixes
+    ListCursor ***lists;  // by run and term, once pages were asked
+};
+
+// May the server rank it, and is it one that the server can rank: lexemes of which a document needs one, or
+// all?
+bool is_for_server(const Corpus *corpus, const Query &query);
+
+// Ranks the best `limit` documents from the beginning.
+void begin_query(const Query &query, uint32 limit, RankedQuery *ranked);
+
+// Does nothing where that is done.
+void find_lists(Corpus *corpus, RankedQuery *query);
+
+// The path for all of them together, which is_for_server holds for.
+client::Choice choose_ranking_path(Corpus *corpus, const RankedQuery *queries, int count);
+
+// Weighs the terms by the corpus's statistics.
+void weigh_queries(Corpus *corpus, const client::Choice &choice, RankedQuery *queries, int count);
+
+// Sets the hits of queries that have the same limit and norms. false when the server is not asked or doesn't
+// answer: then they hold nothing of use. On a stale corpus hits mean nothing.
+bool rank_by_server(Corpus *corpus, const client::Choice &choice, RankedQuery *queries, int count);
+void rank_on_pages(Corpus *corpus, RankedQuery *query);
+
+// Ranks once, by whichever path: weights, norms and limit are the ranking's.
+void rank_by_any_path(Corpus *corpus, Ranking *ranking);
+
+// The runs' live entries with all of the query's lexemes, by run in order, palloc'd. false as above.
+bool intersect_by_server(Corpus *corpus, const Query &query, ItemPointerData **tids, uint64 *count);
+
+}  // namespace pg_gpu::text
