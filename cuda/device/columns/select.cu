@@ -27,9 +27,9 @@ __global__ void select_live_kernel(std::uint64_t *selected, std::uint64_t words,
     if (i >= words) {
         return;
     }
-    const std::uint64_t rest = rows - i * 64;
+    const std::uint64_t rest = rows > i * 64 ? rows - i * 64 : 0;
     const std::uint64_t live = rest < 64 ? (std::uint64_t(1) << rest) - 1 : UINT64_MAX;
-    selected[i] = dead == nullptr ? live : live & ~dead[i];
+    selected[i] = dead == nullptr || live == 0 ? live : live & ~dead[i];
 }
 
 __global__ void select_nulls_kernel(std::uint64_t *selected, std::uint64_t words, const std::uint64_t *nulls,
@@ -97,25 +97,25 @@ struct InRanges {
     __device__ Look look() const { return {ranges, count}; }
 };
 
-// A warp takes words of 32 rows; where none of them is selected their codes aren't read.
+// Codes of words that are empty aren't read.
 template <typename Test>
 __global__ void __launch_bounds__(row_threads)
-    select_codes_kernel(std::uint32_t *selected, std::uint64_t words, CodesView codes, Test test) {
+    select_codes_kernel(std::uint64_t *selected, std::uint64_t words, CodesView view, Test test) {
     const auto look = test.look();
     const std::uint32_t lane = threadIdx.x % 32;
-    const std::uint64_t warps = static_cast<std::uint64_t>(gridDim.x) * blockDim.x / 32;
-    for (std::uint64_t word = (static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
-         word < words; word += warps) {
-        const std::uint32_t before = selected[word];
-        if (before == 0) {
-            continue;
+    for_words(selected, words, [&](std::uint64_t first, const std::uint32_t *bits) {
+        std::uint64_t codes[words_a_warp];
+        view.read(first + lane, bits, codes);
+        std::uint32_t after[words_a_warp];
+#pragma unroll
+        for (std::uint32_t i = 0; i < words_a_warp; ++i) {
+            after[i] = __ballot_sync(UINT32_MAX, (bits[i] >> lane & 1) != 0 && look(codes[i]));
         }
-        const bool passes = (before >> lane & 1) != 0 && look(codes[word * 32 + lane]);
-        const std::uint32_t after = __ballot_sync(UINT32_MAX, passes);
-        if (lane == 0 && after != before) {
-            selected[word] = after;
+        if (lane == 0) {
+            reinterpret_cast<uint4 *>(selected)[first / rows_a_warp] =
+                make_uint4(after[0], after[1], after[2], after[3]);
         }
-    }
+    });
 }
 
 // From a range of values to one of a dictionary's codes.
@@ -253,7 +253,7 @@ class Selector {
     template <typename Test>
     void look(std::uint32_t column, Test test) {
         select_codes_kernel<<<row_blocks(call_), row_threads, 0, call_.stream()>>>(
-            reinterpret_cast<std::uint32_t *>(selection_.words.data()), selection_.count * 2,
+            selection_.words.data(), selection_.words.size(),
             CodesView{parts_.codes(column), parts_.layout.column[column].bits}, test);
         check_launch("select_codes_kernel");
     }
@@ -335,9 +335,9 @@ Selection select_rows(const Call &call, const StoreParts &parts, const DeadBitma
     }
     Selection selection;
     selection.count = packed_groups(parts.layout.rows);
-    selection.words = call.buffer<std::uint64_t>(selection.count);
-    select_live_kernel<<<blocks_for(selection.count), threads, 0, call.stream()>>>(
-        selection.words.data(), selection.count, parts.layout.rows,
+    selection.words = call.buffer<std::uint64_t>(selection_words(parts.layout.rows));
+    select_live_kernel<<<blocks_for(selection.words.size()), threads, 0, call.stream()>>>(
+        selection.words.data(), selection.words.size(), parts.layout.rows,
         dead != nullptr ? dead->words.data() : nullptr);
     check_launch("select_live_kernel");
     Selector selector(call, parts, selection, held);
@@ -353,11 +353,11 @@ Selection select_rows(const Call &call, const StoreParts &parts, const DeadBitma
 Buffer<std::uint64_t> split_doubtful(const Call &call, const StoreParts &parts, const BlockMap &blocks,
                                      const std::uint64_t *nulls, const Selection &selection,
                                      std::uint64_t *found, HeldBuffers *held) {
-    Buffer<std::uint64_t> trusted = call.buffer<std::uint64_t>(selection.count);
+    Buffer<std::uint64_t> trusted = call.buffer<std::uint64_t>(selection.words.size());
     if (selection.count == 0) {
         return trusted;
     }
-    call.fill(trusted.data(), 0, selection.count * sizeof(std::uint64_t));
+    call.fill(trusted.data(), 0, trusted.size() * sizeof(std::uint64_t));
     const std::uint64_t map_bytes = (blocks.blocks + 7) / 8;
     held->words.push_back(call.buffer<std::uint64_t>(map_bytes / 8 + 1));
     auto *map = reinterpret_cast<std::uint8_t *>(held->words.back().data());

@@ -16,6 +16,7 @@ constexpr int count_threads = 512;
 // much leave room for few of them.
 constexpr std::uint32_t most_copies = 32;
 constexpr std::size_t shared_for_copies = 48 << 10;
+constexpr std::uint64_t most_copied_codes = 4096;
 
 using Count = unsigned long long;
 
@@ -44,21 +45,24 @@ __global__ void find_slots_kernel(TargetView target, std::uint32_t *slot_of_code
 }
 
 __device__ std::uint64_t slot_of(const TargetView &target, std::uint64_t code) {
-    if (target.kind == TargetKind::codes) {
+    if (target.counts_codes) {
         return code;
     }
     return target.slot_of_code != nullptr ? target.slot_of_code[code]
                                           : target.finder.slot(target.column.base + code);
 }
 
-// A warp takes words of 32 rows. With `copies` counts are kept in shared memory first, copy c of place p at
-// p * copies + c; without, there are only those in device memory.
+__device__ bool is_null(const TargetView &target, std::uint64_t row) {
+    return target.nulls != nullptr && (target.nulls[row / 64] >> (row % 64) & 1) != 0;
+}
+
+// With `copies` counts are kept in shared memory first, copy c of place p at p * copies + c; without, there
+// are only those in device memory. The last place is NULL's.
 template <bool in_shared_memory>
 __global__ void __launch_bounds__(count_threads)
-    count_slots_kernel(TargetView target, const std::uint32_t *selected, std::uint64_t words,
-                       std::uint32_t copies, Count *counts) {
+    count_places_kernel(TargetView target, const std::uint64_t *selected, std::uint64_t words,
+                        std::uint64_t places, std::uint32_t copies, Count *counts) {
     extern __shared__ std::uint32_t copied[];
-    const std::uint64_t places = target.slots + 1;
     if constexpr (in_shared_memory) {
         for (std::uint64_t i = threadIdx.x; i < places * copies; i += blockDim.x) {
             copied[i] = 0;
@@ -66,27 +70,28 @@ __global__ void __launch_bounds__(count_threads)
         __syncthreads();
     }
     const std::uint32_t lane = threadIdx.x % 32;
-    const CodesView codes{target.codes, target.column.bits};
-    const std::uint64_t warps = static_cast<std::uint64_t>(gridDim.x) * blockDim.x / 32;
-    for (std::uint64_t word = (static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
-         word < words; word += warps) {
-        const std::uint32_t bits = selected[word];
-        if ((bits >> lane & 1) == 0) {
-            continue;
+    const CodesView view{target.codes, target.column.bits};
+    for_words(selected, words, [&](std::uint64_t first, const std::uint32_t *bits) {
+        std::uint64_t codes[words_a_warp];
+        view.read(first + lane, bits, codes);
+#pragma unroll
+        for (std::uint32_t i = 0; i < words_a_warp; ++i) {
+            if ((bits[i] >> lane & 1) == 0) {
+                continue;
+            }
+            const std::uint64_t place =
+                is_null(target, first + i * 32 + lane) ? places - 1 : slot_of(target, codes[i]);
+            // Nothing is counted for a code that the dictionary hasn't got.
+            if (place >= places) {
+                continue;
+            }
+            if constexpr (in_shared_memory) {
+                atomicAdd(&copied[place * copies + lane % copies], 1U);
+            } else {
+                atomicAdd(&counts[place], Count(1));
+            }
         }
-        const std::uint64_t row = word * 32 + lane;
-        const bool is_null = target.nulls != nullptr && (target.nulls[row / 64] >> (row % 64) & 1) != 0;
-        const std::uint64_t slot = is_null ? target.slots : slot_of(target, codes[row]);
-        // Nothing is counted for a code that the dictionary hasn't got.
-        if (slot > target.slots) {
-            continue;
-        }
-        if constexpr (in_shared_memory) {
-            atomicAdd(&copied[slot * copies + lane % copies], 1U);
-        } else {
-            atomicAdd(&counts[slot], Count(1));
-        }
-    }
+    });
     if constexpr (in_shared_memory) {
         __syncthreads();
         for (std::uint64_t place = threadIdx.x; place < places; place += blockDim.x) {
@@ -101,27 +106,37 @@ __global__ void __launch_bounds__(count_threads)
     }
 }
 
+// From counts by code to those by slot; `codes` codes, and NULL's place behind them.
+__global__ void fold_codes_kernel(const Count *by_code, const std::uint32_t *slot_of_code,
+                                  std::uint64_t codes, std::uint64_t slots, Count *counts) {
+    const std::uint64_t code = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (code <= codes && by_code[code] != 0) {
+        atomicAdd(&counts[code == codes ? slots : slot_of_code[code]], by_code[code]);
+    }
+}
+
 // counts: rows, least code, greatest code.
-__global__ void count_bounds_kernel(TargetView target, const std::uint32_t *selected, std::uint64_t words,
+__global__ void count_bounds_kernel(TargetView target, const std::uint64_t *selected, std::uint64_t words,
                                     Count *counts) {
     const std::uint32_t lane = threadIdx.x % 32;
-    const CodesView codes{target.codes, target.column.bits};
-    const std::uint64_t warps = static_cast<std::uint64_t>(gridDim.x) * blockDim.x / 32;
+    const CodesView view{target.codes, target.column.bits};
     Count rows = 0;
     Count least = UINT64_MAX;
     Count greatest = 0;
-    for (std::uint64_t word = (static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
-         word < words; word += warps) {
-        const std::uint64_t row = word * 32 + lane;
-        if ((selected[word] >> lane & 1) == 0 ||
-            (target.nulls != nullptr && (target.nulls[row / 64] >> (row % 64) & 1) != 0)) {
-            continue;
+    for_words(selected, words, [&](std::uint64_t first, const std::uint32_t *bits) {
+        std::uint64_t codes[words_a_warp];
+        view.read(first + lane, bits, codes);
+#pragma unroll
+        for (std::uint32_t i = 0; i < words_a_warp; ++i) {
+            if ((bits[i] >> lane & 1) == 0 || is_null(target, first + i * 32 + lane)) {
+                continue;
+            }
+            const Count code = codes[i];
+            ++rows;
+            least = code < least ? code : least;
+            greatest = code > greatest ? code : greatest;
         }
-        const Count code = codes[row];
-        ++rows;
-        least = code < least ? code : least;
-        greatest = code > greatest ? code : greatest;
-    }
+    });
     for (int distance = 16; distance > 0; distance /= 2) {
         rows += __shfl_down_sync(UINT32_MAX, rows, distance);
         const Count low = __shfl_down_sync(UINT32_MAX, least, distance);
@@ -146,31 +161,34 @@ __global__ void find_bounds_kernel(TargetView target, Count *counts) {
     counts[2] = value_of(target, counts[2]);
 }
 
-// The number of the warp's first row in the list. All lanes call it.
-__device__ std::uint64_t reserve_rows(std::uint32_t bits, Count *listed) {
+// The place in the list of the first of `count` rows of a warp. All lanes call it.
+__device__ std::uint64_t reserve_rows(std::uint32_t count, Count *listed) {
     Count first = 0;
     if (threadIdx.x % 32 == 0) {
-        first = atomicAdd(listed, Count(__popc(bits)));
+        first = atomicAdd(listed, Count(count));
     }
     return __shfl_sync(UINT32_MAX, first, 0);
 }
 
 // Calls list(row, place) for each selected row.
 template <typename List>
-__device__ void for_selected(const std::uint32_t *selected, std::uint64_t words, Count *listed, List list) {
+__device__ void for_selected(const std::uint64_t *selected, std::uint64_t words, Count *listed, List list) {
     const std::uint32_t lane = threadIdx.x % 32;
-    const std::uint64_t warps = static_cast<std::uint64_t>(gridDim.x) * blockDim.x / 32;
-    for (std::uint64_t word = (static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
-         word < words; word += warps) {
-        const std::uint32_t bits = selected[word];
-        if (bits == 0) {
-            continue;
+    for_words(selected, words, [&](std::uint64_t first, const std::uint32_t *bits) {
+        std::uint32_t count = 0;
+#pragma unroll
+        for (std::uint32_t i = 0; i < words_a_warp; ++i) {
+            count += __popc(bits[i]);
         }
-        const std::uint64_t first = reserve_rows(bits, listed);
-        if ((bits >> lane & 1) != 0) {
-            list(word * 32 + lane, first + __popc(bits & ((1U << lane) - 1)));
+        std::uint64_t place = reserve_rows(count, listed);
+#pragma unroll
+        for (std::uint32_t i = 0; i < words_a_warp; ++i) {
+            if ((bits[i] >> lane & 1) != 0) {
+                list(first + i * 32 + lane, place + __popc(bits[i] & ((1U << lane) - 1)));
+            }
+            place += __popc(bits[i]);
         }
-    }
+    });
 }
 
 struct TidsView {
@@ -184,14 +202,13 @@ struct TidsView {
 };
 
 __global__ void __launch_bounds__(row_threads)
-    list_doubtful_kernel(TargetView target, TidsView tids, const std::uint32_t *selected, std::uint64_t words,
+    list_doubtful_kernel(TargetView target, TidsView tids, const std::uint64_t *selected, std::uint64_t words,
                          Count *listed, DoubtfulRow *rows) {
     const CodesView codes{target.codes, target.column.bits};
     for_selected(selected, words, listed, [&](std::uint64_t row, std::uint64_t place) {
         std::uint64_t number = 0;
         if (target.kind != TargetKind::rows) {
-            const bool is_null = target.nulls != nullptr && (target.nulls[row / 64] >> (row % 64) & 1) != 0;
-            number = is_null                             ? target.slots
+            number = is_null(target, row)                ? target.slots
                      : target.kind == TargetKind::bounds ? value_of(target, codes[row])
                                                          : slot_of(target, codes[row]);
         }
@@ -200,14 +217,10 @@ __global__ void __launch_bounds__(row_threads)
 }
 
 __global__ void __launch_bounds__(row_threads)
-    list_tids_kernel(TidsView tids, const std::uint32_t *selected, std::uint64_t words, Count *listed,
+    list_tids_kernel(TidsView tids, const std::uint64_t *selected, std::uint64_t words, Count *listed,
                      Tid *listed_tids) {
     for_selected(selected, words, listed,
                  [&](std::uint64_t row, std::uint64_t place) { listed_tids[place] = tids[row]; });
-}
-
-const std::uint32_t *halves_of(const Buffer<std::uint64_t> &words) {
-    return reinterpret_cast<const std::uint32_t *>(words.data());
 }
 
 TidsView tids_of(const StoreParts &parts) {
@@ -232,6 +245,7 @@ Target::Target(const Call &call, const StoreParts &parts, const ColumnTarget &ta
     view_.nulls = parts.null_bits(target.column);
     if (target.kind == TargetKind::codes) {
         view_.slots = code_slots(view_.column);
+        view_.counts_codes = true;
         return;
     }
     if (target.kind == TargetKind::bounds) {
@@ -271,12 +285,33 @@ void Target::count(const Selection &selection, std::uint64_t *counts) {
 
 void Target::count_slots(const Selection &selection) {
     const std::uint64_t places = view_.slots + 1;
+    const std::uint64_t codes = slot_of_code_.size();
+    const std::uint64_t most = call_.engine().shared_bytes() / sizeof(std::uint32_t);
+    // Few codes are counted one by one, and have their slots looked up once each.
+    if (codes == 0 || codes >= most || (codes > most_copied_codes && places <= most)) {
+        count_places(view_, selection, places, counts_.data());
+        return;
+    }
+    by_code_ = call_.buffer<std::uint64_t>(codes + 1);
+    call_.fill(by_code_.data(), 0, by_code_.size() * sizeof(std::uint64_t));
+    TargetView view = view_;
+    view.counts_codes = true;
+    count_places(view, selection, codes + 1, by_code_.data());
+    fold_codes_kernel<<<blocks_for(codes + 1), threads, 0, call_.stream()>>>(
+        reinterpret_cast<const Count *>(by_code_.data()), slot_of_code_.data(), codes, view_.slots,
+        reinterpret_cast<Count *>(counts_.data()));
+    check_launch("fold_codes_kernel");
+}
+
+void Target::count_places(const TargetView &view, const Selection &selection, std::uint64_t places,
+                          std::uint64_t *counts) {
     const std::size_t bytes = places * sizeof(std::uint32_t);
-    auto *counts = reinterpret_cast<Count *>(counts_.data());
-    if (bytes > call_.engine().shared_bytes()) {
-        count_slots_kernel<false><<<row_blocks(call_), count_threads, 0, call_.stream()>>>(
-            view_, halves_of(selection.words), selection.count * 2, 1, counts);
-        check_launch("count_slots_kernel");
+    const std::size_t most_bytes = call_.engine().shared_bytes();
+    if (bytes > most_bytes) {
+        count_places_kernel<false><<<row_blocks(call_), count_threads, 0, call_.stream()>>>(
+            view, selection.words.data(), selection.words.size(), places, 1,
+            reinterpret_cast<Count *>(counts));
+        check_launch("count_places_kernel");
         return;
     }
     std::uint32_t copies = 1;
@@ -284,15 +319,15 @@ void Target::count_slots(const Selection &selection) {
         copies *= 2;
     }
     const std::size_t shared = copies * bytes;
-    check(cudaFuncSetAttribute(count_slots_kernel<true>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(call_.engine().shared_bytes())),
+    check(cudaFuncSetAttribute(count_places_kernel<true>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               static_cast<int>(most_bytes)),
           "cudaFuncSetAttribute");
-    const std::size_t blocks =
-        std::max<std::size_t>(1, std::min<std::size_t>(4, call_.engine().shared_bytes() / shared));
-    count_slots_kernel<true>
+    const std::size_t blocks = std::max<std::size_t>(1, std::min<std::size_t>(4, most_bytes / shared));
+    count_places_kernel<true>
         <<<static_cast<unsigned>(call_.engine().multiprocessors() * blocks), count_threads, shared,
-           call_.stream()>>>(view_, halves_of(selection.words), selection.count * 2, copies, counts);
-    check_launch("count_slots_kernel");
+           call_.stream()>>>(view, selection.words.data(), selection.words.size(), places, copies,
+                             reinterpret_cast<Count *>(counts));
+    check_launch("count_places_kernel");
 }
 
 void Target::count_bounds(const Selection &selection) {
@@ -300,7 +335,7 @@ void Target::count_bounds(const Selection &selection) {
     call_.fill(counts_.data() + 1, 0xff, sizeof(std::uint64_t));
     if (selection.count > 0) {
         count_bounds_kernel<<<row_blocks(call_), row_threads, 0, call_.stream()>>>(
-            view_, halves_of(selection.words), selection.count * 2, counts);
+            view_, selection.words.data(), selection.words.size(), counts);
         check_launch("count_bounds_kernel");
     }
     find_bounds_kernel<<<1, 1, 0, call_.stream()>>>(view_, counts);
@@ -313,8 +348,8 @@ void list_doubtful(const Call &call, const StoreParts &parts, const TargetView &
     const Buffer<DoubtfulRow> device_rows = call.buffer<DoubtfulRow>(count);
     call.fill(listed.data(), 0, sizeof(std::uint64_t));
     list_doubtful_kernel<<<row_blocks(call), row_threads, 0, call.stream()>>>(
-        target, tids_of(parts), halves_of(selected), selected.size() * 2,
-        reinterpret_cast<Count *>(listed.data()), device_rows.data());
+        target, tids_of(parts), selected.data(), selected.size(), reinterpret_cast<Count *>(listed.data()),
+        device_rows.data());
     check_launch("list_doubtful_kernel");
     call.copy(rows, static_cast<const DoubtfulRow *>(device_rows.data()), count);
     call.wait();
@@ -326,7 +361,7 @@ void list_tids(const Call &call, const StoreParts &parts, const Buffer<std::uint
     const Buffer<Tid> device_tids = call.buffer<Tid>(count);
     call.fill(listed.data(), 0, sizeof(std::uint64_t));
     list_tids_kernel<<<row_blocks(call), row_threads, 0, call.stream()>>>(
-        tids_of(parts), halves_of(selected), selected.size() * 2, reinterpret_cast<Count *>(listed.data()),
+        tids_of(parts), selected.data(), selected.size(), reinterpret_cast<Count *>(listed.data()),
         device_tids.data());
     check_launch("list_tids_kernel");
     call.copy(tids, static_cast<const Tid *>(device_tids.data()), count);

@@ -18,6 +18,7 @@ struct TargetView {
     const std::uint32_t *slot_of_code;  // of bins: where codes are few enough; else null
     SlotFinder finder;                  // of bins
     std::uint64_t slots;                // NULL's is the next
+    bool counts_codes;                  // a code is its own place
 };
 
 class Target {
@@ -31,6 +32,8 @@ class Target {
 
   private:
     void count_slots(const Selection &selection);
+    void count_places(const TargetView &view, const Selection &selection, std::uint64_t places,
+                      std::uint64_t *counts);
     void count_bounds(const Selection &selection);
 
     const Call &call_;
@@ -40,6 +43,7 @@ class Target {
     Buffer<std::uint64_t> device_starts_;
     Buffer<std::uint32_t> slot_of_code_;
     Buffer<std::uint64_t> counts_;
+    Buffer<std::uint64_t> by_code_;
 };
 
 // The selected rows, as the caller gets them: `count` of them.
