@@ -65,6 +65,7 @@ constexpr Row rows[] = {
     {Message::search_text, handler<answer_search_text>(computes)},
     {Message::count_text, handler<answer_count_text>(computes)},
     {Message::intersect_text, handler<answer_intersect_text>(computes)},
+    {Message::merge_dictionaries, handler<answer_merge_dictionaries>(computes)},
     {Message::merge, handler<answer_merge>(computes)},
     {Message::read_entries, handler<answer_read_entries>(computes)},
     {Message::name_array, handler<answer_name_array>(at_once)},

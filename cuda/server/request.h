@@ -97,6 +97,8 @@ void answer_match_points(Work &work, const protocol::MatchPoints &request, proto
 // requests_columns.cpp
 void answer_count_columns(Work &work, const protocol::AskColumns &request, protocol::ColumnsReply &reply);
 void answer_match_columns(Work &work, const protocol::AskColumns &request, protocol::ColumnsReply &reply);
+void answer_merge_dictionaries(Work &work, const protocol::MergeDictionaries &request,
+                               protocol::MergeDictionariesReply &reply);
 
 // requests_text.cpp
 void answer_search_text(Work &work, const protocol::SearchText &request, protocol::ResultReply &reply);

@@ -1,6 +1,8 @@
 // Questions about runs of columns.
 #include <vector>
 
+#include "gpu_engine/dictionary.h"
+
 #include "server/results.h"
 #include "server/run_set.h"
 
@@ -142,6 +144,27 @@ void answer_match_columns(Work &work, const protocol::AskColumns &request, proto
                                                       static_cast<std::uint32_t>(of_run.size()), tids,
                                                       capacity, found);
                      });
+}
+
+void answer_merge_dictionaries(Work &work, const protocol::MergeDictionaries &request,
+                               protocol::MergeDictionariesReply &reply) {
+    if (request.main_count > Dictionaries::max_entries || request.delta_count > Dictionaries::max_entries) {
+        refuse("more entries than a dictionary can hold");
+    }
+    const TransferBuffer &buffer = work.connection.buffer;
+    const Dictionary<std::uint64_t> main = {buffer.part<std::uint64_t>(request.main, request.main_count),
+                                            request.main_count};
+    const Dictionary<std::uint64_t> delta = {buffer.part<std::uint64_t>(request.delta, request.delta_count),
+                                             request.delta_count};
+    work.items = main.count + delta.count;
+    MergedDictionary<std::uint64_t> merged = {buffer.part<std::uint64_t>(request.entries, work.items),
+                                              buffer.part<std::uint32_t>(request.main_map, main.count),
+                                              buffer.part<std::uint32_t>(request.delta_map, delta.count), 0};
+    check(with_room(work, [&] {
+        return work.engine->dictionaries().merge(*work.stream, main, delta, MergeWay::fused, &merged);
+    }));
+    reply.count = merged.count;
+    work.bytes = work.items * (2 * sizeof(std::uint64_t) + sizeof(std::uint32_t));
 }
 
 }  // namespace gpu_engine::server

@@ -32,8 +32,9 @@ enum class RequestKind : int {
     SearchText,
     CountText,
     IntersectText,
+    MergeDictionaries,
 };
-inline constexpr int kRequestKinds = 14;
+inline constexpr int kRequestKinds = 15;
 const char *request_name(RequestKind kind);
 
 // ---- choosing (dispatch.cpp) -----------------------------------------------------------------------------
@@ -253,6 +254,12 @@ struct RowsAnswer {
 
 // Their TIDs, in no certain order.
 bool match_columns(const RunSet &set, const Choice &choice, const RowTests &tests, RowsAnswer *answer);
+
+// The union of two sorted dictionaries without duplicates: *count entries, and for each entry of theirs its
+// place among them. Results lie in the transfer buffer, and have been looked through.
+bool merge_dictionaries(const Choice &choice, const uint64 *main, uint64 main_count, const uint64 *delta,
+                        uint64 delta_count, const uint64 **entries, uint64 *count, const uint32 **main_map,
+                        const uint32 **delta_map);
 
 // ---- inverted lists (text.cpp) --------------------------------------------------------------------------
 // Sets of runs with documents only.

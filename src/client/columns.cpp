@@ -189,4 +189,76 @@ bool match_columns(const RunSet &set, const Choice &choice, const RowTests &test
     return true;
 }
 
+// ---- dictionaries ----------------------------------------------------------------------------------------
+
+// What comes back goes into an index for good.
+static bool is_sound(const uint64 *from, uint64 from_count, const uint32 *map, const uint64 *entries,
+                     uint64 count) {
+    for (uint64 i = 0; i < from_count; i++)
+        if (map[i] >= count || entries[map[i]] != from[i])
+            return false;
+    return true;
+}
+
+// Ascending entries, each of which is one of theirs.
+static bool is_union(const uint64 *entries, uint64 count, const uint32 *main_map, uint64 main_count,
+                     const uint32 *delta_map, uint64 delta_count) {
+    uint64 main = 0;
+    uint64 delta = 0;
+    for (uint64 i = 0; i < count; i++) {
+        const bool in_main = main < main_count && main_map[main] == i;
+        const bool in_delta = delta < delta_count && delta_map[delta] == i;
+        if ((!in_main && !in_delta) || (i > 0 && entries[i - 1] >= entries[i]))
+            return false;
+        main += in_main ? 1 : 0;
+        delta += in_delta ? 1 : 0;
+    }
+    return main == main_count && delta == delta_count;
+}
+
+static bool ask_merge(const Choice &choice, const uint64 *main, uint64 main_count, const uint64 *delta,
+                      uint64 delta_count, protocol::MergeDictionaries *message,
+                      protocol::MergeDictionariesReply *reply) {
+    *message = make_message<protocol::MergeDictionaries>(protocol::Message::merge_dictionaries, choice.path);
+    message->main_count = main_count;
+    message->delta_count = delta_count;
+    message->delta = align_offset(main_count * sizeof(uint64));
+    message->entries = align_offset(message->delta + delta_count * sizeof(uint64));
+    message->main_map = align_offset(message->entries + (main_count + delta_count) * sizeof(uint64));
+    message->delta_map = align_offset(message->main_map + main_count * sizeof(uint32));
+    const uint64 bytes = align_offset(message->delta_map + delta_count * sizeof(uint32));
+    Request request = {};
+    request.kind = RequestKind::MergeDictionaries;
+    request.items = main_count + delta_count;
+    if (!ready_for(choice.path) || !need_buffer(bytes, bytes))
+        return false;
+    memcpy(buffer_at(message->main), main, main_count * sizeof(uint64));
+    memcpy(buffer_at(message->delta), delta, delta_count * sizeof(uint64));
+    if (!exchange(message, reply, estimate_microseconds(request, choice.path)))
+        return false;
+    if (answer_of(reply->header) != protocol::Answer::done)
+        return fail_by_answer(reply->header);
+    note_answered(RequestKind::MergeDictionaries, choice.path, request.items, bytes, reply->header);
+    return true;
+}
+
+bool merge_dictionaries(const Choice &choice, const uint64 *main, uint64 main_count, const uint64 *delta,
+                        uint64 delta_count, const uint64 **entries, uint64 *count, const uint32 **main_map,
+                        const uint32 **delta_map) {
+    protocol::MergeDictionaries message;
+    protocol::MergeDictionariesReply reply;
+    if (!ask_merge(choice, main, main_count, delta, delta_count, &message, &reply))
+        return note_failed(RequestKind::MergeDictionaries, choice.path);
+    *count = reply.count;
+    *entries = reinterpret_cast<const uint64 *>(buffer_at(message.entries));
+    *main_map = reinterpret_cast<const uint32 *>(buffer_at(message.main_map));
+    *delta_map = reinterpret_cast<const uint32 *>(buffer_at(message.delta_map));
+    if (*count <= main_count + delta_count && is_sound(main, main_count, *main_map, *entries, *count) &&
+        is_sound(delta, delta_count, *delta_map, *entries, *count) &&
+        is_union(*entries, *count, *main_map, main_count, *delta_map, delta_count))
+        return true;
+    fail(Trouble::Refused, "merged dictionaries are wrong");
+    return note_failed(RequestKind::MergeDictionaries, choice.path);
+}
+
 }  // namespace pg_gpu::client

@@ -14,7 +14,8 @@ const char *path_name(Path path) {
 const char *request_name(RequestKind kind) {
     static const char *const names[] = {
         "lookup", "range",      "count",        "sort",       "merge",  "count boxes",     "search boxes",
-        "match",  "count rows", "count values", "match rows", "search", "count documents", "intersect"};
+        "match",  "count rows", "count values", "match rows", "search", "count documents", "intersect",
+        "merge dictionaries"};
     return names[static_cast<int>(kind)];
 }
 
@@ -256,6 +257,8 @@ static double bytes_moved(const Request &request) {
             return items * entry * 2;
         case RequestKind::Merge:
             return items * entry;
+        case RequestKind::MergeDictionaries:
+            return items * (2 * sizeof(uint64) + sizeof(uint32));
         case RequestKind::CountBoxes:
             return items * (request.key_bits / 4.0 + sizeof(uint64));
         case RequestKind::Match:
@@ -373,6 +376,7 @@ double estimate_microseconds(const Request &request, Path path) {
             break;
         case RequestKind::Sort:
         case RequestKind::Merge:
+        case RequestKind::MergeDictionaries:
             microseconds = items * costs.sort[p];
             break;
     }
@@ -410,7 +414,7 @@ bool may_ask_server(uint64 items, uint64 fewest) {
 
 // Mirrors aside, is there anything the setting leaves to choose?
 static bool uses_mirrors(RequestKind kind) {
-    return kind != RequestKind::Sort;
+    return kind != RequestKind::Sort && kind != RequestKind::MergeDictionaries;
 }
 
 static Path wanted_path(const Request &request) {

@@ -199,7 +199,7 @@ static bool settle_entry(EntryCursor *cursor) {
     return true;
 }
 
-void unite_integers(InputColumn *columns, int count, IntegerUnion *merged) {
+static void unite_here(InputColumn *columns, int count, IntegerUnion *merged) {
     auto *cursors = allocate<EntryCursor>(count + 1);
     int live = 0;
     uint64 total = 0;
@@ -236,6 +236,97 @@ void unite_integers(InputColumn *columns, int count, IntegerUnion *merged) {
             i++;
         }
     }
+    pfree(cursors);
+}
+
+namespace {
+
+// An input's entries that live rows have, and their places in the union so far.
+struct UsedEntries {
+    InputColumn *column;
+    uint64 *values;
+    uint64 *numbers;
+    uint32 *places;
+    uint64 count;
+};
+
+}  // namespace
+
+static UsedEntries used_entries(InputColumn *column) {
+    UsedEntries used = {column, allocate<uint64>(column->count + 1), allocate<uint64>(column->count + 1),
+                        nullptr, 0};
+    for (uint64 i = 0; i < column->count; i++) {
+        const uint64 number = number_at(*column, i);
+        if (column->used != nullptr && !column->used[number])
+            continue;
+        used.values[used.count] = column->entries[i];
+        used.numbers[used.count++] = number;
+    }
+    used.places = allocate<uint32>(used.count + 1);
+    for (uint64 i = 0; i < used.count; i++)
+        used.places[i] = static_cast<uint32>(i);
+    return used;
+}
+
+// Two at a time: the union so far and the next input.
+static bool unite_used(const client::Choice &choice, UsedEntries *used, int count, IntegerUnion *merged) {
+    uint64 total = used[0].count;
+    auto *entries = allocate<uint64>(total + 1);
+    memcpy(entries, used[0].values, total * sizeof(uint64));
+    for (int i = 1; i < count; i++) {
+        const uint64 *joined;
+        const uint32 *main_map;
+        const uint32 *delta_map;
+        uint64 joined_count;
+        if (!client::merge_dictionaries(choice, entries, total, used[i].values, used[i].count, &joined,
+                                        &joined_count, &main_map, &delta_map))
+            return false;
+        for (int j = 0; j < i; j++)
+            for (uint64 k = 0; k < used[j].count; k++)
+                used[j].places[k] = main_map[used[j].places[k]];
+        memcpy(used[i].places, delta_map, used[i].count * sizeof(uint32));
+        entries = reallocate(entries, joined_count + 1);
+        memcpy(entries, joined, joined_count * sizeof(uint64));
+        total = joined_count;
+    }
+    for (int i = 0; i < count; i++)
+        for (uint64 k = 0; k < used[i].count; k++)
+            used[i].column->map[used[i].numbers[k]] = used[i].places[k];
+    merged->entries = entries;
+    merged->count = total;
+    return true;
+}
+
+// Of fewer entries a round trip takes longer.
+static constexpr uint64 kFewestEntries = 1024;
+
+static client::Path unite_on_server(InputColumn *columns, int count, IntegerUnion *merged) {
+    auto *used = allocate<UsedEntries>(static_cast<size_t>(count) + 1);
+    int inputs = 0;
+    client::Request request = {};
+    request.kind = client::RequestKind::MergeDictionaries;
+    for (int i = 0; i <= count; i++) {
+        InputColumn *column = i < count ? &columns[i] : &merged->table;
+        if (i < count ? column->raw : !merged->has_table)
+            continue;
+        request.items += column->count;
+        used[inputs++].column = column;
+    }
+    if (inputs < 2 || request.items < kFewestEntries || request.items > PG_INT32_MAX ||
+        !client::may_ask_server(request.items, kFewestEntries))
+        return client::Path::Paged;
+    const client::Choice choice = client::choose_path(request);
+    if (choice.path == client::Path::Paged)
+        return client::Path::Paged;
+    for (int i = 0; i < inputs; i++)
+        used[i] = used_entries(used[i].column);
+    return unite_used(choice, used, inputs, merged) ? choice.path : client::Path::Paged;
+}
+
+client::Path unite_integers(InputColumn *columns, int count, IntegerUnion *merged) {
+    const client::Path path = unite_on_server(columns, count, merged);
+    if (path == client::Path::Paged)
+        unite_here(columns, count, merged);
     if (merged->count > 0) {
         merged->any = true;
         merged->lowest = merged->entries[0];
@@ -249,7 +340,7 @@ void unite_integers(InputColumn *columns, int count, IntegerUnion *merged) {
         merged->highest = merged->any ? Max(merged->highest, columns[i].highest) : columns[i].highest;
         merged->any = true;
     }
-    pfree(cursors);
+    return path;
 }
 
 void map_to_values(InputColumn *column, const IntegerUnion &merged, uint64 base) {

@@ -3,6 +3,7 @@
 // In-Memory Databases", 2011).
 #pragma once
 
+#include "client/client.h"
 #include "column/feed.h"
 
 namespace pg_gpu::column {
@@ -52,7 +53,8 @@ void open_integers(InputColumn *column, const Input &input, int number);
 void tabulate_raw(InputColumn *columns, const Input *inputs, int count, int number, uint64 rows,
                   IntegerUnion *merged);
 
-void unite_integers(InputColumn *columns, int count, IntegerUnion *merged);
+// Merged by the server where pg_gpu.path or the costs have it so: the path taken.
+client::Path unite_integers(InputColumn *columns, int count, IntegerUnion *merged);
 
 // Makes an input's map lead to values less `base` instead of codes.
 void map_to_values(InputColumn *column, const IntegerUnion &merged, uint64 base);

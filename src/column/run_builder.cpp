@@ -49,12 +49,13 @@ static StepTimer begin_step(const char *name, int column) {
     return timer;
 }
 
-static void end_step(const StepTimer &timer, uint64 entries, uint64 bytes) {
+static void end_step(const StepTimer &timer, uint64 entries, uint64 bytes,
+                     client::Path path = client::Path::Paged) {
     instr_time elapsed;
     INSTR_TIME_SET_CURRENT(elapsed);
     INSTR_TIME_SUBTRACT(elapsed, timer.start);
-    merge_steps[merge_step_count++] = {timer.name, timer.column, entries, bytes,
-                                       INSTR_TIME_GET_MILLISEC(elapsed)};
+    merge_steps[merge_step_count++] = {
+        timer.name, timer.column, entries, bytes, INSTR_TIME_GET_MILLISEC(elapsed), path};
 }
 
 // ---- columns
@@ -144,7 +145,7 @@ static void write_integers(Builder *builder, int number, ColumnHeader *header) {
     for (int i = 0; i < builder->count; i++)
         open_integers(&columns[i], builder->inputs[i], number);
     tabulate_raw(columns, builder->inputs, builder->count, number, builder->order.rows, &merged);
-    unite_integers(columns, builder->count, &merged);
+    const client::Path path = unite_integers(columns, builder->count, &merged);
 
     write_null_bits(builder, columns, header);
     const uint32 range_bits = merged.any ? bits_for_range(merged.highest - merged.lowest) : 0;
@@ -162,7 +163,7 @@ static void write_integers(Builder *builder, int number, ColumnHeader *header) {
         for (uint64 i = 0; i < merged.count; i++)
             pack_value(&packer, merged.entries[i] - header->base);
         header->dictionary = finish_packing(&packer);
-        end_step(timer, merged.count, header->dictionary.words * sizeof(uint64));
+        end_step(timer, merged.count, header->dictionary.words * sizeof(uint64), path);
         header->codes = write_codes(builder, number, columns, header->bits, 0);
     } else {
         const bool plain = range_bits == type.width * 8U;
@@ -172,7 +173,7 @@ static void write_integers(Builder *builder, int number, ColumnHeader *header) {
             header->base = 0;
         for (int i = 0; i < builder->count; i++)
             map_to_values(&columns[i], merged, header->base);
-        end_step(timer, merged.count, 0);
+        end_step(timer, merged.count, 0, path);
         header->codes = write_codes(builder, number, columns, header->bits, header->base);
     }
 }

@@ -21,6 +21,7 @@ struct MergeStep {
     uint64 entries;
     uint64 bytes;
     double milliseconds;
+    client::Path path;
 };
 const MergeStep *last_merge_steps(int *count);
 

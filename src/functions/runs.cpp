@@ -37,7 +37,7 @@ Datum pg_gpu_runs(PG_FUNCTION_ARGS) {
 }
 
 static void put_step(ReturnSetInfo *result, const char *step, const char *column, uint64 entries,
-                     uint64 bytes, double milliseconds) {
+                     uint64 bytes, double milliseconds, client::Path path = client::Path::Paged) {
     NameData name = {};
     if (column != nullptr)
         namestrcpy(&name, column);
@@ -47,7 +47,7 @@ static void put_step(ReturnSetInfo *result, const char *step, const char *column
         Int64GetDatum(static_cast<int64>(entries)),
         Int64GetDatum(static_cast<int64>(bytes)),
         Float8GetDatum(milliseconds),
-        CStringGetTextDatum("paged"),
+        CStringGetTextDatum(client::path_name(path)),
     };
     const bool nulls[] = {false, column == nullptr, false, false, false, false};
     tuplestore_putvalues(result->setResult, result->setDesc, const_cast<Datum *>(values),
@@ -61,7 +61,7 @@ static void put_column_steps(ReturnSetInfo *result, const functions::OpenIndex &
     for (int i = 0; i < count; i++)
         put_step(result, steps[i].name,
                  steps[i].column >= 0 ? functions::column_name(open, steps[i].column) : nullptr,
-                 steps[i].entries, steps[i].bytes, steps[i].milliseconds);
+                 steps[i].entries, steps[i].bytes, steps[i].milliseconds, steps[i].path);
 }
 
 Datum pg_gpu_merge(PG_FUNCTION_ARGS) {

@@ -150,6 +150,8 @@ static const StatRow stat_rows[] = {
     {"intersect", protocol::Message::intersect_text, kind_number(client::RequestKind::IntersectText)},
     {"sort", protocol::Message::append_entries, kind_number(client::RequestKind::Sort)},
     {"merge", protocol::Message::merge, kind_number(client::RequestKind::Merge)},
+    {"merge dictionaries", protocol::Message::merge_dictionaries,
+     kind_number(client::RequestKind::MergeDictionaries)},
     {"load", protocol::Message::append_pages, -1},
     {"finish", protocol::Message::finish_array, -1},
     {"read", protocol::Message::read_entries, -1},

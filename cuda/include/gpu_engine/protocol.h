@@ -69,6 +69,7 @@ enum class Message : std::uint16_t {
     search_text,
     count_text,
     intersect_text,
+    merge_dictionaries,
 };
 
 enum class EngineName : std::uint16_t { host = 0, cuda = 1 };
@@ -520,6 +521,24 @@ struct Merge {
     RunUse run[max_runs];
 };
 
+// The union of two sorted dictionaries of 64-bit integers and the maps to it (Dictionaries::merge): to
+// `entries` as many of 64 bits as both have together, to the maps a code of 32 bits for each entry of theirs.
+struct MergeDictionaries {
+    RequestHeader header;
+    std::uint64_t main;
+    std::uint64_t main_count;
+    std::uint64_t delta;
+    std::uint64_t delta_count;
+    std::uint64_t entries;
+    std::uint64_t main_map;
+    std::uint64_t delta_map;
+};
+
+struct MergeDictionariesReply {
+    ReplyHeader header;
+    std::uint64_t count;  // of the union
+};
+
 // `count` entries of the connection's own array from `first` on.
 struct ReadEntries {
     RequestHeader header;
@@ -614,6 +633,7 @@ inline constexpr std::uint64_t message_layout =
               SetDead, Evict, EvictReply, Lookup, Range, Count, ResultReply, Merge, ReadEntries, List,
               ListReply, MirrorRow, StatisticsRow, DeviceRow, BeginGrid, SearchBoxes, CountBoxes, MatchPoints,
               BeginColumns, ColumnTestPlace, AskColumns, ColumnsReply, BeginText, SearchText, TextQuery,
-              TextTerm, TextHit, CountText, IntersectText>();
+              TextTerm, TextHit, CountText, IntersectText, MergeDictionaries,
+              MergeDictionariesReply>();
 
 }  // namespace gpu_engine::protocol
