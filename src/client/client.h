@@ -345,6 +345,11 @@ uint64 evict_index(Relation index);
 // Tells the server, if this session is connected, that a run is no more.
 void forget_run(Relation index, const storage::RunEntry &run);
 
+// RunKind::merged where the server loads the output when it is asked for: forgets large inputs. Mirrors of
+// small ones leave as least recently used.
+void forget_inputs(Relation index, const storage::RunEntry *inputs, int count,
+                   const storage::RunEntry &output);
+
 // ---- set-up ----------------------------------------------------------------------------------------------
 
 // From _PG_init: callbacks, and when preloading the supervisor.

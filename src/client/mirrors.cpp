@@ -545,4 +545,11 @@ void forget_run(Relation index, const storage::RunEntry &run) {
     exchange(&message, &reply);
 }
 
+void forget_inputs(Relation index, const storage::RunEntry *inputs, int count, const storage::RunEntry &) {
+    constexpr uint64 kLargeRun = 1000000;
+    for (int i = 0; i < count; i++)
+        if (inputs[i].entries >= kLargeRun)
+            forget_run(index, inputs[i]);
+}
+
 }  // namespace pg_gpu::client

@@ -183,14 +183,6 @@ static constexpr uint32 kMergeGrowth = 2048;
 // ---- the rest
 // ----------------------------------------------------------------------------------------------
 
-// The server loads the output when it is asked for. Mirrors of small inputs leave as least recently used.
-static void merged(Relation index, const storage::RunEntry *inputs, int count, const storage::RunEntry &) {
-    constexpr uint64 kLargeRun = 1000000;
-    for (int i = 0; i < count; i++)
-        if (inputs[i].entries >= kLargeRun)
-            client::forget_run(index, inputs[i]);
-}
-
 static bool is_sound(const storage::RunKind *, const storage::RunEntry &run) {
     const storage::Section &tids = run.sections[kTidSection];
     if (layout_of(run) == Layout::Raw)
@@ -228,8 +220,18 @@ static uint32 read_tids(Relation index, const storage::RunEntry &run, uint32 pos
 
 const storage::RunKind *run_kind() {
     static const storage::RunKind kind = {
-        kRunKindId,       "gpu_column", 0,     0,      kTailCapacity, seal,
-        merge_page_bound, kMergeGrowth, merge, merged, is_sound,      read_tids,
+        kRunKindId,
+        "gpu_column",
+        0,
+        0,
+        kTailCapacity,
+        seal,
+        merge_page_bound,
+        kMergeGrowth,
+        merge,
+        client::forget_inputs,
+        is_sound,
+        read_tids,
     };
     return &kind;
 }

@@ -172,14 +172,6 @@ static uint32 read_tids(Relation index, const storage::RunEntry &run, uint32 pos
     return entries.count;
 }
 
-// The server loads the output when it is asked for. Mirrors of small inputs leave as least recently used.
-static void merged(Relation index, const storage::RunEntry *inputs, int count, const storage::RunEntry &) {
-    constexpr uint64 kLargeRun = 1000000;
-    for (int i = 0; i < count; i++)
-        if (inputs[i].entries >= kLargeRun)
-            client::forget_run(index, inputs[i]);
-}
-
 // Between runs of rows that are packed to nothing but 6 bytes and one whose lanes are all wide.
 static constexpr uint32 kMergeGrowth = 32;
 
@@ -189,7 +181,7 @@ void set_run_callbacks(storage::RunKind *kind) {
     kind->merge_page_bound = merge_page_bound;
     kind->merge_growth = kMergeGrowth;
     kind->merge = merge;
-    kind->merged = merged;
+    kind->merged = client::forget_inputs;
     kind->is_sound = is_sound;
     kind->read_tids = read_tids;
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "client/client.h"
 #include "text/reader.h"
 #include "text/run_builder.h"
 #include "text/text.h"
@@ -412,9 +413,6 @@ static uint32 merge_page_bound(Relation, const storage::RunKind *, const storage
 // ---- the rest
 // ----------------------------------------------------------------------------------------------
 
-// Sessions answer by themselves: there is nobody to tell.
-static void merged(Relation, const storage::RunEntry *, int, const storage::RunEntry &) {}
-
 static bool is_sound(const storage::RunKind *, const storage::RunEntry &run) {
     const storage::Section &documents = run.sections[kDocumentSection];
     if (layout_of(run) == Layout::Raw)
@@ -452,8 +450,18 @@ static uint32 read_tids(Relation index, const storage::RunEntry &run, uint32 pos
 
 const storage::RunKind *run_kind() {
     static const storage::RunKind kind = {
-        kRunKindId,       "gpu_text",   0,     0,      kTailCapacity, seal,
-        merge_page_bound, kMergeGrowth, merge, merged, is_sound,      read_tids,
+        kRunKindId,
+        "gpu_text",
+        0,
+        0,
+        kTailCapacity,
+        seal,
+        merge_page_bound,
+        kMergeGrowth,
+        merge,
+        client::forget_inputs,
+        is_sound,
+        read_tids,
     };
     return &kind;
 }

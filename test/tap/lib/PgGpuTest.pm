@@ -98,7 +98,7 @@ sub check_path
 	my $path = $ENV{PG_GPU_TEST_PATH} or return;
 	cmp_ok($node->safe_psql('postgres', "SELECT coalesce(sum(requests), 0) FROM gpu.stat
 		WHERE path = '$path' AND request IN ('lookup', 'range', 'count', 'count boxes', 'search boxes', 'match',
-			'count rows', 'count values', 'match rows')"), '>', 0, "the $path path has answered");
+			'count rows', 'count values', 'match rows', 'search', 'intersect')"), '>', 0, "the $path path has answered");
 	return;
 }
 

@@ -130,6 +130,14 @@ sub check_all
 		$wrong .= "$query\n" if $bitmap ne $sequential || $plain ne $sequential;
 	}
 	is($wrong, '', "$what: matches");
+	my $sets = $node->safe_psql('postgres', <<"SQL");
+WITH found AS (SELECT * FROM gpu.intersect('doc_tsv', '{$a,$b}') AS f (tid)), matching AS (SELECT ctid AS tid FROM doc WHERE tsv @@ '$a & $b')
+SELECT (SELECT count(*) FROM (TABLE found EXCEPT TABLE matching) AS x), (SELECT count(*) FROM (TABLE matching EXCEPT TABLE found) AS x),
+	(SELECT count(*) FROM gpu.search_batch('doc_tsv', ARRAY['$a & $b', NULL, '$c', '$a & $c']::tsquery[], 50, 'or') AS b
+		FULL JOIN (SELECT 1 AS ordinal, * FROM gpu.search('doc_tsv', '$a & $b', 50, 'or') UNION ALL SELECT 3, * FROM gpu.search('doc_tsv', '$c', 50, 'or')
+			UNION ALL SELECT 4, * FROM gpu.search('doc_tsv', '$a & $c', 50, 'or')) AS s USING (ordinal, tid, score) WHERE b IS NULL OR s IS NULL)
+SQL
+	is($sets, '0|0|0', "$what: intersections and batches");
 	check_sound($node, "$what: gpu.verify finds nothing", 'doc_tsv');
 	return;
 }
@@ -156,6 +164,7 @@ for my $round (1 .. 3 * test_rounds())
 	}
 }
 unlike(slurp_file($standby->logfile), qr/inconsistent page/, "replayed pages equal the primary's");
+check_path($_) foreach ($primary, $standby);
 $primary->stop('immediate');
 $standby->promote;
 $standby->safe_psql('postgres', step()) foreach 1 .. 5;

@@ -53,5 +53,6 @@ SQL
 	}
 }
 
+check_path($node);
 $node->stop;
 done_testing();
