@@ -16,6 +16,7 @@ namespace {
 template <int Threads, int Items>
 struct SmallShape {
     static constexpr int threads = Threads;
+    static constexpr int blocks = 1;
     static constexpr int items = Items;
     static constexpr int tile = Threads * Items;
 };

@@ -119,14 +119,15 @@ void measure_ways(const Bench &bench, const device::Call &call, const MergeSizes
     bench.results.add({table, "limit: the bytes, as fast as a copy", column, limit_ms, "ms", 1, 0});
 }
 
-template <int Threads, int Items>
+template <int Threads, int Items, int Blocks>
 struct TriedShape {
     static constexpr int threads = Threads;
+    static constexpr int blocks = Blocks;
     static constexpr int items = Items;
     static constexpr int tile = Threads * Items;
 };
 
-// The fused way by threads a block and entries a thread.
+// The fused way by threads a block, blocks a multiprocessor and entries a thread.
 template <typename Entry>
 void measure_shapes(const Bench &bench, const device::Call &call, const MergeSizes &sizes, double bandwidth) {
     const MergeProblem<Entry> problem(call, sizes);
@@ -144,35 +145,41 @@ void measure_shapes(const Bench &bench, const device::Call &call, const MergeSiz
         call.wait();
         bench.results.add(
             {"fused dictionary merge by shape, kernels, " + std::to_string(sizeof(Entry) * 8) + " bits",
-             std::to_string(Shape::threads) + " threads", std::to_string(Shape::items) + " a thread", ms,
-             "ms, share of the bytes", problem.bytes(merged_count) / bandwidth / 1e6 / ms, 0});
+             std::to_string(Shape::threads) + " threads, " + std::to_string(Shape::blocks) + " blocks",
+             std::to_string(Shape::items) + " a thread", ms, "ms, share of the bytes",
+             problem.bytes(merged_count) / bandwidth / 1e6 / ms, 0});
     };
     if constexpr (sizeof(Entry) == 4) {
-        measure(TriedShape<128, 11>{});
-        measure(TriedShape<128, 15>{});
-        measure(TriedShape<128, 19>{});
-        measure(TriedShape<128, 23>{});
-        measure(TriedShape<256, 11>{});
-        measure(TriedShape<256, 15>{});
-        measure(TriedShape<256, 19>{});
-        measure(TriedShape<256, 23>{});
-        measure(TriedShape<512, 11>{});
-        measure(TriedShape<512, 15>{});
+        measure(TriedShape<128, 11, 8>{});
+        measure(TriedShape<128, 15, 8>{});
+        measure(TriedShape<128, 15, 10>{});
+        measure(TriedShape<128, 19, 8>{});
+        measure(TriedShape<256, 11, 4>{});
+        measure(TriedShape<256, 11, 6>{});
+        measure(TriedShape<256, 15, 4>{});
+        measure(TriedShape<256, 15, 5>{});
+        measure(TriedShape<256, 15, 6>{});
+        measure(TriedShape<256, 19, 4>{});
+        measure(TriedShape<256, 23, 3>{});
+        measure(TriedShape<512, 11, 2>{});
+        measure(TriedShape<512, 11, 3>{});
+        measure(TriedShape<512, 15, 2>{});
     } else if constexpr (sizeof(Entry) == 8) {
-        measure(TriedShape<128, 7>{});
-        measure(TriedShape<128, 11>{});
-        measure(TriedShape<128, 15>{});
-        measure(TriedShape<256, 7>{});
-        measure(TriedShape<256, 11>{});
-        measure(TriedShape<256, 15>{});
-        measure(TriedShape<512, 7>{});
+        measure(TriedShape<128, 7, 8>{});
+        measure(TriedShape<128, 11, 8>{});
+        measure(TriedShape<256, 7, 4>{});
+        measure(TriedShape<256, 7, 6>{});
+        measure(TriedShape<256, 11, 4>{});
+        measure(TriedShape<256, 11, 5>{});
+        measure(TriedShape<256, 15, 3>{});
+        measure(TriedShape<512, 7, 2>{});
     } else {
-        measure(TriedShape<128, 5>{});
-        measure(TriedShape<128, 7>{});
-        measure(TriedShape<128, 9>{});
-        measure(TriedShape<256, 5>{});
-        measure(TriedShape<256, 7>{});
-        measure(TriedShape<256, 9>{});
+        measure(TriedShape<128, 5, 8>{});
+        measure(TriedShape<128, 7, 8>{});
+        measure(TriedShape<256, 5, 4>{});
+        measure(TriedShape<256, 7, 3>{});
+        measure(TriedShape<256, 7, 4>{});
+        measure(TriedShape<256, 9, 3>{});
     }
 }
 

@@ -41,10 +41,11 @@ struct NumberMerge {
     __device__ __forceinline__ Staged staged_delta(const Key &key, std::uint32_t) const { return key; }
 };
 
-// Entries a thread takes: odd, so that neighbours read different banks of shared memory.
+// `items` entries a thread takes: odd, so that neighbours read different banks of shared memory.
 template <int KeyBytes>
 struct FusedShape {
     static constexpr int threads = 256;
+    static constexpr int blocks = 4;  // a multiprocessor, at least
     static constexpr int items = KeyBytes == 4 ? 15 : KeyBytes == 8 ? 11 : 7;
     static constexpr int tile = threads * items;
     static_assert(tile < 1 << 15, "codes within a tile have 16 bits");
@@ -68,7 +69,7 @@ __global__ void fused_splits_kernel(Merge merge, std::uint32_t main_count, std::
 }
 
 template <typename Merge, typename Shape>
-__global__ void __launch_bounds__(Shape::threads)
+__global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     fused_merge_kernel(Merge merge, std::uint32_t main_count, std::uint32_t delta_count,
                        const std::uint32_t *splits, TileState state, std::uint32_t *main_map,
                        std::uint32_t *delta_map, std::uint64_t *count) {
