@@ -82,17 +82,20 @@ SELECT g, (SELECT count(*) FROM count_test WHERE k BETWEEN g AND 2 * g),
 SELECT g, n FROM generate_series(1, 300, 99) AS g, LATERAL (SELECT count(*) AS n FROM count_test WHERE k < g) AS s;
 
 -- The rows it stands for, and those it looked up in the table.
-CREATE FUNCTION explain_analyze(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+CREATE FUNCTION explain_analyze(query text, whole bool DEFAULT false) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
     line text;
 BEGIN
     FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF) ' || query LOOP
-        -- From 18 on, rows are averages and searches are counted.
-        CONTINUE WHEN line ~ '^ *Index Searches: 1$';
+        -- From 18 on, rows are averages and searches are counted. The path is that of pg_gpu.path.
+        CONTINUE WHEN NOT whole AND line ~ '^ *(Index Searches: 1|Path: .*|Requests: 1|Batch Size: 1)$';
         RETURN NEXT replace(line, '.00 loops', ' loops');
     END LOOP;
 END $$;
 SELECT explain_analyze('SELECT count(*) FROM count_test WHERE k BETWEEN 10 AND 20');
+SET pg_gpu.path = paged;
+SELECT line FROM explain_analyze('SELECT count(*) FROM count_test WHERE k BETWEEN 10 AND 20', true) AS line WHERE line ~ 'Path|Requests|Batch';
+RESET pg_gpu.path;
 UPDATE count_test SET id = -id WHERE k = 15 AND flag;
 SELECT count(*) AS fetches FROM explain_analyze('SELECT count(*) FROM count_test WHERE k BETWEEN 14 AND 15') AS line
 WHERE line ~ 'Heap Fetches: [1-9]';

@@ -7,6 +7,13 @@
 #error "pg_gpu supports PostgreSQL 15 to 18"
 #endif
 
+// 18 has the module's name and version told, for pg_get_loaded_modules().
+#if PG_VERSION_NUM >= 180000
+#define PG_GPU_MODULE_MAGIC PG_MODULE_MAGIC_EXT(.name = "pg_gpu", .version = PG_GPU_VERSION)
+#else
+#define PG_GPU_MODULE_MAGIC PG_MODULE_MAGIC
+#endif
+
 namespace pg_gpu {
 
 #if PG_VERSION_NUM >= 160000
@@ -215,6 +222,36 @@ inline void set_ordered([[maybe_unused]] IndexAmRoutine *routine) {
                    ? static_cast<StrategyNumber>(comparison)
                    : StrategyNumber{InvalidStrategy};
     };
+#endif
+}
+
+// The workers that a build gets; before 17 PostgreSQL grants them to btree's builds only, so it is asked
+// here.
+inline int build_workers([[maybe_unused]] Relation heap, [[maybe_unused]] Relation index,
+                         [[maybe_unused]] const IndexInfo *index_info) {
+#if PG_VERSION_NUM >= 170000
+    return index_info->ii_ParallelWorkers;
+#else
+    // As index_build does before it would ask: only under normal processing.
+    return IsNormalProcessingMode()
+               ? plan_create_index_workers(RelationGetRelid(heap), RelationGetRelid(index))
+               : 0;
+#endif
+}
+
+// For an access method whose builds take no workers.
+inline void set_serial_build([[maybe_unused]] IndexAmRoutine *routine) {
+#if PG_VERSION_NUM >= 170000
+    routine->amcanbuildparallel = false;
+#endif
+}
+
+// The planner's guess of an array's length.
+inline double array_length_of([[maybe_unused]] PlannerInfo *root, Node *array) {
+#if PG_VERSION_NUM >= 170000
+    return estimate_array_length(root, array);
+#else
+    return estimate_array_length(array);
 #endif
 }
 

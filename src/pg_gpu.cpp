@@ -2,6 +2,7 @@
 #include "access_methods.h"
 #include "client/client.h"
 #include "column/column.h"
+#include "compat.h"
 #include "grid/grid.h"
 #include "kary/kary.h"
 #include "plan/count_scan.h"
@@ -11,11 +12,7 @@
 #include "text/options.h"
 
 extern "C" {
-#if PG_VERSION_NUM >= 180000
-PG_MODULE_MAGIC_EXT(.name = "pg_gpu", .version = PG_GPU_VERSION);
-#else
-PG_MODULE_MAGIC;
-#endif
+PG_GPU_MODULE_MAGIC;
 PGDLLEXPORT void _PG_init(void);
 }
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "compat.h"
 #include "kary/kary.h"
 #include "kary/row_test.h"
 
@@ -163,13 +164,9 @@ Selectivity shared_key_selectivity(PlannerInfo *root, const IndexPath *path) {
     return selectivity;
 }
 
-double array_length([[maybe_unused]] PlannerInfo *root, const ScalarArrayOpExpr *array) {
+double array_length(PlannerInfo *root, const ScalarArrayOpExpr *array) {
     auto *elements = static_cast<Node *>(lsecond(array->args));
-#if PG_VERSION_NUM >= 170000
-    return estimate_array_length(root, elements);
-#else
-    return estimate_array_length(elements);
-#endif
+    return array_length_of(root, elements);
 }
 
 bool has_lossy_conditions(const IndexPath *path) {

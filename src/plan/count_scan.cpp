@@ -5,12 +5,14 @@
 #include "compat.h"
 #include "memory.h"
 #include "plan/count_path.h"
+#include "plan/usage.h"
 
 namespace pg_gpu::plan {
 
 struct CountScanState {
     CustomScanState custom;
     bool done;
+    Usage usage;
 };
 
 // What both kinds of index scans have.
@@ -77,7 +79,9 @@ static TupleTableSlot *execute_count_scan(CustomScanState *node) {
     if (instrument != nullptr)
         InstrStartNode(instrument);
     count_search_of_node(&scan.state->ps);
+    const Usage before = session_usage();
     const int64 count = count_rows(scan);
+    add_usage_since(before, &state->usage);
     if (instrument != nullptr)
         InstrStopNode(instrument, static_cast<double>(count));
     state->done = true;
@@ -111,6 +115,10 @@ static void rescan_count_scan(CustomScanState *node) {
     reinterpret_cast<CountScanState *>(node)->done = false;
 }
 
+static void explain_count_scan(CustomScanState *node, List *, ExplainState *explain) {
+    explain_usage(reinterpret_cast<CountScanState *>(node)->usage, &node->ss.ps, explain);
+}
+
 static const CustomExecMethods execution_methods = {
     .CustomName = "GpuCount",
     .BeginCustomScan = begin_count_scan,
@@ -124,7 +132,7 @@ static const CustomExecMethods execution_methods = {
     .ReInitializeDSMCustomScan = nullptr,
     .InitializeWorkerCustomScan = nullptr,
     .ShutdownCustomScan = nullptr,
-    .ExplainCustomScan = nullptr,
+    .ExplainCustomScan = explain_count_scan,
 };
 
 // ---- from path to plan to state

@@ -1,5 +1,6 @@
 #include "table/parallel_build.h"
 
+#include "compat.h"
 #include "memory.h"
 
 namespace pg_gpu::table {
@@ -30,22 +31,9 @@ static constexpr uint64 kKeyShared = UINT64CONST(0xB600000000000001);
 static constexpr uint64 kKeyScan = UINT64CONST(0xB600000000000002);
 static constexpr uint64 kKeyQuery = UINT64CONST(0xB600000000000003);
 
-// PostgreSQL gives parallel workers to btree builds only (before 17), so the question is asked here.
-static int workers_for([[maybe_unused]] Relation heap, [[maybe_unused]] Relation index,
-                       [[maybe_unused]] IndexInfo *index_info) {
-#if PG_VERSION_NUM >= 170000
-    return index_info->ii_ParallelWorkers;
-#else
-    // As index_build does before it would ask: only under normal processing.
-    return IsNormalProcessingMode()
-               ? plan_create_index_workers(RelationGetRelid(heap), RelationGetRelid(index))
-               : 0;
-#endif
-}
-
 ParallelBuild *begin_parallel_build(Relation heap, Relation index, IndexInfo *index_info,
                                     const char *worker_main) {
-    const int workers = workers_for(heap, index, index_info);
+    const int workers = build_workers(heap, index, index_info);
     if (workers <= 0)
         return nullptr;
 

@@ -1,4 +1,5 @@
 // The access method's handler: what PostgreSQL may ask of gpu_text.
+#include "compat.h"
 #include "storage/index_routine.h"
 #include "text/operators.h"
 #include "text/options.h"
@@ -28,8 +29,6 @@ Datum pg_gpu_text_handler(PG_FUNCTION_ARGS) {
     routine->amgettuple = text::get_tuple;
     routine->amgetbitmap = text::get_bitmap;
     routine->amendscan = text::end_scan;
-#if PG_VERSION_NUM >= 170000
-    routine->amcanbuildparallel = false;
-#endif
+    set_serial_build(routine);
     PG_RETURN_POINTER(routine);
 }
