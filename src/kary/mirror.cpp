@@ -117,7 +117,8 @@ static bool add_matches(Scan<Key> *scan, Cursor<Key> *cursor, const client::Entr
     Key *keys = cursor->keys + cursor->count;
     for (uint64 i = 0; i < answer.items; i++) {
         const Key key = key_of(i);
-        for (uint64 at = offsets[i]; at < offsets[i + 1]; at++)
+        // The last offset was looked at, the others are the server process's word.
+        for (uint64 at = offsets[i]; at < Min(offsets[i + 1], matches); at++)
             keys[at] = key;
     }
     cursor->count += static_cast<uint32>(matches);
