@@ -15,6 +15,7 @@ namespace {
 using namespace server_test;
 using namespace std::chrono_literals;
 using gpu_engine::DeviceInfo;
+using gpu_engine::ColumnStores;
 using gpu_engine::Dictionaries;
 using gpu_engine::Engine;
 using gpu_engine::EngineOptions;
@@ -69,6 +70,8 @@ class StandIn final : public Engine {
     Kary<Key128> &kary128() noexcept override { return host_->kary128(); }
     Histograms &histograms() noexcept override { return host_->histograms(); }
     Dictionaries &dictionaries() noexcept override { return host_->dictionaries(); }
+    ColumnStores &column_stores() noexcept override { return host_->column_stores(); }
+    gpu_engine::Text &text() noexcept override { return host_->text(); }
 
   private:
     Stand &stand_;
