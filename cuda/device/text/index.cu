@@ -121,6 +121,9 @@ Status DeviceTextIndex::set_dead(Stream &stream, const std::uint64_t *bitmap,
                                  std::uint64_t version) noexcept {
     return guarded([&] {
         const Call call(engine_, stream);
+        if (bitmap == nullptr) {
+            return dead_.replace(nullptr, version);
+        }
         auto dead = std::make_shared<DeadDocuments>();
         dead->bitmap = make_dead_bitmap(call, bitmap, parts_.shape.documents);
         dead->totals = count_totals(call, parts_.lengths.data(), parts_.shape.documents, dead->bitmap.view());
