@@ -323,6 +323,12 @@ TYPED_TEST(EngineText, DeadDocuments) {
         this->expect_members(run, *index, {lists[0], lists[1]});
         this->expect_members(run, *index, {lists[2], lists[0], lists[1]});
     }
+    run.dead.clear();
+    ASSERT_TRUE(index->set_dead(*this->stream_, nullptr, 7).ok());
+    EXPECT_EQ(index->dead_entries(), 0U);
+    EXPECT_EQ(index->bytes(), loaded_bytes);
+    EXPECT_EQ(index->totals().documents, run.documents() - 1);
+    this->expect_hits(run, *index, terms, {make_query(0, 4, TextMode::any, 10)});
 }
 
 TYPED_TEST(EngineText, ManyTerms) {

@@ -31,6 +31,7 @@ struct DeviceLists {
         view = {reinterpret_cast<const std::uint32_t *>(section.data()),
                 nullptr,
                 nullptr,
+                nullptr,
                 lists.documents,
                 lists.codec,
                 {}};

@@ -103,8 +103,7 @@ void measure_steps(const Bench &bench, const TextIndex &index, const TextRanking
         bytes += term.list.bytes + term.list.documents * sizeof(std::uint32_t);
     }
     const device::Damage damage(call);
-    const device::DeviceBatch batch(call, own.view(nullptr), ranking.norms, terms, ranked, candidates,
-                                    damage);
+    const device::DeviceBatch batch(call, own.view(nullptr), ranking, terms, ranked, candidates, damage);
     const device::Buffer<TextHit> found = call.buffer<TextHit>(hits);
     const device::Buffer<std::uint32_t> counts = call.buffer<std::uint32_t>(ranked.size());
     const auto add = [&](const char *line, double ms, double of_limit) {

@@ -50,11 +50,8 @@ void TextQueries::rank(std::uint32_t number, std::uint64_t capacity, std::vector
         terms->push_back({views_[asked.first_term + i], terms_[asked.first_term + i].weight, 0});
     }
     RankedTerm *own = terms->data() + query.first_term;
-    if (query.all != 0) {
-        std::sort(own, own + query.terms, [](const RankedTerm &a, const RankedTerm &b) {
-            return a.list.documents < b.list.documents;
-        });
-    }
+    std::sort(own, own + query.terms,
+              [](const RankedTerm &a, const RankedTerm &b) { return a.list.documents < b.list.documents; });
     double weights = 0;
     std::uint64_t most = 0;
     for (std::uint32_t i = 0; i < query.accumulated; ++i) {
@@ -97,24 +94,27 @@ std::uint64_t usual_capacity(std::uint32_t k, std::uint32_t windows) {
     return least + std::min<std::uint64_t>(windows, windows_at_once) * k * 5 / 4;
 }
 
-DeviceBatch::DeviceBatch(const Call &call, const TextView &text, const postings::Norms &norms,
+DeviceBatch::DeviceBatch(const Call &call, const TextView &text, const TextRanking &ranking,
                          const std::vector<RankedTerm> &terms, const std::vector<RankedQuery> &queries,
                          std::uint64_t candidates, const Damage &damage)
     : terms_(call.buffer<RankedTerm>(terms.size())),
       queries_(call.buffer<RankedQuery>(queries.size())),
       starts_(call.buffer<std::uint32_t>(terms.size() * (std::uint64_t(window_count(text.documents)) + 1))),
+      mosts_(call.buffer<std::uint32_t>(starts_.size())),
       numbers_(call.buffer<std::uint32_t>(queries.size() * 2)),
       candidates_(call.buffer<Candidate>(candidates)) {
     call.copy(terms_.data(), terms.data(), terms.size());
     call.copy(queries_.data(), queries.data(), queries.size());
     batch_ = {text,
-              norms,
+              ranking.norms,
+              ranking.shrink,
               terms_.data(),
               queries_.data(),
               static_cast<std::uint32_t>(terms.size()),
               static_cast<std::uint32_t>(queries.size()),
               window_count(text.documents),
               starts_.data(),
+              mosts_.data(),
               numbers_.data(),
               numbers_.data() + queries.size(),
               candidates_.data(),

@@ -35,7 +35,7 @@ std::uint64_t usual_capacity(std::uint32_t k, std::uint32_t windows);
 // A batch on the device, with its scratch memory.
 class DeviceBatch {
   public:
-    DeviceBatch(const Call &call, const TextView &text, const postings::Norms &norms,
+    DeviceBatch(const Call &call, const TextView &text, const TextRanking &ranking,
                 const std::vector<RankedTerm> &terms, const std::vector<RankedQuery> &queries,
                 std::uint64_t candidates, const Damage &damage);
 
@@ -47,6 +47,7 @@ class DeviceBatch {
     Buffer<RankedTerm> terms_;
     Buffer<RankedQuery> queries_;
     Buffer<std::uint32_t> starts_;
+    Buffer<std::uint32_t> mosts_;
     Buffer<std::uint32_t> numbers_;  // thresholds, then counts
     Buffer<Candidate> candidates_;
     SearchBatch batch_;

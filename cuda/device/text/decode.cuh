@@ -13,8 +13,10 @@ inline constexpr std::uint32_t all_lanes = 0xffffffff;
 inline constexpr std::uint32_t a_block = postings::kBlockPostings;
 inline constexpr std::uint32_t a_lane = a_block / 32;
 
-// Shared memory that a warp needs.
-using WarpScratch = std::uint32_t[a_block];
+// Shared memory that a warp needs: a block's gaps at their longest, from any byte of a word on, and a word
+// more, since values are read from two.
+inline constexpr std::uint32_t scratch_words = a_block + 4;
+using WarpScratch = std::uint32_t[scratch_words];
 
 // Bytes from a word's boundary on.
 struct Source {
@@ -66,7 +68,7 @@ __device__ __forceinline__ std::uint32_t inclusive_sum(std::uint32_t value, std:
     return value;
 }
 
-// A part of a PForDelta block's bytes that is still to be read.
+// A part of a block's bytes that is still to be read.
 struct Rest {
     std::uint32_t at;
     std::uint32_t bytes;
@@ -74,186 +76,186 @@ struct Rest {
 
 // ---- PForDelta -----------------------------------------------------------------------------------
 
-// What is behind some values of one a lane, and the lane's. Given back by value, so that it stays in
-// registers.
-struct Few {
-    Rest rest;
-    std::uint32_t value;
-    bool sound;
-};
-
-template <int Depth>
-__device__ __noinline__ Few decode_deep(Source source, Rest rest, std::uint32_t count, std::uint32_t lane,
-                                        std::uint32_t *scratch);
-
-// Up to 32 values, one a lane: exceptions' places or high bits, with their own b in front.
-template <int Depth>
-__device__ __forceinline__ Few decode_few(const Source &source, Rest rest, std::uint32_t count,
-                                          std::uint32_t lane, std::uint32_t *scratch) {
-    if (rest.bytes < 2) {
-        return {rest, 0, false};
-    }
-    const std::uint32_t bits = source.byte(rest.at);
-    const std::uint32_t exceptions = source.byte(rest.at + 1);
-    const std::uint32_t used = 2 + packed_size(count, bits);
-    if (bits > 32 || rest.bytes < used) {
-        return {rest, 0, false};
-    }
-    std::uint32_t value = source.bits((rest.at + 2) * 8 + lane * bits) & low_mask(bits);
-    rest.at += used;
-    rest.bytes -= used;
-    if (exceptions == 0) {
-        return {rest, value, true};
-    }
-    if constexpr (Depth == postings::kMostNesting) {
-        return {rest, 0, false};
-    } else {
-        if (exceptions > count || bits == 32) {
-            return {rest, 0, false};
+// Exceptions' high bits go to their values, of which there are `count`. A lane has `PerLane` exceptions, as
+// the distances of their places and their high bits. False when a place or value can't be.
+template <std::uint32_t PerLane>
+__device__ __forceinline__ bool place_exceptions(const std::uint32_t (&gaps)[PerLane],
+                                                 const std::uint32_t (&highs)[PerLane],
+                                                 std::uint32_t exceptions, std::uint32_t count,
+                                                 std::uint32_t bits, std::uint32_t lane,
+                                                 std::uint32_t *scratch, std::uint32_t (&values)[a_lane]) {
+    bool fits = true;
+    std::uint32_t here = 0;
+#pragma unroll
+    for (std::uint32_t i = 0; i < PerLane; ++i) {
+        if (lane * PerLane + i < exceptions) {
+            fits = fits && gaps[i] < count && highs[i] < UINT32_MAX >> bits;
+            here += gaps[i] + 1;
         }
-        const Few gaps = decode_deep<Depth + 1>(source, rest, exceptions, lane, scratch);
-        if (!gaps.sound) {
-            return gaps;
-        }
-        const Few highs = decode_deep<Depth + 1>(source, gaps.rest, exceptions, lane, scratch);
-        if (!highs.sound) {
-            return highs;
-        }
-        const bool is_one = lane < exceptions;
-        const bool fits = gaps.value < count && highs.value < UINT32_MAX >> bits;
-        const std::uint32_t place = inclusive_sum(is_one ? gaps.value + 1 : 0, lane) - 1;
-        if (__any_sync(all_lanes, is_one && (!fits || place >= count))) {
-            return {rest, 0, false};
-        }
-        scratch[lane] = 0;
-        __syncwarp();
-        if (is_one) {
-            scratch[place] = (highs.value + 1) << bits;
-        }
-        __syncwarp();
-        value |= scratch[lane];
-        __syncwarp();
-        return {highs.rest, value, true};
     }
-}
-
-// For what is rare, not inline.
-template <int Depth>
-__device__ Few decode_deep(Source source, Rest rest, std::uint32_t count, std::uint32_t lane,
-                           std::uint32_t *scratch) {
-    return decode_few<Depth>(source, rest, count, lane, scratch);
-}
-
-// Values with `bits` low bits in place, four a lane.
-template <int Depth>
-__device__ bool decode_frame(const Source &source, Rest *rest, std::uint32_t count, std::uint32_t bits,
-                             std::uint32_t lane, std::uint32_t *scratch, std::uint32_t (&values)[a_lane]);
-
-struct Many {
-    Rest rest;
-    std::uint32_t values[a_lane];
-    bool sound;
-};
-
-// More than 32 values, their own b in front.
-template <int Depth>
-__device__ __noinline__ Many decode_many(Source source, Rest rest, std::uint32_t count, std::uint32_t lane,
-                                         std::uint32_t *scratch) {
-    Many many = {rest, {}, rest.bytes > 0};
-    if (many.sound) {
-        const std::uint32_t bits = source.byte(rest.at);
-        many.rest = {rest.at + 1, rest.bytes - 1};
-        many.sound =
-            bits <= 32 && decode_frame<Depth>(source, &many.rest, count, bits, lane, scratch, many.values);
-    }
-    return many;
-}
-
-template <int Depth>
-__device__ bool decode_frame(const Source &source, Rest *rest, std::uint32_t count, std::uint32_t bits,
-                             std::uint32_t lane, std::uint32_t *scratch, std::uint32_t (&values)[a_lane]) {
-    const std::uint32_t used = 1 + packed_size(count, bits);
-    if (rest->bytes < used) {
+    const std::uint32_t end = inclusive_sum(here, lane);
+    if (__any_sync(all_lanes, !fits || end > count)) {
         return false;
     }
-    const std::uint32_t exceptions = source.byte(rest->at);
-    unpack(source, rest->at + 1, bits, lane, values);
+    *reinterpret_cast<uint4 *>(scratch + lane * a_lane) = uint4{};
+    __syncwarp();
+    std::uint32_t place = end - here;
+#pragma unroll
+    for (std::uint32_t i = 0; i < PerLane; ++i) {
+        if (lane * PerLane + i < exceptions) {
+            place += gaps[i];
+            scratch[place++] = (highs[i] + 1) << bits;
+        }
+    }
+    __syncwarp();
+    const uint4 high = *reinterpret_cast<const uint4 *>(scratch + lane * a_lane);
+    __syncwarp();
+    values[0] |= high.x;
+    values[1] |= high.y;
+    values[2] |= high.z;
+    values[3] |= high.w;
+    return true;
+}
+
+// Any frame, for what is rare: frames that wait for their exceptions' places and high bits lie on a stack.
+__device__ inline bool decode_any_frame(const Source &source, Rest rest, std::uint32_t count,
+                                        std::uint32_t bits, std::uint32_t lane, std::uint32_t *scratch,
+                                        std::uint32_t (&values)[a_lane]) {
+    struct Waiting {
+        std::uint32_t low[a_lane];
+        std::uint32_t gaps[a_lane];
+        std::uint32_t count;
+        std::uint32_t bits;
+        bool has_gaps;
+    };
+    Waiting stack[postings::kMostNesting];
+    int depth = 0;
+    for (;;) {
+        const std::uint32_t used = 1 + packed_size(count, bits);
+        if (bits > 32 || rest.bytes < used) {
+            return false;
+        }
+        const std::uint32_t exceptions = source.byte(rest.at);
+        unpack(source, rest.at + 1, bits, lane, values);
+        rest.at += used;
+        rest.bytes -= used;
+        if (exceptions > 0) {
+            if (exceptions > count || bits == 32 || depth == postings::kMostNesting) {
+                return false;
+            }
+            Waiting &frame = stack[depth++];
+            for (std::uint32_t i = 0; i < a_lane; ++i) {
+                frame.low[i] = values[i];
+            }
+            frame.count = count;
+            frame.bits = bits;
+            frame.has_gaps = false;
+            count = exceptions;
+        } else {
+            while (depth > 0 && stack[depth - 1].has_gaps) {
+                const Waiting &frame = stack[--depth];
+                std::uint32_t whole[a_lane];
+                for (std::uint32_t i = 0; i < a_lane; ++i) {
+                    whole[i] = frame.low[i];
+                }
+                if (!place_exceptions<a_lane>(frame.gaps, values, count, frame.count, frame.bits, lane,
+                                              scratch, whole)) {
+                    return false;
+                }
+                for (std::uint32_t i = 0; i < a_lane; ++i) {
+                    values[i] = whole[i];
+                }
+                count = frame.count;
+            }
+            if (depth == 0) {
+                return rest.bytes == 0;
+            }
+            Waiting &frame = stack[depth - 1];
+            for (std::uint32_t i = 0; i < a_lane; ++i) {
+                frame.gaps[i] = values[i];
+            }
+            frame.has_gaps = true;
+        }
+        // Nested frames have their b in front.
+        if (rest.bytes == 0) {
+            return false;
+        }
+        bits = source.byte(rest.at);
+        rest.at += 1;
+        rest.bytes -= 1;
+    }
+}
+
+// Up to 32 values, one a lane, whose exceptions have none. False for all else, sound or not.
+template <bool MayHaveExceptions>
+__device__ __forceinline__ bool decode_simple(const Source &source, Rest *rest, std::uint32_t count,
+                                              std::uint32_t lane, std::uint32_t *value) {
+    const std::uint32_t head = source.bits(rest->at * 8);
+    const std::uint32_t bits = head & 0xff;
+    const std::uint32_t exceptions = head >> 8 & 0xff;
+    const std::uint32_t used = 2 + packed_size(count, bits);
+    if (bits > 31 || rest->bytes < used || exceptions > (MayHaveExceptions ? count : 0)) {
+        return false;
+    }
+    *value = source.bits((rest->at + 2) * 8 + min(lane, count - 1) * bits) & low_mask(bits);
     rest->at += used;
     rest->bytes -= used;
-    if (exceptions == 0) {
-        return true;
+    if constexpr (MayHaveExceptions) {
+        if (exceptions > 0) {
+            std::uint32_t gap;
+            std::uint32_t high;
+            if (!decode_simple<false>(source, rest, exceptions, lane, &gap) ||
+                !decode_simple<false>(source, rest, exceptions, lane, &high)) {
+                return false;
+            }
+            bool fits = gap < count && high < UINT32_MAX >> bits;
+            std::uint32_t place = 0;
+            for (std::uint32_t i = 0; i < exceptions; ++i, ++place) {
+                place += __shfl_sync(all_lanes, gap, i);
+                const std::uint32_t upper = (__shfl_sync(all_lanes, high, i) + 1) << bits;
+                *value |= lane == place ? upper : 0;
+                fits = fits && place < count;
+            }
+            return __all_sync(all_lanes, fits);
+        }
     }
-    if constexpr (Depth == postings::kMostNesting) {
+    return true;
+}
+
+// A frame with up to 32 exceptions, whose exceptions have none: nearly all. The bytes are brought into shared
+// memory first, since each part's place is told by the one before. False for all else, sound or not.
+__device__ __forceinline__ bool decode_usual_frame(const Source &source, const Rest &gaps,
+                                                   std::uint32_t count, std::uint32_t bits,
+                                                   std::uint32_t lane, std::uint32_t *scratch,
+                                                   std::uint32_t (&values)[a_lane]) {
+    const std::uint32_t used = 1 + packed_size(count, bits);
+    if (gaps.bytes > postings::kMostGapBytes || gaps.bytes < used || bits > 31) {
         return false;
-    } else {
-        if (exceptions > count || bits >= 32) {
-            return false;
-        }
-        std::uint32_t gaps[a_lane] = {};
-        std::uint32_t highs[a_lane] = {};
-        const bool few = exceptions <= 32;
-        if (few) {
-            const Few low = decode_few<Depth + 1>(source, *rest, exceptions, lane, scratch);
-            if (!low.sound) {
-                return false;
-            }
-            const Few high = decode_few<Depth + 1>(source, low.rest, exceptions, lane, scratch);
-            if (!high.sound) {
-                return false;
-            }
-            *rest = high.rest;
-            gaps[0] = low.value;
-            highs[0] = high.value;
-        } else {
-            const Many low = decode_many<Depth + 1>(source, *rest, exceptions, lane, scratch);
-            if (!low.sound) {
-                return false;
-            }
-            const Many high = decode_many<Depth + 1>(source, low.rest, exceptions, lane, scratch);
-            if (!high.sound) {
-                return false;
-            }
-            *rest = high.rest;
-#pragma unroll
-            for (std::uint32_t i = 0; i < a_lane; ++i) {
-                gaps[i] = low.values[i];
-                highs[i] = high.values[i];
-            }
-        }
-        const std::uint32_t first = few ? lane : lane * a_lane;
-        const std::uint32_t most = few ? 1 : a_lane;
-        bool fits = true;
-        std::uint32_t here = 0;
-#pragma unroll
-        for (std::uint32_t i = 0; i < a_lane; ++i) {
-            if (i < most && first + i < exceptions) {
-                fits = fits && gaps[i] < count && highs[i] < UINT32_MAX >> bits;
-                here += gaps[i] + 1;
-            }
-        }
-        const std::uint32_t end = inclusive_sum(here, lane);
-        if (__any_sync(all_lanes, !fits || end > count)) {
-            return false;
-        }
-        *reinterpret_cast<uint4 *>(scratch + lane * a_lane) = uint4{};
-        __syncwarp();
-        std::uint32_t place = end - here;
-#pragma unroll
-        for (std::uint32_t i = 0; i < a_lane; ++i) {
-            if (i < most && first + i < exceptions) {
-                place += gaps[i];
-                scratch[place++] = (highs[i] + 1) << bits;
-            }
-        }
-        __syncwarp();
-        const uint4 high = *reinterpret_cast<const uint4 *>(scratch + lane * a_lane);
-        __syncwarp();
-        values[0] |= high.x;
-        values[1] |= high.y;
-        values[2] |= high.z;
-        values[3] |= high.w;
-        return true;
     }
+    const std::uint32_t words = (gaps.at + gaps.bytes + 3) / 4 + 1;
+    for (std::uint32_t i = lane; i < words; i += 32) {
+        scratch[i] = source.words[i];
+    }
+    __syncwarp();
+    const Source staged = {scratch};
+    const std::uint32_t exceptions = staged.byte(gaps.at);
+    // Lanes behind the last value stay within the scratch memory.
+    unpack(staged, gaps.at + 1, bits, lane * a_lane < count ? lane : 0, values);
+    if (exceptions == 0) {
+        __syncwarp();
+        return gaps.bytes == used;
+    }
+    Rest rest = {gaps.at + used, gaps.bytes - used};
+    std::uint32_t gap[1];
+    std::uint32_t high[1];
+    const bool simple = exceptions <= min(count, 32U) &&
+                        decode_simple<true>(staged, &rest, exceptions, lane, &gap[0]) &&
+                        decode_simple<true>(staged, &rest, exceptions, lane, &high[0]) && rest.bytes == 0;
+    __syncwarp();
+    if (!simple) {
+        return false;
+    }
+    return place_exceptions<1>(gap, high, exceptions, count, bits, lane, scratch, values);
 }
 
 // ---- Rice ----------------------------------------------------------------------------------------
@@ -430,9 +432,9 @@ __device__ __forceinline__ bool decode_block(const TextView &text, const ListVie
     } else if constexpr (Codec == postings::Codec::Rice) {
         sound = decode_rice(source, gaps, count, bits, lane, scratch, block->ordinals);
     } else if constexpr (Codec == postings::Codec::PForDelta) {
-        Rest rest = gaps;
-        sound =
-            decode_frame<0>(source, &rest, count, bits, lane, scratch, block->ordinals) && rest.bytes == 0;
+        if (!decode_usual_frame(source, gaps, count, bits, lane, scratch, block->ordinals)) {
+            sound = decode_any_frame(source, gaps, count, bits, lane, scratch, block->ordinals);
+        }
     }
     if constexpr (Sums) {
         sound = sound && add_gaps(head, count, lane, block->ordinals);

@@ -42,8 +42,9 @@ __global__ void count_totals_kernel(const std::uint32_t *lengths, std::uint32_t 
 
 // Takes a list's dead documents off its count. A warp takes a block of postings at a time.
 template <postings::Codec Codec>
-__global__ void count_documents_kernel(TextView text, const ListView *lists, std::uint32_t number,
-                                       std::uint32_t *count, std::uint32_t *damaged) {
+__global__ void __launch_bounds__(threads, 4)
+    count_documents_kernel(TextView text, const ListView *lists, std::uint32_t number, std::uint32_t *count,
+                           std::uint32_t *damaged) {
     __shared__ alignas(16) WarpScratch scratch[warps];
     const ListView list = lists[number];
     const std::uint32_t lane = threadIdx.x % 32;
@@ -105,6 +106,7 @@ TextTotals count_totals(const Call &call, const std::uint32_t *lengths, std::uin
 TextView DeviceTextIndex::view(const DeadDocuments *dead) const noexcept {
     return {reinterpret_cast<const std::uint32_t *>(parts_.postings.data()),
             parts_.lengths.data(),
+            parts_.short_lengths.data(),
             parts_.tids.data(),
             parts_.shape.documents,
             parts_.shape.codec,
@@ -113,14 +115,17 @@ TextView DeviceTextIndex::view(const DeadDocuments *dead) const noexcept {
 
 std::uint64_t DeviceTextIndex::bytes() const noexcept {
     const auto dead = dead_.get();
-    return parts_.postings.bytes() + parts_.lengths.bytes() + parts_.tids.bytes() +
-           (dead ? dead->bitmap.bytes() : 0);
+    return parts_.postings.bytes() + parts_.lengths.bytes() + parts_.short_lengths.bytes() +
+           parts_.tids.bytes() + (dead ? dead->bitmap.bytes() : 0);
 }
 
 Status DeviceTextIndex::set_dead(Stream &stream, const std::uint64_t *bitmap,
                                  std::uint64_t version) noexcept {
     return guarded([&] {
         const Call call(engine_, stream);
+        if (bitmap == nullptr) {
+            return dead_.replace(nullptr, version);
+        }
         auto dead = std::make_shared<DeadDocuments>();
         dead->bitmap = make_dead_bitmap(call, bitmap, parts_.shape.documents);
         dead->totals = count_totals(call, parts_.lengths.data(), parts_.shape.documents, dead->bitmap.view());

@@ -24,11 +24,15 @@ __host__ __device__ inline std::uint64_t tid_number(const Tid &tid) {
 struct TextView {
     const std::uint32_t *postings;  // the posting section
     const std::uint32_t *lengths;
+    const std::uint16_t *short_lengths;
     const Tid *tids;
     std::uint32_t documents;
     postings::Codec codec;
     DeadView dead;
 };
+
+// Longer documents have this among the short lengths.
+inline constexpr std::uint32_t highest_short_length = 0xffff;
 
 // A list as kernels see it, which lies within the posting section.
 struct ListView {
@@ -47,6 +51,7 @@ struct TextParts {
     TextShape shape = {};
     Buffer<char> postings;
     Buffer<std::uint32_t> lengths;
+    Buffer<std::uint16_t> short_lengths;
     Buffer<Tid> tids;
     TextTotals totals = {};  // dead documents included
 };

@@ -47,8 +47,8 @@ __global__ void find_level_kernel(TextView text, ListView list, const std::uint3
 
 // A warp takes a block of the list.
 template <postings::Codec Codec, bool Sums>
-__global__ void decode_list_kernel(TextView text, ListView list, std::uint32_t *ordinals,
-                                   std::uint32_t *damaged) {
+__global__ void __launch_bounds__(threads, 5)
+    decode_list_kernel(TextView text, ListView list, std::uint32_t *ordinals, std::uint32_t *damaged) {
     __shared__ alignas(16) WarpScratch scratch[warps];
     const std::uint32_t lane = threadIdx.x % 32;
     const std::uint32_t number = blockIdx.x * warps + threadIdx.x / 32;
@@ -76,8 +76,9 @@ __global__ void decode_list_kernel(TextView text, ListView list, std::uint32_t *
 
 // A warp takes 32 ordinals, and one block after the other in which they can lie.
 template <postings::Codec Codec>
-__global__ void match_kernel(TextView text, ListView list, const std::uint32_t *ordinals, std::uint32_t count,
-                             const std::uint32_t *blocks, std::uint8_t *flags, std::uint32_t *damaged) {
+__global__ void __launch_bounds__(threads, 4)
+    match_kernel(TextView text, ListView list, const std::uint32_t *ordinals, std::uint32_t count,
+                 const std::uint32_t *blocks, std::uint8_t *flags, std::uint32_t *damaged) {
     __shared__ alignas(16) WarpScratch scratch[warps];
     __shared__ alignas(16) WarpScratch decoded[warps];
     const std::uint32_t lane = threadIdx.x % 32;

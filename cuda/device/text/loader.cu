@@ -13,7 +13,7 @@ constexpr std::uint64_t piece_bytes = std::uint64_t(32) << 20;
 // `count` documents, `a_page` on each page but the last.
 __global__ void read_documents_kernel(const unsigned char *contents, std::uint64_t page_bytes,
                                       std::uint32_t a_page, std::uint32_t count, Tid *tids,
-                                      std::uint32_t *lengths) {
+                                      std::uint32_t *lengths, std::uint16_t *short_lengths) {
     const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) {
         return;
@@ -26,8 +26,11 @@ __global__ void read_documents_kernel(const unsigned char *contents, std::uint64
     const auto half = [tid](int byte) { return static_cast<std::uint16_t>(tid[byte] | tid[byte + 1] << 8); };
     tids[i] = Tid{half(0), half(2), half(4)};
     const unsigned char *length = content + here * sizeof(Tid) + at * text_length_bytes;
-    lengths[i] = static_cast<std::uint32_t>(length[0]) | static_cast<std::uint32_t>(length[1]) << 8 |
-                 static_cast<std::uint32_t>(length[2]) << 16;
+    const std::uint32_t whole = static_cast<std::uint32_t>(length[0]) |
+                                static_cast<std::uint32_t>(length[1]) << 8 |
+                                static_cast<std::uint32_t>(length[2]) << 16;
+    lengths[i] = whole;
+    short_lengths[i] = static_cast<std::uint16_t>(min(whole, highest_short_length));
 }
 
 // Of the documents from `first` on, and the one before them.
@@ -49,12 +52,14 @@ class DeviceTextLoader final : public TextLoader {
         parts_.shape = shape;
         parts_.postings = call.buffer<char>(shape.posting_bytes + posting_padding);
         parts_.lengths = call.buffer<std::uint32_t>(shape.documents);
+        parts_.short_lengths = call.buffer<std::uint16_t>(shape.documents);
         parts_.tids = call.buffer<Tid>(shape.documents);
         call.fill(parts_.postings.data() + shape.posting_bytes, 0, posting_padding);
         call.wait();
         // The loader may outlive the stream.
         parts_.postings.set_stream(engine_.release_stream());
         parts_.lengths.set_stream(engine_.release_stream());
+        parts_.short_lengths.set_stream(engine_.release_stream());
         parts_.tids.set_stream(engine_.release_stream());
     }
 
@@ -113,7 +118,8 @@ class DeviceTextLoader final : public TextLoader {
                 const std::uint64_t to = loaded_documents_ + before;
                 read_documents_kernel<<<blocks_for(here), threads, 0, call.stream()>>>(
                     contents, pages.page_bytes, static_cast<std::uint32_t>(a_page),
-                    static_cast<std::uint32_t>(here), parts_.tids.data() + to, parts_.lengths.data() + to);
+                    static_cast<std::uint32_t>(here), parts_.tids.data() + to, parts_.lengths.data() + to,
+                    parts_.short_lengths.data() + to);
                 check_launch("read_documents_kernel");
                 call.wait();
             }
@@ -164,6 +170,7 @@ std::uint64_t taken(std::uint64_t bytes) {
 std::uint64_t DeviceText::index_bytes(const TextShape &shape) const noexcept {
     return taken(shape.posting_bytes + posting_padding) +
            taken(shape.documents * std::uint64_t(sizeof(std::uint32_t))) +
+           taken(shape.documents * std::uint64_t(sizeof(std::uint16_t))) +
            taken(shape.documents * std::uint64_t(sizeof(Tid)));
 }
 

@@ -26,7 +26,7 @@ struct BatchSize {
                   std::uint64_t queries, std::uint64_t windows) const {
         return (candidates + capacity) * sizeof(Candidate) <= most_candidate_bytes &&
                (hits + hits_wanted) * sizeof(TextHit) <= most_hit_bytes &&
-               terms * (windows + 1) * sizeof(std::uint32_t) <= most_start_bytes &&
+               terms * (windows + 1) * 2 * sizeof(std::uint32_t) <= most_start_bytes &&
                queries * windows <= most_window_blocks;
     }
 };
@@ -34,11 +34,11 @@ struct BatchSize {
 // One search, from its arguments to its results.
 class Search {
   public:
-    Search(const Call &call, const TextView &text, const postings::Norms &norms, const TextQueries &asked,
+    Search(const Call &call, const TextView &text, const TextRanking &ranking, const TextQueries &asked,
            std::uint32_t query_count, TextHit *hits)
         : call_(call),
           text_(text),
-          norms_(norms),
+          ranking_(ranking),
           asked_(asked),
           damage_(call),
           hits_(hits),
@@ -95,7 +95,7 @@ class Search {
         if (queries.empty()) {
             return next;
         }
-        const DeviceBatch batch(call_, text_, norms_, terms, queries, size.candidates, damage_);
+        const DeviceBatch batch(call_, text_, ranking_, terms, queries, size.candidates, damage_);
         const Buffer<TextHit> found = call_.buffer<TextHit>(size.hits);
         const Buffer<std::uint32_t> found_counts = call_.buffer<std::uint32_t>(queries.size());
         // What isn't written goes to the caller too.
@@ -131,7 +131,7 @@ class Search {
         std::vector<RankedTerm> terms;
         std::vector<RankedQuery> queries;
         asked_.rank(number, UINT64_MAX, &queries, &terms);
-        const DeviceBatch batch(call_, text_, norms_, terms, queries, queries[0].capacity, damage_);
+        const DeviceBatch batch(call_, text_, ranking_, terms, queries, queries[0].capacity, damage_);
         const Buffer<TextHit> found = call_.buffer<TextHit>(queries[0].k);
         find_windows(call_, batch.view());
         accumulate(call_, batch.view());
@@ -142,7 +142,7 @@ class Search {
 
     const Call &call_;
     const TextView &text_;
-    const postings::Norms &norms_;
+    const TextRanking &ranking_;
     const TextQueries &asked_;
     Damage damage_;
     TextHit *hits_;
@@ -162,7 +162,7 @@ Status DeviceTextIndex::search(Stream &stream, const TextRanking &ranking, const
         const TextQueries asked(parts_.shape, own_ranking, terms, term_count, queries, query_count);
         const auto dead = dead_.get();
         const TextView text = view(dead.get());
-        Search search(call, text, own_ranking.norms, asked, query_count, hits);
+        Search search(call, text, own_ranking, asked, query_count, hits);
         search.run();
         std::copy(search.counts().begin(), search.counts().end(), counts);
         return Status{};

@@ -1,8 +1,11 @@
 // Ranked search on the device, in three steps, each over all queries of a batch:
 //
-//   1. where each list's blocks begin in each window of documents (find_windows)
+//   1. where each list's blocks begin in each window of documents, and what they contribute there at most
+//      (find_windows)
 //   2. scores of a window's documents, summed up in shared memory as integers of 31 bits, whose error is
-//      known; those that can be among the best go to the query's candidates (accumulate)
+//      known; those that can be among the best go to the query's candidates (accumulate). Lists come in the
+//      order of their weights; those that can't lift a document to the best by themselves are looked into
+//      for documents that others have, and windows in which all together can't are passed over.
 //   3. the candidates that can still be are scored exactly, and sorted (finish)
 #pragma once
 
@@ -26,7 +29,7 @@ inline constexpr std::uint32_t all_score_bits = 27;
 inline constexpr std::uint32_t most_counted = 31;
 
 struct RankedQuery {
-    std::uint32_t first_term;  // with `all`, the shortest list first
+    std::uint32_t first_term;  // of the shortest list; the others follow by length
     std::uint32_t terms;
     std::uint32_t accumulated;  // of its terms; the others only filter
     std::uint32_t all;          // 1: documents must have all terms
@@ -57,12 +60,14 @@ inline constexpr std::uint32_t most_finished_together = 1024;
 struct SearchBatch {
     TextView text;
     postings::Norms norms;
+    double shrink;  // TextRanking::shrink
     const RankedTerm *terms;
     const RankedQuery *queries;
     std::uint32_t term_count;
     std::uint32_t query_count;
     std::uint32_t windows;
-    std::uint32_t *starts;      // of each term, windows + 1
+    std::uint32_t *starts;  // of each term, windows + 1
+    std::uint32_t *mosts;   // that a posting of the term's can contribute in the window, in the same places
     std::uint32_t *thresholds;  // of each query: a lower bound of its k-th accumulated score
     std::uint32_t *counts;      // of its candidates, more than the capacity when it was too small
     Candidate *candidates;

@@ -20,6 +20,8 @@ constexpr std::uint32_t window_documents = 2048;
 constexpr std::uint32_t queries_a_thread = 2;
 constexpr std::uint32_t least_piece = 1 << 16;
 constexpr std::uint32_t pieces_a_thread = 4;
+// Each piece may find as many hits as the query wants; all together about this many at most.
+constexpr std::uint32_t most_piece_hits = 1 << 17;
 
 // What all pieces of a query share: documents below the threshold can't be among its best.
 struct Shared {
@@ -358,10 +360,15 @@ Status HostTextIndex::search(Stream &stream, const TextRanking &ranking, const T
         const auto dead = dead_.get();
         const auto threads = static_cast<std::uint32_t>(workers.arena.max_concurrency());
         const std::uint32_t documents = parts_.shape.documents;
+        std::uint32_t most_hits = 1;
+        for (const TextQuery &query : own) {
+            most_hits = std::max(most_hits, query.k);
+        }
         const std::uint32_t pieces_a_query =
             query_count >= threads * queries_a_thread || threads == 1
                 ? 1
-                : std::clamp(documents / least_piece, 1U, threads * pieces_a_thread);
+                : std::clamp(std::min(documents / least_piece, most_piece_hits / most_hits), 1U,
+                             threads * pieces_a_thread);
         std::vector<Piece> pieces;
         std::vector<std::uint64_t> first_hits;
         std::uint64_t hit_count = 0;
@@ -413,8 +420,8 @@ Status HostTextIndex::search(Stream &stream, const TextRanking &ranking, const T
                 const Best &best = *results[std::uint64_t(i) * pieces_a_query + part];
                 merged.insert(merged.end(), best.hits(), best.hits() + best.count());
             }
-            std::sort(merged.begin(), merged.end(), ranks_before);
             counts[i] = std::min(static_cast<std::uint32_t>(merged.size()), own[i].k);
+            std::partial_sort(merged.begin(), merged.begin() + counts[i], merged.end(), ranks_before);
             std::copy_n(merged.begin(), counts[i], hits + first_hits[i]);
         }
         return Status{};
