@@ -97,6 +97,20 @@ SELECT column_far_compare('few BETWEEN -10 AND 20'), column_far_compare('b'), co
 SELECT column_far_same('SELECT * FROM gpu.histogram(''column_far_i'', ''wide'', 64)'), column_far_same('SELECT * FROM gpu.summary(''column_far_i'', ''few'')');
 SELECT count(*) > 0 AS merged FROM gpu.merge('column_far_i');
 SELECT column_far_compare('few BETWEEN -10 AND 20'), column_far_same('SELECT * FROM gpu.histogram(''column_far_i'', ''r'', 64)');
+-- Dictionaries of integers are merged there; every entry's code is looked at again.
+CREATE TABLE column_far_merge (k int8, f float8);
+INSERT INTO column_far_merge SELECT g % 4000 * 1000003::int8, CASE WHEN g % 50 > 0 THEN g % 3000 / 7.0::float8 END FROM generate_series(1, 40000) AS g;
+CREATE INDEX column_far_merge_i ON column_far_merge USING gpu_column (k, f) WITH (fanout = 64);
+INSERT INTO column_far_merge SELECT g % 5000 * 999983::int8, g % 2000 / 3.0::float8 FROM generate_series(1, 20000) AS g;
+DELETE FROM column_far_merge WHERE k % 7 = 0;
+VACUUM column_far_merge;
+SELECT step, column_name, path FROM gpu.merge('column_far_merge_i') WHERE step = 'merge dictionaries';
+SELECT column_name, encoding, distinct_values = (SELECT count(DISTINCT k) FROM column_far_merge) OR distinct_values = (SELECT count(DISTINCT f) FROM column_far_merge) AS all_values
+FROM gpu.columns('column_far_merge_i');
+SELECT count(*) FROM gpu.verify('column_far_merge_i');
+SELECT count(*) FROM (SELECT value::int8, count FROM gpu.dictionary('column_far_merge_i', 'k') EXCEPT SELECT k, count(*) FROM column_far_merge GROUP BY k) AS d;
+SELECT count(*) FROM (SELECT value::float8, count FROM gpu.dictionary('column_far_merge_i', 'f') EXCEPT SELECT f, count(*) FROM column_far_merge GROUP BY f) AS d;
+SELECT requests > 1 AS asked, fallbacks FROM gpu.stat WHERE path = 'host' AND request = 'merge dictionaries';
 -- An operator sees no value that the query can't see: of those that are left it raises no error.
 CREATE TABLE column_far_errors (id int, v int4);
 INSERT INTO column_far_errors SELECT g, g % 50 FROM generate_series(1, 20000) AS g;
@@ -137,5 +151,5 @@ SELECT count(*) > 0 AS merged FROM gpu.merge('column_far_i');
 SELECT gpu.stat_reset();
 SELECT gpu.count('column_far_i', 'few >= 0') = (SELECT count(*) FROM column_far WHERE few >= 0) AS same;
 SELECT fallbacks, last_reason FROM gpu.stat WHERE path = 'host' AND request = 'count rows';
-DROP TABLE column_far, column_far_conditions, column_far_errors CASCADE;
+DROP TABLE column_far, column_far_conditions, column_far_errors, column_far_merge CASCADE;
 DROP FUNCTION column_far_compare(text), column_far_same(text), column_far_raise(int4, text) CASCADE;

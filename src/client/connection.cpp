@@ -31,6 +31,8 @@ struct Connection {
 }  // namespace
 
 static Connection connection;
+// As the server last said.
+static int last_host_threads = 1;
 static uint64 connections = 0;
 static Trouble trouble = Trouble::None;
 static char reason[256] = "";
@@ -190,6 +192,10 @@ uint64 connection_number() {
     return connection.number;
 }
 
+int host_threads() {
+    return last_host_threads;
+}
+
 static bool has_bit(uint32 engines, Path path) {
     const auto engine = path == Path::Cuda ? protocol::EngineName::cuda : protocol::EngineName::host;
     return path != Path::Paged && ((engines >> static_cast<unsigned>(engine)) & 1) != 0;
@@ -260,6 +266,7 @@ static bool note_hello(const protocol::HelloReply &reply) {
     if (reply.version != protocol::version)
         return fail(Trouble::Version, "the server process is of another version");
     connection.engines = reply.engines;
+    last_host_threads = static_cast<int>(Max(reply.threads, 1U));
     connection.opening = reply.opening;
     return true;
 }

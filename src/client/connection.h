@@ -49,6 +49,8 @@ uint64 connection_number();
 // What the server has said of itself: a bit an engine, by protocol::EngineName.
 bool has_engine(Path path);
 bool is_opening_engine(Path path);
+// Of the host engine, as the server last said; 1 before.
+int host_threads();
 // Asks again.
 bool ping_server();
 

@@ -13,9 +13,9 @@ const char *path_name(Path path) {
 
 const char *request_name(RequestKind kind) {
     static const char *const names[] = {
-        "lookup", "range",      "count",        "sort",       "merge",  "count boxes",     "search boxes",
-        "match",  "count rows", "count values", "match rows", "search", "count documents", "intersect",
-        "merge dictionaries"};
+        "lookup",      "range",        "count",           "sort",       "merge",
+        "count boxes", "search boxes", "match",           "count rows", "count values",
+        "match rows",  "search",       "count documents", "intersect",  "merge dictionaries"};
     return names[static_cast<int>(kind)];
 }
 
@@ -297,8 +297,18 @@ static constexpr double kKeysPerPoint[kPaths] = {30, 35, 4};
 // smaller, so that it has fewer of them.
 static constexpr double kEntriesPerPoint[kPaths] = {1, 0.8, 0.3};
 
-// A column's code is read in bulk.
-static constexpr double kEntriesPerCode[kPaths] = {0.6, 0.4, 0.1};
+// A column's code is read in bulk, in entries read on the same path. The host engine does for one thread what
+// a session does.
+static constexpr double kEntriesPerCode = 0.6;
+static constexpr double kEntriesPerDeviceCode = 0.1;
+
+static double code_microseconds(Path path) {
+    const CostSettings &costs = cost_settings();
+    if (path == Path::Cuda)
+        return costs.entry[static_cast<int>(Path::Cuda)] * kEntriesPerDeviceCode;
+    const double alone = costs.entry[static_cast<int>(Path::Paged)] * kEntriesPerCode;
+    return path == Path::Host ? alone / host_threads() : alone;
+}
 
 // Whether an entry's heap block is all-visible, where each one must be looked at.
 static constexpr double kVisibilityLook = 0.015;
@@ -365,8 +375,7 @@ double estimate_microseconds(const Request &request, Path path) {
         case RequestKind::CountRows:
         case RequestKind::CountValues:
         case RequestKind::MatchRows:
-            microseconds = static_cast<double>(request.entries) *
-                               (costs.entry[p] * kEntriesPerCode[p] * request.columns) +
+            microseconds = static_cast<double>(request.entries) * code_microseconds(path) * request.columns +
                            static_cast<double>(request.results) * costs.entry[p];
             break;
         case RequestKind::SearchText:

@@ -328,6 +328,57 @@ TEST_P(ServerColumns, RefuseWhatCantBe) {
     EXPECT_EQ(code(good), StatusCode::ok);
 }
 
+TEST_P(ServerColumns, MergeDictionaries) {
+    for (const std::uint64_t counts : {0, 1, 1000, 50000}) {
+        std::set<std::uint64_t> main;
+        std::set<std::uint64_t> delta;
+        for (std::uint64_t i = 0; i < counts; ++i) {
+            main.insert(random_() % (counts * 3));
+            delta.insert(i % 10 == 0 ? random_() : random_() % (counts * 3));
+        }
+        protocol::MergeDictionaries request{};
+        request.main_count = main.size();
+        request.delta_count = delta.size();
+        request.delta = 1 << 20;
+        request.entries = 2 << 20;
+        request.main_map = 4 << 20;
+        request.delta_map = 5 << 20;
+        std::copy(main.begin(), main.end(), client_->at<std::uint64_t>(0));
+        std::copy(delta.begin(), delta.end(), client_->at<std::uint64_t>(request.delta));
+        const auto reply =
+            client_->ask<protocol::MergeDictionariesReply>(Message::merge_dictionaries, request);
+        ASSERT_EQ(Client::answer_of(reply.header), Answer::done) << reply.header.status.message;
+        std::set<std::uint64_t> both = main;
+        both.insert(delta.begin(), delta.end());
+        const auto *entries = client_->at<std::uint64_t>(request.entries);
+        ASSERT_EQ(std::vector<std::uint64_t>(entries, entries + reply.count),
+                  std::vector<std::uint64_t>(both.begin(), both.end()));
+        const auto check_map = [&](const std::set<std::uint64_t> &from, std::uint64_t map) {
+            std::size_t i = 0;
+            for (const std::uint64_t entry : from) {
+                const std::uint32_t code = client_->at<std::uint32_t>(map)[i++];
+                ASSERT_LT(code, reply.count);
+                ASSERT_EQ(entries[code], entry);
+            }
+        };
+        check_map(main, request.main_map);
+        check_map(delta, request.delta_map);
+        for (std::uint64_t protocol::MergeDictionaries::*part :
+             {&protocol::MergeDictionaries::main, &protocol::MergeDictionaries::main_count,
+              &protocol::MergeDictionaries::delta, &protocol::MergeDictionaries::delta_count,
+              &protocol::MergeDictionaries::entries, &protocol::MergeDictionaries::main_map,
+              &protocol::MergeDictionaries::delta_map}) {
+            for (const std::uint64_t value : {buffer_bytes + 16, UINT64_MAX - 15, std::uint64_t(1) << 62}) {
+                protocol::MergeDictionaries bad = request;
+                bad.*part = value;
+                EXPECT_EQ(client_->ask<protocol::MergeDictionariesReply>(Message::merge_dictionaries, bad)
+                              .header.status.code,
+                          StatusCode::invalid_argument);
+            }
+        }
+    }
+}
+
 TEST_P(ServerColumns, KeepWithinTheLimitOfMemory) {
     const Pages pages = column_test::make_pages(column_test::make_run(20000, random_));
     const Pages large = column_test::make_pages(column_test::make_run(400000, random_));
