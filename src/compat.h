@@ -239,13 +239,6 @@ inline int build_workers([[maybe_unused]] Relation heap, [[maybe_unused]] Relati
 #endif
 }
 
-// For an access method whose builds take no workers.
-inline void set_serial_build([[maybe_unused]] IndexAmRoutine *routine) {
-#if PG_VERSION_NUM >= 170000
-    routine->amcanbuildparallel = false;
-#endif
-}
-
 // The planner's guess of an array's length.
 inline double array_length_of([[maybe_unused]] PlannerInfo *root, Node *array) {
 #if PG_VERSION_NUM >= 170000

@@ -182,7 +182,7 @@ static text::Mode mode_argument(FunctionCallInfo fcinfo, int argument) {
 }
 
 Datum pg_gpu_search(PG_FUNCTION_ARGS) {
-    InitMaterializedSRF(fcinfo, 0);
+    InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
     auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
     const uint32 limit = checked_limit(PG_GETARG_INT32(2));
     const text::Mode mode = mode_argument(fcinfo, 3);
@@ -247,7 +247,7 @@ static void search_some(const functions::OpenIndex &open, text::Rows *rows, cons
 }
 
 Datum pg_gpu_search_batch(PG_FUNCTION_ARGS) {
-    InitMaterializedSRF(fcinfo, 0);
+    InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
     auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
     const uint32 limit = checked_limit(PG_GETARG_INT32(2));
     const text::Mode mode = mode_argument(fcinfo, 3);

@@ -9,12 +9,32 @@ static constexpr int kMostMisses = 4;
 static Buffer guess_buffer(Relation relation, BlockNumber block, const NearBuffer &near) {
     if (near.buffer <= 0 || RelationUsesLocalBuffers(relation))
         return InvalidBuffer;
-    const int64 guess = int64{near.buffer} + int64{block} - int64{near.block};
+    const int64 distance = int64{block} - int64{near.block};
+    const int64 guess = near.buffer + (near.descending ? -distance : distance);
     return guess > 0 && guess <= NBuffers ? static_cast<Buffer>(guess) : InvalidBuffer;
+}
+
+static const char *prefetch_page(Buffer guess) {
+    const auto *page = static_cast<const char *>(BufferGetPage(guess));
+    __builtin_prefetch(page);
+    __builtin_prefetch(page + BLCKSZ - 1);
+    return page;
+}
+
+void prefetch_near(Relation relation, BlockNumber block, const NearBuffer &near, uint32 place,
+                   uint32 other_place) {
+    const Buffer guess = guess_buffer(relation, block, near);
+    if (guess == InvalidBuffer || near.misses == kMostMisses)
+        return;
+    const char *page = prefetch_page(guess);
+    __builtin_prefetch(page + place);
+    __builtin_prefetch(page + other_place);
 }
 
 Buffer read_near(Relation relation, BlockNumber block, BufferAccessStrategy strategy, NearBuffer *near) {
     const Buffer guess = guess_buffer(relation, block, *near);
+    if (guess != InvalidBuffer)
+        prefetch_page(guess);
     Buffer buffer = InvalidBuffer;
     if (guess != InvalidBuffer && near->misses < kMostMisses &&
         ReadRecentBuffer(physical_relation(relation), MAIN_FORKNUM, block, guess)) {
@@ -24,8 +44,12 @@ Buffer read_near(Relation relation, BlockNumber block, BufferAccessStrategy stra
     } else {
         buffer = ReadBufferExtended(relation, MAIN_FORKNUM, block, RBM_NORMAL, strategy);
     }
-    if (guess != InvalidBuffer)
+    if (guess != InvalidBuffer && buffer != guess && buffer - near->buffer == near->buffer - guess) {
+        near->descending = !near->descending;
+        near->misses = 0;
+    } else if (guess != InvalidBuffer) {
         near->misses = buffer == guess ? 0 : Min(near->misses + 1, kMostMisses);
+    }
     near->buffer = buffer;
     near->block = block;
     return buffer;

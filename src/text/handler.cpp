@@ -29,6 +29,5 @@ Datum pg_gpu_text_handler(PG_FUNCTION_ARGS) {
     routine->amgettuple = text::get_tuple;
     routine->amgetbitmap = text::get_bitmap;
     routine->amendscan = text::end_scan;
-    set_serial_build(routine);
     PG_RETURN_POINTER(routine);
 }

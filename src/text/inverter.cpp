@@ -12,9 +12,11 @@ static constexpr uint32 kFirstPiece = 8;
 static constexpr uint32 kLargestPiece = 8192;
 static constexpr uint32 kMostPostingBytes = 5 + 2;
 
-void begin_inverter(Inverter *inverter, size_t limit) {
+void begin_inverter(Inverter *inverter, size_t limit, SharedFileSet *shared, int participant) {
     *inverter = {};
     inverter->limit = limit;
+    inverter->shared = shared;
+    inverter->participant = participant;
     inverter->context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu_text inversion", ALLOCSET_DEFAULT_SIZES);
 }
@@ -114,9 +116,23 @@ static Term **sort_terms(Inverter *inverter) {
     return terms;
 }
 
+static constexpr size_t kFileNameLength = 64;
+
+static void name_file(char *name, int participant, int number) {
+    snprintf(name, kFileNameLength, "lists.%d.%d", participant, number);
+}
+
+static BufFile *create_file(const Inverter *inverter) {
+    if (inverter->shared == nullptr)
+        return BufFileCreateTemp(false);
+    char name[kFileNameLength];
+    name_file(name, inverter->participant, inverter->file_count);
+    return BufFileCreateFileSet(&inverter->shared->fs, name);
+}
+
 static void spill(Inverter *inverter) {
     Term **terms = sort_terms(inverter);
-    BufFile *file = BufFileCreateTemp(false);
+    BufFile *file = create_file(inverter);
     BufFileWrite(file, &inverter->term_count, sizeof(inverter->term_count));
     for (uint32 i = 0; i < inverter->term_count; i++) {
         const uint32 head[3] = {terms[i]->length, terms[i]->frequency, terms[i]->bytes};
@@ -146,6 +162,15 @@ void spill_if_full(Inverter *inverter, size_t elsewhere) {
     // Sorting takes a pointer a term more.
     if (inverter->used + inverter->term_count * sizeof(Term *) >= left)
         spill(inverter);
+}
+
+void hand_over_lists(Inverter *inverter) {
+    if (inverter->term_count > 0)
+        spill(inverter);
+    for (int i = 0; i < inverter->file_count; i++) {
+        BufFileExportFileSet(inverter->files[i]);
+        BufFileClose(inverter->files[i]);
+    }
 }
 
 static void read_list_in_memory(TermSource *source) {
@@ -188,23 +213,39 @@ bool next_term(TermSource *source) {
     return true;
 }
 
-TermSource *open_sources(Inverter *inverter, int *count) {
-    auto *sources = allocate_zeroed<TermSource>(inverter->file_count + 1);
+static void add_file_source(TermSource *source, int participant, int number, BufFile *file) {
+    source->participant = participant;
+    source->number = number;
+    source->file = file;
+    read_file(file, &source->left, sizeof(source->left));
+}
+
+TermSource *open_sources(Inverter *inverter, SharedFileSet *shared, const uint64 *handed_over,
+                         int participants, int *count) {
+    uint64 room = static_cast<uint64>(inverter->file_count) + 1;
+    for (int participant = 1; participant < participants; participant++)
+        room += handed_over[participant];
+    auto *sources = allocate_zeroed<TermSource>(room);
     *count = 0;
     for (int i = 0; i < inverter->file_count; i++) {
-        TermSource *source = &sources[(*count)++];
-        source->number = i;
-        source->file = inverter->files[i];
-        if (BufFileSeek(source->file, 0, 0, SEEK_SET) != 0)
+        if (BufFileSeek(inverter->files[i], 0, 0, SEEK_SET) != 0)
             ereport(ERROR, (errcode_for_file_access(),
                             errmsg("could not rewind a temporary file of an index build")));
-        read_file(source->file, &source->left, sizeof(source->left));
+        add_file_source(&sources[(*count)++], 0, i, inverter->files[i]);
     }
     if (inverter->term_count > 0) {
         TermSource *source = &sources[(*count)++];
         source->number = inverter->file_count;
         source->terms = sort_terms(inverter) - 1;
         source->left = inverter->term_count;
+    }
+    for (int participant = 1; participant < participants; participant++) {
+        for (int i = 0; i < static_cast<int>(handed_over[participant]); i++) {
+            char name[kFileNameLength];
+            name_file(name, participant, i);
+            add_file_source(&sources[(*count)++], participant, i,
+                            BufFileOpenFileSet(&shared->fs, name, O_RDONLY, false));
+        }
     }
     for (int i = 0; i < *count; i++)
         next_term(&sources[i]);

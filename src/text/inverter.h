@@ -27,6 +27,9 @@ struct Term {
 
 struct Inverter {
     size_t limit;
+    SharedFileSet
+        *shared;  // where a worker of a parallel build puts its files, for the leader; nullptr: its own
+    int participant;
     MemoryContext context;  // of terms and pieces
     char *block;
     size_t block_left;
@@ -38,16 +41,20 @@ struct Inverter {
     int file_count;
 };
 
-void begin_inverter(Inverter *inverter, size_t limit);
+void begin_inverter(Inverter *inverter, size_t limit, SharedFileSet *shared, int participant);
 // Ordinals ascend.
 void invert_lexeme(Inverter *inverter, const Lexeme &lexeme, uint32 ordinal);
 // Between documents: writes a file when the limit is reached, counting what is kept elsewhere; a quarter of
 // it is used whatever that is.
 void spill_if_full(Inverter *inverter, size_t elsewhere);
 
+// Writes what is in memory to a file too, and leaves all files to the leader.
+void hand_over_lists(Inverter *inverter);
+
 // One sorted sequence of lists: a file's or what is in memory.
 struct TermSource {
-    int number;  // in order of ordinals
+    int participant;
+    int number;  // in order of the participant's ordinals
     BufFile *file;
     Term **terms;
     uint32 left;
@@ -59,8 +66,11 @@ struct TermSource {
     uint32 buffer_room;
 };
 
-// Sorts what is in memory and rewinds the files; returns the sources, each at its first lexeme.
-TermSource *open_sources(Inverter *inverter, int *count);
+// What the build has collected, each source at its first lexeme: sorts what is in memory and rewinds the
+// files. `handed_over` has the number of files of each participant but the leader, of which there is one in a
+// serial build.
+TermSource *open_sources(Inverter *inverter, SharedFileSet *shared, const uint64 *handed_over,
+                         int participants, int *count);
 // false at the end.
 bool next_term(TermSource *source);
 void close_sources(TermSource *sources, int count);

@@ -96,10 +96,16 @@ void open_reader(RunReader *reader, Relation index, const storage::RunEntry &run
         read_dead(reader);
 }
 
+void release_postings(RunReader *reader) {
+    for (PinnedPage &page : reader->posting_pages)
+        release_page(&page);
+}
+
 void close_reader(RunReader *reader) {
     release_page(&reader->header_page);
     release_page(&reader->document_page);
-    release_page(&reader->other_page);
+    release_page(&reader->dictionary_page);
+    release_postings(reader);
 }
 
 // ---- documents -------------------------------------------------------------------------------------------
@@ -170,6 +176,19 @@ DocumentEntry read_document(RunReader *reader, uint32 ordinal) {
     return entry;
 }
 
+void prefetch_document(const RunReader *reader, uint32 ordinal) {
+    const uint32 page = ordinal / kDocumentsPerPage;
+    const BlockNumber block =
+        storage::run_block(reader->run, reader->run.sections[kDocumentSection].first_page + page);
+    const uint32 at = ordinal % kDocumentsPerPage;
+    const auto content = static_cast<uint32>(SizeOfPageHeaderData);
+    const auto lengths =
+        content + documents_on_page(reader->run.entries, page) * static_cast<uint32>(sizeof(ItemPointerData));
+    storage::prefetch_near(reader->index, block, reader->near,
+                           content + at * static_cast<uint32>(sizeof(ItemPointerData)),
+                           lengths + at * kLengthBytes);
+}
+
 // ---- dictionary ------------------------------------------------------------------------------------------
 
 [[noreturn]] static void report_dictionary(const DictionaryCursor *cursor) {
@@ -210,21 +229,21 @@ static const uint8 *read_entry_head(const uint8 *in, const uint8 *end, EntryHead
     return in + head->suffix_length;
 }
 
-static void load_dictionary_page(DictionaryCursor *cursor, uint32 page) {
+// Share-locks a page of the dictionary, before its first entry; nullptr, and the cursor at its end, when
+// there is none or it is stale. unlock_page follows.
+static const char *lock_dictionary_page(DictionaryCursor *cursor, uint32 page) {
     RunReader *reader = cursor->reader;
     cursor->page = page;
     cursor->end = true;
     if (page > dictionary_pages(reader))
-        return;
-    Page locked =
-        lock_page(reader, &reader->other_page, reader->run.sections[kDictionarySection].first_page + page);
+        return nullptr;
+    Page locked = lock_page(reader, &reader->dictionary_page,
+                            reader->run.sections[kDictionarySection].first_page + page);
     if (locked == nullptr)
-        return;
+        return nullptr;
     cursor->end = false;
     const uint32 length = storage::content_length(locked);
-    memcpy(cursor->image.data, storage::page_content(locked), storage::kContentBytes);
-    unlock_page(&reader->other_page);
-    memcpy(&cursor->head, cursor->image.data, sizeof(DictionaryPage));
+    memcpy(&cursor->head, storage::page_content(locked), sizeof(DictionaryPage));
     const uint32 entries = cursor->head.entries;
     if (length <= sizeof(DictionaryPage) || length > storage::kContentBytes || entries == 0 ||
         entries > storage::kContentBytes ||
@@ -235,14 +254,47 @@ static void load_dictionary_page(DictionaryCursor *cursor, uint32 page) {
     cursor->at = sizeof(DictionaryPage);
     cursor->next_list = cursor->head.first_list;
     cursor->lexeme_length = 0;
+    return storage::page_content(locked);
+}
+
+// Copies what lies between two places of a page, and the table behind the entries.
+static void copy_entries(DictionaryCursor *cursor, const char *content, uint32 from, uint32 end) {
+    memcpy(cursor->image.data + from, content + from, end - from);
+    memcpy(cursor->image.data + cursor->entries_end, content + cursor->entries_end,
+           restart_count(cursor->head.entries) * sizeof(Restart));
+    cursor->copied_end = end;
+}
+
+static void load_dictionary_page(DictionaryCursor *cursor, uint32 page) {
+    const char *content = lock_dictionary_page(cursor, page);
+    if (content == nullptr)
+        return;
+    copy_entries(cursor, content, cursor->at, cursor->entries_end);
+    unlock_page(&cursor->reader->dictionary_page);
+}
+
+// A search has copied no more than the entries up to the next restart, which mostly suffice.
+static void copy_rest(DictionaryCursor *cursor) {
+    const uint32 left = cursor->left;
+    const uint32 at = cursor->at;
+    const uint64 next_list = cursor->next_list;
+    const uint32 lexeme_length = cursor->lexeme_length;
+    const char *content = lock_dictionary_page(cursor, cursor->page);
+    if (content == nullptr)
+        return;
+    copy_entries(cursor, content, at, cursor->entries_end);
+    unlock_page(&cursor->reader->dictionary_page);
+    cursor->left = left;
+    cursor->at = at;
+    cursor->next_list = next_list;
+    cursor->lexeme_length = lexeme_length;
 }
 
 // Restart 0 is the page's first entry, which is not in the table.
-static Restart restart_at(const DictionaryCursor *cursor, uint32 number) {
+static Restart restart_at(const DictionaryCursor *cursor, const char *content, uint32 number) {
     Restart restart = sizeof(DictionaryPage);
     if (number > 0)
-        memcpy(&restart, cursor->image.data + cursor->entries_end + (number - 1) * sizeof(Restart),
-               sizeof(restart));
+        memcpy(&restart, content + cursor->entries_end + (number - 1) * sizeof(Restart), sizeof(restart));
     return restart;
 }
 
@@ -260,16 +312,21 @@ static inline void advance(DictionaryCursor *cursor, uint32 needed) {
         if (cursor->end)
             return;
     }
+    if (cursor->at == cursor->copied_end) {
+        copy_rest(cursor);
+        if (cursor->end)
+            return;
+    }
     RunReader *reader = cursor->reader;
     const auto *page = reinterpret_cast<const uint8 *>(cursor->image.data);
-    const uint8 *end = page + cursor->entries_end;
+    const uint8 *end = page + cursor->copied_end;
     const uint32 number = cursor->head.entries - cursor->left;
     cursor->is_restart = number % kRestartInterval == 0;
     EntryHead head;
     const uint8 *in = read_entry_head(page + cursor->at, end, &head);
     if (in == nullptr || head.shared > cursor->lexeme_length || head.suffix_length == 0 ||
-        (cursor->is_restart &&
-         (head.shared > 0 || restart_at(cursor, number / kRestartInterval) != here(cursor))))
+        (cursor->is_restart && (head.shared > 0 || restart_at(cursor, cursor->image.data,
+                                                              number / kRestartInterval) != here(cursor))))
         report_dictionary(cursor);
     cursor->shared = static_cast<uint32>(head.shared);
     if (head.shared <= needed)
@@ -316,8 +373,8 @@ void begin_dictionary(DictionaryCursor *cursor, RunReader *reader) {
 // Is the first lexeme of the page above?
 static bool begins_above(DictionaryCursor *cursor, uint32 page, const char *lexeme, uint32 length) {
     RunReader *reader = cursor->reader;
-    Page locked =
-        lock_page(reader, &reader->other_page, reader->run.sections[kDictionarySection].first_page + page);
+    Page locked = lock_page(reader, &reader->dictionary_page,
+                            reader->run.sections[kDictionarySection].first_page + page);
     if (locked == nullptr)
         return true;
     const auto *content = reinterpret_cast<const uint8 *>(storage::page_content(locked));
@@ -328,7 +385,7 @@ static bool begins_above(DictionaryCursor *cursor, uint32 page, const char *lexe
         read_entry_head(content + sizeof(DictionaryPage), content + content_length, &head) != nullptr;
     const bool above = sound && compare_lexemes(reinterpret_cast<const char *>(head.suffix),
                                                 static_cast<uint32>(head.suffix_length), lexeme, length) > 0;
-    unlock_page(&reader->other_page);
+    unlock_page(&reader->dictionary_page);
     if (!sound) {
         cursor->page = page;
         report_dictionary(cursor);
@@ -397,9 +454,9 @@ bool is_fence_right(RunReader *reader, uint32 page_number, const char *before, u
     return right;
 }
 
-static EntryHead restart_head(const DictionaryCursor *cursor, uint32 number) {
-    const auto *page = reinterpret_cast<const uint8 *>(cursor->image.data);
-    const uint32 place = restart_place(restart_at(cursor, number));
+static EntryHead restart_head(const DictionaryCursor *cursor, const char *content, uint32 number) {
+    const auto *page = reinterpret_cast<const uint8 *>(content);
+    const uint32 place = restart_place(restart_at(cursor, content, number));
     EntryHead head;
     if (place < sizeof(DictionaryPage) || place >= cursor->entries_end ||
         read_entry_head(page + place, page + cursor->entries_end, &head) == nullptr)
@@ -407,21 +464,31 @@ static EntryHead restart_head(const DictionaryCursor *cursor, uint32 number) {
     return head;
 }
 
-// Goes to the last restart of the page that is not above, or the first.
-static void seek_restart(DictionaryCursor *cursor, const char *lexeme, uint32 length) {
+// Goes to the last restart of a page that is not above, or the first.
+static void seek_restart(DictionaryCursor *cursor, uint32 page, const char *lexeme, uint32 length) {
+    const char *content = lock_dictionary_page(cursor, page);
+    if (content == nullptr)
+        return;
+    const uint32 restarts = restart_count(cursor->head.entries) + 1;
     uint32 low = 0;
-    uint32 high = restart_count(cursor->head.entries) + 1;
+    uint32 high = restarts;
     while (high - low > 1) {
         const uint32 middle = low + (high - low) / 2;
-        const EntryHead head = restart_head(cursor, middle);
+        const EntryHead head = restart_head(cursor, content, middle);
         if (compare_lexemes(reinterpret_cast<const char *>(head.suffix),
                             static_cast<uint32>(head.suffix_length), lexeme, length) > 0)
             high = middle;
         else
             low = middle;
     }
-    const Restart restart = restart_at(cursor, low);
+    const Restart restart = restart_at(cursor, content, low);
+    const uint32 end =
+        low + 1 < restarts ? restart_place(restart_at(cursor, content, low + 1)) : cursor->entries_end;
     cursor->at = restart_place(restart);
+    if (cursor->at < sizeof(DictionaryPage) || cursor->at >= end || end > cursor->entries_end)
+        report_dictionary(cursor);
+    copy_entries(cursor, content, cursor->at, end);
+    unlock_page(&cursor->reader->dictionary_page);
     cursor->next_list = cursor->head.first_list + (restart >> kRestartPlaceBits);
     cursor->left = cursor->head.entries - low * kRestartInterval;
 }
@@ -440,9 +507,7 @@ void seek_lexeme(DictionaryCursor *cursor, RunReader *reader, const char *lexeme
         else
             low = middle;
     }
-    load_dictionary_page(cursor, low);
-    if (!cursor->end)
-        seek_restart(cursor, lexeme, length);
+    seek_restart(cursor, low, lexeme, length);
     // All entries so far are below, the last one having this many bytes in common with what is sought. One
     // that shares more with the last is below too, and one that shares less is above.
     uint32 common = 0;
@@ -470,19 +535,20 @@ bool find_lexeme(DictionaryCursor *cursor, RunReader *reader, const char *lexeme
 
 // ---- lists -----------------------------------------------------------------------------------------------
 
-// Copies bytes of the posting section, which may lie on several pages. false when stale.
-static bool copy_bytes(RunReader *reader, uint64 from, uint64 length, void *to) {
+// Copies bytes of the list, from one on, which may lie on several pages. false when stale.
+static bool copy_bytes(const ListCursor *list, uint64 from, uint64 length, void *to) {
+    RunReader *reader = list->reader;
+    from += list->start;
     auto *out = static_cast<char *>(to);
     while (length > 0) {
         const auto page = static_cast<uint32>(from / storage::kContentBytes);
         const auto at = static_cast<uint32>(from % storage::kContentBytes);
         const uint64 take = Min(length, uint64{storage::kContentBytes - at});
-        Page locked =
-            lock_page(reader, &reader->other_page, reader->run.sections[kPostingSection].first_page + page);
+        Page locked = lock_page(reader, list->page, reader->run.sections[kPostingSection].first_page + page);
         if (locked == nullptr)
             return false;
         memcpy(out, storage::page_content(locked) + at, take);
-        unlock_page(&reader->other_page);
+        unlock_page(list->page);
         out += take;
         from += take;
         length -= take;
@@ -530,6 +596,7 @@ ListCursor *open_list(RunReader *reader, const ListPlace &place) {
     list->blocks = block_count(list->documents);
     list->start = place.start;
     list->data_bytes = place.bytes;
+    list->page = &reader->posting_pages[reader->lists_opened++ % kPostingPages];
     list->block = kNoBlock;
     list->is_short = list->blocks == 1;
     list->heads = allocate_zeroed<postings::BlockHead>(list->blocks + 1);
@@ -537,7 +604,7 @@ ListCursor *open_list(RunReader *reader, const ListPlace &place) {
         uint8 head[kShortListHead] = {};
         if (list->data_bytes < kShortListHead)
             report_list(list);
-        if (!copy_bytes(reader, list->start, sizeof(head), head))
+        if (!copy_bytes(list, 0, sizeof(head), head))
             list->blocks = 0;
         list->heads[0] = {UINT32_MAX, kShortListHead, 0, head[0], head[1]};
         // Where it ends is known once it is read.
@@ -549,7 +616,7 @@ ListCursor *open_list(RunReader *reader, const ListPlace &place) {
     if (list->data_bytes < head_bytes)
         report_list(list);
     list->data_bytes -= head_bytes;
-    if (!copy_bytes(reader, list->start + list->data_bytes, head_bytes, list->heads))
+    if (!copy_bytes(list, list->data_bytes, head_bytes, list->heads))
         list->blocks = 0;
     for (uint32 i = 0; i < list->blocks; i++) {
         const postings::BlockHead &head = list->heads[i];
@@ -566,8 +633,7 @@ void close_list(ListCursor *list) {
 }
 
 static void pad_ordinals(ListCursor *list) {
-    for (uint32 i = 0; i < kOrdinalPadding; i++)
-        list->ordinals[list->count + i] = UINT32_MAX;
+    std::fill(list->ordinals + list->count, list->ordinals + postings::kBlockPostings, UINT32_MAX);
 }
 
 static void load_memory_block(ListCursor *list, uint32 block) {
@@ -599,7 +665,7 @@ bool load_block(ListCursor *list, uint32 block) {
     if (end < head.offset || length > postings::kMostBlockBytes || head.frequency_bits > 32 ||
         frequency_bytes > length)
         report_list(list);
-    if (!copy_bytes(list->reader, list->start + head.offset, length, list->bytes)) {
+    if (!copy_bytes(list, head.offset, length, list->bytes)) {
         list->block = list->blocks;
         return false;
     }

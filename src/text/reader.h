@@ -8,6 +8,7 @@
 namespace pg_gpu::text {
 
 inline constexpr uint32 kLengthSlots = 8;
+inline constexpr uint32 kPostingPages = 4;
 
 // A page that stays pinned between reads.
 struct PinnedPage {
@@ -22,7 +23,10 @@ struct RunReader {
     BlockNumber heap_blocks;  // TIDs beyond are damage; InvalidBlockNumber: whoever reads them looks
     PinnedPage header_page;
     PinnedPage document_page;
-    PinnedPage other_page;
+    PinnedPage dictionary_page;
+    // Lists are read side by side, and take turns.
+    PinnedPage posting_pages[kPostingPages];
+    uint32 lists_opened;
     storage::NearBuffer near;
     bool stale;
     uint32 stale_position;
@@ -35,6 +39,8 @@ struct RunReader {
 // Reads header and dead bits.
 void open_reader(RunReader *reader, Relation index, const storage::RunEntry &run);
 void close_reader(RunReader *reader);
+// Keeps no pages of lists until one is read again.
+void release_postings(RunReader *reader);
 
 [[noreturn]] void report_damage(const RunReader *reader, uint32 position, const char *detail);
 
@@ -67,6 +73,9 @@ struct DocumentEntry {
 // Of one document; stale readers answer an invalid TID.
 DocumentEntry read_document(RunReader *reader, uint32 ordinal);
 
+// Says that the document will be read soon.
+void prefetch_document(const RunReader *reader, uint32 ordinal);
+
 inline ItemPointerData document_tid(RunReader *reader, uint32 ordinal) {
     return read_document(reader, ordinal).tid;
 }
@@ -79,6 +88,7 @@ struct DictionaryCursor {
     uint32 left;  // entries on it not yet read
     uint32 at;
     uint32 entries_end;
+    uint32 copied_end;  // what follows is not in `image` yet
     DictionaryPage head;
     uint64 next_list;
     bool end;
@@ -112,9 +122,6 @@ bool is_fence_right(RunReader *reader, uint32 page_number, const char *before, u
 
 inline constexpr uint32 kNoBlock = UINT32_MAX;
 
-// So many of the highest ordinal, which no document has, follow a block's.
-inline constexpr uint32 kOrdinalPadding = 8;
-
 // One lexeme's postings in one run, read forward. Lists of one posting, and those merged of several (a
 // prefix), lie in memory.
 struct ListCursor {
@@ -124,6 +131,7 @@ struct ListCursor {
     postings::BlockHead *heads;
     uint64 start;
     uint64 data_bytes;  // without the heads behind them
+    PinnedPage *page;
     bool is_short;
     const uint32 *memory_ordinals;
     const uint32 *memory_frequencies;
@@ -132,7 +140,7 @@ struct ListCursor {
     uint32 count;
     uint32 at;
     uint32 frequency_offset;
-    uint32 ordinals[postings::kBlockPostings + kOrdinalPadding];
+    uint32 ordinals[postings::kBlockPostings];  // behind the count the highest, which no document has
     uint8 bytes[postings::kMostBlockBytes + postings::kPadding];
 };
 
@@ -187,16 +195,13 @@ inline bool next_posting(ListCursor *list) {
 // The first block from `block` on whose last ordinal is not below; blocks when there is none.
 uint32 find_block(const ListCursor *list, uint32 block, uint32 ordinal);
 
-// The place of the block's first posting from `at` on that is not below.
-inline uint32 find_place(const ListCursor *list, uint32 at, uint32 ordinal) {
-    for (;;) {
-        uint32 below = 0;
-        for (uint32 i = 0; i < kOrdinalPadding; i++)
-            below += list->ordinals[at + i] < ordinal ? 1 : 0;
-        at += below;
-        if (below < kOrdinalPadding)
-            return at;
-    }
+// The place of the block's first posting that is not below; its last one is not.
+inline uint32 find_place(const ListCursor *list, uint32 ordinal) {
+    // As many steps whatever is found and none that waits for a branch, so that several searches overlap.
+    uint32 place = 0;
+    for (uint32 half = postings::kBlockPostings / 2; half > 0; half /= 2)
+        place += list->ordinals[place + half - 1] < ordinal ? half : 0;
+    return place;
 }
 
 // Moves forward to the first posting not below; false at the end.

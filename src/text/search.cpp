@@ -190,6 +190,17 @@ struct Candidates {
     uint32 ordinals[postings::kBlockPostings];
 };
 
+// Documents that have all of the lexemes, and the lexemes' frequencies, list by list, in each. They are read
+// together: memory is slow, but many requests of it take little longer than one.
+constexpr uint32 kMatches = 16;
+
+struct Matches {
+    uint32 count;
+    int lists;
+    uint32 ordinals[kMatches];
+    uint32 *frequencies;
+};
+
 }  // namespace
 
 // Moves to the blocks that can hold the ordinal; false when a list has none. *most is what they contribute
@@ -217,7 +228,7 @@ static bool begin_candidates(RequiredList *first, uint32 ordinal, uint32 last, C
     candidates->count = 0;
     if (!load_block(first->list, first->block))
         return false;
-    uint32 place = find_place(list, 0, ordinal);
+    uint32 place = find_place(list, ordinal);
     for (; place < list->count && list->ordinals[place] <= last; place++) {
         first->places[candidates->count] = static_cast<uint8>(place);
         candidates->ordinals[candidates->count++] = list->ordinals[place];
@@ -230,11 +241,10 @@ static bool begin_candidates(RequiredList *first, uint32 ordinal, uint32 last, C
 static void keep_common(RequiredList *required, int number, Candidates *candidates) {
     RequiredList *entry = &required[number];
     uint32 kept = 0;
-    uint32 place = 0;
     if (load_block(entry->list, entry->block)) {
         for (uint32 i = 0; i < candidates->count; i++) {
             const uint32 ordinal = candidates->ordinals[i];
-            place = find_place(entry->list, place, ordinal);
+            const uint32 place = find_place(entry->list, ordinal);
             if (entry->list->ordinals[place] != ordinal)
                 continue;
             for (int before = 0; before < number; before++)
@@ -246,17 +256,33 @@ static void keep_common(RequiredList *required, int number, Candidates *candidat
     candidates->count = kept;
 }
 
-static void score_candidates(RunReader *reader, const RequiredList *required, int count,
-                             const Candidates &candidates, const postings::Norms &norms, Best *best) {
-    for (uint32 i = 0; i < candidates.count && !reader->stale; i++) {
-        const DocumentEntry document = read_document(reader, candidates.ordinals[i]);
+// Reads the documents, all of which have been asked for by now.
+static void score_matches(RunReader *reader, const RequiredList *required, Matches *matches,
+                          const postings::Norms &norms, Best *best) {
+    const uint32 *frequencies = matches->frequencies;
+    for (uint32 i = 0; i < matches->count && !reader->stale; i++, frequencies += matches->lists) {
+        const DocumentEntry document = read_document(reader, matches->ordinals[i]);
         const double norm = norms.of(document.length);
         int64 score = 0;
-        for (int j = 0; j < count; j++)
-            score += postings::contribution(required[j].weight, norm,
-                                            frequency_at(required[j].list, required[j].places[i]));
-        if (score >= threshold(*best) && !is_dead(reader, candidates.ordinals[i]))
+        for (int j = 0; j < matches->lists; j++)
+            score += postings::contribution(required[j].weight, norm, frequencies[j]);
+        if (score >= threshold(*best) && !is_dead(reader, matches->ordinals[i]))
             offer(best, {score, document.tid, false});
+    }
+    matches->count = 0;
+}
+
+// Keeps what was found in a stretch until the documents' lengths are there.
+static void add_matches(RunReader *reader, const RequiredList *required, const Candidates &candidates,
+                        const postings::Norms &norms, Matches *matches, Best *best) {
+    for (uint32 i = 0; i < candidates.count; i++) {
+        if (matches->count == kMatches)
+            score_matches(reader, required, matches, norms, best);
+        uint32 *frequencies = matches->frequencies + matches->count * matches->lists;
+        for (int j = 0; j < matches->lists; j++)
+            frequencies[j] = frequency_at(required[j].list, required[j].places[i]);
+        prefetch_document(reader, candidates.ordinals[i]);
+        matches->ordinals[matches->count++] = candidates.ordinals[i];
     }
 }
 
@@ -279,6 +305,9 @@ static void rank_all(RunReader *reader, ListCursor **lists, const Ranking &ranki
     });
     const double shrink = bound_shrink(reader, options, ranking.norms);
     Candidates candidates;
+    Matches matches = {};
+    matches.lists = count;
+    matches.frequencies = allocate<uint32>(uint64{kMatches} * static_cast<uint64>(count));
     uint64 ordinal = 0;
     while (ordinal < reader->run.entries && !reader->stale) {
         CHECK_FOR_INTERRUPTS();
@@ -296,8 +325,10 @@ static void rank_all(RunReader *reader, ListCursor **lists, const Ranking &ranki
             break;
         for (int i = 1; i < count && candidates.count > 0; i++)
             keep_common(required, i, &candidates);
-        score_candidates(reader, required, count, candidates, ranking.norms, best);
+        add_matches(reader, required, candidates, ranking.norms, &matches, best);
     }
+    score_matches(reader, required, &matches, ranking.norms, best);
+    pfree(matches.frequencies);
     pfree(required);
 }
 
@@ -482,6 +513,7 @@ void rank(Corpus *corpus, ListCursor ***lists, Ranking *ranking) {
             rank_any(&corpus->runs[i], lists[i], *ranking, options, &best);
         else
             rank_set(&corpus->runs[i], lists[i], *ranking, &best);
+        release_postings(&corpus->runs[i]);
     }
     end_ranking(best);
 }

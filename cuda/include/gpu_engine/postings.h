@@ -347,20 +347,25 @@ inline bool decode_gaps(Codec codec, const std::uint8_t *in, std::uint32_t bytes
     return decode_frame(in, bytes, count, bits, 0, gaps, &used) && used == bytes;
 }
 
+// Ordinals of eight gaps; returns the last one's successor.
+template <std::size_t... Place>
+inline std::uint64_t add_eight_gaps(std::uint32_t *gaps, std::uint64_t end, std::index_sequence<Place...>) {
+    ((end += gaps[Place], gaps[Place] = static_cast<std::uint32_t>(end + Place)), ...);
+    return end + sizeof...(Place);
+}
+
 // Ordinals from gaps: `first` is the least the first can be, the previous one's successor. False when they
 // leave 32 bits.
 inline bool add_gaps(std::uint32_t *gaps, std::uint32_t count, std::uint64_t first) {
-    std::uint64_t end = first + count;
-    for (std::uint32_t i = 0; i < count; i++)
+    std::uint64_t end = first;
+    std::uint32_t i = 0;
+    for (; i + 8 <= count; i += 8)
+        end = add_eight_gaps(gaps + i, end, std::make_index_sequence<8>());
+    for (; i < count; i++, end++) {
         end += gaps[i];
-    if (end > std::uint64_t{UINT32_MAX} + 1)
-        return false;
-    auto sum = static_cast<std::uint32_t>(first);
-    for (std::uint32_t i = 0; i < count; i++) {
-        sum += gaps[i];
-        gaps[i] = sum + i;
+        gaps[i] = static_cast<std::uint32_t>(end);
     }
-    return true;
+    return end <= std::uint64_t{UINT32_MAX} + 1;
 }
 
 // ---- scores ----------------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 # CREATE INDEX of gpu_text on more than fits into maintenance_work_mem: its memory, its temporary files, the phases that
-# pg_stat_progress_create_index shows, and the same answers as of an index built within memory.
+# pg_stat_progress_create_index shows, and the same answers as of an index built within memory; the same in parallel.
 
 use strict;
 use warnings FATAL => 'all';
@@ -10,7 +10,7 @@ use PgGpuTest;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = new_cluster('build', conf => "log_temp_files = 0\n");
+my $node = new_cluster('build', conf => "log_temp_files = 0\nmax_parallel_maintenance_workers = 2\n");
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE doc (id int, tsv tsvector);
 SELECT setseed(0.5);
@@ -82,6 +82,53 @@ my ($one, $other) = split /\|/, $node->safe_psql('postgres', q{SELECT answers('l
 is($other, $one, 'the answers are those of a build within memory');
 is($node->safe_psql('postgres', q{SELECT pg_relation_size('large_memory') = pg_relation_size('small_memory')}), 't', 'and so is the size');
 check_sound($node, 'small_memory is sound', 'small_memory');
+
+# Participants that each see some of the table, and answer for it with files of their own.
+$node->safe_psql('postgres', <<'SQL');
+ALTER TABLE doc SET (parallel_workers = 2);
+-- The leader leaves something to the workers.
+CREATE FUNCTION slow_leader(vector tsvector, id int) RETURNS tsvector LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+	IF id % 50 = 0 AND pg_backend_pid() = current_setting('test.leader')::int THEN PERFORM pg_sleep(0.002); END IF;
+	RETURN vector;
+END $$;
+CREATE FUNCTION failing_worker(vector tsvector, id int) RETURNS tsvector LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+	IF pg_backend_pid() <> current_setting('test.leader')::int THEN RAISE EXCEPTION 'row % in a worker', id; END IF;
+	RETURN slow_leader(vector, id);
+END $$;
+SQL
+my $leader = q{SET min_parallel_table_scan_size = 0; SELECT set_config('test.leader', pg_backend_pid()::text, false); SET maintenance_work_mem = };
+foreach my $memory (qw(256MB 1MB))
+{
+	$log = -s $node->logfile;
+	$node->safe_psql('postgres', "$leader '$memory'; CREATE INDEX parallel ON doc USING gpu_text (slow_leader(tsv, id));");
+	my $files = slurp_file($node->logfile, $log);
+	like($files, qr/documents\.$_\.0/, "participant $_ had documents, $memory") foreach (1, 2);
+	like($files, qr/lists\.$_\.0/, "and lists, participant $_, $memory") foreach (1, 2);
+	like($files, qr/lists\.[12]\.1/, 'more than one file of them') if $memory eq '1MB';
+	is($node->safe_psql('postgres', q{SELECT answers('parallel')}), $one, "the answers of a parallel build are the same, $memory");
+	is($node->safe_psql('postgres', q{SELECT pg_relation_size('large_memory') = pg_relation_size('parallel')}), 't', "and so is its size, $memory");
+	check_sound($node, "its index is sound, $memory", 'parallel');
+	$node->safe_psql('postgres', "$leader '$memory'; REINDEX INDEX CONCURRENTLY parallel;");
+	check_sound($node, "and after REINDEX CONCURRENTLY, $memory", 'parallel');
+	$node->safe_psql('postgres', 'DROP INDEX parallel');
+}
+my (undef, undef, $error) = $node->psql('postgres', "$leader '256MB'; CREATE INDEX parallel ON doc USING gpu_text (failing_worker(tsv, id));");
+like($error, qr/ERROR:  row \d+ in a worker/, "a worker's error is the build's");
+is($node->safe_psql('postgres', q{SELECT to_regclass('parallel') IS NULL AND NOT EXISTS (SELECT FROM pg_ls_tmpdir())}), 't', 'nothing is left of it');
+# HOT chains: rows come with the TIDs of the chains' first.
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE chain (id int, n int, tsv tsvector) WITH (fillfactor = 50, parallel_workers = 2);
+INSERT INTO chain SELECT id, 0, tsv FROM doc WHERE id <= 4000;
+UPDATE chain SET n = 1 WHERE id % 3 = 0;
+INSERT INTO chain SELECT id, 0, NULL FROM generate_series(1, 500) AS id;
+DELETE FROM chain WHERE id % 11 = 0;
+CREATE INDEX chain_serial ON chain USING gpu_text (tsv);
+SQL
+$node->safe_psql('postgres', "$leader '1MB'; CREATE INDEX chain_parallel ON chain USING gpu_text (slow_leader(tsv, id));");
+is($node->safe_psql('postgres', q{SELECT answers('chain_parallel') = answers('chain_serial')}), 't', 'HOT chains, NULLs and deleted rows');
+check_sound($node, 'chain_parallel is sound', 'chain_parallel');
 
 $_->quit for $holder, $builder, $watcher;
 $node->stop;

@@ -1,0 +1,217 @@
+#include "text/build_merge.h"
+
+#include <algorithm>
+
+namespace pg_gpu::text {
+
+// ---- documents
+// ---------------------------------------------------------------------------------------------
+
+void write_document(BufFile *file, const ItemPointerData &tid, uint32 length) {
+    uint8 record[kDocumentBytes];
+    memcpy(record, &tid, sizeof(tid));
+    write_length(record + sizeof(tid), length);
+    BufFileWrite(file, record, sizeof(record));
+}
+
+static void next_document(DocumentPart *part) {
+    if (part->left == 0)
+        return;
+    uint8 record[kDocumentBytes];
+    read_file(part->file, record, sizeof(record));
+    memcpy(&part->tid, record, sizeof(part->tid));
+    part->length = read_length(record + sizeof(part->tid));
+}
+
+void open_part(DocumentPart *part, BufFile *file, uint64 count) {
+    *part = {};
+    part->file = file;
+    part->left = count;
+    part->stretch_room = 64;
+    part->stretches = allocate<OrdinalStretch>(part->stretch_room);
+    next_document(part);
+}
+
+static bool comes_before(const DocumentPart &a, const DocumentPart &b) {
+    return ItemPointerCompare(const_cast<ItemPointer>(&a.tid), const_cast<ItemPointer>(&b.tid)) < 0;
+}
+
+static void add_stretch(DocumentPart *part, uint64 global) {
+    if (part->stretch_count == part->stretch_room) {
+        part->stretch_room *= 2;
+        part->stretches = reallocate(part->stretches, part->stretch_room);
+    }
+    part->stretches[part->stretch_count++] = {part->local, static_cast<uint32>(global)};
+}
+
+void merge_documents(DocumentPart *parts, int count, RunBuilder *builder) {
+    for (;;) {
+        CHECK_FOR_INTERRUPTS();
+        // The one that comes first, and the one that it must not pass.
+        DocumentPart *first = nullptr;
+        const DocumentPart *second = nullptr;
+        for (DocumentPart *part = parts; part < parts + count; part++) {
+            if (part->left == 0)
+                continue;
+            if (first == nullptr || comes_before(*part, *first)) {
+                second = first;
+                first = part;
+            } else if (second == nullptr || comes_before(*part, *second)) {
+                second = part;
+            }
+        }
+        if (first == nullptr)
+            return;
+        add_stretch(first, builder->documents);
+        do {
+            add_document(builder, first->tid, first->length);
+            first->local++;
+            first->left--;
+            next_document(first);
+        } while (first->left > 0 && (second == nullptr || comes_before(*first, *second)));
+    }
+}
+
+// ---- lists
+// -------------------------------------------------------------------------------------------------
+
+namespace {
+
+// A participant's postings of one lexeme.
+struct PostingStream {
+    const DocumentPart *part;  // nullptr: ordinals stay as they are
+    uint32 stretch;
+    TermSource **sources;
+    int source_count;
+    const uint8 *at;
+    const uint8 *end;
+    uint64 next;  // local ordinal
+    // The current posting; none at the end.
+    bool at_end;
+    uint32 ordinal;
+    uint32 frequency;
+};
+
+}  // namespace
+
+static uint32 global_ordinal(PostingStream *stream, uint32 local) {
+    const DocumentPart *part = stream->part;
+    if (part == nullptr)
+        return local;
+    const OrdinalStretch *end = part->stretches + part->stretch_count;
+    const OrdinalStretch *stretch = part->stretches + stream->stretch;
+    if (stretch + 1 < end && stretch[1].local <= local) {
+        stretch = std::upper_bound(
+                      stretch + 1, end, local,
+                      [](uint32 wanted, const OrdinalStretch &other) { return wanted < other.local; }) -
+                  1;
+        stream->stretch = static_cast<uint32>(stretch - part->stretches);
+    }
+    return stretch->global + (local - stretch->local);
+}
+
+static inline void next_posting(PostingStream *stream) {
+    while (stream->at == stream->end) {
+        if (stream->source_count == 0) {
+            stream->at_end = true;
+            return;
+        }
+        const TermSource *source = *stream->sources++;
+        stream->source_count--;
+        stream->at = source->buffer;
+        stream->end = source->buffer + source->bytes;
+        stream->next = 0;
+    }
+    uint64 gap;
+    uint64 frequency;
+    stream->at = read_varint(stream->at, stream->end, &gap);
+    stream->at = read_varint(stream->at, stream->end, &frequency);
+    stream->next += gap;
+    stream->ordinal = global_ordinal(stream, static_cast<uint32>(stream->next));
+    stream->frequency = static_cast<uint32>(frequency);
+    stream->next++;
+}
+
+static void merge_streams(PostingStream *streams, int count, RunBuilder *builder) {
+    for (;;) {
+        PostingStream *first = nullptr;
+        uint64 second = UINT64_MAX;
+        for (PostingStream *stream = streams; stream < streams + count; stream++) {
+            if (stream->at_end)
+                continue;
+            if (first == nullptr || stream->ordinal < first->ordinal) {
+                second = first == nullptr ? second : first->ordinal;
+                first = stream;
+            } else {
+                second = Min(second, uint64{stream->ordinal});
+            }
+        }
+        if (first == nullptr)
+            return;
+        do {
+            add_posting(builder, first->ordinal, first->frequency);
+            next_posting(first);
+        } while (!first->at_end && first->ordinal < second);
+    }
+}
+
+static bool later_source(const TermSource *a, const TermSource *b) {
+    const int order = compare_lexemes(a->lexeme, a->length, b->lexeme, b->length);
+    if (order != 0)
+        return order > 0;
+    return a->participant != b->participant ? a->participant > b->participant : a->number > b->number;
+}
+
+// The first of the sources with the lexeme of the heap's first, each participant's together, in order; they
+// are taken off the heap.
+static int take_equal(TermSource **heap, int *live, TermSource **equal) {
+    int count = 0;
+    do {
+        std::pop_heap(heap, heap + *live, later_source);
+        equal[count++] = heap[--*live];
+    } while (*live > 0 &&
+             compare_lexemes(heap[0]->lexeme, heap[0]->length, equal[0]->lexeme, equal[0]->length) == 0);
+    return count;
+}
+
+static int open_streams(TermSource **equal, int count, const DocumentPart *parts, PostingStream *streams) {
+    int opened = 0;
+    for (int i = 0; i < count;) {
+        PostingStream *stream = &streams[opened++];
+        *stream = {};
+        stream->part = parts != nullptr ? &parts[equal[i]->participant] : nullptr;
+        stream->sources = &equal[i];
+        for (const int participant = equal[i]->participant; i < count && equal[i]->participant == participant;
+             i++)
+            stream->source_count++;
+        next_posting(stream);
+    }
+    return opened;
+}
+
+void merge_lists(TermSource *sources, int count, const DocumentPart *parts, int participants,
+                 RunBuilder *builder) {
+    auto **heap = allocate<TermSource *>(count + 1);
+    auto **equal = allocate<TermSource *>(count + 1);
+    auto *streams = allocate<PostingStream>(participants);
+    for (int i = 0; i < count; i++)
+        heap[i] = &sources[i];
+    int live = count;
+    std::make_heap(heap, heap + live, later_source);
+    while (live > 0) {
+        const int equal_count = take_equal(heap, &live, equal);
+        begin_list(builder);
+        merge_streams(streams, open_streams(equal, equal_count, parts, streams), builder);
+        finish_list(builder, equal[0]->lexeme, equal[0]->length);
+        for (int i = 0; i < equal_count; i++) {
+            if (!next_term(equal[i]))
+                continue;
+            heap[live++] = equal[i];
+            std::push_heap(heap, heap + live, later_source);
+        }
+        if (builder->lexemes % 1024 == 0)
+            CHECK_FOR_INTERRUPTS();
+    }
+}
+
+}  // namespace pg_gpu::text
