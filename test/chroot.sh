@@ -5,6 +5,7 @@
 # PG_GPU_CHROOTS        folder of the chroots; kept between runs
 # PG_GPU_MIRROR         where Debian's packages come from
 # PG_GPU_APT_OPTIONS    options of apt inside, one a line
+# PG_GPU_CUDA_TOOLKIT   a folder that is /usr/local/cuda inside
 : "${PG_GPU_CHROOTS:=$root/build/chroots}"
 : "${PG_GPU_MIRROR:=http://deb.debian.org/debian}"
 : "${PG_GPU_APT_OPTIONS:=}"
@@ -32,7 +33,7 @@ apt_options() {
     [ -z "$PG_GPU_APT_OPTIONS" ] || printf '%s\n' "$PG_GPU_APT_OPTIONS"
 }
 
-# make_chroot FOLDER RELEASE PACKAGE...: unless it is there already.
+# make_chroot FOLDER RELEASE PACKAGE...: unless it is there already. $components: of Debian's archive, main unless set.
 make_chroot() {
     local folder=$1 release=$2 packages options=() option
     shift 2
@@ -44,7 +45,7 @@ make_chroot() {
     remove_chroot "$folder"
     mkdir -p "$(dirname "$folder")"
     # No cluster is wanted of Debian's postgresql package.
-    mmdebstrap --quiet --mode=root --variant=apt "${options[@]}" --include="$packages" \
+    mmdebstrap --quiet --mode=root --variant=apt --components="${components:-main}" "${options[@]}" --include="$packages" \
         --essential-hook='mkdir -p "$1/etc/postgresql-common/createcluster.d" &&
             echo "create_main_cluster = false" >"$1/etc/postgresql-common/createcluster.d/pg_gpu.conf"' \
         "$release" "$folder" "$PG_GPU_MIRROR" && touch "$folder/made"
@@ -65,6 +66,8 @@ in_chroot() {
         mount --make-rprivate / &&
             mount --rbind /dev "$folder/dev" &&
             mount -t proc proc "$folder/proc" &&
+            { [ -z "${PG_GPU_CUDA_TOOLKIT:-}" ] ||
+                { mkdir -p "$folder/usr/local/cuda" && mount --rbind "$PG_GPU_CUDA_TOOLKIT" "$folder/usr/local/cuda"; }; } &&
             exec chroot "$folder" /usr/bin/env -i HOME=/root TERM=dumb LC_ALL=C.UTF-8 \
                 PATH=/usr/lib/ccache:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"' \
         in_chroot "$folder" "$@"

@@ -42,11 +42,7 @@ fi
 # ---- Counting --------------------------------------------------------------------------------------------
 # Each prints: passed failed skipped.
 
-count_documentation() {
-    (cd "$root" && limited test/documentation)
-}
-
-tap() {
+count_tap() {
     awk '/^ok [0-9]/ { if (/# *[Ss][Kk][Ii][Pp]/) skipped++; else passed++ }
          /^not ok [0-9]/ { if (/# *TODO/) skipped++; else failed++ }
          # A file that dies, or runs fewer tests than it planned, has no line of its own.
@@ -219,6 +215,10 @@ pgtap() {
     createdb pg_gpu_pgtap
     psql -X -q -v ON_ERROR_STOP=1 -d pg_gpu_pgtap -c 'CREATE EXTENSION pgtap' -c 'CREATE EXTENSION pg_gpu'
     (cd "$root" && limited pg_prove --verbose --dbname pg_gpu_pgtap test/pgtap/*.sql)
+}
+
+documentation() {
+    (cd "$root" && limited test/documentation)
 }
 
 tap() {

@@ -67,6 +67,7 @@ $node->safe_psql('postgres', 'CREATE DATABASE fresh');
 $node->safe_psql('fresh', 'CREATE EXTENSION pg_gpu');
 my $expected = $node->safe_psql('fresh', $members);
 cmp_ok(scalar(split(/\n/, $expected)), '>', 100, 'there are members to compare');
+is($node->safe_psql('fresh', "BEGIN; $members; ROLLBACK"), $expected, 'the comparison repeats itself');
 # The comparison sees what an update script would most easily forget.
 foreach my $change (
 	q{ALTER FUNCTION gpu.merge(regclass) COST 7}, q{GRANT EXECUTE ON FUNCTION gpu.merge(regclass) TO PUBLIC},
