@@ -45,6 +45,8 @@ bool parse(int argc, char **argv, Options *options) {
             options->only = split(value);
         } else if (name == "--json") {
             options->json = value;
+        } else if (name == "--images") {
+            options->images = value;
         } else {
             return false;
         }

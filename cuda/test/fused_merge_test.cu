@@ -18,7 +18,6 @@ struct SmallShape {
     static constexpr int threads = Threads;
     static constexpr int blocks = 1;
     static constexpr int items = Items;
-    static constexpr int tile = Threads * Items;
 };
 using Shapes = testing::Types<SmallShape<32, 1>, SmallShape<32, 2>, SmallShape<64, 3>, SmallShape<64, 8>,
                               SmallShape<128, 31>, FusedShape<4>, FusedShape<8>, FusedShape<16>>;

@@ -396,10 +396,13 @@ TYPED_TEST(EngineHistogram, CountsBytes) {
 }
 
 TYPED_TEST(EngineHistogram, CountsCodesBySlot) {
-    for (const std::uint32_t bits : {0, 1, 2, 3, 7, 8, 12, 13, 16, 20, 31, 32}) {
-        const std::uint64_t entries = bits < 18 ? std::uint64_t(1) << bits : 200001;
-        for (const std::uint32_t slots : {1, 5, 259, 5000, 100000}) {
-            for (const std::size_t size : {0, 1, 31, 32, 33, 5000, 100001}) {
+    for (const std::uint32_t bits :
+         {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 20, 31, 32}) {
+        // A third of the codes of some widths aren't used.
+        const std::uint64_t entries =
+            bits >= 18 ? 200001 : (std::uint64_t(1) << bits) * (bits % 2 + 2) / 3 + (bits == 0 ? 1 : 0);
+        for (const std::uint32_t slots : {1, 259, 5000}) {
+            for (const std::size_t size : {0, 1, 31, 32, 33, 383, 385, 5000, 100001}) {
                 std::vector<std::uint32_t> slot_of_code(entries);
                 for (std::uint32_t &slot : slot_of_code) {
                     slot = static_cast<std::uint32_t>(this->random_() % slots);
@@ -422,22 +425,53 @@ TYPED_TEST(EngineHistogram, CountsCodesBySlot) {
     }
 }
 
+// One slot in the middle of a dictionary is that of nearly all rows, as are two codes in turn.
+TYPED_TEST(EngineHistogram, CountsCodesThatAreMuchAlike) {
+    for (const std::uint32_t bits : {1, 5, 8, 12, 15, 16}) {
+        constexpr std::size_t size = 3000001;
+        const std::uint32_t entries = 1U << bits;
+        std::vector<std::uint32_t> slot_of_code(entries);
+        for (std::uint32_t code = 0; code < entries; ++code) {
+            slot_of_code[code] = code;
+        }
+        for (const std::uint32_t kinds : {1, 2}) {
+            std::vector<std::uint32_t> codes(size);
+            std::vector<std::uint64_t> right(entries);
+            for (std::size_t i = 0; i < size; ++i) {
+                codes[i] = i % 100000 == 99999 ? 0 : entries - 1 - static_cast<std::uint32_t>(i) % kinds;
+                ++right[codes[i]];
+            }
+            const std::vector<std::uint32_t> words = packed(codes, bits);
+            std::vector<std::uint64_t> counts(entries);
+            const Status status =
+                this->engine_->histograms().count_codes(*this->stream_, PackedCodes{words.data(), size, bits},
+                                                        slot_of_code.data(), entries, entries, counts.data());
+            ASSERT_TRUE(status.ok()) << status.message;
+            ASSERT_EQ(counts, right) << bits << " bits, " << kinds << " kinds";
+        }
+    }
+}
+
 TYPED_TEST(EngineHistogram, RefusesCodesBeyondTheDictionary) {
-    for (const std::uint64_t entries : {10, 50000}) {
+    const struct {
+        std::uint64_t entries;
+        std::uint32_t bits;
+    } cases[] = {{10, 17}, {50000, 17}, {10, 4}, {20, 5}, {10, 12}, {50000, 16}};
+    for (const auto &[entries, bits] : cases) {
         const std::vector<std::uint32_t> slot_of_code(entries, 0);
         std::vector<std::uint32_t> codes(1000, 3);
         std::vector<std::uint64_t> counts(2);
         const auto count = [&](const std::vector<std::uint32_t> &slots_of) {
-            const std::vector<std::uint32_t> words = packed(codes, 17);
+            const std::vector<std::uint32_t> words = packed(codes, bits);
             return this->engine_->histograms()
-                .count_codes(*this->stream_, PackedCodes{words.data(), codes.size(), 17}, slots_of.data(),
+                .count_codes(*this->stream_, PackedCodes{words.data(), codes.size(), bits}, slots_of.data(),
                              entries, 2, counts.data())
                 .code;
         };
         EXPECT_EQ(count(slot_of_code), StatusCode::ok);
         codes[777] = static_cast<std::uint32_t>(entries);
         EXPECT_EQ(count(slot_of_code), StatusCode::invalid_argument);
-        codes[777] = 131071;
+        codes[777] = (1U << bits) - 1;
         EXPECT_EQ(count(slot_of_code), StatusCode::invalid_argument);
         codes[777] = 3;
         std::vector<std::uint32_t> broken = slot_of_code;

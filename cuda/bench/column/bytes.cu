@@ -1,8 +1,5 @@
 // Histograms of bytes: the stages of optimisation, and the number of blocks.
-#include <cub/device/device_histogram.cuh>
-
-#include "bench/column/common.cuh"
-#include "device/column/byte_histogram.cuh"
+#include "bench/column/bytes.cuh"
 
 #include "gpu_engine/boundary.h"
 
@@ -30,28 +27,8 @@ __global__ void make_bytes_kernel(std::uint32_t *words, std::uint64_t count, Byt
     }
 }
 
-struct Problem {
-    const device::Call &call;
-    const std::uint8_t *bytes;
-    std::uint64_t count;
-    std::uint64_t *counts;
-};
-
-template <BytePlace Place, int LoadBytes>
-double measure_stage(const Bench &bench, const Problem &problem, std::vector<std::uint64_t> *result) {
-    const double ms = median_ms(bench, [&] {
-        problem.call.fill(problem.counts, 0, device::byte_slots * sizeof(std::uint64_t));
-        device::launch_byte_histogram<Place, LoadBytes>(problem.call, problem.bytes, problem.count,
-                                                        problem.counts);
-    });
-    result->resize(device::byte_slots);
-    problem.call.copy(result->data(), static_cast<const std::uint64_t *>(problem.counts), device::byte_slots);
-    problem.call.wait();
-    return ms;
-}
-
 // The blocks' sums are added up by the processor.
-double measure_processor_sums(const Bench &bench, const Problem &problem) {
+double measure_processor_sums(const Bench &bench, const ByteProblem &problem) {
     constexpr std::uint64_t most_blocks = 4096;
     const device::Buffer<std::uint32_t> sums =
         problem.call.buffer<std::uint32_t>(most_blocks * device::byte_slots);
@@ -69,7 +46,7 @@ double measure_processor_sums(const Bench &bench, const Problem &problem) {
         }
     });
 }
-double measure_tree_sums(const Bench &bench, const Problem &problem) {
+double measure_tree_sums(const Bench &bench, const ByteProblem &problem) {
     std::vector<std::uint64_t> counts(device::byte_slots);
     HostArray<std::uint64_t> on_host(bench.engine, device::byte_slots, true);
     return median_call_ms(bench, [&] {
@@ -82,20 +59,6 @@ double measure_tree_sums(const Bench &bench, const Problem &problem) {
     });
 }
 
-double measure_cub(const Bench &bench, const Problem &problem) {
-    const device::Buffer<int> counts = problem.call.buffer<int>(device::byte_slots);
-    const auto histogram = [&](void *scratch, std::size_t &bytes) {
-        return cub::DeviceHistogram::HistogramEven(
-            scratch, bytes, problem.bytes, counts.data(), device::byte_slots + 1, 0, device::byte_slots,
-            static_cast<long long>(problem.count), problem.call.stream());
-    };
-    std::size_t bytes = 0;
-    device::check(histogram(nullptr, bytes), "DeviceHistogram::HistogramEven");
-    const device::Buffer<char> scratch = problem.call.buffer<char>(bytes);
-    return median_ms(
-        bench, [&] { device::check(histogram(scratch.data(), bytes), "DeviceHistogram::HistogramEven"); });
-}
-
 }  // namespace
 
 void measure_bytes(const Bench &bench) {
@@ -105,7 +68,7 @@ void measure_bytes(const Bench &bench) {
         const double limit = read_bandwidth(bench, call, count);
         const device::Buffer<std::uint8_t> bytes = call.buffer<std::uint8_t>(count);
         const device::Buffer<std::uint64_t> counts = call.buffer<std::uint64_t>(device::byte_slots);
-        const Problem problem{call, bytes.data(), count, counts.data()};
+        const ByteProblem problem{call, bytes.data(), count, counts.data()};
         const Briefly brief(bench);
         const struct {
             ByteInput input;
@@ -132,32 +95,33 @@ void measure_bytes(const Bench &bench) {
                 require(found == right, "two histograms of the same bytes differ");
             };
             stage("global atomics, a byte a load", [&](auto *found) {
-                return measure_stage<BytePlace::global, 1>(brief.bench(), problem, found);
+                return measure_byte_stage<BytePlace::global, 1>(brief.bench(), problem, found);
             });
             stage("a copy a block, a byte a load", [&](auto *found) {
-                return measure_stage<BytePlace::block, 1>(brief.bench(), problem, found);
+                return measure_byte_stage<BytePlace::block, 1>(brief.bench(), problem, found);
             });
             stage("a copy a thread, a byte a load", [&](auto *found) {
-                return measure_stage<BytePlace::thread, 1>(brief.bench(), problem, found);
+                return measure_byte_stage<BytePlace::thread, 1>(brief.bench(), problem, found);
             });
             stage("32 striped copies, a byte a load", [&](auto *found) {
-                return measure_stage<BytePlace::striped, 1>(brief.bench(), problem, found);
+                return measure_byte_stage<BytePlace::striped, 1>(brief.bench(), problem, found);
             });
             stage("a copy a block, 4 bytes a load", [&](auto *found) {
-                return measure_stage<BytePlace::block, 4>(brief.bench(), problem, found);
+                return measure_byte_stage<BytePlace::block, 4>(brief.bench(), problem, found);
             });
             stage("a copy a thread, 4 bytes a load", [&](auto *found) {
-                return measure_stage<BytePlace::thread, 4>(brief.bench(), problem, found);
+                return measure_byte_stage<BytePlace::thread, 4>(brief.bench(), problem, found);
             });
             stage("32 striped copies, 4 bytes a load", [&](auto *found) {
-                return measure_stage<BytePlace::striped, 4>(brief.bench(), problem, found);
+                return measure_byte_stage<BytePlace::striped, 4>(brief.bench(), problem, found);
             });
             stage("a copy a block, 4 x 16 bytes", [&](auto *found) {
-                return measure_stage<BytePlace::block, 16>(brief.bench(), problem, found);
+                return measure_byte_stage<BytePlace::block, 16>(brief.bench(), problem, found);
             });
-            stage("32 striped copies, 4 x 16 bytes (the library's)",
-                  [&](auto *found) { return measure_stage<BytePlace::striped, 16>(bench, problem, found); });
-            add("CUB DeviceHistogram", measure_cub(bench, problem));
+            stage("32 striped copies, 4 x 16 bytes (the library's)", [&](auto *found) {
+                return measure_byte_stage<BytePlace::striped, 16>(bench, problem, found);
+            });
+            add("CUB DeviceHistogram", measure_cub_bytes(bench, problem));
             add("call, sums on the processor", measure_processor_sums(bench, problem));
             add("call, sums by the tree kernel", measure_tree_sums(bench, problem));
         }

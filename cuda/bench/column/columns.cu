@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "bench/column/merges.cuh"
+#include "device/column/recode.cuh"
 
 #include "gpu_engine/boundary.h"
 
@@ -141,6 +142,34 @@ void measure_column(const Bench &bench, int percent, double bandwidth) {
     add("both", merge_ms + recode_ms, merge_limit + recode_limit);
     add("limit: the bytes, as fast as a copy", merge_limit + recode_limit, 0);
     add("limit of the codes: main's map read at random", gather_ms, 0);
+    {
+        // The forms of main's map, kernels alone.
+        const device::Buffer<std::uint32_t> formed = call.buffer<std::uint32_t>(new_words);
+        const device::Buffer<device::RecodeProblem> problems = call.buffer<device::RecodeProblem>(1);
+        const device::Recoding recoding{mapped_main, mapped_delta, bits, formed.data(), problems.data()};
+        const std::uint32_t steps = device::steps_of_map(call, recoding);
+        const struct {
+            device::MapForm form;
+            const char *name;
+        } forms[] = {{device::MapForm::plain, "plain"},
+                     {device::MapForm::listed, "listed"},
+                     {device::MapForm::sparse, "256 codes in 16 bytes"},
+                     {device::MapForm::dense, "96 codes in 16 bytes"}};
+        for (const auto &[form, name] : forms) {
+            if (form == device::MapForm::listed &&
+                device::StepList(sizes.main, steps).bytes() > bench.engine.shared_bytes()) {
+                continue;
+            }
+            call.fill(formed.data(), 0xee, new_words * 4);
+            const double ms = median_ms(bench, [&, form = form] {
+                call.fill(problems.data(), 0, sizeof(device::RecodeProblem));
+                device::launch_recode(call, recoding, form, steps);
+            });
+            require(differing_words(call, formed.data(), words.data(), new_words * 4) == 0,
+                    "two forms of a map give different codes");
+            add(std::string("codes, map ") + name, ms, recode_limit);
+        }
+    }
 
     {
         // Delta kept raw, as a tail is: its dictionary is made first.
@@ -237,6 +266,56 @@ void measure_column(const Bench &bench, int percent, double bandwidth) {
     std::fflush(stdout);
 }
 
+// Time by step of the merge (the study's figure 2): by delta's size, the share of unique values and their
+// length.
+template <typename Entry>
+void measure_steps(const Bench &bench) {
+    auto &dictionaries = bench.engine.dictionaries();
+    for (const int percent : {1, 10, 100}) {
+        const std::string table = "time by merge step, " + std::to_string(sizeof(Entry)) + "-byte values, " +
+                                  std::to_string(percent) + " % unique, main of 100 M rows";
+        for (const std::uint64_t millions : {1, 3, 10}) {
+            const std::uint64_t rows = millions * 1000000;
+            const std::string column = std::to_string(millions) + " M rows in delta";
+            const device::Call call(bench.engine, bench.stream);
+            const MergeSizes sizes{main_rows / 100 * static_cast<std::uint64_t>(percent),
+                                   rows / 100 * static_cast<std::uint64_t>(percent), 50};
+            const MergeProblem<Entry> problem(call, sizes);
+            const Codes main(call, main_rows, sizes.main);
+            const Codes delta(call, rows, sizes.delta);
+            const auto add = [&](const char *line, double ms) {
+                bench.results.add({table, line, column, ms, "ms", 0, 0});
+            };
+            {
+                const device::Buffer<Entry> values = call.buffer<Entry>(rows);
+                const device::Buffer<Entry> entries = call.buffer<Entry>(rows);
+                const device::Buffer<std::uint32_t> codes = call.buffer<std::uint32_t>(rows);
+                make_rows_kernel<<<grid_for(rows), 256, 0, call.stream()>>>(problem.delta().entries,
+                                                                            sizes.delta, rows, values.data());
+                device::check_launch("make_rows_kernel");
+                std::uint64_t distinct = 0;
+                add("dictionary of a raw delta", median_ms(bench, [&] {
+                        require(dictionaries.build(bench.stream, values.data(), rows, entries.data(),
+                                                   codes.data(), &distinct));
+                    }));
+            }
+            MergedDictionary<Entry> merged = problem.merged();
+            add("dictionaries and maps", median_ms(bench, [&] {
+                    require(dictionaries.merge(bench.stream, problem.main(), problem.delta(), MergeWay::fused,
+                                               &merged));
+                }));
+            const std::uint32_t bits = bits_for(merged.count);
+            const device::Buffer<std::uint32_t> words =
+                call.buffer<std::uint32_t>(packed_words(main_rows + rows, bits));
+            add("codes of main and delta", median_ms(bench, [&] {
+                    require(dictionaries.recode(
+                        bench.stream, MappedCodes{main.packed(), merged.main_map, sizes.main},
+                        MappedCodes{delta.packed(), merged.delta_map, sizes.delta}, bits, words.data()));
+                }));
+        }
+    }
+}
+
 }  // namespace
 
 void measure_columns(const Bench &bench) {
@@ -252,6 +331,13 @@ void measure_columns(const Bench &bench) {
     measure_column<std::uint32_t>(bench, 10, bandwidth);
     measure_column<Key128>(bench, 1, bandwidth);
     measure_column<Key128>(bench, 10, bandwidth);
+}
+
+void measure_merge_steps(const Bench &bench) {
+    const Briefly brief(bench);
+    measure_steps<std::uint32_t>(brief.bench());
+    measure_steps<std::uint64_t>(brief.bench());
+    measure_steps<Key128>(brief.bench());
 }
 
 }  // namespace gpu_engine::bench

@@ -8,10 +8,12 @@ int main(int argc, char **argv) {
     using namespace gpu_engine::bench;
     static const char usage[] =
         "usage: pg_gpu_column_device [--sizes 30] [--repeats 7] [--only PART[,PART...]] [--json FILE]\n"
-        "Sizes are powers of two of bytes that a histogram reads. Parts: bytes, numbers-i32,\n"
-        "numbers-f32, merges-32, codes, columns, merges-64, merges-128, merges-strings, numbers-i64,\n"
-        "numbers-f64, block-counts, images; all when none is named. Each part prints its tables when it is "
-        "done.\n";
+        "                            [--images FOLDER]\n"
+        "Sizes are powers of two of bytes that a histogram reads; the folder has pictures, 8 bits a sample, "
+        "as\n"
+        "PGM and PPM. Parts: bytes, numbers-i32, numbers-f32, merges-32, codes, columns, merge-steps,\n"
+        "merges-64, merges-128, merges-strings, numbers-i64, numbers-f64, block-counts,\n"
+        "image-sizes, images; all when none is named. Each part prints its tables when it is done.\n";
     const Part parts[] = {
         {"bytes", measure_bytes},
         {"numbers-i32", measure_numbers_i32},
@@ -19,12 +21,14 @@ int main(int argc, char **argv) {
         {"merges-32", measure_merges_32},
         {"codes", measure_codes},
         {"columns", measure_columns},
+        {"merge-steps", measure_merge_steps},
         {"merges-64", measure_merges_64},
         {"merges-128", measure_merges_128},
         {"merges-strings", measure_merges_strings},
         {"numbers-i64", measure_numbers_i64},
         {"numbers-f64", measure_numbers_f64},
         {"block-counts", measure_block_counts},
+        {"image-sizes", measure_image_sizes},
         {"images", measure_images},
     };
     Options defaults;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bench/column/common.cuh"
-#include "device/column/dictionary.cuh"
+#include "device/column/fused_merge.cuh"
 
 namespace gpu_engine::bench {
 
@@ -124,7 +124,6 @@ struct TriedShape {
     static constexpr int threads = Threads;
     static constexpr int blocks = Blocks;
     static constexpr int items = Items;
-    static constexpr int tile = Threads * Items;
 };
 
 // The fused way by threads a block, blocks a multiprocessor and entries a thread.
@@ -150,36 +149,32 @@ void measure_shapes(const Bench &bench, const device::Call &call, const MergeSiz
              problem.bytes(merged_count) / bandwidth / 1e6 / ms, 0});
     };
     if constexpr (sizeof(Entry) == 4) {
-        measure(TriedShape<128, 11, 8>{});
-        measure(TriedShape<128, 15, 8>{});
-        measure(TriedShape<128, 15, 10>{});
-        measure(TriedShape<128, 19, 8>{});
-        measure(TriedShape<256, 11, 4>{});
-        measure(TriedShape<256, 11, 6>{});
-        measure(TriedShape<256, 15, 4>{});
-        measure(TriedShape<256, 15, 5>{});
-        measure(TriedShape<256, 15, 6>{});
-        measure(TriedShape<256, 19, 4>{});
-        measure(TriedShape<256, 23, 3>{});
-        measure(TriedShape<512, 11, 2>{});
-        measure(TriedShape<512, 11, 3>{});
-        measure(TriedShape<512, 15, 2>{});
+        measure(TriedShape<128, 16, 12>{});
+        measure(TriedShape<128, 24, 10>{});
+        measure(TriedShape<256, 8, 8>{});
+        measure(TriedShape<256, 12, 6>{});
+        measure(TriedShape<256, 16, 4>{});
+        measure(TriedShape<256, 16, 5>{});
+        measure(TriedShape<256, 16, 6>{});
+        measure(TriedShape<256, 24, 5>{});
+        measure(TriedShape<256, 32, 4>{});
+        measure(TriedShape<512, 16, 3>{});
     } else if constexpr (sizeof(Entry) == 8) {
-        measure(TriedShape<128, 7, 8>{});
-        measure(TriedShape<128, 11, 8>{});
+        measure(TriedShape<128, 12, 12>{});
+        measure(TriedShape<128, 16, 10>{});
+        measure(TriedShape<256, 8, 6>{});
+        measure(TriedShape<256, 12, 4>{});
+        measure(TriedShape<256, 12, 5>{});
+        measure(TriedShape<256, 12, 6>{});
+        measure(TriedShape<256, 16, 5>{});
+        measure(TriedShape<512, 8, 3>{});
+    } else {
+        measure(TriedShape<128, 8, 12>{});
+        measure(TriedShape<128, 12, 8>{});
+        measure(TriedShape<256, 5, 6>{});
         measure(TriedShape<256, 7, 4>{});
         measure(TriedShape<256, 7, 6>{});
-        measure(TriedShape<256, 11, 4>{});
-        measure(TriedShape<256, 11, 5>{});
-        measure(TriedShape<256, 15, 3>{});
-        measure(TriedShape<512, 7, 2>{});
-    } else {
-        measure(TriedShape<128, 5, 8>{});
-        measure(TriedShape<128, 7, 8>{});
-        measure(TriedShape<256, 5, 4>{});
-        measure(TriedShape<256, 7, 3>{});
-        measure(TriedShape<256, 7, 4>{});
-        measure(TriedShape<256, 9, 3>{});
+        measure(TriedShape<256, 10, 4>{});
     }
 }
 

@@ -6,9 +6,10 @@ namespace gpu_engine::bench {
 struct Bench;
 
 // Histograms of bytes, stage by stage; by the number of blocks; by image size, with transfers and the
-// processor.
+// processor; of the pictures in the folder that the options name.
 void measure_bytes(const Bench &bench);
 void measure_block_counts(const Bench &bench);
+void measure_image_sizes(const Bench &bench);
 void measure_images(const Bench &bench);
 // Histograms of numbers by bins and by how the values lie, each layout.
 void measure_numbers_i32(const Bench &bench);
@@ -21,7 +22,8 @@ void measure_merges_32(const Bench &bench);
 void measure_merges_64(const Bench &bench);
 void measure_merges_128(const Bench &bench);
 void measure_merges_strings(const Bench &bench);
-// The merge of whole columns: dictionaries, maps and codes.
+// The merge of whole columns: dictionaries, maps and codes; and by steps.
 void measure_columns(const Bench &bench);
+void measure_merge_steps(const Bench &bench);
 
 }  // namespace gpu_engine::bench

@@ -20,6 +20,7 @@ struct Options {
     int repeats = 7;
     std::vector<std::string> only;  // parts to run; empty: all
     std::string json;
+    std::string images;  // folder of pictures
 
     bool runs(const std::string &part) const {
         return only.empty() || std::find(only.begin(), only.end(), part) != only.end();

@@ -269,14 +269,11 @@ std::uint64_t merge_on_device(const Call &call, const MergeArrays<Entry> &merge,
             throw Failure{
                 make_status(StatusCode::invalid_argument, "there is no such way to merge dictionaries")};
     }
-    const Buffer<std::uint64_t> count = call.buffer<std::uint64_t>(1);
     launch_fused_merge<FusedShape<sizeof(Entry)>>(
         call, NumberMerge<Entry>{merge.main, merge.delta, merge.merged}, merge.main_count, merge.delta_count,
-        merge.main_map, merge.delta_map, count.data());
-    std::uint64_t result = 0;
-    call.copy(&result, static_cast<const std::uint64_t *>(count.data()), 1);
+        merge.main_map, merge.delta_map, call.answer());
     call.wait();
-    return result;
+    return *call.answer();
 }
 
 inline void check_merged_entries(std::uint64_t main_count, std::uint64_t delta_count) {

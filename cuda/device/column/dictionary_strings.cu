@@ -55,6 +55,7 @@ constexpr std::uint32_t of_delta = 1U << 31;
 struct StringMerge {
     using Key = std::uint64_t;
     using Staged = std::uint32_t;
+    static constexpr bool keys_are_entries = false;
 
     Strings main;
     Strings delta;
@@ -226,6 +227,8 @@ Status DeviceDictionaries::merge(Stream &stream, const StringDictionary &main, c
         const std::uint64_t most_bytes = main_input.bytes() + delta_input.bytes();
         const Output<std::uint8_t> bytes(call, merged->bytes, most_bytes, most_bytes);
         const Buffer<std::uint32_t> sources = call.buffer<std::uint32_t>(total);
+        // A merge of what isn't sorted leaves places out.
+        call.fill(sources.data(), 0, total * sizeof(std::uint32_t));
         // The common prefix, then the number of entries.
         const Buffer<std::uint64_t> numbers = call.buffer<std::uint64_t>(2);
         common_prefix_kernel<<<1, 1, 0, call.stream()>>>(
@@ -244,14 +247,17 @@ Status DeviceDictionaries::merge(Stream &stream, const StringDictionary &main, c
             return cub::DeviceScan::ExclusiveSum(scratch, scratch_bytes, lengths, offsets.piece(0),
                                                  static_cast<std::int64_t>(merged->count + 1), call.stream());
         });
+        std::uint64_t all_bytes = 0;
+        call.copy(&all_bytes, static_cast<const std::uint64_t *>(offsets.piece(0)) + merged->count, 1);
+        call.wait();
+        if (all_bytes > most_bytes) {
+            return make_status(StatusCode::invalid_argument, not_sorted);
+        }
         copy_strings_kernel<<<static_cast<unsigned>((merged->count + copy_threads - 1) / copy_threads),
                               copy_threads, 0, call.stream()>>>(main_input.strings(), delta_input.strings(),
                                                                 sources.data(), offsets.piece(0),
                                                                 merged->count, bytes.piece(0));
         check_launch("copy_strings_kernel");
-        std::uint64_t all_bytes = 0;
-        call.copy(&all_bytes, static_cast<const std::uint64_t *>(offsets.piece(0)) + merged->count, 1);
-        call.wait();
         offsets.flush(0, merged->count + 1);
         bytes.flush(0, all_bytes);
         main_map.flush(0, main.count);

@@ -1,11 +1,14 @@
 // The merge of two dictionaries in one pass: each entry is read once, and the union and both maps are written
-// once. Blocks take tiles of the merge path; how many duplicates the tiles before one had comes by decoupled
-// look-back (Merrill, Garland: "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016), as in
-// CUB's scans.
+// once. Blocks take tiles of the merge path (Odeh, Green, Mwassi, Shmueli, Birk, 2012). Within a tile the
+// entries of the smaller side are looked up in the other's, which gives each a place in the merged order;
+// from a bit a place, whether delta's entry is there, all else follows by counting. How many duplicates the
+// tiles before one had comes by decoupled look-back (Merrill, Garland: "Single-pass Parallel Prefix Scan with
+// Decoupled Look-back", 2016), as in CUB's scans.
 #pragma once
 
+#include <cuda_pipeline_primitives.h>
+
 #include <cub/agent/single_pass_scan_operators.cuh>
-#include <cub/block/block_scan.cuh>
 #include <cuda/std/functional>
 
 #include <cstdint>
@@ -21,6 +24,7 @@ template <typename Entry>
 struct NumberMerge {
     using Key = Entry;
     using Staged = Entry;
+    static constexpr bool keys_are_entries = true;
 
     const Entry *main;
     const Entry *delta;
@@ -41,14 +45,11 @@ struct NumberMerge {
     __device__ __forceinline__ Staged staged_delta(const Key &key, std::uint32_t) const { return key; }
 };
 
-// `items` entries a thread takes: odd, so that neighbours read different banks of shared memory.
 template <int KeyBytes>
 struct FusedShape {
     static constexpr int threads = 256;
-    static constexpr int blocks = 4;  // a multiprocessor, at least
-    static constexpr int items = KeyBytes == 4 ? 15 : KeyBytes == 8 ? 11 : 7;
-    static constexpr int tile = threads * items;
-    static_assert(tile < 1 << 15, "codes within a tile have 16 bits");
+    static constexpr int blocks = KeyBytes == 4 ? 4 : 5;  // a multiprocessor, at least
+    static constexpr int items = KeyBytes == 4 ? 32 : KeyBytes == 8 ? 16 : 10;
 };
 
 using TileState = cub::ScanTileState<std::uint32_t>;
@@ -68,184 +69,247 @@ __global__ void fused_splits_kernel(Merge merge, std::uint32_t main_count, std::
     }
 }
 
+// A part of a dictionary in a block's shared memory. It begins as far behind a boundary of 16 bytes as it
+// does in device memory, so that it is copied 16 bytes at a time.
+template <typename Key>
+struct TilePart {
+    static constexpr std::uint32_t keys_a_copy = 16 / sizeof(Key);
+
+    const Key *from;
+    std::uint32_t count;
+    std::uint32_t offset;  // before the first key, in keys
+    bool aligned;          // a copy's keys are on a boundary of 16 bytes; keys of 16 bytes need not be
+
+    __device__ TilePart(const Key *from, std::uint32_t count) : from(from), count(count) {
+        const auto misplaced = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(from) % 16);
+        offset = misplaced / sizeof(Key);
+        aligned = misplaced % sizeof(Key) == 0;
+    }
+    // How many keys' places it takes.
+    __device__ std::uint32_t places() const {
+        return (offset + count + keys_a_copy - 1) / keys_a_copy * keys_a_copy;
+    }
+    // `to` is on a boundary of 16 bytes. The keys lie from to + offset on once the copies are awaited.
+    __device__ void copy_async(Key *to) const {
+        const std::uint32_t copies = places() / keys_a_copy;
+        for (std::uint32_t i = threadIdx.x; i < copies; i += blockDim.x) {
+            const std::uint32_t first = i * keys_a_copy;
+            if (aligned && first >= offset && first + keys_a_copy <= offset + count) {
+                __pipeline_memcpy_async(to + first, from - offset + first, 16);
+            } else {
+                for (std::uint32_t k = first; k < first + keys_a_copy; ++k) {
+                    if (k >= offset && k < offset + count) {
+                        to[k] = from[k - offset];
+                    }
+                }
+            }
+        }
+    }
+};
+
+// How many of the ascending keys 0 to count - 1 `goes_before` holds for, which it does for the first ones.
+template <typename GoesBefore>
+__device__ __forceinline__ std::uint32_t partition_point(std::uint32_t count, GoesBefore goes_before) {
+    std::uint32_t low = 0;
+    while (count > 0) {
+        const std::uint32_t half = count / 2;
+        const bool is_behind = goes_before(low + half);
+        low = is_behind ? low + half + 1 : low;
+        count = is_behind ? count - half - 1 : half;
+    }
+    return low;
+}
+
 template <typename Merge, typename Shape>
 __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     fused_merge_kernel(Merge merge, std::uint32_t main_count, std::uint32_t delta_count,
                        const std::uint32_t *splits, TileState state, std::uint32_t *main_map,
-                       std::uint32_t *delta_map, std::uint64_t *count) {
+                       std::uint32_t *delta_map, volatile std::uint64_t *count) {
     using Key = typename Merge::Key;
-    using Staged = typename Merge::Staged;
-    static_assert(sizeof(Staged) <= sizeof(Key));
     constexpr int items = Shape::items;
-    constexpr int threads = Shape::threads;
-    constexpr int tile = Shape::tile;
-    using Scan = cub::BlockScan<std::uint32_t, threads>;
+    constexpr int warps = Shape::threads / 32;
+    constexpr std::uint32_t tile = Shape::threads * items;
+    // A lane keeps the bits of 32 places; the places of a warp follow each other.
+    static_assert(items <= 32 && tile < 1 << 15);
+    constexpr std::uint32_t all = 0xffffffffU;
+    constexpr std::uint32_t rounding = 16 / sizeof(Key);
     using Prefix = cub::TilePrefixCallbackOp<std::uint32_t, cuda::std::plus<>, TileState>;
-    __shared__ typename Scan::TempStorage scan_memory;
     __shared__ typename Prefix::TempStorage prefix_memory;
-    // Main's keys, then delta's; later the entries of the union.
-    __shared__ __align__(16) char key_memory[(tile + 1) * sizeof(Key)];
-    __shared__ std::int16_t codes[tile];
-    auto *const keys = reinterpret_cast<Key *>(key_memory);
+    // Main's keys, then delta's.
+    __shared__ __align__(16) char key_memory[(tile + 3 * rounding) * sizeof(Key)];
+    // Of each place in the merged order: whether an entry that was looked up goes there, and whether main has
+    // delta's entry there too.
+    constexpr std::uint8_t looked_up = 1;
+    constexpr std::uint8_t duplicate = 2;
+    __shared__ __align__(16) std::uint8_t marks[(tile + 16) / 16 * 16];
+    __shared__ std::uint32_t warp_sums[warps];
+    __shared__ std::uint32_t before_tile;
 
-    const auto thread = static_cast<int>(threadIdx.x);
     const std::uint32_t total = main_count + delta_count;
-    const std::uint32_t first = blockIdx.x * static_cast<std::uint32_t>(tile);
-    const std::uint32_t last = min(first + static_cast<std::uint32_t>(tile), total);
+    const std::uint32_t first = blockIdx.x * tile;
+    const std::uint32_t tile_items = min(tile, total - first);
     const std::uint32_t main_first = splits[blockIdx.x];
-    const std::uint32_t main_last = splits[blockIdx.x + 1];
     const std::uint32_t delta_first = first - main_first;
-    const int tile_items = static_cast<int>(last - first);
     // In dictionaries that aren't sorted the splits may be anywhere; what they delimit must lie within all
     // the same.
-    const int delta_left = static_cast<int>(min(delta_count - delta_first, last - first));
-    const int main_left = static_cast<int>(min(main_count - main_first, last - first));
-    const int main_items =
-        min(max(static_cast<int>(main_last - main_first), tile_items - delta_left), main_left);
-    const int delta_items = tile_items - main_items;
+    const std::uint32_t main_end = max(splits[blockIdx.x + 1], main_first);
+    const std::uint32_t delta_left = min(delta_count - delta_first, tile_items);
+    const std::uint32_t main_items =
+        min(max(min(main_end - main_first, tile_items), tile_items - delta_left), main_count - main_first);
+    const std::uint32_t delta_items = tile_items - main_items;
 
-    Key own[items];
-#pragma unroll
-    for (int k = 0; k < items; ++k) {
-        const int i = k * threads + thread;
-        if (i < main_items) {
-            own[k] = merge.main_key(main_first + static_cast<std::uint32_t>(i));
-        } else if (i < tile_items) {
-            own[k] = merge.delta_key(delta_first + static_cast<std::uint32_t>(i - main_items));
+    auto *main_keys = reinterpret_cast<Key *>(key_memory);
+    Key *delta_keys = nullptr;
+    if constexpr (Merge::keys_are_entries) {
+        const TilePart<Key> main_part(merge.main + main_first, main_items);
+        const TilePart<Key> delta_part(merge.delta + delta_first, delta_items);
+        delta_keys = main_keys + main_part.places();
+        main_part.copy_async(main_keys);
+        delta_part.copy_async(delta_keys);
+        __pipeline_commit();
+        main_keys += main_part.offset;
+        delta_keys += delta_part.offset;
+    } else {
+        delta_keys = main_keys + main_items;
+        for (std::uint32_t i = threadIdx.x; i < main_items; i += Shape::threads) {
+            main_keys[i] = merge.main_key(main_first + i);
+        }
+        for (std::uint32_t j = threadIdx.x; j < delta_items; j += Shape::threads) {
+            delta_keys[j] = merge.delta_key(delta_first + j);
         }
     }
-#pragma unroll
-    for (int k = 0; k < items; ++k) {
-        const int i = k * threads + thread;
-        if (i < tile_items) {
-            keys[i] = own[k];
+    for (std::uint32_t i = threadIdx.x; i < sizeof(marks) / 16; i += Shape::threads) {
+        reinterpret_cast<uint4 *>(marks)[i] = uint4{0, 0, 0, 0};
+    }
+    if constexpr (Merge::keys_are_entries) {
+        __pipeline_wait_prior(0);
+    }
+    __syncthreads();
+
+    const bool looks_up_delta = delta_items <= main_items;
+    if (looks_up_delta) {
+        for (std::uint32_t j = threadIdx.x; j < delta_items; j += Shape::threads) {
+            const Key key = delta_keys[j];
+            const std::uint32_t at = partition_point(main_items, [&](std::uint32_t i) {
+                return !merge.before(key, delta_first + j, main_keys[i], main_first + i);
+            });
+            bool is_duplicate = false;
+            if (at > 0) {
+                is_duplicate = merge.same(key, delta_first + j, main_keys[at - 1], main_first + at - 1);
+            } else if (j == 0 && main_first > 0) {
+                is_duplicate = merge.same(key, delta_first, merge.main_key(main_first - 1), main_first - 1);
+            }
+            marks[at + j] = is_duplicate ? looked_up | duplicate : looked_up;
+        }
+    } else {
+        for (std::uint32_t i = threadIdx.x; i < main_items; i += Shape::threads) {
+            const Key key = main_keys[i];
+            const std::uint32_t at = partition_point(delta_items, [&](std::uint32_t j) {
+                return merge.before(delta_keys[j], delta_first + j, key, main_first + i);
+            });
+            marks[i + at] = looked_up;
+            if (at < delta_items && merge.same(delta_keys[at], delta_first + at, key, main_first + i)) {
+                marks[i + at + 1] = duplicate;
+            }
+        }
+        if (threadIdx.x == 0 && main_first > 0 &&
+            merge.same(delta_keys[0], delta_first, merge.main_key(main_first - 1), main_first - 1)) {
+            marks[0] = duplicate;
         }
     }
     __syncthreads();
 
-    // The thread's part of the merge: which entry comes when, and which ones main has too.
-    const int diagonal = min(thread * items, tile_items);
-    int a = merge_path(main_items, delta_items, diagonal, [&](int i, int j) {
-        return merge.before(keys[main_items + j], delta_first + static_cast<std::uint32_t>(j), keys[i],
-                            main_first + static_cast<std::uint32_t>(i));
-    });
-    int b = diagonal - a;
-    const int own_items = min(items, tile_items - diagonal);
-    std::int16_t places[items];
-    std::uint32_t duplicates = 0;
-    Key main_key{};
-    Key delta_key{};
-    Key main_before{};
-    bool has_before = false;
-    if (own_items > 0) {
-        main_key = keys[a];  // there is one entry more than the tile's
-        delta_key = keys[min(main_items + b, tile_items)];
-        if (a > 0) {
-            main_before = keys[a - 1];
-            has_before = true;
-        } else if (main_first > 0) {
-            main_before = merge.main_key(main_first - 1);
-            has_before = true;
-        }
-    }
+    const std::uint32_t lane = threadIdx.x % 32;
+    const std::uint32_t warp = threadIdx.x / 32;
+    const std::uint32_t warp_first = warp * items * 32;
+    // Lane k's: delta's entries and duplicates among the k-th 32 places of the warp.
+    std::uint32_t delta_bits = 0;
+    std::uint32_t duplicate_bits = 0;
 #pragma unroll
-    for (int k = 0; k < items; ++k) {
-        if (k < own_items) {
-            const std::uint32_t main_index = main_first + static_cast<std::uint32_t>(a);
-            const std::uint32_t delta_index = delta_first + static_cast<std::uint32_t>(b);
-            const bool takes_delta =
-                b < delta_items &&
-                (a >= main_items || merge.before(delta_key, delta_index, main_key, main_index));
-            if (takes_delta) {
-                places[k] = static_cast<std::int16_t>(main_items + b);
-                own[k] = delta_key;
-                if (has_before && merge.same(delta_key, delta_index, main_before, main_index - 1)) {
-                    duplicates |= 1U << k;
-                }
-                ++b;
-                delta_key = keys[main_items + b];
-            } else {
-                places[k] = static_cast<std::int16_t>(a);
-                own[k] = main_key;
-                main_before = main_key;
-                has_before = true;
-                ++a;
-                main_key = keys[a];
-            }
-        }
+    for (std::uint32_t k = 0; k < items; ++k) {
+        const std::uint32_t place = warp_first + k * 32 + lane;
+        const std::uint32_t mark = marks[place];
+        const bool is_delta = place < tile_items && ((mark & looked_up) != 0) == looks_up_delta;
+        const std::uint32_t deltas = __ballot_sync(all, is_delta);
+        const std::uint32_t duplicates = __ballot_sync(all, is_delta && (mark & duplicate) != 0);
+        delta_bits = lane == k ? deltas : delta_bits;
+        duplicate_bits = lane == k ? duplicates : duplicate_bits;
     }
-
-    std::uint32_t duplicates_before = 0;
-    std::uint32_t tile_duplicates = 0;
-    Scan(scan_memory)
-        .ExclusiveSum(static_cast<std::uint32_t>(__popc(duplicates)), duplicates_before, tile_duplicates);
+    // Both counts in one word: of delta's entries in the lower half, of duplicates in the upper.
+    const auto own_sum = static_cast<std::uint32_t>(__popc(delta_bits)) |
+                         static_cast<std::uint32_t>(__popc(duplicate_bits)) << 16;
+    std::uint32_t sum = own_sum;
+#pragma unroll
+    for (unsigned distance = 1; distance < 32; distance *= 2) {
+        const std::uint32_t other = __shfl_up_sync(all, sum, distance);
+        sum += lane >= distance ? other : 0;
+    }
+    if (lane == 31) {
+        warp_sums[warp] = sum;
+    }
+    __syncthreads();
+    std::uint32_t tile_sum = 0;
+    std::uint32_t warp_before = 0;
+#pragma unroll
+    for (std::uint32_t w = 0; w < warps; ++w) {
+        warp_before = w == warp ? tile_sum : warp_before;
+        tile_sum += warp_sums[w];
+    }
+    // Before the lane's places.
+    const std::uint32_t before = warp_before + sum - own_sum;
+    const std::uint32_t tile_duplicates = tile_sum >> 16;
     const int tile_index = static_cast<int>(blockIdx.x);
-    if (thread == 0) {
-        if (tile_index == 0) {
-            state.SetInclusive(0, tile_duplicates);
-        } else {
-            state.SetPartial(tile_index, tile_duplicates);
-        }
-    }
-    // All have read the keys: the scan has a barrier behind each thread's last read. Codes within the tile: a
-    // duplicate's is that of the entry before it, which may be the last of the tile before.
-    auto *const staged = reinterpret_cast<Staged *>(key_memory);
-    int code = diagonal - static_cast<int>(duplicates_before);
-#pragma unroll
-    for (int k = 0; k < items; ++k) {
-        if (k < own_items) {
-            const int place = places[k];
-            if ((duplicates >> k & 1U) != 0) {
-                codes[place] = static_cast<std::int16_t>(code - 1);
-            } else {
-                codes[place] = static_cast<std::int16_t>(code);
-                staged[code] =
-                    place < main_items
-                        ? merge.staged_main(own[k], main_first + static_cast<std::uint32_t>(place))
-                        : merge.staged_delta(own[k],
-                                             delta_first + static_cast<std::uint32_t>(place - main_items));
-                ++code;
-            }
-        }
-    }
-    __shared__ std::uint32_t before_tile;
-    if (thread < 32) {
-        std::uint32_t before = 0;
+    if (warp == 0) {
+        std::uint32_t found = 0;
         if (tile_index > 0) {
             Prefix prefix(state, prefix_memory, cuda::std::plus<>{}, tile_index);
-            before = prefix(tile_duplicates);
+            found = prefix(tile_duplicates);
+        } else if (lane == 0) {
+            state.SetInclusive(0, tile_duplicates);
         }
-        if (thread == 0) {
-            before_tile = before;
+        if (lane == 0) {
+            before_tile = found;
         }
     }
     __syncthreads();
 
     const std::uint32_t base = first - before_tile;
-    const int merged_items = tile_items - static_cast<int>(tile_duplicates);
-    for (int i = thread; i < merged_items; i += threads) {
-        merge.merged[base + static_cast<std::uint32_t>(i)] = staged[i];
-    }
-    for (int i = thread; i < tile_items; i += threads) {
-        const std::uint32_t new_code = base + static_cast<std::uint32_t>(static_cast<std::int32_t>(codes[i]));
-        if (i < main_items) {
-            main_map[main_first + static_cast<std::uint32_t>(i)] = new_code;
-        } else {
-            delta_map[delta_first + static_cast<std::uint32_t>(i - main_items)] = new_code;
+    const std::uint32_t earlier = (1U << lane) - 1;
+#pragma unroll
+    for (std::uint32_t k = 0; k < items; ++k) {
+        const std::uint32_t deltas = __shfl_sync(all, delta_bits, static_cast<int>(k));
+        const std::uint32_t duplicates = __shfl_sync(all, duplicate_bits, static_cast<int>(k));
+        const std::uint32_t counts = __shfl_sync(all, before, static_cast<int>(k));
+        const std::uint32_t place = warp_first + k * 32 + lane;
+        const bool is_delta = (deltas >> lane & 1U) != 0;
+        const bool is_duplicate = (duplicates >> lane & 1U) != 0;
+        const std::uint32_t j = (counts & 0xffffU) + static_cast<std::uint32_t>(__popc(deltas & earlier));
+        const std::uint32_t i = place - j;
+        // A duplicate's code is that of the entry before it, which may be the last of the tile before.
+        const std::uint32_t code = base + place - (counts >> 16) -
+                                   static_cast<std::uint32_t>(__popc(duplicates & earlier)) -
+                                   (is_duplicate ? 1 : 0);
+        if (place < tile_items && (is_delta ? j < delta_items : i < main_items)) {
+            (is_delta ? delta_map + delta_first + j : main_map + main_first + i)[0] = code;
+            if (!is_duplicate) {
+                merge.merged[code] = is_delta ? merge.staged_delta(delta_keys[j], delta_first + j)
+                                              : merge.staged_main(main_keys[i], main_first + i);
+            }
         }
     }
-    if (thread == 0 && last == total) {
+    if (threadIdx.x == 0 && first + tile_items == total) {
         *count = total - before_tile - tile_duplicates;
     }
 }
 
-// Leaves the number of entries in *count, on the device. There must be an entry.
+// Leaves the number of entries in *count, which the device reaches. There must be an entry.
 template <typename Shape, typename Merge>
 void launch_fused_merge(const Call &call, const Merge &merge, std::uint64_t main_count,
                         std::uint64_t delta_count, std::uint32_t *main_map, std::uint32_t *delta_map,
-                        std::uint64_t *count) {
+                        volatile std::uint64_t *count) {
+    constexpr int tile = Shape::threads * Shape::items;
     const auto total = static_cast<std::uint32_t>(main_count + delta_count);
-    const std::uint32_t tiles = (total - 1) / Shape::tile + 1;
+    const std::uint32_t tiles = (total - 1) / tile + 1;
     std::size_t state_bytes = 0;
     check(TileState::AllocationSize(static_cast<int>(tiles), state_bytes), "ScanTileState::AllocationSize");
     const Buffer<char> state_memory = call.buffer<char>(state_bytes);
@@ -254,8 +318,8 @@ void launch_fused_merge(const Call &call, const Merge &merge, std::uint64_t main
     const Buffer<std::uint32_t> splits = call.buffer<std::uint32_t>(tiles + 1);
     constexpr unsigned threads = 128;
     fused_splits_kernel<<<tiles / threads + 1, threads, 0, call.stream()>>>(
-        merge, static_cast<std::uint32_t>(main_count), static_cast<std::uint32_t>(delta_count), Shape::tile,
-        tiles, state, splits.data());
+        merge, static_cast<std::uint32_t>(main_count), static_cast<std::uint32_t>(delta_count), tile, tiles,
+        state, splits.data());
     check_launch("fused_splits_kernel");
     fused_merge_kernel<Merge, Shape><<<tiles, Shape::threads, 0, call.stream()>>>(
         merge, static_cast<std::uint32_t>(main_count), static_cast<std::uint32_t>(delta_count), splits.data(),

@@ -81,8 +81,6 @@ HistogramPlan histogram_plan(const DeviceEngine &engine, std::uint32_t slots) {
            HistogramLayout{slots, plan.layout.shift + 1}.bytes() <= copies_bytes) {
         ++plan.layout.shift;
     }
-    // Where lanes share copies, runs of equal values would meet in one counter.
-    plan.runs = plan.layout.shift < most_copies_shift;
     return plan;
 }
 

@@ -1,6 +1,7 @@
 // Histograms of dictionary codes: the dictionary's entries have their slots, the rows only their codes. Codes
-// of small dictionaries are counted as they are, and the counts put into the slots last.
+// of few bits are counted as they are, and the counts put into the slots last.
 #include "common/column/codes.h"
+#include "device/column/code_units.h"
 #include "device/column/column.h"
 #include "device/column/histogram.cuh"
 
@@ -9,12 +10,9 @@
 namespace gpu_engine::device {
 namespace {
 
-// Up to so many entries their codes are counted.
-constexpr std::uint64_t counted_entries = 4096;
-
 // Codes of a row to slots. What isn't there has a slot of its own behind the others.
 struct SlotOfCode {
-    const std::uint32_t *slot_of_code;  // null: the code itself
+    const std::uint32_t *slot_of_code;
     std::uint32_t entries;
     std::uint32_t slots;
 
@@ -22,7 +20,7 @@ struct SlotOfCode {
         if (code >= entries) {
             return slots;
         }
-        const std::uint32_t slot = slot_of_code == nullptr ? code : __ldg(slot_of_code + code);
+        const std::uint32_t slot = __ldg(slot_of_code + code);
         return slot < slots ? slot : slots;
     }
 };
@@ -74,7 +72,7 @@ __global__ void __launch_bounds__(histogram_threads)
     });
 }
 
-__global__ void fold_codes_kernel(const std::uint64_t *code_counts, SlotOfCode slot_of,
+__global__ void fold_slots_kernel(const std::uint64_t *code_counts, SlotOfCode slot_of,
                                   std::uint64_t *counts) {
     const std::uint32_t code = blockIdx.x * blockDim.x + threadIdx.x;
     // The place behind the last entry counted the codes that lie beyond.
@@ -118,35 +116,38 @@ Status DeviceHistograms::count_codes(Stream &stream, const PackedCodes &codes,
                                "codes of so many bits or slots can't be counted");
         }
         const Call call(engine_, stream);
+        const bool counted = codes.bits > 0 && codes.bits <= counted_bits;
+        // Codes can't lie beyond entries that their bits can't name.
+        const std::uint64_t own_entries =
+            counted ? std::min(entries, std::uint64_t(1) << codes.bits) : entries;
         const Input<std::uint32_t> map(call, slot_of_code, entries, entries);
-        const SlotOfCode slot_of{map.piece(0, entries), static_cast<std::uint32_t>(entries), slots};
+        const SlotOfCode slot_of{map.piece(0, entries), static_cast<std::uint32_t>(own_entries), slots};
         const Buffer<std::uint64_t> sums = call.buffer<std::uint64_t>(slots + 1);
         call.fill(sums.data(), 0, (slots + 1) * sizeof(std::uint64_t));
         // Pieces begin with whole words.
-        const std::uint64_t piece = histogram_piece;
+        const std::uint64_t piece = counted ? counted_piece(codes.bits) : histogram_piece;
         const Input<std::uint32_t> input(call, codes.words, packed_words(codes.count, codes.bits),
                                          packed_words(piece, codes.bits));
-        const bool small = entries <= counted_entries && entries > 0;
-        const std::uint64_t own_slots = small ? entries + 1 : 0;
+        const std::uint64_t own_slots = counted ? own_entries + 1 : 0;
         const Buffer<std::uint64_t> of_codes = call.buffer<std::uint64_t>(own_slots);
         call.fill(of_codes.data(), 0, own_slots * sizeof(std::uint64_t));
         for (std::uint64_t first = 0; first < codes.count; first += piece) {
             const std::uint64_t count = std::min(piece, codes.count - first);
-            const CodeSource source{input.piece(first / 32 * codes.bits, packed_words(count, codes.bits)),
-                                    codes.bits};
-            if (small) {
-                const SlotOfCode itself{nullptr, slot_of.entries, slot_of.entries};
-                launch_codes(call, source, count, itself, of_codes.data());
+            const std::uint32_t *words =
+                input.piece(first / 32 * codes.bits, packed_words(count, codes.bits));
+            if (counted) {
+                count_codes_themselves(call, words, count, codes.bits,
+                                       static_cast<std::uint32_t>(own_entries), of_codes.data());
             } else {
-                launch_codes(call, source, count, slot_of, sums.data());
+                launch_codes(call, CodeSource{words, codes.bits}, count, slot_of, sums.data());
             }
             call.wait();
         }
-        if (small) {
+        if (counted) {
             constexpr int threads = 256;
-            fold_codes_kernel<<<static_cast<unsigned>((own_slots + threads - 1) / threads), threads, 0,
+            fold_slots_kernel<<<static_cast<unsigned>((own_slots + threads - 1) / threads), threads, 0,
                                 call.stream()>>>(of_codes.data(), slot_of, sums.data());
-            check_launch("fold_codes_kernel");
+            check_launch("fold_slots_kernel");
         }
         std::uint64_t beyond = 0;
         call.copy(&beyond, static_cast<const std::uint64_t *>(sums.data()) + slots, 1);
