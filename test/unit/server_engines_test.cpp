@@ -14,8 +14,8 @@ namespace {
 
 using namespace server_test;
 using namespace std::chrono_literals;
-using gpu_engine::DeviceInfo;
 using gpu_engine::ColumnStores;
+using gpu_engine::DeviceInfo;
 using gpu_engine::Dictionaries;
 using gpu_engine::Engine;
 using gpu_engine::EngineOptions;

@@ -633,7 +633,6 @@ inline constexpr std::uint64_t message_layout =
               SetDead, Evict, EvictReply, Lookup, Range, Count, ResultReply, Merge, ReadEntries, List,
               ListReply, MirrorRow, StatisticsRow, DeviceRow, BeginGrid, SearchBoxes, CountBoxes, MatchPoints,
               BeginColumns, ColumnTestPlace, AskColumns, ColumnsReply, BeginText, SearchText, TextQuery,
-              TextTerm, TextHit, CountText, IntersectText, MergeDictionaries,
-              MergeDictionariesReply>();
+              TextTerm, TextHit, CountText, IntersectText, MergeDictionaries, MergeDictionariesReply>();
 
 }  // namespace gpu_engine::protocol
