@@ -55,6 +55,7 @@ struct Request {
     uint64 lists = 0;
     uint64 shortest = 0;  // postings of the shortest list, where a query asks for all
     uint64 second = 0;    // and of the second shortest
+    uint64 windows = 0;   // of documents that each list is looked through for, where one is enough
 };
 
 struct Choice {

@@ -316,21 +316,26 @@ static constexpr double kVisibilityLook = 0.015;
 // What a leaf page costs that a lookup comes to, in microseconds: keys that lie close together share it.
 static constexpr double kLeafPage = 0.8;
 
-// Inverted lists, in entries read on the same path: a posting of a list of which one is enough, most of which
-// bounds pass over; one of the shortest list and one of the second shortest, where all are asked for. And
-// what a list costs by itself, in keys looked up.
-static constexpr double kEntriesPerPosting[kPaths] = {0.3, 0.5, 0.4};
-static constexpr double kEntriesPerShortest[kPaths] = {4, 4, 1};
-static constexpr double kEntriesPerSecond[kPaths] = {0.7, 0.7, 0.2};
-static constexpr double kKeysPerList[kPaths] = {60, 60, 100};
+// Inverted lists, in entries read on the same path: a list; a window of documents that one is looked through
+// for; a posting, of which bounds pass most over, where one list is enough; one of the shortest list and one
+// of the second shortest, where all are asked for.
+static constexpr double kEntriesPerList[kPaths] = {1300, 4000, 10000};
+static constexpr double kEntriesPerWindow[kPaths] = {66, 50, 0};
+static constexpr double kEntriesPerPosting[kPaths] = {1.3, 1.7, 0.2};
+static constexpr double kEntriesPerShortest[kPaths] = {8, 6.5, 1};
+static constexpr double kEntriesPerSecond[kPaths] = {0.5, 0.5, 0.1};
+
+// What a ranking takes on a device beside other requests, in microseconds: it is several launches.
+static constexpr double kRankingOnDevice = 70;
 
 static double list_microseconds(const Request &request, Path path) {
     const int p = static_cast<int>(path);
-    const double entries = static_cast<double>(request.entries) * kEntriesPerPosting[p] +
+    const double entries = static_cast<double>(request.lists) * kEntriesPerList[p] +
+                           static_cast<double>(request.windows) * kEntriesPerWindow[p] +
+                           static_cast<double>(request.entries) * kEntriesPerPosting[p] +
                            static_cast<double>(request.shortest) * kEntriesPerShortest[p] +
                            static_cast<double>(request.second) * kEntriesPerSecond[p];
-    return entries * cost_settings().entry[p] +
-           static_cast<double>(request.lists) * kKeysPerList[p] * cost_settings().key[p];
+    return entries * cost_settings().entry[p] + (path == Path::Cuda ? kRankingOnDevice : 0);
 }
 
 static double leaf_pages_visited(const Request &request) {

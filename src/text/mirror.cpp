@@ -107,23 +107,27 @@ static TextList list_at(const ListPlace &place) {
 // ---- which path
 // --------------------------------------------------------------------------------------------
 
-static void add_to_request(const RankedQuery &query, int run, client::Request *request) {
+static void add_any(const RankedQuery &query, const ListPlace *places, uint64 documents,
+                    client::Request *request) {
+    uint64 lists = 0;
+    for (int term = 0; term < query.query.term_count; term++) {
+        request->entries += places[term].documents;
+        lists += places[term].documents > 0 ? 1 : 0;
+    }
+    request->lists += lists;
+    request->windows += lists * (documents / kWindow + 1);
+}
+
+static void add_all(const RankedQuery &query, const ListPlace *places, client::Request *request) {
     uint64 shortest = PG_UINT64_MAX;
     uint64 second = PG_UINT64_MAX;
     for (int term = 0; term < query.query.term_count; term++) {
-        const uint64 documents = query.places[run][term].documents;
-        if (!asks_for_all(query.query)) {
-            request->entries += documents;
-            request->lists += documents > 0 ? 1 : 0;
-            continue;
-        }
+        const uint64 documents = places[term].documents;
         if (documents == 0)
             return;
         second = Min(second, Max(shortest, documents));
         shortest = Min(shortest, documents);
     }
-    if (!asks_for_all(query.query))
-        return;
     request->lists += static_cast<uint64>(query.query.term_count);
     request->shortest += shortest;
     request->second += second;
@@ -137,8 +141,12 @@ static client::Request request_of(const Corpus *corpus, client::RequestKind kind
     request.items = static_cast<uint64>(count);
     for (int i = 0; i < count; i++) {
         const uint64 before = request.entries + request.shortest;
-        for (int run = 0; run < corpus->run_count; run++)
-            add_to_request(queries[i], run, &request);
+        for (int run = 0; run < corpus->run_count; run++) {
+            if (asks_for_all(queries[i].query))
+                add_all(queries[i], queries[i].places[run], &request);
+            else
+                add_any(queries[i], queries[i].places[run], corpus->runs[run].run.entries, &request);
+        }
         request.results += Min(uint64{queries[i].ranking.limit} * static_cast<uint64>(corpus->run_count),
                                request.entries + request.shortest - before);
     }

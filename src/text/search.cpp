@@ -338,8 +338,6 @@ static void rank_all(RunReader *reader, ListCursor **lists, const Ranking &ranki
 // Documents are gone through in windows: for each the most that lists can contribute there is known from
 // their blocks' bounds, and windows, or lists beside those that matter, are passed over where that is too
 // little.
-static constexpr uint32 kWindow = 2048;
-
 namespace {
 
 struct RankedList {

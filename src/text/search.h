@@ -13,6 +13,9 @@ struct Hit {
     bool maybe;  // whether it matches, the row decides
 };
 
+// Where one lexeme is enough, documents are gone through so many at a time.
+inline constexpr uint32 kWindow = 2048;
+
 // Does `a` come before `b`?
 inline bool ranks_before(const Hit &a, const Hit &b) {
     if (a.score != b.score)

@@ -51,8 +51,8 @@ while (accept(my $session, $listener))
 		my ($magic, $type, $engine, $bytes, $deadline, $request) = unpack('L S S L L Q', $message);
 		my $hello = pack('L l L L Q L L', $type == 1 ? unpack('x24 L', $message) : 1, $$, 1, 0, 1, 1, 0);
 		my $said = $type == 1 || $type == 2 ? header($magic, $type, 288, 0, $request) . $hello : header($magic, $type, 256, 0, $request);
-		# lookup, count, range: everything is far away.
-		$said = header($magic, $type, 1808, 0, $request) . pack('Q*', 64, 1, (1 << 60) x 192) if $type >= 12 && $type <= 14;
+		# lookup, count, range, and the questions about lists: everything is far away.
+		$said = header($magic, $type, 1808, 0, $request) . pack('Q*', 64, 1, (1 << 60) x 192) if ($type >= 12 && $type <= 14) || ($type >= 31 && $type <= 33);
 		if ($behaviour eq 'mismatch') { $said = header($magic, $type, 256, 2, $request); }
 		elsif ($behaviour eq 'garbage') { $said = join '', map { chr rand 256 } 1 .. 300; }
 		elsif ($behaviour eq 'garbage later' && $type > 2) { $said = join '', map { chr rand 256 } 1 .. 300; }
@@ -75,6 +75,12 @@ make_table($node, rows => 5_000, keys => 10_000);
 my $question = q{SELECT count(*) FROM gpu.lookup('t_k', ARRAY(SELECT g FROM generate_series(0, 3000) AS g))};
 my $right = sql_value($node, 'SELECT count(*) FROM t WHERE k BETWEEN 0 AND 3000');
 my $count = sql_value($node, 'SELECT count(*) FROM t WHERE k BETWEEN 10 AND 2000');
+$node->safe_psql('postgres', q{CREATE TABLE doc AS SELECT to_tsvector('simple', 'w' || i % 7 || ' w' || i % 11) AS tsv FROM generate_series(1, 3000) AS i;
+	CREATE INDEX doc_tsv ON doc USING gpu_text (tsv)});
+my $search = q{SELECT count(*), sum(score) FROM gpu.search('doc_tsv', 'w1 & w2', 5000, 'or')};
+my $intersect = q{SELECT count(*) FROM gpu.intersect('doc_tsv', '{w1,w2}')};
+my $ranked = sql_value($node, $search);
+my $common = sql_value($node, $intersect);
 $node->stop;
 $node->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_gpu'\n");
 
@@ -104,6 +110,8 @@ foreach my $behaviour (sort keys %reasons)
 	is($session->query_safe($question), $right, "$behaviour: gpu.lookup is right");
 	is($session->query_safe(q{SELECT gpu.count('t_k', ARRAY[10], ARRAY[2000])}), $count, "$behaviour: gpu.count is right");
 	is($session->query_safe($question), $right, "$behaviour: again");
+	is($session->query_safe($search), $ranked, "$behaviour: gpu.search is right");
+	is($session->query_safe($intersect), $common, "$behaviour: gpu.intersect is right");
 	like($session->query_safe(q{SELECT string_agg(last_reason, ' ') FROM gpu.stat WHERE path = 'host'}), $reasons{$behaviour},
 		"$behaviour: gpu.stat tells");
 	$session->quit;

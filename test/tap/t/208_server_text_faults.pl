@@ -34,27 +34,27 @@ CREATE INDEX doc_tsv ON doc USING gpu_text (tsv) WITH (fanout = 2);
 CREATE FUNCTION faults.check_text(low int, pause float8) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	lexemes text[] := ARRAY['w' || low % 100, 'w' || low % 89 + 5];
-	both text := format('%s & %s', lexemes[1], lexemes[2]);
+	wanted text := format('%s & %s', lexemes[1], lexemes[2]);
 	of_rows text := 'SELECT count(*) || '':'' || coalesce(sum(hashint8(id)), 0) FROM doc WHERE ';
 	of_found text := 'SELECT count(*) || '':'' || coalesce(sum(hashint8(id)), 0) FROM doc JOIN ';
-	all_rows text := faults.by_seq(of_rows || format('tsv @@ %L', both));
-	any_rows text := faults.by_seq(of_rows || format('tsv @@ %L', replace(both, '&', '|')));
+	all_rows text := faults.by_seq(of_rows || format('tsv @@ %L', wanted));
+	any_rows text := faults.by_seq(of_rows || format('tsv @@ %L', replace(wanted, '&', '|')));
 	found text;
 BEGIN
 	IF current_setting('transaction_isolation') <> 'repeatable read' THEN
 		RAISE EXCEPTION 'begin REPEATABLE READ first';
 	END IF;
 	PERFORM pg_sleep(pause);
-	PERFORM faults.must_equal('bitmap scan, ' || both, all_rows, faults.by_bitmap(of_rows || format('tsv @@ %L', both), 'doc_tsv'));
-	EXECUTE of_found || 'gpu.search(''doc_tsv'', $1, 10000, ''and'') AS f ON ctid = tid' INTO found USING both::tsquery;
-	PERFORM faults.must_equal('search of all, ' || both, all_rows, found);
-	EXECUTE of_found || 'gpu.search(''doc_tsv'', $1, 10000, ''or'') AS f ON ctid = tid' INTO found USING both::tsquery;
-	PERFORM faults.must_equal('search of any, ' || both, any_rows, found);
+	PERFORM faults.must_equal('bitmap scan, ' || wanted, all_rows, faults.by_bitmap(of_rows || format('tsv @@ %L', wanted), 'doc_tsv'));
+	EXECUTE of_found || 'gpu.search(''doc_tsv'', $1, 10000, ''and'') AS f ON ctid = tid' INTO found USING wanted::tsquery;
+	PERFORM faults.must_equal('search of all, ' || wanted, all_rows, found);
+	EXECUTE of_found || 'gpu.search(''doc_tsv'', $1, 10000, ''or'') AS f ON ctid = tid' INTO found USING wanted::tsquery;
+	PERFORM faults.must_equal('search of any, ' || wanted, any_rows, found);
 	EXECUTE of_found || 'gpu.intersect(''doc_tsv'', $1) AS f (tid) ON ctid = tid' INTO found USING lexemes;
-	PERFORM faults.must_equal('intersect, ' || both, all_rows, found);
+	PERFORM faults.must_equal('intersect, ' || wanted, all_rows, found);
 	SELECT string_agg(c::text, ' ' ORDER BY n) INTO found FROM (SELECT n, count(tid) AS c FROM generate_series(1, 20) AS n
-		LEFT JOIN gpu.search_batch('doc_tsv', array_fill(both::tsquery, ARRAY[20]), 10000, 'and') ON ordinal = n GROUP BY n) AS x;
-	PERFORM faults.must_equal('batch, ' || both, array_to_string(array_fill(split_part(all_rows, ':', 1), ARRAY[20]), ' '), found);
+		LEFT JOIN gpu.search_batch('doc_tsv', array_fill(wanted::tsquery, ARRAY[20]), 10000, 'and') ON ordinal = n GROUP BY n) AS x;
+	PERFORM faults.must_equal('batch, ' || wanted, array_to_string(array_fill(split_part(all_rows, ':', 1), ARRAY[20]), ' '), found);
 	RETURN 'same';
 END $$;
 
