@@ -27,8 +27,7 @@ static const config_enum_entry mirror_names[] = {
     {nullptr, 0, false},
 };
 
-// ---- the cost model
-// --------------------------------------------------------------------------------------
+// ---- the cost model ---------------------------------------------------------------------------------------
 
 static CostSettings costs = {};
 
@@ -69,8 +68,7 @@ static void define_cost_settings() {
                                  nullptr, nullptr);
 }
 
-// ---- all settings
-// ----------------------------------------------------------------------------------------
+// ---- all settings -----------------------------------------------------------------------------------------
 
 static void define_server_setting(const char *name, const char *description, const char *more, int *value,
                                   int most, int flags) {

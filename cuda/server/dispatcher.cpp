@@ -64,8 +64,7 @@ std::array<double, N> solve(std::array<std::array<double, N>, N> a, std::array<d
 
 }  // namespace
 
-// ---- Estimates
-// -------------------------------------------------------------------------------------------
+// ---- Estimates --------------------------------------------------------------------------------------------
 
 std::array<double, CostModel::kCoefficients> CostModel::terms_of(const QueryFeatures &query) {
     return {1, query.shortest, query.second_shortest, query.sum, query.terms};
@@ -115,8 +114,7 @@ double CostModel::estimate(const QueryFeatures &query) const {
     return std::max(milliseconds, least_);
 }
 
-// ---- Queues
-// ----------------------------------------------------------------------------------------------
+// ---- Queues -----------------------------------------------------------------------------------------------
 
 bool Dispatcher::ByAdvantage::operator()(const Job &a, const Job &b) const {
     // Costs are above 0: the ratios' order without divisions.

@@ -31,8 +31,7 @@ static bool is_alive(const ServerArray &array) {
            fail(Trouble::Lost, "the connection to the server process was lost meanwhile");
 }
 
-// ---- sorting
-// -----------------------------------------------------------------------------------------------
+// ---- sorting ----------------------------------------------------------------------------------------------
 
 // Between two calls the server may still be taking entries out of one half of the buffer.
 static Halves sort_halves;
@@ -107,8 +106,7 @@ bool finish_sort(ServerArray *array) {
     return true;
 }
 
-// ---- merging
-// -----------------------------------------------------------------------------------------------
+// ---- merging ----------------------------------------------------------------------------------------------
 
 static bool ask_merge(const RunSet &set, const Choice &choice, ServerArray *array) {
     constexpr int kMostAttempts = 20;
@@ -158,8 +156,7 @@ bool merge(const RunSet &set, const Choice &choice, ServerArray *array) {
     return ask_merge(set, choice, array) || note_failed(RequestKind::Merge, choice.path);
 }
 
-// ---- reading, naming, dropping
-// -----------------------------------------------------------------------------
+// ---- reading, naming, dropping ----------------------------------------------------------------------------
 
 bool read_entries(const ServerArray &array, uint64 first, uint64 most, const void **keys,
                   const ItemPointerData **tids, uint64 *count) {

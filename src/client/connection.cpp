@@ -37,8 +37,7 @@ static uint64 connections = 0;
 static Trouble trouble = Trouble::None;
 static char reason[256] = "";
 
-// ---- why not
-// -----------------------------------------------------------------------------------------------
+// ---- why not ----------------------------------------------------------------------------------------------
 
 bool fail(Trouble why, const char *format, ...) {
     trouble = why;
@@ -128,8 +127,7 @@ static void watch_idle_connection() {
     enable_timeout_after(idle_timeout, kIdleMilliseconds);
 }
 
-// ---- the ends of transactions
-// ------------------------------------------------------------------------------
+// ---- the ends of transactions -----------------------------------------------------------------------------
 
 static void end_of_transaction(XactEvent event, void *) {
     switch (event) {
@@ -170,8 +168,7 @@ void release_on_server() {
         connection.held--;
 }
 
-// ---- connecting
-// --------------------------------------------------------------------------------------------
+// ---- connecting -------------------------------------------------------------------------------------------
 
 void disconnect() {
     if (connection.waits != nullptr)
@@ -310,8 +307,7 @@ bool connect_to_server() {
     return false;
 }
 
-// ---- a request
-// ---------------------------------------------------------------------------------------------
+// ---- a request --------------------------------------------------------------------------------------------
 
 static bool lose(Trouble why, const char *what) {
     disconnect();

@@ -19,8 +19,7 @@ const char *request_name(RequestKind kind) {
     return names[static_cast<int>(kind)];
 }
 
-// ---- counters
-// ----------------------------------------------------------------------------------------------
+// ---- counters ---------------------------------------------------------------------------------------------
 
 static Counters session_counters[kPaths][kRequestKinds];
 
@@ -141,8 +140,7 @@ static bool is_resting(Path path) {
     return rest.milliseconds > 0 && GetCurrentTimestamp() < rest.until;
 }
 
-// ---- what is there
-// -----------------------------------------------------------------------------------------
+// ---- what is there ----------------------------------------------------------------------------------------
 
 static bool supervisor_expected = false;
 
@@ -235,8 +233,7 @@ void decline(RequestKind kind, Path path, const char *reason) {
     note_failed(kind, path);
 }
 
-// ---- cost
-// --------------------------------------------------------------------------------------------------
+// ---- cost -------------------------------------------------------------------------------------------------
 
 static constexpr double kMebibyte = 1048576.0;
 
@@ -400,8 +397,7 @@ double estimate_microseconds(const Request &request, Path path) {
            bytes_moved(request) / kMebibyte * costs.transfer;
 }
 
-// ---- choosing
-// ----------------------------------------------------------------------------------------------
+// ---- choosing ---------------------------------------------------------------------------------------------
 
 static Path cheapest_path(const Request &request) {
     Path best = Path::Paged;

@@ -26,8 +26,7 @@ void note_answered(RequestKind kind, Path path, uint64 items, uint64 bytes,
 // attempt would fail or wait again. Returns false.
 bool note_failed(RequestKind kind, Path path);
 
-// ---- counters
-// ----------------------------------------------------------------------------------------------
+// ---- counters ---------------------------------------------------------------------------------------------
 
 struct Counters {
     uint64 requests;

@@ -189,8 +189,7 @@ static void note_no_room(const RunSet &set, int place, Path path) {
     wanted->refused = true;
 }
 
-// ---- the directory now
-// -------------------------------------------------------------------------------------
+// ---- the directory now ------------------------------------------------------------------------------------
 
 namespace {
 
@@ -224,8 +223,7 @@ static bool fail_as_gone() {
     return fail(Trouble::NotWanted, "a run was merged away meanwhile");
 }
 
-// ---- dead bitmaps
-// ------------------------------------------------------------------------------------------
+// ---- dead bitmaps -----------------------------------------------------------------------------------------
 
 // Copies the bitmap's first `bytes` to the transfer buffer. False when a page was recycled.
 static bool copy_dead_bitmap(Relation index, const storage::RunEntry &run, uint64 bytes) {
@@ -275,8 +273,7 @@ bool refresh_dead(const RunSet &set, const LiveRuns &live, Path path, uint64 sta
     return done;
 }
 
-// ---- loading
-// -----------------------------------------------------------------------------------------------
+// ---- loading ----------------------------------------------------------------------------------------------
 
 // Pages of gpu.load, which were sent so far; -1 where a query loads, which has no progress of its own to
 // show.
@@ -450,8 +447,7 @@ bool load_lacking(const RunSet &set, const LiveRuns &live, const Choice &choice,
     return true;
 }
 
-// ---- gpu.load and gpu.evict
-// --------------------------------------------------------------------------------
+// ---- gpu.load and gpu.evict -------------------------------------------------------------------------------
 
 [[noreturn]] static void report_not_loaded(Relation index) {
     const bool full = last_trouble() == Trouble::Memory;

@@ -72,8 +72,7 @@ static void make_arguments(Arguments *arguments) {
     add_number(arguments, "--threads", server_threads());
 }
 
-// ---- in the child, between fork and exec: system calls only (S2)
-// -------------------------------------------
+// ---- in the child, between fork and exec: system calls only (S2) ------------------------------------------
 
 // The postmaster may be protected from the kernel's search for memory; the server process, which holds much
 // and can be lost, is to be found first.
@@ -102,8 +101,7 @@ static void offer_to_oom_killer() {
     _exit(kNoExec);
 }
 
-// ---- in the supervisor
-// -------------------------------------------------------------------------------------
+// ---- in the supervisor ------------------------------------------------------------------------------------
 
 bool start_server_process(ServerProcess *process) {
     Arguments arguments;

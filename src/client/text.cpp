@@ -147,8 +147,7 @@ bool search_text(const RunSet &set, const Choice &choice, const TextSearch &sear
     return read_hits(set, search, part, reply, hits) || note_failed(RequestKind::SearchText, choice.path);
 }
 
-// ---- questions about lists
-// ---------------------------------------------------------------------------------
+// ---- questions about lists --------------------------------------------------------------------------------
 
 template <typename Message>
 static bool ask_lists(RequestKind kind, protocol::Message type, const RunSet &set, const Choice &choice,

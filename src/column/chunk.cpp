@@ -7,8 +7,7 @@ namespace pg_gpu::column {
 static constexpr uint32 kFirstRoom = 64;
 static constexpr uint64 kFirstRows = 256;
 
-// ---- tables
-// ------------------------------------------------------------------------------------------------
+// ---- tables -----------------------------------------------------------------------------------------------
 
 void begin_table(IntegerTable *table) {
     table->count = 0;
@@ -94,8 +93,7 @@ static uint32 number_of_string(StringTable *table, const Bytes &value) {
     return table->count++;
 }
 
-// ---- rows
-// --------------------------------------------------------------------------------------------------
+// ---- rows -------------------------------------------------------------------------------------------------
 
 Chunk *begin_chunk(const Format &format, size_t memory) {
     MemoryContext context =

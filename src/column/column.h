@@ -13,8 +13,7 @@ const storage::RunKind *run_kind();
 void insert_long_row(Relation index, const Format &format, const Datum *values, const bool *nulls,
                      const ItemPointerData &tid);
 
-// ---- access method callbacks
-// -------------------------------------------------------------------------------
+// ---- access method callbacks ------------------------------------------------------------------------------
 
 IndexBuildResult *build(Relation heap, Relation index, IndexInfo *index_info);
 void build_empty(Relation index);
@@ -32,8 +31,7 @@ void rescan(IndexScanDesc scan, ScanKey keys, int key_count, ScanKey order_bys, 
 int64 get_bitmap(IndexScanDesc scan, TIDBitmap *bitmap);
 void end_scan(IndexScanDesc scan);
 
-// ---- for functions
-// -----------------------------------------------------------------------------------------
+// ---- for functions ----------------------------------------------------------------------------------------
 
 // Rows the snapshot sees that match scan keys. *heap_fetches of them were looked up in the heap.
 int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const ScanKeyData *keys, int key_count,

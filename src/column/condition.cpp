@@ -6,8 +6,7 @@
 
 namespace pg_gpu::column {
 
-// ---- ranges of ordered integers
-// ----------------------------------------------------------------------------
+// ---- ranges of ordered integers ---------------------------------------------------------------------------
 
 static bool is_one_of(Oid type, std::initializer_list<Oid> types) {
     return std::find(types.begin(), types.end(), type) != types.end();
@@ -131,8 +130,7 @@ static void join_ranges(Key *key) {
     key->range_count = kept;
 }
 
-// ---- keys
-// --------------------------------------------------------------------------------------------------
+// ---- keys -------------------------------------------------------------------------------------------------
 
 // Elements that aren't NULL.
 static void read_arguments(const ScanKeyData &scan_key, Key *key) {
@@ -266,8 +264,7 @@ void make_condition(Relation index, const Format &format, const ScanKeyData *key
         make_key(index, format, keys[i], condition);
 }
 
-// ---- values
-// ------------------------------------------------------------------------------------------------
+// ---- values -----------------------------------------------------------------------------------------------
 
 bool evaluate(const Key &key, Datum value) {
     for (uint32 i = 0; i < key.argument_count; i++)

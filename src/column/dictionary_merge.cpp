@@ -6,8 +6,7 @@
 
 namespace pg_gpu::column {
 
-// ---- inputs
-// ------------------------------------------------------------------------------------------------
+// ---- inputs -----------------------------------------------------------------------------------------------
 
 static bool is_null_at(const InputColumn &column, uint64 row) {
     return column.null_bits != nullptr && ((column.null_bits[row / 64] >> (row % 64)) & 1) != 0;
@@ -94,8 +93,7 @@ void open_integers(InputColumn *column, const Input &input, int number) {
     column->entries = read_integer_dictionary(input.reader, number);
 }
 
-// ---- integers
-// ----------------------------------------------------------------------------------------------
+// ---- integers ---------------------------------------------------------------------------------------------
 
 // Where most of the first rows differ, so will the others.
 static constexpr uint64 kSampleRows = 65536;
@@ -356,8 +354,7 @@ void map_to_values(InputColumn *column, const IntegerUnion &merged, uint64 base)
     }
 }
 
-// ---- strings
-// -----------------------------------------------------------------------------------------------
+// ---- strings ----------------------------------------------------------------------------------------------
 
 namespace {
 

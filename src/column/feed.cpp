@@ -6,8 +6,7 @@ uint64 input_rows(const Input &input) {
     return input.chunk != nullptr ? input.chunk->rows : input.reader->run.entries;
 }
 
-// ---- order
-// -------------------------------------------------------------------------------------------------
+// ---- order ------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -125,8 +124,7 @@ void merge_places(const Input *inputs, int count, TidWriter *tids, RowOrder *ord
     pfree(live);
 }
 
-// ---- codes
-// -------------------------------------------------------------------------------------------------
+// ---- codes ------------------------------------------------------------------------------------------------
 
 void begin_feed(Feed *feed, const Input &input, int column) {
     *feed = {};

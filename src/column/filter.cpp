@@ -58,8 +58,7 @@ class Evaluation {
 
 }  // namespace
 
-// ---- bulk
-// --------------------------------------------------------------------------------------------------
+// ---- bulk -------------------------------------------------------------------------------------------------
 
 // Sixty-four bytes of 0 or 1 as bits.
 static inline uint64 gather_bits(const uint8 *hits) {
@@ -126,8 +125,7 @@ static void apply_match(ColumnView *view, int run, int column, const uint8 *matc
     end_codes(&cursor);
 }
 
-// ---- dictionaries
-// ------------------------------------------------------------------------------------------
+// ---- dictionaries -----------------------------------------------------------------------------------------
 
 // Codes that selected rows have.
 static void mark_selected_codes(ColumnView *view, int run, int column, const uint64 *nulls, uint8 *match) {
@@ -222,8 +220,7 @@ static void apply_to_dictionary(ColumnView *view, int run, const ColumnKeys &key
     pfree(match);
 }
 
-// ---- integers without a dictionary
-// --------------------------------------------------------------------------
+// ---- integers without a dictionary ------------------------------------------------------------------------
 
 static void apply_one_by_one(ColumnView *view, int run, const ColumnKeys &keys, const uint64 *nulls) {
     RunReader *reader = &view->runs[run];
@@ -300,8 +297,7 @@ static void apply_to_integers(ColumnView *view, int run, const ColumnKeys &keys,
         apply_one_by_one(view, run, others, nulls);
 }
 
-// ---- views
-// -------------------------------------------------------------------------------------------------
+// ---- views ------------------------------------------------------------------------------------------------
 
 static void apply_to_run(ColumnView *view, int run, const ColumnKeys &keys, KeysToApply which) {
     RunReader *reader = &view->runs[run];

@@ -13,8 +13,7 @@ inline constexpr int kTidSection = storage::kEntrySection;
 inline constexpr int kStreamSection = 2;
 inline constexpr int kHeaderSection = 3;
 
-// ---- the directory entry's words
-// ---------------------------------------------------------------------------
+// ---- the directory entry's words --------------------------------------------------------------------------
 
 // Raw: a sealed tail, one page with the items as they arrived.
 enum class Layout : uint8 { Raw = 1, Columns = 2 };
@@ -39,8 +38,7 @@ inline void set_run_data(storage::RunEntry *run, Layout layout, uint64 words, ui
     run->access_method_data[1] = heap_blocks;
 }
 
-// ---- TIDs
-// --------------------------------------------------------------------------------------------------
+// ---- TIDs -------------------------------------------------------------------------------------------------
 
 // A page of section 1: head, stretches, bitmaps. Entries lie in the order of their TIDs.
 struct TidPageHead {
@@ -63,8 +61,7 @@ inline constexpr uint16 kBitmapFlag = 0x8000;
 inline constexpr uint32 kMostBitmapWords = (MaxHeapTuplesPerPage + 63) / 64;
 inline constexpr uint32 kMostTidsOnPage = storage::kMostTidsRead - storage::kMostTidsRead % 64;
 
-// ---- the stream of words
-// -----------------------------------------------------------------------------------
+// ---- the stream of words ----------------------------------------------------------------------------------
 
 // Section 2 is one array of 64-bit words, without gaps from page to page; columns' parts are areas of it.
 // Bits are numbered from a word's lowest. Values of b bits lie packed in groups of 64, b words each.
@@ -84,8 +81,7 @@ inline uint32 pages_of_words(uint64 words) {
     return static_cast<uint32>((words + kWordsPerPage - 1) / kWordsPerPage);
 }
 
-// ---- columns
-// -----------------------------------------------------------------------------------------------
+// ---- columns ----------------------------------------------------------------------------------------------
 
 enum class Encoding : uint8 {
     Dictionary = 1,  // codes are places in the sorted dictionary
@@ -131,8 +127,7 @@ inline uint32 bits_for_range(uint64 highest) {
     return highest == 0 ? 0 : static_cast<uint32>(64 - __builtin_clzll(highest));
 }
 
-// ---- tail items
-// --------------------------------------------------------------------------------------------
+// ---- tail items -------------------------------------------------------------------------------------------
 
 // Head, a NULL bit a column, then each column that isn't NULL: an integer in its width, or a string behind
 // its length (a varint). The raw page's dead bitmap must fit behind them.

@@ -4,8 +4,7 @@
 
 namespace pg_gpu::column {
 
-// ---- pages
-// -------------------------------------------------------------------------------------------------
+// ---- pages ------------------------------------------------------------------------------------------------
 
 void begin_file_sink(PageSink *sink, BufFile *file) {
     *sink = {nullptr, file, 0, allocate_zeroed<char>(BLCKSZ)};
@@ -29,8 +28,7 @@ void finish_sink(PageSink *sink) {
     sink->image = nullptr;
 }
 
-// ---- TIDs
-// --------------------------------------------------------------------------------------------------
+// ---- TIDs -------------------------------------------------------------------------------------------------
 
 void begin_tids(TidWriter *writer, PageSink *sink) {
     *writer = {};
@@ -125,8 +123,7 @@ uint32 most_tid_pages(uint64 entries, uint64 heap_blocks) {
                                entries / (kMostTidsOnPage - MaxHeapTuplesPerPage) + 2);
 }
 
-// ---- the stream
-// --------------------------------------------------------------------------------------------
+// ---- the stream -------------------------------------------------------------------------------------------
 
 static void finish_stream_page(StreamWriter *stream) {
     if (stream->words == nullptr)

@@ -124,8 +124,7 @@ void read_words(RunReader *reader, uint64 first, uint64 count, uint64 *words) {
     }
 }
 
-// ---- TIDs
-// --------------------------------------------------------------------------------------------------
+// ---- TIDs -------------------------------------------------------------------------------------------------
 
 static constexpr uint32 kHeadWords = sizeof(TidPageHead) / sizeof(uint64);
 
@@ -254,8 +253,7 @@ bool next_stretch(TidCursor *cursor) {
     return true;
 }
 
-// ---- columns
-// -----------------------------------------------------------------------------------------------
+// ---- columns ----------------------------------------------------------------------------------------------
 
 template <typename Value>
 void begin_codes(CodeCursor<Value> *cursor, RunReader *reader, const Area &area, uint32 bits, uint64 values) {
@@ -311,8 +309,7 @@ uint64 *read_integer_dictionary(RunReader *reader, int column) {
     return entries;
 }
 
-// ---- dictionaries of strings
-// -------------------------------------------------------------------------------
+// ---- dictionaries of strings ------------------------------------------------------------------------------
 
 static constexpr size_t kWindow = 32 * 1024;
 

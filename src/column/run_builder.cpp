@@ -22,8 +22,7 @@ struct Builder {
 
 }  // namespace
 
-// ---- steps
-// -------------------------------------------------------------------------------------------------
+// ---- steps ------------------------------------------------------------------------------------------------
 
 static MergeStep merge_steps[2 * kMostColumns + 1];
 static int merge_step_count;
@@ -58,8 +57,7 @@ static void end_step(const StepTimer &timer, uint64 entries, uint64 bytes,
         timer.name, timer.column, entries, bytes, INSTR_TIME_GET_MILLISEC(elapsed), path};
 }
 
-// ---- columns
-// -----------------------------------------------------------------------------------------------
+// ---- columns ----------------------------------------------------------------------------------------------
 
 static void write_null_bits(Builder *builder, const InputColumn *columns, ColumnHeader *header) {
     bool any = false;

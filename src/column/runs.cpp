@@ -19,8 +19,7 @@ static void seal(const storage::RunKind *, const char *items, uint32 bytes, uint
                                "The page does not carry its run's stamp.");
 }
 
-// ---- merging
-// -----------------------------------------------------------------------------------------------
+// ---- merging ----------------------------------------------------------------------------------------------
 
 static void add_raw_run(Relation index, const Format &format, const storage::RunEntry &run, Chunk *chunk) {
     uint32 bytes;
@@ -180,8 +179,7 @@ static uint32 merge_page_bound(Relation index, const storage::RunKind *, const s
 // Two rows of narrow columns can make wide ones of a page of them; 32768 rows take a page at least.
 static constexpr uint32 kMergeGrowth = 2048;
 
-// ---- the rest
-// ----------------------------------------------------------------------------------------------
+// ---- the rest ---------------------------------------------------------------------------------------------
 
 static bool is_sound(const storage::RunKind *, const storage::RunEntry &run) {
     const storage::Section &tids = run.sections[kTidSection];
@@ -236,8 +234,7 @@ const storage::RunKind *run_kind() {
     return &kind;
 }
 
-// ---- long rows
-// ---------------------------------------------------------------------------------------------
+// ---- long rows --------------------------------------------------------------------------------------------
 
 static void write_long_row(storage::RunWriter *writer, storage::RunEntry *entry, void *context) {
     auto *chunk = static_cast<Chunk *>(context);

@@ -41,8 +41,7 @@ void end_scan(IndexScanDesc descriptor) {
     descriptor->opaque = nullptr;
 }
 
-// ---- operators that may raise errors
-// ------------------------------------------------------------------------
+// ---- operators that may raise errors ----------------------------------------------------------------------
 
 // An error about a value, which may be that of a row that the query can't see.
 static bool is_about_values(int sqlerrcode) {
@@ -114,8 +113,7 @@ static bool try_unsafe_keys(ColumnView *view, const Condition &condition) {
     return done;
 }
 
-// ---- TIDs
-// --------------------------------------------------------------------------------------------------
+// ---- TIDs -------------------------------------------------------------------------------------------------
 
 static int64 add_run(ColumnView *view, int run, TIDBitmap *bitmap, bool recheck) {
     const uint64 *selected = view->selected[run];

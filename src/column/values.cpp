@@ -58,8 +58,7 @@ uint64 count_codes(ColumnView *view, int run, int column, uint32 *counts) {
     return nulls;
 }
 
-// ---- distinct values
-// ---------------------------------------------------------------------------------------
+// ---- distinct values --------------------------------------------------------------------------------------
 
 namespace {
 

@@ -95,8 +95,7 @@ uint64 visit_values(ColumnView *view, int column, OnInteger on_integer, OnIntege
     return nulls;
 }
 
-// ---- distinct values
-// ---------------------------------------------------------------------------------------
+// ---- distinct values --------------------------------------------------------------------------------------
 
 // One of a column's values, as its type's equality tells them apart, and how many rows have it.
 struct DistinctValue {

@@ -25,8 +25,7 @@ struct Verification {
 
 }  // namespace
 
-// ---- values
-// ------------------------------------------------------------------------------------------------
+// ---- values -----------------------------------------------------------------------------------------------
 
 // Of one column; NULL is 0.
 static uint64 hash_integer(int column, uint64 code) {
@@ -65,8 +64,7 @@ static void note_row(Verification *state, BlockNumber block, const ItemPointerDa
     table::note_entry(&state->check, block, fingerprint, bytes, tid);
 }
 
-// ---- runs
-// --------------------------------------------------------------------------------------------------
+// ---- runs -------------------------------------------------------------------------------------------------
 
 static BlockNumber section_block(const RunReader *reader, int section) {
     return storage::run_block(reader->run, reader->run.sections[section].first_page);
@@ -215,8 +213,7 @@ static void verify_raw_run(Verification *state, const storage::RunEntry &run) {
     note_items(state, storage::run_block(run, 0), items, bytes, dead);
 }
 
-// ---- the table
-// ---------------------------------------------------------------------------------------------
+// ---- the table --------------------------------------------------------------------------------------------
 
 static size_t fingerprint_row(void *context, const Datum *values, const bool *nulls,
                               const ItemPointerData &tid, unsigned char *fingerprint) {

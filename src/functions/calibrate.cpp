@@ -118,8 +118,7 @@ static Measured measure_and_forget() {
     return measured;
 }
 
-// ---- storing
-// -----------------------------------------------------------------------------------------------
+// ---- storing ----------------------------------------------------------------------------------------------
 
 static void alter_system(const char *name, char *value) {
     auto *constant = makeNode(A_Const);

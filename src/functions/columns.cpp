@@ -64,8 +64,7 @@ static char *output_value(const column::ColumnType &type, Datum value) {
     return OidOutputFunctionCall(function, value);
 }
 
-// ---- gpu.columns
-// -------------------------------------------------------------------------------------------
+// ---- gpu.columns ------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -165,8 +164,7 @@ static void with_distinct(const functions::OpenIndex &open, Snapshot snapshot, c
     client::end_paged(paged);
 }
 
-// ---- gpu.dictionary
-// ----------------------------------------------------------------------------------------
+// ---- gpu.dictionary ---------------------------------------------------------------------------------------
 
 Datum pg_gpu_dictionary(PG_FUNCTION_ARGS) {
     ReturnSetInfo *result = begin_result(fcinfo);
@@ -198,8 +196,7 @@ Datum pg_gpu_dictionary(PG_FUNCTION_ARGS) {
     return Datum{0};
 }
 
-// ---- gpu.summary
-// -------------------------------------------------------------------------------------------
+// ---- gpu.summary ------------------------------------------------------------------------------------------
 
 namespace {
 

@@ -15,8 +15,7 @@ PG_GPU_FUNCTION(pg_gpu_byte_histograms);
 using namespace pg_gpu;
 using column::ColumnView;
 
-// ---- bins
-// --------------------------------------------------------------------------------------------------
+// ---- bins -------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -205,8 +204,7 @@ static void require_bounds(double low, double high) {
                         errmsg("low must be less than high")));
 }
 
-// ---- gpu.histogram
-// -----------------------------------------------------------------------------------------
+// ---- gpu.histogram ----------------------------------------------------------------------------------------
 
 namespace {
 
@@ -261,8 +259,7 @@ static void find_missing_bounds(ColumnView *view, Request *request) {
         fill_in_bounds(find_bounds(view, request->column), request);
 }
 
-// ---- on the server
-// -----------------------------------------------------------------------------------------
+// ---- on the server ----------------------------------------------------------------------------------------
 
 static double code_as_double(const column::ColumnType &type, uint64 code) {
     return functions::number_as_double(type.base_type, column::decode_integer(type, code));
@@ -487,8 +484,7 @@ Datum pg_gpu_histogram(PG_FUNCTION_ARGS) {
     return Datum{0};
 }
 
-// ---- gpu.byte_histogram
-// ------------------------------------------------------------------------------------
+// ---- gpu.byte_histogram -----------------------------------------------------------------------------------
 
 static constexpr int kByteValues = 256;
 

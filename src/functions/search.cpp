@@ -273,8 +273,7 @@ Datum pg_gpu_search_batch(PG_FUNCTION_ARGS) {
     return Datum{0};
 }
 
-// ---- gpu.intersect
-// -----------------------------------------------------------------------------------------
+// ---- gpu.intersect ----------------------------------------------------------------------------------------
 
 // A tsquery that asks for all of the lexemes; nullptr without any.
 static TSQuery query_of_lexemes(ArrayType *array) {
@@ -385,8 +384,7 @@ Datum pg_gpu_intersect(PG_FUNCTION_ARGS) {
     return Datum{0};
 }
 
-// ---- gpu.query
-// ---------------------------------------------------------------------------------------------
+// ---- gpu.query --------------------------------------------------------------------------------------------
 
 Datum pg_gpu_query(PG_FUNCTION_ARGS) {
     TSQuery text = PG_GETARG_TSQUERY(0);

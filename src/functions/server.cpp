@@ -50,8 +50,7 @@ Datum pg_gpu_devices(PG_FUNCTION_ARGS) {
     return Datum{0};
 }
 
-// ---- gpu.mirrors
-// -----------------------------------------------------------------------------------------
+// ---- gpu.mirrors ------------------------------------------------------------------------------------------
 
 // Microseconds since 1970 as a timestamptz.
 static Datum to_timestamp(int64 microseconds) {
@@ -109,8 +108,7 @@ Datum pg_gpu_mirror_rows(PG_FUNCTION_ARGS) {
     return Datum{0};
 }
 
-// ---- gpu.stat
-// --------------------------------------------------------------------------------------------
+// ---- gpu.stat ---------------------------------------------------------------------------------------------
 // The paged path's requests are this session's, those of an engine everybody's (or one's own) by the server
 // process; fall-backs and reasons are this session's.
 

@@ -27,8 +27,7 @@ static ColumnTest *add_test(Condition *condition, ColumnTest::Kind kind, int col
     return test;
 }
 
-// ---- numbers, dates and the like
-// -----------------------------------------------------------------------------
+// ---- numbers, dates and the like --------------------------------------------------------------------------
 
 static void add_wide_comparison(const Column &column, const ScanKeyData &key, Condition *condition) {
     const auto range = codes_for(
@@ -79,8 +78,7 @@ static void add_comparison(const Column &column, const ScanKeyData &key, Conditi
     narrow(&condition->lanes[column.first_lane], range.low, range.high);
 }
 
-// ---- points
-// --------------------------------------------------------------------------------------------------
+// ---- points -----------------------------------------------------------------------------------------------
 
 // From low to high, both included; no NaN is between bounds, and with a NaN for a bound nothing is.
 static void narrow_to_interval(LaneRange *lane, double low, double high, Condition *condition) {
@@ -146,8 +144,7 @@ static void add_point_comparison(const Column &column, const ScanKeyData &key, C
     }
 }
 
-// ---- all scan keys together
-// ----------------------------------------------------------------------------------
+// ---- all scan keys together -------------------------------------------------------------------------------
 
 void make_condition(const Format &format, const ScanKeyData *keys, int key_count, Condition *condition) {
     *condition = {};

@@ -141,8 +141,7 @@ int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const Sca
     return count;
 }
 
-// ---- many boxes
-// ----------------------------------------------------------------------------------------------
+// ---- many boxes -------------------------------------------------------------------------------------------
 
 // Fewer boxes are counted one by one without asking what a request would cost.
 static constexpr uint32 kFewestBoxes = 64;

@@ -115,8 +115,7 @@ bool read_cells(DirectoryReader *reader, uint64 grid_word, const GridHead &grid,
     return true;
 }
 
-// ---- ranges
-// --------------------------------------------------------------------------------------------------
+// ---- ranges -----------------------------------------------------------------------------------------------
 
 static void add_range(EntryRanges *ranges, const EntryRange &range) {
     if (range.begin == range.end)

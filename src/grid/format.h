@@ -62,8 +62,7 @@ inline const storage::RunKind *run_kind(Relation index) {
     return format_of(index);
 }
 
-// ---- rows in memory
-// ------------------------------------------------------------------------------------------
+// ---- rows in memory ---------------------------------------------------------------------------------------
 // row_words words each: where the row is and which of its columns are NULL, then the lanes, zeros where NULL.
 
 inline uint64 make_place(BlockNumber block, OffsetNumber offset, NullMask nulls) {
@@ -120,8 +119,7 @@ inline Uint128 wide_row_code(const Column &column, const uint64 *row) {
     return Uint128{lanes[0]} << 64 | lanes[1];
 }
 
-// ---- tail items
-// ----------------------------------------------------------------------------------------------
+// ---- tail items -------------------------------------------------------------------------------------------
 
 // Writes a row as a tail item of format.tail_item_bytes.
 void put_tail_item(const Format &format, const uint64 *row, char *item);

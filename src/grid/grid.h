@@ -8,8 +8,7 @@
 
 namespace pg_gpu::grid {
 
-// ---- access method callbacks
-// --------------------------------------------------------------------------------
+// ---- access method callbacks ------------------------------------------------------------------------------
 
 IndexBuildResult *build(Relation heap, Relation index, IndexInfo *index_info);
 void build_empty(Relation index);
@@ -31,16 +30,14 @@ bool get_tuple(IndexScanDesc scan, ScanDirection direction);
 int64 get_bitmap(IndexScanDesc scan, TIDBitmap *bitmap);
 void end_scan(IndexScanDesc scan);
 
-// ---- options
-// -------------------------------------------------------------------------------------------------
+// ---- options ----------------------------------------------------------------------------------------------
 
 void register_options();
 SplitRule split_rule_of(Relation index);
 // Entries a cell of the server's grid, on average.
 uint32 bucket_of(Relation index);
 
-// ---- functions
-// -----------------------------------------------------------------------------------------------
+// ---- functions --------------------------------------------------------------------------------------------
 
 // Rows the snapshot sees that match scan keys; *heap_fetches of their entries were looked up in the heap.
 int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const ScanKeyData *keys, int key_count,

@@ -4,8 +4,7 @@
 
 namespace pg_gpu::grid {
 
-// ---- the directory
-// -------------------------------------------------------------------------------------------
+// ---- the directory ----------------------------------------------------------------------------------------
 
 // Usually it takes about a word for 40 rows.
 uint64 most_directory_words(uint64 rows) {
@@ -95,8 +94,7 @@ void finish_grid(GridWriter *grid, storage::RunEntry *entry) {
     pfree(grid->words);
 }
 
-// ---- rows in memory
-// ------------------------------------------------------------------------------------------
+// ---- rows in memory ---------------------------------------------------------------------------------------
 
 // Rows of a fixed number of words; 0: of any.
 template <int Words>

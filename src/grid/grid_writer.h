@@ -52,8 +52,7 @@ void add_grid_from_files(GridWriter *grid, const RowFiles &files);
 // Reads a whole file and closes it.
 void load_rows(const Format &format, BufFile *file, uint64 *rows, uint64 count);
 
-// ---- between grid_writer.cpp and external.cpp
-// ----------------------------------------------------------------
+// ---- between grid_writer.cpp and external.cpp -------------------------------------------------------------
 
 // Is a cell with so many rows, not all the same, to become a grid?
 inline bool is_large_cell(const Format &format, uint64 rows) {

@@ -11,8 +11,7 @@ namespace pg_gpu::grid {
 // gives back to the system what smaller ones add up to, at each search anew.
 static constexpr Size kFirstBlock = 256 * 1024;
 
-// ---- cells
-// -----------------------------------------------------------------------------------------
+// ---- cells ------------------------------------------------------------------------------------------------
 
 // Here and below: false when a page was recycled.
 static bool fail_in_directory(const NearestSearch &search, int run) {
@@ -182,8 +181,7 @@ static bool open_cells(NearestSearch *search, const Candidate &candidate) {
     }
 }
 
-// ---- the search
-// ----------------------------------------------------------------------------------------------
+// ---- the search -------------------------------------------------------------------------------------------
 
 NearestSearch *begin_nearest(Scan *scan) {
     auto *search = allocate_zeroed<NearestSearch>(1);

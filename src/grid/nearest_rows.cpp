@@ -3,8 +3,7 @@
 
 namespace pg_gpu::grid {
 
-// ---- rows
-// ----------------------------------------------------------------------------------------------------
+// ---- rows -------------------------------------------------------------------------------------------------
 
 // As the operator <-> has it, its errors included.
 static uint64 distance_between(const Point &a, const Point &b) {
@@ -116,8 +115,7 @@ void push_tail(NearestSearch *search) {
     push_group(search, search->group_count - 1);
 }
 
-// ---- pages
-// ---------------------------------------------------------------------------------------------------
+// ---- pages ------------------------------------------------------------------------------------------------
 
 // Number of a page's copy. Neighbouring cells share pages, so the latest are asked first. false when it was
 // recycled.

@@ -29,8 +29,7 @@ inline constexpr int kNullArray = 2;
 inline constexpr int kFirstLaneArray = 3;
 inline constexpr int kMostArrays = kFirstLaneArray + kMostLanes;
 
-// ---- entry pages
-// ---------------------------------------------------------------------------------------------
+// ---- entry pages ------------------------------------------------------------------------------------------
 
 struct EntryPageHead {
     uint64_t first;   // ordinal of the page's first entry
@@ -115,8 +114,7 @@ inline uint64_t page_value(const EntryPage &page, int array, uint32_t i) {
     return page.bases[array] + packed_value(page.arrays[array], page.widths[array], i);
 }
 
-// ---- directory
-// -----------------------------------------------------------------------------------------------
+// ---- directory --------------------------------------------------------------------------------------------
 //
 //   summary  lowest and highest value of each array, 2 * arrays words; without a value (a column that is
 //            always NULL) the lowest is above the highest

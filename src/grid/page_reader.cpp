@@ -2,8 +2,7 @@
 
 namespace pg_gpu::grid {
 
-// ---- pages
-// ---------------------------------------------------------------------------------------------------
+// ---- pages ------------------------------------------------------------------------------------------------
 
 void begin_pages(PageCursor *cursor, Relation index, const Format *format, const storage::RunEntry *run) {
     cursor->index = index;
@@ -77,8 +76,7 @@ void read_row(const Format &format, const EntryPage &page, uint32 i, uint64 *row
                             : page_value(page, kFirstLaneArray + lane, i);
 }
 
-// ---- matches on a page
-// -----------------------------------------------------------------------------------------
+// ---- matches on a page ------------------------------------------------------------------------------------
 
 namespace {
 
@@ -215,8 +213,7 @@ static uint32 count_entries(const Format &format, const Condition &condition, co
     return count;
 }
 
-// ---- matches in a run
-// --------------------------------------------------------------------------------------
+// ---- matches in a run -------------------------------------------------------------------------------------
 
 void reset_run_scan(RunScan *scan) {
     scan->ranges.count = 0;

@@ -24,8 +24,7 @@ static void seal(const storage::RunKind *kind, const char *items, uint32, uint32
                                 pack_rows(format, rows, count, 0, low, high, storage::page_content(page)));
 }
 
-// ---- how many pages a merged run can take
-// ----------------------------------------------------------------------
+// ---- how many pages a merged run can take -----------------------------------------------------------------
 
 [[noreturn]] static void report_stamp(Relation index, const storage::RunEntry &run, uint32 position) {
     storage::report_corruption(index, storage::run_block(run, position),
@@ -87,8 +86,7 @@ static uint32 merge_page_bound(Relation index, const storage::RunKind *kind, con
            static_cast<uint32>((most_directory_words(entries) + kWordsPerPage - 1) / kWordsPerPage);
 }
 
-// ---- merging
-// ---------------------------------------------------------------------------------------------------
+// ---- merging ----------------------------------------------------------------------------------------------
 
 static void collect_run(Relation index, const storage::RunEntry &run, Collector *collector) {
     const Format &format = *collector->format;
@@ -144,8 +142,7 @@ static void merge(Relation index, const storage::RunEntry *runs, int count, stor
         write_collected(collector, index, nullptr, 1, split_rule_of(index), nullptr, writer, entry);
 }
 
-// ---- what a directory entry may say
-// ------------------------------------------------------------------------------
+// ---- what a directory entry may say -----------------------------------------------------------------------
 
 static bool is_sound(const storage::RunKind *kind, const storage::RunEntry &run) {
     const Format &format = *format_of(kind);

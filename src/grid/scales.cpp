@@ -72,8 +72,7 @@ uint64 sample_size(const Format &format, uint64 rows, double cells) {
     return Min(rows, Min(Max(wanted, kLeastSample), kMostSample));
 }
 
-// ---- how many intervals
-// ----------------------------------------------------------------------------------
+// ---- how many intervals -----------------------------------------------------------------------------------
 
 // Shares the cells out: dimensions get intervals in turn, whichever has fewest, up to its limit.
 static void share_out(const Format &format, const uint32 *limits, double wanted, Scales *scales) {
@@ -104,8 +103,7 @@ static uint32 distinct_values(const uint64 *sorted, uint64 count) {
     return distinct;
 }
 
-// ---- where they begin
-// ------------------------------------------------------------------------------------
+// ---- where they begin -------------------------------------------------------------------------------------
 
 // Cuts a dimension at quantiles of the sample. A value that takes several is cut off behind as well, so that
 // in the end it is alone. Returns the number of intervals.

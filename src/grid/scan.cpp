@@ -96,8 +96,7 @@ static bool fill_batch(Scan *scan) {
     }
 }
 
-// ---- callbacks
-// ----------------------------------------------------------------------------------------------
+// ---- callbacks --------------------------------------------------------------------------------------------
 
 static bool get_nearest(Scan *scan) {
     IndexScanDesc descriptor = scan->descriptor;

@@ -96,8 +96,7 @@ struct Scan {
 // The tuple of a row that the snapshot sees; valid until the next one's.
 IndexTuple make_index_tuple(Scan *scan, const uint64 *row);
 
-// ---- nearest.cpp: ORDER BY column <-> point
-// --------------------------------------------------------------------
+// ---- nearest.cpp: ORDER BY column <-> point ---------------------------------------------------------------
 
 NearestSearch *begin_nearest(Scan *scan);
 // Forgets everything and starts again in a new view.

@@ -174,8 +174,7 @@ static double scan_table(Relation heap, Relation index, IndexInfo *index_info, b
                                   collector, scan);
 }
 
-// ---- phase 3: merging sorted chunks
-// -------------------------------------------------------------------------
+// ---- phase 3: merging sorted chunks -----------------------------------------------------------------------
 
 static constexpr uint64 kSourceEntries = 4096;
 

@@ -40,8 +40,7 @@ static void restrict_column(const KeyColumn &column, const CodeRange<Bits<Key>> 
     state->empty = both.empty;
 }
 
-// ---- arrays
-// --------------------------------------------------------------------------------------------------
+// ---- arrays -----------------------------------------------------------------------------------------------
 
 // Sorts by the code of each element, in place.
 template <typename Key, typename Element, typename CodeOf>
@@ -139,8 +138,7 @@ static void add_array(const KeyColumn &column, ArrayType *array, CodesOf codes_o
     restrict_column(column, all, state);
 }
 
-// ---- timestamptz beside dates and timestamps
-// -------------------------------------------------------------------
+// ---- timestamptz beside dates and timestamps --------------------------------------------------------------
 
 // A wide range of codes, which the filter then looks into.
 template <typename Key>
@@ -161,8 +159,7 @@ static void add_instants(const KeyColumn &column, int64 *constants, uint32 count
     restrict_column(column, range, state);
 }
 
-// ---- all scan keys together
-// ----------------------------------------------------------------------------------
+// ---- all scan keys together -------------------------------------------------------------------------------
 
 // A comparison with a constant or an array's elements. codes_of(constant) are the ascending codes that the
 // operator accepts.
@@ -393,8 +390,7 @@ void make_condition(const KeyFormat &format, const ScanKeyData *keys, int key_co
         make_filters(format, states, filtered, keys, tests, tests != nullptr ? key_count : 0, condition);
 }
 
-// ---- testing one entry
-// ---------------------------------------------------------------------------------------
+// ---- testing one entry ------------------------------------------------------------------------------------
 
 template <typename Key>
 bool passes_filters(const Condition<Key> &condition, Key key) {
@@ -431,8 +427,7 @@ bool matches(const KeyFormat &format, const Condition<Key> &condition, NullMask 
     return condition.filter_count == 0 || passes_filters(condition, key);
 }
 
-// ---- single keys
-// ---------------------------------------------------------------------------------------------
+// ---- single keys ------------------------------------------------------------------------------------------
 
 template <typename Key>
 bool make_key(const KeyFormat &format, const Datum *values, const Oid *types, Key *key) {

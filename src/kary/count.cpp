@@ -9,8 +9,7 @@
 
 namespace pg_gpu::kary {
 
-// ---- all-visible tables: no per-entry work
-// ------------------------------------------------------------------
+// ---- all-visible tables: no per-entry work ----------------------------------------------------------------
 
 template <typename Key>
 struct TailCount {
@@ -113,8 +112,7 @@ static bool count_one_by_one(Relation heap, Relation index, const storage::RunKi
     return is_table_all_visible(heap) && storage::read_vacuum_seq(index, kind) == before;
 }
 
-// ---- on the server
-// -----------------------------------------------------------------------------------------------
+// ---- on the server ----------------------------------------------------------------------------------------
 
 // Is the condition one range of keys of entries without NULLs?
 template <typename Key>
@@ -134,8 +132,7 @@ static bool count_on_server(Relation heap, Relation index, const KeyFormat &form
                         one_by_one, result, heap_fetches);
 }
 
-// ---- the general case
-// ---------------------------------------------------------------------------------------
+// ---- the general case -------------------------------------------------------------------------------------
 
 namespace {
 

@@ -91,8 +91,7 @@ Oid equality_operator(Relation index, int column, Oid type) {
     return OidIsValid(own) ? own : get_opfamily_member(family, left, left, BTEqualStrategyNumber);
 }
 
-// ---- what CREATE INDEX refuses
-// -------------------------------------------------------------------------------
+// ---- what CREATE INDEX refuses ----------------------------------------------------------------------------
 
 // The planner takes an index for ordered whose operator family has `<` under btree's number; lossy codes are
 // not.

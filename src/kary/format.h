@@ -71,8 +71,7 @@ inline auto with_key_type(int width, Function function) {
     INSTANTIATE(Key96)                        \
     INSTANTIATE(Key128)
 
-// ---- values and codes
-// ----------------------------------------------------------------------------------------
+// ---- values and codes -------------------------------------------------------------------------------------
 
 // The code of a value of the column's own type, ascending.
 template <typename Key>
@@ -131,8 +130,7 @@ inline void store_value(const KeyColumn &column, Key key, char *place) {
     store_code<Key>(column, orient(column, stored_code(column, key)), place);
 }
 
-// ---- NULLs
-// ---------------------------------------------------------------------------------------------------
+// ---- NULLs ------------------------------------------------------------------------------------------------
 
 // The key's bits without those of NULL columns.
 template <typename Key>

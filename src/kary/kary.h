@@ -13,8 +13,7 @@ template <typename Key>
 const storage::RunKind *run_kind_of(bool composite);
 const storage::RunKind *run_kind(Relation index);
 
-// ---- writing runs (run_builder.cpp)
-// -------------------------------------------------------------------------
+// ---- writing runs (run_builder.cpp) -----------------------------------------------------------------------
 
 // Takes entries in run order (by mask, key, TID) and writes leaves, separators and the partition table.
 template <typename Key>
@@ -57,8 +56,7 @@ inline void add_entry(RunBuilder<Key> *builder, Key key, NullMask nulls, const I
         flush_leaf(builder);
 }
 
-// ---- searching runs (run_search.cpp)
-// ------------------------------------------------------------------------
+// ---- searching runs (run_search.cpp) ----------------------------------------------------------------------
 
 // A run's partitions that have entries, in order. The result is palloc'd. false when a page was recycled;
 // *position is then that page's.
@@ -84,8 +82,7 @@ bool find_ordinal(Relation index, const storage::RunEntry &run, const Partition 
 template <typename Key>
 Buffer read_leaf(Relation index, const storage::RunEntry &run, uint32 leaf);
 
-// ---- access method callbacks
-// --------------------------------------------------------------------------------
+// ---- access method callbacks ------------------------------------------------------------------------------
 
 IndexBuildResult *build(Relation heap, Relation index, IndexInfo *index_info);
 void build_empty(Relation index);

@@ -34,8 +34,7 @@ inline constexpr uint32 kLeafCapacity = storage::kContentBytes / kEntryBytes<Key
 template <typename Key>
 inline constexpr uint32 kSeparatorCapacity = storage::kContentBytes / sizeof(Key);
 
-// ---- tail items
-// ----------------------------------------------------------------------------------------------
+// ---- tail items -------------------------------------------------------------------------------------------
 
 template <typename Key>
 struct KaryTailItem {
@@ -94,8 +93,7 @@ inline void for_each_tail_item(const char *items, uint32 bytes, bool composite, 
     }
 }
 
-// ---- leaf pages
-// ----------------------------------------------------------------------------------------------
+// ---- leaf pages -------------------------------------------------------------------------------------------
 
 // access_method_data of a run: [0] entries without a NULL, [1] partitions besides theirs in the partition
 // table.
@@ -130,8 +128,7 @@ inline const ItemPointerData *leaf_tids(Page page, uint32 entries) {
     return reinterpret_cast<const ItemPointerData *>(storage::page_content(page) + entries * sizeof(Key));
 }
 
-// ---- partitions
-// ----------------------------------------------------------------------------------------------
+// ---- partitions -------------------------------------------------------------------------------------------
 
 // A run's entries with the same columns NULL.
 struct Partition {

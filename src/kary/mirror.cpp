@@ -17,8 +17,7 @@ static constexpr uint32 kLargestChunk = 1U << 20;
 // A chunk's matches held in memory; with more of them the pages are read, which holds one at a time.
 static constexpr uint64 kMostMatches = 1U << 23;
 
-// ---- the mirror's format
-// ------------------------------------------------------------------------------------
+// ---- the mirror's format ----------------------------------------------------------------------------------
 
 template <typename Key>
 const client::MirrorFormat *mirror_format() {
@@ -31,8 +30,7 @@ const client::MirrorFormat *mirror_format(Relation index) {
     return with_key_type(key_width(index), [](auto key) { return mirror_format<decltype(key)>(); });
 }
 
-// ---- choosing
-// -----------------------------------------------------------------------------------------------
+// ---- choosing ---------------------------------------------------------------------------------------------
 
 // Ends of the chunks among the condition's points, from small ones to large ones.
 template <typename Key>
@@ -83,8 +81,7 @@ bool may_travel(const Condition<Key> &condition) {
            may_ask_server(condition.has_points ? condition.point_count : 1, kFewestPoints);
 }
 
-// ---- chunks
-// -------------------------------------------------------------------------------------------------
+// ---- chunks -----------------------------------------------------------------------------------------------
 
 // Makes room for `wanted` matches, keeping those there are.
 template <typename Key>

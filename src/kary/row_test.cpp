@@ -95,8 +95,7 @@ ScanKeyData *detoast_arrays(const KeyFormat &format, const ScanKeyData *keys, in
     return copies;
 }
 
-// ---- an array's elements
-// -------------------------------------------------------------------------------------
+// ---- an array's elements ----------------------------------------------------------------------------------
 
 static uint32 *head_of(const ElementTable &table, uint64 hash) {
     // Fibonacci hashing: the hashes of some types leave the upper bits as they are.
@@ -128,8 +127,7 @@ static ElementTable make_table(MemoryContext scratch, const ColumnHash &hash, Fm
     return table;
 }
 
-// ---- the tests
-// -------------------------------------------------------------------------------------------------
+// ---- the tests --------------------------------------------------------------------------------------------
 
 // The type whose hash function keeps the equality of the column's operators.
 static Oid hashed_type_of(Relation index, const KeyFormat &format, int column) {

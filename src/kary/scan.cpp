@@ -23,8 +23,7 @@ static void read_keys(Scan<Key> *scan) {
     MemoryContextSwitchTo(caller);
 }
 
-// ---- tuples for index-only scans
-// --------------------------------------------------------------------------------
+// ---- tuples for index-only scans --------------------------------------------------------------------------
 
 template <typename Key>
 static void prepare_index_only(Scan<Key> *scan) {
@@ -53,8 +52,7 @@ static IndexTuple tuple_of_last(Scan<Key> *scan) {
     return made->tuple;
 }
 
-// ---- rows looked at by the scan itself
-// --------------------------------------------------------------------------
+// ---- rows looked at by the scan itself --------------------------------------------------------------------
 
 template <typename Key>
 static void begin_checked(Scan<Key> *scan, Relation heap, CheckedRows *rows) {
@@ -103,8 +101,7 @@ static int64 add_checked_to_bitmap(Scan<Key> *scan, Relation heap, TIDBitmap *bi
     return added;
 }
 
-// ---- callbacks
-// ----------------------------------------------------------------------------------------------
+// ---- callbacks --------------------------------------------------------------------------------------------
 
 // Any step; leaves the scan streaming where the next ones only need the fields that follow_stream sets.
 template <typename Key>

@@ -111,8 +111,7 @@ struct Scan {
 
 enum class Step { Entry, End, Restart };
 
-// ---- scan_phases.cpp: what a scan goes through
-// ------------------------------------------------------------------
+// ---- scan_phases.cpp: what a scan goes through ------------------------------------------------------------
 
 // Takes a new view of the index, and of the visibility map where the scan looks at it.
 template <typename Key>
@@ -126,8 +125,7 @@ void begin_phases(Scan<Key> *scan);
 template <typename Key>
 bool enter_phase(Scan<Key> *scan, int phase, bool at_start);
 
-// ---- scan_merge.cpp: in index order
-// ------------------------------------------------------------------
+// ---- scan_merge.cpp: in index order -----------------------------------------------------------------------
 
 // The next entry, which becomes scan->last; false at the end.
 template <typename Key>
@@ -138,8 +136,7 @@ bool next_entry(Scan<Key> *scan, bool forward);
 template <typename Key>
 bool go_on_in_new_view(Scan<Key> *scan, bool forward);
 
-// ---- scan_mark.cpp: mark and restore
-// ------------------------------------------------------------------
+// ---- scan_mark.cpp: mark and restore ----------------------------------------------------------------------
 
 // The next step starts from the beginning; nothing of the old place may be continued.
 template <typename Key>
@@ -150,8 +147,7 @@ void mark_place(Scan<Key> *scan);
 template <typename Key>
 void restore_place(Scan<Key> *scan);
 
-// ---- cursor.cpp: moving through one source
-// ------------------------------------------------------------------
+// ---- cursor.cpp: moving through one source ----------------------------------------------------------------
 
 // Makes the batch hold an entry after (before) the gap. Restart: the view has gone stale, nothing has moved.
 template <typename Key>

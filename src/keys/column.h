@@ -43,8 +43,7 @@ Encoding encoding_of(Oid type);
 // Do codes of the type tell the value that they came from? (-0 and 0 share one.)
 bool is_invertible(Oid type);
 
-// ---- values and codes
-// ----------------------------------------------------------------------------------------
+// ---- values and codes -------------------------------------------------------------------------------------
 
 // The code of a value of the column's own type, ascending; not for lossy encodings.
 template <typename Key>

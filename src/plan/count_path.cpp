@@ -28,8 +28,7 @@ static const CountingMethod *counting_method_of(const IndexOptInfo *index) {
     return counting_method(reinterpret_cast<amcostestimate_function>(index->amcostestimate));
 }
 
-// ---- which queries
-// -------------------------------------------------------------------------------------------
+// ---- which queries ----------------------------------------------------------------------------------------
 
 // Is some condition that the index answers false for every NULL in this column?
 static bool has_strict_clause(const IndexPath *path, AttrNumber column) {
@@ -85,8 +84,7 @@ static bool is_candidate(PlannerInfo *root, RelOptInfo *input) {
     return !table->inh && table->tablesample == nullptr;
 }
 
-// ---- the index path underneath
-// -------------------------------------------------------------------------------
+// ---- the index path underneath ----------------------------------------------------------------------------
 
 static bool is_index_clause(const IndexPath *path, const RestrictInfo *restriction) {
     ListCell *cell;

@@ -48,8 +48,7 @@ static ChildScan child_scan(CustomScanState *node) {
             scan->iss_NumScanKeys};
 }
 
-// ---- execution
-// -----------------------------------------------------------------------------------------------
+// ---- execution --------------------------------------------------------------------------------------------
 
 static int64 count_rows(const ChildScan &scan) {
     Relation heap = scan.state->ss_currentRelation;
@@ -135,8 +134,7 @@ static const CustomExecMethods execution_methods = {
     .ExplainCustomScan = explain_count_scan,
 };
 
-// ---- from path to plan to state
-// ------------------------------------------------------------------------------
+// ---- from path to plan to state ---------------------------------------------------------------------------
 
 static Node *create_count_scan_state(CustomScan *) {
     auto *state = reinterpret_cast<CountScanState *>(newNode(sizeof(CountScanState), T_CustomScanState));

@@ -43,8 +43,7 @@ static LookupJoinState *state_of(CustomScanState *node) {
     return reinterpret_cast<LookupJoinState *>(node);
 }
 
-// ---- execution
-// -----------------------------------------------------------------------------------------------
+// ---- execution --------------------------------------------------------------------------------------------
 
 // What the executor would have checked before calling the function.
 static void require_execute(Oid function) {
@@ -260,8 +259,7 @@ static const CustomExecMethods execution_methods = {
     .ExplainCustomScan = explain_lookup_join,
 };
 
-// ---- from path to plan to state
-// ------------------------------------------------------------------------------
+// ---- from path to plan to state ---------------------------------------------------------------------------
 
 static Node *create_lookup_join_state(CustomScan *) {
     auto *state = reinterpret_cast<LookupJoinState *>(newNode(sizeof(LookupJoinState), T_CustomScanState));

@@ -128,8 +128,7 @@ static uint64 merge_runs(Relation index, const RunKind *kind, ReservationOwner o
     return output.entries;
 }
 
-// ---- a run of an insert's own
-// --------------------------------------------------------------------------------
+// ---- a run of an insert's own -----------------------------------------------------------------------------
 
 // The next run's place in the order of runs.
 static uint64 take_order(Relation index, const RunKind *kind) {
@@ -162,8 +161,7 @@ void insert_run(Relation index, const RunKind *kind, uint32 pages,
     merge_after_seal(index, kind);
 }
 
-// ---- what to merge
-// ------------------------------------------------------------------------------------------
+// ---- what to merge ----------------------------------------------------------------------------------------
 
 struct Choice {
     RunEntry *runs;
@@ -220,8 +218,7 @@ static int keep_young(RunEntry *runs, int count, uint64 horizon) {
         std::partition(runs, runs + count, [&](const RunEntry &run) { return run.order >= horizon; }) - runs);
 }
 
-// ---- errors that must not reach an INSERT or a VACUUM
-// -------------------------------------------------------
+// ---- errors that must not reach an INSERT or a VACUUM -----------------------------------------------------
 
 // What must reach neither an INSERT nor a VACUUM (R14): a lack of disk, memory or block numbers, and giving
 // way.
@@ -309,8 +306,7 @@ static bool try_merge(bool (*work)(Relation, const RunKind *, void *), Relation 
     return result;
 }
 
-// ---- entry points
-// -------------------------------------------------------------------------------------------
+// ---- entry points -----------------------------------------------------------------------------------------
 
 static bool merge_tiers(Relation index, const RunKind *kind, void *) {
     if (!lock_runs(index, RunLock::YoungRuns, ExclusiveLock, true))

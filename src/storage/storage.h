@@ -58,14 +58,12 @@ struct RunKind {
                         ItemPointerData *tids);
 };
 
-// ---- errors
-// -------------------------------------------------------------------------------------------------
+// ---- errors -----------------------------------------------------------------------------------------------
 
 // ERROR, ERRCODE_INDEX_CORRUPTED, with a HINT to REINDEX.
 [[noreturn]] void report_corruption(Relation index, BlockNumber block, const char *detail);
 
-// ---- metapage
-// -----------------------------------------------------------------------------------------------
+// ---- metapage ---------------------------------------------------------------------------------------------
 
 // Reads and locks the metapage; checks magic, version, access method and the directory's bounds.
 Buffer lock_metapage(Relation index, const RunKind *kind, int lock_mode);
@@ -129,8 +127,7 @@ int place_pages(Relation index, Extent *used, int used_count, uint32 pages, int 
 // A pinned, exclusively locked buffer for a block nobody uses, extending the file if needed.
 Buffer acquire_page(Relation index, BlockNumber block);
 
-// ---- locks (R1, R13)
-// ----------------------------------------------------------------------------------------
+// ---- locks (R1, R13) --------------------------------------------------------------------------------------
 
 enum class RunLock : uint16 { OldRuns = 1, YoungRuns = 2 };
 
@@ -144,8 +141,7 @@ void unlock_runs(Relation index, RunLock which, LOCKMODE mode);
 bool claim_old_runs(Relation index, const RunKind *kind, bool conditional, uint64 *horizon,
                     Buffer *metapage = nullptr);
 
-// ---- views (R2)
-// ---------------------------------------------------------------------------------------------
+// ---- views (R2) -------------------------------------------------------------------------------------------
 
 struct View {
     uint64 vacuum_seq;
@@ -180,8 +176,7 @@ uint32 checked_item_size(Relation index, const RunKind *kind, const char *items,
 // How many items there are, each checked.
 uint32 count_tail_items(Relation index, const RunKind *kind, const char *items, uint32 bytes);
 
-// ---- run pages
-// ----------------------------------------------------------------------------------------------
+// ---- run pages --------------------------------------------------------------------------------------------
 
 // Pins and share-locks a page of a run. InvalidBuffer when the page now belongs to something else (R11). With
 // `near` for those who read one page after the other.
@@ -213,8 +208,7 @@ inline uint32 dead_bitmap_bytes(uint64 entries) {
     return static_cast<uint32>((entries + 63) / 64 * 8);
 }
 
-// ---- writing runs
-// -------------------------------------------------------------------------------------------
+// ---- writing runs -----------------------------------------------------------------------------------------
 
 // Writes a run's pages in order of position: through shared buffers into reserved extents, or (a build on a
 // new, empty fork) straight to the file.
@@ -233,8 +227,7 @@ int fanout_of(Relation index);
 // the worker stands in the way of.
 void pause_merge(Relation index);
 
-// ---- inserting, merging, vacuum
-// -----------------------------------------------------------------------------
+// ---- inserting, merging, vacuum ---------------------------------------------------------------------------
 
 // Appends one item to the tail, sealing it and merging small runs as needed.
 void insert_item(Relation index, const RunKind *kind, const TailItem *item);
@@ -270,8 +263,7 @@ void build_empty(Relation index, const RunKind *kind);
 RunWriter *begin_build(Relation index, RunEntry *entry);
 void finish_build(Relation index, const RunKind *kind, const RunEntry &entry);
 
-// ---- verification
-// -------------------------------------------------------------------------------------------
+// ---- verification -----------------------------------------------------------------------------------------
 
 using ProblemReporter = void (*)(BlockNumber block, const ItemPointerData *tid, const char *problem,
                                  void *context);

@@ -120,8 +120,7 @@ static void collect_row(Relation, ItemPointer tid, Datum *values, bool *nulls, b
     MemoryContextSwitchTo(caller);
 }
 
-// ---- a worker's part
-// ---------------------------------------------------------------------------------------
+// ---- a worker's part --------------------------------------------------------------------------------------
 
 static void collect_as_worker(BuildWorker *worker) {
     Collector *collector = begin_collecting(worker->memory, worker->files, worker->participant);
@@ -138,8 +137,7 @@ static void collect_as_worker(BuildWorker *worker) {
     worker->handed_over = static_cast<uint64>(collector->inverter.file_count);
 }
 
-// ---- the leader's
-// ------------------------------------------------------------------------------------------
+// ---- the leader's -----------------------------------------------------------------------------------------
 
 // The participants' documents, numbered through in order of TID.
 static DocumentPart *number_documents(Collector *collector, ParallelBuild *parallel, RunBuilder *builder) {

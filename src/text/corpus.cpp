@@ -121,8 +121,7 @@ void confirm_recycled(const Corpus *corpus, const storage::RunEntry &run, uint32
     storage::confirm_recycled(corpus->index, run_kind(), corpus->view, run, position);
 }
 
-// ---- lists
-// -------------------------------------------------------------------------------------------------
+// ---- lists ------------------------------------------------------------------------------------------------
 
 // The lists of all lexemes with a prefix as one in memory.
 static ListCursor *open_prefix(DictionaryCursor *dictionary, const QueryTerm &term) {
@@ -221,8 +220,7 @@ ListCursor ***open_all_lists(Corpus *corpus, const Query &query) {
     return lists;
 }
 
-// ---- statistics
-// --------------------------------------------------------------------------------------------
+// ---- statistics -------------------------------------------------------------------------------------------
 
 uint64 count_live(ListCursor *list) {
     const RunReader *reader = list->reader;

@@ -17,8 +17,7 @@ inline constexpr int kDocumentSection = storage::kEntrySection;
 inline constexpr int kDictionarySection = 2;
 inline constexpr int kPostingSection = 3;
 
-// ---- the directory entry's words
-// ---------------------------------------------------------------------------
+// ---- the directory entry's words --------------------------------------------------------------------------
 
 // Raw: a sealed tail, one page with the items as they arrived. Inverted: dictionary, lists, documents.
 // 2 was Inverted without restarts and fences in the dictionary.

@@ -104,8 +104,7 @@ static TextList list_at(const ListPlace &place) {
             place.ordinal, place.term_frequency, 0};
 }
 
-// ---- which path
-// --------------------------------------------------------------------------------------------
+// ---- which path -------------------------------------------------------------------------------------------
 
 static void add_any(const RankedQuery &query, const ListPlace *places, uint64 documents,
                     client::Request *request) {
@@ -157,8 +156,7 @@ client::Choice choose_ranking_path(Corpus *corpus, const RankedQuery *queries, i
     return client::choose_path(request_of(corpus, client::RequestKind::SearchText, queries, count));
 }
 
-// ---- weighing
-// ----------------------------------------------------------------------------------------------
+// ---- weighing ---------------------------------------------------------------------------------------------
 
 // A list whose dead postings must be counted, and where the others' number goes.
 namespace {
@@ -262,8 +260,7 @@ void weigh_queries(Corpus *corpus, const client::Choice &choice, RankedQuery *qu
         weigh_terms(corpus, options.k1, counts[i], &queries[i].query);
 }
 
-// ---- ranking
-// -----------------------------------------------------------------------------------------------
+// ---- ranking ----------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -406,8 +403,7 @@ void rank_by_any_path(Corpus *corpus, Ranking *ranking) {
     *ranking = query.ranking;
 }
 
-// ---- intersecting
-// ------------------------------------------------------------------------------------------
+// ---- intersecting -----------------------------------------------------------------------------------------
 
 bool intersect_by_server(Corpus *corpus, const Query &query, ItemPointerData **tids, uint64 *count) {
     if (!may_ask_server(corpus) || query.term_count > static_cast<int>(gpu_engine::max_text_terms))

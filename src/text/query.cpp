@@ -16,8 +16,7 @@ Mode mode_of(const char *name) {
                     errhint("Modes are \"and\", \"or\", \"and_or\" and \"query\".")));
 }
 
-// ---- rewriting
-// ---------------------------------------------------------------------------------------------
+// ---- rewriting --------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -62,8 +61,7 @@ TSQuery rewrite_query(TSQuery query, Mode mode) {
     return join_queries(tsquery_and, operands.joined, operands.negated);
 }
 
-// ---- parsing
-// -----------------------------------------------------------------------------------------------
+// ---- parsing ----------------------------------------------------------------------------------------------
 
 static int compare_terms(const QueryTerm &a, const QueryTerm &b) {
     const int order = compare_lexemes(a.lexeme, a.length, b.lexeme, b.length);
@@ -181,8 +179,7 @@ bool is_plain_conjunction(const QueryNode *node) {
            std::all_of(node->children, node->children + node->child_count, is_plain_term);
 }
 
-// ---- one document
-// ------------------------------------------------------------------------------------------
+// ---- one document -----------------------------------------------------------------------------------------
 
 static Match match_phrase(const QueryNode *node, const uint32 *frequencies) {
     // Positions decide; under a NOT they do so whatever the document holds.

@@ -59,8 +59,7 @@ char *read_raw_items(Relation index, const storage::RunEntry &run, uint32 *bytes
     return items;
 }
 
-// ---- merging
-// -----------------------------------------------------------------------------------------------
+// ---- merging ----------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -410,8 +409,7 @@ static uint32 merge_page_bound(Relation, const storage::RunKind *, const storage
            document_pages(static_cast<uint64>(documents));
 }
 
-// ---- the rest
-// ----------------------------------------------------------------------------------------------
+// ---- the rest ---------------------------------------------------------------------------------------------
 
 static bool is_sound(const storage::RunKind *, const storage::RunEntry &run) {
     const storage::Section &documents = run.sections[kDocumentSection];
@@ -466,8 +464,7 @@ const storage::RunKind *run_kind() {
     return &kind;
 }
 
-// ---- long documents
-// ----------------------------------------------------------------------------------------
+// ---- long documents ---------------------------------------------------------------------------------------
 
 namespace {
 

@@ -51,8 +51,7 @@ static void offer_document(Best *best, RunReader *reader, uint32 ordinal, int64 
     offer(best, {score, document_tid(reader, ordinal), maybe});
 }
 
-// ---- items
-// -------------------------------------------------------------------------------------------------
+// ---- items ------------------------------------------------------------------------------------------------
 
 static Match both(Match a, Match b) {
     if (a == Match::No || b == Match::No)
@@ -95,8 +94,7 @@ static void rank_items(const RawSource &source, const Ranking &ranking, Best *be
     pfree(frequencies);
 }
 
-// ---- runs, a set of matches first
-// --------------------------------------------------------------------------
+// ---- runs, a set of matches first -------------------------------------------------------------------------
 
 // Turns a complement into its members, without NULLs.
 static void list_members(RunReader *reader, OrdinalSet *set) {
@@ -153,8 +151,7 @@ static void rank_set(RunReader *reader, ListCursor **lists, const Ranking &ranki
     pfree(scores);
 }
 
-// ---- bounds
-// ------------------------------------------------------------------------------------------------
+// ---- bounds -----------------------------------------------------------------------------------------------
 
 double bound_shrink(const RunReader *reader, const Options &options, const postings::Norms &norms) {
     const RunHeader &header = reader->header;
@@ -171,8 +168,7 @@ static int64 most_in_block(const ListCursor *list, uint32 block, double weight, 
                       : postings::bound_contribution(weight, list->heads[block].bound, shrink);
 }
 
-// ---- runs, all of the lexemes
-// ------------------------------------------------------------------------------
+// ---- runs, all of the lexemes -----------------------------------------------------------------------------
 
 namespace {
 
@@ -332,8 +328,7 @@ static void rank_all(RunReader *reader, ListCursor **lists, const Ranking &ranki
     pfree(required);
 }
 
-// ---- runs, any of the lexemes
-// ------------------------------------------------------------------------------
+// ---- runs, any of the lexemes -----------------------------------------------------------------------------
 
 // Documents are gone through in windows: for each the most that lists can contribute there is known from
 // their blocks' bounds, and windows, or lists beside those that matter, are passed over where that is too
@@ -480,8 +475,7 @@ static void rank_any(RunReader *reader, ListCursor **lists, const Ranking &ranki
     pfree(ranked);
 }
 
-// ---- all of it
-// ---------------------------------------------------------------------------------------------
+// ---- all of it --------------------------------------------------------------------------------------------
 
 static Best begin_ranking(Ranking *ranking) {
     ranking->hits = nullptr;

@@ -10,8 +10,7 @@ const storage::RunKind *run_kind();
 // Writes a document that is longer than a tail as a run of its own (runs.cpp).
 void insert_long_document(Relation index, TSVector vector, const ItemPointerData &tid);
 
-// ---- access method callbacks
-// -------------------------------------------------------------------------------
+// ---- access method callbacks ------------------------------------------------------------------------------
 
 IndexBuildResult *build(Relation heap, Relation index, IndexInfo *index_info);
 void build_empty(Relation index);

@@ -53,8 +53,7 @@ static void note_document(Verification *state, BlockNumber block, const ItemPoin
     table::note_entry(&state->check, block, fingerprint, bytes, tid);
 }
 
-// ---- runs
-// --------------------------------------------------------------------------------------------------
+// ---- runs -------------------------------------------------------------------------------------------------
 
 static BlockNumber section_block(const RunReader *reader, int section, uint32 page) {
     return storage::run_block(reader->run, reader->run.sections[section].first_page + page);
@@ -185,8 +184,7 @@ static void verify_raw_run(Verification *state, const storage::RunEntry &run) {
     note_items(state, storage::run_block(run, 0), source);
 }
 
-// ---- the table
-// ---------------------------------------------------------------------------------------------
+// ---- the table --------------------------------------------------------------------------------------------
 
 static size_t fingerprint_row(void *, const Datum *values, const bool *nulls, const ItemPointerData &tid,
                               unsigned char *fingerprint) {

@@ -365,8 +365,7 @@ TYPED_TEST(EngineDictionary, EndsWhenCancelledOrOutOfMemory) {
         StatusCode::invalid_argument);
 }
 
-// ---- Strings and codes
-// -------------------------------------------------------------------------------------
+// ---- Strings and codes ------------------------------------------------------------------------------------
 
 struct PackedStrings {
     std::vector<std::uint64_t> offsets = {0};

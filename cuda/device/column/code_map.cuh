@@ -40,8 +40,7 @@ __device__ __forceinline__ std::uint32_t bytes_up_to(std::uint32_t bytes, std::u
     return ((~bytes & most) | (~(bytes ^ most) & lower)) & upper;
 }
 
-// ---- Steps listed
-// --------------------------------------------------------------------------------------------------
+// ---- Steps listed -----------------------------------------------------------------------------------------
 
 // The list goes by blocks of 256 codes, in which a place takes a byte. Where a block's places begin differs
 // little from its even share of the list, so that the difference takes 16 bits.
@@ -128,8 +127,7 @@ struct ListedLookup {
     }
 };
 
-// ---- Groups of codes
-// -----------------------------------------------------------------------------------------------
+// ---- Groups of codes --------------------------------------------------------------------------------------
 
 // 16 bytes for `codes` codes: how many steps come before, then the steps within. Irregular: the map itself is
 // read.

@@ -89,8 +89,7 @@ void sort_entries(const Call &call, const Entry *entries, Entry *sorted, std::ui
     });
 }
 
-// ---- Merge or sort, unique, map
-// ------------------------------------------------------------------------------------
+// ---- Merge or sort, unique, map ---------------------------------------------------------------------------
 
 // Removes duplicates from merge.merged, which is sorted and has all entries, and looks up the codes.
 template <typename Entry>
@@ -158,8 +157,7 @@ std::uint64_t sort_unique_map(const Call &call, const MergeArrays<Entry> &merge)
     return unique_and_map(call, merge);
 }
 
-// ---- Slices
-// --------------------------------------------------------------------------------------------------------
+// ---- Slices -----------------------------------------------------------------------------------------------
 
 // Entries of main a thread takes.
 inline constexpr std::uint32_t slice_entries = 64;
@@ -247,8 +245,7 @@ std::uint64_t merge_slices(const Call &call, const MergeArrays<Entry> &merge) {
     return count;
 }
 
-// ---- The entry points
-// ----------------------------------------------------------------------------------------------
+// ---- The entry points -------------------------------------------------------------------------------------
 
 // On the device; returns how many entries the union has.
 template <typename Entry>

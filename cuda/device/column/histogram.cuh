@@ -163,8 +163,7 @@ __global__ void __launch_bounds__(histogram_threads, 2)
     });
 }
 
-// ---- Many bins: 16-bit counters, two a word
-// ------------------------------------------------------------------------
+// ---- Many bins: 16-bit counters, two a word ---------------------------------------------------------------
 
 inline constexpr int packed_threads = 1024;
 inline constexpr int packed_loads = 4;
@@ -254,15 +253,13 @@ __global__ void __launch_bounds__(packed_threads, 1)
     }
 }
 
-// ---- Sums over the blocks
-// ------------------------------------------------------------------------------------------
+// ---- Sums over the blocks ---------------------------------------------------------------------------------
 
 // Adds the sums of all blocks to `counts`. Packed: two 16-bit sums a word.
 void add_block_sums(const Call &call, const std::uint32_t *sums, std::uint64_t blocks, std::uint32_t slots,
                     bool packed, std::uint64_t *counts);
 
-// ---- Launches
-// ------------------------------------------------------------------------------------------------------
+// ---- Launches ---------------------------------------------------------------------------------------------
 
 enum class HistogramPlace { global, block, packed };
 struct HistogramPlan {
