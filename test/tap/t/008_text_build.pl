@@ -89,7 +89,7 @@ ALTER TABLE doc SET (parallel_workers = 2);
 -- The leader leaves something to the workers.
 CREATE FUNCTION slow_leader(vector tsvector, id int) RETURNS tsvector LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
-	IF id % 50 = 0 AND pg_backend_pid() = current_setting('test.leader')::int THEN PERFORM pg_sleep(0.002); END IF;
+	IF id % 50 = 0 AND pg_backend_pid() = current_setting('test.leader', true)::int THEN PERFORM pg_sleep(0.002); END IF;
 	RETURN vector;
 END $$;
 CREATE FUNCTION failing_worker(vector tsvector, id int) RETURNS tsvector LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
