@@ -4,10 +4,12 @@
 
 # PG_GPU_CHROOTS        folder of the chroots; kept between runs
 # PG_GPU_MIRROR         where Debian's packages come from
+# PG_GPU_SECURITY_MIRROR  and their security updates
 # PG_GPU_APT_OPTIONS    options of apt inside, one a line
 # PG_GPU_CUDA_TOOLKIT   a folder that is /usr/local/cuda inside
 : "${PG_GPU_CHROOTS:=$root/build/chroots}"
 : "${PG_GPU_MIRROR:=http://deb.debian.org/debian}"
+: "${PG_GPU_SECURITY_MIRROR:=http://deb.debian.org/debian-security}"
 : "${PG_GPU_APT_OPTIONS:=}"
 
 need_root() {
@@ -33,7 +35,16 @@ apt_options() {
     [ -z "$PG_GPU_APT_OPTIONS" ] || printf '%s\n' "$PG_GPU_APT_OPTIONS"
 }
 
-# make_chroot FOLDER RELEASE PACKAGE...: unless it is there already. $components: of Debian's archive, main unless set.
+# A release with its updates, as those who use it have it: minor releases of PostgreSQL come by them.
+sources_of() {
+    echo "deb $PG_GPU_MIRROR $1 ${components:-main}"
+    [ "$1" != sid ] || return 0
+    echo "deb $PG_GPU_MIRROR $1-updates ${components:-main}"
+    echo "deb $PG_GPU_SECURITY_MIRROR $1-security ${components:-main}"
+}
+
+# make_chroot FOLDER RELEASE PACKAGE...: unless it is there already. $components: of the archive, main
+# unless set.
 make_chroot() {
     local folder=$1 release=$2 packages options=() option
     shift 2
@@ -45,10 +56,10 @@ make_chroot() {
     remove_chroot "$folder"
     mkdir -p "$(dirname "$folder")"
     # No cluster is wanted of Debian's postgresql package.
-    mmdebstrap --quiet --mode=root --variant=apt --components="${components:-main}" "${options[@]}" --include="$packages" \
+    mmdebstrap --quiet --mode=root --variant=apt "${options[@]}" --include="$packages" \
         --essential-hook='mkdir -p "$1/etc/postgresql-common/createcluster.d" &&
             echo "create_main_cluster = false" >"$1/etc/postgresql-common/createcluster.d/pg_gpu.conf"' \
-        "$release" "$folder" "$PG_GPU_MIRROR" && touch "$folder/made"
+        "$release" "$folder" - < <(sources_of "$release") && touch "$folder/made"
 }
 
 remove_chroot() {
