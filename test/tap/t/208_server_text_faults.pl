@@ -17,7 +17,7 @@ fault_seed();
 
 my $seconds = rounds(3, 60);
 
-my $node = new_node('faults', conf => "pg_gpu.request_timeout = 300ms\nmax_worker_processes = 16\n");
+my $node = new_node('faults', conf => "pg_gpu.request_timeout = 300ms\nmax_worker_processes = 16\npg_gpu.server_threads = 8\n");
 $node->safe_psql('postgres', q{
 CREATE TABLE doc (id bigserial, tsv tsvector, filler text);
 CREATE FUNCTION fill(low int, rows int) RETURNS void LANGUAGE sql AS $$
@@ -49,7 +49,12 @@ BEGIN
 	EXECUTE of_found || 'gpu.search(''doc_tsv'', $1, 10000, ''and'') AS f ON ctid = tid' INTO found USING wanted::tsquery;
 	PERFORM faults.must_equal('search of all, ' || wanted, all_rows, found);
 	EXECUTE of_found || 'gpu.search(''doc_tsv'', $1, 10000, ''or'') AS f ON ctid = tid' INTO found USING wanted::tsquery;
-	PERFORM faults.must_equal('search of any, ' || wanted, any_rows, found);
+	-- A search returns 10,000 rows at most, and clients may have inserted more by now.
+	IF split_part(any_rows, ':', 1)::int > 10000 THEN
+		PERFORM faults.must_equal('rows of any, ' || wanted, '10000', split_part(found, ':', 1));
+	ELSE
+		PERFORM faults.must_equal('search of any, ' || wanted, any_rows, found);
+	END IF;
 	EXECUTE of_found || 'gpu.intersect(''doc_tsv'', $1) AS f (tid) ON ctid = tid' INTO found USING lexemes;
 	PERFORM faults.must_equal('intersect, ' || wanted, all_rows, found);
 	SELECT string_agg(c::text, ' ' ORDER BY n) INTO found FROM (SELECT n, count(tid) AS c FROM generate_series(1, 20) AS n
