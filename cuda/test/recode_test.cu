@@ -16,7 +16,7 @@ namespace {
 
 std::vector<std::uint32_t> packed(const std::vector<std::uint32_t> &codes, std::uint32_t bits) {
     std::vector<std::uint32_t> words(packed_words(codes.size(), bits));
-    for (std::size_t i = 0; i < codes.size(); ++i) {
+    for (std::size_t i = 0; bits > 0 && i < codes.size(); ++i) {
         const std::size_t at = i * bits;
         words[at / 32] |= codes[i] << (at % 32);
         if (at % 32 + bits > 32) {

@@ -40,7 +40,9 @@ class DeviceColumnLoader final : public ColumnLoader {
     std::uint64_t loaded_pages() const noexcept override { return loaded_; }
 
     Status append_pages(Stream &stream, const void *images, std::uint32_t pages) noexcept override {
-        return guarded([&] {
+        const StretchCount count = parts_.count;
+        const std::uint64_t loaded = loaded_;
+        const Status status = guarded([&] {
             const StoreLayout &layout = parts_.layout;
             if (pages > layout.pages() - loaded_) {
                 return make_status(StatusCode::invalid_argument, "the run has fewer pages");
@@ -49,9 +51,9 @@ class DeviceColumnLoader final : public ColumnLoader {
             const auto *bytes = static_cast<const unsigned char *>(images);
             const std::uint64_t tid_pages =
                 loaded_ < layout.tid_pages ? std::min<std::uint64_t>(pages, layout.tid_pages - loaded_) : 0;
-            const Status status = parse_tids(call, bytes, tid_pages);
-            if (!status.ok()) {
-                return status;
+            const Status parsed = parse_tids(call, bytes, tid_pages);
+            if (!parsed.ok()) {
+                return parsed;
             }
             loaded_ += tid_pages;
             const std::uint64_t rest = pages - tid_pages;
@@ -66,6 +68,12 @@ class DeviceColumnLoader final : public ColumnLoader {
             }
             return Status{};
         });
+        // Where memory was lacking the call may be made again: the same goes to the same places.
+        if (!status.ok()) {
+            parts_.count = count;
+            loaded_ = loaded;
+        }
+        return status;
     }
 
     Status finish(Stream &, std::unique_ptr<ColumnStore> *store) noexcept override {

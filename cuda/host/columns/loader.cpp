@@ -22,7 +22,8 @@ class HostColumnLoader final : public ColumnLoader {
     std::uint64_t loaded_pages() const noexcept override { return loaded_; }
 
     Status append_pages(Stream &stream, const void *images, std::uint32_t pages) noexcept override {
-        return guarded([&] {
+        const StretchCount count = parts_.count;
+        const Status status = guarded([&] {
             const StoreLayout &layout = parts_.layout;
             if (pages > layout.pages() - loaded_) {
                 return make_status(StatusCode::invalid_argument, "the run has fewer pages");
@@ -34,12 +35,12 @@ class HostColumnLoader final : public ColumnLoader {
             };
             std::uint64_t done = 0;
             for (; done < pages && loaded_ + done < layout.tid_pages; ++done) {
-                const Status status =
+                const Status parsed =
                     parse_tid_page(words_at(done), layout.page_words, layout.rows, page_.data(),
                                    &parts_.count, parts_.stretches.data() + parts_.count.stretches,
                                    parts_.bitmaps.data() + parts_.count.words);
-                if (!status.ok()) {
-                    return status;
+                if (!parsed.ok()) {
+                    return parsed;
                 }
             }
             const std::vector<KeptPiece> pieces =
@@ -55,6 +56,11 @@ class HostColumnLoader final : public ColumnLoader {
             loaded_ += pages;
             return Status{};
         });
+        // Where memory was lacking the call may be made again: the same goes to the same places.
+        if (!status.ok()) {
+            parts_.count = count;
+        }
+        return status;
     }
 
     Status finish(Stream &, std::unique_ptr<ColumnStore> *store) noexcept override {

@@ -185,8 +185,8 @@ class ColumnLoader {
     virtual const StoreLayout &layout() const noexcept = 0;
     virtual std::uint64_t loaded_pages() const noexcept = 0;
 
-    // Pages that contradict themselves or those before are invalid_argument. After a failure the loader is of
-    // no more use.
+    // Pages that contradict themselves or those before are invalid_argument. After a failure none of them has
+    // come.
     virtual Status append_pages(Stream &stream, const void *images, std::uint32_t pages) noexcept = 0;
 
     // All pages must have come; the loader is then empty.
