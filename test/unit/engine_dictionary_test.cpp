@@ -2,14 +2,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <random>
 #include <string>
+#include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "gpu_engine/dictionary.h"
 #include "gpu_engine/engine.h"
+#include "gpu_engine/string_hash.h"
 #include "engine_under_test.h"
 #include "packed_codes.h"
 
@@ -28,6 +32,7 @@ using gpu_engine::Status;
 using gpu_engine::StatusCode;
 using gpu_engine::Stream;
 using gpu_engine::StringDictionary;
+using gpu_engine::StringOrder;
 
 const struct {
     MergeWay way;
@@ -380,16 +385,35 @@ struct PackedStrings {
     StringDictionary view() const { return {offsets.data(), bytes.data(), offsets.size() - 1}; }
 };
 
+std::uint64_t hash_of(const std::string &string) {
+    return gpu_engine::string_hash(reinterpret_cast<const std::uint8_t *>(string.data()), string.size());
+}
+
 template <typename UnderTest>
 class EngineStrings : public EngineTest {
   protected:
     void SetUp() override { this->template open<UnderTest>(); }
 
-    void expect_merge(const std::vector<std::string> &main, const std::vector<std::string> &delta) {
+    // In the order of bytes they come, and in that of their hashes.
+    void expect_merges(const std::vector<std::string> &main, const std::vector<std::string> &delta) {
+        expect_merge(main, delta, StringOrder::bytes, std::less<std::string>());
+        const auto by_hash = [](const std::string &a, const std::string &b) {
+            return std::pair(hash_of(a), std::string_view(a)) < std::pair(hash_of(b), std::string_view(b));
+        };
+        std::vector<std::string> hashed_main = main;
+        std::vector<std::string> hashed_delta = delta;
+        std::sort(hashed_main.begin(), hashed_main.end(), by_hash);
+        std::sort(hashed_delta.begin(), hashed_delta.end(), by_hash);
+        expect_merge(hashed_main, hashed_delta, StringOrder::hash, by_hash);
+    }
+    template <typename Before>
+    void expect_merge(const std::vector<std::string> &main, const std::vector<std::string> &delta,
+                      StringOrder order, Before before) {
         const PackedStrings packed_main(main);
         const PackedStrings packed_delta(delta);
         std::vector<std::string> right;
-        std::set_union(main.begin(), main.end(), delta.begin(), delta.end(), std::back_inserter(right));
+        std::set_union(main.begin(), main.end(), delta.begin(), delta.end(), std::back_inserter(right),
+                       before);
         const PackedStrings packed_right(right);
         std::vector<std::uint64_t> offsets(main.size() + delta.size() + 2, 77);
         std::vector<std::uint8_t> bytes(packed_main.bytes.size() + packed_delta.bytes.size() + 1, 77);
@@ -397,7 +421,7 @@ class EngineStrings : public EngineTest {
         std::vector<std::uint32_t> delta_map(delta.size());
         MergedStrings merged{offsets.data(), bytes.data(), main_map.data(), delta_map.data(), 0};
         const Status status =
-            engine_->dictionaries().merge(*stream_, packed_main.view(), packed_delta.view(), &merged);
+            engine_->dictionaries().merge(*stream_, packed_main.view(), packed_delta.view(), order, &merged);
         ASSERT_TRUE(status.ok()) << status.message;
         ASSERT_EQ(merged.count, right.size());
         ASSERT_EQ(offsets.back(), 77U);
@@ -459,16 +483,17 @@ TYPED_TEST(EngineStrings, MergesStrings) {
                     string = main.empty() || this->random_() % 2 == 0 ? pattern.make(this->random_)
                                                                       : main[this->random_() % main.size()];
                 }
-                this->expect_merge(dictionary_of(main), dictionary_of(delta));
+                this->expect_merges(dictionary_of(main), dictionary_of(delta));
                 if (this->HasFatalFailure()) {
                     return;
                 }
             }
         }
     }
-    this->expect_merge({""}, {""});
-    this->expect_merge({"a"}, {"a", std::string("a\0", 2)});
-    this->expect_merge({std::string(100000, 'x')}, {std::string(99999, 'x'), std::string(100000, 'x') + "y"});
+    this->expect_merges({""}, {""});
+    this->expect_merges({"a"}, {"a", std::string("a\0", 2)});
+    this->expect_merges({std::string(100000, 'x')},
+                        {std::string(99999, 'x'), std::string(100000, 'x') + "y"});
 }
 
 TYPED_TEST(EngineStrings, RefusesOffsetsThatFall) {
@@ -480,7 +505,9 @@ TYPED_TEST(EngineStrings, RefusesOffsetsThatFall) {
     std::vector<std::uint32_t> delta_map(10);
     MergedStrings merged{offsets.data(), bytes.data(), main_map.data(), delta_map.data(), 0};
     const auto merge = [&] {
-        return this->engine_->dictionaries().merge(*this->stream_, sound.view(), broken.view(), &merged).code;
+        return this->engine_->dictionaries()
+            .merge(*this->stream_, sound.view(), broken.view(), StringOrder::bytes, &merged)
+            .code;
     };
     EXPECT_EQ(merge(), StatusCode::ok);
     broken.offsets[1] = 5;
@@ -490,6 +517,65 @@ TYPED_TEST(EngineStrings, RefusesOffsetsThatFall) {
     broken = sound;
     broken.offsets[0] = 1;
     EXPECT_EQ(merge(), StatusCode::invalid_argument);
+}
+
+// Strings of 16 bytes, four of each hash: what the first 8 bytes make of the hash, the last 8 undo.
+TYPED_TEST(EngineStrings, TellsStringsOfOneHashApart) {
+    const auto string_of = [](std::uint64_t first, std::uint64_t last) {
+        std::string string(16, ' ');
+        std::memcpy(string.data(), &first, 8);
+        std::memcpy(string.data() + 8, &last, 8);
+        return string;
+    };
+    // string_hash's state behind the first 8 of 16 bytes.
+    const auto state = [](std::uint64_t first) {
+        const std::uint64_t hash = ((16 * 0x9e3779b97f4a7c15ULL) ^ first) * 0xff51afd7ed558ccdULL;
+        return hash ^ hash >> 32;
+    };
+    ASSERT_EQ(hash_of(string_of(1, state(1))), hash_of(string_of(2, state(2))));
+    for (const std::size_t size : {1, 100, 2000}) {
+        std::vector<std::string> main;
+        std::vector<std::string> delta;
+        for (std::size_t i = 0; i < size; ++i) {
+            const std::uint64_t goal = this->random_();
+            for (int k = 0; k < 4; ++k) {
+                const std::uint64_t first = this->random_();
+                const std::string string = string_of(first, goal ^ state(first));
+                const std::uint64_t kind = this->random_() % 3;
+                if (kind != 0) {
+                    main.push_back(string);
+                }
+                if (kind != 1) {
+                    delta.push_back(string);
+                }
+            }
+        }
+        this->expect_merges(dictionary_of(std::move(main)), dictionary_of(std::move(delta)));
+    }
+}
+
+TYPED_TEST(EngineStrings, StaysWithinItsArgumentsWhateverTheOrder) {
+    for (const StringOrder order : {StringOrder::bytes, StringOrder::hash}) {
+        for (const std::size_t size : {2, 300, 6000}) {
+            const auto disordered = [&](std::size_t count) {
+                std::vector<std::string> strings(count);
+                for (std::string &string : strings) {
+                    string.assign(this->random_() % 30, static_cast<char>(this->random_()));
+                }
+                return PackedStrings(strings);
+            };
+            const PackedStrings main = disordered(size);
+            const PackedStrings delta = disordered(size / 2);
+            std::vector<std::uint64_t> offsets(size * 2 + 1);
+            std::vector<std::uint8_t> bytes(main.bytes.size() + delta.bytes.size());
+            std::vector<std::uint32_t> main_map(size);
+            std::vector<std::uint32_t> delta_map(size);
+            MergedStrings merged{offsets.data(), bytes.data(), main_map.data(), delta_map.data(), 0};
+            const Status status = this->engine_->dictionaries().merge(*this->stream_, main.view(),
+                                                                      delta.view(), order, &merged);
+            ASSERT_TRUE(status.ok() || status.code == StatusCode::invalid_argument) << status.message;
+        }
+    }
 }
 
 TYPED_TEST(EngineStrings, RecodesMainAndDelta) {

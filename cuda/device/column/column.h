@@ -44,7 +44,7 @@ class DeviceDictionaries final : public Dictionaries {
     Status merge(Stream &stream, const Dictionary<Key128> &main, const Dictionary<Key128> &delta,
                  MergeWay way, MergedDictionary<Key128> *merged) noexcept override;
     Status merge(Stream &stream, const StringDictionary &main, const StringDictionary &delta,
-                 MergedStrings *merged) noexcept override;
+                 StringOrder order, MergedStrings *merged) noexcept override;
     Status build(Stream &stream, const std::uint32_t *values, std::uint64_t count, std::uint32_t *entries,
                  std::uint32_t *codes, std::uint64_t *distinct) noexcept override;
     Status build(Stream &stream, const std::uint64_t *values, std::uint64_t count, std::uint64_t *entries,

@@ -1,6 +1,6 @@
-// Dictionaries of byte strings: merged as numbers are, by their first 8 bytes behind what all have in common,
-// and by the rest where these are equal. The merge gives each new entry's source; lengths, offsets and bytes
-// follow.
+// Dictionaries of byte strings: merged as numbers are, by their hash, or by their first 8 bytes behind what
+// all have in common; and by all bytes where these are equal. The merge gives each new entry's source;
+// lengths, offsets and bytes follow.
 #include <cub/device/device_scan.cuh>
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
@@ -10,6 +10,7 @@
 
 #include "device/column/column.h"
 #include "device/column/dictionary.cuh"
+#include "gpu_engine/string_hash.h"
 
 #include "gpu_engine/boundary.h"
 
@@ -52,6 +53,7 @@ __device__ int compare(const Strings &a, std::uint32_t i, const Strings &b, std:
 
 constexpr std::uint32_t of_delta = 1U << 31;
 
+// Strings sorted by their bytes.
 struct StringMerge {
     using Key = std::uint64_t;
     using Staged = std::uint32_t;
@@ -76,16 +78,55 @@ struct StringMerge {
     __device__ __forceinline__ Staged staged_delta(Key, std::uint32_t j) const { return j | of_delta; }
 };
 
-// In sorted dictionaries all entries begin as the first and the last ones do.
+// Strings sorted by their hash.
+struct HashedStringMerge {
+    using Key = std::uint64_t;
+    using Staged = std::uint32_t;
+    static constexpr bool keys_are_entries = false;
+
+    Strings main_strings;
+    Strings delta_strings;
+    const std::uint64_t *main_hashes;
+    const std::uint64_t *delta_hashes;
+    Staged *merged;
+
+    __device__ __forceinline__ Key main_key(std::uint32_t i) const { return main_hashes[i]; }
+    __device__ __forceinline__ Key delta_key(std::uint32_t i) const { return delta_hashes[i]; }
+    __device__ __forceinline__ bool before(Key delta_key, std::uint32_t j, Key main_key,
+                                           std::uint32_t i) const {
+        return delta_key < main_key ||
+               (delta_key == main_key && compare(delta_strings, j, main_strings, i, 0) < 0);
+    }
+    __device__ __forceinline__ bool same(Key delta_key, std::uint32_t j, Key main_key,
+                                         std::uint32_t i) const {
+        return delta_key == main_key && compare(delta_strings, j, main_strings, i, 0) == 0;
+    }
+    __device__ __forceinline__ Staged staged_main(Key, std::uint32_t i) const { return i; }
+    __device__ __forceinline__ Staged staged_delta(Key, std::uint32_t j) const { return j | of_delta; }
+};
+
+__global__ void hash_strings_kernel(Strings strings, std::uint64_t count, std::uint64_t *hashes) {
+    const std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (i < count) {
+        hashes[i] =
+            string_hash(strings.bytes + strings.offsets[i], strings.offsets[i + 1] - strings.offsets[i]);
+    }
+}
+
+// In sorted dictionaries all entries begin as the first and the last ones do. One warp.
 __global__ void common_prefix_kernel(Strings main, std::uint32_t main_count, Strings delta,
                                      std::uint32_t delta_count, std::uint64_t *common) {
     const Strings &base = main_count > 0 ? main : delta;
     std::uint64_t length = base.length(0);
     const auto cut = [&](const Strings &other, std::uint32_t i) {
         length = min(length, other.length(i));
-        for (std::uint64_t k = 0; k < length; ++k) {
-            if (other.bytes[other.offsets[i] + k] != base.bytes[base.offsets[0] + k]) {
-                length = k;
+        for (std::uint64_t first = 0; first < length; first += 32) {
+            const std::uint64_t k = first + threadIdx.x;
+            const bool differs =
+                k < length && other.bytes[other.offsets[i] + k] != base.bytes[base.offsets[0] + k];
+            const unsigned differing = __ballot_sync(0xffffffffU, differs);
+            if (differing != 0) {
+                length = first + static_cast<std::uint64_t>(__ffs(static_cast<int>(differing)) - 1);
             }
         }
     };
@@ -96,7 +137,9 @@ __global__ void common_prefix_kernel(Strings main, std::uint32_t main_count, Str
         cut(delta, 0);
         cut(delta, delta_count - 1);
     }
-    *common = length;
+    if (threadIdx.x == 0) {
+        *common = length;
+    }
 }
 
 __global__ void check_offsets_kernel(const std::uint64_t *offsets, std::uint64_t count, std::uint64_t bytes,
@@ -126,8 +169,10 @@ struct SourceLength {
 };
 
 constexpr int copy_threads = 256;
+constexpr int copy_bytes = 16;
 
-// A block copies the bytes of copy_threads entries, each thread those that are its turn in the result.
+// A block copies the bytes of copy_threads entries. Its threads take 16 bytes of the result at a time, which
+// they write at once where all are the block's.
 __global__ void __launch_bounds__(copy_threads)
     copy_strings_kernel(Strings main, Strings delta, const std::uint32_t *sources,
                         const std::uint64_t *offsets, std::uint64_t count, std::uint8_t *bytes) {
@@ -146,18 +191,47 @@ __global__ void __launch_bounds__(copy_threads)
     __syncthreads();
     const std::uint64_t begin = offsets[first];
     const std::uint64_t end = ends[entries - 1];
-    for (std::uint64_t at = begin + threadIdx.x; at < end; at += copy_threads) {
-        int low = 0;
+    const auto misplaced =
+        static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(bytes + begin) % copy_bytes);
+    for (std::uint64_t turn = threadIdx.x; turn * copy_bytes < misplaced + end - begin;
+         turn += copy_threads) {
+        // From the boundary before `begin` on.
+        const std::uint64_t chunk = turn * copy_bytes;
+        const std::uint64_t at = begin + (chunk > misplaced ? chunk - misplaced : 0);
+        const std::uint64_t last = min(end, begin + chunk + copy_bytes - misplaced);
+        int entry = 0;
         int high = entries - 1;
-        while (low < high) {
-            const int middle = (low + high) / 2;
+        while (entry < high) {
+            const int middle = (entry + high) / 2;
             if (ends[middle] > at) {
                 high = middle;
             } else {
-                low = middle + 1;
+                entry = middle + 1;
             }
         }
-        bytes[at] = froms[low][at - (low == 0 ? begin : ends[low - 1])];
+        std::uint64_t entry_begin = entry == 0 ? begin : ends[entry - 1];
+        std::uint32_t found[copy_bytes / 4] = {};
+#pragma unroll
+        for (int k = 0; k < copy_bytes; ++k) {
+            const std::uint64_t from = at + static_cast<std::uint64_t>(k);
+            if (from < last) {
+                while (ends[entry] <= from) {
+                    entry_begin = ends[entry++];
+                }
+                found[k / 4] |= static_cast<std::uint32_t>(froms[entry][from - entry_begin]) << (k % 4 * 8);
+            }
+        }
+        if (last - at == copy_bytes) {
+            *reinterpret_cast<uint4 *>(bytes + at) = uint4{found[0], found[1], found[2], found[3]};
+        } else {
+#pragma unroll
+            for (int k = 0; k < copy_bytes; ++k) {
+                if (at + static_cast<std::uint64_t>(k) < last) {
+                    bytes[at + static_cast<std::uint64_t>(k)] =
+                        static_cast<std::uint8_t>(found[k / 4] >> (k % 4 * 8));
+                }
+            }
+        }
     }
 }
 
@@ -185,6 +259,15 @@ class StringInput {
         }
     }
 
+    void hash(const Call &call, std::uint64_t *hashes) const {
+        constexpr unsigned threads = 256;
+        if (count_ > 0) {
+            hash_strings_kernel<<<static_cast<unsigned>((count_ + threads - 1) / threads), threads, 0,
+                                  call.stream()>>>(own_, count_, hashes);
+            check_launch("hash_strings_kernel");
+        }
+    }
+
   private:
     std::uint64_t count_;
     std::uint64_t bytes_ = 0;
@@ -196,7 +279,7 @@ class StringInput {
 }  // namespace
 
 Status DeviceDictionaries::merge(Stream &stream, const StringDictionary &main, const StringDictionary &delta,
-                                 MergedStrings *merged) noexcept {
+                                 StringOrder order, MergedStrings *merged) noexcept {
     return guarded([&] {
         check_merged_entries(main.count, delta.count);
         const Call call(engine_, stream);
@@ -229,17 +312,29 @@ Status DeviceDictionaries::merge(Stream &stream, const StringDictionary &main, c
         const Buffer<std::uint32_t> sources = call.buffer<std::uint32_t>(total);
         // A merge of what isn't sorted leaves places out.
         call.fill(sources.data(), 0, total * sizeof(std::uint32_t));
-        // The common prefix, then the number of entries.
-        const Buffer<std::uint64_t> numbers = call.buffer<std::uint64_t>(2);
-        common_prefix_kernel<<<1, 1, 0, call.stream()>>>(
-            main_input.strings(), static_cast<std::uint32_t>(main.count), delta_input.strings(),
-            static_cast<std::uint32_t>(delta.count), numbers.data());
-        check_launch("common_prefix_kernel");
-        launch_fused_merge<FusedShape<8>>(
-            call, StringMerge{main_input.strings(), delta_input.strings(), numbers.data(), sources.data()},
-            main.count, delta.count, main_map.piece(0), delta_map.piece(0), numbers.data() + 1);
-        call.copy(&merged->count, static_cast<const std::uint64_t *>(numbers.data()) + 1, 1);
+        const auto merge_sources = [&](const auto &merge) {
+            launch_fused_merge<FusedShape<8>>(call, merge, main.count, delta.count, main_map.piece(0),
+                                              delta_map.piece(0), call.answer());
+        };
+        const Buffer<std::uint64_t> common = call.buffer<std::uint64_t>(1);
+        const bool hashed = order == StringOrder::hash;
+        const Buffer<std::uint64_t> main_hashes = call.buffer<std::uint64_t>(hashed ? main.count : 0);
+        const Buffer<std::uint64_t> delta_hashes = call.buffer<std::uint64_t>(hashed ? delta.count : 0);
+        if (hashed) {
+            main_input.hash(call, main_hashes.data());
+            delta_input.hash(call, delta_hashes.data());
+            merge_sources(HashedStringMerge{main_input.strings(), delta_input.strings(), main_hashes.data(),
+                                            delta_hashes.data(), sources.data()});
+        } else {
+            common_prefix_kernel<<<1, 32, 0, call.stream()>>>(
+                main_input.strings(), static_cast<std::uint32_t>(main.count), delta_input.strings(),
+                static_cast<std::uint32_t>(delta.count), common.data());
+            check_launch("common_prefix_kernel");
+            merge_sources(
+                StringMerge{main_input.strings(), delta_input.strings(), common.data(), sources.data()});
+        }
         call.wait();
+        merged->count = *call.answer();
         const auto lengths = thrust::make_transform_iterator(
             thrust::counting_iterator<std::int64_t>(0),
             SourceLength{main_input.strings(), delta_input.strings(), sources.data(), merged->count});

@@ -19,8 +19,8 @@ struct Dictionary {
     const Entry *entries;
     std::uint64_t count;
 };
-// Entry i is bytes[offsets[i]] to bytes[offsets[i + 1] - 1]; compared by bytes, the shorter one first where
-// one begins with the other. `offsets` has count + 1 places and begins with 0.
+// Entry i is bytes[offsets[i]] to bytes[offsets[i + 1] - 1]. `offsets` has count + 1 places and begins with
+// 0.
 struct StringDictionary {
     const std::uint64_t *offsets;
     const std::uint8_t *bytes;
@@ -41,6 +41,12 @@ struct MergedStrings {
     std::uint32_t *main_map;
     std::uint32_t *delta_map;
     std::uint64_t count;
+};
+
+// What strings are sorted by.
+enum class StringOrder : std::int32_t {
+    bytes,  // the shorter one first where one begins with the other
+    hash,   // string_hash, and bytes where that is the same: for columns compared for equality alone
 };
 
 enum class MergeWay : std::int32_t {
@@ -79,7 +85,7 @@ class Dictionaries {
                          MergeWay way, MergedDictionary<Key128> *merged) noexcept = 0;
     // Fused. Offsets that fall, or begin with another number than 0, are invalid_argument.
     virtual Status merge(Stream &stream, const StringDictionary &main, const StringDictionary &delta,
-                         MergedStrings *merged) noexcept = 0;
+                         StringOrder order, MergedStrings *merged) noexcept = 0;
 
     // Removes duplicates: the dictionary of `count` values in any order (at most `count` places), and each
     // value's code. `codes` may be null.
