@@ -3,14 +3,13 @@
 
 #include "gpu_engine/columns.h"
 
-#include "targets.h"
+#include "engine.h"
 
 namespace fuzz {
 namespace {
 
 using namespace gpu_engine;
 
-constexpr std::uint64_t memory_limit = 64 << 20;
 constexpr std::uint32_t first_byte = 24;
 constexpr std::uint32_t special_bytes = 16;
 
@@ -134,23 +133,14 @@ void ask(Stream &stream, const ColumnStore &store, Input &input) {
 }  // namespace
 
 void column_pages(const std::uint8_t *data, std::size_t size) {
-    static const std::unique_ptr<Engine> engine = [] {
-        EngineOptions options;
-        options.memory_limit = memory_limit;
-        options.threads = 1;
-        std::unique_ptr<Engine> opened;
-        require(host::open_engine(options, &opened).ok(), "no engine");
-        return opened;
-    }();
-    std::unique_ptr<Stream> stream;
-    require(engine->open_stream(&stream).ok(), "no stream");
+    const std::unique_ptr<Stream> stream = host_stream();
 
     Input input(data, size);
     const StoreLayout layout = compose_layout(input);
     const bool sound_tids = input.take<std::uint8_t>() % 4 != 0;
     Input questions(data, size);
     std::unique_ptr<ColumnLoader> loader;
-    if (!engine->column_stores().open_loader(*stream, layout, &loader).ok()) {
+    if (!host_engine().column_stores().open_loader(*stream, layout, &loader).ok()) {
         return;
     }
     const std::uint64_t pages = layout.pages();

@@ -2,32 +2,21 @@
 #include <memory>
 #include <vector>
 
-#include "gpu_engine/engine.h"
 #include "gpu_engine/grid.h"
 
-#include "targets.h"
+#include "engine.h"
 
 namespace fuzz {
 namespace {
 
 constexpr std::uint32_t page_bytes = 512;
-constexpr std::uint64_t memory_limit = 64 << 20;
 
 }  // namespace
 
 // A run of small pages with as many entries as their heads say; what is accepted is built and asked.
 void grid_pages(const std::uint8_t *data, std::size_t size) {
     using namespace gpu_engine;
-    static const std::unique_ptr<Engine> engine = [] {
-        EngineOptions options;
-        options.memory_limit = memory_limit;
-        options.threads = 1;
-        std::unique_ptr<Engine> opened;
-        require(host::open_engine(options, &opened).ok(), "no engine");
-        return opened;
-    }();
-    std::unique_ptr<Stream> stream;
-    require(engine->open_stream(&stream).ok(), "no stream");
+    const std::unique_ptr<Stream> stream = host_stream();
 
     Input input(data, size);
     GridPageColumns columns{};
@@ -53,7 +42,7 @@ void grid_pages(const std::uint8_t *data, std::size_t size) {
     entries = std::min<std::uint64_t>(entries, 10000);
 
     std::unique_ptr<GridLoader> loader;
-    if (!engine->grid().open_loader(*stream, columns, entries, &loader).ok()) {
+    if (!host_engine().grid().open_loader(*stream, columns, entries, &loader).ok()) {
         return;
     }
     const GridPages run{images.data(), pages, page_bytes, 24};

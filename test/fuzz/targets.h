@@ -17,6 +17,8 @@ void protocol(const std::uint8_t *data, std::size_t size);
 void grid_pages(const std::uint8_t *data, std::size_t size);
 // Pages of gpu_column's runs, under any header.
 void column_pages(const std::uint8_t *data, std::size_t size);
+// Sections of gpu_text's runs, and lists that lie anywhere in them.
+void text_pages(const std::uint8_t *data, std::size_t size);
 // Blocks of inverted lists in all codecs.
 void postings(const std::uint8_t *data, std::size_t size);
 

@@ -35,6 +35,7 @@ INSTANTIATE_TEST_SUITE_P(Server, FuzzTargets,
                          testing::Values(NamedTarget{"protocol", fuzz::protocol},
                                          NamedTarget{"grid_pages", fuzz::grid_pages},
                                          NamedTarget{"column_pages", fuzz::column_pages},
+                                         NamedTarget{"text_pages", fuzz::text_pages},
                                          NamedTarget{"postings", fuzz::postings}),
                          [](const auto &test) { return std::string(test.param.name); });
 
