@@ -1,4 +1,6 @@
 // Questions about inverted lists.
+#include <algorithm>
+
 #include "server/results.h"
 #include "server/run_set.h"
 
@@ -51,7 +53,7 @@ void answer_search_text(Work &work, const protocol::SearchText &request, protoco
     const auto *terms = buffer.part<TextTerm>(request.terms, first[request.runs]);
     // What follows from them must not change.
     const Scratch<TextQuery> queries(work.server().engines().host().memory(), all);
-    std::memcpy(queries.data(), buffer.part<TextQuery>(request.queries, all), all * sizeof(TextQuery));
+    std::copy_n(buffer.part<TextQuery>(request.queries, all), all, queries.data());
     Results results(buffer, request.results, request.capacity);
     for (std::size_t i = 0; i < runs.size(); ++i) {
         const std::uint64_t hits = hits_of(queries.data() + i * count, count);
