@@ -237,7 +237,8 @@ tap() {
         export HOME=$scratch TMPDIR=$scratch/tmp
         export TESTDIR=$scratch/work TESTDATADIR=$scratch/work/tmp_check TESTLOGDIR=$scratch/work/tmp_check/log
         export PG_REGRESS=$pgxs_test/regress/pg_regress PERL5LIB=$pgxs_test/perl
-        limited "${as_server[@]}" prove --verbose --jobs "$jobs" -I test/tap/lib test/tap/t/${PG_GPU_TAP_FILES:-*.pl}
+        # Tests wait more than they work.
+        limited "${as_server[@]}" prove --verbose --jobs $((jobs + 1)) -I test/tap/lib test/tap/t/${PG_GPU_TAP_FILES:-*.pl}
     ) || status=$?
     mkdir -p "$logs/tap"
     cp -r "$scratch"/work/tmp_check/log/. "$logs/tap/" 2>/dev/null || true
