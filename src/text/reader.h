@@ -44,6 +44,14 @@ void release_postings(RunReader *reader);
 
 [[noreturn]] void report_damage(const RunReader *reader, uint32 position, const char *detail);
 
+// Share-locks a page of the run; nullptr when stale. unlock_page keeps the pin.
+Page lock_page(RunReader *reader, PinnedPage *pinned, uint32 position);
+void unlock_page(const PinnedPage *pinned);
+
+inline uint32 dictionary_pages(const RunReader *reader) {
+    return reader->run.sections[kDictionarySection].pages - 1;
+}
+
 // ---- documents -------------------------------------------------------------------------------------------
 
 void load_lengths(RunReader *reader, uint32 page);
