@@ -149,7 +149,7 @@ UNIT_CUDA := $(if $(wildcard /dev/nvidiactl),AUTO,OFF)
 unit:
 	@$(CONFIGURE) -B build/unit -DPG_GPU_TESTS=ON -DPG_GPU_BENCHMARKS=OFF -DPG_GPU_CUDA=$(UNIT_CUDA) >/dev/null
 	@$(BUILD) build/unit
-	@$(CTEST) --test-dir build/unit --output-on-failure
+	@$(CTEST) --test-dir build/unit --output-on-failure --parallel $(CMAKE_BUILD_PARALLEL_LEVEL)
 
 format:
 	@contrib/scripts/format
