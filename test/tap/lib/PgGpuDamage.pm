@@ -9,7 +9,7 @@ use PgGpuFaults;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw(make_damaged ask_damaged);
+our @EXPORT = qw(make_damaged ask_damaged alive_since converse);
 
 use constant { CONTENT => 24, TAIL => 1 };
 
@@ -49,14 +49,51 @@ sub make_damaged
 	return;
 }
 
+# What the statements of a psql script answered and their SQLSTATE, by the names they have in it (<<name, the statement, >>:SQLSTATE),
+# what psql said, and what is wrong with that: no statement may end otherwise than well or by a corruption error with its hint.
+# The last statement's name is `mended`.
+sub converse
+{
+	my ($node, $text) = @_;
+	my ($out, $err, $timed_out) = ('', '', 0);
+	$node->psql('postgres', $text, stdout => \$out, stderr => \$err, on_error_stop => 0,
+		timeout => 2 * $PostgreSQL::Test::Utils::timeout_default, timed_out => \$timed_out);
+	my (%answer, %state);
+	while ($out =~ /^<<([^\n]*)\n(.*?)^>>(\w+)$/msg)
+	{
+		$answer{$1} = $2;
+		$state{$1} = $3;
+		chomp $answer{$1};
+	}
+	my @problems;
+	push @problems, 'the conversation never ended' if $timed_out;
+	push @problems, "it broke off: $err" unless defined $state{mended};
+	foreach my $statement (sort keys %state)
+	{
+		push @problems, "$statement: SQLSTATE $state{$statement}" unless $state{$statement} =~ /^(00000|XX001|XX002)$/;
+	}
+	# Each error of ours says what to do. (PostgreSQL's own, XX001, about pages it can't read do not.)
+	my $errors = () = $err =~ /ERROR:  XX002/g;
+	my $hints = () = $err =~ /HINT:  [^\n]*REINDEX/g;
+	push @problems, "$errors errors with $hints hints to REINDEX" if $errors > $hints;
+	return (\%answer, \%state, $err, @problems);
+}
+
+# When the server's processes began: a dead backend makes the postmaster restart everybody.
+sub alive_since
+{
+	my ($node) = @_;
+	$node->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()') or die 'the server does not answer';
+	return sql_value($node, q{SELECT backend_start FROM pg_stat_activity WHERE backend_type = 'checkpointer'});
+}
+
 # Asks each damaged table the questions, [ name, statement about :t ], which the sound one is asked too, then does `others`. Last come an
 # insert, VACUUM, gpu.merge and REINDEX. No statement may end otherwise than well or by a corruption error with its hint,
 # and a wrong answer is all right only if gpu.verify found something.
 sub ask_damaged
 {
 	my ($node, $count, $questions, $others) = @_;
-	my $alive_since = q{SELECT backend_start FROM pg_stat_activity WHERE backend_type = 'checkpointer'};
-	my $started = sql_value($node, $alive_since);
+	my $started = alive_since($node);
 	my @questions = @$questions;
 	my @others = (
 		@$others,
@@ -82,40 +119,19 @@ sub ask_damaged
 			$text .= "\\echo <<$asked->[0]\n$asked->[1];\n\\echo >>:SQLSTATE\n";
 		}
 		$text =~ s/:t(?![a-z])/d$number/g;
-		my ($out, $err, $timed_out) = ('', '', 0);
-		$node->psql('postgres', $text, stdout => \$out, stderr => \$err, on_error_stop => 0,
-			timeout => 2 * $PostgreSQL::Test::Utils::timeout_default, timed_out => \$timed_out);
-		my (%answer, %state);
-		while ($out =~ /^<<([^\n]*)\n(.*?)^>>(\w+)$/msg)
-		{
-			$answer{$1} = $2;
-			$state{$1} = $3;
-			chomp $answer{$1};
-		}
-		my @problems;
-		push @problems, 'the conversation never ended' if $timed_out;
-		push @problems, "it broke off: $err" unless defined $state{mended};
-		foreach my $statement (sort keys %state)
-		{
-			push @problems, "$statement: SQLSTATE $state{$statement}" unless $state{$statement} =~ /^(00000|XX001|XX002)$/;
-		}
-		my $errors = () = $err =~ /ERROR:  XX002/g;
-		my $hints = () = $err =~ /HINT:  [^\n]*REINDEX/g;
-		push @problems, "$errors errors with $hints hints to REINDEX" if $errors > $hints;
+		my ($answer, $state, $err, @problems) = converse($node, $text);
 		push @problems, "something was left behind: $err" if $err =~ /WARNING/;
-		my $found = ($state{verify} // '') ne '00000' || ($answer{verify} // 0) > 0;
+		my $found = ($state->{verify} // '') ne '00000' || ($answer->{verify} // 0) > 0;
 		$noticed++ if $found;
 		foreach my $question (@questions)
 		{
 			my $asked = $question->[0];
-			push @problems, "$asked: $answer{$asked} instead of $right{$asked}, and gpu.verify found nothing"
-				if !$found && ($state{$asked} // '') eq '00000' && $answer{$asked} ne $right{$asked};
+			push @problems, "$asked: $answer->{$asked} instead of $right{$asked}, and gpu.verify found nothing"
+				if !$found && ($state->{$asked} // '') eq '00000' && $answer->{$asked} ne $right{$asked};
 		}
-		push @problems, 'not mended by REINDEX' unless ($state{reindex} // '') eq '00000' && ($answer{mended} // '') eq '0';
+		push @problems, 'not mended by REINDEX' unless ($state->{reindex} // '') eq '00000' && ($answer->{mended} // '') eq '0';
 
-		# A dead backend makes the postmaster restart everybody; statistics of the restart tell.
-		$node->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()') or die 'the server does not answer';
-		my $now = sql_value($node, $alive_since);
+		my $now = alive_since($node);
 		push @problems, 'the server crashed' if $now ne $started;
 		$started = $now;
 		is(join("\n", @problems), '', "file $number");

@@ -8,16 +8,8 @@ use warnings FATAL => 'all';
 
 use FindBin;
 use lib "$FindBin::RealBin/../lib";
-BEGIN
-{
-	# A length read from a damaged page must not fill the disk of whoever runs this: no file grows beyond 128 MB.
-	if (!$ENV{PG_GPU_TEST_LIMITED})
-	{
-		$ENV{PG_GPU_TEST_LIMITED} = 1;
-		exec 'sh', '-c', 'ulimit -f 262144 && exec "$@"', 'sh', $^X, (map { "-I$_" } @INC), $0, @ARGV;
-	}
-}
 
+use PgGpuDamage;
 use PgGpuFaults;
 use PgGpuTest;
 use PostgreSQL::Test::Utils;
@@ -163,8 +155,7 @@ $node->stop;
 $faults{$_}[1]->($file{$_}) foreach sort keys %faults;
 $node->start;
 
-my $alive_since = q{SELECT backend_start FROM pg_stat_activity WHERE backend_type = 'checkpointer'};
-my $started = sql_value($node, $alive_since);
+my $started = alive_since($node);
 
 # ---- asking and looking -------------------------------------------------------------------------------------
 
@@ -221,43 +212,20 @@ foreach my $question (@questions)
 foreach my $name (sort keys %faults)
 {
 	my $kind = $faults{$name}[0];
-	my ($out, $err, $timed_out) = ('', '', 0);
-	$node->psql('postgres', conversation($table{$name}), stdout => \$out, stderr => \$err, on_error_stop => 0,
-		timeout => 2 * $PostgreSQL::Test::Utils::timeout_default, timed_out => \$timed_out);
-	my (%answer, %state);
-	while ($out =~ /^<<([^\n]*)\n(.*?)^>>(\w+)$/msg)
-	{
-		$answer{$1} = $2;
-		$state{$1} = $3;
-		chomp $answer{$1};
-	}
-
-	my @problems;
-	push @problems, 'the conversation never ended' if $timed_out;
-	push @problems, "it broke off: $err" unless defined $state{mended};
-	foreach my $statement (sort keys %state)
-	{
-		push @problems, "$statement: SQLSTATE $state{$statement}" unless $state{$statement} =~ /^(00000|XX001|XX002)$/;
-	}
-	my $errors = () = $err =~ /ERROR:  XX002/g;
-	my $hints = () = $err =~ /HINT:  [^\n]*REINDEX/g;
-	push @problems, "$errors errors with $hints hints to REINDEX" if $errors > $hints;
-
-	my $found = ($state{verify} // '') ne '00000' || ($answer{verify} // 0) > 0;
+	my ($answer, $state, $err, @problems) = converse($node, conversation($table{$name}));
+	my $found = ($state->{verify} // '') ne '00000' || ($answer->{verify} // 0) > 0;
 	push @problems, 'gpu.verify found nothing' unless $found || $kind eq 'random';
-	push @problems, 'gpu.verify gave up' if $kind ne 'random' && $name !~ /tail|words/ && ($state{verify} // '') ne '00000';
+	push @problems, 'gpu.verify gave up' if $kind ne 'random' && $name !~ /tail|words/ && ($state->{verify} // '') ne '00000';
 	foreach my $question (@questions)
 	{
 		my $asked = $question->[0];
-		next unless ($state{$asked} // '') eq '00000' && $answer{$asked} ne $right{$asked};
-		push @problems, "$asked: $answer{$asked} instead of $right{$asked}" if $kind eq 'loud';
+		next unless ($state->{$asked} // '') eq '00000' && $answer->{$asked} ne $right{$asked};
+		push @problems, "$asked: $answer->{$asked} instead of $right{$asked}" if $kind eq 'loud';
 		push @problems, "$asked: wrong, and gpu.verify found nothing" if $kind eq 'random' && !$found;
 	}
-	push @problems, 'not mended by REINDEX' unless ($state{reindex} // '') eq '00000' && ($answer{mended} // '') eq '0';
+	push @problems, 'not mended by REINDEX' unless ($state->{reindex} // '') eq '00000' && ($answer->{mended} // '') eq '0';
 
-	# A dead backend makes the postmaster restart everybody; statistics of the restart tell.
-	$node->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()') or die 'the server does not answer';
-	my $now = sql_value($node, $alive_since);
+	my $now = alive_since($node);
 	push @problems, 'the server crashed' if $now ne $started;
 	$started = $now;
 	is(join("\n", @problems), '', "$name ($kind)") or diag $err;
