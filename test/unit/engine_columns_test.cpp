@@ -18,16 +18,9 @@ using column_test::Random;
 using column_test::RowTest;
 
 template <typename UnderTest>
-class EngineColumns : public testing::Test {
+class EngineColumns : public EngineTest {
   protected:
-    void SetUp() override {
-        const Status status = UnderTest::open({}, &engine_);
-        if (status.code == StatusCode::unavailable) {
-            GTEST_SKIP() << status.message;
-        }
-        ASSERT_TRUE(status.ok()) << status.message;
-        ASSERT_TRUE(engine_->open_stream(&stream_).ok());
-    }
+    void SetUp() override { open<UnderTest>(); }
 
     Status load(const Pages &pages, std::unique_ptr<ColumnStore> *store, std::size_t most = 7) {
         std::unique_ptr<ColumnLoader> loader;
@@ -270,20 +263,9 @@ class EngineColumns : public testing::Test {
             EXPECT_EQ(counts, expected);
         }
     }
-
-    std::unique_ptr<Engine> engine_;
-    std::unique_ptr<Stream> stream_;
-    Random random_{20261122};
 };
 
-using Engines = testing::Types<HostEngineUnderTest, CudaEngineUnderTest>;
-struct EngineNames {
-    template <typename UnderTest>
-    static std::string GetName(int) {
-        return UnderTest::name;
-    }
-};
-TYPED_TEST_SUITE(EngineColumns, Engines, EngineNames);
+TYPED_TEST_SUITE(EngineColumns, Engines, EngineName);
 
 TYPED_TEST(EngineColumns, AnswersEqualAPlainReference) {
     for (const std::size_t rows : {1, 2, 63, 64, 65, 1000, 4096, 30011, 120000}) {

@@ -16,13 +16,11 @@
 
 namespace {
 
-using gpu_engine::Engine;
 using gpu_engine::find_bin_edges;
 using gpu_engine::HistogramBins;
 using gpu_engine::PackedCodes;
 using gpu_engine::Status;
 using gpu_engine::StatusCode;
-using gpu_engine::Stream;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double quiet_nan = std::numeric_limits<double>::quiet_NaN();
@@ -134,21 +132,9 @@ TEST(HistogramEdges, FewValuesAreLookedAtForAnEdge) {
 // ---- The engines -----------------------------------------------------------------------------------
 
 template <typename Type>
-class EngineHistogram : public testing::Test {
+class EngineHistogram : public EngineTest {
   protected:
-    void SetUp() override {
-        const Status opened = Type::open({}, &engine_);
-        if (opened.code == StatusCode::unavailable) {
-            GTEST_SKIP() << opened.message;
-        }
-        ASSERT_TRUE(opened.ok()) << opened.message;
-        ASSERT_TRUE(engine_->open_stream(&stream_).ok());
-    }
-    void TearDown() override {
-        if (engine_ != nullptr) {
-            EXPECT_EQ(engine_->memory().used(), 0U) << "memory leaked";
-        }
-    }
+    void SetUp() override { open<Type>(); }
 
     // Values around every edge, beyond the bounds, and random ones.
     template <typename Value>
@@ -288,17 +274,6 @@ class EngineHistogram : public testing::Test {
                 ASSERT_FALSE(this->HasFatalFailure()) << kinds << " kinds";
             }
         }
-    }
-
-    std::mt19937_64 random_{20261121};
-    std::unique_ptr<Engine> engine_;
-    std::unique_ptr<Stream> stream_;
-};
-using Engines = testing::Types<HostEngineUnderTest, CudaEngineUnderTest>;
-struct EngineName {
-    template <typename Type>
-    static std::string GetName(int) {
-        return Type::name;
     }
 };
 TYPED_TEST_SUITE(EngineHistogram, Engines, EngineName);

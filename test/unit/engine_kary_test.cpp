@@ -3,19 +3,16 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
-#include <functional>
-#include <limits>
 #include <memory>
 #include <random>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "gpu_engine/engine.h"
 #include "gpu_engine/kary.h"
 #include "engine_under_test.h"
+#include "kary_reference.h"
 
 namespace {
 
@@ -29,193 +26,25 @@ using gpu_engine::Status;
 using gpu_engine::StatusCode;
 using gpu_engine::Stream;
 using gpu_engine::Tid;
-
-// ---- Keys as numbers ----------------------------------------------------------------------------
-
-template <typename Key>
-Key make_key(std::uint64_t high, std::uint64_t low) {
-    if constexpr (sizeof(Key) == 16) {
-        return Key{high, low};
-    } else {
-        return static_cast<Key>(low);
-    }
-}
-template <typename Key>
-Key highest() {
-    return make_key<Key>(UINT64_MAX, UINT64_MAX);
-}
-template <typename Key>
-Key successor(Key key) {
-    if constexpr (sizeof(Key) == 16) {
-        return Key{key.low == UINT64_MAX ? key.high + 1 : key.high, key.low + 1};
-    } else {
-        return static_cast<Key>(key + 1);
-    }
-}
-template <typename Key>
-Key predecessor(Key key) {
-    if constexpr (sizeof(Key) == 16) {
-        return Key{key.low == 0 ? key.high - 1 : key.high, key.low - 1};
-    } else {
-        return static_cast<Key>(key - 1);
-    }
-}
-
-Tid make_tid(std::uint64_t number) {
-    return Tid{static_cast<std::uint16_t>(number >> 32), static_cast<std::uint16_t>(number >> 16),
-               static_cast<std::uint16_t>(number)};
-}
-
-// ---- Shapes of key sets -------------------------------------------------------------------------
-
-template <typename Key>
-struct Pattern {
-    const char *name;
-    std::function<std::vector<Key>(std::size_t, std::mt19937_64 &)> make;
-};
-
-template <typename Key>
-std::vector<Pattern<Key>> patterns() {
-    const auto each = [](auto key_of) {
-        return [key_of](std::size_t count, std::mt19937_64 &random) {
-            std::vector<Key> keys(count);
-            for (std::size_t i = 0; i < count; ++i) {
-                keys[i] = key_of(i, count, random);
-            }
-            return keys;
-        };
-    };
-    using Random = std::mt19937_64;
-    return {
-        {"uniform", each([](std::size_t, std::size_t, Random &r) { return make_key<Key>(r(), r()); })},
-        {"few distinct",
-         each([](std::size_t, std::size_t, Random &r) { return make_key<Key>(r() % 3, r() % 7); })},
-        {"all equal", each([](std::size_t, std::size_t, Random &) { return make_key<Key>(5, 77); })},
-        {"all lowest", each([](std::size_t, std::size_t, Random &) { return Key{}; })},
-        {"all highest", each([](std::size_t, std::size_t, Random &) { return highest<Key>(); })},
-        {"ascending",
-         each([](std::size_t i, std::size_t, Random &) { return make_key<Key>(i / 100, 3 * i); })},
-        {"descending",
-         each([](std::size_t i, std::size_t count, Random &) { return make_key<Key>(0, 2 * (count - i)); })},
-        {"at the limits", each([](std::size_t, std::size_t, Random &r) {
-             const std::uint64_t near = r() % 3;
-             switch (r() % 4) {
-                 case 0:
-                     return make_key<Key>(0, near);
-                 case 1:
-                     return make_key<Key>(UINT64_MAX, UINT64_MAX - near);
-                 case 2:
-                     return make_key<Key>(std::uint64_t(1) << 63, (std::uint64_t(1) << 63) + near);
-                 default:
-                     return make_key<Key>(UINT64_MAX / 2, (std::uint64_t(1) << 31) - near);
-             }
-         })},
-        // Clusters far apart, which separators cut to a few bits can't tell from each other.
-        {"clusters", each([](std::size_t, std::size_t, Random &r) {
-             const std::uint64_t cluster = r() % 11 * 0x1717171717171717ULL;
-             return make_key<Key>(cluster, cluster + r() % 300);
-         })},
-        // Distances double, so that a node's keys differ by all magnitudes.
-        {"powers", each([](std::size_t, std::size_t, Random &r) {
-             return make_key<Key>(r() >> (r() % 64), r() >> (r() % 64));
-         })},
-        // One key far behind all others.
-        {"outlier", each([](std::size_t i, std::size_t, Random &r) {
-             return i == 0 ? highest<Key>() : make_key<Key>(0, r() % 100000);
-         })},
-    };
-}
-
-// ---- The reference ------------------------------------------------------------------------------
-
-template <typename Key>
-struct Reference {
-    std::vector<std::pair<Key, Tid>> entries;
-    std::vector<bool> dead;
-
-    std::uint32_t rank(Key key) const {
-        return static_cast<std::uint32_t>(std::partition_point(entries.begin(), entries.end(),
-                                                               [&](const auto &e) { return e.first < key; }) -
-                                          entries.begin());
-    }
-    KaryRange find(Key key) const {
-        const auto end = std::partition_point(entries.begin(), entries.end(),
-                                              [&](const auto &e) { return e.first <= key; });
-        return {rank(key), static_cast<std::uint32_t>(end - entries.begin())};
-    }
-    std::vector<Tid> live(KaryRange range) const {
-        std::vector<Tid> tids;
-        for (std::uint32_t i = range.first; i < range.last; ++i) {
-            if (dead.empty() || !dead[i]) {
-                tids.push_back(entries[i].second);
-            }
-        }
-        return tids;
-    }
-};
-
-template <typename Key>
-Reference<Key> reference_of(const std::vector<Key> &keys, const std::vector<Tid> &tids) {
-    Reference<Key> reference;
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-        reference.entries.emplace_back(keys[i], tids[i]);
-    }
-    std::sort(reference.entries.begin(), reference.entries.end());
-    return reference;
-}
-
-// Every key and its neighbours, the limits, and random ones: at most `limit`, and never none.
-template <typename Key>
-std::vector<Key> probes_of(const Reference<Key> &reference, std::size_t limit, std::mt19937_64 &random) {
-    std::vector<Key> probes = {Key{}, highest<Key>(), successor(Key{}), predecessor(highest<Key>())};
-    const std::size_t step = 1 + 3 * reference.entries.size() / limit;
-    for (std::size_t i = 0; i < reference.entries.size(); i += step) {
-        const Key key = reference.entries[i].first;
-        probes.insert(probes.end(), {predecessor(key), key, successor(key)});
-    }
-    for (int i = 0; i < 50; ++i) {
-        probes.push_back(make_key<Key>(random(), random()));
-    }
-    std::shuffle(probes.begin(), probes.end(), random);
-    return probes;
-}
+using kary_test::CaseName;
+using kary_test::Cases;
+using kary_test::highest;
+using kary_test::make_key;
+using kary_test::make_tid;
+using kary_test::Pattern;
+using kary_test::patterns;
+using kary_test::probes_of;
+using kary_test::Reference;
+using kary_test::reference_of;
 
 // ---- The engines --------------------------------------------------------------------------------
 
-template <typename KeyType, typename EngineType>
-struct Case {
-    using Key = KeyType;
-    using UnderTest = EngineType;
-};
-using Cases =
-    testing::Types<Case<std::uint32_t, HostEngineUnderTest>, Case<std::uint64_t, HostEngineUnderTest>,
-                   Case<Key128, HostEngineUnderTest>, Case<std::uint32_t, CudaEngineUnderTest>,
-                   Case<std::uint64_t, CudaEngineUnderTest>, Case<Key128, CudaEngineUnderTest>>;
-struct CaseName {
-    template <typename Type>
-    static std::string GetName(int) {
-        return Type::UnderTest::name + std::to_string(sizeof(typename Type::Key) * 8);
-    }
-};
-
 template <typename Type>
-class EngineKary : public testing::Test {
+class EngineKary : public EngineTest {
   protected:
     using Key = typename Type::Key;
 
-    void SetUp() override {
-        const Status opened = Type::UnderTest::open({}, &engine_);
-        if (opened.code == StatusCode::unavailable) {
-            GTEST_SKIP() << opened.message;
-        }
-        ASSERT_TRUE(opened.ok()) << opened.message;
-        ASSERT_TRUE(engine_->open_stream(&stream_).ok());
-    }
-    void TearDown() override {
-        if (engine_ != nullptr) {
-            EXPECT_EQ(engine_->memory().used(), 0U) << "memory leaked";
-        }
-    }
+    void SetUp() override { open<typename Type::UnderTest>(); }
 
     Kary<Key> &kary() { return gpu_engine::kary<Key>(*engine_); }
 
@@ -349,10 +178,6 @@ class EngineKary : public testing::Test {
         expect_answers(*array, reference, probes);
         expect_tids(*array, reference, probes);
     }
-
-    std::mt19937_64 random_{20261121};
-    std::unique_ptr<Engine> engine_;
-    std::unique_ptr<Stream> stream_;
 };
 TYPED_TEST_SUITE(EngineKary, Cases, CaseName);
 

@@ -12,78 +12,35 @@
 
 #include "gpu_engine/engine.h"
 #include "gpu_engine/kary.h"
+#include "kary_reference.h"
 
 namespace {
 
 using gpu_engine::BlockMap;
-using gpu_engine::Engine;
 using gpu_engine::Kary;
 using gpu_engine::KaryArray;
 using gpu_engine::KaryLoader;
-using gpu_engine::Key128;
 using gpu_engine::PageLayout;
 using gpu_engine::Pages;
 using gpu_engine::Status;
 using gpu_engine::StatusCode;
-using gpu_engine::Stream;
 using gpu_engine::Tid;
-
-template <typename Key>
-Key make_key(std::uint64_t high, std::uint64_t low) {
-    if constexpr (sizeof(Key) == 16) {
-        return Key{high, low};
-    } else {
-        return static_cast<Key>(low);
-    }
-}
+using kary_test::CaseName;
+using kary_test::Cases;
+using kary_test::make_key;
 
 std::uint64_t block_of(const Tid &tid) {
     return std::uint64_t(tid.block_high) << 16 | tid.block_low;
 }
 
-template <typename KeyType, bool OnDevice>
-struct Case {
-    using Key = KeyType;
-    static constexpr bool on_device = OnDevice;
-};
-using Cases = testing::Types<Case<std::uint32_t, false>, Case<std::uint64_t, false>, Case<Key128, false>,
-                             Case<std::uint32_t, true>, Case<std::uint64_t, true>, Case<Key128, true>>;
-struct CaseName {
-    template <typename Type>
-    static std::string GetName(int) {
-        return (Type::on_device ? "cuda" : "host") + std::to_string(sizeof(typename Type::Key) * 8);
-    }
-};
-
 template <typename Type>
-class EngineRanges : public testing::Test {
+class EngineRanges : public EngineTest {
   protected:
     using Key = typename Type::Key;
     using Entries = std::vector<std::pair<Key, Tid>>;
 
-    void SetUp() override {
-        Status status = gpu_engine::make_status(StatusCode::unavailable, "built without CUDA");
-        if constexpr (!Type::on_device) {
-            status = gpu_engine::host::open_engine({}, &engine_);
-        } else {
-#ifdef PG_GPU_HAVE_CUDA
-            status = gpu_engine::device::open_engine({}, &engine_);
-#endif
-        }
-        if (status.code == StatusCode::unavailable) {
-            GTEST_SKIP() << status.message;
-        }
-        ASSERT_TRUE(status.ok()) << status.message;
-        ASSERT_TRUE(engine_->open_stream(&stream_).ok());
-    }
-    void TearDown() override {
-        if (engine_ != nullptr) {
-            EXPECT_EQ(engine_->memory().used(), 0U) << "memory leaked";
-        }
-    }
-    Kary<Key> &kary() {
-        return gpu_engine::kary<Key>(*engine_);
-    }
+    void SetUp() override { open<typename Type::UnderTest>(); }
+    Kary<Key> &kary() { return gpu_engine::kary<Key>(*engine_); }
 
     // In order; blocks below `blocks`.
     Entries make_entries(std::size_t count, std::uint64_t distinct, std::uint64_t blocks) {
@@ -138,10 +95,6 @@ class EngineRanges : public testing::Test {
         }
         return keys;
     }
-
-    std::unique_ptr<Engine> engine_;
-    std::unique_ptr<Stream> stream_;
-    std::mt19937_64 random_{20261121};
 };
 TYPED_TEST_SUITE(EngineRanges, Cases, CaseName);
 

@@ -19,16 +19,9 @@ using text_test::tid_of;
 namespace {
 
 template <typename Under>
-class EngineText : public testing::Test {
+class EngineText : public EngineTest {
   protected:
-    void SetUp() override {
-        const Status status = Under::open({}, &engine_);
-        if (status.code == StatusCode::unavailable) {
-            GTEST_SKIP() << status.message;
-        }
-        ASSERT_TRUE(status.ok()) << status.message;
-        ASSERT_TRUE(engine_->open_stream(&stream_).ok());
-    }
+    void SetUp() override { open<Under>(); }
 
     std::unique_ptr<TextIndex> load(const TextRun &run, std::uint32_t piece = 64) {
         std::unique_ptr<TextIndex> index;
@@ -99,10 +92,6 @@ class EngineText : public testing::Test {
             ASSERT_EQ(found, wanted.size());
         }
     }
-
-    std::unique_ptr<Engine> engine_;
-    std::unique_ptr<Stream> stream_;
-    std::mt19937_64 random_{20090420};
 };
 
 struct Names {
@@ -111,7 +100,6 @@ struct Names {
         return Under::name;
     }
 };
-using Engines = testing::Types<HostEngineUnderTest, CudaEngineUnderTest>;
 TYPED_TEST_SUITE(EngineText, Engines, Names);
 
 constexpr Codec codecs[] = {Codec::Bitpack, Codec::PForDelta, Codec::Rice};

@@ -1,7 +1,11 @@
-// The engines that tests of the interface run with.
+// The engines that tests of the interface run with, and what these tests have in common.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <memory>
+#include <random>
+#include <string>
 
 #include "gpu_engine/engine.h"
 
@@ -22,4 +26,36 @@ struct CudaEngineUnderTest {
         return gpu_engine::make_status(gpu_engine::StatusCode::unavailable, "built without CUDA");
 #endif
     }
+};
+
+using Engines = testing::Types<HostEngineUnderTest, CudaEngineUnderTest>;
+struct EngineName {
+    template <typename Type>
+    static std::string GetName(int) {
+        return Type::name;
+    }
+};
+
+// An engine with a stream, whose memory has to be given back by the end of the test.
+class EngineTest : public testing::Test {
+  protected:
+    // Skips the test where the engine isn't to be had.
+    template <typename UnderTest>
+    void open() {
+        const gpu_engine::Status opened = UnderTest::open({}, &engine_);
+        if (opened.code == gpu_engine::StatusCode::unavailable) {
+            GTEST_SKIP() << opened.message;
+        }
+        ASSERT_TRUE(opened.ok()) << opened.message;
+        ASSERT_TRUE(engine_->open_stream(&stream_).ok());
+    }
+    void TearDown() override {
+        if (engine_ != nullptr) {
+            EXPECT_EQ(engine_->memory().used(), 0U) << "memory leaked";
+        }
+    }
+
+    std::mt19937_64 random_{20261121};
+    std::unique_ptr<gpu_engine::Engine> engine_;
+    std::unique_ptr<gpu_engine::Stream> stream_;
 };

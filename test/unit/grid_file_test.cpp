@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -12,6 +11,7 @@
 
 #include "gpu_engine/engine.h"
 #include "gpu_engine/grid.h"
+#include "engine_under_test.h"
 #include "grid_reference.h"
 
 namespace {
@@ -26,7 +26,6 @@ using gpu_engine::GridShape;
 using gpu_engine::GridSplits;
 using gpu_engine::Status;
 using gpu_engine::StatusCode;
-using gpu_engine::Stream;
 using gpu_engine::Tid;
 using namespace grid_test;
 using Random = std::mt19937_64;
@@ -131,44 +130,10 @@ Boxes make_boxes(const Points &points, std::size_t count, Random &random) {
 
 // ---- The engines --------------------------------------------------------------------------------
 
-struct HostEngineUnderTest {
-    static Status open(const EngineOptions &options, std::unique_ptr<Engine> *engine) {
-        return gpu_engine::host::open_engine(options, engine);
-    }
-};
-struct CudaEngineUnderTest {
-    static Status open([[maybe_unused]] const EngineOptions &options,
-                       [[maybe_unused]] std::unique_ptr<Engine> *engine) {
-#ifdef PG_GPU_HAVE_CUDA
-        return gpu_engine::device::open_engine(options, engine);
-#else
-        return gpu_engine::make_status(StatusCode::unavailable, "built without CUDA");
-#endif
-    }
-};
-struct EngineName {
-    template <typename Type>
-    static std::string GetName(int) {
-        return std::is_same_v<Type, HostEngineUnderTest> ? "host" : "cuda";
-    }
-};
-
 template <typename UnderTest>
-class EngineGrid : public testing::Test {
+class EngineGrid : public EngineTest {
   protected:
-    void SetUp() override {
-        const Status opened = UnderTest::open({}, &engine_);
-        if (opened.code == StatusCode::unavailable) {
-            GTEST_SKIP() << opened.message;
-        }
-        ASSERT_TRUE(opened.ok()) << opened.message;
-        ASSERT_TRUE(engine_->open_stream(&stream_).ok());
-    }
-    void TearDown() override {
-        if (engine_ != nullptr) {
-            EXPECT_EQ(engine_->memory().used(), 0U) << "memory leaked";
-        }
-    }
+    void SetUp() override { open<UnderTest>(); }
 
     std::unique_ptr<GridFile> build(const Points &points, const GridOptions &options = {}) {
         std::unique_ptr<GridFile> file;
@@ -349,13 +314,8 @@ class EngineGrid : public testing::Test {
             check_points(*file, points, probes / 2 + 1);
         }
     }
-
-    Random random_{20261121};
-    std::unique_ptr<Engine> engine_;
-    std::unique_ptr<Stream> stream_;
 };
 
-using Engines = testing::Types<HostEngineUnderTest, CudaEngineUnderTest>;
 TYPED_TEST_SUITE(EngineGrid, Engines, EngineName);
 
 // ---- Tests --------------------------------------------------------------------------------------
