@@ -131,3 +131,29 @@ RESET ROLE;
 DROP TABLE text_order;
 DROP ROLE text_reader;
 DROP FUNCTION order_differences, mode_counts;
+
+-- A query of an index with other norms, and one that was kept: the scanned index's bounds are for neither.
+CREATE TABLE text_norms (id int, tsv tsvector);
+INSERT INTO text_norms SELECT i, CASE WHEN i <= 1500 THEN to_tsvector('simple', 'a' || repeat(' f', 9)) WHEN i <= 4000 THEN to_tsvector('simple', repeat('f' || i % 7 || ' ', 40))
+    ELSE to_tsvector('simple', 'a') END FROM generate_series(1, 5000) AS i;
+CREATE INDEX text_norms_short ON text_norms USING gpu_text (tsv) WITH (b = 0.1);
+CREATE INDEX text_norms_long ON text_norms USING gpu_text (tsv) WITH (b = 1) WHERE id > -5;
+ANALYZE text_norms;
+CREATE TABLE text_kept AS SELECT gpu.query('a', i) AS q FROM unnest(ARRAY['text_norms_short', 'text_norms_long']::regclass[]) AS i;
+DROP INDEX text_norms_long;
+CREATE FUNCTION best_and_worst(q gpu.bm25_query, by_index bool) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE found text;
+BEGIN
+    PERFORM set_config(name, CASE WHEN by_index = (name = 'enable_indexscan') THEN 'on' ELSE 'off' END, true) FROM unnest(ARRAY['enable_indexscan', 'enable_seqscan', 'enable_sort']) AS name;
+    SELECT concat_ws(' ', count(*), min(distance), max(distance)) INTO found FROM (SELECT tsv <=> q AS distance FROM text_norms ORDER BY tsv <=> q LIMIT 100) AS x;
+    RETURN found;
+END $$;
+SELECT best_and_worst(q, true) = best_and_worst(q, false) AS same FROM text_kept;
+ALTER INDEX text_norms_short SET (b = 0.9, k1 = 2);
+SELECT best_and_worst(q, true) = best_and_worst(q, false) AS same FROM text_kept;
+INSERT INTO text_kept SELECT gpu.query('a', 'text_norms_short');
+SELECT best_and_worst(q, true) = best_and_worst(q, false) AS same FROM text_kept;
+REINDEX INDEX text_norms_short;
+SELECT best_and_worst(q, true) = best_and_worst(q, false) AS same FROM text_kept;
+DROP TABLE text_norms, text_kept;
+DROP FUNCTION best_and_worst;

@@ -215,11 +215,21 @@ struct BatchPart {
 
 }  // namespace
 
-// So many that their rows take no more than 16 MiB.
-static int queries_at_once(uint32 limit) {
+// So many from `first` on that their rows take no more than 16 MiB, and what their lexemes take by run stays
+// within reason.
+static int queries_at_once(const Datum *queries, const bool *nulls, int first, int count, uint32 limit) {
     constexpr uint32 kMostRows = 1u << 20;
     constexpr uint32 kMostQueries = 4096;
-    return static_cast<int>(Min(kMostRows / Max(limit, 1u), kMostQueries));
+    constexpr uint64 kMostOperands = 32768;
+    const int most = Min(count - first, static_cast<int>(Min(kMostRows / Max(limit, 1u), kMostQueries)));
+    uint64 operands = 0;
+    int taken = 0;
+    while (taken < most && (taken == 0 || operands < kMostOperands)) {
+        if (!nulls[first + taken])
+            operands += DatumGetTSQuery(queries[first + taken])->size;
+        taken++;
+    }
+    return taken;
 }
 
 static void search_some(const functions::OpenIndex &open, text::Rows *rows, const BatchPart &part,
@@ -261,10 +271,11 @@ Datum pg_gpu_search_batch(PG_FUNCTION_ARGS) {
     text::open_rows(&rows, open.heap, open.index, GetActiveSnapshot());
     MemoryContext context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu.search_batch queries", ALLOCSET_DEFAULT_SIZES);
-    const int most = queries_at_once(limit);
-    for (int first = 0; first < count; first += most) {
+    for (int first = 0; first < count;) {
+        const int some = queries_at_once(queries, nulls, first, count, limit);
         MemoryContext caller = MemoryContextSwitchTo(context);
-        search_some(open, &rows, {queries, nulls, first, Min(count - first, most)}, mode, limit, result);
+        search_some(open, &rows, {queries, nulls, first, some}, mode, limit, result);
+        first += some;
         MemoryContextSwitchTo(caller);
         MemoryContextReset(context);
     }
@@ -329,6 +340,8 @@ static void intersect_on_pages(text::Corpus *corpus, const text::Query &query, T
         const text::OrdinalSet set =
             text::match_all_conditions(reader, &query, text::open_lists(reader, query), nullptr, 0);
         for (uint32 j = 0; j < set.count && !reader->stale; j++) {
+            if (j % 1024 == 0)
+                CHECK_FOR_INTERRUPTS();
             if (text::is_dead(reader, set.ordinals[j]))
                 continue;
             const ItemPointerData tid = text::document_tid(reader, set.ordinals[j]);

@@ -43,6 +43,7 @@ namespace {
 
 // Between calls with the same query.
 struct ParsedQuery {
+    MemoryContext context;  // of itself
     Bm25Query *value;
     Query query;
     uint32 *frequencies;
@@ -55,8 +56,14 @@ static ParsedQuery *parsed_query(FmgrInfo *function, const Bm25Query *value) {
     if (parsed != nullptr && VARSIZE(parsed->value) == VARSIZE(value) &&
         memcmp(parsed->value, value, VARSIZE(value)) == 0)
         return parsed;
-    MemoryContext caller = MemoryContextSwitchTo(function->fn_mcxt);
+    if (parsed != nullptr)
+        MemoryContextDelete(parsed->context);
+    function->fn_extra = nullptr;
+    MemoryContext context =
+        AllocSetContextCreate(function->fn_mcxt, "gpu.bm25_query, parsed", ALLOCSET_SMALL_SIZES);
+    MemoryContext caller = MemoryContextSwitchTo(context);
     parsed = allocate<ParsedQuery>(1);
+    parsed->context = context;
     parsed->value = reinterpret_cast<Bm25Query *>(allocate<char>(VARSIZE(value)));
     memcpy(parsed->value, value, VARSIZE(value));
     parsed->query = parse_bm25_query(parsed->value);

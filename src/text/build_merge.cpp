@@ -73,13 +73,15 @@ void merge_documents(DocumentPart *parts, int count, RunBuilder *builder) {
 
 // ---- lists ------------------------------------------------------------------------------------------------
 
+static constexpr uint32 kWindowBytes = 8192;
+
 namespace {
 
-// A participant's postings of one lexeme.
+// A participant's postings of one lexeme, through a window: the longest lists are longer than memory.
 struct PostingStream {
     const DocumentPart *part;  // nullptr: ordinals stay as they are
     uint32 stretch;
-    TermSource **sources;
+    TermSource **sources;  // the first is being read
     int source_count;
     const uint8 *at;
     const uint8 *end;
@@ -88,6 +90,7 @@ struct PostingStream {
     bool at_end;
     uint32 ordinal;
     uint32 frequency;
+    uint8 window[kWindowBytes];
 };
 
 }  // namespace
@@ -108,17 +111,28 @@ static uint32 global_ordinal(PostingStream *stream, uint32 local) {
     return stretch->global + (local - stretch->local);
 }
 
-static inline void next_posting(PostingStream *stream) {
-    while (stream->at == stream->end) {
-        if (stream->source_count == 0) {
-            stream->at_end = true;
-            return;
-        }
-        const TermSource *source = *stream->sources++;
+// false when no posting is left.
+static bool fill_window(PostingStream *stream) {
+    while (stream->source_count > 0) {
+        // The window may have ended within a posting.
+        const auto kept = static_cast<uint32>(stream->end - stream->at);
+        memmove(stream->window, stream->at, kept);
+        const uint32 read = read_postings(*stream->sources, stream->window + kept, kWindowBytes - kept);
+        stream->at = stream->window;
+        stream->end = stream->window + kept + read;
+        if (stream->at < stream->end)
+            return true;
+        stream->sources++;
         stream->source_count--;
-        stream->at = source->buffer;
-        stream->end = source->buffer + source->bytes;
         stream->next = 0;
+    }
+    return false;
+}
+
+static inline void next_posting(PostingStream *stream) {
+    if (stream->end - stream->at < kMostPostingBytes && !fill_window(stream)) {
+        stream->at_end = true;
+        return;
     }
     uint64 gap;
     uint64 frequency;
@@ -176,7 +190,11 @@ static int open_streams(TermSource **equal, int count, const DocumentPart *parts
     int opened = 0;
     for (int i = 0; i < count;) {
         PostingStream *stream = &streams[opened++];
-        *stream = {};
+        stream->stretch = 0;
+        stream->source_count = 0;
+        stream->at = stream->end = stream->window;
+        stream->next = 0;
+        stream->at_end = false;
         stream->part = parts != nullptr ? &parts[equal[i]->participant] : nullptr;
         stream->sources = &equal[i];
         for (const int participant = equal[i]->participant; i < count && equal[i]->participant == participant;

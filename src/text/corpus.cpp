@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sort.h"
 #include "table/visibility.h"
 #include "text/text.h"
 
@@ -60,6 +61,8 @@ static void open_run(Corpus *corpus, const storage::RunEntry &run) {
     if (reader->dead == nullptr)
         return;
     for (uint64 word = 0; word < (run.entries + 63) / 64; word++) {
+        if (word % 1024 == 0)
+            CHECK_FOR_INTERRUPTS();
         for (uint64 bits = reader->dead[word]; bits != 0; bits &= bits - 1) {
             const uint64 ordinal = word * 64 + static_cast<uint64>(__builtin_ctzll(bits));
             const uint32 length = document_length(reader, static_cast<uint32>(ordinal));
@@ -123,19 +126,40 @@ void confirm_recycled(const Corpus *corpus, const storage::RunEntry &run, uint32
 
 // ---- lists ------------------------------------------------------------------------------------------------
 
+namespace {
+
+struct PrefixPosting {
+    uint32 ordinal;
+    uint32 frequency;
+};
+
+}  // namespace
+
+// Sorts postings and makes those of a document one; returns how many are left.
+static uint64 join_postings(PrefixPosting *postings, uint64 count) {
+    sort_interruptibly(postings, postings + count,
+                       [](const PrefixPosting &a, const PrefixPosting &b) { return a.ordinal < b.ordinal; });
+    uint64 kept = 0;
+    for (uint64 i = 0; i < count; i++) {
+        if (kept > 0 && postings[kept - 1].ordinal == postings[i].ordinal)
+            postings[kept - 1].frequency += postings[i].frequency;
+        else
+            postings[kept++] = postings[i];
+    }
+    return kept;
+}
+
 // The lists of all lexemes with a prefix as one in memory.
 static ListCursor *open_prefix(DictionaryCursor *dictionary, const QueryTerm &term) {
-    struct Posting {
-        uint32 ordinal;
-        uint32 frequency;
-    };
-    Posting *found = nullptr;
     uint64 count = 0;
-    uint64 room = 0;
+    uint64 room = 1024;
+    auto *found = allocate<PrefixPosting>(room);
     const auto add = [&](uint32 ordinal, uint32 frequency) {
         if (count == room) {
-            room = Max(room * 2, uint64{1024});
-            found = found == nullptr ? allocate<Posting>(room) : reallocate(found, room);
+            // No more room than twice what the documents take.
+            count = join_postings(found, count);
+            if (count > room / 2)
+                found = reallocate(found, room *= 2);
         }
         found[count++] = {ordinal, frequency};
     };
@@ -144,27 +168,26 @@ static ListCursor *open_prefix(DictionaryCursor *dictionary, const QueryTerm &te
          next_entry(dictionary)) {
         CHECK_FOR_INTERRUPTS();
         ListCursor *list = open_list(dictionary);
-        for (uint32 block = 0; load_block(list, block); block++)
+        for (uint32 block = 0; load_block(list, block); block++) {
+            CHECK_FOR_INTERRUPTS();
             for (uint32 i = 0; i < list->count; i++)
                 add(list->ordinals[i], frequency_at(list, i));
+        }
         close_list(list);
     }
-    if (count == 0)
+    if (count == 0) {
+        pfree(found);
         return nullptr;
-    std::sort(found, found + count, [](const Posting &a, const Posting &b) { return a.ordinal < b.ordinal; });
+    }
+    count = join_postings(found, count);
     auto *ordinals = allocate<uint32>(count);
     auto *frequencies = allocate<uint32>(count);
-    uint32 kept = 0;
     for (uint64 i = 0; i < count; i++) {
-        if (kept > 0 && ordinals[kept - 1] == found[i].ordinal) {
-            frequencies[kept - 1] += found[i].frequency;
-        } else {
-            ordinals[kept] = found[i].ordinal;
-            frequencies[kept++] = found[i].frequency;
-        }
+        ordinals[i] = found[i].ordinal;
+        frequencies[i] = found[i].frequency;
     }
     pfree(found);
-    return open_list_in_memory(dictionary->reader, ordinals, frequencies, kept);
+    return open_list_in_memory(dictionary->reader, ordinals, frequencies, static_cast<uint32>(count));
 }
 
 ListCursor **open_lists(RunReader *reader, const Query &query) {
@@ -227,9 +250,11 @@ uint64 count_live(ListCursor *list) {
     if (reader->dead == nullptr)
         return list->documents;
     uint64 live = 0;
-    for (uint32 block = 0; load_block(list, block); block++)
+    for (uint32 block = 0; load_block(list, block); block++) {
+        CHECK_FOR_INTERRUPTS();
         for (uint32 i = 0; i < list->count; i++)
             live += is_dead(reader, list->ordinals[i]) ? 0 : 1;
+    }
     load_block(list, 0);
     return live;
 }
@@ -242,6 +267,7 @@ static uint64 count_prefix(RunReader *reader, const QueryTerm &term) {
          !dictionary->end && dictionary->lexeme_length >= term.length &&
          memcmp(dictionary->lexeme, term.lexeme, term.length) == 0;
          next_entry(dictionary)) {
+        CHECK_FOR_INTERRUPTS();
         if (reader->dead == nullptr) {
             total += dictionary->frequency;
             continue;

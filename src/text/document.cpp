@@ -76,12 +76,12 @@ DocumentItem *make_item(TSVector vector, const ItemPointerData &tid) {
     item->head.info = static_cast<uint16>(bytes | (vector == nullptr ? storage::kTailItemFlag : 0));
     if (vector != nullptr) {
         auto *out = reinterpret_cast<uint8 *>(item + 1);
-        item->lexemes = static_cast<uint32>(vector->size);
         item->length = for_each_lexeme(vector, [&](const Lexeme &lexeme) {
             out += write_varint(out, lexeme.length);
             memcpy(out, lexeme.bytes, lexeme.length);
             out += lexeme.length;
             out += write_varint(out, lexeme.frequency);
+            item->lexemes++;
         });
     }
     return item;

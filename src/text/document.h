@@ -16,16 +16,24 @@ inline uint32 lexeme_frequency(TSVector vector, const WordEntry *entry) {
     return Max(static_cast<uint32>(POSDATALEN(vector, entry)), 1u);
 }
 
-// Calls visit(Lexeme) for each lexeme in order; returns the document's length, the sum of frequencies.
+// Calls visit(Lexeme) for each lexeme in order; returns the document's length, the sum of frequencies. A
+// value that came in binary may hold a lexeme several times, one behind the other: it is one, as often as
+// they are together.
 template <typename Visit>
 uint32 for_each_lexeme(TSVector vector, Visit visit) {
     const WordEntry *entries = ARRPTR(vector);
     const char *strings = STRPTR(vector);
     uint32 length = 0;
-    for (int32 i = 0; i < vector->size; i++) {
-        const uint32 frequency = lexeme_frequency(vector, &entries[i]);
+    for (int32 i = 0; i < vector->size;) {
+        const WordEntry &entry = entries[i];
+        uint32 frequency = 0;
+        do
+            frequency += lexeme_frequency(vector, &entries[i++]);
+        while (i < vector->size && entries[i].len == entry.len &&
+               memcmp(strings + entries[i].pos, strings + entry.pos, entry.len) == 0);
+        frequency = Min(frequency, MAXNUMPOS);
         length += frequency;
-        visit(Lexeme{strings + entries[i].pos, entries[i].len, frequency});
+        visit(Lexeme{strings + entry.pos, entry.len, frequency});
     }
     return length;
 }

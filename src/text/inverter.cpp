@@ -1,7 +1,6 @@
 #include "text/inverter.h"
 
-#include <algorithm>
-
+#include "sort.h"
 #include "text/spool.h"
 
 namespace pg_gpu::text {
@@ -10,7 +9,6 @@ static constexpr size_t kBlockBytes = 256 * 1024;
 static constexpr uint32 kFirstTableSize = 4096;
 static constexpr uint32 kFirstPiece = 8;
 static constexpr uint32 kLargestPiece = 8192;
-static constexpr uint32 kMostPostingBytes = 5 + 2;
 
 void begin_inverter(Inverter *inverter, size_t limit, SharedFileSet *shared, int participant) {
     *inverter = {};
@@ -24,7 +22,7 @@ void begin_inverter(Inverter *inverter, size_t limit, SharedFileSet *shared, int
 static void *take_memory(Inverter *inverter, size_t bytes) {
     bytes = MAXALIGN(bytes);
     if (bytes > inverter->block_left) {
-        const size_t room = Max(bytes, kBlockBytes);
+        const size_t room = Max(bytes, Min(kBlockBytes, inverter->limit / 16));
         inverter->block = static_cast<char *>(MemoryContextAlloc(inverter->context, room));
         inverter->block_left = room;
         inverter->used += room;
@@ -110,7 +108,7 @@ static Term **sort_terms(Inverter *inverter) {
     for (uint32 i = 0; i < inverter->table_size; i++)
         if (inverter->table[i] != nullptr)
             terms[count++] = inverter->table[i];
-    std::sort(terms, terms + count, [](const Term *a, const Term *b) {
+    sort_interruptibly(terms, terms + count, [](const Term *a, const Term *b) {
         return compare_lexemes(a->lexeme, a->length, b->lexeme, b->length) < 0;
     });
     return terms;
@@ -135,7 +133,7 @@ static void spill(Inverter *inverter) {
     BufFile *file = create_file(inverter);
     BufFileWrite(file, &inverter->term_count, sizeof(inverter->term_count));
     for (uint32 i = 0; i < inverter->term_count; i++) {
-        const uint32 head[3] = {terms[i]->length, terms[i]->frequency, terms[i]->bytes};
+        const uint32 head[2] = {terms[i]->length, terms[i]->bytes};
         BufFileWrite(file, const_cast<uint32 *>(head), sizeof(head));
         BufFileWrite(file, terms[i]->lexeme, terms[i]->length);
         for (PostingPiece *piece = terms[i]->first; piece != nullptr; piece = piece->next)
@@ -160,7 +158,7 @@ static void spill(Inverter *inverter) {
 void spill_if_full(Inverter *inverter, size_t elsewhere) {
     const size_t left = inverter->limit - Min(elsewhere, inverter->limit / 4 * 3);
     // Sorting takes a pointer a term more.
-    if (inverter->used + inverter->term_count * sizeof(Term *) >= left)
+    if (inverter->used - inverter->block_left + inverter->term_count * sizeof(Term *) >= left)
         spill(inverter);
 }
 
@@ -173,44 +171,47 @@ void hand_over_lists(Inverter *inverter) {
     }
 }
 
-static void read_list_in_memory(TermSource *source) {
-    uint8 *out = source->buffer;
-    for (PostingPiece *piece = (*source->terms)->first; piece != nullptr; piece = piece->next) {
-        memcpy(out, piece->bytes, piece->filled);
-        out += piece->filled;
-    }
-}
-
 bool next_term(TermSource *source) {
     if (source->left == 0)
         return false;
     source->left--;
     if (source->file != nullptr) {
-        uint32 head[3];
+        uint32 head[2];
         read_file(source->file, head, sizeof(head));
         source->length = head[0];
-        source->frequency = head[1];
-        source->bytes = head[2];
+        source->bytes = head[1];
         read_file(source->file, source->lexeme, source->length);
     } else {
         source->terms++;
         const Term *term = *source->terms;
         source->length = term->length;
-        source->frequency = term->frequency;
         source->bytes = term->bytes;
+        source->piece = term->first;
+        source->piece_at = 0;
         memcpy(source->lexeme, term->lexeme, term->length);
     }
-    if (source->bytes > source->buffer_room) {
-        source->buffer_room = Max(source->bytes, source->buffer_room * 2);
-        if (source->buffer != nullptr)
-            pfree(source->buffer);
-        source->buffer = allocate<uint8>(source->buffer_room);
-    }
-    if (source->file != nullptr)
-        read_file(source->file, source->buffer, source->bytes);
-    else
-        read_list_in_memory(source);
     return true;
+}
+
+uint32 read_postings(TermSource *source, uint8 *out, uint32 room) {
+    const uint32 wanted = Min(source->bytes, room);
+    source->bytes -= wanted;
+    if (source->file != nullptr) {
+        if (wanted > 0)
+            read_file(source->file, out, wanted);
+        return wanted;
+    }
+    for (uint32 done = 0; done < wanted;) {
+        if (source->piece_at == source->piece->filled) {
+            source->piece = source->piece->next;
+            source->piece_at = 0;
+        }
+        const uint32 part = Min(wanted - done, source->piece->filled - source->piece_at);
+        memcpy(out + done, source->piece->bytes + source->piece_at, part);
+        source->piece_at += part;
+        done += part;
+    }
+    return wanted;
 }
 
 static void add_file_source(TermSource *source, int participant, int number, BufFile *file) {

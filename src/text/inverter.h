@@ -6,6 +6,8 @@
 
 namespace pg_gpu::text {
 
+inline constexpr uint32 kMostPostingBytes = 5 + 2;
+
 // A lexeme's postings so far: varints of ordinal gaps and term frequencies, in a chain of pieces.
 struct PostingPiece {
     PostingPiece *next;
@@ -60,10 +62,9 @@ struct TermSource {
     uint32 left;
     char lexeme[kMostLexemeBytes];
     uint32 length;
-    uint32 frequency;
-    uint32 bytes;
-    uint8 *buffer;  // the list's varints
-    uint32 buffer_room;
+    uint32 bytes;         // of its list that aren't read yet
+    PostingPiece *piece;  // in memory
+    uint32 piece_at;
 };
 
 // What the build has collected, each source at its first lexeme: sorts what is in memory and rewinds the
@@ -71,8 +72,10 @@ struct TermSource {
 // serial build.
 TermSource *open_sources(Inverter *inverter, SharedFileSet *shared, const uint64 *handed_over,
                          int participants, int *count);
-// false at the end.
+// The next lexeme, once the list of the one before is read; false at the end.
 bool next_term(TermSource *source);
+// At most `room` bytes of the lexeme's list, varints of gaps and frequencies; none at its end.
+uint32 read_postings(TermSource *source, uint8 *out, uint32 room);
 void close_sources(TermSource *sources, int count);
 
 }  // namespace pg_gpu::text

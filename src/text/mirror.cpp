@@ -291,13 +291,12 @@ static Asked lay_out(Corpus *corpus, const int *places, int runs, const RankedQu
     uint64 terms = 0;
     for (int i = 0; i < count; i++)
         terms += static_cast<uint64>(queries[i].query.term_count) * static_cast<uint64>(runs);
-    const Options options = options_of(corpus->index);
     Asked asked = {allocate<TextQuery>(static_cast<uint64>(runs) * static_cast<uint64>(count) + 1),
                    allocate<TextTerm>(terms + 1), allocate<uint32>(runs + 1), allocate<double>(runs + 1)};
     uint32 next = 0;
     for (int r = 0; r < runs; r++) {
         asked.first_term[r] = next;
-        asked.shrink[r] = bound_shrink(&corpus->runs[places[r]], options, queries[0].ranking.norms);
+        asked.shrink[r] = bound_shrink(&corpus->runs[places[r]], queries[0].ranking.norms);
         for (int i = 0; i < count; i++) {
             const RankedQuery &query = queries[i];
             const Hit *after = query.ranking.after;
@@ -341,7 +340,7 @@ static bool take_hits(Corpus *corpus, int runs, const client::TextHits &answer, 
     uint64 taken = 0;
     for (int r = 0; r < runs; r++) {
         const gpu_engine::TextHit *of_run = answer.hits[r] + begin;
-        for (uint32 i = 0; i < answer.counts[r][number] && taken < found; i++) {
+        for (uint32 i = 0; i < answer.counts[r][number]; i++) {
             Hit *hit = &hits[taken++];
             *hit = {of_run[i].score, {}, false};
             memcpy(&hit->tid, &of_run[i].tid, sizeof(hit->tid));
@@ -443,13 +442,12 @@ bool intersect_by_server(Corpus *corpus, const Query &query, ItemPointerData **t
     if (!client::intersect_text(set, choice, asked, answer))
         return false;
     for (int i = 0; i < set.count; i++)
-        *count += answer->runs[i].offsets[1];
+        *count += answer->runs[i].entries;
     *tids = allocate<ItemPointerData>(*count + 1);
     uint64 taken = 0;
     for (int i = 0; i < set.count; i++) {
-        const uint64 found = Min(answer->runs[i].offsets[1], *count - taken);
-        memcpy(*tids + taken, answer->runs[i].tids, found * sizeof(ItemPointerData));
-        taken += found;
+        memcpy(*tids + taken, answer->runs[i].tids, answer->runs[i].entries * sizeof(ItemPointerData));
+        taken += answer->runs[i].entries;
     }
     return are_tids_within(corpus, client::RequestKind::IntersectText, *tids, *count);
 }

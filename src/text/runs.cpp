@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "client/client.h"
+#include "sort.h"
 #include "text/reader.h"
 #include "text/run_builder.h"
 #include "text/text.h"
@@ -189,7 +190,7 @@ static void merge_documents(Relation index, MergeInput *inputs, int count, RunBu
             auto *order = allocate<uint32>(input->run->entries);
             for (uint32 j = 0; j < input->run->entries; j++)
                 order[j] = j;
-            std::sort(order, order + input->run->entries, [input](uint32 a, uint32 b) {
+            sort_interruptibly(order, order + input->run->entries, [input](uint32 a, uint32 b) {
                 return ItemPointerCompare(&input->documents[a].tid, &input->documents[b].tid) < 0;
             });
             auto *sorted = allocate<RawDocument>(input->run->entries);
@@ -203,12 +204,12 @@ static void merge_documents(Relation index, MergeInput *inputs, int count, RunBu
             }
             for (uint64 j = 0; j < input->posting_count; j++)
                 input->postings[j].ordinal = places[input->postings[j].ordinal];
-            std::sort(input->postings, input->postings + input->posting_count,
-                      [](const RawPosting &a, const RawPosting &b) {
-                          const int compared = compare_lexemes(a.lexeme.bytes, a.lexeme.length,
-                                                               b.lexeme.bytes, b.lexeme.length);
-                          return compared != 0 ? compared < 0 : a.ordinal < b.ordinal;
-                      });
+            sort_interruptibly(input->postings, input->postings + input->posting_count,
+                               [](const RawPosting &a, const RawPosting &b) {
+                                   const int compared = compare_lexemes(a.lexeme.bytes, a.lexeme.length,
+                                                                        b.lexeme.bytes, b.lexeme.length);
+                                   return compared != 0 ? compared < 0 : a.ordinal < b.ordinal;
+                               });
             input->documents = sorted;
             input->reader.dead = dead;
         }
@@ -340,12 +341,15 @@ static void merge_lists(Relation index, MergeInput *inputs, int count, RunBuilde
                 live--;
         }
         if (!buffer.sorted)
-            std::sort(buffer.postings, buffer.postings + buffer.count,
-                      [](const Posting &a, const Posting &b) { return a.ordinal < b.ordinal; });
+            sort_interruptibly(buffer.postings, buffer.postings + buffer.count,
+                               [](const Posting &a, const Posting &b) { return a.ordinal < b.ordinal; });
         begin_list(builder);
         for (uint64 i = 0; i < buffer.count; i++)
             add_posting(builder, buffer.postings[i].ordinal, buffer.postings[i].frequency);
         finish_list(builder, lexeme, length);
+        // Lexemes of one document reach no page of postings, where merges pause else.
+        if (builder->lexemes % 256 == 0)
+            storage::pause_merge(index);
     }
     pfree(heap);
 }

@@ -130,10 +130,13 @@ OrdinalSet match_all_conditions(RunReader *reader, const Query *query, ListCurso
 static void add_contributions(RunReader *reader, ListCursor *list, double weight,
                               const postings::Norms &norms, const OrdinalSet &set, int64 *scores) {
     load_block(list, 0);
-    for (uint32 i = 0; i < set.count && seek_ordinal(list, set.ordinals[i]); i++)
+    for (uint32 i = 0; i < set.count && seek_ordinal(list, set.ordinals[i]); i++) {
+        if (i % 1024 == 0)
+            CHECK_FOR_INTERRUPTS();
         if (current_ordinal(list) == set.ordinals[i])
             scores[i] += postings::contribution(weight, norms.of(document_length(reader, set.ordinals[i])),
                                                 frequency_at(list, list->at));
+    }
 }
 
 static void rank_set(RunReader *reader, ListCursor **lists, const Ranking &ranking, Best *best) {
@@ -146,26 +149,31 @@ static void rank_set(RunReader *reader, ListCursor **lists, const Ranking &ranki
         if (lists[term] != nullptr && ranking.query->terms[term].ranked)
             add_contributions(reader, lists[term], ranking.query->terms[term].weight, ranking.norms, set,
                               scores);
-    for (uint32 i = 0; i < set.count && !reader->stale; i++)
+    for (uint32 i = 0; i < set.count && !reader->stale; i++) {
+        if (i % 1024 == 0)
+            CHECK_FOR_INTERRUPTS();
         offer_document(best, reader, set.ordinals[i], scores[i], !set.exact);
+    }
     pfree(scores);
 }
 
 // ---- bounds -----------------------------------------------------------------------------------------------
 
-double bound_shrink(const RunReader *reader, const Options &options, const postings::Norms &norms) {
+double bound_shrink(const RunReader *reader, const postings::Norms &norms) {
     const RunHeader &header = reader->header;
-    if (header.k1 != options.k1 || header.b != options.b)
-        return -1;
-    const postings::Norms written = norms_for(options, header.average_length);
-    if (written.slope <= 0 || norms.slope <= 0)
-        return written.slope == norms.slope ? 1 : 0;
-    return Min(norms.slope / written.slope, 1.0);
+    const postings::Norms written =
+        norms_for({postings::Codec::Bitpack, header.k1, header.b}, header.average_length);
+    // Each part of a norm is at least so many times what it was; so is their sum.
+    double shrink = 1;
+    if (written.base > 0)
+        shrink = Min(shrink, norms.base / written.base);
+    if (written.slope > 0)
+        shrink = Min(shrink, norms.slope / written.slope);
+    return shrink;
 }
 
 static int64 most_in_block(const ListCursor *list, uint32 block, double weight, double shrink) {
-    return shrink < 0 ? static_cast<int64>(weight) + 2
-                      : postings::bound_contribution(weight, list->heads[block].bound, shrink);
+    return postings::bound_contribution(weight, list->heads[block].bound, shrink);
 }
 
 // ---- runs, all of the lexemes -----------------------------------------------------------------------------
@@ -284,8 +292,7 @@ static void add_matches(RunReader *reader, const RequiredList *required, const C
 
 // A stretch of documents at a time, in which each list has one block: the shortest list's are looked for in
 // the others, shortest first, unless the blocks together cannot reach what is needed.
-static void rank_all(RunReader *reader, ListCursor **lists, const Ranking &ranking, const Options &options,
-                     Best *best) {
+static void rank_all(RunReader *reader, ListCursor **lists, const Ranking &ranking, Best *best) {
     auto *required = allocate<RequiredList>(ranking.query->term_count);
     int count = 0;
     for (int term = 0; term < ranking.query->term_count; term++) {
@@ -299,7 +306,7 @@ static void rank_all(RunReader *reader, ListCursor **lists, const Ranking &ranki
     std::sort(required, required + count, [](const RequiredList &a, const RequiredList &b) {
         return a.list->documents < b.list->documents;
     });
-    const double shrink = bound_shrink(reader, options, ranking.norms);
+    const double shrink = bound_shrink(reader, ranking.norms);
     Candidates candidates;
     Matches matches = {};
     matches.lists = count;
@@ -447,8 +454,7 @@ static void rank_window(RunReader *reader, RankedList *ranked, int count, const 
     window->touched_count = 0;
 }
 
-static void rank_any(RunReader *reader, ListCursor **lists, const Ranking &ranking, const Options &options,
-                     Best *best) {
+static void rank_any(RunReader *reader, ListCursor **lists, const Ranking &ranking, Best *best) {
     auto *ranked = allocate<RankedList>(ranking.query->term_count);
     int count = 0;
     for (int term = 0; term < ranking.query->term_count; term++) {
@@ -460,7 +466,7 @@ static void rank_any(RunReader *reader, ListCursor **lists, const Ranking &ranki
         if (lists[term]->blocks == 1)
             load_block(lists[term], 0);
     }
-    const double shrink = bound_shrink(reader, options, ranking.norms);
+    const double shrink = bound_shrink(reader, ranking.norms);
     auto *window = allocate_zeroed<Window>(1);
     for (uint64 first = 0; first < reader->run.entries && !reader->stale;) {
         CHECK_FOR_INTERRUPTS();
@@ -493,16 +499,15 @@ void rank(Corpus *corpus, ListCursor ***lists, Ranking *ranking) {
     Best best = begin_ranking(ranking);
     if (ranking->query->root == nullptr || ranking->limit == 0)
         return;
-    const Options options = options_of(corpus->index);
     const bool any = is_plain_disjunction(ranking->query->root) && ranking->condition_count == 0;
     const bool all = is_plain_conjunction(ranking->query->root) && ranking->condition_count == 0;
     for (int i = 0; i < corpus->raw_count; i++)
         rank_items(corpus->raws[i], *ranking, &best);
     for (int i = 0; i < corpus->run_count && !corpus->runs[i].stale; i++) {
         if (all)
-            rank_all(&corpus->runs[i], lists[i], *ranking, options, &best);
+            rank_all(&corpus->runs[i], lists[i], *ranking, &best);
         else if (any)
-            rank_any(&corpus->runs[i], lists[i], *ranking, options, &best);
+            rank_any(&corpus->runs[i], lists[i], *ranking, &best);
         else
             rank_set(&corpus->runs[i], lists[i], *ranking, &best);
         release_postings(&corpus->runs[i]);

@@ -43,9 +43,8 @@ void rank(Corpus *corpus, ListCursor ***lists, Ranking *ranking);
 // The same from hits of the runs, of each the best `limit`, and from items.
 void rank_items_and_hits(Corpus *corpus, const Hit *hits, uint64 count, Ranking *ranking);
 
-// How much less lengths may weigh now than when the run's bounds were written; negative when those are of no
-// use.
-double bound_shrink(const RunReader *reader, const Options &options, const postings::Norms &norms);
+// How many times what they were when the run's bounds were written norms are now, at least and at most once.
+double bound_shrink(const RunReader *reader, const postings::Norms &norms);
 
 // Documents of each run that match the query and the conditions.
 OrdinalSet match_all_conditions(RunReader *reader, const Query *query, ListCursor **lists,

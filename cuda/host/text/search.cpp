@@ -420,9 +420,11 @@ Status HostTextIndex::search(Stream &stream, const TextRanking &ranking, const T
                 const Best &best = *results[std::uint64_t(i) * pieces_a_query + part];
                 merged.insert(merged.end(), best.hits(), best.hits() + best.count());
             }
-            counts[i] = std::min(static_cast<std::uint32_t>(merged.size()), own[i].k);
-            std::partial_sort(merged.begin(), merged.begin() + counts[i], merged.end(), ranks_before);
-            std::copy_n(merged.begin(), counts[i], hits + first_hits[i]);
+            // What is written there isn't read again: it may be a session's memory.
+            const std::uint32_t wanted = std::min(static_cast<std::uint32_t>(merged.size()), own[i].k);
+            std::partial_sort(merged.begin(), merged.begin() + wanted, merged.end(), ranks_before);
+            std::copy_n(merged.begin(), wanted, hits + first_hits[i]);
+            counts[i] = wanted;
         }
         return Status{};
     });

@@ -130,6 +130,36 @@ $node->safe_psql('postgres', "$leader '1MB'; CREATE INDEX chain_parallel ON chai
 is($node->safe_psql('postgres', q{SELECT answers('chain_parallel') = answers('chain_serial')}), 't', 'HOT chains, NULLs and deleted rows');
 check_sound($node, 'chain_parallel is sound', 'chain_parallel');
 
+# Many short documents: what is kept of each takes most of the memory, lists get a quarter of it.
+$node->safe_psql('postgres', q{CREATE TABLE short AS SELECT 'a b c'::tsvector AS tsv FROM generate_series(1, 300000)});
+$log = -s $node->logfile;
+$node->safe_psql('postgres', q{SET maintenance_work_mem = '1MB'; SET max_parallel_maintenance_workers = 0; CREATE INDEX short_tsv ON short USING gpu_text (tsv)});
+$temporary = () = slurp_file($node->logfile, $log) =~ /temporary file: path/g;
+cmp_ok($temporary, '<=', 100, "$temporary temporary files are few");
+check_sound($node, 'short_tsv is sound', 'short_tsv');
+
+# A value that comes in binary may have a lexeme several times. What is COPYed out is what tsvectorrecv reads.
+my $lexeme = sub { my ($word, @positions) = @_; return pack('Z* n n*', $word, scalar @positions, @positions); };
+my $repeated = unpack('H*', pack('N', 4) . $lexeme->('a', 1) . $lexeme->('a', 2, 3) . $lexeme->('b', 4) . $lexeme->('b'));
+my $copied = $node->basedir . '/repeated';
+$node->safe_psql('postgres', <<"SQL");
+CREATE TABLE repeated (tsv tsvector);
+CREATE INDEX repeated_tsv ON repeated USING gpu_text (tsv);
+COPY (SELECT '\\x$repeated'::bytea FROM generate_series(1, 2000)) TO '$copied' (FORMAT binary);
+COPY repeated FROM '$copied' (FORMAT binary);
+SELECT gpu.merge('repeated_tsv');
+CREATE INDEX repeated_built ON repeated USING gpu_text (tsv);
+SQL
+is($node->safe_psql('postgres', q{SELECT DISTINCT tsv FROM repeated}), q{'a':1 'a':2,3 'b':4 'b'}, 'lexemes come repeated');
+foreach my $index (qw(repeated_tsv repeated_built))
+{
+	is($node->safe_psql('postgres', "SELECT count(*), count(DISTINCT score) FROM gpu.search('$index', 'a', 5000)"), '2000|1', "$index finds them");
+	check_sound($node, "$index is sound", $index);
+}
+# tf 3, dl 5 as all documents have: ln(1 + 0.5 / 2000.5) * 3 * 2.2 / (3 + 1.2)
+is($node->safe_psql('postgres', q{SELECT DISTINCT abs(score / (ln(1 + 0.5 / 2000.5) * 3 * 2.2 / 4.2) - 1) < 1e-5 FROM gpu.search('repeated_tsv', 'a', 10)}),
+	't', 'and counts them together');
+
 $_->quit for $holder, $builder, $watcher;
 $node->stop;
 done_testing();
