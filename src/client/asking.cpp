@@ -70,15 +70,16 @@ bool read_runs(const RunSet &set, const Layout &layout, const protocol::ResultRe
                bool with_keys, RunAnswer *runs) {
     const LiveRuns live = live_runs(set);
     for (int i = 0; i < set.count; i++)
-        runs[i] = {reinterpret_cast<const uint64 *>(buffer_at(layout.zeros)), nullptr, nullptr};
+        runs[i] = {0, reinterpret_cast<const uint64 *>(buffer_at(layout.zeros)), nullptr, nullptr};
     for (int i = 0; i < live.count; i++) {
         RunAnswer *run = &runs[live.places[i]];
         if (!lies_in_buffer(reply.offsets_at[i], (items + 1) * sizeof(uint64)))
             return fail(Trouble::Refused, "results lie outside of the transfer buffer");
         run->offsets = reinterpret_cast<const uint64 *>(buffer_at(reply.offsets_at[i]));
-        const uint64 found = run->offsets[items];
-        if (found > buffer_bytes() || !lies_in_buffer(reply.tids_at[i], found * sizeof(ItemPointerData)) ||
-            (with_keys && !lies_in_buffer(reply.keys_at[i], found * key_bytes(set))))
+        run->entries = *static_cast<const volatile uint64 *>(run->offsets + items);
+        if (run->entries > buffer_bytes() ||
+            !lies_in_buffer(reply.tids_at[i], run->entries * sizeof(ItemPointerData)) ||
+            (with_keys && !lies_in_buffer(reply.keys_at[i], run->entries * key_bytes(set))))
             return fail(Trouble::Refused, "results lie outside of the transfer buffer");
         run->tids = reinterpret_cast<const ItemPointerData *>(buffer_at(reply.tids_at[i]));
         run->keys = with_keys ? buffer_at(reply.keys_at[i]) : nullptr;

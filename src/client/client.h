@@ -158,8 +158,11 @@ struct RunSet {
 // More runs than this in one request are for the paged path.
 inline constexpr int kMostRuns = 64;
 
-// Of one run: live entries of item i are tids[offsets[i]] to tids[offsets[i + 1] - 1].
+// Of one run: live entries of item i are tids[offsets[i]] to tids[offsets[i + 1] - 1]. What lies in the
+// buffer, offsets too, is the server process's word, which may change: `entries`, all items' number, is
+// looked at and kept.
 struct RunAnswer {
+    uint64 entries;
     const uint64 *offsets;
     const ItemPointerData *tids;
     const void *keys;  // beside the TIDs, where asked for

@@ -148,7 +148,7 @@ bool count_columns(const RunSet &set, const Choice &choice, const RowTests &test
     for (int i = 0; i < live.count; i++) {
         ColumnCounts *run = &answer->runs[live.places[i]];
         if (!lies_in_buffer(reply.counts_at[i], places[live.places[i]] * sizeof(uint64)) ||
-            !rows_lie_in_buffer<gpu_engine::DoubtfulRow>(reply, i)) {
+            !rows_lie_in_buffer<gpu_engine::DoubtfulRow>(reply, i) || (visible.all && reply.found[i] > 0)) {
             fail(Trouble::Refused, "results lie outside of the transfer buffer");
             return note_failed(kind, choice.path);
         }

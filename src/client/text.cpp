@@ -123,7 +123,9 @@ static bool read_hits(const RunSet &set, const TextSearch &search, const SearchP
         if (!lies_in_buffer(reply.offsets_at[run], part.count * sizeof(uint32)) ||
             !lies_in_buffer(reply.tids_at[run], room * sizeof(gpu_engine::TextHit)))
             return fail(Trouble::Refused, "results lie outside of the transfer buffer");
-        hits->counts[run] = reinterpret_cast<const uint32 *>(buffer_at(reply.offsets_at[run]));
+        auto *counts = allocate<uint32>(part.count);
+        memcpy(counts, buffer_at(reply.offsets_at[run]), part.count * sizeof(uint32));
+        hits->counts[run] = counts;
         hits->hits[run] = reinterpret_cast<const gpu_engine::TextHit *>(buffer_at(reply.tids_at[run]));
         for (uint64 i = 0; i < part.count; i++)
             if (hits->counts[run][i] > search.queries[part.first + i].k)

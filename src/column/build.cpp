@@ -166,7 +166,7 @@ static void write_parts(BuildState *state, storage::RunWriter *writer, storage::
     int count = 0;
     for (uint64 i = 0; i < state->part_count; i++) {
         Part *part = &state->parts[i];
-        open_file_reader(&part->reader, state->index, part->run, part->file, state->format->columns);
+        open_file_reader(&part->reader, state->index, part->run, part->file, *state->format);
         inputs[count++].reader = &part->reader;
     }
     if (state->chunk->rows > 0)

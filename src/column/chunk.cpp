@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sort.h"
+
 namespace pg_gpu::column {
 
 static constexpr uint32 kFirstRoom = 64;
@@ -218,11 +220,10 @@ size_t chunk_bytes_with(const Chunk *chunk, uint64 more_rows) {
         total += room * (column.raw ? sizeof(uint64) : sizeof(uint32)) + room / 8;
         // With each of a dictionary's values its sorted place.
         if (!column.type.is_integer)
-            total += column.strings.byte_room +
-                     column.strings.room * (sizeof(StringEntry) + 2 * sizeof(uint32)) +
+            total += column.strings.byte_room + column.strings.room * (sizeof(StringEntry) + sizeof(uint32)) +
                      (size_t{column.strings.mask} + 1) * sizeof(uint32);
         else if (!column.raw)
-            total += table_bytes(column.integers) + column.integers.room * 2 * sizeof(uint32);
+            total += table_bytes(column.integers) + column.integers.room * sizeof(uint32);
     }
     return total;
 }
@@ -236,7 +237,7 @@ void sort_rows(Chunk *chunk, uint64 first) {
     auto *scratch = allocate<uint64>(count);
     for (uint32 i = 0; i < count; i++)
         order[i] = i;
-    std::sort(order, order + count, [places](uint32 a, uint32 b) { return places[a] < places[b]; });
+    sort_interruptibly(order, order + count, [places](uint32 a, uint32 b) { return places[a] < places[b]; });
     const auto permute = [&](auto *array) {
         for (uint32 i = 0; i < count; i++)
             scratch[i] = array[first + order[i]];
@@ -271,21 +272,18 @@ void finish_chunk(Chunk *chunk) {
             continue;
         const uint32 count = distinct_values(*column);
         column->sorted = allocate<uint32>(count + 1);
-        column->rank = allocate_zeroed<uint32>(count + 1);
         for (uint32 j = 0; j < count; j++)
             column->sorted[j] = j;
         if (column->type.is_integer) {
             const uint64 *keys = column->integers.keys;
-            std::sort(column->sorted, column->sorted + count,
-                      [keys](uint32 a, uint32 b) { return keys[a] < keys[b]; });
+            sort_interruptibly(column->sorted, column->sorted + count,
+                               [keys](uint32 a, uint32 b) { return keys[a] < keys[b]; });
         } else {
             const StringTable *table = &column->strings;
-            std::sort(column->sorted, column->sorted + count, [table](uint32 a, uint32 b) {
+            sort_interruptibly(column->sorted, column->sorted + count, [table](uint32 a, uint32 b) {
                 return compare_bytes(string_at(*table, a), string_at(*table, b)) < 0;
             });
         }
-        for (uint32 j = 0; j < count; j++)
-            column->rank[column->sorted[j]] = j;
     }
     MemoryContextSwitchTo(caller);
 }

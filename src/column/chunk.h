@@ -70,9 +70,7 @@ struct ChunkColumn {
     uint64 nulls;
     IntegerTable integers;
     StringTable strings;
-    // After finish_chunk: numbers in the order of their values, and each number's place in it.
-    uint32 *sorted;
-    uint32 *rank;
+    uint32 *sorted;  // after finish_chunk: numbers in the order of their values
 };
 
 struct Chunk {

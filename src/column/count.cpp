@@ -44,6 +44,7 @@ void count_batch(Relation heap, Relation index, Snapshot snapshot, const keys::R
         AllocSetContextCreate(CurrentMemoryContext, "gpu_column count", ALLOCSET_DEFAULT_SIZES);
     MemoryContext caller = MemoryContextSwitchTo(context);
     for (uint32 i = 0; i < reader.count; i++) {
+        CHECK_FOR_INTERRUPTS();
         ScanKeyData keys[2 * kMostColumns];
         const int key_count = reader.read(reader.context, i, keys);
         uint64 heap_fetches;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sort.h"
 #include "varint.h"
 
 namespace pg_gpu::column {
@@ -156,8 +157,8 @@ void tabulate_raw(InputColumn *columns, const Input *inputs, int count, int numb
     auto *entries = allocate<uint64>(made->count + 1);
     for (uint32 i = 0; i < made->count; i++)
         sorted[i] = i;
-    std::sort(sorted, sorted + made->count,
-              [table](uint32 a, uint32 b) { return table->keys[a] < table->keys[b]; });
+    sort_interruptibly(sorted, sorted + made->count,
+                       [table](uint32 a, uint32 b) { return table->keys[a] < table->keys[b]; });
     for (uint64 i = 0; i < made->count; i++)
         entries[i] = table->keys[sorted[i]];
     made->entries = entries;

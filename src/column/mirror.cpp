@@ -27,7 +27,7 @@ static bool describe_run(Relation index, const storage::RunEntry &run, gpu_engin
                   static_cast<int>(Encoding::Plain) == static_cast<int>(gpu_engine::ColumnEncoding::plain));
     const Format *format = make_format(index);
     auto *reader = allocate<RunReader>(1);
-    open_header(reader, index, run, format->columns);
+    open_header(reader, index, run, *format);
     const bool sound = !reader->stale;
     *layout = {};
     layout->rows = run.entries;

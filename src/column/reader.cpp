@@ -46,24 +46,25 @@ static bool is_area_within(const RunReader *reader, const Area &area, uint64 wor
     return area.words == words && area.first_word <= total && area.words <= total - area.first_word;
 }
 
-static bool is_column_sound(const RunReader *reader, const ColumnHeader &column) {
+static bool is_column_sound(const RunReader *reader, const ColumnType &type, const ColumnHeader &column) {
     const uint64 groups = groups_of(reader->run.entries);
     if (column.bits > 64 || column.entry_bits > 64 || column.nulls > reader->run.entries ||
         !is_area_within(reader, column.codes, groups * column.bits) ||
         !is_area_within(reader, column.null_bits, column.nulls > 0 ? groups : 0))
         return false;
     if (!is_dictionary(column))
-        return column.encoding == static_cast<uint8>(Encoding::Frame) ||
-               column.encoding == static_cast<uint8>(Encoding::Plain);
+        return type.is_integer && (column.encoding == static_cast<uint8>(Encoding::Frame) ||
+                                   column.encoding == static_cast<uint8>(Encoding::Plain));
     if (column.distinct > reader->run.entries || column.bits != bits_for_entries(column.distinct))
         return false;
-    if (column.dictionary_bytes == 0 && column.blocks.words == 0)
+    if (type.is_integer)
         return is_area_within(reader, column.dictionary, groups_of(column.distinct) * column.entry_bits);
     return is_area_within(reader, column.dictionary, (column.dictionary_bytes + 7) / 8) &&
            is_area_within(reader, column.blocks, (column.distinct + kDictionaryBlock - 1) / kDictionaryBlock);
 }
 
-static void read_header(RunReader *reader, int columns) {
+static void read_header(RunReader *reader, const Format &format) {
+    const int columns = format.columns;
     uint32 length;
     if (!read_page(reader, reader->run.sections[kHeaderSection].first_page, 0, sizeof(RunHeader),
                    &reader->header, &length))
@@ -72,20 +73,20 @@ static void read_header(RunReader *reader, int columns) {
                  reader->header.columns == static_cast<uint32>(columns) &&
                  length >= offsetof(RunHeader, column) + static_cast<uint32>(columns) * sizeof(ColumnHeader);
     for (int i = 0; sound && i < columns; i++)
-        sound = is_column_sound(reader, reader->header.column[i]);
+        sound = is_column_sound(reader, format.types[i], reader->header.column[i]);
     if (!sound)
         report_damage(reader, kHeaderSection, "The header of a run is damaged.");
 }
 
-void open_header(RunReader *reader, Relation index, const storage::RunEntry &run, int columns) {
+void open_header(RunReader *reader, Relation index, const storage::RunEntry &run, const Format &format) {
     *reader = {};
     reader->index = index;
     reader->run = run;
-    read_header(reader, columns);
+    read_header(reader, format);
 }
 
-void open_reader(RunReader *reader, Relation index, const storage::RunEntry &run, int columns) {
-    open_header(reader, index, run, columns);
+void open_reader(RunReader *reader, Relation index, const storage::RunEntry &run, const Format &format) {
+    open_header(reader, index, run, format);
     if (run.dead == 0 || reader->stale)
         return;
     reader->dead = allocate<uint64>((run.entries + 63) / 64);
@@ -96,12 +97,12 @@ void open_reader(RunReader *reader, Relation index, const storage::RunEntry &run
 }
 
 void open_file_reader(RunReader *reader, Relation index, const storage::RunEntry &run, BufFile *file,
-                      int columns) {
+                      const Format &format) {
     *reader = {};
     reader->index = index;
     reader->run = run;
     reader->file = file;
-    read_header(reader, columns);
+    read_header(reader, format);
 }
 
 void read_words(RunReader *reader, uint64 first, uint64 count, uint64 *words) {

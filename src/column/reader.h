@@ -18,11 +18,11 @@ struct RunReader {
 };
 
 // Reads and checks the header, for who needs neither TIDs nor codes.
-void open_header(RunReader *reader, Relation index, const storage::RunEntry &run, int columns);
+void open_header(RunReader *reader, Relation index, const storage::RunEntry &run, const Format &format);
 // And dead bits.
-void open_reader(RunReader *reader, Relation index, const storage::RunEntry &run, int columns);
+void open_reader(RunReader *reader, Relation index, const storage::RunEntry &run, const Format &format);
 void open_file_reader(RunReader *reader, Relation index, const storage::RunEntry &run, BufFile *file,
-                      int columns);
+                      const Format &format);
 
 // Copies `bytes` bytes of a page's content from `offset` on, or as many as there are: *copied. False when
 // stale.

@@ -48,7 +48,7 @@ static void merge(Relation index, const storage::RunEntry *runs, int count, stor
             add_raw_run(index, *format, runs[i], chunk);
             continue;
         }
-        open_reader(&readers[i], index, runs[i], format->columns);
+        open_reader(&readers[i], index, runs[i], *format);
         if (readers[i].stale)
             report_foreign_page(index, runs[i], readers[i].stale_position);
         inputs[input_count++].reader = &readers[i];
@@ -118,7 +118,7 @@ static void bound_raw_run(Relation index, const Format &format, const storage::R
 static void bound_run(Relation index, const Format &format, const storage::RunEntry &run,
                       ColumnBound *bounds) {
     RunReader reader;
-    open_reader(&reader, index, run, format.columns);
+    open_reader(&reader, index, run, format);
     if (reader.stale)
         report_foreign_page(index, run, reader.stale_position);
     for (int i = 0; i < format.columns; i++) {

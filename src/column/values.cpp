@@ -1,6 +1,9 @@
 #include "column/values.h"
 
 #include <algorithm>
+#include <functional>
+
+#include "sort.h"
 
 namespace pg_gpu::column {
 
@@ -105,6 +108,7 @@ struct Keyed {
 // PostgreSQL's own comparison may raise an error, which is a longjmp: nothing with a destructor is alive.
 static int compare_keyed(const void *a, const void *b, void *context) {
     auto *entry = static_cast<TypeCacheEntry *>(context);
+    CHECK_FOR_INTERRUPTS();
     return DatumGetInt32(FunctionCall2Coll(&entry->cmp_proc_finfo, entry->typcollation,
                                            static_cast<const Keyed *>(a)->datum,
                                            static_cast<const Keyed *>(b)->datum));
@@ -134,7 +138,7 @@ static void join_equal(const ColumnType &type, Collected *collected, bool *is_or
     if (*is_ordered) {
         qsort_arg(keyed, count, sizeof(Keyed), compare_keyed, &entry);
     } else {
-        std::sort(keyed, keyed + count, [](const Keyed &a, const Keyed &b) {
+        sort_interruptibly(keyed, keyed + count, [](const Keyed &a, const Keyed &b) {
             return a.hash != b.hash ? a.hash < b.hash : a.place < b.place;
         });
     }
@@ -187,7 +191,7 @@ static void add_row_values(RowValues *rows, const uint64 *values, uint32 count, 
 }
 
 static void count_row_values(const RowValues &rows, Collected *collected) {
-    std::sort(rows.values, rows.values + rows.count);
+    sort_interruptibly(rows.values, rows.values + rows.count, std::less<uint64>());
     for (uint64 i = 0; i < rows.count;) {
         const uint64 start = i;
         while (i < rows.count && rows.values[i] == rows.values[start])
@@ -222,14 +226,15 @@ DistinctValues find_distinct(ColumnView *view, int column) {
             return a.integer < b.integer;
         };
         if (!std::is_sorted(first, first + collected.count, is_less))
-            std::sort(first, first + collected.count, is_less);
+            sort_interruptibly(first, first + collected.count, is_less);
         join_neighbours(&collected, [](const DistinctValue &a, const DistinctValue &b) {
             return a.integer == b.integer;
         });
     } else {
-        std::sort(first, first + collected.count, [](const DistinctValue &a, const DistinctValue &b) {
-            return compare_bytes(a.bytes, b.bytes) < 0;
-        });
+        sort_interruptibly(first, first + collected.count,
+                           [](const DistinctValue &a, const DistinctValue &b) {
+                               return compare_bytes(a.bytes, b.bytes) < 0;
+                           });
         join_neighbours(&collected, [](const DistinctValue &a, const DistinctValue &b) {
             return compare_bytes(a.bytes, b.bytes) == 0;
         });

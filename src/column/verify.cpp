@@ -155,7 +155,7 @@ static void hash_codes(Verification *state, RunReader *reader, int column, uint6
 
 static void verify_run(Verification *state, const storage::RunEntry &run) {
     RunReader reader;
-    open_reader(&reader, state->index, run, state->format->columns);
+    open_reader(&reader, state->index, run, *state->format);
     if (reader.stale)
         return;  // the structural check has reported it
     auto *rows = allocate_zeroed<uint64>(groups_of(run.entries) * kGroup);

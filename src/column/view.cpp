@@ -1,7 +1,6 @@
 #include "column/view.h"
 
-#include <algorithm>
-
+#include "sort.h"
 #include "table/visible_count.h"
 
 namespace pg_gpu::column {
@@ -44,11 +43,11 @@ static void open_raw(ColumnView *view, const storage::RunEntry &run) {
 static void open_columns(ColumnView *view, const storage::RunEntry &run) {
     RunReader *reader = &view->runs[view->run_count];
     if (view->remote) {
-        open_header(reader, view->index, run, view->format->columns);
+        open_header(reader, view->index, run, *view->format);
         view->selected[view->run_count++] = nullptr;
         return;
     }
-    open_reader(reader, view->index, run, view->format->columns);
+    open_reader(reader, view->index, run, *view->format);
     const uint64 words = groups_of(run.entries);
     auto *selected = allocate<uint64>(words);
     view->selected[view->run_count++] = selected;
@@ -182,9 +181,10 @@ bool select_visible(ColumnView *view) {
     if (doubts.count == 0)
         return true;
 
-    std::sort(doubts.rows, doubts.rows + doubts.count, [](const DoubtfulRow &a, const DoubtfulRow &b) {
-        return table::place_of_tid(a.tid) < table::place_of_tid(b.tid);
-    });
+    sort_interruptibly(doubts.rows, doubts.rows + doubts.count,
+                       [](const DoubtfulRow &a, const DoubtfulRow &b) {
+                           return table::place_of_tid(a.tid) < table::place_of_tid(b.tid);
+                       });
     table::HeapProbe probe;
     table::open_heap_probe(&probe, view->heap, view->snapshot);
     for (uint64 i = 0; i < doubts.count; i++) {

@@ -95,7 +95,7 @@ static double time_range(Sample *sample) {
     if (!client::range(sample->set, sample->choice, &low, &high, 1, true, &answer))
         return -1;
     const double microseconds = microseconds_since(start);
-    sample->count = answer.runs[0].offsets[1];
+    sample->count = answer.runs[0].entries;
     if (sample->keys == nullptr) {
         sample->keys = allocate<uint64>(sample->count + 1);
         sample->tids = allocate<ItemPointerData>(sample->count + 1);

@@ -241,7 +241,8 @@ static bool find_sum(const column::ColumnType &type, const column::DistinctValue
     summary->sum = sum;
     const Datum count =
         DirectFunctionCall1(int8_numeric, Int64GetDatum(static_cast<int64>(summary->count - summary->nulls)));
-    summary->mean = DirectFunctionCall1(numeric_float8, DirectFunctionCall2(numeric_div, sum, count));
+    summary->mean =
+        DirectFunctionCall1(numeric_float8_no_overflow, DirectFunctionCall2(numeric_div, sum, count));
     return true;
 }
 

@@ -52,7 +52,10 @@ static Node *parse_filter(const OpenIndex &open, const char *filter) {
         select->withClause != nullptr || select->op != SETOP_NONE || select->valuesLists != NIL)
         report_unsupported("It is not one expression.");
     const auto *target = linitial_node(ResTarget, select->targetList);
-    if (target->name != nullptr || target->indirection != NIL)
+    // A bare `*` is not for transformExpr, which takes it for a name.
+    if (target->name != nullptr || target->indirection != NIL ||
+        (IsA(target->val, ColumnRef) &&
+         IsA(linitial(reinterpret_cast<ColumnRef *>(target->val)->fields), A_Star)))
         report_unsupported("It is not one expression.");
 
     ParseState *state = make_parsestate(nullptr);
@@ -154,6 +157,11 @@ static void add_boolean(FilterReader *reader, Node *node, bool value) {
 }
 
 static void add_clause(FilterReader *reader, Node *clause) {
+    // A column of the index may itself be a comparison.
+    if (match_column(*reader, clause) >= 0) {
+        add_boolean(reader, clause, true);
+        return;
+    }
     if (IsA(clause, OpExpr) && list_length(reinterpret_cast<OpExpr *>(clause)->args) == 2) {
         const auto *comparison = reinterpret_cast<OpExpr *>(clause);
         add_comparison(reader, comparison->opno, comparison->inputcollid,
@@ -190,10 +198,6 @@ static void add_clause(FilterReader *reader, Node *clause) {
             add_boolean(reader, negated, false);
             return;
         }
-    }
-    if (match_column(*reader, clause) >= 0) {
-        add_boolean(reader, clause, true);
-        return;
     }
     report_unsupported("A part of it is not a comparison of a column with a constant.");
 }

@@ -196,9 +196,11 @@ static bool are_bounds(double low, double high) {
 
 static void require_bounds(double low, double high) {
     if (!std::isfinite(low) || !std::isfinite(high))
-        ereport(ERROR, (errcode(ERRCODE_INVALID_ARGUMENT_FOR_WIDTH_BUCKET_FUNCTION),
-                        errmsg("bounds of a histogram must be finite"),
-                        errhint("Give low and high where the column has infinite values.")));
+        ereport(
+            ERROR,
+            (errcode(ERRCODE_INVALID_ARGUMENT_FOR_WIDTH_BUCKET_FUNCTION),
+             errmsg("bounds of a histogram must be finite"),
+             errhint("Give low and high where the column has infinite values, or the greatest there is.")));
     if (low >= high)
         ereport(ERROR, (errcode(ERRCODE_INVALID_ARGUMENT_FOR_WIDTH_BUCKET_FUNCTION),
                         errmsg("low must be less than high")));
@@ -244,13 +246,19 @@ static Request read_request(FunctionCallInfo fcinfo, const functions::OpenIndex 
     return request;
 }
 
+// Of an empty column, a bound beside the one that was given: 1 from it, or the next number where that is
+// more.
 static void fill_in_bounds(const Bounds &bounds, Request *request) {
     // Minus zero and zero are the same number, whichever comes first.
     if (!request->has_low)
-        request->low =
-            bounds.any ? bounds.least + 0.0 : Min(0.0, request->has_high ? request->high - 1 : 0.0);
+        request->low = bounds.any ? bounds.least + 0.0
+                       : request->has_high
+                           ? std::min({0.0, request->high - 1, std::nextafter(request->high, -kInfinity)})
+                           : 0.0;
     if (!request->has_high)
-        request->high = bounds.any ? std::nextafter(bounds.greatest, kInfinity) : Max(1.0, request->low + 1);
+        request->high = bounds.any
+                            ? std::nextafter(bounds.greatest, kInfinity)
+                            : std::max({1.0, request->low + 1, std::nextafter(request->low, kInfinity)});
 }
 
 // Fills in what the caller left open.

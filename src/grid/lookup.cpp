@@ -132,10 +132,8 @@ static bool match_on_server(Search *search, const BoxList &points) {
             return false;
         for (int run = 0; run < set.count; run++) {
             const client::RunAnswer &found = answer->runs[run];
-            // That many lie in the buffer; where each key's begin is the server process's word.
-            const uint64 entries = found.offsets[answer->items];
             for (uint32 i = 0; i < answer->items; i++)
-                for (uint64 at = found.offsets[i]; at < Min(found.offsets[i + 1], entries); at++) {
+                for (uint64 at = found.offsets[i]; at < Min(found.offsets[i + 1], found.entries); at++) {
                     check_tid(reader, found.tids[at]);
                     add_match(search, done + i, found.tids[at]);
                 }

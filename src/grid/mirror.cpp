@@ -232,7 +232,7 @@ static void take_answer(ViewReader *reader, const client::EntriesAnswer &answer,
     if (take_tail(reader, batch))
         sink.add(sink.context, batch);
     for (int run = 0; run < reader->view.run_count; run++) {
-        const uint64 found = answer.runs[run].offsets[answer.items];
+        const uint64 found = answer.runs[run].entries;
         for (uint64 done = 0; done < found; done += batch->count) {
             batch->count = static_cast<uint32>(Min(found - done, uint64{kMostOnPage}));
             memcpy(batch->tids, answer.runs[run].tids + done, batch->count * sizeof(ItemPointerData));

@@ -106,7 +106,7 @@ template <typename Key, typename KeyOf>
 static bool add_matches(Scan<Key> *scan, Cursor<Key> *cursor, const client::EntriesAnswer &answer,
                         KeyOf key_of) {
     const uint64 *offsets = answer.runs[0].offsets;
-    const uint64 matches = offsets[answer.items];
+    const uint64 matches = answer.runs[0].entries;
     if (matches > kMostMatches - cursor->count)
         return false;
     keep_and_make_room(scan, cursor, cursor->count + matches);
@@ -114,7 +114,6 @@ static bool add_matches(Scan<Key> *scan, Cursor<Key> *cursor, const client::Entr
     Key *keys = cursor->keys + cursor->count;
     for (uint64 i = 0; i < answer.items; i++) {
         const Key key = key_of(i);
-        // The last offset was looked at, the others are the server process's word.
         for (uint64 at = offsets[i]; at < Min(offsets[i + 1], matches); at++)
             keys[at] = key;
     }
@@ -171,10 +170,10 @@ static bool look_up_ranges(Scan<Key> *scan, Cursor<Key> *cursor, const client::R
     for (uint32 done = 0; sound && done < count;) {
         client::EntriesAnswer answer;
         sound = client::range(set, cursor->choice, low + done, high + done, count - done, true, &answer) &&
-                answer.items > 0 && answer.runs[0].offsets[answer.items] <= kMostMatches - cursor->count;
+                answer.items > 0 && answer.runs[0].entries <= kMostMatches - cursor->count;
         if (!sound)
             break;
-        const uint64 matches = answer.runs[0].offsets[answer.items];
+        const uint64 matches = answer.runs[0].entries;
         keep_and_make_room(scan, cursor, cursor->count + matches);
         memcpy(cursor->tids + cursor->count, answer.runs[0].tids, matches * sizeof(ItemPointerData));
         for (uint64 i = 0; i < matches; i++)

@@ -79,7 +79,11 @@ static TupleTableSlot *execute_count_scan(CustomScanState *node) {
         InstrStartNode(instrument);
     count_search_of_node(&scan.state->ps);
     const Usage before = session_usage();
+    // What counting leaves behind goes with the next rescan.
+    ResetExprContext(node->ss.ps.ps_ExprContext);
+    MemoryContext caller = MemoryContextSwitchTo(node->ss.ps.ps_ExprContext->ecxt_per_tuple_memory);
     const int64 count = count_rows(scan);
+    MemoryContextSwitchTo(caller);
     add_usage_since(before, &state->usage);
     if (instrument != nullptr)
         InstrStopNode(instrument, static_cast<double>(count));

@@ -32,10 +32,8 @@ void add_server_counts(RowChecker *checker, const client::RunSet &set, const cli
     for (int run = 0; answer.hidden && run < set.count; run++) {
         const client::RunAnswer &hidden = answer.runs[run];
         const BlockNumber block = storage::run_block(set.runs[run], 0);
-        // That many lie in the buffer; where each range's begin is the server process's word.
-        const uint64 entries = hidden.offsets[answer.items];
         for (uint64 i = 0; i < answer.items; i++) {
-            for (uint64 at = hidden.offsets[i]; at < Min(hidden.offsets[i + 1], entries); at++)
+            for (uint64 at = hidden.offsets[i]; at < Min(hidden.offsets[i + 1], hidden.entries); at++)
                 counts[i] += is_row_visible(checker, block, hidden.tids[at]) ? 1 : 0;
             CHECK_FOR_INTERRUPTS();
         }

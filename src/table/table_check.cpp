@@ -1,6 +1,6 @@
 #include "table/table_check.h"
 
-#include <algorithm>
+#include "sort.h"
 
 namespace pg_gpu::table {
 
@@ -21,10 +21,10 @@ void begin_table_check(TableCheck *check, Relation heap, Relation index, bool ch
 // Live entries must point to line pointers in use: VACUUM removes entries before it frees their line
 // pointers.
 static void check_line_pointers(TableCheck *check) {
-    std::sort(check->tids, check->tids + check->tid_count,
-              [](const ItemPointerData &a, const ItemPointerData &b) {
-                  return ItemPointerCompare(const_cast<ItemPointer>(&a), const_cast<ItemPointer>(&b)) < 0;
-              });
+    sort_interruptibly(
+        check->tids, check->tids + check->tid_count, [](const ItemPointerData &a, const ItemPointerData &b) {
+            return ItemPointerCompare(const_cast<ItemPointer>(&a), const_cast<ItemPointer>(&b)) < 0;
+        });
     for (uint32 i = 0; i < check->tid_count;) {
         CHECK_FOR_INTERRUPTS();
         const BlockNumber block = ItemPointerGetBlockNumberNoCheck(&check->tids[i]);

@@ -1,6 +1,6 @@
 #include "table/visible_count.h"
 
-#include <algorithm>
+#include "sort.h"
 
 namespace pg_gpu::table {
 
@@ -59,7 +59,7 @@ int64 count_by_tid(Relation heap, Relation index, const storage::RunKind *kind, 
         storage::unlock_runs(index, storage::RunLock::OldRuns, ShareLock);
     close_visibility(&count.visibility);
 
-    std::sort(count.doubtful, count.doubtful + count.doubtful_count, tid_less);
+    sort_interruptibly(count.doubtful, count.doubtful + count.doubtful_count, tid_less);
     HeapProbe probe;
     open_heap_probe(&probe, heap, snapshot);
     for (uint64 i = 0; i < count.doubtful_count; i++) {

@@ -37,14 +37,18 @@ sub flip
 }
 
 # Runs the script, which makes tables d1 to dN with indexes d1_i to dN_i, and table sound with the rows of each, and damages
-# the indexes while the server is down.
+# the indexes while the server is down: those that `planted` has a function of a file for by it, the others at random.
 sub make_damaged
 {
-	my ($node, $count, $script) = @_;
+	my ($node, $count, $script, $planted) = @_;
 	$node->safe_psql('postgres', $script);
 	my %file = map { $_ => index_file($node, "d${_}_i") } 1 .. $count;
 	$node->stop;
-	flip($file{$_}, map { [ rand(), rand(), random_int(1, 255) ] } 1 .. random_int(1, 12)) foreach 1 .. $count;
+	foreach my $number (1 .. $count)
+	{
+		my $plant = $planted->{$number} // sub { flip($_[0], map { [ rand(), rand(), random_int(1, 255) ] } 1 .. random_int(1, 12)) };
+		$plant->($file{$number});
+	}
 	$node->start;
 	return;
 }

@@ -16,7 +16,31 @@ use Test::More;
 fault_seed();
 
 my $node = new_node('column_damage', conf => "restart_after_crash = on\nshared_buffers = 64MB\nmax_locks_per_transaction = 1000\n");
-my $count = rounds(24, 400);
+my $count = rounds(24, 400) + 4;
+
+# Headers that say of a column what its type can't be, as src/column/format.h has them: [ column, byte, what is written there ].
+use constant { RUN_ROWS => 3500, RUN_COLUMNS => 4, COLUMN_HEADER => 112, DICTIONARY_BYTES => 40 };
+sub change_header
+{
+	my ($column, $at, $bytes) = @_;
+	return sub {
+		my ($file) = @_;
+		foreach my $block (0 .. index_blocks($file) - 1)
+		{
+			my $page = read_page($file, $block);
+			next if substr($page, 24, 16) ne pack('Q V V', RUN_ROWS, RUN_COLUMNS, 0);
+			substr($page, 24 + 16 + $column * COLUMN_HEADER + $at, length $bytes) = $bytes;
+			write_page($file, $block, $page);
+			return;
+		}
+		die 'there is no header';
+	};
+}
+my %planted = (
+	$count - 3 => change_header(1, 0, "\x02"),
+	$count - 2 => change_header(1, 0, "\x03"),
+	$count - 1 => change_header(0, DICTIONARY_BYTES, pack('Q', 100)),
+	$count => change_header(3, 0, "\x02"));
 my $script = q{
 SET client_min_messages = warning;
 CREATE TABLE rows AS SELECT i AS id, i * 7919 % 5003 AS k, CASE WHEN i % 13 > 0 THEN 'w' || i % 701 END AS t, i * 1000000007::int8 * 7 AS l,
@@ -33,7 +57,7 @@ VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) d$number;
 INSERT INTO d$number SELECT * FROM rows WHERE id > 3500;\n";
 }
 $script .= "CREATE TABLE sound (LIKE d1); INSERT INTO sound SELECT * FROM d1; CREATE INDEX sound_i ON sound USING gpu_column (k, t, l, n);";
-make_damaged($node, $count, $script);
+make_damaged($node, $count, $script, \%planted);
 
 # Asked of the sound table too.
 my @questions = (
