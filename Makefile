@@ -106,9 +106,12 @@ endif
 
 # The CUDA engine: AUTO (where nvcc works), ON or OFF.
 PG_GPU_CUDA ?= AUTO
+# The compute capabilities it is built for, a list with semicolons; those of CMakeLists.txt when empty.
+GPU_ARCHITECTURES ?=
+ARCHITECTURES = $(if $(GPU_ARCHITECTURES),-DCMAKE_CUDA_ARCHITECTURES="$(GPU_ARCHITECTURES)",-UCMAKE_CUDA_ARCHITECTURES)
 ENGINE_FILES := CMakeLists.txt $(sort $(shell find cuda -type f))
-ENGINE_STAMP = build/engine/built-$(ENGINE_WERROR)-$(PG_GPU_CUDA)
-CONFIGURE = $(CMAKE) -G "Unix Makefiles" -S . -DPG_GPU_WERROR=$(ENGINE_WERROR) -DPG_GPU_CUDA=$(PG_GPU_CUDA)
+ENGINE_STAMP = build/engine/built-$(ENGINE_WERROR)-$(PG_GPU_CUDA)$(subst ;,-,$(GPU_ARCHITECTURES:%=-%))
+CONFIGURE = $(CMAKE) -G "Unix Makefiles" -S . -DPG_GPU_WERROR=$(ENGINE_WERROR) -DPG_GPU_CUDA=$(PG_GPU_CUDA) $(ARCHITECTURES)
 # Without MAKEFLAGS, which would hand a CXXFLAGS= meant for the module to CMake's makefiles too.
 BUILD = MAKEFLAGS= $(CMAKE) --build
 
@@ -195,3 +198,4 @@ help:
 	@echo 'make clean           remove what was built'
 	@echo 'WERROR=1             warnings are errors'
 	@echo 'PG_GPU_CUDA=OFF      build without the CUDA engine (AUTO: where nvcc works; ON)'
+	@echo 'GPU_ARCHITECTURES=80 build the CUDA engine for other compute capabilities than 9.0'

@@ -78,7 +78,7 @@ SELECT count(*), min(k), max(k) FROM boundary_equal WHERE k < 100;
 SELECT count(*) FROM boundary_equal WHERE k > 100;
 SELECT count(*) FROM boundary_equal WHERE k >= 100;
 SELECT count(*), count(DISTINCT tid) FROM gpu.lookup('boundary_equal_k', ARRAY[100]);
-SELECT count(*) >= 0 AS merged FROM gpu.merge('boundary_equal_k');
+SELECT count(*) > 0 AS merged FROM gpu.merge('boundary_equal_k');
 SELECT count(*) AS runs FROM gpu.runs('boundary_equal_k');
 SELECT count(*), sum(id) FROM boundary_equal WHERE k = 100;
 SELECT count(*), min(k), max(k) FROM boundary_equal WHERE k < 100;

@@ -127,7 +127,7 @@ SELECT request, requests, items, milliseconds > 0 AS time FROM gpu.stat WHERE pa
 SET pg_gpu.path = auto;
 -- One small box never travels.
 SELECT gpu.stat_reset();
-SELECT gpu.count('grid_far_xyz', ROW(1, 2::float8), ROW(30, 40::float8)) = (SELECT count(*) FROM grid_far WHERE x BETWEEN 1 AND 30 AND y BETWEEN 2 AND 40) AS same;
+SELECT gpu.count('grid_far_xyz', ROW(1, 2::float8), ROW(30, 40::float8)) = (SELECT count(*) FROM grid_far WHERE x + 0 BETWEEN 1 AND 30 AND y + 0 BETWEEN 2 AND 40) AS same;
 SELECT count(*) FROM gpu.stat WHERE path <> 'paged';
 SET pg_gpu.path = host;
 
@@ -138,19 +138,19 @@ CREATE INDEX grid_wide_i ON grid_wide USING gpu_grid (u, x, v);
 CREATE INDEX grid_wide_all ON grid_wide USING gpu_grid (u, x, v, w, y);
 VACUUM grid_wide;
 SELECT gpu.stat_reset();
-SELECT gpu.count('grid_wide_i', ROW(md5('17')::uuid, 100), ROW(md5('17')::uuid, 4000)) = (SELECT count(*) FROM grid_wide WHERE u = md5('17')::uuid AND x BETWEEN 100 AND 4000) AS same,
+SELECT gpu.count('grid_wide_i', ROW(md5('17')::uuid, 100), ROW(md5('17')::uuid, 4000)) = (SELECT count(*) FROM grid_wide WHERE u::text = md5('17')::uuid::text AND x + 0 BETWEEN 100 AND 4000) AS same,
        gpu.count('grid_wide_i', ROW(NULL::uuid, 100), ROW(NULL::uuid, 4000)) AS open;
 SELECT requests > 1 AS asked FROM gpu.stat WHERE path = 'host' AND request = 'count boxes';
 -- Of a prefix, of a whole upper half, and of less than that at its ends; then of codes with nothing between them.
 SELECT gpu.count('grid_wide_i', ARRAY['70efdf2e-c9b0-8607-0000-000000000000'::uuid], ARRAY['70efdf2e-c9b0-8607-ffff-ffffffffffff'::uuid]) AS prefix,
-       (SELECT count(*) FROM grid_wide WHERE u BETWEEN '70efdf2e-c9b0-8607-0000-000000000000' AND '70efdf2e-c9b0-8607-ffff-ffffffffffff') AS expected,
+       (SELECT count(*) FROM grid_wide WHERE u::text COLLATE "C" BETWEEN '70efdf2e-c9b0-8607-0000-000000000000' AND '70efdf2e-c9b0-8607-ffff-ffffffffffff') AS expected,
        gpu.count('grid_wide_i', ARRAY['70efdf2e-c9b0-8607-9795-c442636b55fb'::uuid], ARRAY['70efdf2e-c9b0-8607-9795-c442636b55fb'::uuid]) AS one,
        gpu.count('grid_wide_i', ARRAY['70efdf2e-c9b0-8607-9795-c442636b55fc'::uuid], ARRAY['70efdf2e-c9b0-8607-ffff-ffffffffffff'::uuid]) AS none,
        gpu.count('grid_wide_i', ARRAY['80000000-0000-0000-0000-000000000000'::uuid], ARRAY['a0000000-0000-0000-ffff-ffffffffffff'::uuid]) AS whole,
-       (SELECT count(*) FROM grid_wide WHERE u BETWEEN '80000000-0000-0000-0000-000000000000' AND 'a0000000-0000-0000-ffff-ffffffffffff') AS expected,
+       (SELECT count(*) FROM grid_wide WHERE u::text COLLATE "C" BETWEEN '80000000-0000-0000-0000-000000000000' AND 'a0000000-0000-0000-ffff-ffffffffffff') AS expected,
        gpu.count('grid_wide_i', ARRAY['70efdf2e-c9b0-8607-9795-c442636b55fc'::uuid], ARRAY['70efdf2e-c9b0-8607-9795-c442636b55fa'::uuid]) AS crossed;
 SELECT requests AS before FROM gpu.stat WHERE path = 'host' AND request = 'count boxes' \gset
-SELECT gpu.count('grid_wide_i', ARRAY['80000000-0000-0000-0000-000000000001'::uuid], NULL) = (SELECT count(*) FROM grid_wide WHERE u >= '80000000-0000-0000-0000-000000000001') AS same;
+SELECT gpu.count('grid_wide_i', ARRAY['80000000-0000-0000-0000-000000000001'::uuid], NULL) = (SELECT count(*) FROM grid_wide WHERE u::text COLLATE "C" >= '80000000-0000-0000-0000-000000000001') AS same;
 SELECT requests = :before AS not_one_more FROM gpu.stat WHERE path = 'host' AND request = 'count boxes';
 SELECT count(*) = (SELECT count(*) FROM grid_wide WHERE v IS NOT NULL) AS all_found FROM gpu.lookup('grid_wide_i', (SELECT array_agg(ROW(u, x, v)) FROM grid_wide));
 SELECT requests > 0 AS asked FROM gpu.stat WHERE path = 'host' AND request = 'match';
@@ -163,7 +163,7 @@ SELECT requests = :before AS not_one_more FROM gpu.stat WHERE path = 'host' AND 
 SET pg_gpu.mirror = manual;
 SELECT gpu.evict('grid_far_xyz') > 0 AS evicted, gpu.evict('grid_far_pz') > 0 AS evicted_pinned, gpu.evict('grid_far_pz') AS again;
 SELECT gpu.stat_reset();
-SELECT gpu.count('grid_far_xyz', ROW(1, 2::float8), ROW(30, 40::float8)) = (SELECT count(*) FROM grid_far WHERE x BETWEEN 1 AND 30 AND y BETWEEN 2 AND 40) AS same;
+SELECT gpu.count('grid_far_xyz', ROW(1, 2::float8), ROW(30, 40::float8)) = (SELECT count(*) FROM grid_far WHERE x + 0 BETWEEN 1 AND 30 AND y + 0 BETWEEN 2 AND 40) AS same;
 SELECT fallbacks > 0 AS fell_back, last_reason FROM gpu.stat WHERE path = 'host' AND request = 'count boxes';
 SET pg_gpu.mirror = off;
 SELECT gpu.load('grid_far_xyz');
@@ -187,7 +187,7 @@ SET pg_gpu.session_transfer_memory = '1MB';
 SELECT gpu.stat_reset();
 SELECT grid_far_compare('x > 100');
 SELECT request, fallbacks > 0 AS fell_back, last_reason FROM gpu.stat WHERE path = 'host' AND request = 'search boxes';
-SELECT count(*), sum(count) = sum((SELECT count(*) FROM grid_far WHERE x BETWEEN 100001 AND 100010 AND z = 1) + (ordinal - 1) % 7) AS same
+SELECT count(*), sum(count) = sum((SELECT count(*) FROM grid_far WHERE x + 0 BETWEEN 100001 AND 100010 AND z + 0 = 1) + (ordinal - 1) % 7) AS same
 FROM gpu.count_batch('grid_far_xyz', (SELECT array_agg(ROW(100001, 0::float8, 1) ORDER BY g) FROM generate_series(1, 60000) AS g),
                      (SELECT array_agg(ROW(100010 + (g - 1) % 7, 1e9::float8, 1) ORDER BY g) FROM generate_series(1, 60000) AS g));
 SELECT requests > 1 AS cut, items >= 60000 AS all_boxes FROM gpu.stat WHERE path = 'host' AND request = 'count boxes';

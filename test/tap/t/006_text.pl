@@ -131,6 +131,7 @@ sub check_all
 	}
 	is($wrong, '', "$what: matches");
 	my $sets = $node->safe_psql('postgres', <<"SQL");
+SET enable_indexscan = off; SET enable_bitmapscan = off;
 WITH found AS (SELECT * FROM gpu.intersect('doc_tsv', '{$a,$b}') AS f (tid)), matching AS (SELECT ctid AS tid FROM doc WHERE tsv @@ '$a & $b')
 SELECT (SELECT count(*) FROM (TABLE found EXCEPT TABLE matching) AS x), (SELECT count(*) FROM (TABLE matching EXCEPT TABLE found) AS x),
 	(SELECT count(*) FROM gpu.search_batch('doc_tsv', ARRAY['$a & $b', NULL, '$c', '$a & $c']::tsquery[], 50, 'or') AS b

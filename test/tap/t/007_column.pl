@@ -78,15 +78,20 @@ DECLARE
 	by_scan text;
 	by_count text;
 	counted bigint;
+	plan json;
 BEGIN
 	PERFORM set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'on', true);
+	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+	IF plan::text NOT LIKE format('%%"Index Name": "%s_i"%%', tab) THEN
+		RETURN format(E'%s: not by the index\n', condition);
+	END IF;
 	EXECUTE query INTO by_index;
 	EXECUTE format('SELECT count(*) FROM %I WHERE %s', tab, condition) INTO by_count;
 	PERFORM set_config('enable_seqscan', 'on', true), set_config('enable_bitmapscan', 'off', true);
 	EXECUTE query INTO by_scan;
 	counted := gpu.count((tab || '_i')::regclass, condition);
-	RETURN CASE WHEN by_index <> by_scan OR by_count <> split_part(by_scan, ' ', 1) THEN format(E'%s: %s and %s instead of %s\n', condition, by_index, by_count, by_scan)
-		WHEN counted <> split_part(by_scan, ' ', 1)::bigint THEN format(E'%s: gpu.count says %s instead of %s\n', condition, counted, by_scan) ELSE '' END;
+	RETURN CASE WHEN by_index IS DISTINCT FROM by_scan OR by_count IS DISTINCT FROM split_part(by_scan, ' ', 1) THEN format(E'%s: %s and %s instead of %s\n', condition, by_index, by_count, by_scan)
+		WHEN counted IS DISTINCT FROM split_part(by_scan, ' ', 1)::bigint THEN format(E'%s: gpu.count says %s instead of %s\n', condition, counted, by_scan) ELSE '' END;
 END $$;
 CREATE FUNCTION dictionary_difference(tab text, col text, type text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE

@@ -65,6 +65,7 @@ note @hasty_readers - 1, ' clients ended by conflicts with recovery';
 
 finish_clients($_) foreach (@writers, @readers);
 is(client_errors(\@writers), '', 'no errors on the primary');
+cmp_ok(client_transactions([$_]), '>', 5, 'which had work going') foreach @writers;
 is(client_errors(\@readers), '', 'no errors and no wrong answers on the standby');
 cmp_ok(client_transactions(\@readers), '>', 5, 'the standby answered during replay');
 
@@ -98,6 +99,7 @@ foreach my $node ($standby, $hasty)
 my @new_writers = map { start_clients($standby, workload($_, %mix, check => 2), clients => 2, seconds => 2) } ('t', 'narrow');
 finish_clients($_) foreach @new_writers;
 is(client_errors(\@new_writers), '', 'writes go on after the promotion');
+cmp_ok(client_transactions([$_]), '>', 0, 'and get through') foreach @new_writers;
 check_usable($standby, 't', 'after the promotion');
 check_usable($standby, 'narrow', 'after the promotion');
 

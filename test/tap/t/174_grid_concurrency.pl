@@ -71,6 +71,7 @@ check_grid_answers($standby, 'promoted');
 $writers = start_clients($standby, $writes, clients => 2, seconds => 2);
 finish_clients($writers);
 is(client_errors([$writers]), '', 'writes go on after the promotion');
+cmp_ok(client_transactions([$writers]), '>', 0, 'and get through');
 check_grid_answers($standby, 'after more writes');
 
 $standby->stop;

@@ -68,6 +68,7 @@ check_facts_answers($standby, 'promoted');
 $writers = start_clients($standby, facts_writes(), clients => 2, seconds => 2);
 finish_clients($writers);
 is(client_errors([$writers]), '', 'writes go on after the promotion');
+cmp_ok(client_transactions([$writers]), '>', 0, 'and get through');
 check_facts_answers($standby, 'after more writes');
 
 $standby->stop;

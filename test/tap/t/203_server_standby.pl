@@ -56,6 +56,7 @@ $standby->promote;
 	$writers = start_clients($standby, workload('t', %mix, check => 4), clients => 4, seconds => $seconds, options => HOST);
 	finish_clients($writers);
 	is(client_errors([$writers]), '', 'it takes writes, and answers rightly');
+	cmp_ok(client_transactions([$writers]), '>', 5, 'many of them');
 	check_usable($standby, 't', 'promoted');
 }
 is(bad_log_lines($_), '', $_->name . ': nothing died') foreach ($primary, $standby);

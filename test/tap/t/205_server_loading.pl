@@ -63,26 +63,27 @@ is(sql_value($node, q{SELECT count(*) FROM gpu.verify('big_k')}), 0, 'the index 
 
 my $load = "SET client_min_messages = error; SELECT gpu.evict('big_k') IS NOT NULL; SELECT gpu.load('big_k') > 0";
 
-# The server process stops answering in the middle of some load.
+# The server process stops answering in the middle of some load; the timeout doesn't end that, the test does.
+$node->append_conf('postgresql.conf', "pg_gpu.request_timeout = 100s\n");
+$node->reload;
 my $server = wait_for_server($node);
 sub start_stuck_load
 {
-	my $run = start_sql($node, q{SET pg_gpu.request_timeout = '100s';
-DO $$ BEGIN LOOP PERFORM gpu.evict('big_k'); PERFORM gpu.load('big_k'); END LOOP; END $$});
+	my $run = start_sql($node, q{DO $$ BEGIN LOOP PERFORM gpu.evict('big_k'); PERFORM gpu.load('big_k'); END LOOP; END $$});
 	my $leader;
 	my $backend = q{FROM pg_stat_activity WHERE application_name = 'victim' AND backend_type = 'client backend'};
 	wait_until(sub { $leader = sql_value($node, "SELECT pid $backend") });
 	usleep(100_000 + random_int(0, 200_000));
 	kill 'STOP', $server;
-	wait_until(sub { sql_value($node, "SELECT count(*) $backend AND wait_event_type = 'Extension'") });
-	return ($run, $leader);
+	my $hangs = wait_until(sub { sql_value($node, "SELECT count(*) $backend AND wait_event_type = 'Extension'") });
+	return ($run, $leader, $hangs);
 }
 sub no_workers { return sql_value($node, q{SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker'}) == 0; }
 
 foreach my $how ('cancel', 'terminate', 'kill')
 {
-	my ($run, $leader) = start_stuck_load();
-	ok($leader, 'a load hangs');
+	my ($run, $leader, $hangs) = start_stuck_load();
+	ok($leader && $hangs, 'a load hangs');
 	if ($how eq 'kill') { kill 'KILL', $server; }
 	else { sql_value($node, "SELECT pg_${how}_backend($leader)"); }
 	my $end = finish_sql($run);
