@@ -43,6 +43,12 @@ endif
 # No bitcode: it would need clang, and calls into an access method are not inlined anyway.
 override with_llvm := no
 
+# The caller's flags, as dpkg-buildpackage sets them, are for the engine. The module has those PostgreSQL was built with, and
+# make would hand these to CMake under the same names.
+of_environment = $(if $(filter environment,$(origin $(1))),$($(1)))
+ENGINE_CXXFLAGS := $(strip $(call of_environment,CPPFLAGS) $(call of_environment,CXXFLAGS))
+ENGINE_LDFLAGS := $(call of_environment,LDFLAGS)
+
 # Targets that work before PostgreSQL is installed.
 PLAIN_GOALS = help engine unit format format-check demo check check-long bench gpu-bundle
 
@@ -111,7 +117,8 @@ GPU_ARCHITECTURES ?=
 ARCHITECTURES = $(if $(GPU_ARCHITECTURES),-DCMAKE_CUDA_ARCHITECTURES="$(GPU_ARCHITECTURES)",-UCMAKE_CUDA_ARCHITECTURES)
 ENGINE_FILES := CMakeLists.txt $(sort $(shell find cuda -type f))
 ENGINE_STAMP = build/engine/built-$(ENGINE_WERROR)-$(PG_GPU_CUDA)$(subst ;,-,$(GPU_ARCHITECTURES:%=-%))
-CONFIGURE = $(CMAKE) -G "Unix Makefiles" -S . -DPG_GPU_WERROR=$(ENGINE_WERROR) -DPG_GPU_CUDA=$(PG_GPU_CUDA) $(ARCHITECTURES)
+CONFIGURE = CXXFLAGS='$(ENGINE_CXXFLAGS)' LDFLAGS='$(ENGINE_LDFLAGS)' \
+	$(CMAKE) -G "Unix Makefiles" -S . -DPG_GPU_WERROR=$(ENGINE_WERROR) -DPG_GPU_CUDA=$(PG_GPU_CUDA) $(ARCHITECTURES)
 # Without MAKEFLAGS, which would hand a CXXFLAGS= meant for the module to CMake's makefiles too.
 BUILD = MAKEFLAGS= $(CMAKE) --build
 

@@ -1,4 +1,4 @@
-# Sourced by test/versions and test/packages: Debian in folders of their own, made from its packages.
+# Sourced by test/versions, test/packages and test/dockerfile: Debian in folders of their own, made from its packages.
 # The caller sets $root, the checkout.
 # shellcheck shell=bash disable=SC2154
 
@@ -60,6 +60,14 @@ make_chroot() {
         --essential-hook='mkdir -p "$1/etc/postgresql-common/createcluster.d" &&
             echo "create_main_cluster = false" >"$1/etc/postgresql-common/createcluster.d/pg_gpu.conf"' \
         "$release" "$folder" - < <(sources_of "$release") && touch "$folder/made"
+}
+
+# make_bare_chroot FOLDER RELEASE: always anew, with nothing but what Debian marks essential and apt, as Debian's container
+# images are.
+make_bare_chroot() {
+    remove_chroot "$1"
+    mkdir -p "$(dirname "$1")"
+    mmdebstrap --quiet --mode=root --variant=minbase "$2" "$1" - < <(sources_of "$2")
 }
 
 remove_chroot() {
