@@ -36,6 +36,29 @@ SELECT path, request, requests, items, milliseconds > 0 AS time FROM gpu.stat WH
 SET pg_gpu.path = host;
 SELECT gpu.stat_reset();
 
+-- EXPLAIN (ANALYZE) tells who answered a node's requests, of how many each, and with TIMING what that took.
+CREATE FUNCTION answered(query text, options text DEFAULT 'TIMING ON') RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+    line text;
+BEGIN
+    FOR line IN EXECUTE format('EXPLAIN (ANALYZE, COSTS OFF, SUMMARY OFF, %s) %s', options, query) LOOP
+        CONTINUE WHEN line !~ 'Custom Scan|Path|Requests|Batch Size|(Device|Processor) Time';
+        RETURN NEXT regexp_replace(regexp_replace(line, ' *\(actual .*', ''), '\d+\.\d+ ms', 'some ms');
+    END LOOP;
+END $$;
+SET enable_seqscan = off;
+SELECT answered('SELECT count(*) FROM server_test WHERE k BETWEEN 10 AND 20000');
+SELECT answered('SELECT count(*) FROM server_test WHERE k BETWEEN 10 AND 20000', 'TIMING OFF');
+SELECT answered('SELECT count(*) FROM server_test WHERE k = ANY (ARRAY(SELECT generate_series(1, 3000)))');
+SELECT answered('SELECT count(l.v) FROM gpu.lookup(''server_test_k'', ARRAY(SELECT i FROM generate_series(1, 3000) AS i)) AS f JOIN server_test AS l ON l.ctid = f.tid');
+SET pg_gpu.path = paged;
+SELECT answered('SELECT count(*) FROM server_test WHERE k BETWEEN 10 AND 20000');
+SELECT answered('SELECT count(*) FROM server_test WHERE k = ANY (ARRAY(SELECT generate_series(1, 3000)))');
+SELECT answered('SELECT count(l.v) FROM gpu.lookup(''server_test_k'', ARRAY(SELECT i FROM generate_series(1, 3000) AS i)) AS f JOIN server_test AS l ON l.ctid = f.tid');
+SET pg_gpu.path = host;
+RESET enable_seqscan;
+SELECT gpu.stat_reset();
+
 -- New rows, deleted rows, vacuum, merges: a mirror is never stale.
 INSERT INTO server_test SELECT i * 3 + 1, i FROM generate_series(1, 2000) AS i;
 DELETE FROM server_test WHERE v % 10 = 0;

@@ -1,15 +1,20 @@
-# Sourced by test/versions, test/packages and test/dockerfile: Debian in folders of their own, made from its packages.
+# Sourced by test/versions, test/packages and test/dockerfile: Debian, and Ubuntu, in folders of their own, made from
+# their packages.
 # The caller sets $root, the checkout.
 # shellcheck shell=bash disable=SC2154
 
 # PG_GPU_CHROOTS        folder of the chroots; kept between runs
 # PG_GPU_MIRROR         where Debian's packages come from
 # PG_GPU_SECURITY_MIRROR  and their security updates
+# PG_GPU_UBUNTU_MIRROR  where Ubuntu's packages come from
+# PG_GPU_UBUNTU_KEYRING   the keys they are signed with, as Debian's package ubuntu-keyring has them
 # PG_GPU_APT_OPTIONS    options of apt inside, one a line
 # PG_GPU_CUDA_TOOLKIT   a folder that is /usr/local/cuda inside
 : "${PG_GPU_CHROOTS:=$root/build/chroots}"
 : "${PG_GPU_MIRROR:=http://deb.debian.org/debian}"
 : "${PG_GPU_SECURITY_MIRROR:=http://deb.debian.org/debian-security}"
+: "${PG_GPU_UBUNTU_MIRROR:=http://archive.ubuntu.com/ubuntu}"
+: "${PG_GPU_UBUNTU_KEYRING:=/usr/share/keyrings/ubuntu-archive-keyring.gpg}"
 : "${PG_GPU_APT_OPTIONS:=}"
 
 need_root() {
@@ -18,13 +23,14 @@ need_root() {
         { echo "$(basename "$0"): mmdebstrap is not here. Hint: apt-get install mmdebstrap" >&2; exit 2; }
 }
 
-# The release of Debian that has this version of PostgreSQL.
+# The release that has this version of PostgreSQL. No release of Debian has 16.
 release_of() {
     case $1 in
         15) echo bookworm ;;
+        16) echo noble ;;
         17) echo trixie ;;
         18) echo sid ;;
-        *) echo "$(basename "$0"): no release of Debian has PostgreSQL $1" >&2; return 1 ;;
+        *) echo "$(basename "$0"): no release is known to have PostgreSQL $1" >&2; return 1 ;;
     esac
 }
 
@@ -37,6 +43,13 @@ apt_options() {
 
 # A release with its updates, as those who use it have it: minor releases of PostgreSQL come by them.
 sources_of() {
+    local pocket
+    if [ "$1" = noble ]; then
+        for pocket in "$1" "$1-updates" "$1-security"; do
+            echo "deb $PG_GPU_UBUNTU_MIRROR $pocket main universe"
+        done
+        return 0
+    fi
     echo "deb $PG_GPU_MIRROR $1 ${components:-main}"
     [ "$1" != sid ] || return 0
     echo "deb $PG_GPU_MIRROR $1-updates ${components:-main}"
@@ -52,6 +65,7 @@ make_chroot() {
     while read -r option; do
         options+=("--aptopt=$option")
     done < <(apt_options "$release")
+    [ "$release" != noble ] || options+=("--keyring=$PG_GPU_UBUNTU_KEYRING")
     packages=$(IFS=, && echo "$*")
     remove_chroot "$folder"
     mkdir -p "$(dirname "$folder")"
