@@ -1,7 +1,6 @@
 // Dead documents and document frequencies.
 #include "device/text/index.h"
 
-#include <cub/block/block_reduce.cuh>
 #include <algorithm>
 #include <vector>
 
@@ -17,28 +16,7 @@ namespace {
 
 constexpr int threads = 256;
 constexpr unsigned warps = threads / 32;
-
-__global__ void count_totals_kernel(const std::uint32_t *lengths, std::uint32_t documents, DeadView dead,
-                                    unsigned long long *totals) {
-    using Reduce = cub::BlockReduce<unsigned long long, threads>;
-    __shared__ typename Reduce::TempStorage storage;
-    unsigned long long count = 0;
-    unsigned long long length = 0;
-    for (std::uint64_t i = blockIdx.x * threads + threadIdx.x; i < documents;
-         i += std::uint64_t(gridDim.x) * threads) {
-        if (lengths[i] != null_text_length && (dead.words == nullptr || !is_dead(dead, i))) {
-            ++count;
-            length += lengths[i];
-        }
-    }
-    count = Reduce(storage).Sum(count);
-    __syncthreads();
-    length = Reduce(storage).Sum(length);
-    if (threadIdx.x == 0) {
-        atomicAdd(&totals[0], count);
-        atomicAdd(&totals[1], length);
-    }
-}
+constexpr std::uint32_t lists_between_looks = 64;
 
 // Takes a list's dead documents off its count. A warp takes a block of postings at a time.
 template <postings::Codec Codec>
@@ -88,35 +66,20 @@ ListView view_of(const TextShape &shape, const TextList &list) {
     return view;
 }
 
-TextTotals count_totals(const Call &call, const std::uint32_t *lengths, std::uint32_t documents,
-                        const DeadView &dead) {
-    const Buffer<unsigned long long> totals = call.buffer<unsigned long long>(2);
-    call.fill(totals.data(), 0, totals.size() * sizeof(unsigned long long));
-    if (documents > 0) {
-        count_totals_kernel<<<static_cast<unsigned>(call.engine().multiprocessors()) * 4, threads, 0,
-                              call.stream()>>>(lengths, documents, dead, totals.data());
-        check_launch("count_totals_kernel");
-    }
-    unsigned long long found[2];
-    call.copy(found, static_cast<const unsigned long long *>(totals.data()), 2);
-    call.wait();
-    return {found[0], found[1]};
-}
-
-TextView DeviceTextIndex::view(const DeadDocuments *dead) const noexcept {
+TextView DeviceTextIndex::view(const DeadBitmap *dead) const noexcept {
     return {reinterpret_cast<const std::uint32_t *>(parts_.postings.data()),
             parts_.lengths.data(),
             parts_.short_lengths.data(),
             parts_.tids.data(),
             parts_.shape.documents,
             parts_.shape.codec,
-            dead != nullptr ? dead->bitmap.view() : DeadView{}};
+            dead != nullptr ? dead->view() : DeadView{}};
 }
 
 std::uint64_t DeviceTextIndex::bytes() const noexcept {
     const auto dead = dead_.get();
     return parts_.postings.bytes() + parts_.lengths.bytes() + parts_.short_lengths.bytes() +
-           parts_.tids.bytes() + (dead ? dead->bitmap.bytes() : 0);
+           parts_.tids.bytes() + (dead ? dead->bytes() : 0);
 }
 
 Status DeviceTextIndex::set_dead(Stream &stream, const std::uint64_t *bitmap,
@@ -126,21 +89,14 @@ Status DeviceTextIndex::set_dead(Stream &stream, const std::uint64_t *bitmap,
         if (bitmap == nullptr) {
             return dead_.replace(nullptr, version);
         }
-        auto dead = std::make_shared<DeadDocuments>();
-        dead->bitmap = make_dead_bitmap(call, bitmap, parts_.shape.documents);
-        dead->totals = count_totals(call, parts_.lengths.data(), parts_.shape.documents, dead->bitmap.view());
-        return dead_.replace(dead->bitmap.dead > 0 ? dead : nullptr, version);
+        auto dead = std::make_shared<DeadBitmap>(make_dead_bitmap(call, bitmap, parts_.shape.documents));
+        return dead_.replace(dead->dead > 0 ? dead : nullptr, version);
     });
 }
 
 std::uint64_t DeviceTextIndex::dead_entries() const noexcept {
     const auto dead = dead_.get();
-    return dead ? dead->bitmap.dead : 0;
-}
-
-TextTotals DeviceTextIndex::totals() const noexcept {
-    const auto dead = dead_.get();
-    return dead ? dead->totals : parts_.totals;
+    return dead ? dead->dead : 0;
 }
 
 Status DeviceTextIndex::count_documents(Stream &stream, const TextList *lists, std::uint32_t count,
@@ -171,6 +127,10 @@ Status DeviceTextIndex::count_documents(Stream &stream, const TextList *lists, s
                                                                 device_counts.data() + i, damage.flag());
                 });
                 check_launch("count_documents_kernel");
+                // However many lists are asked about, whoever cancels doesn't wait for all of them.
+                if (i % lists_between_looks == lists_between_looks - 1) {
+                    call.wait();
+                }
             }
             call.copy(counts.data(), static_cast<const std::uint32_t *>(device_counts.data()), count);
             damage.raise();

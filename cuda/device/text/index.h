@@ -53,12 +53,6 @@ struct TextParts {
     Buffer<std::uint32_t> lengths;
     Buffer<std::uint16_t> short_lengths;
     Buffer<Tid> tids;
-    TextTotals totals = {};  // dead documents included
-};
-
-struct DeadDocuments {
-    DeadBitmap bitmap;
-    TextTotals totals;  // of the live ones
 };
 
 class DeviceTextIndex final : public TextIndex {
@@ -70,7 +64,6 @@ class DeviceTextIndex final : public TextIndex {
     Status set_dead(Stream &stream, const std::uint64_t *bitmap, std::uint64_t version) noexcept override;
     std::uint64_t dead_version() const noexcept override { return dead_.version(); }
     std::uint64_t dead_entries() const noexcept override;
-    TextTotals totals() const noexcept override;
     Status count_documents(Stream &stream, const TextList *lists, std::uint32_t count,
                            std::uint32_t *documents) const noexcept override;
     Status search(Stream &stream, const TextRanking &ranking, const TextTerm *terms, std::uint32_t term_count,
@@ -80,16 +73,12 @@ class DeviceTextIndex final : public TextIndex {
                      std::uint64_t capacity, std::uint64_t *found) const noexcept override;
 
     const TextParts &parts() const noexcept { return parts_; }
-    TextView view(const DeadDocuments *dead) const noexcept;
+    TextView view(const DeadBitmap *dead) const noexcept;
 
   private:
     DeviceEngine &engine_;
     TextParts parts_;
-    Versioned<DeadDocuments> dead_;
+    Versioned<DeadBitmap> dead_;
 };
-
-// Live documents and the sum of their lengths; without a bitmap all are live. Waits.
-TextTotals count_totals(const Call &call, const std::uint32_t *lengths, std::uint32_t documents,
-                        const DeadView &dead);
 
 }  // namespace gpu_engine::device

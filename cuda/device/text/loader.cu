@@ -148,7 +148,7 @@ class DeviceTextLoader final : public TextLoader {
                 return make_status(StatusCode::invalid_argument, "parts of the run are missing");
             }
             const Call call(engine_, stream);
-            parts_.totals = count_totals(call, parts_.lengths.data(), loaded_documents_, {});
+            call.wait();
             *index = std::make_unique<DeviceTextIndex>(engine_, std::move(parts_));
             return Status{};
         });

@@ -1,7 +1,6 @@
 // Dead documents, document frequencies and intersections.
 #include "host/text/index.h"
 
-#include <bit>
 #include <vector>
 
 #include "gpu_engine/guard.h"
@@ -15,7 +14,7 @@ namespace gpu_engine::host {
 std::uint64_t HostTextIndex::bytes() const noexcept {
     const auto dead = dead_.get();
     return parts_.postings.bytes() + parts_.lengths.bytes() + parts_.tids.bytes() +
-           (dead ? dead->bitmap.bytes() : 0);
+           (dead ? dead->bytes() : 0);
 }
 
 Status HostTextIndex::set_dead(Stream &stream, const std::uint64_t *bitmap, std::uint64_t version) noexcept {
@@ -24,30 +23,14 @@ Status HostTextIndex::set_dead(Stream &stream, const std::uint64_t *bitmap, std:
         if (bitmap == nullptr) {
             return dead_.replace(nullptr, version);
         }
-        auto dead = std::make_shared<DeadDocuments>(
-            DeadDocuments{DeadBitmap(engine_.memory(), bitmap, parts_.shape.documents), parts_.totals});
-        for (std::uint64_t word = 0; word < dead->bitmap.words.size(); ++word) {
-            for (std::uint64_t bits = dead->bitmap.words[word]; bits != 0; bits &= bits - 1) {
-                const std::uint32_t length =
-                    parts_.lengths[word * 64 + static_cast<std::uint64_t>(std::countr_zero(bits))];
-                if (length != null_text_length) {
-                    --dead->totals.documents;
-                    dead->totals.length -= length;
-                }
-            }
-        }
-        return dead_.replace(dead->bitmap.dead > 0 ? dead : nullptr, version);
+        auto dead = std::make_shared<DeadBitmap>(engine_.memory(), bitmap, parts_.shape.documents);
+        return dead_.replace(dead->dead > 0 ? dead : nullptr, version);
     });
 }
 
 std::uint64_t HostTextIndex::dead_entries() const noexcept {
     const auto dead = dead_.get();
-    return dead ? dead->bitmap.dead : 0;
-}
-
-TextTotals HostTextIndex::totals() const noexcept {
-    const auto dead = dead_.get();
-    return dead ? dead->totals : parts_.totals;
+    return dead ? dead->dead : 0;
 }
 
 Status HostTextIndex::count_documents(Stream &stream, const TextList *lists, std::uint32_t count,

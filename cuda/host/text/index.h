@@ -19,14 +19,6 @@ struct TextParts {
     Buffer<std::uint8_t> postings;  // with postings::kPadding more
     Buffer<std::uint32_t> lengths;
     Buffer<Tid> tids;
-    TextTotals totals = {};  // dead documents included
-};
-
-struct DeadDocuments {
-    DeadBitmap bitmap;
-    TextTotals totals;  // of the live ones
-
-    bool is_dead(std::uint32_t ordinal) const noexcept { return bitmap.is_dead(ordinal); }
 };
 
 class HostTextIndex final : public TextIndex {
@@ -38,7 +30,6 @@ class HostTextIndex final : public TextIndex {
     Status set_dead(Stream &stream, const std::uint64_t *bitmap, std::uint64_t version) noexcept override;
     std::uint64_t dead_version() const noexcept override { return dead_.version(); }
     std::uint64_t dead_entries() const noexcept override;
-    TextTotals totals() const noexcept override;
     Status count_documents(Stream &stream, const TextList *lists, std::uint32_t count,
                            std::uint32_t *documents) const noexcept override;
     Status search(Stream &stream, const TextRanking &ranking, const TextTerm *terms, std::uint32_t term_count,
@@ -50,7 +41,7 @@ class HostTextIndex final : public TextIndex {
   private:
     HostEngine &engine_;
     TextParts parts_;
-    Versioned<DeadDocuments> dead_;
+    Versioned<DeadBitmap> dead_;
 };
 
 }  // namespace gpu_engine::host

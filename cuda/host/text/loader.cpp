@@ -84,13 +84,6 @@ class HostTextLoader final : public TextLoader {
             if (loaded_bytes_ != parts_.shape.posting_bytes || loaded_documents_ != parts_.shape.documents) {
                 return make_status(StatusCode::invalid_argument, "parts of the run are missing");
             }
-            parts_.totals = {};
-            for (std::uint64_t i = 0; i < loaded_documents_; ++i) {
-                if (parts_.lengths[i] != null_text_length) {
-                    ++parts_.totals.documents;
-                    parts_.totals.length += parts_.lengths[i];
-                }
-            }
             *index = std::make_unique<HostTextIndex>(engine_, std::move(parts_));
             return Status{};
         });

@@ -37,7 +37,7 @@ struct Shared {
 // The best hits of a piece, the worst of them in front.
 class Best {
   public:
-    Best(MemoryBudget &memory, const TextQuery &query, const TextParts &parts, const DeadDocuments *dead,
+    Best(MemoryBudget &memory, const TextQuery &query, const TextParts &parts, const DeadBitmap *dead,
          Shared &shared)
         : hits_(memory, query.k), query_(query), parts_(parts), dead_(dead), shared_(shared) {}
 
@@ -77,7 +77,7 @@ class Best {
     std::uint32_t count_ = 0;
     const TextQuery &query_;
     const TextParts &parts_;
-    const DeadDocuments *dead_;
+    const DeadBitmap *dead_;
     Shared &shared_;
 };
 

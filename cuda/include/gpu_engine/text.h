@@ -101,11 +101,6 @@ struct TextHit {
 };
 static_assert(sizeof(TextHit) == 24);
 
-struct TextTotals {
-    std::uint64_t documents;  // live ones, without those of NULLs
-    std::uint64_t length;     // the sum of their lengths
-};
-
 // All functions but the destructor may run on several streams at once. On a status that isn't ok the outputs
 // hold nothing of use.
 class TextIndex {
@@ -123,8 +118,6 @@ class TextIndex {
     virtual Status set_dead(Stream &stream, const std::uint64_t *bitmap, std::uint64_t version) noexcept = 0;
     virtual std::uint64_t dead_version() const noexcept = 0;
     virtual std::uint64_t dead_entries() const noexcept = 0;
-    // By the present dead bitmap.
-    virtual TextTotals totals() const noexcept = 0;
 
     // documents[i] = how many live documents lists[i] has: BM25's document frequencies.
     virtual Status count_documents(Stream &stream, const TextList *lists, std::uint32_t count,
