@@ -103,11 +103,11 @@ static void collect_counted(void *context, VisibleCount *count) {
                     }});
 }
 
-static int64 count_condition(ViewReader *reader, uint64 *heap_fetches) {
+static int64 count_condition(ViewReader *reader, bool may_ask, uint64 *heap_fetches) {
     int64 count = 0;
     BoxList list;
-    const bool may_travel = client::may_ask_server(1, 1) && begin_boxes(&list, reader->format, 1) &&
-                            add_box(&list, *reader->condition);
+    const bool may_travel = may_ask && client::may_ask_server(1, 1) &&
+                            begin_boxes(&list, reader->format, 1) && add_box(&list, *reader->condition);
     const bool counted = may_travel && client::is_path_forced()
                              ? count_on_server(reader, list, 0, &count, heap_fetches) ||
                                    count_in_view(reader, nullptr, &count, heap_fetches)
@@ -120,8 +120,8 @@ static int64 count_condition(ViewReader *reader, uint64 *heap_fetches) {
     return count;
 }
 
-int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const ScanKeyData *keys, int key_count,
-                     uint64 *heap_fetches) {
+static int64 count_one(Relation heap, Relation index, Snapshot snapshot, const ScanKeyData *keys,
+                       int key_count, bool may_ask, uint64 *heap_fetches) {
     MemoryContext context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu_grid count", ALLOCSET_DEFAULT_SIZES);
     MemoryContext caller = MemoryContextSwitchTo(context);
@@ -133,12 +133,17 @@ int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const Sca
     if (!condition.nothing) {
         auto *reader = allocate<ViewReader>(1);
         begin_view_reader(reader, heap, index, format, snapshot, &condition);
-        count = count_condition(reader, heap_fetches);
+        count = count_condition(reader, may_ask, heap_fetches);
         end_view_reader(reader);
     }
     MemoryContextSwitchTo(caller);
     MemoryContextDelete(context);
     return count;
+}
+
+int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const ScanKeyData *keys, int key_count,
+                     uint64 *heap_fetches) {
+    return count_one(heap, index, snapshot, keys, key_count, true, heap_fetches);
 }
 
 // ---- many boxes -------------------------------------------------------------------------------------------
@@ -197,8 +202,10 @@ static bool count_batch_on_server(ViewReader *reader, const RangeReader &boxes, 
     return answered;
 }
 
+// A server that didn't answer for all of them isn't asked about each.
 static void count_one_by_one(Relation heap, Relation index, Snapshot snapshot, const RangeReader &boxes,
                              int64 *counts) {
+    const bool may_ask = !client::may_ask_server(boxes.count, kFewestBoxes);
     MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpu_grid box", ALLOCSET_SMALL_SIZES);
     MemoryContext caller = MemoryContextSwitchTo(context);
     for (uint32 i = 0; i < boxes.count; i++) {
@@ -206,7 +213,7 @@ static void count_one_by_one(Relation heap, Relation index, Snapshot snapshot, c
         ScanKeyData keys[2 * kMostColumns];
         const int key_count = boxes.read(boxes.context, i, keys);
         uint64 heap_fetches;
-        counts[i] = count_matching(heap, index, snapshot, keys, key_count, &heap_fetches);
+        counts[i] = count_one(heap, index, snapshot, keys, key_count, may_ask, &heap_fetches);
         MemoryContextReset(context);
     }
     MemoryContextSwitchTo(caller);
