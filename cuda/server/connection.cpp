@@ -6,6 +6,9 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "server/log.h"
 #include "server/request.h"
@@ -21,10 +24,25 @@ using protocol::Message;
 using protocol::ReplyHeader;
 using protocol::RequestHeader;
 
-std::uint64_t microseconds_since(Clock::time_point time) {
+std::uint64_t microseconds_of(Clock::duration duration) {
     return static_cast<std::uint64_t>(
-        std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - time).count());
+        std::chrono::duration_cast<std::chrono::microseconds>(duration).count());
 }
+
+// A place in the queue.
+struct Place {
+    Queue &queue;
+    const std::string &key;
+    ~Place() { queue.leave(key); }
+};
+
+// Those that wait for one's call, whatever its end.
+struct CompanyTaken {
+    Queue &queue;
+    Queue::Company company;
+    Queue::Result result = Queue::Result::alone;
+    ~CompanyTaken() { queue.end_company(company, result); }
+};
 
 void fail(ReplyHeader *reply, const Status &status) {
     reply->answer = static_cast<std::uint32_t>(Answer::failed);
@@ -192,44 +210,19 @@ void Connection::compute(const Handler &handler) {
     }
 
     const Clock::time_point arrived = Clock::now();
-    Queue &queue = engines.queue(name);
-    switch (queue.enter(activity_)) {
-        case Queue::Result::admitted:
-            break;
-        case Queue::Result::full:
-            reply->answer = static_cast<std::uint32_t>(Answer::busy);
-            return;
-        case Queue::Result::cancelled:
-            fail(reply, StatusCode::cancelled, "cancelled while it waited");
-            return;
+    Work work{*this, name, engine};
+    Turn turn;
+    const Status status = guarded([&] {
+        turn = take_turn(handler, work, engines.queue(name));
+        return turn.status;
+    });
+    if (status.ok() && !turn.computed) {
+        return;
     }
-    struct Leave {
-        Queue &queue;
-        ~Leave() { queue.leave(); }
-    };
-    const Clock::time_point began = Clock::now();
-    reply->queued_microseconds = microseconds_since(arrived);
-    Work work{*this, name};
-    Status status;
-    {
-        const Leave leave{queue};
-        status = guarded([&] {
-            std::unique_ptr<Stream> &stream = streams_[static_cast<std::size_t>(name)];
-            if (stream == nullptr) {
-                check(engine->open_stream(&stream));
-            }
-            if (name == EngineName::cuda) {
-                buffer.pin(*engine);
-            }
-            work.engine = engine;
-            work.stream = stream.get();
-            server.watcher().computes_on(activity_, stream.get());
-            handler.run(work, request_, reply_);
-            return Status{};
-        });
-        server.watcher().computes_on(activity_, nullptr);
+    if (turn.computed) {
+        reply->queued_microseconds = microseconds_of(turn.began - arrived);
+        reply->microseconds = microseconds_of(turn.took);
     }
-    reply->microseconds = microseconds_since(began);
     if (!status.ok()) {
         fail(reply, status);
     }
@@ -241,6 +234,114 @@ void Connection::compute(const Handler &handler) {
         log_line("engine %s is lost: %s", engine->name(), status.message);
         server.give_up("an engine is lost");
     }
+}
+
+Connection::Turn Connection::take_turn(const Handler &handler, Work &work, Queue &queue) {
+    auto *reply = reinterpret_cast<ReplyHeader *>(reply_);
+    std::string key = handler.joint_key != nullptr ? handler.joint_key(request_) : std::string();
+    std::shared_ptr<Joint> joint;
+    bool company = true;
+    auto result = Queue::Result::admitted;
+    if (!queue.try_enter(key)) {
+        if (!key.empty()) {
+            joint = handler.join(work, request_, reply_);
+            if (static_cast<Answer>(reply->answer) != Answer::done) {
+                return {};
+            }
+            if (joint == nullptr) {
+                key.clear();
+            }
+        }
+        do {
+            result = joint != nullptr ? queue.enter(activity_, joint) : queue.enter(activity_, key);
+        } while (result == Queue::Result::again);
+        if (result == Queue::Result::alone) {
+            company = false;
+            result = queue.enter(activity_, key);
+        }
+    }
+    Turn turn;
+    switch (result) {
+        case Queue::Result::full:
+            reply->answer = static_cast<std::uint32_t>(Answer::busy);
+            return {};
+        case Queue::Result::elsewhere:
+            reply->answer = static_cast<std::uint32_t>(Answer::elsewhere);
+            return {};
+        case Queue::Result::computed:
+            turn = {joint->began, joint->share, {}, true};
+            break;
+        case Queue::Result::admitted: {
+            const Place place{queue, key};
+            turn.began = Clock::now();
+            turn.computed = true;
+            turn.status = joint != nullptr ? compute_together(*joint, company, work, queue)
+                                           : on_engine(work, [&] { handler.run(work, request_, reply_); });
+            turn.took = joint != nullptr && turn.status.ok() ? joint->share : Clock::now() - turn.began;
+            break;
+        }
+        case Queue::Result::cancelled:
+        case Queue::Result::again:
+        case Queue::Result::alone:
+            fail(reply, StatusCode::cancelled, "cancelled while it waited");
+            return {};
+    }
+    if (joint != nullptr && turn.status.ok()) {
+        joint->deliver(work);
+    }
+    return turn;
+}
+
+template <typename Body>
+Status Connection::on_engine(Work &work, Body &&body) {
+    const Status status = guarded([&] {
+        std::unique_ptr<Stream> &stream = streams_[static_cast<std::size_t>(work.engine_name)];
+        if (stream == nullptr) {
+            check(work.engine->open_stream(&stream));
+        }
+        if (work.engine_name == EngineName::cuda) {
+            buffer.pin(*work.engine);
+        }
+        work.stream = stream.get();
+        server.watcher().computes_on(activity_, stream.get());
+        body();
+        return Status{};
+    });
+    server.watcher().computes_on(activity_, nullptr);
+    return status;
+}
+
+Status Connection::compute_together(Joint &joint, bool company, Work &work, Queue &queue) {
+    CompanyTaken taken{queue, company ? queue.take_company(joint) : Queue::Company()};
+    std::vector<Joint *> joints = {&joint};
+    std::uint64_t items = joint.items();
+    for (const auto &waiter : taken.company) {
+        joints.push_back(&Queue::joint_of(*waiter));
+        items += joints.back()->items();
+    }
+    const Clock::time_point began = Clock::now();
+    const Status status = on_engine(work, [&] { joint.compute(work, joints); });
+    if (status.ok()) {
+        const Clock::duration took = Clock::now() - began;
+        for (Joint *computed : joints) {
+            computed->began = began;
+            computed->share = took * computed->items() / items;
+        }
+        taken.result = Queue::Result::computed;
+        return status;
+    }
+    if (status.code == StatusCode::cancelled) {
+        // By this request's session, the others' business it isn't.
+        taken.result = Queue::Result::again;
+        return status;
+    }
+    if (joints.size() == 1) {
+        return status;
+    }
+    // One of them is to blame. Each finds out for itself.
+    queue.end_company(taken.company, Queue::Result::alone);
+    taken.company.clear();
+    return on_engine(work, [&] { joint.compute(work, std::span(joints).first(1)); });
 }
 
 }  // namespace gpu_engine::server

@@ -14,6 +14,9 @@
 namespace gpu_engine::server {
 
 struct Handler;
+struct Work;
+class Joint;
+class Queue;
 
 // Serves a connection until either side ends it. The socket stays the caller's.
 void serve_connection(Server &server, int socket, int process) noexcept;
@@ -59,6 +62,19 @@ class Connection {
     // Answers the request at `request_`. Throws what the handler throws.
     void run(const Handler &handler);
     void compute(const Handler &handler);
+    // What a request's computing came to.
+    struct Turn {
+        Clock::time_point began{};
+        Clock::duration took{};
+        Status status;
+        bool computed = false;  // else the reply says why not
+    };
+    Turn take_turn(const Handler &handler, Work &work, Queue &queue);
+    // With a place in the queue. With `company` those that wait and can be are computed, too.
+    Status compute_together(Joint &joint, bool company, Work &work, Queue &queue);
+    // What `body` comes to, which computes on the work's engine.
+    template <typename Body>
+    Status on_engine(Work &work, Body &&body);
     bool send(std::size_t bytes);
 
     const int socket_;

@@ -128,8 +128,13 @@ bool Dispatcher::ByDeadline::operator()(const Job &a, const Job &b) const {
 }
 
 void Dispatcher::Queue::add(const Job &job) {
-    by_advantage.insert(job);
-    by_deadline.insert(job);
+    const auto place = by_advantage.insert(job).first;
+    try {
+        by_deadline.insert(job);
+    } catch (...) {
+        by_advantage.erase(place);
+        throw;
+    }
     for (std::size_t side = 0; side < kSides; ++side) {
         cost[side] += job.cost[side];
     }
@@ -145,6 +150,16 @@ Job Dispatcher::Queue::remove(const Job &job) {
     return removed;
 }
 
+void Dispatcher::Queue::move(const Job &job, Queue *to) {
+    const Job moved = job;
+    to->by_advantage.insert(by_advantage.extract(moved));
+    to->by_deadline.insert(by_deadline.extract(moved));
+    for (std::size_t side = 0; side < kSides; ++side) {
+        to->cost[side] += moved.cost[side];
+        cost[side] = by_deadline.empty() ? 0 : cost[side] - moved.cost[side];
+    }
+}
+
 const Job &Dispatcher::Queue::best_for(Side side) const {
     return side == Side::processor ? *by_advantage.begin() : *by_advantage.rbegin();
 }
@@ -157,18 +172,27 @@ std::size_t Dispatcher::waiting() const {
     return in_time_.size() + late_.size();
 }
 
-void Dispatcher::add(const Job &job) {
-    add(in_time_, job);
-}
-
-void Dispatcher::add(Queues &queues, const Job &job) const {
+Dispatcher::Queue &Dispatcher::queue_for(Queues &queues, const Job &job) const {
     for (const Side side : both_sides) {
         if (job.on(other(side)) >= settings_.advantage * job.on(side)) {
-            queues.own[number(side)].add(job);
+            return queues.own[number(side)];
+        }
+    }
+    return queues.either;
+}
+
+void Dispatcher::add(const Job &job) {
+    queue_for(in_time_, job).add(job);
+}
+
+void Dispatcher::remove(const Job &job) {
+    for (Queues *queues : {&in_time_, &late_}) {
+        Queue &queue = queue_for(*queues, job);
+        if (queue.by_deadline.contains(job)) {
+            queue.remove(job);
             return;
         }
     }
-    queues.either.add(job);
 }
 
 void Dispatcher::give_up_late(double now) {
@@ -178,7 +202,7 @@ void Dispatcher::give_up_late(double now) {
             if (!is_late(job, now)) {
                 break;
             }
-            add(late_, queue->remove(job));
+            queue->move(job, &queue_for(late_, job));
         }
     }
 }

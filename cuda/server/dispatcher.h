@@ -66,6 +66,8 @@ class Dispatcher {
     // What a free worker of this side should compute now, which is removed; nothing when it should wait for
     // the next query.
     std::optional<Job> take(Side side, double now);
+    // One that was added and not yet taken needs neither side any more.
+    void remove(const Job &job);
     std::size_t waiting() const;
 
   private:
@@ -83,6 +85,8 @@ class Dispatcher {
 
         void add(const Job &job);
         Job remove(const Job &job);
+        // The same, into another one; allocates nothing.
+        void move(const Job &job, Queue *to);
         const Job &best_for(Side side) const;
     };
     struct Queues {
@@ -92,7 +96,7 @@ class Dispatcher {
         std::size_t size() const;
     };
 
-    void add(Queues &queues, const Job &job) const;
+    Queue &queue_for(Queues &queues, const Job &job) const;
     // Moves those that can't be in time any more out of the way of those that can.
     void give_up_late(double now);
     std::optional<Job> take_urgent(Side side, double now);

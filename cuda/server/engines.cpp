@@ -27,6 +27,18 @@ std::uint32_t places_on_host(std::uint32_t threads) {
     return std::max<std::uint32_t>(2 * threads, 4);
 }
 
+// Of these, calls that others could join. A device takes nearly as long for one small request as for many
+// together, so those that come meanwhile wait for the next call; two, so that one is prepared while the other
+// computes. The host engine's threads have work enough by any: only what finds no place waits.
+constexpr std::uint32_t joint_calls_on_device = 2;
+
+Queue::Settings settings_of(const Options &options, std::uint32_t places, std::uint32_t joint_calls,
+                            std::uint32_t threads) {
+    const std::uint32_t processors = std::max(std::thread::hardware_concurrency(), 1U);
+    return {places, options.joint_calls > 0 ? options.joint_calls : joint_calls,
+            processors > threads ? processors - threads : 1};
+}
+
 }  // namespace
 
 std::uint64_t machine_memory() noexcept {
@@ -53,12 +65,14 @@ Engines::Engines(const Options &options, Watcher &watcher) {
     if (!status.ok()) {
         throw Failure{status};
     }
-    host.queue = std::make_unique<Queue>(watcher, places_on_host(threads_));
+    host.queue = std::make_unique<Queue>(
+        watcher, settings_of(options, places_on_host(threads_), places_on_host(threads_), threads_));
     host.state = State::ready;
     set_memory_limit(EngineName::host, options.memory_limit[index(EngineName::host)]);
 
     Place &cuda = places_[index(EngineName::cuda)];
-    cuda.queue = std::make_unique<Queue>(watcher, places_on_device);
+    cuda.queue = std::make_unique<Queue>(
+        watcher, settings_of(options, places_on_device, joint_calls_on_device, threads_));
     cuda.chosen_limit = options.memory_limit[index(EngineName::cuda)];
     set_queue_limit(options.queue_limit);
     open_device_ = options.open_device;

@@ -22,10 +22,27 @@ constexpr Handler handler(bool computes) {
     using Reply = typename Parts<decltype(function)>::ReplyType;
     static_assert(std::is_trivially_copyable_v<Request> && sizeof(Request) <= protocol::max_message);
     static_assert(std::is_trivially_copyable_v<Reply> && sizeof(Reply) <= protocol::max_message);
-    return Handler{sizeof(Request), sizeof(Reply), computes,
+    return Handler{sizeof(Request),
+                   sizeof(Reply),
+                   computes,
                    [](Work &work, const void *request, void *reply) {
                        function(work, *static_cast<const Request *>(request), *static_cast<Reply *>(reply));
-                   }};
+                   },
+                   nullptr,
+                   nullptr};
+}
+
+// Of requests that may be computed together.
+template <auto function, auto key, auto join>
+constexpr Handler joint_handler() {
+    using Request = typename Parts<decltype(function)>::RequestType;
+    using Reply = typename Parts<decltype(function)>::ReplyType;
+    Handler joint = handler<function>(true);
+    joint.joint_key = [](const void *request) { return key(*static_cast<const Request *>(request)); };
+    joint.join = [](Work &work, const void *request, void *reply) {
+        return join(work, *static_cast<const Request *>(request), *static_cast<Reply *>(reply));
+    };
+    return joint;
 }
 
 struct Row {
@@ -62,7 +79,7 @@ constexpr Row rows[] = {
     {Message::count_rows, handler<answer_count_columns>(computes)},
     {Message::count_values, handler<answer_count_columns>(computes)},
     {Message::match_rows, handler<answer_match_columns>(computes)},
-    {Message::search_text, handler<answer_search_text>(computes)},
+    {Message::search_text, joint_handler<answer_search_text, joint_key, join_search_text>()},
     {Message::count_text, handler<answer_count_text>(computes)},
     {Message::intersect_text, handler<answer_intersect_text>(computes)},
     {Message::merge_dictionaries, handler<answer_merge_dictionaries>(computes)},

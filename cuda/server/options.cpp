@@ -23,6 +23,7 @@ usage: pg_gpu_server --socket PATH [option ...]
   --device-memory BYTES    limit on the device (default: half of what is free at the start)
   --transfer-memory BYTES  limit of all transfer buffers (default: an eighth of the machine's memory)
   --queue N                requests of an engine that wait at most (default: 64)
+  --joint-calls N          calls for searches that others could join, at a time (default: 2 on a device)
   --connections N          connections at most (default: 1000)
   --threads N              of the host engine (default: one a processor)
   --device N               the device to compute on (default: 0); -1: none
@@ -50,6 +51,7 @@ bool parse_options(int argc, char **argv, Options *options, bool *help) {
         device_memory_option,
         transfer_memory_option,
         queue_option,
+        joint_calls_option,
         connections_option,
         threads_option,
         device_option,
@@ -65,6 +67,7 @@ bool parse_options(int argc, char **argv, Options *options, bool *help) {
         {"device-memory", required_argument, nullptr, device_memory_option},
         {"transfer-memory", required_argument, nullptr, transfer_memory_option},
         {"queue", required_argument, nullptr, queue_option},
+        {"joint-calls", required_argument, nullptr, joint_calls_option},
         {"connections", required_argument, nullptr, connections_option},
         {"threads", required_argument, nullptr, threads_option},
         {"device", required_argument, nullptr, device_option},
@@ -114,6 +117,10 @@ bool parse_options(int argc, char **argv, Options *options, bool *help) {
             case queue_option:
                 good = take(0, INT32_MAX);
                 options->queue_limit = static_cast<std::uint32_t>(number);
+                break;
+            case joint_calls_option:
+                good = take(0, INT32_MAX);
+                options->joint_calls = static_cast<std::uint32_t>(number);
                 break;
             case connections_option:
                 good = take(1, 100000);

@@ -20,7 +20,9 @@ struct Options {
     // Bytes; 0 is the default.
     std::uint64_t memory_limit[protocol::engine_count] = {0, 0};
     std::uint64_t transfer_limit = 0;
-    std::uint32_t queue_limit = 0;          // requests of an engine that wait; 0 is the default
+    std::uint32_t queue_limit = 0;  // requests of an engine that wait; 0 is the default
+    // Calls at a time that others could join (queue.h); 0 is the engine's default.
+    std::uint32_t joint_calls = 0;
     std::uint32_t connection_limit = 1000;  // further ones are closed at once
     std::int32_t threads = 0;               // of the host engine; 0 is one a processor
     std::int32_t device = 0;                // -1: no cuda engine

@@ -1,47 +1,224 @@
 #include "server/queue.h"
 
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <utility>
+
 #include "gpu_engine/boundary.h"
 
 namespace gpu_engine::server {
+namespace {
 
-Queue::Result Queue::enter(const Activity &activity) {
+// The paper's.
+constexpr double deadline_ms = 500;
+
+// Of one call. A device that has so many at once has enough to do, and nobody waits long for the others.
+constexpr std::uint32_t most_items = 512;
+
+double milliseconds_now() {
+    return std::chrono::duration<double, std::milli>(Clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+// One that waits. Who takes it into a call shares it, so that its thread may leave before that.
+struct Queue::Waiter {
+    enum class State { waiting, taken, left, done };
+
+    std::list<std::string> key;    // until it is admitted, in a list of one for `running_`
+    std::shared_ptr<Joint> joint;  // null: not to be computed with others
+    Job job{};                     // the dispatcher's, if it has it
+    State state = State::waiting;
+    Result result = Result::admitted;  // once it is done
+    std::condition_variable changed;
+
+    void end(Result its_result) {
+        state = State::done;
+        result = its_result;
+        changed.notify_one();
+    }
+};
+
+Queue::Queue(Watcher &watcher, const Settings &settings)
+    : watcher_(watcher),
+      settings_(settings),
+      dispatcher_({.workers = {std::max(settings.processors, 1U), 1}}),
+      busy_until_(settings.processors) {}
+
+Joint &Queue::joint_of(const Waiter &waiter) noexcept {
+    return *waiter.joint;
+}
+
+// ---- entering and leaving ---------------------------------------------------------------------------------
+
+bool Queue::has_place_for(const std::string &key) const {
+    return running_.size() < settings_.places &&
+           (key.empty() || std::count(running_.begin(), running_.end(), key) < settings_.joint_calls);
+}
+
+// The key is in a list of its own, so that nothing is allocated here.
+void Queue::take_place(std::list<std::string> *key) {
+    running_.splice(running_.end(), *key);
+}
+
+bool Queue::try_enter(const std::string &key) {
+    std::list<std::string> own = {key};
+    const std::lock_guard lock(mutex_);
+    if (!has_place_for(key)) {
+        return false;
+    }
+    take_place(&own);
+    return true;
+}
+
+Queue::Result Queue::enter(const Activity &activity, const std::string &key) {
+    return wait(activity, key, nullptr);
+}
+
+Queue::Result Queue::enter(const Activity &activity, const std::shared_ptr<Joint> &joint) {
+    return wait(activity, joint->key(), joint);
+}
+
+Queue::Result Queue::wait(const Activity &activity, const std::string &key, std::shared_ptr<Joint> joint) {
+    const auto waiter = std::make_shared<Waiter>();
+    waiter->key = {key};
+    waiter->joint = std::move(joint);
+    std::list<std::shared_ptr<Waiter>> own = {waiter};
     std::unique_lock lock(mutex_);
-    if (running_ < places_ && waiting_.empty()) {
-        ++running_;
+    if (has_place_for(key)) {
+        take_place(&waiter->key);
         return Result::admitted;
     }
     if (waiting_.size() >= limit_) {
         return Result::full;
     }
-    bool admitted = false;
-    const auto own = waiting_.insert(waiting_.end(), &admitted);
+    dispatch(waiter.get());
+    waiting_.splice(waiting_.end(), own);
+    give_back();
     // Looking at the activity takes the watcher's mutex within this one; the watcher never does the reverse.
-    changed_.wait(lock, [&] { return admitted || watcher_.cancelled(activity); });
-    if (!admitted) {
-        waiting_.erase(own);
-        return Result::cancelled;
+    waiter->changed.wait(
+        lock, [&] { return waiter->state == Waiter::State::done || watcher_.cancelled(activity); });
+    if (waiter->state == Waiter::State::done) {
+        return waiter->result;
     }
-    return Result::admitted;
+    if (waiter->state == Waiter::State::taken) {
+        taken_.remove(waiter);
+    } else {
+        waiting_.remove(waiter);
+        dispatcher_.remove(waiter->job);
+    }
+    waiter->state = Waiter::State::left;
+    return Result::cancelled;
 }
 
-void Queue::leave() {
-    {
-        const std::lock_guard lock(mutex_);
-        if (waiting_.empty()) {
-            --running_;
+void Queue::leave(const std::string &key) {
+    const std::lock_guard lock(mutex_);
+    running_.erase(std::find(running_.begin(), running_.end(), key));
+    advance();
+}
+
+// ---- those that wait --------------------------------------------------------------------------------------
+
+// Lets the dispatcher have it, if it may go elsewhere.
+void Queue::dispatch(Waiter *waiter) {
+    const auto estimated = [](const protocol::ExpectedCost &cost) {
+        return cost.on_pages > 0 && cost.alone > 0 && cost.further > 0 &&
+               std::isfinite(cost.on_pages + cost.alone + cost.further);
+    };
+    if (waiter->joint == nullptr || busy_until_.empty() || !estimated(waiter->joint->cost())) {
+        return;
+    }
+    // Only the first of those that go together pays for the call.
+    const bool is_first = std::none_of(waiting_.begin(), waiting_.end(), [&](const auto &other) {
+        return other->joint != nullptr && other->joint->key() == waiter->joint->key();
+    });
+    const protocol::ExpectedCost &cost = waiter->joint->cost();
+    waiter->job = {
+        ++last_job_, milliseconds_now() + deadline_ms, {cost.on_pages, is_first ? cost.alone : cost.further}};
+    dispatcher_.add(waiter->job);
+}
+
+void Queue::advance() {
+    for (auto i = waiting_.begin(); i != waiting_.end() && running_.size() < settings_.places;) {
+        Waiter &waiter = **i;
+        if (!has_place_for(waiter.key.front())) {
+            ++i;
+            continue;
+        }
+        take_place(&waiter.key);
+        dispatcher_.remove(waiter.job);
+        waiter.end(Result::admitted);
+        i = waiting_.erase(i);
+    }
+    give_back();
+}
+
+// A processor that a session was sent to is busy for as long as that was expected to take.
+void Queue::give_back() {
+    if (dispatcher_.waiting() == 0) {
+        return;
+    }
+    const double now = milliseconds_now();
+    for (double &until : busy_until_) {
+        if (until > now) {
+            continue;
+        }
+        const auto job = dispatcher_.take(Side::processor, now);
+        if (!job) {
             return;
         }
-        // The place goes on to the next.
-        *waiting_.front() = true;
-        waiting_.pop_front();
+        const auto found = std::find_if(waiting_.begin(), waiting_.end(),
+                                        [&](const auto &waiter) { return waiter->job.id == job->id; });
+        (*found)->end(Result::elsewhere);
+        waiting_.erase(found);
+        until = now + job->on(Side::processor);
     }
-    changed_.notify_all();
 }
+
+// ---- company ----------------------------------------------------------------------------------------------
+
+Queue::Company Queue::take_company(const Joint &joint) {
+    Company company;
+    const std::lock_guard lock(mutex_);
+    company.reserve(waiting_.size());
+    std::uint32_t items = joint.items();
+    for (auto i = waiting_.begin(); i != waiting_.end();) {
+        const auto place = i++;
+        Waiter &waiter = **place;
+        if (waiter.joint == nullptr || waiter.joint->key() != joint.key() ||
+            items + waiter.joint->items() > most_items) {
+            continue;
+        }
+        items += waiter.joint->items();
+        company.push_back(*place);
+        dispatcher_.remove(waiter.job);
+        waiter.state = Waiter::State::taken;
+        taken_.splice(taken_.end(), waiting_, place);
+    }
+    return company;
+}
+
+void Queue::end_company(const Company &company, Result result) {
+    const std::lock_guard lock(mutex_);
+    for (const std::shared_ptr<Waiter> &waiter : company) {
+        if (waiter->state == Waiter::State::taken) {
+            taken_.remove(waiter);
+            waiter->end(result);
+        }
+    }
+}
+
+// ---- looking on -------------------------------------------------------------------------------------------
 
 void Queue::wake() {
     // With the mutex, so that nobody is between looking and waiting.
     const std::lock_guard lock(mutex_);
-    changed_.notify_all();
+    for (const Waiting *waiters : {&waiting_, &taken_}) {
+        for (const std::shared_ptr<Waiter> &waiter : *waiters) {
+            waiter->changed.notify_one();
+        }
+    }
 }
 
 std::uint32_t Queue::waiting() {

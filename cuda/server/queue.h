@@ -1,26 +1,92 @@
-// Who computes on an engine now, and who waits.
+// Who computes on an engine now, who waits, and who waits together.
 #pragma once
 
 #include <condition_variable>
 #include <cstdint>
 #include <list>
+#include <memory>
 #include <mutex>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "gpu_engine/protocol.h"
+#include "server/dispatcher.h"
 #include "server/watcher.h"
 
 namespace gpu_engine::server {
 
-// First come, first served. All functions may be called by any thread.
+struct Work;
+
+// A request that can be computed in one call with others of its kind. It has copies of all that the call
+// reads, and room for what it writes: the call goes on when its session is gone.
+class Joint {
+  public:
+    Joint(std::string key, std::uint32_t items, const protocol::ExpectedCost &cost)
+        : key_(std::move(key)), items_(items), cost_(cost) {}
+    Joint(const Joint &) = delete;
+    Joint &operator=(const Joint &) = delete;
+    virtual ~Joint() = default;
+
+    // Those with equal keys go together.
+    const std::string &key() const noexcept { return key_; }
+    std::uint32_t items() const noexcept { return items_; }
+    const protocol::ExpectedCost &cost() const noexcept { return cost_; }
+
+    // Computes this one and others of the same key, as the work of one of them. Throws what requests throw;
+    // then none of them is computed.
+    virtual void compute(Work &work, std::span<Joint *const> company) = 0;
+    // Hands the results over, in the thread of the request's own session.
+    virtual void deliver(Work &work) = 0;
+
+    // Set by who computes: when, and this one's share of the time.
+    Clock::time_point began{};
+    Clock::duration share{};
+
+  private:
+    const std::string key_;
+    const std::uint32_t items_;
+    const protocol::ExpectedCost cost_;
+};
+
+// First come, first served. Requests that can be computed together are admitted by few calls at a time; those
+// that wait meanwhile go into the next one. Some go back to their sessions, which compute on pages: what the
+// dispatcher takes for the processor. All functions may be called by any thread.
 class Queue {
   public:
-    enum class Result { admitted, full, cancelled };
+    enum class Result {
+        admitted,  // `leave` must follow
+        full,
+        cancelled,
+        elsewhere,  // its session had better compute it
+        computed,   // by another one's call
+        alone,      // such a call failed: it should be tried without company
+        again,      // such a call was cancelled: it should wait once more
+    };
+    struct Settings {
+        std::uint32_t places = 1;       // requests that compute at a time
+        std::uint32_t joint_calls = 1;  // of them, with one key
+        std::uint32_t processors = 0;   // for sessions to compute on
+    };
 
-    // Admits at most `places` at a time.
-    Queue(Watcher &watcher, std::uint32_t places) : watcher_(watcher), places_(places) {}
+    Queue(Watcher &watcher, const Settings &settings);
 
-    // Waits for a place. When admitted, `leave` must follow.
-    Result enter(const Activity &activity);
-    void leave();
+    // Whether there is a place at once. `key` is empty for requests that can't be computed with others.
+    bool try_enter(const std::string &key);
+    // Waits for a place. A request that was taken into another one's call waits for its end.
+    Result enter(const Activity &activity, const std::string &key);
+    Result enter(const Activity &activity, const std::shared_ptr<Joint> &joint);
+    void leave(const std::string &key);
+
+    // Others that wait and that can be computed with an admitted one, taken from the queue. `end_company`
+    // must follow, with computed, alone or again.
+    struct Waiter;
+    using Company = std::vector<std::shared_ptr<Waiter>>;
+    Company take_company(const Joint &joint);
+    static Joint &joint_of(const Waiter &waiter) noexcept;
+    void end_company(const Company &company, Result result);
+
     // Those who wait look whether they are cancelled.
     void wake();
 
@@ -28,13 +94,26 @@ class Queue {
     void set_limit(std::uint32_t limit);
 
   private:
+    using Waiting = std::list<std::shared_ptr<Waiter>>;
+
+    Result wait(const Activity &activity, const std::string &key, std::shared_ptr<Joint> joint);
+    // These have the mutex.
+    bool has_place_for(const std::string &key) const;
+    void take_place(std::list<std::string> *key);
+    void dispatch(Waiter *waiter);
+    void advance();
+    void give_back();
+
     Watcher &watcher_;
-    const std::uint32_t places_;
+    const Settings settings_;
     std::mutex mutex_;
-    std::condition_variable changed_;
-    std::list<bool *> waiting_;  // in order; set when admitted. Empty while there are free places
-    std::uint32_t running_ = 0;
+    Waiting waiting_;  // in order; while there are free places, of those whose key has no call left
+    Waiting taken_;    // into others' calls
+    std::list<std::string> running_;  // the keys of those that compute
     std::uint32_t limit_ = 0;
+    Dispatcher dispatcher_;           // those that wait and may go elsewhere
+    std::vector<double> busy_until_;  // each processor, as far as is known
+    std::uint64_t last_job_ = 0;
 };
 
 }  // namespace gpu_engine::server

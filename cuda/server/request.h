@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <string>
 
 #include "gpu_engine/guard.h"
 #include "gpu_engine/protocol.h"
 #include "server/connection.h"
+#include "server/queue.h"
 
 namespace gpu_engine::server {
 
@@ -29,6 +32,12 @@ struct Handler {
     std::size_t reply_bytes;
     bool computes;  // takes a place in the engine's queue
     void (*run)(Work &work, const void *request, void *reply);
+    // Null for requests that are never computed together. Those with equal keys may be; an empty key: not
+    // this one.
+    std::string (*joint_key)(const void *request);
+    // For one that has to wait. Null when it can't be computed with others after all, or when the reply says
+    // already why it can't be computed at all.
+    std::shared_ptr<Joint> (*join)(Work &work, const void *request, void *reply);
 };
 
 // Null when there is none of that kind.
@@ -102,6 +111,9 @@ void answer_merge_dictionaries(Work &work, const protocol::MergeDictionaries &re
 
 // requests_text.cpp
 void answer_search_text(Work &work, const protocol::SearchText &request, protocol::ResultReply &reply);
+std::string joint_key(const protocol::SearchText &request);
+std::shared_ptr<Joint> join_search_text(Work &work, const protocol::SearchText &request,
+                                        protocol::ResultReply &reply);
 void answer_count_text(Work &work, const protocol::CountText &request, protocol::ResultReply &reply);
 void answer_intersect_text(Work &work, const protocol::IntersectText &request, protocol::ResultReply &reply);
 

@@ -1,6 +1,14 @@
 // Questions about inverted lists.
 #include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "server/queue.h"
 #include "server/results.h"
 #include "server/run_set.h"
 
@@ -35,41 +43,269 @@ std::uint64_t hits_of(const TextQuery *queries, std::uint64_t count) {
     return hits;
 }
 
-}  // namespace
+// A request to rank: its queries, copied because what follows from them must not change, and the places of
+// its results.
+class Search {
+  public:
+    // The reply says where results go, or which runs are lacking. Throws Failure.
+    Search(Work &work, const protocol::SearchText &request, protocol::ResultReply &reply);
 
-void answer_search_text(Work &work, const protocol::SearchText &request, protocol::ResultReply &reply) {
-    const RunSet runs(work, request.run, request.runs, text_bits, reply.header);
-    if (!runs.complete()) {
+    bool complete() const noexcept { return runs_.complete(); }
+    std::size_t runs() const noexcept { return runs_.size(); }
+    const TextIndex &lists(std::size_t run) const noexcept { return runs_.lists(run); }
+    TextRanking ranking(std::size_t run) const noexcept { return {request_.norms, request_.shrink[run]}; }
+
+    std::uint32_t count() const noexcept { return count_; }
+    const TextQuery *queries(std::size_t run) const noexcept { return queries_->data() + run * count_; }
+    // Of the run, in the transfer buffer.
+    const TextTerm *terms(std::size_t run) const noexcept { return terms_ + request_.first_term[run]; }
+    std::uint32_t term_count(std::size_t run) const noexcept {
+        return request_.first_term[run + 1] - request_.first_term[run];
+    }
+    // Of the run, in the transfer buffer: `count` numbers, and as many hits as the queries want together.
+    std::uint32_t *counts(std::size_t run) const noexcept { return counts_[run]; }
+    TextHit *hits(std::size_t run) const noexcept { return hits_[run]; }
+    std::uint64_t hit_count(std::size_t run) const noexcept { return hit_count_[run]; }
+    std::uint64_t most_hits() const noexcept {
+        return *std::max_element(hit_count_.begin(), hit_count_.end());
+    }
+
+    void note_done(Work &work) const noexcept {
+        work.items = count_;
+        work.bytes = result_bytes_;
+    }
+
+  private:
+    const protocol::SearchText &request_;
+    RunSet runs_;
+    std::uint32_t count_ = 0;
+    std::optional<Scratch<TextQuery>> queries_;
+    const TextTerm *terms_ = nullptr;
+    std::array<std::uint32_t *, protocol::max_runs> counts_{};
+    std::array<TextHit *, protocol::max_runs> hits_{};
+    std::array<std::uint64_t, protocol::max_runs> hit_count_{};
+    std::uint64_t result_bytes_ = 0;
+};
+
+Search::Search(Work &work, const protocol::SearchText &request, protocol::ResultReply &reply)
+    : request_(request), runs_(work, request.run, request.runs, text_bits, reply.header) {
+    if (!runs_.complete()) {
         return;
     }
     if (request.count > max_text_queries) {
         refuse("too many queries");
     }
-    const auto count = static_cast<std::uint32_t>(request.count);
+    count_ = static_cast<std::uint32_t>(request.count);
     const TransferBuffer &buffer = work.connection.buffer;
-    const std::uint64_t all = request.count * runs.size();
-    const std::uint32_t *first = request.first_term;
-    require_order(first, request.runs);
-    const auto *terms = buffer.part<TextTerm>(request.terms, first[request.runs]);
-    // What follows from them must not change.
-    const Scratch<TextQuery> queries(work.server().engines().host().memory(), all);
-    std::copy_n(buffer.part<TextQuery>(request.queries, all), all, queries.data());
+    const std::uint64_t all = request.count * runs_.size();
+    require_order(request.first_term, request.runs);
+    terms_ = buffer.part<TextTerm>(request.terms, request.first_term[request.runs]);
+    queries_.emplace(work.server().engines().host().memory(), all);
+    std::copy_n(buffer.part<TextQuery>(request.queries, all), all, queries_->data());
     Results results(buffer, request.results, request.capacity);
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-        const std::uint64_t hits = hits_of(queries.data() + i * count, count);
-        reply.needed += aligned(count * sizeof(std::uint32_t)) + aligned(hits * sizeof(TextHit));
+    reply.needed = 0;
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+        hit_count_[i] = hits_of(queries(i), count_);
+        reply.needed += aligned(count_ * sizeof(std::uint32_t)) + aligned(hit_count_[i] * sizeof(TextHit));
     }
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-        const TextQuery *asked = queries.data() + i * count;
-        auto *counts = results.take<std::uint32_t>(count, &reply.offsets_at[i]);
-        auto *hits = results.take<TextHit>(hits_of(asked, count), &reply.tids_at[i]);
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+        counts_[i] = results.take<std::uint32_t>(count_, &reply.offsets_at[i]);
+        hits_[i] = results.take<TextHit>(hit_count_[i], &reply.tids_at[i]);
+    }
+    result_bytes_ = results.used();
+}
+
+// ---- in one call with others' -----------------------------------------------------------------------------
+
+// Larger requests keep an engine busy by themselves, and others waiting.
+constexpr std::uint64_t most_joint_queries = 64;
+constexpr std::uint64_t most_joint_terms = 4096;  // of all runs
+constexpr std::uint64_t most_joint_hits = 4096;   // of a run
+
+class JointSearch final : public Joint {
+  public:
+    JointSearch(Work &work, const protocol::SearchText &request, protocol::ResultReply &reply)
+        : Joint(joint_key(request), static_cast<std::uint32_t>(request.count), request.cost),
+          request_(request),
+          search_(work, request_, reply) {}
+
+    bool complete() const noexcept { return search_.complete(); }
+    // Whether it is small, and each query's terms are among the run's: they must not become another one's.
+    bool fits() const noexcept;
+    // Copies the terms and takes the room for results.
+    void prepare(Work &work);
+
+    void compute(Work &work, std::span<Joint *const> company) override;
+    void deliver(Work &work) override;
+
+  private:
+    const TextTerm *terms(std::size_t run) const { return terms_->data() + request_.first_term[run]; }
+    std::uint32_t *counts(std::size_t run) const { return counts_->data() + run * search_.count(); }
+    TextHit *hits(std::size_t run) const { return hits_->data() + run * search_.most_hits(); }
+
+    const protocol::SearchText request_;
+    // Its places in the transfer buffer are for its own session's thread alone.
+    const Search search_;
+    std::optional<Scratch<TextTerm>> terms_;
+    std::optional<Scratch<std::uint32_t>> counts_;
+    std::optional<Scratch<TextHit>> hits_;
+};
+
+bool JointSearch::fits() const noexcept {
+    if (request_.first_term[search_.runs()] > most_joint_terms || search_.most_hits() > most_joint_hits) {
+        return false;
+    }
+    for (std::size_t run = 0; run < search_.runs(); ++run) {
+        const std::uint32_t terms = search_.term_count(run);
+        for (std::uint32_t i = 0; i < search_.count(); ++i) {
+            const TextQuery &query = search_.queries(run)[i];
+            if (query.first_term > terms || query.terms > terms - query.first_term) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+void JointSearch::prepare(Work &work) {
+    MemoryBudget &memory = work.server().engines().host().memory();
+    const std::size_t runs = search_.runs();
+    terms_.emplace(memory, request_.first_term[runs]);
+    counts_.emplace(memory, runs * search_.count());
+    hits_.emplace(memory, runs * search_.most_hits());
+    // What a search leaves unwritten goes to the session, too.
+    std::fill_n(hits_->data(), runs * search_.most_hits(), TextHit{});
+    for (std::size_t run = 0; run < runs; ++run) {
+        std::copy_n(search_.terms(run), search_.term_count(run), terms_->data() + request_.first_term[run]);
+    }
+}
+
+// Several requests' queries and terms of a run behind one another, and their results.
+class Joined {
+  public:
+    Joined(MemoryBudget &memory, std::uint64_t queries, std::uint64_t terms, std::uint64_t hits)
+        : queries_(memory, queries), terms_(memory, terms), counts_(memory, queries), hits_(memory, hits) {
+        std::fill_n(hits_.data(), hits, TextHit{});
+    }
+
+    void add(const TextQuery *queries, std::uint32_t count, const TextTerm *terms, std::uint32_t term_count) {
+        for (std::uint32_t i = 0; i < count; ++i) {
+            queries_.data()[query_count_] = queries[i];
+            queries_.data()[query_count_++].first_term += term_count_;
+        }
+        std::copy_n(terms, term_count, terms_.data() + term_count_);
+        term_count_ += term_count;
+    }
+    Status search(const TextIndex &lists, Stream &stream, const TextRanking &ranking) const {
+        return lists.search(stream, ranking, terms_.data(), term_count_, queries_.data(), query_count_,
+                            hits_.data(), counts_.data());
+    }
+    // The results of the next queries, as many as were added together.
+    void take(std::uint32_t count, std::uint64_t hit_count, std::uint32_t *counts, TextHit *hits) {
+        std::copy_n(counts_.data() + taken_queries_, count, counts);
+        std::copy_n(hits_.data() + taken_hits_, hit_count, hits);
+        taken_queries_ += count;
+        taken_hits_ += hit_count;
+    }
+
+  private:
+    const Scratch<TextQuery> queries_;
+    const Scratch<TextTerm> terms_;
+    const Scratch<std::uint32_t> counts_;
+    const Scratch<TextHit> hits_;
+    std::uint32_t query_count_ = 0;
+    std::uint32_t term_count_ = 0;
+    std::uint32_t taken_queries_ = 0;
+    std::uint64_t taken_hits_ = 0;
+};
+
+void JointSearch::compute(Work &work, std::span<Joint *const> company) {
+    if (company.size() == 1) {
+        for (std::size_t run = 0; run < search_.runs(); ++run) {
+            check(with_room(work, [&] {
+                return search_.lists(run).search(*work.stream, search_.ranking(run), terms(run),
+                                                 search_.term_count(run), search_.queries(run),
+                                                 search_.count(), hits(run), counts(run));
+            }));
+        }
+        return;
+    }
+    std::vector<const JointSearch *> searches;
+    for (const Joint *joint : company) {
+        // Equal keys are of the same kind.
+        searches.push_back(static_cast<const JointSearch *>(joint));
+    }
+    for (std::size_t run = 0; run < search_.runs(); ++run) {
+        std::uint64_t queries = 0;
+        std::uint64_t terms = 0;
+        std::uint64_t hits = 0;
+        for (const JointSearch *joint : searches) {
+            queries += joint->search_.count();
+            terms += joint->search_.term_count(run);
+            hits += joint->search_.hit_count(run);
+        }
+        Joined joined(work.server().engines().host().memory(), queries, terms, hits);
+        for (const JointSearch *joint : searches) {
+            joined.add(joint->search_.queries(run), joint->search_.count(), joint->terms(run),
+                       joint->search_.term_count(run));
+        }
+        check(joined.search(search_.lists(run), *work.stream, search_.ranking(run)));
+        for (const JointSearch *joint : searches) {
+            joined.take(joint->search_.count(), joint->search_.hit_count(run), joint->counts(run),
+                        joint->hits(run));
+        }
+    }
+}
+
+void JointSearch::deliver(Work &work) {
+    for (std::size_t run = 0; run < search_.runs(); ++run) {
+        std::copy_n(counts(run), search_.count(), search_.counts(run));
+        std::copy_n(hits(run), search_.hit_count(run), search_.hits(run));
+    }
+    search_.note_done(work);
+}
+
+}  // namespace
+
+// Whatever the call's arguments are, but for queries and terms; and which dead bitmaps will do, so that those
+// of one will for all.
+std::string joint_key(const protocol::SearchText &request) {
+    if (request.count == 0 || request.count > most_joint_queries || request.runs > protocol::max_runs) {
+        return {};
+    }
+    std::string key;
+    const auto add = [&key](const auto *values, std::size_t count) {
+        key.append(reinterpret_cast<const char *>(values), count * sizeof(*values));
+    };
+    add(&request.norms, 1);
+    add(request.shrink, request.runs);
+    add(request.run, request.runs);
+    return key;
+}
+
+std::shared_ptr<Joint> join_search_text(Work &work, const protocol::SearchText &request,
+                                        protocol::ResultReply &reply) {
+    auto joint = std::make_shared<JointSearch>(work, request, reply);
+    if (!joint->complete() || !joint->fits()) {
+        return nullptr;
+    }
+    joint->prepare(work);
+    return joint;
+}
+
+void answer_search_text(Work &work, const protocol::SearchText &request, protocol::ResultReply &reply) {
+    const Search search(work, request, reply);
+    if (!search.complete()) {
+        return;
+    }
+    for (std::size_t run = 0; run < search.runs(); ++run) {
         check(with_room(work, [&] {
-            return runs.lists(i).search(*work.stream, {request.norms, request.shrink[i]}, terms + first[i],
-                                        first[i + 1] - first[i], asked, count, hits, counts);
+            return search.lists(run).search(*work.stream, search.ranking(run), search.terms(run),
+                                            search.term_count(run), search.queries(run), search.count(),
+                                            search.hits(run), search.counts(run));
         }));
     }
-    work.items = count;
-    work.bytes = results.used();
+    search.note_done(work);
 }
 
 void answer_count_text(Work &work, const protocol::CountText &request, protocol::ResultReply &reply) {

@@ -97,6 +97,7 @@ struct PagedRequest {
     RequestKind kind;
     uint64 items;
     instr_time began;
+    double processor_began;  // microseconds of processor time, of a search
 };
 PagedRequest begin_paged(RequestKind kind, uint64 items);
 void end_paged(const PagedRequest &request);

@@ -1,6 +1,9 @@
 // Choosing a path: cost, what is there, and what has failed lately.
 #include "client/dispatch.h"
 
+#include <cmath>
+#include <ctime>
+
 #include "client/supervisor.h"
 #include "settings.h"
 
@@ -47,8 +50,52 @@ void count_paged(RequestKind kind, uint64 items, const instr_time &taken) {
     count_request(Path::Paged, kind, items, 0, static_cast<double>(INSTR_TIME_GET_MICROSEC(taken)));
 }
 
+// ---- waiting ----------------------------------------------------------------------------------------------
+// What a request lately waited beside what it took, a path: in the server's queue, or, on pages, for a
+// processor or a page. A path that is avoided for its queue isn't for ever, since what is not heard of again
+// counts half after a second.
+
+namespace {
+
+struct Wait {
+    double microseconds;
+    TimestampTz noted;
+};
+
+}  // namespace
+
+static Wait waits[kPaths];
+
+static double lately_waited(Path path) {
+    constexpr double kNothing = 1;
+    constexpr double kHalfLife = USECS_PER_SEC;
+    const Wait &wait = waits[static_cast<int>(path)];
+    if (wait.microseconds < kNothing)
+        return 0;
+    const auto ago = static_cast<double>(Max(GetCurrentTimestamp() - wait.noted, 0));
+    return wait.microseconds * exp2(-ago / kHalfLife);
+}
+
+static void note_wait(Path path, double microseconds) {
+    // On pages most wait for nothing, and a few for long.
+    const double weight = path == Path::Paged ? 1.0 / 16 : 1.0 / 4;
+    const double before = lately_waited(path);
+    waits[static_cast<int>(path)] = {before + (microseconds - before) * weight, GetCurrentTimestamp()};
+}
+
+// Of a search, which takes long enough for two calls of the system.
+static bool is_wait_measured(RequestKind kind) {
+    return kind == RequestKind::SearchText;
+}
+
+static double processor_microseconds() {
+    timespec used;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return static_cast<double>(used.tv_sec) * 1e6 + static_cast<double>(used.tv_nsec) / 1e3;
+}
+
 PagedRequest begin_paged(RequestKind kind, uint64 items) {
-    PagedRequest request = {kind, items, {}};
+    PagedRequest request = {kind, items, {}, is_wait_measured(kind) ? processor_microseconds() : 0};
     INSTR_TIME_SET_CURRENT(request.began);
     return request;
 }
@@ -58,6 +105,10 @@ void end_paged(const PagedRequest &request) {
     INSTR_TIME_SET_CURRENT(taken);
     INSTR_TIME_SUBTRACT(taken, request.began);
     count_paged(request.kind, request.items, taken);
+    if (is_wait_measured(request.kind)) {
+        const double used = processor_microseconds() - request.processor_began;
+        note_wait(Path::Paged, Max(static_cast<double>(INSTR_TIME_GET_MICROSEC(taken)) - used, 0));
+    }
 }
 
 static void note_reason(Path path, RequestKind kind, const char *reason) {
@@ -92,7 +143,6 @@ struct RestTimes {
 }  // namespace
 
 static Rest rests[kPaths];
-static double queued_microseconds[kPaths];  // lately, of a request
 
 static RestTimes rest_times(Trouble trouble) {
     switch (trouble) {
@@ -215,8 +265,7 @@ static bool may_be_there(Path path) {
 void note_answered(RequestKind kind, Path path, uint64 items, uint64 bytes,
                    const protocol::ReplyHeader &reply) {
     rests[static_cast<int>(path)] = {};
-    double *queued = &queued_microseconds[static_cast<int>(path)];
-    *queued += (static_cast<double>(reply.queued_microseconds) - *queued) / 4;
+    note_wait(path, static_cast<double>(reply.queued_microseconds));
     count_request(path, kind, items, bytes, static_cast<double>(reply.microseconds));
 }
 
@@ -322,7 +371,8 @@ static constexpr double kEntriesPerPosting[kPaths] = {1.3, 1.7, 0.2};
 static constexpr double kEntriesPerShortest[kPaths] = {8, 6.5, 1};
 static constexpr double kEntriesPerSecond[kPaths] = {0.5, 0.5, 0.1};
 
-// What a ranking takes on a device beside other requests, in microseconds: it is several launches.
+// What a ranking takes on a device beside other requests, in microseconds: it is several launches. Others in
+// the same call take it, too.
 static constexpr double kRankingOnDevice = 70;
 
 static double list_microseconds(const Request &request, Path path) {
@@ -341,7 +391,8 @@ static double leaf_pages_visited(const Request &request) {
     return Min(static_cast<double>(request.items) * request.runs, leaves);
 }
 
-double estimate_microseconds(const Request &request, Path path) {
+// Queues apart.
+static double work_microseconds(const Request &request, Path path) {
     const CostSettings &costs = cost_settings();
     const int p = static_cast<int>(path);
     const auto items = static_cast<double>(request.items);
@@ -393,8 +444,26 @@ double estimate_microseconds(const Request &request, Path path) {
     }
     if (path == Path::Paged)
         return microseconds;
-    return microseconds + costs.request[p] + queued_microseconds[p] +
-           bytes_moved(request) / kMebibyte * costs.transfer;
+    return microseconds + costs.request[p] + bytes_moved(request) / kMebibyte * costs.transfer;
+}
+
+double estimate_microseconds(const Request &request, Path path) {
+    double microseconds = work_microseconds(request, path);
+    // The host engine's threads have the same processors.
+    if (is_wait_measured(request.kind) && path != Path::Cuda)
+        microseconds += lately_waited(Path::Paged);
+    return path == Path::Paged ? microseconds : microseconds + lately_waited(path);
+}
+
+protocol::ExpectedCost expected_cost(const Request &request, Path path) {
+    constexpr double kMillisecond = 1000;
+    if (is_path_forced())
+        return {};
+    const double alone = work_microseconds(request, path);
+    const double call =
+        cost_settings().request[static_cast<int>(path)] + (path == Path::Cuda ? kRankingOnDevice : 0);
+    return {work_microseconds(request, Path::Paged) / kMillisecond, alone / kMillisecond,
+            (alone - call) / kMillisecond};
 }
 
 // ---- choosing ---------------------------------------------------------------------------------------------

@@ -26,6 +26,10 @@ void note_answered(RequestKind kind, Path path, uint64 items, uint64 bytes,
 // attempt would fail or wait again. Returns false.
 bool note_failed(RequestKind kind, Path path);
 
+// For the server's dispatcher: what a search is expected to take, queues apart. Nothing where the path is
+// forced.
+protocol::ExpectedCost expected_cost(const Request &request, Path path);
+
 // ---- counters ---------------------------------------------------------------------------------------------
 
 struct Counters {

@@ -28,7 +28,7 @@
 namespace gpu_engine::protocol {
 
 // Raised with every change of this file that a peer could notice.
-inline constexpr std::uint32_t version = 4;
+inline constexpr std::uint32_t version = 5;
 inline constexpr std::uint32_t magic = 0x53504750;  // "PGPS"
 inline constexpr std::size_t max_message = 8192;
 inline constexpr std::size_t max_runs = 64;    // of a request
@@ -85,6 +85,7 @@ enum class Answer : std::uint32_t {
     busy,          // the queue is full, or the engine is still being opened: take another path
     loading,       // begin_array: another session is loading this run
     disorder,      // finish_array: entries don't ascend by (key, TID), so the run on disk is corrupt
+    elsewhere,     // search_text: it would wait longer here than the session needs for it on pages
 };
 
 struct RequestHeader {
@@ -466,6 +467,14 @@ struct ColumnsReply {
     std::uint64_t found_at[max_runs];
 };
 
+// What a session expects its request to take, in milliseconds, for the dispatcher. Where one isn't above 0 it
+// isn't answered `elsewhere`.
+struct ExpectedCost {
+    double on_pages;  // in the session
+    double alone;     // on the engine
+    double further;   // on the engine, beside others of its kind in one call
+};
+
 // Ranks documents. Query i of run r is queries[r * count + i] (TextQuery), and the run's terms (TextTerm) are
 // terms[first_term[r]] to terms[first_term[r + 1] - 1], which the query counts from 0. At `results` lie for
 // each run counts[count] of 32 bits, at offsets_at, and hits (TextHit), at tids_at: those of query i begin
@@ -478,6 +487,7 @@ struct SearchText {
     std::uint64_t results;
     std::uint64_t capacity;
     postings::Norms norms;
+    ExpectedCost cost;
     std::uint32_t runs;
     std::uint32_t first_term[max_runs + 1];
     double shrink[max_runs];

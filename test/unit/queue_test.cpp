@@ -1,0 +1,178 @@
+// The queue by itself: places, joint calls, and what goes back to sessions.
+#include "server/queue.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using namespace std::chrono_literals;
+using gpu_engine::protocol::ExpectedCost;
+using gpu_engine::server::Activity;
+using gpu_engine::server::Clock;
+using gpu_engine::server::Joint;
+using gpu_engine::server::Queue;
+using gpu_engine::server::Watcher;
+using gpu_engine::server::Work;
+
+class Anything final : public Joint {
+  public:
+    using Joint::Joint;
+    void compute(Work &, std::span<Joint *const>) override {}
+    void deliver(Work &) override {}
+};
+
+// Somebody who waits, in a thread of his own.
+class Someone {
+  public:
+    Someone(Queue &queue, Watcher &watcher, std::shared_ptr<Joint> joint)
+        : watcher_(watcher), joint_(std::move(joint)) {
+        EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets_), 0);
+        watcher_.add(activity_, sockets_[0]);
+        watcher_.begin(activity_, Clock::time_point::max());
+        thread_ = std::thread([this, &queue] {
+            result_ = joint_ != nullptr ? queue.enter(activity_, joint_) : queue.enter(activity_, "");
+        });
+    }
+    ~Someone() {
+        if (thread_.joinable()) {
+            thread_.join();
+        }
+        watcher_.remove(activity_, sockets_[0]);
+        close(sockets_[0]);
+        close(sockets_[1]);
+    }
+    Queue::Result result() {
+        thread_.join();
+        return result_;
+    }
+    void go_away() { shutdown(sockets_[1], SHUT_RDWR); }
+
+  private:
+    Watcher &watcher_;
+    std::shared_ptr<Joint> joint_;
+    Activity activity_;
+    int sockets_[2];
+    Queue::Result result_ = Queue::Result::full;
+    std::thread thread_;
+};
+
+class QueueTest : public testing::Test {
+  protected:
+    void make(const Queue::Settings &settings) {
+        queue_ = std::make_unique<Queue>(watcher_, settings);
+        queue_->set_limit(100);
+    }
+    static std::shared_ptr<Joint> joint(const std::string &key, std::uint32_t items = 1,
+                                        const ExpectedCost &cost = {}) {
+        return std::make_shared<Anything>(key, items, cost);
+    }
+    // Somebody who waits as one more.
+    std::unique_ptr<Someone> wait(std::shared_ptr<Joint> joint) {
+        const std::uint32_t before = queue_->waiting();
+        auto someone = std::make_unique<Someone>(*queue_, watcher_, std::move(joint));
+        while (queue_->waiting() == before) {
+            std::this_thread::sleep_for(1ms);
+        }
+        return someone;
+    }
+
+    Watcher watcher_{[this] { queue_->wake(); }, [] {}, 1min};
+    std::unique_ptr<Queue> queue_;
+};
+
+TEST_F(QueueTest, CallsOfAKeyAreCountedApart) {
+    make({.places = 3, .joint_calls = 1});
+    EXPECT_TRUE(queue_->try_enter("a"));
+    EXPECT_FALSE(queue_->try_enter("a"));
+    EXPECT_TRUE(queue_->try_enter("b"));
+    EXPECT_TRUE(queue_->try_enter(""));
+    EXPECT_FALSE(queue_->try_enter("")) << "no place is left";
+    queue_->leave("");
+    EXPECT_TRUE(queue_->try_enter("c"));
+    queue_->leave("a");
+    EXPECT_FALSE(queue_->try_enter("b"));
+    EXPECT_TRUE(queue_->try_enter("a"));
+}
+
+TEST_F(QueueTest, TheFirstTakesItsLike) {
+    make({.places = 2, .joint_calls = 1});
+    ASSERT_TRUE(queue_->try_enter("a"));
+    const auto leading = joint("a");
+    const auto first = wait(leading);
+    const auto second = wait(joint("a"));
+    const auto other = wait(joint("a", 511));
+    ASSERT_TRUE(queue_->try_enter("b")) << "a place is free, though some wait";
+    const auto third = wait(joint("b"));
+    queue_->leave("a");
+    EXPECT_EQ(first->result(), Queue::Result::admitted);
+    // 511 would be too many together, and the third is another's.
+    const Queue::Company company = queue_->take_company(*leading);
+    ASSERT_EQ(company.size(), 1U);
+    EXPECT_EQ(queue_->waiting(), 2U);
+    queue_->end_company(company, Queue::Result::computed);
+    EXPECT_EQ(second->result(), Queue::Result::computed);
+    queue_->leave("a");
+    EXPECT_EQ(other->result(), Queue::Result::admitted);
+    queue_->leave("b");
+    EXPECT_EQ(third->result(), Queue::Result::admitted);
+}
+
+TEST_F(QueueTest, WhoIsTakenMayLeave) {
+    make({.places = 1});
+    ASSERT_TRUE(queue_->try_enter("a"));
+    const auto leading = joint("a");
+    const auto first = wait(leading);
+    const auto second = wait(joint("a"));
+    const auto third = wait(joint("a"));
+    queue_->leave("a");
+    EXPECT_EQ(first->result(), Queue::Result::admitted);
+    const Queue::Company company = queue_->take_company(*leading);
+    ASSERT_EQ(company.size(), 2U);
+    second->go_away();
+    EXPECT_EQ(second->result(), Queue::Result::cancelled);
+    queue_->end_company(company, Queue::Result::again);
+    EXPECT_EQ(third->result(), Queue::Result::again);
+    // Ended again, as after an exception: nothing happens.
+    queue_->end_company(company, Queue::Result::alone);
+    EXPECT_EQ(queue_->waiting(), 0U);
+}
+
+// Searches for which pages are nearly as good go there while processors are idle; others when so many wait
+// that they would be through later.
+TEST_F(QueueTest, TheDispatcherGivesBack) {
+    make({.places = 1, .joint_calls = 1, .processors = 2});
+    ASSERT_TRUE(queue_->try_enter(""));
+    // Ten and twenty minutes.
+    EXPECT_EQ(Someone(*queue_, watcher_, joint("a", 1, {600e3, 700e3, 1})).result(),
+              Queue::Result::elsewhere);
+    const auto first = wait(joint("a", 1, {1200e3, 300e3, 300e3}));
+    const auto second = wait(joint("a", 1, {1200e3, 300e3, 300e3}));
+    const auto third = wait(joint("a", 1, {1200e3, 300e3, 300e3}));
+    const auto fourth = wait(joint("a", 1, {1200e3, 300e3, 300e3}));
+    EXPECT_EQ(queue_->waiting(), 4U) << "four times five minutes are no more than twenty";
+    const auto unestimated = wait(joint("a"));
+    // With the fifth they are. All are as good at it: the oldest goes.
+    const auto fifth = std::make_unique<Someone>(*queue_, watcher_, joint("a", 1, {1200e3, 300e3, 300e3}));
+    EXPECT_EQ(first->result(), Queue::Result::elsewhere);
+    while (queue_->waiting() != 5) {
+        std::this_thread::sleep_for(1ms);
+    }
+    // Both processors are busy.
+    const auto sixth = wait(joint("a", 1, {1, 1, 1}));
+    queue_->leave("");
+    for (Someone *someone :
+         {second.get(), third.get(), fourth.get(), unestimated.get(), fifth.get(), sixth.get()}) {
+        EXPECT_EQ(someone->result(), Queue::Result::admitted);
+        queue_->leave("a");
+    }
+}
+
+}  // namespace
