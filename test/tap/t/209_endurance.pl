@@ -95,18 +95,20 @@ SELECT faults.same_count('searched', 'tsv @@ ''w:word & w3''', (SELECT count(*) 
 COMMIT;
 }, 2 ]);
 
-# As many rows come as go. Rows are locked in the order of their ids.
+# As many rows come as go. Who inserts rows that somebody else deletes waits for him, and both in no order: on that table
+# writers take turns.
+my $turn = "BEGIN;\nSELECT pg_advisory_xact_lock(1);\n";
 my @writes = (
 	[ "\\set id random(1, $rows)\n" . q{UPDATE keyed SET k = (k * 7 + 13) % 500, u = md5((:id % 700)::text)::uuid WHERE id BETWEEN :id AND :id + 20;
 }, 2 ],
 	[ "\\set id random(1, $rows)\n" . q{UPDATE placed SET x = (x + 31)::int % 97 WHERE id BETWEEN :id AND :id + 20;
 }, 2 ],
-	[ "\\set id random(1, $rows)\n" . q{UPDATE columned SET k = (k + 17) % 100, t = 'word ' || (k + :id) % 31 WHERE id BETWEEN :id AND :id + 20;
+	[ "\\set id random(1, $rows)\n$turn" . q{UPDATE columned SET k = (k + 17) % 100, t = 'word ' || (k + :id) % 31 WHERE id BETWEEN :id AND :id + 20;
+COMMIT;
 }, 2 ],
 	[ "\\set id random(1, $rows)\n" . q{UPDATE searched SET tsv = to_tsvector('simple', 'w' || :id % 50 || ' w' || :id % 7 || ' all') WHERE id BETWEEN :id AND :id + 20;
 }, 2 ],
-	[ "\\set id random(1, $rows)\n" . q{BEGIN;
-DELETE FROM columned WHERE id BETWEEN :id AND :id + 50;
+	[ "\\set id random(1, $rows)\n$turn" . q{DELETE FROM columned WHERE id BETWEEN :id AND :id + 50;
 INSERT INTO columned SELECT i, i % 100, NULL, 'NaN' FROM generate_series(:id, least(:id + 50, } . ROWS . q{)) AS i ON CONFLICT DO NOTHING;
 COMMIT;
 }, 1 ]);
