@@ -198,6 +198,14 @@ static void write_strings(Builder *builder, int number, ColumnHeader *header) {
     header->codes = write_codes(builder, number, columns, header->bits, 0);
 }
 
+void check_run_rows(Relation index, uint64 rows) {
+    if (rows > UINT32_MAX)
+        ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+                        errmsg("a run of index \"%s\" would have more than %u rows",
+                               RelationGetRelationName(index), UINT32_MAX),
+                        errhint("Partition the table.")));
+}
+
 void write_run(Relation index, const Format &format, const Input *inputs, int count, PageSink *sink,
                storage::RunEntry *entry) {
     Builder builder = {};
@@ -217,10 +225,7 @@ void write_run(Relation index, const Format &format, const Input *inputs, int co
     entry->entries = tids.entries;
     if (tids.entries == 0)
         return;
-    if (tids.entries > UINT32_MAX)
-        ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-                        errmsg("a run of index \"%s\" would have more than %u rows",
-                               RelationGetRelationName(index), UINT32_MAX)));
+    check_run_rows(index, tids.entries);
     entry->sections[kTidSection] = {0, sink->begun};
 
     const uint32 first_stream_page = sink->begun;

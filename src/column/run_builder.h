@@ -26,6 +26,9 @@ struct MergeStep {
 };
 const MergeStep *last_merge_steps(int *count);
 
+// ERROR when a run can't have so many rows.
+void check_run_rows(Relation index, uint64 rows);
+
 // Sets the entry's sections, access_method_data and `entries`. Nothing is written when no row is live.
 void write_run(Relation index, const Format &format, const Input *inputs, int count, PageSink *sink,
                storage::RunEntry *entry);

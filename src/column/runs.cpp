@@ -170,6 +170,11 @@ static uint32 merge_page_bound(Relation index, const storage::RunKind *, const s
             bound_run(index, *format, inputs[i], bounds);
         }
     }
+    // Before anything is written: what is put off is looked at again by each VACUUM.
+    uint64 dead = 0;
+    for (int i = 0; i < count; i++)
+        dead += inputs[i].dead;
+    check_run_rows(index, rows - dead);
     uint64 words = 0;
     for (int i = 0; i < format->columns; i++)
         words += most_column_words(format->types[i], bounds[i], rows);
