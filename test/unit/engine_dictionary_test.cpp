@@ -39,26 +39,10 @@ Entry make_entry(std::uint64_t high, std::uint64_t low) {
     }
 }
 
-template <typename EntryType, typename EngineType>
-struct Case {
-    using Entry = EntryType;
-    using UnderTest = EngineType;
-};
-using Cases =
-    testing::Types<Case<std::uint32_t, HostEngineUnderTest>, Case<std::uint64_t, HostEngineUnderTest>,
-                   Case<Key128, HostEngineUnderTest>, Case<std::uint32_t, CudaEngineUnderTest>,
-                   Case<std::uint64_t, CudaEngineUnderTest>, Case<Key128, CudaEngineUnderTest>>;
-struct CaseName {
-    template <typename Type>
-    static std::string GetName(int) {
-        return Type::UnderTest::name + std::to_string(sizeof(typename Type::Entry) * 8);
-    }
-};
-
 template <typename Type>
 class EngineDictionary : public EngineTest {
   protected:
-    using Entry = typename Type::Entry;
+    using Entry = typename Type::Key;
 
     void SetUp() override { this->template open<typename Type::UnderTest>(); }
 
@@ -109,14 +93,14 @@ class EngineDictionary : public EngineTest {
         }
     }
 };
-TYPED_TEST_SUITE(EngineDictionary, Cases, CaseName);
+TYPED_TEST_SUITE(EngineDictionary, KeyCases, KeyCaseName);
 
 // Around the sizes of threads' and blocks' parts.
 const std::size_t sizes[] = {0,    1,    2,    3,    7,    11,   15,   16,   31,   32,   64,   65,    256,
                              1791, 1792, 1793, 2815, 2816, 2817, 3839, 3840, 3841, 7680, 8192, 10000, 30000};
 
 TYPED_TEST(EngineDictionary, MergesRandomEntries) {
-    using Entry = typename TypeParam::Entry;
+    using Entry = typename TypeParam::Key;
     for (const std::size_t main_size : sizes) {
         for (const std::size_t delta_size : sizes) {
             const std::vector<Entry> main = this->random_dictionary(main_size);
@@ -190,7 +174,7 @@ TYPED_TEST(EngineDictionary, MergesOneBehindTheOther) {
 }
 
 TYPED_TEST(EngineDictionary, MergesTheLimits) {
-    using Entry = typename TypeParam::Entry;
+    using Entry = typename TypeParam::Key;
     const Entry lowest{};
     const Entry highest = make_entry<Entry>(UINT64_MAX, UINT64_MAX);
     this->expect_merge({lowest, highest}, {lowest, highest});
@@ -233,7 +217,7 @@ TYPED_TEST(EngineDictionary, MergesManyEntries) {
 
 // Entries that aren't sorted: any result, but nothing beyond the arguments.
 TYPED_TEST(EngineDictionary, StaysWithinItsArgumentsWhateverTheOrder) {
-    using Entry = typename TypeParam::Entry;
+    using Entry = typename TypeParam::Key;
     for (const std::size_t main_size : {1000, 20000}) {
         for (const std::size_t delta_size : {0, 10, 5000, 40000}) {
             for (const int kinds : {1, 3, 1000000}) {
@@ -264,7 +248,7 @@ TYPED_TEST(EngineDictionary, StaysWithinItsArgumentsWhateverTheOrder) {
 }
 
 TYPED_TEST(EngineDictionary, BuildRemovesDuplicates) {
-    using Entry = typename TypeParam::Entry;
+    using Entry = typename TypeParam::Key;
     for (const std::size_t size : {0, 1, 2, 3, 1000, 65535, 65536, 65537, 300000}) {
         for (const std::uint64_t kinds : {1, 2, 100, 100000, 1000000000}) {
             std::vector<Entry> values(size);
@@ -294,7 +278,7 @@ TYPED_TEST(EngineDictionary, BuildRemovesDuplicates) {
 }
 
 TYPED_TEST(EngineDictionary, EndsWhenCancelledOrOutOfMemory) {
-    using Entry = typename TypeParam::Entry;
+    using Entry = typename TypeParam::Key;
     const std::vector<Entry> main = this->random_dictionary(100000);
     const std::vector<Entry> delta = this->random_dictionary(1000);
     std::vector<Entry> entries(main.size() + delta.size());

@@ -26,8 +26,6 @@ using gpu_engine::Status;
 using gpu_engine::StatusCode;
 using gpu_engine::Stream;
 using gpu_engine::Tid;
-using kary_test::CaseName;
-using kary_test::Cases;
 using kary_test::highest;
 using kary_test::make_key;
 using kary_test::make_tid;
@@ -179,7 +177,7 @@ class EngineKary : public EngineTest {
         expect_tids(*array, reference, probes);
     }
 };
-TYPED_TEST_SUITE(EngineKary, Cases, CaseName);
+TYPED_TEST_SUITE(EngineKary, KeyCases, KeyCaseName);
 
 // Around the sizes of leaves, nodes and blocks, and their powers.
 TYPED_TEST(EngineKary, AnswersAsTheReferenceOnSmallSizes) {

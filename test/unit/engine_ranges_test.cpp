@@ -12,6 +12,7 @@
 
 #include "gpu_engine/engine.h"
 #include "gpu_engine/kary.h"
+#include "engine_under_test.h"
 #include "kary_reference.h"
 
 namespace {
@@ -25,8 +26,6 @@ using gpu_engine::Pages;
 using gpu_engine::Status;
 using gpu_engine::StatusCode;
 using gpu_engine::Tid;
-using kary_test::CaseName;
-using kary_test::Cases;
 using kary_test::make_key;
 
 std::uint64_t block_of(const Tid &tid) {
@@ -96,7 +95,7 @@ class EngineRanges : public EngineTest {
         return keys;
     }
 };
-TYPED_TEST_SUITE(EngineRanges, Cases, CaseName);
+TYPED_TEST_SUITE(EngineRanges, KeyCases, KeyCaseName);
 
 TYPED_TEST(EngineRanges, RangesGiveTheirEntries) {
     using Key = typename TypeParam::Key;

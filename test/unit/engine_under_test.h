@@ -36,6 +36,24 @@ struct EngineName {
     }
 };
 
+// Keys, or entries of dictionaries, of all widths on all engines.
+template <typename KeyType, typename EngineType>
+struct KeyCase {
+    using Key = KeyType;
+    using UnderTest = EngineType;
+};
+using KeyCases =
+    testing::Types<KeyCase<std::uint32_t, HostEngineUnderTest>, KeyCase<std::uint64_t, HostEngineUnderTest>,
+                   KeyCase<gpu_engine::Key128, HostEngineUnderTest>,
+                   KeyCase<std::uint32_t, CudaEngineUnderTest>, KeyCase<std::uint64_t, CudaEngineUnderTest>,
+                   KeyCase<gpu_engine::Key128, CudaEngineUnderTest>>;
+struct KeyCaseName {
+    template <typename Type>
+    static std::string GetName(int) {
+        return Type::UnderTest::name + std::to_string(sizeof(typename Type::Key) * 8);
+    }
+};
+
 // An engine with a stream, whose memory has to be given back by the end of the test.
 class EngineTest : public testing::Test {
   protected:

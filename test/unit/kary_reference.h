@@ -5,17 +5,14 @@
 #include <cstdint>
 #include <functional>
 #include <random>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "gpu_engine/kary.h"
-#include "engine_under_test.h"
 
 namespace kary_test {
 
 using gpu_engine::KaryRange;
-using gpu_engine::Key128;
 using gpu_engine::Tid;
 
 // ---- Keys as numbers ----------------------------------------------------------------------------
@@ -167,23 +164,5 @@ std::vector<Key> probes_of(const Reference<Key> &reference, std::size_t limit, s
     std::shuffle(probes.begin(), probes.end(), random);
     return probes;
 }
-
-// ---- Keys of all widths on all engines ----
-
-template <typename KeyType, typename EngineType>
-struct Case {
-    using Key = KeyType;
-    using UnderTest = EngineType;
-};
-using Cases =
-    testing::Types<Case<std::uint32_t, HostEngineUnderTest>, Case<std::uint64_t, HostEngineUnderTest>,
-                   Case<Key128, HostEngineUnderTest>, Case<std::uint32_t, CudaEngineUnderTest>,
-                   Case<std::uint64_t, CudaEngineUnderTest>, Case<Key128, CudaEngineUnderTest>>;
-struct CaseName {
-    template <typename Type>
-    static std::string GetName(int) {
-        return Type::UnderTest::name + std::to_string(sizeof(typename Type::Key) * 8);
-    }
-};
 
 }  // namespace kary_test
