@@ -325,6 +325,10 @@ BEGIN
     PERFORM set_config(setting.key, setting.value, true);
   END LOOP;
   EXECUTE 'EXPLAIN (FORMAT JSON, COSTS OFF) ' || checksum INTO plan;
+  -- Of random conditions some contradict each other, and the planner sees that of equalities.
+  IF jsonb_path_exists(plan, '$.** ? (@."Node Type" == "Result" && @."One-Time Filter" == "false")') THEN
+    RETURN NULL;
+  END IF;
   IF NOT jsonb_path_exists(plan, '$.** ? (@."Node Type" == $node && @."Index Name" == $index)',
                            jsonb_build_object('node', node, 'index', index_name)) THEN
     RETURN format('the plan has no %s on %s: %s', node, index_name, plan);
