@@ -115,6 +115,23 @@ inline void register_buffer_data(uint8 block_id, const void *data, uint32 length
 #endif
 }
 
+// A page that goes straight to a file, past shared buffers: from 16 on aligned, as direct I/O wants it.
+#if PG_VERSION_NUM >= 160000
+using FilePage = PGIOAlignedBlock;
+#else
+using FilePage = PGAlignedBlock;
+#endif
+
+// Memory for such pages, not cleared.
+inline char *allocate_file_pages(int pages) {
+    const Size bytes = static_cast<Size>(pages) * BLCKSZ;
+#if PG_VERSION_NUM >= 160000
+    return static_cast<char *>(palloc_aligned(bytes, PG_IO_ALIGN_SIZE, 0));
+#else
+    return static_cast<char *>(palloc(bytes));
+#endif
+}
+
 inline void extend_fork(SMgrRelation smgr, ForkNumber fork, BlockNumber block, char *page) {
     smgrextend(smgr, fork, block, page, true);
 }

@@ -194,8 +194,9 @@ static TupleTableSlot *execute_lookup_join(CustomScanState *node) {
 static void begin_lookup_join(CustomScanState *node, EState *estate, int flags) {
     LookupJoinState *state = state_of(node);
     const auto *plan = castNode(CustomScan, node->ss.ps.plan);
-    state->index = linitial_oid(linitial_node(List, plan->custom_private));
-    state->function = lsecond_oid(linitial_node(List, plan->custom_private));
+    const auto *oids = static_cast<const List *>(linitial(plan->custom_private));
+    state->index = linitial_oid(oids);
+    state->function = lsecond_oid(oids);
     int table = -1;
     for (int i = bms_next_member(plan->custom_relids, -1); i >= 0;
          i = bms_next_member(plan->custom_relids, i))

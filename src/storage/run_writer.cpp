@@ -34,7 +34,7 @@ RunWriter *begin_run(Relation index, RunEntry *entry, bool bulk) {
     writer->index = index;
     writer->entry = entry;
     writer->bulk = bulk;
-    writer->images = allocate<char>((bulk ? kBulkBatch : 1) * BLCKSZ);
+    writer->images = allocate_file_pages(bulk ? kBulkBatch : 1);
     return writer;
 }
 
@@ -142,10 +142,10 @@ void finish_run(RunWriter *writer) {
 
 RunWriter *begin_build(Relation index, RunEntry *entry) {
     // Hold places 0 and 1 with empty pages; finish_build overwrites them once the run is complete.
-    alignas(MAXIMUM_ALIGNOF) char zeros[BLCKSZ] = {};
+    FilePage zeros = {};
     SMgrRelation smgr = RelationGetSmgr(index);
-    extend_fork(smgr, MAIN_FORKNUM, kMetaBlock, zeros);
-    extend_fork(smgr, MAIN_FORKNUM, kTailBlock, zeros);
+    extend_fork(smgr, MAIN_FORKNUM, kMetaBlock, zeros.data);
+    extend_fork(smgr, MAIN_FORKNUM, kTailBlock, zeros.data);
     return begin_run(index, entry, true);
 }
 
@@ -171,8 +171,8 @@ static void write_fork_head(Relation index, ForkNumber fork, const char *meta, c
 }
 
 void finish_build(Relation index, const RunKind *kind, const RunEntry &entry) {
-    PGAlignedBlock meta_image;
-    PGAlignedBlock tail_image;
+    FilePage meta_image;
+    FilePage tail_image;
     initialise_metapage(meta_image.data, kind);
     initialise_tail(tail_image.data);
     if (entry.entries > 0) {
@@ -186,8 +186,8 @@ void finish_build(Relation index, const RunKind *kind, const RunEntry &entry) {
 }
 
 void build_empty(Relation index, const RunKind *kind) {
-    PGAlignedBlock meta_image;
-    PGAlignedBlock tail_image;
+    FilePage meta_image;
+    FilePage tail_image;
     initialise_metapage(meta_image.data, kind);
     initialise_tail(tail_image.data);
     write_fork_head(index, INIT_FORKNUM, meta_image.data, tail_image.data, false);

@@ -103,12 +103,14 @@ SELECT is_empty(
   $$ SELECT proname FROM pg_proc WHERE pronamespace = 'gpu'::regnamespace AND probin IS DISTINCT FROM '$libdir/pg_gpu' $$,
   'and in this library');
 
--- A comment on everything the extension made that can have one.
+-- A comment on everything the extension made. From 17 on the types that come with another type or a view are members too.
 SELECT is_empty(
   $$ SELECT pg_describe_object(classid, objid, objsubid) FROM pg_depend
      WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
        AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_gpu')
-       AND obj_description(objid, classid::regclass::name) IS NULL $$,
+       AND obj_description(objid, classid::regclass::name) IS NULL
+       AND NOT EXISTS (SELECT FROM pg_type AS t LEFT JOIN pg_class AS c ON c.oid = t.typrelid
+                       WHERE classid = 'pg_type'::regclass AND t.oid = objid AND (t.typcategory = 'A' OR c.relkind <> 'c')) $$,
   'every object has a comment');
 SELECT isnt(obj_description((SELECT oid FROM pg_extension WHERE extname = 'pg_gpu'), 'pg_extension'), NULL,
             'so has the extension');

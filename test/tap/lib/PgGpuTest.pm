@@ -325,15 +325,18 @@ BEGIN
     PERFORM set_config(setting.key, setting.value, true);
   END LOOP;
   EXECUTE 'EXPLAIN (FORMAT JSON, COSTS OFF) ' || checksum INTO plan;
-  IF NOT jsonb_path_exists(plan, '$.** ? (@."Node Type" == $node && @."Index Name" == $index)',
-                           jsonb_build_object('node', node, 'index', index_name)) THEN
-    RETURN format('the plan has no %s on %s: %s', node, index_name, plan);
-  END IF;
-  IF mode IN ('count', 'count_rows') AND NOT jsonb_path_exists(plan, '$.** ? (@."Custom Plan Provider" == "GpuCount")') THEN
-    RETURN format('the plan has no count scan: %s', plan);
-  END IF;
-  IF ordered AND jsonb_path_exists(plan, '$.** ? (@."Node Type" == "Sort" || @."Node Type" == "Incremental Sort")') THEN
-    RETURN format('the plan sorts: %s', plan);
+  -- Of random conditions some contradict each other, and the planner sees that of equalities.
+  IF NOT jsonb_path_exists(plan, '$.** ? (@."Node Type" == "Result" && @."One-Time Filter" == "false")') THEN
+    IF NOT jsonb_path_exists(plan, '$.** ? (@."Node Type" == $node && @."Index Name" == $index)',
+                             jsonb_build_object('node', node, 'index', index_name)) THEN
+      RETURN format('the plan has no %s on %s: %s', node, index_name, plan);
+    END IF;
+    IF mode IN ('count', 'count_rows') AND NOT jsonb_path_exists(plan, '$.** ? (@."Custom Plan Provider" == "GpuCount")') THEN
+      RETURN format('the plan has no count scan: %s', plan);
+    END IF;
+    IF ordered AND jsonb_path_exists(plan, '$.** ? (@."Node Type" == "Sort" || @."Node Type" == "Incremental Sort")') THEN
+      RETURN format('the plan sorts: %s', plan);
+    END IF;
   END IF;
   EXECUTE checksum INTO index_sum;
 
