@@ -215,9 +215,10 @@ IndexBuildResult *build(Relation heap, Relation index, IndexInfo *index_info) {
         collector->documents = BufFileCreateTemp(false);
     else
         collector->builder = builder;
-    // Never a synchronised scan: ordinals are in order of TID.
+    // Never a synchronised scan: ordinals are in order of TID. A parallel scan must be allowed to be one
+    // here; its description says that it isn't.
     result->heap_tuples =
-        table_index_build_scan(heap, index, index_info, false, true, collect_row, collector,
+        table_index_build_scan(heap, index, index_info, parallel != nullptr, true, collect_row, collector,
                                parallel != nullptr ? parallel_table_scan(parallel, heap) : nullptr);
     invert_pending(collector);
     uint64 total = collector->total;
