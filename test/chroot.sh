@@ -106,12 +106,17 @@ in_chroot() {
         in_chroot "$folder" "$@"
 }
 
-# The checkout's files, as git has them and as they are now, in the chroot's /src. What was built there stays.
-copy_sources() {
-    local folder=$1
-    mkdir -p "$folder/src"
-    find "$folder/src" -mindepth 1 -maxdepth 1 ! -name build ! -name pg_gpu.so -exec rm -rf {} +
+# The checkout's files, as git has them and as they are now, in a folder.
+copy_checkout() {
+    mkdir -p "$1"
     (cd "$root" && git ls-files -z --cached --others --exclude-standard |
         while IFS= read -r -d '' file; do [ ! -e "$file" ] || printf '%s\0' "$file"; done |
-        tar -c --null -T - | tar -x -C "$folder/src")
+        tar -c --null -T - | tar -x -C "$1")
+}
+
+# The same in the chroot's /src. What was built there stays.
+copy_sources() {
+    mkdir -p "$1/src"
+    find "$1/src" -mindepth 1 -maxdepth 1 ! -name build ! -name pg_gpu.so -exec rm -rf {} +
+    copy_checkout "$1/src"
 }
