@@ -95,7 +95,7 @@ END $$;
 CREATE FUNCTION failing_worker(vector tsvector, id int) RETURNS tsvector LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
 	IF pg_backend_pid() <> current_setting('test.leader')::int THEN RAISE EXCEPTION 'row % in a worker', id; END IF;
-	RETURN slow_leader(vector, id);
+	RETURN public.slow_leader(vector, id);
 END $$;
 SQL
 my $leader = q{SET min_parallel_table_scan_size = 0; SELECT set_config('test.leader', pg_backend_pid()::text, false); SET maintenance_work_mem = };
