@@ -38,6 +38,8 @@ $$;
 \c -
 SET ROLE regress_gpu_reader;
 SET search_path = readers, pg_catalog;
+SET enable_indexscan = off;
+SET enable_bitmapscan = off;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM owners.t WHERE owners.inlined(k) = 7;
 SELECT * FROM gpu.verify('owners.t_inlined');
 

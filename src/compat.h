@@ -256,6 +256,13 @@ inline int build_workers([[maybe_unused]] Relation heap, [[maybe_unused]] Relati
 #endif
 }
 
+// A path made of another is as disabled as that one; before 18 the costs say so.
+inline void inherit_disabled([[maybe_unused]] Path *path, [[maybe_unused]] const Path *child) {
+#if PG_VERSION_NUM >= 180000
+    path->disabled_nodes = child->disabled_nodes;
+#endif
+}
+
 // The planner's guess of an array's length.
 inline double array_length_of([[maybe_unused]] PlannerInfo *root, Node *array) {
 #if PG_VERSION_NUM >= 170000

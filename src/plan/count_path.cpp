@@ -1,6 +1,7 @@
 // Planning a count scan: which queries it answers, and what it costs.
 #include "plan/count_path.h"
 
+#include "compat.h"
 #include "plan/count_scan.h"
 #include "settings.h"
 
@@ -169,6 +170,7 @@ static void add_count_path(RelOptInfo *output, IndexPath *index_path) {
     // A worker may run it, alone: it has no partial form.
     path->path.parallel_safe = output->consider_parallel && index_path->path.parallel_safe;
     path->path.rows = 1;
+    inherit_disabled(&path->path, &index_path->path);
     path->path.startup_cost = count_cost(index_path) + output->reltarget->cost.startup;
     path->path.total_cost = path->path.startup_cost + cpu_tuple_cost + output->reltarget->cost.per_tuple;
     path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
