@@ -47,7 +47,11 @@ static uint32 first_limit(uint32 wanted) {
 }
 
 // Looks hits up until there are enough rows that the snapshot sees. true when more may follow the last hit.
-static bool take_visible(text::Rows *rows, const text::RankedQuery &query, FoundRows *found) {
+// Those of a stale corpus are no rows.
+static bool take_visible(const text::Corpus *corpus, text::Rows *rows, const text::RankedQuery &query,
+                         FoundRows *found) {
+    if (text::is_stale(corpus))
+        return false;
     const text::Ranking &ranking = query.ranking;
     for (uint32 i = 0; i < ranking.hit_count && found->count < found->limit; i++) {
         const text::Hit &hit = ranking.hits[i];
@@ -76,7 +80,7 @@ static void take_more(text::Corpus *corpus, client::Choice choice, text::Rows *r
             choice.path = client::Path::Paged;
             text::rank_on_pages(corpus, query);
         }
-    } while (take_visible(rows, *query, found));
+    } while (take_visible(corpus, rows, *query, found));
 }
 
 // All in one request. false when the server is not asked or doesn't answer.
@@ -91,7 +95,7 @@ static bool search_on_server(text::Corpus *corpus, text::Rows *rows, text::Ranke
     if (!text::rank_by_server(corpus, choice, queries, count))
         return false;
     for (int i = 0; i < count; i++)
-        if (take_visible(rows, queries[i], found[i]))
+        if (take_visible(corpus, rows, queries[i], found[i]))
             take_more(corpus, choice, rows, &queries[i], found[i]);
     return true;
 }
@@ -105,7 +109,7 @@ static void search_on_pages(text::Corpus *corpus, text::Rows *rows, text::Ranked
     text::find_lists(corpus, query);
     text::weigh_queries(corpus, kPages, query, 1);
     text::rank_on_pages(corpus, query);
-    if (take_visible(rows, *query, found))
+    if (take_visible(corpus, rows, *query, found))
         take_more(corpus, kPages, rows, query, found);
     MemoryContextSwitchTo(caller);
     MemoryContextDelete(context);

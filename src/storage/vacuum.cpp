@@ -16,7 +16,8 @@ struct BulkDelete {
 };
 
 static bool is_dead(BulkDelete *state, ItemPointer tid) {
-    return state->callback(tid, state->callback_state);
+    // A damaged page may have one that PostgreSQL takes for granted isn't.
+    return ItemPointerIsValid(tid) && state->callback(tid, state->callback_state);
 }
 
 // Drops the tail's dead items. Whoever seals the tail later seals what is left.

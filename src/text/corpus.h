@@ -36,6 +36,10 @@ Corpus *open_corpus(Relation index, Snapshot snapshot);
 void close_corpus(Corpus *corpus);
 // After work on it: the run of which a page was recycled, and which; nullptr when none was.
 const storage::RunEntry *recycled_run(const Corpus *corpus, uint32 *position);
+inline bool is_stale(const Corpus *corpus) {
+    uint32 position;
+    return recycled_run(corpus, &position) != nullptr;
+}
 // Raises if that is damage.
 void confirm_recycled(const Corpus *corpus, const storage::RunEntry &run, uint32 position);
 
