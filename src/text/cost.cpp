@@ -11,6 +11,16 @@ static constexpr double kRankedShare = 0.05;
 // The processor's work on a dictionary page and a lexeme's list heads in each run, in operator costs.
 static constexpr double kLookupOperators = 200;
 
+// A query that wants no column, as count(*) does, could be an index-only scan for PostgreSQL, whatever can be
+// returned. It is made a plain one, which reads the rows, before it is a path.
+static Cost without_index_only(IndexPath *path) {
+    if (path->path.pathtype != T_IndexOnlyScan)
+        return 0;
+    path->path.pathtype = T_IndexScan;
+    // cost_index has settled what it takes for heap pages.
+    return path->indexinfo->rel->pages * random_page_cost;
+}
+
 void estimate_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup, Cost *total,
                    Selectivity *selectivity, double *correlation, double *pages) {
     IndexOptInfo *index = path->indexinfo;
@@ -26,7 +36,7 @@ void estimate_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
     const double conditions = list_length(path->indexclauses) + list_length(path->indexorderbys);
     const double lookups = Max(conditions, 1.0) * Max(summary.runs, 1) * kLookupOperators * cpu_operator_cost;
     costs.indexStartupCost += lookups;
-    costs.indexTotalCost += lookups;
+    costs.indexTotalCost += lookups + without_index_only(path);
     if (path->indexorderbys != NIL) {
         // Ranked as a whole before the first row comes.
         const double ranking =
