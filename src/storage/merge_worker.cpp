@@ -52,11 +52,43 @@ static bool is_refused(const LOCKTAG &tag, LOCKMODE mode) {
     return false;
 }
 
+#if PG_VERSION_NUM >= 170000
+
+// From 17 on one who holds a lock is not refused for those who wait: they are looked for among all locks, and
+// not too often.
+static bool are_wanted_exclusively(Oid table, Oid index) {
+    constexpr int kLookIntervalMs = 50;
+    static TimestampTz last_look = 0;
+    const TimestampTz now = GetCurrentTimestamp();
+    if (!TimestampDifferenceExceeds(last_look, now, kLookIntervalMs))
+        return false;
+    last_look = now;
+    LockData *all = GetLockStatusData();
+    bool wanted = false;
+    for (int i = 0; i < all->nelements && !wanted; i++) {
+        const LockInstanceData &lock = all->locks[i];
+        wanted = lock.waitLockMode >= ExclusiveLock && lock.locktag.locktag_type == LOCKTAG_RELATION &&
+                 lock.locktag.locktag_field1 == MyDatabaseId &&
+                 (lock.locktag.locktag_field2 == table || lock.locktag.locktag_field2 == index);
+    }
+    pfree(all->locks);
+    pfree(all);
+    return wanted;
+}
+
+#else
+
 static bool is_wanted_exclusively(Oid relation) {
     LOCKTAG tag;
     SET_LOCKTAG_RELATION(tag, MyDatabaseId, relation);
     return is_refused(tag, RowShareLock);
 }
+
+static bool are_wanted_exclusively(Oid table, Oid index) {
+    return is_wanted_exclusively(table) || is_wanted_exclusively(index);
+}
+
+#endif
 
 // DROP DATABASE, CREATE DATABASE with this one as its template and their like hold a lock on it while they
 // wait, for some seconds, until nobody is connected.
@@ -75,8 +107,7 @@ void pause_merge(Relation index) {
     vacuum_pause();
     if (!OidIsValid(merged_table) || ++pages % kPagesBetweenLooks != 0)
         return;
-    if (is_wanted_exclusively(merged_table) || is_wanted_exclusively(RelationGetRelid(index)) ||
-        is_database_wanted())
+    if (are_wanted_exclusively(merged_table, RelationGetRelid(index)) || is_database_wanted())
         ereport(ERROR, (errcode(ERRCODE_LOCK_NOT_AVAILABLE),
                         errmsg("merge of index \"%s\" gives way to a waiting session",
                                RelationGetRelationName(index))));
