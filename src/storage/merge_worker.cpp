@@ -42,20 +42,9 @@ void request_merge_worker(Relation index) {
     RegisterDynamicBackgroundWorker(&worker, nullptr);
 }
 
-// Is anybody waiting for an exclusive lock on the relation? A request for a lock that conflicts with what
-// others wait for is refused, even to one who holds a lock already. (LockHasWaiters cannot be asked about
-// locks this weak: they are taken by the fast path.)
-static bool is_refused(const LOCKTAG &tag, LOCKMODE mode) {
-    if (LockAcquire(&tag, mode, false, true) == LOCKACQUIRE_NOT_AVAIL)
-        return true;
-    LockRelease(&tag, mode, false);
-    return false;
-}
-
-#if PG_VERSION_NUM >= 170000
-
-// From 17 on one who holds a lock is not refused for those who wait: they are looked for among all locks, and
-// not too often.
+// Is anybody waiting for an exclusive lock on the table or the index? Looked for among all locks, and so not
+// too often. (A request of our own tells only before 17, which refuses it for those who wait; LockHasWaiters
+// cannot be asked about locks this weak: they are taken by the fast path.)
 static bool are_wanted_exclusively(Oid table, Oid index) {
     constexpr int kLookIntervalMs = 50;
     static TimestampTz last_look = 0;
@@ -76,26 +65,15 @@ static bool are_wanted_exclusively(Oid table, Oid index) {
     return wanted;
 }
 
-#else
-
-static bool is_wanted_exclusively(Oid relation) {
-    LOCKTAG tag;
-    SET_LOCKTAG_RELATION(tag, MyDatabaseId, relation);
-    return is_refused(tag, RowShareLock);
-}
-
-static bool are_wanted_exclusively(Oid table, Oid index) {
-    return is_wanted_exclusively(table) || is_wanted_exclusively(index);
-}
-
-#endif
-
 // DROP DATABASE, CREATE DATABASE with this one as its template and their like hold a lock on it while they
 // wait, for some seconds, until nobody is connected.
 static bool is_database_wanted() {
     LOCKTAG tag;
     SET_LOCKTAG_OBJECT(tag, InvalidOid, DatabaseRelationId, MyDatabaseId, 0);
-    return is_refused(tag, RowExclusiveLock);
+    if (LockAcquire(&tag, RowExclusiveLock, false, true) == LOCKACQUIRE_NOT_AVAIL)
+        return true;
+    LockRelease(&tag, RowExclusiveLock, false);
+    return false;
 }
 
 // The table whose index the worker is merging; InvalidOid in other processes.

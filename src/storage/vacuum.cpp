@@ -16,7 +16,7 @@ struct BulkDelete {
 };
 
 static bool is_dead(BulkDelete *state, ItemPointer tid) {
-    // A damaged page may have one that PostgreSQL takes for granted isn't.
+    // PostgreSQL takes it for granted that it is a row's address; a damaged page's needn't be.
     return ItemPointerIsValid(tid) && state->callback(tid, state->callback_state);
 }
 
