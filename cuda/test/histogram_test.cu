@@ -51,12 +51,11 @@ class HistogramLayouts : public testing::Test {
             for (std::uint32_t shift = 0; shift <= 5; ++shift) {
                 const HistogramLayout layout{wanted.slots(), shift};
                 if (layout.bytes() <= engine_->shared_bytes()) {
-                    plans.push_back({HistogramPlace::block, layout, false, blocks});
-                    plans.push_back({HistogramPlace::block, layout, true, blocks});
+                    plans.push_back({HistogramPlace::block, layout, blocks});
                 }
             }
-            plans.push_back({HistogramPlace::packed, {wanted.slots(), 0}, true, blocks});
-            plans.push_back({HistogramPlace::global, {wanted.slots(), 0}, false, blocks});
+            plans.push_back({HistogramPlace::packed, {wanted.slots(), 0}, blocks});
+            plans.push_back({HistogramPlace::global, {wanted.slots(), 0}, blocks});
         }
         for (const HistogramPlan &plan : plans) {
             std::vector<std::uint64_t> counts(wanted.slots(), 7);
@@ -65,7 +64,7 @@ class HistogramLayouts : public testing::Test {
             ASSERT_TRUE(status.ok()) << status.message;
             ASSERT_EQ(counts, right) << bins << " bins, " << kinds << " kinds, " << size << " values, place "
                                      << static_cast<int>(plan.place) << ", shift " << plan.layout.shift
-                                     << ", runs " << plan.runs << ", blocks " << plan.blocks;
+                                     << ", blocks " << plan.blocks;
         }
     }
 
@@ -127,7 +126,7 @@ TEST_F(HistogramLayouts, CountersOfSixteenBitsHandOver) {
                 ++right[place + 1];
             }
             for (const std::uint64_t blocks : {0, 1}) {
-                const HistogramPlan plan{HistogramPlace::packed, {wanted.slots(), 0}, true, blocks};
+                const HistogramPlan plan{HistogramPlace::packed, {wanted.slots(), 0}, blocks};
                 std::vector<std::uint64_t> counts(wanted.slots());
                 const Status status = count_values(*engine_, *stream_, values.data(), values.size(), wanted,
                                                    counts.data(), &plan);

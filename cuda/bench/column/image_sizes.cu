@@ -1,7 +1,7 @@
 // The processor against the device by image size: 256 grey values, four a load.
 #include <thread>
 
-#include "bench/column/common.cuh"
+#include "bench/column/bytes.cuh"
 
 #include "gpu_engine/boundary.h"
 
@@ -49,6 +49,13 @@ void measure_image_sizes(const Bench &bench) {
         measure("device, pageable memory", bench.engine, bench.stream, pageable.data());
         measure("device, pinned memory", bench.engine, bench.stream, image.data());
         measure("device, its own memory", bench.engine, bench.stream, on_device.data());
+        const device::Buffer<std::uint64_t> sums = call.buffer<std::uint64_t>(device::byte_slots);
+        std::vector<std::uint64_t> found;
+        const double ms = measure_byte_stage<device::BytePlace::striped, 16>(
+            bench, ByteProblem{call, on_device.data(), count, sums.data()}, &found);
+        require(found == right, "a histogram of an image is wrong");
+        bench.results.add({"histogram of an image of ints, calls", "device, kernels alone", column,
+                           static_cast<double>(count) / ms / 1e6, "GB/s", 0, 1});
     }
 }
 

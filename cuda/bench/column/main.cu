@@ -12,7 +12,7 @@ int main(int argc, char **argv) {
         "Sizes are powers of two of bytes that a histogram reads; the folder has pictures, 8 bits a sample, "
         "as\n"
         "PGM and PPM. Parts: bytes, numbers-i32, numbers-f32, merges-32, codes, columns, merge-steps,\n"
-        "merges-64, merges-128, merges-strings, numbers-i64, numbers-f64, block-counts,\n"
+        "selected, merges-64, merges-128, merges-strings, numbers-i64, numbers-f64, block-counts,\n"
         "image-sizes, images; all when none is named. Each part prints its tables when it is done.\n";
     const Part parts[] = {
         {"bytes", measure_bytes},
@@ -22,6 +22,7 @@ int main(int argc, char **argv) {
         {"codes", measure_codes},
         {"columns", measure_columns},
         {"merge-steps", measure_merge_steps},
+        {"selected", measure_selected},
         {"merges-64", measure_merges_64},
         {"merges-128", measure_merges_128},
         {"merges-strings", measure_merges_strings},

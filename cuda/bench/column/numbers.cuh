@@ -98,7 +98,8 @@ void measure_numbers(const Bench &bench, const char *type) {
                     },
                     edges.data());
                 const HistogramBins wanted{0, high, bins, edges.data()};
-                const device::DeviceBins own = device::make_device_bins(call, wanted);
+                const device::DeviceBins own =
+                    device::make_device_bins(call, wanted, std::is_integral_v<Value>);
                 const std::uint32_t slots = wanted.slots();
                 const device::Buffer<std::uint64_t> counts = call.buffer<std::uint64_t>(slots);
                 std::vector<std::uint64_t> right;
@@ -135,20 +136,17 @@ void measure_numbers(const Bench &bench, const char *type) {
                 for (std::uint32_t shift = 0; shift <= 5; ++shift) {
                     const device::HistogramLayout layout{slots, shift};
                     if (layout.bytes() <= bench.engine.shared_bytes()) {
-                        const std::string copies = std::to_string(layout.copies()) + " copies a block";
-                        measure(brief.bench(), copies, HistogramPlan{HistogramPlace::block, layout, false, 0},
-                                count);
-                        measure(brief.bench(), copies + ", runs",
-                                HistogramPlan{HistogramPlace::block, layout, true, 0}, count);
+                        measure(brief.bench(), std::to_string(layout.copies()) + " copies a block",
+                                HistogramPlan{HistogramPlace::block, layout, 0}, count);
                     }
                 }
                 if ((slots + 1) / 2 * sizeof(std::uint32_t) <= bench.engine.shared_bytes()) {
                     measure(brief.bench(), "counters of 16 bits",
-                            HistogramPlan{HistogramPlace::packed, {slots, 0}, true, 0}, count);
+                            HistogramPlan{HistogramPlace::packed, {slots, 0}, 0}, count);
                 }
                 // The slowest, on fewer values.
-                measure(brief.bench(), "global atomics",
-                        HistogramPlan{HistogramPlace::global, {slots, 0}, false, 0}, count / 16);
+                measure(brief.bench(), "global atomics", HistogramPlan{HistogramPlace::global, {slots, 0}, 0},
+                        count / 16);
                 add("CUB DeviceHistogram",
                     measure_cub_numbers(brief.bench(), call, static_cast<const Value *>(values.data()), count,
                                         bins),

@@ -17,6 +17,8 @@ void measure_numbers_i64(const Bench &bench);
 void measure_numbers_f32(const Bench &bench);
 void measure_numbers_f64(const Bench &bench);
 void measure_codes(const Bench &bench);
+// Histograms of the rows that a bitmap selects.
+void measure_selected(const Bench &bench);
 // Dictionary merges by way, by how much both share, and by size, with transfers.
 void measure_merges_32(const Bench &bench);
 void measure_merges_64(const Bench &bench);

@@ -32,7 +32,7 @@ bool integers_are_exact(const BinMap &map, const double *edges) {
 
 }  // namespace
 
-BinMap make_bin_map(const HistogramBins &bins, const double *edges) {
+BinMap make_bin_map(const HistogramBins &bins, const double *edges, bool for_integers) {
     if (!std::isfinite(bins.low) || !std::isfinite(bins.high) || !(bins.low < bins.high)) {
         refuse("a histogram's bounds must be finite, and the lower one below the upper one");
     }
@@ -61,7 +61,7 @@ BinMap make_bin_map(const HistogramBins &bins, const double *edges) {
         }
         // An edge is the first double behind its exact place: it lies there, or one double's distance above
         // it.
-        const double before = std::nextafter(edges[b], bins.low);
+        const double before = double_at_place(place_of_double(edges[b]) - 1);
         const std::uint64_t exact = (std::uint64_t(BinMap::upper_half_of_point) + b) << 32;
         if (map.position(edges[b]) + BinMap::tolerance < exact ||
             (before >= bins.low && map.position(before) > exact + BinMap::tolerance)) {
@@ -71,16 +71,16 @@ BinMap make_bin_map(const HistogramBins &bins, const double *edges) {
     // Between integer bounds an integer below an edge is at least 1 / bins away from it, which is 1 / (high -
     // low) of a bin; the bias is half of that.
     map.integer_point = BinMap::point + std::min(std::floor(0x1p31 / (bins.high - bins.low)), 0x1p30);
-    map.exact_integers = integers_are_exact(map, edges);
+    map.exact_integers = for_integers && integers_are_exact(map, edges);
     return map;
 }
 
-BinMap make_bin_map(const HistogramBins &bins, std::vector<double> *edges) {
+BinMap make_bin_map(const HistogramBins &bins, std::vector<double> *edges, bool for_integers) {
     if (bins.bins < 1 || bins.bins > HistogramBins::max_bins) {
         refuse("a histogram of so many bins can't be made");
     }
     edges->assign(bins.edges, bins.edges + bins.bins + 1);
-    return make_bin_map(bins, edges->data());
+    return make_bin_map(bins, edges->data(), for_integers);
 }
 
 std::vector<std::uint64_t> slots_of_bytes(const HistogramBins &bins, const std::uint64_t *byte_counts) {

@@ -76,10 +76,10 @@ struct BinMap {
 };
 
 // Throws Failure for bounds and edges that can't be. `edges` are looked at once; they must be the caller's
-// own.
-BinMap make_bin_map(const HistogramBins &bins, const double *edges);
+// own. Without `for_integers` exact_integers isn't looked into.
+BinMap make_bin_map(const HistogramBins &bins, const double *edges, bool for_integers = true);
 // The same from the caller's edges, which may change meanwhile: `edges` gets a copy.
-BinMap make_bin_map(const HistogramBins &bins, std::vector<double> *edges);
+BinMap make_bin_map(const HistogramBins &bins, std::vector<double> *edges, bool for_integers = true);
 
 // The slots' counts from those of the 256 bytes.
 std::vector<std::uint64_t> slots_of_bytes(const HistogramBins &bins, const std::uint64_t *byte_counts);

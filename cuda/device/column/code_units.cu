@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(histogram_threads, 2)
     unit_histogram_kernel(UnitSource source, HistogramLayout layout, std::uint32_t *sums) {
     extern __shared__ std::uint32_t counters[];
     clear_counters(counters, layout.slots << layout.shift);
-    BlockCounter<false> counter(counters, layout);
+    BlockCounter counter(counters, layout);
     const std::uint64_t threads = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
     for (std::uint64_t group = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
          group < source.groups; group += threads) {

@@ -71,7 +71,7 @@ void add_block_sums(const Call &call, const std::uint32_t *sums, std::uint64_t b
 }
 
 HistogramPlan histogram_plan(const DeviceEngine &engine, std::uint32_t slots) {
-    HistogramPlan plan{HistogramPlace::block, {slots, 0}, false, 0};
+    HistogramPlan plan{HistogramPlace::block, {slots, 0}, 0};
     if (plan.layout.bytes() > engine.shared_bytes() / 2) {
         const std::size_t packed = (static_cast<std::size_t>(slots) + 1) / 2 * sizeof(std::uint32_t);
         plan.place = packed <= engine.shared_bytes() ? HistogramPlace::packed : HistogramPlace::global;
@@ -84,9 +84,9 @@ HistogramPlan histogram_plan(const DeviceEngine &engine, std::uint32_t slots) {
     return plan;
 }
 
-DeviceBins make_device_bins(const Call &call, const HistogramBins &bins) {
+DeviceBins make_device_bins(const Call &call, const HistogramBins &bins, bool for_integers) {
     std::vector<double> edges;
-    DeviceBins own{make_bin_map(bins, &edges), {}};
+    DeviceBins own{make_bin_map(bins, &edges, for_integers), {}};
     own.edges = call.buffer<double>(edges.size());
     call.copy(own.edges.data(), edges.data(), edges.size());
     call.wait();

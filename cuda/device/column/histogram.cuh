@@ -25,42 +25,17 @@ struct HistogramLayout {
     std::size_t bytes() const { return static_cast<std::size_t>(slots) * copies() * sizeof(std::uint32_t); }
 };
 
-// What a thread does with the slots of its values, one after the other. With `Runs`, equal ones that follow
-// each other are counted in a register first.
-template <bool Runs>
+// Where a thread counts slots in its block's shared memory.
 class BlockCounter {
   public:
     __device__ BlockCounter(std::uint32_t *counters, HistogramLayout layout)
         : own_(counters + (threadIdx.x & (layout.copies() - 1))), shift_(layout.shift) {}
 
-    __device__ __forceinline__ void add(std::uint32_t slot) {
-        if constexpr (Runs) {
-            if (slot != slot_) {
-                if (run_ != 0) {
-                    atomicAdd(own_ + (slot_ << shift_), run_);
-                }
-                slot_ = slot;
-                run_ = 0;
-            }
-            ++run_;
-        } else {
-            atomicAdd(own_ + (slot << shift_), 1U);
-        }
-    }
-    __device__ __forceinline__ void finish() {
-        if constexpr (Runs) {
-            if (run_ != 0) {
-                atomicAdd(own_ + (slot_ << shift_), run_);
-                run_ = 0;
-            }
-        }
-    }
+    __device__ __forceinline__ void add(std::uint32_t slot) { atomicAdd(own_ + (slot << shift_), 1U); }
 
   private:
     std::uint32_t *own_;
     std::uint32_t shift_;
-    std::uint32_t slot_ = 0;
-    std::uint32_t run_ = 0;
 };
 
 // Calls visit(value) for the block's share of the values, which are read 16 bytes a load, `Loads` loads at a
@@ -142,15 +117,14 @@ __device__ inline void write_block_sums(const std::uint32_t *counters, Histogram
     }
 }
 
-template <bool Runs, typename Value, typename SlotOf>
+template <typename Value, typename SlotOf>
 __global__ void __launch_bounds__(histogram_threads, 2)
     block_histogram_kernel(const Value *values, std::uint64_t count, SlotOf slot_of, HistogramLayout layout,
                            std::uint32_t *sums) {
     extern __shared__ std::uint32_t counters[];
     clear_counters(counters, layout.slots << layout.shift);
-    BlockCounter<Runs> counter(counters, layout);
+    BlockCounter counter(counters, layout);
     visit_values<4>(values, count, [&](Value value) { counter.add(slot_of(value)); });
-    counter.finish();
     write_block_sums(counters, layout, sums);
 }
 
@@ -265,7 +239,6 @@ enum class HistogramPlace { global, block, packed };
 struct HistogramPlan {
     HistogramPlace place;
     HistogramLayout layout;
-    bool runs;
     std::uint64_t blocks;  // 0: as many as fit on the device at once
 };
 
@@ -330,13 +303,8 @@ void launch_histogram(const Call &call, const Value *values, std::uint64_t count
             check_launch("block_histogram_kernel");
             add_block_sums(call, sums.data(), blocks, plan.layout.slots, false, counts);
         };
-        if (plan.runs) {
-            launch(block_histogram_kernel<true, Value, SlotOf>, histogram_threads, plan.layout.bytes(),
-                   values_a_thread, run);
-        } else {
-            launch(block_histogram_kernel<false, Value, SlotOf>, histogram_threads, plan.layout.bytes(),
-                   values_a_thread, run);
-        }
+        launch(block_histogram_kernel<Value, SlotOf>, histogram_threads, plan.layout.bytes(), values_a_thread,
+               run);
     }
 }
 
@@ -345,7 +313,7 @@ struct DeviceBins {
     BinMap map;
     Buffer<double> edges;
 };
-DeviceBins make_device_bins(const Call &call, const HistogramBins &bins);
+DeviceBins make_device_bins(const Call &call, const HistogramBins &bins, bool for_integers);
 
 // What the entry points do. `counts` is the caller's.
 template <typename Value>
@@ -353,7 +321,7 @@ Status count_values(DeviceEngine &engine, Stream &stream, const Value *values, s
                     const HistogramBins &bins, std::uint64_t *counts, const HistogramPlan *plan = nullptr) {
     return guarded([&] {
         const Call call(engine, stream);
-        const DeviceBins own = make_device_bins(call, bins);
+        const DeviceBins own = make_device_bins(call, bins, std::is_integral_v<Value>);
         const std::uint32_t slots = bins.slots();
         const Buffer<std::uint64_t> sums = call.buffer<std::uint64_t>(slots);
         call.fill(sums.data(), 0, slots * sizeof(std::uint64_t));

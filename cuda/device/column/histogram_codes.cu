@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(histogram_threads)
                           std::uint32_t *sums) {
     extern __shared__ std::uint32_t counters[];
     clear_counters(counters, layout.slots << layout.shift);
-    BlockCounter<false> counter(counters, layout);
+    BlockCounter counter(counters, layout);
     visit_codes(codes, count, [&](std::uint32_t code) { counter.add(slot_of(code)); });
     write_block_sums(counters, layout, sums);
 }

@@ -63,7 +63,7 @@ Status count_values(HostEngine &engine, Stream &stream, const Value *values, std
                     const HistogramBins &bins, std::uint64_t *counts) {
     return guarded([&] {
         std::vector<double> edges;
-        const BinMap map = make_bin_map(bins, &edges);
+        const BinMap map = make_bin_map(bins, &edges, std::is_integral_v<Value>);
         const Workers workers = engine.workers(stream);
         const auto count_by = [&](auto slot_of) {
             count_in_threads(
