@@ -49,10 +49,19 @@ static void gather_operands(QTNode *node, Operands *operands) {
         operands->joined = join_queries(operands->join, operands->joined, operand);
 }
 
+// Does the query join its operands by nothing but the mode's operator?
+static bool is_rewritten(TSQuery query, Mode mode) {
+    const int8 join = mode == Mode::Or ? OP_OR : OP_AND;
+    const QueryItem *items = GETQUERY(query);
+    return std::all_of(items, items + query->size, [join](const QueryItem &item) {
+        return item.type == QI_VAL || item.qoperator.oper == join;
+    });
+}
+
 TSQuery rewrite_query(TSQuery query, Mode mode) {
     if (query->size == 0)
         return nullptr;
-    if (mode == Mode::Query)
+    if (mode == Mode::Query || is_rewritten(query, mode))
         return query;
     Operands operands = {nullptr, nullptr, mode == Mode::Or ? tsquery_or : tsquery_and};
     gather_operands(QT2QTN(GETQUERY(query), GETOPERAND(query)), &operands);
