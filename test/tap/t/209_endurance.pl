@@ -133,8 +133,8 @@ sub look
 		$memory{clients} = max($memory{clients} // 0, $kib) if defined $kib;
 	}
 	push @memory, \%memory;
-	# An index that is being rebuilt has another file for a while.
-	push @bytes, { map { split /\|/ } split /\n/, $node->safe_psql('postgres', q{SELECT relname, pg_relation_size(oid) FROM pg_class WHERE relname IN ('} . join(q{','}, @indexes) . q{')}) };
+	# An index that is being rebuilt has another file for a while, and one that is gone by now has none.
+	push @bytes, { map { split /\|/ } split /\n/, $node->safe_psql('postgres', q{SELECT relname, coalesce(pg_relation_size(oid), 0) FROM pg_class WHERE relname IN ('} . join(q{','}, @indexes) . q{')}) };
 	return;
 }
 
