@@ -60,12 +60,45 @@ static const CostSetting cost_table[] = {
     {"pg_gpu.load_cost", "Microseconds to make a mirror of a MiB of index pages.", &costs.load, 600},
 };
 
-static void define_cost_settings() {
+// By ListFeature.
+struct ListCostSetting {
+    const char *name;
+    const char *description;
+    double measured[kCostedPaths];
+};
+
+static const ListCostSetting list_cost_table[kListFeatures] = {
+    {"ranking", "Microseconds of a ranking beside its lists", {0, 0, 70}},
+    {"list", "Microseconds of an inverted list in a run", {3.9, 8, 1}},
+    {"window", "Microseconds of a window of documents in a list of an OR", {0.2, 0.1, 0}},
+    {"posting", "Microseconds of a posting in a list of an OR", {0.0039, 0.0034, 0.00002}},
+    {"shortest", "Microseconds of a posting in the shortest list of an AND", {0.024, 0.013, 0.0001}},
+    {"second", "Microseconds of a posting in the second shortest list of an AND", {0.0015, 0.001, 0.00001}},
+};
+
+const char *list_cost_name(int path, int feature) {
+    static const char *const paths[kCostedPaths] = {"paged", "host", "cuda"};
+    return psprintf("pg_gpu.%s_%s_cost", paths[path], list_cost_table[feature].name);
+}
+
+static void define_cost_setting(const CostSetting &setting) {
     constexpr double kMost = 1e9;
+    DefineCustomRealVariable(setting.name, setting.description, "Measured by gpu.calibrate().", setting.value,
+                             setting.measured, 0, kMost, PGC_USERSET, GUC_EXPLAIN, nullptr, nullptr, nullptr);
+}
+
+static void define_cost_settings() {
+    static const char *const places[kCostedPaths] = {"paged", "on the host engine", "on the cuda engine"};
     for (const CostSetting &setting : cost_table)
-        DefineCustomRealVariable(setting.name, setting.description, "Measured by gpu.calibrate().",
-                                 setting.value, setting.measured, 0, kMost, PGC_USERSET, GUC_EXPLAIN, nullptr,
-                                 nullptr, nullptr);
+        define_cost_setting(setting);
+    // PostgreSQL keeps the descriptions.
+    MemoryContext caller = MemoryContextSwitchTo(TopMemoryContext);
+    for (int path = 0; path < kCostedPaths; path++)
+        for (int feature = 0; feature < kListFeatures; feature++)
+            define_cost_setting({list_cost_name(path, feature),
+                                 psprintf("%s, %s.", list_cost_table[feature].description, places[path]),
+                                 &costs.lists[path][feature], list_cost_table[feature].measured[path]});
+    MemoryContextSwitchTo(caller);
 }
 
 // ---- all settings -----------------------------------------------------------------------------------------

@@ -37,6 +37,12 @@ int request_timeout();
 // Bytes of transfer buffer that one session may have.
 uint64 session_transfer_limit();
 
+// What a ranking's time is a sum of: the ranking itself, lists in runs, windows of documents that a list is
+// looked through for and postings where one lexeme is enough, postings of the shortest and of the second
+// shortest list where all are asked for.
+enum ListFeature : int { kRanking, kList, kWindows, kPostings, kShortest, kSecond };
+inline constexpr int kListFeatures = 6;
+
 // The cost model's constants, in microseconds; indexed by paged, host, cuda.
 inline constexpr int kCostedPaths = 3;
 struct CostSettings {
@@ -44,9 +50,13 @@ struct CostSettings {
     double key[kCostedPaths];      // looked up in a run
     double entry[kCostedPaths];    // found or read
     double sort[kCostedPaths];     // an entry sorted or merged
-    double transfer;               // a MiB copied between session and server, one way
-    double load;                   // a MiB of index pages made a mirror
+    double lists[kCostedPaths][kListFeatures];
+    double transfer;  // a MiB copied between session and server, one way
+    double load;      // a MiB of index pages made a mirror
 };
 const CostSettings &cost_settings();
+
+// The setting of costs.lists[path][feature], palloc'd.
+const char *list_cost_name(int path, int feature);
 
 }  // namespace pg_gpu

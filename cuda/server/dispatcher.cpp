@@ -1,11 +1,11 @@
 #include "server/dispatcher.h"
 
 #include <algorithm>
-#include <cmath>
 #include <tuple>
 #include <utility>
 
 #include "gpu_engine/boundary.h"
+#include "gpu_engine/least_squares.h"
 
 namespace gpu_engine::server {
 namespace {
@@ -25,43 +25,6 @@ bool is_late(const Job &job, double now) {
     return now + std::min(job.cost[0], job.cost[1]) > job.deadline;
 }
 
-// Solves a x = b for a symmetric, positive definite matrix, by Gauss's elimination; columns that say nothing
-// new get 0.
-template <std::size_t N>
-std::array<double, N> solve(std::array<std::array<double, N>, N> a, std::array<double, N> b) {
-    std::array<double, N> diagonal;
-    for (std::size_t i = 0; i < N; ++i) {
-        diagonal[i] = a[i][i];
-    }
-    std::array<bool, N> dependent = {};
-    for (std::size_t i = 0; i < N; ++i) {
-        // Rounding leaves a little of what would be 0.
-        dependent[i] = a[i][i] <= 1e-12 * diagonal[i];
-        if (dependent[i]) {
-            continue;
-        }
-        for (std::size_t row = i + 1; row < N; ++row) {
-            const double factor = a[row][i] / a[i][i];
-            for (std::size_t column = i; column < N; ++column) {
-                a[row][column] -= factor * a[i][column];
-            }
-            b[row] -= factor * b[i];
-        }
-    }
-    std::array<double, N> x = {};
-    for (std::size_t i = N; i-- > 0;) {
-        if (dependent[i]) {
-            continue;
-        }
-        double rest = b[i];
-        for (std::size_t column = i + 1; column < N; ++column) {
-            rest -= a[i][column] * x[column];
-        }
-        x[i] = rest / a[i][i];
-    }
-    return x;
-}
-
 }  // namespace
 
 // ---- Estimates --------------------------------------------------------------------------------------------
@@ -75,32 +38,11 @@ CostModel CostModel::fit(std::span<const QueryFeatures> queries, std::span<const
     if (queries.empty()) {
         return model;
     }
-    // The normal equations, in terms that are 1 at most.
-    std::array<double, kCoefficients> scale = {};
-    for (const QueryFeatures &query : queries) {
-        const auto terms = terms_of(query);
-        for (std::size_t i = 0; i < kCoefficients; ++i) {
-            scale[i] = std::max(scale[i], std::abs(terms[i]));
-        }
-    }
-    std::array<std::array<double, kCoefficients>, kCoefficients> products = {};
-    std::array<double, kCoefficients> targets = {};
+    LeastSquares<kCoefficients> samples;
     for (std::size_t query = 0; query < queries.size(); ++query) {
-        auto terms = terms_of(queries[query]);
-        for (std::size_t i = 0; i < kCoefficients; ++i) {
-            terms[i] /= scale[i] > 0 ? scale[i] : 1;
-        }
-        for (std::size_t i = 0; i < kCoefficients; ++i) {
-            for (std::size_t j = 0; j < kCoefficients; ++j) {
-                products[i][j] += terms[i] * terms[j];
-            }
-            targets[i] += terms[i] * milliseconds[query];
-        }
+        samples.add(terms_of(queries[query]), milliseconds[query]);
     }
-    model.coefficients_ = solve(products, targets);
-    for (std::size_t i = 0; i < kCoefficients; ++i) {
-        model.coefficients_[i] /= scale[i] > 0 ? scale[i] : 1;
-    }
+    model.coefficients_ = samples.fit();
     model.least_ = *std::min_element(milliseconds.begin(), milliseconds.end());
     return model;
 }

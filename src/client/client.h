@@ -7,8 +7,11 @@
 // or until a (sub)transaction aborts: use them up before other code runs.
 #pragma once
 
+#include <array>
+
 #include "gpu_engine/columns.h"
 #include "gpu_engine/text.h"
+#include "settings.h"
 #include "storage/storage.h"
 
 namespace pg_gpu::client {
@@ -57,6 +60,10 @@ struct Request {
     uint64 second = 0;    // and of the second shortest
     uint64 windows = 0;   // of documents that each list is looked through for, where one is enough
 };
+
+// What the cost model estimates a request to inverted lists from, by ListFeature.
+using ListFeatures = std::array<double, kListFeatures>;
+ListFeatures list_features(const Request &request);
 
 struct Choice {
     Path path;

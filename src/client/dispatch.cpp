@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <ctime>
+#include <numeric>
 
 #include "client/supervisor.h"
 #include "settings.h"
@@ -362,27 +363,21 @@ static constexpr double kVisibilityLook = 0.015;
 // What a leaf page costs that a lookup comes to, in microseconds: keys that lie close together share it.
 static constexpr double kLeafPage = 0.8;
 
-// Inverted lists, in entries read on the same path: a list; a window of documents that one is looked through
-// for; a posting, of which bounds pass most over, where one list is enough; one of the shortest list and one
-// of the second shortest, where all are asked for.
-static constexpr double kEntriesPerList[kPaths] = {1300, 4000, 10000};
-static constexpr double kEntriesPerWindow[kPaths] = {66, 50, 0};
-static constexpr double kEntriesPerPosting[kPaths] = {1.3, 1.7, 0.2};
-static constexpr double kEntriesPerShortest[kPaths] = {8, 6.5, 1};
-static constexpr double kEntriesPerSecond[kPaths] = {0.5, 0.5, 0.1};
-
-// What a ranking takes on a device beside other requests, in microseconds: it is several launches. Others in
-// the same call take it, too.
-static constexpr double kRankingOnDevice = 70;
+ListFeatures list_features(const Request &request) {
+    ListFeatures features;
+    features[kRanking] = 1;
+    features[kList] = static_cast<double>(request.lists);
+    features[kWindows] = static_cast<double>(request.windows);
+    features[kPostings] = static_cast<double>(request.entries);
+    features[kShortest] = static_cast<double>(request.shortest);
+    features[kSecond] = static_cast<double>(request.second);
+    return features;
+}
 
 static double list_microseconds(const Request &request, Path path) {
-    const int p = static_cast<int>(path);
-    const double entries = static_cast<double>(request.lists) * kEntriesPerList[p] +
-                           static_cast<double>(request.windows) * kEntriesPerWindow[p] +
-                           static_cast<double>(request.entries) * kEntriesPerPosting[p] +
-                           static_cast<double>(request.shortest) * kEntriesPerShortest[p] +
-                           static_cast<double>(request.second) * kEntriesPerSecond[p];
-    return entries * cost_settings().entry[p] + (path == Path::Cuda ? kRankingOnDevice : 0);
+    const ListFeatures features = list_features(request);
+    return std::inner_product(features.begin(), features.end(), cost_settings().lists[static_cast<int>(path)],
+                              0.0);
 }
 
 static double leaf_pages_visited(const Request &request) {
@@ -460,8 +455,10 @@ protocol::ExpectedCost expected_cost(const Request &request, Path path) {
     if (is_path_forced())
         return {};
     const double alone = work_microseconds(request, path);
-    const double call =
-        cost_settings().request[static_cast<int>(path)] + (path == Path::Cuda ? kRankingOnDevice : 0);
+    const CostSettings &costs = cost_settings();
+    const int p = static_cast<int>(path);
+    // Others in the same call take it, too.
+    const double call = costs.request[p] + costs.lists[p][kRanking];
     return {work_microseconds(request, Path::Paged) / kMillisecond, alone / kMillisecond,
             (alone - call) / kMillisecond};
 }

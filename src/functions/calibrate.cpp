@@ -10,6 +10,8 @@ using namespace pg_gpu;
 
 static constexpr char kTable[] = "pg_gpu_calibration";
 static constexpr uint64 kRows = 1000000;
+static constexpr uint64 kDocuments = 100000;
+static constexpr uint64 kFewDocuments = kDocuments / 5;
 static constexpr int kRowsAtOnce = 1000;
 
 static void run(const char *statement) {
@@ -24,23 +26,30 @@ static int64 key_of_row(uint64 row) {
 }
 
 // Frozen rows on all-visible pages, as VACUUM would leave them: so measurements don't visit the table.
-static void fill_table(Oid table_oid) {
+// `fill` sets a row's values, none of which is NULL.
+static void fill_table(Oid table_oid, uint64 rows, void (*fill)(uint64 row, Datum *values)) {
     Relation table = table_open(table_oid, RowExclusiveLock);
     auto **slots = allocate<TupleTableSlot *>(kRowsAtOnce);
     for (int i = 0; i < kRowsAtOnce; i++)
         slots[i] = table_slot_create(table, nullptr);
     BulkInsertState state = GetBulkInsertState();
-    for (uint64 done = 0; done < kRows; done += kRowsAtOnce) {
+    MemoryContext values =
+        AllocSetContextCreate(CurrentMemoryContext, "gpu.calibrate rows", ALLOCSET_DEFAULT_SIZES);
+    for (uint64 done = 0; done < rows; done += kRowsAtOnce) {
         CHECK_FOR_INTERRUPTS();
+        MemoryContext caller = MemoryContextSwitchTo(values);
         for (int i = 0; i < kRowsAtOnce; i++) {
             ExecClearTuple(slots[i]);
-            slots[i]->tts_values[0] = Int64GetDatum(key_of_row(done + i));
-            slots[i]->tts_isnull[0] = false;
+            fill(done + i, slots[i]->tts_values);
+            memset(slots[i]->tts_isnull, 0, RelationGetNumberOfAttributes(table) * sizeof(bool));
             ExecStoreVirtualTuple(slots[i]);
         }
+        MemoryContextSwitchTo(caller);
         table_multi_insert(table, slots, kRowsAtOnce, GetCurrentCommandId(true),
                            TABLE_INSERT_SKIP_FSM | TABLE_INSERT_FROZEN, state);
+        MemoryContextReset(values);
     }
+    MemoryContextDelete(values);
     FreeBulkInsertState(state);
     table_finish_bulk_insert(table, TABLE_INSERT_SKIP_FSM | TABLE_INSERT_FROZEN);
     for (int i = 0; i < kRowsAtOnce; i++)
@@ -66,13 +75,17 @@ static void settle_plans() {
 }
 
 // Only its maker sees a temporary table, and no VACUUM comes to it.
-static functions::CalibrationIndex make_sample() {
-    run(psprintf("CREATE TEMP TABLE %s (k int8)", kTable));
-    const Oid table = RelnameGetRelid(kTable);
-    fill_table(table);
-    run(psprintf("CREATE INDEX %s_k ON %s USING gpu_kary (k gpu.int8_ops)", kTable, kTable));
-    const Oid index = RelnameGetRelid(psprintf("%s_k", kTable));
-    return {table_open(table, AccessShareLock), index_open(index, AccessShareLock), kRows, key_of_row};
+static Oid make_table(const char *name, const char *columns, uint64 rows,
+                      void (*fill)(uint64 row, Datum *values)) {
+    run(psprintf("CREATE TEMP TABLE %s (%s)", name, columns));
+    const Oid table = RelnameGetRelid(name);
+    fill_table(table, rows, fill);
+    return table;
+}
+
+static Relation make_index(const char *name, const char *definition) {
+    run(psprintf("CREATE INDEX %s ON %s", name, definition));
+    return index_open(RelnameGetRelid(name), AccessShareLock);
 }
 
 namespace {
@@ -84,18 +97,48 @@ struct Measured {
 
 }  // namespace
 
-static Measured measure() {
-    Measured measured = {{}, cost_settings()};
-    const functions::CalibrationIndex sample = make_sample();
+static void measure_keys(Measured *measured) {
+    const Oid table = make_table(kTable, "k int8", kRows, [](uint64 row, Datum *values) {
+        values[0] = Int64GetDatum(key_of_row(row));
+    });
+    Relation index =
+        make_index(psprintf("%s_k", kTable), psprintf("%s USING gpu_kary (k gpu.int8_ops)", kTable));
+    const functions::CalibrationIndex sample = {table_open(table, AccessShareLock), index, kRows, key_of_row};
     // The device last: transfers are then the device's, where there is one.
     for (const client::Path path : {client::Path::Host, client::Path::Cuda})
-        measured.engines[static_cast<int>(path)] = functions::measure_engine(sample, path, &measured.costs);
-    if (measured.engines[static_cast<int>(client::Path::Host)]) {
-        functions::measure_paged(sample, client::Path::Host, &measured.costs);
-        measured.engines[static_cast<int>(client::Path::Paged)] = true;
+        measured->engines[static_cast<int>(path)] = functions::measure_engine(sample, path, &measured->costs);
+    if (measured->engines[static_cast<int>(client::Path::Host)]) {
+        functions::measure_paged(sample, client::Path::Host, &measured->costs);
+        measured->engines[static_cast<int>(client::Path::Paged)] = true;
     }
     index_close(sample.index, NoLock);
     table_close(sample.heap, NoLock);
+}
+
+// In an index of all documents and one of few: lists and their windows are costs of their own.
+static void measure_lists(Measured *measured) {
+    const char *table = psprintf("%s_text", kTable);
+    make_table(table, "n int8, document tsvector", kDocuments, [](uint64 row, Datum *values) {
+        values[0] = Int64GetDatum(row);
+        values[1] = PointerGetDatum(functions::make_document(row));
+    });
+    const Relation indexes[] = {
+        make_index(psprintf("%s_all", table), psprintf("%s USING gpu_text (document)", table)),
+        make_index(psprintf("%s_few", table), psprintf("%s USING gpu_text (document) WHERE n < %d", table,
+                                                       static_cast<int>(kFewDocuments)))};
+    for (int p = 0; p < kCostedPaths; p++)
+        measured->engines[p] =
+            measured->engines[p] && functions::measure_lists(indexes, lengthof(indexes),
+                                                             static_cast<client::Path>(p), &measured->costs);
+    for (Relation index : indexes)
+        index_close(index, NoLock);
+}
+
+static Measured measure() {
+    Measured measured = {{}, cost_settings()};
+    measure_keys(&measured);
+    if (measured.engines[static_cast<int>(client::Path::Host)])
+        measure_lists(&measured);
     return measured;
 }
 
@@ -134,10 +177,7 @@ static void alter_system(const char *name, char *value) {
     AlterSystemSetConfigFile(statement);
 }
 
-// What disturbances have hidden keeps its old value.
 static void store(FunctionCallInfo fcinfo, const char *name, double value) {
-    if (value <= 0)
-        return;
     auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
     char *before = GetConfigOptionByName(name, nullptr, false);
     char *after = psprintf("%.3g", value);
@@ -145,6 +185,12 @@ static void store(FunctionCallInfo fcinfo, const char *name, double value) {
     Datum values[] = {CStringGetTextDatum(name), CStringGetTextDatum(before), CStringGetTextDatum(after)};
     bool nulls[lengthof(values)] = {};
     tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+// What disturbances have hidden keeps its old value.
+static void store_measured(FunctionCallInfo fcinfo, const char *name, double value) {
+    if (value > 0)
+        store(fcinfo, name, value);
 }
 
 Datum pg_gpu_calibrate(PG_FUNCTION_ARGS) {
@@ -166,13 +212,15 @@ Datum pg_gpu_calibrate(PG_FUNCTION_ARGS) {
             continue;
         const char *path = client::path_name(static_cast<client::Path>(p));
         if (p != static_cast<int>(client::Path::Paged))
-            store(fcinfo, psprintf("pg_gpu.%s_request_cost", path), measured.costs.request[p]);
-        store(fcinfo, psprintf("pg_gpu.%s_key_cost", path), measured.costs.key[p]);
-        store(fcinfo, psprintf("pg_gpu.%s_entry_cost", path), measured.costs.entry[p]);
-        store(fcinfo, psprintf("pg_gpu.%s_sort_cost", path), measured.costs.sort[p]);
+            store_measured(fcinfo, psprintf("pg_gpu.%s_request_cost", path), measured.costs.request[p]);
+        store_measured(fcinfo, psprintf("pg_gpu.%s_key_cost", path), measured.costs.key[p]);
+        store_measured(fcinfo, psprintf("pg_gpu.%s_entry_cost", path), measured.costs.entry[p]);
+        store_measured(fcinfo, psprintf("pg_gpu.%s_sort_cost", path), measured.costs.sort[p]);
+        for (int feature = 0; feature < kListFeatures; feature++)
+            store(fcinfo, list_cost_name(p, feature), measured.costs.lists[p][feature]);
     }
-    store(fcinfo, "pg_gpu.transfer_cost", measured.costs.transfer);
-    store(fcinfo, "pg_gpu.load_cost", measured.costs.load);
+    store_measured(fcinfo, "pg_gpu.transfer_cost", measured.costs.transfer);
+    store_measured(fcinfo, "pg_gpu.load_cost", measured.costs.load);
     // As pg_reload_conf does.
     if (kill(PostmasterPid, SIGHUP) != 0)
         ereport(WARNING, (errmsg("failed to send signal to postmaster: %m")));

@@ -10,42 +10,20 @@
 
 namespace pg_gpu::functions {
 
-static constexpr int kRepetitions = 7;
 static constexpr int kSmallRequests = 101;
 static constexpr uint64 kKeysOfABatch = 100000;
 static constexpr int kKeyBits = 64;
 static constexpr double kMebibyte = 1048576.0;
 static constexpr double kEntryBytes = sizeof(uint64) + sizeof(ItemPointerData);
 
-static double microseconds_since(const instr_time &start) {
+double microseconds_since(const instr_time &start) {
     instr_time now;
     INSTR_TIME_SET_CURRENT(now);
     INSTR_TIME_SUBTRACT(now, start);
     return static_cast<double>(INSTR_TIME_GET_MICROSEC(now));
 }
 
-// Of `count` runs of something that returns its microseconds, the time of the one at place `rank` from the
-// shortest; below 0 when one of them failed.
-template <typename Body>
-static double ranked_time(int count, int rank, Body body) {
-    double times[Max(kRepetitions, kSmallRequests)];
-    for (int i = 0; i < count; i++) {
-        CHECK_FOR_INTERRUPTS();
-        times[i] = body();
-        if (times[i] < 0)
-            return -1;
-    }
-    std::nth_element(times, times + rank, times + count);
-    return times[rank];
-}
-
-// What else goes on at the time only adds to it.
-template <typename Body>
-static double shortest_time(Body body) {
-    return ranked_time(kRepetitions, 0, body);
-}
-
-static void choose(client::Path path) {
+void choose(client::Path path) {
     set_config_option("pg_gpu.path", client::path_name(path), PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
                       true, 0, false);
 }
@@ -131,6 +109,19 @@ static double time_transfer(const Sample &sample) {
     return microseconds;
 }
 
+// Microseconds of a lookup of one key; below 0 when one failed.
+static double median_request(const Sample &sample) {
+    double times[kSmallRequests];
+    for (double &time : times) {
+        CHECK_FOR_INTERRUPTS();
+        time = time_lookup(sample, sample.keys, 1);
+        if (time < 0)
+            return -1;
+    }
+    std::nth_element(times, times + kSmallRequests / 2, times + kSmallRequests);
+    return times[kSmallRequests / 2];
+}
+
 // Entries of a table that is read from its start, with keys in no order.
 static void make_unsorted(kary::SortEntry<uint64> *entries, uint64 count) {
     constexpr uint64 kEntriesOnAPage = 200;
@@ -184,8 +175,7 @@ bool measure_engine(const CalibrationIndex &calibration, client::Path path, Cost
     costs->transfer = transfer / mebibytes;
     costs->sort[p] = rest_for_each(sort, 2 * mebibytes * costs->transfer, entries);
 
-    costs->request[p] =
-        ranked_time(kSmallRequests, kSmallRequests / 2, [&] { return time_lookup(sample, sample.keys, 1); });
+    costs->request[p] = median_request(sample);
     const uint64 wanted = Min(kKeysOfABatch, sample.count);
     auto *keys = allocate<uint64>(wanted);
     for (uint64 i = 0; i < wanted; i++)

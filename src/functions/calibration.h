@@ -1,7 +1,10 @@
 // What gpu.calibrate measures.
 #pragma once
 
+#include <algorithm>
+
 #include "client/client.h"
+#include "text/tsearch.h"
 #include "settings.h"
 
 namespace pg_gpu::functions {
@@ -21,5 +24,36 @@ bool measure_engine(const CalibrationIndex &sample, client::Path path, CostSetti
 // Measures the paged path's costs: what statements take more or less on pages than on `engine`, whose costs
 // are known.
 void measure_paged(const CalibrationIndex &sample, client::Path engine, CostSettings *costs);
+
+// A document of a collection whose lexemes occur in from every fourth to some ten documents of 100,000.
+TSVector make_document(uint64 number);
+
+// Fits the path's costs of inverted lists to rankings in indexes of such documents. The path's request cost
+// is known. False when the engine isn't there or doesn't answer.
+bool measure_lists(const Relation *indexes, int count, client::Path path, CostSettings *costs);
+
+// ---- taking times -----------------------------------------------------------------------------------------
+
+inline constexpr int kRepetitions = 7;
+
+// Sets pg_gpu.path.
+void choose(client::Path path);
+
+double microseconds_since(const instr_time &start);
+
+// The shortest of several runs of something that returns its microseconds: what else goes on at the time only
+// adds to it. Below 0 when one of them failed.
+template <typename Body>
+double shortest_time(Body body) {
+    double shortest = 0;
+    for (int i = 0; i < kRepetitions; i++) {
+        CHECK_FOR_INTERRUPTS();
+        const double time = body();
+        if (time < 0)
+            return -1;
+        shortest = i == 0 ? time : std::min(shortest, time);
+    }
+    return shortest;
+}
 
 }  // namespace pg_gpu::functions

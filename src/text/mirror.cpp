@@ -132,8 +132,8 @@ static void add_all(const RankedQuery &query, const ListPlace *places, client::R
     request->second += second;
 }
 
-static client::Request request_of(const Corpus *corpus, client::RequestKind kind, const RankedQuery *queries,
-                                  int count) {
+client::Request request_of(const Corpus *corpus, client::RequestKind kind, const RankedQuery *queries,
+                           int count) {
     client::Request request = {};
     request.kind = kind;
     request.runs = corpus->run_count;

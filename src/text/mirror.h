@@ -32,6 +32,10 @@ void begin_query(const Query &query, uint32 limit, RankedQuery *ranked);
 // Does nothing where that is done.
 void find_lists(Corpus *corpus, RankedQuery *query);
 
+// How the cost model sees them together, whose lists have been found.
+client::Request request_of(const Corpus *corpus, client::RequestKind kind, const RankedQuery *queries,
+                           int count);
+
 // The path for all of them together, which is_for_server holds for.
 client::Choice choose_ranking_path(Corpus *corpus, const RankedQuery *queries, int count);
 

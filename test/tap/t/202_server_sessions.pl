@@ -132,11 +132,37 @@ is(sql($node, "$by_host $question")->{out}, $right, 'a dropped database takes no
 my @calibrated = split /\n/, sql_value($node, 'SELECT setting, old <> new, new::float8 >= 0 FROM gpu.calibrate()');
 # What disturbances have hidden isn't stored; a round trip always takes some time.
 like(join("\n", @calibrated), qr/^pg_gpu\.host_request_cost\|/m, 'gpu.calibrate measures the constants of what is there');
+my %is_measured = map { /^([^|]+)/ => 1 } @calibrated;
+my @features = qw(ranking list window posting shortest second);
+is(join(' ', grep { !$is_measured{$_} } map { ("pg_gpu.paged_${_}_cost", "pg_gpu.host_${_}_cost") } @features),
+	'', 'those of inverted lists on pages as well');
 is(join(' ', grep { !/\|t$/ } @calibrated), '', 'none is below zero');
 like(slurp_file($node->data_dir . '/postgresql.auto.conf'), qr/^pg_gpu\.host_request_cost = '[0-9.e+-]+'$/m, 'and stores them');
 ok(wait_until(sub { sql_value($node, q{LOAD 'pg_gpu'; SELECT source FROM pg_settings WHERE name = 'pg_gpu.host_request_cost'}) eq 'configuration file' }),
 	'which sessions then use');
 is(sql_value($node, q{SELECT count(*) FROM pg_class WHERE relname LIKE 'pg_gpu_calibration%'}), 0, 'it leaves nothing else behind');
+
+# Searches go where each of the constants says. Another engine there may be is too dear for any.
+$node->safe_psql('postgres', q{
+CREATE TABLE doc AS SELECT to_tsvector('simple', concat_ws(' ', 'w' || i % 3, 'v' || i % 5)) AS tsv FROM generate_series(1, 20000) AS i;
+CREATE INDEX doc_tsv ON doc USING gpu_text (tsv);
+SET pg_gpu.path = host;
+SELECT gpu.load('doc_tsv', true)});
+my $free = join '', map { ("SET pg_gpu.paged_${_}_cost = 0; SET pg_gpu.host_${_}_cost = 0;") } @features;
+
+sub path_of_search
+{
+	my ($mode, $dear) = @_;
+	return (split /\n/, sql_value($node, "SET pg_gpu.path = auto; SET pg_gpu.cuda_request_cost = 1e9; $free SET pg_gpu.$dear = 1e6;
+SELECT gpu.stat_reset(); SELECT count(*) FROM gpu.search('doc_tsv', 'w1 & v1', 10, '$mode');
+SELECT string_agg(path, ' ') FROM gpu.stat WHERE request = 'search' AND requests > 0"))[-1];
+}
+foreach my $case ([ 'and', qw(ranking list shortest second) ], [ 'or', qw(ranking list window posting) ])
+{
+	my ($mode, @its_features) = @$case;
+	is(join(' ', map { path_of_search($mode, "paged_${_}_cost") } @its_features), 'host host host host', "costs of pages keep searches off them, $mode");
+	is(join(' ', map { path_of_search($mode, "host_${_}_cost") } @its_features), 'paged paged paged paged', "so do those of an engine, $mode");
+}
 
 # ---- a base backup ----------------------------------------------------------------------------------------------------------
 

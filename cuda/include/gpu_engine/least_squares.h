@@ -1,0 +1,90 @@
+// Linear models by least squares, from the normal equations.
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+namespace gpu_engine {
+
+// Of samples of some features and a value, the coefficients whose sum over the features comes closest to it.
+// Features may differ in scale by any factor.
+template <std::size_t N>
+class LeastSquares {
+  public:
+    using Vector = std::array<double, N>;
+
+    void add(const Vector &features, double value) {
+        for (std::size_t i = 0; i < N; ++i) {
+            for (std::size_t j = 0; j < N; ++j) {
+                products_[i][j] += features[i] * features[j];
+            }
+            targets_[i] += features[i] * value;
+        }
+    }
+
+    // A feature that says nothing new has coefficient 0.
+    Vector fit() const { return fit_subset(all); }
+
+    // With no coefficient below 0. It is the fit of some of the features alone: of few, all subsets are
+    // tried.
+    Vector fit_nonnegative() const {
+        static_assert(N <= 10);
+        Vector best = {};
+        double most_explained = 0;
+        for (unsigned subset = 1; subset <= all; ++subset) {
+            const Vector fitted = fit_subset(subset);
+            double explained = 0;  // of the sum of squares
+            bool allowed = true;
+            for (std::size_t i = 0; i < N; ++i) {
+                explained += fitted[i] * targets_[i];
+                allowed = allowed && fitted[i] >= 0;
+            }
+            if (allowed && explained > most_explained) {
+                most_explained = explained;
+                best = fitted;
+            }
+        }
+        return best;
+    }
+
+  private:
+    static constexpr unsigned all = (1U << N) - 1;
+
+    // Gauss's elimination; the matrix is symmetric and positive semidefinite.
+    Vector fit_subset(unsigned subset) const {
+        std::array<Vector, N> a = products_;
+        Vector b = targets_;
+        std::array<bool, N> used = {};
+        for (std::size_t i = 0; i < N; ++i) {
+            // Rounding leaves a little of what would be 0.
+            used[i] = (subset >> i & 1U) != 0 && a[i][i] > 1e-12 * products_[i][i];
+            if (!used[i]) {
+                continue;
+            }
+            for (std::size_t row = i + 1; row < N; ++row) {
+                const double factor = a[row][i] / a[i][i];
+                for (std::size_t column = i; column < N; ++column) {
+                    a[row][column] -= factor * a[i][column];
+                }
+                b[row] -= factor * b[i];
+            }
+        }
+        Vector x = {};
+        for (std::size_t i = N; i-- > 0;) {
+            if (!used[i]) {
+                continue;
+            }
+            double rest = b[i];
+            for (std::size_t column = i + 1; column < N; ++column) {
+                rest -= a[i][column] * x[column];
+            }
+            x[i] = rest / a[i][i];
+        }
+        return x;
+    }
+
+    std::array<Vector, N> products_ = {};
+    Vector targets_ = {};
+};
+
+}  // namespace gpu_engine
