@@ -1,6 +1,7 @@
 // What gpu_column keeps on run pages. README.md beside this file draws the whole.
 #pragma once
 
+#include "gpu_engine/tid_pages.h"
 #include "storage/storage.h"
 
 namespace pg_gpu::column {
@@ -40,24 +41,10 @@ inline void set_run_data(storage::RunEntry *run, Layout layout, uint64 words, ui
 
 // ---- TIDs -------------------------------------------------------------------------------------------------
 
-// A page of section 1: head, stretches, bitmaps. Entries lie in the order of their TIDs.
-struct TidPageHead {
-    uint64 first;  // ordinal of the page's first entry
-    uint32 entries;
-    uint32 stretches;
-};
-static_assert(sizeof(TidPageHead) == 16);
-
-// TIDs of one heap block: `count` consecutive ones from offset number `first`; or, with kBitmapFlag in
-// `first`, those whose bit is set in the page's next (first & ~kBitmapFlag) words, bit 0 for offset 1.
-struct TidStretch {
-    uint32 block;
-    uint16 count;
-    uint16 first;
-};
-static_assert(sizeof(TidStretch) == 8);
-
-inline constexpr uint16 kBitmapFlag = 0x8000;
+// A page of section 1.
+using gpu_engine::TidPageHead;
+using gpu_engine::TidStretch;
+inline constexpr uint16 kBitmapFlag = gpu_engine::tid_bitmap_flag;
 inline constexpr uint32 kMostBitmapWords = (MaxHeapTuplesPerPage + 63) / 64;
 inline constexpr uint32 kMostTidsOnPage = storage::kMostTidsRead - storage::kMostTidsRead % 64;
 

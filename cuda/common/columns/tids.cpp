@@ -4,23 +4,12 @@
 #include <cstring>
 
 #include "gpu_engine/boundary.h"
+#include "gpu_engine/tid_pages.h"
 
 namespace gpu_engine {
 namespace {
 
-// As src/column/format.h has them.
-struct TidPageHead {
-    std::uint64_t first;
-    std::uint32_t entries;
-    std::uint32_t stretches;
-};
-struct TidStretch {
-    std::uint32_t block;
-    std::uint16_t count;
-    std::uint16_t first;
-};
 constexpr std::uint32_t head_words = sizeof(TidPageHead) / 8;
-constexpr std::uint16_t bitmap_flag = 0x8000;
 constexpr std::uint32_t most_offset = 2048;  // a heap page of 32 KiB has fewer line pointers
 
 Status contradiction() {
@@ -53,12 +42,12 @@ Status parse_tid_page(const std::uint64_t *content, std::uint32_t page_words, st
         Stretch &kept = stretches[i];
         kept = {static_cast<std::uint32_t>(count->rows + entries), stretch.block,
                 static_cast<std::uint32_t>(count->words), stretch.first, 0};
-        if ((stretch.first & bitmap_flag) == 0) {
+        if ((stretch.first & tid_bitmap_flag) == 0) {
             if (stretch.first == 0 || stretch.first + stretch.count - 1U > most_offset) {
                 return contradiction();
             }
         } else {
-            const std::uint32_t words = stretch.first & ~std::uint32_t(bitmap_flag);
+            const std::uint32_t words = stretch.first & ~std::uint32_t(tid_bitmap_flag);
             if (words > most_offset / 64 || words > page_words - word) {
                 return contradiction();
             }

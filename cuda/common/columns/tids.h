@@ -1,4 +1,4 @@
-// TIDs of gpu_column's runs as pages have them (src/column/format.h): stretches of one heap block each.
+// TIDs of gpu_column's runs as pages have them (gpu_engine/tid_pages.h): stretches of one heap block each.
 #pragma once
 
 #include <cstdint>
