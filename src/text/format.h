@@ -128,6 +128,9 @@ inline constexpr uint32 kMostLexemeBytes = 2047;
 // then their heads.
 inline constexpr uint32 kShortListHead = 2;
 
+// PForDelta counts a block's exceptions in a byte, and searches keep places in a block in one.
+static_assert(postings::kBlockPostings <= PG_UINT8_MAX);
+
 inline uint32 block_count(uint64 documents) {
     return static_cast<uint32>((documents + postings::kBlockPostings - 1) / postings::kBlockPostings);
 }
