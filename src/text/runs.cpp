@@ -407,7 +407,9 @@ static uint32 merge_page_bound(Relation, const storage::RunKind *, const storage
     const double dictionary_pages = 2 * dictionary_bytes / (storage::kContentBytes - 2 * kMostLexemeBytes);
     const double bits = posting_total > 0 ? posting_bits(documents, lists, posting_total, length) : 0;
     const double posting_bytes =
-        posting_total * (bits / 8 + sizeof(postings::BlockHead) / 128.0) + lists * (kShortListHead + 2.0);
+        posting_total *
+            (bits / 8 + static_cast<double>(sizeof(postings::BlockHead)) / postings::kBlockPostings) +
+        lists * (kShortListHead + 2.0);
     return 3 + static_cast<uint32>(dictionary_pages) +
            static_cast<uint32>(posting_bytes / storage::kContentBytes) +
            document_pages(static_cast<uint64>(documents));
