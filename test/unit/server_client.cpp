@@ -201,6 +201,24 @@ protocol::ListReply Client::list(Message type, std::uint64_t offset, std::uint64
     return ask<protocol::ListReply>(type, request);
 }
 
+void ServerTest::SetUp() {
+    if (!server_.has(engine_)) {
+        GTEST_SKIP() << "no such engine here";
+    }
+    client_ = std::make_unique<Client>(server_.path(), engine_);
+    ASSERT_EQ(Client::answer_of(client_->attach(first_buffer_bytes_)), Answer::done);
+}
+
+gpu_engine::server::Options ServerTestOfEngine::for_testing() {
+    gpu_engine::server::Options options;
+    options.testing = true;
+    return options;
+}
+
+std::string engine_of(const testing::TestParamInfo<EngineName> &test) {
+    return test.param == EngineName::host ? "host" : "cuda";
+}
+
 bool wait_until(const std::function<bool()> &condition) {
     for (int i = 0; i < 10000; ++i) {
         if (condition()) {

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <thread>
 #include <utility>
@@ -192,6 +193,40 @@ class Client {
     char *buffer_ = nullptr;
     std::uint64_t buffer_bytes_ = 0;
 };
+
+// A server of the test's own, and a session with a transfer buffer that asks one of its engines. The test is
+// skipped where there is no such engine.
+class ServerTest : public testing::Test {
+  protected:
+    ServerTest(EngineName engine, std::uint64_t buffer_bytes, const gpu_engine::server::Options &options = {})
+        : server_(options), engine_(engine), first_buffer_bytes_(buffer_bytes) {}
+
+    void SetUp() override;
+
+    ServerUnderTest server_;
+    std::unique_ptr<Client> client_;
+    std::mt19937_64 random_{20261121};
+
+  private:
+    const EngineName engine_;
+    const std::uint64_t first_buffer_bytes_;
+};
+
+// The same for each engine.
+class ServerTestOfEngine : public ServerTest, public testing::WithParamInterface<EngineName> {
+  protected:
+    explicit ServerTestOfEngine(std::uint64_t buffer_bytes, const gpu_engine::server::Options &options = {})
+        : ServerTest(GetParam(), buffer_bytes, options) {}
+
+    // Refusals may be injected.
+    static gpu_engine::server::Options for_testing();
+};
+
+// What INSTANTIATE_TEST_SUITE_P takes for them.
+inline auto every_engine() {
+    return testing::Values(EngineName::host, EngineName::cuda);
+}
+std::string engine_of(const testing::TestParamInfo<EngineName> &test);
 
 inline protocol::RunName run_name(std::uint64_t run, std::uint32_t relation = 1) {
     return protocol::RunName{1663, 5, relation, -1, run};

@@ -13,22 +13,16 @@ using gpu_engine::TargetKind;
 using gpu_engine::TestKind;
 using gpu_engine::ValueRange;
 
-class ServerColumns : public testing::TestWithParam<EngineName> {
+class ServerColumns : public ServerTestOfEngine {
   protected:
+    ServerColumns() : ServerTestOfEngine(buffer_bytes) {}
+
     static constexpr std::uint64_t buffer_bytes = 8 << 20;
     static constexpr std::uint64_t data = 1 << 20;  // of tests
     static constexpr std::uint64_t starts = 2 << 20;
     static constexpr std::uint64_t map = 3 << 20;
     static constexpr std::uint64_t results = 4 << 20;
     static constexpr std::uint64_t map_blocks = 301;
-
-    void SetUp() override {
-        if (!server_.has(GetParam())) {
-            GTEST_SKIP() << "no such engine here";
-        }
-        client_ = std::make_unique<Client>(server_.path(), GetParam());
-        ASSERT_EQ(Client::answer_of(client_->attach(buffer_bytes)), Answer::done);
-    }
 
     static protocol::BeginColumns beginning(std::uint64_t run, const Pages &pages) {
         protocol::BeginColumns begin{};
@@ -116,10 +110,6 @@ class ServerColumns : public testing::TestWithParam<EngineName> {
         EXPECT_EQ(small.header.status.code, StatusCode::insufficient_space);
         EXPECT_EQ(small.needed, needed);
     }
-
-    ServerUnderTest server_;
-    std::unique_ptr<Client> client_;
-    Random random_{20261121};
 };
 
 TEST_P(ServerColumns, AnswersEqualAPlainReference) {
@@ -398,9 +388,6 @@ TEST_P(ServerColumns, KeepWithinTheLimitOfMemory) {
     EXPECT_LE(reply.memory_used[static_cast<std::size_t>(GetParam())], 4U << 20);
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, ServerColumns, testing::Values(EngineName::host, EngineName::cuda),
-                         [](const auto &parameter) {
-                             return parameter.param == EngineName::host ? "host" : "cuda";
-                         });
+INSTANTIATE_TEST_SUITE_P(Engines, ServerColumns, every_engine(), engine_of);
 
 }  // namespace

@@ -10,10 +10,7 @@ namespace {
 using namespace server_test;
 
 class ServerConcurrency : public testing::TestWithParam<EngineName> {};
-INSTANTIATE_TEST_SUITE_P(Engines, ServerConcurrency, testing::Values(EngineName::host, EngineName::cuda),
-                         [](const auto &engine) {
-                             return engine.param == EngineName::host ? "host" : "cuda";
-                         });
+INSTANTIATE_TEST_SUITE_P(Engines, ServerConcurrency, every_engine(), engine_of);
 
 constexpr int run_count = 6;
 constexpr std::uint64_t run_entries = 20000;

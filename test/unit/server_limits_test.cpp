@@ -14,14 +14,12 @@ using namespace std::chrono_literals;
 constexpr std::uint64_t entries = 100000;
 constexpr std::uint64_t array_bytes = entries * 10;  // and some per cent
 
-class ServerLimits : public testing::TestWithParam<EngineName> {
+class ServerLimits : public ServerTestOfEngine {
   protected:
+    ServerLimits() : ServerTestOfEngine(4 << 20, for_testing()) {}
+
     void SetUp() override {
-        if (!server_.has(GetParam())) {
-            GTEST_SKIP() << "no such engine here";
-        }
-        client_ = std::make_unique<Client>(server_.path(), GetParam());
-        ASSERT_EQ(Client::answer_of(client_->attach(4 << 20)), Answer::done);
+        ServerTestOfEngine::SetUp();
         for (std::uint64_t i = 0; i < entries; ++i) {
             keys_.push_back(static_cast<std::uint32_t>(i));
             tids_.push_back(make_tid(i / 100, static_cast<std::uint16_t>(i % 100 + 1)));
@@ -66,19 +64,10 @@ class ServerLimits : public testing::TestWithParam<EngineName> {
             client_->ask<protocol::ResultReply>(Message::lookup, lookup_of(run, 1)).header);
     }
 
-    ServerUnderTest server_{[] {
-        gpu_engine::server::Options options;
-        options.testing = true;
-        return options;
-    }()};
-    std::unique_ptr<Client> client_;
     std::vector<std::uint32_t> keys_;
     std::vector<Tid> tids_;
 };
-INSTANTIATE_TEST_SUITE_P(Engines, ServerLimits, testing::Values(EngineName::host, EngineName::cuda),
-                         [](const auto &engine) {
-                             return engine.param == EngineName::host ? "host" : "cuda";
-                         });
+INSTANTIATE_TEST_SUITE_P(Engines, ServerLimits, every_engine(), engine_of);
 
 TEST_P(ServerLimits, LeastRecentlyUsedLeaveFirst) {
     configure(3 * array_bytes * 12 / 10);

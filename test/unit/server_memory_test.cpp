@@ -16,15 +16,19 @@ using heap_refusal::allocations_left;
 using heap_refusal::exempt_thread;
 using heap_refusal::one_was_refused;
 
-class ServerMemory : public testing::TestWithParam<EngineName> {
+class ServerMemory : public ServerTestOfEngine {
   protected:
+    ServerMemory() : ServerTestOfEngine(buffer_bytes, for_testing()) {}
+
+    static constexpr std::uint64_t buffer_bytes = 1 << 20;
+
     void SetUp() override {
         exempt_thread = true;
-        if (!server_.has(GetParam())) {
-            GTEST_SKIP() << "no such engine here";
+        ServerTestOfEngine::SetUp();
+        if (IsSkipped() || HasFatalFailure()) {
+            return;
         }
         run_ = make_run<std::uint64_t>(3000, 300, random_);
-        client_ = connect();
         ASSERT_EQ(client_->load(run_name(1), run_.keys(), run_.tids(), true), Answer::done);
     }
     void TearDown() override {
@@ -34,7 +38,7 @@ class ServerMemory : public testing::TestWithParam<EngineName> {
 
     std::unique_ptr<Client> connect() {
         auto client = std::make_unique<Client>(server_.path(), GetParam());
-        EXPECT_EQ(Client::answer_of(client->attach(1 << 20)), Answer::done);
+        EXPECT_EQ(Client::answer_of(client->attach(buffer_bytes)), Answer::done);
         return client;
     }
     // One of each request that takes memory; those that failed say so in the result. The connection may end.
@@ -249,20 +253,10 @@ class ServerMemory : public testing::TestWithParam<EngineName> {
         return client_->list(Message::mirrors, 0, 0).memory_used[static_cast<std::size_t>(GetParam())];
     }
 
-    std::mt19937_64 random_{20261121};
     RunModel<std::uint64_t> run_;
     std::uint64_t version_ = 0;
-    ServerUnderTest server_{[] {
-        gpu_engine::server::Options options;
-        options.testing = true;
-        return options;
-    }()};
-    std::unique_ptr<Client> client_;
 };
-INSTANTIATE_TEST_SUITE_P(Engines, ServerMemory, testing::Values(EngineName::host, EngineName::cuda),
-                         [](const auto &engine) {
-                             return engine.param == EngineName::host ? "host" : "cuda";
-                         });
+INSTANTIATE_TEST_SUITE_P(Engines, ServerMemory, every_engine(), engine_of);
 
 // The engine's budget refuses each of its requests in turn.
 TEST_P(ServerMemory, EveryRefusalOfTheBudget) {

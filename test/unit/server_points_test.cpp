@@ -70,18 +70,12 @@ Boxes make_boxes(const Points &points, std::size_t count, Random &random) {
     return boxes;
 }
 
-class ServerPoints : public testing::TestWithParam<EngineName> {
+class ServerPoints : public ServerTestOfEngine {
   protected:
+    ServerPoints() : ServerTestOfEngine(buffer_bytes) {}
+
     static constexpr std::uint64_t buffer_bytes = 16 << 20;
     static constexpr std::uint64_t results = 8 << 20;
-
-    void SetUp() override {
-        if (!server_.has(GetParam())) {
-            GTEST_SKIP() << "no such engine here";
-        }
-        client_ = std::make_unique<Client>(server_.path(), GetParam());
-        ASSERT_EQ(Client::answer_of(client_->attach(buffer_bytes)), Answer::done);
-    }
 
     static protocol::BeginGrid beginning(std::uint64_t run, const Columns &columns, std::size_t entries) {
         protocol::BeginGrid begin{};
@@ -316,10 +310,6 @@ class ServerPoints : public testing::TestWithParam<EngineName> {
     StatusCode begin_code(const protocol::BeginGrid &request) {
         return client_->ask<protocol::BeginArrayReply>(Message::begin_grid, request).header.status.code;
     }
-
-    ServerUnderTest server_;
-    std::unique_ptr<Client> client_;
-    Random random_{20261121};
 };
 
 TEST_P(ServerPoints, AnswersEqualAPlainReference) {
@@ -642,9 +632,6 @@ TEST_P(ServerPoints, KeepWithinTheLimitOfMemory) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, ServerPoints, testing::Values(EngineName::host, EngineName::cuda),
-                         [](const auto &parameter) {
-                             return parameter.param == EngineName::host ? "host" : "cuda";
-                         });
+INSTANTIATE_TEST_SUITE_P(Engines, ServerPoints, every_engine(), engine_of);
 
 }  // namespace

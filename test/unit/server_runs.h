@@ -91,19 +91,13 @@ struct CaseName {
 };
 
 template <typename Type>
-class ServerWithRuns : public testing::Test {
+class ServerWithRuns : public ServerTest {
   protected:
     using Key = typename Type::Key;
     static constexpr std::uint32_t key_bits = sizeof(Key) * 8;
     static constexpr std::uint64_t buffer_bytes = 8 << 20;
 
-    void SetUp() override {
-        if (!server_.has(Type::engine)) {
-            GTEST_SKIP() << "no such engine here";
-        }
-        client_ = std::make_unique<Client>(server_.path(), Type::engine);
-        ASSERT_EQ(Client::answer_of(client_->attach(buffer_bytes)), Answer::done);
-    }
+    ServerWithRuns() : ServerTest(Type::engine, buffer_bytes) {}
 
     // Loads runs 1, 2, … with dead entries of version 1, 2, …
     std::vector<RunModel<Key>> load_runs(std::initializer_list<std::size_t> sizes) {
@@ -153,10 +147,6 @@ class ServerWithRuns : public testing::Test {
         }
         ASSERT_EQ(offsets[expected.size()], offset);
     }
-
-    ServerUnderTest server_;
-    std::unique_ptr<Client> client_;
-    std::mt19937_64 random_{20261121};
 };
 
 }  // namespace server_test

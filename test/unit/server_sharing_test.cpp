@@ -201,9 +201,6 @@ TEST_P(ServerSharing, SomeGoBackToTheirSessions) {
     check(1);
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, ServerSharing, testing::Values(EngineName::host, EngineName::cuda),
-                         [](const auto &parameter) {
-                             return parameter.param == EngineName::host ? "host" : "cuda";
-                         });
+INSTANTIATE_TEST_SUITE_P(Engines, ServerSharing, every_engine(), engine_of);
 
 }  // namespace

@@ -39,21 +39,13 @@ struct Question {
     std::vector<std::vector<TextQuery>> queries;
 };
 
-class ServerText : public testing::TestWithParam<EngineName> {
+class ServerText : public ServerTestOfEngine {
   protected:
-    ServerText() = default;
-    explicit ServerText(const gpu_engine::server::Options &options) : server_(options) {}
+    explicit ServerText(const gpu_engine::server::Options &options = {})
+        : ServerTestOfEngine(buffer_bytes, options) {}
 
     static constexpr std::uint64_t buffer_bytes = 16 << 20;
     static constexpr std::uint64_t results = 8 << 20;
-
-    void SetUp() override {
-        if (!server_.has(GetParam())) {
-            GTEST_SKIP() << "no such engine here";
-        }
-        client_ = std::make_unique<Client>(server_.path(), GetParam());
-        ASSERT_EQ(Client::answer_of(client_->attach(buffer_bytes)), Answer::done);
-    }
 
     static protocol::BeginText beginning(std::uint64_t number, const TextRun &run) {
         protocol::BeginText begin{};
@@ -275,10 +267,6 @@ class ServerText : public testing::TestWithParam<EngineName> {
         EXPECT_EQ(small.header.status.code, StatusCode::insufficient_space);
         EXPECT_EQ(small.needed, found.needed);
     }
-
-    ServerUnderTest server_;
-    std::unique_ptr<Client> client_;
-    Random random_{20261121};
 };
 
 }  // namespace server_test

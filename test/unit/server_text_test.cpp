@@ -232,9 +232,6 @@ TEST_P(ServerText, KeepWithinTheLimitOfMemory) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, ServerText, testing::Values(EngineName::host, EngineName::cuda),
-                         [](const auto &parameter) {
-                             return parameter.param == EngineName::host ? "host" : "cuda";
-                         });
+INSTANTIATE_TEST_SUITE_P(Engines, ServerText, every_engine(), engine_of);
 
 }  // namespace
