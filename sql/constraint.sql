@@ -32,6 +32,15 @@ SELECT id FROM exclusion_test WHERE k IN (90, 91) ORDER BY k;
 SELECT * FROM gpu.verify('exclusion_later');
 DROP TABLE exclusion_test;
 
+-- Text by its first bytes; and by its hash, where PostgreSQL would show the key in the operator class's type.
+CREATE TABLE exclusion_text (k text, h text, CONSTRAINT exclusion_prefix EXCLUDE USING gpu_kary (k gpu.text_pattern_prefix_ops WITH =),
+  CONSTRAINT exclusion_hash EXCLUDE USING gpu_kary (h gpu.gpu_kary_hash_ops WITH =));
+INSERT INTO exclusion_text VALUES ('https://www.example.com/1', 'a'), ('https://www.example.com/2', 'b');
+INSERT INTO exclusion_text VALUES ('https://www.example.com/1', 'c');
+INSERT INTO exclusion_text VALUES ('c', 'a');
+INSERT INTO exclusion_text VALUES ('c', 'a'), ('https://www.example.com/2', 'd'), ('e', 'e') ON CONFLICT DO NOTHING RETURNING k;
+DROP TABLE exclusion_text;
+
 -- Foreign keys find the referencing rows through the index, int4 against int8 too.
 CREATE TABLE parent_test (id int8 PRIMARY KEY);
 CREATE TABLE child_test (parent int4 REFERENCES parent_test ON DELETE CASCADE ON UPDATE CASCADE, n int);
