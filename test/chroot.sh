@@ -9,7 +9,7 @@
 # PG_GPU_UBUNTU_MIRROR  where Ubuntu's packages come from
 # PG_GPU_UBUNTU_KEYRING   the keys they are signed with, as Debian's package ubuntu-keyring has them
 # PG_GPU_APT_OPTIONS    options of apt inside, one a line
-# PG_GPU_CUDA_TOOLKIT   a folder that is /usr/local/cuda inside
+# PG_GPU_CUDA_TOOLKIT   a folder that is inside too, by its name, and as /usr/local/cuda
 : "${PG_GPU_CHROOTS:=$root/build/chroots}"
 : "${PG_GPU_MIRROR:=http://deb.debian.org/debian}"
 : "${PG_GPU_SECURITY_MIRROR:=http://deb.debian.org/debian-security}"
@@ -100,7 +100,8 @@ in_chroot() {
             mount --rbind /dev "$folder/dev" &&
             mount -t proc proc "$folder/proc" &&
             { [ -z "${PG_GPU_CUDA_TOOLKIT:-}" ] ||
-                { mkdir -p "$folder/usr/local/cuda" && mount --rbind "$PG_GPU_CUDA_TOOLKIT" "$folder/usr/local/cuda"; }; } &&
+                { toolkit=$(realpath "$PG_GPU_CUDA_TOOLKIT") && mkdir -p "$folder$toolkit" && mount --rbind "$toolkit" "$folder$toolkit" &&
+                    { [ "$toolkit" = /usr/local/cuda ] || ln -sfT "$toolkit" "$folder/usr/local/cuda"; }; }; } &&
             exec chroot "$folder" /usr/bin/env -i HOME=/root TERM=dumb LC_ALL=C.UTF-8 \
                 PATH=/usr/lib/ccache:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"' \
         in_chroot "$folder" "$@"

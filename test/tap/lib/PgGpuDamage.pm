@@ -9,7 +9,7 @@ use PgGpuFaults;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw(make_damaged ask_damaged alive_since converse);
+our @EXPORT = qw(new_damageable make_damaged ask_damaged alive_since converse);
 
 use constant { CONTENT => 24, TAIL => 1 };
 
@@ -18,6 +18,14 @@ if (!$ENV{PG_GPU_TEST_LIMITED})
 {
 	$ENV{PG_GPU_TEST_LIMITED} = 1;
 	exec 'sh', '-c', 'ulimit -f 262144 && exec "$@"', 'sh', $^X, (map { "-I$_" } @INC), $0, @ARGV;
+}
+
+# A cluster that damaged pages are read in: with checksums, PostgreSQL would refuse them.
+sub new_damageable
+{
+	my ($name) = @_;
+	return new_node($name, checksums => 0,
+		conf => "restart_after_crash = on\nshared_buffers = 64MB\nmax_locks_per_transaction = 1000\n");
 }
 
 # Blocks behind the tail, as a file has them at random.

@@ -174,13 +174,13 @@ END $$;
 SQL
 
 # A cluster as PgGpuTest's new_cluster() makes it, with the checking functions in database postgres.
-# `conf` and `streaming` go to new_cluster().
+# `conf`, `streaming` and `checksums` go to new_cluster().
 sub new_node
 {
 	my ($name, %params) = @_;
 	my $conf = "shared_buffers = 16MB\nmax_parallel_workers_per_gather = 0\ndeadlock_timeout = 200ms\n"
 	  . "log_checkpoints = off\n" . ($params{conf} // '');
-	my $node = new_cluster($name, streaming => $params{streaming} // 0, conf => $conf);
+	my $node = new_cluster($name, streaming => $params{streaming} // 0, checksums => $params{checksums} // 1, conf => $conf);
 	$node->safe_psql('postgres', $checking_functions);
 	return $node;
 }

@@ -107,6 +107,7 @@ sub check_path
 #   streaming => 1 to allow base backups and standbys (WAL level replica)
 #   start     => 0 to leave it stopped; then the extension isn't created either
 #   extension => 0 not to create the extension in database postgres
+#   checksums => 0 for pages without checksums, which have them from PostgreSQL 18 on unless initdb is told otherwise
 # Autovacuum is off: what a test does must follow from its seed alone.
 sub new_cluster
 {
@@ -114,6 +115,7 @@ sub new_cluster
 	my $node = PostgreSQL::Test::Cluster->new($name);
 	$node->init(
 		allows_streaming => $option{streaming} || 0,
+		no_data_checksums => defined $option{checksums} && !$option{checksums},
 		extra => [ '--locale=C', '--encoding=UTF8' ]);
 	$node->append_conf('postgresql.conf', <<'CONF');
 autovacuum = off

@@ -130,7 +130,7 @@ foreach my $number (1 .. rounds(12, 400))
 
 # ---- making the tables, planting the faults -----------------------------------------------------------------
 
-my $node = new_node('grid_damage', conf => "restart_after_crash = on\nshared_buffers = 64MB\nmax_locks_per_transaction = 1000\n");
+my $node = new_damageable('grid_damage');
 my %table;
 my $script = q{
 SET client_min_messages = warning;

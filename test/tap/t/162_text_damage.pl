@@ -15,7 +15,7 @@ use Test::More;
 
 fault_seed();
 
-my $node = new_node('text_damage', conf => "restart_after_crash = on\nshared_buffers = 64MB\nmax_locks_per_transaction = 1000\n");
+my $node = new_damageable('text_damage');
 my $count = rounds(24, 400);
 my $script = q{
 SET client_min_messages = warning;

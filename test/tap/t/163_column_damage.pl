@@ -15,7 +15,7 @@ use Test::More;
 
 fault_seed();
 
-my $node = new_node('column_damage', conf => "restart_after_crash = on\nshared_buffers = 64MB\nmax_locks_per_transaction = 1000\n");
+my $node = new_damageable('column_damage');
 my $count = rounds(24, 400) + 4;
 
 # Headers that say of a column what its type can't be, as src/column/format.h has them: [ column, byte, what is written there ].
