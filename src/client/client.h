@@ -104,7 +104,7 @@ struct PagedRequest {
     RequestKind kind;
     uint64 items;
     instr_time began;
-    double processor_began;  // microseconds of processor time, of a search
+    double processor_began;  // microseconds of processor time; below 0 where waits aren't measured
 };
 PagedRequest begin_paged(RequestKind kind, uint64 items);
 void end_paged(const PagedRequest &request);

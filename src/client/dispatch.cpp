@@ -79,14 +79,16 @@ static double lately_waited(Path path) {
 
 static void note_wait(Path path, double microseconds) {
     // On pages most wait for nothing, and a few for long.
-    const double weight = path == Path::Paged ? 1.0 / 16 : 1.0 / 4;
+    const double weight = path == Path::Paged ? 1.0 / 8 : 1.0 / 4;
     const double before = lately_waited(path);
     waits[static_cast<int>(path)] = {before + (microseconds - before) * weight, GetCurrentTimestamp()};
 }
 
-// Of a search, which takes long enough for two calls of the system.
+// Of every fourth search: it takes two calls of the system.
 static bool is_wait_measured(RequestKind kind) {
-    return kind == RequestKind::SearchText;
+    constexpr uint32 kSearchesPerMeasurement = 4;
+    static uint32 searches = 0;
+    return kind == RequestKind::SearchText && searches++ % kSearchesPerMeasurement == 0;
 }
 
 static double processor_microseconds() {
@@ -96,7 +98,7 @@ static double processor_microseconds() {
 }
 
 PagedRequest begin_paged(RequestKind kind, uint64 items) {
-    PagedRequest request = {kind, items, {}, is_wait_measured(kind) ? processor_microseconds() : 0};
+    PagedRequest request = {kind, items, {}, is_wait_measured(kind) ? processor_microseconds() : -1};
     INSTR_TIME_SET_CURRENT(request.began);
     return request;
 }
@@ -106,7 +108,7 @@ void end_paged(const PagedRequest &request) {
     INSTR_TIME_SET_CURRENT(taken);
     INSTR_TIME_SUBTRACT(taken, request.began);
     count_paged(request.kind, request.items, taken);
-    if (is_wait_measured(request.kind)) {
+    if (request.processor_began >= 0) {
         const double used = processor_microseconds() - request.processor_began;
         note_wait(Path::Paged, Max(static_cast<double>(INSTR_TIME_GET_MICROSEC(taken)) - used, 0));
     }
