@@ -37,7 +37,8 @@ CREATE INDEX ${name}_k ON $name USING gpu_kary (k) WITH (fanout = 2);
 	return;
 }
 
-# A session that inserts until there is a worker that has begun to merge.
+# A session that inserts until there is a worker that has begun to merge. From PostgreSQL 18 on one that still connects is shown too,
+# and has a lock on the database.
 my $watcher = new_session($node);
 my $create_insert = q{
 CREATE PROCEDURE insert_until_merge(p_table text, INOUT p_pid int) LANGUAGE plpgsql AS $$
@@ -48,7 +49,7 @@ BEGIN
 		EXECUTE format('INSERT INTO %I (k) SELECT i * 17 %% 100001 FROM generate_series(1, 2000) AS i', p_table);
 		COMMIT;
 		SELECT a.pid INTO p_pid FROM pg_stat_activity AS a JOIN pg_locks AS l USING (pid)
-			WHERE a.backend_type = 'pg_gpu merge' AND l.locktype = 'object' AND l.granted;
+			WHERE a.backend_type = 'pg_gpu merge' AND a.state = 'active' AND l.locktype = 'object' AND l.granted;
 		EXIT WHEN FOUND OR clock_timestamp() > until;
 	END LOOP;
 END $$};
@@ -111,9 +112,12 @@ sub no_worker { return wait_until(sub { return sql_value($node, $worker) eq '' }
 
 sub waits_for_lock
 {
-	return wait_until(sub {
+	my $waits = wait_until(sub {
 		return sql_value($node, q{SELECT count(*) FROM pg_stat_activity
 			WHERE application_name = 'victim' AND wait_event_type = 'Lock'}) eq '1' });
+	diag(sql_value($node, q{SELECT string_agg(concat_ws(' ', backend_type, application_name, state, wait_event_type, wait_event, query), E'\n')
+		FROM pg_stat_activity})) unless $waits;
+	return $waits;
 }
 
 sub entries_of_largest_run { my ($name) = @_; return sql_value($node, "SELECT max(entries) FROM gpu.runs('${name}_k')"); }
