@@ -50,14 +50,13 @@ sources_of() {
         done
         return 0
     fi
-    echo "deb $PG_GPU_MIRROR $1 ${components:-main}"
+    echo "deb $PG_GPU_MIRROR $1 main"
     [ "$1" != sid ] || return 0
-    echo "deb $PG_GPU_MIRROR $1-updates ${components:-main}"
-    echo "deb $PG_GPU_SECURITY_MIRROR $1-security ${components:-main}"
+    echo "deb $PG_GPU_MIRROR $1-updates main"
+    echo "deb $PG_GPU_SECURITY_MIRROR $1-security main"
 }
 
-# make_chroot FOLDER RELEASE PACKAGE...: unless it is there already. $components: of the archive, main
-# unless set.
+# make_chroot FOLDER RELEASE PACKAGE...: unless it is there already.
 make_chroot() {
     local folder=$1 release=$2 packages options=() option
     shift 2
