@@ -82,8 +82,8 @@ struct PlacedTerm {
     ListView list;
     float scaled;
     std::uint32_t begin;
-    std::uint32_t end;  // the last block
     std::uint32_t most;
+    std::uint32_t items_end;  // blocks of the terms up to this one
 };
 
 struct WindowShared {
@@ -91,16 +91,28 @@ struct WindowShared {
     alignas(16) std::uint16_t lengths[window_documents];
     // Documents that later lists are looked into for.
     std::uint32_t members[window_documents / 32];
+    // Documents whose score has reached the floor.
+    std::uint32_t reached[window_documents / 32];
     union {
         alignas(16) WarpScratch scratch[warps];
         typename ThresholdSelect<threads>::Storage select;
         Candidate found[threads];
     };
     PlacedTerm terms[terms_at_once];
+    float2 norms;  // base, slope
     std::uint32_t threshold;
-    std::uint32_t most;  // of all terms together
+    std::uint32_t most;        // of all terms together
+    std::uint32_t has_member;  // one of `members` at least is set
     std::uint32_t found_count;
     std::uint32_t better;
+};
+
+// What lists that come together do with a document's score. It may hold the count of lists in its upper bits.
+struct Phase {
+    std::uint32_t one;     // added beside each contribution
+    std::uint32_t hit;     // from here on the document can be a hit
+    std::uint32_t member;  // from here on later lists are looked into for it
+    bool filters;          // only members get contributions
 };
 
 // A window of documents, in which a block of threads goes through queries.
@@ -112,27 +124,43 @@ class Window {
           number_(number),
           first_(number * window_documents),
           size_(min(batch.text.documents - first_, window_documents)) {
-        clear();
+        clear(threadIdx.x, threads);
+        if (threadIdx.x == 0) {
+            shared.norms = {static_cast<float>(batch.norms.base), static_cast<float>(batch.norms.slope)};
+        }
+    }
+
+    // The first two warps fetch what the window needs of a query; the others clear what the one before left.
+    // Barriers must lie before and behind.
+    __device__ void prepare(std::uint32_t number, bool is_one) {
+        if (threadIdx.x >= 64) {
+            if (is_dirty_) {
+                clear(threadIdx.x - 64, threads - 64);
+            }
+        } else if (is_one) {
+            const RankedQuery &query = batch_.queries[number];
+            if (threadIdx.x < 32) {
+                open(query, number);
+            } else {
+                place_terms(query, 0);
+            }
+        }
+        is_dirty_ = false;
     }
 
     template <postings::Codec Codec>
     __device__ void rank(std::uint32_t number) {
-        const RankedQuery &query = batch_.queries[number];
-        __syncthreads();
-        open(query, number);
-        place_terms(query, 0);
-        __syncthreads();
         const std::uint32_t threshold = shared_.threshold;
+        const RankedQuery &query = batch_.queries[number];
         const std::uint32_t floor = floor_of(query, threshold);
         if (shared_.most < floor) {
             return;
         }
+        is_dirty_ = true;
         load_lengths();
         if (add_lists<Codec>(query, floor)) {
             choose(query, number, threshold, floor);
         }
-        __syncthreads();
-        clear();
     }
 
   private:
@@ -140,9 +168,13 @@ class Window {
         return threshold > query.margin ? threshold - query.margin : 1;
     }
 
-    __device__ void clear() {
-        for (std::uint32_t i = threadIdx.x; i < window_documents / 4; i += threads) {
+    __device__ void clear(std::uint32_t thread, std::uint32_t step) {
+        for (std::uint32_t i = thread; i < window_documents / 4; i += step) {
             reinterpret_cast<uint4 *>(shared_.scores)[i] = uint4{};
+        }
+        for (std::uint32_t i = thread; i < window_documents / 32; i += step) {
+            shared_.members[i] = 0;
+            shared_.reached[i] = 0;
         }
     }
 
@@ -152,9 +184,7 @@ class Window {
 
     // By the first warp.
     __device__ void open(const RankedQuery &query, std::uint32_t number) {
-        if (threadIdx.x >= 32) {
-            return;
-        }
+        const std::uint32_t threshold = *const_cast<volatile std::uint32_t *>(&batch_.thresholds[number]);
         std::uint32_t most = 0;
         for (std::uint32_t t = threadIdx.x; t < query.accumulated; t += 32) {
             most += batch_.mosts[place_of(query, t)];
@@ -162,7 +192,8 @@ class Window {
         most = __reduce_add_sync(all_lanes, most);
         if (threadIdx.x == 0) {
             shared_.most = most;
-            shared_.threshold = *const_cast<volatile std::uint32_t *>(&batch_.thresholds[number]);
+            shared_.threshold = threshold;
+            shared_.has_member = 0;
             shared_.found_count = 0;
             shared_.better = 0;
         }
@@ -170,15 +201,24 @@ class Window {
 
     // By the second one.
     __device__ void place_terms(const RankedQuery &query, std::uint32_t first) {
-        const std::uint32_t t = first + threadIdx.x - 32;
-        if (threadIdx.x < 32 || threadIdx.x >= 32 + terms_at_once || t >= query.accumulated) {
-            return;
+        const std::uint32_t lane = threadIdx.x % 32;
+        const std::uint32_t t = first + lane;
+        const bool is_one = t < query.accumulated;
+        PlacedTerm placed = {};
+        std::uint32_t blocks = 0;
+        if (is_one) {
+            const RankedTerm &term = batch_.terms[query.first_term + t];
+            const std::uint64_t place = place_of(query, t);
+            const std::uint32_t begin = batch_.starts[place];
+            const std::uint32_t end = min(batch_.starts[place + 1], term.list.blocks - 1);
+            placed = {term.list, term.scaled, begin, batch_.mosts[place], 0};
+            // A list that has nothing here isn't looked into.
+            blocks = begin <= end && placed.most > 0 ? end - begin + 1 : 0;
         }
-        const RankedTerm &term = batch_.terms[query.first_term + t];
-        const std::uint64_t place = place_of(query, t);
-        shared_.terms[threadIdx.x - 32] = {term.list, term.scaled, batch_.starts[place],
-                                           min(batch_.starts[place + 1], term.list.blocks - 1),
-                                           batch_.mosts[place]};
+        placed.items_end = inclusive_sum(blocks, lane);
+        if (is_one) {
+            shared_.terms[lane] = placed;
+        }
     }
 
     // Once, by all threads; a barrier follows before they are read.
@@ -198,109 +238,113 @@ class Window {
     template <postings::Codec Codec>
     __device__ bool add_lists(const RankedQuery &query, std::uint32_t floor) {
         const bool all = query.all != 0;
-        bool filters = false;
+        const std::uint32_t one = all ? 1U << all_score_bits : 0;
+        Phase phase = {one, required(query) + floor, UINT32_MAX, false};
         std::uint32_t remaining = shared_.most;
-        std::uint32_t work = 0;
-        for (std::uint32_t t = 0; t < query.accumulated; ++t) {
-            if (t > 0 && t % terms_at_once == 0) {
+        bool has_members = false;
+        for (std::uint32_t first = 0; first < query.accumulated; first += terms_at_once) {
+            if (first > 0) {
                 __syncthreads();
-                place_terms(query, t);
-                __syncthreads();
-            }
-            const PlacedTerm &term = shared_.terms[t % terms_at_once];
-            if (!filters && t > 0 && (all || remaining < floor)) {
-                if (!find_members(query, remaining, floor)) {
-                    return false;
+                if (threadIdx.x / 32 == 1) {
+                    place_terms(query, first);
                 }
-                filters = true;
+                __syncthreads();
             }
-            work = add_list<Codec>(term, all ? 1U << all_score_bits : 0, filters, work);
-            remaining -= term.most;
+            const std::uint32_t size = min(query.accumulated - first, terms_at_once);
+            for (std::uint32_t t = 0; t < size;) {
+                if (has_members) {
+                    __syncthreads();
+                    if (shared_.has_member == 0) {
+                        return false;
+                    }
+                    phase.filters = true;
+                    phase.member = UINT32_MAX;
+                    has_members = false;
+                }
+                // Lists up to the one behind which only some documents can still be hits. With `all` that is
+                // the first.
+                std::uint32_t end = t;
+                do {
+                    remaining -= shared_.terms[end].most;
+                    ++end;
+                    has_members =
+                        !phase.filters && first + end < query.accumulated && (all || remaining < floor);
+                } while (end < size && !has_members);
+                if (has_members) {
+                    phase.member = one + (floor > remaining ? floor - remaining : 0);
+                }
+                add_terms<Codec>(phase, t, end);
+                t = end;
+            }
         }
         __syncthreads();
         return true;
     }
 
-    // Documents that the lists so far have, and that can still reach the floor. False when there are none.
-    __device__ bool find_members(const RankedQuery &query, std::uint32_t remaining, std::uint32_t floor) {
-        const std::uint32_t mask = (1U << query.score_bits) - 1;
-        shared_.members[threadIdx.x] = 0;
-        __syncthreads();
-        bool found = false;
-        for (std::uint32_t i = threadIdx.x; i < window_documents / 4; i += threads) {
-            const uint4 four = reinterpret_cast<const uint4 *>(shared_.scores)[i];
-            if ((four.x | four.y | four.z | four.w) == 0) {
-                continue;
-            }
-            const auto reaches = [&](std::uint32_t value) {
-                return value != 0 && (value & mask) + remaining >= floor ? 1U : 0U;
-            };
-            const std::uint32_t bits =
-                reaches(four.x) | reaches(four.y) << 1 | reaches(four.z) << 2 | reaches(four.w) << 3;
-            if (bits != 0) {
-                atomicOr(&shared_.members[i / 8], bits << (i % 8 * 4));
-                found = true;
-            }
-        }
-        return __syncthreads_or(found ? 1 : 0) != 0;
-    }
-
     // Can the block have a member? Those that reach far aren't worth the look.
-    __device__ bool may_have_member(const PlacedTerm &term, std::uint32_t block) const {
+    __device__ bool may_have_member(const Head &head, std::uint32_t lane) const {
         constexpr std::uint32_t most_words = 64;
-        const ListView &list = term.list;
-        if (list.blocks == 1) {
+        const std::uint32_t low = head.first > first_ ? static_cast<std::uint32_t>(head.first) - first_ : 0;
+        if (head.last < first_ || low >= size_) {
+            // Damaged, or the list's only block.
             return true;
         }
-        const std::uint32_t low =
-            block > term.begin ? last_of_block(batch_.text, list, block - 1) + 1 : first_;
-        const std::uint32_t high = last_of_block(batch_.text, list, block);
-        if (low < first_ || low > high || low - first_ >= size_) {
-            return low < first_;
-        }
-        const std::uint32_t from = low - first_;
-        const std::uint32_t to = min(high - first_, size_ - 1);
-        if (to / 32 - from / 32 > most_words) {
+        const std::uint32_t to = min(head.last - first_, size_ - 1);
+        const std::uint32_t words = to / 32 - low / 32 + 1;
+        if (low > to || words > most_words) {
             return true;
         }
         std::uint32_t bits = 0;
-        for (std::uint32_t word = from / 32; word <= to / 32; ++word) {
-            std::uint32_t here = shared_.members[word];
-            here &= word == from / 32 ? all_lanes << (from % 32) : all_lanes;
-            here &= word == to / 32 ? all_lanes >> (31 - to % 32) : all_lanes;
+        for (std::uint32_t i = lane; i < words; i += 32) {
+            std::uint32_t here = shared_.members[low / 32 + i];
+            here &= i == 0 ? all_lanes << (low % 32) : all_lanes;
+            here &= i == words - 1 ? all_lanes >> (31 - to % 32) : all_lanes;
             bits |= here;
         }
-        return bits != 0;
+        return __any_sync(all_lanes, bits != 0);
     }
 
-    // Warps take the list's blocks in turn, the first of them behind the one that has number `work`; returns
-    // the next number.
+    // Warps take the lists' blocks in turn; lanes read the heads of the warp's.
     template <postings::Codec Codec>
-    __device__ std::uint32_t add_list(const PlacedTerm &term, std::uint32_t one, bool filters,
-                                      std::uint32_t work) {
+    __device__ void add_terms(const Phase &phase, std::uint32_t begin, std::uint32_t end) {
         const std::uint32_t lane = threadIdx.x % 32;
         const std::uint32_t warp = threadIdx.x / 32;
-        for (std::uint32_t first = term.begin; first <= term.end; first += 32) {
-            const std::uint32_t block = first + lane;
-            const bool wanted = block <= term.end && (!filters || may_have_member(term, block));
-            const std::uint32_t wanted_by_all = __ballot_sync(all_lanes, wanted);
-            const std::uint32_t rank = __popc(wanted_by_all & ((1U << lane) - 1));
-            std::uint32_t mine = __ballot_sync(all_lanes, wanted && (rank + work) % warps == warp);
-            for (; mine != 0; mine &= mine - 1) {
-                add_block<Codec>(term, first + __ffs(static_cast<int>(mine)) - 1, one, filters);
+        const std::uint32_t items_begin = begin > 0 ? shared_.terms[begin - 1].items_end : 0;
+        const std::uint32_t items_end = shared_.terms[end - 1].items_end;
+        for (std::uint32_t first = items_begin + warp; first < items_end; first += 32 * warps) {
+            const std::uint32_t item = first + lane * warps;
+            Head head = {};
+            std::uint32_t term = begin;
+            if (item < items_end) {
+                while (item >= shared_.terms[term].items_end) {
+                    ++term;
+                }
+                const PlacedTerm &placed = shared_.terms[term];
+                const std::uint32_t number =
+                    placed.begin + item - (term > 0 ? shared_.terms[term - 1].items_end : 0);
+                head = placed.list.documents > 1 ? read_own_head(batch_.text, placed.list, number)
+                                                 : Head{placed.list.ordinal, placed.list.ordinal, 0, 0, 0};
             }
-            work += __popc(wanted_by_all);
+            const std::uint32_t size = min((items_end - first + warps - 1) / warps, 32U);
+            for (std::uint32_t i = 0; i < size; ++i) {
+                const Head of_block = head.of_lane(i);
+                const PlacedTerm &placed = shared_.terms[__shfl_sync(all_lanes, term, i)];
+                if (!phase.filters || may_have_member(of_block, lane)) {
+                    add_block<Codec>(phase, placed, of_block, lane);
+                }
+            }
         }
-        return work;
     }
 
     template <postings::Codec Codec>
-    __device__ __forceinline__ void add_block(const PlacedTerm &term, std::uint32_t number, std::uint32_t one,
-                                              bool filters) {
-        const std::uint32_t lane = threadIdx.x % 32;
+    __device__ __forceinline__ void add_block(const Phase &phase, const PlacedTerm &term, const Head &head,
+                                              std::uint32_t lane) {
         Block block;
-        if (!decode_block<Codec>(batch_.text, term.list, number, lane, shared_.scratch[threadIdx.x / 32],
-                                 &block)) {
+        if (term.list.documents == 1) {
+            block.count = 1;
+            block.ordinals[0] = term.list.ordinal;
+        } else if (!decode_block<Codec>(batch_.text, term.list, head, lane, shared_.scratch[threadIdx.x / 32],
+                                        &block)) {
             if (lane == 0) {
                 *batch_.damaged = 1;
             }
@@ -308,13 +352,13 @@ class Window {
         }
         std::uint32_t frequencies[a_lane];
         decode_frequencies(term.list, block, lane, frequencies);
-        const auto base = static_cast<float>(batch_.norms.base);
-        const auto slope = static_cast<float>(batch_.norms.slope);
+        const float2 norms = shared_.norms;
 #pragma unroll
         for (std::uint32_t j = 0; j < a_lane; ++j) {
             const std::uint32_t slot = block.ordinals[j] - first_;
+            const std::uint32_t bit = 1U << slot % 32;
             if (lane * a_lane + j >= block.count || slot >= size_ ||
-                (filters && (shared_.members[slot / 32] >> (slot % 32) & 1) == 0)) {
+                (phase.filters && (shared_.members[slot / 32] & bit) == 0)) {
                 continue;
             }
             std::uint32_t length = shared_.lengths[slot];
@@ -322,9 +366,17 @@ class Window {
                 length = batch_.text.lengths[block.ordinals[j]];
             }
             const auto tf = static_cast<float>(frequencies[j]);
-            const float norm = base + slope * static_cast<float>(length);
+            const float norm = norms.x + norms.y * static_cast<float>(length);
             const auto part = static_cast<std::uint32_t>(__fdividef(term.scaled * tf, tf + norm));
-            atomicAdd(&shared_.scores[slot], max(part, 1U) + one);
+            const std::uint32_t added = max(part, 1U) + phase.one;
+            const std::uint32_t score = atomicAdd(&shared_.scores[slot], added) + added;
+            if (score >= phase.member) {
+                atomicOr(&shared_.members[slot / 32], bit);
+                shared_.has_member = 1;
+            }
+            if (score >= phase.hit) {
+                atomicOr(&shared_.reached[slot / 32], bit);
+            }
         }
     }
 
@@ -333,23 +385,21 @@ class Window {
         return dead == nullptr || (dead[(first_ + slot) / 64] >> ((first_ + slot) % 64) & 1) == 0;
     }
 
-    // Calls visit(slot, score) for the thread's documents that can be hits and are no lower than the floor.
+    static __device__ std::uint32_t required(const RankedQuery &query) {
+        return query.all != 0 ? query.accumulated << all_score_bits : 0;
+    }
+
+    // Calls visit(slot, score) for the thread's documents that can be hits and are no lower than `least`,
+    // which isn't below the floor.
     template <typename Visit>
-    __device__ void for_each(const RankedQuery &query, std::uint32_t floor, Visit visit) const {
-        const std::uint32_t required = query.all != 0 ? query.accumulated << all_score_bits : 0;
-        const std::uint32_t highest = query.highest;
-        for (std::uint32_t i = threadIdx.x; i < window_documents / 4; i += threads) {
-            const uint4 four = reinterpret_cast<const uint4 *>(shared_.scores)[i];
+    __device__ void for_each(const RankedQuery &query, std::uint32_t least, Visit visit) const {
+        static_assert(window_documents / 32 == threads);
+        for (std::uint32_t bits = shared_.reached[threadIdx.x]; bits != 0; bits &= bits - 1) {
+            const std::uint32_t slot = threadIdx.x * 32 + __ffs(static_cast<int>(bits)) - 1;
             // No value has a higher count than is required.
-            if (max(max(four.x, four.y), max(four.z, four.w)) < required + floor) {
-                continue;
-            }
-            const std::uint32_t values[4] = {four.x, four.y, four.z, four.w};
-#pragma unroll
-            for (std::uint32_t j = 0; j < 4; ++j) {
-                if (values[j] >= required + floor && values[j] - required <= highest && lives(i * 4 + j)) {
-                    visit(i * 4 + j, values[j] - required);
-                }
+            const std::uint32_t score = shared_.scores[slot] - required(query);
+            if (score >= least && score <= query.highest && lives(slot)) {
+                visit(slot, score);
             }
         }
     }
@@ -393,7 +443,7 @@ class Window {
         if (count >= query.k) {
             std::uint32_t above = 0;
             std::uint32_t same = 0;
-            for (std::uint32_t i = 0; i < count; ++i) {
+            for (std::uint32_t i = 0; is_one && i < count; ++i) {
                 const std::uint32_t score = shared_.found[i].score;
                 above += score > own.score && score <= query.sure ? 1 : 0;
                 same += score == own.score ? 1 : 0;
@@ -423,6 +473,7 @@ class Window {
     const std::uint32_t first_;
     const std::uint32_t size_;
     bool has_lengths_ = false;
+    bool is_dirty_ = false;
 };
 
 // A block takes a window and each `groups`-th query.
@@ -437,15 +488,19 @@ __global__ void __launch_bounds__(threads, blocks_at_once)
     // Windows begin with different queries, so that each finds thresholds of those before it.
     constexpr std::uint32_t golden = 0x9e3779b9;
     std::uint32_t at = __umulhi(number * golden, count);
+    window.prepare(group + at * groups, true);
     for (std::uint32_t i = 0; i < count; ++i) {
+        __syncthreads();
         window.rank<Codec>(group + at * groups);
         at = at + 1 < count ? at + 1 : 0;
+        __syncthreads();
+        window.prepare(group + at * groups, i + 1 < count);
     }
 }
 
 template <postings::Codec Codec>
 void launch_accumulate(const Call &call, const SearchBatch &batch) {
-    constexpr std::uint32_t blocks_a_place = 4;
+    constexpr std::uint32_t blocks_a_place = 16;
     const auto kernel = accumulate_kernel<Codec>;
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, sizeof(WindowShared)),
           "cudaFuncSetAttribute");

@@ -13,9 +13,8 @@ inline constexpr std::uint32_t all_lanes = 0xffffffff;
 inline constexpr std::uint32_t a_block = postings::kBlockPostings;
 inline constexpr std::uint32_t a_lane = a_block / 32;
 
-// Shared memory that a warp needs: a block's gaps at their longest, from any byte of a word on, and a word
-// more, since values are read from two.
-inline constexpr std::uint32_t scratch_words = a_block + 4;
+// Shared memory that a warp needs: a word for each of a block's values.
+inline constexpr std::uint32_t scratch_words = a_block;
 using WarpScratch = std::uint32_t[scratch_words];
 
 // Bytes from a word's boundary on.
@@ -118,9 +117,10 @@ __device__ __forceinline__ bool place_exceptions(const std::uint32_t (&gaps)[Per
 }
 
 // Any frame, for what is rare: frames that wait for their exceptions' places and high bits lie on a stack.
-__device__ inline bool decode_any_frame(const Source &source, Rest rest, std::uint32_t count,
-                                        std::uint32_t bits, std::uint32_t lane, std::uint32_t *scratch,
-                                        std::uint32_t (&values)[a_lane]) {
+static __device__ __noinline__ bool decode_any_frame(Source source, Rest rest, std::uint32_t count,
+                                                     std::uint32_t bits, std::uint32_t lane,
+                                                     std::uint32_t *scratch, uint4 *decoded) {
+    std::uint32_t values[a_lane];
     struct Waiting {
         std::uint32_t low[a_lane];
         std::uint32_t gaps[a_lane];
@@ -168,6 +168,7 @@ __device__ inline bool decode_any_frame(const Source &source, Rest rest, std::ui
                 count = frame.count;
             }
             if (depth == 0) {
+                *decoded = uint4{values[0], values[1], values[2], values[3]};
                 return rest.bytes == 0;
             }
             Waiting &frame = stack[depth - 1];
@@ -186,27 +187,33 @@ __device__ inline bool decode_any_frame(const Source &source, Rest rest, std::ui
     }
 }
 
-// Up to 32 values, one a lane, whose exceptions have none. False for all else, sound or not.
-template <bool MayHaveExceptions>
-__device__ __forceinline__ bool decode_simple(const Source &source, Rest *rest, std::uint32_t count,
-                                              std::uint32_t lane, std::uint32_t *value) {
+// A nested frame of up to 32 values, one a lane, at any level: its parts are decoded one after the other.
+// False when they contradict themselves.
+template <int Level>
+__device__ __forceinline__ bool decode_nested_frame(const Source &source, Rest *rest, std::uint32_t count,
+                                                    std::uint32_t lane, std::uint32_t *value) {
+    constexpr bool may_have_exceptions = Level < postings::kMostNesting;
     const std::uint32_t head = source.bits(rest->at * 8);
     const std::uint32_t bits = head & 0xff;
     const std::uint32_t exceptions = head >> 8 & 0xff;
     const std::uint32_t used = 2 + packed_size(count, bits);
-    if (bits > 31 || rest->bytes < used || exceptions > (MayHaveExceptions ? count : 0)) {
+    if (bits > 31 || rest->bytes < used || exceptions > (may_have_exceptions ? count : 0)) {
         return false;
     }
     *value = source.bits((rest->at + 2) * 8 + min(lane, count - 1) * bits) & low_mask(bits);
     rest->at += used;
     rest->bytes -= used;
-    if constexpr (MayHaveExceptions) {
+    if constexpr (may_have_exceptions) {
         if (exceptions > 0) {
-            std::uint32_t gap;
-            std::uint32_t high;
-            if (!decode_simple<false>(source, rest, exceptions, lane, &gap) ||
-                !decode_simple<false>(source, rest, exceptions, lane, &high)) {
-                return false;
+            std::uint32_t gap = 0;
+            std::uint32_t high = 0;
+            // A loop, since levels within levels would fill the instruction cache.
+#pragma unroll 1
+            for (std::uint32_t part = 0; part < 2; ++part) {
+                gap = high;
+                if (!decode_nested_frame<Level + 1>(source, rest, exceptions, lane, &high)) {
+                    return false;
+                }
             }
             bool fits = gap < count && high < UINT32_MAX >> bits;
             std::uint32_t place = 0;
@@ -222,8 +229,42 @@ __device__ __forceinline__ bool decode_simple(const Source &source, Rest *rest, 
     return true;
 }
 
-// A frame with up to 32 exceptions, whose exceptions have none: nearly all. The bytes are brought into shared
-// memory first, since each part's place is told by the one before. False for all else, sound or not.
+// Two nested frames of up to 32 values each, exceptions' places and high bits, put into the values.
+template <int Level>
+__device__ __forceinline__ bool add_exceptions(const Source &source, Rest *rest, std::uint32_t exceptions,
+                                               std::uint32_t count, std::uint32_t bits, std::uint32_t lane,
+                                               std::uint32_t *scratch, std::uint32_t (&values)[a_lane]) {
+    std::uint32_t gap[1];
+    std::uint32_t high[1] = {};
+#pragma unroll 1
+    for (std::uint32_t part = 0; part < 2; ++part) {
+        gap[0] = high[0];
+        if (!decode_nested_frame<Level>(source, rest, exceptions, lane, &high[0])) {
+            return false;
+        }
+    }
+    return place_exceptions<1>(gap, high, exceptions, count, bits, lane, scratch, values);
+}
+
+// A frame of level 1 of more than 32 values, four a lane, of which up to 32 are exceptions. False for all
+// else, sound or not.
+__device__ __forceinline__ bool decode_wide_frame(const Source &source, Rest *rest, std::uint32_t count,
+                                                  std::uint32_t lane, std::uint32_t *scratch,
+                                                  std::uint32_t (&values)[a_lane]) {
+    const std::uint32_t head = source.bits(rest->at * 8);
+    const std::uint32_t bits = head & 0xff;
+    const std::uint32_t exceptions = head >> 8 & 0xff;
+    const std::uint32_t used = 2 + packed_size(count, bits);
+    if (bits > 31 || rest->bytes < used || exceptions > 32) {
+        return false;
+    }
+    unpack(source, rest->at + 2, bits, lane * a_lane < count ? lane : 0, values);
+    rest->at += used;
+    rest->bytes -= used;
+    return exceptions == 0 || add_exceptions<2>(source, rest, exceptions, count, bits, lane, scratch, values);
+}
+
+// A block's frame when it isn't beyond decode_wide_frame: nearly all. False for all else, sound or not.
 __device__ __forceinline__ bool decode_usual_frame(const Source &source, const Rest &gaps,
                                                    std::uint32_t count, std::uint32_t bits,
                                                    std::uint32_t lane, std::uint32_t *scratch,
@@ -232,30 +273,38 @@ __device__ __forceinline__ bool decode_usual_frame(const Source &source, const R
     if (gaps.bytes > postings::kMostGapBytes || gaps.bytes < used || bits > 31) {
         return false;
     }
-    const std::uint32_t words = (gaps.at + gaps.bytes + 3) / 4 + 1;
-    for (std::uint32_t i = lane; i < words; i += 32) {
-        scratch[i] = source.words[i];
+    // Each part's place is told by the one before: all lines are asked for at once.
+    const std::uint32_t words = (gaps.at + gaps.bytes + 3) / 4;
+    if (lane * 8 < words) {
+        asm volatile("prefetch.global.L1 [%0];" ::"l"(source.words + lane * 8));
     }
-    __syncwarp();
-    const Source staged = {scratch};
-    const std::uint32_t exceptions = staged.byte(gaps.at);
-    // Lanes behind the last value stay within the scratch memory.
-    unpack(staged, gaps.at + 1, bits, lane * a_lane < count ? lane : 0, values);
+    const std::uint32_t exceptions = source.byte(gaps.at);
+    unpack(source, gaps.at + 1, bits, lane * a_lane < count ? lane : 0, values);
     if (exceptions == 0) {
-        __syncwarp();
         return gaps.bytes == used;
     }
-    Rest rest = {gaps.at + used, gaps.bytes - used};
-    std::uint32_t gap[1];
-    std::uint32_t high[1];
-    const bool simple = exceptions <= min(count, 32U) &&
-                        decode_simple<true>(staged, &rest, exceptions, lane, &gap[0]) &&
-                        decode_simple<true>(staged, &rest, exceptions, lane, &high[0]) && rest.bytes == 0;
-    __syncwarp();
-    if (!simple) {
+    if (exceptions > count) {
         return false;
     }
-    return place_exceptions<1>(gap, high, exceptions, count, bits, lane, scratch, values);
+    Rest rest = {gaps.at + used, gaps.bytes - used};
+    if (exceptions <= 32) {
+        return add_exceptions<1>(source, &rest, exceptions, count, bits, lane, scratch, values) &&
+               rest.bytes == 0;
+    }
+    std::uint32_t gap[a_lane];
+    std::uint32_t high[a_lane] = {};
+#pragma unroll 1
+    for (std::uint32_t part = 0; part < 2; ++part) {
+#pragma unroll
+        for (std::uint32_t i = 0; i < a_lane; ++i) {
+            gap[i] = high[i];
+        }
+        if (!decode_wide_frame(source, &rest, exceptions, lane, scratch, high)) {
+            return false;
+        }
+    }
+    return rest.bytes == 0 &&
+           place_exceptions<a_lane>(gap, high, exceptions, count, bits, lane, scratch, values);
 }
 
 // ---- Rice ----------------------------------------------------------------------------------------
@@ -319,48 +368,79 @@ struct Block {
 };
 
 struct Head {
-    std::uint64_t first;  // the least ordinal that the block's first posting can have
+    std::uint32_t first;  // the least ordinal that the block's first posting can have
     std::uint32_t last;   // the highest that its last one can have
-    bool is_last;         // it has that one
     std::uint32_t offset;
-    std::uint64_t end;  // of the block's bytes
-    std::uint32_t parameter;
-    std::uint32_t frequency_bits;
+    std::uint32_t bytes;
+    std::uint32_t coding;  // the parameter, the frequencies' width, flags and the postings, a byte each
+
+    static constexpr std::uint32_t is_last = 1 << 16;   // the last posting has `last`
+    static constexpr std::uint32_t is_sound = 1 << 17;  // what else can be checked without the bytes has been
+
+    __device__ __forceinline__ std::uint32_t parameter() const { return coding & 0xff; }
+    __device__ __forceinline__ std::uint32_t frequency_bits() const { return coding >> 8 & 0xff; }
+    __device__ __forceinline__ std::uint32_t count() const { return coding >> 24; }
+
+    // What a lane has read.
+    __device__ __forceinline__ Head of_lane(std::uint32_t lane) const {
+        return {__shfl_sync(all_lanes, first, lane), __shfl_sync(all_lanes, last, lane),
+                __shfl_sync(all_lanes, offset, lane), __shfl_sync(all_lanes, bytes, lane),
+                __shfl_sync(all_lanes, coding, lane)};
+    }
 };
 
-// Reads a block's head and what it needs of its neighbours', 12 bytes each, in one access.
-__device__ __forceinline__ Head read_head(const TextView &text, const ListView &list, std::uint32_t block,
+__device__ __forceinline__ Head make_head(const TextView &text, const ListView &list, std::uint32_t number,
+                                          std::uint64_t first, std::uint32_t last, std::uint32_t offset,
+                                          std::uint64_t end, std::uint32_t coding) {
+    const std::uint32_t frequency_bits = coding >> 8 & 0xff;
+    const std::uint32_t count = min(list.documents - number * a_block, a_block);
+    const bool sound = end >= offset && end <= list.data_bytes && end - offset <= postings::kMostBlockBytes &&
+                       frequency_bits <= 31 && packed_size(count, frequency_bits) <= end - offset &&
+                       last < text.documents && first <= last;
+    return {static_cast<std::uint32_t>(first), last, offset, static_cast<std::uint32_t>(end - offset),
+            coding | (sound ? Head::is_sound : 0) | count << 24};
+}
+
+// Of a list of one block: its two bytes of head lie before the block.
+__device__ __forceinline__ Head read_only_head(const TextView &text, const ListView &list) {
+    const Source source = {text.postings + list.offset / 4};
+    const std::uint32_t coding = source.bits(list.offset % 4 * 8) & 0xffff;
+    return make_head(text, list, 0, 0, text.documents - 1, short_list_head, list.data_bytes, coding);
+}
+
+// Reads a block's head and what it needs of its neighbours', 12 bytes each, in one access of the warp.
+__device__ __forceinline__ Head read_head(const TextView &text, const ListView &list, std::uint32_t number,
                                           std::uint32_t lane) {
-    Head head;
-    const std::uint32_t *postings = text.postings;
     if (list.blocks == 1) {
-        const Source source = {postings + list.offset / 4};
-        const std::uint32_t at = list.offset % 4;
-        head = {0,
-                text.documents - 1,
-                false,
-                short_list_head,
-                list.data_bytes,
-                source.byte(at),
-                source.byte(at + 1)};
-        return head;
+        return read_only_head(text, list);
     }
-    const std::uint32_t before = block > 0 ? 1 : 0;
+    const std::uint32_t before = number > 0 ? 1 : 0;
     const std::uint64_t byte =
-        list.offset + list.data_bytes + std::uint64_t(block - before) * sizeof(postings::BlockHead);
-    std::uint32_t word = lane < 10 ? postings[byte / 4 + lane] : 0;
+        list.offset + list.data_bytes + std::uint64_t(number - before) * sizeof(postings::BlockHead);
+    std::uint32_t word = lane < 10 ? text.postings[byte / 4 + lane] : 0;
     word = __funnelshift_r(word, __shfl_down_sync(all_lanes, word, 1), byte % 4 * 8);
     const std::uint32_t last_before = __shfl_sync(all_lanes, word, 0);
-    head.first = block > 0 ? std::uint64_t(last_before) + 1 : 0;
-    head.last = __shfl_sync(all_lanes, word, before * 3);
-    head.is_last = true;
-    head.offset = __shfl_sync(all_lanes, word, before * 3 + 1);
-    const std::uint32_t rest = __shfl_sync(all_lanes, word, before * 3 + 2);
-    head.parameter = rest >> 16 & 0xff;
-    head.frequency_bits = rest >> 24;
+    const std::uint32_t last = __shfl_sync(all_lanes, word, before * 3);
+    const std::uint32_t offset = __shfl_sync(all_lanes, word, before * 3 + 1);
+    const std::uint32_t coding = __shfl_sync(all_lanes, word, before * 3 + 2) >> 16;
     const std::uint32_t next = __shfl_sync(all_lanes, word, before * 3 + 4);
-    head.end = block + 1 < list.blocks ? next : list.data_bytes;
-    return head;
+    return make_head(text, list, number, number > 0 ? std::uint64_t(last_before) + 1 : 0, last, offset,
+                     number + 1 < list.blocks ? next : list.data_bytes, coding | Head::is_last);
+}
+
+// The same by a single lane.
+__device__ __forceinline__ Head read_own_head(const TextView &text, const ListView &list,
+                                              std::uint32_t number) {
+    if (list.blocks == 1) {
+        return read_only_head(text, list);
+    }
+    const std::uint64_t byte =
+        list.offset + list.data_bytes + std::uint64_t(number) * sizeof(postings::BlockHead);
+    const std::uint32_t *words = text.postings + byte / 4;
+    const std::uint32_t shift = byte % 4 * 8;
+    const auto word = [&](int i) { return __funnelshift_r(words[i], words[i + 1], shift); };
+    return make_head(text, list, number, number > 0 ? std::uint64_t(word(-3)) + 1 : 0, word(0), word(1),
+                     number + 1 < list.blocks ? word(4) : list.data_bytes, word(2) >> 16 | Head::is_last);
 }
 
 // Gaps become ordinals. False when they leave the head's range.
@@ -372,8 +452,7 @@ __device__ __forceinline__ bool add_gaps(const Head &head, std::uint32_t count, 
         here += lane * a_lane + i < count ? values[i] + 1 : 0;
         values[i] = here;
     }
-    const std::uint32_t before =
-        inclusive_sum(here, lane) - here + static_cast<std::uint32_t>(head.first) - 1;
+    const std::uint32_t before = inclusive_sum(here, lane) - here + head.first - 1;
 #pragma unroll
     for (std::uint32_t i = 0; i < a_lane; ++i) {
         values[i] += before;
@@ -387,38 +466,29 @@ __device__ __forceinline__ bool add_gaps(const Head &head, std::uint32_t count, 
     }
     // Behind the last posting, sums stay.
     const std::uint32_t last = __shfl_sync(all_lanes, values[a_lane - 1], 31);
-    return __all_sync(all_lanes, ascends) && (head.is_last ? last == head.last : last <= head.last);
+    return __all_sync(all_lanes, ascends) &&
+           ((head.coding & Head::is_last) != 0 ? last == head.last : last <= head.last);
 }
 
-// Decodes a block of the list, which must have it; false when it contradicts itself. Without `Sums`, gaps
-// stay what they are.
+// Decodes a block of the list, which must have it and be of several postings; false when it contradicts
+// itself. Without `Sums`, gaps stay what they are.
 template <postings::Codec Codec, bool Sums = true>
-__device__ __forceinline__ bool decode_block(const TextView &text, const ListView &list, std::uint32_t number,
+__device__ __forceinline__ bool decode_block(const TextView &text, const ListView &list, const Head &head,
                                              std::uint32_t lane, std::uint32_t *scratch, Block *block) {
-    if (list.documents == 1) {
-        block->count = 1;
-        block->ordinals[0] = list.ordinal;
-        return true;
-    }
-    const Head head = read_head(text, list, number, lane);
-    const std::uint32_t count = min(list.documents - number * a_block, a_block);
-    const std::uint64_t bytes = head.end - head.offset;
-    const std::uint32_t frequency_bytes = packed_size(count, head.frequency_bits);
-    if (head.end < head.offset || head.end > list.data_bytes || bytes > postings::kMostBlockBytes ||
-        head.frequency_bits > 31 || frequency_bytes > bytes || head.last >= text.documents ||
-        head.first > head.last) {
+    if ((head.coding & Head::is_sound) == 0) {
         return false;
     }
+    const std::uint32_t count = head.count();
     const std::uint64_t byte = list.offset + head.offset;
     const Source source = {text.postings + byte / 4};
     const Rest gaps = {static_cast<std::uint32_t>(byte % 4),
-                       static_cast<std::uint32_t>(bytes) - frequency_bytes};
+                       head.bytes - packed_size(count, head.frequency_bits())};
     block->count = count;
     block->source = source;
     block->frequency_at = gaps.at + gaps.bytes;
-    block->frequency_bits = head.frequency_bits;
-    const std::uint32_t bits = head.parameter & ~postings::kPackedFlag;
-    const bool flagged = (head.parameter & postings::kPackedFlag) != 0;
+    block->frequency_bits = head.frequency_bits();
+    const std::uint32_t bits = head.parameter() & ~postings::kPackedFlag;
+    const bool flagged = (head.parameter() & postings::kPackedFlag) != 0;
     constexpr bool bitpacks = Codec == postings::Codec::Bitpack;
     bool sound = bits <= 32 && !(flagged && bitpacks);
     if (!sound) {
@@ -433,13 +503,30 @@ __device__ __forceinline__ bool decode_block(const TextView &text, const ListVie
         sound = decode_rice(source, gaps, count, bits, lane, scratch, block->ordinals);
     } else if constexpr (Codec == postings::Codec::PForDelta) {
         if (!decode_usual_frame(source, gaps, count, bits, lane, scratch, block->ordinals)) {
-            sound = decode_any_frame(source, gaps, count, bits, lane, scratch, block->ordinals);
+            uint4 decoded = {};
+            sound = decode_any_frame(source, gaps, count, bits, lane, scratch, &decoded);
+            block->ordinals[0] = decoded.x;
+            block->ordinals[1] = decoded.y;
+            block->ordinals[2] = decoded.z;
+            block->ordinals[3] = decoded.w;
         }
     }
     if constexpr (Sums) {
         sound = sound && add_gaps(head, count, lane, block->ordinals);
     }
     return sound;
+}
+
+// Any block of any list, from its head on.
+template <postings::Codec Codec, bool Sums = true>
+__device__ __forceinline__ bool decode_block(const TextView &text, const ListView &list, std::uint32_t number,
+                                             std::uint32_t lane, std::uint32_t *scratch, Block *block) {
+    if (list.documents == 1) {
+        block->count = 1;
+        block->ordinals[0] = list.ordinal;
+        return true;
+    }
+    return decode_block<Codec, Sums>(text, list, read_head(text, list, number, lane), lane, scratch, block);
 }
 
 // The frequencies of the lane's postings of a decoded block.
