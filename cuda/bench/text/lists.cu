@@ -5,6 +5,7 @@
 #include "bench/text/corpus.h"
 #include "bench/text/parts.h"
 #include "device/text/damage.h"
+#include "device/text/decode_list.h"
 #include "device/text/intersect.h"
 #include "gpu_engine/guard.h"
 

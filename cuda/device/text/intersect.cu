@@ -7,6 +7,7 @@
 
 #include "device/kary/dead.cuh"
 #include "device/text/decode.cuh"
+#include "device/text/decode_list.h"
 #include "gpu_engine/guard.h"
 
 #include "gpu_engine/boundary.h"
@@ -43,35 +44,6 @@ __global__ void find_level_kernel(TextView text, ListView list, const std::uint3
     }
     // Behind the last head there is nothing: the last block is looked into for what is higher.
     blocks[i] = low < high ? find_block(text, list, ordinals[i], low, high) : high;
-}
-
-// A warp takes a block of the list.
-template <postings::Codec Codec, bool Sums>
-__global__ void __launch_bounds__(threads, 5)
-    decode_list_kernel(TextView text, ListView list, std::uint32_t *ordinals, std::uint32_t *damaged) {
-    __shared__ alignas(16) WarpScratch scratch[warps];
-    const std::uint32_t lane = threadIdx.x % 32;
-    const std::uint32_t number = blockIdx.x * warps + threadIdx.x / 32;
-    if (number >= list.blocks) {
-        return;
-    }
-    Block block;
-    if (!decode_block<Codec, Sums>(text, list, number, lane, scratch[threadIdx.x / 32], &block)) {
-        *damaged = 1;
-        return;
-    }
-    std::uint32_t *out = ordinals + std::uint64_t(number) * a_block + lane * a_lane;
-    if (block.count == a_block) {
-        *reinterpret_cast<uint4 *>(out) =
-            uint4{block.ordinals[0], block.ordinals[1], block.ordinals[2], block.ordinals[3]};
-        return;
-    }
-#pragma unroll
-    for (std::uint32_t j = 0; j < a_lane; ++j) {
-        if (lane * a_lane + j < block.count) {
-            out[j] = block.ordinals[j];
-        }
-    }
 }
 
 // A warp takes 32 ordinals, and one block after the other in which they can lie.
@@ -149,16 +121,6 @@ void select_flagged(const Call &call, const std::uint32_t *ordinals, std::uint32
           "DeviceSelect::Flagged");
 }
 
-template <bool Sums>
-void launch_decode(const Call &call, const TextView &text, const ListView &list, std::uint32_t *out,
-                   std::uint32_t *damaged) {
-    with_codec(text.codec, [&](auto codec) {
-        const auto kernel = decode_list_kernel<codec, Sums>;
-        kernel<<<blocks_for(list.blocks, warps), threads, 0, call.stream()>>>(text, list, out, damaged);
-    });
-    check_launch("decode_list_kernel");
-}
-
 }  // namespace
 
 void find_blocks(const Call &call, const TextView &text, const ListView &list, const std::uint32_t *ordinals,
@@ -179,16 +141,6 @@ void find_blocks(const Call &call, const TextView &text, const ListView &list, c
         }
         coarse = here > 0 ? step : 0;
     }
-}
-
-void decode_list(const Call &call, const TextView &text, const ListView &list, std::uint32_t *ordinals,
-                 std::uint32_t *damaged) {
-    launch_decode<true>(call, text, list, ordinals, damaged);
-}
-
-void decode_gaps(const Call &call, const TextView &text, const ListView &list, std::uint32_t *gaps,
-                 std::uint32_t *damaged) {
-    launch_decode<false>(call, text, list, gaps, damaged);
 }
 
 void keep_common(const Call &call, const TextView &text, const ListView &list, const std::uint32_t *ordinals,

@@ -16,14 +16,6 @@ inline constexpr std::uint32_t most_find_levels = 4;
 void find_blocks(const Call &call, const TextView &text, const ListView &list, const std::uint32_t *ordinals,
                  std::uint32_t count, std::uint32_t levels, std::uint32_t *blocks);
 
-// All postings' ordinals.
-void decode_list(const Call &call, const TextView &text, const ListView &list, std::uint32_t *ordinals,
-                 std::uint32_t *damaged);
-
-// The same without the sums that make ordinals of gaps: for benchmarks.
-void decode_gaps(const Call &call, const TextView &text, const ListView &list, std::uint32_t *gaps,
-                 std::uint32_t *damaged);
-
 // Of ordinals that ascend, those that the list has too; *kept, which is on the device, is their number.
 // `blocks` is scratch memory for `count` words, `flags` for as many bytes.
 void keep_common(const Call &call, const TextView &text, const ListView &list, const std::uint32_t *ordinals,
