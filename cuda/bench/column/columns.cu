@@ -145,26 +145,23 @@ void measure_column(const Bench &bench, int percent, double bandwidth) {
     {
         // The forms of main's map, kernels alone.
         const device::Buffer<std::uint32_t> formed = call.buffer<std::uint32_t>(new_words);
-        const device::Buffer<device::RecodeProblem> problems = call.buffer<device::RecodeProblem>(1);
-        const device::Recoding recoding{mapped_main, mapped_delta, bits, formed.data(), problems.data()};
-        const std::uint32_t steps = device::steps_of_map(call, recoding);
+        const device::Recoding recoding{mapped_main, mapped_delta, bits, formed.data(), call.answer()};
         const struct {
             device::MapForm form;
             const char *name;
         } forms[] = {{device::MapForm::plain, "plain"},
-                     {device::MapForm::listed, "listed"},
+                     {device::MapForm::cells, "by cells"},
                      {device::MapForm::sparse, "256 codes in 16 bytes"},
                      {device::MapForm::dense, "96 codes in 16 bytes"}};
         for (const auto &[form, name] : forms) {
-            if (form == device::MapForm::listed &&
-                device::StepList(sizes.main, steps).bytes() > bench.engine.shared_bytes()) {
+            if (form == device::MapForm::cells &&
+                device::CellMap(sizes.main, device::CellMap::longest, 0).bytes() >
+                    bench.engine.shared_bytes()) {
                 continue;
             }
             call.fill(formed.data(), 0xee, new_words * 4);
-            const double ms = median_ms(bench, [&, form = form] {
-                call.fill(problems.data(), 0, sizeof(device::RecodeProblem));
-                device::launch_recode(call, recoding, form, steps);
-            });
+            const double ms =
+                median_ms(bench, [&, form = form] { device::launch_recode(call, recoding, form); });
             require(differing_words(call, formed.data(), words.data(), new_words * 4) == 0,
                     "two forms of a map give different codes");
             add(std::string("codes, map ") + name, ms, recode_limit);
@@ -329,8 +326,9 @@ void measure_columns(const Bench &bench) {
         measure_column<std::uint64_t>(bench, percent, bandwidth);
     }
     measure_column<std::uint32_t>(bench, 10, bandwidth);
-    measure_column<Key128>(bench, 1, bandwidth);
-    measure_column<Key128>(bench, 10, bandwidth);
+    for (const int percent : {1, 10, 100}) {
+        measure_column<Key128>(bench, percent, bandwidth);
+    }
 }
 
 void measure_merge_steps(const Bench &bench) {

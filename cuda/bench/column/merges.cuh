@@ -157,8 +157,11 @@ void measure_shapes(const Bench &bench, const device::Call &call, const MergeSiz
         measure(TriedShape<256, 16, 5>{});
         measure(TriedShape<256, 16, 6>{});
         measure(TriedShape<256, 24, 5>{});
-        measure(TriedShape<256, 32, 4>{});
-        measure(TriedShape<512, 16, 3>{});
+        measure(TriedShape<256, 32, 6>{});
+        measure(TriedShape<384, 20, 5>{});
+        measure(TriedShape<384, 24, 5>{});
+        measure(TriedShape<512, 16, 4>{});
+        measure(TriedShape<512, 20, 4>{});
     } else if constexpr (sizeof(Entry) == 8) {
         measure(TriedShape<128, 12, 12>{});
         measure(TriedShape<128, 16, 10>{});
@@ -166,8 +169,9 @@ void measure_shapes(const Bench &bench, const device::Call &call, const MergeSiz
         measure(TriedShape<256, 12, 4>{});
         measure(TriedShape<256, 12, 5>{});
         measure(TriedShape<256, 12, 6>{});
-        measure(TriedShape<256, 16, 5>{});
-        measure(TriedShape<512, 8, 3>{});
+        measure(TriedShape<256, 16, 6>{});
+        measure(TriedShape<384, 12, 5>{});
+        measure(TriedShape<512, 10, 4>{});
     } else {
         measure(TriedShape<128, 8, 12>{});
         measure(TriedShape<128, 12, 8>{});

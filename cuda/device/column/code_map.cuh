@@ -4,6 +4,7 @@
 // order: in shared memory, or the caches.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -12,23 +13,30 @@ namespace gpu_engine::device {
 // How a map is looked up.
 enum class MapForm {
     plain,   // as it is
-    listed,  // steps' places one after the other, in every block's shared memory
+    cells,   // a bit for each few codes, in every block's shared memory
     sparse,  // 256 codes in 16 bytes: up to 12 steps' places
     dense,   // 96 codes in 16 bytes: a bit each
 };
-inline constexpr MapForm map_forms[] = {MapForm::plain, MapForm::listed, MapForm::sparse, MapForm::dense};
+inline constexpr MapForm map_forms[] = {MapForm::plain, MapForm::cells, MapForm::sparse, MapForm::dense};
+
+// A lookup turns several codes at a time into new ones, so that what it reads is under way together. It
+// prefetches the next codes unless the second level of caches, which they come through, has enough to do with
+// its reads.
 
 // A map as it is.
 struct PlainLookup {
     static constexpr int threads = 256;
-    static constexpr int blocks = 6;
+    static constexpr int blocks = 4;
     static constexpr int codes = 8;
+    static constexpr bool prefetches = false;
 
     const std::uint32_t *map;
 
-    __device__ const PlainLookup &in_block(uint4 *) const { return *this; }
-    __device__ __forceinline__ std::uint32_t operator()(std::uint32_t code) const {
-        return __ldg(map + code);
+    __device__ __forceinline__ void look_up(std::uint32_t (&own)[codes]) const {
+#pragma unroll
+        for (int k = 0; k < codes; ++k) {
+            own[k] = __ldg(map + own[k]);
+        }
     }
 };
 
@@ -40,92 +48,202 @@ __device__ __forceinline__ std::uint32_t bytes_up_to(std::uint32_t bytes, std::u
     return ((~bytes & most) | (~(bytes ^ most) & lower)) & upper;
 }
 
-// ---- Steps listed -----------------------------------------------------------------------------------------
+// What the address holds, or 0: without a branch, so that loads behind this one needn't wait.
+__device__ __forceinline__ std::uint32_t load_if(bool is_there, const std::uint32_t *address) {
+    std::uint32_t value;
+    asm("{\n"
+        "  .reg .pred is_there;\n"
+        "  setp.ne.u32 is_there, %1, 0;\n"
+        "  mov.u32 %0, 0;\n"
+        "  @is_there ld.global.nc.u32 %0, [%2];\n"
+        "}"
+        : "=&r"(value)
+        : "r"(static_cast<std::uint32_t>(is_there)), "l"(address));
+    return value;
+}
 
-// The list goes by blocks of 256 codes, in which a place takes a byte. Where a block's places begin differs
-// little from its even share of the list, so that the difference takes 16 bits.
-struct StepList {
-    static constexpr std::uint32_t block_codes = 256;
-    static constexpr std::uint32_t even = 1U << 15;
-    // At one code; a longer one isn't worth its time.
-    static constexpr std::uint32_t longest_step = 1U << 10;
+// ---- Cells ------------------------------------------------------------------------------------------------
 
-    std::uint32_t blocks;
-    std::uint32_t steps;
-    std::uint32_t share;  // of a block, in 1/65536
+// A cell is a few codes. A word has a bit for each of 32 cells, and how many steps come before it. Each step
+// of a word sets the bit of its cell or, where one before has done so, of the next cell that isn't set. So a
+// cell whose bit isn't set has no step, and as many steps of the word before it as bits are set: its codes
+// are told by the word alone. Which bit of all a set one is says where the cell's details lie: of each of its
+// codes, in a share of 32 bits, the number of steps that the bits before don't count.
+struct CellMap {
+    static constexpr std::uint32_t word_cells = 32;
+    static constexpr std::uint32_t shortest = 2;
+    static constexpr std::uint32_t longest = 16;
+    // Details of a word whose codes are all looked up in the map.
+    static constexpr std::uint32_t unknown = 0xffffffffU;
+    // In place of the steps before a word: the map doesn't ascend, and is read as it is.
+    static constexpr std::uint32_t falls = 0xffffffffU;
 
-    StepList(std::uint64_t entries, std::uint32_t steps)
-        : blocks(static_cast<std::uint32_t>((entries + block_codes - 1) / block_codes)),
-          steps(steps),
-          share(static_cast<std::uint32_t>((static_cast<std::uint64_t>(steps) << 16) / blocks)) {}
+    std::uint32_t length;  // of a cell, in codes
+    std::uint32_t words;
+    std::uint32_t most_steps;  // which there are details for
+    std::uint32_t share;       // of a code in its cell's details, in bits
+    // To divide by, multiplied and shifted by 32 and 16 bits; exact for what they are used for.
+    std::uint32_t reciprocal;
+    std::uint32_t short_reciprocal;
 
-    // Begins of the blocks and of what would follow the last, then places, of which some more are read.
-    __host__ __device__ std::size_t begins_bytes() const {
-        return (static_cast<std::size_t>(blocks + 1) * sizeof(std::uint16_t) + 15) / 16 * 16;
-    }
+    CellMap(std::uint64_t entries, std::uint32_t length, std::uint32_t most_steps)
+        : length(length),
+          words(static_cast<std::uint32_t>((entries - 1) / (word_cells * length) + 1)),
+          most_steps(most_steps),
+          share(32 / std::bit_ceil(length)),
+          reciprocal(static_cast<std::uint32_t>(((std::uint64_t(1) << 32) + length - 1) / length)),
+          short_reciprocal(((1U << 16) + length - 1) / length) {}
+
+    // Of the words; blocks copy 16 bytes at a time.
     __host__ __device__ std::size_t bytes() const {
-        return begins_bytes() + (static_cast<std::size_t>(steps) + 12 + 15) / 16 * 16;
+        return (static_cast<std::size_t>(words) * sizeof(uint2) + 15) / 16 * 16;
     }
-    __device__ __forceinline__ std::uint32_t share_before(std::uint32_t block) const {
-        return static_cast<std::uint32_t>(static_cast<std::uint64_t>(block) * share >> 16);
-    }
+    // Behind the steps' come those of words that are unknown.
+    std::size_t details() const { return static_cast<std::size_t>(most_steps) + word_cells; }
 };
 
-struct ListedLookup {
+struct CellLookup {
     static constexpr int threads = 1024;
     static constexpr int blocks = 1;
-    static constexpr int codes = 4;
+    static constexpr int codes = 8;
+    static constexpr bool prefetches = true;
 
-    StepList list;
-    const std::uint16_t *begins;  // the list, in device memory or the block's
-    const std::uint32_t *places;
+    CellMap cells;
+    const uint2 *words;  // steps before, bits; in device memory or the block's
+    const std::uint32_t *details;
+    const std::uint32_t *map;
 
-    ListedLookup(const StepList &list, const void *memory)
-        : list(list),
-          begins(static_cast<const std::uint16_t *>(memory)),
-          places(reinterpret_cast<const std::uint32_t *>(static_cast<const char *>(memory) +
-                                                         list.begins_bytes())) {}
-    __device__ ListedLookup in_block(uint4 *shared) const {
-        const auto *from = reinterpret_cast<const uint4 *>(begins);
-        const auto count = static_cast<unsigned>(list.bytes() / sizeof(uint4));
+    // Copies the words into the block's memory. Whether the map ascends.
+    __device__ bool enter(uint4 *shared) {
+        const auto *from = reinterpret_cast<const uint4 *>(words);
+        const auto count = static_cast<unsigned>(cells.bytes() / sizeof(uint4));
+        bool ascends = true;
         for (unsigned i = threadIdx.x; i < count; i += blockDim.x) {
-            shared[i] = from[i];
+            const uint4 two = from[i];
+            ascends = ascends && two.x != CellMap::falls && two.z != CellMap::falls;
+            shared[i] = two;
         }
-        __syncthreads();
-        ListedLookup own = *this;
-        own.begins = reinterpret_cast<const std::uint16_t *>(shared);
-        own.places = reinterpret_cast<const std::uint32_t *>(reinterpret_cast<const char *>(shared) +
-                                                             list.begins_bytes());
-        return own;
+        words = reinterpret_cast<const uint2 *>(shared);
+        return __syncthreads_and(ascends) != 0;
     }
-    __device__ __forceinline__ std::uint32_t operator()(std::uint32_t code) const {
-        constexpr int at_once = 3;
-        const std::uint32_t block = code / StepList::block_codes;
-        const std::uint32_t most = code % StepList::block_codes * 0x01010101U;
-        const std::uint64_t share = static_cast<std::uint64_t>(block) * list.share;
-        const std::uint32_t first = static_cast<std::uint32_t>(share >> 16) + begins[block] - StepList::even;
-        const std::uint32_t last =
-            static_cast<std::uint32_t>((share + list.share) >> 16) + begins[block + 1] - StepList::even;
-        const std::uint32_t word = first / 4;
-        const auto found = [&](std::uint32_t k) {
-            // Those of the block alone.
-            const int left = static_cast<int>(last - (word + k) * 4);
-            const std::uint32_t behind =
-                __funnelshift_lc(0U, ~0U, static_cast<unsigned>(left > 0 ? left : 0) * 8);
-            return bytes_up_to(places[word + k], most) & ~behind;
-        };
-        std::uint32_t together = found(0) & (0xffffffffU << (first % 4 * 8));
+    __device__ __forceinline__ void look_up(std::uint32_t (&own)[codes]) const {
+        const std::uint32_t most = CellMap::unknown >> (32 - cells.share);
+        uint2 word[codes];
+        std::uint32_t within[codes];
 #pragma unroll
-        for (int k = 1; k < at_once; ++k) {
-            together |= found(static_cast<std::uint32_t>(k)) >> k;
+        for (int k = 0; k < codes; ++k) {
+            const std::uint32_t index = __umulhi(own[k] / CellMap::word_cells, cells.reciprocal);
+            word[k] = words[index];
+            within[k] = own[k] - index * (CellMap::word_cells * cells.length);
         }
-        std::uint32_t result = code + first + static_cast<std::uint32_t>(__popc(together));
-        for (std::uint32_t k = at_once; (word + k) * 4 < last; ++k) {
-            result += static_cast<std::uint32_t>(__popc(found(k)));
+        std::uint32_t steps[codes];
+        std::uint32_t further[codes];
+#pragma unroll
+        for (int k = 0; k < codes; ++k) {
+            const std::uint32_t cell = within[k] * cells.short_reciprocal >> 16;
+            const std::uint32_t from = __funnelshift_l(0U, ~0U, cell);
+            steps[k] = word[k].x + static_cast<std::uint32_t>(__popc(word[k].y & ~from));
+            further[k] = load_if((__funnelshift_r(word[k].y, 0U, cell) & 1U) != 0, details + steps[k]);
+            within[k] -= cell * cells.length;
         }
-        return result;
+        bool unknown = false;
+#pragma unroll
+        for (int k = 0; k < codes; ++k) {
+            further[k] = __funnelshift_r(further[k], 0U, within[k] * cells.share) & most;
+            unknown = unknown || further[k] == most;
+            own[k] += steps[k] + further[k];
+        }
+        if (unknown) {
+#pragma unroll
+            for (int k = 0; k < codes; ++k) {
+                if (further[k] == most) {
+                    own[k] = __ldg(map + (own[k] - steps[k] - most));
+                }
+            }
+        }
     }
 };
+
+// A warp a word, a lane a cell.
+template <unsigned Warps>
+__global__ void __launch_bounds__(Warps * 32)
+    make_cells_kernel(const std::uint32_t *map, std::uint32_t entries, CellMap cells, uint2 *words,
+                      std::uint32_t *details) {
+    constexpr std::uint32_t all = 0xffffffffU;
+    constexpr std::uint32_t longest = CellMap::longest;
+    __shared__ std::uint32_t memory[Warps][CellMap::word_cells * longest];
+    const std::uint32_t most = CellMap::unknown >> (32 - cells.share);
+    const std::uint32_t lane = threadIdx.x % 32;
+    const std::uint32_t index = blockIdx.x * Warps + threadIdx.x / 32;
+    if (index == 0) {
+        details[cells.most_steps + lane] = CellMap::unknown;
+    }
+    if (index >= cells.words) {
+        // Blocks copy two words at a time.
+        if (index == cells.words && lane == 0 && index % 2 != 0) {
+            words[index] = uint2{0, 0};
+        }
+        return;
+    }
+    const std::uint32_t first = index * CellMap::word_cells * cells.length;
+    // Of each code: the steps at it and before.
+    std::uint32_t *const steps_of_word = memory[threadIdx.x / 32];
+    const auto steps_at = [&](std::uint32_t code) { return __ldg(map + code) - code; };
+    std::uint32_t steps[longest];
+#pragma unroll
+    for (std::uint32_t i = 0; i < longest; ++i) {
+        steps[i] = i < cells.length ? steps_at(min(first + i * 32 + lane, entries - 1)) : 0;
+    }
+#pragma unroll
+    for (std::uint32_t i = 0; i < longest; ++i) {
+        steps_of_word[i * 32 + lane] = steps[i];
+    }
+    __syncwarp();
+#pragma unroll
+    for (std::uint32_t i = 0; i < longest; ++i) {
+        // Behind the cell's last code the last again.
+        steps[i] = steps_of_word[lane * cells.length + min(i, cells.length - 1)];
+    }
+    const std::uint32_t before_word = first == 0 ? 0 : steps_at(first - 1);
+    const std::uint32_t other_before = __shfl_up_sync(all, steps[longest - 1], 1);
+    bool ascends = true;
+    std::uint32_t previous = lane == 0 ? before_word : other_before;
+#pragma unroll
+    for (std::uint32_t i = 0; i < longest; ++i) {
+        ascends = ascends && previous <= steps[i];
+        previous = steps[i];
+    }
+    ascends = __all_sync(all, ascends) != 0;
+    const bool known = __shfl_sync(all, previous, 31) <= cells.most_steps;
+    // Bits up to a cell: one more than up to the cell before it, but no more than steps. Less the cells
+    // before, that is the least so far.
+    auto least = static_cast<std::int32_t>(previous - before_word) - static_cast<std::int32_t>(lane);
+#pragma unroll
+    for (std::uint32_t distance = 1; distance < 32; distance *= 2) {
+        const std::int32_t other = __shfl_up_sync(all, least, distance);
+        least = lane >= distance && other < least ? other : least;
+    }
+    const auto bits_up_to =
+        static_cast<std::uint32_t>((least < 1 ? least : 1) + static_cast<std::int32_t>(lane));
+    const std::uint32_t other_bits = __shfl_up_sync(all, bits_up_to, 1);
+    const std::uint32_t bits_before = lane == 0 ? 0 : other_bits;
+    const bool is_set = bits_up_to > bits_before;
+    const std::uint32_t bits = __ballot_sync(all, is_set);
+    if (lane == 0) {
+        words[index] = !ascends ? uint2{CellMap::falls, 0}
+                       : known  ? uint2{before_word, bits}
+                                : uint2{cells.most_steps, all};
+    }
+    if (ascends && known && is_set) {
+        const std::uint32_t counted = before_word + bits_before;
+        std::uint32_t detail = 0;
+#pragma unroll
+        for (std::uint32_t i = 0; i < longest; ++i) {
+            detail |= i < cells.length ? min(steps[i] - counted, most) << i * cells.share : 0;
+        }
+        details[counted] = detail;
+    }
+}
 
 // ---- Groups of codes --------------------------------------------------------------------------------------
 
@@ -187,22 +305,39 @@ struct DenseGroups {
 
 template <typename Groups>
 struct GroupedLookup {
-    static constexpr int threads = 256;
-    static constexpr int blocks = 4;
+    static constexpr int threads = 1024;
+    static constexpr int blocks = 1;
     static constexpr int codes = 8;
+    static constexpr bool prefetches = false;
 
     const uint4 *groups;
     const std::uint32_t *map;
 
-    __device__ const GroupedLookup &in_block(uint4 *) const { return *this; }
-    __device__ __forceinline__ std::uint32_t operator()(std::uint32_t code) const {
-        const uint4 group = __ldg(groups + code / Groups::codes);
-        if (group.x == irregular_group) {
-            return __ldg(map + code);
+    __device__ __forceinline__ void look_up(std::uint32_t (&own)[codes]) const {
+        uint4 group[codes];
+#pragma unroll
+        for (int k = 0; k < codes; ++k) {
+            group[k] = __ldg(groups + own[k] / Groups::codes);
         }
-        return code + group.x + Groups::steps_up_to(group, code % Groups::codes);
+        std::uint32_t steps[codes];
+        std::uint32_t irregular = 0;
+#pragma unroll
+        for (int k = 0; k < codes; ++k) {
+            irregular |= group[k].x == irregular_group ? 1U << k : 0;
+            steps[k] = group[k].x + Groups::steps_up_to(group[k], own[k] % Groups::codes);
+            own[k] += steps[k];
+        }
+        if (irregular != 0) {
+#pragma unroll
+            for (int k = 0; k < codes; ++k) {
+                if ((irregular >> k & 1U) != 0) {
+                    own[k] = __ldg(map + (own[k] - steps[k]));
+                }
+            }
+        }
     }
 };
+
 // A warp a group.
 template <typename Groups>
 __global__ void group_steps_kernel(const std::uint32_t *map, std::uint32_t entries, uint4 *groups) {
@@ -216,10 +351,15 @@ __global__ void group_steps_kernel(const std::uint32_t *map, std::uint32_t entri
     std::uint32_t steps[parts];
     std::uint32_t most = 0;
     std::uint32_t all = 0;
+    std::uint32_t last = 0;
 #pragma unroll
     for (unsigned k = 0; k < parts; ++k) {
         const std::uint32_t code = first + k * 32 + lane;
-        steps[k] = code > first && code < entries ? map[code] - map[code - 1] - 1 : 0;
+        const std::uint32_t own = code < entries ? map[code] : 0;
+        const std::uint32_t before = __shfl_up_sync(0xffffffffU, own, 1);
+        // The last of the 32 before, for the first lane.
+        steps[k] = code > first && code < entries ? own - (lane > 0 ? before : last) - 1 : 0;
+        last = __shfl_sync(0xffffffffU, own, 31);
         most = steps[k] > most ? steps[k] : most;
         all += steps[k] > Groups::most_steps ? Groups::most_steps + 1 : steps[k];
     }

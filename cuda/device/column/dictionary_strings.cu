@@ -276,6 +276,13 @@ class StringInput {
     Strings own_{};
 };
 
+// Comparing strings beyond their keys takes registers.
+struct StringShape {
+    static constexpr int threads = 256;
+    static constexpr int blocks = 5;
+    static constexpr int items = 16;
+};
+
 }  // namespace
 
 Status DeviceDictionaries::merge(Stream &stream, const StringDictionary &main, const StringDictionary &delta,
@@ -313,8 +320,8 @@ Status DeviceDictionaries::merge(Stream &stream, const StringDictionary &main, c
         // A merge of what isn't sorted leaves places out.
         call.fill(sources.data(), 0, total * sizeof(std::uint32_t));
         const auto merge_sources = [&](const auto &merge) {
-            launch_fused_merge<FusedShape<8>>(call, merge, main.count, delta.count, main_map.piece(0),
-                                              delta_map.piece(0), call.answer());
+            launch_fused_merge<StringShape>(call, merge, main.count, delta.count, main_map.piece(0),
+                                            delta_map.piece(0), call.answer());
         };
         const Buffer<std::uint64_t> common = call.buffer<std::uint64_t>(1);
         const bool hashed = order == StringOrder::hash;

@@ -13,7 +13,6 @@
 
 #include <cstdint>
 
-#include "common/merge_path.h"
 #include "device/call.h"
 #include "device/kary/key.cuh"
 
@@ -47,12 +46,58 @@ struct NumberMerge {
 
 template <int KeyBytes>
 struct FusedShape {
-    static constexpr int threads = 256;
-    static constexpr int blocks = KeyBytes == 4 ? 4 : 5;  // a multiprocessor, at least
-    static constexpr int items = KeyBytes == 4 ? 32 : KeyBytes == 8 ? 16 : 10;
+    static constexpr int threads = KeyBytes == 4 ? 384 : 256;
+    static constexpr int blocks = KeyBytes == 8 ? 6 : 5;  // a multiprocessor, at least
+    static constexpr int items = KeyBytes == 4 ? 20 : KeyBytes == 8 ? 16 : 10;
 };
 
 using TileState = cub::ScanTileState<std::uint32_t>;
+
+// How many of the ascending keys 0 to count - 1 `goes_before` holds for, which it does for the first ones.
+template <typename GoesBefore>
+__device__ __forceinline__ std::uint32_t partition_point(std::uint32_t count, GoesBefore goes_before) {
+    std::uint32_t low = 0;
+    while (count > 0) {
+        const std::uint32_t half = count / 2;
+        const bool is_behind = goes_before(low + half);
+        low = is_behind ? low + half + 1 : low;
+        count = is_behind ? count - half - 1 : half;
+    }
+    return low;
+}
+
+// How many of the first `diagonal` entries come from main. Delta's are looked for where they would be if they
+// were spread evenly over main's, then further and further from there: each step waits for device memory.
+template <typename Merge>
+__device__ std::uint32_t find_split(const Merge &merge, std::uint32_t main_count, std::uint32_t delta_count,
+                                    std::uint32_t diagonal) {
+    constexpr std::uint64_t narrowest = 64;
+    constexpr std::uint64_t growth = 16;
+    const std::uint32_t least = diagonal > delta_count ? diagonal - delta_count : 0;
+    const std::uint32_t most = min(diagonal, main_count);
+    // Whether so many are enough.
+    const auto suffice = [&](std::uint32_t i) {
+        const std::uint32_t j = diagonal - 1 - i;
+        return merge.before(merge.delta_key(j), j, merge.main_key(i), i);
+    };
+    const auto even = static_cast<std::uint32_t>(static_cast<std::uint64_t>(diagonal) * main_count /
+                                                 (static_cast<std::uint64_t>(main_count) + delta_count));
+    std::uint32_t low = least;
+    std::uint32_t high = most;
+    for (std::uint64_t width = narrowest; width < most - least; width *= growth) {
+        const auto distance = static_cast<std::uint32_t>(width);
+        const std::uint32_t from = even - least > distance ? even - distance : least;
+        const std::uint32_t to = most - even > distance ? even + distance : most;
+        const bool from_there = from == least || !suffice(from - 1);
+        const bool up_to_there = to == most || suffice(to);
+        if (from_there && up_to_there) {
+            low = from;
+            high = to;
+            break;
+        }
+    }
+    return low + partition_point(high - low, [&](std::uint32_t i) { return !suffice(low + i); });
+}
 
 template <typename Merge>
 __global__ void fused_splits_kernel(Merge merge, std::uint32_t main_count, std::uint32_t delta_count,
@@ -60,12 +105,10 @@ __global__ void fused_splits_kernel(Merge merge, std::uint32_t main_count, std::
     state.InitializeStatus(static_cast<int>(tiles));
     const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i <= tiles) {
-        const std::uint32_t total = main_count + delta_count;
         const std::uint64_t end = static_cast<std::uint64_t>(i) * static_cast<std::uint64_t>(tile);
-        const std::uint32_t diagonal = end < total ? static_cast<std::uint32_t>(end) : total;
-        splits[i] = merge_path(main_count, delta_count, diagonal, [&](std::uint32_t a, std::uint32_t b) {
-            return merge.before(merge.delta_key(b), b, merge.main_key(a), a);
-        });
+        const std::uint32_t total = main_count + delta_count;
+        splits[i] =
+            find_split(merge, main_count, delta_count, end < total ? static_cast<std::uint32_t>(end) : total);
     }
 }
 
@@ -107,19 +150,6 @@ struct TilePart {
     }
 };
 
-// How many of the ascending keys 0 to count - 1 `goes_before` holds for, which it does for the first ones.
-template <typename GoesBefore>
-__device__ __forceinline__ std::uint32_t partition_point(std::uint32_t count, GoesBefore goes_before) {
-    std::uint32_t low = 0;
-    while (count > 0) {
-        const std::uint32_t half = count / 2;
-        const bool is_behind = goes_before(low + half);
-        low = is_behind ? low + half + 1 : low;
-        count = is_behind ? count - half - 1 : half;
-    }
-    return low;
-}
-
 template <typename Merge, typename Shape>
 __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     fused_merge_kernel(Merge merge, std::uint32_t main_count, std::uint32_t delta_count,
@@ -137,11 +167,11 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     __shared__ typename Prefix::TempStorage prefix_memory;
     // Main's keys, then delta's.
     __shared__ __align__(16) char key_memory[(tile + 3 * rounding) * sizeof(Key)];
-    // Of each place in the merged order: whether an entry that was looked up goes there, and whether main has
-    // delta's entry there too.
-    constexpr std::uint8_t looked_up = 1;
-    constexpr std::uint8_t duplicate = 2;
-    __shared__ __align__(16) std::uint8_t marks[(tile + 16) / 16 * 16];
+    // Of each place in the merged order: whether an entry that was looked up goes there, and whether an entry
+    // of delta's that main has, too.
+    constexpr std::uint32_t mark_words = warps * items;
+    __shared__ std::uint32_t looked_up[mark_words];
+    __shared__ std::uint32_t doubled[mark_words];
     __shared__ std::uint32_t warp_sums[warps];
     __shared__ std::uint32_t before_tile;
 
@@ -178,9 +208,13 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
             delta_keys[j] = merge.delta_key(delta_first + j);
         }
     }
-    for (std::uint32_t i = threadIdx.x; i < sizeof(marks) / 16; i += Shape::threads) {
-        reinterpret_cast<uint4 *>(marks)[i] = uint4{0, 0, 0, 0};
+    for (std::uint32_t i = threadIdx.x; i < mark_words; i += Shape::threads) {
+        looked_up[i] = 0;
+        doubled[i] = 0;
     }
+    const auto mark = [](std::uint32_t *marks, std::uint32_t place) {
+        atomicOr(marks + place / 32, 1U << place % 32);
+    };
     if constexpr (Merge::keys_are_entries) {
         __pipeline_wait_prior(0);
     }
@@ -199,7 +233,10 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
             } else if (j == 0 && main_first > 0) {
                 is_duplicate = merge.same(key, delta_first, merge.main_key(main_first - 1), main_first - 1);
             }
-            marks[at + j] = is_duplicate ? looked_up | duplicate : looked_up;
+            mark(looked_up, at + j);
+            if (is_duplicate) {
+                mark(doubled, at + j);
+            }
         }
     } else {
         for (std::uint32_t i = threadIdx.x; i < main_items; i += Shape::threads) {
@@ -207,14 +244,14 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
             const std::uint32_t at = partition_point(delta_items, [&](std::uint32_t j) {
                 return merge.before(delta_keys[j], delta_first + j, key, main_first + i);
             });
-            marks[i + at] = looked_up;
+            mark(looked_up, i + at);
             if (at < delta_items && merge.same(delta_keys[at], delta_first + at, key, main_first + i)) {
-                marks[i + at + 1] = duplicate;
+                mark(doubled, i + at + 1);
             }
         }
         if (threadIdx.x == 0 && main_first > 0 &&
             merge.same(delta_keys[0], delta_first, merge.main_key(main_first - 1), main_first - 1)) {
-            marks[0] = duplicate;
+            mark(doubled, 0);
         }
     }
     __syncthreads();
@@ -225,15 +262,12 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     // Lane k's: delta's entries and duplicates among the k-th 32 places of the warp.
     std::uint32_t delta_bits = 0;
     std::uint32_t duplicate_bits = 0;
-#pragma unroll
-    for (std::uint32_t k = 0; k < items; ++k) {
-        const std::uint32_t place = warp_first + k * 32 + lane;
-        const std::uint32_t mark = marks[place];
-        const bool is_delta = place < tile_items && ((mark & looked_up) != 0) == looks_up_delta;
-        const std::uint32_t deltas = __ballot_sync(all, is_delta);
-        const std::uint32_t duplicates = __ballot_sync(all, is_delta && (mark & duplicate) != 0);
-        delta_bits = lane == k ? deltas : delta_bits;
-        duplicate_bits = lane == k ? duplicates : duplicate_bits;
+    if (lane < items) {
+        const std::uint32_t place = warp_first + lane * 32;
+        const std::uint32_t behind = __funnelshift_lc(0U, ~0U, place < tile_items ? tile_items - place : 0);
+        const std::uint32_t found = looked_up[warp * items + lane];
+        delta_bits = (looks_up_delta ? found : ~found) & ~behind;
+        duplicate_bits = doubled[warp * items + lane] & delta_bits;
     }
     // Both counts in one word: of delta's entries in the lower half, of duplicates in the upper.
     const auto own_sum = static_cast<std::uint32_t>(__popc(delta_bits)) |
@@ -275,8 +309,11 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
 
     const std::uint32_t base = first - before_tile;
     const std::uint32_t earlier = (1U << lane) - 1;
+    // In dictionaries that aren't sorted two entries may have gone to one place; then nothing says where
+    // others are.
+    const bool all_there = (tile_sum & 0xffffU) == delta_items;
 #pragma unroll
-    for (std::uint32_t k = 0; k < items; ++k) {
+    for (std::uint32_t k = 0; all_there && k < items; ++k) {
         const std::uint32_t deltas = __shfl_sync(all, delta_bits, static_cast<int>(k));
         const std::uint32_t duplicates = __shfl_sync(all, duplicate_bits, static_cast<int>(k));
         const std::uint32_t counts = __shfl_sync(all, before, static_cast<int>(k));
@@ -289,7 +326,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
         const std::uint32_t code = base + place - (counts >> 16) -
                                    static_cast<std::uint32_t>(__popc(duplicates & earlier)) -
                                    (is_duplicate ? 1 : 0);
-        if (place < tile_items && (is_delta ? j < delta_items : i < main_items)) {
+        if (place < tile_items) {
             (is_delta ? delta_map + delta_first + j : main_map + main_first + i)[0] = code;
             if (!is_duplicate) {
                 merge.merged[code] = is_delta ? merge.staged_delta(delta_keys[j], delta_first + j)
@@ -312,18 +349,20 @@ void launch_fused_merge(const Call &call, const Merge &merge, std::uint64_t main
     const std::uint32_t tiles = (total - 1) / tile + 1;
     std::size_t state_bytes = 0;
     check(TileState::AllocationSize(static_cast<int>(tiles), state_bytes), "ScanTileState::AllocationSize");
-    const Buffer<char> state_memory = call.buffer<char>(state_bytes);
+    // The states, then the splits.
+    state_bytes = (state_bytes + 15) / 16 * 16;
+    const Buffer<char> memory = call.buffer<char>(state_bytes + (tiles + 1) * sizeof(std::uint32_t));
     TileState state;
-    check(state.Init(static_cast<int>(tiles), state_memory.data(), state_bytes), "ScanTileState::Init");
-    const Buffer<std::uint32_t> splits = call.buffer<std::uint32_t>(tiles + 1);
+    check(state.Init(static_cast<int>(tiles), memory.data(), state_bytes), "ScanTileState::Init");
+    auto *const splits = reinterpret_cast<std::uint32_t *>(memory.data() + state_bytes);
     constexpr unsigned threads = 128;
     fused_splits_kernel<<<tiles / threads + 1, threads, 0, call.stream()>>>(
         merge, static_cast<std::uint32_t>(main_count), static_cast<std::uint32_t>(delta_count), tile, tiles,
-        state, splits.data());
+        state, splits);
     check_launch("fused_splits_kernel");
     fused_merge_kernel<Merge, Shape><<<tiles, Shape::threads, 0, call.stream()>>>(
-        merge, static_cast<std::uint32_t>(main_count), static_cast<std::uint32_t>(delta_count), splits.data(),
-        state, main_map, delta_map, count);
+        merge, static_cast<std::uint32_t>(main_count), static_cast<std::uint32_t>(delta_count), splits, state,
+        main_map, delta_map, count);
     check_launch("fused_merge_kernel");
 }
 

@@ -1,6 +1,7 @@
 #include "device/column/recode.cuh"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "common/column/codes.h"
 #include "device/column/column.h"
@@ -10,39 +11,11 @@
 namespace gpu_engine::device {
 namespace {
 
-// Sets *unlisted where the map isn't one of few steps at each code.
-__global__ void list_steps_kernel(const std::uint32_t *map, std::uint32_t entries, StepList list,
-                                  std::uint16_t *begins, std::uint8_t *places, std::uint32_t *unlisted) {
-    const std::uint32_t code = blockIdx.x * blockDim.x + threadIdx.x;
-    if (code >= entries) {
-        return;
-    }
-    const std::uint32_t before = code == 0 ? 0 : map[code - 1] - (code - 1);
-    const std::uint32_t steps = map[code] - code;
-    // Where codes fall, the difference is a large one.
-    bool fits = steps - before <= StepList::longest_step && steps <= list.steps;
-    if (fits) {
-        for (std::uint32_t step = before; step < steps; ++step) {
-            places[step] = static_cast<std::uint8_t>(code % StepList::block_codes);
-        }
-    }
-    const auto begin = [&](std::uint32_t block, std::uint32_t at) {
-        const std::uint32_t distance = at - list.share_before(block) + StepList::even;
-        fits = fits && distance < 2 * StepList::even;
-        begins[block] = static_cast<std::uint16_t>(distance);
-    };
-    if (code % StepList::block_codes == 0) {
-        begin(code / StepList::block_codes, before);
-    }
-    if (code + 1 == entries) {
-        begin(list.blocks, steps);
-    }
-    if (!fits) {
-        *unlisted = 1;
-    }
-}
+constexpr std::uint32_t wide_bits = 16;
 
-// What a lane needs to pack the codes of its warp: 32 codes are as many words as a code has bits.
+// What a lane needs to pack the codes of its warp: 32 codes are as many words as a code has bits. `Wide`:
+// codes of at least wide_bits, of which no word has parts of more than 3.
+template <bool Wide>
 struct WarpPacking {
     std::uint32_t bits;
     std::uint32_t first;   // the lane whose code the word begins in
@@ -53,13 +26,15 @@ struct WarpPacking {
         : bits(bits),
           first(bits > 0 ? lane * 32 / bits : 0),
           before(lane * 32 - first * bits),
-          lanes(bits > 0 ? 31 / bits + 2 : 0) {}
+          lanes(Wide       ? 3
+                : bits > 0 ? 31 / bits + 2
+                           : 0) {}
 
     // The word of this lane, of which there are `bits`.
     __device__ __forceinline__ std::uint32_t word(std::uint32_t code, std::uint32_t lane) const {
         constexpr std::uint32_t all = 0xffffffffU;
         constexpr std::uint32_t few_words = 6;
-        if (bits <= few_words) {
+        if (!Wide && bits <= few_words) {
             std::uint32_t result = 0;
             for (std::uint32_t w = 0; w < bits; ++w) {
                 const int shift = static_cast<int>(lane * bits) - static_cast<int>(w * 32);
@@ -72,49 +47,97 @@ struct WarpPacking {
         }
         std::uint32_t result = __shfl_sync(all, code, static_cast<int>(first & 31U)) >> before;
         std::uint32_t filled = bits - before;
-        for (std::uint32_t k = 1; k < lanes; ++k, filled += bits) {
+#pragma unroll
+        for (std::uint32_t k = 1; k < (Wide ? 3 : lanes); ++k, filled += bits) {
             const std::uint32_t next = __shfl_sync(all, code, static_cast<int>((first + k) & 31U));
-            result |= filled < 32 ? next << filled : 0;
+            // Nothing from 32 bits on.
+            result |= __funnelshift_lc(0U, next, filled);
         }
         return result;
     }
 };
 
-template <typename Lookup>
-__device__ void recode_rows(const Recoding &recoding, const Lookup &look_up) {
+// Where a lane's code lies among the 32 of its warp, which begin at some bit of a word.
+struct WarpUnpacking {
+    std::uint32_t bits;
+    std::uint32_t mask;
+    std::uint32_t word;
+    std::uint32_t offset;
+
+    __device__ WarpUnpacking(std::uint32_t bits, std::uint32_t lane, std::uint32_t begin)
+        : bits(bits),
+          mask(static_cast<std::uint32_t>((std::uint64_t(1) << bits) - 1)),
+          word((begin + lane * bits) / 32),
+          offset((begin + lane * bits) % 32) {}
+    // Without branches, so that the reads are under way together. 32 more codes must follow these: the word
+    // behind a code's first is read whether or not the code reaches into it.
+    template <int Codes>
+    __device__ __forceinline__ void read(const std::uint32_t *words, std::uint32_t (&own)[Codes]) const {
+        words += word;
+#pragma unroll
+        for (std::uint32_t k = 0; k < Codes; ++k) {
+            own[k] = __funnelshift_r(words[k * bits], words[k * bits + 1], offset) & mask;
+        }
+    }
+};
+
+// Brings the line of an address to the second level of caches.
+__device__ __forceinline__ void prefetch(const void *address) {
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
+}
+
+template <bool Wide, typename Lookup>
+__device__ __forceinline__ void recode_rows(const Recoding &recoding, const Lookup &lookup) {
     constexpr int codes = Lookup::codes;
     constexpr std::uint32_t chunk_codes = codes * 32;
     const std::uint32_t lane = threadIdx.x % 32;
     const std::uint64_t warps = static_cast<std::uint64_t>(gridDim.x) * (blockDim.x / 32);
     const std::uint64_t total = recoding.total();
     const std::uint64_t chunks = (total + chunk_codes - 1) / chunk_codes;
-    const std::uint64_t word_count = (total * recoding.bits + 31) / 32;
-    const auto mask = static_cast<std::uint32_t>((std::uint64_t(1) << recoding.bits) - 1);
-    const WarpPacking packing(recoding.bits, lane);
-    // Where the lane's code lies among 32.
-    const PackedCodes &from = recoding.main.codes;
-    const auto from_mask = static_cast<std::uint32_t>((std::uint64_t(1) << from.bits) - 1);
-    const std::uint32_t word_of_32 = lane * from.bits / 32;
-    const std::uint32_t offset = lane * from.bits % 32;
-    const std::uint32_t next = offset + from.bits > 32 ? 1 : 0;
-    // Chunks of main alone: without branches, so that the reads are under way together.
-    const std::uint64_t whole_chunks =
-        from.bits > 0 && recoding.main.map_entries > 0 ? from.count / chunk_codes : 0;
+    const std::uint32_t bits = recoding.bits;
+    const WarpPacking<Wide> packing(bits, lane);
+    const MappedCodes &main = recoding.main;
+    const MappedCodes &delta = recoding.delta;
+    // Chunks of main alone, and of delta alone, behind which another 32 codes follow.
+    const std::uint64_t main_chunks = main.codes.bits > 0 && main.map_entries > 0 && main.codes.count >= 32
+                                          ? (main.codes.count - 32) / chunk_codes
+                                          : 0;
+    const WarpUnpacking main_packing(main.codes.bits, lane, 0);
+    const auto main_last = static_cast<std::uint32_t>(
+        (main.map_entries < std::uint64_t(1) << 32 ? main.map_entries : std::uint64_t(1) << 32) - 1);
+    const std::uint64_t delta_first = delta.codes.bits > 0 && delta.map_entries > 0
+                                          ? (main.codes.count + chunk_codes - 1) / chunk_codes
+                                          : chunks;
+    const std::uint64_t delta_end = total >= 32 ? (total - 32) / chunk_codes : 0;
+    std::uint32_t greatest = 0;  // of main's codes
+    std::uint32_t any = 0;       // the new codes' bits
     bool beyond = false;
     for (std::uint64_t chunk = (static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
          chunk < chunks; chunk += warps) {
         std::uint32_t own[codes];
-        if (chunk < whole_chunks) {
-            const std::uint32_t *word = from.words + chunk * codes * from.bits + word_of_32;
-#pragma unroll
-            for (int k = 0; k < codes; ++k) {
-                own[k] = __funnelshift_r(word[0], word[next], offset) & from_mask;
-                word += from.bits;
+        if (chunk < main_chunks) {
+            main_packing.read(main.codes.words + chunk * codes * main.codes.bits, own);
+            if constexpr (Lookup::prefetches) {
+                constexpr std::uint32_t line_words = 32;
+                const std::uint64_t next = chunk + warps;
+                if (next < main_chunks && lane * line_words < codes * main.codes.bits) {
+                    prefetch(main.codes.words + next * codes * main.codes.bits + lane * line_words);
+                }
             }
 #pragma unroll
             for (int k = 0; k < codes; ++k) {
-                const bool is_there = own[k] < recoding.main.map_entries;
-                own[k] = look_up(is_there ? own[k] : 0);
+                greatest = max(greatest, own[k]);
+                own[k] = min(own[k], main_last);
+            }
+            lookup.look_up(own);
+        } else if (chunk >= delta_first && chunk < delta_end) {
+            const std::uint64_t bit = (chunk * chunk_codes - main.codes.count) * delta.codes.bits;
+            const WarpUnpacking packing_there(delta.codes.bits, lane, static_cast<std::uint32_t>(bit % 32));
+            packing_there.read(delta.codes.words + bit / 32, own);
+#pragma unroll
+            for (int k = 0; k < codes; ++k) {
+                const bool is_there = own[k] < delta.map_entries;
+                own[k] = __ldg(delta.map + (is_there ? own[k] : 0));
                 beyond = beyond || !is_there;
             }
         } else {
@@ -130,131 +153,158 @@ __device__ void recode_rows(const Recoding &recoding, const Lookup &look_up) {
                     }
                 };
                 const std::uint64_t row = chunk * chunk_codes + static_cast<std::uint64_t>(k) * 32 + lane;
-                if (row < from.count) {
-                    look_up_plain(recoding.main, row);
+                if (row < main.codes.count) {
+                    look_up_plain(main, row);
                 } else if (row < total) {
-                    look_up_plain(recoding.delta, row - from.count);
+                    look_up_plain(delta, row - main.codes.count);
                 }
             }
         }
-        const std::uint64_t first_word = chunk * codes * recoding.bits;
+        std::uint32_t *const words = recoding.words + chunk * codes * bits + lane;
+        const auto write = [&]<bool IsLast>(std::bool_constant<IsLast>, std::uint32_t left) {
 #pragma unroll
-        for (int k = 0; k < codes; ++k) {
-            beyond = beyond || (own[k] & ~mask) != 0;
-            const std::uint32_t word = packing.word(own[k] & mask, lane);
-            const std::uint64_t at = first_word + static_cast<std::uint64_t>(k) * recoding.bits + lane;
-            if (lane < recoding.bits && at < word_count) {
-                recoding.words[at] = word;
+            for (std::uint32_t k = 0; k < codes; ++k) {
+                any |= own[k];
+                const std::uint32_t word = packing.word(own[k], lane);
+                if (lane < bits && (!IsLast || k * bits + lane < left)) {
+                    words[k * bits] = word;
+                }
             }
+        };
+        if (chunk + 1 < chunks) {
+            write(std::false_type{}, 0);
+        } else {
+            write(std::true_type{},
+                  static_cast<std::uint32_t>((total * bits + 31) / 32 - chunk * codes * bits));
         }
     }
-    if (beyond) {
-        recoding.problem->beyond = 1;
+    const auto mask = static_cast<std::uint32_t>((std::uint64_t(1) << bits) - 1);
+    if (beyond || (main_chunks > 0 && greatest > main_last) || (any & ~mask) != 0) {
+        *recoding.beyond = 1;
     }
 }
 
-template <typename Lookup>
+template <bool Wide, typename Lookup>
 __global__ void __launch_bounds__(Lookup::threads, Lookup::blocks)
     recode_kernel(Recoding recoding, Lookup lookup) {
-    extern __shared__ uint4 memory[];
-    const auto &own = lookup.in_block(memory);
-    recode_rows(recoding, own);
+    recode_rows<Wide>(recoding, lookup);
 }
 
-// The same where the list may have failed.
-__global__ void __launch_bounds__(ListedLookup::threads, ListedLookup::blocks)
-    recode_listed_kernel(Recoding recoding, ListedLookup lookup) {
+template <bool Wide>
+__global__ void __launch_bounds__(CellLookup::threads, CellLookup::blocks)
+    recode_by_cells_kernel(Recoding recoding, CellLookup lookup) {
     extern __shared__ uint4 memory[];
-    if (recoding.problem->unlisted != 0) {
-        recode_rows(recoding, PlainLookup{recoding.main.map});
+    if (lookup.enter(memory)) {
+        recode_rows<Wide>(recoding, lookup);
     } else {
-        recode_rows(recoding, lookup.in_block(memory));
+        recode_rows<Wide>(recoding, PlainLookup{recoding.main.map});
     }
 }
 
 // Making a map small pays for so many rows an entry, and at least so many.
 constexpr std::uint64_t mapped_rows = 1 << 20;
-// What a block may have steps of, on average, so that few have more than fit.
-constexpr std::uint64_t sparse_steps = 6;
+// What 256 codes may have steps of, on average, so that few have more than fit.
+constexpr std::uint64_t sparse_steps = 8;
+
+// How many steps main's map has at most, if it ascends and its codes fit: each is an entry of delta's. Other
+// maps are read as they are.
+std::uint64_t most_steps(const Recoding &recoding) {
+    const std::uint64_t entries = recoding.main.map_entries;
+    const std::uint64_t codes = std::uint64_t(1) << recoding.bits;
+    const std::uint64_t others = codes > entries ? codes - entries : 0;
+    return std::min(recoding.delta.map_entries > 0 ? recoding.delta.map_entries : others, entries);
+}
+
+// The cells' length: the shortest whose words fit; longer ones where few cells have a step all the same,
+// since what shared memory doesn't take is left to the first level of caches.
+std::uint32_t cell_length(std::uint64_t entries, std::uint64_t steps, std::size_t shared_bytes) {
+    constexpr std::size_t small_bytes = 64 << 10;
+    constexpr std::uint64_t few = 8;
+    std::uint32_t length = CellMap::shortest;
+    while (length < CellMap::longest) {
+        const std::size_t bytes = CellMap(entries, length, 0).bytes();
+        const bool longer_serves = bytes > small_bytes && steps * (length + 1) <= entries / few;
+        if (bytes <= shared_bytes && !longer_serves) {
+            break;
+        }
+        ++length;
+    }
+    return length;
+}
 
 template <typename Lookup, typename Kernel>
 void launch(const Call &call, const Recoding &recoding, const Lookup &lookup, Kernel kernel,
             std::size_t bytes) {
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(call.engine().shared_bytes())),
-          "cudaFuncSetAttribute");
-    int resident = 0;
-    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, Lookup::threads, bytes),
-          "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
     const std::uint64_t block_codes = static_cast<std::uint64_t>(Lookup::threads) * Lookup::codes;
     const auto blocks = static_cast<unsigned>(
         std::min<std::uint64_t>((recoding.total() + block_codes - 1) / block_codes,
-                                static_cast<std::uint64_t>(std::max(resident, 1)) *
+                                static_cast<std::uint64_t>(Lookup::blocks) *
                                     static_cast<std::uint64_t>(call.engine().multiprocessors())));
     kernel<<<blocks, Lookup::threads, bytes, call.stream()>>>(recoding, lookup);
     check_launch("recode_kernel");
 }
 
-template <typename Groups>
-Buffer<uint4> make_groups(const Call &call, const Recoding &recoding) {
-    constexpr unsigned threads = 256;
-    const auto entries = static_cast<std::uint32_t>(recoding.main.map_entries);
-    const std::uint32_t count = (entries + Groups::codes - 1) / Groups::codes;
-    Buffer<uint4> groups = call.buffer<uint4>(count);
-    group_steps_kernel<Groups><<<count / (threads / 32) + 1, threads, 0, call.stream()>>>(
-        recoding.main.map, entries, groups.data());
-    check_launch("group_steps_kernel");
-    return groups;
+template <typename Lookup>
+void launch(const Call &call, const Recoding &recoding, const Lookup &lookup) {
+    if (recoding.bits >= wide_bits) {
+        launch(call, recoding, lookup, recode_kernel<true, Lookup>, 0);
+    } else {
+        launch(call, recoding, lookup, recode_kernel<false, Lookup>, 0);
+    }
 }
 
 template <typename Groups>
 void launch_grouped(const Call &call, const Recoding &recoding) {
-    using Lookup = GroupedLookup<Groups>;
-    const Buffer<uint4> groups = make_groups<Groups>(call, recoding);
-    launch(call, recoding, Lookup{groups.data(), recoding.main.map}, recode_kernel<Lookup>, 0);
-}
-
-void launch_listed(const Call &call, const Recoding &recoding, std::uint32_t steps) {
     constexpr unsigned threads = 256;
     const auto entries = static_cast<std::uint32_t>(recoding.main.map_entries);
-    const StepList list(entries, steps);
-    const Buffer<std::uint8_t> memory = call.buffer<std::uint8_t>(list.bytes());
-    call.fill(memory.data(), 0, list.bytes());
-    list_steps_kernel<<<entries / threads + 1, threads, 0, call.stream()>>>(
-        recoding.main.map, entries, list, reinterpret_cast<std::uint16_t *>(memory.data()),
-        memory.data() + list.begins_bytes(), &recoding.problem->unlisted);
-    check_launch("list_steps_kernel");
-    launch(call, recoding, ListedLookup(list, memory.data()), recode_listed_kernel, list.bytes());
+    const std::uint32_t count = (entries + Groups::codes - 1) / Groups::codes;
+    const Buffer<uint4> groups = call.buffer<uint4>(count);
+    group_steps_kernel<Groups><<<count / (threads / 32) + 1, threads, 0, call.stream()>>>(
+        recoding.main.map, entries, groups.data());
+    check_launch("group_steps_kernel");
+    launch(call, recoding, GroupedLookup<Groups>{groups.data(), recoding.main.map});
+}
+
+void launch_by_cells(const Call &call, const Recoding &recoding) {
+    constexpr unsigned warps = 8;
+    const auto entries = static_cast<std::uint32_t>(recoding.main.map_entries);
+    const auto steps = static_cast<std::uint32_t>(most_steps(recoding));
+    const CellMap cells(entries, cell_length(entries, steps, call.engine().shared_bytes()), steps);
+    const Buffer<char> memory = call.buffer<char>(cells.bytes() + cells.details() * sizeof(std::uint32_t));
+    auto *const words = reinterpret_cast<uint2 *>(memory.data());
+    auto *const details = reinterpret_cast<std::uint32_t *>(memory.data() + cells.bytes());
+    make_cells_kernel<warps><<<cells.words / warps + 1, warps * 32, 0, call.stream()>>>(
+        recoding.main.map, entries, cells, words, details);
+    check_launch("make_cells_kernel");
+    const auto kernel =
+        recoding.bits >= wide_bits ? recode_by_cells_kernel<true> : recode_by_cells_kernel<false>;
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               static_cast<int>(call.engine().shared_bytes())),
+          "cudaFuncSetAttribute");
+    launch(call, recoding, CellLookup{cells, words, details, recoding.main.map}, kernel, cells.bytes());
 }
 
 }  // namespace
 
-std::uint32_t steps_of_map(const Call &call, const Recoding &recoding) {
-    const std::uint64_t last = recoding.main.map_entries - 1;
-    std::uint32_t code = 0;
-    call.copy(&code, recoding.main.map + last, 1);
-    call.wait();
-    return code - static_cast<std::uint32_t>(last);
-}
-
-MapForm map_form(std::uint64_t rows, std::uint64_t entries, std::uint32_t steps, std::size_t shared_bytes) {
-    if (rows < std::max(mapped_rows, entries / 2) || steps > entries) {
+MapForm map_form(const Recoding &recoding, std::size_t shared_bytes) {
+    const std::uint64_t entries = recoding.main.map_entries;
+    if (entries == 0 || entries > Dictionaries::max_entries ||
+        recoding.main.codes.count < std::max(mapped_rows, entries / 2)) {
         return MapForm::plain;
     }
-    // What shared memory could hold the first level of caches, which is the same memory, holds too.
-    if (entries / DenseGroups::codes * sizeof(uint4) <= shared_bytes) {
-        return MapForm::dense;
-    }
-    if (StepList(entries, steps).bytes() <= shared_bytes) {
-        return MapForm::listed;
+    const std::uint64_t steps = most_steps(recoding);
+    const std::uint32_t length = cell_length(entries, steps, shared_bytes);
+    // At least half of the cells have no step.
+    if (CellMap(entries, length, 0).bytes() <= shared_bytes && steps * length <= entries / 2) {
+        return MapForm::cells;
     }
     return steps <= entries / SparseGroups::codes * sparse_steps ? MapForm::sparse : MapForm::dense;
 }
 
-void launch_recode(const Call &call, const Recoding &recoding, MapForm form, std::uint32_t steps) {
+void launch_recode(const Call &call, const Recoding &recoding, MapForm form) {
     switch (form) {
-        case MapForm::listed:
-            launch_listed(call, recoding, steps);
+        case MapForm::cells:
+            launch_by_cells(call, recoding);
             break;
         case MapForm::sparse:
             launch_grouped<SparseGroups>(call, recoding);
@@ -263,7 +313,7 @@ void launch_recode(const Call &call, const Recoding &recoding, MapForm form, std
             launch_grouped<DenseGroups>(call, recoding);
             break;
         default:
-            launch(call, recoding, PlainLookup{recoding.main.map}, recode_kernel<PlainLookup>, 0);
+            launch(call, recoding, PlainLookup{recoding.main.map});
             break;
     }
 }
@@ -287,8 +337,8 @@ Status DeviceDictionaries::recode(Stream &stream, const MappedCodes &main, const
         const Input<std::uint32_t> delta_map(call, delta.map, delta.map_entries, delta.map_entries);
         const std::uint64_t new_words = packed_words(total, bits);
         const Output<std::uint32_t> output(call, words, new_words, new_words);
-        const Buffer<RecodeProblem> problem = call.buffer<RecodeProblem>(1);
-        call.fill(problem.data(), 0, sizeof(RecodeProblem));
+        volatile std::uint64_t *const beyond = call.answer();
+        *beyond = 0;
         const Recoding recoding{{{main_codes.piece(0, main_words), main.codes.count, main.codes.bits},
                                  main_map.piece(0, main.map_entries),
                                  main.map_entries},
@@ -297,19 +347,11 @@ Status DeviceDictionaries::recode(Stream &stream, const MappedCodes &main, const
                                  delta.map_entries},
                                 bits,
                                 output.piece(0),
-                                problem.data()};
-        MapForm form = MapForm::plain;
-        std::uint32_t steps = 0;
-        if (main.codes.count >= mapped_rows && main.map_entries > 0 && main.map_entries <= UINT32_MAX) {
-            steps = steps_of_map(call, recoding);
-            form = map_form(main.codes.count, main.map_entries, steps, engine_.shared_bytes());
-        }
-        launch_recode(call, recoding, form, steps);
-        RecodeProblem found{};
-        call.copy(&found, static_cast<const RecodeProblem *>(problem.data()), 1);
+                                beyond};
+        launch_recode(call, recoding, map_form(recoding, engine_.shared_bytes()));
         output.flush(0, new_words);
         call.wait();
-        if (found.beyond != 0) {
+        if (*beyond != 0) {
             return make_status(StatusCode::invalid_argument,
                                "a code lies beyond its map, or needs more bits");
         }
