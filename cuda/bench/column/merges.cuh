@@ -152,33 +152,30 @@ void measure_shapes(const Bench &bench, const device::Call &call, const MergeSiz
         measure(TriedShape<128, 16, 12>{});
         measure(TriedShape<128, 24, 10>{});
         measure(TriedShape<256, 8, 8>{});
-        measure(TriedShape<256, 12, 6>{});
-        measure(TriedShape<256, 16, 4>{});
-        measure(TriedShape<256, 16, 5>{});
+        measure(TriedShape<256, 12, 8>{});
         measure(TriedShape<256, 16, 6>{});
-        measure(TriedShape<256, 24, 5>{});
-        measure(TriedShape<256, 32, 6>{});
-        measure(TriedShape<384, 20, 5>{});
-        measure(TriedShape<384, 24, 5>{});
-        measure(TriedShape<512, 16, 4>{});
-        measure(TriedShape<512, 20, 4>{});
+        measure(TriedShape<256, 20, 5>{});
+        measure(TriedShape<256, 22, 5>{});
+        measure(TriedShape<384, 12, 5>{});
+        measure(TriedShape<512, 8, 4>{});
+        measure(TriedShape<512, 10, 4>{});
     } else if constexpr (sizeof(Entry) == 8) {
         measure(TriedShape<128, 12, 12>{});
         measure(TriedShape<128, 16, 10>{});
-        measure(TriedShape<256, 8, 6>{});
-        measure(TriedShape<256, 12, 4>{});
+        measure(TriedShape<256, 8, 8>{});
+        measure(TriedShape<256, 10, 6>{});
         measure(TriedShape<256, 12, 5>{});
         measure(TriedShape<256, 12, 6>{});
-        measure(TriedShape<256, 16, 6>{});
-        measure(TriedShape<384, 12, 5>{});
-        measure(TriedShape<512, 10, 4>{});
+        measure(TriedShape<256, 14, 5>{});
+        measure(TriedShape<384, 8, 5>{});
+        measure(TriedShape<512, 6, 4>{});
     } else {
         measure(TriedShape<128, 8, 12>{});
         measure(TriedShape<128, 12, 8>{});
         measure(TriedShape<256, 5, 6>{});
         measure(TriedShape<256, 7, 4>{});
         measure(TriedShape<256, 7, 6>{});
-        measure(TriedShape<256, 10, 4>{});
+        measure(TriedShape<256, 8, 5>{});
     }
 }
 

@@ -280,7 +280,7 @@ class StringInput {
 struct StringShape {
     static constexpr int threads = 256;
     static constexpr int blocks = 5;
-    static constexpr int items = 16;
+    static constexpr int items = 12;
 };
 
 }  // namespace

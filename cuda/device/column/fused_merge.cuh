@@ -46,9 +46,9 @@ struct NumberMerge {
 
 template <int KeyBytes>
 struct FusedShape {
-    static constexpr int threads = KeyBytes == 4 ? 384 : 256;
+    static constexpr int threads = 256;
     static constexpr int blocks = KeyBytes == 8 ? 6 : 5;  // a multiprocessor, at least
-    static constexpr int items = KeyBytes == 4 ? 20 : KeyBytes == 8 ? 16 : 10;
+    static constexpr int items = KeyBytes == 4 ? 20 : KeyBytes == 8 ? 12 : 8;
 };
 
 using TileState = cub::ScanTileState<std::uint32_t>;
@@ -149,6 +149,20 @@ struct TilePart {
         }
     }
 };
+
+// Calls write(to[i], i) for each i below `count`: the block's warps take lines of the caches, since writing
+// parts of their sectors takes longer.
+template <typename Element, typename Write>
+__device__ __forceinline__ void for_each_aligned(Element *to, std::uint32_t count, Write write) {
+    constexpr auto line = static_cast<std::uint32_t>(128 / sizeof(Element));
+    const auto offset =
+        static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(to) / sizeof(Element)) % line;
+    for (std::uint32_t i = threadIdx.x; i < offset + count; i += blockDim.x) {
+        if (i >= offset) {
+            write(to[i - offset], i - offset);
+        }
+    }
+}
 
 template <typename Merge, typename Shape>
 __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
@@ -292,6 +306,37 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     // Before the lane's places.
     const std::uint32_t before = warp_before + sum - own_sum;
     const std::uint32_t tile_duplicates = tile_sum >> 16;
+    // Of each entry one more than its code less the tile's first, main's entries before delta's; and of each
+    // such code where the key is. So that what is written next to each other can be written together.
+    __shared__ std::uint16_t ranks[tile];
+    __shared__ std::uint16_t sources[tile];
+    const auto *const keys = reinterpret_cast<const Key *>(key_memory);
+    const auto main_begin = static_cast<std::uint32_t>(main_keys - keys);
+    const auto delta_begin = static_cast<std::uint32_t>(delta_keys - keys);
+    const std::uint32_t earlier = (1U << lane) - 1;
+    // In dictionaries that aren't sorted two entries may have gone to one place; then nothing says where
+    // others are.
+    const bool all_there = (tile_sum & 0xffffU) == delta_items;
+#pragma unroll
+    for (std::uint32_t k = 0; all_there && k < items; ++k) {
+        const std::uint32_t deltas = __shfl_sync(all, delta_bits, static_cast<int>(k));
+        const std::uint32_t duplicates = __shfl_sync(all, duplicate_bits, static_cast<int>(k));
+        const std::uint32_t counts = __shfl_sync(all, before, static_cast<int>(k));
+        const std::uint32_t place = warp_first + k * 32 + lane;
+        const bool is_delta = (deltas >> lane & 1U) != 0;
+        const bool is_duplicate = (duplicates >> lane & 1U) != 0;
+        const std::uint32_t j = (counts & 0xffffU) + static_cast<std::uint32_t>(__popc(deltas & earlier));
+        const std::uint32_t i = place - j;
+        const std::uint32_t rank =
+            place - (counts >> 16) - static_cast<std::uint32_t>(__popc(duplicates & earlier));
+        if (place < tile_items) {
+            // A duplicate's code is that of the entry before it, which may be the last of the tile before.
+            ranks[is_delta ? main_items + j : i] = static_cast<std::uint16_t>(rank + (is_duplicate ? 0 : 1));
+            if (!is_duplicate) {
+                sources[rank] = static_cast<std::uint16_t>(is_delta ? delta_begin + j : main_begin + i);
+            }
+        }
+    }
     const int tile_index = static_cast<int>(blockIdx.x);
     if (warp == 0) {
         std::uint32_t found = 0;
@@ -308,31 +353,19 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     __syncthreads();
 
     const std::uint32_t base = first - before_tile;
-    const std::uint32_t earlier = (1U << lane) - 1;
-    // In dictionaries that aren't sorted two entries may have gone to one place; then nothing says where
-    // others are.
-    const bool all_there = (tile_sum & 0xffffU) == delta_items;
-#pragma unroll
-    for (std::uint32_t k = 0; all_there && k < items; ++k) {
-        const std::uint32_t deltas = __shfl_sync(all, delta_bits, static_cast<int>(k));
-        const std::uint32_t duplicates = __shfl_sync(all, duplicate_bits, static_cast<int>(k));
-        const std::uint32_t counts = __shfl_sync(all, before, static_cast<int>(k));
-        const std::uint32_t place = warp_first + k * 32 + lane;
-        const bool is_delta = (deltas >> lane & 1U) != 0;
-        const bool is_duplicate = (duplicates >> lane & 1U) != 0;
-        const std::uint32_t j = (counts & 0xffffU) + static_cast<std::uint32_t>(__popc(deltas & earlier));
-        const std::uint32_t i = place - j;
-        // A duplicate's code is that of the entry before it, which may be the last of the tile before.
-        const std::uint32_t code = base + place - (counts >> 16) -
-                                   static_cast<std::uint32_t>(__popc(duplicates & earlier)) -
-                                   (is_duplicate ? 1 : 0);
-        if (place < tile_items) {
-            (is_delta ? delta_map + delta_first + j : main_map + main_first + i)[0] = code;
-            if (!is_duplicate) {
-                merge.merged[code] = is_delta ? merge.staged_delta(delta_keys[j], delta_first + j)
-                                              : merge.staged_main(main_keys[i], main_first + i);
-            }
-        }
+    if (all_there) {
+        for_each_aligned(merge.merged + base, tile_items - tile_duplicates,
+                         [&](typename Merge::Staged &merged, std::uint32_t rank) {
+                             const std::uint32_t at = sources[rank];
+                             merged = at >= delta_begin
+                                          ? merge.staged_delta(keys[at], delta_first + at - delta_begin)
+                                          : merge.staged_main(keys[at], main_first + at - main_begin);
+                         });
+        for_each_aligned(main_map + main_first, main_items,
+                         [&](std::uint32_t &code, std::uint32_t i) { code = base + ranks[i] - 1; });
+        for_each_aligned(delta_map + delta_first, delta_items, [&](std::uint32_t &code, std::uint32_t j) {
+            code = base + ranks[main_items + j] - 1;
+        });
     }
     if (threadIdx.x == 0 && first + tile_items == total) {
         *count = total - before_tile - tile_duplicates;
