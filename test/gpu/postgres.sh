@@ -37,11 +37,12 @@ start_cluster() {
     eval "$("$root/contrib/scripts/private-cluster" env "$cluster")"
 }
 
-# Without a device every request would be answered by another path, which here would hide that nothing was tested.
+# Without a device every request would be answered by another path, which here would hide that nothing was tested. Opening
+# the device takes seconds where other processes open it at the same time.
 require_path() {
     local answer
     answer=$(psql -X -q -At -c 'CREATE EXTENSION IF NOT EXISTS pg_gpu' -c "SET pg_gpu.path = $path" \
-        -c 'CREATE TEMP TABLE t AS SELECT 1 AS k' -c 'CREATE INDEX t_k ON t USING gpu_kary (k)' \
+        -c "SET pg_gpu.request_timeout = '60s'" -c 'CREATE TEMP TABLE t AS SELECT 1 AS k' -c 'CREATE INDEX t_k ON t USING gpu_kary (k)' \
         -c "SELECT count(*) FROM gpu.lookup('t_k', ARRAY[1])" 2>&1)
     if [ "$answer" != 1 ]; then
         printf '%s\n' "The $path path is not there:" "$answer" >&2
