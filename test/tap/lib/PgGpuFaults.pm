@@ -630,9 +630,10 @@ sub break_statement
 			$broken++ if $result->{code} eq '57014';
 			$undone++
 			  if $how{undone} && $point > 0 && $result->{code} eq '57014' && sql_value($node, $how{undone}) eq 't';
+			# PostgreSQL starts the clock again after parsing, and calls a timeout that was over by then the user's request.
 			push @unclear, $result->{err}
 			  unless $result->{code} eq ''
-			  || ($result->{code} eq '57014' && $result->{err} =~ /canceling statement due to statement timeout/);
+			  || ($result->{code} eq '57014' && $result->{err} =~ /canceling statement due to (statement timeout|user request)/);
 		}
 		push @unclear, 'parallel workers stay behind'
 		  unless wait_until(sub { return parallel_workers($node) == 0 });
