@@ -11,6 +11,8 @@
 #include "device/text/damage.h"
 #include "device/text/decode_list.h"
 
+#include "test/device_test.h"
+
 #include "gpu_engine/boundary.h"
 
 namespace gpu_engine::device {
@@ -67,18 +69,8 @@ Decoded decode_here(Codec codec, const std::vector<std::uint8_t> &section, const
     return decoded;
 }
 
-class DecodedLists : public testing::Test {
+class DecodedLists : public DeviceTest {
   protected:
-    void SetUp() override {
-        const Status opened = open_engine({}, &opened_);
-        if (opened.code == StatusCode::unavailable) {
-            GTEST_SKIP() << opened.message;
-        }
-        ASSERT_TRUE(opened.ok()) << opened.message;
-        engine_ = static_cast<DeviceEngine *>(opened_.get());
-        stream_ = std::make_unique<DeviceStream>(*engine_);
-    }
-
     Decoded decode(Codec codec, const std::vector<std::uint8_t> &section, const TextList &list,
                    std::uint32_t documents, DecodeForm form, bool sums) {
         const Call call(*engine_, *stream_);
@@ -130,9 +122,6 @@ class DecodedLists : public testing::Test {
         return list;
     }
 
-    std::unique_ptr<Engine> opened_;
-    DeviceEngine *engine_ = nullptr;
-    std::unique_ptr<DeviceStream> stream_;
     std::mt19937 random_{17};
 };
 

@@ -8,6 +8,8 @@
 
 #include "device/column/fused_merge.cuh"
 
+#include "test/device_test.h"
+
 #include "gpu_engine/boundary.h"
 
 namespace gpu_engine::device {
@@ -23,18 +25,8 @@ using Shapes = testing::Types<SmallShape<32, 1>, SmallShape<32, 2>, SmallShape<6
                               SmallShape<128, 31>, FusedShape<4>, FusedShape<8>, FusedShape<16>>;
 
 template <typename Shape>
-class FusedMerge : public testing::Test {
+class FusedMerge : public DeviceTest {
   protected:
-    void SetUp() override {
-        const Status opened = open_engine({}, &opened_);
-        if (opened.code == StatusCode::unavailable) {
-            GTEST_SKIP() << opened.message;
-        }
-        ASSERT_TRUE(opened.ok()) << opened.message;
-        engine_ = static_cast<DeviceEngine *>(opened_.get());
-        stream_ = std::make_unique<DeviceStream>(*engine_);
-    }
-
     void expect_merge(const std::vector<std::uint32_t> &main, const std::vector<std::uint32_t> &delta) {
         const std::uint64_t total = main.size() + delta.size();
         if (total == 0) {
@@ -75,9 +67,6 @@ class FusedMerge : public testing::Test {
     }
 
     std::mt19937_64 random_{20261121};
-    std::unique_ptr<Engine> opened_;
-    DeviceEngine *engine_ = nullptr;
-    std::unique_ptr<DeviceStream> stream_;
 };
 TYPED_TEST_SUITE(FusedMerge, Shapes);
 

@@ -8,22 +8,15 @@
 #include "device/column/byte_histogram.cuh"
 #include "device/column/histogram.cuh"
 
+#include "test/device_test.h"
+
 #include "gpu_engine/boundary.h"
 
 namespace gpu_engine::device {
 namespace {
 
-class HistogramLayouts : public testing::Test {
+class HistogramLayouts : public DeviceTest {
   protected:
-    void SetUp() override {
-        const Status opened = open_engine({}, &opened_);
-        if (opened.code == StatusCode::unavailable) {
-            GTEST_SKIP() << opened.message;
-        }
-        ASSERT_TRUE(opened.ok()) << opened.message;
-        engine_ = static_cast<DeviceEngine *>(opened_.get());
-        stream_ = std::make_unique<DeviceStream>(*engine_);
-    }
     void TearDown() override {
         if (engine_ != nullptr) {
             EXPECT_EQ(engine_->memory().used(), 0U) << "memory leaked";
@@ -92,9 +85,6 @@ class HistogramLayouts : public testing::Test {
     }
 
     std::mt19937_64 random_{20261121};
-    std::unique_ptr<Engine> opened_;
-    DeviceEngine *engine_ = nullptr;
-    std::unique_ptr<DeviceStream> stream_;
 };
 
 TEST_F(HistogramLayouts, AllCountTheSame) {

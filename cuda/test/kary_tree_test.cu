@@ -12,6 +12,8 @@
 #include "device/kary/shapes.h"
 #include "device/kary/tree_build.cuh"
 
+#include "test/device_test.h"
+
 #include "gpu_engine/boundary.h"
 
 namespace gpu_engine::device {
@@ -52,19 +54,9 @@ Key key_of(std::uint64_t high, std::uint64_t low) {
 }
 
 template <typename Shape>
-class KaryTree : public testing::Test {
+class KaryTree : public DeviceTest {
   protected:
     using Key = typename Shape::Key;
-
-    void SetUp() override {
-        const Status opened = open_engine({}, &opened_);
-        if (opened.code == StatusCode::unavailable) {
-            GTEST_SKIP() << opened.message;
-        }
-        ASSERT_TRUE(opened.ok()) << opened.message;
-        engine_ = static_cast<DeviceEngine *>(opened_.get());
-        stream_ = std::make_unique<DeviceStream>(*engine_);
-    }
 
     // Keys need not be sorted. All three operations, with and without copies in shared memory.
     void expect_all(std::vector<Key> keys) {
@@ -165,9 +157,6 @@ class KaryTree : public testing::Test {
 
   protected:
     std::mt19937_64 random_{20261121};
-    std::unique_ptr<Engine> opened_;
-    DeviceEngine *engine_ = nullptr;
-    std::unique_ptr<DeviceStream> stream_;
 };
 TYPED_TEST_SUITE(KaryTree, TestedShapes);
 

@@ -10,6 +10,8 @@
 #include "device/column/code_map.cuh"
 #include "device/column/recode.cuh"
 
+#include "test/device_test.h"
+
 #include "gpu_engine/boundary.h"
 
 namespace gpu_engine::device {
@@ -27,18 +29,8 @@ std::vector<std::uint32_t> packed(const std::vector<std::uint32_t> &codes, std::
     return words;
 }
 
-class RecodeForms : public testing::Test {
+class RecodeForms : public DeviceTest {
   protected:
-    void SetUp() override {
-        const Status opened = open_engine({}, &opened_);
-        if (opened.code == StatusCode::unavailable) {
-            GTEST_SKIP() << opened.message;
-        }
-        ASSERT_TRUE(opened.ok()) << opened.message;
-        engine_ = static_cast<DeviceEngine *>(opened_.get());
-        stream_ = std::make_unique<DeviceStream>(*engine_);
-    }
-
     struct Rows {
         std::vector<std::uint32_t> codes;
         std::vector<std::uint32_t> words;
@@ -109,9 +101,6 @@ class RecodeForms : public testing::Test {
     }
 
     std::mt19937_64 random_{20261121};
-    std::unique_ptr<Engine> opened_;
-    DeviceEngine *engine_ = nullptr;
-    std::unique_ptr<DeviceStream> stream_;
 };
 
 TEST_F(RecodeForms, AllGiveTheSameCodes) {

@@ -62,6 +62,19 @@ double measure_cub_numbers(const Bench &bench, const device::Call &call, const V
         bench, [&] { device::check(histogram(scratch.data(), bytes), "DeviceHistogram::HistogramEven"); });
 }
 
+// Edges of bins of one width from 0 to `high`.
+inline std::vector<double> equal_bins(double high, std::uint32_t bins) {
+    std::vector<double> edges(bins + 1);
+    find_bin_edges(
+        0, high, bins,
+        [&](double value) {
+            return value >= high ? bins + 1
+                                 : std::min(static_cast<std::uint32_t>(bins * (value / high)), bins - 1) + 1;
+        },
+        edges.data());
+    return edges;
+}
+
 template <typename Value>
 void measure_numbers(const Bench &bench, const char *type) {
     using device::HistogramPlace;
@@ -87,16 +100,7 @@ void measure_numbers(const Bench &bench, const char *type) {
                 const std::string table = std::string("histogram of ") + type + ", " + std::to_string(bins) +
                                           " bins, " + power(size) + " bytes";
                 const double high = upper_bound<Value>;
-                std::vector<double> edges(bins + 1);
-                find_bin_edges(
-                    0, high, bins,
-                    [&](double value) {
-                        return value >= high
-                                   ? bins + 1
-                                   : std::min(static_cast<std::uint32_t>(bins * (value / high)), bins - 1) +
-                                         1;
-                    },
-                    edges.data());
+                const std::vector<double> edges = equal_bins(high, bins);
                 const HistogramBins wanted{0, high, bins, edges.data()};
                 const device::DeviceBins own =
                     device::make_device_bins(call, wanted, std::is_integral_v<Value>);

@@ -84,15 +84,7 @@ void measure_selected_numbers(const Bench &bench, const char *type) {
     device::check_launch("make_numbers_kernel");
     for (const std::uint32_t bins : {256U, 4096U}) {
         const double high = upper_bound<Value>;
-        std::vector<double> edges(bins + 1);
-        find_bin_edges(
-            0, high, bins,
-            [&](double value) {
-                return value >= high
-                           ? bins + 1
-                           : std::min(static_cast<std::uint32_t>(bins * (value / high)), bins - 1) + 1;
-            },
-            edges.data());
+        const std::vector<double> edges = equal_bins(high, bins);
         const HistogramBins wanted{0, high, bins, edges.data()};
         const device::DeviceBins own = device::make_device_bins(call, wanted, std::is_integral_v<Value>);
         const device::SlotOfValue<true> slot_of{own.map, own.edges.data()};
