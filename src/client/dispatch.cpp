@@ -84,11 +84,16 @@ static void note_wait(Path path, double microseconds) {
     waits[static_cast<int>(path)] = {before + (microseconds - before) * weight, GetCurrentTimestamp()};
 }
 
+// Waits beside the work are known of searches alone.
+static bool are_waits_known(RequestKind kind) {
+    return kind == RequestKind::SearchText;
+}
+
 // Of every fourth search: it takes two calls of the system.
-static bool is_wait_measured(RequestKind kind) {
+static bool measure_next_wait(RequestKind kind) {
     constexpr uint32 kSearchesPerMeasurement = 4;
     static uint32 searches = 0;
-    return kind == RequestKind::SearchText && searches++ % kSearchesPerMeasurement == 0;
+    return are_waits_known(kind) && searches++ % kSearchesPerMeasurement == 0;
 }
 
 static double processor_microseconds() {
@@ -98,7 +103,7 @@ static double processor_microseconds() {
 }
 
 PagedRequest begin_paged(RequestKind kind, uint64 items) {
-    PagedRequest request = {kind, items, {}, is_wait_measured(kind) ? processor_microseconds() : -1};
+    PagedRequest request = {kind, items, {}, measure_next_wait(kind) ? processor_microseconds() : -1};
     INSTR_TIME_SET_CURRENT(request.began);
     return request;
 }
@@ -447,7 +452,7 @@ static double work_microseconds(const Request &request, Path path) {
 double estimate_microseconds(const Request &request, Path path) {
     double microseconds = work_microseconds(request, path);
     // The host engine's threads have the same processors.
-    if (is_wait_measured(request.kind) && path != Path::Cuda)
+    if (are_waits_known(request.kind) && path != Path::Cuda)
         microseconds += lately_waited(Path::Paged);
     return path == Path::Paged ? microseconds : microseconds + lately_waited(path);
 }
