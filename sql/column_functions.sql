@@ -131,6 +131,21 @@ SELECT sum(count) FROM gpu.histogram('column_odd_i', 'e', 4, low => 1e17);
 SELECT sum(count) FROM gpu.histogram('column_odd_i', 'e', 4, high => -1e17);
 DROP TABLE column_odd;
 
+-- As many columns as an index has at most; types that are compared by btree alone.
+SELECT format('CREATE TABLE column_wide (%s)', string_agg('c' || i || ' int', ', ')) FROM generate_series(1, 32) AS i \gexec
+INSERT INTO column_wide (c1, c32) SELECT g, g % 7 FROM generate_series(1, 100) AS g;
+SELECT format('CREATE INDEX column_wide_i ON column_wide USING gpu_column (%s)', string_agg('c' || i, ', ')) FROM generate_series(1, 32) AS i \gexec
+SELECT gpu.count('column_wide_i', array_fill(NULL::int, ARRAY[31]) || 5, array_fill(NULL::int, ARRAY[31]) || 6);
+SELECT gpu.count('column_wide_i', array_fill(0, ARRAY[32]), array_fill(100, ARRAY[32]));
+SELECT * FROM gpu.count_batch('column_wide_i', ARRAY[array_fill(NULL::int, ARRAY[31]) || 5, array_fill(NULL::int, ARRAY[32])], NULL);
+DROP TABLE column_wide;
+CREATE TABLE column_ordered (m money, b bit(8));
+INSERT INTO column_ordered SELECT g::money, g::bit(8) FROM generate_series(1, 100) AS g;
+CREATE INDEX column_ordered_i ON column_ordered USING gpu_column (m, b);
+SELECT gpu.count('column_ordered_i', ARRAY[31::money], ARRAY[60::money]), gpu.count('column_ordered_i', row(31::money, B'00100000'), NULL);
+SELECT gpu.count('column_ordered_i', ARRAY[31], NULL);
+DROP TABLE column_ordered;
+
 -- What is refused.
 SELECT gpu.count('column_function_i', '*');
 SELECT * FROM gpu.histogram('column_function_i', 'k', 4, filter => '*');

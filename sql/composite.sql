@@ -51,6 +51,11 @@ SET enable_seqscan = on;
 SELECT gpu.count('composite_cab', ARRAY[2::int2, 3], ARRAY[2::int2, 5]) AS found, (SELECT count(*) FROM composite_test WHERE c = 2 AND a BETWEEN 3 AND 5) AS wanted;
 SELECT gpu.count('composite_cab', ARRAY[2::int2], ARRAY[2::int2]) AS found, (SELECT count(*) FROM composite_test WHERE c = 2) AS wanted;
 SELECT gpu.count('composite_cab', row(NULL, 3), row(NULL, 3, '2021-01-02'::timestamptz)) AS found, (SELECT count(*) FROM composite_test WHERE a = 3 AND b <= '2021-01-02') AS wanted;
+-- Attributes that a row type has lost are no fields.
+CREATE TYPE composite_bound AS (c int2, gone text, a int4);
+ALTER TYPE composite_bound DROP ATTRIBUTE gone;
+SELECT gpu.count('composite_cab', row(2, 3)::composite_bound, row(2, 5)::composite_bound) AS found, (SELECT count(*) FROM composite_test WHERE c = 2 AND a BETWEEN 3 AND 5) AS wanted;
+DROP TYPE composite_bound;
 SELECT gpu.count('composite_cab', NULL::int4[], NULL::int4[]) AS found, (SELECT count(*) FROM composite_test) AS wanted;
 SELECT b.ordinal, b.count, (SELECT count(*) FROM composite_test WHERE c >= l.c AND (l.a IS NULL OR a >= l.a) AND c <= l.c AND a <= l.a + 2) AS wanted
 FROM gpu.count_batch('composite_cab', ARRAY[[0, 3], [1, 4], [4, 9]], ARRAY[[0, 5], [1, 6], [4, 11]]) AS b

@@ -13,10 +13,12 @@
 
 namespace pg_gpu {
 
-const AccessMethod gpu_kary = {"gpu_kary",        kary::build,   kary::run_kind,    kary::count_matching,
-                               kary::count_batch, kary::look_up, kary::verify_keys, kary::mirror_format};
-const AccessMethod gpu_grid = {"gpu_grid",        grid::build,   grid::run_kind,     grid::count_matching,
-                               grid::count_batch, grid::look_up, grid::verify_cells, grid::mirror_format};
+const AccessMethod gpu_kary = {"gpu_kary",           kary::build,       kary::run_kind,
+                               kary::count_matching, kary::count_batch, kary::look_up,
+                               kary::verify_keys,    kary::scan_usage,  kary::mirror_format};
+const AccessMethod gpu_grid = {"gpu_grid",           grid::build,       grid::run_kind,
+                               grid::count_matching, grid::count_batch, grid::look_up,
+                               grid::verify_cells,   grid::scan_usage,  grid::mirror_format};
 const AccessMethod gpu_text = {"gpu_text",
                                text::build,
                                [](Relation) { return text::run_kind(); },
@@ -24,11 +26,12 @@ const AccessMethod gpu_text = {"gpu_text",
                                nullptr,
                                nullptr,
                                text::verify_documents,
+                               text::scan_usage,
                                text::mirror_format};
 const AccessMethod gpu_column = {
-    "gpu_column",           column::build,        [](Relation) { return column::run_kind(); },
-    column::count_matching, column::count_batch,  nullptr,
-    column::verify_columns, column::mirror_format};
+    "gpu_column",           column::build,       [](Relation) { return column::run_kind(); },
+    column::count_matching, column::count_batch, nullptr,
+    column::verify_columns, column::scan_usage,  column::mirror_format};
 
 const AccessMethod *find_access_method(Relation index) {
     for (const AccessMethod *method : {&gpu_kary, &gpu_grid, &gpu_text, &gpu_column})

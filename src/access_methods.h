@@ -1,7 +1,7 @@
 // The access methods of the library, told apart for what is asked of any of their indexes.
 #pragma once
 
-#include "client/client.h"
+#include "client/usage.h"
 #include "keys/range_reader.h"
 #include "storage/storage.h"
 #include "table/lookup.h"
@@ -28,6 +28,8 @@ struct AccessMethod {
     // gpu.verify, behind storage's part.
     void (*verify)(Relation heap, Relation index, bool check_heap, storage::ProblemReporter report,
                    void *context);
+    // What an index scan has asked so far, rescans included.
+    client::Usage (*scan_usage)(IndexScanDesc scan);
     // How runs are mirrored in the server process; returns nullptr where they are not.
     const client::MirrorFormat *(*mirror_format)(Relation index);
 };

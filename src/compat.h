@@ -210,6 +210,23 @@ inline void count_search_of_node([[maybe_unused]] PlanState *node) {
 #endif
 }
 
+// Calls `show` for each plan node that EXPLAIN shows, behind what PostgreSQL and libraries loaded before show
+// of it; before 18 nobody asks. To be called once.
+inline void show_with_plan_nodes([[maybe_unused]] void (*show)(PlanState *, ExplainState *)) {
+#if PG_VERSION_NUM >= 180000
+    static explain_per_node_hook_type previous_hook;
+    static void (*show_node)(PlanState *, ExplainState *);
+    previous_hook = explain_per_node_hook;
+    show_node = show;
+    explain_per_node_hook = [](PlanState *node, List *ancestors, const char *relationship,
+                               const char *plan_name, ExplainState *explain) {
+        if (previous_hook != nullptr)
+            previous_hook(node, ancestors, relationship, plan_name, explain);
+        show_node(node, explain);
+    };
+#endif
+}
+
 #if PG_VERSION_NUM >= 180000
 // Is it a family of gpu_kary's whose strategies are btree's? Those of hashes and of first bytes have no `<`.
 inline bool is_ordered_family(Oid family) {

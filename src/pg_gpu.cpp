@@ -7,6 +7,7 @@
 #include "kary/kary.h"
 #include "plan/count_scan.h"
 #include "plan/lookup_join.h"
+#include "plan/scan_usage.h"
 #include "settings.h"
 #include "storage/merge.h"
 #include "text/options.h"
@@ -35,5 +36,6 @@ void _PG_init(void) {
     pg_gpu::plan::register_counting_method(&column_counting);
     pg_gpu::plan::register_count_scan();
     pg_gpu::plan::register_lookup_join();
+    pg_gpu::plan::register_scan_usage();
     pg_gpu::client::register_client();
 }

@@ -100,10 +100,7 @@ run_suite() {
         "$([ "$skipped" -eq 0 ] || echo ", $skipped skipped")" $((SECONDS - started)) \
         "$([ "$verdict" = ok ] || echo ": $verdict")"
     if [ "$verdict" != ok ]; then
-        echo "---- the end of $log"
-        tail -n 60 "$log"
-        show_differences "$name"
-        echo "----"
+        show_failures "$name"
     fi
 }
 
@@ -113,11 +110,19 @@ record() {
     total_failed=$((total_failed + $3))
 }
 
-show_differences() {
-    local file
+show_failures() {
+    local log=$logs/$1.log file
+    # Of TAP, what failed may lie far before the end.
+    if grep -qE '^not ok' "$log"; then
+        echo "---- what failed first in $log"
+        grep -m 8 -A 12 -E '^not ok|^# +Failed test' "$log"
+    fi
+    echo "---- the end of $log"
+    tail -n 60 "$log"
     for file in "$logs/$1/regression.diffs" "$logs/$1/output_iso/regression.diffs"; do
         [ ! -s "$file" ] || { echo "---- the beginning of $file"; head -n 80 "$file"; }
     done
+    echo "----"
 }
 
 print_results() {

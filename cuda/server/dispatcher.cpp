@@ -59,10 +59,9 @@ double CostModel::estimate(const QueryFeatures &query) const {
 // ---- Queues -----------------------------------------------------------------------------------------------
 
 bool Dispatcher::ByAdvantage::operator()(const Job &a, const Job &b) const {
-    // Costs are above 0: the ratios' order without divisions.
-    const double of_a = a.on(Side::processor) * b.on(Side::device);
-    const double of_b = b.on(Side::processor) * a.on(Side::device);
-    return of_a != of_b ? of_a < of_b : a.id < b.id;
+    // Each job's own ratio: products of two jobs' costs, rounded, would not order three of them.
+    const auto ratio = [](const Job &job) { return job.on(Side::processor) / job.on(Side::device); };
+    return std::pair(ratio(a), a.id) < std::pair(ratio(b), b.id);
 }
 
 bool Dispatcher::ByDeadline::operator()(const Job &a, const Job &b) const {

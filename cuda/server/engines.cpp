@@ -28,9 +28,10 @@ std::uint32_t places_on_host(std::uint32_t threads) {
 }
 
 // Of these, calls that others could join. A device takes nearly as long for one small request as for many
-// together, so those that come meanwhile wait for the next call; two, so that one is prepared while the other
-// computes. The host engine's threads have work enough by any: only what finds no place waits.
-constexpr std::uint32_t joint_calls_on_device = 2;
+// together, so those that come meanwhile wait for the next call; several, so that some are prepared and read
+// while another computes (four measured best: bench/results/2026-11-22-joint-calls-h100.txt). The host
+// engine's threads have work enough by any: only what finds no place waits.
+constexpr std::uint32_t joint_calls_on_device = 4;
 
 Queue::Settings settings_of(const Options &options, std::uint32_t places, std::uint32_t joint_calls,
                             std::uint32_t threads) {
@@ -111,11 +112,15 @@ void Engines::open_device() noexcept {
         return;
     }
     cuda.default_limit = info.memory_free / device_memory_share;
-    const std::uint64_t chosen = cuda.chosen_limit;
-    cuda.engine->memory().set_limit(chosen > 0 ? chosen : cuda.default_limit);
+    const auto apply_limit = [&cuda] {
+        const std::uint64_t chosen = cuda.chosen_limit;
+        cuda.engine->memory().set_limit(chosen > 0 ? chosen : cuda.default_limit);
+        return chosen;
+    };
+    apply_limit();
     cuda.state = State::ready;
-    // Once more, for one that was chosen meanwhile.
-    set_memory_limit(EngineName::cuda, cuda.chosen_limit);
+    // Once more, for one that was chosen meanwhile: who chooses stores it first.
+    while (apply_limit() != cuda.chosen_limit) {}
     log_line(
         "engine cuda: device %d, %s, compute capability %d.%d, %llu MiB of %llu MiB free, limit %llu MiB",
         info.device, info.name, info.compute_capability_major, info.compute_capability_minor,

@@ -23,7 +23,7 @@ usage: pg_gpu_server --socket PATH [option ...]
   --device-memory BYTES    limit on the device (default: half of what is free at the start)
   --transfer-memory BYTES  limit of all transfer buffers (default: an eighth of the machine's memory)
   --queue N                requests of an engine that wait at most (default: 64)
-  --joint-calls N          calls for searches that others could join, at a time (default: 2 on a device)
+  --joint-calls N          calls for searches that others could join, at a time (default: 4 on a device)
   --connections N          connections at most (default: 1000)
   --threads N              of the host engine (default: one a processor)
   --device N               the device to compute on (default: 0); -1: none
@@ -31,7 +31,7 @@ usage: pg_gpu_server --socket PATH [option ...]
   --testing                allow tests to make requests for memory fail
 )";
 
-// A decimal number up to `limit`.
+// A decimal number from `lowest` to `highest`.
 bool parse_number(const char *text, std::int64_t lowest, std::uint64_t highest, std::int64_t *number) {
     errno = 0;
     char *end = nullptr;

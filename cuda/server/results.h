@@ -56,6 +56,10 @@ class Results {
     const std::uint64_t begin_;
 };
 
+// Boxes that are open in all columns take no room in the buffer, so that their number is the session's word
+// alone.
+inline constexpr std::uint64_t most_items = std::uint64_t(1) << 53;
+
 // More TIDs than this are no answer: 2^53 items of 2^32 entries at most, of which the engine has counted far
 // fewer.
 inline constexpr std::uint64_t entries_limit = std::uint64_t(1) << 56;
@@ -65,10 +69,9 @@ inline std::uint64_t read_once(std::uint64_t &number) {
     return std::atomic_ref(number).load(std::memory_order_relaxed);
 }
 
-// How many bytes of offsets there are for `items` items of so many runs; at most 2^63, which never fits.
+// How many bytes of offsets there are for `items` items of so many runs.
 inline std::uint64_t offsets_bytes(std::size_t runs, std::uint64_t items) {
-    constexpr std::uint64_t most_items = std::uint64_t(1) << 53;
-    return runs * aligned((std::min(items, most_items) + 1) * sizeof(std::uint64_t));
+    return runs * aligned((items + 1) * sizeof(std::uint64_t));
 }
 
 // Answers with entries of each run. `ask(run, offsets, tids, capacity)` has an array fill in offsets and
@@ -78,6 +81,9 @@ template <typename Key, typename Ask, typename AskKeys>
 void answer_entries(Work &work, std::size_t runs, std::uint64_t items, Results &results,
                     protocol::ResultReply &reply, Ask ask, AskKeys ask_keys) {
     constexpr bool with_keys = !std::is_same_v<AskKeys, std::nullptr_t>;
+    if (items > most_items) {
+        refuse("more items than can be answered");
+    }
     // All offsets come first: their size is known.
     reply.needed = results.used() + offsets_bytes(runs, items);
     std::uint64_t *offsets[protocol::max_runs];

@@ -14,7 +14,7 @@ class RunSet {
   public:
     // Looks up `count` runs. When some aren't there, or their dead bitmaps are older than asked for, the
     // reply says so and `complete` is false. Throws Failure for too many runs and for mirrors of another key
-    // width; that of points is point_bits, that of columns column_bits.
+    // width; points have point_bits, columns column_bits, lists text_bits.
     RunSet(Work &work, const protocol::RunUse *runs, std::uint32_t count, std::uint32_t key_bits,
            protocol::ReplyHeader &reply);
 

@@ -45,7 +45,7 @@ static bool fail_sort(ServerArray *array) {
 }
 
 bool begin_sort(const Choice &choice, int key_bits, uint64 entries, ServerArray *array) {
-    *array = {0, 0, entries, choice.path, key_bits};
+    *array = {0, 0, entries, RequestKind::Sort, choice.path, key_bits};
     if (!ready_for(choice.path) ||
         !open_halves(&sort_halves, 2 * BLCKSZ,
                      Min(kStreamBuffer, 2 * entries * entry_bytes(key_bits) + 4 * BLCKSZ)))
@@ -131,8 +131,8 @@ static bool ask_merge(const RunSet &set, const Choice &choice, ServerArray *arra
         switch (answer_of(reply.header)) {
             case protocol::Answer::done:
                 hold_on_server();
-                *array = {connection_number(), reply.handle, reply.entries, choice.path,
-                          set.format->key_bits};
+                *array = {connection_number(), reply.handle, reply.entries,
+                          RequestKind::Merge,  choice.path,  set.format->key_bits};
                 note_answered(RequestKind::Merge, choice.path, entries,
                               entries * entry_bytes(set.format->key_bits), reply.header);
                 return true;
@@ -152,14 +152,14 @@ static bool ask_merge(const RunSet &set, const Choice &choice, ServerArray *arra
 }
 
 bool merge(const RunSet &set, const Choice &choice, ServerArray *array) {
-    *array = {0, 0, 0, choice.path, set.format->key_bits};
+    *array = {0, 0, 0, RequestKind::Merge, choice.path, set.format->key_bits};
     return ask_merge(set, choice, array) || note_failed(RequestKind::Merge, choice.path);
 }
 
 // ---- reading, naming, dropping ----------------------------------------------------------------------------
 
-bool read_entries(const ServerArray &array, uint64 first, uint64 most, const void **keys,
-                  const ItemPointerData **tids, uint64 *count) {
+static bool ask_entries(const ServerArray &array, uint64 first, uint64 most, const void **keys,
+                        const ItemPointerData **tids, uint64 *count) {
     if (!is_alive(array) || !connect_to_server() || !is_alive(array) ||
         !need_buffer(2 * BLCKSZ, Min(kStreamBuffer, most * entry_bytes(array.key_bits) + BLCKSZ)))
         return false;
@@ -182,6 +182,11 @@ bool read_entries(const ServerArray &array, uint64 first, uint64 most, const voi
     *tids = reinterpret_cast<const ItemPointerData *>(buffer_at(message.tids_offset));
     *count = message.count;
     return true;
+}
+
+bool read_entries(const ServerArray &array, uint64 first, uint64 most, const void **keys,
+                  const ItemPointerData **tids, uint64 *count) {
+    return ask_entries(array, first, most, keys, tids, count) || note_failed(array.kind, array.path);
 }
 
 void name_array(ServerArray *array, Relation index, const storage::RunEntry &run) {

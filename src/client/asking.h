@@ -9,6 +9,7 @@
 namespace pg_gpu::client {
 
 // ---- the layout of one request ---------------------------------------------------------------------------
+
 // Inputs, then zeros as the offsets of runs that have no entries, then the results.
 
 struct Input {

@@ -95,11 +95,11 @@ void decline(RequestKind kind, Path path, const char *reason);
 // forced path do.
 bool is_available(Path path);
 
-// Counts a request that the paged path answered, for gpu.stat: begin_paged before the work, end_paged after
-// it, or count_paged where its time is made of parts.
 // A request that only the paged path can answer: gpu.stat tells why, where another one is forced.
 void note_unsuited(RequestKind kind, const char *reason);
 
+// Counts a request that the paged path answered, for gpu.stat: begin_paged before the work, end_paged after
+// it, or count_paged where its time is made of parts.
 struct PagedRequest {
     RequestKind kind;
     uint64 items;
@@ -274,6 +274,7 @@ bool merge_dictionaries(const Choice &choice, const uint64 *main, uint64 main_co
                         const uint32 **delta_map);
 
 // ---- inverted lists (text.cpp) --------------------------------------------------------------------------
+
 // Sets of runs with documents only.
 
 struct TextSearch {
@@ -320,6 +321,7 @@ struct ServerArray {
     uint64 connection;
     uint64 handle;  // 0: none
     uint64 entries;
+    RequestKind kind;  // what made it, which its reading is part of
     Path path;
     int key_bits;
 };

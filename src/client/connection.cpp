@@ -74,8 +74,10 @@ bool fail_by_answer(const protocol::ReplyHeader &reply) {
         default:
             break;
     }
+    // The server's word: it may lack its end.
     char message[gpu_engine::Status::message_capacity];
-    strlcpy(message, reply.status.message, sizeof(message));
+    memcpy(message, reply.status.message, sizeof(message));
+    message[sizeof(message) - 1] = '\0';
     switch (reply.status.code) {
         case StatusCode::out_of_memory:
         case StatusCode::insufficient_space:
@@ -89,11 +91,11 @@ bool fail_by_answer(const protocol::ReplyHeader &reply) {
     }
 }
 
-// ---- idle connections
-// -------------------------------------------------------------------------------------- A connection that a
-// session has not used for a while is closed, and with it the transfer buffer, by a timeout of the session's
-// own, since an idle session runs nothing else. `in_use` is set from a request to the end of its transaction;
-// the handler then does nothing. Else nobody is in the middle of anything here.
+// ---- idle connections -------------------------------------------------------------------------------------
+
+// A connection that a session has not used for a while is closed, and with it the transfer buffer, by a
+// timeout of the session's own, since an idle session runs nothing else. `in_use` is set from a request to
+// the end of its transaction; the handler then does nothing. Else nobody is in the middle of anything here.
 
 static constexpr int kIdleMilliseconds = 30000;
 static volatile sig_atomic_t in_use = 0;
@@ -303,6 +305,8 @@ bool connect_to_server() {
     if (is_connected())
         return true;
     connection.number = ++connections;
+    // Until hello is answered: an error on the way must not leave half a connection for the next request.
+    connection.busy = true;
     if (open_socket() && open_wait_set() && greet())
         return true;
     disconnect();
@@ -386,7 +390,8 @@ static bool is_reply_to_request(const protocol::ReplyHeader &reply, ssize_t byte
     return bytes >= static_cast<ssize_t>(sizeof(reply)) && reply.magic == protocol::magic &&
            reply.bytes == static_cast<uint32>(bytes) && reply.type == connection.type &&
            reply.request == connection.request &&
-           (bytes == static_cast<ssize_t>(wanted) || answer_of(reply) != protocol::Answer::done);
+           (bytes == static_cast<ssize_t>(wanted) ||
+            (bytes < static_cast<ssize_t>(wanted) && answer_of(reply) != protocol::Answer::done));
 }
 
 // Going to sleep and being woken takes longer than a small request does: so long an answer is looked for

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "client/supervisor.h"
+#include "client/usage.h"
 #include "settings.h"
 
 namespace pg_gpu::client {
@@ -45,6 +46,7 @@ static void count_request(Path path, RequestKind kind, uint64 items, uint64 byte
     counters->items += items;
     counters->bytes += bytes;
     counters->milliseconds += microseconds / 1000;
+    count_usage(path, items, microseconds / 1000);
 }
 
 void count_paged(RequestKind kind, uint64 items, const instr_time &taken) {
@@ -52,6 +54,7 @@ void count_paged(RequestKind kind, uint64 items, const instr_time &taken) {
 }
 
 // ---- waiting ----------------------------------------------------------------------------------------------
+
 // What a request lately waited beside what it took, a path: in the server's queue, or, on pages, for a
 // processor or a page. A path that is avoided for its queue isn't for ever, since what is not heard of again
 // counts half after a second.
@@ -130,10 +133,10 @@ void note_unsuited(RequestKind kind, const char *reason) {
         note_reason(path_setting() == PathSetting::Host ? Path::Host : Path::Cuda, kind, reason);
 }
 
-// ---- cooling down
-// ------------------------------------------------------------------------------------------ After a failure
-// that the next request would meet too, a path rests, twice as long each time up to a limit. What costs
-// nothing to find out again (nothing listens) rests shortly, what costs a timeout longer.
+// ---- cooling down -----------------------------------------------------------------------------------------
+
+// After a failure that the next request would meet too, a path rests, twice as long each time up to a limit.
+// What costs nothing to find out again (nothing listens) rests shortly, what costs a timeout longer.
 
 namespace {
 

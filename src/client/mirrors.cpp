@@ -38,11 +38,11 @@ uint32 mirrored_pages(const MirrorFormat &format, const storage::RunEntry &run) 
     return static_cast<uint32>((format.mirrored_entries(run) + format.per_page - 1) / format.per_page);
 }
 
-// ---- does loading pay?
-// ------------------------------------------------------------------------------------- A session adds up
-// what requests would have saved with a run resident, and loads the run once that is as much as loading
-// takes: so it loses at most twice the least time. It asks again now and then, since other sessions load as
-// well.
+// ---- does loading pay? ------------------------------------------------------------------------------------
+
+// A session adds up what requests would have saved with a run resident, and loads the run once that is as
+// much as loading takes: so it loses at most twice the least time. It asks again now and then, since other
+// sessions load as well.
 
 namespace {
 

@@ -85,7 +85,8 @@ static void offer_to_oom_killer() {
     close(file);
 }
 
-[[noreturn]] static void become_server(const Arguments &arguments, int life_line, pid_t parent) {
+[[noreturn]] static void become_server(const char *executable, const Arguments &arguments, int life_line,
+                                       pid_t parent) {
     constexpr int kNoExec = 127;
     // A handler of PostgreSQL's must not run here, so the mask goes last.
     for (int number = 1; number < NSIG; number++)
@@ -97,7 +98,7 @@ static void offer_to_oom_killer() {
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
-    execv(server_executable(), const_cast<char **>(arguments.list));
+    execv(executable, const_cast<char **>(arguments.list));
     _exit(kNoExec);
 }
 
@@ -106,7 +107,8 @@ static void offer_to_oom_killer() {
 bool start_server_process(ServerProcess *process) {
     Arguments arguments;
     make_arguments(&arguments);
-    if (access(server_executable(), X_OK) != 0)
+    const char *executable = server_executable();
+    if (access(executable, X_OK) != 0)
         return false;
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
@@ -119,7 +121,7 @@ bool start_server_process(ServerProcess *process) {
     sigprocmask(SIG_SETMASK, &all, &before);
     const pid_t pid = fork();
     if (pid == 0)
-        become_server(arguments, ends[0], parent);
+        become_server(executable, arguments, ends[0], parent);
     const int error = errno;
     sigprocmask(SIG_SETMASK, &before, nullptr);
     close(ends[0]);

@@ -1,13 +1,20 @@
 // gpu_column: dictionary-compressed columns.
 #pragma once
 
+#include "client/usage.h"
 #include "column/condition.h"
 #include "column/item.h"
 #include "keys/range_reader.h"
+#include "storage/sealed_tail.h"
 
 namespace pg_gpu::column {
 
 const storage::RunKind *run_kind();
+
+// A copy of a raw run's items, palloc'd; nullptr when the page was recycled.
+inline char *read_raw_items(Relation index, const storage::RunEntry &run, uint32 *bytes) {
+    return storage::read_sealed_items(index, run_kind(), run, kLeastItem, bytes);
+}
 
 // Writes a row that is longer than a tail as a run of its own (runs.cpp).
 void insert_long_row(Relation index, const Format &format, const Datum *values, const bool *nulls,
@@ -30,6 +37,7 @@ IndexScanDesc begin_scan(Relation index, int key_count, int order_by_count);
 void rescan(IndexScanDesc scan, ScanKey keys, int key_count, ScanKey order_bys, int order_by_count);
 int64 get_bitmap(IndexScanDesc scan, TIDBitmap *bitmap);
 void end_scan(IndexScanDesc scan);
+client::Usage scan_usage(IndexScanDesc scan);
 
 // ---- for functions ----------------------------------------------------------------------------------------
 

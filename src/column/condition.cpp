@@ -241,8 +241,10 @@ static void make_key(Relation index, const Format &format, const ScanKeyData &sc
         find_comparison(index, key->column, type, argument, &comparison)) {
         key->kind = KeyKind::Ranges;
         key->ranges = allocate<CodeRange>(2 * size_t{key->argument_count} + 1);
-        for (uint32 i = 0; i < key->argument_count; i++)
+        for (uint32 i = 0; i < key->argument_count; i++) {
+            CHECK_FOR_INTERRUPTS();
             add_ranges(key, &comparison, scan_key.sk_strategy, key->arguments[i]);
+        }
         join_ranges(key);
         if (key->range_count == 0)
             condition->matches_nothing = true;
@@ -267,6 +269,7 @@ void make_condition(Relation index, const Format &format, const ScanKeyData *key
 // ---- values -----------------------------------------------------------------------------------------------
 
 bool evaluate(const Key &key, Datum value) {
+    CHECK_FOR_INTERRUPTS();
     for (uint32 i = 0; i < key.argument_count; i++)
         if (DatumGetBool(FunctionCall2Coll(const_cast<FmgrInfo *>(&key.function), key.collation, value,
                                            key.arguments[i])))

@@ -43,6 +43,13 @@ struct Condition {
     bool matches_nothing;
 };
 
+inline bool is_all_safe(const Condition &condition) {
+    for (int i = 0; i < condition.count; i++)
+        if (!condition.keys[i].is_safe)
+            return false;
+    return true;
+}
+
 // In the current memory context. Keys without a function get their operator's.
 void make_condition(Relation index, const Format &format, const ScanKeyData *keys, int count,
                     Condition *condition);

@@ -108,9 +108,10 @@ static bool tabulate(IntegerTable *table, const InputColumn &column, const Input
             if (is_dropped(input, row + i) || is_null_at(column, row + i))
                 continue;
             number_of(table, feed.values[feed.at + i] + feed.base);
-            // Looked at now and then.
-            if (++*seen % 4096 == 0 &&
-                (table->count > most || (*seen >= kSampleRows && table->count > *seen / 8 * 7))) {
+            if (++*seen % 4096 != 0)
+                continue;
+            CHECK_FOR_INTERRUPTS();
+            if (table->count > most || (*seen >= kSampleRows && table->count > *seen / 8 * 7)) {
                 within = false;
                 return false;
             }
@@ -480,10 +481,7 @@ void unite_strings(InputColumn *columns, const Input *inputs, int count, int num
         if (!sources[i].from_run)
             continue;
         if (inputs[i].reader->stale)
-            storage::report_corruption(
-                inputs[i].reader->index,
-                storage::run_block(inputs[i].reader->run, inputs[i].reader->stale_position),
-                "The page does not carry its run's stamp.");
+            report_stale(inputs[i].reader);
         end_strings(&sources[i].cursor);
     }
     pfree(sources);

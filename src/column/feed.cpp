@@ -23,12 +23,6 @@ struct PlaceCursor {
 
 }  // namespace
 
-[[noreturn]] static void report_foreign_page(const RunReader *reader) {
-    // Whoever holds the run's lock is the only one who may recycle its pages.
-    storage::report_corruption(reader->index, storage::run_block(reader->run, reader->stale_position),
-                               "The page does not carry its run's stamp.");
-}
-
 // Goes to the next row that isn't dropped; false at the end.
 static bool settle(PlaceCursor *cursor) {
     for (;;) {
@@ -40,7 +34,7 @@ static bool settle(PlaceCursor *cursor) {
             return false;
         if (!next_stretch(&cursor->tids)) {
             if (cursor->input->reader->stale)
-                report_foreign_page(cursor->input->reader);
+                report_stale(cursor->input->reader);
             return false;
         }
         OffsetNumber offsets[MaxHeapTuplesPerPage];
@@ -152,8 +146,7 @@ static uint32 read_on(Feed *feed) {
     const uint32 groups =
         feed->numbers != nullptr ? next_groups(&feed->number_cursor) : next_groups(&feed->value_cursor);
     if (groups == 0)
-        report_foreign_page(feed->numbers != nullptr ? feed->number_cursor.reader
-                                                     : feed->value_cursor.reader);
+        report_stale(feed->numbers != nullptr ? feed->number_cursor.reader : feed->value_cursor.reader);
     return groups;
 }
 

@@ -43,10 +43,8 @@ class Evaluation {
         MemoryContext caller = MemoryContextSwitchTo(scratch_);
         const bool result = evaluate(key, value);
         MemoryContextSwitchTo(caller);
-        if (++count_ % kValuesPerReset == 0) {
+        if (++count_ % kValuesPerReset == 0)
             MemoryContextReset(scratch_);
-            CHECK_FOR_INTERRUPTS();
-        }
         return result;
     }
 
@@ -174,9 +172,12 @@ static void match_dictionary(ColumnView *view, int run, const ColumnKeys &keys, 
     Evaluation evaluation(type);
     if (type.is_integer) {
         uint64 *entries = read_integer_dictionary(reader, keys.column);
-        for (uint64 i = 0; i < header.distinct && !reader->stale; i++)
+        for (uint64 i = 0; i < header.distinct && !reader->stale; i++) {
+            if (i % kBatch == 0)
+                CHECK_FOR_INTERRUPTS();
             if (match[i] != 0)
                 match[i] = entry_matches(keys, &evaluation, entries[i]) ? 1 : 0;
+        }
         pfree(entries);
     } else {
         StringCursor cursor;

@@ -80,40 +80,4 @@ bool read_item(const Format &format, const storage::TailItem *item, ItemValue *v
     return end - at < 4 || storage::tail_item_size(item) == kLeastItem;
 }
 
-void copy_tail(const char *items, uint32 bytes, void *context) {
-    auto *copy = static_cast<TailCopy *>(context);
-    memcpy(copy->items, items, bytes);
-    copy->bytes = bytes;
-}
-
-uint32 raw_bytes(const storage::RunEntry &run, Page page) {
-    const uint32 length = storage::content_length(page);
-    const uint32 bitmap = storage::dead_bitmap_bytes(run.entries);
-    return length < bitmap ? 0 : Min(length - bitmap, kTailCapacity);
-}
-
-char *read_raw_items(Relation index, const storage::RunEntry &run, uint32 *bytes) {
-    Buffer buffer = storage::read_run_page(index, run, 0, nullptr);
-    if (buffer == InvalidBuffer)
-        return nullptr;
-    char *items = allocate<char>(storage::kContentBytes);
-    const uint32 limit = raw_bytes(run, BufferGetPage(buffer));
-    memcpy(items, storage::page_content(BufferGetPage(buffer)), storage::kContentBytes);
-    UnlockReleaseBuffer(buffer);
-    // The bitmap begins at a multiple of 8, items end at one of 4.
-    *bytes = 0;
-    uint64 count = 0;
-    for (; limit - *bytes >= kLeastItem && count < run.entries; count++) {
-        const uint32 size =
-            storage::tail_item_size(reinterpret_cast<const storage::TailItem *>(items + *bytes));
-        if (size < kLeastItem || size > limit - *bytes)
-            break;
-        *bytes += size;
-    }
-    if (count != run.entries)
-        storage::report_corruption(index, storage::run_block(run, 0),
-                                   "A sealed tail does not hold its rows.");
-    return items;
-}
-
 }  // namespace pg_gpu::column

@@ -24,19 +24,6 @@ template <typename Visit>
 void for_each_item(Relation index, const Format &format, BlockNumber block, const char *items, uint32 bytes,
                    Visit visit);
 
-// A copy of a raw run's items, palloc'd; nullptr when the page was recycled.
-char *read_raw_items(Relation index, const storage::RunEntry &run, uint32 *bytes);
-
-// A storage::TailVisitor: copies the items to a TailCopy.
-struct TailCopy {
-    char *items;  // room for a page's content
-    uint32 bytes;
-};
-void copy_tail(const char *items, uint32 bytes, void *context);
-
-// Bytes of items on a raw run's page: its dead bitmap follows.
-uint32 raw_bytes(const storage::RunEntry &run, Page page);
-
 inline void add_item(Chunk *chunk, const storage::TailItem *item, const ItemValue *values) {
     add_row(chunk, uint64{ItemPointerGetBlockNumberNoCheck(&item->tid)} << 16 |
                        ItemPointerGetOffsetNumberNoCheck(&item->tid));

@@ -343,13 +343,6 @@ bool find_remote_bounds(RemoteRows *rows, int column, bool *any, uint64 *least, 
 
 // ---- bitmap scans ----------------------------------------------------------------------------------------
 
-static bool is_all_safe(const Condition &condition) {
-    for (int i = 0; i < condition.count; i++)
-        if (!condition.keys[i].is_safe)
-            return false;
-    return true;
-}
-
 static bool match_in_view(RemoteRows *rows, const Condition &condition, TidSink sink, void *context) {
     ColumnView *view = rows->view;
     // Nobody's visibility is in question.

@@ -14,6 +14,7 @@ Page next_page(PageSink *sink) {
     sink->begun++;
     if (sink->file == nullptr)
         return storage::next_run_page(sink->writer);
+    CHECK_FOR_INTERRUPTS();
     if (sink->begun > 1)
         BufFileWrite(sink->file, sink->image, BLCKSZ);
     PageInit(sink->image, BLCKSZ, sizeof(storage::PageStamp));

@@ -30,6 +30,10 @@ bool read_page(RunReader *reader, uint32 position, uint32 offset, uint32 bytes, 
                uint32 *copied);
 
 [[noreturn]] void report_damage(const RunReader *reader, int section, const char *detail);
+// Of a stale reader, to a merge, whose runs nobody else may recycle.
+[[noreturn]] inline void report_stale(const RunReader *reader) {
+    storage::report_foreign_page(reader->index, reader->run, reader->stale_position);
+}
 
 // Words [first, first + count) of the stream, which must have them.
 void read_words(RunReader *reader, uint64 first, uint64 count, uint64 *words);

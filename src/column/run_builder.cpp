@@ -10,11 +10,9 @@ namespace pg_gpu::column {
 namespace {
 
 struct Builder {
-    Relation index;
     const Format *format;
     const Input *inputs;
     int count;
-    PageSink *sink;
     RowOrder order;
     StreamWriter stream;
     RunHeader *header;
@@ -209,11 +207,9 @@ void check_run_rows(Relation index, uint64 rows) {
 void write_run(Relation index, const Format &format, const Input *inputs, int count, PageSink *sink,
                storage::RunEntry *entry) {
     Builder builder = {};
-    builder.index = index;
     builder.format = &format;
     builder.inputs = inputs;
     builder.count = count;
-    builder.sink = sink;
 
     merge_step_count = 0;
     const StepTimer timer = begin_step("merge TIDs", -1);

@@ -13,12 +13,6 @@ static void seal(const storage::RunKind *, const char *items, uint32 bytes, uint
     set_run_data(entry, Layout::Raw, 0, 0);
 }
 
-[[noreturn]] static void report_foreign_page(Relation index, const storage::RunEntry &run, uint32 position) {
-    // Whoever holds the run's lock is the only one who may recycle its pages.
-    storage::report_corruption(index, storage::run_block(run, position),
-                               "The page does not carry its run's stamp.");
-}
-
 // ---- merging ----------------------------------------------------------------------------------------------
 
 static void add_raw_run(Relation index, const Format &format, const storage::RunEntry &run, Chunk *chunk) {
@@ -26,7 +20,7 @@ static void add_raw_run(Relation index, const Format &format, const storage::Run
     char *items = read_raw_items(index, run, &bytes);
     auto *dead = allocate<uint64>((run.entries + 63) / 64);
     if (items == nullptr || !storage::read_dead_bits(index, run, 0, static_cast<uint32>(run.entries), dead))
-        report_foreign_page(index, run, 0);
+        storage::report_foreign_page(index, run, 0);
     for_each_item(index, format, storage::run_block(run, 0), items, bytes,
                   [chunk, dead](const storage::TailItem *item, const ItemValue *values, uint32 number) {
                       if (((dead[number / 64] >> (number % 64)) & 1) == 0)
@@ -50,7 +44,7 @@ static void merge(Relation index, const storage::RunEntry *runs, int count, stor
         }
         open_reader(&readers[i], index, runs[i], *format);
         if (readers[i].stale)
-            report_foreign_page(index, runs[i], readers[i].stale_position);
+            storage::report_foreign_page(index, runs[i], readers[i].stale_position);
         inputs[input_count++].reader = &readers[i];
     }
     if (chunk->rows > 0) {
@@ -98,7 +92,7 @@ static void bound_raw_run(Relation index, const Format &format, const storage::R
     uint32 bytes;
     const char *items = read_raw_items(index, run, &bytes);
     if (items == nullptr)
-        report_foreign_page(index, run, 0);
+        storage::report_foreign_page(index, run, 0);
     for_each_item(index, format, storage::run_block(run, 0), items, bytes,
                   [&](const storage::TailItem *, const ItemValue *values, uint32) {
                       for (int i = 0; i < format.columns; i++) {
@@ -120,7 +114,7 @@ static void bound_run(Relation index, const Format &format, const storage::RunEn
     RunReader reader;
     open_reader(&reader, index, run, format);
     if (reader.stale)
-        report_foreign_page(index, run, reader.stale_position);
+        storage::report_foreign_page(index, run, reader.stale_position);
     for (int i = 0; i < format.columns; i++) {
         const ColumnHeader &header = reader.header.column[i];
         bounds[i].any_null = bounds[i].any_null || header.nulls > 0;
@@ -206,19 +200,7 @@ static uint32 read_tids(Relation index, const storage::RunEntry &run, uint32 pos
             storage::report_corruption(index, storage::run_block(run, position), problem);
         return read_page_tids(content, tids);
     }
-    const uint32 limit = raw_bytes(run, page);
-    const char *items = storage::page_content(page);
-    uint32 count = 0;
-    for (uint32 at = 0; at < limit && count < run.entries; count++) {
-        const auto *item = reinterpret_cast<const storage::TailItem *>(items + at);
-        const uint32 size = limit - at < kLeastItem ? 0 : storage::tail_item_size(item);
-        if (size < kLeastItem || size > limit - at)
-            storage::report_corruption(index, storage::run_block(run, position),
-                                       "An item of a sealed tail has a wrong size.");
-        tids[count] = item->tid;
-        at += size;
-    }
-    return count;
+    return storage::read_sealed_tids(index, run_kind(), run, page, kLeastItem, tids);
 }
 
 const storage::RunKind *run_kind() {

@@ -10,6 +10,7 @@ namespace {
 struct Scan {
     const Format *format;
     MemoryContext keys_context;  // of one scan
+    client::Usage usage;
 };
 
 struct UnsafeKeys {
@@ -21,7 +22,7 @@ struct UnsafeKeys {
 
 IndexScanDesc begin_scan(Relation index, int key_count, int order_by_count) {
     IndexScanDesc descriptor = RelationGetIndexScan(index, key_count, order_by_count);
-    auto *scan = allocate<Scan>(1);
+    auto *scan = allocate_zeroed<Scan>(1);
     scan->format = make_format(index);
     scan->keys_context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu_column scan", ALLOCSET_DEFAULT_SIZES);
@@ -41,6 +42,10 @@ void end_scan(IndexScanDesc descriptor) {
     descriptor->opaque = nullptr;
 }
 
+client::Usage scan_usage(IndexScanDesc descriptor) {
+    return static_cast<const Scan *>(descriptor->opaque)->usage;
+}
+
 // ---- operators that may raise errors ----------------------------------------------------------------------
 
 // An error about a value, which may be that of a row that the query can't see.
@@ -50,13 +55,6 @@ static bool is_about_values(int sqlerrcode) {
            category != ERRCODE_TO_CATEGORY(ERRCODE_INSUFFICIENT_RESOURCES) &&
            category != ERRCODE_TO_CATEGORY(ERRCODE_SYSTEM_ERROR) &&
            category != ERRCODE_TO_CATEGORY(ERRCODE_INTERNAL_ERROR);
-}
-
-static bool has_unsafe_keys(const Condition &condition) {
-    for (int i = 0; i < condition.count; i++)
-        if (!condition.keys[i].is_safe)
-            return true;
-    return false;
 }
 
 static uint64 **copy_selected(ColumnView *view) {
@@ -72,7 +70,7 @@ static uint64 **copy_selected(ColumnView *view) {
 // Applies the keys whose operators may raise errors. False when one did, or might where no subtransaction
 // can be started: the rows are as before then, and are to be rechecked.
 static bool try_unsafe_keys(ColumnView *view, const Condition &condition) {
-    if (!has_unsafe_keys(condition))
+    if (is_all_safe(condition))
         return true;
     if (IsInParallelMode())
         return false;
@@ -188,8 +186,10 @@ int64 get_bitmap(IndexScanDesc descriptor, TIDBitmap *bitmap) {
     storage::RestartGuard guard = {0, false};
     // What a broken off request has added does no harm.
     BitmapSink sink = {bitmap, always_recheck, 0};
+    const client::Usage before = client::session_usage();
     bool done =
         match_on_server(heap, index, descriptor->xs_snapshot, scan->format, condition, add_tids, &sink);
+    client::add_usage_since(before, &scan->usage);
     int64 added = sink.added;
     while (!done) {
         ColumnView *view = open_view(heap, index, descriptor->xs_snapshot, scan->format);

@@ -2,6 +2,7 @@
 #include "column/column.h"
 #include "column/reader.h"
 #include "storage/damage.h"
+#include "storage/sealed_tail.h"
 #include "table/table_check.h"
 
 namespace pg_gpu::column {
@@ -237,8 +238,8 @@ void verify_columns(Relation heap, Relation index, bool check_heap, storage::Pro
     Verification state = {index, format, report, context, {}};
     Snapshot snapshot = RegisterSnapshot(GetActiveSnapshot());
     storage::View view = {};
-    TailCopy tail = {allocate<char>(storage::kContentBytes), 0};
-    storage::take_view(index, run_kind(), snapshot, &view, copy_tail, &tail);
+    storage::TailCopy tail = {allocate<char>(storage::kContentBytes), 0};
+    storage::take_view(index, run_kind(), snapshot, &view, storage::copy_tail, &tail);
     uint64 total = tail.bytes / kLeastItem + 1;
     for (int i = 0; i < view.run_count; i++)
         total += view.runs[i].entries;

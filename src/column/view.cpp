@@ -1,6 +1,7 @@
 #include "column/view.h"
 
 #include "sort.h"
+#include "storage/sealed_tail.h"
 #include "table/visible_count.h"
 
 namespace pg_gpu::column {
@@ -68,8 +69,8 @@ ColumnView *open_view(Relation heap, Relation index, Snapshot snapshot, const Fo
     view->snapshot = snapshot;
     view->format = format;
     view->remote = remote;
-    TailCopy tail = {allocate<char>(storage::kContentBytes), 0};
-    storage::take_view(index, run_kind(), snapshot, &view->view, copy_tail, &tail);
+    storage::TailCopy tail = {allocate<char>(storage::kContentBytes), 0};
+    storage::take_view(index, run_kind(), snapshot, &view->view, storage::copy_tail, &tail);
     view->heap_blocks = RelationGetNumberOfBlocks(heap);
     view->loose_room = 64;
     view->loose = allocate<LooseRow>(view->loose_room);

@@ -85,7 +85,7 @@ static Datum count_one(FunctionCallInfo fcinfo, ReadBound read_bound) {
         read_bound(open.index, PG_GETARG_DATUM(1), &low);
     if (!PG_ARGISNULL(2))
         read_bound(open.index, PG_GETARG_DATUM(2), &high);
-    ScanKeyData keys[2 * kary::kMostColumns];
+    ScanKeyData keys[2 * INDEX_MAX_KEYS];
     const int key_count = add_bounds(open.index, low, high, keys);
     uint64 heap_fetches;
     const int64 count = find_access_method(open.index)

@@ -543,6 +543,8 @@ Datum pg_gpu_byte_histograms(PG_FUNCTION_ARGS) {
             values[1] = PointerGetDatum(byte_counts(image));
         }
         tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+        if (!absent[i])
+            pfree(DatumGetPointer(values[1]));
     }
     return Datum{0};
 }

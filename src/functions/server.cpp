@@ -216,6 +216,7 @@ Datum pg_gpu_stat_rows(PG_FUNCTION_ARGS) {
 
 Datum pg_gpu_stat_reset(PG_FUNCTION_ARGS) {
     static_cast<void>(fcinfo);
+    require_matching_objects();
     client::reset_counters();
     // The server's sums are everybody's.
     if (superuser()) {

@@ -4,9 +4,19 @@
 
 namespace pg_gpu::functions {
 
+// The left type of the operators that compare a column with constants. An operator class of any type has
+// those of the column's type for hash, or for btree where it has none for hash.
+static Oid left_type(Relation index, int column) {
+    const Oid type = kary::left_type(index, column);
+    if (OidIsValid(type))
+        return type;
+    const Oid column_type = getBaseType(TupleDescAttr(RelationGetDescr(index), column)->atttypid);
+    return lookup_type_cache(column_type, TYPECACHE_BTREE_OPFAMILY)->btree_opintype;
+}
+
 Oid comparable_type(Relation index, int column, Oid type, const char *what) {
     const Oid base = getBaseType(type);
-    const Oid left = kary::left_type(index, column);
+    const Oid left = left_type(index, column);
     if (OidIsValid(get_opfamily_member(index->rd_opfamily[column], left, base, BTEqualStrategyNumber)))
         return base;
     // Arrays, enums and the like share operators, but only values of one type are comparable.
@@ -37,18 +47,22 @@ bool is_record_type(Oid type) {
 void read_record(Relation index, HeapTupleHeader record, ColumnValues *values) {
     TupleDesc descriptor =
         lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(record), HeapTupleHeaderGetTypMod(record));
-    if (descriptor->natts > IndexRelationGetNumberOfKeyAttributes(index))
-        report_too_many(index, "fields");
     HeapTupleData tuple = {};
     tuple.t_len = HeapTupleHeaderGetDatumLength(record);
     ItemPointerSetInvalid(&tuple.t_self);
     tuple.t_data = record;
-    values->count = descriptor->natts;
-    for (int i = 0; i < values->count; i++) {
-        values->values[i] = heap_getattr(&tuple, i + 1, descriptor, &values->nulls[i]);
+    values->count = 0;
+    for (int i = 0; i < descriptor->natts; i++) {
+        const Form_pg_attribute field = TupleDescAttr(descriptor, i);
+        if (field->attisdropped)
+            continue;
+        const int column = values->count++;
+        if (column == IndexRelationGetNumberOfKeyAttributes(index))
+            report_too_many(index, "fields");
+        values->values[column] = heap_getattr(&tuple, i + 1, descriptor, &values->nulls[column]);
         // A bare NULL has type text in a row constructor.
-        if (!values->nulls[i])
-            values->types[i] = comparable_type(index, i, TupleDescAttr(descriptor, i)->atttypid, "row field");
+        if (!values->nulls[column])
+            values->types[column] = comparable_type(index, column, field->atttypid, "row field");
     }
     ReleaseTupleDesc(descriptor);
 }

@@ -5,12 +5,12 @@
 
 namespace pg_gpu::functions {
 
-// One value a column, for the first `count` columns.
+// One value a column, for the first `count` columns of an index of any access method.
 struct ColumnValues {
     int count;
-    Datum values[kary::kMostColumns];
-    Oid types[kary::kMostColumns];  // as the column's operator family knows them
-    bool nulls[kary::kMostColumns];
+    Datum values[INDEX_MAX_KEYS];
+    Oid types[INDEX_MAX_KEYS];  // as the column's operator family knows them
+    bool nulls[INDEX_MAX_KEYS];
 };
 
 // The type under which the column's operator family compares values of `type`. ERROR with a HINT when it

@@ -117,14 +117,17 @@ bool read_cells(DirectoryReader *reader, uint64 grid_word, const GridHead &grid,
 
 // ---- ranges -----------------------------------------------------------------------------------------------
 
-static void add_range(EntryRanges *ranges, const EntryRange &range) {
+// False when it doesn't lie behind those so far: who reads them counts on entries coming once.
+static bool add_range(EntryRanges *ranges, const EntryRange &range) {
     if (range.begin == range.end)
-        return;
+        return true;
     if (ranges->count > 0) {
         EntryRange *last = &ranges->ranges[ranges->count - 1];
+        if (range.begin < last->end)
+            return false;
         if (last->end == range.begin && last->dimensions == range.dimensions && last->mixed == range.mixed) {
             last->end = range.end;
-            return;
+            return true;
         }
     }
     if (ranges->count == ranges->room) {
@@ -133,6 +136,7 @@ static void add_range(EntryRanges *ranges, const EntryRange &range) {
                                                    : reallocate(ranges->ranges, ranges->room);
     }
     ranges->ranges[ranges->count++] = range;
+    return true;
 }
 
 bool find_interval(DirectoryReader *reader, const GridHead &grid, int dimension, uint64 code,
@@ -263,9 +267,9 @@ static bool add_cells_tested(const Walk &walk, uint64 word, const GridHead &grid
         if (!read_cells(walk.reader, word, grid, begin, 1, cells) ||
             !read_cells(walk.reader, word, grid, end, 1, &last))
             return false;
-        if (last.first < cells[0].first)
+        if (last.first < cells[0].first ||
+            !add_range(walk.ranges, {cells[0].first, last.first, cells[0].page, 0, false}))
             return fail(walk.reader);
-        add_range(walk.ranges, {cells[0].first, last.first, cells[0].page, 0, false});
         return true;
     }
     for (uint64 cell = begin; cell < end;) {
@@ -277,7 +281,9 @@ static bool add_cells_tested(const Walk &walk, uint64 word, const GridHead &grid
             if (cells[i].first == cells[i + 1].first)
                 continue;
             if (cells[i].grid == 0) {
-                add_range(walk.ranges, {cells[i].first, cells[i + 1].first, cells[i].page, tested, false});
+                if (!add_range(walk.ranges,
+                               {cells[i].first, cells[i + 1].first, cells[i].page, tested, false}))
+                    return fail(walk.reader);
                 continue;
             }
             CellBounds inner = bounds;
@@ -359,10 +365,8 @@ bool find_ranges(DirectoryReader *reader, const Condition &condition, EntryRange
     const storage::RunEntry &run = *reader->run;
     if (condition.nothing)
         return true;
-    if (run.access_method_data[0] == 0) {
-        add_range(ranges, whole_run(format, condition, run));
-        return true;
-    }
+    if (run.access_method_data[0] == 0)
+        return add_range(ranges, whole_run(format, condition, run));
     return walk_grid({reader, &condition, ranges}, root_word(format), root_bounds(format));
 }
 

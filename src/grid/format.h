@@ -63,6 +63,7 @@ inline const storage::RunKind *run_kind(Relation index) {
 }
 
 // ---- rows in memory ---------------------------------------------------------------------------------------
+
 // row_words words each: where the row is and which of its columns are NULL, then the lanes, zeros where NULL.
 
 inline uint64 make_place(BlockNumber block, OffsetNumber offset, NullMask nulls) {
@@ -124,8 +125,5 @@ inline Uint128 wide_row_code(const Column &column, const uint64 *row) {
 // Writes a row as a tail item of format.tail_item_bytes.
 void put_tail_item(const Format &format, const uint64 *row, char *item);
 void read_tail_item(const Format &format, const char *item, uint64 *row);
-
-// Rows that a tail can hold, at most.
-inline constexpr uint32 kMostTailItems = storage::kContentBytes / (sizeof(storage::TailItem) + 4);
 
 }  // namespace pg_gpu::grid

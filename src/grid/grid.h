@@ -1,6 +1,7 @@
 // gpu_grid: points in a hierarchical grid file.
 #pragma once
 
+#include "client/usage.h"
 #include "grid/condition.h"
 #include "grid/scales.h"
 #include "keys/range_reader.h"
@@ -29,6 +30,7 @@ void rescan(IndexScanDesc scan, ScanKey keys, int key_count, ScanKey order_bys, 
 bool get_tuple(IndexScanDesc scan, ScanDirection direction);
 int64 get_bitmap(IndexScanDesc scan, TIDBitmap *bitmap);
 void end_scan(IndexScanDesc scan);
+client::Usage scan_usage(IndexScanDesc scan);
 
 // ---- options ----------------------------------------------------------------------------------------------
 

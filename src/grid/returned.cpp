@@ -1,6 +1,9 @@
 #include "grid/returned.h"
 
 #include <algorithm>
+#include <functional>
+
+#include "sort.h"
 
 namespace pg_gpu::grid {
 
@@ -54,7 +57,7 @@ void begin_skipping(ReturnedRows *returned) {
     }
     if (returned->count > 0)
         memcpy(all + returned->in_file, returned->places, returned->count * sizeof(uint64));
-    std::sort(all, all + total);
+    sort_interruptibly(all, all + total, std::less<uint64>());
     if (returned->skipped != nullptr)
         pfree(returned->skipped);
     returned->skipped = all;

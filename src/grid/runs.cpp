@@ -11,8 +11,10 @@ namespace pg_gpu::grid {
 static void seal(const storage::RunKind *kind, const char *items, uint32, uint32 count, Page page,
                  storage::RunEntry *) {
     const Format &format = *format_of(kind);
-    uint64 rows[kMostTailItems * 8];
-    static_assert(kMostTailItems * 2 <= lengthof(rows));
+    // A row's words are one and one a lane; its item has 9 bytes and one a lane at least, rounded up to a
+    // multiple of 4. So words are half as many as bytes at most, which seven lanes of a byte come to.
+    uint64 rows[storage::kContentBytes / 2];
+    Assert(count * static_cast<uint32>(format.row_words) <= lengthof(rows));
     uint64 low[kMostArrays];
     uint64 high[kMostArrays];
     for (uint32 i = 0; i < count; i++)
@@ -26,24 +28,19 @@ static void seal(const storage::RunKind *kind, const char *items, uint32, uint32
 
 // ---- how many pages a merged run can take -----------------------------------------------------------------
 
-[[noreturn]] static void report_stamp(Relation index, const storage::RunEntry &run, uint32 position) {
-    storage::report_corruption(index, storage::run_block(run, position),
-                               "The page does not carry its run's stamp.");
-}
-
 // The runs are the caller's to change, so their pages are not recycled.
 static void read_bounds(Relation index, const Format &format, const storage::RunEntry &run, uint64 *bounds) {
     if (run.access_method_data[0] > 0) {
         DirectoryReader reader;
         begin_directory(&reader, index, &format, &run);
         if (!read_words(&reader, 0, summary_words(format.array_count), bounds))
-            report_stamp(index, run, reader.position);
+            storage::report_foreign_page(index, run, reader.position);
         end_directory(&reader);
     } else {
         PageCursor cursor;
         begin_pages(&cursor, index, &format, &run);
         if (!enter_page(&cursor, 0))
-            report_stamp(index, run, 0);
+            storage::report_foreign_page(index, run, 0);
         for (int i = 0; i < format.array_count; i++) {
             const uint64 base = cursor.page.bases[i];
             const uint64 spread = low_mask(cursor.page.widths[i]);
@@ -101,7 +98,7 @@ static void collect_run(Relation index, const storage::RunEntry &run, Collector 
         const uint32 position = run.sections[kEntrySection].first_page + number;
         Buffer buffer = storage::read_run_page(index, run, position, nullptr);
         if (buffer == InvalidBuffer)
-            report_stamp(index, run, position);
+            storage::report_foreign_page(index, run, position);
         memcpy(image.data, BufferGetPage(buffer), BLCKSZ);
         UnlockReleaseBuffer(buffer);
         EntryPage page;
@@ -110,7 +107,7 @@ static void collect_run(Relation index, const storage::RunEntry &run, Collector 
             storage::report_corruption(index, storage::run_block(run, position),
                                        "An entry page contradicts its run.");
         if (run.dead > 0 && !storage::read_dead_bits(index, run, page.first, page.count, dead))
-            report_stamp(index, run, run.sections[storage::kDeadBitmapSection].first_page);
+            storage::report_foreign_page(index, run, run.sections[storage::kDeadBitmapSection].first_page);
         for (uint32 i = 0; i < page.count; i++) {
             if ((dead[i / 64] >> (i % 64)) & 1)
                 continue;

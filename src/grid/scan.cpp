@@ -186,7 +186,10 @@ int64 get_bitmap(IndexScanDesc descriptor, TIDBitmap *bitmap) {
     BitmapSink sink = {bitmap, bitmap_scan_skips_heap() || !IsMVCCSnapshot(descriptor->xs_snapshot), 0};
     const BatchSink batches = {&sink, reset_bitmap, add_to_bitmap};
     renew_view(reader);
-    if (!search_on_server(reader, batches))
+    const client::Usage before = client::session_usage();
+    const bool answered = search_on_server(reader, batches);
+    client::add_usage_since(before, &scan->usage);
+    if (!answered)
         drain_view(reader, batches);
     end_view_reader(reader);
     MemoryContextSwitchTo(caller);
@@ -243,6 +246,10 @@ void end_scan(IndexScanDesc descriptor) {
     }
     MemoryContextDelete(scan->context);
     descriptor->opaque = nullptr;
+}
+
+client::Usage scan_usage(IndexScanDesc descriptor) {
+    return static_cast<const Scan *>(descriptor->opaque)->usage;
 }
 
 }  // namespace pg_gpu::grid

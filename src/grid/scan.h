@@ -1,6 +1,7 @@
 // State of an index scan.
 #pragma once
 
+#include "client/usage.h"
 #include "grid/page_reader.h"
 #include "grid/returned.h"
 #include "keys/index_tuple.h"
@@ -91,6 +92,7 @@ struct Scan {
     bool index_only;
     IndexTupleTemplate tuple;
     NearestSearch *nearest;
+    client::Usage usage;  // of bitmaps; other scans ask nobody
 };
 
 // The tuple of a row that the snapshot sees; valid until the next one's.

@@ -2,6 +2,7 @@
 #include "grid/grid.h"
 #include "grid/page_reader.h"
 #include "grid/page_writer.h"
+#include "storage/sealed_tail.h"
 #include "table/table_check.h"
 
 namespace pg_gpu::grid {
@@ -224,21 +225,6 @@ static void verify_run(CellVerification *state, const storage::RunEntry &run) {
     end_directory(&state->directory);
 }
 
-namespace {
-
-struct TailCopy {
-    char *items;
-    uint32 bytes;
-};
-
-}  // namespace
-
-static void copy_tail(const char *items, uint32 bytes, void *context) {
-    auto *copy = static_cast<TailCopy *>(context);
-    memcpy(copy->items, items, bytes);
-    copy->bytes = bytes;
-}
-
 static size_t fingerprint_row(void *context, const Datum *values, const bool *nulls,
                               const ItemPointerData &tid, unsigned char *fingerprint) {
     const auto *state = static_cast<const CellVerification *>(context);
@@ -257,8 +243,8 @@ void verify_cells(Relation heap, Relation index, bool check_heap, storage::Probl
     state->context = context;
     Snapshot snapshot = RegisterSnapshot(GetActiveSnapshot());
     storage::View view = {};
-    TailCopy tail = {allocate<char>(storage::kContentBytes), 0};
-    storage::take_view(index, &format, snapshot, &view, copy_tail, &tail);
+    storage::TailCopy tail = {allocate<char>(storage::kContentBytes), 0};
+    storage::take_view(index, &format, snapshot, &view, storage::copy_tail, &tail);
     uint64 total = tail.bytes / format.tail_item_bytes;
     for (int i = 0; i < view.run_count; i++)
         total += view.runs[i].entries;

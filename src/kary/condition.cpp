@@ -4,11 +4,13 @@
 #include "kary/condition.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "keys/array_elements.h"
 #include "keys/codes.h"
 #include "keys/instant.h"
 #include "keys/radix_sort.h"
+#include "sort.h"
 
 namespace pg_gpu::kary {
 
@@ -149,7 +151,7 @@ static void add_instants(const KeyColumn &column, int64 *constants, uint32 count
         state->empty = true;
         return;
     }
-    std::sort(constants, constants + count);
+    sort_interruptibly(constants, constants + count, std::less<>());
     *test = {strategy, constants, count};
     CodeRange<Code> range = {0, low_bits<Code>(column.width), false};
     if (strategy >= BTEqualStrategyNumber)
@@ -291,6 +293,7 @@ static void multiply_points(const KeyColumn &column, const ColumnState<Key> &sta
             *next++ = key_from<Key>(bits_of(condition->points[i]) | bits_of(state.points[j]) << column.shift);
     condition->points = points;
     condition->point_count = count;
+    condition->elements = nullptr;
 }
 
 // Builds the ranges of keys; returns in *filtered the columns that need a filter.

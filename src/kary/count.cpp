@@ -216,6 +216,7 @@ static bool count_batch_on_server(Relation heap, Relation index, const KeyFormat
         AllocSetContextCreate(CurrentMemoryContext, "gpu_kary range", ALLOCSET_SMALL_SIZES);
     bool plain = true;
     for (uint32 i = 0; plain && i < reader.count; i++) {
+        CHECK_FOR_INTERRUPTS();
         MemoryContext caller = MemoryContextSwitchTo(range_context);
         ScanKeyData keys[2 * kMostColumns];
         Condition<Key> condition;

@@ -123,6 +123,7 @@ static bool resolve_batch(Scan<Key> *scan, Cursor<Key> *cursor) {
     }
     uint32 kept = 0;
     for (uint32 i = 0; i < cursor->count; i++) {
+        CHECK_FOR_INTERRUPTS();  // a chunk has up to millions of matches
         if (!trusted[i] && !is_visible(&scan->probe, cursor->tids[i]))
             continue;
         cursor->keys[kept] = cursor->keys[i];

@@ -1,6 +1,7 @@
 // gpu_kary: sorted runs of fixed-width keys with separator levels.
 #pragma once
 
+#include "client/usage.h"
 #include "kary/layout.h"
 #include "keys/range_reader.h"
 #include "table/visibility.h"
@@ -102,6 +103,7 @@ void rescan(IndexScanDesc scan, ScanKey keys, int key_count, ScanKey order_bys, 
 bool get_tuple(IndexScanDesc scan, ScanDirection direction);
 int64 get_bitmap(IndexScanDesc scan, TIDBitmap *bitmap);
 void end_scan(IndexScanDesc scan);
+client::Usage scan_usage(IndexScanDesc scan);
 void mark_position(IndexScanDesc scan);
 void restore_position(IndexScanDesc scan);
 

@@ -3,17 +3,17 @@
 //   A run's entries are partitioned by which of their columns are NULL: no column first, then by the mask's
 //   value. A partition is ordered by (key, TID), with zeros in place of NULL columns.
 //
-//   leaf page       keys[n], TIDs[n]: n = capacity on all but the last page. Partitions follow one another
-//   without
-//                   a gap.
-//   separator page  keys, for each partition by itself, in the partitions' order: level 0 holds the
-//   partition's
-//                   last key on each leaf page that it touches, level i + 1 the last key of each page of
-//                   level i; the topmost level is one page. No child pointers: a key's index is its child's
-//                   number. The partition of entries whose columns are all NULL has none.
-//   partition page  only runs of several columns, with NULLs among them: a word a partition but the first,
-//   its mask
-//                   and its number of entries. A run of one page has them behind its entries.
+//   leaf page       keys[n], TIDs[n]: n = capacity on all but the last page. Partitions
+//                   follow one another without a gap.
+//   separator page  keys, for each partition by itself, in the partitions' order: level
+//                   0 holds the partition's last key on each leaf page that it touches,
+//                   level i + 1 the last key of each page of level i; the topmost level
+//                   is one page. No child pointers: a key's index is its child's
+//                   number. The partition of entries whose columns are all NULL has
+//                   none.
+//   partition page  only runs of several columns, with NULLs among them: a word a
+//                   partition but the first, its mask and its number of entries. A run
+//                   of one page has them behind its entries.
 #pragma once
 
 #include "kary/format.h"

@@ -22,6 +22,7 @@ static WantedKey<Key> *sort_wanted(const KeyFormat &format, const LookupKeys &ke
         Datum values[kMostColumns];
         Oid types[kMostColumns];
         Key key;
+        CHECK_FOR_INTERRUPTS();
         if (keys.read(keys.context, i, values, types) && make_key(format, values, types, &key))
             wanted[(*count)++] = {key, i};
     }

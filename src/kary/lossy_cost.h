@@ -22,6 +22,7 @@ Cost recheck_cost(PlannerInfo *root, const IndexPath *path, double rows);
 // together.
 Cost table_order_cost(const IndexOptInfo *index, Selectivity selectivity);
 
+// The planner's guess at how many elements it has.
 double array_length(PlannerInfo *root, const ScalarArrayOpExpr *array);
 
 }  // namespace pg_gpu::kary

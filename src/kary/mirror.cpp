@@ -210,8 +210,10 @@ bool load_chunk(Scan<Key> *scan, Cursor<Key> *cursor, int64 chunk) {
     const uint32 end = scan->chunk_ends[chunk];
     cursor->count = 0;
     const bool exact = scan->condition.has_points && cursor->ranges.point_low == cursor->ranges.point_high;
+    const client::Usage before = client::session_usage();
     const bool answered =
         exact ? look_up_points(scan, cursor, set, begin, end) : look_up_ranges(scan, cursor, set, begin, end);
+    client::add_usage_since(before, &scan->usage);
     if (!answered) {
         cursor->count = cursor->at = 0;
         scan->may_travel = false;

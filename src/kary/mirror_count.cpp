@@ -61,16 +61,22 @@ static bool count_run_entries(RowChecker *checker, const client::RunSet &set, co
     ServerKey<Key> *high_copy;
     const ServerKey<Key> *low = to_server(ranges.low, ranges.count, &low_copy);
     const ServerKey<Key> *high = to_server(ranges.high, ranges.count, &high_copy);
-    for (uint32 done = 0; done < ranges.count;) {
+    bool answered = true;
+    for (uint32 done = 0; answered && done < ranges.count;) {
         CHECK_FOR_INTERRUPTS();
         client::CountAnswer answer;
-        if (!client::count(set, choice, low + done, high + done, ranges.count - done, visible, &answer) ||
-            answer.items == 0)
-            return false;
-        add_server_counts(checker, set, answer, counts + done);
-        done += static_cast<uint32>(answer.items);
+        answered =
+            client::count(set, choice, low + done, high + done, ranges.count - done, visible, &answer) &&
+            answer.items > 0;
+        if (answered) {
+            add_server_counts(checker, set, answer, counts + done);
+            done += static_cast<uint32>(answer.items);
+        }
     }
-    return true;
+    for (ServerKey<Key> *copy : {low_copy, high_copy})
+        if (copy != nullptr)
+            pfree(copy);
+    return answered;
 }
 
 template <typename Key>

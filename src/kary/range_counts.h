@@ -15,8 +15,8 @@ struct KeyRanges {
 };
 
 // Visible rows of each range, counted by the server, if that pays when the paged path must look at
-// `one_by_one` entries; *heap_fetches of their entries were looked up in the
-// heap. false when it doesn't answer; then counts hold nothing.
+// `one_by_one` entries; *heap_fetches of their entries were looked up in the heap. false when it doesn't
+// answer; then counts hold nothing.
 template <typename Key>
 bool count_ranges(Relation heap, Relation index, const KeyFormat &format, Snapshot snapshot,
                   const KeyRanges<Key> &ranges, uint64 one_by_one, int64 *counts, uint64 *heap_fetches);

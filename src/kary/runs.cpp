@@ -106,9 +106,7 @@ static void read_merge_leaf(Relation index, MergeInput<Key> *input, uint32 leaf)
     storage::pause_merge(index);
     Buffer buffer = read_leaf<Key>(index, run, leaf);
     if (buffer == InvalidBuffer)
-        storage::report_corruption(index,
-                                   storage::run_block(run, run.sections[kLeafSection].first_page + leaf),
-                                   "The page does not carry its run's stamp.");
+        storage::report_foreign_page(index, run, run.sections[kLeafSection].first_page + leaf);
     input->leaf = leaf;
     input->has_leaf = true;
     input->entries_on_leaf = leaf_entries<Key>(run, leaf);
@@ -137,17 +135,24 @@ static bool settle(Relation index, MergeInput<Key> *input) {
     return false;
 }
 
+// Does an input's entry come behind one with this key and TID?
 template <typename Key>
-static bool input_after(const MergeInput<Key> *a, const MergeInput<Key> *b) {
-    if (a->key != b->key)
-        return a->key > b->key;
-    return ItemPointerCompare(const_cast<ItemPointer>(&a->tid), const_cast<ItemPointer>(&b->tid)) > 0;
+static bool is_behind(const MergeInput<Key> *input, const Key &key, const ItemPointerData &tid) {
+    if (input->key != key)
+        return input->key > key;
+    return ItemPointerCompare(const_cast<ItemPointer>(&input->tid), const_cast<ItemPointer>(&tid)) > 0;
 }
 
-// Merges the partitions that have this mask, whose first `skip` live entries the builder has already.
 template <typename Key>
-static void merge_partition(Relation index, MergeInput<Key> **inputs, int count, NullMask nulls, uint64 skip,
-                            RunBuilder<Key> *builder) {
+static bool input_after(const MergeInput<Key> *a, const MergeInput<Key> *b) {
+    return is_behind(a, b->key, b->tid);
+}
+
+// Merges the partitions that have this mask. The builder has the entries up to `done` already: not as many as
+// are passed over here, perhaps, for a VACUUM that broke off may have marked some without a mirror's knowing.
+template <typename Key>
+static void merge_partition(Relation index, MergeInput<Key> **inputs, int count, NullMask nulls,
+                            const LastAdded<Key> &done, RunBuilder<Key> *builder) {
     auto **heap = allocate<MergeInput<Key> *>(count);
     int live = 0;
     for (int i = 0; i < count; i++) {
@@ -166,10 +171,8 @@ static void merge_partition(Relation index, MergeInput<Key> **inputs, int count,
         MergeInput<Key> *smallest = heap[live - 1];
         // As long as the same input stays smallest, the heap is left alone.
         for (;;) {
-            if (likely(skip == 0))
+            if (likely(!done.any) || is_behind(smallest, done.key, done.tid))
                 add_entry(builder, smallest->key, nulls, smallest->tid);
-            else
-                skip--;
             smallest->next++;
             if (!settle(index, smallest)) {
                 live--;
@@ -212,24 +215,23 @@ static void merge(Relation index, const storage::RunEntry *runs, int count, stor
         uint32 position;
         if (!read_partitions<Key>(index, format, runs[i], &inputs[i]->partitions, &inputs[i]->partition_count,
                                   &position))
-            storage::report_corruption(index, storage::run_block(runs[i], position),
-                                       "The page does not carry its run's stamp.");
+            storage::report_foreign_page(index, runs[i], position);
     }
     auto *builder = allocate<RunBuilder<Key>>(1);
     begin_run_builder(builder, format, writer, entry);
     uint64 entries = 0;
     for (int i = 0; i < count; i++)
         entries += keyed_entries(runs[i]);
-    const client::PagedRequest request = client::begin_paged(client::RequestKind::Merge, entries);
-    uint64 added;
+    LastAdded<Key> last;
     const bool merged =
-        merge_on_server(index, run_kind_of<Key>(is_composite(format)), runs, count, builder, &added);
+        merge_on_server(index, run_kind_of<Key>(is_composite(format)), runs, count, builder, &last);
+    const client::PagedRequest request = client::begin_paged(client::RequestKind::Merge, entries);
     if (merged)
         for (int i = 0; i < count; i++)
             inputs[i]->partition += inputs[i]->partition_count > 0 && inputs[i]->partitions[0].nulls == 0;
     NullMask nulls = 0;
     while (next_mask(inputs, count, &nulls))
-        merge_partition(index, inputs, count, nulls, nulls == 0 ? added : 0, builder);
+        merge_partition(index, inputs, count, nulls, nulls == 0 ? last : LastAdded<Key>{}, builder);
     finish_run_builder(builder);
     if (!merged)
         client::end_paged(request);

@@ -58,8 +58,10 @@ template <typename Key>
 static void begin_checked(Scan<Key> *scan, Relation heap, CheckedRows *rows) {
     IndexScanDesc descriptor = scan->descriptor;
     MemoryContext caller = MemoryContextSwitchTo(scan->points_context);
+    const client::Usage before = client::session_usage();
     begin_checked_rows(rows, heap, descriptor->indexRelation, descriptor->xs_snapshot, scan->format,
                        scan->condition, scan->checked_keys, descriptor->numberOfKeys);
+    client::add_usage_since(before, &scan->usage);
     MemoryContextSwitchTo(caller);
 }
 
@@ -229,11 +231,14 @@ static int64 get_bitmap_of(IndexScanDesc descriptor, TIDBitmap *bitmap) {
     return sink.added;
 }
 
-// For gpu.stat, when a scan ends or begins anew.
+// For gpu.stat and EXPLAIN, when a scan ends, begins anew or is asked.
 template <typename Key>
 static void count_search(Scan<Key> *scan) {
-    if (scan->timed && !INSTR_TIME_IS_ZERO(scan->search_time))
+    if (scan->timed && !INSTR_TIME_IS_ZERO(scan->search_time)) {
+        const client::Usage before = client::session_usage();
         client::count_paged(client::RequestKind::Lookup, scan->condition.point_count, scan->search_time);
+        client::add_usage_since(before, &scan->usage);
+    }
     scan->timed = false;
 }
 
@@ -354,6 +359,14 @@ int64 get_bitmap(IndexScanDesc descriptor, TIDBitmap *bitmap) {
 
 void end_scan(IndexScanDesc descriptor) {
     with_key_type(width_of(descriptor), [descriptor](auto key) { end_scan_of<decltype(key)>(descriptor); });
+}
+
+client::Usage scan_usage(IndexScanDesc descriptor) {
+    return with_key_type(width_of(descriptor), [descriptor](auto key) {
+        auto *scan = static_cast<Scan<decltype(key)> *>(descriptor->opaque);
+        count_search(scan);
+        return scan->usage;
+    });
 }
 
 void mark_position(IndexScanDesc descriptor) {

@@ -1,7 +1,7 @@
 // State of an index scan.
 #pragma once
 
-#include "client/client.h"
+#include "client/usage.h"
 #include "kary/checked_rows.h"
 #include "kary/index_tuple.h"
 #include "keys/radix_sort.h"
@@ -89,6 +89,7 @@ struct Scan {
     bool may_travel;         // the server may be asked
     uint32 *chunk_ends;      // places among the points; nullptr until the server is
     int64 chunk_count;
+    client::Usage usage;  // of all rescans
 
     // Scan keys whose recheck would take long for a row; nullptr: others.
     ScanKeyData *checked_keys;

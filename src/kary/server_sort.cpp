@@ -89,8 +89,8 @@ bool sort_on_server(SortEntry<Key> *entries, size_t count) {
 
 template <typename Key>
 bool merge_on_server(Relation index, const storage::RunKind *kind, const storage::RunEntry *runs, int count,
-                     RunBuilder<Key> *builder, uint64 *added) {
-    *added = 0;
+                     RunBuilder<Key> *builder, LastAdded<Key> *last) {
+    *last = {};
     if (count > client::kMostRuns)
         return false;
     uint64 entries = 0;
@@ -108,10 +108,12 @@ bool merge_on_server(Relation index, const storage::RunKind *kind, const storage
     merged_array = {};
     if (!client::merge(set, choice, &merged_array))
         return false;
-    *added = fetch_entries<Key>(merged_array, [builder](const Key &key, const ItemPointerData &tid) {
-        add_entry(builder, key, NullMask{0}, tid);
-    });
-    if (*added == merged_array.entries)
+    const uint64 added =
+        fetch_entries<Key>(merged_array, [builder, last](const Key &key, const ItemPointerData &tid) {
+            add_entry(builder, key, NullMask{0}, tid);
+            *last = {true, key, tid};
+        });
+    if (added == merged_array.entries)
         return true;
     client::drop_array(&merged_array);
     return false;
@@ -130,7 +132,7 @@ void settle_merge_on_server(Relation index, const storage::RunEntry *inputs, int
 #define INSTANTIATE(Key)                                                                              \
     template bool sort_on_server(SortEntry<Key> *, size_t);                                           \
     template bool merge_on_server(Relation, const storage::RunKind *, const storage::RunEntry *, int, \
-                                  RunBuilder<Key> *, uint64 *);
+                                  RunBuilder<Key> *, LastAdded<Key> *);
 PG_GPU_FOR_EACH_KEY_TYPE(INSTANTIATE)
 #undef INSTANTIATE
 

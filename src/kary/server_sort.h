@@ -11,11 +11,19 @@ namespace pg_gpu::kary {
 template <typename Key>
 bool sort_on_server(SortEntry<Key> *entries, size_t count);
 
+// The entry that was added last, if any was.
+template <typename Key>
+struct LastAdded {
+    bool any;
+    Key key;
+    ItemPointerData tid;
+};
+
 // Adds the live entries of the runs' first partitions to the builder, in order. When the server fails on the
-// way fewer are added, `*added` of them; false then.
+// way not all are added, those up to `*last`; false then.
 template <typename Key>
 bool merge_on_server(Relation index, const storage::RunKind *kind, const storage::RunEntry *runs, int count,
-                     RunBuilder<Key> *builder, uint64 *added);
+                     RunBuilder<Key> *builder, LastAdded<Key> *last);
 
 // After a merge: what the server merged becomes the output's mirror, and those of large inputs leave.
 void settle_merge_on_server(Relation index, const storage::RunEntry *inputs, int count,

@@ -1,7 +1,7 @@
-// amvalidate and amproperty. An opclass is sound when its operators are those of btree's
-// default opclass for the same types, under btree's numbers: keys are compared as integers, so nothing else
-// may be answered from them. Of lossy opclasses, text has the operators that its first bytes can narrow down,
-// and every other type the equality of its hash opclass.
+// amvalidate and amproperty. An opclass is sound when its operators are those of btree's default opclass for
+// the same types, under btree's numbers: keys are compared as integers, so nothing else may be answered from
+// them. Of lossy opclasses, text has the operators that its first bytes can narrow down, and every other type
+// the equality of its hash opclass.
 #include "kary/kary.h"
 #include "keys/validate.h"
 

@@ -6,6 +6,7 @@
 #include "kary/condition.h"
 #include "keys/radix_sort.h"
 #include "keys/search.h"
+#include "storage/sealed_tail.h"
 #include "table/table_check.h"
 
 namespace pg_gpu::kary {
@@ -164,19 +165,6 @@ static void verify_key_run(KeyVerification<Key> *state, const storage::RunEntry 
 }
 
 template <typename Key>
-struct TailCopy {
-    char *items;
-    uint32 bytes;
-};
-
-template <typename Key>
-static void copy_tail(const char *items, uint32 bytes, void *context) {
-    auto *copy = static_cast<TailCopy<Key> *>(context);
-    memcpy(copy->items, items, bytes);
-    copy->bytes = bytes;
-}
-
-template <typename Key>
 static size_t fingerprint_row(void *context, const Datum *values, const bool *nulls,
                               const ItemPointerData &tid, unsigned char *bytes) {
     auto *state = static_cast<KeyVerification<Key> *>(context);
@@ -199,8 +187,8 @@ static void verify_keys_of(Relation heap, Relation index, bool check_heap, stora
     const storage::RunKind *kind = run_kind_of<Key>(is_composite(state.format));
     Snapshot snapshot = RegisterSnapshot(GetActiveSnapshot());
     storage::View view = {};
-    TailCopy<Key> tail = {allocate<char>(storage::kContentBytes), 0};
-    storage::take_view(index, kind, snapshot, &view, copy_tail<Key>, &tail);
+    storage::TailCopy tail = {allocate<char>(storage::kContentBytes), 0};
+    storage::take_view(index, kind, snapshot, &view, storage::copy_tail, &tail);
     uint64 total = tail.bytes / sizeof(KaryTailItem<Key>);
     for (int i = 0; i < view.run_count; i++)
         total += view.runs[i].entries;

@@ -36,6 +36,7 @@ inline void for_each_element(ArrayType *array, Visit visit) {
         is_fixed ? static_cast<uint32>(att_align_nominal(layout.length, layout.alignment)) : uint32{0};
     uint32 place = 0;
     for (int i = 0; i < items; i++) {
+        CHECK_FOR_INTERRUPTS();
         if (bitmap != nullptr && !((bitmap[i / 8] >> (i % 8)) & 1))
             continue;
         visit(element_at(layout, place), place);

@@ -12,7 +12,7 @@ namespace pg_gpu::plan {
 struct CountScanState {
     CustomScanState custom;
     bool done;
-    Usage usage;
+    client::Usage usage;
 };
 
 // What both kinds of index scans have.
@@ -78,13 +78,13 @@ static TupleTableSlot *execute_count_scan(CustomScanState *node) {
     if (instrument != nullptr)
         InstrStartNode(instrument);
     count_search_of_node(&scan.state->ps);
-    const Usage before = session_usage();
+    const client::Usage before = client::session_usage();
     // What counting leaves behind goes with the next rescan.
     ResetExprContext(node->ss.ps.ps_ExprContext);
     MemoryContext caller = MemoryContextSwitchTo(node->ss.ps.ps_ExprContext->ecxt_per_tuple_memory);
     const int64 count = count_rows(scan);
     MemoryContextSwitchTo(caller);
-    add_usage_since(before, &state->usage);
+    client::add_usage_since(before, &state->usage);
     if (instrument != nullptr)
         InstrStopNode(instrument, static_cast<double>(count));
     state->done = true;
@@ -119,7 +119,7 @@ static void rescan_count_scan(CustomScanState *node) {
 }
 
 static void explain_count_scan(CustomScanState *node, List *, ExplainState *explain) {
-    explain_usage(reinterpret_cast<CountScanState *>(node)->usage, &node->ss.ps, explain);
+    explain_usage(&reinterpret_cast<CountScanState *>(node)->usage, &node->ss.ps, explain);
 }
 
 static const CustomExecMethods execution_methods = {

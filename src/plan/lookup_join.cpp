@@ -36,7 +36,7 @@ struct LookupJoinState {
     const kary::LookupMatch *match;  // the current row's; nullptr when another is needed
     uint32 position;                 // next of its key's
     ItemPointerData tid;
-    Usage usage;
+    client::Usage usage;
 };
 
 static LookupJoinState *state_of(CustomScanState *node) {
@@ -75,9 +75,9 @@ static void look_up(LookupJoinState *state) {
     MemoryContext caller = MemoryContextSwitchTo(state->context);
     const functions::OpenIndex open = functions::open_index(state->index, AccessShareLock, AccessShareLock);
     functions::require_read_access(open);
-    const Usage before = session_usage();
+    const client::Usage before = client::session_usage();
     state->lookup = functions::look_up_array(open, DatumGetArrayTypeP(keys), estate->es_snapshot);
-    add_usage_since(before, &state->usage);
+    client::add_usage_since(before, &state->usage);
     state->is_open = state->lookup.check != nullptr || state->table == nullptr;
     if (state->is_open)
         state->open = open;
@@ -241,7 +241,7 @@ static void rescan_lookup_join(CustomScanState *node) {
 
 static void explain_lookup_join(CustomScanState *node, List *, ExplainState *explain) {
     ExplainPropertyText("Index", get_rel_name(state_of(node)->index), explain);
-    explain_usage(state_of(node)->usage, &node->ss.ps, explain);
+    explain_usage(&state_of(node)->usage, &node->ss.ps, explain);
 }
 
 static const CustomExecMethods execution_methods = {

@@ -322,6 +322,7 @@ static bool merge_tiers(Relation index, const RunKind *kind, void *) {
         // Without the old-runs lock, what lies below the horizon belongs to its holder.
         const int eligible = may_touch_old ? count : keep_young(runs, count, horizon);
         const Choice choice = choose_tier(runs, eligible, fanout);
+        // When twice a tier has piled up no worker is to be had, and the insert pays for what it brings in.
         const bool too_big = choice.entries * entry_weight(kind) > kForegroundEntries && !local &&
                              choice.count < 2 * tier_size(choice.runs->level, fanout);
         if (choice.count > 0 && !too_big) {

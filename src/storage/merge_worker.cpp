@@ -42,9 +42,9 @@ void request_merge_worker(Relation index) {
     RegisterDynamicBackgroundWorker(&worker, nullptr);
 }
 
-// Is anybody waiting for an exclusive lock on the table or the index? Looked for among all locks, and so not
-// too often. (A request of our own tells only before 17, which refuses it for those who wait; LockHasWaiters
-// cannot be asked about locks this weak: they are taken by the fast path.)
+// Is anybody waiting for a lock on the table or the index that ours stand in the way of? Looked for among all
+// locks, and so not too often. (A request of our own tells only before 17, which refuses it for those who
+// wait; LockHasWaiters cannot be asked about locks this weak: they are taken by the fast path.)
 static bool are_wanted_exclusively(Oid table, Oid index) {
     constexpr int kLookIntervalMs = 50;
     static TimestampTz last_look = 0;
@@ -56,9 +56,11 @@ static bool are_wanted_exclusively(Oid table, Oid index) {
     bool wanted = false;
     for (int i = 0; i < all->nelements && !wanted; i++) {
         const LockInstanceData &lock = all->locks[i];
-        wanted = lock.waitLockMode >= ExclusiveLock && lock.locktag.locktag_type == LOCKTAG_RELATION &&
-                 lock.locktag.locktag_field1 == MyDatabaseId &&
-                 (lock.locktag.locktag_field2 == table || lock.locktag.locktag_field2 == index);
+        if (lock.locktag.locktag_type != LOCKTAG_RELATION || lock.locktag.locktag_field1 != MyDatabaseId)
+            continue;
+        const Oid relation = lock.locktag.locktag_field2;
+        wanted = (relation == table && lock.waitLockMode == AccessExclusiveLock) ||
+                 (relation == index && lock.waitLockMode >= ShareLock);
     }
     pfree(all->locks);
     pfree(all);
@@ -111,8 +113,9 @@ static void merge_in_worker(const MergeRequest &request) {
 
 extern "C" PGDLLEXPORT void pg_gpu_merge_worker_main(Datum);
 
-// Merges one index and ends. Locks as an INSERT would: AccessShare on the table, RowExclusive on the index;
-// gives them up in the middle of a merge when somebody waits for an exclusive lock or for the database.
+// Merges one index and ends. Holds AccessShare on the table and, as an INSERT would, RowExclusive on the
+// index; gives them up in the middle of a merge when somebody waits for an exclusive lock or for the
+// database.
 void pg_gpu_merge_worker_main(Datum) {
     using namespace pg_gpu::storage;
 

@@ -9,6 +9,10 @@ void report_corruption(Relation index, BlockNumber block, const char *detail) {
                     errdetail("%s", detail), errhint("Rebuild it with REINDEX INDEX.")));
 }
 
+void report_foreign_page(Relation index, const RunEntry &run, uint32 position) {
+    report_corruption(index, run_block(run, position), "The page does not carry its run's stamp.");
+}
+
 void initialise_metapage(Page page, const RunKind *kind) {
     PageInit(page, BLCKSZ, sizeof(PageStamp));
     PageStamp *stamp = page_stamp(page);
@@ -85,7 +89,7 @@ bool is_run_entry_sound(const RunKind *kind, const RunEntry &run) {
     for (int i = 0; i < run.extent_count; i++) {
         const Extent &extent = run.extents[i];
         if (extent.start < kFirstFreeBlock || extent.count == 0 ||
-            static_cast<uint64>(extent.start) + extent.count > MaxBlockNumber)
+            static_cast<uint64>(extent.start) + extent.count > kMostBlocks)
             return false;
         covered += extent.count;
     }
@@ -240,12 +244,13 @@ const char *find_reservation_problem(Relation index, const RunKind *kind, Page m
 
 void check_extents_in_file(Relation index, const RunKind *kind, Page meta_image) {
     const BlockNumber blocks = RelationGetNumberOfBlocks(index);
-    const MetaPage *meta = meta_page(meta_image);
-    // The inline runs suffice: a chained one was inline before.
-    for (uint32 i = 0; i < meta->inline_runs; i++)
-        for (int j = 0; j < Min(int{meta->runs[i].extent_count}, kExtentsPerRun); j++)
-            if (static_cast<uint64>(meta->runs[i].extents[j].start) + meta->runs[i].extents[j].count > blocks)
+    int count;
+    RunEntry *runs = copy_directory_unchecked(index, meta_image, &count);
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < Min(int{runs[i].extent_count}, kExtentsPerRun); j++)
+            if (static_cast<uint64>(runs[i].extents[j].start) + runs[i].extents[j].count > blocks)
                 report_corruption(index, kMetaBlock, "A run lies beyond the end of the file.");
+    pfree(runs);
     const char *problem = find_reservation_problem(index, kind, meta_image);
     if (unlikely(problem != nullptr))
         report_corruption(index, kMetaBlock, problem);
@@ -266,8 +271,6 @@ Buffer acquire_page(Relation index, BlockNumber block) {
     return ReadBufferExtended(index, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK, nullptr);
 }
 
-// Writes the entries that do not fit the metapage to fresh directory pages, oldest first, and returns the
-// chain's head. Nothing refers to the pages until the metapage does; a crash before that leaves them free.
 int place_pages(Relation index, Extent *used, int used_count, uint32 pages, int most_pieces, Extent *chosen) {
     const int count = choose_extents(used, used_count, kFirstFreeBlock, pages, most_pieces, chosen);
     if (count == 0)
@@ -278,6 +281,8 @@ int place_pages(Relation index, Extent *used, int used_count, uint32 pages, int 
     return count;
 }
 
+// Writes the entries that do not fit the metapage to fresh directory pages and returns the chain's head.
+// Nothing refers to the pages until the metapage does; a crash before that leaves them free.
 static BlockNumber write_directory_chain(Relation index, Page meta_image, const RunEntry *runs,
                                          uint32 count) {
     BlockNumber head = InvalidBlockNumber;

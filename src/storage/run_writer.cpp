@@ -165,8 +165,10 @@ static void write_fork_head(Relation index, ForkNumber fork, const char *meta, c
             extend_fork(smgr, fork, block, page);
     }
     // Pages written past the buffer manager are not covered by the next checkpoint; WAL replay could start
-    // after it.
-    if (fork == INIT_FORKNUM || RelationNeedsWAL(index))
+    // after it, and an unlogged index outlives a clean shutdown. What is permanent but not logged, since its
+    // file is new to this transaction, the commit syncs.
+    if (fork == INIT_FORKNUM || RelationNeedsWAL(index) ||
+        index->rd_rel->relpersistence == RELPERSISTENCE_UNLOGGED)
         smgrimmedsync(smgr, fork);
 }
 

@@ -63,6 +63,10 @@ struct RunKind {
 // ERROR, ERRCODE_INDEX_CORRUPTED, with a HINT to REINDEX.
 [[noreturn]] void report_corruption(Relation index, BlockNumber block, const char *detail);
 
+// The same about a page that doesn't carry its run's stamp, where nobody else can have recycled it: only who
+// holds the run's lock may.
+[[noreturn]] void report_foreign_page(Relation index, const RunEntry &run, uint32 position);
+
 // ---- metapage ---------------------------------------------------------------------------------------------
 
 // Reads and locks the metapage; checks magic, version, access method and the directory's bounds.

@@ -53,11 +53,6 @@ static void purge_tail(BulkDelete *state) {
     pfree(kept);
 }
 
-[[noreturn]] static void report_foreign_page(Relation index, const RunEntry &run, uint32 position) {
-    // Whoever holds the run's lock is the only one who may recycle its pages.
-    report_corruption(index, run_block(run, position), "The page does not carry its run's stamp.");
-}
-
 // Sets the bits of `newly_dead` (bit i is the page's entry i) on one page of the dead bitmap.
 static void set_dead_bits(BulkDelete *state, const RunEntry &run, uint32 bitmap_page,
                           const uint64 *newly_dead, uint32 words) {

@@ -51,7 +51,7 @@ static bool verify_tail_items(const Verification &state) {
 }
 
 // Every page of the run carries the run's stamp, and its dead bitmap agrees with the directory. False when
-// the run cannot be read through.
+// the run lies beyond the end of the file, where nobody can read it; pages without the stamp are passed over.
 static bool verify_run(const Verification &state, const RunEntry &run) {
     bool stamps_right = true;
     for (uint32 position = 0; position < run.pages; position++) {
@@ -76,8 +76,10 @@ static bool verify_run(const Verification &state, const RunEntry &run) {
     auto *bits = allocate<uint64>(kDeadBitsPerPage / 64);
     for (uint64 first = 0; first < run.entries; first += kDeadBitsPerPage) {
         const uint32 count = static_cast<uint32>(Min(run.entries - first, uint64{kDeadBitsPerPage}));
-        if (!read_dead_bits(state.index, run, first, count, bits))
+        if (!read_dead_bits(state.index, run, first, count, bits)) {
+            pfree(bits);
             return true;
+        }
         for (uint32 i = 0; i < (count + 63) / 64; i++)
             dead += static_cast<uint64>(__builtin_popcountll(bits[i]));
     }

@@ -110,7 +110,7 @@ void confirm_recycled(Relation index, const RunKind *kind, const View &view, con
     const bool changed = meta_page(BufferGetPage(buffer))->directory_version != view.directory_version;
     UnlockReleaseBuffer(buffer);
     if (!changed)
-        report_corruption(index, run_block(run, position), "The page does not carry its run's stamp.");
+        report_foreign_page(index, run, position);
 }
 
 static constexpr int kRestartsBeforeLock = 8;

@@ -25,11 +25,15 @@ struct ParallelBuild {
     SharedBuild *shared;
     ParallelTableScanDesc scan;
     Snapshot snapshot;
+    BufferUsage *buffer_usage;  // a worker each
+    WalUsage *wal_usage;
 };
 
 static constexpr uint64 kKeyShared = UINT64CONST(0xB600000000000001);
 static constexpr uint64 kKeyScan = UINT64CONST(0xB600000000000002);
 static constexpr uint64 kKeyQuery = UINT64CONST(0xB600000000000003);
+static constexpr uint64 kKeyBufferUsage = UINT64CONST(0xB600000000000004);
+static constexpr uint64 kKeyWalUsage = UINT64CONST(0xB600000000000005);
 
 ParallelBuild *begin_parallel_build(Relation heap, Relation index, IndexInfo *index_info,
                                     const char *worker_main) {
@@ -47,7 +51,9 @@ ParallelBuild *begin_parallel_build(Relation heap, Relation index, IndexInfo *in
     shm_toc_estimate_chunk(&context->estimator, shared_size);
     shm_toc_estimate_chunk(&context->estimator, scan_size);
     shm_toc_estimate_chunk(&context->estimator, query_size);
-    shm_toc_estimate_keys(&context->estimator, query_size > 0 ? 3 : 2);
+    shm_toc_estimate_chunk(&context->estimator, sizeof(BufferUsage) * context->nworkers);
+    shm_toc_estimate_chunk(&context->estimator, sizeof(WalUsage) * context->nworkers);
+    shm_toc_estimate_keys(&context->estimator, query_size > 0 ? 5 : 4);
     InitializeParallelDSM(context);
 
     // Without a DSM segment the build is serial.
@@ -77,12 +83,18 @@ ParallelBuild *begin_parallel_build(Relation heap, Relation index, IndexInfo *in
         memcpy(query, debug_query_string, query_size);
         shm_toc_insert(context->toc, kKeyQuery, query);
     }
+    auto *buffer_usage =
+        static_cast<BufferUsage *>(shm_toc_allocate(context->toc, sizeof(BufferUsage) * context->nworkers));
+    auto *wal_usage =
+        static_cast<WalUsage *>(shm_toc_allocate(context->toc, sizeof(WalUsage) * context->nworkers));
+    shm_toc_insert(context->toc, kKeyBufferUsage, buffer_usage);
+    shm_toc_insert(context->toc, kKeyWalUsage, wal_usage);
     // Set before the launch: workers divide memory by it.
     shared->participants = workers + 1;
     LaunchParallelWorkers(context);
 
     auto *build = allocate<ParallelBuild>(1);
-    *build = {context, shared, scan, snapshot};
+    *build = {context, shared, scan, snapshot, buffer_usage, wal_usage};
     if (context->nworkers_launched == 0) {
         end_parallel_build(build);
         return nullptr;
@@ -104,6 +116,8 @@ TableScanDesc parallel_table_scan(ParallelBuild *build, Relation heap) {
 
 void finish_parallel_scan(ParallelBuild *build, IndexInfo *index_info, double *heap_tuples, uint64 *total) {
     WaitForParallelWorkersToFinish(build->context);
+    for (int i = 0; i < build->context->nworkers_launched; i++)
+        InstrAccumParallelQuery(&build->buffer_usage[i], &build->wal_usage[i]);
     SharedBuild *shared = build->shared;
     SpinLockAcquire(&shared->mutex);
     *heap_tuples += shared->heap_tuples;
@@ -145,7 +159,11 @@ void run_build_worker(dsm_segment *segment, shm_toc *toc, void (*collect)(BuildW
     worker.participant = ParallelWorkerNumber + 1;
     worker.memory =
         static_cast<size_t>(maintenance_work_mem) * 1024 / static_cast<size_t>(shared->participants);
+    InstrStartParallelQuery();
     collect(&worker);
+    InstrEndParallelQuery(
+        static_cast<BufferUsage *>(shm_toc_lookup(toc, kKeyBufferUsage, false)) + ParallelWorkerNumber,
+        static_cast<WalUsage *>(shm_toc_lookup(toc, kKeyWalUsage, false)) + ParallelWorkerNumber);
 
     SpinLockAcquire(&shared->mutex);
     shared->heap_tuples += worker.heap_tuples;

@@ -19,6 +19,7 @@ client::VisibleBlocks read_visible_blocks(Relation heap) {
 }
 
 bool is_row_visible(RowChecker *checker, BlockNumber index_block, const ItemPointerData &tid) {
+    CHECK_FOR_INTERRUPTS();
     if (unlikely(!is_possible_tid(checker->heap, &checker->heap_blocks, tid)))
         storage::report_corruption(checker->index, index_block, "An entry's TID lies outside the table.");
     checker->fetches++;
@@ -33,9 +34,9 @@ void add_server_counts(RowChecker *checker, const client::RunSet &set, const cli
         const client::RunAnswer &hidden = answer.runs[run];
         const BlockNumber block = storage::run_block(set.runs[run], 0);
         for (uint64 i = 0; i < answer.items; i++) {
+            CHECK_FOR_INTERRUPTS();
             for (uint64 at = hidden.offsets[i]; at < Min(hidden.offsets[i + 1], hidden.entries); at++)
                 counts[i] += is_row_visible(checker, block, hidden.tids[at]) ? 1 : 0;
-            CHECK_FOR_INTERRUPTS();
         }
     }
 }

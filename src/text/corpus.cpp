@@ -4,21 +4,11 @@
 #include <cmath>
 
 #include "sort.h"
+#include "storage/sealed_tail.h"
 #include "table/visibility.h"
 #include "text/text.h"
 
 namespace pg_gpu::text {
-
-struct TailCopy {
-    char *items;
-    uint32 bytes;
-};
-
-static void copy_tail(const char *items, uint32 bytes, void *context) {
-    auto *copy = static_cast<TailCopy *>(context);
-    memcpy(copy->items, items, bytes);
-    copy->bytes = bytes;
-}
 
 // Of the table, whose lock the caller holds: all TIDs of a view taken before lie within.
 static BlockNumber blocks_of_table(Relation index) {
@@ -81,8 +71,8 @@ Corpus *open_corpus(Relation index, Snapshot snapshot) {
     auto *corpus = allocate_zeroed<Corpus>(1);
     corpus->index = index;
     corpus->context = context;
-    TailCopy tail = {allocate<char>(storage::kContentBytes), 0};
-    storage::take_view(index, run_kind(), snapshot, &corpus->view, copy_tail, &tail);
+    storage::TailCopy tail = {allocate<char>(storage::kContentBytes), 0};
+    storage::take_view(index, run_kind(), snapshot, &corpus->view, storage::copy_tail, &tail);
     check_items(index, storage::kTailBlock, tail.items, tail.bytes);
     corpus->heap_blocks = blocks_of_table(index);
 

@@ -333,9 +333,9 @@ void seek_lexeme(DictionaryCursor *cursor, RunReader *reader, const char *lexeme
         const uint32 most = Min(length, cursor->lexeme_length);
         while (common < most && cursor->lexeme[common] == lexeme[common])
             common++;
-        if (common == length ||
-            (common<cursor->lexeme_length &&static_cast<uint8>(cursor->lexeme[common])> static_cast<uint8>(
-                lexeme[common])))
+        if (common == length)
+            return;
+        if (common < most && static_cast<uint8>(lexeme[common]) < static_cast<uint8>(cursor->lexeme[common]))
             return;
     }
 }

@@ -114,6 +114,12 @@ static Term **sort_terms(Inverter *inverter) {
     return terms;
 }
 
+// What a lexeme's entry in a file begins with; lexeme and list follow.
+struct TermHead {
+    uint64 list_bytes;
+    uint64 lexeme_bytes;
+};
+
 static constexpr size_t kFileNameLength = 64;
 
 static void name_file(char *name, int participant, int number) {
@@ -133,8 +139,8 @@ static void spill(Inverter *inverter) {
     BufFile *file = create_file(inverter);
     BufFileWrite(file, &inverter->term_count, sizeof(inverter->term_count));
     for (uint32 i = 0; i < inverter->term_count; i++) {
-        const uint32 head[2] = {terms[i]->length, terms[i]->bytes};
-        BufFileWrite(file, const_cast<uint32 *>(head), sizeof(head));
+        TermHead head = {terms[i]->bytes, terms[i]->length};
+        BufFileWrite(file, &head, sizeof(head));
         BufFileWrite(file, terms[i]->lexeme, terms[i]->length);
         for (PostingPiece *piece = terms[i]->first; piece != nullptr; piece = piece->next)
             BufFileWrite(file, piece->bytes, piece->filled);
@@ -176,10 +182,10 @@ bool next_term(TermSource *source) {
         return false;
     source->left--;
     if (source->file != nullptr) {
-        uint32 head[2];
-        read_file(source->file, head, sizeof(head));
-        source->length = head[0];
-        source->bytes = head[1];
+        TermHead head;
+        read_file(source->file, &head, sizeof(head));
+        source->length = static_cast<uint32>(head.lexeme_bytes);
+        source->bytes = head.list_bytes;
         read_file(source->file, source->lexeme, source->length);
     } else {
         source->terms++;
@@ -194,7 +200,7 @@ bool next_term(TermSource *source) {
 }
 
 uint32 read_postings(TermSource *source, uint8 *out, uint32 room) {
-    const uint32 wanted = Min(source->bytes, room);
+    const auto wanted = static_cast<uint32>(Min(source->bytes, uint64{room}));
     source->bytes -= wanted;
     if (source->file != nullptr) {
         if (wanted > 0)

@@ -20,8 +20,8 @@ struct Term {
     uint32 hash;
     uint32 length;
     uint32 frequency;
-    uint32 last;  // ordinal
-    uint32 bytes;
+    uint32 last;   // ordinal
+    uint64 bytes;  // of all pieces
     PostingPiece *first;
     PostingPiece *current;
     char lexeme[FLEXIBLE_ARRAY_MEMBER];
@@ -62,7 +62,7 @@ struct TermSource {
     uint32 left;
     char lexeme[kMostLexemeBytes];
     uint32 length;
-    uint32 bytes;         // of its list that aren't read yet
+    uint64 bytes;         // of its list that aren't read yet
     PostingPiece *piece;  // in memory
     uint32 piece_at;
 };

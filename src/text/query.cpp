@@ -168,6 +168,7 @@ bool same_query(TSQuery a, TSQuery b) {
 }
 
 bool needs_rows(const QueryNode *node) {
+    check_stack_depth();
     if (node->kind == QueryNode::Kind::Phrase || node->weighted)
         return true;
     return std::any_of(node->children, node->children + node->child_count, needs_rows);
@@ -191,6 +192,7 @@ bool is_plain_conjunction(const QueryNode *node) {
 // ---- one document -----------------------------------------------------------------------------------------
 
 static Match match_phrase(const QueryNode *node, const uint32 *frequencies) {
+    check_stack_depth();
     // Positions decide; under a NOT they do so whatever the document holds.
     switch (node->kind) {
         case QueryNode::Kind::Term:
@@ -211,6 +213,7 @@ static Match match_phrase(const QueryNode *node, const uint32 *frequencies) {
 }
 
 Match match_document(const QueryNode *node, const uint32 *frequencies) {
+    check_stack_depth();
     Match result;
     switch (node->kind) {
         case QueryNode::Kind::Term:

@@ -4,6 +4,7 @@
 
 #include "client/client.h"
 #include "sort.h"
+#include "storage/sealed_tail.h"
 #include "text/reader.h"
 #include "text/run_builder.h"
 #include "text/text.h"
@@ -26,37 +27,10 @@ static void seal(const storage::RunKind *, const char *items, uint32 bytes, uint
     set_run_data(entry, Layout::Raw, length, posting_total);
 }
 
-// Bytes of items on a raw run's page: its dead bitmap follows.
-static uint32 raw_bytes(const storage::RunEntry &run, Page page) {
-    const uint32 length = storage::content_length(page);
-    const uint32 bitmap = storage::dead_bitmap_bytes(run.entries);
-    return length < bitmap ? 0 : Min(length - bitmap, kTailCapacity);
-}
-
-// A copy of a raw run's items, palloc'd and checked; nullptr when the page was recycled.
 char *read_raw_items(Relation index, const storage::RunEntry &run, uint32 *bytes) {
-    Buffer buffer = storage::read_run_page(index, run, 0, nullptr);
-    if (buffer == InvalidBuffer)
-        return nullptr;
-    char *items = allocate<char>(storage::kContentBytes);
-    const uint32 limit = raw_bytes(run, BufferGetPage(buffer));
-    memcpy(items, storage::page_content(BufferGetPage(buffer)), storage::kContentBytes);
-    UnlockReleaseBuffer(buffer);
-    // The bitmap begins at a multiple of 8, items end at one of 4.
-    *bytes = 0;
-    uint64 count = 0;
-    while (*bytes < limit && count < run.entries) {
-        const auto *item = reinterpret_cast<const DocumentItem *>(items + *bytes);
-        const uint32 size = storage::tail_item_size(&item->head);
-        if (size < sizeof(DocumentItem) || size > limit - *bytes)
-            break;
-        *bytes += size;
-        count++;
-    }
-    if (count != run.entries)
-        storage::report_corruption(index, storage::run_block(run, 0),
-                                   "A sealed tail does not hold its documents.");
-    check_items(index, storage::run_block(run, 0), items, *bytes);
+    char *items = storage::read_sealed_items(index, run_kind(), run, sizeof(DocumentItem), bytes);
+    if (items != nullptr)
+        check_items(index, storage::run_block(run, 0), items, *bytes);
     return items;
 }
 
@@ -104,24 +78,18 @@ struct MergeInput {
 
 static constexpr uint32 kDropped = UINT32_MAX;
 
-[[noreturn]] static void report_foreign_page(Relation index, const storage::RunEntry &run, uint32 position) {
-    // Whoever holds the run's lock is the only one who may recycle its pages.
-    storage::report_corruption(index, storage::run_block(run, position),
-                               "The page does not carry its run's stamp.");
-}
-
 static void open_raw_input(Relation index, MergeInput *input) {
     uint32 bytes;
     char *items = read_raw_items(index, *input->run, &bytes);
     if (items == nullptr)
-        report_foreign_page(index, *input->run, 0);
+        storage::report_foreign_page(index, *input->run, 0);
     input->postings = allocate<RawPosting>(posting_count(*input->run) + 1);
     input->documents = allocate<RawDocument>(input->run->entries);
     input->reader = {};
     input->reader.dead = allocate_zeroed<uint64>((input->run->entries + 63) / 64);
     if (!storage::read_dead_bits(index, *input->run, 0, static_cast<uint32>(input->run->entries),
                                  input->reader.dead))
-        report_foreign_page(index, *input->run, 0);
+        storage::report_foreign_page(index, *input->run, 0);
     uint32 ordinal = 0;
     for (uint32 at = 0; at < bytes; ordinal++) {
         const auto *item = reinterpret_cast<const DocumentItem *>(items + at);
@@ -168,7 +136,7 @@ static bool settle_document(Relation index, MergeInput *input) {
     if (page != input->page) {
         storage::pause_merge(index);
         if (read_document_tids(&input->reader, page, input->page_tids) == 0)
-            report_foreign_page(index, *input->run, input->reader.stale_position);
+            storage::report_foreign_page(index, *input->run, input->reader.stale_position);
         input->page = page;
     }
     input->tid = input->page_tids[input->next % kDocumentsPerPage];
@@ -179,40 +147,43 @@ static bool later_document(const MergeInput *a, const MergeInput *b) {
     return ItemPointerCompare(const_cast<ItemPointer>(&a->tid), const_cast<ItemPointer>(&b->tid)) > 0;
 }
 
+// Raw runs are short, but not in order: documents by TID, postings by lexeme.
+static void sort_raw_input(MergeInput *input) {
+    const auto entries = static_cast<uint32>(input->run->entries);
+    auto *order = allocate<uint32>(entries);
+    for (uint32 i = 0; i < entries; i++)
+        order[i] = i;
+    sort_interruptibly(order, order + entries, [input](uint32 a, uint32 b) {
+        return ItemPointerCompare(&input->documents[a].tid, &input->documents[b].tid) < 0;
+    });
+    auto *sorted = allocate<RawDocument>(entries);
+    auto *places = allocate<uint32>(entries);
+    auto *dead = allocate_zeroed<uint64>((entries + 63) / 64);
+    for (uint32 i = 0; i < entries; i++) {
+        sorted[i] = input->documents[order[i]];
+        places[order[i]] = i;
+        if (is_dead(&input->reader, order[i]))
+            dead[i / 64] |= UINT64CONST(1) << (i % 64);
+    }
+    for (uint64 i = 0; i < input->posting_count; i++)
+        input->postings[i].ordinal = places[input->postings[i].ordinal];
+    sort_interruptibly(input->postings, input->postings + input->posting_count,
+                       [](const RawPosting &a, const RawPosting &b) {
+                           const int compared = compare_lexemes(a.lexeme.bytes, a.lexeme.length,
+                                                                b.lexeme.bytes, b.lexeme.length);
+                           return compared != 0 ? compared < 0 : a.ordinal < b.ordinal;
+                       });
+    input->documents = sorted;
+    input->reader.dead = dead;
+}
+
 // Numbers the live documents of all inputs by TID.
 static void merge_documents(Relation index, MergeInput *inputs, int count, RunBuilder *builder) {
     auto **heap = allocate<MergeInput *>(count);
     int live = 0;
     for (int i = 0; i < count; i++) {
-        // Raw runs are short, but not in order.
-        if (inputs[i].raw) {
-            MergeInput *input = &inputs[i];
-            auto *order = allocate<uint32>(input->run->entries);
-            for (uint32 j = 0; j < input->run->entries; j++)
-                order[j] = j;
-            sort_interruptibly(order, order + input->run->entries, [input](uint32 a, uint32 b) {
-                return ItemPointerCompare(&input->documents[a].tid, &input->documents[b].tid) < 0;
-            });
-            auto *sorted = allocate<RawDocument>(input->run->entries);
-            auto *places = allocate<uint32>(input->run->entries);
-            auto *dead = allocate_zeroed<uint64>((input->run->entries + 63) / 64);
-            for (uint32 j = 0; j < input->run->entries; j++) {
-                sorted[j] = input->documents[order[j]];
-                places[order[j]] = j;
-                if (is_dead(&input->reader, order[j]))
-                    dead[j / 64] |= UINT64CONST(1) << (j % 64);
-            }
-            for (uint64 j = 0; j < input->posting_count; j++)
-                input->postings[j].ordinal = places[input->postings[j].ordinal];
-            sort_interruptibly(input->postings, input->postings + input->posting_count,
-                               [](const RawPosting &a, const RawPosting &b) {
-                                   const int compared = compare_lexemes(a.lexeme.bytes, a.lexeme.length,
-                                                                        b.lexeme.bytes, b.lexeme.length);
-                                   return compared != 0 ? compared < 0 : a.ordinal < b.ordinal;
-                               });
-            input->documents = sorted;
-            input->reader.dead = dead;
-        }
+        if (inputs[i].raw)
+            sort_raw_input(&inputs[i]);
         if (settle_document(index, &inputs[i]))
             heap[live++] = &inputs[i];
     }
@@ -223,7 +194,7 @@ static void merge_documents(Relation index, MergeInput *inputs, int count, RunBu
         const uint32 length =
             input->raw ? input->documents[input->next].length : document_length(&input->reader, input->next);
         if (input->reader.stale)
-            report_foreign_page(index, *input->run, input->reader.stale_position);
+            storage::report_foreign_page(index, *input->run, input->reader.stale_position);
         input->new_ordinals[input->next] = static_cast<uint32>(builder->documents);
         add_document(builder, input->tid, length);
         input->next++;
@@ -298,13 +269,12 @@ static void collect_list(MergeInput *input, PostingBuffer *buffer) {
             for (uint32 i = 0; i < list->count; i++)
                 collect_posting(buffer, input->new_ordinals[list->ordinals[i]], frequency_at(list, i));
         }
-        pfree(list->heads);
-        pfree(list);
+        close_list(list);
     }
     if (!input->reader.stale)
         next_entry(input->dictionary);
     if (input->reader.stale)
-        report_foreign_page(input->reader.index, *input->run, input->reader.stale_position);
+        storage::report_foreign_page(input->reader.index, *input->run, input->reader.stale_position);
 }
 
 static void merge_lists(Relation index, MergeInput *inputs, int count, RunBuilder *builder) {
@@ -314,7 +284,7 @@ static void merge_lists(Relation index, MergeInput *inputs, int count, RunBuilde
         if (!inputs[i].raw) {
             begin_dictionary(inputs[i].dictionary, &inputs[i].reader);
             if (inputs[i].reader.stale)
-                report_foreign_page(index, *inputs[i].run, inputs[i].reader.stale_position);
+                storage::report_foreign_page(index, *inputs[i].run, inputs[i].reader.stale_position);
         }
         if (has_lexeme(&inputs[i]))
             heap[live++] = &inputs[i];
@@ -322,7 +292,7 @@ static void merge_lists(Relation index, MergeInput *inputs, int count, RunBuilde
     std::make_heap(heap, heap + live, later_lexeme);
     PostingBuffer buffer = {};
     char lexeme[kMostLexemeBytes];
-    while (live > 0) {
+    for (uint64 lexemes = 1; live > 0; lexemes++) {
         const Lexeme first = current_lexeme(heap[0]);
         const uint32 length = first.length;
         memcpy(lexeme, first.bytes, length);
@@ -347,8 +317,8 @@ static void merge_lists(Relation index, MergeInput *inputs, int count, RunBuilde
         for (uint64 i = 0; i < buffer.count; i++)
             add_posting(builder, buffer.postings[i].ordinal, buffer.postings[i].frequency);
         finish_list(builder, lexeme, length);
-        // Lexemes of one document reach no page of postings, where merges pause else.
-        if (builder->lexemes % 256 == 0)
+        // Lexemes of one document, or of dead ones, reach no page of postings, where merges pause else.
+        if (lexemes % 256 == 0)
             storage::pause_merge(index);
     }
     pfree(heap);
@@ -360,7 +330,7 @@ static void merge(Relation index, const storage::RunEntry *runs, int count, stor
     for (int i = 0; i < count; i++) {
         open_input(index, &inputs[i], &runs[i]);
         if (inputs[i].reader.stale)
-            report_foreign_page(index, runs[i], inputs[i].reader.stale_position);
+            storage::report_foreign_page(index, runs[i], inputs[i].reader.stale_position);
     }
     auto *builder = allocate<RunBuilder>(1);
     begin_run_builder(builder, options_of(index));
@@ -396,9 +366,8 @@ static uint32 merge_page_bound(Relation, const storage::RunKind *, const storage
         documents += static_cast<double>(run.entries);
         posting_total += static_cast<double>(posting_count(run));
         length += static_cast<double>(total_length(run));
-        dictionary_bytes += static_cast<double>(
-            layout_of(run) == Layout::Raw ? storage::kContentBytes
-                                          : run.sections[kDictionarySection].pages * storage::kContentBytes);
+        const uint32 pages = layout_of(run) == Layout::Raw ? 1 : run.sections[kDictionarySection].pages;
+        dictionary_bytes += static_cast<double>(pages) * storage::kContentBytes;
     }
     // An entry of the dictionary takes four bytes at least, and can grow by so many: documents and lists get
     // higher numbers. Each page's first entry is whole, and the last one may not fit. Restarts are as many as
@@ -437,19 +406,7 @@ static uint32 read_tids(Relation index, const storage::RunEntry &run, uint32 pos
         memcpy(tids, storage::page_content(page), count * sizeof(ItemPointerData));
         return count;
     }
-    const uint32 limit = raw_bytes(run, page);
-    const char *items = storage::page_content(page);
-    uint32 count = 0;
-    for (uint32 at = 0; at < limit && count < run.entries; count++) {
-        const auto *item = reinterpret_cast<const DocumentItem *>(items + at);
-        const uint32 size = storage::tail_item_size(&item->head);
-        if (size < sizeof(DocumentItem) || size > limit - at)
-            storage::report_corruption(index, storage::run_block(run, position),
-                                       "An item of a sealed tail has a wrong size.");
-        tids[count] = item->head.tid;
-        at += size;
-    }
-    return count;
+    return storage::read_sealed_tids(index, run_kind(), run, page, sizeof(DocumentItem), tids);
 }
 
 const storage::RunKind *run_kind() {

@@ -28,6 +28,7 @@ struct TidList {
 enum class Phase { Ranked, Unmatched, Nulls, End };
 
 struct Scan {
+    client::Usage usage;    // of all ordered scans; others ask nobody
     MemoryContext context;  // until the next rescan
     bool started;
     bool nothing;  // a condition compares with NULL
@@ -68,10 +69,12 @@ IndexScanDesc begin_scan(Relation index, int key_count, int order_by_count) {
 static void forget(Scan *scan) {
     if (scan->has_rows)
         close_rows(&scan->rows);
+    const client::Usage usage = scan->usage;
     MemoryContext context = scan->context;
     MemoryContextReset(context);
     *scan = {};
     scan->context = context;
+    scan->usage = usage;
 }
 
 void rescan(IndexScanDesc descriptor, ScanKey keys, int key_count, ScanKey order_bys, int order_by_count) {
@@ -88,6 +91,10 @@ void end_scan(IndexScanDesc descriptor) {
     MemoryContextDelete(scan->context);
     pfree(scan);
     descriptor->opaque = nullptr;
+}
+
+client::Usage scan_usage(IndexScanDesc descriptor) {
+    return static_cast<const Scan *>(descriptor->opaque)->usage;
 }
 
 static void read_conditions(IndexScanDesc descriptor, Scan *scan) {
@@ -244,6 +251,8 @@ static void rank_batch(IndexScanDesc descriptor, Scan *scan) {
     Ranking *ranking = &scan->ranking;
     ranking->after = scan->next_hit > 0 ? &scan->last : nullptr;
     ranking->limit = Min(ranking->limit * kBatchGrowth, kLargestBatch);
+    const client::Usage before = client::session_usage();
+    Hit *returned = ranking->hits;
     with_corpus(descriptor->indexRelation, descriptor->xs_snapshot, [&](Corpus *corpus) {
         rank_by_any_path(corpus, ranking);
         MemoryContext caller = MemoryContextSwitchTo(scan->context);
@@ -253,6 +262,9 @@ static void rank_batch(IndexScanDesc descriptor, Scan *scan) {
         MemoryContextSwitchTo(caller);
         ranking->hits = hits;
     });
+    client::add_usage_since(before, &scan->usage);
+    if (returned != nullptr)
+        pfree(returned);
     scan->next_hit = 0;
 }
 

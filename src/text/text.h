@@ -1,6 +1,7 @@
 // gpu_text: inverted lists with BM25 ranking.
 #pragma once
 
+#include "client/usage.h"
 #include "text/document.h"
 
 namespace pg_gpu::text {
@@ -28,6 +29,7 @@ void rescan(IndexScanDesc scan, ScanKey keys, int key_count, ScanKey order_bys, 
 bool get_tuple(IndexScanDesc scan, ScanDirection direction);
 int64 get_bitmap(IndexScanDesc scan, TIDBitmap *bitmap);
 void end_scan(IndexScanDesc scan);
+client::Usage scan_usage(IndexScanDesc scan);
 
 // gpu.verify's part that knows lists and documents.
 void verify_documents(Relation heap, Relation index, bool check_heap, storage::ProblemReporter report,

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "storage/damage.h"
+#include "storage/sealed_tail.h"
 #include "table/table_check.h"
 #include "text/corpus.h"
 #include "text/options.h"
@@ -79,8 +80,7 @@ static void verify_list(Verification *state, DictionaryCursor *dictionary, const
         if (!(static_cast<double>(bound) <= least))
             state->report(block_number, nullptr, "A block's bound is too low.", state->context);
     }
-    pfree(list->heads);
-    pfree(list);
+    close_list(list);
 }
 
 static void verify_lists(Verification *state, RunReader *reader, RunSums *sums) {
@@ -201,12 +201,6 @@ static size_t fingerprint_row(void *, const Datum *values, const bool *nulls, co
     return put_fingerprint(hash, tid, fingerprint);
 }
 
-static void copy_tail(const char *items, uint32 bytes, void *context) {
-    auto *copy = static_cast<RawSource *>(context);
-    memcpy(copy->items, items, bytes);
-    copy->bytes = bytes;
-}
-
 void verify_documents(Relation heap, Relation index, bool check_heap, storage::ProblemReporter report,
                       void *context) {
     Verification state = {};
@@ -216,8 +210,8 @@ void verify_documents(Relation heap, Relation index, bool check_heap, storage::P
 
     Snapshot snapshot = RegisterSnapshot(GetActiveSnapshot());
     storage::View view = {};
-    RawSource tail = {allocate<char>(storage::kContentBytes), 0, nullptr};
-    storage::take_view(index, run_kind(), snapshot, &view, copy_tail, &tail);
+    storage::TailCopy tail = {allocate<char>(storage::kContentBytes), 0};
+    storage::take_view(index, run_kind(), snapshot, &view, storage::copy_tail, &tail);
     uint64 total = tail.bytes / sizeof(DocumentItem);
     for (int i = 0; i < view.run_count; i++)
         total += view.runs[i].entries;
@@ -225,7 +219,7 @@ void verify_documents(Relation heap, Relation index, bool check_heap, storage::P
 
     storage::report_damage_of(storage::kTailBlock, report, context, [&] {
         check_items(index, storage::kTailBlock, tail.items, tail.bytes);
-        note_items(&state, storage::kTailBlock, tail);
+        note_items(&state, storage::kTailBlock, {tail.items, tail.bytes, nullptr});
     });
     MemoryContext run_context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu.verify run", ALLOCSET_DEFAULT_SIZES);

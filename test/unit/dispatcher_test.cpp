@@ -69,6 +69,23 @@ TEST(CostModel, EstimatesAreNotBelowTheLeastMeasured) {
     EXPECT_DOUBLE_EQ(CostModel::fit({}, {}).estimate({1, 1, 1, 1}), 0);
 }
 
+TEST(Dispatcher, NearlyEqualAdvantagesHaveAnOrder) {
+    // Of costs on one side by those on the other, rounded, the first two are equal, and so are the last two,
+    // but not the first and the last.
+    const std::vector<Job> jobs = {{1, kNever, {0x1.0236db6db6db7p+9, 0x1.ep+2}},
+                                   {2, kNever, {0x1.2133333333333p+9, 0x1.0cccccccccccdp+3}},
+                                   {3, kNever, {0x1.0ffc57c57c57cp+9, 0x1.f99999999999ap+2}}};
+    Dispatcher dispatcher({.advantage = 1000});
+    for (const Job &job : jobs) {
+        dispatcher.add(job);
+    }
+    dispatcher.remove(jobs[0]);
+    dispatcher.remove(jobs[2]);
+    EXPECT_EQ(dispatcher.waiting(), 1U);
+    EXPECT_EQ(taken(dispatcher, Side::processor), 2U);
+    EXPECT_EQ(taken(dispatcher, Side::processor), 0U);
+}
+
 TEST(Dispatcher, EachSideTakesItsOwnFirst) {
     Dispatcher dispatcher({});
     dispatcher.add({1, kNever, {10, 10}});

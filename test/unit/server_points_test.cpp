@@ -1,4 +1,6 @@
 // Grid files that are loaded from pages, and what is asked of them, against a plain reference.
+#include <algorithm>
+
 #include "grid_run_pages.h"
 #include "server_runs.h"
 
@@ -148,7 +150,7 @@ class ServerPoints : public ServerTestOfEngine {
         place.columns = static_cast<std::uint32_t>(boxes.low.size());
         std::uint64_t at = 0;
         const auto put = [&](const void *data, std::uint64_t bytes) {
-            std::memcpy(client_->buffer() + at, data, bytes);
+            std::copy_n(static_cast<const char *>(data), bytes, client_->buffer() + at);
             const std::uint64_t began = at;
             at += (bytes + 15) / 16 * 16;
             return began;
@@ -545,6 +547,17 @@ TEST_P(ServerPoints, RefuseWrongQuestions) {
         bad = good;
         bad.boxes.high[0] = value;
         EXPECT_EQ(code(bad), StatusCode::invalid_argument) << value;
+    }
+    // Open in all columns: nothing lies in the buffer but results.
+    for (const std::uint64_t count : {UINT64_MAX, UINT64_MAX - 1, (std::uint64_t(1) << 53) + 1}) {
+        bad = good;
+        std::fill(std::begin(bad.boxes.low), std::end(bad.boxes.low), protocol::nowhere);
+        std::fill(std::begin(bad.boxes.high), std::end(bad.boxes.high), protocol::nowhere);
+        bad.boxes.open = bad.boxes.null = protocol::nowhere;
+        bad.boxes.count = count;
+        EXPECT_EQ(client_->ask<protocol::ResultReply>(Message::search_boxes, bad).header.status.code,
+                  StatusCode::invalid_argument)
+            << count;
     }
     protocol::MatchPoints match{};
     name_runs(&match, 1);

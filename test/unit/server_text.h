@@ -1,6 +1,7 @@
 // Runs of gpu_text on a server, and questions to them, against a plain reference.
 #pragma once
 
+#include <algorithm>
 #include <set>
 
 #include "server_runs.h"
@@ -150,7 +151,8 @@ class ServerText : public ServerTestOfEngine {
     template <typename Element>
     static std::uint64_t put(Client &client, std::uint64_t *at, const std::vector<Element> &elements) {
         const std::uint64_t began = *at;
-        std::memcpy(client.buffer() + began, elements.data(), elements.size() * sizeof(Element));
+        std::copy_n(reinterpret_cast<const char *>(elements.data()), elements.size() * sizeof(Element),
+                    client.buffer() + began);
         *at += (elements.size() * sizeof(Element) + 15) / 16 * 16;
         return began;
     }

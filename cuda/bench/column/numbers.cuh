@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "bench/column/common.cuh"
+#include "bench/equal_bins.h"
 #include "device/column/histogram.cuh"
 
 namespace gpu_engine::bench {
@@ -60,19 +61,6 @@ double measure_cub_numbers(const Bench &bench, const device::Call &call, const V
     const device::Buffer<char> scratch = call.buffer<char>(bytes);
     return median_ms(
         bench, [&] { device::check(histogram(scratch.data(), bytes), "DeviceHistogram::HistogramEven"); });
-}
-
-// Edges of bins of one width from 0 to `high`.
-inline std::vector<double> equal_bins(double high, std::uint32_t bins) {
-    std::vector<double> edges(bins + 1);
-    find_bin_edges(
-        0, high, bins,
-        [&](double value) {
-            return value >= high ? bins + 1
-                                 : std::min(static_cast<std::uint32_t>(bins * (value / high)), bins - 1) + 1;
-        },
-        edges.data());
-    return edges;
 }
 
 template <typename Value>

@@ -7,6 +7,8 @@
 #include <random>
 #include <vector>
 
+#include "bench/equal_bins.h"
+
 #include "gpu_engine/dictionary.h"
 #include "gpu_engine/engine.h"
 #include "gpu_engine/histogram.h"
@@ -43,14 +45,7 @@ void histogram(benchmark::State &state) {
     for (Value &value : values) {
         value = static_cast<Value>(state.range(1) == 1 ? high / 3 : within(random));
     }
-    std::vector<double> edges(bins + 1);
-    find_bin_edges(
-        0, high, bins,
-        [&](double value) {
-            return value >= high ? bins + 1
-                                 : std::min(static_cast<std::uint32_t>(bins * (value / high)), bins - 1) + 1;
-        },
-        edges.data());
+    const std::vector<double> edges = bench::equal_bins(high, bins);
     const HistogramBins wanted{0, high, bins, edges.data()};
     std::vector<std::uint64_t> counts(wanted.slots());
     Host &host = host_under_test();

@@ -189,7 +189,7 @@ struct BeginArray {
     std::uint32_t sorted;    // 0: finish_array sorts
 };
 
-struct BeginArrayReply {  // begin_grid, begin_text too
+struct BeginArrayReply {  // begin_grid, begin_columns, begin_text too
     ReplyHeader header;
     std::uint64_t handle;
     std::uint64_t dead_version;  // of the array that is named already

@@ -20,8 +20,8 @@ our @EXPORT = qw(
   new_node make_table
   sql sql_value start_sql finish_sql crash_cluster crash_backend start_again wait_gone
   index_file index_blocks check_answers check_usable
-  workload start_clients finish_clients stop_clients client_errors client_transactions
-  bad_log_lines wait_until pages_of_index temporary_files parallel_workers
+  workload start_clients next_transaction finish_clients stop_clients client_errors client_transactions
+  bad_log_lines bad_log_context wait_until pages_of_index temporary_files parallel_workers
   read_page write_page BLOCK_SIZE
   break_statement
 );
@@ -475,6 +475,13 @@ sub start_clients
 	return { handle => $handle, out => "$folder/out", err => "$folder/err" };
 }
 
+# The number that the next transaction which writes will have.
+sub next_transaction
+{
+	my ($node) = @_;
+	return sql_value($node, 'SELECT pg_snapshot_xmax(pg_current_snapshot())');
+}
+
 # Waits for the clients to end by themselves: after their time, or when the cluster is gone.
 sub finish_clients { my ($run) = @_; return IPC::Run::finish($run->{handle}); }
 
@@ -510,6 +517,20 @@ sub bad_log_lines
 	my $pattern = qr/PANIC|TRAP:|terminated by signal/;
 	$pattern = qr/$pattern|$more/ if defined $more;
 	return join("\n", grep { /$pattern/ } split /\n/, slurp_file($node->logfile));
+}
+
+# The same lines, each with what follows: of a deadlock, who waited for whom and said what.
+sub bad_log_context
+{
+	my ($node, $more) = @_;
+	my %bad = map { $_ => 1 } split /\n/, bad_log_lines($node, $more);
+	my ($wanted, @context) = (0);
+	foreach my $line (split /\n/, slurp_file($node->logfile))
+	{
+		$wanted = 12 if $bad{$line};
+		push @context, $line if $wanted-- > 0;
+	}
+	return join("\n", @context);
 }
 
 # ---- files --------------------------------------------------------------------------------------------------

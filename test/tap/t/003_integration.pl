@@ -189,5 +189,31 @@ for my $round (1 .. 4 * test_rounds())
 like(query_error($node, 'INSERT INTO purchase VALUES (100000, -1, 1)'), qr/positive_check/, "a domain's check");
 like(query_error($node, 'INSERT INTO purchase (id, price, buyer) VALUES (100000, 1, 77777)'), qr/foreign key/, 'a foreign key');
 
+# ---- What parallel workers read and log counts as the statement's -------------------------------------------
+
+SKIP:
+{
+	skip 'pg_stat_statements is not installed', 5
+	  if $node->safe_psql('postgres', q{SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_stat_statements'}) == 0;
+	$node->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_stat_statements'");
+	$node->restart;
+	$node->safe_psql('postgres', <<'SQL');
+CREATE EXTENSION pg_stat_statements;
+CREATE TABLE tracked (k int8, x int4, y int4, v tsvector, filler text);
+INSERT INTO tracked SELECT i, i % 100, i / 100, to_tsvector('simple', 'w' || i % 100), repeat('x', 900) FROM generate_series(1, 40000) AS i;
+VACUUM tracked;
+SQL
+	my $pages = $node->safe_psql('postgres', q{SELECT pg_relation_size('tracked') / current_setting('block_size')::int});
+	cmp_ok($pages, '>', 4000, 'catalogs and the index are nothing beside the table');
+	my %columns = (gpu_kary => 'k', gpu_grid => 'x, y', gpu_column => 'k, x', gpu_text => 'v');
+	foreach my $method (sort keys %columns)
+	{
+		$node->safe_psql('postgres', "SET max_parallel_maintenance_workers = 2; SET min_parallel_table_scan_size = 0; "
+			  . "CREATE INDEX tracked_$method ON tracked USING $method ($columns{$method});");
+		my $read = $node->safe_psql('postgres', "SELECT shared_blks_hit + shared_blks_read FROM pg_stat_statements WHERE query LIKE 'CREATE INDEX tracked_$method %'");
+		cmp_ok($read, '>=', $pages, "$method: a parallel build's statement has read the whole table");
+	}
+}
+
 $node->stop;
 done_testing();

@@ -82,7 +82,8 @@ DECLARE
 BEGIN
 	PERFORM set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'on', true);
 	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
-	IF plan::text NOT LIKE format('%%"Index Name": "%s_i"%%', tab) THEN
+	-- From 17 on PostgreSQL scans nothing where equalities contradict each other.
+	IF plan::text NOT LIKE format('%%"Index Name": "%s_i"%%', tab) AND plan::text NOT LIKE '%"One-Time Filter": "false"%' THEN
 		RETURN format(E'%s: not by the index\n', condition);
 	END IF;
 	EXECUTE query INTO by_index;

@@ -32,9 +32,12 @@ for my $round (1 .. rounds(3))
 {
 	my ($name, $options, %weights) = @{ $mixes[ ($round - 1) % @mixes ] };
 	my $what = "round $round, $name";
+	my $before = next_transaction($node);
 	my @runs = map {
 		start_clients($node, workload($_, %weights), clients => 3, options => $options)
 	} ('t', 'narrow');
+	# On a busy machine clients take longer to begin than they are given below.
+	wait_until(sub { next_transaction($node) > $before + 60 }) or die "$what: the clients don't begin";
 	usleep(random_int(300_000, 1_500_000));
 	crash_cluster($node);
 	finish_clients($_) foreach @runs;

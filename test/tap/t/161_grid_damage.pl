@@ -73,6 +73,17 @@ sub cells
 	return ROOT + 8 * (2 + $intervals[0] - 1 + $intervals[1] - 1);
 }
 
+# All rows of cells like the first: what lies in one is found in each.
+sub repeat_first_row
+{
+	my ($file) = @_;
+	my $page = read_page($file, built_run($file)->{directory});
+	my @intervals = unpack('V x4 V', substr($page, ROOT, 16));
+	my $row = substr($page, cells($file), 16 * $intervals[1]);
+	change_directory($file, cells($file), $intervals[0] * length $row, $row x $intervals[0]);
+	return;
+}
+
 # name => [ kind, sub($file) ]. Kinds: loud, a statement raises an error or answers rightly; silent, entries lie in
 # a way no query can see; gpu.verify must.
 my %faults = (
@@ -100,6 +111,7 @@ my %faults = (
 	'words of the directory' => [ 'loud', sub { change($_[0], 0, built_run($_[0])->{at} + 32, 8, pack('Q<', 5)) } ],
 
 	'start of an interval' => [ 'silent', sub { change_directory($_[0], ROOT + 16, 8, more(5000)) } ],
+	'rows of cells that are one' => [ 'silent', \&repeat_first_row ],
 	'start of a cell' => [ 'silent', sub { change_directory($_[0], cells($_[0]) + 16 * 5, 8, more(1)) } ],
 	'summary' => [ 'silent', sub { change_directory($_[0], CONTENT + 8 * 7, 8, more(-1)) } ],
 	'base of a lane' => [ 'silent', sub { change_page($_[0], 1, BASES + 3 * 8, 8, more(1 << 30)) } ],

@@ -1,0 +1,64 @@
+#include "storage/sealed_tail.h"
+
+namespace pg_gpu::storage {
+
+void copy_tail(const char *items, uint32 bytes, void *context) {
+    auto *copy = static_cast<TailCopy *>(context);
+    memcpy(copy->items, items, bytes);
+    copy->bytes = bytes;
+}
+
+// Bytes of items on the page of a sealed tail: its dead bitmap follows.
+static uint32 item_bytes(const RunKind *kind, const RunEntry &run, Page page) {
+    const uint32 length = content_length(page);
+    const uint32 bitmap = dead_bitmap_bytes(run.entries);
+    return length < bitmap ? 0 : Min(length - bitmap, kind->tail_capacity);
+}
+
+// Size of the item at byte `at` of `limit`; 0 when it can't be one.
+static uint32 sealed_item_size(const char *items, uint32 at, uint32 limit, uint32 least) {
+    if (limit - at < least)
+        return 0;
+    const uint32 size = tail_item_size(reinterpret_cast<const TailItem *>(items + at));
+    return size < least || size > limit - at ? 0 : size;
+}
+
+char *read_sealed_items(Relation index, const RunKind *kind, const RunEntry &run, uint32 least,
+                        uint32 *bytes) {
+    Buffer buffer = read_run_page(index, run, 0, nullptr);
+    if (buffer == InvalidBuffer)
+        return nullptr;
+    char *items = allocate<char>(kContentBytes);
+    const uint32 limit = item_bytes(kind, run, BufferGetPage(buffer));
+    memcpy(items, page_content(BufferGetPage(buffer)), kContentBytes);
+    UnlockReleaseBuffer(buffer);
+    // The bitmap begins at a multiple of 8, items end at one of 4.
+    *bytes = 0;
+    uint64 count = 0;
+    for (; count < run.entries; count++) {
+        const uint32 size = sealed_item_size(items, *bytes, limit, least);
+        if (size == 0)
+            break;
+        *bytes += size;
+    }
+    if (count != run.entries)
+        report_corruption(index, run_block(run, 0), "A sealed tail does not hold its entries.");
+    return items;
+}
+
+uint32 read_sealed_tids(Relation index, const RunKind *kind, const RunEntry &run, Page page, uint32 least,
+                        ItemPointerData *tids) {
+    const uint32 limit = item_bytes(kind, run, page);
+    const char *items = page_content(page);
+    uint32 count = 0;
+    for (uint32 at = 0; at < limit && count < run.entries; count++) {
+        const uint32 size = sealed_item_size(items, at, limit, least);
+        if (size == 0)
+            report_corruption(index, run_block(run, 0), "An item of a sealed tail has a wrong size.");
+        tids[count] = reinterpret_cast<const TailItem *>(items + at)->tid;
+        at += size;
+    }
+    return count;
+}
+
+}  // namespace pg_gpu::storage
