@@ -8,8 +8,9 @@ static void explain_paths(const client::Usage &usage, ExplainState *explain) {
     StringInfoData paths;
     initStringInfo(&paths);
     uint64 requests = 0;
+    uint64 of_device = 0;
     uint64 items = 0;
-    double processor = 0;
+    double milliseconds_of_processor = 0;
     for (int i = 0; i < client::kPaths; i++) {
         const auto path = static_cast<Path>(i);
         if (usage.requests[i] == 0)
@@ -17,8 +18,10 @@ static void explain_paths(const client::Usage &usage, ExplainState *explain) {
         appendStringInfo(&paths, "%s%s", paths.len > 0 ? ", " : "", client::path_name(path));
         requests += usage.requests[i];
         items += usage.items[i];
-        if (path != Path::Cuda)
-            processor += usage.milliseconds[i];
+        if (path == Path::Cuda)
+            of_device = usage.requests[i];
+        else
+            milliseconds_of_processor += usage.milliseconds[i];
     }
     ExplainPropertyText("Path", requests > 0 ? paths.data : client::path_name(Path::Paged), explain);
     if (requests == 0)
@@ -28,11 +31,12 @@ static void explain_paths(const client::Usage &usage, ExplainState *explain) {
                          explain);
     if (!explain->timing)
         return;
-    const double device = usage.milliseconds[static_cast<int>(Path::Cuda)];
-    if (device > 0)
-        ExplainPropertyFloat("Device Time", "ms", device, 3, explain);
-    if (processor > 0)
-        ExplainPropertyFloat("Processor Time", "ms", processor, 3, explain);
+    // Requests that took less than a microsecond have a time too: 0.000 ms.
+    if (of_device > 0)
+        ExplainPropertyFloat("Device Time", "ms", usage.milliseconds[static_cast<int>(Path::Cuda)], 3,
+                             explain);
+    if (requests > of_device)
+        ExplainPropertyFloat("Processor Time", "ms", milliseconds_of_processor, 3, explain);
 }
 
 void explain_usage(const client::Usage *usage, const PlanState *node, ExplainState *explain) {

@@ -21,7 +21,7 @@ our @EXPORT = qw(
   sql sql_value start_sql finish_sql crash_cluster crash_backend start_again wait_gone
   index_file index_blocks check_answers check_usable
   workload start_clients next_transaction finish_clients stop_clients client_errors client_transactions
-  bad_log_lines bad_log_context wait_until pages_of_index temporary_files parallel_workers
+  bad_log_lines bad_log_context wait_until stands_still pages_of_index temporary_files parallel_workers
   read_page write_page BLOCK_SIZE
   break_statement
 );
@@ -274,15 +274,15 @@ sub wait_until
 
 # ---- crashes ------------------------------------------------------------------------------------------------
 
-# State letter and parent of a process from /proc, or an empty list when it is gone.
+# State letter, parent and used processor time (in ticks) of a process from /proc, or an empty list when it is gone.
 sub process_state
 {
 	my ($pid) = @_;
 	open my $file, '<', "/proc/$pid/stat" or return;
 	my $line = <$file>;
 	close $file;
-	return unless defined $line && $line =~ /^\d+ \(.*\) (\S) (\d+)/s;
-	return ($1, $2);
+	return unless defined $line && $line =~ /^\d+ \(.*\) (\S) (\d+)(?: \S+){9} (\d+) (\d+)/s;
+	return ($1, $2, $3 + $4);
 }
 
 # Waits until none of the processes runs any more. A zombie has let go of everything, so it counts as gone.
@@ -316,6 +316,29 @@ sub children_of
 		push @children, $pid if defined $ppid && $ppid == $parent;
 	}
 	return @children;
+}
+
+# Do none of the cluster's processes work, or wait for a processor or a disk, for a second? Looks until `$while` is false.
+sub stands_still
+{
+	my ($node, $while) = @_;
+	my $postmaster = postmaster_pid($node);
+	my ($looks, $used) = (0, -1);
+	while ($while->())
+	{
+		return 1 if $looks == 100;
+		usleep(10_000);
+		my @states = map { [ process_state($_) ] } children_of($postmaster);
+		my ($working, $ticks) = (0, 0);
+		foreach my $process (grep { @$_ } @states)
+		{
+			$working ||= $process->[0] =~ /[RD]/;
+			$ticks += $process->[2];
+		}
+		$looks = $working || $ticks != $used ? 0 : $looks + 1;
+		$used = $ticks;
+	}
+	return 0;
 }
 
 # Kills the postmaster and all its children with signal 9 at one moment, as when a machine loses power but

@@ -15,7 +15,8 @@ use Time::HiRes qw(time usleep);
 
 fault_seed();
 
-use constant READERS => 4;
+# How long readers are stopped at least, and what must have happened meanwhile however slow the machine is.
+use constant { READERS => 4, STOPS => 200, LOOKS => 5_000, SEALS => 120 };
 my $seconds = rounds(6, 60);
 
 my $node = new_node('stopped', conf => "synchronous_commit = off\nshared_buffers = 64MB\nfull_page_writes = off\n");
@@ -25,6 +26,10 @@ CREATE INDEX t_k ON t USING gpu_kary (k);
 INSERT INTO t VALUES (1);
 VACUUM t;
 
+-- What was done, in hundreds of looks and in seals, without a transaction to wait for.
+CREATE SEQUENCE hundreds_of_looks;
+CREATE SEQUENCE seals;
+
 -- Looks for the row until there is one in done.
 CREATE TABLE done ();
 CREATE PROCEDURE faults.look(INOUT looks bigint) LANGUAGE plpgsql AS $$
@@ -32,13 +37,14 @@ DECLARE
 	found bigint;
 BEGIN
 	LOOP
-		FOR i IN 1 .. 1000 LOOP
+		FOR i IN 1 .. 100 LOOP
 			SELECT count(*) INTO found FROM t WHERE k = 1;
 			IF found <> 1 THEN
 				RAISE EXCEPTION '% rows instead of one', found USING ERRCODE = 'WRONG';
 			END IF;
 		END LOOP;
-		looks := looks + 1000;
+		looks := looks + 100;
+		PERFORM nextval('hundreds_of_looks');
 		COMMIT;
 		EXIT WHEN EXISTS (SELECT FROM done);
 	END LOOP;
@@ -54,6 +60,7 @@ BEGIN
 			COMMIT;
 			INSERT INTO t SELECT 2 FROM generate_series(1, 500);
 			ROLLBACK;
+			PERFORM nextval('seals');
 		END LOOP;
 		seals := seals + 20;
 		EXIT WHEN EXISTS (SELECT FROM done);
@@ -69,10 +76,11 @@ my $pids = q{SELECT pid FROM pg_stat_activity WHERE query LIKE '%CALL faults.loo
 $node->poll_query_until('postgres', "SELECT count(*) = @{[READERS]} FROM ($pids) AS p") or die 'no readers';
 my @pids = split /\n/, sql_value($node, $pids);
 
-my ($stops, $alive) = (0, 1);
+my ($stops, $alive, $enough) = (0, 1, 0);
 my $end = time() + $seconds;
+my $give_up = $end + $PostgreSQL::Test::Utils::timeout_default;
 my $next_vacuum = time() + 1;
-while ($alive && time() < $end)
+while ($alive && time() < $give_up && !($enough && time() > $end))
 {
 	kill 'STOP', @pids;
 	usleep(random_int(2_000, 4_000));
@@ -83,21 +91,25 @@ while ($alive && time() < $end)
 	{
 		$node->safe_psql('postgres', 'VACUUM t');
 		$next_vacuum = time() + 1;
+		$enough = $stops > STOPS && sql_value($node, "SELECT (SELECT last_value * 100 FROM hundreds_of_looks) > @{[LOOKS]}
+			AND (SELECT last_value FROM seals) > @{[SEALS]}") eq 't';
 	}
 }
 $node->safe_psql('postgres', 'INSERT INTO done DEFAULT VALUES');
 
 my $sealed = finish_sql($writer);
 is($sealed->{err}, '', 'the writer met no error');
-cmp_ok($sealed->{out}, '>', 100, 'tails were sealed');
-cmp_ok($stops, '>', 100, 'readers were stopped');
+cmp_ok($sealed->{out}, '>', SEALS, 'tails were sealed');
+cmp_ok($stops, '>', STOPS, 'readers were stopped');
+my $looks = 0;
 foreach my $reader (@readers)
 {
 	my $looked = finish_sql($reader);
 	is($looked->{err}, '', 'every look found one row');
-	cmp_ok($looked->{out} || 0, '>', 1000, 'the reader looked often');
+	$looks += $looked->{out} || 0;
 }
-note("$stops stops, $sealed->{out} seals");
+cmp_ok($looks, '>', LOOKS, 'readers looked often');
+note("$stops stops, " . ($sealed->{out} + 0) . " seals, $looks looks");
 check_sound($node, 'gpu.verify finds nothing', 't_k');
 
 $node->stop;
