@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -85,6 +87,20 @@ static void offer_to_oom_killer() {
     close(file);
 }
 
+static bool close_from(unsigned first) {
+#ifdef SYS_close_range
+    if (syscall(SYS_close_range, first, ~0U, 0U) == 0)
+        return true;
+#endif
+    // Linux before 5.9.
+    rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+        return false;
+    for (rlim_t file = first; file < files.rlim_cur; file++)
+        close(static_cast<int>(file));
+    return true;
+}
+
 [[noreturn]] static void become_server(const char *executable, const Arguments &arguments, int life_line,
                                        pid_t parent) {
     constexpr int kNoExec = 127;
@@ -92,7 +108,7 @@ static void offer_to_oom_killer() {
     for (int number = 1; number < NSIG; number++)
         std::signal(number, SIG_DFL);
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent || dup2(life_line, kLifeLine) < 0 ||
-        dup2(STDERR_FILENO, STDOUT_FILENO) < 0 || close_range(STDERR_FILENO + 1, ~0U, 0) != 0)
+        dup2(STDERR_FILENO, STDOUT_FILENO) < 0 || !close_from(STDERR_FILENO + 1))
         _exit(kNoExec);
     offer_to_oom_killer();
     sigset_t none;

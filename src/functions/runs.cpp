@@ -1,6 +1,7 @@
 // gpu.runs and gpu.merge: looking at the run list and shortening it.
 #include "access_methods.h"
 #include "compat.h"
+#include "client/usage.h"
 #include "column/run_builder.h"
 #include "functions/column_access.h"
 
@@ -37,7 +38,7 @@ Datum pg_gpu_runs(PG_FUNCTION_ARGS) {
 }
 
 static void put_step(ReturnSetInfo *result, const char *step, const char *column, uint64 entries,
-                     uint64 bytes, double milliseconds, client::Path path = client::Path::Paged) {
+                     uint64 bytes, double milliseconds, client::Path path) {
     NameData name = {};
     if (column != nullptr)
         namestrcpy(&name, column);
@@ -64,6 +65,18 @@ static void put_column_steps(ReturnSetInfo *result, const functions::OpenIndex &
                  steps[i].entries, steps[i].bytes, steps[i].milliseconds, steps[i].path);
 }
 
+// Where runs were merged: pages alone, or pages that had to take up what a server process began, are the
+// paged path.
+static client::Path path_since(const client::Usage &before) {
+    client::Usage used = {};
+    client::add_usage_since(before, &used);
+    for (const client::Path path : {client::Path::Cuda, client::Path::Host})
+        if (used.requests[static_cast<int>(path)] > 0 &&
+            used.requests[static_cast<int>(client::Path::Paged)] == 0)
+            return path;
+    return client::Path::Paged;
+}
+
 Datum pg_gpu_merge(PG_FUNCTION_ARGS) {
     InitMaterializedSRF(fcinfo, 0);
     auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
@@ -77,14 +90,17 @@ Datum pg_gpu_merge(PG_FUNCTION_ARGS) {
     const functions::OpenIndex open = functions::open_index(index_oid, AccessShareLock, RowExclusiveLock);
     instr_time start;
     INSTR_TIME_SET_CURRENT(start);
+    const client::Usage before = client::session_usage();
     const storage::MergeOutcome outcome = storage::merge_all(open.index, run_kind_of(open.index));
     instr_time elapsed;
     INSTR_TIME_SET_CURRENT(elapsed);
     INSTR_TIME_SUBTRACT(elapsed, start);
     if (outcome.inputs > 0) {
+        // Of gpu_column a server process merges dictionaries at most, which its steps tell of.
+        const bool of_column = find_access_method(open.index) == &gpu_column;
         put_step(result, "merge runs", nullptr, outcome.entries, outcome.bytes,
-                 INSTR_TIME_GET_MILLISEC(elapsed));
-        if (find_access_method(open.index) == &gpu_column)
+                 INSTR_TIME_GET_MILLISEC(elapsed), of_column ? client::Path::Paged : path_since(before));
+        if (of_column)
             put_column_steps(result, open);
     }
     functions::close_index(open);
