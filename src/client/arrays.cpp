@@ -1,8 +1,6 @@
 // Arrays on the server that one session sorts or merges, and reads back.
-#include "client/dispatch.h"
+#include "client/asking.h"
 #include "client/halves.h"
-#include "client/mirrors.h"
-#include "settings.h"
 
 namespace pg_gpu::client {
 
@@ -109,7 +107,6 @@ bool finish_sort(ServerArray *array) {
 // ---- merging ----------------------------------------------------------------------------------------------
 
 static bool ask_merge(const RunSet &set, const Choice &choice, ServerArray *array) {
-    constexpr int kMostAttempts = 20;
     const LiveRuns live = live_runs(set);
     if (live.count == 0)
         return fail(Trouble::NotWanted, "nothing to merge");
@@ -120,10 +117,7 @@ static bool ask_merge(const RunSet &set, const Choice &choice, ServerArray *arra
         entries += set.format->mirrored_entries(set.runs[live.places[i]]);
     for (int attempt = 0; attempt < kMostAttempts; attempt++) {
         auto message = make_message<protocol::Merge>(protocol::Message::merge, choice.path);
-        message.key_bits = static_cast<uint32>(set.format->key_bits);
-        message.runs = static_cast<uint32>(live.count);
-        for (int i = 0; i < live.count; i++)
-            message.run[i] = {run_name(set.index, set.runs[live.places[i]].run_id), set.vacuum_seq};
+        name_runs(set, live, &message);
         protocol::ArrayReply reply;
         if (!exchange(&message, &reply, sort_estimate(entries, choice.path)))
             return false;

@@ -35,11 +35,11 @@ bool is_record_type(Oid type) {
     return type == RECORDOID || get_typtype(getBaseType(type)) == TYPTYPE_COMPOSITE;
 }
 
-[[noreturn]] static void report_too_many(Relation index, const char *what) {
+[[noreturn]] static void report_too_many(Relation index, const char *what, const char *parts) {
     const int columns = IndexRelationGetNumberOfKeyAttributes(index);
     const char *name = RelationGetRelationName(index);
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("bound has more %s than the index has columns", what),
+                    errmsg("%s has more %s than the index has columns", what, parts),
                     columns == 1 ? errdetail("Index \"%s\" has one column.", name)
                                  : errdetail("Index \"%s\" has %d columns.", name, columns)));
 }
@@ -58,7 +58,7 @@ void read_record(Relation index, HeapTupleHeader record, ColumnValues *values) {
             continue;
         const int column = values->count++;
         if (column == IndexRelationGetNumberOfKeyAttributes(index))
-            report_too_many(index, "fields");
+            report_too_many(index, "row", "fields");
         values->values[column] = heap_getattr(&tuple, i + 1, descriptor, &values->nulls[column]);
         // A bare NULL has type text in a row constructor.
         if (!values->nulls[column])
@@ -81,7 +81,7 @@ Elements read_elements(ArrayType *array) {
 void read_columns(Relation index, Oid type, const Datum *elements, const bool *nulls, int count,
                   ColumnValues *values) {
     if (count > IndexRelationGetNumberOfKeyAttributes(index))
-        report_too_many(index, "elements");
+        report_too_many(index, "array", "elements");
     values->count = count;
     for (int i = 0; i < count; i++) {
         values->values[i] = elements[i];

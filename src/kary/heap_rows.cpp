@@ -5,10 +5,6 @@
 
 namespace pg_gpu::kary {
 
-bool is_heap_table(Relation table) {
-    return table->rd_tableam == GetHeapamTableAmRoutine();
-}
-
 void open_heap_rows(HeapRows *rows, Relation heap, Snapshot snapshot, const LookupResult *lookup) {
     rows->heap = heap;
     rows->snapshot = snapshot;
@@ -21,7 +17,7 @@ void open_heap_rows(HeapRows *rows, Relation heap, Snapshot snapshot, const Look
     rows->next_buffer = InvalidBuffer;
     rows->near = {};
     rows->asked_for = 0;
-    rows->is_heap = is_heap_table(heap);
+    rows->is_heap = table::is_heap_table(heap);
     rows->probe = {};
     if (!rows->is_heap)
         open_heap_probe(&rows->probe, heap, snapshot);

@@ -39,7 +39,4 @@ bool has_more_on_page(const HeapRows &rows);
 // Puts the current row into a slot of table_slot_create.
 void store_row(HeapRows *rows, TupleTableSlot *slot);
 
-// Is the table of PostgreSQL's own access method?
-bool is_heap_table(Relation table);
-
 }  // namespace pg_gpu::kary

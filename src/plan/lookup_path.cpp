@@ -101,7 +101,7 @@ static bool is_plain_table(PlannerInfo *root, const RelOptInfo *relation) {
     if (entry->inh || entry->tablesample != nullptr || entry->relkind == RELKIND_FOREIGN_TABLE)
         return false;
     Relation table = table_open(entry->relid, NoLock);
-    const bool is_heap = kary::is_heap_table(table);
+    const bool is_heap = table::is_heap_table(table);
     table_close(table, NoLock);
     return is_heap;
 }

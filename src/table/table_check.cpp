@@ -1,6 +1,7 @@
 #include "table/table_check.h"
 
 #include "sort.h"
+#include "table/visibility.h"
 
 namespace pg_gpu::table {
 
@@ -11,6 +12,7 @@ void begin_table_check(TableCheck *check, Relation heap, Relation index, bool ch
     check->index = index;
     check->report = report;
     check->context = context;
+    check->is_heap = is_heap_table(heap);
     check->heap_blocks = RelationGetNumberOfBlocks(heap);
     check->tid_room = 65536;
     check->tids = allocate<ItemPointerData>(check->tid_room);
@@ -46,14 +48,17 @@ static void check_line_pointers(TableCheck *check) {
 void note_entry(TableCheck *check, BlockNumber block, const void *fingerprint, size_t bytes,
                 const ItemPointerData &tid) {
     const OffsetNumber offset = ItemPointerGetOffsetNumberNoCheck(&tid);
-    if (ItemPointerGetBlockNumberNoCheck(&tid) >= check->heap_blocks || offset == InvalidOffsetNumber ||
-        offset > MaxHeapTuplesPerPage) {
+    if (offset == InvalidOffsetNumber ||
+        (check->is_heap &&
+         (ItemPointerGetBlockNumberNoCheck(&tid) >= check->heap_blocks || offset > MaxHeapTuplesPerPage))) {
         check->report(block, &tid, "An entry's TID lies outside the table.", check->context);
         return;
     }
     if (check->filter == nullptr)
         return;
     bloom_add_element(check->filter, static_cast<unsigned char *>(const_cast<void *>(fingerprint)), bytes);
+    if (!check->is_heap)
+        return;
     if (check->tid_count == check->tid_room)
         check_line_pointers(check);
     check->tids[check->tid_count++] = tid;

@@ -13,6 +13,7 @@ struct TableCheck {
     Relation index;
     storage::ProblemReporter report;
     void *context;
+    bool is_heap;  // else only rows are looked up, not line pointers
     BlockNumber heap_blocks;
     bloom_filter *filter;  // nullptr without the heap check
     // TIDs of live entries, checked against the table's line pointers in heap order, a chunk at a time.

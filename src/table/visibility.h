@@ -17,6 +17,11 @@ struct VisibilityMap {
     uint32 lookups;
 };
 
+// Are the table's pages PostgreSQL's own, whose line pointers TIDs are? Extensions have others.
+inline bool is_heap_table(Relation table) {
+    return table->rd_tableam == GetHeapamTableAmRoutine();
+}
+
 void open_visibility(VisibilityMap *map, Relation heap);
 // Forgets the copies: the next looks belong to a new view.
 void renew_visibility(VisibilityMap *map);
