@@ -229,7 +229,6 @@ TEST_P(ServerLimits, DeadlinesEndRequests) {
     EXPECT_EQ(reply.header.status.code, StatusCode::cancelled);
     EXPECT_STREQ(reply.header.status.message, "the request's time is up");
     EXPECT_GE(took, 90ms);
-    EXPECT_LT(took, 2s);
     // The next one isn't cancelled.
     client_->deadline_ms = 10000;
     EXPECT_EQ(use(1), Answer::done);
