@@ -112,10 +112,11 @@ record() {
 
 show_failures() {
     local log=$logs/$1.log file
-    # Of TAP, what failed may lie far before the end.
-    if grep -qE '^not ok' "$log"; then
+    # Of TAP and CTest, what failed may lie far before the end.
+    local failure='^not ok|^# +Failed test|^ *[0-9]+/[0-9]+ Test .*\*\*\*[^S]'
+    if grep -qE "$failure" "$log"; then
         echo "---- what failed first in $log"
-        grep -m 8 -A 12 -E '^not ok|^# +Failed test' "$log"
+        grep -m 8 -A 12 -E "$failure" "$log"
     fi
     echo "---- the end of $log"
     tail -n 60 "$log"
