@@ -92,11 +92,12 @@ static bool close_from(unsigned first) {
     if (syscall(SYS_close_range, first, ~0U, 0U) == 0)
         return true;
 #endif
-    // Linux before 5.9.
+    // Linux before 5.9. The limit may be a thousand million; a supervisor has a handful, all of low numbers.
+    constexpr rlim_t kMost = 65536;
     rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) != 0)
         return false;
-    for (rlim_t file = first; file < files.rlim_cur; file++)
+    for (rlim_t file = first; file < Min(files.rlim_cur, kMost); file++)
         close(static_cast<int>(file));
     return true;
 }

@@ -61,7 +61,8 @@ CREATE INDEX t_k ON t USING gpu_kary (k) WITH (fanout = 64);
 sub merge_all
 {
 	my ($patience) = @_;
-	my $server = server_pid($node);
+	# Never 0, whose signal would be this test's own.
+	my $server = server_pid($node) || die 'no server process';
 	my $began = time();
 	my $merge = start_sql($node, q{SET client_min_messages = error; SELECT path FROM gpu.merge('t_k')});
 	if (defined $patience)
