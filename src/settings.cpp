@@ -82,9 +82,9 @@ const char *list_cost_name(int path, int feature) {
 }
 
 static void define_cost_setting(const CostSetting &setting) {
-    constexpr double kMost = 1e9;
+    constexpr double kMax = 1e9;
     DefineCustomRealVariable(setting.name, setting.description, "Measured by gpu.calibrate().", setting.value,
-                             setting.measured, 0, kMost, PGC_USERSET, GUC_EXPLAIN, nullptr, nullptr, nullptr);
+                             setting.measured, 0, kMax, PGC_USERSET, GUC_EXPLAIN, nullptr, nullptr, nullptr);
 }
 
 static void define_cost_settings() {
@@ -110,7 +110,7 @@ static void define_server_setting(const char *name, const char *description, con
 }
 
 static void define_server_settings() {
-    constexpr int kMostThreads = 4096;
+    constexpr int kMaxThreads = 4096;
     constexpr int kShortestTimeout = 10;
     constexpr int kLargestBuffer = 16384;
     define_server_setting("pg_gpu.device_memory_limit", "Device memory that mirrors and requests may take.",
@@ -124,7 +124,7 @@ static void define_server_settings() {
         "0 is the server process's default.", &server.transfer_memory_limit, INT_MAX, GUC_UNIT_MB);
     define_server_setting("pg_gpu.server_threads", "Threads of the host engine.",
                           "0 is half of the processors. A change restarts the server process.",
-                          &server.threads, kMostThreads, 0);
+                          &server.threads, kMaxThreads, 0);
     DefineCustomIntVariable("pg_gpu.request_timeout",
                             "Time a request to the server process may take beyond its estimate.",
                             "Then the paged path answers.", &request_timeout_ms, 2000, kShortestTimeout,

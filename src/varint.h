@@ -5,7 +5,7 @@
 
 namespace pg_gpu {
 
-inline constexpr uint32 kMostVarintBytes = 10;
+inline constexpr uint32 kMaxVarintBytes = 10;
 
 inline uint32 write_varint(uint8 *out, uint64 value) {
     uint32 bytes = 0;

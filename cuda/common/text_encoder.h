@@ -38,7 +38,7 @@ inline TextList append_text_list(postings::Codec codec, const TextPosting *list,
     std::vector<postings::BlockHead> heads;
     for (std::uint32_t first = 0; first < count; first += postings::kBlockPostings) {
         const std::uint32_t here = std::min(count - first, postings::kBlockPostings);
-        std::uint8_t block[postings::kMostBlockBytes];
+        std::uint8_t block[postings::kMaxBlockBytes];
         std::uint8_t parameter;
         std::uint32_t length =
             postings::encode_gaps(codec, gaps.data() + first, here, frame, block, &parameter);

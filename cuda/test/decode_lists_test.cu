@@ -48,7 +48,7 @@ Decoded decode_here(Codec codec, const std::vector<std::uint8_t> &section, const
             head.frequency_bits < 32 ? postings::packed_bytes(count, head.frequency_bits) : UINT32_MAX;
         std::uint32_t *values = decoded.values.data() + block * a_block;
         bool sound = end >= head.offset && end <= data_bytes &&
-                     end - head.offset <= postings::kMostBlockBytes && frequency_bytes <= end - head.offset &&
+                     end - head.offset <= postings::kMaxBlockBytes && frequency_bytes <= end - head.offset &&
                      head.last < documents && head.last > before;
         sound =
             sound && postings::decode_gaps(codec, section.data() + list.offset + head.offset,

@@ -115,7 +115,7 @@ static bool ask_merge(const RunSet &set, const Choice &choice, ServerArray *arra
     uint64 entries = 0;
     for (int i = 0; i < live.count; i++)
         entries += set.format->mirrored_entries(set.runs[live.places[i]]);
-    for (int attempt = 0; attempt < kMostAttempts; attempt++) {
+    for (int attempt = 0; attempt < kMaxAttempts; attempt++) {
         auto message = make_message<protocol::Merge>(protocol::Message::merge, choice.path);
         name_runs(set, live, &message);
         protocol::ArrayReply reply;

@@ -19,10 +19,10 @@ struct Input {
 };
 
 // Low and high bounds, open and NULL-only columns, and a visibility map.
-inline constexpr int kMostInputs = 2 * kMostPointColumns + 3;
+inline constexpr int kMaxInputs = 2 * kMaxPointColumns + 3;
 
 struct Layout {
-    uint64 inputs[kMostInputs];
+    uint64 inputs[kMaxInputs];
     uint64 zeros;
     uint64 results;
 };
@@ -65,7 +65,7 @@ bool read_runs(const RunSet &set, const Layout &layout, const protocol::ResultRe
 
 // A request is tried again after runs were loaded, bitmaps refreshed, the buffer grown or the items cut; each
 // can happen a few times while others vacuum and merge.
-inline constexpr int kMostAttempts = 40;
+inline constexpr int kMaxAttempts = 40;
 
 template <typename Message>
 void name_runs(const RunSet &set, const LiveRuns &live, Message *message) {
@@ -86,7 +86,7 @@ bool ask(const Question &question, const RunSet &set, const Choice &choice, prot
     if (!ready_for(choice.path) || !is_worth_asking(set, live, choice))
         return false;
     *items = cut_items(question, set, live, *items);
-    for (int attempt = 0; attempt < kMostAttempts; attempt++) {
+    for (int attempt = 0; attempt < kMaxAttempts; attempt++) {
         if (!place_inputs(question, set, live, *items, room, layout)) {
             // Others may have taken what there is: fewer items need less.
             if (!is_connected() || last_trouble() != Trouble::Memory || *items <= 1)

@@ -113,14 +113,14 @@ void count_paged(RequestKind kind, uint64 items, const instr_time &taken);
 // ---- requests (requests.cpp) -----------------------------------------------------------------------------
 
 // Points on pages that tell themselves how many they hold (src/grid/page.h), one array of keys a column.
-inline constexpr int kMostPointColumns = 8;
+inline constexpr int kMaxPointColumns = 8;
 struct PointFormat {
     uint32 columns;
-    uint8 key_bytes[kMostPointColumns];  // 4 or 8
-    uint8 null_bit[kMostPointColumns];   // of the masks on pages
-    uint32 bucket;                       // points a cell of the server's grid, on average
-    uint32 unsplit;                      // lower halves of keys of 128 bits, a bit each
-    bool distinct;                       // cells are shared out among columns by their distinct keys
+    uint8 key_bytes[kMaxPointColumns];  // 4 or 8
+    uint8 null_bit[kMaxPointColumns];   // of the masks on pages
+    uint32 bucket;                      // points a cell of the server's grid, on average
+    uint32 unsplit;                     // lower halves of keys of 128 bits, a bit each
+    bool distinct;                      // cells are shared out among columns by their distinct keys
 };
 
 // Columns of rows (src/column/format.h).
@@ -164,7 +164,7 @@ struct RunSet {
 };
 
 // More runs than this in one request are for the paged path.
-inline constexpr int kMostRuns = 64;
+inline constexpr int kMaxRuns = 64;
 
 // Of one run: live entries of item i are tids[offsets[i]] to tids[offsets[i + 1] - 1]. What lies in the
 // buffer, offsets too, is the server process's word, which may change: `entries`, all items' number, is
@@ -178,7 +178,7 @@ struct RunAnswer {
 
 struct EntriesAnswer {
     uint64 items;  // the first so many are answered; ask again for the others
-    RunAnswer runs[kMostRuns];
+    RunAnswer runs[kMaxRuns];
 };
 
 // Live entries with one of the keys, which are best sorted. Runs that aren't mirrored are loaded first when
@@ -199,10 +199,10 @@ struct VisibleBlocks {
 };
 
 struct CountAnswer {
-    uint64 items;               // the first so many are answered; ask again for the others
-    const uint64 *counts;       // of live entries on all-visible blocks, of all runs together
-    bool hidden;                // are there others? Then
-    RunAnswer runs[kMostRuns];  // has them: the heap must decide about each
+    uint64 items;              // the first so many are answered; ask again for the others
+    const uint64 *counts;      // of live entries on all-visible blocks, of all runs together
+    bool hidden;               // are there others? Then
+    RunAnswer runs[kMaxRuns];  // has them: the heap must decide about each
 };
 
 bool count(const RunSet &set, const Choice &choice, const void *low, const void *high, uint64 range_count,
@@ -210,8 +210,8 @@ bool count(const RunSet &set, const Choice &choice, const void *low, const void 
 
 // Boxes of points, all bounds included; arrays of keys by column, and of a byte a box.
 struct Boxes {
-    const void *low[kMostPointColumns];  // nullptr, as `high` then: no box bounds the column
-    const void *high[kMostPointColumns];
+    const void *low[kMaxPointColumns];  // nullptr, as `high` then: no box bounds the column
+    const void *high[kMaxPointColumns];
     const uint8 *open;  // bit c of open[i]: box i takes all of column c, NULL too; may be nullptr
     const uint8 *null;  // bit c of null[i]: it takes NULL only, unless it is open; may be nullptr
     uint64 count;
@@ -250,7 +250,7 @@ struct ColumnCounts {
 };
 
 struct ColumnsAnswer {
-    ColumnCounts runs[kMostRuns];
+    ColumnCounts runs[kMaxRuns];
 };
 
 // Live rows that pass all tests, counted in each run: CountRows for a target of rows, else CountValues.
@@ -260,8 +260,8 @@ bool count_columns(const RunSet &set, const Choice &choice, const RowTests &test
                    ColumnsAnswer *answer);
 
 struct RowsAnswer {
-    const ItemPointerData *tids[kMostRuns];
-    uint64 found[kMostRuns];
+    const ItemPointerData *tids[kMaxRuns];
+    uint64 found[kMaxRuns];
 };
 
 // Their TIDs, in no certain order.
@@ -292,8 +292,8 @@ struct TextSearch {
 // many as the queries before have k, together.
 struct TextHits {
     uint64 queries;  // so many are answered; ask again for the others
-    const uint32 *counts[kMostRuns];
-    const gpu_engine::TextHit *hits[kMostRuns];
+    const uint32 *counts[kMaxRuns];
+    const gpu_engine::TextHit *hits[kMaxRuns];
 };
 
 // The best live documents for queries from number `first` on, by score, then by TID.

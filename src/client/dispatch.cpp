@@ -505,7 +505,7 @@ static bool uses_mirrors(RequestKind kind) {
 
 static Path wanted_path(const Request &request) {
     const PathSetting setting = path_setting();
-    if (setting == PathSetting::Paged || request.runs > kMostRuns ||
+    if (setting == PathSetting::Paged || request.runs > kMaxRuns ||
         (uses_mirrors(request.kind) && mirror_setting() == MirrorSetting::Off))
         return Path::Paged;
     if (setting == PathSetting::Auto)

@@ -7,12 +7,12 @@ namespace pg_gpu::client {
 // Asks for all rows; they may become more between two attempts.
 template <typename Row>
 static bool list(protocol::Message type, bool reset, Inventory<Row> *inventory) {
-    constexpr int kMostAttempts = 10;
+    constexpr int kMaxAttempts = 10;
     *inventory = {};
     if (!reach_server())
         return false;
     uint64 capacity = 64;
-    for (int attempt = 0; attempt < kMostAttempts; attempt++) {
+    for (int attempt = 0; attempt < kMaxAttempts; attempt++) {
         const uint64 bytes = capacity * sizeof(Row);
         auto message = make_message<protocol::List>(type, Path::Host);
         protocol::ListReply reply;

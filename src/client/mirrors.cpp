@@ -62,7 +62,7 @@ struct WantedRun {
 
 }  // namespace
 
-static constexpr long kMostWantedRuns = 4096;
+static constexpr long kMaxWantedRuns = 4096;
 static constexpr int kLookAgainMs = 1000;
 static constexpr int kRefusedMs = 10000;
 // Of the few requests that make a mirror, whatever its size.
@@ -79,7 +79,7 @@ static WantedRun *find_wanted(const RunSet &set, int place, Path path, HASHACTIO
         control.hcxt = TopMemoryContext;
         wanted_runs = hash_create("pg_gpu wanted runs", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
     }
-    if (action == HASH_ENTER && hash_get_num_entries(wanted_runs) >= kMostWantedRuns) {
+    if (action == HASH_ENTER && hash_get_num_entries(wanted_runs) >= kMaxWantedRuns) {
         hash_destroy(wanted_runs);
         wanted_runs = nullptr;
         return find_wanted(set, place, path, action);
@@ -357,7 +357,7 @@ static bool begin_mirror(const RunSet &set, const storage::RunEntry &run, Path p
         message.sorted = 1;
         return begin(&message, set, run, pinned, reply);
     }
-    static_assert(kMostPointColumns == protocol::max_columns);
+    static_assert(kMaxPointColumns == protocol::max_columns);
     auto message = make_message<protocol::BeginGrid>(protocol::Message::begin_grid, path);
     message.columns = points->columns;
     message.bucket = points->bucket;

@@ -10,7 +10,7 @@ protocol::RunName run_name(Relation index, uint64 run_id);
 // The runs of a set that have mirrored entries, in the set's order; the numbers of the protocol's requests.
 struct LiveRuns {
     int count;
-    int places[kMostRuns];  // in the set
+    int places[kMaxRuns];  // in the set
 };
 LiveRuns live_runs(const RunSet &set);
 

@@ -14,9 +14,9 @@
 
 namespace pg_gpu::client {
 
-static constexpr uint32 kMostChunkPages = (1U << 20) / BLCKSZ;
+static constexpr uint32 kMaxChunkPages = (1U << 20) / BLCKSZ;
 // A slot is being copied into by each participant, one is sent and one is ready.
-static constexpr uint32 kMostSlots = 64;
+static constexpr uint32 kMaxSlots = 64;
 // A worker's share, in units of min_parallel_index_scan_size: it must pay for the worker's start.
 static constexpr uint32 kLeastShare = 16;
 // Workers that fill slots as fast as the server empties them. Then the leader doesn't copy, which would keep
@@ -46,11 +46,11 @@ struct SharedLoad {
     dev_t device;
     ino_t inode;
     // Chunks ascend, and chunk c has slot c % slots.
-    pg_atomic_uint32 claimed;             // chunks that someone copies or has copied
-    pg_atomic_uint32 answered;            // chunks that the server has taken: their slots are free
-    pg_atomic_uint32 stopped;             // nothing more is wanted
-    pg_atomic_uint32 helpers;             // workers that copy
-    pg_atomic_uint32 filled[kMostSlots];  // the number of the chunk last copied into a slot, plus one
+    pg_atomic_uint32 claimed;            // chunks that someone copies or has copied
+    pg_atomic_uint32 answered;           // chunks that the server has taken: their slots are free
+    pg_atomic_uint32 stopped;            // nothing more is wanted
+    pg_atomic_uint32 helpers;            // workers that copy
+    pg_atomic_uint32 filled[kMaxSlots];  // the number of the chunk last copied into a slot, plus one
     ConditionVariable changed;
 };
 
@@ -222,7 +222,7 @@ static SharedLoad *begin_load(const PageLoad &load, uint32 pages, uint32 chunk_p
     shared->chunk_pages = chunk_pages;
     shared->chunks = (pages + chunk_pages - 1) / chunk_pages;
     shared->slots =
-        static_cast<uint32>(Min(buffer_bytes() / (uint64{chunk_pages} * BLCKSZ), uint64{kMostSlots}));
+        static_cast<uint32>(Min(buffer_bytes() / (uint64{chunk_pages} * BLCKSZ), uint64{kMaxSlots}));
     shared->leader = MyProcPid;
     shared->descriptor = buffer_descriptor();
     shared->bytes = buffer_bytes();
@@ -299,9 +299,9 @@ bool send_pages(const PageLoad &load) {
     const uint32 pages = mirrored_pages(*format, *load.run);
     const int workers = Max(load.most_workers, 0);
     // Two slots a participant: one is filled while the other one waits for its turn.
-    const uint64 slots = Min(uint64{kMostSlots}, 2 * (uint64{1} + static_cast<uint64>(workers)));
+    const uint64 slots = Min(uint64{kMaxSlots}, 2 * (uint64{1} + static_cast<uint64>(workers)));
     // A run of a few pages needs no large buffer.
-    const uint32 chunk_pages = Max(Min(kMostChunkPages, pages), 1);
+    const uint32 chunk_pages = Max(Min(kMaxChunkPages, pages), 1);
     const uint64 chunk_bytes = uint64{chunk_pages} * BLCKSZ;
     const uint64 chunks = (uint64{pages} + chunk_pages - 1) / chunk_pages;
     if (!need_buffer(chunk_bytes, Min(slots, chunks + 1) * chunk_bytes))

@@ -94,10 +94,10 @@ namespace {
 struct BoxInputs {
     static constexpr int kNowhere = -1;
 
-    Input inputs[kMostInputs];
+    Input inputs[kMaxInputs];
     int count;
-    int low[kMostPointColumns];
-    int high[kMostPointColumns];
+    int low[kMaxPointColumns];
+    int high[kMaxPointColumns];
     int open;
     int null;
 };

@@ -15,7 +15,7 @@
 
 namespace pg_gpu::client {
 
-static constexpr int kMostArguments = 24;
+static constexpr int kMaxArguments = 24;
 static constexpr int kArgumentBytes = 32;
 static constexpr int kLifeLine = STDIN_FILENO;  // in the server
 
@@ -34,14 +34,14 @@ namespace {
 // argv of the server, made before the fork: after it nothing may allocate.
 struct Arguments {
     int count;
-    const char *list[kMostArguments + 1];
-    char numbers[kMostArguments][kArgumentBytes];
+    const char *list[kMaxArguments + 1];
+    char numbers[kMaxArguments][kArgumentBytes];
 };
 
 }  // namespace
 
 static void add_argument(Arguments *arguments, const char *text) {
-    Assert(arguments->count < kMostArguments);
+    Assert(arguments->count < kMaxArguments);
     arguments->list[arguments->count++] = text;
     arguments->list[arguments->count] = nullptr;
 }
@@ -93,11 +93,11 @@ static bool close_from(unsigned first) {
         return true;
 #endif
     // Linux before 5.9. The limit may be a thousand million; a supervisor has a handful, all of low numbers.
-    constexpr rlim_t kMost = 65536;
+    constexpr rlim_t kMax = 65536;
     rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) != 0)
         return false;
-    for (rlim_t file = first; file < Min(files.rlim_cur, kMost); file++)
+    for (rlim_t file = first; file < Min(files.rlim_cur, kMax); file++)
         close(static_cast<int>(file));
     return true;
 }

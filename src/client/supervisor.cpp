@@ -105,7 +105,7 @@ static constexpr int kHeartbeatMs = 2000;
 static constexpr int kPatienceMs = 2000;
 // Heartbeats without an answer, each as long as pg_gpu.request_timeout, before the server is taken to be
 // stopped.
-static constexpr int kMostMissed = 3;
+static constexpr int kMaxMissed = 3;
 
 static void note_child_end(SIGNAL_ARGS) {
     [[maybe_unused]] const auto number = postgres_signal_arg;
@@ -210,7 +210,7 @@ static void check_server() {
         state.look_at = in_milliseconds(kYoungMs);
         return;
     }
-    if (last_trouble() == Trouble::Deadline && ++state.missed < kMostMissed) {
+    if (last_trouble() == Trouble::Deadline && ++state.missed < kMaxMissed) {
         state.look_at = GetCurrentTimestamp();
         return;
     }

@@ -63,7 +63,7 @@ namespace {
 struct PartInputs {
     gpu_engine::TextQuery *queries;
     gpu_engine::TextTerm *terms;
-    uint32 first_term[kMostRuns + 1];
+    uint32 first_term[kMaxRuns + 1];
 };
 
 }  // namespace

@@ -45,7 +45,7 @@ void count_batch(Relation heap, Relation index, Snapshot snapshot, const keys::R
     MemoryContext caller = MemoryContextSwitchTo(context);
     for (uint32 i = 0; i < reader.count; i++) {
         CHECK_FOR_INTERRUPTS();
-        ScanKeyData keys[2 * kMostColumns];
+        ScanKeyData keys[2 * kMaxColumns];
         const int key_count = reader.read(reader.context, i, keys);
         uint64 heap_fetches;
         counts[i] = count_matching(heap, index, snapshot, keys, key_count, &heap_fetches);

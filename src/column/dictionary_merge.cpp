@@ -423,7 +423,7 @@ static void write_string(StringWriter *writer, const Bytes &value) {
         while (shared < most && writer->previous[shared] == value.data[shared])
             shared++;
     }
-    uint8 head[2 * kMostVarintBytes];
+    uint8 head[2 * kMaxVarintBytes];
     uint32 head_bytes = write_varint(head, shared);
     head_bytes += write_varint(head + head_bytes, value.length - shared);
     append_bytes(writer->stream, head, head_bytes);

@@ -292,7 +292,7 @@ static void apply_to_integers(ColumnView *view, int run, const ColumnKeys &keys,
         else
             apply_range<uint64>(view, run, keys.column, low, high);
     }
-    if (others.count > 0 && header.bits <= kMostListedBits)
+    if (others.count > 0 && header.bits <= kMaxListedBits)
         apply_to_few_integers(view, run, others, nulls);
     else if (others.count > 0)
         apply_one_by_one(view, run, others, nulls);

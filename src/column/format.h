@@ -7,7 +7,7 @@
 namespace pg_gpu::column {
 
 inline constexpr uint32 kRunKindId = 0x636c0001;
-inline constexpr int kMostColumns = INDEX_MAX_KEYS;
+inline constexpr int kMaxColumns = INDEX_MAX_KEYS;
 
 // Sections of a run of columns; section 0 is storage's dead bitmap.
 inline constexpr int kTidSection = storage::kEntrySection;
@@ -45,8 +45,8 @@ inline void set_run_data(storage::RunEntry *run, Layout layout, uint64 words, ui
 using gpu_engine::TidPageHead;
 using gpu_engine::TidStretch;
 inline constexpr uint16 kBitmapFlag = gpu_engine::tid_bitmap_flag;
-inline constexpr uint32 kMostBitmapWords = (MaxHeapTuplesPerPage + 63) / 64;
-inline constexpr uint32 kMostTidsOnPage = storage::kMostTidsRead - storage::kMostTidsRead % 64;
+inline constexpr uint32 kMaxBitmapWords = (MaxHeapTuplesPerPage + 63) / 64;
+inline constexpr uint32 kMaxTidsOnPage = storage::kMaxTidsRead - storage::kMaxTidsRead % 64;
 
 // ---- the stream of words ----------------------------------------------------------------------------------
 
@@ -98,7 +98,7 @@ struct RunHeader {
     uint64 entries;
     uint32 columns;
     uint32 reserved;
-    ColumnHeader column[kMostColumns];
+    ColumnHeader column[kMaxColumns];
 };
 static_assert(sizeof(RunHeader) <= storage::kContentBytes);
 

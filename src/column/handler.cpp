@@ -11,7 +11,7 @@ Datum pg_gpu_column_handler(PG_FUNCTION_ARGS) {
     (void)fcinfo;
 
     IndexAmRoutine *routine = storage::make_index_routine();
-    routine->amstrategies = column::kMostStrategies;
+    routine->amstrategies = column::kMaxStrategies;
     routine->amcanmulticol = true;
     routine->amsearcharray = true;
     routine->amsearchnulls = true;

@@ -10,7 +10,7 @@ static uint32 null_bytes(const Format &format) {
 
 storage::TailItem *make_item(const Format &format, const Datum *values, const bool *nulls,
                              const ItemPointerData &tid) {
-    Bytes strings[kMostColumns];
+    Bytes strings[kMaxColumns];
     size_t size = sizeof(storage::TailItem) + null_bytes(format);
     for (int i = 0; i < format.columns; i++) {
         if (nulls[i])
@@ -20,7 +20,7 @@ storage::TailItem *make_item(const Format &format, const Datum *values, const bo
             continue;
         }
         strings[i] = bytes_of(format.types[i], values[i]);
-        uint8 length[kMostVarintBytes];
+        uint8 length[kMaxVarintBytes];
         size += strings[i].length + write_varint(length, strings[i].length);
         if (size > kTailCapacity)
             return nullptr;

@@ -40,7 +40,7 @@ inline void add_item(Chunk *chunk, const storage::TailItem *item, const ItemValu
 template <typename Visit>
 void for_each_item(Relation index, const Format &format, BlockNumber block, const char *items, uint32 bytes,
                    Visit visit) {
-    ItemValue values[kMostColumns];
+    ItemValue values[kMaxColumns];
     uint32 number = 0;
     for (uint32 at = 0; at < bytes; number++) {
         const auto *item = reinterpret_cast<const storage::TailItem *>(items + at);

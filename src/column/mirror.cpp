@@ -20,7 +20,7 @@ static gpu_engine::WordArea area_of(const Area &area) {
 }
 
 static bool describe_run(Relation index, const storage::RunEntry &run, gpu_engine::StoreLayout *layout) {
-    static_assert(kMostColumns <= static_cast<int>(gpu_engine::max_store_columns));
+    static_assert(kMaxColumns <= static_cast<int>(gpu_engine::max_store_columns));
     static_assert(static_cast<int>(Encoding::Dictionary) ==
                       static_cast<int>(gpu_engine::ColumnEncoding::dictionary) &&
                   static_cast<int>(Encoding::Frame) == static_cast<int>(gpu_engine::ColumnEncoding::frame) &&
@@ -86,7 +86,7 @@ void add_range_test(RemoteRows *rows, int column, const CodeRange *ranges, uint3
 }
 
 static bool are_codes_listed(const ColumnHeader &header) {
-    return is_dictionary(header) || header.bits <= kMostListedBits;
+    return is_dictionary(header) || header.bits <= kMaxListedBits;
 }
 
 bool has_counted_codes(const RemoteRows &rows, int column) {

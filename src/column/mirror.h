@@ -68,7 +68,7 @@ bool with_rows_on_server(Relation heap, Relation index, Snapshot snapshot, const
     if (condition.matches_nothing ||
         !client::may_ask_server(RelationGetNumberOfBlocks(index), kFewestPagesForServer))
         return false;
-    for (int tries = 0; tries < table::kMostServerTries; tries++) {
+    for (int tries = 0; tries < table::kMaxServerTries; tries++) {
         CHECK_FOR_INTERRUPTS();
         auto *rows = allocate_zeroed<RemoteRows>(1);
         if (!begin_remote_rows(heap, index, snapshot, format, condition, question, rows))

@@ -8,6 +8,6 @@ namespace pg_gpu::column {
 inline constexpr StrategyNumber kNotEqualStrategy = 6;      // <>
 inline constexpr StrategyNumber kFirstPatternStrategy = 7;  // ~~, !~~, ~~*, !~~*, ~, !~, ~*, !~*, ^@,
                                                             // ~<~, ~<=~, ~>=~, ~>~
-inline constexpr int kMostStrategies = 19;
+inline constexpr int kMaxStrategies = 19;
 
 }  // namespace pg_gpu::column

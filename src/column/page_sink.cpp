@@ -59,7 +59,7 @@ static void write_tid_page(TidWriter *writer) {
 
 static void add_stretch(TidWriter *writer, const TidStretch &stretch, const uint64 *bitmap, uint32 words) {
     if (kHeadWords + writer->stretch_count + 1 + writer->word_count + words > kWordsPerPage ||
-        writer->on_page + stretch.count > kMostTidsOnPage)
+        writer->on_page + stretch.count > kMaxTidsOnPage)
         write_tid_page(writer);
     writer->stretches[writer->stretch_count++] = stretch;
     for (uint32 i = 0; i < words; i++)
@@ -80,7 +80,7 @@ static void write_block(TidWriter *writer) {
     }
     const uint32 words = (offsets[count - 1] + 63U) / 64;
     if (distinct && stretches > 1 + words) {
-        uint64 bitmap[kMostBitmapWords] = {};
+        uint64 bitmap[kMaxBitmapWords] = {};
         for (uint32 i = 0; i < count; i++)
             bitmap[(offsets[i] - 1) / 64] |= UINT64CONST(1) << ((offsets[i] - 1) % 64);
         add_stretch(writer,
@@ -118,10 +118,10 @@ void finish_tids(TidWriter *writer) {
 
 uint32 most_tid_pages(uint64 entries, uint64 heap_blocks) {
     // A block takes no more than a stretch and a bitmap, and leaves no more than that free at a page's end.
-    const uint64 block_words = 1 + kMostBitmapWords;
+    const uint64 block_words = 1 + kMaxBitmapWords;
     const uint64 words = Min(entries, heap_blocks * block_words);
     return static_cast<uint32>(words / (kWordsPerPage - kHeadWords - block_words) +
-                               entries / (kMostTidsOnPage - MaxHeapTuplesPerPage) + 2);
+                               entries / (kMaxTidsOnPage - MaxHeapTuplesPerPage) + 2);
 }
 
 // ---- the stream -------------------------------------------------------------------------------------------

@@ -142,7 +142,7 @@ const char *find_tid_page_problem(const uint64 *content, uint32 words) {
     if (words < kHeadWords)
         return problem;
     const auto *head = reinterpret_cast<const TidPageHead *>(content);
-    if (head->stretches > words - kHeadWords || head->entries > kMostTidsOnPage)
+    if (head->stretches > words - kHeadWords || head->entries > kMaxTidsOnPage)
         return problem;
     uint32 word = kHeadWords + head->stretches;
     uint64 entries = 0;
@@ -155,7 +155,7 @@ const char *find_tid_page_problem(const uint64 *content, uint32 words) {
                 return problem;
         } else {
             const uint32 here = bitmap_words(stretch);
-            if (here > kMostBitmapWords || here > words - word)
+            if (here > kMaxBitmapWords || here > words - word)
                 return problem;
             int bits = 0;
             for (uint32 j = 0; j < here; j++)
@@ -352,12 +352,12 @@ static void fill_window(StringCursor *cursor, size_t wanted) {
     cursor->next = end;
 }
 
-static constexpr size_t kMostHeadBytes = 20;
+static constexpr size_t kMaxHeadBytes = 20;
 
 bool next_string(StringCursor *cursor) {
     if (cursor->left == 0 || cursor->reader->stale)
         return false;
-    if (cursor->filled - cursor->at < kMostHeadBytes && cursor->next < cursor->column->dictionary_bytes)
+    if (cursor->filled - cursor->at < kMaxHeadBytes && cursor->next < cursor->column->dictionary_bytes)
         fill_window(cursor, kWindow);
     const auto *start = reinterpret_cast<const uint8 *>(cursor->window + cursor->at);
     const auto *end = reinterpret_cast<const uint8 *>(cursor->window + cursor->filled);

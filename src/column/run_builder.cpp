@@ -22,7 +22,7 @@ struct Builder {
 
 // ---- steps ------------------------------------------------------------------------------------------------
 
-static MergeStep merge_steps[2 * kMostColumns + 1];
+static MergeStep merge_steps[2 * kMaxColumns + 1];
 static int merge_step_count;
 
 const MergeStep *last_merge_steps(int *count) {

@@ -79,12 +79,12 @@ static void widen(ColumnBound *bound, uint64 lowest, uint64 highest) {
     bound->any = true;
 }
 
-static constexpr uint64 kMostHeadBytes = 4;
+static constexpr uint64 kMaxHeadBytes = 4;
 
 static void add_strings(ColumnBound *bound, uint64 bytes, uint64 whole, uint64 longest, uint64 entries) {
-    bound->string_bytes += bytes + kMostHeadBytes * entries;
-    bound->whole_bytes += whole + 2 * kMostHeadBytes * entries;
-    bound->longest = Max(bound->longest, longest + 2 * kMostHeadBytes);
+    bound->string_bytes += bytes + kMaxHeadBytes * entries;
+    bound->whole_bytes += whole + 2 * kMaxHeadBytes * entries;
+    bound->longest = Max(bound->longest, longest + 2 * kMaxHeadBytes);
 }
 
 static void bound_raw_run(Relation index, const Format &format, const storage::RunEntry &run,
@@ -151,7 +151,7 @@ static uint64 most_column_words(const ColumnType &type, const ColumnBound &bound
 static uint32 merge_page_bound(Relation index, const storage::RunKind *, const storage::RunEntry *inputs,
                                int count) {
     const Format *format = make_format(index);
-    ColumnBound bounds[kMostColumns] = {};
+    ColumnBound bounds[kMaxColumns] = {};
     uint64 rows = 0;
     uint64 heap_blocks = 0;
     for (int i = 0; i < count; i++) {
@@ -185,7 +185,7 @@ static bool is_sound(const storage::RunKind *, const storage::RunEntry &run) {
     if (layout_of(run) == Layout::Raw)
         return run.pages == 1 && tids.pages == 1 && run.entries <= kTailCapacity / kLeastItem;
     return layout_of(run) == Layout::Columns && run.entries <= UINT32_MAX && tids.pages > 0 &&
-           run.entries <= uint64{tids.pages} * kMostTidsOnPage &&
+           run.entries <= uint64{tids.pages} * kMaxTidsOnPage &&
            run.sections[kStreamSection].pages == pages_of_words(stream_words(run)) &&
            run.sections[kHeaderSection].pages == 1;
 }

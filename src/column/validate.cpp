@@ -21,7 +21,7 @@ static bool has_its_number(const FormData_pg_amop *member) {
         return OidIsValid(negator) && is_equality(negator, member->amoplefttype);
     }
     if (strategy >= kFirstPatternStrategy)
-        return strategy <= kMostStrategies;
+        return strategy <= kMaxStrategies;
     return keys::strategy_elsewhere(member->amopopr, member->amoplefttype, BTREE_AM_OID) == strategy;
 }
 

@@ -24,7 +24,7 @@ struct ColumnType {
 
 struct Format {
     int columns;
-    ColumnType types[kMostColumns];
+    ColumnType types[kMaxColumns];
 };
 
 struct Bytes {

@@ -9,7 +9,7 @@ namespace pg_gpu::column {
 
 // Up to so many codes, neighbouring rows count into arrays of their own: equal ones don't wait for each
 // other then.
-static constexpr uint32 kMostSpreadBits = 12;
+static constexpr uint32 kMaxSpreadBits = 12;
 static constexpr uint32 kSpread = 4;
 
 uint64 count_codes(ColumnView *view, int run, int column, uint32 *counts) {
@@ -24,7 +24,7 @@ uint64 count_codes(ColumnView *view, int run, int column, uint32 *counts) {
     uint64 *null_bits = read_null_bits(reader, column);
     const uint64 *selected = view->selected[run];
     const uint64 codes = UINT64CONST(1) << header.bits;
-    const bool spread = header.bits <= kMostSpreadBits;
+    const bool spread = header.bits <= kMaxSpreadBits;
     uint32 *parts = spread ? allocate_zeroed<uint32>(codes * kSpread) : counts;
     const uint64 distance = spread ? codes : 0;
     uint64 nulls = 0;

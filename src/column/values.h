@@ -10,7 +10,7 @@ namespace pg_gpu::column {
 uint64 count_codes(ColumnView *view, int run, int column, uint32 *counts);
 
 // Integers in so few bits count as if they had a dictionary of all numbers.
-inline constexpr uint32 kMostCountedBits = 16;
+inline constexpr uint32 kMaxCountedBits = 16;
 
 // Moves the values whose bit is set to the front; how many.
 inline uint32 take_selected(const uint64 *values, uint64 bits, uint64 *taken) {
@@ -31,7 +31,7 @@ uint64 visit_values(ColumnView *view, int column, OnInteger on_integer, OnIntege
     for (int run = 0; run < view->run_count; run++) {
         RunReader *reader = &view->runs[run];
         const ColumnHeader &header = reader->header.column[column];
-        if (is_dictionary(header) || header.bits <= kMostCountedBits) {
+        if (is_dictionary(header) || header.bits <= kMaxCountedBits) {
             auto *counts = allocate_zeroed<uint32>(UINT64CONST(1) << header.bits);
             nulls += count_codes(view, run, column, counts);
             if (!is_dictionary(header)) {

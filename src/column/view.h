@@ -67,8 +67,8 @@ enum class KeysToApply { Safe, Unsafe };
 void select_matching(ColumnView *view, const Condition &condition, KeysToApply which);
 
 // Looks at those of a run's codes whose byte is set, and clears those whose values don't match the column's
-// keys. For runs with a dictionary, and integers in at most kMostListedBits.
-inline constexpr uint32 kMostListedBits = 16;
+// keys. For runs with a dictionary, and integers in at most kMaxListedBits.
+inline constexpr uint32 kMaxListedBits = 16;
 void match_codes(ColumnView *view, int run, int column, const Condition &condition, KeysToApply which,
                  uint8 *match);
 

@@ -23,9 +23,9 @@ static char *lexeme_name(int lexeme) {
 
 // Each lexeme in fewer documents than the one before: four times as few nine lexemes on.
 static bool has_lexeme(uint64 document, int lexeme) {
-    constexpr double kMost = 0.25;
+    constexpr double kMax = 0.25;
     constexpr double kFewer = 0.857;
-    const double share = kMost * pow(kFewer, lexeme);
+    const double share = kMax * pow(kFewer, lexeme);
     return static_cast<double>(random_number(document, lexeme) >> 32) < share * 4294967296.0;
 }
 
@@ -44,8 +44,8 @@ static void add_words(ParsedText *text, const char *word, int count) {
 }
 
 TSVector make_document(uint64 number) {
-    constexpr int kMostOfFiller = 5;
-    constexpr uint64 kMostOfLexeme = 8;
+    constexpr int kMaxOfFiller = 5;
+    constexpr uint64 kMaxOfLexeme = 8;
     ParsedText text = {};
     text.lenwords = 64;
     text.words = allocate<ParsedWord>(text.lenwords);
@@ -53,11 +53,11 @@ TSVector make_document(uint64 number) {
         if (!has_lexeme(number, lexeme))
             continue;
         // Mostly once, as lexemes do.
-        const uint64 random = random_number(number, kLexemes + lexeme) | kMostOfLexeme;
+        const uint64 random = random_number(number, kLexemes + lexeme) | kMaxOfLexeme;
         add_words(&text, lexeme_name(lexeme), std::countr_zero(random) + 1);
     }
     // Short and long ones.
-    add_words(&text, "filler", 1 << (random_number(number, 2 * kLexemes) % (kMostOfFiller + 1)));
+    add_words(&text, "filler", 1 << (random_number(number, 2 * kLexemes) % (kMaxOfFiller + 1)));
     return make_tsvector(&text);
 }
 

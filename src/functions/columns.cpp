@@ -112,7 +112,7 @@ Datum pg_gpu_columns(PG_FUNCTION_ARGS) {
     Snapshot snapshot = GetActiveSnapshot();
     const functions::OpenIndex open = functions::open_columns(PG_GETARG_OID(0), snapshot, "gpu.columns");
     const column::Format *format = column::make_format(open.index);
-    ColumnDescription descriptions[column::kMostColumns];
+    ColumnDescription descriptions[column::kMaxColumns];
     column::with_rows(open.heap, open.index, snapshot, format, {}, [&](ColumnView *view) {
         MemoryContext context = AllocSetContextCreate(view->context, "gpu.columns", ALLOCSET_DEFAULT_SIZES);
         for (int i = 0; i < format->columns; i++) {

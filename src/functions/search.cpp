@@ -15,7 +15,7 @@ using namespace pg_gpu;
 
 namespace {
 
-constexpr int kMostResults = 10000;
+constexpr int kMaxResults = 10000;
 
 struct FoundRow {
     ItemPointerData tid;
@@ -68,14 +68,14 @@ static bool take_visible(const text::Corpus *corpus, text::Rows *rows, const tex
 static void take_more(text::Corpus *corpus, client::Choice choice, text::Rows *rows, text::RankedQuery *query,
                       FoundRows *found) {
     constexpr uint32 kGrowth = 4;
-    constexpr uint32 kMostRanked = 1u << 20;
+    constexpr uint32 kMaxRanked = 1u << 20;
     text::Ranking *ranking = &query->ranking;
     do {
         CHECK_FOR_INTERRUPTS();
         query->last = ranking->hits[ranking->hit_count - 1];
         ranking->after = &query->last;
         ranking->limit = Min(ranking->limit * kGrowth,
-                             choice.path == client::Path::Paged ? kMostRanked : gpu_engine::max_text_hits);
+                             choice.path == client::Path::Paged ? kMaxRanked : gpu_engine::max_text_hits);
         if (!text::rank_by_server(corpus, choice, query, 1)) {
             choice.path = client::Path::Paged;
             text::rank_on_pages(corpus, query);
@@ -174,9 +174,9 @@ static void search(const functions::OpenIndex &open, text::Rows *rows, const TSQ
 }
 
 static uint32 checked_limit(int32 limit) {
-    if (limit < 0 || limit > kMostResults)
+    if (limit < 0 || limit > kMaxResults)
         ereport(ERROR,
-                (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("k must be between 0 and %d", kMostResults),
+                (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("k must be between 0 and %d", kMaxResults),
                  errhint("A query with ORDER BY ... <=> gpu.query(...) has no such limit.")));
     return static_cast<uint32>(limit);
 }
@@ -222,13 +222,13 @@ struct BatchPart {
 // So many from `first` on that their rows take no more than 16 MiB, and what their lexemes take by run stays
 // within reason.
 static int queries_at_once(const Datum *queries, const bool *nulls, int first, int count, uint32 limit) {
-    constexpr uint32 kMostRows = 1u << 20;
-    constexpr uint32 kMostQueries = 4096;
-    constexpr uint64 kMostOperands = 32768;
-    const int most = Min(count - first, static_cast<int>(Min(kMostRows / Max(limit, 1u), kMostQueries)));
+    constexpr uint32 kMaxRows = 1u << 20;
+    constexpr uint32 kMaxQueries = 4096;
+    constexpr uint64 kMaxOperands = 32768;
+    const int most = Min(count - first, static_cast<int>(Min(kMaxRows / Max(limit, 1u), kMaxQueries)));
     uint64 operands = 0;
     int taken = 0;
-    while (taken < most && (taken == 0 || operands < kMostOperands)) {
+    while (taken < most && (taken == 0 || operands < kMaxOperands)) {
         if (!nulls[first + taken])
             operands += DatumGetTSQuery(queries[first + taken])->size;
         taken++;

@@ -29,7 +29,7 @@ struct Condition {
     NullMask nulls;      // columns that must be NULL
     NullMask not_nulls;  // columns that must not
     NullMask bounded;    // columns with a range or a test
-    LaneRange lanes[kMostLanes];
+    LaneRange lanes[kMaxLanes];
     ColumnTest *tests;
     int test_count;
 };

@@ -31,7 +31,7 @@ static int dimension_shares(PlannerInfo *root, const IndexPath *path, DimensionS
                                     : clauselist_selectivity(root, quals, static_cast<int>(index->rel->relid),
                                                              JOIN_INNER, nullptr);
         const int dimensions = dimensions_of(&index->opcintype[column], 1);
-        for (int i = 0; i < dimensions && count < kMostDimensions; i++)
+        for (int i = 0; i < dimensions && count < kMaxDimensions; i++)
             shares[count++] = {quals != NIL, pow(all, 1.0 / dimensions)};
     }
     return count;
@@ -85,7 +85,7 @@ void estimate_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
     const double runs = Max(summary.runs, 1);
     const double entries = Max(static_cast<double>(summary.entries), 1.0);
     entry_pages = Max(entry_pages, runs);
-    DimensionShare shares[kMostDimensions];
+    DimensionShare shares[kMaxDimensions];
     const int dimensions = Max(dimension_shares(root, path, shares), 1);
     const Reads reads = reads_of(shares, dimensions, entries / runs);
 

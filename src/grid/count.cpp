@@ -74,7 +74,7 @@ static bool count_batch_in_view(ViewReader *reader, const RangeReader &boxes, in
     bool sound = true;
     for (uint32 i = 0; sound && i < boxes.count; i++) {
         CHECK_FOR_INTERRUPTS();
-        ScanKeyData keys[2 * kMostColumns];
+        ScanKeyData keys[2 * kMaxColumns];
         Condition condition;
         MemoryContextReset(box_context);
         MemoryContext caller = MemoryContextSwitchTo(box_context);
@@ -158,7 +158,7 @@ static bool add_boxes(const Format &format, const RangeReader &reader, BoxList *
     for (uint32 i = 0; plain && i < reader.count; i++) {
         CHECK_FOR_INTERRUPTS();
         MemoryContext caller = MemoryContextSwitchTo(box_context);
-        ScanKeyData keys[2 * kMostColumns];
+        ScanKeyData keys[2 * kMaxColumns];
         Condition condition;
         make_condition(format, keys, reader.read(reader.context, i, keys), &condition);
         plain = add_box(boxes, condition);
@@ -177,7 +177,7 @@ static uint64 expected_entries(ViewReader *reader, const RangeReader &boxes) {
     RunScan *scans = begin_run_scans(*reader);
     uint64 entries = 0;
     for (uint32 i = 0; i < kSamples; i++) {
-        ScanKeyData keys[2 * kMostColumns];
+        ScanKeyData keys[2 * kMaxColumns];
         Condition condition;
         const auto box = static_cast<uint32>(uint64{i} * boxes.count / kSamples);
         make_condition(*reader->format, keys, boxes.read(boxes.context, box, keys), &condition);
@@ -210,7 +210,7 @@ static void count_one_by_one(Relation heap, Relation index, Snapshot snapshot, c
     MemoryContext caller = MemoryContextSwitchTo(context);
     for (uint32 i = 0; i < boxes.count; i++) {
         CHECK_FOR_INTERRUPTS();
-        ScanKeyData keys[2 * kMostColumns];
+        ScanKeyData keys[2 * kMaxColumns];
         const int key_count = boxes.read(boxes.context, i, keys);
         uint64 heap_fetches;
         counts[i] = count_one(heap, index, snapshot, keys, key_count, may_ask, &heap_fetches);

@@ -68,7 +68,7 @@ bool read_words(DirectoryReader *reader, uint64 first, uint64 count, uint64 *wor
 
 bool read_grid_head(DirectoryReader *reader, uint64 word, GridHead *grid) {
     const int dimensions = reader->format->dimension_count;
-    uint64 heads[kMostDimensions];
+    uint64 heads[kMaxDimensions];
     if (!read_words(reader, word, static_cast<uint64>(dimensions), heads))
         return false;
     const uint64 most = reader->run->access_method_data[0];
@@ -307,7 +307,7 @@ static bool walk_grid(const Walk &walk, uint64 word, const CellBounds &bounds) {
     check_stack_depth();
     const int dimensions = walk.reader->format->dimension_count;
     GridHead grid;
-    Coordinates wanted[kMostDimensions];
+    Coordinates wanted[kMaxDimensions];
     if (!read_grid_head(walk.reader, word, &grid))
         return false;
     // Behind this dimension all cells are wanted without a test, so that they make one row.
@@ -322,7 +322,7 @@ static bool walk_grid(const Walk &walk, uint64 word, const CellBounds &bounds) {
             innermost = i;
     }
 
-    uint32 at[kMostDimensions];
+    uint32 at[kMaxDimensions];
     for (int i = 0; i < innermost; i++)
         at[i] = wanted[i].begin;
     const Coordinates &last = wanted[innermost];

@@ -29,11 +29,11 @@ bool read_words(DirectoryReader *reader, uint64 first, uint64 count, uint64 *wor
 
 // A grid's head.
 struct GridHead {
-    uint32 intervals[kMostDimensions];
-    bool has_nulls[kMostDimensions];
-    uint64 starts[kMostDimensions];   // word of each dimension's scale
-    uint64 strides[kMostDimensions];  // cells from one coordinate to the next
-    uint64 cells_at;                  // word of the first cell
+    uint32 intervals[kMaxDimensions];
+    bool has_nulls[kMaxDimensions];
+    uint64 starts[kMaxDimensions];   // word of each dimension's scale
+    uint64 strides[kMaxDimensions];  // cells from one coordinate to the next
+    uint64 cells_at;                 // word of the first cell
     uint64 cells;
 };
 
@@ -70,8 +70,8 @@ struct Coordinates {
 // What is known of a cell's rows: its codes in each dimension, and in which dimensions (a bit each) no row
 // needs a test.
 struct CellBounds {
-    uint64 low[kMostDimensions];
-    uint64 high[kMostDimensions];
+    uint64 low[kMaxDimensions];
+    uint64 high[kMaxDimensions];
     uint16 sure;
 };
 CellBounds root_bounds(const Format &format);

@@ -7,8 +7,8 @@
 namespace pg_gpu::grid {
 
 static constexpr uint32 kBufferRows = 4096;
-static constexpr uint32 kMostFiles = 64;
-static constexpr uint64 kMostSampleRows = 16384;
+static constexpr uint32 kMaxFiles = 64;
+static constexpr uint64 kMaxSampleRows = 16384;
 
 [[noreturn]] static void report_file() {
     ereport(ERROR,
@@ -59,7 +59,7 @@ static void close_files(const RowFiles &files) {
 static Scales choose_from_files(GridWriter *grid, const RowFiles &files, RowStatistics *statistics) {
     const Format &format = *grid->format;
     const auto words = static_cast<uint64>(format.row_words);
-    const uint64 step = Max((files.rows + kMostSampleRows - 1) / kMostSampleRows, uint64{1});
+    const uint64 step = Max((files.rows + kMaxSampleRows - 1) / kMaxSampleRows, uint64{1});
     auto *sample = allocate<uint64>((files.rows / step + 1) * words);
     uint64 sampled = 0;
     uint64 seen = 0;
@@ -115,16 +115,15 @@ static void add_dealt_cells(GridWriter *grid, const Scales &scales, uint32 word,
     }
 
     // Groups of neighbouring cells.
-    const uint64 most = Max(grid->most_rows, files.rows / (kMostFiles / 2));
+    const uint64 most = Max(grid->most_rows, files.rows / (kMaxFiles / 2));
     auto *groups = allocate<uint8>(end - first);
-    uint32 starts[kMostFiles + 1];
-    BufFile *dealt[kMostFiles];
-    uint64 rows_of[kMostFiles] = {};
+    uint32 starts[kMaxFiles + 1];
+    BufFile *dealt[kMaxFiles];
+    uint64 rows_of[kMaxFiles] = {};
     uint32 count = 1;
     starts[0] = first;
     for (uint32 cell = first; cell < end; cell++) {
-        if (cell > starts[count - 1] && count < kMostFiles &&
-            rows_of[count - 1] + counts[cell - first] > most)
+        if (cell > starts[count - 1] && count < kMaxFiles && rows_of[count - 1] + counts[cell - first] > most)
             starts[count++] = cell;
         rows_of[count - 1] += counts[cell - first];
         groups[cell - first] = static_cast<uint8>(count - 1);

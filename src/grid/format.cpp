@@ -21,7 +21,7 @@ int dimensions_of(const Oid *types, int column_count) {
 [[noreturn]] static void report_too_many(Relation index, const char *what, int count) {
     ereport(ERROR, (errcode(ERRCODE_TOO_MANY_COLUMNS),
                     errmsg("index \"%s\" has %d %s, and gpu_grid takes at most %d",
-                           RelationGetRelationName(index), count, what, kMostDimensions),
+                           RelationGetRelationName(index), count, what, kMaxDimensions),
                     errhint("Leave out columns that are seldom asked for.")));
 }
 
@@ -79,7 +79,7 @@ namespace {
 
 struct KnownFormat {
     KnownFormat *next;
-    Oid types[kMostColumns];
+    Oid types[kMaxColumns];
     Format format;
 };
 
@@ -94,9 +94,9 @@ const Format *format_of(Relation index) {
             memcmp(candidate->types, types, static_cast<size_t>(count) * sizeof(Oid)) == 0)
             return &candidate->format;
 
-    if (count > kMostColumns)
+    if (count > kMaxColumns)
         report_too_many(index, "columns", count);
-    if (dimensions_of(types, count) > kMostDimensions)
+    if (dimensions_of(types, count) > kMaxDimensions)
         report_too_many(index, "dimensions", dimensions_of(types, count));
     for (int i = 0; i < count; i++)
         require_known_type(index, i);

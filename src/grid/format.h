@@ -9,7 +9,7 @@ namespace pg_gpu::grid {
 
 using namespace keys;
 
-inline constexpr int kMostColumns = 8;
+inline constexpr int kMaxColumns = 8;
 inline constexpr int kEntrySection = storage::kEntrySection;
 inline constexpr int kDirectorySection = 2;
 inline constexpr uint32 kWordsPerPage = storage::kContentBytes / sizeof(uint64);
@@ -40,11 +40,11 @@ struct Format : storage::RunKind {
     int array_count;  // on an entry page
     int row_words;    // of a row in memory
     NullMask all_null;
-    NullMask dimension_columns[kMostDimensions];  // the column's bit
-    uint8 dimension_lanes[kMostDimensions];
+    NullMask dimension_columns[kMaxDimensions];  // the column's bit
+    uint8 dimension_lanes[kMaxDimensions];
     uint8 tail_nulls;  // byte of a tail item that has the mask
-    Column columns[kMostColumns];
-    Lane lanes[kMostLanes];
+    Column columns[kMaxColumns];
+    Lane lanes[kMaxLanes];
 };
 
 // The format of an index's runs, kept for the session. ERROR, with a HINT, when there are too many columns or

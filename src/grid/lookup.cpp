@@ -41,11 +41,11 @@ static void add_match(Search *search, uint32 key, const ItemPointerData &tid) {
 // What makes a row one with the caller's key `position`; false when none can be.
 static bool read_condition(const Search &search, uint32 position, Condition *condition) {
     const Format &format = *search.reader->format;
-    Datum values[kMostColumns];
-    Oid types[kMostColumns];
+    Datum values[kMaxColumns];
+    Oid types[kMaxColumns];
     if (!search.keys->read(search.keys->context, position, values, types))
         return false;
-    ScanKeyData keys[kMostColumns];
+    ScanKeyData keys[kMaxColumns];
     for (int i = 0; i < format.column_count; i++) {
         keys[i] = {};
         keys[i].sk_attno = static_cast<AttrNumber>(i + 1);

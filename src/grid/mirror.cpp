@@ -11,7 +11,7 @@ static uint64 mirrored_entries(const storage::RunEntry &run) {
 }
 
 static bool is_mirrored(const Format &format) {
-    return format.lane_count <= client::kMostPointColumns;
+    return format.lane_count <= client::kMaxPointColumns;
 }
 
 // The lower half of a code of 128 bits.
@@ -234,7 +234,7 @@ static void take_answer(ViewReader *reader, const client::EntriesAnswer &answer,
     for (int run = 0; run < reader->view.run_count; run++) {
         const uint64 found = answer.runs[run].entries;
         for (uint64 done = 0; done < found; done += batch->count) {
-            batch->count = static_cast<uint32>(Min(found - done, uint64{kMostOnPage}));
+            batch->count = static_cast<uint32>(Min(found - done, uint64{kMaxOnPage}));
             memcpy(batch->tids, answer.runs[run].tids + done, batch->count * sizeof(ItemPointerData));
             check_tids(reader, *batch);
             sink.add(sink.context, batch);

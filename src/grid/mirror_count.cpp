@@ -43,7 +43,7 @@ bool count_on_server(ViewReader *reader, const BoxList &boxes, uint64 looked_at,
     open_heap_probe(&checker.probe, reader->heap, reader->snapshot);
     bool answered = true;
     bool sound = false;
-    for (int tries = 0; answered && !sound && tries < kMostServerTries; tries++) {
+    for (int tries = 0; answered && !sound && tries < kMaxServerTries; tries++) {
         CHECK_FOR_INTERRUPTS();
         memset(counts, 0, boxes.count * sizeof(int64));
         checker.fetches = 0;

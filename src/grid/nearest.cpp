@@ -141,9 +141,9 @@ static bool open_cells(NearestSearch *search, const Candidate &candidate) {
     if (candidate.kind == Kind::Cells && (!read_interval(search, grid, 0, candidate.x, &low[0], &high[0]) ||
                                           !read_interval(search, grid, 1, candidate.y, &low[1], &high[1])))
         return false;
-    uint32 begin[kMostDimensions];
-    uint32 end[kMostDimensions];
-    uint32 at[kMostDimensions];
+    uint32 begin[kMaxDimensions];
+    uint32 end[kMaxDimensions];
+    uint32 at[kMaxDimensions];
     for (int i = 0; i < format.dimension_count; i++) {
         begin[i] = grid.wanted[i].begin;
         end[i] = grid.wanted[i].end;

@@ -50,7 +50,7 @@ struct OpenGrid {
     int run;
     uint64 word;  // at which it begins
     GridHead head;
-    Coordinates wanted[kMostDimensions];
+    Coordinates wanted[kMaxDimensions];
     uint32 begin[2];  // of the first order's column: coordinates that are wanted, but for NULLs
     uint32 end[2];
     uint32 home[2];  // those nearest to the origin

@@ -76,7 +76,7 @@ static void push_group(NearestSearch *search, uint32 number) {
 
 static void push_row(NearestSearch *search, uint32 page_number, uint32 place) {
     const Format &format = *search->scan->format;
-    uint64 row[1 + kMostLanes];
+    uint64 row[1 + kMaxLanes];
     read_place(*search, search->pages[page_number], place, row);
     const Candidate candidate = {distance_of(format, search->orders[0], row), Kind::Row, page_number, place,
                                  search->further_count};
@@ -169,8 +169,8 @@ bool push_range(NearestSearch *search, int run_number, const EntryRange &range) 
         const uint64 end = Min(range.end, page.first + page.count);
         const PointArrays points = {&page, kFirstLaneArray + scan.format->columns[order.column].first_lane,
                                     order.column};
-        uint16 places[kMostOnPage];
-        uint64 dead[(kMostOnPage + 63) / 64];
+        uint16 places[kMaxOnPage];
+        uint64 dead[(kMaxOnPage + 63) / 64];
         const uint32 count =
             match_entries(*scan.format, scan.condition, range, page, static_cast<uint32>(at - page.first),
                           static_cast<uint32>(end - page.first), places);

@@ -16,18 +16,18 @@
 namespace pg_gpu::grid {
 
 // A column is one dimension, a point two.
-inline constexpr int kMostDimensions = 8;
+inline constexpr int kMaxDimensions = 8;
 
 // A lane is one array of codes of at most 64 bits. A column of 128 bits has two, the upper one first, which
 // is its dimension.
-inline constexpr int kMostLanes = 16;
+inline constexpr int kMaxLanes = 16;
 
 // The arrays of a page in their order: heap block, line pointer, mask of NULL columns, then the lanes.
 inline constexpr int kBlockArray = 0;
 inline constexpr int kOffsetArray = 1;
 inline constexpr int kNullArray = 2;
 inline constexpr int kFirstLaneArray = 3;
-inline constexpr int kMostArrays = kFirstLaneArray + kMostLanes;
+inline constexpr int kMaxArrays = kFirstLaneArray + kMaxLanes;
 
 // ---- entry pages ------------------------------------------------------------------------------------------
 
@@ -79,9 +79,9 @@ inline uint64_t packed_value(const char *array, int width, uint32_t i) {
 struct EntryPage {
     uint64_t first;
     uint32_t count;
-    const char *arrays[kMostArrays];
-    uint64_t bases[kMostArrays];
-    uint8_t widths[kMostArrays];
+    const char *arrays[kMaxArrays];
+    uint64_t bases[kMaxArrays];
+    uint8_t widths[kMaxArrays];
     uint32_t bytes;  // of its content
 };
 

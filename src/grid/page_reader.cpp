@@ -21,7 +21,7 @@ void open_page_copy(Relation index, const Format &format, const storage::RunEntr
     if (!open_entry_page(storage::page_content(copy),
                          Min(storage::content_length(copy), storage::kContentBytes), format.array_count,
                          page) ||
-        page->count > kMostOnPage || page->first > run.entries || page->count > run.entries - page->first)
+        page->count > kMaxOnPage || page->first > run.entries || page->count > run.entries - page->first)
         storage::report_corruption(index, storage::run_block(run, page_position(run, number)),
                                    "An entry page contradicts its run.");
 }
@@ -171,7 +171,7 @@ static void keep_matches(const Format &format, const Condition &condition, const
     const NullMask columns = tested_columns(format, condition, range);
     if (columns != 0)
         keep(places, [&](uint32 i) {
-            uint64 row[1 + kMostLanes];
+            uint64 row[1 + kMaxLanes];
             read_row(format, page, i, row);
             return passes_tests(format, condition, columns, row);
         });
@@ -290,7 +290,7 @@ static bool drop_dead(RunScan *scan, Batch *batch) {
     const storage::RunEntry &run = *scan->pages.run;
     const Format &format = *scan->pages.format;
     const EntryPage &page = scan->pages.page;
-    uint64 dead[(kMostOnPage + 63) / 64];
+    uint64 dead[(kMaxOnPage + 63) / 64];
     if (!storage::read_dead_bits(scan->pages.index, run, page.first, page.count, dead))
         return false;
     const auto words = static_cast<size_t>(format.row_words);
@@ -392,7 +392,7 @@ bool count_matches(RunScan *scan, const Condition &condition, uint64 *count) {
         if (has_dead) {
             matches = match_entries(format, condition, range, page, from, to, scan->places);
             leave_page(&scan->pages);
-            uint64 dead[(kMostOnPage + 63) / 64];
+            uint64 dead[(kMaxOnPage + 63) / 64];
             if (!storage::read_dead_bits(scan->pages.index, *scan->pages.run, page.first, page.count, dead))
                 return false;
             for (uint32 i = 0; i < matches; i++)

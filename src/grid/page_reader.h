@@ -5,7 +5,7 @@
 
 namespace pg_gpu::grid {
 
-inline constexpr uint32 kMostOnPage = storage::kMaxTidsPerPage;
+inline constexpr uint32 kMaxOnPage = storage::kMaxTidsPerPage;
 
 // An entry page that stays pinned while it is used again and again.
 struct PageCursor {
@@ -39,7 +39,7 @@ uint32 match_entries(const Format &format, const Condition &condition, const Ent
 // Live entries that match, of one page.
 struct Batch {
     uint32 count;
-    ItemPointerData tids[kMostOnPage];
+    ItemPointerData tids[kMaxOnPage];
     uint64 *rows;  // nullptr: not wanted
 };
 
@@ -52,7 +52,7 @@ struct RunScan {
     uint64 at;     // next ordinal in it
     uint32 page;
     bool found;  // the ranges are there
-    uint16 places[kMostOnPage];
+    uint16 places[kMaxOnPage];
 };
 
 void begin_run_scan(RunScan *scan, Relation index, const Format *format, const storage::RunEntry *run);

@@ -2,7 +2,7 @@
 
 namespace pg_gpu::grid {
 
-static constexpr uint32 kMostRows = storage::kMaxTidsPerPage;
+static constexpr uint32 kMaxRows = storage::kMaxTidsPerPage;
 static constexpr uint32 kPagesBetweenReports = 64;
 
 void reset_bounds(const Format &format, uint64 *low, uint64 *high) {
@@ -110,7 +110,7 @@ uint32 pack_rows(const Format &format, const uint64 *rows, uint32 count, uint64 
 void begin_pages(PageWriter *pages, const Format *format, storage::RunWriter *writer,
                  ProgressReporter progress) {
     pages->pending.format = format;
-    pages->pending.rows = allocate<uint64>(size_t{kMostRows} * static_cast<size_t>(format->row_words));
+    pages->pending.rows = allocate<uint64>(size_t{kMaxRows} * static_cast<size_t>(format->row_words));
     pages->pending.count = 0;
     reset_bounds(*format, pages->pending.low, pages->pending.high);
     pages->writer = writer;
@@ -141,10 +141,10 @@ static void flush_page(PageWriter *pages) {
 // Adds the rows if the page holds them too.
 static bool take_rows(PackedRows *pending, const uint64 *rows, uint32 count) {
     const Format &format = *pending->format;
-    if (pending->count + count > kMostRows)
+    if (pending->count + count > kMaxRows)
         return false;
-    uint64 low[kMostArrays];
-    uint64 high[kMostArrays];
+    uint64 low[kMaxArrays];
+    uint64 high[kMaxArrays];
     memcpy(low, pending->low, sizeof(low));
     memcpy(high, pending->high, sizeof(high));
     widen_bounds(format, rows, count, low, high);

@@ -10,8 +10,8 @@ struct PackedRows {
     const Format *format;
     uint64 *rows;  // room for storage::kMaxTidsPerPage
     uint32 count;
-    uint64 low[kMostArrays];  // above `high` without a value
-    uint64 high[kMostArrays];
+    uint64 low[kMaxArrays];  // above `high` without a value
+    uint64 high[kMaxArrays];
 };
 
 // Bytes that `count` rows take between these bounds.
@@ -35,8 +35,8 @@ struct PageWriter {
     uint64 flushed;  // entries on pages already written
     uint32 pages;    // these
     ProgressReporter progress;
-    uint64 low[kMostArrays];  // of the whole run
-    uint64 high[kMostArrays];
+    uint64 low[kMaxArrays];  // of the whole run
+    uint64 high[kMaxArrays];
 };
 
 void begin_pages(PageWriter *pages, const Format *format, storage::RunWriter *writer,

@@ -15,8 +15,8 @@ static void seal(const storage::RunKind *kind, const char *items, uint32, uint32
     // multiple of 4. So words are half as many as bytes at most, which seven lanes of a byte come to.
     uint64 rows[storage::kContentBytes / 2];
     Assert(count * static_cast<uint32>(format.row_words) <= lengthof(rows));
-    uint64 low[kMostArrays];
-    uint64 high[kMostArrays];
+    uint64 low[kMaxArrays];
+    uint64 high[kMaxArrays];
     for (uint32 i = 0; i < count; i++)
         read_tail_item(format, items + i * format.tail_item_bytes,
                        rows + i * static_cast<uint32>(format.row_words));
@@ -54,7 +54,7 @@ static void read_bounds(Relation index, const Format &format, const storage::Run
 
 static void widen_by_run(Relation index, const Format &format, const storage::RunEntry &run, uint64 *low,
                          uint64 *high) {
-    uint64 bounds[2 * kMostArrays];
+    uint64 bounds[2 * kMaxArrays];
     read_bounds(index, format, run, bounds);
     for (int i = 0; i < format.array_count; i++) {
         low[i] = Min(low[i], bounds[2 * i]);
@@ -65,8 +65,8 @@ static void widen_by_run(Relation index, const Format &format, const storage::Ru
 static uint32 merge_page_bound(Relation index, const storage::RunKind *kind, const storage::RunEntry *inputs,
                                int count) {
     const Format &format = *format_of(kind);
-    uint64 low[kMostArrays];
-    uint64 high[kMostArrays];
+    uint64 low[kMaxArrays];
+    uint64 high[kMaxArrays];
     uint64 entries = 0;
     reset_bounds(format, low, high);
     for (int i = 0; i < count; i++) {
@@ -88,9 +88,9 @@ static uint32 merge_page_bound(Relation index, const storage::RunKind *kind, con
 static void collect_run(Relation index, const storage::RunEntry &run, Collector *collector) {
     const Format &format = *collector->format;
     PGAlignedBlock image;
-    uint64 dead[(kMostOnPage + 63) / 64] = {};
-    uint64 low[kMostArrays];
-    uint64 high[kMostArrays];
+    uint64 dead[(kMaxOnPage + 63) / 64] = {};
+    uint64 low[kMaxArrays];
+    uint64 high[kMaxArrays];
     uint64 ordinal = 0;
     reset_bounds(format, low, high);
     for (uint32 number = 0; number < run.sections[kEntrySection].pages; number++) {
@@ -121,7 +121,7 @@ static void collect_run(Relation index, const storage::RunEntry &run, Collector 
         storage::report_corruption(index, storage::run_block(run, run.sections[kEntrySection].first_page),
                                    "A run holds fewer entries than recorded.");
     // Room was reserved by what the run says of itself.
-    uint64 bounds[2 * kMostArrays];
+    uint64 bounds[2 * kMaxArrays];
     read_bounds(index, format, run, bounds);
     for (int i = 0; i < format.array_count; i++)
         if (low[i] <= high[i] && (low[i] < bounds[2 * i] || high[i] > bounds[2 * i + 1]))

@@ -10,7 +10,7 @@ namespace pg_gpu::grid {
 // Fewer rows of a sample would leave an interval to chance.
 static constexpr uint32 kSampleRowsPerInterval = 32;
 static constexpr uint64 kLeastSample = 256;
-static constexpr uint64 kMostSample = 16384;
+static constexpr uint64 kMaxSample = 16384;
 
 static bool is_null(const Format &format, const uint64 *row, int dimension) {
     return (place_nulls(row[0]) & format.dimension_columns[dimension]) != 0;
@@ -22,7 +22,7 @@ static uint64 dimension_code(const Format &format, const uint64 *row, int dimens
 
 void begin_statistics(RowStatistics *statistics) {
     statistics->rows = 0;
-    for (int i = 0; i < kMostDimensions; i++) {
+    for (int i = 0; i < kMaxDimensions; i++) {
         statistics->low[i] = PG_UINT64_MAX;
         statistics->high[i] = 0;
         statistics->has_nulls[i] = false;
@@ -69,7 +69,7 @@ bool are_identical(const Format &format, const RowStatistics &statistics) {
 uint64 sample_size(const Format &format, uint64 rows, double cells) {
     const double intervals = pow(Max(cells, 1.0), 1.0 / format.dimension_count);
     const auto wanted = static_cast<uint64>(intervals * kSampleRowsPerInterval);
-    return Min(rows, Min(Max(wanted, kLeastSample), kMostSample));
+    return Min(rows, Min(Max(wanted, kLeastSample), kMaxSample));
 }
 
 // ---- how many intervals -----------------------------------------------------------------------------------
@@ -136,9 +136,9 @@ static void lay_out_cells(const Format &format, Scales *scales) {
 Scales choose_scales(const Format &format, const RowStatistics &statistics, const uint64 *sample,
                      uint64 sample_count, double wanted, SplitRule rule) {
     Scales scales = {};
-    uint64 *sorted[kMostDimensions];
-    uint64 counts[kMostDimensions];
-    uint32 limits[kMostDimensions];
+    uint64 *sorted[kMaxDimensions];
+    uint64 counts[kMaxDimensions];
+    uint32 limits[kMaxDimensions];
     const auto most_intervals =
         static_cast<uint32>(Max(sample_count / (kSampleRowsPerInterval / 4), uint64{2}));
     for (int i = 0; i < format.dimension_count; i++) {

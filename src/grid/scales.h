@@ -12,19 +12,19 @@ enum class SplitRule : int {
 
 // A grid's scales.
 struct Scales {
-    uint32 intervals[kMostDimensions];
-    bool has_nulls[kMostDimensions];
-    uint64 *starts[kMostDimensions];  // lowest code of each interval but the first
-    uint32 strides[kMostDimensions];  // cells from one coordinate to the next
+    uint32 intervals[kMaxDimensions];
+    bool has_nulls[kMaxDimensions];
+    uint64 *starts[kMaxDimensions];  // lowest code of each interval but the first
+    uint32 strides[kMaxDimensions];  // cells from one coordinate to the next
     uint32 cells;
 };
 
 // What is known of all rows of a grid.
 struct RowStatistics {
     uint64 rows;
-    uint64 low[kMostDimensions];  // above `high` without a value
-    uint64 high[kMostDimensions];
-    bool has_nulls[kMostDimensions];
+    uint64 low[kMaxDimensions];  // above `high` without a value
+    uint64 high[kMaxDimensions];
+    bool has_nulls[kMaxDimensions];
 };
 
 void begin_statistics(RowStatistics *statistics);

@@ -12,7 +12,7 @@ static void prepare_index_only(Scan *scan) {
     descriptor->xs_itupdesc = RelationGetDescr(descriptor->indexRelation);
     scan->index_only = true;
     scan->batch.rows = static_cast<uint64 *>(MemoryContextAlloc(
-        scan->context, size_t{kMostOnPage} * static_cast<size_t>(scan->format->row_words) * sizeof(uint64)));
+        scan->context, size_t{kMaxOnPage} * static_cast<size_t>(scan->format->row_words) * sizeof(uint64)));
     MemoryContext caller = MemoryContextSwitchTo(scan->context);
     open_visibility(&scan->resolver.visibility, descriptor->heapRelation);
     open_heap_probe(&scan->resolver.probe, descriptor->heapRelation, descriptor->xs_snapshot);
@@ -102,7 +102,7 @@ static bool get_nearest(Scan *scan) {
     IndexScanDesc descriptor = scan->descriptor;
     storage::RestartGuard guard = {0, false};
     ItemPointerData tid;
-    uint64 row[1 + kMostLanes];
+    uint64 row[1 + kMaxLanes];
     double distance;
     bool is_null;
     for (;;) {

@@ -19,9 +19,9 @@ struct EntryReader {
     BlockNumber block;
     EntryPage page;
     PGAlignedBlock image;
-    uint64 dead[(kMostOnPage + 63) / 64];
-    uint64 low[kMostArrays];  // of all entries
-    uint64 high[kMostArrays];
+    uint64 dead[(kMaxOnPage + 63) / 64];
+    uint64 low[kMaxArrays];  // of all entries
+    uint64 high[kMaxArrays];
 };
 
 struct CellVerification {
@@ -37,10 +37,10 @@ struct CellVerification {
 
 // What a cell lets in.
 struct CellLimits {
-    uint64 low[kMostDimensions];
-    uint64 high[kMostDimensions];
-    bool is_null[kMostDimensions];   // NULLs alone
-    bool is_value[kMostDimensions];  // none
+    uint64 low[kMaxDimensions];
+    uint64 high[kMaxDimensions];
+    bool is_null[kMaxDimensions];   // NULLs alone
+    bool is_value[kMaxDimensions];  // none
 };
 
 }  // namespace
@@ -72,7 +72,7 @@ static bool next_page(CellVerification *state) {
     if (storage::content_length(page) > storage::kContentBytes ||
         !open_entry_page(storage::page_content(page), storage::content_length(page),
                          state->format->array_count, &entries->page) ||
-        entries->page.count > kMostOnPage || entries->page.first != entries->ordinal ||
+        entries->page.count > kMaxOnPage || entries->page.first != entries->ordinal ||
         entries->page.count > run.entries - entries->ordinal) {
         complain(state, entries->block, nullptr, "An entry page contradicts its run.");
         return false;
@@ -110,7 +110,7 @@ static size_t put_fingerprint(const Format &format, const uint64 *row, unsigned 
     memcpy(fingerprint, row, bytes);
     return bytes;
 }
-static_assert((1 + kMostLanes) * sizeof(uint64) <= kMostFingerprint);
+static_assert((1 + kMaxLanes) * sizeof(uint64) <= kMaxFingerprint);
 
 // The entries up to ordinal `end`, which are a cell's.
 static bool verify_entries(CellVerification *state, const CellLimits &limits, uint64 end) {
@@ -119,7 +119,7 @@ static bool verify_entries(CellVerification *state, const CellLimits &limits, ui
     for (; entries->ordinal < end; entries->ordinal++, entries->place++) {
         if (entries->place == entries->page.count && !next_page(state))
             return false;
-        uint64 row[1 + kMostLanes];
+        uint64 row[1 + kMaxLanes];
         read_row(format, entries->page, entries->place, row);
         widen_bounds(format, row, 1, entries->low, entries->high);
         const ItemPointerData tid = place_tid(row[0]);
@@ -128,7 +128,7 @@ static bool verify_entries(CellVerification *state, const CellLimits &limits, ui
         else if (!is_inside(format, limits, row))
             complain(state, entries->block, &tid, "An entry lies outside its cell.");
         if (!((entries->dead[entries->place / 64] >> (entries->place % 64)) & 1)) {
-            unsigned char fingerprint[kMostFingerprint];
+            unsigned char fingerprint[kMaxFingerprint];
             const size_t bytes = put_fingerprint(format, row, fingerprint);
             note_entry(&state->check, entries->block, fingerprint, bytes, tid);
         }
@@ -188,7 +188,7 @@ static bool verify_grid(CellVerification *state, uint64 word, const CellLimits &
 // What the directory says of all entries together.
 static bool verify_summary(CellVerification *state) {
     const Format &format = *state->format;
-    uint64 bounds[2 * kMostArrays];
+    uint64 bounds[2 * kMaxArrays];
     if (!read_words(&state->directory, 0, summary_words(format.array_count), bounds))
         return false;
     for (int i = 0; i < format.array_count; i++) {
@@ -228,7 +228,7 @@ static void verify_run(CellVerification *state, const storage::RunEntry &run) {
 static size_t fingerprint_row(void *context, const Datum *values, const bool *nulls,
                               const ItemPointerData &tid, unsigned char *fingerprint) {
     const auto *state = static_cast<const CellVerification *>(context);
-    uint64 row[1 + kMostLanes];
+    uint64 row[1 + kMaxLanes];
     encode_row(*state->format, values, nulls, tid, row);
     return put_fingerprint(*state->format, row, fingerprint);
 }
@@ -252,8 +252,8 @@ void verify_cells(Relation heap, Relation index, bool check_heap, storage::Probl
     for (int i = 0; i < view.run_count; i++)
         verify_run(state, view.runs[i]);
     for (uint32 at = 0; at < tail.bytes; at += format.tail_item_bytes) {
-        uint64 row[1 + kMostLanes];
-        unsigned char fingerprint[kMostFingerprint];
+        uint64 row[1 + kMaxLanes];
+        unsigned char fingerprint[kMaxFingerprint];
         read_tail_item(format, tail.items + at, row);
         const size_t bytes = put_fingerprint(format, row, fingerprint);
         note_entry(&state->check, storage::kTailBlock, fingerprint, bytes, place_tid(row[0]));

@@ -159,7 +159,7 @@ void drain_view(ViewReader *reader, const BatchSink &sink) {
 // (R4, R5). The rest is looked up.
 bool resolve_batch(Resolver *resolver, const ViewReader &reader, Batch *batch) {
     const auto words = static_cast<size_t>(reader.format->row_words);
-    bool trusted[kMostOnPage];
+    bool trusted[kMaxOnPage];
     bool all_trusted = true;
     for (uint32 i = 0; i < batch->count; i++) {
         trusted[i] = is_all_visible(&resolver->visibility, ItemPointerGetBlockNumberNoCheck(&batch->tids[i]));

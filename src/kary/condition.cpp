@@ -15,7 +15,7 @@
 namespace pg_gpu::kary {
 
 // Arrays on several columns make as many ranges as their sizes' product, up to this many.
-static constexpr uint64 kMostRanges = 1 << 20;
+static constexpr uint64 kMaxRanges = 1 << 20;
 
 // Everything about one column while scan keys are combined. Codes are stored codes.
 template <typename Key>
@@ -311,7 +311,7 @@ static void make_ranges(const KeyFormat &format, const ColumnState<Key> *states,
             continue;  // its bits are zero wherever it matters
         const uint64 ranges =
             (condition->has_points ? uint64{condition->point_count} : 1) * state.point_count;
-        if (in_prefix && state.points != nullptr && (!condition->has_points || ranges <= kMostRanges)) {
+        if (in_prefix && state.points != nullptr && (!condition->has_points || ranges <= kMaxRanges)) {
             multiply_points(column, state, condition);
             continue;
         }
@@ -350,7 +350,7 @@ static void make_filters(const KeyFormat &format, const ColumnState<Key> *states
 template <typename Key>
 void make_condition(const KeyFormat &format, const ScanKeyData *keys, int key_count,
                     Condition<Key> *condition) {
-    ColumnState<Key> states[kMostColumns];
+    ColumnState<Key> states[kMaxColumns];
     for (int i = 0; i < format.column_count; i++)
         states[i] = {
             key_from<Key>(0), key_from<Key>(low_bits<Bits<Key>>(format.columns[i].width)), false, nullptr, 0,

@@ -218,7 +218,7 @@ static bool count_batch_on_server(Relation heap, Relation index, const KeyFormat
     for (uint32 i = 0; plain && i < reader.count; i++) {
         CHECK_FOR_INTERRUPTS();
         MemoryContext caller = MemoryContextSwitchTo(range_context);
-        ScanKeyData keys[2 * kMostColumns];
+        ScanKeyData keys[2 * kMaxColumns];
         Condition<Key> condition;
         make_condition(format, keys, reader.read(reader.context, i, keys), &condition);
         plain = condition.nothing || is_plain_range(format, condition);
@@ -250,7 +250,7 @@ void count_batch(Relation heap, Relation index, Snapshot snapshot, const RangeRe
     for (uint32 i = 0; i < reader.count; i++) {
         CHECK_FOR_INTERRUPTS();
         MemoryContext caller = MemoryContextSwitchTo(range_context);
-        ScanKeyData keys[2 * kMostColumns];
+        ScanKeyData keys[2 * kMaxColumns];
         const int key_count = reader.read(reader.context, i, keys);
         uint64 heap_fetches;
         counts[i] = count_matching(heap, index, snapshot, keys, key_count, &heap_fetches);

@@ -39,7 +39,7 @@ int key_width(Relation index) {
     }
     ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
                     errmsg("the columns of index \"%s\" take %d bits, and a key of gpu_kary has at most %d",
-                           RelationGetRelationName(index), bits, kMostKeyBits),
+                           RelationGetRelationName(index), bits, kMaxKeyBits),
                     errdetail("Widths in bits: %s.", widths.data),
                     has_text ? errhint("Text takes 64 bits with gpu.gpu_kary_hash_ops.")
                              : errhint("Leave a column out, or use narrower types.")));
@@ -51,7 +51,7 @@ KeyFormat key_format(Relation index) {
     int bits = 0;
     for (int i = 0; i < count; i++)
         bits += code_of(index->rd_opcintype[i]).width;
-    if (unlikely(bits > kMostKeyBits))
+    if (unlikely(bits > kMaxKeyBits))
         report_too_wide(index, count, bits);
 
     format.column_count = count;

@@ -11,15 +11,15 @@ namespace pg_gpu::kary {
 using namespace keys;
 
 // A column is at least a byte wide, a key at most 16.
-inline constexpr int kMostColumns = 16;
-inline constexpr int kMostKeyBits = 128;
+inline constexpr int kMaxColumns = 16;
+inline constexpr int kMaxKeyBits = 128;
 
 struct KeyFormat {
     int column_count;
     int width;  // of the key type: 32, 64, 96 or 128 bits
     NullMask all_null;
     NullMask lossy;  // columns whose codes don't tell values apart
-    KeyColumn columns[kMostColumns];
+    KeyColumn columns[kMaxColumns];
 };
 
 // The format of an index's keys, in the current memory context where columns are encoded by their hashes.

@@ -11,7 +11,7 @@ Datum pg_gpu_kary_handler(PG_FUNCTION_ARGS) {
     (void)fcinfo;
 
     IndexAmRoutine *routine = storage::make_index_routine();
-    routine->amstrategies = kary::kMostStrategies;
+    routine->amstrategies = kary::kMaxStrategies;
     set_ordered(routine);
     routine->amcanbackward = true;
     routine->amcanmulticol = true;

@@ -19,8 +19,8 @@ static WantedKey<Key> *sort_wanted(const KeyFormat &format, const LookupKeys &ke
     auto *wanted = allocate<WantedKey<Key>>(keys.count + 1);
     *count = 0;
     for (uint32 i = 0; i < keys.count; i++) {
-        Datum values[kMostColumns];
-        Oid types[kMostColumns];
+        Datum values[kMaxColumns];
+        Oid types[kMaxColumns];
         Key key;
         CHECK_FOR_INTERRUPTS();
         if (keys.read(keys.context, i, values, types) && make_key(format, values, types, &key))

@@ -102,16 +102,16 @@ namespace {
 
 // Constants as long as a key, by their first bytes, each once.
 struct LongConstants {
-    static constexpr int kMost = 100;
+    static constexpr int kMax = 100;
     int count;
-    LikePrefix prefixes[kMost];
+    LikePrefix prefixes[kMax];
 };
 
 }  // namespace
 
 static void note_constant(LongConstants *constants, Oid type, Datum value) {
     const LikePrefix prefix = text_prefix(type, value);
-    if (prefix.is_whole || constants->count == LongConstants::kMost)
+    if (prefix.is_whole || constants->count == LongConstants::kMax)
         return;
     for (int i = 0; i < constants->count; i++)
         if (memcmp(constants->prefixes[i].bytes, prefix.bytes, kPrefixBytes) == 0)

@@ -15,7 +15,7 @@ static constexpr uint32 kFirstChunk = 4096;
 static constexpr uint32 kLargestChunk = 1U << 20;
 
 // A chunk's matches held in memory; with more of them the pages are read, which holds one at a time.
-static constexpr uint64 kMostMatches = 1U << 23;
+static constexpr uint64 kMaxMatches = 1U << 23;
 
 // ---- the mirror's format ----------------------------------------------------------------------------------
 
@@ -107,7 +107,7 @@ static bool add_matches(Scan<Key> *scan, Cursor<Key> *cursor, const client::Entr
                         KeyOf key_of) {
     const uint64 *offsets = answer.runs[0].offsets;
     const uint64 matches = answer.runs[0].entries;
-    if (matches > kMostMatches - cursor->count)
+    if (matches > kMaxMatches - cursor->count)
         return false;
     keep_and_make_room(scan, cursor, cursor->count + matches);
     memcpy(cursor->tids + cursor->count, answer.runs[0].tids, matches * sizeof(ItemPointerData));
@@ -170,7 +170,7 @@ static bool look_up_ranges(Scan<Key> *scan, Cursor<Key> *cursor, const client::R
     for (uint32 done = 0; sound && done < count;) {
         client::EntriesAnswer answer;
         sound = client::range(set, cursor->choice, low + done, high + done, count - done, true, &answer) &&
-                answer.items > 0 && answer.runs[0].entries <= kMostMatches - cursor->count;
+                answer.items > 0 && answer.runs[0].entries <= kMaxMatches - cursor->count;
         if (!sound)
             break;
         const uint64 matches = answer.runs[0].entries;

@@ -104,7 +104,7 @@ bool count_ranges(Relation heap, Relation index, const KeyFormat &format, Snapsh
     open_heap_probe(&checker.probe, heap, snapshot);
     bool answered = true;
     bool sound = false;
-    for (int tries = 0; answered && !sound && tries < kMostServerTries; tries++) {
+    for (int tries = 0; answered && !sound && tries < kMaxServerTries; tries++) {
         CHECK_FOR_INTERRUPTS();
         memset(counts, 0, ranges.count * sizeof(int64));
         checker.fetches = 0;

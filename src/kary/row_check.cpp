@@ -10,8 +10,8 @@ struct RowCheck {
     LookupKeys keys;
     IndexedRow row;
     // Of lossy columns: the equality with constants of `types`.
-    Oid types[kMostColumns];
-    FmgrInfo equality[kMostColumns];
+    Oid types[kMaxColumns];
+    FmgrInfo equality[kMaxColumns];
 };
 
 RowCheck *begin_row_check(Relation index, const LookupKeys &keys) {
@@ -43,8 +43,8 @@ static FmgrInfo *equality_with(RowCheck *check, int column, Oid type) {
 }
 
 bool row_has_key(RowCheck *check, uint32 position) {
-    Datum values[kMostColumns];
-    Oid types[kMostColumns];
+    Datum values[kMaxColumns];
+    Oid types[kMaxColumns];
     // A key with a NULL was not looked up.
     if (!check->keys.read(check->keys.context, position, values, types))
         return false;

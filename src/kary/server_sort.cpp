@@ -91,7 +91,7 @@ template <typename Key>
 bool merge_on_server(Relation index, const storage::RunKind *kind, const storage::RunEntry *runs, int count,
                      RunBuilder<Key> *builder, LastAdded<Key> *last) {
     *last = {};
-    if (count > client::kMostRuns)
+    if (count > client::kMaxRuns)
         return false;
     uint64 entries = 0;
     for (int i = 0; i < count; i++)

@@ -22,7 +22,7 @@ enum TextStrategy : StrategyNumber {
     kStartsWith,
 };
 
-inline constexpr StrategyNumber kMostStrategies = kStartsWith;
+inline constexpr StrategyNumber kMaxStrategies = kStartsWith;
 
 // The key of a value of type text or bpchar. For bpchar blanks at the end don't count.
 Key128 text_key(Oid type, Datum value);

@@ -5,7 +5,7 @@
 namespace pg_gpu::keys {
 
 // No time zone is as far from UTC, and no clock was ever set by as much.
-static constexpr int64 kMostOffset = 4 * USECS_PER_DAY;
+static constexpr int64 kMaxOffset = 4 * USECS_PER_DAY;
 
 // Beyond the finite values, and short of infinity.
 static constexpr int64 kAfterAllFinite = PG_INT64_MAX - 1;
@@ -60,12 +60,12 @@ static uint64 code_of_local_time(const KeyColumn &column, int64 microseconds) {
 }
 
 uint64 code_before_instant(const KeyColumn &column, int64 instant) {
-    return instant < PG_INT64_MIN + kMostOffset ? 0 : code_of_local_time(column, instant - kMostOffset);
+    return instant < PG_INT64_MIN + kMaxOffset ? 0 : code_of_local_time(column, instant - kMaxOffset);
 }
 
 uint64 code_after_instant(const KeyColumn &column, int64 instant) {
-    return instant > PG_INT64_MAX - kMostOffset ? low_bits<uint64>(column.width)
-                                                : code_of_local_time(column, instant + kMostOffset);
+    return instant > PG_INT64_MAX - kMaxOffset ? low_bits<uint64>(column.width)
+                                               : code_of_local_time(column, instant + kMaxOffset);
 }
 
 // The time a date or timestamp shows, and the instant that is in the session's time zone.
@@ -94,9 +94,9 @@ bool passes_instant_test(const KeyColumn &column, uint64 code, const InstantTest
     if (test.strategy != BTEqualStrategyNumber && !TIMESTAMP_NOT_FINITE(constant) &&
         !TIMESTAMP_NOT_FINITE(local)) {
         // Far from the constant the time zone doesn't matter.
-        if (local < constant - kMostOffset)
+        if (local < constant - kMaxOffset)
             return wants_less;
-        if (local > constant + kMostOffset)
+        if (local > constant + kMaxOffset)
             return !wants_less;
     }
     const int64 instant = instant_of(column, value);

@@ -38,7 +38,7 @@ inline bool entry_less(const SortEntry<Key> &a, const SortEntry<Key> &b) {
 
 inline constexpr int kDigitBits = 11;
 template <typename Number>
-inline constexpr int kMostDigits = (static_cast<int>(sizeof(Number)) * 8 + kDigitBits - 1) / kDigitBits;
+inline constexpr int kMaxDigits = (static_cast<int>(sizeof(Number)) * 8 + kDigitBits - 1) / kDigitBits;
 
 // How many bits a number takes.
 template <typename Number>
@@ -129,7 +129,7 @@ Element *radix_sort_by(Element *entries, Element *scratch, size_t count, KeyOf k
     Bits<Key> varying = 0;
     for (size_t i = 1; i < count; i++)
         varying |= number_of(entries[i]) ^ number_of(entries[0]);
-    int shifts[kMostDigits<Key>];
+    int shifts[kMaxDigits<Key>];
     const int digits = choose_digits(varying, shifts);
 
     if (digits <= kFirstDigits) {
@@ -138,7 +138,7 @@ Element *radix_sort_by(Element *entries, Element *scratch, size_t count, KeyOf k
     }
     radix_passes<kFirstDigits>(&entries, &scratch, count, shifts, kFirstDigits, number_of, between_passes);
     if (!insertion_sort_within(entries, count, count * kMovesPerEntry, less))
-        radix_passes<kMostDigits<Key>>(&entries, &scratch, count, shifts, digits, number_of, between_passes);
+        radix_passes<kMaxDigits<Key>>(&entries, &scratch, count, shifts, digits, number_of, between_passes);
     return entries;
 }
 

@@ -7,13 +7,13 @@
 
 namespace pg_gpu::plan {
 
-static constexpr int kMostMethods = 4;
-static const CountingMethod *methods[kMostMethods];
+static constexpr int kMaxMethods = 4;
+static const CountingMethod *methods[kMaxMethods];
 static int method_count = 0;
 static create_upper_paths_hook_type previous_hook = nullptr;
 
 void register_counting_method(const CountingMethod *method) {
-    Assert(method_count < kMostMethods);
+    Assert(method_count < kMaxMethods);
     methods[method_count++] = method;
 }
 

@@ -15,7 +15,7 @@ struct Extent {
 static_assert(sizeof(Extent) == 8);
 
 // PostgreSQL's block numbers end before the one that means none.
-inline constexpr uint32_t kMostBlocks = UINT32_MAX;
+inline constexpr uint32_t kMaxBlocks = UINT32_MAX;
 
 // Chooses room for `needed` blocks among the gaps between the `used` extents (sorted here, in place; they do
 // not overlap), at or after `first_block`. In this order: the smallest single gap that fits; at most
@@ -56,7 +56,7 @@ inline int choose_extents(Extent *used, int used_count, uint32_t first_block, ui
     for (int i = 0; i < pieces_wanted; i++)
         gathered += largest[i].count;
     if (gathered < needed) {
-        if (needed > kMostBlocks - end)
+        if (needed > kMaxBlocks - end)
             return 0;
         chosen[0] = {end, needed};
         return 1;

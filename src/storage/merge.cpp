@@ -13,7 +13,7 @@ static constexpr uint64 kForegroundEntries = 700000;
 // Reservations of at least this many pages at the end of the file leave room in front.
 static constexpr uint32 kSlackFrom = 64;
 
-static constexpr uint16 kMostLevels = 40;
+static constexpr uint16 kMaxLevels = 40;
 
 // Runs of the lowest levels merge in fours: every reader visits each run, while to merge them, in shared
 // buffers still, costs the writer little.
@@ -39,7 +39,7 @@ uint16 level_of(const RunKind *kind, uint64 entries, int fanout) {
     double limit =
         static_cast<double>(kind->tail_capacity) / static_cast<double>(sizeof(TailItem) * entry_weight(kind));
     uint16 level = 0;
-    while (static_cast<double>(entries) > limit && level < kMostLevels) {
+    while (static_cast<double>(entries) > limit && level < kMaxLevels) {
         limit *= tier_size(level, fanout);
         level++;
     }
@@ -65,7 +65,7 @@ static void reserve(Relation index, const RunKind *kind, ReservationOwner owner,
     const Extent last = used[used_count - 1];  // place_pages has sorted them
     if (pages >= kSlackFrom && entry->extents[0].start == last.start + last.count)
         entry->extents[0].start +=
-            Min(Min(pages / 4, kMostReservationSlack), kMostBlocks - (entry->extents[0].start + pages));
+            Min(Min(pages / 4, kMaxReservationSlack), kMaxBlocks - (entry->extents[0].start + pages));
     memcpy(reservation, entry->extents, sizeof(Extent) * entry->extent_count);
     GenericXLogFinish(state);
     UnlockReleaseBuffer(buffer);
@@ -191,7 +191,7 @@ static Choice gather(RunEntry *runs, int count, bool (*wanted)(const RunEntry &,
 
 // The lowest level with a full tier, among the runs that may be touched.
 static Choice choose_tier(RunEntry *runs, int count, int fanout) {
-    for (uint16 level = 0; level <= kMostLevels; level++) {
+    for (uint16 level = 0; level <= kMaxLevels; level++) {
         const auto members =
             std::count_if(runs, runs + count, [&](const RunEntry &run) { return run.level == level; });
         if (members >= tier_size(level, fanout))
@@ -351,11 +351,11 @@ void merge_after_seal(Relation index, const RunKind *kind) {
     Buffer buffer = lock_metapage(index, kind, BUFFER_LOCK_SHARE);
     const MetaPage *meta = meta_page(BufferGetPage(buffer));
     const int fanout = fanout_of(index);
-    int level_counts[kMostLevels + 1] = {};
+    int level_counts[kMaxLevels + 1] = {};
     bool due = meta->chained_runs > 0;
     for (uint32 i = 0; i < meta->inline_runs && !due; i++) {
         const uint16 level = meta->runs[i].level;
-        due = level <= kMostLevels && ++level_counts[level] >= tier_size(level, fanout);
+        due = level <= kMaxLevels && ++level_counts[level] >= tier_size(level, fanout);
     }
     UnlockReleaseBuffer(buffer);
     if (due)

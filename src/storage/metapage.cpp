@@ -89,7 +89,7 @@ bool is_run_entry_sound(const RunKind *kind, const RunEntry &run) {
     for (int i = 0; i < run.extent_count; i++) {
         const Extent &extent = run.extents[i];
         if (extent.start < kFirstFreeBlock || extent.count == 0 ||
-            static_cast<uint64>(extent.start) + extent.count > kMostBlocks)
+            static_cast<uint64>(extent.start) + extent.count > kMaxBlocks)
             return false;
         covered += extent.count;
     }
@@ -228,7 +228,7 @@ Extent *used_extents(Relation index, Page meta_image, int *count) {
 // How far behind the end of the file merges can have reserved room: each of the two reservations holds what a
 // merge of all runs could need, behind some slack.
 static uint64 farthest_reservation_end(const RunKind *kind, BlockNumber blocks) {
-    const uint64 most = uint64{kMostReservationSlack} + uint64{kind->merge_growth} * blocks + kMergeOverhead;
+    const uint64 most = uint64{kMaxReservationSlack} + uint64{kind->merge_growth} * blocks + kMergeOverhead;
     return blocks + kReservationOwners * most;
 }
 
@@ -276,7 +276,7 @@ int place_pages(Relation index, Extent *used, int used_count, uint32 pages, int 
     if (count == 0)
         ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
                         errmsg("index \"%s\" cannot grow beyond %u blocks", RelationGetRelationName(index),
-                               kMostBlocks),
+                               kMaxBlocks),
                         errhint("Partition the table.")));
     return count;
 }

@@ -4,7 +4,7 @@
 
 namespace pg_gpu::storage {
 
-static constexpr int kMostMisses = 4;
+static constexpr int kMaxMisses = 4;
 
 static Buffer guess_buffer(Relation relation, BlockNumber block, const NearBuffer &near) {
     if (near.buffer <= 0 || RelationUsesLocalBuffers(relation))
@@ -24,7 +24,7 @@ static const char *prefetch_page(Buffer guess) {
 void prefetch_near(Relation relation, BlockNumber block, const NearBuffer &near, uint32 place,
                    uint32 other_place) {
     const Buffer guess = guess_buffer(relation, block, near);
-    if (guess == InvalidBuffer || near.misses == kMostMisses)
+    if (guess == InvalidBuffer || near.misses == kMaxMisses)
         return;
     const char *page = prefetch_page(guess);
     __builtin_prefetch(page + place);
@@ -36,7 +36,7 @@ Buffer read_near(Relation relation, BlockNumber block, BufferAccessStrategy stra
     if (guess != InvalidBuffer)
         prefetch_page(guess);
     Buffer buffer = InvalidBuffer;
-    if (guess != InvalidBuffer && near->misses < kMostMisses &&
+    if (guess != InvalidBuffer && near->misses < kMaxMisses &&
         ReadRecentBuffer(physical_relation(relation), MAIN_FORKNUM, block, guess)) {
         pgstat_count_buffer_read(relation);
         pgstat_count_buffer_hit(relation);
@@ -48,7 +48,7 @@ Buffer read_near(Relation relation, BlockNumber block, BufferAccessStrategy stra
         near->descending = !near->descending;
         near->misses = 0;
     } else if (guess != InvalidBuffer) {
-        near->misses = buffer == guess ? 0 : Min(near->misses + 1, kMostMisses);
+        near->misses = buffer == guess ? 0 : Min(near->misses + 1, kMaxMisses);
     }
     near->buffer = buffer;
     near->block = block;

@@ -16,13 +16,13 @@ inline constexpr int kEntrySection = 1;
 // The most TIDs one page can hold as they are.
 inline constexpr uint32 kMaxTidsPerPage = kContentBytes / sizeof(ItemPointerData);
 // The most that RunKind::read_tids may give: compressed TIDs take less.
-inline constexpr uint32 kMostTidsRead = 32768;
+inline constexpr uint32 kMaxTidsRead = 32768;
 
 // What a merge can need at most, in pages, beyond its inputs' pages times RunKind::merge_growth: a
 // reservation beyond that is damage.
 inline constexpr uint32 kMergeOverhead = 16;
 // Room left in front of a reservation at the end of the file, at most.
-inline constexpr uint32 kMostReservationSlack = 4096;
+inline constexpr uint32 kMaxReservationSlack = 4096;
 
 // What storage must know of an access method's runs. Nothing here knows about keys.
 struct RunKind {
@@ -53,7 +53,7 @@ struct RunKind {
     // Do sections and access_method_data of a directory entry fit its number of entries?
     bool (*is_sound)(const RunKind *kind, const RunEntry &run);
 
-    // TIDs of the entries on page `position` of the entry section, at most kMostTidsRead; returns how many.
+    // TIDs of the entries on page `position` of the entry section, at most kMaxTidsRead; returns how many.
     uint32 (*read_tids)(Relation index, const RunEntry &run, uint32 position, Page page,
                         ItemPointerData *tids);
 };

@@ -80,7 +80,7 @@ static uint64 vacuum_run(BulkDelete *state, const RunEntry &run) {
     const uint32 words_per_page = kDeadBitsPerPage / 64;
     auto *already_dead = allocate<uint64>(words_per_page);
     auto *newly_dead = allocate<uint64>(words_per_page);
-    auto *tids = allocate<ItemPointerData>(kMostTidsRead);
+    auto *tids = allocate<ItemPointerData>(kMaxTidsRead);
     const Section section = run.sections[kEntrySection];
     uint64 ordinal = 0;
     uint64 dead = 0;

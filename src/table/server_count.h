@@ -8,7 +8,7 @@
 namespace pg_gpu::table {
 
 // A stream of VACUUMs ends this many tries; then the paged path counts, which takes the run lock.
-inline constexpr int kMostServerTries = 8;
+inline constexpr int kMaxServerTries = 8;
 
 // One bit a heap block, read after the view (R4).
 client::VisibleBlocks read_visible_blocks(Relation heap);

@@ -79,7 +79,7 @@ static void look_up_row(Relation, ItemPointer tid, Datum *values, bool *nulls, b
     if (!alive)
         return;
     TableCheck *check = look_up->check;
-    unsigned char fingerprint[kMostFingerprint];
+    unsigned char fingerprint[kMaxFingerprint];
     const size_t bytes = look_up->fingerprint_row(look_up->context, values, nulls, *tid, fingerprint);
     if (bloom_lacks_element(check->filter, fingerprint, bytes))
         check->report(InvalidBlockNumber, tid, "A row is missing from the index.", check->context);

@@ -6,7 +6,7 @@
 
 namespace pg_gpu::table {
 
-inline constexpr size_t kMostFingerprint = 256;
+inline constexpr size_t kMaxFingerprint = 256;
 
 struct TableCheck {
     Relation heap;
@@ -30,7 +30,7 @@ void begin_table_check(TableCheck *check, Relation heap, Relation index, bool ch
 void note_entry(TableCheck *check, BlockNumber block, const void *fingerprint, size_t bytes,
                 const ItemPointerData &tid);
 
-// Writes the fingerprint that a row's entry has, at most kMostFingerprint bytes; returns its length.
+// Writes the fingerprint that a row's entry has, at most kMaxFingerprint bytes; returns its length.
 using FingerprintRow = size_t (*)(void *context, const Datum *values, const bool *nulls,
                                   const ItemPointerData &tid, unsigned char *fingerprint);
 

@@ -130,7 +130,7 @@ static bool fill_window(PostingStream *stream) {
 }
 
 static inline void next_posting(PostingStream *stream) {
-    if (stream->end - stream->at < kMostPostingBytes && !fill_window(stream)) {
+    if (stream->end - stream->at < kMaxPostingBytes && !fill_window(stream)) {
         stream->at_end = true;
         return;
     }

@@ -24,19 +24,19 @@ static const uint8 *read_entry_head(const uint8 *in, const uint8 *end, EntryHead
     uint64 more;
     if (head->shared == 15) {
         in = read_varint(in, end, &more);
-        if (in == nullptr || more > kMostLexemeBytes)
+        if (in == nullptr || more > kMaxLexemeBytes)
             return nullptr;
         head->shared += more;
     }
     if (head->suffix_length == 15) {
         in = read_varint(in, end, &more);
-        if (in == nullptr || more > kMostLexemeBytes)
+        if (in == nullptr || more > kMaxLexemeBytes)
             return nullptr;
         head->suffix_length += more;
     }
     head->suffix = in;
     if (head->suffix_length > static_cast<uint64>(end - in) ||
-        head->shared + head->suffix_length > kMostLexemeBytes)
+        head->shared + head->suffix_length > kMaxLexemeBytes)
         return nullptr;
     return in + head->suffix_length;
 }
@@ -172,7 +172,7 @@ static inline void advance(DictionaryCursor *cursor, uint32 needed) {
 }
 
 void next_entry(DictionaryCursor *cursor) {
-    advance(cursor, kMostLexemeBytes);
+    advance(cursor, kMaxLexemeBytes);
 }
 
 void begin_dictionary(DictionaryCursor *cursor, RunReader *reader) {

@@ -17,7 +17,7 @@ bool next_lexeme(ItemReader *reader) {
     uint64 length = 0;
     uint64 frequency = 0;
     const uint8 *at = read_varint(reader->at, reader->end, &length);
-    if (at == nullptr || length == 0 || length > kMostLexemeBytes ||
+    if (at == nullptr || length == 0 || length > kMaxLexemeBytes ||
         length > static_cast<uint64>(reader->end - at)) {
         reader->failed = true;
         return false;

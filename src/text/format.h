@@ -122,7 +122,7 @@ inline uint32 restart_place(Restart restart) {
     return static_cast<uint32>(restart & PG_UINT16_MAX);
 }
 
-inline constexpr uint32 kMostLexemeBytes = 2047;
+inline constexpr uint32 kMaxLexemeBytes = 2047;
 
 // A list of one block: its parameter and its frequencies' width, then the block. A longer one: the blocks,
 // then their heads.

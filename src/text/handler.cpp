@@ -12,7 +12,7 @@ Datum pg_gpu_text_handler(PG_FUNCTION_ARGS) {
     (void)fcinfo;
 
     IndexAmRoutine *routine = storage::make_index_routine();
-    routine->amstrategies = text::kMostStrategies;
+    routine->amstrategies = text::kMaxStrategies;
     routine->amcanorderbyop = true;
 
     routine->ambuild = text::build;

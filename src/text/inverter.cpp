@@ -87,7 +87,7 @@ static Term *find_term(Inverter *inverter, const Lexeme &lexeme) {
 
 void invert_lexeme(Inverter *inverter, const Lexeme &lexeme, uint32 ordinal) {
     Term *term = find_term(inverter, lexeme);
-    uint8 bytes[kMostPostingBytes];
+    uint8 bytes[kMaxPostingBytes];
     uint32 count = write_varint(bytes, term->frequency == 0 ? ordinal : ordinal - term->last - 1);
     count += write_varint(bytes + count, lexeme.frequency);
     PostingPiece *piece = term->current;

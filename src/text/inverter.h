@@ -6,7 +6,7 @@
 
 namespace pg_gpu::text {
 
-inline constexpr uint32 kMostPostingBytes = 5 + 2;
+inline constexpr uint32 kMaxPostingBytes = 5 + 2;
 
 // A lexeme's postings so far: varints of ordinal gaps and term frequencies, in a chain of pieces.
 struct PostingPiece {
@@ -60,7 +60,7 @@ struct TermSource {
     BufFile *file;
     Term **terms;
     uint32 left;
-    char lexeme[kMostLexemeBytes];
+    char lexeme[kMaxLexemeBytes];
     uint32 length;
     uint64 bytes;         // of its list that aren't read yet
     PostingPiece *piece;  // in memory

@@ -142,7 +142,7 @@ bool load_block(ListCursor *list, uint32 block) {
     const uint64 length = end - head.offset;
     const uint32 count = Min(list->documents - block * postings::kBlockPostings, postings::kBlockPostings);
     const uint32 frequency_bytes = postings::packed_bytes(count, head.frequency_bits);
-    if (end < head.offset || length > postings::kMostBlockBytes || head.frequency_bits > 31 ||
+    if (end < head.offset || length > postings::kMaxBlockBytes || head.frequency_bits > 31 ||
         frequency_bytes > length)
         report_list(list);
     if (!copy_bytes(list, head.offset, length, list->bytes)) {

@@ -64,7 +64,7 @@ static bool may_ask_server(const Corpus *corpus) {
     uint64 entries = 0;
     for (int i = 0; i < corpus->run_count; i++)
         entries += corpus->runs[i].run.entries;
-    return entries > 0 && corpus->run_count <= client::kMostRuns &&
+    return entries > 0 && corpus->run_count <= client::kMaxRuns &&
            client::may_ask_server(entries, kFewestEntries);
 }
 

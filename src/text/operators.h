@@ -7,6 +7,6 @@ namespace pg_gpu::text {
 
 inline constexpr StrategyNumber kMatchStrategy = 1;     // tsvector @@ tsquery
 inline constexpr StrategyNumber kDistanceStrategy = 2;  // tsvector <=> gpu.bm25_query
-inline constexpr int kMostStrategies = 2;
+inline constexpr int kMaxStrategies = 2;
 
 }  // namespace pg_gpu::text

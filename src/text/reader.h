@@ -103,7 +103,7 @@ struct DictionaryCursor {
     // The current entry.
     uint32 shared;    // with the one before
     bool is_restart;  // shares nothing whatever the one before is
-    char lexeme[kMostLexemeBytes];
+    char lexeme[kMaxLexemeBytes];
     uint32 lexeme_length;
     uint64 frequency;
     uint64 list_start;
@@ -149,7 +149,7 @@ struct ListCursor {
     uint32 at;
     uint32 frequency_offset;
     uint32 ordinals[postings::kBlockPostings];  // behind the count the highest, which no document has
-    uint8 bytes[postings::kMostBlockBytes + postings::kPadding];
+    uint8 bytes[postings::kMaxBlockBytes + postings::kPadding];
 };
 
 // Where a lexeme's list lies in a run, as the dictionary has it.

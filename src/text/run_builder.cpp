@@ -4,8 +4,8 @@ namespace pg_gpu::text {
 
 // Dictionary and documents of small runs stay in memory.
 static size_t spool_memory() {
-    constexpr size_t kMost = 4 * 1024 * 1024;
-    return Min(kMost, static_cast<size_t>(maintenance_work_mem) * 1024 / 8);
+    constexpr size_t kMax = 4 * 1024 * 1024;
+    return Min(kMax, static_cast<size_t>(maintenance_work_mem) * 1024 / 8);
 }
 
 void begin_run_builder(RunBuilder *builder, const Options &options) {
@@ -81,7 +81,7 @@ static void append_bytes(RunBuilder *builder, const void *bytes, size_t length) 
 }
 
 struct EncodedBlock {
-    uint8 bytes[postings::kMostBlockBytes];
+    uint8 bytes[postings::kMaxBlockBytes];
     uint32 length;
     uint8 parameter;
     uint8 frequency_bits;
@@ -148,7 +148,7 @@ void flush_postings(RunBuilder *builder) {
         builder->last_written = builder->ordinals[first + count - 1];
         builder->any_written = true;
         const uint64 offset = builder->posting_bytes - builder->list_start;
-        if (offset > UINT32_MAX - postings::kMostBlockBytes)
+        if (offset > UINT32_MAX - postings::kMaxBlockBytes)
             ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
                             errmsg("an inverted list of gpu_text cannot take more than 4 GB"),
                             errhint("Partition the table.")));
@@ -224,7 +224,7 @@ static uint32 write_length_nibble(uint8 *rest, uint32 value) {
 // Lexeme and frequency, then for a list of one posting its ordinal and term frequency, else its bytes.
 static void add_to_dictionary(RunBuilder *builder, const char *lexeme, uint32 length, uint64 first,
                               uint64 second) {
-    uint8 entry[kMostLexemeBytes + 5 * kMostVarintBytes + 1];
+    uint8 entry[kMaxLexemeBytes + 5 * kMaxVarintBytes + 1];
     auto *head = reinterpret_cast<DictionaryPage *>(builder->dictionary_page);
     for (;;) {
         const bool is_new = builder->dictionary_fill == 0;

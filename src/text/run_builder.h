@@ -56,7 +56,7 @@ struct RunBuilder {
     uint32 fence_count;
     uint32 fence_interval;
     uint64 lexemes;
-    char previous[kMostLexemeBytes];
+    char previous[kMaxLexemeBytes];
     uint32 previous_length;
 };
 

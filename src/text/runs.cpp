@@ -291,7 +291,7 @@ static void merge_lists(Relation index, MergeInput *inputs, int count, RunBuilde
     }
     std::make_heap(heap, heap + live, later_lexeme);
     PostingBuffer buffer = {};
-    char lexeme[kMostLexemeBytes];
+    char lexeme[kMaxLexemeBytes];
     for (uint64 lexemes = 1; live > 0; lexemes++) {
         const Lexeme first = current_lexeme(heap[0]);
         const uint32 length = first.length;
@@ -373,7 +373,7 @@ static uint32 merge_page_bound(Relation, const storage::RunKind *, const storage
     // higher numbers. Each page's first entry is whole, and the last one may not fit. Restarts are as many as
     // the inputs' and may fall on longer lexemes, but of every group of entries one is whole anyway.
     const double lists = Min(posting_total, dictionary_bytes / 4);
-    const double dictionary_pages = 2 * dictionary_bytes / (storage::kContentBytes - 2 * kMostLexemeBytes);
+    const double dictionary_pages = 2 * dictionary_bytes / (storage::kContentBytes - 2 * kMaxLexemeBytes);
     const double bits = posting_total > 0 ? posting_bits(documents, lists, posting_total, length) : 0;
     const double posting_bytes =
         posting_total *
@@ -458,7 +458,7 @@ void insert_long_document(Relation index, TSVector vector, const ItemPointerData
     // and half a byte of the restarts.
     size_t bytes = 0;
     for_each_lexeme(vector, [&bytes](const Lexeme &lexeme) { bytes += lexeme.length + 13; });
-    const auto pages = static_cast<uint32>(4 + bytes / (storage::kContentBytes - 2 * kMostLexemeBytes));
+    const auto pages = static_cast<uint32>(4 + bytes / (storage::kContentBytes - 2 * kMaxLexemeBytes));
     LongDocument document = {index, vector, tid};
     storage::insert_run(index, run_kind(), pages, write_long_document, &document);
 }

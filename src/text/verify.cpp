@@ -87,7 +87,7 @@ static void verify_lists(Verification *state, RunReader *reader, RunSums *sums) 
     const Options options = {postings::Codec::Bitpack, reader->header.k1, reader->header.b};
     const postings::Norms norms = norms_for(options, reader->header.average_length);
     auto *dictionary = allocate<DictionaryCursor>(1);
-    char previous[kMostLexemeBytes];
+    char previous[kMaxLexemeBytes];
     uint32 previous_length = 0;
     uint64 lexemes = 0;
     uint64 posting_total = 0;

@@ -20,12 +20,12 @@ void postings(const std::uint8_t *data, std::size_t size) {
     const auto bytes = static_cast<std::uint32_t>(input.take_bytes(block.data(), input.left()));
 
     std::vector<std::uint32_t> gaps(lists::kBlockPostings);
-    std::vector<std::uint8_t> written(lists::kMostGapBytes + lists::kPadding);
+    std::vector<std::uint8_t> written(lists::kMaxGapBytes + lists::kPadding);
     const auto survives = [&](const std::vector<std::uint32_t> &values, std::uint32_t values_count) {
         std::uint8_t its_parameter = 0;
         const std::uint32_t its_bytes = lists::encode_gaps(codec, values.data(), values_count, frame_bits,
                                                            written.data(), &its_parameter);
-        require(its_bytes <= lists::kMostGapBytes, "a block takes more bytes than it may");
+        require(its_bytes <= lists::kMaxGapBytes, "a block takes more bytes than it may");
         std::vector<std::uint32_t> read(lists::kBlockPostings);
         require(
             lists::decode_gaps(codec, written.data(), its_bytes, values_count, its_parameter, read.data()),

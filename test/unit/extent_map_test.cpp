@@ -40,10 +40,10 @@ TEST(ExtentMap, GrowsTheFileWhenTheGapsDoNotSuffice) {
 }
 
 TEST(ExtentMap, SaysWhenTheFileCannotGrow) {
-    Extent used[] = {{0, 2}, {5, pg_gpu::storage::kMostBlocks - 15}};
+    Extent used[] = {{0, 2}, {5, pg_gpu::storage::kMaxBlocks - 15}};
     Extent chosen[4];
     ASSERT_EQ(choose_extents(used, 2, 2, 10, 4, chosen), 1);
-    EXPECT_EQ(chosen[0].start, pg_gpu::storage::kMostBlocks - 10);
+    EXPECT_EQ(chosen[0].start, pg_gpu::storage::kMaxBlocks - 10);
     EXPECT_EQ(choose_extents(used, 2, 2, 11, 4, chosen), 0);
     EXPECT_EQ(choose_extents(used, 2, 2, 4000000000U, 4, chosen), 0);
     ASSERT_EQ(choose_extents(used, 2, 2, 3, 4, chosen), 1);

@@ -39,11 +39,11 @@ static void expect_round_trip(Codec codec, const std::vector<uint32_t> &ordinals
     uint64_t next = 0;
     for (size_t first = 0; first < gaps.size(); first += kBlockPostings) {
         const auto count = static_cast<uint32_t>(std::min<size_t>(gaps.size() - first, kBlockPostings));
-        std::vector<uint8_t> bytes(kMostGapBytes, 0xaa);
+        std::vector<uint8_t> bytes(kMaxGapBytes, 0xaa);
         uint8_t parameter;
         const uint32_t length =
             encode_gaps(codec, gaps.data() + first, count, frame_bits, bytes.data(), &parameter);
-        ASSERT_LE(length, kMostGapBytes);
+        ASSERT_LE(length, kMaxGapBytes);
         // No more than plain packing takes.
         ASSERT_LE(length, packed_bytes(count, widest(gaps.data() + first, count)));
         bytes.resize(length);
@@ -120,7 +120,7 @@ TEST_P(Codecs, RandomBytes) {
     std::mt19937_64 random(9);
     uint64_t accepted = 0;
     for (int round = 0; round < 200000; round++) {
-        const auto length = static_cast<uint32_t>(random() % (round % 2 ? 24 : kMostGapBytes));
+        const auto length = static_cast<uint32_t>(random() % (round % 2 ? 24 : kMaxGapBytes));
         const auto count = static_cast<uint32_t>(1 + random() % kBlockPostings);
         // On the heap, so that sanitizers see every byte beyond.
         std::vector<uint8_t> bytes(length + kPadding);
@@ -142,7 +142,7 @@ TEST_P(Codecs, DamagedBlocks) {
         for (auto &gap : gaps)
             gap = static_cast<uint32_t>(random() >> (32 + random() % 32));
         const auto count = static_cast<uint32_t>(gaps.size());
-        std::vector<uint8_t> encoded(kMostGapBytes);
+        std::vector<uint8_t> encoded(kMaxGapBytes);
         uint8_t parameter;
         const uint32_t length =
             encode_gaps(GetParam(), gaps.data(), count, choose_frame_bits(gaps.data(), count), encoded.data(),

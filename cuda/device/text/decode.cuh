@@ -128,7 +128,7 @@ static __device__ __noinline__ bool decode_any_frame(Source source, Rest rest, s
         std::uint32_t bits;
         bool has_gaps;
     };
-    Waiting stack[postings::kMostNesting];
+    Waiting stack[postings::kMaxNesting];
     int depth = 0;
     for (;;) {
         const std::uint32_t used = 1 + packed_size(count, bits);
@@ -140,7 +140,7 @@ static __device__ __noinline__ bool decode_any_frame(Source source, Rest rest, s
         rest.at += used;
         rest.bytes -= used;
         if (exceptions > 0) {
-            if (exceptions > count || bits == 32 || depth == postings::kMostNesting) {
+            if (exceptions > count || bits == 32 || depth == postings::kMaxNesting) {
                 return false;
             }
             Waiting &frame = stack[depth++];
@@ -192,7 +192,7 @@ static __device__ __noinline__ bool decode_any_frame(Source source, Rest rest, s
 template <int Level>
 __device__ __forceinline__ bool decode_nested_frame(const Source &source, Rest *rest, std::uint32_t count,
                                                     std::uint32_t lane, std::uint32_t *value) {
-    constexpr bool may_have_exceptions = Level < postings::kMostNesting;
+    constexpr bool may_have_exceptions = Level < postings::kMaxNesting;
     const std::uint32_t head = source.bits(rest->at * 8);
     const std::uint32_t bits = head & 0xff;
     const std::uint32_t exceptions = head >> 8 & 0xff;
@@ -270,7 +270,7 @@ __device__ __forceinline__ bool decode_usual_frame(const Source &source, const R
                                                    std::uint32_t lane, std::uint32_t *scratch,
                                                    std::uint32_t (&values)[a_lane]) {
     const std::uint32_t used = 1 + packed_size(count, bits);
-    if (gaps.bytes > postings::kMostGapBytes || gaps.bytes < used || bits > 31) {
+    if (gaps.bytes > postings::kMaxGapBytes || gaps.bytes < used || bits > 31) {
         return false;
     }
     // Each part's place is told by the one before: all lines are asked for at once.
@@ -394,7 +394,7 @@ __device__ __forceinline__ Head make_head(const TextView &text, const ListView &
                                           std::uint64_t end, std::uint32_t coding) {
     const std::uint32_t frequency_bits = coding >> 8 & 0xff;
     const std::uint32_t count = min(list.documents - number * a_block, a_block);
-    const bool sound = end >= offset && end <= list.data_bytes && end - offset <= postings::kMostBlockBytes &&
+    const bool sound = end >= offset && end <= list.data_bytes && end - offset <= postings::kMaxBlockBytes &&
                        frequency_bits <= 31 && packed_size(count, frequency_bits) <= end - offset &&
                        last < text.documents && first <= last;
     return {static_cast<std::uint32_t>(first), last, offset, static_cast<std::uint32_t>(end - offset),

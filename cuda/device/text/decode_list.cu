@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(32)
     const std::uint32_t bits = head.parameter() & ~postings::kPackedFlag;
     const std::uint32_t begin = __shfl_sync(all_lanes, head.offset, 0);
     bool sound = lane < size && (head.coding & Head::is_sound) != 0 && head.count() == a_block &&
-                 head.offset >= begin && head.offset - begin <= 32 * postings::kMostBlockBytes &&
+                 head.offset >= begin && head.offset - begin <= 32 * postings::kMaxBlockBytes &&
                  bits <= most_gap_bits;
     // Bytes are counted from a boundary of 16 before the first block's first.
     const std::uint64_t first_byte = list.offset + begin;

@@ -52,7 +52,7 @@ __device__ __forceinline__ std::uint32_t byte_of(std::uint32_t bytes, std::uint3
 template <int Level>
 __device__ __forceinline__ bool few_values(const Source &source, LaneBytes *rest, std::uint32_t count,
                                            std::uint32_t *values) {
-    constexpr bool may_have_exceptions = Level < postings::kMostNesting;
+    constexpr bool may_have_exceptions = Level < postings::kMaxNesting;
     LaneFrame frame;
     if (!open_frame(source, rest, count, may_have_exceptions ? lane_deep_exceptions : 0, &frame)) {
         return false;

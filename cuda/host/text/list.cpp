@@ -87,7 +87,7 @@ bool Cursor::load(std::uint32_t block) {
         const std::uint64_t first = block == 0 ? 0 : std::uint64_t(list.last(block - 1)) + 1;
         frequency_bits_ = head.frequency_bits;
         const std::uint32_t frequency_bytes = postings::packed_bytes(count, frequency_bits_);
-        if (bytes > postings::kMostBlockBytes || frequency_bits_ > 31 || frequency_bytes > bytes) {
+        if (bytes > postings::kMaxBlockBytes || frequency_bits_ > 31 || frequency_bytes > bytes) {
             throw Failure{contradicted_by_list()};
         }
         const std::uint8_t *data = list.data_ + head.offset;

@@ -28,8 +28,8 @@ inline constexpr std::uint32_t kBlockPostings = 128;
 inline constexpr std::uint32_t kPadding = 8;
 
 // The most bytes the gaps of a block take: packed at 32 bits each.
-inline constexpr std::uint32_t kMostGapBytes = kBlockPostings * 4;
-inline constexpr std::uint32_t kMostBlockBytes = 2 * kMostGapBytes;
+inline constexpr std::uint32_t kMaxGapBytes = kBlockPostings * 4;
+inline constexpr std::uint32_t kMaxBlockBytes = 2 * kMaxGapBytes;
 
 enum class Codec : std::uint8_t { Bitpack = 0, PForDelta = 1, Rice = 2 };
 inline constexpr int kCodecs = 3;
@@ -146,7 +146,7 @@ inline std::uint32_t choose_frame_bits(const std::uint32_t *values, std::uint32_
 }
 
 // Exceptions are nested so deep at most; the deepest level has none.
-inline constexpr int kMostNesting = 4;
+inline constexpr int kMaxNesting = 4;
 
 inline std::uint32_t encode_frame(const std::uint32_t *values, std::uint32_t count, std::uint32_t bits,
                                   int depth, std::uint8_t *out);
@@ -155,13 +155,13 @@ inline std::uint32_t encode_frame(const std::uint32_t *values, std::uint32_t cou
 inline std::uint32_t encode_nested(const std::uint32_t *values, std::uint32_t count, int depth,
                                    std::uint8_t *out) {
     const std::uint32_t bits =
-        depth == kMostNesting ? widest(values, count) : choose_frame_bits(values, count);
+        depth == kMaxNesting ? widest(values, count) : choose_frame_bits(values, count);
     *out = static_cast<std::uint8_t>(bits);
     return 1 + encode_frame(values, count, bits, depth, out + 1);
 }
 
 // A count of exceptions, the low bits, the exceptions' places (as gaps) and their high bits. At most
-// 3 * kMostGapBytes bytes for 128 values.
+// 3 * kMaxGapBytes bytes for 128 values.
 inline std::uint32_t encode_frame(const std::uint32_t *values, std::uint32_t count, std::uint32_t bits,
                                   int depth, std::uint8_t *out) {
     std::uint32_t places[kBlockPostings];
@@ -206,7 +206,7 @@ inline bool decode_frame(const std::uint8_t *in, std::uint32_t bytes, std::uint3
     const std::uint32_t exceptions = in[0];
     if (exceptions == 0)
         return true;
-    if (exceptions > count || depth == kMostNesting || bits >= 32)
+    if (exceptions > count || depth == kMaxNesting || bits >= 32)
         return false;
     std::uint32_t places[kBlockPostings];
     std::uint32_t highs[kBlockPostings];
@@ -300,14 +300,14 @@ inline bool decode_rice(const std::uint8_t *in, std::uint32_t bytes, std::uint32
 // In a block's parameter: the gaps are bit-packed, whatever the list's codec.
 inline constexpr std::uint32_t kPackedFlag = 0x80;
 
-// Encodes 1 to 128 gaps into at most kMostGapBytes bytes; returns how many. `frame_bits` is PForDelta's b of
+// Encodes 1 to 128 gaps into at most kMaxGapBytes bytes; returns how many. `frame_bits` is PForDelta's b of
 // the whole list.
 inline std::uint32_t encode_gaps(Codec codec, const std::uint32_t *gaps, std::uint32_t count,
                                  std::uint32_t frame_bits, std::uint8_t *out, std::uint8_t *parameter) {
     const std::uint32_t bits = widest(gaps, count);
     const std::uint32_t packed = packed_bytes(count, bits);
     if (codec == Codec::PForDelta) {
-        std::uint8_t frame[4 * kMostGapBytes];
+        std::uint8_t frame[4 * kMaxGapBytes];
         const std::uint32_t bytes = encode_frame(gaps, count, frame_bits, 0, frame);
         if (bytes < packed) {
             std::memcpy(out, frame, bytes);
