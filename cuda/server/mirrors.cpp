@@ -145,12 +145,14 @@ void Mirrors::shrink(EngineName engine, const MemoryBudget &memory) {
 
 void Mirrors::evict(const RunName &name, std::uint64_t *arrays, std::uint64_t *bytes) {
     const auto chosen = [&](const RunName &other) {
-        if (name.relation == 0) {
-            return other.database == name.database;
+        if (other.database != name.database || other.incarnation != name.incarnation) {
+            return false;
         }
-        return other.tablespace == name.tablespace && other.database == name.database &&
-               other.relation == name.relation && other.backend == name.backend &&
-               (name.run == 0 || other.run == name.run);
+        if (name.relation == 0) {
+            return true;
+        }
+        return other.tablespace == name.tablespace && other.relation == name.relation &&
+               other.backend == name.backend && (name.run == 0 || other.run == name.run);
     };
     *arrays = 0;
     *bytes = 0;

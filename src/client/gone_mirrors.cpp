@@ -5,13 +5,27 @@
 
 namespace pg_gpu::client {
 
+uint32 database_incarnation(Oid database) {
+    HeapTuple row = SearchSysCache1(DATABASEOID, ObjectIdGetDatum(database));
+    if (!HeapTupleIsValid(row))
+        return InvalidTransactionId;
+    const TransactionId writer = HeapTupleHeaderGetRawXmin(row->t_data);
+    ReleaseSysCache(row);
+    return writer;
+}
+
+bool is_of_this_database(const protocol::RunName &name) {
+    return name.database == MyDatabaseId && name.incarnation == database_incarnation(MyDatabaseId);
+}
+
 // Indexes of other databases can't be looked up from here, nor other sessions' temporary ones.
 static bool is_gone(const protocol::RunName &name) {
+    if (name.incarnation != database_incarnation(name.database))
+        return true;
     if (name.backend != -1)
         return !is_backend_alive(name.backend);
-    if (name.database == MyDatabaseId)
-        return !OidIsValid(relation_at({name.tablespace, name.database, name.relation}));
-    return !SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(name.database));
+    return name.database == MyDatabaseId &&
+           !OidIsValid(relation_at({name.tablespace, name.database, name.relation}));
 }
 
 void drop_gone_mirrors() {

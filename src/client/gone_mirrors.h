@@ -5,6 +5,14 @@
 
 namespace pg_gpu::client {
 
+// What tells a database from an earlier one of the same OID: the transaction that wrote its row in
+// pg_database, also once that is frozen. InvalidTransactionId when there is no such database. ALTER DATABASE
+// changes it too; that costs the time to load mirrors again. Needs a transaction, as catalog look-ups do.
+uint32 database_incarnation(Oid database);
+
+// Is this a run of the session's own database?
+bool is_of_this_database(const protocol::RunName &name);
+
 // Drops the mirrors of indexes, databases and sessions that are no more, pinned ones too: DROP, REINDEX,
 // TRUNCATE and the like don't tell the server process. One that is in fact still made or rewritten by another
 // transaction may go as well; that costs the time to load it. Sends requests, so it uses the transfer buffer;

@@ -14,7 +14,13 @@ static constexpr double kMebibyte = 1048576.0;
 protocol::RunName run_name(Relation index, uint64 run_id) {
     const PhysicalPlace place = physical_place(index);
     // rd_backend is -1 for all but temporary indexes.
-    return {place.tablespace, place.database, place.relation, static_cast<int32>(index->rd_backend), run_id};
+    return {place.tablespace,
+            place.database,
+            place.relation,
+            static_cast<int32>(index->rd_backend),
+            run_id,
+            database_incarnation(MyDatabaseId),
+            0};
 }
 
 LiveRuns live_runs(const RunSet &set) {

@@ -1,5 +1,6 @@
 // gpu.devices, and the rows of the views gpu.mirrors and gpu.stat.
 #include "client/dispatch.h"
+#include "client/gone_mirrors.h"
 #include "client/inventory.h"
 #include "compat.h"
 #include "version.h"
@@ -60,7 +61,7 @@ static Datum to_timestamp(int64 microseconds) {
 
 // InvalidOid for an index of another database, a temporary one, and one that has been dropped or rewritten.
 static Oid index_of(const protocol::RunName &name) {
-    if (name.database != MyDatabaseId || name.backend != -1)
+    if (name.backend != -1 || !client::is_of_this_database(name))
         return InvalidOid;
     return relation_at({name.tablespace, name.database, name.relation});
 }

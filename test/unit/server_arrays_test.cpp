@@ -340,6 +340,9 @@ TYPED_TEST(ServerArrays, ListsAndEviction) {
     database.database = 6;
     EXPECT_EQ(this->client_->evict(database).arrays, 0U);
     database.database = 5;
+    database.incarnation = 701;
+    EXPECT_EQ(this->client_->evict(database).arrays, 0U) << "a later database of the same OID";
+    database.incarnation = run_name(0).incarnation;
     EXPECT_EQ(this->client_->evict(database).arrays, 1U);
     EXPECT_EQ(this->client_->list(Message::mirrors, 0, 0).memory_used[engine], 0U);
 }

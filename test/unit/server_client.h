@@ -229,7 +229,7 @@ inline auto every_engine() {
 std::string engine_of(const testing::TestParamInfo<EngineName> &test);
 
 inline protocol::RunName run_name(std::uint64_t run, std::uint32_t relation = 1) {
-    return protocol::RunName{1663, 5, relation, -1, run};
+    return protocol::RunName{1663, 5, relation, -1, run, 700, 0};
 }
 
 inline Tid make_tid(std::uint64_t block, std::uint16_t offset) {

@@ -28,7 +28,7 @@
 namespace gpu_engine::protocol {
 
 // Raised with every change of this file that a peer could notice.
-inline constexpr std::uint32_t version = 5;
+inline constexpr std::uint32_t version = 6;
 inline constexpr std::uint32_t magic = 0x53504750;  // "PGPS"
 inline constexpr std::size_t max_message = 8192;
 inline constexpr std::size_t max_runs = 64;    // of a request
@@ -163,16 +163,20 @@ struct RunName {
     std::uint32_t relation;  // relfilenode
     std::int32_t backend;    // of a temporary index, else -1
     std::uint64_t run;
+    // Tells a database from one of the same OID that was dropped. Both may be copies of one template: with
+    // the same files and run ids, but not with the same dead entries.
+    std::uint32_t incarnation;
+    std::uint32_t reserved;  // 0
 
     friend bool operator==(const RunName &, const RunName &) noexcept = default;
 };
-static_assert(sizeof(RunName) == 24);
+static_assert(sizeof(RunName) == 32);
 
 struct RunUse {
     RunName name;
     std::uint64_t dead_version;  // the bitmap must be at least this new
 };
-static_assert(sizeof(RunUse) == 32);
+static_assert(sizeof(RunUse) == 40);
 
 using gpu_engine::PageLayout;
 
@@ -294,7 +298,8 @@ struct SetDead {
 };
 
 // Drops mirrors on both engines, pinned ones too: of one run, of a relation (run 0), or of a database
-// (relation and run 0, where tablespace and backend don't matter). Requests that use them go on.
+// (relation and run 0, where tablespace and backend don't matter), of the incarnation named. Requests that
+// use them go on.
 struct Evict {
     RequestHeader header;
     RunName name;
