@@ -11,120 +11,121 @@ CREATE FUNCTION gpu.runs(index regclass, OUT run_id bigint, OUT level int, OUT e
                          OUT pages bigint, OUT bytes bigint)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_gpu_runs'
-LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED COST 100 ROWS 10;
 COMMENT ON FUNCTION gpu.runs(regclass) IS 'the runs of a pg_gpu index';
 
 CREATE FUNCTION gpu.merge(index regclass, OUT step text, OUT column_name name, OUT entries bigint, OUT bytes bigint,
                           OUT milliseconds float8, OUT path text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_gpu_merge'
-LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 10;
 COMMENT ON FUNCTION gpu.merge(regclass) IS 'merges all runs of a pg_gpu index into one, now';
 
 CREATE FUNCTION gpu.verify(index regclass, heap bool DEFAULT true, OUT block bigint, OUT tid tid, OUT problem text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_gpu_verify'
-LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED COST 1000000 ROWS 10;
+REVOKE EXECUTE ON FUNCTION gpu.verify(regclass, bool) FROM PUBLIC;
 COMMENT ON FUNCTION gpu.verify(regclass, bool) IS 'checks a pg_gpu index, and that its table''s rows are in it; no rows when sound';
 
 CREATE FUNCTION gpu.lookup(index regclass, keys anyarray, OUT ordinal bigint, OUT tid tid)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_gpu_lookup'
-LANGUAGE C STRICT STABLE PARALLEL RESTRICTED ROWS 1000;
+LANGUAGE C STRICT STABLE PARALLEL RESTRICTED COST 1000 ROWS 1000;
 COMMENT ON FUNCTION gpu.lookup(regclass, anyarray) IS 'visible rows with one of the keys: position in keys, and tid';
 
 CREATE FUNCTION gpu.count(index regclass, low anyarray, high anyarray)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'pg_gpu_count_array'
-LANGUAGE C STABLE PARALLEL RESTRICTED;
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000;
 COMMENT ON FUNCTION gpu.count(regclass, anyarray, anyarray) IS 'visible rows with keys between two bounds, both inclusive; NULL is open';
 
 CREATE FUNCTION gpu.count(index regclass, low record, high record)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'pg_gpu_count_record'
-LANGUAGE C STABLE PARALLEL RESTRICTED;
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000;
 COMMENT ON FUNCTION gpu.count(regclass, record, record) IS 'visible rows with keys between two bounds, both inclusive; NULL is open';
 
 CREATE FUNCTION gpu.count_batch(index regclass, low anyarray, high anyarray, OUT ordinal bigint, OUT count bigint)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_gpu_count_batch'
-LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 1000;
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000;
 COMMENT ON FUNCTION gpu.count_batch(regclass, anyarray, anyarray) IS 'gpu.count for each row of two-dimensional arrays';
 
 CREATE FUNCTION gpu.devices(OUT device int, OUT name text, OUT compute_capability text, OUT memory_total bigint,
                             OUT memory_free bigint, OUT engine text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_gpu_devices'
-LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 1;
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED COST 1000 ROWS 1;
 COMMENT ON FUNCTION gpu.devices() IS 'the devices the server process computes on';
 
 CREATE FUNCTION gpu.load(index regclass, pinned bool DEFAULT false)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'pg_gpu_load'
-LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE COST 100000;
 COMMENT ON FUNCTION gpu.load(regclass, bool) IS 'makes the mirrors of an index resident; the bytes they take';
 
 CREATE FUNCTION gpu.evict(index regclass)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'pg_gpu_evict'
-LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE COST 1000;
 COMMENT ON FUNCTION gpu.evict(regclass) IS 'drops the mirrors of an index; the bytes they took';
 
 CREATE FUNCTION gpu.calibrate(OUT setting text, OUT old text, OUT new text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_gpu_calibrate'
-LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 50;
 COMMENT ON FUNCTION gpu.calibrate() IS 'measures the cost model''s constants on this machine and stores them with ALTER SYSTEM';
 
 CREATE FUNCTION gpu.stat_reset()
 RETURNS void
 AS 'MODULE_PATHNAME', 'pg_gpu_stat_reset'
-LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED COST 1000;
 COMMENT ON FUNCTION gpu.stat_reset() IS 'sets this session''s counters in gpu.stat to zero, and for superusers the server process''s';
 
 CREATE FUNCTION gpu.search(index regclass, query tsquery, k int DEFAULT 10, mode text DEFAULT 'and_or', OUT tid tid, OUT score real)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_gpu_search'
-LANGUAGE C STRICT STABLE PARALLEL RESTRICTED ROWS 10;
+LANGUAGE C STRICT STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION gpu.search(regclass, tsquery, int, text) IS 'the k visible rows that match best, by BM25';
 
 CREATE FUNCTION gpu.search_batch(index regclass, queries tsquery[], k int DEFAULT 10, mode text DEFAULT 'and_or',
                                  OUT ordinal bigint, OUT tid tid, OUT score real)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_gpu_search_batch'
-LANGUAGE C STRICT STABLE PARALLEL RESTRICTED ROWS 1000;
+LANGUAGE C STRICT STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000;
 COMMENT ON FUNCTION gpu.search_batch(regclass, tsquery[], int, text) IS 'gpu.search for each of several queries';
 
 CREATE FUNCTION gpu.intersect(index regclass, lexemes text[])
 RETURNS SETOF tid
 AS 'MODULE_PATHNAME', 'pg_gpu_intersect'
-LANGUAGE C STRICT STABLE PARALLEL RESTRICTED ROWS 1000;
+LANGUAGE C STRICT STABLE PARALLEL RESTRICTED COST 1000 ROWS 1000;
 COMMENT ON FUNCTION gpu.intersect(regclass, text[]) IS 'visible rows that have all of the lexemes';
 
 CREATE FUNCTION gpu.count(index regclass, filter text)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'pg_gpu_count_filter'
-LANGUAGE C STRICT STABLE PARALLEL RESTRICTED;
+LANGUAGE C STRICT STABLE PARALLEL RESTRICTED COST 10000;
 COMMENT ON FUNCTION gpu.count(regclass, text) IS 'visible rows that match a filter on the columns of a gpu_column index';
 
 CREATE FUNCTION gpu.columns(index regclass, OUT column_name name, OUT encoding text, OUT distinct_values bigint, OUT bits int,
                             OUT bytes bigint)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_gpu_columns'
-LANGUAGE C STRICT STABLE PARALLEL RESTRICTED ROWS 10;
+LANGUAGE C STRICT STABLE PARALLEL RESTRICTED COST 10000 ROWS 10;
 COMMENT ON FUNCTION gpu.columns(regclass) IS 'the columns of a gpu_column index and how they are kept';
 
 CREATE FUNCTION gpu.summary(index regclass, column_name name, OUT count bigint, OUT nulls bigint, OUT distinct_values bigint,
                             OUT minimum text, OUT maximum text, OUT sum numeric, OUT mean float8)
 RETURNS record
 AS 'MODULE_PATHNAME', 'pg_gpu_summary'
-LANGUAGE C STRICT STABLE PARALLEL RESTRICTED;
+LANGUAGE C STRICT STABLE PARALLEL RESTRICTED COST 10000;
 COMMENT ON FUNCTION gpu.summary(regclass, name) IS 'a column''s visible values in one row';
 
 CREATE FUNCTION gpu.dictionary(index regclass, column_name name, OUT value text, OUT count bigint)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_gpu_dictionary'
-LANGUAGE C STRICT STABLE PARALLEL RESTRICTED ROWS 1000;
+LANGUAGE C STRICT STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000;
 COMMENT ON FUNCTION gpu.dictionary(regclass, name) IS 'a column''s visible values, and how many rows have each';
 
 CREATE FUNCTION gpu.histogram(index regclass, column_name name, bins int DEFAULT 256, low float8 DEFAULT NULL,
@@ -132,19 +133,19 @@ CREATE FUNCTION gpu.histogram(index regclass, column_name name, bins int DEFAULT
                               OUT bin int, OUT lower float8, OUT upper float8, OUT count bigint)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_gpu_histogram'
-LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 260;
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 260;
 COMMENT ON FUNCTION gpu.histogram(regclass, name, int, float8, float8, text) IS 'visible rows by equal-width bins of a column''s values';
 
 CREATE FUNCTION gpu.byte_histogram(image bytea)
 RETURNS bigint[]
 AS 'MODULE_PATHNAME', 'pg_gpu_byte_histogram'
-LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION gpu.byte_histogram(bytea) IS 'how often each of the 256 bytes occurs';
 
 CREATE FUNCTION gpu.byte_histogram(images bytea[], OUT ordinal bigint, OUT counts bigint[])
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_gpu_byte_histograms'
-LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE ROWS 100;
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 1000 ROWS 100;
 COMMENT ON FUNCTION gpu.byte_histogram(bytea[]) IS 'gpu.byte_histogram for each of several images';
 
 -- private functions
@@ -154,14 +155,14 @@ CREATE FUNCTION gpu.mirror_rows(OUT index_name regclass, OUT run_id bigint, OUT 
                                 OUT last_used timestamptz, OUT hits bigint)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_gpu_mirror_rows'
-LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED COST 1000 ROWS 100;
 COMMENT ON FUNCTION gpu.mirror_rows() IS 'the rows of gpu.mirrors';
 
 CREATE FUNCTION gpu.stat_rows(OUT path text, OUT request text, OUT requests bigint, OUT items bigint, OUT bytes bigint,
                               OUT milliseconds float8, OUT fallbacks bigint, OUT last_reason text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_gpu_stat_rows'
-LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED COST 1000 ROWS 50;
 COMMENT ON FUNCTION gpu.stat_rows() IS 'the rows of gpu.stat';
 
 CREATE FUNCTION gpu.gpu_kary_handler(internal)
@@ -201,11 +202,11 @@ CREATE TYPE gpu.bm25_query (
 );
 COMMENT ON TYPE gpu.bm25_query IS 'a tsquery with an index''s statistics, to rank by';
 
-CREATE FUNCTION gpu.query(query tsquery, index regclass)
+CREATE FUNCTION gpu.query(index regclass, query tsquery)
 RETURNS gpu.bm25_query
 AS 'MODULE_PATHNAME', 'pg_gpu_query'
 LANGUAGE C STRICT STABLE PARALLEL RESTRICTED COST 1000;
-COMMENT ON FUNCTION gpu.query(tsquery, regclass) IS 'what rows are ranked by, in ORDER BY ... <=> gpu.query(...)';
+COMMENT ON FUNCTION gpu.query(regclass, tsquery) IS 'what rows are ranked by, in ORDER BY ... <=> gpu.query(...)';
 
 CREATE FUNCTION gpu.bm25_distance(tsvector, gpu.bm25_query)
 RETURNS real
@@ -494,14 +495,14 @@ COMMENT ON OPERATOR CLASS gpu.macaddr8_ops USING gpu_kary IS 'macaddr8 keys, 64 
 
 -- Any hashable type by its hash, for equality. The family has the equality of each type with a default hash operator
 -- class, and those between types whose hashes agree. Types that are created later are added by hand:
---   ALTER OPERATOR FAMILY gpu.gpu_kary_hash_ops USING gpu_kary ADD OPERATOR 3 = (citext, citext);
-CREATE OPERATOR FAMILY gpu.gpu_kary_hash_ops USING gpu_kary;
-COMMENT ON OPERATOR FAMILY gpu.gpu_kary_hash_ops USING gpu_kary IS 'hashes';
+--   ALTER OPERATOR FAMILY gpu.hash_ops USING gpu_kary ADD OPERATOR 3 = (citext, citext);
+CREATE OPERATOR FAMILY gpu.hash_ops USING gpu_kary;
+COMMENT ON OPERATOR FAMILY gpu.hash_ops USING gpu_kary IS 'hashes';
 
-CREATE OPERATOR CLASS gpu.gpu_kary_hash_ops
-FOR TYPE anyelement USING gpu_kary FAMILY gpu.gpu_kary_hash_ops AS
+CREATE OPERATOR CLASS gpu.hash_ops
+FOR TYPE anyelement USING gpu_kary FAMILY gpu.hash_ops AS
     STORAGE anyelement;
-COMMENT ON OPERATOR CLASS gpu.gpu_kary_hash_ops USING gpu_kary IS 'hashes of any type, 64 bits';
+COMMENT ON OPERATOR CLASS gpu.hash_ops USING gpu_kary IS 'hashes of any type, 64 bits';
 
 DO $$
 DECLARE
@@ -515,7 +516,7 @@ BEGIN
                       WHERE opcfamily = amopfamily AND opcintype = amoplefttype AND opcdefault)
         ORDER BY amopopr
     LOOP
-        EXECUTE pg_catalog.format('ALTER OPERATOR FAMILY gpu.gpu_kary_hash_ops USING gpu_kary ADD OPERATOR 3 %s', equality);
+        EXECUTE pg_catalog.format('ALTER OPERATOR FAMILY gpu.hash_ops USING gpu_kary ADD OPERATOR 3 %s', equality);
     END LOOP;
 END
 $$;
@@ -652,7 +653,7 @@ COMMENT ON OPERATOR CLASS gpu.point_ops USING gpu_grid IS 'points of a plane, tw
 -- gpu_column: one operator class for all types. Its family has the operators of each type's default operator class for
 -- btree, and equality of those that only have one for hash, under btree's numbers; the negators of equalities; and the
 -- operators of patterns on text. Types that are created later are added by hand:
---   ALTER OPERATOR FAMILY gpu.gpu_column_ops USING gpu_column ADD OPERATOR 3 = (citext, citext);
+--   ALTER OPERATOR FAMILY gpu.column_ops USING gpu_column ADD OPERATOR 3 = (citext, citext);
 -- Strategy numbers are src/column/operators.h's.
 
 CREATE FUNCTION gpu.gpu_column_handler(internal)
@@ -664,13 +665,13 @@ COMMENT ON FUNCTION gpu.gpu_column_handler(internal) IS 'gpu_column index access
 CREATE ACCESS METHOD gpu_column TYPE INDEX HANDLER gpu.gpu_column_handler;
 COMMENT ON ACCESS METHOD gpu_column IS 'dictionary-compressed columns';
 
-CREATE OPERATOR FAMILY gpu.gpu_column_ops USING gpu_column;
-COMMENT ON OPERATOR FAMILY gpu.gpu_column_ops USING gpu_column IS 'values of any type';
+CREATE OPERATOR FAMILY gpu.column_ops USING gpu_column;
+COMMENT ON OPERATOR FAMILY gpu.column_ops USING gpu_column IS 'values of any type';
 
-CREATE OPERATOR CLASS gpu.gpu_column_ops
-DEFAULT FOR TYPE anyelement USING gpu_column FAMILY gpu.gpu_column_ops AS
+CREATE OPERATOR CLASS gpu.column_ops
+DEFAULT FOR TYPE anyelement USING gpu_column FAMILY gpu.column_ops AS
     STORAGE anyelement;
-COMMENT ON OPERATOR CLASS gpu.gpu_column_ops USING gpu_column IS 'values of any type that has an equality';
+COMMENT ON OPERATOR CLASS gpu.column_ops USING gpu_column IS 'values of any type that has an equality';
 
 DO $$
 DECLARE
@@ -706,6 +707,6 @@ BEGIN
                                  ORDER BY operator, strategy)
     INTO operators
     FROM (SELECT * FROM ordered UNION SELECT * FROM negated UNION SELECT * FROM patterns) AS every(operator, strategy);
-    EXECUTE 'ALTER OPERATOR FAMILY gpu.gpu_column_ops USING gpu_column ADD ' || operators;
+    EXECUTE 'ALTER OPERATOR FAMILY gpu.column_ops USING gpu_column ADD ' || operators;
 END
 $$;

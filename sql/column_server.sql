@@ -117,14 +117,14 @@ INSERT INTO column_far_errors SELECT g, g % 50 FROM generate_series(1, 20000) AS
 INSERT INTO column_far_errors VALUES (0, 666);
 CREATE FUNCTION column_far_raise(int4, text) RETURNS bool LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN IF $1 = 666 THEN RAISE EXCEPTION 'saw 666'; END IF; RETURN $1::text = $2; END $$;
 CREATE OPERATOR ==== (LEFTARG = int4, RIGHTARG = text, FUNCTION = column_far_raise);
-ALTER OPERATOR FAMILY gpu.gpu_column_ops USING gpu_column ADD OPERATOR 3 ==== (int4, text);
+ALTER OPERATOR FAMILY gpu.column_ops USING gpu_column ADD OPERATOR 3 ==== (int4, text);
 CREATE INDEX column_far_errors_i ON column_far_errors USING gpu_column (v);
 SELECT gpu.count('column_far_errors_i', 'v ==== ''7''');
 DELETE FROM column_far_errors WHERE v = 666;
 SELECT gpu.stat_reset();
 SELECT gpu.count('column_far_errors_i', 'v ==== ''7''');
 SELECT request, requests FROM gpu.stat WHERE path = 'host' AND request LIKE 'count%' ORDER BY request;
-ALTER OPERATOR FAMILY gpu.gpu_column_ops USING gpu_column DROP OPERATOR 3 (int4, text);
+ALTER OPERATOR FAMILY gpu.column_ops USING gpu_column DROP OPERATOR 3 (int4, text);
 
 -- Residency is the setting's and the owner's to decide.
 SET pg_gpu.mirror = manual;

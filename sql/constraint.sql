@@ -34,7 +34,7 @@ DROP TABLE exclusion_test;
 
 -- Text by its first bytes; and by its hash, where PostgreSQL would show the key in the operator class's type.
 CREATE TABLE exclusion_text (k text, h text, CONSTRAINT exclusion_prefix EXCLUDE USING gpu_kary (k gpu.text_pattern_prefix_ops WITH =),
-  CONSTRAINT exclusion_hash EXCLUDE USING gpu_kary (h gpu.gpu_kary_hash_ops WITH =));
+  CONSTRAINT exclusion_hash EXCLUDE USING gpu_kary (h gpu.hash_ops WITH =));
 INSERT INTO exclusion_text VALUES ('https://www.example.com/1', 'a'), ('https://www.example.com/2', 'b');
 INSERT INTO exclusion_text VALUES ('https://www.example.com/1', 'c');
 INSERT INTO exclusion_text VALUES ('c', 'a');

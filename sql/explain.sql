@@ -28,7 +28,7 @@ END $$;
 CREATE TABLE explain_test (k int8, x int4, y int4, c int2, t text, v tsvector, id int);
 INSERT INTO explain_test SELECT i, i % 1000, i / 1000, i % 100, 'https://example.org/' || i, to_tsvector('simple', 'w' || i % 10 || ' w' || i % 7), i FROM generate_series(1, 20000) AS i;
 CREATE INDEX explain_kary ON explain_test USING gpu_kary (k);
-CREATE INDEX explain_hash ON explain_test USING gpu_kary (t gpu.gpu_kary_hash_ops);
+CREATE INDEX explain_hash ON explain_test USING gpu_kary (t gpu.hash_ops);
 CREATE INDEX explain_grid ON explain_test USING gpu_grid (x, y);
 CREATE INDEX explain_column ON explain_test USING gpu_column (c);
 CREATE INDEX explain_text ON explain_test USING gpu_text (v);
@@ -73,11 +73,11 @@ SELECT explained('SELECT id FROM explain_test WHERE x BETWEEN 3 AND 50 AND y < 5
 SELECT explained('SELECT id FROM explain_test WHERE c < 3', 'Bitmap Index Scan (Path host, Requests 1, Batch Size 1, Processor Time)');
 SELECT explained('SELECT id FROM explain_test WHERE v @@ ''w1 & w2''', 'Bitmap Index Scan (Path paged)');
 RESET enable_indexscan;
-SELECT explained('SELECT id FROM explain_test ORDER BY v OPERATOR(gpu.<=>) gpu.query(''w1'', ''explain_text'') LIMIT 3', 'Index Scan (Path host, Requests 1, Batch Size 1, Processor Time)');
-SELECT explained('SELECT id FROM explain_test WHERE v @@ ''w1'' ORDER BY v OPERATOR(gpu.<=>) gpu.query(''w1'', ''explain_text'') LIMIT 300',
+SELECT explained('SELECT id FROM explain_test ORDER BY v OPERATOR(gpu.<=>) gpu.query(''explain_text'', ''w1'') LIMIT 3', 'Index Scan (Path host, Requests 1, Batch Size 1, Processor Time)');
+SELECT explained('SELECT id FROM explain_test WHERE v @@ ''w1'' ORDER BY v OPERATOR(gpu.<=>) gpu.query(''explain_text'', ''w1'') LIMIT 300',
                  'Index Scan (Path host, Requests 2, Batch Size 1, Processor Time)');
 SET pg_gpu.path = paged;
-SELECT explained('SELECT id FROM explain_test ORDER BY v OPERATOR(gpu.<=>) gpu.query(''w1'', ''explain_text'') LIMIT 3', 'Index Scan (Path paged, Requests 1, Batch Size 1, Processor Time)');
+SELECT explained('SELECT id FROM explain_test ORDER BY v OPERATOR(gpu.<=>) gpu.query(''explain_text'', ''w1'') LIMIT 3', 'Index Scan (Path paged, Requests 1, Batch Size 1, Processor Time)');
 SET enable_indexscan = off;
 SELECT explained('SELECT id FROM explain_test WHERE x BETWEEN 3 AND 50 AND y < 5', 'Bitmap Index Scan (Path paged)');
 SELECT explained('SELECT id FROM explain_test WHERE c < 3 AND k < 900', 'Bitmap Index Scan (Path paged), Bitmap Index Scan (Path paged)');

@@ -144,6 +144,7 @@ ROLLBACK;
 -- Privileges: those of the table and the column, and ownership for merging.
 CREATE ROLE regress_gpu_reader;
 CREATE ROLE regress_gpu_stranger;
+GRANT EXECUTE ON FUNCTION gpu.verify(regclass, bool) TO regress_gpu_reader, regress_gpu_stranger;
 GRANT SELECT (k) ON function_test TO regress_gpu_reader;
 SET ROLE regress_gpu_reader;
 SELECT gpu.count('function_test_k', ARRAY[7], ARRAY[7]);
@@ -192,4 +193,5 @@ SELECT gpu.count('function_test_k', ARRAY[7], ARRAY[7]);
 RESET ROLE;
 DROP VIEW function_view;
 DROP TABLE function_test, function_wide;
+REVOKE EXECUTE ON FUNCTION gpu.verify(regclass, bool) FROM regress_gpu_reader, regress_gpu_stranger;
 DROP ROLE regress_gpu_reader, regress_gpu_stranger;

@@ -53,7 +53,7 @@ BEGIN
                  'CREATE TEMP TABLE asked (k %1$s);'
                  'INSERT INTO asked SELECT value::%1$s FROM hash_values AS v WHERE v.type = %1$L', type);
   INSERT INTO keyed (k) SELECT k FROM asked, generate_series(1, 10);
-  CREATE INDEX keyed_k ON keyed USING gpu_kary (k gpu.gpu_kary_hash_ops);
+  CREATE INDEX keyed_k ON keyed USING gpu_kary (k gpu.hash_ops);
   INSERT INTO keyed (k) SELECT k FROM asked, generate_series(1, 3);
   INSERT INTO keyed (k) VALUES (NULL), (NULL);
   DELETE FROM keyed WHERE id % 7 = 0;
@@ -116,7 +116,7 @@ RESET client_min_messages;
 -- No order, no values to return; counts look at the rows.
 CREATE TABLE hash_test (k text, n int4, m name, c char(10), id int GENERATED ALWAYS AS IDENTITY);
 INSERT INTO hash_test (k, n, m, c) SELECT 'key ' || i % 500, i % 50, 'name ' || i % 20, 'c' || i % 100 FROM generate_series(1, 5000) AS i;
-CREATE INDEX hash_k ON hash_test USING gpu_kary (k gpu.gpu_kary_hash_ops);
+CREATE INDEX hash_k ON hash_test USING gpu_kary (k gpu.hash_ops);
 VACUUM ANALYZE hash_test;
 SELECT property, pg_index_column_has_property('hash_k', 1, property) AS has
 FROM unnest(ARRAY['asc', 'desc', 'nulls_first', 'nulls_last', 'orderable', 'distance_orderable', 'returnable', 'search_array', 'search_nulls'])
@@ -139,7 +139,7 @@ RESET pg_gpu.enable_count_scan;
 SELECT gpu.count('hash_k', NULL::text[], NULL);
 SELECT gpu.count('hash_k', ARRAY['a'], NULL);
 -- The column once more, as itself: what was found by the hash is still looked at again.
-CREATE INDEX hash_twice ON hash_test USING gpu_kary (n gpu.gpu_kary_hash_ops, n);
+CREATE INDEX hash_twice ON hash_test USING gpu_kary (n gpu.hash_ops, n);
 EXPLAIN (COSTS OFF) SELECT count(*) FROM hash_test WHERE n = 7;
 SELECT count(*) FROM hash_test WHERE n = 7;
 DROP INDEX hash_twice;
@@ -154,8 +154,8 @@ RESET enable_seqscan;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM hash_test WHERE k::bpchar = 'key 7   ';
 SET enable_seqscan = off;
 -- Between types whose hashes agree.
-CREATE INDEX hash_m ON hash_test USING gpu_kary (m gpu.gpu_kary_hash_ops);
-CREATE INDEX hash_n ON hash_test USING gpu_kary (n gpu.gpu_kary_hash_ops);
+CREATE INDEX hash_m ON hash_test USING gpu_kary (m gpu.hash_ops);
+CREATE INDEX hash_n ON hash_test USING gpu_kary (n gpu.hash_ops);
 EXPLAIN (COSTS OFF) SELECT count(*) FROM hash_test WHERE m = 'name 3'::text;
 SELECT count(*) FROM hash_test WHERE m = 'name 3'::text;
 SELECT count(*) FROM hash_test WHERE m = ANY (ARRAY['name 3', 'name 4']::text[]) AND m = 'name 4'::name;
@@ -207,7 +207,7 @@ EXECUTE hash_by_key('key 1');
 EXECUTE hash_by_key('key');
 EXECUTE hash_by_key(NULL);
 RESET plan_cache_mode;
-CREATE INDEX hash_expression ON hash_test USING gpu_kary (upper(k) gpu.gpu_kary_hash_ops) WHERE n < 10;
+CREATE INDEX hash_expression ON hash_test USING gpu_kary (upper(k) gpu.hash_ops) WHERE n < 10;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM hash_test WHERE upper(k) = 'KEY 7' AND n < 10;
 SELECT count(*) FROM hash_test WHERE upper(k) = 'KEY 7' AND n < 10;
 SELECT count(*) FROM hash_test WHERE upper(k) = ANY (ARRAY(SELECT 'KEY ' || i FROM generate_series(1, 20) AS i)) AND n < 10;
@@ -215,8 +215,8 @@ SELECT count(*) FROM (SELECT id FROM hash_test WHERE upper(k) = ANY (ARRAY(SELEC
 SELECT count(*) FROM gpu.lookup('hash_expression', ARRAY['KEY 7', 'KEY 77', 'key 7']);
 
 -- Beside other columns.
-CREATE INDEX hash_several ON hash_test USING gpu_kary (n, k gpu.gpu_kary_hash_ops);
-CREATE INDEX hash_two ON hash_test USING gpu_kary (k gpu.gpu_kary_hash_ops, m gpu.gpu_kary_hash_ops DESC);
+CREATE INDEX hash_several ON hash_test USING gpu_kary (n, k gpu.hash_ops);
+CREATE INDEX hash_two ON hash_test USING gpu_kary (k gpu.hash_ops, m gpu.hash_ops DESC);
 ANALYZE hash_test;
 EXPLAIN (COSTS OFF) SELECT id FROM hash_test WHERE n = 7 AND k = 'key 7';
 SELECT count(*) FROM (SELECT id FROM hash_test WHERE n = 7 AND k = 'key 7') AS q;
@@ -250,11 +250,11 @@ CREATE FUNCTION collider_hash(collider, int8) RETURNS int8 LANGUAGE sql IMMUTABL
 CREATE OPERATOR CLASS collider_ops DEFAULT FOR TYPE collider USING hash AS
   OPERATOR 1 =, FUNCTION 1 collider_hash(collider), FUNCTION 2 collider_hash(collider, int8);
 INSERT INTO collider_test SELECT (i % 40)::text::collider, i FROM generate_series(1, 2000) AS i;
-CREATE INDEX collider_k ON collider_test USING gpu_kary (k gpu.gpu_kary_hash_ops);
+CREATE INDEX collider_k ON collider_test USING gpu_kary (k gpu.hash_ops);
 INSERT INTO collider_test SELECT (i % 50)::text::collider, i FROM generate_series(1, 300) AS i;
 SET enable_seqscan = off;
 SELECT * FROM pg_temp.plan_of($$SELECT count(*) FROM collider_test WHERE k = '7'$$);
-ALTER OPERATOR FAMILY gpu.gpu_kary_hash_ops USING gpu_kary ADD OPERATOR 3 = (collider, collider);
+ALTER OPERATOR FAMILY gpu.hash_ops USING gpu_kary ADD OPERATOR 3 = (collider, collider);
 SELECT * FROM pg_temp.plan_of($$SELECT count(*) FROM collider_test WHERE k = '7'$$);
 SELECT count(*) FROM collider_test WHERE k = '7';
 SELECT count(*) FROM collider_test WHERE k = ANY ('{7,8,10,NULL,60}');
@@ -293,20 +293,20 @@ INSERT INTO collider_unique VALUES ('7');
 INSERT INTO collider_unique VALUES ('7') ON CONFLICT DO NOTHING;
 SELECT count(*) FROM collider_unique;
 -- Operators that the family may not have.
-ALTER OPERATOR FAMILY gpu.gpu_kary_hash_ops USING gpu_kary ADD OPERATOR 6 < (int4, int4);
-SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'gpu_kary_hash_ops';
-ALTER OPERATOR FAMILY gpu.gpu_kary_hash_ops USING gpu_kary DROP OPERATOR 6 (int4, int4);
-SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'gpu_kary_hash_ops';
+ALTER OPERATOR FAMILY gpu.hash_ops USING gpu_kary ADD OPERATOR 6 < (int4, int4);
+SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'hash_ops';
+ALTER OPERATOR FAMILY gpu.hash_ops USING gpu_kary DROP OPERATOR 6 (int4, int4);
+SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'hash_ops';
 
 -- Types without a hash.
 CREATE TABLE hash_refused (p point, x xml);
-CREATE INDEX ON hash_refused USING gpu_kary (p gpu.gpu_kary_hash_ops);
-CREATE INDEX ON hash_refused USING gpu_kary (x gpu.gpu_kary_hash_ops);
-CREATE INDEX ON hash_refused USING gpu_kary ((ARRAY[p]) gpu.gpu_kary_hash_ops);
+CREATE INDEX ON hash_refused USING gpu_kary (p gpu.hash_ops);
+CREATE INDEX ON hash_refused USING gpu_kary (x gpu.hash_ops);
+CREATE INDEX ON hash_refused USING gpu_kary ((ARRAY[p]) gpu.hash_ops);
 DROP TABLE hash_refused, hash_test, hash_values, collider_test, collider_unique;
 DROP OPERATOR FAMILY collider_kary USING gpu_kary;
 SET client_min_messages = warning;
 DROP TYPE collider CASCADE;
 DROP TYPE hash_mood, hash_pair, hash_domain, hash_range;
 RESET client_min_messages;
-SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'gpu_kary_hash_ops';
+SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'hash_ops';

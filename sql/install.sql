@@ -18,7 +18,7 @@ ORDER BY pg_describe_object(classid, objid, 0) COLLATE "C";
 \dAf gpu_kary
 -- The hashes' family has what hash's families have in this version of PostgreSQL, gpu_column's what btree's have besides:
 -- test/pgtap/operators.sql looks at them.
-\dAo gpu_kary gpu.[^g]*
+\dAo gpu_kary gpu.[^h]*
 \dAc gpu_grid
 \dAf gpu_grid
 \dAo gpu_grid gpu.point_ops

@@ -17,8 +17,8 @@ INSERT INTO collation_test SELECT s, s, ARRAY[s], s, s, i
 FROM unnest(ARRAY['straße', 'Straße', 'STRASSE', 'strasse', 'Äpfel', 'äpfel', 'Apfel', 'zebra', 'ZEBRA']) WITH ORDINALITY AS u(s, i);
 
 -- Equal strings of other bytes have one hash.
-CREATE INDEX collation_k ON collation_test USING gpu_kary (k gpu.gpu_kary_hash_ops);
-CREATE INDEX collation_a ON collation_test USING gpu_kary (a gpu.gpu_kary_hash_ops);
+CREATE INDEX collation_k ON collation_test USING gpu_kary (k gpu.hash_ops);
+CREATE INDEX collation_a ON collation_test USING gpu_kary (a gpu.hash_ops);
 SELECT id FROM collation_test WHERE k = 'zEBRA' ORDER BY id;
 SET enable_seqscan = off;
 SET enable_bitmapscan = off;
@@ -33,11 +33,11 @@ SELECT * FROM pg_temp.plan_of($$SELECT id FROM collation_test WHERE k = 'zebra' 
 SELECT id FROM collation_test WHERE k = 'zebra' COLLATE "C";
 -- PostgreSQL's hashes of name and char(n) don't follow the collation as their equality does.
 CREATE TYPE collation_pair AS (i int4, c char(10) COLLATE hidden.ignore_case);
-CREATE INDEX ON collation_test USING gpu_kary (n gpu.gpu_kary_hash_ops);
-CREATE INDEX ON collation_test USING gpu_kary (c gpu.gpu_kary_hash_ops);
-CREATE INDEX ON collation_test USING gpu_kary ((ARRAY[n]) gpu.gpu_kary_hash_ops);
-CREATE INDEX ON collation_test USING gpu_kary ((row(id, c)::collation_pair) gpu.gpu_kary_hash_ops);
-CREATE INDEX collation_c ON collation_test USING gpu_kary ((c::text) gpu.gpu_kary_hash_ops);
+CREATE INDEX ON collation_test USING gpu_kary (n gpu.hash_ops);
+CREATE INDEX ON collation_test USING gpu_kary (c gpu.hash_ops);
+CREATE INDEX ON collation_test USING gpu_kary ((ARRAY[n]) gpu.hash_ops);
+CREATE INDEX ON collation_test USING gpu_kary ((row(id, c)::collation_pair) gpu.hash_ops);
+CREATE INDEX collation_c ON collation_test USING gpu_kary ((c::text) gpu.hash_ops);
 EXPLAIN (COSTS OFF) SELECT id FROM collation_test WHERE c::text = 'zEBRA';
 SELECT id FROM collation_test WHERE c::text = 'zEBRA' ORDER BY id;
 

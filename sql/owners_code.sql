@@ -2,6 +2,7 @@
 -- in pg_catalog alone. Each session begins with nothing known of the index.
 CREATE ROLE regress_gpu_owner;
 CREATE ROLE regress_gpu_reader;
+GRANT EXECUTE ON FUNCTION gpu.verify(regclass, bool) TO regress_gpu_reader;
 CREATE SCHEMA owners AUTHORIZATION regress_gpu_owner;
 CREATE SCHEMA readers AUTHORIZATION regress_gpu_reader;
 GRANT USAGE ON SCHEMA owners TO regress_gpu_reader;
@@ -56,4 +57,5 @@ SELECT count(*) FROM gpu.verify('owners.u_constant');
 
 SET client_min_messages = warning;
 DROP SCHEMA owners, readers CASCADE;
+REVOKE EXECUTE ON FUNCTION gpu.verify(regclass, bool) FROM regress_gpu_reader;
 DROP ROLE regress_gpu_owner, regress_gpu_reader;

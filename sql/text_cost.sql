@@ -17,13 +17,13 @@ EXPLAIN (COSTS OFF) SELECT * FROM text_cost WHERE tsv @@ '!seldom';
 EXPLAIN (COSTS OFF) SELECT * FROM text_cost WHERE tsv @@ 'half' LIMIT 10;
 EXPLAIN (COSTS OFF) SELECT * FROM text_cost WHERE tsv @@ 'seldom & half' LIMIT 10;
 -- The best of many, of few, and all.
-EXPLAIN (COSTS OFF) SELECT * FROM text_cost ORDER BY tsv <=> gpu.query('half | group7', 'text_cost_tsv') LIMIT 10;
-EXPLAIN (COSTS OFF) SELECT * FROM text_cost WHERE tsv @@ 'half' ORDER BY tsv <=> gpu.query('half', 'text_cost_tsv') LIMIT 10;
-EXPLAIN (COSTS OFF) SELECT * FROM text_cost WHERE tsv @@ 'seldom & half' ORDER BY tsv <=> gpu.query('seldom & half', 'text_cost_tsv') LIMIT 10;
+EXPLAIN (COSTS OFF) SELECT * FROM text_cost ORDER BY tsv <=> gpu.query('text_cost_tsv', 'half | group7') LIMIT 10;
+EXPLAIN (COSTS OFF) SELECT * FROM text_cost WHERE tsv @@ 'half' ORDER BY tsv <=> gpu.query('text_cost_tsv', 'half') LIMIT 10;
+EXPLAIN (COSTS OFF) SELECT * FROM text_cost WHERE tsv @@ 'seldom & half' ORDER BY tsv <=> gpu.query('text_cost_tsv', 'seldom & half') LIMIT 10;
 -- Another index that says more.
 EXPLAIN (COSTS OFF) SELECT * FROM text_cost WHERE tsv @@ 'half' AND id = 5;
 EXPLAIN (COSTS OFF) SELECT * FROM text_cost WHERE tsv @@ 'seldom' AND id > 100;
-EXPLAIN (COSTS OFF) SELECT * FROM text_cost WHERE id BETWEEN 100 AND 120 ORDER BY tsv <=> gpu.query('half', 'text_cost_tsv') LIMIT 10;
+EXPLAIN (COSTS OFF) SELECT * FROM text_cost WHERE id BETWEEN 100 AND 120 ORDER BY tsv <=> gpu.query('text_cost_tsv', 'half') LIMIT 10;
 EXPLAIN (COSTS OFF) SELECT * FROM generate_series(1, 3) AS g JOIN text_cost ON tsv @@ ('number' || g)::tsquery;
 -- Costs grow with what is read, and are never nothing.
 CREATE FUNCTION text_cost_of(query text) RETURNS float8 LANGUAGE plpgsql AS $$
@@ -41,7 +41,7 @@ CREATE TABLE text_tiny AS SELECT * FROM text_cost WHERE id <= 50;
 CREATE INDEX text_tiny_tsv ON text_tiny USING gpu_text (tsv);
 VACUUM ANALYZE text_tiny;
 EXPLAIN (COSTS OFF) SELECT * FROM text_tiny WHERE tsv @@ 'number5';
-EXPLAIN (COSTS OFF) SELECT * FROM text_tiny ORDER BY tsv <=> gpu.query('number5', 'text_tiny_tsv') LIMIT 3;
+EXPLAIN (COSTS OFF) SELECT * FROM text_tiny ORDER BY tsv <=> gpu.query('text_tiny_tsv', 'number5') LIMIT 3;
 -- No column is wanted: whatever reads the index reads the rows, too.
 INSERT INTO text_tiny SELECT i, NULL, repeat('x', 7000) FROM generate_series(51, 80) AS i;
 ALTER TABLE text_tiny ALTER note SET STORAGE PLAIN;

@@ -25,7 +25,7 @@ BEGIN
     rows := 0;
     FOREACH q IN ARRAY ARRAY['even', 'even & three', 'even | seven', 'three & !seven', '!even', 'even <-> three', 'seven <-> seven & even', 'even:A', 'num:*', 'nothing', ''] LOOP
         FOREACH conditions IN ARRAY ARRAY['true', 'tsv @@ ''three''', 'tsv @@ ''!seven | even:A''', 'tsv @@ NULL::tsquery', format('tsv @@ %L', q), format('tsv @@ %L AND tsv @@ ''three''', q)] LOOP
-            statement := format('SELECT id, tsv <=> gpu.query(%L, ''text_order_index'') AS distance FROM text_order WHERE %s ORDER BY tsv <=> gpu.query(%L, ''text_order_index'')', q, conditions, q);
+            statement := format('SELECT id, tsv <=> gpu.query(''text_order_index'', %L) AS distance FROM text_order WHERE %s ORDER BY tsv <=> gpu.query(''text_order_index'', %L)', q, conditions, q);
             SET LOCAL enable_indexscan = off;
             SET LOCAL enable_seqscan = on;
             EXECUTE 'SELECT array_agg(distance ORDER BY distance), array_agg(id ORDER BY id) FROM (' || statement || ') AS x' INTO sorted, sorted_ids;
@@ -49,16 +49,16 @@ VACUUM text_order;
 SELECT * FROM order_differences();
 
 SET enable_seqscan = off;
-EXPLAIN (COSTS OFF) SELECT id FROM text_order ORDER BY tsv <=> gpu.query('seven & even', 'text_order_index') LIMIT 5;
-SELECT id, score FROM (SELECT id, -(tsv <=> gpu.query('seven & even', 'text_order_index')) AS score FROM text_order ORDER BY tsv <=> gpu.query('seven & even', 'text_order_index') LIMIT 5) AS x;
+EXPLAIN (COSTS OFF) SELECT id FROM text_order ORDER BY tsv <=> gpu.query('text_order_index', 'seven & even') LIMIT 5;
+SELECT id, score FROM (SELECT id, -(tsv <=> gpu.query('text_order_index', 'seven & even')) AS score FROM text_order ORDER BY tsv <=> gpu.query('text_order_index', 'seven & even') LIMIT 5) AS x;
 SELECT id, score FROM gpu.search('text_order_index', 'seven & even', 5, 'query') JOIN text_order ON ctid = tid;
 -- Two orders at once.
-EXPLAIN (COSTS OFF) SELECT id FROM text_order ORDER BY tsv <=> gpu.query('even', 'text_order_index'), tsv <=> gpu.query('seven', 'text_order_index') LIMIT 5;
+EXPLAIN (COSTS OFF) SELECT id FROM text_order ORDER BY tsv <=> gpu.query('text_order_index', 'even'), tsv <=> gpu.query('text_order_index', 'seven') LIMIT 5;
 SELECT array_agg(d1) = array_agg(d1 ORDER BY d1, d2) AND array_agg(d2) = array_agg(d2 ORDER BY d1, d2) AS in_order, count(*)
-FROM (SELECT tsv <=> gpu.query('even', 'text_order_index') AS d1, tsv <=> gpu.query('seven', 'text_order_index') AS d2 FROM text_order
-      ORDER BY tsv <=> gpu.query('even', 'text_order_index'), tsv <=> gpu.query('seven', 'text_order_index') LIMIT 400) AS x;
+FROM (SELECT tsv <=> gpu.query('text_order_index', 'even') AS d1, tsv <=> gpu.query('text_order_index', 'seven') AS d2 FROM text_order
+      ORDER BY tsv <=> gpu.query('text_order_index', 'even'), tsv <=> gpu.query('text_order_index', 'seven') LIMIT 400) AS x;
 RESET enable_seqscan;
-SELECT gpu.query('even & !seven', 'text_order_index');
+SELECT gpu.query('text_order_index', 'even & !seven');
 
 -- Modes: how many rows each finds, and what a sequential scan says. Operators & and | are looked through; what stands under ! or <-> is a filter.
 CREATE FUNCTION mode_counts(query tsquery) RETURNS TABLE (mode text, found int8) LANGUAGE sql STABLE AS
@@ -121,7 +121,7 @@ CREATE ROLE text_reader;
 GRANT SELECT (id) ON text_order TO text_reader;
 SET ROLE text_reader;
 SELECT * FROM gpu.search('text_order_index', 'even');
-SELECT gpu.query('even', 'text_order_index');
+SELECT gpu.query('text_order_index', 'even');
 RESET ROLE;
 GRANT SELECT (tsv) ON text_order TO text_reader;
 ALTER TABLE text_order ENABLE ROW LEVEL SECURITY;
@@ -139,7 +139,7 @@ INSERT INTO text_norms SELECT i, CASE WHEN i <= 1500 THEN to_tsvector('simple', 
 CREATE INDEX text_norms_short ON text_norms USING gpu_text (tsv) WITH (b = 0.1);
 CREATE INDEX text_norms_long ON text_norms USING gpu_text (tsv) WITH (b = 1) WHERE id > -5;
 ANALYZE text_norms;
-CREATE TABLE text_kept AS SELECT gpu.query('a', i) AS q FROM unnest(ARRAY['text_norms_short', 'text_norms_long']::regclass[]) AS i;
+CREATE TABLE text_kept AS SELECT gpu.query(i, 'a') AS q FROM unnest(ARRAY['text_norms_short', 'text_norms_long']::regclass[]) AS i;
 DROP INDEX text_norms_long;
 CREATE FUNCTION best_and_worst(q gpu.bm25_query, by_index bool) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE found text;
@@ -151,7 +151,7 @@ END $$;
 SELECT best_and_worst(q, true) = best_and_worst(q, false) AS same FROM text_kept;
 ALTER INDEX text_norms_short SET (b = 0.9, k1 = 2);
 SELECT best_and_worst(q, true) = best_and_worst(q, false) AS same FROM text_kept;
-INSERT INTO text_kept SELECT gpu.query('a', 'text_norms_short');
+INSERT INTO text_kept SELECT gpu.query('text_norms_short', 'a');
 SELECT best_and_worst(q, true) = best_and_worst(q, false) AS same FROM text_kept;
 REINDEX INDEX text_norms_short;
 SELECT best_and_worst(q, true) = best_and_worst(q, false) AS same FROM text_kept;

@@ -79,7 +79,7 @@ DECLARE
 BEGIN
     PERFORM set_config('pg_gpu.path', path, true);
     SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off;
-    EXECUTE format('SELECT count(*) || md5(string_agg(id::text, '','')) FROM (SELECT id FROM text_far WHERE %s ORDER BY tsv OPERATOR(gpu.<=>) gpu.query(%L, ''text_far_i'') LIMIT 1500) AS x',
+    EXECUTE format('SELECT count(*) || md5(string_agg(id::text, '','')) FROM (SELECT id FROM text_far WHERE %s ORDER BY tsv OPERATOR(gpu.<=>) gpu.query(''text_far_i'', %L) LIMIT 1500) AS x',
                    condition, search_query) INTO answer;
     RETURN answer;
 END $$;

@@ -4,7 +4,7 @@ CREATE EXTENSION IF NOT EXISTS pg_gpu;
 CREATE SCHEMA every;
 CREATE TABLE every.item (id bigserial, k int8, name text, title text, x int4, y int4, place point, a int4, b int8, label text, words tsvector);
 CREATE INDEX item_kary ON every.item USING gpu_kary (k);
-CREATE INDEX item_hash ON every.item USING gpu_kary (name gpu.gpu_kary_hash_ops);
+CREATE INDEX item_hash ON every.item USING gpu_kary (name gpu.hash_ops);
 CREATE INDEX item_prefix ON every.item USING gpu_kary (title gpu.text_pattern_prefix_ops);
 CREATE INDEX item_grid ON every.item USING gpu_grid (x, y);
 CREATE INDEX item_place ON every.item USING gpu_grid (place);

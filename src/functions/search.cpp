@@ -404,8 +404,8 @@ Datum pg_gpu_intersect(PG_FUNCTION_ARGS) {
 // ---- gpu.query --------------------------------------------------------------------------------------------
 
 Datum pg_gpu_query(PG_FUNCTION_ARGS) {
-    TSQuery text = PG_GETARG_TSQUERY(0);
-    const functions::OpenIndex open = open_text_index(PG_GETARG_OID(1));
+    const functions::OpenIndex open = open_text_index(PG_GETARG_OID(0));
+    TSQuery text = PG_GETARG_TSQUERY(1);
     text::Query query = text::parse_query(text);
     const text::Options options = text::options_of(open.index);
     text::postings::Norms norms = {};

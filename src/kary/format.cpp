@@ -41,7 +41,7 @@ int key_width(Relation index) {
                     errmsg("the columns of index \"%s\" take %d bits, and a key of gpu_kary has at most %d",
                            RelationGetRelationName(index), bits, kMaxKeyBits),
                     errdetail("Widths in bits: %s.", widths.data),
-                    has_text ? errhint("Text takes 64 bits with gpu.gpu_kary_hash_ops.")
+                    has_text ? errhint("Text takes 64 bits with gpu.hash_ops.")
                              : errhint("Leave a column out, or use narrower types.")));
 }
 
@@ -129,13 +129,13 @@ static void require_byte_order(Relation index, int column) {
                         name, RelationGetRelationName(index), shown),
                  errdetail("Its keys are the first bytes of the strings, in the order of bytes."),
                  errhint("Use COLLATE \"C\", in the queries too; or the operator class for patterns, "
-                         "gpu.%s_pattern_prefix_ops; or, for equality alone, gpu.gpu_kary_hash_ops.",
+                         "gpu.%s_pattern_prefix_ops; or, for equality alone, gpu.hash_ops.",
                          index->rd_opcintype[column] == BPCHAROID ? "bpchar" : "text")));
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                     errmsg("column \"%s\" of index \"%s\" has the nondeterministic collation %s", name,
                            RelationGetRelationName(index), shown),
                     errdetail("Strings that it calls equal begin with different bytes."),
-                    errhint("Use gpu.gpu_kary_hash_ops.")));
+                    errhint("Use gpu.hash_ops.")));
 }
 
 // Do values of the type hold names or char(n) under a nondeterministic collation? The hash of names ignores

@@ -96,7 +96,7 @@ Datum pg_gpu_bm25_query_in(PG_FUNCTION_ARGS) {
     (void)fcinfo;
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                     errmsg("cannot accept a value of type %s", "gpu.bm25_query"),
-                    errhint("gpu.query(tsquery, regclass) makes one.")));
+                    errhint("gpu.query(regclass, tsquery) makes one.")));
 }
 
 Datum pg_gpu_bm25_query_out(PG_FUNCTION_ARGS) {

@@ -73,7 +73,7 @@ KEYS = {key.name: key for key in (
     Key('int4', (Column('k', 'int4', '{x} >> 32'),), largest_size=0.50, longest_build=0.45),
     Key('timestamptz', (Column('k', 'timestamptz', '{x} >> 13', INSTANT),)),
     Key('uuid', (Column('k', 'uuid', '{x}', '(md5(({n})::int8::text)::uuid)'),), largest_size=0.75),
-    Key('text', (Column('k', 'text', '{x}', "('key number ' || ({n})::int8)"),), opclass='gpu.gpu_kary_hash_ops',
+    Key('text', (Column('k', 'text', '{x}', "('key number ' || ({n})::int8)"),), opclass='gpu.hash_ops',
         largest_size=0.5),
     Key('int4-timestamptz', (Column('k', 'int4', '{x} >> 44'), Column('k2', 'timestamptz', '{x} >> 13', INSTANT))),
 )}

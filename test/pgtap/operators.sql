@@ -22,7 +22,7 @@ SELECT set_eq(
 SELECT set_eq(
   $$ SELECT f.opfname::text, opcintype::regtype::text FROM pg_opclass JOIN pg_opfamily AS f ON f.oid = opcfamily
      WHERE opcmethod = (SELECT oid FROM pg_am WHERE amname = 'gpu_kary') AND NOT opcdefault $$,
-  $$ VALUES ('gpu_kary_hash_ops', 'anyelement'), ('text_prefix_ops', 'text'), ('text_pattern_prefix_ops', 'text'),
+  $$ VALUES ('hash_ops', 'anyelement'), ('text_prefix_ops', 'text'), ('text_pattern_prefix_ops', 'text'),
        ('bpchar_prefix_ops', 'character'), ('bpchar_pattern_prefix_ops', 'character') $$,
   'the other operator classes are those of lossy keys');
 SELECT is_empty(
@@ -67,13 +67,13 @@ SELECT is_empty(
 -- Lossy keys. The planner takes an index for ordered whose family has an operator with btree's number for `<`.
 SELECT is_empty($$ SELECT * FROM lossy_members WHERE amoppurpose <> 's' OR amopstrategy IN (1, 2, 4, 5) $$, 'lossy keys have no order');
 SELECT set_eq(
-  $$ SELECT amopopr::regoperator::text, amopstrategy::int FROM lossy_members WHERE family = 'gpu_kary_hash_ops' $$,
+  $$ SELECT amopopr::regoperator::text, amopstrategy::int FROM lossy_members WHERE family = 'hash_ops' $$,
   $$ SELECT amopopr::regoperator::text, 3 FROM pg_amop WHERE amopmethod = (SELECT oid FROM pg_am WHERE amname = 'hash')
        AND amopfamily IN (SELECT opcfamily FROM pg_opclass WHERE opcdefault AND opcintype = amoplefttype) $$,
   'whatever a default hash operator class calls equal can be searched for by its hash');
-SELECT cmp_ok((SELECT count(*) FROM lossy_members WHERE family = 'gpu_kary_hash_ops'), '>', 40::bigint, 'and these are many types');
+SELECT cmp_ok((SELECT count(*) FROM lossy_members WHERE family = 'hash_ops'), '>', 40::bigint, 'and these are many types');
 SELECT set_eq(
-  $$ SELECT family, right_type, amopstrategy::int, (SELECT oprname FROM pg_operator WHERE oid = amopopr) FROM lossy_members WHERE left_type IN ('text', 'character') AND family <> 'gpu_kary_hash_ops' $$,
+  $$ SELECT family, right_type, amopstrategy::int, (SELECT oprname FROM pg_operator WHERE oid = amopopr) FROM lossy_members WHERE left_type IN ('text', 'character') AND family <> 'hash_ops' $$,
   $$ SELECT t || p || '_ops' AS family, CASE WHEN s < 14 AND t = 'bpchar' THEN 'character' ELSE 'text' END AS right_type, s, o::name AS operator
      FROM unnest(ARRAY['text', 'bpchar']) AS t, unnest(ARRAY['_prefix', '_pattern_prefix']) AS p,
        (VALUES (3, '='), (6, '<'), (7, '<='), (8, '>='), (9, '>'), (10, '~<~'), (11, '~<=~'), (12, '~>=~'), (13, '~>~'), (14, '~~'), (15, '^@')) AS v(s, o)
@@ -152,8 +152,8 @@ SELECT throws_ok(
 -- gpu_column: what btree's and hash's default operator classes have, and what a dictionary answers besides.
 CREATE TEMP VIEW column_members AS
 SELECT amoplefttype, amoprighttype, amopstrategy::int, amopopr, amoppurpose
-FROM pg_amop WHERE amopfamily = (SELECT opcfamily FROM pg_opclass WHERE opcname = 'gpu_column_ops');
-SELECT ok(amvalidate(oid), 'amvalidate accepts gpu_column_ops') FROM pg_opclass WHERE opcname = 'gpu_column_ops';
+FROM pg_amop WHERE amopfamily = (SELECT opcfamily FROM pg_opclass WHERE opcname = 'column_ops');
+SELECT ok(amvalidate(oid), 'amvalidate accepts column_ops') FROM pg_opclass WHERE opcname = 'column_ops';
 SELECT set_eq(
   $$ SELECT amopopr::regoperator::text, amopstrategy FROM column_members WHERE amopstrategy <= 5 $$,
   $$ SELECT amopopr::regoperator::text, CASE amopmethod WHEN 403 THEN amopstrategy::int ELSE 3 END FROM pg_amop

@@ -14,9 +14,12 @@ CREATE ROLE gpu_tap_reader;
 CREATE ROLE gpu_tap_column_reader;
 CREATE ROLE gpu_tap_stranger;
 SELECT schema_privs_are('gpu', 'gpu_tap_stranger', ARRAY['USAGE'], 'anybody may use schema gpu, nobody may add to it');
+SELECT set_eq(
+  $$ SELECT oid::regprocedure::text FROM pg_proc WHERE pronamespace = 'gpu'::regnamespace AND NOT has_function_privilege('gpu_tap_stranger', oid, 'EXECUTE') $$,
+  ARRAY['gpu.verify(regclass,boolean)'], 'gpu.verify is for whom it is granted to, as amcheck''s functions are');
 SELECT is_empty(
-  $$ SELECT proname FROM pg_proc WHERE pronamespace = 'gpu'::regnamespace AND NOT has_function_privilege('gpu_tap_stranger', oid, 'EXECUTE') $$,
-  'anybody may call every function');
+  $$ SELECT proname FROM pg_proc WHERE pronamespace = 'gpu'::regnamespace AND proname <> 'verify' AND NOT has_function_privilege('gpu_tap_stranger', oid, 'EXECUTE') $$,
+  'anybody may call every function but gpu.verify');
 
 CREATE SCHEMA gpu_tap AUTHORIZATION gpu_tap_owner;
 GRANT USAGE ON SCHEMA gpu_tap TO PUBLIC;
@@ -84,7 +87,8 @@ SELECT is_empty($$ SELECT * FROM gpu.verify('gpu_tap.coded_expression') $$, 'and
 SELECT lives_ok($$ SELECT * FROM gpu.merge('gpu_tap.coded_expression') $$, 'gpu.merge needs no code of the owner''s');
 SELECT lives_ok($$ SELECT gpu.count('gpu_tap.coded_predicate', ARRAY[1], ARRAY[20]) $$, 'nor does gpu.count');
 
--- But anybody who may read the column may verify: names in the owner's code must not lead to the caller's objects.
+-- But whoever is allowed to and may read the column may verify: names in the owner's code must not lead to the caller's objects.
+GRANT EXECUTE ON FUNCTION gpu.verify(regclass, bool) TO gpu_tap_reader;
 SET ROLE gpu_tap_owner;
 CREATE FUNCTION gpu_tap.magnitude(int4) RETURNS int4 IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN RETURN abs($1); END $$;
 CREATE TABLE gpu_tap.measured (k int4);

@@ -14,7 +14,7 @@ CREATE INDEX keys_a ON keys USING gpu_kary (a);
 CREATE INDEX keys_b_h ON keys USING gpu_kary (b, h);
 CREATE INDEX keys_c ON keys USING gpu_kary (c) WHERE a > 10;
 CREATE INDEX keys_d ON keys USING gpu_kary (d);
-CREATE INDEX keys_e ON keys USING gpu_kary (e gpu.gpu_kary_hash_ops);
+CREATE INDEX keys_e ON keys USING gpu_kary (e gpu.hash_ops);
 CREATE INDEX keys_f ON keys USING gpu_kary (f);
 
 CREATE TABLE places (x float8, y float4, z int, p point, t date);

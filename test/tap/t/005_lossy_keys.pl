@@ -56,7 +56,7 @@ my %values = (
 	int4 => sub { return $_[0]->between(-12, 12) },
 	collider => sub { return $_[0]->between(0, 60) });
 
-my $hash = 'gpu.gpu_kary_hash_ops';
+my $hash = 'gpu.hash_ops';
 my @kinds = (
 	(map { [ { type => $_, opclass => $hash } ] } 'text', 'varchar', 'char(24)', 'numeric', 'jsonb', 'int4[]', 'inet', 'mood', 'collider'),
 	[ { type => 'text', collation => '"C"', opclass => 'gpu.text_prefix_ops', patterns => 1, orders => 1 } ],
@@ -89,7 +89,7 @@ CREATE FUNCTION collider_hash(collider) RETURNS int4 LANGUAGE sql IMMUTABLE STRI
 CREATE FUNCTION collider_hash(collider, int8) RETURNS int8 LANGUAGE sql IMMUTABLE STRICT AS 'SELECT ($1::text::int4 % 3)::int8';
 CREATE OPERATOR CLASS collider_ops DEFAULT FOR TYPE collider USING hash AS
   OPERATOR 1 =, FUNCTION 1 collider_hash(collider), FUNCTION 2 collider_hash(collider, int8);
-ALTER OPERATOR FAMILY gpu.gpu_kary_hash_ops USING gpu_kary ADD OPERATOR 3 = (collider, collider);
+ALTER OPERATOR FAMILY gpu.hash_ops USING gpu_kary ADD OPERATOR 3 = (collider, collider);
 SQL
 
 sub quoted
