@@ -6,8 +6,8 @@ use strict;
 use warnings;
 
 use Test::More;
-use PgGpuTest;
 use PgGpuTest::Queries;
+use PgGpuTest;
 
 # Kinds of tables. spread: how wide the dense middle of the keys is; bulk: how
 # many rows a bulk insert adds at most.

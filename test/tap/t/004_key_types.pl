@@ -7,8 +7,8 @@ use strict;
 use warnings;
 
 use Test::More;
-use PgGpuTest;
 use PgGpuTest::Columns;
+use PgGpuTest;
 
 my @single = ('bool', '"char"', qw(int2 int4 int8 oid date timestamp timestamptz time float4 float8 uuid macaddr macaddr8));
 my @composite = (

@@ -6,8 +6,8 @@ use strict;
 use warnings;
 
 use Test::More;
-use PgGpuTest;
 use PgGpuTest::Columns;
+use PgGpuTest;
 
 my @column_sets = (
 	(map { [$_] } 'bool', '"char"', qw(int4 int8 timestamptz float8 uuid macaddr point)),

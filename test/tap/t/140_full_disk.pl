@@ -24,7 +24,7 @@ BEGIN
 
 use Fcntl qw(:flock);
 use File::Path qw(remove_tree);
-use PgGpuFaults;
+use PgGpuTest::Faults;
 use PgGpuTest;
 use PostgreSQL::Test::Utils;
 use Test::More;

@@ -6,7 +6,7 @@ use warnings FATAL => 'all';
 
 use FindBin;
 use lib "$FindBin::RealBin/../lib";
-use PgGpuFaults;
+use PgGpuTest::Faults;
 use PgGpuTest;
 use PostgreSQL::Test::Utils;
 use Test::More;

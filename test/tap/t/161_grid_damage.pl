@@ -9,8 +9,8 @@ use warnings FATAL => 'all';
 use FindBin;
 use lib "$FindBin::RealBin/../lib";
 
-use PgGpuDamage;
-use PgGpuFaults;
+use PgGpuTest::Damage;
+use PgGpuTest::Faults;
 use PgGpuTest;
 use PostgreSQL::Test::Utils;
 use Test::More;

@@ -8,8 +8,8 @@ use warnings FATAL => 'all';
 
 use FindBin;
 use lib "$FindBin::RealBin/../lib";
-use PgGpuDamage;
-use PgGpuFaults;
+use PgGpuTest::Damage;
+use PgGpuTest::Faults;
 use PgGpuTest;
 use Test::More;
 

@@ -7,8 +7,8 @@ use warnings FATAL => 'all';
 
 use FindBin;
 use lib "$FindBin::RealBin/../lib";
-use PgGpuFaults;
-use PgGpuGrid;
+use PgGpuTest::Faults;
+use PgGpuTest::Method::Grid;
 use PgGpuTest;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;

@@ -7,8 +7,8 @@ use warnings FATAL => 'all';
 
 use FindBin;
 use lib "$FindBin::RealBin/../lib";
-use PgGpuColumn;
-use PgGpuFaults;
+use PgGpuTest::Faults;
+use PgGpuTest::Method::Column;
 use PgGpuTest;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;

@@ -6,8 +6,8 @@ use warnings FATAL => 'all';
 
 use FindBin;
 use lib "$FindBin::RealBin/../lib";
-use PgGpuFaults;
-use PgGpuServer;
+use PgGpuTest::Faults;
+use PgGpuTest::Server;
 use PgGpuTest;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;

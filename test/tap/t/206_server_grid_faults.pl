@@ -6,9 +6,9 @@ use warnings FATAL => 'all';
 
 use FindBin;
 use lib "$FindBin::RealBin/../lib";
-use PgGpuFaults;
-use PgGpuGrid;
-use PgGpuServer;
+use PgGpuTest::Faults;
+use PgGpuTest::Method::Grid;
+use PgGpuTest::Server;
 use PgGpuTest;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;

@@ -1,11 +1,11 @@
 # Helpers of the tests of the server process and its supervisor.
-package PgGpuServer;
+package PgGpuTest::Server;
 
 use strict;
 use warnings FATAL => 'all';
 
 use Exporter 'import';
-use PgGpuFaults;
+use PgGpuTest::Faults;
 use PgGpuTest;
 use PostgreSQL::Test::Utils;
 use Test::More;

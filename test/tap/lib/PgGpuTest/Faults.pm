@@ -2,7 +2,7 @@
 #
 # A test names its seed and its number of rounds through fault_seed() and rounds(); everything random
 # follows from the seed, except the timing of the server.
-package PgGpuFaults;
+package PgGpuTest::Faults;
 
 use strict;
 use warnings FATAL => 'all';

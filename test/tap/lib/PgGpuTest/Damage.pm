@@ -1,11 +1,11 @@
 # Damaged indexes: bytes flipped at random in their files, and what is asked of them afterwards.
-package PgGpuDamage;
+package PgGpuTest::Damage;
 
 use strict;
 use warnings FATAL => 'all';
 
 use Exporter 'import';
-use PgGpuFaults;
+use PgGpuTest::Faults;
 use PostgreSQL::Test::Utils;
 use Test::More;
 

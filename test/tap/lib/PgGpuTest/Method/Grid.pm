@@ -1,12 +1,12 @@
 # A table with two gpu_grid indexes, clients that write into it, and clients that compare what the indexes answer with
 # sequential scans.
-package PgGpuGrid;
+package PgGpuTest::Method::Grid;
 
 use strict;
 use warnings FATAL => 'all';
 
 use Exporter 'import';
-use PgGpuFaults;
+use PgGpuTest::Faults;
 use PgGpuTest;
 use Test::More;
 

@@ -1,12 +1,12 @@
 # A table with a gpu_column index, clients that write into it, and clients that compare what the index answers with
 # sequential scans.
-package PgGpuColumn;
+package PgGpuTest::Method::Column;
 
 use strict;
 use warnings FATAL => 'all';
 
 use Exporter 'import';
-use PgGpuFaults;
+use PgGpuTest::Faults;
 use PgGpuTest;
 use Test::More;
 
