@@ -12,6 +12,10 @@ void merge_after_seal(Relation index, const RunKind *kind);
 // Asks for a background worker that merges what tiers and dead entries call for. Best effort.
 void request_merge_worker(Relation index);
 
+// Defines pg_gpu.hold_merge_workers, a setting for tests alone, which pg_settings does not show. To be called
+// before the prefix is reserved.
+void define_merge_settings();
+
 // Gives storage the kind of an index's runs, for the worker: set by the access methods at load time.
 using KindResolver = const RunKind *(*)(Relation index);
 void set_kind_resolver(KindResolver resolver);

@@ -10,110 +10,102 @@ use PgGpuTest::Faults;
 use PgGpuTest;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(time usleep);
 
 fault_seed();
 
 # Where the reservations lie on the metapage, as src/storage/format.h has it.
 use constant { RESERVATIONS => 24 + 56, RESERVATION_BYTES => 64 };
 
-# Entries that one INSERT does not merge by itself.
-use constant FOREGROUND => 700_000;
+# Kinds of indexes on k: how many rows CREATE INDEX makes one run of that no INSERT merges with another of its level, and how
+# many entries no INSERT merges by itself. Entries of a gpu_column index count for more, so that fewer are enough.
+my %kinds = (
+	gpu_kary => { columns => 'k', rows => 520_000, foreground => 700_000, step => 2000 },
+	gpu_column => { columns => 'k, filler', rows => 7_500, foreground => 10_937, step => 300 },);
+my %kind_of;
 
-my $node = new_node('worker', conf => "shared_buffers = 128MB\nlog_min_messages = debug1\nmax_worker_processes = 8\n");
+my $node = new_node('worker', conf => "shared_buffers = 128MB\nlog_min_messages = debug1\nmax_worker_processes = 8\npg_gpu.hold_merge_workers = off\n");
 
 my $worker = q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'pg_gpu merge'};
 
-# A table whose index is one run that no INSERT merges with another of its level.
+# Workers wait in the middle of a merge, or go on. They have no lock then that others need for a moment only. A worker that
+# starts after this has the setting from the postmaster, as a new session has.
+sub hold_workers
+{
+	my ($hold) = @_;
+	$node->adjust_conf('postgresql.conf', 'pg_gpu.hold_merge_workers', $hold);
+	$node->reload;
+	wait_until(sub { return sql_value($node, "LOAD 'pg_gpu'; SHOW pg_gpu.hold_merge_workers") eq $hold })
+	  or die 'the setting does not arrive';
+	return;
+}
+
+# Inserts until there is a worker that waits in its merge. The strings make a gpu_column index large enough to look whether
+# somebody waits.
+my $create_insert = q{
+CREATE FUNCTION fill(p_table text, p_low int, p_rows int) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('INSERT INTO %I (k, filler) SELECT i * 7919::int8 %% 100001, CASE WHEN %L LIKE ''%%column'' THEN repeat(md5(i::text), 8) END
+		FROM generate_series(%s, %s) AS i', p_table, p_table, p_low, p_low + p_rows - 1);
+END $$;
+CREATE PROCEDURE insert_until_merge(p_table text, p_step int, INOUT p_pid int) LANGUAGE plpgsql AS $$
+DECLARE
+	due boolean;
+BEGIN
+	FOR i IN 1 .. 2000 LOOP
+		PERFORM fill(p_table, i * 17, p_step);
+		COMMIT;
+		-- Two runs of the highest level are for a worker. It is given time to come: inserts that go on without it would merge
+		-- by themselves in the end.
+		SELECT count(*) > 1 INTO due FROM gpu.runs((p_table || '_k')::regclass) GROUP BY level ORDER BY level DESC LIMIT 1;
+		FOR look IN 1 .. CASE WHEN due THEN 200 ELSE 1 END LOOP
+			SELECT pid INTO p_pid FROM pg_stat_activity WHERE backend_type = 'pg_gpu merge' AND wait_event_type = 'Extension';
+			IF FOUND THEN
+				RETURN;
+			END IF;
+			PERFORM pg_sleep(CASE WHEN due THEN 0.01 ELSE 0 END);
+			COMMIT;
+		END LOOP;
+	END LOOP;
+END $$};
+$node->safe_psql('postgres', $create_insert);
+
+# A table and its index, which is one run.
 sub make_large
 {
 	my ($name, $database) = @_;
-	$database //= 'postgres';
-	$node->safe_psql($database, qq{
+	my ($kind) = grep { $name =~ /$_$/ } sort keys %kinds;
+	$kind_of{$name} = $kinds{$kind};
+	$node->safe_psql($database // 'postgres', qq{
 CREATE TABLE $name (id bigserial, k int8, filler text);
-INSERT INTO $name (id, k) SELECT i, i * 7919 % 100001 FROM generate_series(1::int8, 520000) AS i;
-CREATE INDEX ${name}_k ON $name USING gpu_kary (k) WITH (fanout = 2);
+SELECT fill('$name', 1, $kinds{$kind}{rows});
+CREATE INDEX ${name}_k ON $name USING $kind ($kinds{$kind}{columns}) WITH (fanout = 2);
 });
 	return;
 }
 
-# A session that inserts until there is a worker that has begun to merge. From PostgreSQL 18 on one that still connects is shown too,
-# and has a lock on the database.
-my $watcher = new_session($node);
-my $create_insert = q{
-CREATE PROCEDURE insert_until_merge(p_table text, INOUT p_pid int) LANGUAGE plpgsql AS $$
-DECLARE
-	until timestamptz := clock_timestamp() + interval '60 s';
-BEGIN
-	LOOP
-		EXECUTE format('INSERT INTO %I (k) SELECT i * 17 %% 100001 FROM generate_series(1, 2000) AS i', p_table);
-		COMMIT;
-		SELECT a.pid INTO p_pid FROM pg_stat_activity AS a JOIN pg_locks AS l USING (pid)
-			WHERE a.backend_type = 'pg_gpu merge' AND a.state = 'active' AND l.locktype = 'object' AND l.granted;
-		EXIT WHEN FOUND OR clock_timestamp() > until;
-	END LOOP;
-END $$};
-
-$node->safe_psql('postgres', $create_insert);
-
-# Inserts until a worker merges, and stops it there, where it holds no lock that others need only for a moment:
-# shown by rows that go in and are read.
-sub stop_next_worker
+# The next worker, held in the middle of its merge: rows go in and are read meanwhile.
+sub hold_next_worker
 {
 	my ($name, $database) = @_;
-	my $session = $database ? new_session($node, $database) : $watcher;
-	my ($pid, $went_in, $merged);
-	for my $try (1 .. 20)
-	{
-		$pid = $session->query_safe("CALL insert_until_merge('$name', NULL)");
-		die 'no merge worker' unless $pid =~ /^\d+$/;
-		kill 'STOP', $pid;
-		$went_in = goes_in($name, $pid, $database);
-		$merged = entries_of_largest_run($name, $database) > FOREGROUND;
-		last unless $merged;
-		# On a busy machine the signal may come too late.
-		note("the worker had finished when it was stopped, $try times");
-		kill 'CONT', $pid;
-		no_worker() or die 'the worker does not end';
-		$node->safe_psql($database // 'postgres', "DROP TABLE $name");
-		make_large($name, $database);
-	}
-	$session->quit if $database;
-	ok($went_in, "$name: rows go in while the worker merges");
-	ok(!$merged, "$name: the worker has not finished");
+	$database //= 'postgres';
+	hold_workers('on');
+	my $pid = $node->safe_psql($database, "CALL insert_until_merge('$name', $kind_of{$name}{step}, NULL)");
+	die 'no merge worker' unless $pid =~ /^\d+$/;
+	my $read = sql($node, "SELECT fill('$name', 5, 1500);
+		SELECT count(*) > 0 FROM gpu.runs('${name}_k');
+		SELECT sum(k) > 0 FROM $name;
+		SET enable_seqscan = off;
+		SELECT sum(k) > 0 FROM $name WHERE k >= 0", database => $database);
+	is($read->{err} . $read->{out} =~ s/\n//gr, 'ttt', "$name: rows go in while the worker merges");
+	ok(!is_merged($name, $database), "$name: the worker has not finished");
 	return $pid;
-}
-
-# Do rows go in and are they read while the worker is stopped? Stopped while it holds a lock on a buffer, on the buffer
-# table or on WAL it holds up whoever needs that: then it goes on for a moment, much shorter than the merge, and is tried
-# again where it then stands.
-sub goes_in
-{
-	my ($name, $pid, $database) = @_;
-	return wait_until(sub {
-		my $insert = start_sql($node, "INSERT INTO $name (k) SELECT i % 100001 FROM generate_series(1, 1500) AS i;
-			SELECT count(*) > 0 FROM gpu.runs('${name}_k');
-			SELECT sum(k) FROM $name;
-			SET enable_seqscan = off;
-			SELECT sum(k) FROM $name WHERE k >= 0", database => $database);
-		my $undisturbed = 1;
-		while (stands_still($node, sub { return $insert->{handle}->pumpable }))
-		{
-			$undisturbed = 0;
-			kill 'CONT', $pid;
-			usleep(1_000);
-			kill 'STOP', $pid;
-		}
-		my $result = finish_sql($insert);
-		die $result->{err} if $result->{code} ne '';
-		return $undisturbed }, 0);
 }
 
 # Answers through the index equal those of a sequential scan.
 sub same_answers
 {
 	my ($name, $what) = @_;
-	my $index = 'SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off;';
+	my $index = 'SET LOCAL enable_seqscan = off;';
 	my $table = 'SET LOCAL enable_indexscan = off; SET LOCAL enable_indexonlyscan = off; SET LOCAL enable_bitmapscan = off;';
 	foreach my $condition ('k BETWEEN 0 AND 20000', 'k BETWEEN 5000 AND 5100', 'k = ANY (ARRAY[3, 77, 99000])')
 	{
@@ -136,101 +128,106 @@ sub waits_for_lock
 	return $waits;
 }
 
-sub entries_of_largest_run
+sub is_merged
 {
 	my ($name, $database) = @_;
-	return $node->safe_psql($database // 'postgres', "SELECT max(entries) FROM gpu.runs('${name}_k')");
+	return $node->safe_psql($database // 'postgres', "SELECT max(entries) > $kind_of{$name}{foreground} FROM gpu.runs('${name}_k')") eq 't';
 }
+
+sub puts_off { my ($name, $from) = @_; my $times = () = slurp_file($node->logfile, $from) =~ /"${name}_k" put off: .* gives way/g; return $times; }
 
 # ---- merging ------------------------------------------------------------------------------------------------
 
-make_large('t');
-my $pid = stop_next_worker('t');
-same_answers('t', 'while the worker stands still');
-is(sql($node, 'DELETE FROM t WHERE k % 10 = 3')->{code}, '', 'rows are deleted while the worker stands still');
-kill 'CONT', $pid;
-ok(wait_until(sub { return entries_of_largest_run('t') > FOREGROUND }), 'the worker has merged');
+make_large('merged_gpu_kary');
+hold_next_worker('merged_gpu_kary');
+same_answers('merged_gpu_kary', 'while the worker waits');
+is(sql($node, 'DELETE FROM merged_gpu_kary WHERE k % 10 = 3')->{code}, '', 'rows are deleted while the worker waits');
+hold_workers('off');
+ok(wait_until(sub { return is_merged('merged_gpu_kary') }), 'the worker has merged');
 ok(no_worker(), 'the worker ends');
-same_answers('t', 'after the merge');
-check_sound($node, 'after the merge: gpu.verify finds nothing', 't_k');
-$node->safe_psql('postgres', 'VACUUM (INDEX_CLEANUP ON) t');
+same_answers('merged_gpu_kary', 'after the merge');
+check_sound($node, 'after the merge: gpu.verify finds nothing', 'merged_gpu_kary_k');
+$node->safe_psql('postgres', 'VACUUM (INDEX_CLEANUP ON) merged_gpu_kary');
 ok(no_worker(), 'what VACUUM may have asked for ends');
-same_answers('t', 'after VACUUM');
+same_answers('merged_gpu_kary', 'after VACUUM');
+
+# A merge somebody asked for keeps what it has reserved no longer than it works either.
+$node->safe_psql('postgres', q{SELECT fill('merged_gpu_kary', 1, 3000)});
+ok(no_worker(), 'no worker');
+# Long before its end, and after it has begun: it merges hundreds of thousands of entries.
+my $cancelled = '';
+$node->psql('postgres', "\\set VERBOSITY sqlstate\nSET statement_timeout = '15ms';\nSELECT * FROM gpu.merge('merged_gpu_kary_k')",
+	stderr => \$cancelled);
+like($cancelled, qr/57014/, 'gpu.merge is cancelled');
+$node->safe_psql('postgres', 'CHECKPOINT');
+is(substr(read_page(index_file($node, 'merged_gpu_kary_k'), 0), RESERVATIONS, RESERVATION_BYTES), "\0" x RESERVATION_BYTES,
+	'nothing stays reserved');
+same_answers('merged_gpu_kary', 'cancelled');
 
 # ---- giving way ---------------------------------------------------------------------------------------------
 
 my $number = 0;
-foreach my $statement (
-	'BEGIN; LOCK TABLE :t IN ACCESS EXCLUSIVE MODE; COMMIT', 'REINDEX INDEX :t_k',
-	'TRUNCATE :t', 'DROP INDEX :t_k', 'DROP TABLE :t')
+foreach my $kind (test_rounds() > 1 ? sort keys %kinds : 'gpu_column')
 {
-	my $name = 'way' . ++$number;
-	make_large($name);
-	$pid = stop_next_worker($name);
-	my $before = () = slurp_file($node->logfile) =~ /"${name}_k" put off: .* gives way/g;
-	my $victim = start_sql($node, $statement =~ s/:t/$name/gr);
-	ok(waits_for_lock(), "$statement: waits");
-	kill 'CONT', $pid;
-	is(finish_sql($victim)->{code}, '', "$statement: done");
-	ok(no_worker(), "$statement: the worker ends");
-	my $after = () = slurp_file($node->logfile) =~ /"${name}_k" put off: .* gives way/g;
-	cmp_ok($after, '>', $before, "$statement: the worker gave way");
-	next if $statement !~ /LOCK/;
+	foreach my $statement (
+		'BEGIN; LOCK TABLE :t IN ACCESS EXCLUSIVE MODE; COMMIT', 'REINDEX INDEX :t_k',
+		'TRUNCATE :t', 'DROP INDEX :t_k', 'DROP TABLE :t')
+	{
+		my $name = 'way' . ++$number . "_$kind";
+		make_large($name);
+		hold_next_worker($name);
+		my $log_size = -s $node->logfile;
+		my $victim = start_sql($node, $statement =~ s/:t/$name/gr);
+		ok(waits_for_lock(), "$statement: waits");
+		hold_workers('off');
+		is(finish_sql($victim)->{code}, '', "$statement: done");
+		ok(no_worker(), "$statement: the worker ends");
+		is(puts_off($name, $log_size), 1, "$statement: the worker gave way");
+		next if $statement !~ /LOCK/;
 
-	# Nothing is left of the merge, and the next one does it.
-	$node->safe_psql('postgres', 'CHECKPOINT');
-	is(substr(read_page(index_file($node, "${name}_k"), 0), RESERVATIONS, RESERVATION_BYTES), "\0" x RESERVATION_BYTES,
-		"$statement: nothing stays reserved");
-	cmp_ok(entries_of_largest_run($name), '<', FOREGROUND, "$statement: the runs are as they were");
-	check_sound($node, "$statement: gpu.verify finds nothing", "${name}_k");
-	ok(wait_until(sub {
-		$node->safe_psql('postgres', "INSERT INTO $name (k) SELECT i FROM generate_series(1, 3000) AS i");
-		return entries_of_largest_run($name) > FOREGROUND }, 300_000), "$statement: merged later");
-	ok(no_worker(), "$statement: the later worker ends");
-	same_answers($name, $statement);
+		# Nothing is left of the merge, and the next one does it.
+		$node->safe_psql('postgres', 'CHECKPOINT');
+		is(substr(read_page(index_file($node, "${name}_k"), 0), RESERVATIONS, RESERVATION_BYTES), "\0" x RESERVATION_BYTES,
+			"$statement: nothing stays reserved");
+		ok(!is_merged($name), "$statement: the runs are as they were");
+		check_sound($node, "$statement: gpu.verify finds nothing", "${name}_k");
+		ok(wait_until(sub {
+			$node->safe_psql('postgres', "SELECT fill('$name', 1, $kind_of{$name}{step})");
+			return is_merged($name) }, 300_000), "$statement: merged later");
+		ok(no_worker(), "$statement: the later worker ends");
+		same_answers($name, $statement);
+	}
 }
-
-# A merge somebody asked for keeps what it has reserved no longer than it works either.
-make_large('asked');
-$node->safe_psql('postgres', 'INSERT INTO asked (k) SELECT i FROM generate_series(1, 3000) AS i');
-ok(no_worker(), 'no worker');
-# Long before its end, and after it has begun: it merges hundreds of thousands of entries.
-my $cancelled = '';
-$node->psql('postgres', "\\set VERBOSITY sqlstate\nSET statement_timeout = '15ms';\nSELECT * FROM gpu.merge('asked_k')",
-	stderr => \$cancelled);
-like($cancelled, qr/57014/, 'gpu.merge is cancelled');
-$node->safe_psql('postgres', 'CHECKPOINT');
-is(substr(read_page(index_file($node, 'asked_k'), 0), RESERVATIONS, RESERVATION_BYTES), "\0" x RESERVATION_BYTES,
-	'nothing stays reserved');
-same_answers('asked', 'cancelled');
 
 # ---- the database goes --------------------------------------------------------------------------------------
 
-$node->safe_psql('postgres', 'CREATE DATABASE other');
-$node->safe_psql('other', 'CREATE EXTENSION pg_gpu');
-$node->safe_psql('other', $create_insert);
-make_large('t', 'other');
-$pid = stop_next_worker('t', 'other');
+sub make_other
+{
+	$node->safe_psql('postgres', 'CREATE DATABASE other');
+	$node->safe_psql('other', 'CREATE EXTENSION pg_gpu');
+	$node->safe_psql('other', $create_insert);
+	make_large('t_gpu_column', 'other');
+	return;
+}
+
+make_other();
+hold_next_worker('t_gpu_column', 'other');
 my $log_size = -s $node->logfile;
 my $drop = start_sql($node, 'DROP DATABASE other');
 ok(wait_until(sub { return sql_value($node, q{SELECT count(*) FROM pg_locks WHERE classid = 'pg_database'::regclass
 	AND mode = 'AccessExclusiveLock' AND granted}) ne '0' }), 'DROP DATABASE has begun');
-kill 'CONT', $pid;
-is(finish_sql($drop)->{code}, '', 'DROP DATABASE does not find the worker in its way');
-like(slurp_file($node->logfile, $log_size), qr/"t_k" put off: .* gives way/, 'the worker gave way');
+hold_workers('off');
+my $dropped = finish_sql($drop);
+ok(no_worker(), 'the worker ends');
+is(puts_off('t_gpu_column', $log_size), 1, 'the worker gave way');
+# PostgreSQL waits for five seconds at most, which a busy machine may need to hand the setting on.
+$dropped = sql($node, 'DROP DATABASE other') if $dropped->{code} eq '55006';
+is($dropped->{err}, '', 'DROP DATABASE does not find the worker in its way');
 
-$node->safe_psql('postgres', 'CREATE DATABASE other');
-$node->safe_psql('other', 'CREATE EXTENSION pg_gpu');
-$node->safe_psql('other', $create_insert);
-make_large('t', 'other');
-$pid = stop_next_worker('t', 'other');
-$drop = start_sql($node, 'DROP DATABASE other WITH (FORCE)');
-ok(wait_until(sub { return sql_value($node, q{SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'DROP DATABASE%'}) ne '0' }),
-	'DROP DATABASE has begun');
-kill 'CONT', $pid;
-is(finish_sql($drop)->{code}, '', 'DROP DATABASE WITH (FORCE) ends the worker');
+make_other();
+hold_next_worker('t_gpu_column', 'other');
+is(sql($node, 'DROP DATABASE other WITH (FORCE)')->{err}, '', 'DROP DATABASE WITH (FORCE) ends a worker that is held');
 
 is(bad_log_lines($node), '', 'no process died');
-$watcher->quit;
 $node->stop;
 done_testing();
