@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "gpu_engine/histogram.h"
+#include "gpu_engine/column_histogram.h"
 
 namespace gpu_engine::bench {
 

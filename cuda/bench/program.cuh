@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "bench/device/measure.cuh"
+#include "bench/kary/measure.cuh"
 
 namespace gpu_engine::bench {
 

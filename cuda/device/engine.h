@@ -4,7 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include "device/column/column.h"
-#include "device/columns/stores.h"
+#include "device/column/stores.h"
 #include "device/memory.h"
 #include "gpu_engine/engine.h"
 #include "gpu_engine/grid.h"

@@ -8,7 +8,7 @@
 #include "gpu_engine/kary.h"
 #include "gpu_engine/text.h"
 #include "host/column/column.h"
-#include "host/columns/stores.h"
+#include "host/column/stores.h"
 #include "host/parallel.h"
 
 namespace gpu_engine::host {

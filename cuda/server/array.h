@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <variant>
 
-#include "gpu_engine/columns.h"
+#include "gpu_engine/column.h"
 #include "gpu_engine/grid.h"
 #include "gpu_engine/guard.h"
 #include "gpu_engine/kary.h"

@@ -78,7 +78,7 @@ void answer_statistics(Work &work, const protocol::List &request, protocol::List
 void answer_devices(Work &work, const protocol::List &request, protocol::ListReply &reply);
 void answer_inject(Work &work, const protocol::Inject &request, protocol::ReplyHeader &reply);
 
-// requests_arrays.cpp
+// requests_load.cpp
 void answer_begin_array(Work &work, const protocol::BeginArray &request, protocol::BeginArrayReply &reply);
 void answer_begin_grid(Work &work, const protocol::BeginGrid &request, protocol::BeginArrayReply &reply);
 void answer_begin_columns(Work &work, const protocol::BeginColumns &request,
@@ -93,17 +93,17 @@ void answer_set_dead(Work &work, const protocol::SetDead &request, protocol::Rep
 void answer_read_entries(Work &work, const protocol::ReadEntries &request, protocol::ReplyHeader &reply);
 void answer_merge(Work &work, const protocol::Merge &request, protocol::ArrayReply &reply);
 
-// requests_questions.cpp
+// requests_kary.cpp
 void answer_lookup(Work &work, const protocol::Lookup &request, protocol::ResultReply &reply);
 void answer_range(Work &work, const protocol::Range &request, protocol::ResultReply &reply);
 void answer_count(Work &work, const protocol::Count &request, protocol::ResultReply &reply);
 
-// requests_points.cpp
+// requests_grid.cpp
 void answer_search_boxes(Work &work, const protocol::SearchBoxes &request, protocol::ResultReply &reply);
 void answer_count_boxes(Work &work, const protocol::CountBoxes &request, protocol::ResultReply &reply);
 void answer_match_points(Work &work, const protocol::MatchPoints &request, protocol::ResultReply &reply);
 
-// requests_columns.cpp
+// requests_column.cpp
 void answer_count_columns(Work &work, const protocol::AskColumns &request, protocol::ColumnsReply &reply);
 void answer_match_columns(Work &work, const protocol::AskColumns &request, protocol::ColumnsReply &reply);
 void answer_merge_dictionaries(Work &work, const protocol::MergeDictionaries &request,

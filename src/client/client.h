@@ -9,7 +9,7 @@
 
 #include <array>
 
-#include "gpu_engine/columns.h"
+#include "gpu_engine/column.h"
 #include "gpu_engine/text.h"
 #include "settings.h"
 #include "storage/storage.h"

@@ -6,7 +6,7 @@
 #include "column/mirror.h"
 #include "functions/column_access.h"
 #include "functions/numbers.h"
-#include "gpu_engine/histogram.h"
+#include "gpu_engine/column_histogram.h"
 
 PG_GPU_FUNCTION(pg_gpu_histogram);
 PG_GPU_FUNCTION(pg_gpu_byte_histogram);

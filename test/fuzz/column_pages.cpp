@@ -1,7 +1,7 @@
 #include <memory>
 #include <vector>
 
-#include "gpu_engine/columns.h"
+#include "gpu_engine/column.h"
 
 #include "engine.h"
 

@@ -9,7 +9,7 @@
 #include <set>
 #include <vector>
 
-#include "gpu_engine/columns.h"
+#include "gpu_engine/column.h"
 
 namespace column_test {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "gpu_engine/histogram.h"
+#include "gpu_engine/column_histogram.h"
 
 // Sorted, each value once.
 template <typename Entry>

@@ -1,6 +1,6 @@
 // Histograms of dictionary codes.
 #include "bench/column/common.cuh"
-#include "gpu_engine/histogram.h"
+#include "gpu_engine/column_histogram.h"
 
 #include "gpu_engine/boundary.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "bench/column/parts.h"
-#include "bench/device/measure.cuh"
+#include "bench/kary/measure.cuh"
 
 namespace gpu_engine::bench {
 

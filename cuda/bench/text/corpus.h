@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/text_encoder.h"
+#include "common/text/encoder.h"
 
 namespace gpu_engine::bench {
 

@@ -1,7 +1,7 @@
 // Decompression and intersection of single lists.
 #include <cstdio>
 
-#include "bench/device/measure.cuh"
+#include "bench/kary/measure.cuh"
 #include "bench/text/corpus.h"
 #include "bench/text/parts.h"
 #include "device/text/damage.h"

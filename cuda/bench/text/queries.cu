@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "bench/device/measure.cuh"
+#include "bench/kary/measure.cuh"
 #include "bench/text/corpus.h"
 #include "bench/text/parts.h"
 #include "device/text/batch.h"

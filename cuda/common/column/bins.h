@@ -7,7 +7,7 @@
 
 #include "common/both.h"
 #include "gpu_engine/guard.h"
-#include "gpu_engine/histogram.h"
+#include "gpu_engine/column_histogram.h"
 
 namespace gpu_engine {
 

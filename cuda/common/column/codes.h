@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "common/both.h"
-#include "gpu_engine/histogram.h"
+#include "gpu_engine/column_histogram.h"
 
 namespace gpu_engine {
 

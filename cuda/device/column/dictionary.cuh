@@ -18,7 +18,7 @@
 #include "device/call.h"
 #include "device/column/fused_merge.cuh"
 #include "device/kary/key.cuh"
-#include "gpu_engine/dictionary.h"
+#include "gpu_engine/column_dictionary.h"
 
 namespace gpu_engine::device {
 

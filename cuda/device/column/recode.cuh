@@ -6,7 +6,7 @@
 
 #include "device/call.h"
 #include "device/column/code_map.cuh"
-#include "gpu_engine/dictionary.h"
+#include "gpu_engine/column_dictionary.h"
 
 namespace gpu_engine::device {
 

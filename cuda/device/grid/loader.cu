@@ -1,7 +1,7 @@
 // Grid files in the making: entries from page images.
 #include <vector>
 
-#include "common/grid_pages.h"
+#include "common/grid/pages.h"
 #include "device/call.h"
 #include "gpu_engine/guard.h"
 

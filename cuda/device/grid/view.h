@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "common/grid.h"
+#include "common/grid/grid.h"
 #include "device/call.h"
 #include "device/kary/dead.h"
 #include "gpu_engine/grid.h"

@@ -1,7 +1,7 @@
 // What kernels report of lists that contradict themselves.
 #pragma once
 
-#include "common/text.h"
+#include "common/text/text.h"
 #include "device/call.h"
 
 namespace gpu_engine::device {

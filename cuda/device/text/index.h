@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "common/text.h"
+#include "common/text/text.h"
 #include "common/versioned.h"
 #include "device/call.h"
 #include "device/kary/dead.h"

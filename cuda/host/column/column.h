@@ -1,8 +1,8 @@
 // The host engine's operations on columns.
 #pragma once
 
-#include "gpu_engine/dictionary.h"
-#include "gpu_engine/histogram.h"
+#include "gpu_engine/column_dictionary.h"
+#include "gpu_engine/column_histogram.h"
 
 namespace gpu_engine::host {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/merge_path.h"
-#include "gpu_engine/dictionary.h"
+#include "gpu_engine/column_dictionary.h"
 #include "host/parallel.h"
 
 namespace gpu_engine::host {

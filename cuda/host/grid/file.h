@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "common/grid.h"
+#include "common/grid/grid.h"
 #include "common/versioned.h"
 #include "gpu_engine/grid.h"
 #include "host/buffer.h"

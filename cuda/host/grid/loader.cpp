@@ -3,7 +3,7 @@
 #include <cstring>
 #include <vector>
 
-#include "common/grid_pages.h"
+#include "common/grid/pages.h"
 #include "gpu_engine/guard.h"
 #include "host/engine.h"
 #include "host/grid/file.h"

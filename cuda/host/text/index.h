@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "common/text.h"
+#include "common/text/text.h"
 #include "common/versioned.h"
 #include "host/buffer.h"
 #include "host/kary/dead.h"

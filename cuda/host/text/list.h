@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "common/text.h"
+#include "common/text/text.h"
 #include "gpu_engine/guard.h"
 #include "host/text/index.h"
 

@@ -2,7 +2,7 @@
 #include <atomic>
 #include <cstring>
 
-#include "common/text.h"
+#include "common/text/text.h"
 #include "gpu_engine/guard.h"
 #include "host/engine.h"
 #include "host/text/index.h"

@@ -76,10 +76,10 @@ class Engine {
 
     // Grid files (gpu_engine/grid.h).
     virtual Grid &grid() noexcept = 0;
-    // Columns (gpu_engine/histogram.h, gpu_engine/dictionary.h).
+    // Columns (gpu_engine/column_histogram.h, gpu_engine/column_dictionary.h).
     virtual Histograms &histograms() noexcept = 0;
     virtual Dictionaries &dictionaries() noexcept = 0;
-    // Mirrors of runs of columns (gpu_engine/columns.h).
+    // Mirrors of runs of columns (gpu_engine/column.h).
     virtual ColumnStores &column_stores() noexcept = 0;
     // Inverted lists (gpu_engine/text.h).
     virtual Text &text() noexcept = 0;

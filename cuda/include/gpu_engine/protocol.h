@@ -19,7 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "gpu_engine/columns.h"
+#include "gpu_engine/column.h"
 #include "gpu_engine/devices.h"
 #include "gpu_engine/entry.h"
 #include "gpu_engine/status.h"

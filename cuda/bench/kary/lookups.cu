@@ -1,0 +1,168 @@
+// Lookups: every variant on every size, as a share of the gather limit measured beside it.
+#include "bench/kary/parts.h"
+
+#include <cstdio>
+
+#include "bench/kary/lookup.cuh"
+#include "gpu_engine/kary.h"
+
+#include "gpu_engine/boundary.h"
+
+namespace gpu_engine::bench {
+namespace {
+
+constexpr std::uint64_t host_checked = 1 << 16;
+
+__global__ void check_ranks_kernel(const std::uint32_t *ranks, std::uint64_t n, std::uint64_t count,
+                                   unsigned long long *wrong) {
+    const std::uint64_t j = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (j < count && ranks[j] != lookup_place(j, n)) {
+        atomicAdd(wrong, 1ULL);
+    }
+}
+
+// How many of the ranks aren't those of the keys that make_lookups_kernel took.
+std::uint64_t wrong_ranks(const device::Call &call, const std::uint32_t *ranks, std::uint64_t n,
+                          std::uint64_t count) {
+    const device::Buffer<unsigned long long> wrong = call.buffer<unsigned long long>(1);
+    call.fill(wrong.data(), 0, sizeof(unsigned long long));
+    check_ranks_kernel<<<grid_for(count), 256, 0, call.stream()>>>(ranks, n, count, wrong.data());
+    device::check_launch("check_ranks_kernel");
+    unsigned long long result = 0;
+    call.copy(&result, static_cast<const unsigned long long *>(wrong.data()), 1);
+    call.wait();
+    return result;
+}
+
+// Counts lookups whose rank differs from the host engine's, on the first of them.
+template <typename Key>
+std::uint64_t wrong_on_host(KaryArray<Key> &array, Stream &stream, const LookupTask<Key> &task) {
+    const std::uint64_t count = std::min(task.count, host_checked);
+    std::vector<Key> lookups(count);
+    std::vector<std::uint32_t> ranks(count);
+    std::vector<std::uint32_t> expected(count);
+    task.call.copy(lookups.data(), task.lookups, count);
+    task.call.copy(ranks.data(), static_cast<const std::uint32_t *>(task.ranks), count);
+    task.call.wait();
+    const Status status = array.rank(stream, lookups.data(), count, expected.data());
+    if (!status.ok()) {
+        throw Failure{status};
+    }
+    std::uint64_t wrong = 0;
+    for (std::uint64_t i = 0; i < count; ++i) {
+        wrong += ranks[i] == expected[i] ? 0 : 1;
+    }
+    return wrong;
+}
+
+template <typename Key>
+void measure_width(const Bench &bench, const std::vector<LookupVariant<Key>> &variants) {
+    const std::string table = "lookup " + std::to_string(sizeof(Key) * 8);
+    const std::uint64_t count = std::uint64_t(1) << bench.options.lookups;
+    const double millions = static_cast<double>(count) / 1e6;
+    std::unique_ptr<Engine> host;
+    std::unique_ptr<Stream> host_stream;
+    if (!host::open_engine({}, &host).ok() || !host->open_stream(&host_stream).ok()) {
+        throw Failure{make_status(StatusCode::internal, "the host engine can't be opened")};
+    }
+    for (const int size : bench.options.sizes) {
+        const std::uint64_t entries = std::uint64_t(1) << size;
+        const device::Call call(bench.engine, bench.stream);
+        std::unique_ptr<KaryArray<Key>> array;
+        std::unique_ptr<KaryArray<Key>> host_array;
+        const device::Buffer<Key> sorted = call.buffer<Key>(entries);
+        {
+            const device::Buffer<Tid> tids = call.buffer<Tid>(entries);
+            make_pairs_kernel<<<grid_for(entries), 256, 0, call.stream()>>>(sorted.data(), tids.data(), 0,
+                                                                            entries);
+            device::check_launch("make_pairs_kernel");
+            Status status =
+                kary<Key>(bench.engine).build(bench.stream, sorted.data(), tids.data(), entries, &array);
+            if (status.ok()) {
+                status = array->read(bench.stream, 0, entries, sorted.data(), tids.data());
+            }
+            // The host's check needs its memory and time: on the smaller sizes only.
+            if (status.ok() && size <= 24) {
+                std::vector<Key> keys(entries);
+                std::vector<Tid> host_tids(entries);
+                call.copy(keys.data(), static_cast<const Key *>(sorted.data()), entries);
+                call.copy(host_tids.data(), static_cast<const Tid *>(tids.data()), entries);
+                call.wait();
+                status =
+                    kary<Key>(*host).load(*host_stream, keys.data(), host_tids.data(), entries, &host_array);
+            }
+            if (!status.ok()) {
+                throw Failure{status};
+            }
+        }
+        const double engine_bytes =
+            static_cast<double>(array->search_bytes()) / static_cast<double>(entries) - sizeof(Key);
+        array.reset();
+        const device::Buffer<Key> lookups = call.buffer<Key>(count);
+        const device::Buffer<std::uint32_t> ranks = call.buffer<std::uint32_t>(count);
+
+        double limit = 0;
+        for (const int bytes : {4, 32, 64, 128}) {
+            // The lookups' place serves for the indexes.
+            const double rate =
+                gather_limit(bench, call, sorted.data(), entries * sizeof(Key),
+                             reinterpret_cast<std::uint32_t *>(lookups.data()), ranks.data(), count, bytes);
+            bench.results.add(
+                {table, "gather of " + std::to_string(bytes) + " B", power(size), rate, "M/s", 0, 0});
+            if (bytes <= 64) {
+                limit = std::max(limit, rate);
+            }
+        }
+        bench.results.add({table, "limit (best gather of up to 64 B)", power(size), limit, "M/s", 1, 0});
+
+        make_lookups_kernel<<<grid_for(count), 256, 0, call.stream()>>>(sorted.data(), entries,
+                                                                        lookups.data(), count);
+        device::check_launch("make_lookups_kernel");
+        const LookupTask<Key> task{call, sorted.data(), entries, lookups.data(), count, ranks.data()};
+        for (const LookupVariant<Key> &variant : variants) {
+            call.fill(ranks.data(), 0xff, count * sizeof(std::uint32_t));
+            const Timing timing = variant.measure(bench, task);
+            if (timing.ms == 0) {
+                continue;
+            }
+            std::uint64_t wrong = wrong_ranks(call, ranks.data(), entries, count);
+            if (host_array != nullptr) {
+                wrong += wrong_on_host(*host_array, *host_stream, task);
+            }
+            const double rate = millions / timing.ms * 1000;
+            std::printf("%s, %s, %s: %.0f M/s, %.0f %%\n", table.c_str(), power(size).c_str(),
+                        variant.name.c_str(), rate, rate / limit * 100);
+            std::fflush(stdout);
+            if (wrong > 0) {
+                std::printf("WRONG: %llu of the ranks\n", static_cast<unsigned long long>(wrong));
+                throw Failure{make_status(StatusCode::internal, "wrong results")};
+            }
+            bench.results.add({table, variant.name, power(size), rate, "M/s", rate / limit,
+                               sizeof(Key) + timing.extra_bytes / static_cast<double>(entries)});
+        }
+        std::printf("%s, %s: the engine's arrays have %.3f bytes an entry beside the key\n", table.c_str(),
+                    power(size).c_str(), engine_bytes);
+    }
+}
+
+template <typename Key>
+std::vector<LookupVariant<Key>> with_baselines(std::vector<LookupVariant<Key>> trees) {
+    for (const LookupVariant<Key> &baseline : baselines<Key>()) {
+        trees.push_back(baseline);
+    }
+    return trees;
+}
+
+}  // namespace
+
+void measure_lookups_32(const Bench &bench) {
+    measure_width(bench, with_baselines(tree_variants_32()));
+}
+void measure_lookups_64(const Bench &bench) {
+    measure_width(bench, with_baselines(tree_variants_64()));
+}
+void measure_lookups_128(const Bench &bench) {
+    measure_width(bench, with_baselines(tree_variants_128()));
+}
+
+}  // namespace gpu_engine::bench

@@ -1,0 +1,94 @@
+// TIDs of gpu_column's runs as pages have them (gpu_engine/tid_pages.h): stretches of one heap block each.
+#pragma once
+
+#include <cstdint>
+
+#include "common/both.h"
+#include "gpu_engine/column.h"
+
+namespace gpu_engine {
+
+// `count` rows from number `row` on, of one heap block: with offset numbers from `first` on; or those of
+// `bitmap_words` words from word `bitmap` on, bit 0 for offset number 1.
+struct Stretch {
+    std::uint32_t row;
+    std::uint32_t block;
+    std::uint32_t bitmap;
+    std::uint16_t first;         // with a bitmap: 0
+    std::uint16_t bitmap_words;  // 0: consecutive
+};
+static_assert(sizeof(Stretch) == 16);
+
+// How many words of a page a stretch or a word of a bitmap takes: this bounds both.
+constexpr std::uint64_t most_stretch_words(const StoreLayout &layout) noexcept {
+    return std::uint64_t(layout.tid_pages) * layout.page_words;
+}
+
+// What has come so far.
+struct StretchCount {
+    std::uint64_t rows = 0;
+    std::uint64_t stretches = 0;
+    std::uint64_t words = 0;  // of bitmaps
+};
+
+// Takes a page's content of `page_words` words apart. Everything is read once into `copy` (as many words) and
+// checked; `count` goes on, its rows never beyond `rows`. `stretches` and `bitmaps` are where the page's go.
+// invalid_argument for a page that can't be the next.
+Status parse_tid_page(const std::uint64_t *content, std::uint32_t page_words, std::uint64_t rows,
+                      std::uint64_t *copy, StretchCount *count, Stretch *stretches, std::uint64_t *bitmaps);
+
+// The stretch that has a row: the last one of `count` that begins at or before it.
+GPU_ENGINE_BOTH std::uint64_t find_stretch(const Stretch *stretches, std::uint64_t count, std::uint64_t row) {
+    std::uint64_t low = 0;
+    std::uint64_t high = count;
+    while (high - low > 1) {
+        const std::uint64_t middle = low + (high - low) / 2;
+        if (stretches[middle].row <= row) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+GPU_ENGINE_BOTH std::uint32_t count_bits(std::uint64_t word) {
+#ifdef __CUDA_ARCH__
+    return static_cast<std::uint32_t>(__popcll(word));
+#else
+    return static_cast<std::uint32_t>(__builtin_popcountll(word));
+#endif
+}
+GPU_ENGINE_BOTH std::uint32_t lowest_bit(std::uint64_t word) {
+#ifdef __CUDA_ARCH__
+    return static_cast<std::uint32_t>(__ffsll(static_cast<long long>(word)) - 1);
+#else
+    return static_cast<std::uint32_t>(__builtin_ctzll(word));
+#endif
+}
+
+GPU_ENGINE_BOTH Tid tid_in_stretch(const Stretch &stretch, const std::uint64_t *bitmaps, std::uint64_t row) {
+    auto rest = static_cast<std::uint32_t>(row - stretch.row);
+    std::uint32_t offset = stretch.first + rest;
+    for (std::uint32_t word = 0; word < stretch.bitmap_words; ++word) {
+        std::uint64_t bits = bitmaps[stretch.bitmap + word];
+        const std::uint32_t here = count_bits(bits);
+        if (rest >= here) {
+            rest -= here;
+            continue;
+        }
+        for (; rest > 0; --rest) {
+            bits &= bits - 1;
+        }
+        offset = word * 64 + lowest_bit(bits) + 1;
+        break;
+    }
+    return {static_cast<std::uint16_t>(stretch.block >> 16), static_cast<std::uint16_t>(stretch.block),
+            static_cast<std::uint16_t>(offset)};
+}
+
+GPU_ENGINE_BOTH bool is_among(const BlockMap &blocks, std::uint32_t block) {
+    return block < blocks.blocks && (blocks.bits[block / 8] >> (block % 8) & 1) != 0;
+}
+
+}  // namespace gpu_engine

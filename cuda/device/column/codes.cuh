@@ -1,0 +1,64 @@
+// Reading selections and packed codes in kernels.
+#pragma once
+
+#include "common/column/layout.h"
+
+namespace gpu_engine::device {
+
+// Blocks of a kernel that goes over all rows: what keeps a device busy.
+inline constexpr int row_threads = 256;
+inline constexpr int row_blocks_a_multiprocessor = 8;
+
+struct CodesView {
+    const std::uint64_t *words;
+    std::uint32_t bits;
+
+    __device__ std::uint64_t operator[](std::uint64_t row) const {
+        if (bits > 32) {
+            return packed_at(words, row, bits);
+        }
+        const std::uint64_t bit = row * bits;
+        const auto *halves = reinterpret_cast<const std::uint32_t *>(words) + bit / 32;
+        // Behind the last code there are words of nothing.
+        const std::uint32_t window = __funnelshift_r(halves[0], halves[1], static_cast<unsigned>(bit % 32));
+        return bits == 32 ? window : window & ((1U << bits) - 1);
+    }
+
+    // Of those selected among a lane's rows: `row` and the same of the next words. All are under way at once.
+    __device__ void read(std::uint64_t row, const std::uint32_t *selected, std::uint64_t *codes) const;
+};
+
+// A warp takes the bits of so many rows at a time: a lane has one row of each word.
+inline constexpr std::uint32_t words_a_warp = 4;
+inline constexpr std::uint32_t rows_a_warp = 32 * words_a_warp;
+
+// 64-bit words of a selection, so that the last warp has all of its own.
+constexpr std::uint64_t selection_words(std::uint64_t rows) {
+    return (rows + rows_a_warp - 1) / rows_a_warp * (rows_a_warp / 64);
+}
+
+__device__ inline void CodesView::read(std::uint64_t row, const std::uint32_t *selected,
+                                       std::uint64_t *codes) const {
+    const std::uint32_t lane = threadIdx.x % 32;
+#pragma unroll
+    for (std::uint32_t i = 0; i < words_a_warp; ++i) {
+        codes[i] = (selected[i] >> lane & 1) != 0 ? (*this)[row + i * 32] : 0;
+    }
+}
+
+// Calls visit(first row of the warp, its words) for all words that aren't empty, with whole warps.
+template <typename Visit>
+__device__ void for_words(const std::uint64_t *selected, std::uint64_t words, Visit visit) {
+    const std::uint64_t warps = static_cast<std::uint64_t>(gridDim.x) * blockDim.x / 32;
+    const std::uint64_t count = words / (rows_a_warp / 64);
+    for (std::uint64_t i = (static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
+         i < count; i += warps) {
+        const uint4 four = reinterpret_cast<const uint4 *>(selected)[i];
+        if ((four.x | four.y | four.z | four.w) != 0) {
+            const std::uint32_t bits[words_a_warp] = {four.x, four.y, four.z, four.w};
+            visit(i * rows_a_warp, bits);
+        }
+    }
+}
+
+}  // namespace gpu_engine::device

@@ -1,0 +1,70 @@
+// Columns of a run in device memory.
+#pragma once
+
+#include <memory>
+
+#include "common/column/layout.h"
+#include "common/column/tids.h"
+#include "common/versioned.h"
+#include "device/call.h"
+#include "device/kary/dead.h"
+#include "gpu_engine/column.h"
+
+namespace gpu_engine::device {
+
+// What a loader fills and a store reads.
+struct StoreParts {
+    StoreLayout layout;
+    KeptStream kept;
+    Buffer<std::uint64_t> words;  // of the stream, as `kept` says
+    Buffer<Stretch> stretches;
+    Buffer<std::uint64_t> bitmaps;
+    StretchCount count;
+
+    StoreParts(const Call &call, const StoreLayout &store_layout)
+        : layout(store_layout),
+          kept(keep_stream(store_layout)),
+          words(call.buffer<std::uint64_t>(kept.words)),
+          stretches(call.buffer<Stretch>(most_stretch_words(store_layout))),
+          bitmaps(call.buffer<std::uint64_t>(most_stretch_words(store_layout))) {}
+
+    std::uint64_t bytes() const noexcept { return words.bytes() + stretches.bytes() + bitmaps.bytes(); }
+
+    // Null without NULLs.
+    const std::uint64_t *null_bits(std::uint32_t column) const noexcept {
+        return layout.column[column].null_bits.words > 0 ? words.data() + kept.column[column].null_bits
+                                                         : nullptr;
+    }
+    const std::uint64_t *codes(std::uint32_t column) const noexcept {
+        return words.data() + kept.column[column].codes;
+    }
+    const std::uint64_t *dictionary(std::uint32_t column) const noexcept {
+        return words.data() + kept.column[column].dictionary;
+    }
+};
+
+class DeviceColumnStore final : public ColumnStore {
+  public:
+    DeviceColumnStore(DeviceEngine &engine, StoreParts parts) : engine_(engine), parts_(std::move(parts)) {}
+
+    std::uint64_t entries() const noexcept override { return parts_.layout.rows; }
+    std::uint64_t bytes() const noexcept override;
+    const StoreLayout &layout() const noexcept override { return parts_.layout; }
+
+    Status set_dead(Stream &stream, const std::uint64_t *bitmap, std::uint64_t version) noexcept override;
+    std::uint64_t dead_version() const noexcept override { return dead_.version(); }
+    std::uint64_t dead_entries() const noexcept override;
+
+    Status count(Stream &stream, const ColumnTest *tests, std::uint32_t test_count,
+                 const ColumnTarget &target, const BlockMap *blocks, std::uint64_t *counts,
+                 DoubtfulRow *doubtful, std::uint64_t capacity, std::uint64_t *found) const noexcept override;
+    Status match(Stream &stream, const ColumnTest *tests, std::uint32_t test_count, Tid *tids,
+                 std::uint64_t capacity, std::uint64_t *found) const noexcept override;
+
+  private:
+    DeviceEngine &engine_;
+    const StoreParts parts_;
+    Versioned<DeadBitmap> dead_;
+};
+
+}  // namespace gpu_engine::device

@@ -1,0 +1,22 @@
+// The cuda engine's mirrors of columns.
+#pragma once
+
+#include "gpu_engine/column.h"
+
+namespace gpu_engine::device {
+
+class DeviceEngine;
+
+class DeviceColumnStores final : public ColumnStores {
+  public:
+    explicit DeviceColumnStores(DeviceEngine &engine) : engine_(engine) {}
+
+    Status open_loader(Stream &stream, const StoreLayout &layout,
+                       std::unique_ptr<ColumnLoader> *loader) noexcept override;
+    std::uint64_t store_bytes(const StoreLayout &layout) const noexcept override;
+
+  private:
+    DeviceEngine &engine_;
+};
+
+}  // namespace gpu_engine::device

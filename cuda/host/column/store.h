@@ -1,0 +1,61 @@
+// Columns of a run in the host's memory.
+#pragma once
+
+#include <memory>
+
+#include "common/column/layout.h"
+#include "common/column/tids.h"
+#include "common/versioned.h"
+#include "gpu_engine/column.h"
+#include "host/buffer.h"
+#include "host/engine.h"
+#include "host/kary/dead.h"
+
+namespace gpu_engine::host {
+
+// What a loader fills and a store reads.
+struct StoreParts {
+    StoreLayout layout;
+    KeptStream kept;
+    Buffer<std::uint64_t> words;  // of the stream, as `kept` says
+    Buffer<Stretch> stretches;
+    Buffer<std::uint64_t> bitmaps;
+    StretchCount count;
+
+    StoreParts(MemoryBudget &budget, const StoreLayout &store_layout)
+        : layout(store_layout),
+          kept(keep_stream(store_layout)),
+          words(budget, kept.words),
+          stretches(budget, most_stretch_words(store_layout)),
+          bitmaps(budget, most_stretch_words(store_layout)) {}
+
+    std::uint64_t bytes() const noexcept { return words.bytes() + stretches.bytes() + bitmaps.bytes(); }
+};
+
+class HostColumnStore final : public ColumnStore {
+  public:
+    HostColumnStore(HostEngine &engine, StoreParts parts) : engine_(engine), parts_(std::move(parts)) {}
+
+    std::uint64_t entries() const noexcept override { return parts_.layout.rows; }
+    std::uint64_t bytes() const noexcept override;
+    const StoreLayout &layout() const noexcept override { return parts_.layout; }
+
+    Status set_dead(Stream &stream, const std::uint64_t *bitmap, std::uint64_t version) noexcept override;
+    std::uint64_t dead_version() const noexcept override { return dead_.version(); }
+    std::uint64_t dead_entries() const noexcept override;
+
+    Status count(Stream &stream, const ColumnTest *tests, std::uint32_t test_count,
+                 const ColumnTarget &target, const BlockMap *blocks, std::uint64_t *counts,
+                 DoubtfulRow *doubtful, std::uint64_t capacity, std::uint64_t *found) const noexcept override;
+    Status match(Stream &stream, const ColumnTest *tests, std::uint32_t test_count, Tid *tids,
+                 std::uint64_t capacity, std::uint64_t *found) const noexcept override;
+
+    const StoreParts &parts() const noexcept { return parts_; }
+
+  private:
+    HostEngine &engine_;
+    const StoreParts parts_;
+    Versioned<DeadBitmap> dead_;
+};
+
+}  // namespace gpu_engine::host

@@ -1,0 +1,170 @@
+// Questions about runs of columns.
+#include <vector>
+
+#include "gpu_engine/column_dictionary.h"
+
+#include "server/results.h"
+#include "server/run_set.h"
+
+#include "gpu_engine/boundary.h"
+
+namespace gpu_engine::server {
+namespace {
+
+// The request's tests, as each of the runs is asked them.
+class Tests {
+  public:
+    Tests(const TransferBuffer &buffer, const protocol::AskColumns &request) : buffer_(buffer) {
+        if (request.test_count > protocol::max_tests) {
+            refuse("too many tests");
+        }
+        const auto *places = buffer.part<protocol::ColumnTestPlace>(request.tests, request.test_count);
+        // Read once: others may write there.
+        places_.assign(places, places + request.test_count);
+    }
+
+    const std::vector<ColumnTest> &of_run(std::size_t run) {
+        tests_.clear();
+        for (const protocol::ColumnTestPlace &place : places_) {
+            if (place.run != protocol::all_runs && place.run != run) {
+                continue;
+            }
+            ColumnTest test{static_cast<TestKind>(place.kind), place.column, nullptr, nullptr, place.count};
+            if (test.kind == TestKind::ranges) {
+                test.ranges = buffer_.part<ValueRange>(place.offset, place.count);
+            } else if (test.kind == TestKind::codes) {
+                test.codes = buffer_.part<std::uint64_t>(place.offset, place.count);
+            }
+            tests_.push_back(test);
+        }
+        return tests_;
+    }
+
+  private:
+    const TransferBuffer &buffer_;
+    std::vector<protocol::ColumnTestPlace> places_;
+    std::vector<ColumnTest> tests_;
+};
+
+ColumnTarget target_of(const TransferBuffer &buffer, const protocol::AskColumns &request) {
+    ColumnTarget target = {};
+    target.kind = static_cast<TargetKind>(request.target);
+    target.column = request.column;
+    target.slots = request.slots;
+    target.scale = static_cast<ValueScale>(request.scale);
+    target.even = request.even;
+    if (target.kind == TargetKind::bins && target.slots > 0) {
+        target.starts = buffer.part<std::uint64_t>(request.starts, target.slots - 1);
+    }
+    return target;
+}
+
+// Answers with rows of each run: `ask(run, rows, capacity, &found)` has a store fill them in.
+template <typename Row, typename Ask>
+void answer_rows(Work &work, std::size_t runs, Results &results, protocol::ColumnsReply &reply, Ask ask) {
+    bool fits = true;
+    for (std::size_t i = 0; i < runs; ++i) {
+        const std::uint64_t capacity = fits ? results.room<Row>() : 0;
+        std::uint64_t found = 0;
+        const Status status = with_room(work, [&] { return ask(i, results.rest<Row>(), capacity, &found); });
+        if (status.code != StatusCode::insufficient_space) {
+            check(status);
+        }
+        const std::uint64_t bytes = aligned(found * sizeof(Row));
+        reply.needed += bytes;
+        reply.rows += found;
+        reply.found[i] = found;
+        fits = fits && status.ok() && bytes <= results.room<char>();
+        if (fits) {
+            results.take<Row>(found, &reply.found_at[i]);
+        }
+    }
+    if (!fits) {
+        throw Failure{make_status(StatusCode::insufficient_space, "the results don't fit")};
+    }
+    work.bytes = results.used();
+}
+
+}  // namespace
+
+void answer_count_columns(Work &work, const protocol::AskColumns &request, protocol::ColumnsReply &reply) {
+    const RunSet runs(work, request.run, request.runs, column_bits, reply.header);
+    if (!runs.complete()) {
+        return;
+    }
+    const TransferBuffer &buffer = work.connection.buffer;
+    Tests tests(buffer, request);
+    const ColumnTarget target = target_of(buffer, request);
+    BlockMap blocks = {};
+    const bool all_visible = request.all_visible != 0;
+    if (!all_visible) {
+        const std::uint64_t map_bytes = request.map_blocks / 8 + (request.map_blocks % 8 != 0 ? 1 : 0);
+        blocks = {buffer.part<std::uint8_t>(request.map, map_bytes), request.map_blocks};
+    }
+    Results results(buffer, request.results, request.capacity);
+    // All counts come first: their size is known.
+    std::uint64_t *counts[protocol::max_runs];
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        const std::uint64_t places = runs.columns(i).places(target);
+        if (places == 0) {
+            refuse("the run can't be counted so");
+        }
+        reply.needed += aligned(places * sizeof(std::uint64_t));
+        work.items += runs.columns(i).entries();
+        counts[i] = reply.needed <= request.capacity
+                        ? results.take<std::uint64_t>(places, &reply.counts_at[i])
+                        : nullptr;
+    }
+    if (reply.needed > request.capacity) {
+        throw Failure{make_status(StatusCode::insufficient_space, "the results don't fit")};
+    }
+    answer_rows<DoubtfulRow>(
+        work, runs.size(), results, reply,
+        [&](std::size_t i, DoubtfulRow *rows, std::uint64_t capacity, std::uint64_t *found) {
+            const std::vector<ColumnTest> &of_run = tests.of_run(i);
+            return runs.columns(i).count(*work.stream, of_run.data(),
+                                         static_cast<std::uint32_t>(of_run.size()), target,
+                                         all_visible ? nullptr : &blocks, counts[i], rows, capacity, found);
+        });
+}
+
+void answer_match_columns(Work &work, const protocol::AskColumns &request, protocol::ColumnsReply &reply) {
+    const RunSet runs(work, request.run, request.runs, column_bits, reply.header);
+    if (!runs.complete()) {
+        return;
+    }
+    const TransferBuffer &buffer = work.connection.buffer;
+    Tests tests(buffer, request);
+    Results results(buffer, request.results, request.capacity);
+    answer_rows<Tid>(work, runs.size(), results, reply,
+                     [&](std::size_t i, Tid *tids, std::uint64_t capacity, std::uint64_t *found) {
+                         const std::vector<ColumnTest> &of_run = tests.of_run(i);
+                         work.items += runs.columns(i).entries();
+                         return runs.columns(i).match(*work.stream, of_run.data(),
+                                                      static_cast<std::uint32_t>(of_run.size()), tids,
+                                                      capacity, found);
+                     });
+}
+
+void answer_merge_dictionaries(Work &work, const protocol::MergeDictionaries &request,
+                               protocol::MergeDictionariesReply &reply) {
+    if (request.main_count > Dictionaries::max_entries || request.delta_count > Dictionaries::max_entries) {
+        refuse("more entries than a dictionary can hold");
+    }
+    const TransferBuffer &buffer = work.connection.buffer;
+    const Dictionary<std::uint64_t> main = {buffer.part<std::uint64_t>(request.main, request.main_count),
+                                            request.main_count};
+    const Dictionary<std::uint64_t> delta = {buffer.part<std::uint64_t>(request.delta, request.delta_count),
+                                             request.delta_count};
+    work.items = main.count + delta.count;
+    MergedDictionary<std::uint64_t> merged = {buffer.part<std::uint64_t>(request.entries, work.items),
+                                              buffer.part<std::uint32_t>(request.main_map, main.count),
+                                              buffer.part<std::uint32_t>(request.delta_map, delta.count), 0};
+    check(with_room(work, [&] {
+        return work.engine->dictionaries().merge(*work.stream, main, delta, MergeWay::fused, &merged);
+    }));
+    reply.count = merged.count;
+    work.bytes = work.items * (2 * sizeof(std::uint64_t) + sizeof(std::uint32_t));
+}
+
+}  // namespace gpu_engine::server
