@@ -95,7 +95,7 @@ class DeviceEngine final : public Engine {
     Grid &grid() noexcept override { return grid_; }
     Histograms &histograms() noexcept override { return histograms_; }
     Dictionaries &dictionaries() noexcept override { return dictionaries_; }
-    ColumnStores &column_stores() noexcept override { return column_stores_; }
+    Column &column() noexcept override { return column_; }
     Text &text() noexcept override { return text_; }
 
     int device() const noexcept { return device_; }
@@ -119,7 +119,7 @@ class DeviceEngine final : public Engine {
     DeviceGrid grid_{*this};
     DeviceHistograms histograms_{*this};
     DeviceDictionaries dictionaries_{*this};
-    DeviceColumnStores column_stores_{*this};
+    DeviceColumn column_{*this};
     DeviceText text_{*this};
 };
 

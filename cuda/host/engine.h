@@ -78,7 +78,7 @@ class HostEngine final : public Engine {
     Grid &grid() noexcept override { return grid_; }
     Histograms &histograms() noexcept override { return histograms_; }
     Dictionaries &dictionaries() noexcept override { return dictionaries_; }
-    ColumnStores &column_stores() noexcept override { return column_stores_; }
+    Column &column() noexcept override { return column_; }
     Text &text() noexcept override { return text_; }
 
     Workers workers(const Stream &stream) noexcept { return Workers{arena_, stream}; }
@@ -92,7 +92,7 @@ class HostEngine final : public Engine {
     HostGrid grid_{*this};
     HostHistograms histograms_{*this};
     HostDictionaries dictionaries_{*this};
-    HostColumnStores column_stores_{*this};
+    HostColumn column_{*this};
     HostText text_{*this};
 };
 

@@ -1,4 +1,4 @@
-// One session's connection: its buffer, its arrays, and the requests it makes, one at a time.
+// One session's connection: its buffer, its objects, and the requests it makes, one at a time.
 #pragma once
 
 #include <array>
@@ -6,7 +6,7 @@
 #include <map>
 #include <memory>
 
-#include "server/array.h"
+#include "server/object.h"
 #include "server/mirrors.h"
 #include "server/server.h"
 #include "server/transfer_buffer.h"
@@ -22,7 +22,7 @@ class Queue;
 void serve_connection(Server &server, int socket, int process) noexcept;
 
 // An array that only its connection knows, or one in the making.
-struct OwnArray {
+struct OwnObject {
     protocol::EngineName engine{};
     protocol::RunName name{};  // of one in the making that will be a mirror
     bool named = false;
@@ -35,7 +35,7 @@ struct OwnArray {
     TextShape lists{};                // of lists, as is the next
     std::uint32_t content_bytes = 0;  // of a page
     AnyLoader loader;                 // until it is finished
-    AnyArray array;                   // from then on
+    AnyObject object;                 // from then on
 };
 
 class Connection {
@@ -49,7 +49,7 @@ class Connection {
 
     Server &server;
     TransferBuffer buffer;
-    std::map<std::uint64_t, OwnArray> arrays;  // by handle
+    std::map<std::uint64_t, OwnObject> objects;  // by handle
     std::uint64_t last_handle = 0;
     std::uint32_t user = 0;
     // What came with the request that is being answered.

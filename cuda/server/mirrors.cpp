@@ -12,10 +12,10 @@ using protocol::RunName;
 
 namespace {
 
-protocol::RunKind kind_of(const AnyArray &array) {
-    return array.points() != nullptr    ? protocol::RunKind::grid
-           : array.columns() != nullptr ? protocol::RunKind::column
-           : array.lists() != nullptr   ? protocol::RunKind::text
+protocol::RunKind kind_of(const AnyObject &object) {
+    return object.grid() != nullptr     ? protocol::RunKind::grid
+           : object.column() != nullptr ? protocol::RunKind::column
+           : object.text() != nullptr   ? protocol::RunKind::text
                                         : protocol::RunKind::kary;
 }
 
@@ -50,7 +50,7 @@ Mirrors::Claimed Mirrors::claim(EngineName engine, const RunName &name, Claim *c
     const std::lock_guard lock(mutex_);
     const auto found = table_.find(place);
     if (found != table_.end()) {
-        *dead_version = dead_version_of(found->second->array);
+        *dead_version = dead_version_of(found->second->object);
         return Claimed::present;
     }
     if (!claimed_.insert(place).second) {
@@ -94,7 +94,7 @@ void Mirrors::unlink(const std::vector<Table::iterator> &leavers, Wanted wanted,
         if (!wanted(bytes)) {
             break;
         }
-        bytes += bytes_of(leaver->second->array);
+        bytes += bytes_of(leaver->second->object);
         gone->push_back(std::move(leaver->second));
         table_.erase(leaver);
     }
@@ -115,7 +115,7 @@ bool Mirrors::make_room(EngineName engine, MemoryBudget &memory, std::uint64_t b
     const std::vector<Table::iterator> all = leavers(engine);
     std::uint64_t available = 0;
     for (const Table::iterator &leaver : all) {
-        available += bytes_of(leaver->second->array);
+        available += bytes_of(leaver->second->object);
     }
     if (available < needed) {
         return false;
@@ -143,7 +143,7 @@ void Mirrors::shrink(EngineName engine, const MemoryBudget &memory) {
         leavers(engine), [&](std::uint64_t freed) { return used > limit && freed < used - limit; }, &gone);
 }
 
-void Mirrors::evict(const RunName &name, std::uint64_t *arrays, std::uint64_t *bytes) {
+void Mirrors::evict(const RunName &name, std::uint64_t *mirrors, std::uint64_t *bytes) {
     const auto chosen = [&](const RunName &other) {
         if (other.database != name.database || other.incarnation != name.incarnation) {
             return false;
@@ -154,7 +154,7 @@ void Mirrors::evict(const RunName &name, std::uint64_t *arrays, std::uint64_t *b
         return other.tablespace == name.tablespace && other.relation == name.relation &&
                other.backend == name.backend && (name.run == 0 || other.run == name.run);
     };
-    *arrays = 0;
+    *mirrors = 0;
     *bytes = 0;
     Gone gone;
     const std::lock_guard lock(mutex_);
@@ -162,10 +162,10 @@ void Mirrors::evict(const RunName &name, std::uint64_t *arrays, std::uint64_t *b
     for (auto i = table_.begin(); i != table_.end(); ++i) {
         if (chosen(i->first.name)) {
             all.push_back(i);
-            *bytes += bytes_of(i->second->array);
+            *bytes += bytes_of(i->second->object);
         }
     }
-    *arrays = all.size();
+    *mirrors = all.size();
     unlink(
         all, [](std::uint64_t) { return true; }, &gone);
 }
@@ -190,8 +190,8 @@ std::uint64_t Mirrors::list(protocol::MirrorRow *rows, std::uint64_t capacity, s
         if (row < capacity) {
             rows[row] = protocol::MirrorRow{
                 place.name,
-                entries_of(mirror->array),
-                bytes_of(mirror->array),
+                entries_of(mirror->object),
+                bytes_of(mirror->object),
                 mirror->hits.load(std::memory_order_relaxed),
                 mirror->loaded_at,
                 mirror->last_used.load(std::memory_order_relaxed),
@@ -199,7 +199,7 @@ std::uint64_t Mirrors::list(protocol::MirrorRow *rows, std::uint64_t capacity, s
                 mirror->pinned ? 1U : 0U,
                 place.engine == EngineName::cuda ? device : -1,
                 mirror->user,
-                static_cast<std::uint32_t>(kind_of(mirror->array)),
+                static_cast<std::uint32_t>(kind_of(mirror->object)),
                 0,
             };
         }

@@ -12,7 +12,7 @@
 
 #include "gpu_engine/engine.h"
 #include "gpu_engine/protocol.h"
-#include "server/array.h"
+#include "server/object.h"
 
 namespace gpu_engine::server {
 
@@ -21,7 +21,7 @@ namespace gpu_engine::server {
 struct Mirror {
     protocol::RunName name{};
     protocol::EngineName engine{};
-    AnyArray array;
+    AnyObject object;
     bool pinned = false;
     std::uint32_t user = 0;
     std::int64_t loaded_at = 0;  // microseconds since 1970
@@ -89,7 +89,7 @@ class Mirrors {
     void shrink(protocol::EngineName engine, const MemoryBudget &memory);
 
     // What protocol::Evict does.
-    void evict(const protocol::RunName &name, std::uint64_t *arrays, std::uint64_t *bytes);
+    void evict(const protocol::RunName &name, std::uint64_t *mirrors, std::uint64_t *bytes);
     // Lets all of an engine go.
     void clear(protocol::EngineName engine);
 

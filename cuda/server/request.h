@@ -79,35 +79,34 @@ void answer_devices(Work &work, const protocol::List &request, protocol::ListRep
 void answer_inject(Work &work, const protocol::Inject &request, protocol::ReplyHeader &reply);
 
 // requests_load.cpp
-void answer_begin_array(Work &work, const protocol::BeginArray &request, protocol::BeginArrayReply &reply);
-void answer_begin_grid(Work &work, const protocol::BeginGrid &request, protocol::BeginArrayReply &reply);
-void answer_begin_columns(Work &work, const protocol::BeginColumns &request,
-                          protocol::BeginArrayReply &reply);
-void answer_begin_text(Work &work, const protocol::BeginText &request, protocol::BeginArrayReply &reply);
+void answer_begin_kary(Work &work, const protocol::BeginKary &request, protocol::BeginReply &reply);
+void answer_begin_grid(Work &work, const protocol::BeginGrid &request, protocol::BeginReply &reply);
+void answer_begin_column(Work &work, const protocol::BeginColumn &request, protocol::BeginReply &reply);
+void answer_begin_text(Work &work, const protocol::BeginText &request, protocol::BeginReply &reply);
 void answer_append_pages(Work &work, const protocol::AppendPages &request, protocol::ReplyHeader &reply);
-void answer_append_entries(Work &work, const protocol::AppendEntries &request, protocol::ReplyHeader &reply);
-void answer_finish_array(Work &work, const protocol::HandleRequest &request, protocol::ArrayReply &reply);
-void answer_drop_array(Work &work, const protocol::HandleRequest &request, protocol::ReplyHeader &reply);
-void answer_name_array(Work &work, const protocol::NameArray &request, protocol::ArrayReply &reply);
+void answer_append_kary(Work &work, const protocol::AppendKary &request, protocol::ReplyHeader &reply);
+void answer_finish(Work &work, const protocol::HandleRequest &request, protocol::HandleReply &reply);
+void answer_drop(Work &work, const protocol::HandleRequest &request, protocol::ReplyHeader &reply);
+void answer_name_kary(Work &work, const protocol::NameKary &request, protocol::HandleReply &reply);
 void answer_set_dead(Work &work, const protocol::SetDead &request, protocol::ReplyHeader &reply);
-void answer_read_entries(Work &work, const protocol::ReadEntries &request, protocol::ReplyHeader &reply);
-void answer_merge(Work &work, const protocol::Merge &request, protocol::ArrayReply &reply);
+void answer_read_kary(Work &work, const protocol::ReadKary &request, protocol::ReplyHeader &reply);
+void answer_merge_kary(Work &work, const protocol::MergeKary &request, protocol::HandleReply &reply);
 
 // requests_kary.cpp
-void answer_lookup(Work &work, const protocol::Lookup &request, protocol::ResultReply &reply);
-void answer_range(Work &work, const protocol::Range &request, protocol::ResultReply &reply);
-void answer_count(Work &work, const protocol::Count &request, protocol::ResultReply &reply);
+void answer_lookup_kary(Work &work, const protocol::LookupKary &request, protocol::ResultReply &reply);
+void answer_range_kary(Work &work, const protocol::RangeKary &request, protocol::ResultReply &reply);
+void answer_count_kary(Work &work, const protocol::CountKary &request, protocol::ResultReply &reply);
 
 // requests_grid.cpp
-void answer_search_boxes(Work &work, const protocol::SearchBoxes &request, protocol::ResultReply &reply);
-void answer_count_boxes(Work &work, const protocol::CountBoxes &request, protocol::ResultReply &reply);
-void answer_match_points(Work &work, const protocol::MatchPoints &request, protocol::ResultReply &reply);
+void answer_search_grid(Work &work, const protocol::SearchGrid &request, protocol::ResultReply &reply);
+void answer_count_grid(Work &work, const protocol::CountGrid &request, protocol::ResultReply &reply);
+void answer_match_grid(Work &work, const protocol::MatchGrid &request, protocol::ResultReply &reply);
 
 // requests_column.cpp
-void answer_count_columns(Work &work, const protocol::AskColumns &request, protocol::ColumnsReply &reply);
-void answer_match_columns(Work &work, const protocol::AskColumns &request, protocol::ColumnsReply &reply);
-void answer_merge_dictionaries(Work &work, const protocol::MergeDictionaries &request,
-                               protocol::MergeDictionariesReply &reply);
+void answer_count_column(Work &work, const protocol::AskColumn &request, protocol::ColumnReply &reply);
+void answer_match_column(Work &work, const protocol::AskColumn &request, protocol::ColumnReply &reply);
+void answer_merge_column_dictionaries(Work &work, const protocol::MergeColumnDictionaries &request,
+                                      protocol::MergeColumnDictionariesReply &reply);
 
 // requests_text.cpp
 void answer_search_text(Work &work, const protocol::SearchText &request, protocol::ResultReply &reply);

@@ -14,7 +14,7 @@ namespace {
 // The request's tests, as each of the runs is asked them.
 class Tests {
   public:
-    Tests(const TransferBuffer &buffer, const protocol::AskColumns &request) : buffer_(buffer) {
+    Tests(const TransferBuffer &buffer, const protocol::AskColumn &request) : buffer_(buffer) {
         if (request.test_count > protocol::max_tests) {
             refuse("too many tests");
         }
@@ -46,7 +46,7 @@ class Tests {
     std::vector<ColumnTest> tests_;
 };
 
-ColumnTarget target_of(const TransferBuffer &buffer, const protocol::AskColumns &request) {
+ColumnTarget target_of(const TransferBuffer &buffer, const protocol::AskColumn &request) {
     ColumnTarget target = {};
     target.kind = static_cast<TargetKind>(request.target);
     target.column = request.column;
@@ -61,7 +61,7 @@ ColumnTarget target_of(const TransferBuffer &buffer, const protocol::AskColumns 
 
 // Answers with rows of each run: `ask(run, rows, capacity, &found)` has a store fill them in.
 template <typename Row, typename Ask>
-void answer_rows(Work &work, std::size_t runs, Results &results, protocol::ColumnsReply &reply, Ask ask) {
+void answer_rows(Work &work, std::size_t runs, Results &results, protocol::ColumnReply &reply, Ask ask) {
     bool fits = true;
     for (std::size_t i = 0; i < runs; ++i) {
         const std::uint64_t capacity = fits ? results.room<Row>() : 0;
@@ -87,7 +87,7 @@ void answer_rows(Work &work, std::size_t runs, Results &results, protocol::Colum
 
 }  // namespace
 
-void answer_count_columns(Work &work, const protocol::AskColumns &request, protocol::ColumnsReply &reply) {
+void answer_count_column(Work &work, const protocol::AskColumn &request, protocol::ColumnReply &reply) {
     const RunSet runs(work, request.run, request.runs, column_bits, reply.header);
     if (!runs.complete()) {
         return;
@@ -105,12 +105,12 @@ void answer_count_columns(Work &work, const protocol::AskColumns &request, proto
     // All counts come first: their size is known.
     std::uint64_t *counts[protocol::max_runs];
     for (std::size_t i = 0; i < runs.size(); ++i) {
-        const std::uint64_t places = runs.columns(i).places(target);
+        const std::uint64_t places = runs.column(i).places(target);
         if (places == 0) {
             refuse("the run can't be counted so");
         }
         reply.needed += aligned(places * sizeof(std::uint64_t));
-        work.items += runs.columns(i).entries();
+        work.items += runs.column(i).entries();
         counts[i] = reply.needed <= request.capacity
                         ? results.take<std::uint64_t>(places, &reply.counts_at[i])
                         : nullptr;
@@ -122,13 +122,13 @@ void answer_count_columns(Work &work, const protocol::AskColumns &request, proto
         work, runs.size(), results, reply,
         [&](std::size_t i, DoubtfulRow *rows, std::uint64_t capacity, std::uint64_t *found) {
             const std::vector<ColumnTest> &of_run = tests.of_run(i);
-            return runs.columns(i).count(*work.stream, of_run.data(),
-                                         static_cast<std::uint32_t>(of_run.size()), target,
-                                         all_visible ? nullptr : &blocks, counts[i], rows, capacity, found);
+            return runs.column(i).count(*work.stream, of_run.data(),
+                                        static_cast<std::uint32_t>(of_run.size()), target,
+                                        all_visible ? nullptr : &blocks, counts[i], rows, capacity, found);
         });
 }
 
-void answer_match_columns(Work &work, const protocol::AskColumns &request, protocol::ColumnsReply &reply) {
+void answer_match_column(Work &work, const protocol::AskColumn &request, protocol::ColumnReply &reply) {
     const RunSet runs(work, request.run, request.runs, column_bits, reply.header);
     if (!runs.complete()) {
         return;
@@ -139,15 +139,15 @@ void answer_match_columns(Work &work, const protocol::AskColumns &request, proto
     answer_rows<Tid>(work, runs.size(), results, reply,
                      [&](std::size_t i, Tid *tids, std::uint64_t capacity, std::uint64_t *found) {
                          const std::vector<ColumnTest> &of_run = tests.of_run(i);
-                         work.items += runs.columns(i).entries();
-                         return runs.columns(i).match(*work.stream, of_run.data(),
-                                                      static_cast<std::uint32_t>(of_run.size()), tids,
-                                                      capacity, found);
+                         work.items += runs.column(i).entries();
+                         return runs.column(i).match(*work.stream, of_run.data(),
+                                                     static_cast<std::uint32_t>(of_run.size()), tids,
+                                                     capacity, found);
                      });
 }
 
-void answer_merge_dictionaries(Work &work, const protocol::MergeDictionaries &request,
-                               protocol::MergeDictionariesReply &reply) {
+void answer_merge_column_dictionaries(Work &work, const protocol::MergeColumnDictionaries &request,
+                                      protocol::MergeColumnDictionariesReply &reply) {
     if (request.main_count > Dictionaries::max_entries || request.delta_count > Dictionaries::max_entries) {
         refuse("more entries than a dictionary can hold");
     }

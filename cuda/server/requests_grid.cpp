@@ -13,7 +13,7 @@ void require_columns(const RunSet &runs, std::uint32_t columns, const std::uint8
         refuse("points have more columns than a grid");
     }
     for (std::size_t i = 0; i < runs.size(); ++i) {
-        const GridFile &file = runs.points(i);
+        const GridFile &file = runs.grid(i);
         bool same = file.shape().columns == columns;
         for (std::uint32_t c = 0; same && c < columns; ++c) {
             same = file.key_bytes(c) == key_bytes[c];
@@ -57,8 +57,8 @@ GridBoxes boxes_at(const TransferBuffer &buffer, const protocol::BoxesPlace &pla
 
 }  // namespace
 
-void answer_search_boxes(Work &work, const protocol::SearchBoxes &request, protocol::ResultReply &reply) {
-    const RunSet runs(work, request.run, request.runs, point_bits, reply.header);
+void answer_search_grid(Work &work, const protocol::SearchGrid &request, protocol::ResultReply &reply) {
+    const RunSet runs(work, request.run, request.runs, grid_bits, reply.header);
     if (!runs.complete()) {
         return;
     }
@@ -70,13 +70,13 @@ void answer_search_boxes(Work &work, const protocol::SearchBoxes &request, proto
     answer_entries<std::uint32_t>(
         work, runs.size(), count, results, reply,
         [&](std::size_t i, std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) {
-            return runs.points(i).search(*work.stream, boxes, count, offsets, tids, capacity);
+            return runs.grid(i).search(*work.stream, boxes, count, offsets, tids, capacity);
         },
         nullptr);
 }
 
-void answer_count_boxes(Work &work, const protocol::CountBoxes &request, protocol::ResultReply &reply) {
-    const RunSet runs(work, request.run, request.runs, point_bits, reply.header);
+void answer_count_grid(Work &work, const protocol::CountGrid &request, protocol::ResultReply &reply) {
+    const RunSet runs(work, request.run, request.runs, grid_bits, reply.header);
     if (!runs.complete()) {
         return;
     }
@@ -88,17 +88,16 @@ void answer_count_boxes(Work &work, const protocol::CountBoxes &request, protoco
     answer_counts(
         work, runs.size(), count, place, reply,
         [&](std::size_t i, std::uint32_t *counts) {
-            return runs.points(i).count(*work.stream, boxes, count, counts);
+            return runs.grid(i).count(*work.stream, boxes, count, counts);
         },
         [&](std::size_t i, const BlockMap &blocks, std::uint64_t *counts, std::uint64_t *offsets, Tid *tids,
             std::uint64_t capacity) {
-            return runs.points(i).count_on(*work.stream, boxes, count, blocks, counts, offsets, tids,
-                                           capacity);
+            return runs.grid(i).count_on(*work.stream, boxes, count, blocks, counts, offsets, tids, capacity);
         });
 }
 
-void answer_match_points(Work &work, const protocol::MatchPoints &request, protocol::ResultReply &reply) {
-    const RunSet runs(work, request.run, request.runs, point_bits, reply.header);
+void answer_match_grid(Work &work, const protocol::MatchGrid &request, protocol::ResultReply &reply) {
+    const RunSet runs(work, request.run, request.runs, grid_bits, reply.header);
     if (!runs.complete()) {
         return;
     }
@@ -112,7 +111,7 @@ void answer_match_points(Work &work, const protocol::MatchPoints &request, proto
     answer_entries<std::uint32_t>(
         work, runs.size(), request.count, results, reply,
         [&](std::size_t i, std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) {
-            return runs.points(i).match(*work.stream, points, request.count, offsets, tids, capacity);
+            return runs.grid(i).match(*work.stream, points, request.count, offsets, tids, capacity);
         },
         nullptr);
 }

@@ -6,7 +6,7 @@
 
 namespace gpu_engine::server {
 
-void answer_lookup(Work &work, const protocol::Lookup &request, protocol::ResultReply &reply) {
+void answer_lookup_kary(Work &work, const protocol::LookupKary &request, protocol::ResultReply &reply) {
     const RunSet runs(work, request.run, request.runs, request.key_bits, reply.header);
     if (!runs.complete()) {
         return;
@@ -18,13 +18,13 @@ void answer_lookup(Work &work, const protocol::Lookup &request, protocol::Result
         answer_entries<Key>(
             work, runs.size(), request.count, results, reply,
             [&](std::size_t i, std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) {
-                return runs.array<Key>(i).lookup(*work.stream, keys, request.count, offsets, tids, capacity);
+                return runs.kary<Key>(i).lookup(*work.stream, keys, request.count, offsets, tids, capacity);
             },
             nullptr);
     });
 }
 
-void answer_range(Work &work, const protocol::Range &request, protocol::ResultReply &reply) {
+void answer_range_kary(Work &work, const protocol::RangeKary &request, protocol::ResultReply &reply) {
     const RunSet runs(work, request.run, request.runs, request.key_bits, reply.header);
     if (!runs.complete()) {
         return;
@@ -36,8 +36,8 @@ void answer_range(Work &work, const protocol::Range &request, protocol::ResultRe
         Results results(buffer, request.results, request.capacity);
         const auto ask_keys = [&](std::size_t i, std::uint64_t *offsets, Key *keys, Tid *tids,
                                   std::uint64_t capacity) {
-            return runs.array<Key>(i).range(*work.stream, low, high, request.count, offsets, keys, tids,
-                                            capacity);
+            return runs.kary<Key>(i).range(*work.stream, low, high, request.count, offsets, keys, tids,
+                                           capacity);
         };
         const auto ask = [&](std::size_t i, std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) {
             return ask_keys(i, offsets, nullptr, tids, capacity);
@@ -50,7 +50,7 @@ void answer_range(Work &work, const protocol::Range &request, protocol::ResultRe
     });
 }
 
-void answer_count(Work &work, const protocol::Count &request, protocol::ResultReply &reply) {
+void answer_count_kary(Work &work, const protocol::CountKary &request, protocol::ResultReply &reply) {
     const RunSet runs(work, request.run, request.runs, request.key_bits, reply.header);
     if (!runs.complete()) {
         return;
@@ -64,12 +64,12 @@ void answer_count(Work &work, const protocol::Count &request, protocol::ResultRe
         answer_counts(
             work, runs.size(), request.count, place, reply,
             [&](std::size_t i, std::uint32_t *counts) {
-                return runs.array<Key>(i).count(*work.stream, low, high, request.count, counts);
+                return runs.kary<Key>(i).count(*work.stream, low, high, request.count, counts);
             },
             [&](std::size_t i, const BlockMap &blocks, std::uint64_t *counts, std::uint64_t *offsets,
                 Tid *tids, std::uint64_t capacity) {
-                return runs.array<Key>(i).count_on(*work.stream, low, high, request.count, blocks, counts,
-                                                   offsets, tids, capacity);
+                return runs.kary<Key>(i).count_on(*work.stream, low, high, request.count, blocks, counts,
+                                                  offsets, tids, capacity);
             });
     });
 }

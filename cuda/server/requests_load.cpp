@@ -15,15 +15,15 @@ using protocol::RunName;
 namespace {
 
 // Of a connection, so that it can't take the server's memory with ever more of them.
-constexpr std::size_t most_own_arrays = 64;
+constexpr std::size_t max_own_objects = 64;
 
 bool is_named(const RunName &name) {
     return !(name == RunName{});
 }
 
-OwnArray &own_array(Work &work, std::uint64_t handle) {
-    const auto found = work.connection.arrays.find(handle);
-    if (found == work.connection.arrays.end()) {
+OwnObject &own_object(Work &work, std::uint64_t handle) {
+    const auto found = work.connection.objects.find(handle);
+    if (found == work.connection.objects.end()) {
         refuse("the connection has no array of this handle");
     }
     if (found->second.engine != work.engine_name) {
@@ -32,29 +32,29 @@ OwnArray &own_array(Work &work, std::uint64_t handle) {
     return found->second;
 }
 
-OwnArray &finished_array(Work &work, std::uint64_t handle) {
-    OwnArray &own = own_array(work, handle);
-    if (!own.array) {
+OwnObject &finished_object(Work &work, std::uint64_t handle) {
+    OwnObject &own = own_object(work, handle);
+    if (!own.object) {
         refuse("the array is not finished");
     }
     return own;
 }
 
 template <typename Request>
-OwnArray &array_in_the_making(Work &work, const Request &request) {
-    OwnArray &own = own_array(work, request.handle);
+OwnObject &object_in_the_making(Work &work, const Request &request) {
+    OwnObject &own = own_object(work, request.handle);
     if (!own.loader) {
         refuse("the array is finished");
     }
     return own;
 }
 
-std::uint64_t add_own_array(Work &work, OwnArray own) {
-    if (work.connection.arrays.size() >= most_own_arrays) {
+std::uint64_t add_own_object(Work &work, OwnObject own) {
+    if (work.connection.objects.size() >= max_own_objects) {
         refuse("the connection has too many arrays");
     }
     const std::uint64_t handle = ++work.connection.last_handle;
-    work.connection.arrays.emplace(handle, std::move(own));
+    work.connection.objects.emplace(handle, std::move(own));
     return handle;
 }
 
@@ -62,17 +62,17 @@ void set_answer(protocol::ReplyHeader &header, Answer answer) {
     header.answer = static_cast<std::uint32_t>(answer);
 }
 
-void describe(const AnyArray &array, protocol::ArrayReply &reply) {
-    reply.entries = entries_of(array);
-    reply.bytes = bytes_of(array);
+void describe(const AnyObject &object, protocol::HandleReply &reply) {
+    reply.entries = entries_of(object);
+    reply.bytes = bytes_of(object);
 }
 
-// Puts a finished array into the table; when its name is taken it is dropped.
-void make_mirror(Work &work, AnyArray array, const RunName &name, std::uint32_t user, bool pinned) {
+// Puts a finished object into the table; when its name is taken it is dropped.
+void make_mirror(Work &work, AnyObject object, const RunName &name, std::uint32_t user, bool pinned) {
     auto mirror = std::make_shared<Mirror>();
     mirror->name = name;
     mirror->engine = work.engine_name;
-    mirror->array = std::move(array);
+    mirror->object = std::move(object);
     mirror->pinned = pinned;
     mirror->user = user;
     mirror->loaded_at = microseconds_since_1970();
@@ -82,7 +82,7 @@ void make_mirror(Work &work, AnyArray array, const RunName &name, std::uint32_t 
 
 // What beginnings have in common. False when there is nothing to be loaded, as the reply says then.
 template <typename Request>
-bool begin_own(Work &work, const Request &request, OwnArray *own, protocol::BeginArrayReply &reply) {
+bool begin_own(Work &work, const Request &request, OwnObject *own, protocol::BeginReply &reply) {
     own->engine = work.engine_name;
     own->name = request.name;
     own->named = is_named(request.name);
@@ -127,8 +127,8 @@ std::uint64_t loaded_by(const Loader &loader) {
 }
 
 // Documents come first, then postings: pages are numbered through both.
-Status append_lists(Work &work, TextLoader &loader, const OwnArray &own, const protocol::AppendPages &request,
-                    const void *images) {
+Status append_lists(Work &work, TextLoader &loader, const OwnObject &own,
+                    const protocol::AppendPages &request, const void *images) {
     constexpr std::uint32_t document_bytes = sizeof(Tid) + 3;
     const PageLayout &layout = request.layout;
     TextPages pages = {images, request.pages, layout.page_bytes, layout.first_byte, own.content_bytes};
@@ -148,7 +148,7 @@ Status append_lists(Work &work, TextLoader &loader, const OwnArray &own, const p
 }
 
 // *ordered says whether they were.
-void finish_sorted(Work &work, OwnArray &own, bool *ordered) {
+void finish_sorted(Work &work, OwnObject &own, bool *ordered) {
     with_key(own.loader.key_bits(), [&]<typename Key>(Key) {
         KaryLoader<Key> &loader = *own.loader.get<Key>();
         // The levels, and what sorting takes. Not having it all isn't fatal, so the result doesn't matter.
@@ -162,36 +162,36 @@ void finish_sorted(Work &work, OwnArray &own, bool *ordered) {
             return;
         }
         check(status);
-        own.array = AnyArray(std::move(array));
+        own.object = AnyObject(std::move(array));
     });
 }
 
-void finish_grid(Work &work, OwnArray &own) {
-    GridLoader &loader = *own.loader.points();
+void finish_grid(Work &work, OwnObject &own) {
+    GridLoader &loader = *own.loader.grid();
     // What building takes at most; not having it all isn't fatal, so the result doesn't matter.
     static_cast<void>(work.server().mirrors().make_room(work.engine_name, work.engine->memory(),
                                                         3 * grid_bytes(own.columns, loader.entries())));
     std::unique_ptr<GridFile> file;
     check(with_room(work, [&] { return loader.finish(*work.stream, own.grid, &file); }));
-    own.array = AnyArray(std::move(file));
+    own.object = AnyObject(std::move(file));
 }
 
-void finish_columns(Work &work, OwnArray &own) {
+void finish_columns(Work &work, OwnObject &own) {
     std::unique_ptr<ColumnStore> store;
-    check(own.loader.columns()->finish(*work.stream, &store));
-    own.array = AnyArray(std::move(store));
+    check(own.loader.column()->finish(*work.stream, &store));
+    own.object = AnyObject(std::move(store));
 }
 
-void finish_lists(Work &work, OwnArray &own) {
+void finish_lists(Work &work, OwnObject &own) {
     std::unique_ptr<TextIndex> index;
-    check(with_room(work, [&] { return own.loader.lists()->finish(*work.stream, &index); }));
-    own.array = AnyArray(std::move(index));
+    check(with_room(work, [&] { return own.loader.text()->finish(*work.stream, &index); }));
+    own.object = AnyObject(std::move(index));
 }
 
 }  // namespace
 
-void answer_begin_array(Work &work, const protocol::BeginArray &request, protocol::BeginArrayReply &reply) {
-    OwnArray own;
+void answer_begin_kary(Work &work, const protocol::BeginKary &request, protocol::BeginReply &reply) {
+    OwnObject own;
     own.sorted = request.sorted != 0;
     if (!begin_own(work, request, &own, reply)) {
         return;
@@ -206,12 +206,12 @@ void answer_begin_array(Work &work, const protocol::BeginArray &request, protoco
         check(kary.open_loader(*work.stream, request.entries, &loader));
         own.loader = AnyLoader(std::move(loader));
     });
-    reply.handle = add_own_array(work, std::move(own));
+    reply.handle = add_own_object(work, std::move(own));
 }
 
-void answer_begin_grid(Work &work, const protocol::BeginGrid &request, protocol::BeginArrayReply &reply) {
+void answer_begin_grid(Work &work, const protocol::BeginGrid &request, protocol::BeginReply &reply) {
     static_assert(protocol::max_columns == max_grid_columns);
-    OwnArray own;
+    OwnObject own;
     if (!is_named(request.name)) {
         refuse("the name is empty");
     }
@@ -235,28 +235,27 @@ void answer_begin_grid(Work &work, const protocol::BeginGrid &request, protocol:
     std::unique_ptr<GridLoader> loader;
     check(work.engine->grid().open_loader(*work.stream, own.columns, request.entries, &loader));
     own.loader = AnyLoader(std::move(loader));
-    reply.handle = add_own_array(work, std::move(own));
+    reply.handle = add_own_object(work, std::move(own));
 }
 
-void answer_begin_columns(Work &work, const protocol::BeginColumns &request,
-                          protocol::BeginArrayReply &reply) {
-    OwnArray own;
+void answer_begin_column(Work &work, const protocol::BeginColumn &request, protocol::BeginReply &reply) {
+    OwnObject own;
     if (!is_named(request.name)) {
         refuse("the name is empty");
     }
     if (!begin_own(work, request, &own, reply)) {
         return;
     }
-    ColumnStores &stores = work.engine->column_stores();
+    Column &stores = work.engine->column();
     require_room(work, stores.store_bytes(request.layout));
     std::unique_ptr<ColumnLoader> loader;
     check(stores.open_loader(*work.stream, request.layout, &loader));
     own.loader = AnyLoader(std::move(loader));
-    reply.handle = add_own_array(work, std::move(own));
+    reply.handle = add_own_object(work, std::move(own));
 }
 
-void answer_begin_text(Work &work, const protocol::BeginText &request, protocol::BeginArrayReply &reply) {
-    OwnArray own;
+void answer_begin_text(Work &work, const protocol::BeginText &request, protocol::BeginReply &reply) {
+    OwnObject own;
     if (!is_named(request.name)) {
         refuse("the name is empty");
     }
@@ -273,11 +272,11 @@ void answer_begin_text(Work &work, const protocol::BeginText &request, protocol:
     std::unique_ptr<TextLoader> loader;
     check(text.open_loader(*work.stream, own.lists, &loader));
     own.loader = AnyLoader(std::move(loader));
-    reply.handle = add_own_array(work, std::move(own));
+    reply.handle = add_own_object(work, std::move(own));
 }
 
 void answer_append_pages(Work &work, const protocol::AppendPages &request, protocol::ReplyHeader &) {
-    OwnArray &own = array_in_the_making(work, request);
+    OwnObject &own = object_in_the_making(work, request);
     const PageLayout &layout = request.layout;
     const std::uint64_t bytes = std::uint64_t(request.pages) * layout.page_bytes;
     const void *images = work.connection.buffer.part<char>(request.offset, bytes);
@@ -302,8 +301,8 @@ void answer_append_pages(Work &work, const protocol::AppendPages &request, proto
     work.bytes = bytes;
 }
 
-void answer_append_entries(Work &work, const protocol::AppendEntries &request, protocol::ReplyHeader &) {
-    OwnArray &own = array_in_the_making(work, request);
+void answer_append_kary(Work &work, const protocol::AppendKary &request, protocol::ReplyHeader &) {
+    OwnObject &own = object_in_the_making(work, request);
     with_key(own.loader.key_bits(), [&]<typename Key>(Key) {
         const TransferBuffer &buffer = work.connection.buffer;
         check(own.loader.get<Key>()->append(
@@ -314,17 +313,17 @@ void answer_append_entries(Work &work, const protocol::AppendEntries &request, p
     work.items = request.count;
 }
 
-void answer_finish_array(Work &work, const protocol::HandleRequest &request, protocol::ArrayReply &reply) {
+void answer_finish(Work &work, const protocol::HandleRequest &request, protocol::HandleReply &reply) {
     // Out of the connection's hands: whatever fails, it ends.
-    array_in_the_making(work, request);
-    auto node = work.connection.arrays.extract(request.handle);
-    OwnArray &own = node.mapped();
+    object_in_the_making(work, request);
+    auto node = work.connection.objects.extract(request.handle);
+    OwnObject &own = node.mapped();
     bool ordered = true;
-    if (own.loader.points() != nullptr) {
+    if (own.loader.grid() != nullptr) {
         finish_grid(work, own);
-    } else if (own.loader.columns() != nullptr) {
+    } else if (own.loader.column() != nullptr) {
         finish_columns(work, own);
-    } else if (own.loader.lists() != nullptr) {
+    } else if (own.loader.text() != nullptr) {
         finish_lists(work, own);
     } else {
         finish_sorted(work, own, &ordered);
@@ -336,30 +335,30 @@ void answer_finish_array(Work &work, const protocol::HandleRequest &request, pro
         return;
     }
     own.loader = {};
-    describe(own.array, reply);
+    describe(own.object, reply);
     work.items = reply.entries;
     work.bytes = reply.bytes;
     if (own.named) {
-        make_mirror(work, std::move(own.array), own.name, own.user, own.pinned);
+        make_mirror(work, std::move(own.object), own.name, own.user, own.pinned);
         return;
     }
     reply.handle = request.handle;
-    work.connection.arrays.insert(std::move(node));
+    work.connection.objects.insert(std::move(node));
 }
 
-void answer_drop_array(Work &work, const protocol::HandleRequest &request, protocol::ReplyHeader &) {
-    own_array(work, request.handle);
-    work.connection.arrays.erase(request.handle);
+void answer_drop(Work &work, const protocol::HandleRequest &request, protocol::ReplyHeader &) {
+    own_object(work, request.handle);
+    work.connection.objects.erase(request.handle);
 }
 
-void answer_name_array(Work &work, const protocol::NameArray &request, protocol::ArrayReply &reply) {
-    OwnArray &own = finished_array(work, request.handle);
+void answer_name_kary(Work &work, const protocol::NameKary &request, protocol::HandleReply &reply) {
+    OwnObject &own = finished_object(work, request.handle);
     if (!is_named(request.name)) {
         refuse("the name is empty");
     }
-    describe(own.array, reply);
-    make_mirror(work, std::move(own.array), request.name, request.user, request.pinned != 0);
-    work.connection.arrays.erase(request.handle);
+    describe(own.object, reply);
+    make_mirror(work, std::move(own.object), request.name, request.user, request.pinned != 0);
+    work.connection.objects.erase(request.handle);
 }
 
 void answer_set_dead(Work &work, const protocol::SetDead &request, protocol::ReplyHeader &reply) {
@@ -371,12 +370,12 @@ void answer_set_dead(Work &work, const protocol::SetDead &request, protocol::Rep
     }
     const std::uint64_t *bitmap = nullptr;
     if (request.words > 0) {
-        if (request.words < (entries_of(mirror->array) + 63) / 64) {
+        if (request.words < (entries_of(mirror->object) + 63) / 64) {
             refuse("the dead bitmap doesn't cover the array");
         }
         bitmap = work.connection.buffer.part<std::uint64_t>(request.offset, request.words);
     }
-    mirror->array.visit([&](auto *array) {
+    mirror->object.visit([&](auto *array) {
         if (request.version < array->dead_version()) {
             return;
         }
@@ -391,30 +390,30 @@ void answer_set_dead(Work &work, const protocol::SetDead &request, protocol::Rep
     work.bytes = request.words * sizeof(std::uint64_t);
 }
 
-void answer_read_entries(Work &work, const protocol::ReadEntries &request, protocol::ReplyHeader &) {
-    OwnArray &own = finished_array(work, request.handle);
-    with_key(own.array.key_bits(), [&]<typename Key>(Key) {
+void answer_read_kary(Work &work, const protocol::ReadKary &request, protocol::ReplyHeader &) {
+    OwnObject &own = finished_object(work, request.handle);
+    with_key(own.object.key_bits(), [&]<typename Key>(Key) {
         const TransferBuffer &buffer = work.connection.buffer;
-        check(own.array.get<Key>()->read(*work.stream, request.first, request.count,
-                                         buffer.part<Key>(request.keys_offset, request.count),
-                                         buffer.part<Tid>(request.tids_offset, request.count)));
+        check(own.object.get<Key>()->read(*work.stream, request.first, request.count,
+                                          buffer.part<Key>(request.keys_offset, request.count),
+                                          buffer.part<Tid>(request.tids_offset, request.count)));
         work.bytes = request.count * (sizeof(Key) + sizeof(Tid));
     });
     work.items = request.count;
 }
 
-void answer_merge(Work &work, const protocol::Merge &request, protocol::ArrayReply &reply) {
+void answer_merge_kary(Work &work, const protocol::MergeKary &request, protocol::HandleReply &reply) {
     const RunSet runs(work, request.run, request.runs, request.key_bits, reply.header);
     if (!runs.complete()) {
         return;
     }
-    OwnArray own;
+    OwnObject own;
     own.engine = work.engine_name;
     with_key(request.key_bits, [&]<typename Key>(Key) {
         Kary<Key> &kary = gpu_engine::kary<Key>(*work.engine);
         std::vector<const KaryArray<Key> *> arrays;
         for (std::size_t i = 0; i < runs.size(); ++i) {
-            arrays.push_back(&runs.array<Key>(i));
+            arrays.push_back(&runs.kary<Key>(i));
             work.items += arrays.back()->entries();
         }
         // What merging takes; not having it all isn't fatal, so the result doesn't matter.
@@ -423,11 +422,11 @@ void answer_merge(Work &work, const protocol::Merge &request, protocol::ArrayRep
         std::unique_ptr<KaryArray<Key>> merged;
         check(
             with_room(work, [&] { return kary.merge(*work.stream, arrays.data(), arrays.size(), &merged); }));
-        own.array = AnyArray(std::move(merged));
+        own.object = AnyObject(std::move(merged));
     });
-    describe(own.array, reply);
+    describe(own.object, reply);
     work.bytes = reply.bytes;
-    reply.handle = add_own_array(work, std::move(own));
+    reply.handle = add_own_object(work, std::move(own));
 }
 
 }  // namespace gpu_engine::server

@@ -78,7 +78,7 @@ void answer_attach(Work &work, const protocol::Attach &request, protocol::ReplyH
 }
 
 void answer_evict(Work &work, const protocol::Evict &request, protocol::EvictReply &reply) {
-    work.server().mirrors().evict(request.name, &reply.arrays, &reply.bytes);
+    work.server().mirrors().evict(request.name, &reply.mirrors, &reply.bytes);
 }
 
 void answer_mirrors(Work &work, const protocol::List &request, protocol::ListReply &reply) {

@@ -52,7 +52,7 @@ class Search {
 
     bool complete() const noexcept { return runs_.complete(); }
     std::size_t runs() const noexcept { return runs_.size(); }
-    const TextIndex &lists(std::size_t run) const noexcept { return runs_.lists(run); }
+    const TextIndex &lists(std::size_t run) const noexcept { return runs_.text(run); }
     TextRanking ranking(std::size_t run) const noexcept { return {request_.norms, request_.shrink[run]}; }
 
     std::uint32_t count() const noexcept { return count_; }
@@ -321,8 +321,8 @@ void answer_count_text(Work &work, const protocol::CountText &request, protocol:
     auto *documents = results.take<std::uint32_t>(first[request.runs], &reply.offsets_at[0]);
     for (std::size_t i = 0; i < runs.size(); ++i) {
         check(with_room(work, [&] {
-            return runs.lists(i).count_documents(*work.stream, lists + first[i], first[i + 1] - first[i],
-                                                 documents + first[i]);
+            return runs.text(i).count_documents(*work.stream, lists + first[i], first[i + 1] - first[i],
+                                                documents + first[i]);
         }));
     }
     work.items = first[request.runs];
@@ -342,8 +342,8 @@ void answer_intersect_text(Work &work, const protocol::IntersectText &request, p
         work, runs.size(), 1, results, reply,
         [&](std::size_t i, std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) {
             std::uint64_t found = 0;
-            const Status status = runs.lists(i).intersect(*work.stream, lists + first[i],
-                                                          first[i + 1] - first[i], tids, capacity, &found);
+            const Status status = runs.text(i).intersect(*work.stream, lists + first[i],
+                                                         first[i + 1] - first[i], tids, capacity, &found);
             offsets[0] = 0;
             offsets[1] = found;
             return status;

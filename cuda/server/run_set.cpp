@@ -19,10 +19,10 @@ RunSet::RunSet(Work &work, const protocol::RunUse *runs, std::uint32_t count, st
             absent |= std::uint64_t(1) << i;
             continue;
         }
-        if (mirror->array.key_bits() != key_bits) {
+        if (mirror->object.key_bits() != key_bits) {
             refuse("the run is of another kind, or its keys have another width");
         }
-        if (dead_version_of(mirror->array) < runs[i].dead_version) {
+        if (dead_version_of(mirror->object) < runs[i].dead_version) {
             stale |= std::uint64_t(1) << i;
             continue;
         }

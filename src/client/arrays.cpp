@@ -48,11 +48,11 @@ bool begin_sort(const Choice &choice, int key_bits, uint64 entries, ServerArray 
         !open_halves(&sort_halves, 2 * BLCKSZ,
                      Min(kStreamBuffer, 2 * entries * entry_bytes(key_bits) + 4 * BLCKSZ)))
         return fail_sort(array);
-    auto message = make_message<protocol::BeginArray>(protocol::Message::begin_array, choice.path);
+    auto message = make_message<protocol::BeginKary>(protocol::Message::begin_kary, choice.path);
     message.entries = entries;
     message.key_bits = static_cast<uint32>(key_bits);
     message.user = GetSessionUserId();
-    protocol::BeginArrayReply reply;
+    protocol::BeginReply reply;
     if (!exchange(&message, &reply))
         return fail_sort(array);
     if (answer_of(reply.header) != protocol::Answer::done) {
@@ -70,7 +70,7 @@ bool append_to_sort(ServerArray *array, const void *keys, const ItemPointerData 
         return fail_sort(array);
     const uint64 width = static_cast<uint64>(array->key_bits) / 8;
     const uint64 most = entries_per_half(sort_halves, array->key_bits);
-    auto message = make_message<protocol::AppendEntries>(protocol::Message::append_entries, array->path);
+    auto message = make_message<protocol::AppendKary>(protocol::Message::append_kary, array->path);
     message.handle = array->handle;
     for (uint64 done = 0; done < count; done += message.count) {
         CHECK_FOR_INTERRUPTS();
@@ -89,9 +89,9 @@ bool append_to_sort(ServerArray *array, const void *keys, const ItemPointerData 
 bool finish_sort(ServerArray *array) {
     if (!is_alive(*array) || !settle_halves(&sort_halves))
         return fail_sort(array);
-    auto message = make_message<protocol::HandleRequest>(protocol::Message::finish_array, array->path);
+    auto message = make_message<protocol::HandleRequest>(protocol::Message::finish, array->path);
     message.handle = array->handle;
-    protocol::ArrayReply reply;
+    protocol::HandleReply reply;
     if (!exchange(&message, &reply, sort_estimate(array->entries, array->path)))
         return fail_sort(array);
     if (answer_of(reply.header) != protocol::Answer::done) {
@@ -116,9 +116,9 @@ static bool ask_merge(const RunSet &set, const Choice &choice, ServerArray *arra
     for (int i = 0; i < live.count; i++)
         entries += set.format->mirrored_entries(set.runs[live.places[i]]);
     for (int attempt = 0; attempt < kMaxAttempts; attempt++) {
-        auto message = make_message<protocol::Merge>(protocol::Message::merge, choice.path);
+        auto message = make_message<protocol::MergeKary>(protocol::Message::merge_kary, choice.path);
         name_runs(set, live, &message);
-        protocol::ArrayReply reply;
+        protocol::HandleReply reply;
         if (!exchange(&message, &reply, sort_estimate(entries, choice.path)))
             return false;
         bool again;
@@ -161,7 +161,7 @@ static bool ask_entries(const ServerArray &array, uint64 first, uint64 most, con
         return fail(Trouble::Refused, "entries beyond the array's end were asked for");
     most = Min(most, array.entries - first);
     const uint64 width = static_cast<uint64>(array.key_bits) / 8;
-    auto message = make_message<protocol::ReadEntries>(protocol::Message::read_entries, array.path);
+    auto message = make_message<protocol::ReadKary>(protocol::Message::read_kary, array.path);
     message.handle = array.handle;
     message.first = first;
     message.count = Min(most, (buffer_bytes() - protocol::buffer_alignment) / entry_bytes(array.key_bits));
@@ -186,11 +186,11 @@ bool read_entries(const ServerArray &array, uint64 first, uint64 most, const voi
 void name_array(ServerArray *array, Relation index, const storage::RunEntry &run) {
     if (!is_alive(*array) || !connect_to_server() || !is_alive(*array))
         return;
-    auto message = make_message<protocol::NameArray>(protocol::Message::name_array, array->path);
+    auto message = make_message<protocol::NameKary>(protocol::Message::name_kary, array->path);
     message.handle = array->handle;
     message.name = run_name(index, run.run_id);
     message.user = GetSessionUserId();
-    protocol::ArrayReply reply;
+    protocol::HandleReply reply;
     if (exchange(&message, &reply)) {
         if (answer_of(reply.header) == protocol::Answer::done)
             release_on_server();
@@ -206,7 +206,7 @@ void drop_array(ServerArray *array) {
     // Entries may be on their way still.
     if (!settle_halves(&sort_halves) && !is_connected())
         return;
-    auto message = make_message<protocol::HandleRequest>(protocol::Message::drop_array, array->path);
+    auto message = make_message<protocol::HandleRequest>(protocol::Message::drop, array->path);
     message.handle = array->handle;
     protocol::ReplyHeader reply;
     if (connect_to_server() && is_alive(*array) && exchange(&message, &reply))

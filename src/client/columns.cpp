@@ -75,7 +75,7 @@ static double estimate_of(const RunSet &set, RequestKind kind, int columns, Path
 
 // What a reply says of rows found; Row is what they are given back as.
 template <typename Row>
-static bool rows_lie_in_buffer(const protocol::ColumnsReply &reply, int run) {
+static bool rows_lie_in_buffer(const protocol::ColumnReply &reply, int run) {
     return reply.found[run] <= buffer_bytes() &&
            lies_in_buffer(reply.found_at[run], reply.found[run] * sizeof(Row));
 }
@@ -84,7 +84,7 @@ static bool rows_lie_in_buffer(const protocol::ColumnsReply &reply, int run) {
 template <typename SetTarget>
 static bool ask_columns(const RunSet &set, const Choice &choice, RequestKind kind, protocol::Message type,
                         const RowTests &tests, Input starts, Input map, uint64 expected_bytes,
-                        SetTarget set_target, Layout *layout, protocol::ColumnsReply *reply) {
+                        SetTarget set_target, Layout *layout, protocol::ColumnReply *reply) {
     if (tests.count > static_cast<int>(protocol::max_tests))
         return fail(Trouble::NotWanted, "the filter has too many parts");
     const TestInputs test_inputs = make_inputs(set, tests);
@@ -96,7 +96,7 @@ static bool ask_columns(const RunSet &set, const Choice &choice, RequestKind kin
     inputs[kMap] = map;
     const Question question = {kind, inputs, kInputs, expected_bytes,
                                estimate_of(set, kind, tests.count + 1, choice.path)};
-    const auto set_offsets = [&](protocol::AskColumns *message, const Layout &at, uint64, uint64 capacity) {
+    const auto set_offsets = [&](protocol::AskColumn *message, const Layout &at, uint64, uint64 capacity) {
         auto *places = reinterpret_cast<protocol::ColumnTestPlace *>(buffer_at(at.inputs[kPlaces]));
         for (int i = 0; i < tests.count; i++)
             places[i].offset += at.inputs[kData];
@@ -110,7 +110,7 @@ static bool ask_columns(const RunSet &set, const Choice &choice, RequestKind kin
     };
     uint64 items = 1;
     const bool answered =
-        ask<protocol::AskColumns>(question, set, choice, type, set_offsets, &items, layout, reply);
+        ask<protocol::AskColumn>(question, set, choice, type, set_offsets, &items, layout, reply);
     pfree(test_inputs.places);
     pfree(test_inputs.data);
     return answered;
@@ -127,8 +127,8 @@ bool count_columns(const RunSet &set, const Choice &choice, const RowTests &test
         expected += align_offset(places[live.places[i]] * sizeof(uint64));
     const bool has_starts = target.kind == gpu_engine::TargetKind::bins;
     Layout layout;
-    protocol::ColumnsReply reply;
-    const auto set_target = [&](protocol::AskColumns *message) {
+    protocol::ColumnReply reply;
+    const auto set_target = [&](protocol::AskColumn *message) {
         message->target = static_cast<uint32>(target.kind);
         message->column = target.column;
         message->slots = target.slots;
@@ -138,8 +138,8 @@ bool count_columns(const RunSet &set, const Choice &choice, const RowTests &test
         message->map_blocks = visible.all ? 0 : visible.blocks;
     };
     if (!ask_columns(set, choice, kind,
-                     counts_rows ? protocol::Message::count_rows : protocol::Message::count_values, tests,
-                     {target.starts, 0, has_starts ? (target.slots - 1) * sizeof(uint64) : 0},
+                     counts_rows ? protocol::Message::count_column : protocol::Message::count_column_values,
+                     tests, {target.starts, 0, has_starts ? (target.slots - 1) * sizeof(uint64) : 0},
                      {visible.map, 0, visible.all ? 0 : (visible.blocks + 7) / 8}, expected, set_target,
                      &layout, &reply))
         return note_failed(kind, choice.path);
@@ -170,10 +170,10 @@ bool count_columns(const RunSet &set, const Choice &choice, const RowTests &test
 bool match_columns(const RunSet &set, const Choice &choice, const RowTests &tests, RowsAnswer *answer) {
     const LiveRuns live = live_runs(set);
     Layout layout;
-    protocol::ColumnsReply reply;
+    protocol::ColumnReply reply;
     if (!ask_columns(
-            set, choice, RequestKind::MatchRows, protocol::Message::match_rows, tests, {nullptr, 0, 0},
-            {nullptr, 0, 0}, 0, [](protocol::AskColumns *) {}, &layout, &reply))
+            set, choice, RequestKind::MatchRows, protocol::Message::match_column, tests, {nullptr, 0, 0},
+            {nullptr, 0, 0}, 0, [](protocol::AskColumn *) {}, &layout, &reply))
         return note_failed(RequestKind::MatchRows, choice.path);
     for (int i = 0; i < set.count; i++)
         answer->found[i] = 0;
@@ -217,9 +217,10 @@ static bool is_union(const uint64 *entries, uint64 count, const uint32 *main_map
 }
 
 static bool ask_merge(const Choice &choice, const uint64 *main, uint64 main_count, const uint64 *delta,
-                      uint64 delta_count, protocol::MergeDictionaries *message,
-                      protocol::MergeDictionariesReply *reply) {
-    *message = make_message<protocol::MergeDictionaries>(protocol::Message::merge_dictionaries, choice.path);
+                      uint64 delta_count, protocol::MergeColumnDictionaries *message,
+                      protocol::MergeColumnDictionariesReply *reply) {
+    *message = make_message<protocol::MergeColumnDictionaries>(protocol::Message::merge_column_dictionaries,
+                                                               choice.path);
     message->main_count = main_count;
     message->delta_count = delta_count;
     message->delta = align_offset(main_count * sizeof(uint64));
@@ -245,8 +246,8 @@ static bool ask_merge(const Choice &choice, const uint64 *main, uint64 main_coun
 bool merge_dictionaries(const Choice &choice, const uint64 *main, uint64 main_count, const uint64 *delta,
                         uint64 delta_count, const uint64 **entries, uint64 *count, const uint32 **main_map,
                         const uint32 **delta_map) {
-    protocol::MergeDictionaries message;
-    protocol::MergeDictionariesReply reply;
+    protocol::MergeColumnDictionaries message;
+    protocol::MergeColumnDictionariesReply reply;
     if (!ask_merge(choice, main, main_count, delta, delta_count, &message, &reply))
         return note_failed(RequestKind::MergeDictionaries, choice.path);
     *count = reply.count;

@@ -308,7 +308,7 @@ static int loading_workers() {
 }
 
 static bool drop_handle(uint64 handle, Path path) {
-    auto message = make_message<protocol::HandleRequest>(protocol::Message::drop_array, path);
+    auto message = make_message<protocol::HandleRequest>(protocol::Message::drop, path);
     message.handle = handle;
     protocol::ReplyHeader reply;
     return exchange(&message, &reply);
@@ -324,7 +324,7 @@ static void drop_mirror(const RunSet &set, uint64 run_id) {
 // What the messages have in common.
 template <typename Message>
 static bool begin(Message *message, const RunSet &set, const storage::RunEntry &run, bool pinned,
-                  protocol::BeginArrayReply *reply) {
+                  protocol::BeginReply *reply) {
     message->name = run_name(set.index, run.run_id);
     if constexpr (requires { message->entries; })
         message->entries = set.format->mirrored_entries(run);
@@ -335,7 +335,7 @@ static bool begin(Message *message, const RunSet &set, const storage::RunEntry &
 }
 
 static bool begin_lists(const RunSet &set, const storage::RunEntry &run, Path path, bool pinned,
-                        protocol::BeginArrayReply *reply) {
+                        protocol::BeginReply *reply) {
     gpu_engine::TextShape shape;
     if (!set.format->text->read_shape(set.index, run, &shape))
         return fail_as_gone();
@@ -348,9 +348,9 @@ static bool begin_lists(const RunSet &set, const storage::RunEntry &run, Path pa
 }
 
 static bool begin_mirror(const RunSet &set, const storage::RunEntry &run, Path path, bool pinned,
-                         protocol::BeginArrayReply *reply) {
+                         protocol::BeginReply *reply) {
     if (set.format->columns != nullptr) {
-        auto message = make_message<protocol::BeginColumns>(protocol::Message::begin_columns, path);
+        auto message = make_message<protocol::BeginColumn>(protocol::Message::begin_column, path);
         return (set.format->columns->describe(set.index, run, &message.layout) || fail_as_gone()) &&
                begin(&message, set, run, pinned, reply);
     }
@@ -358,7 +358,7 @@ static bool begin_mirror(const RunSet &set, const storage::RunEntry &run, Path p
         return begin_lists(set, run, path, pinned, reply);
     const PointFormat *points = set.format->points;
     if (points == nullptr) {
-        auto message = make_message<protocol::BeginArray>(protocol::Message::begin_array, path);
+        auto message = make_message<protocol::BeginKary>(protocol::Message::begin_kary, path);
         message.key_bits = static_cast<uint32>(set.format->key_bits);
         message.sorted = 1;
         return begin(&message, set, run, pinned, reply);
@@ -377,7 +377,7 @@ static bool begin_mirror(const RunSet &set, const storage::RunEntry &run, Path p
 // A mirror under the run's name. The reasons of a failure outlive the tidying up.
 static bool load_entries(const RunSet &set, const storage::RunEntry &run, Path path, bool pinned,
                          uint64 *bytes) {
-    protocol::BeginArrayReply begun;
+    protocol::BeginReply begun;
     if (!begin_mirror(set, run, path, pinned, &begun))
         return false;
     // A mirror that is there already isn't pinned by asking again.
@@ -397,9 +397,9 @@ static bool load_entries(const RunSet &set, const storage::RunEntry &run, Path p
         }
         return false;
     }
-    auto finish = make_message<protocol::HandleRequest>(protocol::Message::finish_array, path);
+    auto finish = make_message<protocol::HandleRequest>(protocol::Message::finish, path);
     finish.handle = begun.handle;
-    protocol::ArrayReply finished;
+    protocol::HandleReply finished;
     if (!exchange(&finish, &finished, finish_microseconds(set, run, path)))
         return false;
     release_on_server();

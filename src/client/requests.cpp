@@ -16,14 +16,15 @@ bool lookup(const RunSet &set, const Choice &choice, const void *keys, uint64 ke
     answer->items = key_count;
     Layout layout;
     protocol::ResultReply reply;
-    const auto set_offsets = [](protocol::Lookup *message, const Layout &at, uint64 items, uint64 capacity) {
+    const auto set_offsets = [](protocol::LookupKary *message, const Layout &at, uint64 items,
+                                uint64 capacity) {
         message->keys = at.inputs[0];
         message->count = items;
         message->results = at.results;
         message->capacity = capacity;
     };
-    if (ask<protocol::Lookup>(question, set, choice, protocol::Message::lookup, set_offsets, &answer->items,
-                              &layout, &reply) &&
+    if (ask<protocol::LookupKary>(question, set, choice, protocol::Message::lookup_kary, set_offsets,
+                                  &answer->items, &layout, &reply) &&
         read_runs(set, layout, reply, answer->items, false, answer->runs))
         return true;
     return note_failed(RequestKind::Lookup, choice.path);
@@ -38,7 +39,7 @@ bool range(const RunSet &set, const Choice &choice, const void *low, const void 
     answer->items = range_count;
     Layout layout;
     protocol::ResultReply reply;
-    const auto set_offsets = [with_keys](protocol::Range *message, const Layout &at, uint64 items,
+    const auto set_offsets = [with_keys](protocol::RangeKary *message, const Layout &at, uint64 items,
                                          uint64 capacity) {
         message->low = at.inputs[0];
         message->high = at.inputs[1];
@@ -47,8 +48,8 @@ bool range(const RunSet &set, const Choice &choice, const void *low, const void 
         message->capacity = capacity;
         message->with_keys = with_keys ? 1 : 0;
     };
-    if (ask<protocol::Range>(question, set, choice, protocol::Message::range, set_offsets, &answer->items,
-                             &layout, &reply) &&
+    if (ask<protocol::RangeKary>(question, set, choice, protocol::Message::range_kary, set_offsets,
+                                 &answer->items, &layout, &reply) &&
         read_runs(set, layout, reply, answer->items, with_keys, answer->runs))
         return true;
     return note_failed(RequestKind::Range, choice.path);
@@ -65,7 +66,7 @@ bool count(const RunSet &set, const Choice &choice, const void *low, const void 
     answer->hidden = !visible.all;
     Layout layout;
     protocol::ResultReply reply;
-    const auto set_offsets = [&visible](protocol::Count *message, const Layout &at, uint64 items,
+    const auto set_offsets = [&visible](protocol::CountKary *message, const Layout &at, uint64 items,
                                         uint64 capacity) {
         message->low = at.inputs[0];
         message->high = at.inputs[1];
@@ -76,8 +77,8 @@ bool count(const RunSet &set, const Choice &choice, const void *low, const void 
         message->results = at.results;
         message->capacity = capacity;
     };
-    if (ask<protocol::Count>(question, set, choice, protocol::Message::count, set_offsets, &answer->items,
-                             &layout, &reply) &&
+    if (ask<protocol::CountKary>(question, set, choice, protocol::Message::count_kary, set_offsets,
+                                 &answer->items, &layout, &reply) &&
         lies_in_buffer(layout.results, answer->items * sizeof(uint64)) &&
         (visible.all || read_runs(set, layout, reply, answer->items, false, answer->runs))) {
         answer->counts = reinterpret_cast<const uint64 *>(buffer_at(layout.results));
@@ -152,14 +153,14 @@ bool search_boxes(const RunSet &set, const Choice &choice, const Boxes &boxes, u
                                estimate_of(set, RequestKind::SearchBoxes, answer->items, choice.path)};
     Layout layout;
     protocol::ResultReply reply;
-    const auto set_offsets = [&](protocol::SearchBoxes *message, const Layout &at, uint64 items,
+    const auto set_offsets = [&](protocol::SearchGrid *message, const Layout &at, uint64 items,
                                  uint64 capacity) {
         message->boxes = place_of(set, inputs, at, items);
         message->results = at.results;
         message->capacity = capacity;
     };
-    if (ask<protocol::SearchBoxes>(question, set, choice, protocol::Message::search_boxes, set_offsets,
-                                   &answer->items, &layout, &reply) &&
+    if (ask<protocol::SearchGrid>(question, set, choice, protocol::Message::search_grid, set_offsets,
+                                  &answer->items, &layout, &reply) &&
         read_runs(set, layout, reply, answer->items, false, answer->runs))
         return true;
     return note_failed(RequestKind::SearchBoxes, choice.path);
@@ -176,7 +177,7 @@ bool match_points(const RunSet &set, const Choice &choice, const void *const *ke
                                estimate_of(set, RequestKind::Match, answer->items, choice.path)};
     Layout layout;
     protocol::ResultReply reply;
-    const auto set_offsets = [&](protocol::MatchPoints *message, const Layout &at, uint64 items,
+    const auto set_offsets = [&](protocol::MatchGrid *message, const Layout &at, uint64 items,
                                  uint64 capacity) {
         for (uint32 c = 0; c < format.columns; c++)
             message->keys[c] = at.inputs[inputs.low[c]];
@@ -186,8 +187,8 @@ bool match_points(const RunSet &set, const Choice &choice, const void *const *ke
         message->results = at.results;
         message->capacity = capacity;
     };
-    if (ask<protocol::MatchPoints>(question, set, choice, protocol::Message::match_points, set_offsets,
-                                   &answer->items, &layout, &reply) &&
+    if (ask<protocol::MatchGrid>(question, set, choice, protocol::Message::match_grid, set_offsets,
+                                 &answer->items, &layout, &reply) &&
         read_runs(set, layout, reply, answer->items, false, answer->runs))
         return true;
     return note_failed(RequestKind::Match, choice.path);
@@ -206,7 +207,7 @@ bool count_boxes(const RunSet &set, const Choice &choice, const Boxes &boxes, ui
     answer->hidden = !visible.all;
     Layout layout;
     protocol::ResultReply reply;
-    const auto set_offsets = [&](protocol::CountBoxes *message, const Layout &at, uint64 items,
+    const auto set_offsets = [&](protocol::CountGrid *message, const Layout &at, uint64 items,
                                  uint64 capacity) {
         message->boxes = place_of(set, inputs, at, items);
         message->map = visible.all ? 0 : at.inputs[map];
@@ -215,8 +216,8 @@ bool count_boxes(const RunSet &set, const Choice &choice, const Boxes &boxes, ui
         message->results = at.results;
         message->capacity = capacity;
     };
-    if (ask<protocol::CountBoxes>(question, set, choice, protocol::Message::count_boxes, set_offsets,
-                                  &answer->items, &layout, &reply) &&
+    if (ask<protocol::CountGrid>(question, set, choice, protocol::Message::count_grid, set_offsets,
+                                 &answer->items, &layout, &reply) &&
         lies_in_buffer(layout.results, answer->items * sizeof(uint64)) &&
         (visible.all || read_runs(set, layout, reply, answer->items, false, answer->runs))) {
         answer->counts = reinterpret_cast<const uint64 *>(buffer_at(layout.results));

@@ -140,7 +140,7 @@ void column_pages(const std::uint8_t *data, std::size_t size) {
     const bool sound_tids = input.take<std::uint8_t>() % 4 != 0;
     Input questions(data, size);
     std::unique_ptr<ColumnLoader> loader;
-    if (!host_engine().column_stores().open_loader(*stream, layout, &loader).ok()) {
+    if (!host_engine().column().open_loader(*stream, layout, &loader).ok()) {
         return;
     }
     const std::uint64_t pages = layout.pages();

@@ -110,25 +110,25 @@ class Session {
         protocol::Attach attach{};
         attach.bytes = buffer_bytes;
         request(Message::attach, attach, memfd_);
-        protocol::BeginArray begin{};
+        protocol::BeginKary begin{};
         begin.name = mirror;
         begin.entries = mirror_entries;
         begin.key_bits = 64;
         begin.sorted = 1;
-        request(Message::begin_array, begin);
+        request(Message::begin_kary, begin);
         // All keys are 0, and so are all TIDs: in order.
-        protocol::AppendEntries append{};
+        protocol::AppendKary append{};
         append.handle = 1;
         append.keys_offset = buffer_bytes / 2;
         append.tids_offset = buffer_bytes / 2;
         append.count = mirror_entries;
-        request(Message::append_entries, append);
+        request(Message::append_kary, append);
         protocol::HandleRequest finish{};
         finish.handle = 1;
-        request(Message::finish_array, finish);
+        request(Message::finish, finish);
         begin.name = {};
         begin.entries = 64;
-        request(Message::begin_array, begin);
+        request(Message::begin_kary, begin);
     }
     // Has everything answered, and looks at the answers.
     void serve() {

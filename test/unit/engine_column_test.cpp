@@ -24,7 +24,7 @@ class EngineColumns : public EngineTest {
 
     Status load(const Pages &pages, std::unique_ptr<ColumnStore> *store, std::size_t most = 7) {
         std::unique_ptr<ColumnLoader> loader;
-        Status status = engine_->column_stores().open_loader(*stream_, pages.layout, &loader);
+        Status status = engine_->column().open_loader(*stream_, pages.layout, &loader);
         for (std::size_t page = 0; status.ok() && page < pages.count();) {
             const std::size_t count = std::min(1 + random_() % most, pages.count() - page);
             // Pages of their own, so that reading beyond them shows.
@@ -276,7 +276,7 @@ TYPED_TEST(EngineColumns, AnswersEqualAPlainReference) {
         const Status status = this->load(pages, &store, rows > 10000 ? 200 : 3);
         ASSERT_TRUE(status.ok()) << status.message;
         EXPECT_EQ(store->entries(), rows);
-        EXPECT_LE(store->bytes(), this->engine_->column_stores().store_bytes(pages.layout));
+        EXPECT_LE(store->bytes(), this->engine_->column().store_bytes(pages.layout));
         EXPECT_GE(this->engine_->memory().used(), store->bytes());
         for (int round = 0; round < (rows > 10000 ? 6 : 25); ++round) {
             if (round == 2) {
@@ -445,9 +445,9 @@ TYPED_TEST(EngineColumns, LayoutsThatCantBe) {
         Pages pages = honest;
         change(pages.layout);
         std::unique_ptr<ColumnLoader> loader;
-        return this->engine_->column_stores().open_loader(*this->stream_, pages.layout, &loader).code ==
+        return this->engine_->column().open_loader(*this->stream_, pages.layout, &loader).code ==
                    StatusCode::invalid_argument &&
-               this->engine_->column_stores().store_bytes(pages.layout) == 0;
+               this->engine_->column().store_bytes(pages.layout) == 0;
     };
     EXPECT_FALSE(refused([](StoreLayout &) {}));
     EXPECT_TRUE(refused([](StoreLayout &layout) { layout.rows = 0; }));
@@ -469,7 +469,7 @@ TYPED_TEST(EngineColumns, LayoutsThatCantBe) {
 
     // Too few pages, too many, and the limit of memory.
     std::unique_ptr<ColumnLoader> loader;
-    ASSERT_TRUE(this->engine_->column_stores().open_loader(*this->stream_, honest.layout, &loader).ok());
+    ASSERT_TRUE(this->engine_->column().open_loader(*this->stream_, honest.layout, &loader).ok());
     std::unique_ptr<ColumnStore> store;
     EXPECT_EQ(loader->finish(*this->stream_, &store).code, StatusCode::invalid_argument);
     EXPECT_EQ(loader
@@ -479,7 +479,7 @@ TYPED_TEST(EngineColumns, LayoutsThatCantBe) {
               StatusCode::invalid_argument);
     loader.reset();
     this->engine_->memory().set_limit(10000);
-    EXPECT_EQ(this->engine_->column_stores().open_loader(*this->stream_, honest.layout, &loader).code,
+    EXPECT_EQ(this->engine_->column().open_loader(*this->stream_, honest.layout, &loader).code,
               StatusCode::out_of_memory);
     EXPECT_EQ(this->engine_->memory().used(), 0U);
 }

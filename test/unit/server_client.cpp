@@ -145,28 +145,28 @@ protocol::ReplyHeader Client::attach(std::uint64_t bytes) {
     return reply;
 }
 
-protocol::BeginArrayReply Client::begin_array(const protocol::RunName &name, std::uint64_t entries,
-                                              std::uint32_t key_bits, bool sorted, bool pinned) {
-    protocol::BeginArray request{};
+protocol::BeginReply Client::begin_kary(const protocol::RunName &name, std::uint64_t entries,
+                                        std::uint32_t key_bits, bool sorted, bool pinned) {
+    protocol::BeginKary request{};
     request.name = name;
     request.entries = entries;
     request.key_bits = key_bits;
     request.sorted = sorted ? 1 : 0;
     request.pinned = pinned ? 1 : 0;
     request.user = 10;
-    return ask<protocol::BeginArrayReply>(Message::begin_array, request);
+    return ask<protocol::BeginReply>(Message::begin_kary, request);
 }
 
-protocol::ArrayReply Client::finish_array(std::uint64_t handle) {
+protocol::HandleReply Client::finish(std::uint64_t handle) {
     protocol::HandleRequest request{};
     request.handle = handle;
-    return ask<protocol::ArrayReply>(Message::finish_array, request);
+    return ask<protocol::HandleReply>(Message::finish, request);
 }
 
-protocol::ReplyHeader Client::drop_array(std::uint64_t handle) {
+protocol::ReplyHeader Client::drop(std::uint64_t handle) {
     protocol::HandleRequest request{};
     request.handle = handle;
-    return ask<protocol::ReplyHeader>(Message::drop_array, request);
+    return ask<protocol::ReplyHeader>(Message::drop, request);
 }
 
 protocol::ReplyHeader Client::set_dead(const protocol::RunName &name, const std::vector<std::uint64_t> &words,

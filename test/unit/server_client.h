@@ -134,10 +134,10 @@ class Client {
         return reinterpret_cast<Element *>(buffer_ + offset);
     }
 
-    protocol::BeginArrayReply begin_array(const protocol::RunName &name, std::uint64_t entries,
-                                          std::uint32_t key_bits, bool sorted = true, bool pinned = false);
-    protocol::ArrayReply finish_array(std::uint64_t handle);
-    protocol::ReplyHeader drop_array(std::uint64_t handle);
+    protocol::BeginReply begin_kary(const protocol::RunName &name, std::uint64_t entries,
+                                    std::uint32_t key_bits, bool sorted = true, bool pinned = false);
+    protocol::HandleReply finish(std::uint64_t handle);
+    protocol::ReplyHeader drop(std::uint64_t handle);
     protocol::ReplyHeader set_dead(const protocol::RunName &name, const std::vector<std::uint64_t> &words,
                                    std::uint64_t version);
     protocol::EvictReply evict(const protocol::RunName &name);
@@ -151,14 +151,14 @@ class Client {
         protocol::ReplyHeader reply{};
         const std::uint64_t piece = buffer_bytes_ / 2 / sizeof(Key128) / 16 * 16;
         for (std::uint64_t first = 0; first < keys.size(); first += piece) {
-            protocol::AppendEntries request{};
+            protocol::AppendKary request{};
             request.handle = handle;
             request.count = std::min<std::uint64_t>(piece, keys.size() - first);
             request.keys_offset = 0;
             request.tids_offset = buffer_bytes_ / 2;
             std::memcpy(buffer_, keys.data() + first, request.count * sizeof(Key));
             std::memcpy(buffer_ + request.tids_offset, tids.data() + first, request.count * sizeof(Tid));
-            reply = ask<protocol::ReplyHeader>(Message::append_entries, request);
+            reply = ask<protocol::ReplyHeader>(Message::append_kary, request);
             if (answer_of(reply) != Answer::done) {
                 break;
             }
@@ -169,7 +169,7 @@ class Client {
     template <typename Key>
     Answer load(const protocol::RunName &name, const std::vector<Key> &keys, const std::vector<Tid> &tids,
                 bool pinned = false) {
-        const protocol::BeginArrayReply begun = begin_array(name, keys.size(), sizeof(Key) * 8, true, pinned);
+        const protocol::BeginReply begun = begin_kary(name, keys.size(), sizeof(Key) * 8, true, pinned);
         if (answer_of(begun.header) != Answer::done || begun.handle == 0) {
             return answer_of(begun.header);
         }
@@ -177,7 +177,7 @@ class Client {
         if (appended != Answer::done) {
             return appended;
         }
-        return answer_of(finish_array(begun.handle).header);
+        return answer_of(finish(begun.handle).header);
     }
 
     static Answer answer_of(const protocol::ReplyHeader &header) {

@@ -24,15 +24,15 @@ class ServerColumns : public ServerTestOfEngine {
     static constexpr std::uint64_t results = 4 << 20;
     static constexpr std::uint64_t map_blocks = 301;
 
-    static protocol::BeginColumns beginning(std::uint64_t run, const Pages &pages) {
-        protocol::BeginColumns begin{};
+    static protocol::BeginColumn beginning(std::uint64_t run, const Pages &pages) {
+        protocol::BeginColumn begin{};
         begin.name = run_name(run);
         begin.user = 10;
         begin.layout = pages.layout;
         return begin;
     }
-    protocol::BeginArrayReply begin(const protocol::BeginColumns &request) {
-        return client_->ask<protocol::BeginArrayReply>(Message::begin_columns, request);
+    protocol::BeginReply begin(const protocol::BeginColumn &request) {
+        return client_->ask<protocol::BeginReply>(Message::begin_column, request);
     }
     protocol::ReplyHeader append(std::uint64_t handle, const Pages &pages, std::size_t first,
                                  std::size_t count) {
@@ -54,15 +54,15 @@ class ServerColumns : public ServerTestOfEngine {
             ASSERT_EQ(Client::answer_of(reply), Answer::done) << reply.status.message;
             page += count;
         }
-        const protocol::ArrayReply finished = client_->finish_array(begun.handle);
+        const protocol::HandleReply finished = client_->finish(begun.handle);
         ASSERT_EQ(Client::answer_of(finished.header), Answer::done) << finished.header.status.message;
         EXPECT_EQ(finished.entries, pages.layout.rows);
         EXPECT_EQ(finished.handle, 0U);
     }
 
     // A question to runs 1 to `count`; rows of all blocks are trusted.
-    static protocol::AskColumns question(std::uint32_t count) {
-        protocol::AskColumns request{};
+    static protocol::AskColumn question(std::uint32_t count) {
+        protocol::AskColumn request{};
         request.target = static_cast<std::uint32_t>(TargetKind::rows);
         request.all_visible = 1;
         request.results = results;
@@ -77,7 +77,7 @@ class ServerColumns : public ServerTestOfEngine {
     }
     // Two runs' rows with a value of column 0 from 1100 to 1400, and of column 2 one of the codes: even ones
     // in the first run, in the second those up to 9.
-    void add_tests(protocol::AskColumns *request) {
+    void add_tests(protocol::AskColumn *request) {
         auto *places = client_->at<protocol::ColumnTestPlace>(0);
         places[0] = {static_cast<std::uint32_t>(TestKind::ranges), 0, protocol::all_runs, 0, data, 1};
         places[1] = {static_cast<std::uint32_t>(TestKind::codes), 2, 0, 0, data + 16, 1};
@@ -98,11 +98,11 @@ class ServerColumns : public ServerTestOfEngine {
         const std::uint64_t block = place >> 16;
         return block < map_blocks && (client_->at<std::uint8_t>(map)[block / 8] >> (block % 8) & 1) != 0;
     }
-    protocol::ColumnsReply ask(Message type, const protocol::AskColumns &request) {
-        return client_->ask<protocol::ColumnsReply>(type, request);
+    protocol::ColumnReply ask(Message type, const protocol::AskColumn &request) {
+        return client_->ask<protocol::ColumnReply>(type, request);
     }
     // Room for the answer exactly, and less than that.
-    void check_room(Message type, protocol::AskColumns request, std::uint64_t needed) {
+    void check_room(Message type, protocol::AskColumn request, std::uint64_t needed) {
         request.capacity = needed;
         EXPECT_EQ(Client::answer_of(ask(type, request).header), Answer::done);
         request.capacity -= 16;
@@ -130,9 +130,9 @@ TEST_P(ServerColumns, AnswersEqualAPlainReference) {
         client_->at<std::uint8_t>(map)[i] = static_cast<std::uint8_t>(random_() | random_());
     }
 
-    protocol::AskColumns request = question(2);
+    protocol::AskColumn request = question(2);
     add_tests(&request);
-    const auto matched = ask(Message::match_rows, request);
+    const auto matched = ask(Message::match_column, request);
     ASSERT_EQ(Client::answer_of(matched.header), Answer::done) << matched.header.status.message;
     std::uint64_t total = 0;
     for (std::size_t i = 0; i < 2; ++i) {
@@ -152,7 +152,7 @@ TEST_P(ServerColumns, AnswersEqualAPlainReference) {
     }
     EXPECT_EQ(matched.rows, total);
     EXPECT_GT(total, 0U);
-    check_room(Message::match_rows, request, matched.needed);
+    check_room(Message::match_column, request, matched.needed);
 
     // Slots of column 3 below its middle and above, on trusted blocks and elsewhere.
     request.target = static_cast<std::uint32_t>(TargetKind::bins);
@@ -162,7 +162,7 @@ TEST_P(ServerColumns, AnswersEqualAPlainReference) {
     request.map_blocks = map_blocks;
     const std::uint64_t middle = (std::uint64_t(1) << 63) + (1 << 28);
     *client_->at<std::uint64_t>(starts) = middle;
-    const auto counted = ask(Message::count_values, request);
+    const auto counted = ask(Message::count_column_values, request);
     ASSERT_EQ(Client::answer_of(counted.header), Answer::done) << counted.header.status.message;
     for (std::size_t i = 0; i < 2; ++i) {
         std::vector<std::uint64_t> expected(3);
@@ -189,10 +189,10 @@ TEST_P(ServerColumns, AnswersEqualAPlainReference) {
         std::sort(told.begin(), told.end());
         EXPECT_EQ(told, doubtful) << "run " << i;
     }
-    check_room(Message::count_values, request, counted.needed);
+    check_room(Message::count_column_values, request, counted.needed);
 
     request = question(2);
-    const auto rows = ask(Message::count_rows, request);
+    const auto rows = ask(Message::count_column, request);
     ASSERT_EQ(Client::answer_of(rows.header), Answer::done);
     for (std::size_t i = 0; i < 2; ++i) {
         EXPECT_EQ(*client_->at<std::uint64_t>(rows.counts_at[i]),
@@ -208,29 +208,29 @@ TEST_P(ServerColumns, AnswersEqualAPlainReference) {
 TEST_P(ServerColumns, TellWhichRunsAreAbsentOrStale) {
     const ColumnRun run = column_test::make_run(100, random_);
     load(1, column_test::make_pages(run));
-    auto reply = ask(Message::count_rows, question(2));
+    auto reply = ask(Message::count_column, question(2));
     EXPECT_EQ(Client::answer_of(reply.header), Answer::not_resident);
     EXPECT_EQ(reply.header.lacking, 2U);
-    reply = ask(Message::match_rows, question(1));
+    reply = ask(Message::match_column, question(1));
     EXPECT_EQ(Client::answer_of(reply.header), Answer::stale);
     EXPECT_EQ(reply.header.lacking, 1U);
     client_->set_dead(run_name(1), {}, 1);
-    EXPECT_EQ(Client::answer_of(ask(Message::match_rows, question(1)).header), Answer::done);
+    EXPECT_EQ(Client::answer_of(ask(Message::match_column, question(1)).header), Answer::done);
 }
 
 TEST_P(ServerColumns, RefuseWhatCantBe) {
     const ColumnRun run = column_test::make_run(1000, random_);
     const Pages pages = column_test::make_pages(run);
     const auto code_of_begin = [&](auto change) {
-        protocol::BeginColumns request = beginning(1, pages);
+        protocol::BeginColumn request = beginning(1, pages);
         change(request);
         return begin(request).header.status.code;
     };
-    EXPECT_EQ(code_of_begin([](protocol::BeginColumns &request) { request.name = {}; }),
+    EXPECT_EQ(code_of_begin([](protocol::BeginColumn &request) { request.name = {}; }),
               StatusCode::invalid_argument);
-    EXPECT_EQ(code_of_begin([](protocol::BeginColumns &request) { request.layout.columns = 99; }),
+    EXPECT_EQ(code_of_begin([](protocol::BeginColumn &request) { request.layout.columns = 99; }),
               StatusCode::invalid_argument);
-    EXPECT_EQ(code_of_begin([](protocol::BeginColumns &request) { request.layout.rows = 0; }),
+    EXPECT_EQ(code_of_begin([](protocol::BeginColumn &request) { request.layout.rows = 0; }),
               StatusCode::invalid_argument);
 
     // What doesn't fit a store in the making.
@@ -246,35 +246,35 @@ TEST_P(ServerColumns, RefuseWhatCantBe) {
               StatusCode::invalid_argument);
     EXPECT_EQ(append(begun.handle, pages, 1, 1).status.code, StatusCode::invalid_argument)
         << "not the first page";
-    EXPECT_EQ(client_->finish_array(begun.handle).header.status.code, StatusCode::invalid_argument);
+    EXPECT_EQ(client_->finish(begun.handle).header.status.code, StatusCode::invalid_argument);
 
     load(1, pages);
-    protocol::AskColumns good = question(1);
+    protocol::AskColumn good = question(1);
     good.run[0].dead_version = 0;
-    const auto code = [&](const protocol::AskColumns &request, Message type = Message::count_values) {
+    const auto code = [&](const protocol::AskColumn &request, Message type = Message::count_column_values) {
         return ask(type, request).header.status.code;
     };
     add_tests(&good);
     good.test_count = 2;
     EXPECT_EQ(code(good), StatusCode::ok);
     const auto refused = [&](auto change) {
-        protocol::AskColumns request = good;
+        protocol::AskColumn request = good;
         change(request);
         return code(request) == StatusCode::invalid_argument;
     };
-    EXPECT_TRUE(refused([](protocol::AskColumns &request) { request.runs = protocol::max_runs + 1; }));
-    EXPECT_TRUE(refused([](protocol::AskColumns &request) { request.test_count = protocol::max_tests + 1; }));
-    EXPECT_TRUE(refused([](protocol::AskColumns &request) { request.target = 77; }));
+    EXPECT_TRUE(refused([](protocol::AskColumn &request) { request.runs = protocol::max_runs + 1; }));
+    EXPECT_TRUE(refused([](protocol::AskColumn &request) { request.test_count = protocol::max_tests + 1; }));
+    EXPECT_TRUE(refused([](protocol::AskColumn &request) { request.target = 77; }));
     for (const std::uint64_t offset :
          {buffer_bytes, std::uint64_t(1) << 63, UINT64_MAX - 15, std::uint64_t(17)}) {
-        EXPECT_TRUE(refused([&](protocol::AskColumns &request) { request.tests = offset; })) << offset;
-        EXPECT_TRUE(refused([&](protocol::AskColumns &request) { request.results = offset; })) << offset;
-        EXPECT_TRUE(refused([&](protocol::AskColumns &request) {
+        EXPECT_TRUE(refused([&](protocol::AskColumn &request) { request.tests = offset; })) << offset;
+        EXPECT_TRUE(refused([&](protocol::AskColumn &request) { request.results = offset; })) << offset;
+        EXPECT_TRUE(refused([&](protocol::AskColumn &request) {
             request.all_visible = 0;
             request.map_blocks = 8;
             request.map = offset;
         })) << offset;
-        EXPECT_TRUE(refused([&](protocol::AskColumns &request) {
+        EXPECT_TRUE(refused([&](protocol::AskColumn &request) {
             request.target = static_cast<std::uint32_t>(TargetKind::bins);
             request.slots = 3;
             request.starts = offset;
@@ -282,23 +282,23 @@ TEST_P(ServerColumns, RefuseWhatCantBe) {
         auto *place = client_->at<protocol::ColumnTestPlace>(0);
         const protocol::ColumnTestPlace honest = *place;
         place->offset = offset;
-        EXPECT_EQ(code(good, Message::match_rows), StatusCode::invalid_argument) << offset;
+        EXPECT_EQ(code(good, Message::match_column), StatusCode::invalid_argument) << offset;
         *place = honest;
         place->count = offset;
-        EXPECT_EQ(code(good, Message::match_rows), StatusCode::invalid_argument) << offset;
+        EXPECT_EQ(code(good, Message::match_column), StatusCode::invalid_argument) << offset;
         *place = honest;
     }
-    EXPECT_TRUE(refused([](protocol::AskColumns &request) {
+    EXPECT_TRUE(refused([](protocol::AskColumn &request) {
         request.all_visible = 0;
         request.map_blocks = UINT64_MAX;
     }));
-    EXPECT_TRUE(refused([](protocol::AskColumns &request) {
+    EXPECT_TRUE(refused([](protocol::AskColumn &request) {
         request.target = static_cast<std::uint32_t>(TargetKind::bins);
         request.slots = 0;
     }));
 
     // Questions of other kinds.
-    protocol::Lookup lookup{};
+    protocol::LookupKary lookup{};
     lookup.runs = 1;
     lookup.run[0].name = run_name(1);
     lookup.count = 1;
@@ -306,14 +306,14 @@ TEST_P(ServerColumns, RefuseWhatCantBe) {
     lookup.capacity = buffer_bytes - results;
     for (const std::uint32_t bits : {0U, 1U, 32U, 64U, 128U}) {
         lookup.key_bits = bits;
-        EXPECT_EQ(client_->ask<protocol::ResultReply>(Message::lookup, lookup).header.status.code,
+        EXPECT_EQ(client_->ask<protocol::ResultReply>(Message::lookup_kary, lookup).header.status.code,
                   StatusCode::invalid_argument)
             << bits;
     }
-    protocol::CountBoxes boxes{};
+    protocol::CountGrid boxes{};
     boxes.runs = 1;
     boxes.run[0].name = run_name(1);
-    EXPECT_EQ(client_->ask<protocol::ResultReply>(Message::count_boxes, boxes).header.status.code,
+    EXPECT_EQ(client_->ask<protocol::ResultReply>(Message::count_grid, boxes).header.status.code,
               StatusCode::invalid_argument);
     EXPECT_EQ(code(good), StatusCode::ok);
 }
@@ -326,7 +326,7 @@ TEST_P(ServerColumns, MergeDictionaries) {
             main.insert(random_() % (counts * 3));
             delta.insert(i % 10 == 0 ? random_() : random_() % (counts * 3));
         }
-        protocol::MergeDictionaries request{};
+        protocol::MergeColumnDictionaries request{};
         request.main_count = main.size();
         request.delta_count = delta.size();
         request.delta = 1 << 20;
@@ -336,7 +336,7 @@ TEST_P(ServerColumns, MergeDictionaries) {
         std::copy(main.begin(), main.end(), client_->at<std::uint64_t>(0));
         std::copy(delta.begin(), delta.end(), client_->at<std::uint64_t>(request.delta));
         const auto reply =
-            client_->ask<protocol::MergeDictionariesReply>(Message::merge_dictionaries, request);
+            client_->ask<protocol::MergeColumnDictionariesReply>(Message::merge_column_dictionaries, request);
         ASSERT_EQ(Client::answer_of(reply.header), Answer::done) << reply.header.status.message;
         std::set<std::uint64_t> both = main;
         both.insert(delta.begin(), delta.end());
@@ -353,17 +353,19 @@ TEST_P(ServerColumns, MergeDictionaries) {
         };
         check_map(main, request.main_map);
         check_map(delta, request.delta_map);
-        for (std::uint64_t protocol::MergeDictionaries::*part :
-             {&protocol::MergeDictionaries::main, &protocol::MergeDictionaries::main_count,
-              &protocol::MergeDictionaries::delta, &protocol::MergeDictionaries::delta_count,
-              &protocol::MergeDictionaries::entries, &protocol::MergeDictionaries::main_map,
-              &protocol::MergeDictionaries::delta_map}) {
+        for (std::uint64_t protocol::MergeColumnDictionaries::*part :
+             {&protocol::MergeColumnDictionaries::main, &protocol::MergeColumnDictionaries::main_count,
+              &protocol::MergeColumnDictionaries::delta, &protocol::MergeColumnDictionaries::delta_count,
+              &protocol::MergeColumnDictionaries::entries, &protocol::MergeColumnDictionaries::main_map,
+              &protocol::MergeColumnDictionaries::delta_map}) {
             for (const std::uint64_t value : {buffer_bytes + 16, UINT64_MAX - 15, std::uint64_t(1) << 62}) {
-                protocol::MergeDictionaries bad = request;
+                protocol::MergeColumnDictionaries bad = request;
                 bad.*part = value;
-                EXPECT_EQ(client_->ask<protocol::MergeDictionariesReply>(Message::merge_dictionaries, bad)
-                              .header.status.code,
-                          StatusCode::invalid_argument);
+                EXPECT_EQ(
+                    client_
+                        ->ask<protocol::MergeColumnDictionariesReply>(Message::merge_column_dictionaries, bad)
+                        .header.status.code,
+                    StatusCode::invalid_argument);
             }
         }
     }

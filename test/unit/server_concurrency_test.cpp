@@ -87,7 +87,7 @@ struct Session {
     }
     void lookup(std::uint64_t run) {
         constexpr std::uint64_t keys = 500;
-        protocol::Lookup request{};
+        protocol::LookupKary request{};
         request.key_bits = 64;
         request.runs = 1;
         request.run[0].name = run_name(run);
@@ -100,7 +100,7 @@ struct Session {
             asked.push_back(3000 + random_() % (3 * run_entries));
             client_->at<std::uint64_t>(0)[i] = asked.back();
         }
-        const auto reply = client_->ask<protocol::ResultReply>(Message::lookup, request);
+        const auto reply = client_->ask<protocol::ResultReply>(Message::lookup_kary, request);
         if (!provide(reply.header, run)) {
             return;
         }
@@ -115,7 +115,7 @@ struct Session {
         }
     }
     void count(std::uint64_t run) {
-        protocol::Count request{};
+        protocol::CountKary request{};
         request.key_bits = 64;
         request.runs = 1;
         request.run[0].name = run_name(run);
@@ -130,7 +130,7 @@ struct Session {
         client_->at<std::uint64_t>(16)[0] = UINT64_MAX;
         client_->at<std::uint64_t>(16)[1] = 6002;
         std::memset(client_->buffer() + 64, 0xff, 25);
-        const auto reply = client_->ask<protocol::ResultReply>(Message::count, request);
+        const auto reply = client_->ask<protocol::ResultReply>(Message::count_kary, request);
         if (!provide(reply.header, run)) {
             return;
         }
@@ -148,50 +148,50 @@ struct Session {
         wrong += answer == Answer::done || answer == Answer::not_resident || answer == Answer::failed ? 0 : 1;
     }
     void merge(std::uint64_t run) {
-        protocol::Merge request{};
+        protocol::MergeKary request{};
         request.key_bits = 64;
         request.runs = 2;
         request.run[0].name = run_name(run);
         request.run[1].name = run_name(run % run_count + 1);
-        const auto reply = client_->ask<protocol::ArrayReply>(Message::merge, request);
+        const auto reply = client_->ask<protocol::HandleReply>(Message::merge_kary, request);
         if (Client::answer_of(reply.header) == Answer::done) {
             ++answered;
             wrong += reply.entries >= 2 * (run_entries - 1000) && reply.entries <= 2 * run_entries ? 0 : 1;
-            wrong += Client::answer_of(client_->drop_array(reply.handle)) == Answer::done ? 0 : 1;
+            wrong += Client::answer_of(client_->drop(reply.handle)) == Answer::done ? 0 : 1;
         }
     }
     // Ends in the middle of something.
     void break_off(std::uint64_t run) {
         switch (random_() % 4) {
             case 0: {
-                protocol::Merge request{};
+                protocol::MergeKary request{};
                 request.key_bits = 64;
                 request.runs = 1;
                 request.run[0].name = run_name(run);
-                client_->send_request(Message::merge, &request);
+                client_->send_request(Message::merge_kary, &request);
                 break;
             }
             case 1: {
-                const auto begun = client_->begin_array(run_name(run), run_entries, 64);
+                const auto begun = client_->begin_kary(run_name(run), run_entries, 64);
                 if (begun.handle != 0) {
                     client_->append(begun.handle, keys_, tids_);
                     protocol::HandleRequest request{};
                     request.handle = begun.handle;
                     if (random_() % 2 == 0) {
-                        client_->send_request(Message::finish_array, &request);
+                        client_->send_request(Message::finish, &request);
                     }
                 }
                 break;
             }
             case 2: {
-                protocol::Lookup request{};
+                protocol::LookupKary request{};
                 request.key_bits = 64;
                 request.runs = 1;
                 request.run[0].name = run_name(run);
                 request.count = 10000;
                 request.results = 1 << 18;
                 request.capacity = 1 << 18;
-                client_->send_request(Message::lookup, &request);
+                client_->send_request(Message::lookup_kary, &request);
                 break;
             }
             default:

@@ -14,7 +14,7 @@ namespace {
 
 using namespace server_test;
 using namespace std::chrono_literals;
-using gpu_engine::ColumnStores;
+using gpu_engine::Column;
 using gpu_engine::DeviceInfo;
 using gpu_engine::Dictionaries;
 using gpu_engine::Engine;
@@ -70,7 +70,7 @@ class StandIn final : public Engine {
     Kary<Key128> &kary128() noexcept override { return host_->kary128(); }
     Histograms &histograms() noexcept override { return host_->histograms(); }
     Dictionaries &dictionaries() noexcept override { return host_->dictionaries(); }
-    ColumnStores &column_stores() noexcept override { return host_->column_stores(); }
+    Column &column() noexcept override { return host_->column(); }
     gpu_engine::Text &text() noexcept override { return host_->text(); }
 
   private:
@@ -104,9 +104,9 @@ TEST(ServerEngines, DevicesMayTakeTheirTime) {
     EXPECT_EQ(hello.engines, 1U);
     EXPECT_EQ(hello.opening, 2U);
     EXPECT_EQ(Client::answer_of(client.attach(1 << 20)), Answer::done);
-    EXPECT_EQ(Client::answer_of(client.begin_array(run_name(1), 10, 64).header), Answer::done);
+    EXPECT_EQ(Client::answer_of(client.begin_kary(run_name(1), 10, 64).header), Answer::done);
     client.engine = EngineName::cuda;
-    EXPECT_EQ(Client::answer_of(client.begin_array(run_name(1), 10, 64).header), Answer::busy);
+    EXPECT_EQ(Client::answer_of(client.begin_kary(run_name(1), 10, 64).header), Answer::busy);
     // A limit that is set meanwhile holds afterwards.
     protocol::Configure limits{};
     limits.memory_limit[1] = 123 << 20;
@@ -118,7 +118,7 @@ TEST(ServerEngines, DevicesMayTakeTheirTime) {
     EXPECT_EQ(pong.engines, 3U);
     EXPECT_EQ(pong.opening, 0U);
     EXPECT_EQ(pong.start, hello.start);
-    EXPECT_EQ(Client::answer_of(client.begin_array(run_name(1), 10, 64).header), Answer::done);
+    EXPECT_EQ(Client::answer_of(client.begin_kary(run_name(1), 10, 64).header), Answer::done);
     const auto devices = client.list(Message::devices, 0, 4096);
     EXPECT_EQ(devices.rows, 1U);
     EXPECT_STREQ(client.at<protocol::DeviceRow>(0)->info.name, "stand-in");
@@ -135,7 +135,7 @@ TEST(ServerEngines, DevicesMayNotCome) {
     ServerUnderTest server(with_stand_in(stand));
     EXPECT_FALSE(server.has(EngineName::cuda));
     Client client(server.path(), EngineName::cuda);
-    EXPECT_EQ(client.begin_array(run_name(1), 10, 64).header.status.code, StatusCode::unavailable);
+    EXPECT_EQ(client.begin_kary(run_name(1), 10, 64).header.status.code, StatusCode::unavailable);
     EXPECT_EQ(client.ask<protocol::HelloReply>(Message::ping, protocol::RequestHeader{}).engines, 1U);
     EXPECT_EQ(server.given_up(), 0);
 }
@@ -145,13 +145,13 @@ TEST(ServerEngines, LostDevicesEndTheServer) {
     ServerUnderTest server(with_stand_in(stand));
     ASSERT_TRUE(server.has(EngineName::cuda));
     Client client(server.path(), EngineName::cuda);
-    EXPECT_EQ(Client::answer_of(client.begin_array(run_name(1), 10, 64).header), Answer::done);
+    EXPECT_EQ(Client::answer_of(client.begin_kary(run_name(1), 10, 64).header), Answer::done);
     stand.broken = true;
     Client other(server.path(), EngineName::cuda);
-    EXPECT_EQ(other.begin_array(run_name(2), 10, 64).header.status.code, StatusCode::internal);
+    EXPECT_EQ(other.begin_kary(run_name(2), 10, 64).header.status.code, StatusCode::internal);
     EXPECT_EQ(server.given_up(), 1);
     Client third(server.path(), EngineName::cuda);
-    EXPECT_NE(third.begin_array(run_name(2), 10, 64).header.status.code, StatusCode::ok);
+    EXPECT_NE(third.begin_kary(run_name(2), 10, 64).header.status.code, StatusCode::ok);
     EXPECT_EQ(server.given_up(), 1) << "once is enough";
     EXPECT_EQ(third.ask<protocol::HelloReply>(Message::ping, protocol::RequestHeader{}).engines, 1U);
 }
@@ -164,16 +164,16 @@ TEST(ServerEngines, BuffersArePinnedWhenNeeded) {
     ASSERT_TRUE(server.has(EngineName::cuda));
     Client client(server.path());
     ASSERT_EQ(Client::answer_of(client.attach(1 << 20)), Answer::done);
-    client.begin_array({}, 10, 64);
+    client.begin_kary({}, 10, 64);
     EXPECT_EQ(stand.pins, 0);
     client.engine = EngineName::cuda;
-    client.begin_array({}, 10, 64);
-    client.begin_array({}, 10, 64);
+    client.begin_kary({}, 10, 64);
+    client.begin_kary({}, 10, 64);
     EXPECT_EQ(stand.pins, 1);
     EXPECT_EQ(stand.pinned, 1);
     ASSERT_EQ(Client::answer_of(client.attach(2 << 20)), Answer::done);
     EXPECT_EQ(stand.pinned, 0);
-    client.begin_array({}, 10, 64);
+    client.begin_kary({}, 10, 64);
     EXPECT_EQ(stand.pins, 2);
     EXPECT_EQ(stand.pinned, 1);
     client.disconnect();

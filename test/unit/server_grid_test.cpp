@@ -105,8 +105,8 @@ class ServerPoints : public ServerTestOfEngine {
         return client_->ask<protocol::ReplyHeader>(Message::append_pages, message);
     }
     void load(std::uint64_t run, const Columns &columns, const Points &points, std::size_t most) {
-        const auto begun = client_->ask<protocol::BeginArrayReply>(Message::begin_grid,
-                                                                   beginning(run, columns, points.count()));
+        const auto begun =
+            client_->ask<protocol::BeginReply>(Message::begin_grid, beginning(run, columns, points.count()));
         ASSERT_EQ(Client::answer_of(begun.header), Answer::done) << begun.header.status.message;
         ASSERT_NE(begun.handle, 0U);
         const std::vector<Page> pages = make_pages(points, columns.null_bit, most, random_);
@@ -119,7 +119,7 @@ class ServerPoints : public ServerTestOfEngine {
             ASSERT_EQ(Client::answer_of(reply), Answer::done) << reply.status.message;
             first = last;
         }
-        const protocol::ArrayReply finished = client_->finish_array(begun.handle);
+        const protocol::HandleReply finished = client_->finish(begun.handle);
         ASSERT_EQ(Client::answer_of(finished.header), Answer::done) << finished.header.status.message;
         EXPECT_EQ(finished.entries, points.count());
         EXPECT_EQ(finished.handle, 0U);
@@ -193,12 +193,12 @@ class ServerPoints : public ServerTestOfEngine {
         EXPECT_EQ(small.needed, needed);
     }
     void check_search(const std::vector<Points> &runs, const Boxes &boxes) {
-        protocol::SearchBoxes request{};
+        protocol::SearchGrid request{};
         name_runs(&request, runs.size());
         request.boxes = place_boxes(boxes);
         request.results = results;
         request.capacity = buffer_bytes - results;
-        const auto reply = client_->ask<protocol::ResultReply>(Message::search_boxes, request);
+        const auto reply = client_->ask<protocol::ResultReply>(Message::search_grid, request);
         ASSERT_EQ(Client::answer_of(reply.header), Answer::done) << reply.header.status.message;
         std::uint64_t total = 0;
         for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -210,7 +210,7 @@ class ServerPoints : public ServerTestOfEngine {
             ASSERT_EQ(sets_of(reply, i, boxes.count()), expected) << "run " << i;
         }
         EXPECT_EQ(reply.tids, total);
-        check_room(Message::search_boxes, request, reply.needed);
+        check_room(Message::search_grid, request, reply.needed);
     }
     void check_count(const std::vector<Points> &runs, const Boxes &boxes, bool all_visible) {
         constexpr std::uint64_t map_at = 4 << 20;
@@ -219,7 +219,7 @@ class ServerPoints : public ServerTestOfEngine {
         for (std::uint64_t i = 0; i < map_blocks / 8 + 1; ++i) {
             map[i] = static_cast<std::uint8_t>(random_() | random_());
         }
-        protocol::CountBoxes request{};
+        protocol::CountGrid request{};
         name_runs(&request, runs.size());
         request.boxes = place_boxes(boxes);
         request.map = map_at;
@@ -227,7 +227,7 @@ class ServerPoints : public ServerTestOfEngine {
         request.all_visible = all_visible ? 1 : 0;
         request.results = results;
         request.capacity = buffer_bytes - results;
-        const auto reply = client_->ask<protocol::ResultReply>(Message::count_boxes, request);
+        const auto reply = client_->ask<protocol::ResultReply>(Message::count_grid, request);
         ASSERT_EQ(Client::answer_of(reply.header), Answer::done) << reply.header.status.message;
         std::vector<std::uint64_t> counts(boxes.count(), 0);
         for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -249,7 +249,7 @@ class ServerPoints : public ServerTestOfEngine {
         const auto *found = client_->at<std::uint64_t>(results);
         EXPECT_EQ(std::vector<std::uint64_t>(found, found + boxes.count()), counts);
         if (!all_visible) {
-            check_room(Message::count_boxes, request, reply.needed);
+            check_room(Message::count_grid, request, reply.needed);
         }
     }
     void check_match(const std::vector<Points> &runs, const Columns &columns, std::size_t count) {
@@ -264,7 +264,7 @@ class ServerPoints : public ServerTestOfEngine {
                 probes[c].push(run.count() == 0 ? 3 : run.keys[c][chosen] + (random_() % 8 == 0 ? 1 : 0));
             }
         }
-        protocol::MatchPoints request{};
+        protocol::MatchGrid request{};
         name_runs(&request, runs.size());
         request.columns = static_cast<std::uint32_t>(probes.size());
         request.count = count;
@@ -275,7 +275,7 @@ class ServerPoints : public ServerTestOfEngine {
         }
         request.results = results;
         request.capacity = buffer_bytes - results;
-        const auto reply = client_->ask<protocol::ResultReply>(Message::match_points, request);
+        const auto reply = client_->ask<protocol::ResultReply>(Message::match_grid, request);
         ASSERT_EQ(Client::answer_of(reply.header), Answer::done) << reply.header.status.message;
         for (std::size_t run = 0; run < runs.size(); ++run) {
             Sets expected(count);
@@ -293,7 +293,7 @@ class ServerPoints : public ServerTestOfEngine {
             }
             ASSERT_EQ(sets_of(reply, run, count), expected) << "run " << run;
         }
-        check_room(Message::match_points, request, reply.needed);
+        check_room(Message::match_grid, request, reply.needed);
     }
     void check_all(const std::vector<Points> &runs, const Columns &columns) {
         for (const std::size_t count : {std::size_t(0), std::size_t(1), std::size_t(60)}) {
@@ -310,7 +310,7 @@ class ServerPoints : public ServerTestOfEngine {
     }
 
     StatusCode begin_code(const protocol::BeginGrid &request) {
-        return client_->ask<protocol::BeginArrayReply>(Message::begin_grid, request).header.status.code;
+        return client_->ask<protocol::BeginReply>(Message::begin_grid, request).header.status.code;
     }
 };
 
@@ -355,8 +355,7 @@ TEST_P(ServerPoints, MirrorsTellTheirKind) {
         EXPECT_GT(row.bytes, 0U);
     }
     // Loading it again gives nothing to do.
-    const auto again =
-        client_->ask<protocol::BeginArrayReply>(Message::begin_grid, beginning(1, columns, 500));
+    const auto again = client_->ask<protocol::BeginReply>(Message::begin_grid, beginning(1, columns, 500));
     EXPECT_EQ(Client::answer_of(again.header), Answer::done);
     EXPECT_EQ(again.handle, 0U);
 }
@@ -367,7 +366,7 @@ TEST_P(ServerPoints, RefuseDamagedPages) {
     const Points points = make_points(columns, 600, true, random_);
     const std::vector<Page> pages = make_pages(points, columns.null_bit, 100, random_);
     const auto begun =
-        client_->ask<protocol::BeginArrayReply>(Message::begin_grid, beginning(1, columns, points.count()));
+        client_->ask<protocol::BeginReply>(Message::begin_grid, beginning(1, columns, points.count()));
     ASSERT_NE(begun.handle, 0U);
     const auto refused = [&](const std::vector<Page> &damaged) {
         return append(begun.handle, damaged).status.code == StatusCode::invalid_argument;
@@ -397,7 +396,7 @@ TEST_P(ServerPoints, RefuseDamagedPages) {
     std::vector<Page> too_many = pages;
     too_many.push_back(make_page(points.count(), values_of(points, columns.null_bit, 0, 1)));
     EXPECT_TRUE(refused(too_many)) << "more entries than it was begun with";
-    EXPECT_EQ(client_->finish_array(begun.handle).header.status.code, StatusCode::invalid_argument)
+    EXPECT_EQ(client_->finish(begun.handle).header.status.code, StatusCode::invalid_argument)
         << "entries are missing";
     // That ended it; as it should be, it loads.
     load(1, columns, points, 100);
@@ -408,7 +407,7 @@ TEST_P(ServerPoints, RefuseWrongLayouts) {
     const Points points = make_points(columns, 10, false, random_);
     const std::vector<Page> pages = make_pages(points, columns.null_bit, 100, random_);
     const auto begun =
-        client_->ask<protocol::BeginArrayReply>(Message::begin_grid, beginning(1, columns, points.count()));
+        client_->ask<protocol::BeginReply>(Message::begin_grid, beginning(1, columns, points.count()));
     std::memcpy(client_->buffer(), pages[0].data(), pages[0].size());
     protocol::AppendPages good{};
     good.handle = begun.handle;
@@ -438,13 +437,13 @@ TEST_P(ServerPoints, RefuseWrongLayouts) {
     EXPECT_EQ(client_->ask<protocol::ReplyHeader>(Message::append_pages, bad).status.code,
               StatusCode::invalid_argument);
     // Entries one by one are not for grids.
-    protocol::AppendEntries entries{};
+    protocol::AppendKary entries{};
     entries.handle = begun.handle;
     entries.count = 1;
-    EXPECT_EQ(client_->ask<protocol::ReplyHeader>(Message::append_entries, entries).status.code,
+    EXPECT_EQ(client_->ask<protocol::ReplyHeader>(Message::append_kary, entries).status.code,
               StatusCode::invalid_argument);
     EXPECT_EQ(client_->ask<protocol::ReplyHeader>(Message::append_pages, good).status.code, StatusCode::ok);
-    EXPECT_EQ(client_->finish_array(begun.handle).header.status.code, StatusCode::ok);
+    EXPECT_EQ(client_->finish(begun.handle).header.status.code, StatusCode::ok);
 }
 
 TEST_P(ServerPoints, RefuseWrongBeginnings) {
@@ -475,9 +474,9 @@ TEST_P(ServerPoints, RefuseWrongBeginnings) {
     bad = good;
     bad.entries = 0;
     bad.bucket = 0;
-    const auto begun = client_->ask<protocol::BeginArrayReply>(Message::begin_grid, bad);
+    const auto begun = client_->ask<protocol::BeginReply>(Message::begin_grid, bad);
     ASSERT_NE(begun.handle, 0U);
-    EXPECT_EQ(client_->finish_array(begun.handle).header.status.code, StatusCode::invalid_argument);
+    EXPECT_EQ(client_->finish(begun.handle).header.status.code, StatusCode::invalid_argument);
     EXPECT_EQ(begin_code(good), StatusCode::ok) << "the claim ended with the failures";
 }
 
@@ -488,27 +487,27 @@ TEST_P(ServerPoints, RefuseWrongQuestions) {
     load(1, columns, points, 50);
     ASSERT_EQ(client_->load<std::uint32_t>(run_name(2), {1, 2}, {make_tid(1, 1), make_tid(1, 2)}),
               Answer::done);
-    protocol::SearchBoxes good{};
+    protocol::SearchGrid good{};
     name_runs(&good, 1);
     good.run[0].dead_version = 0;
     good.boxes = place_boxes(make_boxes(points, 16, random_));
     good.results = results;
     good.capacity = buffer_bytes - results;
-    const auto code = [&](const protocol::SearchBoxes &search) {
+    const auto code = [&](const protocol::SearchGrid &search) {
         const StatusCode found =
-            client_->ask<protocol::ResultReply>(Message::search_boxes, search).header.status.code;
-        protocol::CountBoxes count{};
+            client_->ask<protocol::ResultReply>(Message::search_grid, search).header.status.code;
+        protocol::CountGrid count{};
         count.boxes = search.boxes;
         count.results = search.results;
         count.capacity = search.capacity;
         count.all_visible = 1;
         count.runs = search.runs;
         std::copy(std::begin(search.run), std::end(search.run), std::begin(count.run));
-        EXPECT_EQ(client_->ask<protocol::ResultReply>(Message::count_boxes, count).header.status.code, found);
+        EXPECT_EQ(client_->ask<protocol::ResultReply>(Message::count_grid, count).header.status.code, found);
         return found;
     };
     EXPECT_EQ(code(good), StatusCode::ok);
-    protocol::SearchBoxes bad = good;
+    protocol::SearchGrid bad = good;
     bad.run[0].name = run_name(2);
     EXPECT_EQ(code(bad), StatusCode::invalid_argument) << "boxes in sorted keys";
     for (const std::uint32_t count : {0U, 1U, 3U, 8U, 9U, UINT32_MAX}) {
@@ -555,11 +554,11 @@ TEST_P(ServerPoints, RefuseWrongQuestions) {
         std::fill(std::begin(bad.boxes.high), std::end(bad.boxes.high), protocol::nowhere);
         bad.boxes.open = bad.boxes.null = protocol::nowhere;
         bad.boxes.count = count;
-        EXPECT_EQ(client_->ask<protocol::ResultReply>(Message::search_boxes, bad).header.status.code,
+        EXPECT_EQ(client_->ask<protocol::ResultReply>(Message::search_grid, bad).header.status.code,
                   StatusCode::invalid_argument)
             << count;
     }
-    protocol::MatchPoints match{};
+    protocol::MatchGrid match{};
     name_runs(&match, 1);
     match.run[0].dead_version = 0;
     match.columns = 2;
@@ -569,7 +568,7 @@ TEST_P(ServerPoints, RefuseWrongQuestions) {
     match.results = results;
     match.capacity = buffer_bytes - results;
     const auto match_code = [&] {
-        return client_->ask<protocol::ResultReply>(Message::match_points, match).header.status.code;
+        return client_->ask<protocol::ResultReply>(Message::match_grid, match).header.status.code;
     };
     EXPECT_EQ(match_code(), StatusCode::ok);
     match.keys[1] = buffer_bytes - 16;
@@ -581,7 +580,7 @@ TEST_P(ServerPoints, RefuseWrongQuestions) {
     EXPECT_EQ(match_code(), StatusCode::invalid_argument);
 
     // Sorted keys' questions to points.
-    protocol::Lookup lookup{};
+    protocol::LookupKary lookup{};
     lookup.runs = 1;
     lookup.run[0].name = run_name(1);
     lookup.count = 1;
@@ -589,14 +588,14 @@ TEST_P(ServerPoints, RefuseWrongQuestions) {
     lookup.capacity = buffer_bytes - results;
     for (const std::uint32_t bits : {0U, 32U, 64U, 128U}) {
         lookup.key_bits = bits;
-        EXPECT_EQ(client_->ask<protocol::ResultReply>(Message::lookup, lookup).header.status.code,
+        EXPECT_EQ(client_->ask<protocol::ResultReply>(Message::lookup_kary, lookup).header.status.code,
                   StatusCode::invalid_argument)
             << bits;
     }
-    protocol::Merge merge{};
+    protocol::MergeKary merge{};
     merge.runs = 1;
     merge.run[0].name = run_name(1);
-    EXPECT_EQ(client_->ask<protocol::ArrayReply>(Message::merge, merge).header.status.code,
+    EXPECT_EQ(client_->ask<protocol::HandleReply>(Message::merge_kary, merge).header.status.code,
               StatusCode::invalid_argument);
     EXPECT_EQ(code(good), StatusCode::ok);
 }
@@ -605,13 +604,13 @@ TEST_P(ServerPoints, TellWhichRunsAreAbsentOrStale) {
     const Columns columns = {{false}, {0}};
     const Points points = make_points(columns, 100, false, random_);
     load(1, columns, points, 50);
-    protocol::CountBoxes request{};
+    protocol::CountGrid request{};
     name_runs(&request, 2);
     request.boxes = place_boxes(make_boxes(points, 1, random_));
     request.results = results;
     request.capacity = 65536;
     request.all_visible = 1;
-    const auto ask = [&] { return client_->ask<protocol::ResultReply>(Message::count_boxes, request); };
+    const auto ask = [&] { return client_->ask<protocol::ResultReply>(Message::count_grid, request); };
     auto reply = ask();
     EXPECT_EQ(Client::answer_of(reply.header), Answer::not_resident);
     EXPECT_EQ(reply.header.lacking, 2U);

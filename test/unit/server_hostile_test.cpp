@@ -44,7 +44,7 @@ void load_grid(Client &client, const protocol::RunName &name) {
     begin.key_bytes[0] = 4;
     begin.key_bytes[1] = 8;
     begin.null_bit[1] = 1;
-    const auto begun = client.ask<protocol::BeginArrayReply>(Message::begin_grid, begin);
+    const auto begun = client.ask<protocol::BeginReply>(Message::begin_grid, begin);
     if (begun.handle == 0) {
         return;  // it is there, or others are loading it
     }
@@ -55,7 +55,7 @@ void load_grid(Client &client, const protocol::RunName &name) {
         std::memcpy(client.buffer() + append.pages++ * grid_test::page_bytes, page.data(), page.size());
     }
     client.ask<protocol::ReplyHeader>(Message::append_pages, append);
-    client.finish_array(begun.handle);
+    client.finish(begun.handle);
 }
 
 TEST(ServerHostile, OtherVersionsAreTurnedAway) {
@@ -107,25 +107,25 @@ TEST(ServerHostile, BrokenHeaders) {
     ServerUnderTest server;
     const auto ended_by = [&](auto change, std::size_t bytes) {
         Client client(server.path());
-        protocol::Lookup message{};
-        client.fill_header(Message::lookup, &message);
+        protocol::LookupKary message{};
+        client.fill_header(Message::lookup_kary, &message);
         change(message.header);
         EXPECT_TRUE(client.send_bytes(&message, bytes));
         protocol::ResultReply reply;
         return client.receive_bytes(&reply, sizeof(reply)) == 0;
     };
     const auto nothing = [](auto &) {};
-    EXPECT_FALSE(ended_by(nothing, sizeof(protocol::Lookup)));
-    EXPECT_TRUE(ended_by([](auto &header) { header.magic ^= 1; }, sizeof(protocol::Lookup)));
-    EXPECT_TRUE(ended_by([](auto &header) { header.bytes -= 1; }, sizeof(protocol::Lookup)));
-    EXPECT_TRUE(ended_by(nothing, sizeof(protocol::Lookup) - 1));
+    EXPECT_FALSE(ended_by(nothing, sizeof(protocol::LookupKary)));
+    EXPECT_TRUE(ended_by([](auto &header) { header.magic ^= 1; }, sizeof(protocol::LookupKary)));
+    EXPECT_TRUE(ended_by([](auto &header) { header.bytes -= 1; }, sizeof(protocol::LookupKary)));
+    EXPECT_TRUE(ended_by(nothing, sizeof(protocol::LookupKary) - 1));
     EXPECT_TRUE(ended_by(nothing, sizeof(protocol::RequestHeader) - 1));
     EXPECT_TRUE(ended_by(nothing, 1));
     const auto size_of_header = [](auto &header) { header.bytes = sizeof(protocol::RequestHeader); };
     EXPECT_FALSE(ended_by(size_of_header, sizeof(protocol::RequestHeader)));
-    EXPECT_FALSE(ended_by([](auto &header) { header.type = 9999; }, sizeof(protocol::Lookup)));
-    EXPECT_FALSE(ended_by([](auto &header) { header.engine = 2; }, sizeof(protocol::Lookup)));
-    EXPECT_FALSE(ended_by([](auto &header) { header.engine = 65535; }, sizeof(protocol::Lookup)));
+    EXPECT_FALSE(ended_by([](auto &header) { header.type = 9999; }, sizeof(protocol::LookupKary)));
+    EXPECT_FALSE(ended_by([](auto &header) { header.engine = 2; }, sizeof(protocol::LookupKary)));
+    EXPECT_FALSE(ended_by([](auto &header) { header.engine = 65535; }, sizeof(protocol::LookupKary)));
 
     Client client(server.path());
     const std::vector<char> long_message(protocol::max_message + 1, 'x');
@@ -219,14 +219,14 @@ TEST(ServerHostile, RandomMessages) {
     };
     const std::size_t sizes[] = {
         sizeof(protocol::Hello),         sizeof(protocol::RequestHeader), sizeof(protocol::Configure),
-        sizeof(protocol::Attach),        sizeof(protocol::BeginArray),    sizeof(protocol::AppendPages),
-        sizeof(protocol::AppendEntries), sizeof(protocol::HandleRequest), sizeof(protocol::SetDead),
-        sizeof(protocol::HandleRequest), sizeof(protocol::Evict),         sizeof(protocol::Lookup),
-        sizeof(protocol::Count),         sizeof(protocol::Range),         sizeof(protocol::Merge),
-        sizeof(protocol::ReadEntries),   sizeof(protocol::NameArray),     sizeof(protocol::List),
+        sizeof(protocol::Attach),        sizeof(protocol::BeginKary),     sizeof(protocol::AppendPages),
+        sizeof(protocol::AppendKary),    sizeof(protocol::HandleRequest), sizeof(protocol::SetDead),
+        sizeof(protocol::HandleRequest), sizeof(protocol::Evict),         sizeof(protocol::LookupKary),
+        sizeof(protocol::CountKary),     sizeof(protocol::RangeKary),     sizeof(protocol::MergeKary),
+        sizeof(protocol::ReadKary),      sizeof(protocol::NameKary),      sizeof(protocol::List),
         sizeof(protocol::List),          sizeof(protocol::List),          sizeof(protocol::Inject),
-        sizeof(protocol::BeginGrid),     sizeof(protocol::CountBoxes),    sizeof(protocol::SearchBoxes),
-        sizeof(protocol::MatchPoints)};
+        sizeof(protocol::BeginGrid),     sizeof(protocol::CountGrid),     sizeof(protocol::SearchGrid),
+        sizeof(protocol::MatchGrid)};
     int answered = 0;
     int ended = 0;
     std::unique_ptr<Client> client;
@@ -237,7 +237,7 @@ TEST(ServerHostile, RandomMessages) {
             // Something to ask, and something in the making.
             client->load<std::uint64_t>(run_name(1), std::vector<std::uint64_t>(1000, 7),
                                         std::vector<Tid>(1000, make_tid(1, 1)));
-            client->begin_array({}, 100, 32);
+            client->begin_kary({}, 100, 32);
             load_grid(*client, run_name(2, 2));
             for (int j = 0; j < 1000; ++j) {
                 client->at<std::uint64_t>(0)[random() % (1 << 17)] = some_number();
@@ -322,15 +322,15 @@ TEST(ServerHostile, BufferThatChangesMeanwhile) {
         }
     });
     for (int i = 0; i < 40; ++i) {
-        protocol::Lookup lookup{};
+        protocol::LookupKary lookup{};
         lookup.key_bits = 64;
         lookup.runs = 2;
         lookup.run[0].name = lookup.run[1].name = run_name(1);
         lookup.count = 3000;
         lookup.results = 1 << 20;
         lookup.capacity = 3 << 20;
-        client.ask<protocol::ResultReply>(Message::lookup, lookup);
-        protocol::Range range{};
+        client.ask<protocol::ResultReply>(Message::lookup_kary, lookup);
+        protocol::RangeKary range{};
         range.key_bits = 64;
         range.runs = 2;
         range.run[0].name = range.run[1].name = run_name(1);
@@ -339,8 +339,8 @@ TEST(ServerHostile, BufferThatChangesMeanwhile) {
         range.with_keys = static_cast<std::uint32_t>(i % 2);
         range.results = 1 << 20;
         range.capacity = 3 << 20;
-        client.ask<protocol::ResultReply>(Message::range, range);
-        protocol::Count count{};
+        client.ask<protocol::ResultReply>(Message::range_kary, range);
+        protocol::CountKary count{};
         count.key_bits = 64;
         count.runs = 2;
         count.run[0].name = count.run[1].name = run_name(1);
@@ -350,8 +350,8 @@ TEST(ServerHostile, BufferThatChangesMeanwhile) {
         count.map_blocks = 6000;
         count.results = 1 << 20;
         count.capacity = 3 << 20;
-        client.ask<protocol::ResultReply>(Message::count, count);
-        protocol::CountBoxes boxes{};
+        client.ask<protocol::ResultReply>(Message::count_kary, count);
+        protocol::CountGrid boxes{};
         boxes.runs = 2;
         boxes.run[0].name = boxes.run[1].name = run_name(2, 2);
         boxes.boxes = {{0, 4096}, {8192, 16384}, 32768, 65536, 500, 2, {4, 8}, 0};
@@ -359,15 +359,15 @@ TEST(ServerHostile, BufferThatChangesMeanwhile) {
         boxes.map_blocks = 6000;
         boxes.results = 1 << 20;
         boxes.capacity = 3 << 20;
-        client.ask<protocol::ResultReply>(Message::count_boxes, boxes);
-        protocol::SearchBoxes search{};
+        client.ask<protocol::ResultReply>(Message::count_grid, boxes);
+        protocol::SearchGrid search{};
         search.runs = 1;
         search.run[0].name = run_name(2, 2);
         search.boxes = boxes.boxes;
         search.results = 1 << 20;
         search.capacity = 3 << 20;
-        client.ask<protocol::ResultReply>(Message::search_boxes, search);
-        protocol::MatchPoints match{};
+        client.ask<protocol::ResultReply>(Message::search_grid, search);
+        protocol::MatchGrid match{};
         match.runs = 1;
         match.run[0].name = run_name(2, 2);
         match.columns = 2;
@@ -377,7 +377,7 @@ TEST(ServerHostile, BufferThatChangesMeanwhile) {
         match.count = 5000;
         match.results = 1 << 20;
         match.capacity = 3 << 20;
-        client.ask<protocol::ResultReply>(Message::match_points, match);
+        client.ask<protocol::ResultReply>(Message::match_grid, match);
         load_grid(client, run_name(static_cast<std::uint64_t>(i) + 3, 2));
         client.set_dead(run_name(1), {}, static_cast<std::uint64_t>(i));
         protocol::SetDead dead{};

@@ -15,14 +15,14 @@ TYPED_TEST(ServerQuestions, LookupOfManyRuns) {
     using Key = typename TypeParam::Key;
     const std::vector<RunModel<Key>> runs = this->load_runs({3000, 0, 1, 700, 20000});
     const std::vector<Key> keys = this->random_keys(400);
-    protocol::Lookup request{};
+    protocol::LookupKary request{};
     this->name_runs(&request, runs.size());
     request.keys = 4096;
     request.count = keys.size();
     request.results = 65536;
     request.capacity = this->buffer_bytes - request.results;
     std::copy(keys.begin(), keys.end(), this->client_->template at<Key>(request.keys));
-    const auto reply = this->client_->template ask<protocol::ResultReply>(Message::lookup, request);
+    const auto reply = this->client_->template ask<protocol::ResultReply>(Message::lookup_kary, request);
     ASSERT_EQ(Client::answer_of(reply.header), Answer::done) << reply.header.status.message;
     std::uint64_t total = 0;
     for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -39,11 +39,11 @@ TYPED_TEST(ServerQuestions, LookupOfManyRuns) {
 
     // Exactly as much room as is needed, and 16 bytes less.
     request.capacity = reply.needed;
-    const auto tight = this->client_->template ask<protocol::ResultReply>(Message::lookup, request);
+    const auto tight = this->client_->template ask<protocol::ResultReply>(Message::lookup_kary, request);
     EXPECT_EQ(Client::answer_of(tight.header), Answer::done) << tight.header.status.message;
     EXPECT_EQ(tight.needed, reply.needed);
     request.capacity -= 16;
-    const auto small = this->client_->template ask<protocol::ResultReply>(Message::lookup, request);
+    const auto small = this->client_->template ask<protocol::ResultReply>(Message::lookup_kary, request);
     EXPECT_EQ(small.header.status.code, StatusCode::insufficient_space);
     EXPECT_EQ(small.needed, reply.needed);
     EXPECT_EQ(small.tids, total);
@@ -57,7 +57,7 @@ TYPED_TEST(ServerQuestions, RangesWithAndWithoutKeys) {
             SCOPED_TRACE(std::to_string(count) + (with_keys ? " ranges with keys" : " ranges"));
             const std::vector<Key> low = this->random_keys(count);
             const std::vector<Key> high = this->random_keys(count);
-            protocol::Range request{};
+            protocol::RangeKary request{};
             this->name_runs(&request, runs.size());
             request.low = 0;
             request.high = 2048;
@@ -67,7 +67,8 @@ TYPED_TEST(ServerQuestions, RangesWithAndWithoutKeys) {
             request.capacity = this->buffer_bytes - request.results;
             std::copy(low.begin(), low.end(), this->client_->template at<Key>(request.low));
             std::copy(high.begin(), high.end(), this->client_->template at<Key>(request.high));
-            const auto reply = this->client_->template ask<protocol::ResultReply>(Message::range, request);
+            const auto reply =
+                this->client_->template ask<protocol::ResultReply>(Message::range_kary, request);
             ASSERT_EQ(Client::answer_of(reply.header), Answer::done) << reply.header.status.message;
             for (std::size_t i = 0; i < runs.size(); ++i) {
                 std::vector<std::vector<std::pair<Key, Tid>>> expected;
@@ -80,11 +81,11 @@ TYPED_TEST(ServerQuestions, RangesWithAndWithoutKeys) {
             if (count > 0) {
                 request.capacity = reply.needed;
                 const auto tight =
-                    this->client_->template ask<protocol::ResultReply>(Message::range, request);
+                    this->client_->template ask<protocol::ResultReply>(Message::range_kary, request);
                 EXPECT_EQ(Client::answer_of(tight.header), Answer::done) << tight.header.status.message;
                 request.capacity -= 16;
                 const auto small =
-                    this->client_->template ask<protocol::ResultReply>(Message::range, request);
+                    this->client_->template ask<protocol::ResultReply>(Message::range_kary, request);
                 EXPECT_EQ(small.header.status.code, StatusCode::insufficient_space);
                 EXPECT_EQ(small.needed, reply.needed);
             }
@@ -110,7 +111,7 @@ TYPED_TEST(ServerQuestions, CountsByVisibilityMap) {
                 map[block / 8] |= static_cast<std::uint8_t>(1 << block % 8);
             }
         }
-        protocol::Count request{};
+        protocol::CountKary request{};
         this->name_runs(&request, runs.size());
         request.low = 0;
         request.high = 1024;
@@ -122,7 +123,7 @@ TYPED_TEST(ServerQuestions, CountsByVisibilityMap) {
         std::copy(low.begin(), low.end(), this->client_->template at<Key>(request.low));
         std::copy(high.begin(), high.end(), this->client_->template at<Key>(request.high));
         std::copy(map.begin(), map.end(), this->client_->template at<std::uint8_t>(request.map));
-        const auto reply = this->client_->template ask<protocol::ResultReply>(Message::count, request);
+        const auto reply = this->client_->template ask<protocol::ResultReply>(Message::count_kary, request);
         ASSERT_EQ(Client::answer_of(reply.header), Answer::done) << reply.header.status.message;
         std::vector<std::uint64_t> expected_counts(count, 0);
         std::uint64_t hidden = 0;
@@ -149,15 +150,15 @@ TYPED_TEST(ServerQuestions, CountsByVisibilityMap) {
         EXPECT_EQ(hidden == 0, visible_share == 1.0);
 
         request.capacity = reply.needed;
-        const auto tight = this->client_->template ask<protocol::ResultReply>(Message::count, request);
+        const auto tight = this->client_->template ask<protocol::ResultReply>(Message::count_kary, request);
         EXPECT_EQ(Client::answer_of(tight.header), Answer::done) << tight.header.status.message;
         request.capacity -= 16;
-        const auto small = this->client_->template ask<protocol::ResultReply>(Message::count, request);
+        const auto small = this->client_->template ask<protocol::ResultReply>(Message::count_kary, request);
         EXPECT_EQ(small.header.status.code, StatusCode::insufficient_space);
         EXPECT_EQ(small.needed, reply.needed);
     }
 
-    protocol::Count request{};
+    protocol::CountKary request{};
     this->name_runs(&request, runs.size());
     request.low = 0;
     request.high = 1024;
@@ -165,7 +166,7 @@ TYPED_TEST(ServerQuestions, CountsByVisibilityMap) {
     request.all_visible = 1;
     request.results = 65536;
     request.capacity = count * sizeof(std::uint64_t);
-    const auto reply = this->client_->template ask<protocol::ResultReply>(Message::count, request);
+    const auto reply = this->client_->template ask<protocol::ResultReply>(Message::count_kary, request);
     ASSERT_EQ(Client::answer_of(reply.header), Answer::done) << reply.header.status.message;
     const auto *counts = this->client_->template at<std::uint64_t>(request.results);
     for (std::size_t j = 0; j < count; ++j) {
@@ -179,13 +180,13 @@ TYPED_TEST(ServerQuestions, CountsByVisibilityMap) {
 
 TYPED_TEST(ServerQuestions, TellWhichRunsAreAbsentOrStale) {
     this->load_runs({100, 100, 100});
-    protocol::Lookup request{};
+    protocol::LookupKary request{};
     this->name_runs(&request, 3);
     request.count = 1;
     request.results = 64;
     request.capacity = 65536;
     const auto ask = [&] {
-        return this->client_->template ask<protocol::ResultReply>(Message::lookup, request);
+        return this->client_->template ask<protocol::ResultReply>(Message::lookup_kary, request);
     };
     EXPECT_EQ(Client::answer_of(ask().header), Answer::done);
     request.run[1].dead_version = 3;
@@ -217,14 +218,14 @@ TYPED_TEST(ServerQuestions, TellWhichRunsAreAbsentOrStale) {
 TYPED_TEST(ServerQuestions, RefusePartsOutsideTheBuffer) {
     using Key = typename TypeParam::Key;
     this->load_runs({100});
-    protocol::Lookup good{};
+    protocol::LookupKary good{};
     this->name_runs(&good, 1);
     good.keys = this->buffer_bytes - 16 * sizeof(Key);
     good.count = 16;
     good.results = 0;
     good.capacity = this->buffer_bytes;
-    const auto code = [&](const protocol::Lookup &request) {
-        return this->client_->template ask<protocol::ResultReply>(Message::lookup, request)
+    const auto code = [&](const protocol::LookupKary &request) {
+        return this->client_->template ask<protocol::ResultReply>(Message::lookup_kary, request)
             .header.status.code;
     };
     EXPECT_EQ(code(good), StatusCode::ok);
@@ -232,7 +233,7 @@ TYPED_TEST(ServerQuestions, RefusePartsOutsideTheBuffer) {
                                   UINT64_MAX - 15,    UINT64_MAX / 16,         UINT64_MAX / 8 + 1,
                                   UINT64_MAX / 4 + 1, 17 + this->buffer_bytes, 8};
     for (const std::uint64_t value : huge) {
-        protocol::Lookup bad = good;
+        protocol::LookupKary bad = good;
         bad.keys = value;
         EXPECT_EQ(code(bad), StatusCode::invalid_argument) << value;
         bad = good;
@@ -245,7 +246,7 @@ TYPED_TEST(ServerQuestions, RefusePartsOutsideTheBuffer) {
         bad.capacity = value == 8 || value == this->buffer_bytes ? this->buffer_bytes + 1 : value;
         EXPECT_EQ(code(bad), StatusCode::invalid_argument) << value;
 
-        protocol::Count count{};
+        protocol::CountKary count{};
         this->name_runs(&count, 1);
         count.count = 1;
         count.high = 64;
@@ -254,9 +255,9 @@ TYPED_TEST(ServerQuestions, RefusePartsOutsideTheBuffer) {
         count.map = 128;
         count.map_blocks = value == 8 ? UINT64_MAX : value < (8 * this->buffer_bytes) ? 8 * value : value;
         if (count.map_blocks / 8 + 128 > this->buffer_bytes) {
-            EXPECT_EQ(
-                this->client_->template ask<protocol::ResultReply>(Message::count, count).header.status.code,
-                StatusCode::invalid_argument)
+            EXPECT_EQ(this->client_->template ask<protocol::ResultReply>(Message::count_kary, count)
+                          .header.status.code,
+                      StatusCode::invalid_argument)
                 << value;
         }
     }

@@ -49,8 +49,8 @@ class ServerLimits : public ServerTestOfEngine {
     std::uint64_t used() {
         return client_->list(Message::mirrors, 0, 0).memory_used[static_cast<std::size_t>(GetParam())];
     }
-    protocol::Lookup lookup_of(std::uint64_t run, std::uint64_t count) {
-        protocol::Lookup request{};
+    protocol::LookupKary lookup_of(std::uint64_t run, std::uint64_t count) {
+        protocol::LookupKary request{};
         request.key_bits = 32;
         request.runs = 1;
         request.run[0].name = run_name(run);
@@ -61,7 +61,7 @@ class ServerLimits : public ServerTestOfEngine {
     }
     Answer use(std::uint64_t run) {
         return Client::answer_of(
-            client_->ask<protocol::ResultReply>(Message::lookup, lookup_of(run, 1)).header);
+            client_->ask<protocol::ResultReply>(Message::lookup_kary, lookup_of(run, 1)).header);
     }
 
     std::vector<std::uint32_t> keys_;
@@ -88,7 +88,7 @@ TEST_P(ServerLimits, LeastRecentlyUsedLeaveFirst) {
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{5}));
     configure(1000);
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{}));
-    EXPECT_EQ(client_->begin_array(run_name(6), entries, 32).header.status.code, StatusCode::out_of_memory);
+    EXPECT_EQ(client_->begin_kary(run_name(6), entries, 32).header.status.code, StatusCode::out_of_memory);
     configure(0);
     EXPECT_EQ(load(6), Answer::done);
 }
@@ -101,10 +101,10 @@ TEST_P(ServerLimits, PinnedOnesStay) {
     ASSERT_EQ(load(3, true), Answer::done);
     ASSERT_EQ(load(4), Answer::done);
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{1, 3, 4}));
-    EXPECT_EQ(client_->begin_array(run_name(5), 2 * entries, 32).header.status.code,
+    EXPECT_EQ(client_->begin_kary(run_name(5), 2 * entries, 32).header.status.code,
               StatusCode::out_of_memory);
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{1, 3, 4}));
-    EXPECT_EQ(client_->evict(run_name(1)).arrays, 1U);
+    EXPECT_EQ(client_->evict(run_name(1)).mirrors, 1U);
     EXPECT_EQ(load(5), Answer::done);
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{3, 4, 5}));
 }
@@ -112,36 +112,36 @@ TEST_P(ServerLimits, PinnedOnesStay) {
 // Loads are admitted by memory before they begin: of two that don't fit together the second is refused.
 TEST_P(ServerLimits, LoadsReserveTheirMemory) {
     configure(array_bytes * 15 / 10);
-    const auto first = client_->begin_array(run_name(1), entries, 32);
+    const auto first = client_->begin_kary(run_name(1), entries, 32);
     ASSERT_EQ(Client::answer_of(first.header), Answer::done);
     EXPECT_GE(used(), array_bytes);
     Client other(server_.path(), GetParam());
-    EXPECT_EQ(other.begin_array(run_name(2), entries, 32).header.status.code, StatusCode::out_of_memory);
-    client_->drop_array(first.handle);
+    EXPECT_EQ(other.begin_kary(run_name(2), entries, 32).header.status.code, StatusCode::out_of_memory);
+    client_->drop(first.handle);
     EXPECT_EQ(used(), 0U);
-    EXPECT_EQ(Client::answer_of(other.begin_array(run_name(2), entries, 32).header), Answer::done);
+    EXPECT_EQ(Client::answer_of(other.begin_kary(run_name(2), entries, 32).header), Answer::done);
     EXPECT_GE(used(), array_bytes);
     other.disconnect();
     EXPECT_TRUE(wait_until([&] { return used() == 0; }));
 }
 
 TEST_P(ServerLimits, TwoLoadersOfOneRun) {
-    const auto first = client_->begin_array(run_name(1), entries, 32);
+    const auto first = client_->begin_kary(run_name(1), entries, 32);
     ASSERT_EQ(Client::answer_of(first.header), Answer::done);
     Client other(server_.path(), GetParam());
     ASSERT_EQ(Client::answer_of(other.attach(1 << 20)), Answer::done);
-    EXPECT_EQ(Client::answer_of(other.begin_array(run_name(1), entries, 32).header), Answer::loading);
+    EXPECT_EQ(Client::answer_of(other.begin_kary(run_name(1), entries, 32).header), Answer::loading);
     // When the first gives up, the second may.
     client_->disconnect();
-    protocol::BeginArrayReply second{};
+    protocol::BeginReply second{};
     EXPECT_TRUE(wait_until([&] {
-        second = other.begin_array(run_name(1), entries, 32);
+        second = other.begin_kary(run_name(1), entries, 32);
         return Client::answer_of(second.header) == Answer::done;
     }));
     ASSERT_EQ(Client::answer_of(other.append(second.handle, keys_, tids_)), Answer::done);
-    ASSERT_EQ(Client::answer_of(other.finish_array(second.handle).header), Answer::done);
+    ASSERT_EQ(Client::answer_of(other.finish(second.handle).header), Answer::done);
     ASSERT_EQ(Client::answer_of(other.set_dead(run_name(1), {}, 9)), Answer::done);
-    const auto third = other.begin_array(run_name(1), entries, 32);
+    const auto third = other.begin_kary(run_name(1), entries, 32);
     EXPECT_EQ(Client::answer_of(third.header), Answer::done);
     EXPECT_EQ(third.handle, 0U);
     EXPECT_EQ(third.dead_version, 9U);
@@ -149,20 +149,20 @@ TEST_P(ServerLimits, TwoLoadersOfOneRun) {
 
 // An array that is named while another session loads a run of that name: one of them is dropped.
 TEST_P(ServerLimits, NamedWhileItIsLoaded) {
-    const auto loading = client_->begin_array(run_name(1), entries, 32);
+    const auto loading = client_->begin_kary(run_name(1), entries, 32);
     ASSERT_EQ(Client::answer_of(client_->append(loading.handle, keys_, tids_)), Answer::done);
     Client other(server_.path(), GetParam());
     ASSERT_EQ(Client::answer_of(other.attach(4 << 20)), Answer::done);
-    const auto own = other.begin_array({}, entries, 32);
+    const auto own = other.begin_kary({}, entries, 32);
     ASSERT_EQ(Client::answer_of(other.append(own.handle, keys_, tids_)), Answer::done);
-    ASSERT_EQ(Client::answer_of(other.finish_array(own.handle).header), Answer::done);
-    protocol::NameArray name{};
+    ASSERT_EQ(Client::answer_of(other.finish(own.handle).header), Answer::done);
+    protocol::NameKary name{};
     name.handle = own.handle;
     name.name = run_name(1);
-    ASSERT_EQ(Client::answer_of(other.ask<protocol::ArrayReply>(Message::name_array, name).header),
+    ASSERT_EQ(Client::answer_of(other.ask<protocol::HandleReply>(Message::name_kary, name).header),
               Answer::done);
     const std::uint64_t both = used();
-    EXPECT_EQ(Client::answer_of(client_->finish_array(loading.handle).header), Answer::done);
+    EXPECT_EQ(Client::answer_of(client_->finish(loading.handle).header), Answer::done);
     EXPECT_LT(used(), both);
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{1}));
     EXPECT_EQ(use(1), Answer::done);
@@ -184,14 +184,14 @@ TEST_P(ServerLimits, RequestsTakeRoomFromUnusedMirrors) {
     ASSERT_EQ(load(1), Answer::done);
     ASSERT_EQ(load(2), Answer::done);
     // A device looks a few keys up without memory of its own.
-    const protocol::Lookup lookup = lookup_of(2, 1000);
+    const protocol::LookupKary lookup = lookup_of(2, 1000);
     client_->inject(0);
-    EXPECT_EQ(Client::answer_of(client_->ask<protocol::ResultReply>(Message::lookup, lookup).header),
+    EXPECT_EQ(Client::answer_of(client_->ask<protocol::ResultReply>(Message::lookup_kary, lookup).header),
               Answer::done);
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{2}));
     // The only one left is in use.
     client_->inject(0);
-    const auto reply = client_->ask<protocol::ResultReply>(Message::lookup, lookup);
+    const auto reply = client_->ask<protocol::ResultReply>(Message::lookup_kary, lookup);
     EXPECT_EQ(reply.header.status.code, StatusCode::out_of_memory);
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{2}));
     EXPECT_EQ(use(2), Answer::done);
@@ -204,8 +204,8 @@ TEST_P(ServerLimits, InjectionIsForTestsOnly) {
 }
 
 // A request that takes long: counting all entries of the run for every item.
-protocol::Count long_count(Client &client, std::uint64_t run) {
-    protocol::Count request{};
+protocol::CountKary long_count(Client &client, std::uint64_t run) {
+    protocol::CountKary request{};
     request.key_bits = 32;
     request.runs = 1;
     request.run[0].name = run_name(run);
@@ -224,7 +224,7 @@ TEST_P(ServerLimits, DeadlinesEndRequests) {
     ASSERT_EQ(load(1), Answer::done);
     client_->deadline_ms = 100;
     const auto began = std::chrono::steady_clock::now();
-    const auto reply = client_->ask<protocol::ResultReply>(Message::count, long_count(*client_, 1));
+    const auto reply = client_->ask<protocol::ResultReply>(Message::count_kary, long_count(*client_, 1));
     const auto took = std::chrono::steady_clock::now() - began;
     EXPECT_EQ(reply.header.status.code, StatusCode::cancelled);
     EXPECT_STREQ(reply.header.status.message, "the request's time is up");
@@ -241,8 +241,8 @@ TEST_P(ServerLimits, ClosedConnectionsEndRequests) {
     for (int i = 0; i < 5; ++i) {
         Client other(server_.path(), GetParam());
         ASSERT_EQ(Client::answer_of(other.attach(4 << 20)), Answer::done);
-        protocol::Count request = long_count(other, 1);
-        ASSERT_TRUE(other.send_request(Message::count, &request));
+        protocol::CountKary request = long_count(other, 1);
+        ASSERT_TRUE(other.send_request(Message::count_kary, &request));
         std::this_thread::sleep_for(std::chrono::milliseconds(10 * i));
         other.disconnect();
         EXPECT_TRUE(wait_until([&] { return server_->connections() == 1; }));
@@ -260,11 +260,11 @@ TEST_P(ServerLimits, TheQueueIsBounded) {
     for (int i = 0; i < 40; ++i) {
         clients.push_back(std::make_unique<Client>(server_.path(), GetParam()));
         ASSERT_EQ(Client::answer_of(clients.back()->attach(4 << 20)), Answer::done);
-        protocol::Count request = long_count(*clients.back(), 1);
-        ASSERT_TRUE(clients.back()->send_request(Message::count, &request));
+        protocol::CountKary request = long_count(*clients.back(), 1);
+        ASSERT_TRUE(clients.back()->send_request(Message::count_kary, &request));
     }
     EXPECT_TRUE(wait_until([&] { return client_->list(Message::mirrors, 0, 0).queued == 3; }));
-    const auto refused = client_->ask<protocol::ResultReply>(Message::lookup, lookup_of(1, 1));
+    const auto refused = client_->ask<protocol::ResultReply>(Message::lookup_kary, lookup_of(1, 1));
     EXPECT_EQ(Client::answer_of(refused.header), Answer::busy);
     // Requests that don't compute are answered.
     EXPECT_EQ(Client::answer_of(
@@ -283,15 +283,15 @@ TEST_P(ServerLimits, EvictedWhileInUse) {
     ASSERT_EQ(load(1), Answer::done);
     Client other(server_.path(), GetParam());
     ASSERT_EQ(Client::answer_of(other.attach(4 << 20)), Answer::done);
-    protocol::Count request = long_count(other, 1);
+    protocol::CountKary request = long_count(other, 1);
     request.count = 2000;
-    ASSERT_TRUE(other.send_request(Message::count, &request));
+    ASSERT_TRUE(other.send_request(Message::count_kary, &request));
     EXPECT_TRUE(wait_until([&] {
         const auto reply = client_->list(Message::statistics, 0, 0);
         return reply.memory_used[static_cast<std::size_t>(GetParam())] > array_bytes * 103 / 100 ||
                server_->mirrors().find(GetParam(), run_name(1)).use_count() > 2;
     }));
-    EXPECT_EQ(client_->evict(run_name(1)).arrays, 1U);
+    EXPECT_EQ(client_->evict(run_name(1)).mirrors, 1U);
     protocol::ResultReply reply;
     ASSERT_TRUE(other.receive_reply(&reply));
     ASSERT_EQ(Client::answer_of(reply.header), Answer::done) << reply.header.status.message;

@@ -15,14 +15,14 @@ class ServerArrays : public ServerWithRuns<Type> {
         std::vector<std::pair<Key, Tid>> result;
         constexpr std::uint64_t piece = 5000;
         for (std::uint64_t first = 0; first < entries; first += piece) {
-            protocol::ReadEntries request{};
+            protocol::ReadKary request{};
             request.handle = handle;
             request.first = first;
             request.count = std::min(piece, entries - first);
             request.keys_offset = 1024;
             request.tids_offset = 1 << 20;
             const auto reply =
-                this->client_->template ask<protocol::ReplyHeader>(Message::read_entries, request);
+                this->client_->template ask<protocol::ReplyHeader>(Message::read_kary, request);
             EXPECT_EQ(Client::answer_of(reply), Answer::done) << reply.status.message;
             for (std::uint64_t i = 0; i < request.count; ++i) {
                 result.emplace_back(this->client_->template at<Key>(request.keys_offset)[i],
@@ -88,7 +88,7 @@ TYPED_TEST(ServerArrays, LoadFromPages) {
                     SCOPED_TRACE(std::to_string(width) + " bytes, " + std::to_string(first) + " + " +
                                  std::to_string(entries) + " of " + std::to_string(size) + ", " +
                                  std::to_string(chunk) + " pages at a time");
-                    const auto begun = this->client_->begin_array({}, entries, this->key_bits);
+                    const auto begun = this->client_->begin_kary({}, entries, this->key_bits);
                     ASSERT_EQ(Client::answer_of(begun.header), Answer::done) << begun.header.status.message;
                     for (std::uint64_t page = first / per_page; page * per_page < first + entries;
                          page += chunk) {
@@ -108,7 +108,7 @@ TYPED_TEST(ServerArrays, LoadFromPages) {
                             Message::append_pages, request);
                         ASSERT_EQ(Client::answer_of(reply), Answer::done) << reply.status.message;
                     }
-                    const auto finished = this->client_->finish_array(begun.handle);
+                    const auto finished = this->client_->finish(begun.handle);
                     ASSERT_EQ(Client::answer_of(finished.header), Answer::done)
                         << finished.header.status.message;
                     ASSERT_EQ(finished.entries, entries);
@@ -116,7 +116,7 @@ TYPED_TEST(ServerArrays, LoadFromPages) {
                         this->read(finished.handle, entries) ==
                         std::vector(run.entries.begin() + static_cast<std::ptrdiff_t>(first),
                                     run.entries.begin() + static_cast<std::ptrdiff_t>(first + entries)));
-                    ASSERT_EQ(Client::answer_of(this->client_->drop_array(finished.handle)), Answer::done);
+                    ASSERT_EQ(Client::answer_of(this->client_->drop(finished.handle)), Answer::done);
                 }
             }
         }
@@ -126,7 +126,7 @@ TYPED_TEST(ServerArrays, LoadFromPages) {
 TYPED_TEST(ServerArrays, PagesThatDoNotFitAreRefused) {
     using Key = typename TypeParam::Key;
     const std::uint32_t per_page = (8192 - 24 - 16) / (sizeof(Key) + 6);
-    const auto begun = this->client_->begin_array({}, 10 * per_page, this->key_bits);
+    const auto begun = this->client_->begin_kary({}, 10 * per_page, this->key_bits);
     protocol::AppendPages good{};
     good.handle = begun.handle;
     good.run_entries = 10 * per_page;
@@ -162,7 +162,7 @@ TYPED_TEST(ServerArrays, PagesThatDoNotFitAreRefused) {
     expect_refused([](auto &r) { r.layout.per_page = UINT32_MAX; });
     expect_refused([](auto &r) { r.layout.key_bytes = 5; });
     expect_refused([](auto &r) { r.layout.key_bytes = 0; });
-    EXPECT_EQ(this->client_->finish_array(begun.handle).header.status.code, StatusCode::invalid_argument)
+    EXPECT_EQ(this->client_->finish(begun.handle).header.status.code, StatusCode::invalid_argument)
         << "entries are missing";
 }
 
@@ -171,13 +171,13 @@ TYPED_TEST(ServerArrays, DisorderIsToldApart) {
     for (const bool by_tid : {false, true}) {
         RunModel<Key> run = make_run<Key>(5000, by_tid ? 1 : 100000, this->random_);
         std::swap(run.entries[4000], run.entries[4999]);
-        const auto begun = this->client_->begin_array(run_name(1), run.entries.size(), this->key_bits);
+        const auto begun = this->client_->begin_kary(run_name(1), run.entries.size(), this->key_bits);
         ASSERT_EQ(Client::answer_of(this->client_->append(begun.handle, run.keys(), run.tids())),
                   Answer::done);
-        const auto reply = this->client_->finish_array(begun.handle);
+        const auto reply = this->client_->finish(begun.handle);
         EXPECT_EQ(Client::answer_of(reply.header), Answer::disorder);
         EXPECT_NE(std::string(reply.header.status.message), "");
-        EXPECT_EQ(this->client_->finish_array(begun.handle).header.status.code, StatusCode::invalid_argument)
+        EXPECT_EQ(this->client_->finish(begun.handle).header.status.code, StatusCode::invalid_argument)
             << "the handle has ended";
         // The name is free again, and nothing was made.
         EXPECT_EQ(this->client_->list(Message::mirrors, 0, 0).rows, 0U);
@@ -190,11 +190,11 @@ TYPED_TEST(ServerArrays, SortMergeNameAndRead) {
     RunModel<Key> run = make_run<Key>(70000, 5000, this->random_);
     RunModel<Key> shuffled = run;
     std::shuffle(shuffled.entries.begin(), shuffled.entries.end(), this->random_);
-    const auto begun = this->client_->begin_array({}, run.entries.size(), this->key_bits, false);
+    const auto begun = this->client_->begin_kary({}, run.entries.size(), this->key_bits, false);
     ASSERT_EQ(Client::answer_of(begun.header), Answer::done);
     ASSERT_EQ(Client::answer_of(this->client_->append(begun.handle, shuffled.keys(), shuffled.tids())),
               Answer::done);
-    const auto sorted = this->client_->finish_array(begun.handle);
+    const auto sorted = this->client_->finish(begun.handle);
     ASSERT_EQ(Client::answer_of(sorted.header), Answer::done) << sorted.header.status.message;
     ASSERT_TRUE(this->read(sorted.handle, run.entries.size()) == run.entries);
 
@@ -206,33 +206,33 @@ TYPED_TEST(ServerArrays, SortMergeNameAndRead) {
         expected.insert(expected.end(), live.begin(), live.end());
     }
     std::sort(expected.begin(), expected.end());
-    protocol::Merge request{};
+    protocol::MergeKary request{};
     this->name_runs(&request, runs.size());
-    const auto merged = this->client_->template ask<protocol::ArrayReply>(Message::merge, request);
+    const auto merged = this->client_->template ask<protocol::HandleReply>(Message::merge_kary, request);
     ASSERT_EQ(Client::answer_of(merged.header), Answer::done) << merged.header.status.message;
     ASSERT_EQ(merged.entries, expected.size());
     ASSERT_TRUE(this->read(merged.handle, merged.entries) == expected);
 
     // Beyond the end.
-    protocol::ReadEntries beyond{};
+    protocol::ReadKary beyond{};
     beyond.handle = merged.handle;
     beyond.first = merged.entries - 1;
     beyond.count = 2;
-    EXPECT_EQ(this->client_->template ask<protocol::ReplyHeader>(Message::read_entries, beyond).status.code,
+    EXPECT_EQ(this->client_->template ask<protocol::ReplyHeader>(Message::read_kary, beyond).status.code,
               StatusCode::invalid_argument);
     beyond.first = UINT64_MAX;
-    EXPECT_EQ(this->client_->template ask<protocol::ReplyHeader>(Message::read_entries, beyond).status.code,
+    EXPECT_EQ(this->client_->template ask<protocol::ReplyHeader>(Message::read_kary, beyond).status.code,
               StatusCode::invalid_argument);
 
     // Naming: the array becomes a mirror, and answers questions.
-    protocol::NameArray name{};
+    protocol::NameKary name{};
     name.handle = merged.handle;
     name.name = run_name(77);
-    const auto named = this->client_->template ask<protocol::ArrayReply>(Message::name_array, name);
+    const auto named = this->client_->template ask<protocol::HandleReply>(Message::name_kary, name);
     ASSERT_EQ(Client::answer_of(named.header), Answer::done) << named.header.status.message;
     EXPECT_EQ(named.entries, expected.size());
-    EXPECT_EQ(this->client_->drop_array(merged.handle).status.code, StatusCode::invalid_argument);
-    protocol::Count count{};
+    EXPECT_EQ(this->client_->drop(merged.handle).status.code, StatusCode::invalid_argument);
+    protocol::CountKary count{};
     count.key_bits = this->key_bits;
     count.runs = 1;
     count.run[0].name = run_name(77);
@@ -243,30 +243,30 @@ TYPED_TEST(ServerArrays, SortMergeNameAndRead) {
     count.capacity = 4096;
     *this->client_->template at<Key>(0) = Key{};
     *this->client_->template at<Key>(16) = make_key<Key>(UINT64_MAX, UINT64_MAX);
-    ASSERT_EQ(
-        Client::answer_of(this->client_->template ask<protocol::ResultReply>(Message::count, count).header),
-        Answer::done);
+    ASSERT_EQ(Client::answer_of(
+                  this->client_->template ask<protocol::ResultReply>(Message::count_kary, count).header),
+              Answer::done);
     EXPECT_EQ(*this->client_->template at<std::uint64_t>(count.results), expected.size());
 
     // A name that is taken: the array goes, the mirror stays.
     name.handle = sorted.handle;
     EXPECT_EQ(Client::answer_of(
-                  this->client_->template ask<protocol::ArrayReply>(Message::name_array, name).header),
+                  this->client_->template ask<protocol::HandleReply>(Message::name_kary, name).header),
               Answer::done);
-    EXPECT_EQ(this->client_->drop_array(sorted.handle).status.code, StatusCode::invalid_argument);
-    ASSERT_EQ(
-        Client::answer_of(this->client_->template ask<protocol::ResultReply>(Message::count, count).header),
-        Answer::done);
+    EXPECT_EQ(this->client_->drop(sorted.handle).status.code, StatusCode::invalid_argument);
+    ASSERT_EQ(Client::answer_of(
+                  this->client_->template ask<protocol::ResultReply>(Message::count_kary, count).header),
+              Answer::done);
     EXPECT_EQ(*this->client_->template at<std::uint64_t>(count.results), expected.size());
 }
 
 TYPED_TEST(ServerArrays, DeadBitmapsNeverGoBack) {
     this->load_runs({1000});
     const auto dead_count = [&] {
-        protocol::Merge request{};
+        protocol::MergeKary request{};
         this->name_runs(&request, 1);
-        const auto merged = this->client_->template ask<protocol::ArrayReply>(Message::merge, request);
-        this->client_->drop_array(merged.handle);
+        const auto merged = this->client_->template ask<protocol::HandleReply>(Message::merge_kary, request);
+        this->client_->drop(merged.handle);
         return 1000 - merged.entries;
     };
     const std::vector<std::uint64_t> ten = {0x3ff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
@@ -314,7 +314,7 @@ TYPED_TEST(ServerArrays, ListsAndEviction) {
     bool loads = false;
     for (std::size_t i = 0; i < statistics.rows; ++i) {
         const auto &row = this->client_->template at<protocol::StatisticsRow>(0)[i];
-        if (row.type == static_cast<std::uint32_t>(Message::append_entries)) {
+        if (row.type == static_cast<std::uint32_t>(Message::append_kary)) {
             loads = true;
             EXPECT_EQ(row.requests, 3U);
             EXPECT_EQ(row.items, 3010U);
@@ -333,25 +333,25 @@ TYPED_TEST(ServerArrays, ListsAndEviction) {
     }
 
     // One run, another relation's, the rest of the database.
-    EXPECT_EQ(this->client_->evict(run_name(2)).arrays, 1U);
-    EXPECT_EQ(this->client_->evict(run_name(2)).arrays, 0U);
-    EXPECT_EQ(this->client_->evict(run_name(0, 2)).arrays, 1U);
+    EXPECT_EQ(this->client_->evict(run_name(2)).mirrors, 1U);
+    EXPECT_EQ(this->client_->evict(run_name(2)).mirrors, 0U);
+    EXPECT_EQ(this->client_->evict(run_name(0, 2)).mirrors, 1U);
     protocol::RunName database{};
     database.database = 6;
-    EXPECT_EQ(this->client_->evict(database).arrays, 0U);
+    EXPECT_EQ(this->client_->evict(database).mirrors, 0U);
     database.database = 5;
     database.incarnation = 701;
-    EXPECT_EQ(this->client_->evict(database).arrays, 0U) << "a later database of the same OID";
+    EXPECT_EQ(this->client_->evict(database).mirrors, 0U) << "a later database of the same OID";
     database.incarnation = run_name(0).incarnation;
-    EXPECT_EQ(this->client_->evict(database).arrays, 1U);
+    EXPECT_EQ(this->client_->evict(database).mirrors, 1U);
     EXPECT_EQ(this->client_->list(Message::mirrors, 0, 0).memory_used[engine], 0U);
 }
 
 TYPED_TEST(ServerArrays, HandlesAreOnesOwnAndBounded) {
     std::vector<std::uint64_t> handles;
-    protocol::BeginArrayReply reply{};
+    protocol::BeginReply reply{};
     for (int i = 0; i < 1000; ++i) {
-        reply = this->client_->begin_array({}, 10, this->key_bits);
+        reply = this->client_->begin_kary({}, 10, this->key_bits);
         if (Client::answer_of(reply.header) != Answer::done) {
             break;
         }
@@ -360,18 +360,18 @@ TYPED_TEST(ServerArrays, HandlesAreOnesOwnAndBounded) {
     EXPECT_EQ(reply.header.status.code, StatusCode::invalid_argument);
     EXPECT_GE(handles.size(), 16U);
     Client other(this->server_.path(), TypeParam::engine);
-    EXPECT_EQ(other.drop_array(handles[0]).status.code, StatusCode::invalid_argument);
+    EXPECT_EQ(other.drop(handles[0]).status.code, StatusCode::invalid_argument);
     if (TypeParam::engine == EngineName::cuda) {
         this->client_->engine = EngineName::host;
-        EXPECT_EQ(this->client_->drop_array(handles[0]).status.code, StatusCode::invalid_argument);
+        EXPECT_EQ(this->client_->drop(handles[0]).status.code, StatusCode::invalid_argument);
         this->client_->engine = EngineName::cuda;
     }
-    EXPECT_EQ(Client::answer_of(this->client_->drop_array(handles[0])), Answer::done);
-    EXPECT_EQ(this->client_->drop_array(handles[0]).status.code, StatusCode::invalid_argument);
+    EXPECT_EQ(Client::answer_of(this->client_->drop(handles[0])), Answer::done);
+    EXPECT_EQ(this->client_->drop(handles[0]).status.code, StatusCode::invalid_argument);
     // More than an array can hold, or than memory.
-    EXPECT_EQ(this->client_->begin_array({}, UINT64_MAX, this->key_bits).header.status.code,
+    EXPECT_EQ(this->client_->begin_kary({}, UINT64_MAX, this->key_bits).header.status.code,
               StatusCode::invalid_argument);
-    EXPECT_EQ(this->client_->begin_array({}, 10, 96).header.status.code, StatusCode::invalid_argument);
+    EXPECT_EQ(this->client_->begin_kary({}, 10, 96).header.status.code, StatusCode::invalid_argument);
 }
 
 }  // namespace

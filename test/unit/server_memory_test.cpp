@@ -50,7 +50,7 @@ class ServerMemory : public ServerTestOfEngine {
             replies->push_back(reinterpret_cast<const protocol::ReplyHeader &>(*reply));
             return true;
         };
-        protocol::Lookup lookup{};
+        protocol::LookupKary lookup{};
         lookup.key_bits = 64;
         lookup.runs = 1;
         lookup.run[0].name = run_name(1);
@@ -62,10 +62,10 @@ class ServerMemory : public ServerTestOfEngine {
             client.at<std::uint64_t>(1024)[i] = i + 20;
         }
         protocol::ResultReply result;
-        if (!ask(Message::lookup, lookup, &result)) {
+        if (!ask(Message::lookup_kary, lookup, &result)) {
             return;
         }
-        protocol::Range range{};
+        protocol::RangeKary range{};
         range.key_bits = 64;
         range.runs = 1;
         range.run[0].name = run_name(1);
@@ -74,10 +74,10 @@ class ServerMemory : public ServerTestOfEngine {
         range.with_keys = 1;
         range.results = 65536;
         range.capacity = 900000;
-        if (!ask(Message::range, range, &result)) {
+        if (!ask(Message::range_kary, range, &result)) {
             return;
         }
-        protocol::Count count{};
+        protocol::CountKary count{};
         count.key_bits = 64;
         count.runs = 1;
         count.run[0].name = run_name(1);
@@ -87,11 +87,11 @@ class ServerMemory : public ServerTestOfEngine {
         count.map_blocks = 2000;
         count.results = 65536;
         count.capacity = 900000;
-        if (!ask(Message::count, count, &result)) {
+        if (!ask(Message::count_kary, count, &result)) {
             return;
         }
         count.all_visible = 1;
-        if (!ask(Message::count, count, &result)) {
+        if (!ask(Message::count_kary, count, &result)) {
             return;
         }
         protocol::SetDead dead{};
@@ -103,44 +103,43 @@ class ServerMemory : public ServerTestOfEngine {
         if (!ask(Message::set_dead, dead, &plain)) {
             return;
         }
-        protocol::Merge merge{};
+        protocol::MergeKary merge{};
         merge.key_bits = 64;
         merge.runs = 2;
         merge.run[0].name = merge.run[1].name = run_name(1);
-        protocol::ArrayReply array;
-        if (!ask(Message::merge, merge, &array)) {
+        protocol::HandleReply array;
+        if (!ask(Message::merge_kary, merge, &array)) {
             return;
         }
         if (Client::answer_of(array.header) == Answer::done) {
-            protocol::NameArray name{};
+            protocol::NameKary name{};
             name.handle = array.handle;
             name.name = run_name(3);
-            if (!ask(Message::name_array, name, &array)) {
+            if (!ask(Message::name_kary, name, &array)) {
                 return;
             }
         }
-        protocol::BeginArray begin{};
+        protocol::BeginKary begin{};
         begin.name = run_name(2);
         begin.entries = 1000;
         begin.key_bits = 64;
-        protocol::BeginArrayReply begun;
-        if (!ask(Message::begin_array, begin, &begun)) {
+        protocol::BeginReply begun;
+        if (!ask(Message::begin_kary, begin, &begun)) {
             return;
         }
         if (begun.handle != 0) {
-            protocol::AppendEntries append{};
+            protocol::AppendKary append{};
             append.handle = begun.handle;
             append.count = 1000;
             append.tids_offset = 65536;
-            if (!ask(Message::append_entries, append, &plain)) {
+            if (!ask(Message::append_kary, append, &plain)) {
                 return;
             }
             protocol::HandleRequest finish{};
             finish.handle = begun.handle;
             // What is not finished would lack entries.
-            const bool asked = Client::answer_of(plain) == Answer::done
-                                   ? ask(Message::finish_array, finish, &array)
-                                   : ask(Message::drop_array, finish, &plain);
+            const bool asked = Client::answer_of(plain) == Answer::done ? ask(Message::finish, finish, &array)
+                                                                        : ask(Message::drop, finish, &plain);
             if (!asked) {
                 return;
             }
@@ -178,7 +177,7 @@ class ServerMemory : public ServerTestOfEngine {
         begin.key_bytes[0] = 4;
         begin.key_bytes[1] = 8;
         begin.null_bit[1] = 1;
-        protocol::BeginArrayReply begun;
+        protocol::BeginReply begun;
         if (!ask(Message::begin_grid, begin, &begun)) {
             return false;
         }
@@ -197,18 +196,18 @@ class ServerMemory : public ServerTestOfEngine {
             }
             protocol::HandleRequest handle{};
             handle.handle = begun.handle;
-            protocol::ArrayReply array;
+            protocol::HandleReply array;
             // What is not finished would lack entries.
             if (Client::answer_of(plain) != Answer::done) {
-                return ask(Message::drop_array, handle, &plain);
+                return ask(Message::drop, handle, &plain);
             }
-            if (!ask(Message::finish_array, handle, &array)) {
+            if (!ask(Message::finish, handle, &array)) {
                 return false;
             }
             if (Client::answer_of(array.header) != Answer::done) {
                 return true;
             }
-            protocol::SearchBoxes search{};
+            protocol::SearchGrid search{};
             search.runs = 1;
             search.run[0].name = run_name(4);
             search.boxes = {{inputs, inputs}, {inputs, inputs}, inputs, inputs, 500, 2, {4, 8}, 0};
@@ -216,10 +215,10 @@ class ServerMemory : public ServerTestOfEngine {
             search.capacity = 400000;
             std::memset(client.buffer() + inputs, 0, 8 * search.boxes.count);
             protocol::ResultReply result;
-            if (!ask(Message::search_boxes, search, &result)) {
+            if (!ask(Message::search_grid, search, &result)) {
                 return false;
             }
-            protocol::CountBoxes count{};
+            protocol::CountGrid count{};
             count.runs = 1;
             count.run[0].name = run_name(4);
             count.boxes = search.boxes;
@@ -227,10 +226,10 @@ class ServerMemory : public ServerTestOfEngine {
             count.map_blocks = 2000;
             count.results = 65536;
             count.capacity = 400000;
-            if (!ask(Message::count_boxes, count, &result)) {
+            if (!ask(Message::count_grid, count, &result)) {
                 return false;
             }
-            protocol::MatchPoints match{};
+            protocol::MatchGrid match{};
             match.runs = 1;
             match.run[0].name = run_name(4);
             match.columns = 2;
@@ -240,7 +239,7 @@ class ServerMemory : public ServerTestOfEngine {
             match.count = 500;
             match.results = 65536;
             match.capacity = 400000;
-            if (!ask(Message::match_points, match, &result)) {
+            if (!ask(Message::match_grid, match, &result)) {
                 return false;
             }
         }
@@ -369,7 +368,7 @@ TEST_P(ServerMemory, NothingIsLeftAfterManyRequests) {
                 requests += replies.size();
             }
             // Left behind for the connection's end.
-            client->begin_array(run_name(9), 1000, 32);
+            client->begin_kary(run_name(9), 1000, 32);
         }
         if (i == 20) {
             // By now allocators and libraries have what they keep.

@@ -226,7 +226,7 @@ TEST_F(ServerProcess, TakesItsLimits) {
     const auto reply = client.list(Message::mirrors, 0, 0);
     EXPECT_EQ(reply.memory_limit[0], 1048576U);
     EXPECT_EQ(reply.transfer_limit, 8192U);
-    EXPECT_EQ(client.begin_array(run_name(1), 200000, 64).header.status.code, StatusCode::out_of_memory);
+    EXPECT_EQ(client.begin_kary(run_name(1), 200000, 64).header.status.code, StatusCode::out_of_memory);
     protocol::RequestHeader ping{};
     const auto pong = client.ask<protocol::HelloReply>(Message::ping, ping);
     EXPECT_EQ(pong.engines, 1U);
@@ -234,7 +234,7 @@ TEST_F(ServerProcess, TakesItsLimits) {
     EXPECT_EQ(pong.threads, 1U);
     EXPECT_EQ(pong.process, process->id());
     client.engine = EngineName::cuda;
-    EXPECT_EQ(client.begin_array(run_name(1), 10, 64).header.status.code, StatusCode::unavailable);
+    EXPECT_EQ(client.begin_kary(run_name(1), 10, 64).header.status.code, StatusCode::unavailable);
     client.engine = EngineName::host;
     EXPECT_EQ(client.inject(5).status.code, StatusCode::invalid_argument);
 }

@@ -59,9 +59,9 @@ class ServerText : public ServerTestOfEngine {
         return begin;
     }
     StatusCode begin_code(const protocol::BeginText &begin) {
-        const auto begun = client_->ask<protocol::BeginArrayReply>(Message::begin_text, begin);
+        const auto begun = client_->ask<protocol::BeginReply>(Message::begin_text, begin);
         if (begun.handle != 0) {
-            client_->drop_array(begun.handle);
+            client_->drop(begun.handle);
         }
         return begun.header.status.code;
     }
@@ -84,8 +84,7 @@ class ServerText : public ServerTestOfEngine {
         return client_->ask<protocol::ReplyHeader>(Message::append_pages, message);
     }
     void load(std::uint64_t number, const TextRun &run) {
-        const auto begun =
-            client_->ask<protocol::BeginArrayReply>(Message::begin_text, beginning(number, run));
+        const auto begun = client_->ask<protocol::BeginReply>(Message::begin_text, beginning(number, run));
         ASSERT_EQ(Client::answer_of(begun.header), Answer::done) << begun.header.status.message;
         ASSERT_NE(begun.handle, 0U);
         const Pages pages = pages_of(run);
@@ -96,7 +95,7 @@ class ServerText : public ServerTestOfEngine {
             ASSERT_EQ(Client::answer_of(reply), Answer::done) << reply.status.message;
             first += some;
         }
-        const protocol::ArrayReply finished = client_->finish_array(begun.handle);
+        const protocol::HandleReply finished = client_->finish(begun.handle);
         ASSERT_EQ(Client::answer_of(finished.header), Answer::done) << finished.header.status.message;
         EXPECT_EQ(finished.entries, run.documents());
         EXPECT_GE(finished.bytes, run.shape().posting_bytes + 9 * std::uint64_t(run.documents()));

@@ -57,19 +57,19 @@ TEST_P(ServerText, RefuseWrongPages) {
     ASSERT_GT(count, documents + 1);
     // Incomplete: pages are missing at either section's end.
     for (const std::size_t have : {documents - 1, documents, count - 1}) {
-        const auto begun = client_->ask<protocol::BeginArrayReply>(Message::begin_text, beginning(1, run));
+        const auto begun = client_->ask<protocol::BeginReply>(Message::begin_text, beginning(1, run));
         ASSERT_NE(begun.handle, 0U);
         ASSERT_EQ(append(begun.handle, pages, 0, have).status.code, StatusCode::ok);
-        EXPECT_EQ(client_->finish_array(begun.handle).header.status.code, StatusCode::invalid_argument);
+        EXPECT_EQ(client_->finish(begun.handle).header.status.code, StatusCode::invalid_argument);
     }
     const auto refused = [&](const Pages &wrong, std::size_t first, std::size_t number) {
-        const auto begun = client_->ask<protocol::BeginArrayReply>(Message::begin_text, beginning(1, run));
+        const auto begun = client_->ask<protocol::BeginReply>(Message::begin_text, beginning(1, run));
         EXPECT_NE(begun.handle, 0U);
         const StatusCode code = append(begun.handle, wrong, first, number).status.code;
-        const bool ok = code == StatusCode::ok &&
-                        client_->finish_array(begun.handle).header.status.code == StatusCode::ok;
+        const bool ok =
+            code == StatusCode::ok && client_->finish(begun.handle).header.status.code == StatusCode::ok;
         if (code != StatusCode::ok) {
-            client_->drop_array(begun.handle);
+            client_->drop(begun.handle);
         }
         client_->evict(run_name(1));
         return !ok;
@@ -94,10 +94,10 @@ TEST_P(ServerText, RefuseWrongPages) {
     for (const std::uint32_t content : {0U, 8U, 8193U, UINT32_MAX}) {
         begin = beginning(1, run);
         begin.content_bytes = content;
-        const auto begun = client_->ask<protocol::BeginArrayReply>(Message::begin_text, begin);
+        const auto begun = client_->ask<protocol::BeginReply>(Message::begin_text, begin);
         if (begun.handle != 0) {
             EXPECT_EQ(append(begun.handle, pages, 0, 1).status.code, StatusCode::invalid_argument) << content;
-            client_->drop_array(begun.handle);
+            client_->drop(begun.handle);
         }
     }
     load(1, run);

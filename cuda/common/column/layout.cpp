@@ -60,7 +60,7 @@ Status check_store_layout(const StoreLayout &layout) noexcept {
     if (layout.columns == 0 || layout.columns > max_store_columns) {
         return refused("a run has 1 to 32 columns");
     }
-    if (layout.rows == 0 || layout.rows > ColumnStores::max_rows) {
+    if (layout.rows == 0 || layout.rows > Column::max_rows) {
         return refused("a run has 1 to 2^32 - 1 rows");
     }
     if (layout.page_bytes == 0 || layout.page_bytes > most_page_bytes || layout.page_bytes % 8 != 0 ||

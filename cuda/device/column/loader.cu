@@ -138,8 +138,8 @@ class DeviceColumnLoader final : public ColumnLoader {
 
 }  // namespace
 
-Status DeviceColumnStores::open_loader(Stream &stream, const StoreLayout &layout,
-                                       std::unique_ptr<ColumnLoader> *loader) noexcept {
+Status DeviceColumn::open_loader(Stream &stream, const StoreLayout &layout,
+                                 std::unique_ptr<ColumnLoader> *loader) noexcept {
     return guarded([&] {
         const Status status = check_store_layout(layout);
         if (status.ok()) {
@@ -150,7 +150,7 @@ Status DeviceColumnStores::open_loader(Stream &stream, const StoreLayout &layout
     });
 }
 
-std::uint64_t DeviceColumnStores::store_bytes(const StoreLayout &layout) const noexcept {
+std::uint64_t DeviceColumn::store_bytes(const StoreLayout &layout) const noexcept {
     std::uint64_t bytes = 0;
     static_cast<void>(guarded([&] {
         const Status status = check_store_layout(layout);

@@ -7,9 +7,9 @@ namespace gpu_engine::device {
 
 class DeviceEngine;
 
-class DeviceColumnStores final : public ColumnStores {
+class DeviceColumn final : public Column {
   public:
-    explicit DeviceColumnStores(DeviceEngine &engine) : engine_(engine) {}
+    explicit DeviceColumn(DeviceEngine &engine) : engine_(engine) {}
 
     Status open_loader(Stream &stream, const StoreLayout &layout,
                        std::unique_ptr<ColumnLoader> *loader) noexcept override;

@@ -82,8 +82,8 @@ class HostColumnLoader final : public ColumnLoader {
 
 }  // namespace
 
-Status HostColumnStores::open_loader(Stream &, const StoreLayout &layout,
-                                     std::unique_ptr<ColumnLoader> *loader) noexcept {
+Status HostColumn::open_loader(Stream &, const StoreLayout &layout,
+                               std::unique_ptr<ColumnLoader> *loader) noexcept {
     return guarded([&] {
         const Status status = check_store_layout(layout);
         if (status.ok()) {
@@ -93,7 +93,7 @@ Status HostColumnStores::open_loader(Stream &, const StoreLayout &layout,
     });
 }
 
-std::uint64_t HostColumnStores::store_bytes(const StoreLayout &layout) const noexcept {
+std::uint64_t HostColumn::store_bytes(const StoreLayout &layout) const noexcept {
     std::uint64_t bytes = 0;
     static_cast<void>(guarded([&] {
         const Status status = check_store_layout(layout);

@@ -7,9 +7,9 @@ namespace gpu_engine::host {
 
 class HostEngine;
 
-class HostColumnStores final : public ColumnStores {
+class HostColumn final : public Column {
   public:
-    explicit HostColumnStores(HostEngine &engine) : engine_(engine) {}
+    explicit HostColumn(HostEngine &engine) : engine_(engine) {}
 
     Status open_loader(Stream &stream, const StoreLayout &layout,
                        std::unique_ptr<ColumnLoader> *loader) noexcept override;

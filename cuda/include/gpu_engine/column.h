@@ -194,14 +194,14 @@ class ColumnLoader {
 };
 
 // Makes stores.
-class ColumnStores {
+class Column {
   public:
     static constexpr std::uint64_t max_rows = UINT32_MAX;
 
-    ColumnStores() = default;
-    ColumnStores(const ColumnStores &) = delete;
-    ColumnStores &operator=(const ColumnStores &) = delete;
-    virtual ~ColumnStores() = default;
+    Column() = default;
+    Column(const Column &) = delete;
+    Column &operator=(const Column &) = delete;
+    virtual ~Column() = default;
 
     // Takes the memory of the whole store.
     virtual Status open_loader(Stream &stream, const StoreLayout &layout,

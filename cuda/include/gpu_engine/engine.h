@@ -43,7 +43,7 @@ class Kary;
 class Grid;
 class Histograms;
 class Dictionaries;
-class ColumnStores;
+class Column;
 class Text;
 
 class Engine {
@@ -80,7 +80,7 @@ class Engine {
     virtual Histograms &histograms() noexcept = 0;
     virtual Dictionaries &dictionaries() noexcept = 0;
     // Mirrors of runs of columns (gpu_engine/column.h).
-    virtual ColumnStores &column_stores() noexcept = 0;
+    virtual Column &column() noexcept = 0;
     // Inverted lists (gpu_engine/text.h).
     virtual Text &text() noexcept = 0;
 };

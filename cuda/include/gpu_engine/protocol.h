@@ -40,36 +40,36 @@ enum class Message : std::uint16_t {
     ping,
     configure,
     attach,
-    begin_array,
+    begin_kary,
     append_pages,
-    append_entries,
-    finish_array,
+    append_kary,
+    finish,
     set_dead,
-    drop_array,
+    drop,
     evict,
-    lookup,
-    count,
-    range,
-    merge,
-    read_entries,
-    name_array,
+    lookup_kary,
+    count_kary,
+    range_kary,
+    merge_kary,
+    read_kary,
+    name_kary,
     mirrors,
     statistics,
     devices,
     inject,  // tests only
     begin_grid,
-    count_boxes,
-    search_boxes,
-    match_points,
-    begin_columns,
-    count_rows,
-    count_values,
-    match_rows,
+    count_grid,
+    search_grid,
+    match_grid,
+    begin_column,
+    count_column,
+    count_column_values,
+    match_column,
     begin_text,
     search_text,
     count_text,
     intersect_text,
-    merge_dictionaries,
+    merge_column_dictionaries,
 };
 
 enum class EngineName : std::uint16_t { host = 0, cuda = 1 };
@@ -83,8 +83,8 @@ enum class Answer : std::uint32_t {
     not_resident,  // runs the request names aren't loaded: `lacking` has a bit for each
     stale,         // runs' dead bitmaps are older than asked for: `lacking` has a bit for each
     busy,          // the queue is full, or the engine is still being opened: take another path
-    loading,       // begin_array: another session is loading this run
-    disorder,      // finish_array: entries don't ascend by (key, TID), so the run on disk is corrupt
+    loading,       // begin_kary: another session is loading this run
+    disorder,      // finish: entries don't ascend by (key, TID), so the run on disk is corrupt
     elsewhere,     // search_text: it would wait longer here than the session needs for it on pages
 };
 
@@ -183,17 +183,17 @@ using gpu_engine::PageLayout;
 // Reserves memory for an array of `entries` entries, for which unpinned mirrors that nobody uses leave, least
 // recently used first. out_of_memory when there isn't enough even so; then none has left. An array that is
 // named already gives Answer::done with `handle` 0: nothing is to be loaded.
-struct BeginArray {
+struct BeginKary {
     RequestHeader header;
     RunName name;
     std::uint64_t entries;
     std::uint32_t key_bits;  // 32, 64, 128
     std::uint32_t pinned;    // not evicted to make room
     std::uint32_t user;      // oid: who loads it
-    std::uint32_t sorted;    // 0: finish_array sorts
+    std::uint32_t sorted;    // 0: finish sorts
 };
 
-struct BeginArrayReply {  // begin_grid, begin_columns, begin_text too
+struct BeginReply {  // begin_grid, begin_column, begin_text too
     ReplyHeader header;
     std::uint64_t handle;
     std::uint64_t dead_version;  // of the array that is named already
@@ -216,7 +216,7 @@ struct BeginGrid {
 };
 
 // The same for columns, which have a name. All pages come, in order: those of TIDs, then those of the stream.
-struct BeginColumns {
+struct BeginColumn {
     RequestHeader header;
     RunName name;
     std::uint32_t pinned;
@@ -255,7 +255,7 @@ struct AppendPages {
 };
 
 // Keys as wide as `key_bits` has it.
-struct AppendEntries {
+struct AppendKary {
     RequestHeader header;
     std::uint64_t handle;
     std::uint64_t keys_offset;
@@ -263,14 +263,14 @@ struct AppendEntries {
     std::uint64_t count;
 };
 
-// finish_array: all entries must have come. A named array becomes a mirror and its handle ends; one without a
-// name keeps it. drop_array: also one that is not finished.
+// finish: all entries must have come. A named array becomes a mirror and its handle ends; one without a
+// name keeps it. drop: also one that is not finished.
 struct HandleRequest {
     RequestHeader header;
     std::uint64_t handle;
 };
 
-struct ArrayReply {  // finish_array, merge, name_array
+struct HandleReply {  // finish, merge_kary, name_kary
     ReplyHeader header;
     std::uint64_t handle;
     std::uint64_t entries;
@@ -279,7 +279,7 @@ struct ArrayReply {  // finish_array, merge, name_array
 
 // Gives a connection's own finished array a name, which ends its handle. Its dead bitmap has version 0. When
 // the name is taken already the array is dropped and the one there stays.
-struct NameArray {
+struct NameKary {
     RequestHeader header;
     std::uint64_t handle;
     RunName name;
@@ -307,7 +307,7 @@ struct Evict {
 
 struct EvictReply {
     ReplyHeader header;
-    std::uint64_t arrays;
+    std::uint64_t mirrors;
     std::uint64_t bytes;
 };
 
@@ -321,7 +321,7 @@ struct EvictReply {
 // tids[offsets[i + 1] - 1], in order of key and TID.
 
 // Item i: entries whose key is keys[i].
-struct Lookup {
+struct LookupKary {
     RequestHeader header;
     std::uint64_t keys;  // offset
     std::uint64_t count;
@@ -333,7 +333,7 @@ struct Lookup {
 };
 
 // Item i: entries with low[i] <= key <= high[i]. With `with_keys` their keys too, as the TIDs lie.
-struct Range {
+struct RangeKary {
     RequestHeader header;
     std::uint64_t low;
     std::uint64_t high;
@@ -351,7 +351,7 @@ struct Range {
 // all runs together whose heap block is all-visible by the map (bit b % 8 of byte b / 8 is block b; blocks
 // from `map_blocks` on are not). The others, hidden ones, follow for each run as above. With `all_visible`
 // every block is: the map isn't read, and there are no hidden ones and no offsets.
-struct Count {
+struct CountKary {
     RequestHeader header;
     std::uint64_t low;
     std::uint64_t high;
@@ -367,7 +367,7 @@ struct Count {
     RunUse run[max_runs];
 };
 
-struct ResultReply {  // lookup, range, count, and the questions to grids and lists
+struct ResultReply {  // of kary, grid and text
     ReplyHeader header;
     std::uint64_t needed;
     std::uint64_t tids;  // of all runs
@@ -391,7 +391,7 @@ struct BoxesPlace {
 };
 
 // Item i: entries in box i. TIDs of an item come in no certain order.
-struct SearchBoxes {
+struct SearchGrid {
     RequestHeader header;
     BoxesPlace boxes;
     std::uint64_t results;
@@ -401,8 +401,8 @@ struct SearchBoxes {
     RunUse run[max_runs];
 };
 
-// Item i: entries in box i, counted as Count does.
-struct CountBoxes {
+// Item i: entries in box i, counted as CountKary does.
+struct CountGrid {
     RequestHeader header;
     BoxesPlace boxes;
     std::uint64_t map;
@@ -415,7 +415,7 @@ struct CountBoxes {
 };
 
 // Item i: entries without NULL whose keys are keys[0][i], keys[1][i], ...
-struct MatchPoints {
+struct MatchGrid {
     RequestHeader header;
     std::uint64_t keys[max_columns];
     std::uint64_t count;
@@ -440,9 +440,10 @@ struct ColumnTestPlace {
 };
 inline constexpr std::uint32_t max_tests = 4096;
 
-// count_rows, count_values: rows that pass all tests, counted in each run by itself (ColumnStore::count).
-// match_rows: their TIDs (ColumnStore::match); no map and no target then. The visibility map is as in Count.
-struct AskColumns {
+// count_column, count_column_values: rows that pass all tests, counted in each run by itself
+// (ColumnStore::count). match_column: their TIDs (ColumnStore::match); no map and no target then. The
+// visibility map is as in CountKary.
+struct AskColumn {
     RequestHeader header;
     std::uint64_t tests;  // offset of ColumnTestPlaces
     std::uint32_t test_count;
@@ -463,7 +464,7 @@ struct AskColumns {
 
 // For each run: where its counts lie (ColumnStore::places), how many rows were found,
 // and where they lie: DoubtfulRows, or Tids for match_rows.
-struct ColumnsReply {
+struct ColumnReply {
     ReplyHeader header;
     std::uint64_t needed;
     std::uint64_t rows;  // found in all runs
@@ -528,8 +529,8 @@ struct IntersectText {
     RunUse run[max_runs];
 };
 
-// An array of the live entries of the runs, which only this connection knows: an ArrayReply.
-struct Merge {
+// An array of the live entries of the runs, which only this connection knows: a HandleReply.
+struct MergeKary {
     RequestHeader header;
     std::uint32_t key_bits;
     std::uint32_t runs;
@@ -538,7 +539,7 @@ struct Merge {
 
 // The union of two sorted dictionaries of 64-bit integers and the maps to it (Dictionaries::merge): to
 // `entries` as many of 64 bits as both have together, to the maps a code of 32 bits for each entry of theirs.
-struct MergeDictionaries {
+struct MergeColumnDictionaries {
     RequestHeader header;
     std::uint64_t main;
     std::uint64_t main_count;
@@ -549,13 +550,13 @@ struct MergeDictionaries {
     std::uint64_t delta_map;
 };
 
-struct MergeDictionariesReply {
+struct MergeColumnDictionariesReply {
     ReplyHeader header;
     std::uint64_t count;  // of the union
 };
 
 // `count` entries of the connection's own array from `first` on.
-struct ReadEntries {
+struct ReadKary {
     RequestHeader header;
     std::uint64_t handle;
     std::uint64_t first;
@@ -643,11 +644,11 @@ constexpr std::uint64_t layout_of() noexcept {
     return layout;
 }
 inline constexpr std::uint64_t message_layout =
-    layout_of<RequestHeader, ReplyHeader, Hello, HelloReply, Configure, Attach, RunUse, PageLayout,
-              BeginArray, BeginArrayReply, AppendPages, AppendEntries, HandleRequest, ArrayReply, NameArray,
-              SetDead, Evict, EvictReply, Lookup, Range, Count, ResultReply, Merge, ReadEntries, List,
-              ListReply, MirrorRow, StatisticsRow, DeviceRow, BeginGrid, SearchBoxes, CountBoxes, MatchPoints,
-              BeginColumns, ColumnTestPlace, AskColumns, ColumnsReply, BeginText, SearchText, TextQuery,
-              TextTerm, TextHit, CountText, IntersectText, MergeDictionaries, MergeDictionariesReply>();
+    layout_of<RequestHeader, ReplyHeader, Hello, HelloReply, Configure, Attach, RunUse, PageLayout, BeginKary,
+              BeginReply, AppendPages, AppendKary, HandleRequest, HandleReply, NameKary, SetDead, Evict,
+              EvictReply, LookupKary, RangeKary, CountKary, ResultReply, MergeKary, ReadKary, List, ListReply,
+              MirrorRow, StatisticsRow, DeviceRow, BeginGrid, SearchGrid, CountGrid, MatchGrid, BeginColumn,
+              ColumnTestPlace, AskColumn, ColumnReply, BeginText, SearchText, TextQuery, TextTerm, TextHit,
+              CountText, IntersectText, MergeColumnDictionaries, MergeColumnDictionariesReply>();
 
 }  // namespace gpu_engine::protocol

@@ -1,4 +1,5 @@
-// Arrays, grid files, columns and inverted lists, and what they are made of, of any key width.
+// Whatever an engine holds of a run: a sorted array, a grid file, columns or inverted lists; and the loaders
+// that make them.
 #pragma once
 
 #include <cstdint>
@@ -29,12 +30,13 @@ auto with_key(std::uint32_t key_bits, Function &&function) {
     }
 }
 
-// Sorted keys have their width; points, columns and lists have none, and numbers that are no width.
-inline constexpr std::uint32_t point_bits = 0;
+// Objects of kary have their keys' width; those of grid, column and text have none, and numbers that are no
+// width.
+inline constexpr std::uint32_t grid_bits = 0;
 inline constexpr std::uint32_t column_bits = 1;
 inline constexpr std::uint32_t text_bits = 2;
 
-template <template <typename> typename Sorted, typename Points, typename Columns, typename Lists>
+template <template <typename> typename Kary, typename Grid, typename Column, typename Text>
 class OfAnyKind {
   public:
     OfAnyKind() = default;
@@ -45,17 +47,17 @@ class OfAnyKind {
         return visit([](const auto *object) { return object != nullptr; });
     }
     std::uint32_t key_bits() const noexcept {
-        constexpr std::uint32_t bits[] = {32, 64, 128, point_bits, column_bits, text_bits};
+        constexpr std::uint32_t bits[] = {32, 64, 128, grid_bits, column_bits, text_bits};
         return bits[object_.index()];
     }
     // Null when there is none, or one of another width.
     template <typename Key>
-    Sorted<Key> *get() const noexcept {
-        return get_object<Sorted<Key>>();
+    Kary<Key> *get() const noexcept {
+        return get_object<Kary<Key>>();
     }
-    Points *points() const noexcept { return get_object<Points>(); }
-    Columns *columns() const noexcept { return get_object<Columns>(); }
-    Lists *lists() const noexcept { return get_object<Lists>(); }
+    Grid *grid() const noexcept { return get_object<Grid>(); }
+    Column *column() const noexcept { return get_object<Column>(); }
+    Text *text() const noexcept { return get_object<Text>(); }
     // Calls visitor with a pointer to the object, which is null when there is none.
     template <typename Visitor>
     auto visit(Visitor &&visitor) const {
@@ -69,20 +71,20 @@ class OfAnyKind {
         return object != nullptr ? object->get() : nullptr;
     }
 
-    std::variant<std::unique_ptr<Sorted<std::uint32_t>>, std::unique_ptr<Sorted<std::uint64_t>>,
-                 std::unique_ptr<Sorted<Key128>>, std::unique_ptr<Points>, std::unique_ptr<Columns>,
-                 std::unique_ptr<Lists>>
+    std::variant<std::unique_ptr<Kary<std::uint32_t>>, std::unique_ptr<Kary<std::uint64_t>>,
+                 std::unique_ptr<Kary<Key128>>, std::unique_ptr<Grid>, std::unique_ptr<Column>,
+                 std::unique_ptr<Text>>
         object_;
 };
 
-using AnyArray = OfAnyKind<KaryArray, GridFile, ColumnStore, TextIndex>;
+using AnyObject = OfAnyKind<KaryArray, GridFile, ColumnStore, TextIndex>;
 using AnyLoader = OfAnyKind<KaryLoader, GridLoader, ColumnLoader, TextLoader>;
 
-inline std::uint64_t bytes_of(const AnyArray &array) {
-    return array.visit([](const auto *object) { return object->bytes(); });
+inline std::uint64_t bytes_of(const AnyObject &object) {
+    return object.visit([](const auto *object) { return object->bytes(); });
 }
-inline std::uint64_t entries_of(const AnyArray &array) {
-    return array.visit([]<typename Object>(const Object *object) -> std::uint64_t {
+inline std::uint64_t entries_of(const AnyObject &object) {
+    return object.visit([]<typename Object>(const Object *object) -> std::uint64_t {
         if constexpr (std::is_same_v<Object, TextIndex>) {
             return object->shape().documents;
         } else {
@@ -90,8 +92,8 @@ inline std::uint64_t entries_of(const AnyArray &array) {
         }
     });
 }
-inline std::uint64_t dead_version_of(const AnyArray &array) {
-    return array.visit([](const auto *object) { return object->dead_version(); });
+inline std::uint64_t dead_version_of(const AnyObject &object) {
+    return object.visit([](const auto *object) { return object->dead_version(); });
 }
 
 }  // namespace gpu_engine::server
