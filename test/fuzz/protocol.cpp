@@ -28,7 +28,7 @@ using gpu_engine::server::Server;
 constexpr std::uint64_t buffer_bytes = 64 << 10;
 constexpr std::uint64_t most_messages = 24;
 constexpr std::uint64_t mirror_entries = 512;
-constexpr protocol::RunName mirror{1663, 5, 1, -1, 1};
+constexpr protocol::RunName mirror{1663, 5, 1, -1, 1, 0, 0};
 
 // A server without a device, whose connections are served by the calling thread.
 class Session {
