@@ -1,5 +1,5 @@
 -- Retrieval quality on a collection with relevance judgements: gpu.search beside BM25 in SQL over the same tsvectors. Read by
--- test/bench/text and test/tap/t/007_text_judged.pl, which then fill the three tables and call prepare_collection(configuration).
+-- test/bench/text and test/tap/t/010_text_judged.pl, which then fill the three tables and call prepare_collection(configuration).
 CREATE TABLE document (id text, title text, body text, tsv tsvector);
 CREATE TABLE query (id text, body text, lexemes text[]);
 CREATE TABLE judgement (query text, unused text, document text, gain float8);

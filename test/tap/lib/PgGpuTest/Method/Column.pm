@@ -1,21 +1,28 @@
-# A table with a gpu_column index, clients that write into it, and clients that compare what the index answers with
-# sequential scans.
+# gpu_column: a table with one index.
 package PgGpuTest::Method::Column;
 
 use strict;
 use warnings FATAL => 'all';
 
-use Exporter 'import';
-use PgGpuTest::Faults;
-use PgGpuTest;
-use Test::More;
+use parent 'PgGpuTest::Method';
 
-our @EXPORT = qw(make_facts facts_writes facts_check check_facts_answers);
+sub name { return 'gpu_column'; }
+sub table { return 'facts'; }
+sub indexes { return 'facts_i'; }
+sub some_rows { return 'k BETWEEN :low AND :low + :width / 5'; }
+sub change { return q{k = (k + 1) % 10007, t = t || 'x'}; }
+sub request { return 'count rows'; }
+sub count { return q{gpu.count('facts_i', 'k < 5000 AND t LIKE ''t1%''')}; }
 
-# Table facts with the index facts_i.
-sub make_facts
+# Entries too large for a tail.
+sub more_writes
 {
-	my ($node) = @_;
+	return (long => [ "INSERT INTO facts (k, l, t) SELECT :low, 1, string_agg(md5((:low + i)::text), '') FROM generate_series(1, 300) AS i;", 1 ]);
+}
+
+sub make
+{
+	my (undef, $node) = @_;
 	$node->safe_psql('postgres', q{
 CREATE TABLE facts (id bigserial, k int8, l int4, t text, n numeric, filler text);
 CREATE FUNCTION fill(low int, rows int) RETURNS void LANGUAGE sql AS $$
@@ -28,7 +35,7 @@ SELECT fill(0, 20000);
 CREATE INDEX facts_i ON facts USING gpu_column (k, l, t, n) WITH (fanout = 2);
 
 -- The same questions in each way an index can answer them, under one snapshot.
-CREATE FUNCTION faults.check_facts(low int, width int, pause float8) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION faults.check_method(low int, width int, pause float8) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	box text := format('k BETWEEN %s AND %s AND l BETWEEN %s AND %s', low, low + width, low % 50, low % 50 + 30);
 	words text := format('t LIKE ''t%s%%'' AND n > 1.5', low % 30);
@@ -59,44 +66,6 @@ BEGIN
 	RETURN 'same';
 END $$;
 });
-	return;
-}
-
-my $variables = "\\set low random(0, 9999)\n\\set width random(1, 3000)\n\\set rows random(1, 900)\n";
-
-# Scripts for start_clients that write, vacuum and merge.
-sub facts_writes
-{
-	my $some_rows = 'SELECT ctid FROM facts WHERE k BETWEEN :low AND :low + :width / 5 FOR UPDATE SKIP LOCKED';
-	my %scripts = (
-		insert => [ 'SELECT fill(:low, :rows);', 8 ],
-		insert_one => [ 'SELECT fill(:low, 1);', 6 ],
-		abort => [ "BEGIN;\nSELECT fill(:low, :rows);\nSAVEPOINT s;\nSELECT fill(:low, :rows);\nROLLBACK TO s;\nROLLBACK;", 2 ],
-		long => [ "INSERT INTO facts (k, l, t) SELECT :low, 1, string_agg(md5((:low + i)::text), '') FROM generate_series(1, 300) AS i;", 1 ],
-		delete => [ "DELETE FROM facts WHERE ctid = ANY (ARRAY($some_rows));", 6 ],
-		update => [ "UPDATE facts SET k = (k + 1) % 10007, t = t || 'x' WHERE ctid = ANY (ARRAY($some_rows LIMIT 100));", 4 ],
-		touch => [ "UPDATE facts SET filler = 'x' WHERE ctid = ANY (ARRAY($some_rows LIMIT 100));", 3 ],
-		vacuum => [ 'VACUUM (INDEX_CLEANUP ON) facts;', 3 ],
-		merge => [ "SELECT count(*) FROM gpu.merge('facts_i');", 1 ],);
-	return [ map { [ $variables . $scripts{$_}[0] . "\n", $scripts{$_}[1] ] } sort keys %scripts ];
-}
-
-# One that compares answers, some seconds after its snapshot was taken.
-sub facts_check
-{
-	my ($pause, $weight) = @_;
-	return [ $variables . "BEGIN ISOLATION LEVEL REPEATABLE READ;\nSELECT faults.check_facts(:low, :width, $pause);\nCOMMIT;\n", $weight ];
-}
-
-# The index is sound, and answers as sequential scans do. `options`: PGOPTIONS.
-sub check_facts_answers
-{
-	my ($node, $what, %params) = @_;
-	local $ENV{PGOPTIONS} = $params{options} // '';
-	check_sound($node, "$what: gpu.verify finds nothing", 'facts_i');
-	my $result = sql($node, "BEGIN ISOLATION LEVEL REPEATABLE READ;\n"
-		. join('', map { 'SELECT faults.check_facts(' . random_int(0, 9000) . ", $_, 0);\n" } (1, 100, 3000)) . 'COMMIT;');
-	is($result->{err} . $result->{out}, "same\nsame\nsame", "$what: answers equal a sequential scan's");
 	return;
 }
 

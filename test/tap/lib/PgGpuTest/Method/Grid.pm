@@ -1,21 +1,22 @@
-# A table with two gpu_grid indexes, clients that write into it, and clients that compare what the indexes answer with
-# sequential scans.
+# gpu_grid: a table with two indexes.
 package PgGpuTest::Method::Grid;
 
 use strict;
 use warnings FATAL => 'all';
 
-use Exporter 'import';
-use PgGpuTest::Faults;
-use PgGpuTest;
-use Test::More;
+use parent 'PgGpuTest::Method';
 
-our @EXPORT = qw(make_grid grid_writes grid_check check_grid_answers);
+sub name { return 'gpu_grid'; }
+sub table { return 'grid'; }
+sub indexes { return ('grid_kl', 'grid_p'); }
+sub some_rows { return 'k BETWEEN :low AND :low + :width / 5'; }
+sub change { return 'k = (k + 1) % 10007, p = p + point(1, 0)'; }
+sub request { return 'count boxes'; }
+sub count { return q{gpu.count('grid_kl', row(0, 0), row(5000, 50))}; }
 
-# Table grid with the indexes grid_kl and grid_p.
-sub make_grid
+sub make
 {
-	my ($node) = @_;
+	my (undef, $node) = @_;
 	$node->safe_psql('postgres', q{
 CREATE TABLE grid (id bigserial, k int8, l int4, p point, filler text);
 CREATE FUNCTION fill(low int, rows int) RETURNS void LANGUAGE sql AS $$
@@ -29,7 +30,7 @@ CREATE INDEX grid_kl ON grid USING gpu_grid (k, l) WITH (fanout = 2);
 CREATE INDEX grid_p ON grid USING gpu_grid (p, l) WITH (fanout = 4);
 
 -- The same questions in each way an index can answer them, under one snapshot.
-CREATE FUNCTION faults.check_grid(low int, width int, pause float8) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION faults.check_method(low int, width int, pause float8) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	box text := format('k BETWEEN %s AND %s AND l BETWEEN %s AND %s', low, low + width, low % 50, low % 50 + 30);
 	area text := format('p <@ box ''(%s,%s),(%s,%s)''', low % 900, low % 800, low % 900 + width / 20, low % 800 + width / 10);
@@ -67,43 +68,6 @@ BEGIN
 	RETURN 'same';
 END $$;
 });
-	return;
-}
-
-my $variables = "\\set low random(0, 9999)\n\\set width random(1, 3000)\n\\set rows random(1, 900)\n";
-
-# Scripts for start_clients that write, vacuum and merge.
-sub grid_writes
-{
-	my $some_rows = 'SELECT ctid FROM grid WHERE k BETWEEN :low AND :low + :width / 5 FOR UPDATE SKIP LOCKED';
-	my %scripts = (
-		insert => [ 'SELECT fill(:low, :rows);', 8 ],
-		insert_one => [ 'SELECT fill(:low, 1);', 6 ],
-		abort => [ "BEGIN;\nSELECT fill(:low, :rows);\nSAVEPOINT s;\nSELECT fill(:low, :rows);\nROLLBACK TO s;\nROLLBACK;", 2 ],
-		delete => [ "DELETE FROM grid WHERE ctid = ANY (ARRAY($some_rows));", 6 ],
-		update => [ "UPDATE grid SET k = (k + 1) % 10007, p = p + point(1, 0) WHERE ctid = ANY (ARRAY($some_rows LIMIT 100));", 4 ],
-		touch => [ "UPDATE grid SET filler = 'x' WHERE ctid = ANY (ARRAY($some_rows LIMIT 100));", 3 ],
-		vacuum => [ 'VACUUM (INDEX_CLEANUP ON) grid;', 3 ],
-		merge => [ "SELECT count(*) FROM gpu.merge('grid_kl');\nSELECT count(*) FROM gpu.merge('grid_p');", 1 ],);
-	return [ map { [ $variables . $scripts{$_}[0] . "\n", $scripts{$_}[1] ] } sort keys %scripts ];
-}
-
-# One that compares answers, some seconds after its snapshot was taken.
-sub grid_check
-{
-	my ($pause, $weight) = @_;
-	return [ $variables . "BEGIN ISOLATION LEVEL REPEATABLE READ;\nSELECT faults.check_grid(:low, :width, $pause);\nCOMMIT;\n", $weight ];
-}
-
-# The indexes are sound, and answer as sequential scans do. `options`: PGOPTIONS.
-sub check_grid_answers
-{
-	my ($node, $what, %params) = @_;
-	local $ENV{PGOPTIONS} = $params{options} // '';
-	check_sound($node, "$what: gpu.verify finds nothing in $_", $_) foreach ('grid_kl', 'grid_p');
-	my $result = sql($node, "BEGIN ISOLATION LEVEL REPEATABLE READ;\n"
-		. join('', map { 'SELECT faults.check_grid(' . random_int(0, 9000) . ", $_, 0);\n" } (1, 100, 3000)) . 'COMMIT;');
-	is($result->{err} . $result->{out}, "same\nsame\nsame", "$what: answers equal a sequential scan's");
 	return;
 }
 

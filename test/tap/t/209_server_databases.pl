@@ -6,9 +6,9 @@ use warnings FATAL => 'all';
 
 use FindBin;
 use lib "$FindBin::RealBin/../lib";
-use PgGpuFaults;
-use PgGpuServer;
 use PgGpuTest;
+use PgGpuTest::Faults;
+use PgGpuTest::Server;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
