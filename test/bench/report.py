@@ -39,7 +39,12 @@ def table(lines, own):
     best = 'btree' if all(line.other in (None, 'btree') for line in lines) else 'stock index'
     headings = ('measure', best, own, 'ratio', 'must reach', 'reached', 'spread', 'by processor time')
     rows = [headings, *(row(line) for line in lines)]
-    widths = [max(len(cells[column]) for cells in rows) for column in range(len(headings))]
+    return aligned(rows)
+
+
+def aligned(rows):
+    """A Markdown table of rows of cells, of which the first is the headings."""
+    widths = [max(len(cells[column]) for cells in rows) for column in range(len(rows[0]))]
 
     def written(cells):
         padded = [cells[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(cells[1:], widths[1:]))]
