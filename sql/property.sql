@@ -25,11 +25,11 @@ FROM unnest(ARRAY['asc', 'desc', 'nulls_first', 'nulls_last', 'orderable', 'dist
        WITH ORDINALITY AS p(property, n)
 ORDER BY n;
 
--- Phases of pg_stat_progress_create_index: phase 1 is the server's own.
-SELECT phase, pg_indexam_progress_phasename(pg_am.oid, phase) AS name
-FROM pg_am, generate_series(0, 9) AS phase
-WHERE amname = 'gpu_kary' AND pg_indexam_progress_phasename(pg_am.oid, phase) IS NOT NULL
-ORDER BY phase;
+-- Phases of pg_stat_progress_create_index: phase 1 is the server's own, and 100 that of gpu.load.
+SELECT amname, phase, pg_indexam_progress_phasename(pg_am.oid, phase) AS name
+FROM pg_am, generate_series(0, 110) AS phase
+WHERE amname LIKE 'gpu\_%' AND pg_indexam_progress_phasename(pg_am.oid, phase) IS NOT NULL
+ORDER BY amname, phase;
 
 -- Definitions come back as they were given.
 SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = 'property_test'::regclass

@@ -1,10 +1,8 @@
 // Module load: settings, reloptions, the access methods' handlers.
 #include "access_methods.h"
 #include "client/client.h"
-#include "column/column.h"
 #include "compat.h"
 #include "grid/grid.h"
-#include "kary/kary.h"
 #include "plan/count_scan.h"
 #include "plan/lookup_join.h"
 #include "plan/scan_usage.h"
@@ -25,16 +23,6 @@ void _PG_init(void) {
     pg_gpu::text::register_options();
     // The merge worker is only ever asked for by an index of ours.
     pg_gpu::storage::set_kind_resolver(pg_gpu::run_kind_of);
-    static const pg_gpu::plan::CountingMethod kary_counting = {
-        pg_gpu::kary::estimate_cost, pg_gpu::kary::count_matching, pg_gpu::kary::has_lossy_conditions};
-    pg_gpu::plan::register_counting_method(&kary_counting);
-    static const pg_gpu::plan::CountingMethod grid_counting = {
-        pg_gpu::grid::estimate_cost, pg_gpu::grid::count_matching, pg_gpu::grid::fetches_all};
-    pg_gpu::plan::register_counting_method(&grid_counting);
-    static const pg_gpu::plan::CountingMethod column_counting = {pg_gpu::column::estimate_cost,
-                                                                 pg_gpu::column::count_matching,
-                                                                 [](const IndexPath *) { return false; }};
-    pg_gpu::plan::register_counting_method(&column_counting);
     pg_gpu::plan::register_count_scan();
     pg_gpu::plan::register_lookup_join();
     pg_gpu::plan::register_scan_usage();

@@ -3,24 +3,9 @@
 // temporary file; at last the leader merges all parts as runs are merged.
 #include "column/column.h"
 #include "column/run_builder.h"
-#include "table/parallel_build.h"
+#include "table/build.h"
 
 namespace pg_gpu::column {
-
-enum BuildPhase : int64 { PhaseScan = PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE + 1, PhaseWrite };
-
-char *build_phase_name(int64 phase) {
-    switch (phase) {
-        case PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE:
-            return pstrdup("initializing");
-        case PhaseScan:
-            return pstrdup("scanning table and collecting columns");
-        case PhaseWrite:
-            return pstrdup("merging dictionaries and writing columns");
-        default:
-            return nullptr;
-    }
-}
 
 namespace {
 
@@ -59,17 +44,17 @@ static void name_part(char *name, int participant, uint64 part) {
     snprintf(name, kPartNameLength, "c%d.%llu", participant, static_cast<unsigned long long>(part));
 }
 
-static BuildState *begin_build_state(Relation index, size_t memory, SharedFileSet *files, int participant) {
+static void *begin_part(const table::BuildPart &part) {
     auto *state = allocate_zeroed<BuildState>(1);
-    state->index = index;
+    state->index = part.index;
     state->context = CurrentMemoryContext;
     state->row_context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu_column row", ALLOCSET_DEFAULT_SIZES);
-    state->format = make_format(index);
-    state->memory = memory;
+    state->format = make_format(part.index);
+    state->memory = part.memory;
     state->chunk = begin_chunk(*state->format, state->memory);
-    state->files = files;
-    state->participant = participant;
+    state->files = part.files;
+    state->participant = part.participant;
     state->block = InvalidBlockNumber;
     return state;
 }
@@ -161,7 +146,23 @@ static void open_parts(BuildState *state, const table::ParallelBuild *parallel) 
             read_part(state, add_part(state), participant, i);
 }
 
-static void write_parts(BuildState *state, storage::RunWriter *writer, storage::RunEntry *entry) {
+static table::HandedOver hand_over(void *context) {
+    auto *state = static_cast<BuildState *>(context);
+    if (state->chunk->rows > 0)
+        put_aside(state);
+    return {state->total, state->part_count};
+}
+
+static uint64 finish_collecting(void *context) {
+    auto *state = static_cast<BuildState *>(context);
+    finish_rows(state);
+    return state->total;
+}
+
+static void write_parts(void *context, const table::BuildTarget &target) {
+    auto *state = static_cast<BuildState *>(context);
+    if (target.parallel != nullptr)
+        open_parts(state, target.parallel);
     auto *inputs = allocate_zeroed<Input>(state->part_count + 1);
     int count = 0;
     for (uint64 i = 0; i < state->part_count; i++) {
@@ -172,80 +173,24 @@ static void write_parts(BuildState *state, storage::RunWriter *writer, storage::
     if (state->chunk->rows > 0)
         inputs[count++].chunk = state->chunk;
     PageSink sink;
-    begin_index_sink(&sink, writer);
-    write_run(state->index, *state->format, inputs, count, &sink, entry);
+    begin_index_sink(&sink, target.writer);
+    write_run(state->index, *state->format, inputs, count, &sink, target.entry);
     for (uint64 i = 0; i < state->part_count; i++)
         BufFileClose(state->parts[i].file);
 }
 
-// Never a synchronised scan: rows are in order of TID. A parallel scan must be allowed to be one here; its
-// descriptor says that it is not.
-static double scan_table(Relation heap, IndexInfo *index_info, BuildState *state, TableScanDesc scan) {
-    return table_index_build_scan(heap, state->index, index_info, scan != nullptr, state->participant == 0,
-                                  collect_row, state, scan);
-}
-
-static void write_index(BuildState *state, uint64 total) {
-    pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PhaseWrite);
-    storage::RunEntry entry = {};
-    if (total > 0) {
-        entry.run_id = storage::new_run_id();
-        storage::RunWriter *writer = storage::begin_build(state->index, &entry);
-        write_parts(state, writer, &entry);
-        storage::finish_run(writer);
-        entry.level = storage::level_of(run_kind(), entry.entries, storage::fanout_of(state->index));
-    } else {
-        storage::begin_build(state->index, &entry);
-    }
-    storage::finish_build(state->index, run_kind(), entry);
-}
-
-IndexBuildResult *build(Relation heap, Relation index, IndexInfo *index_info) {
-    if (RelationGetNumberOfBlocks(index) != 0)
-        ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR),
-                        errmsg("index \"%s\" already contains data", RelationGetRelationName(index))));
-    pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PhaseScan);
-    auto *result = allocate_zeroed<IndexBuildResult>(1);
-    MemoryContext context =
-        AllocSetContextCreate(CurrentMemoryContext, "gpu_column build", ALLOCSET_DEFAULT_SIZES);
-    MemoryContext caller = MemoryContextSwitchTo(context);
-    table::ParallelBuild *parallel =
-        table::begin_parallel_build(heap, index, index_info, "pg_gpu_column_build_worker_main");
-    const size_t memory =
-        static_cast<size_t>(maintenance_work_mem) * 1024 /
-        static_cast<size_t>(parallel != nullptr ? table::parallel_participants(parallel) : 1);
-    BuildState *state =
-        begin_build_state(index, memory, parallel != nullptr ? table::parallel_files(parallel) : nullptr, 0);
-    result->heap_tuples = scan_table(
-        heap, index_info, state, parallel != nullptr ? table::parallel_table_scan(parallel, heap) : nullptr);
-    finish_rows(state);
-    uint64 total = state->total;
-    if (parallel != nullptr) {
-        table::finish_parallel_scan(parallel, index_info, &result->heap_tuples, &total);
-        open_parts(state, parallel);
-    }
-    write_index(state, total);
-    if (parallel != nullptr)
-        table::end_parallel_build(parallel);
-    result->index_tuples = static_cast<double>(total);
-    MemoryContextSwitchTo(caller);
-    MemoryContextDelete(context);
-    return result;
-}
-
-static void collect_as_worker(table::BuildWorker *worker) {
-    BuildState *state = begin_build_state(worker->index, worker->memory, worker->files, worker->participant);
-    worker->heap_tuples = scan_table(worker->heap, worker->index_info, state, worker->scan);
-    if (state->chunk->rows > 0)
-        put_aside(state);
-    worker->total = state->total;
-    worker->handed_over = state->part_count;
+const table::BuildSteps *build_steps(Relation) {
+    // Rows are in order of TID.
+    static constexpr table::BuildSteps steps = {
+        .takes_any_order = false,
+        .begin = begin_part,
+        .collect = collect_row,
+        .hand_over = hand_over,
+        .finish = finish_collecting,
+        .sort = nullptr,
+        .write = write_parts,
+    };
+    return &steps;
 }
 
 }  // namespace pg_gpu::column
-
-extern "C" PGDLLEXPORT void pg_gpu_column_build_worker_main(dsm_segment *segment, shm_toc *toc);
-
-void pg_gpu_column_build_worker_main(dsm_segment *segment, shm_toc *toc) {
-    pg_gpu::table::run_build_worker(segment, toc, pg_gpu::column::collect_as_worker);
-}

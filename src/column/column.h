@@ -6,6 +6,8 @@
 #include "column/item.h"
 #include "keys/range_reader.h"
 #include "storage/sealed_tail.h"
+#include "table/build.h"
+#include "table/verify.h"
 
 namespace pg_gpu::column {
 
@@ -20,18 +22,17 @@ inline char *read_raw_items(Relation index, const storage::RunEntry &run, uint32
 void insert_long_row(Relation index, const Format &format, const Datum *values, const bool *nulls,
                      const ItemPointerData &tid);
 
+// ---- the method's parts (method.h) ------------------------------------------------------------------------
+
+const table::BuildSteps *build_steps(Relation index);
+const table::VerifySteps *verify_steps(Relation index);
+
 // ---- access method callbacks ------------------------------------------------------------------------------
 
-IndexBuildResult *build(Relation heap, Relation index, IndexInfo *index_info);
-void build_empty(Relation index);
 bool insert(Relation index, Datum *values, bool *nulls, ItemPointer tid, Relation heap,
             IndexUniqueCheck unique, bool unchanged, IndexInfo *index_info);
-IndexBulkDeleteResult *bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
-                                   IndexBulkDeleteCallback callback, void *callback_state);
-IndexBulkDeleteResult *vacuum_cleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats);
 void estimate_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup, Cost *total,
                    Selectivity *selectivity, double *correlation, double *pages);
-char *build_phase_name(int64 phase);
 bool validate(Oid opclass);
 IndexScanDesc begin_scan(Relation index, int key_count, int order_by_count);
 void rescan(IndexScanDesc scan, ScanKey keys, int key_count, ScanKey order_bys, int order_by_count);
@@ -49,9 +50,5 @@ uint64 count_rows(Relation heap, Relation index, Snapshot snapshot, const Format
                   const Condition &condition, uint64 *heap_fetches);
 void count_batch(Relation heap, Relation index, Snapshot snapshot, const keys::RangeReader &reader,
                  int64 *counts);
-
-// gpu.verify's part that knows columns.
-void verify_columns(Relation heap, Relation index, bool check_heap, storage::ProblemReporter report,
-                    void *context);
 
 }  // namespace pg_gpu::column

@@ -1,8 +1,29 @@
-// The access method's handler: what PostgreSQL may ask of gpu_column.
+// The access method, and its handler: what PostgreSQL may ask of gpu_column.
 #include "column/column.h"
+#include "column/mirror.h"
 #include "column/operators.h"
 #include "keys/validate.h"
-#include "storage/index_routine.h"
+#include "method.h"
+
+namespace pg_gpu {
+
+constinit const Method gpu_column = {
+    .name = "gpu_column",
+    .run_kind = [](Relation) { return column::run_kind(); },
+    .build_phases = {"scanning table and collecting columns", nullptr,
+                     "merging dictionaries and writing columns"},
+    .build_steps = column::build_steps,
+    .verify_steps = column::verify_steps,
+    .estimate_cost = column::estimate_cost,
+    .count_matching = column::count_matching,
+    .fetches_all = [](const IndexPath *) { return false; },
+    .count_batch = column::count_batch,
+    .look_up = nullptr,
+    .scan_usage = column::scan_usage,
+    .mirror_format = column::mirror_format,
+};
+
+}  // namespace pg_gpu
 
 PG_GPU_FUNCTION(pg_gpu_column_handler);
 
@@ -10,19 +31,13 @@ Datum pg_gpu_column_handler(PG_FUNCTION_ARGS) {
     using namespace pg_gpu;
     (void)fcinfo;
 
-    IndexAmRoutine *routine = storage::make_index_routine();
+    IndexAmRoutine *routine = make_index_routine<gpu_column>();
     routine->amstrategies = column::kMaxStrategies;
     routine->amcanmulticol = true;
     routine->amsearcharray = true;
     routine->amsearchnulls = true;
 
-    routine->ambuild = column::build;
-    routine->ambuildempty = column::build_empty;
     routine->aminsert = column::insert;
-    routine->ambulkdelete = column::bulk_delete;
-    routine->amvacuumcleanup = column::vacuum_cleanup;
-    routine->amcostestimate = column::estimate_cost;
-    routine->ambuildphasename = column::build_phase_name;
     routine->amvalidate = column::validate;
     routine->amadjustmembers = keys::adjust_members;
     routine->ambeginscan = column::begin_scan;

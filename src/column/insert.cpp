@@ -1,4 +1,4 @@
-// Inserts, vacuum and unlogged init forks: storage does the work.
+// Inserts: storage does the work.
 #include "column/column.h"
 
 namespace pg_gpu::column {
@@ -41,19 +41,6 @@ bool insert(Relation index, Datum *values, bool *nulls, ItemPointer tid, Relatio
     }
     MemoryContextReset(state->row_context);
     return false;
-}
-
-void build_empty(Relation index) {
-    storage::build_empty(index, run_kind());
-}
-
-IndexBulkDeleteResult *bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
-                                   IndexBulkDeleteCallback callback, void *callback_state) {
-    return storage::bulk_delete(info, run_kind(), stats, callback, callback_state);
-}
-
-IndexBulkDeleteResult *vacuum_cleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats) {
-    return storage::vacuum_cleanup(info, run_kind(), stats);
 }
 
 }  // namespace pg_gpu::column

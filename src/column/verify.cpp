@@ -1,9 +1,6 @@
 // gpu.verify: headers, dictionaries, codes, and agreement with the table.
 #include "column/column.h"
 #include "column/reader.h"
-#include "storage/damage.h"
-#include "storage/sealed_tail.h"
-#include "table/table_check.h"
 
 namespace pg_gpu::column {
 
@@ -21,7 +18,7 @@ struct Verification {
     const Format *format;
     storage::ProblemReporter report;
     void *context;
-    table::TableCheck check;
+    table::TableCheck *check;
 };
 
 }  // namespace
@@ -62,7 +59,7 @@ static size_t put_fingerprint(uint64 values, const ItemPointerData &tid, unsigne
 static void note_row(Verification *state, BlockNumber block, const ItemPointerData &tid, uint64 values) {
     unsigned char fingerprint[sizeof(Fingerprint)];
     const size_t bytes = put_fingerprint(values, tid, fingerprint);
-    table::note_entry(&state->check, block, fingerprint, bytes, tid);
+    table::note_entry(state->check, block, fingerprint, bytes, tid);
 }
 
 // ---- runs -------------------------------------------------------------------------------------------------
@@ -218,7 +215,7 @@ static void verify_raw_run(Verification *state, const storage::RunEntry &run) {
 
 static size_t fingerprint_row(void *context, const Datum *values, const bool *nulls,
                               const ItemPointerData &tid, unsigned char *fingerprint) {
-    const auto *format = static_cast<const Format *>(context);
+    const Format *format = static_cast<const Verification *>(context)->format;
     uint64 hash = 0;
     for (int i = 0; i < format->columns; i++) {
         const ColumnType &type = format->types[i];
@@ -232,36 +229,34 @@ static size_t fingerprint_row(void *context, const Datum *values, const bool *nu
     return put_fingerprint(hash, tid, fingerprint);
 }
 
-void verify_columns(Relation heap, Relation index, bool check_heap, storage::ProblemReporter report,
-                    void *context) {
-    Format *format = make_format(index);
-    Verification state = {index, format, report, context, {}};
-    Snapshot snapshot = RegisterSnapshot(GetActiveSnapshot());
-    storage::View view = {};
-    storage::TailCopy tail = {allocate<char>(storage::kContentBytes), 0};
-    storage::take_view(index, run_kind(), snapshot, &view, storage::copy_tail, &tail);
-    uint64 total = tail.bytes / kLeastItem + 1;
-    for (int i = 0; i < view.run_count; i++)
-        total += view.runs[i].entries;
-    table::begin_table_check(&state.check, heap, index, check_heap, total, view.vacuum_seq, report, context);
+// ---- the steps --------------------------------------------------------------------------------------------
 
-    storage::report_damage_of(storage::kTailBlock, report, context, [&] {
-        note_items(&state, storage::kTailBlock, tail.items, tail.bytes, nullptr);
-    });
-    MemoryContext run_context =
-        AllocSetContextCreate(CurrentMemoryContext, "gpu.verify run", ALLOCSET_DEFAULT_SIZES);
-    for (int i = 0; i < view.run_count; i++) {
-        storage::report_damage_of(storage::run_block(view.runs[i], 0), report, context, [&] {
-            MemoryContextSwitchTo(run_context);
-            if (layout_of(view.runs[i]) == Layout::Raw)
-                verify_raw_run(&state, view.runs[i]);
-            else
-                verify_run(&state, view.runs[i]);
-        });
-        MemoryContextReset(run_context);
-    }
-    table::finish_table_check(&state.check, snapshot, fingerprint_row, format);
-    UnregisterSnapshot(snapshot);
+static void *begin_verification(table::TableCheck *check) {
+    auto *state = allocate<Verification>(1);
+    *state = {check->index, make_format(check->index), check->report, check->context, check};
+    return state;
+}
+
+static void verify_tail(void *context, const char *items, uint32 bytes) {
+    note_items(static_cast<Verification *>(context), storage::kTailBlock, items, bytes, nullptr);
+}
+
+static void verify_any_run(void *context, const storage::RunEntry &run) {
+    auto *state = static_cast<Verification *>(context);
+    if (layout_of(run) == Layout::Raw)
+        verify_raw_run(state, run);
+    else
+        verify_run(state, run);
+}
+
+const table::VerifySteps *verify_steps(Relation) {
+    static constexpr table::VerifySteps steps = {
+        .begin = begin_verification,
+        .verify_tail = verify_tail,
+        .verify_run = verify_any_run,
+        .fingerprint_row = fingerprint_row,
+    };
+    return &steps;
 }
 
 }  // namespace pg_gpu::column

@@ -50,7 +50,7 @@ static bool read_key_record(void *context, uint32 i, Datum *values, Oid *types) 
 }
 
 kary::LookupResult look_up_array(const OpenIndex &open, ArrayType *array, Snapshot snapshot) {
-    const AccessMethod &method = *find_access_method(open.index);
+    const Method &method = *find_access_method(open.index);
     if (method.look_up == nullptr)
         ereport(ERROR,
                 (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

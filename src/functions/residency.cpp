@@ -13,7 +13,7 @@ Datum pg_gpu_load(PG_FUNCTION_ARGS) {
     const bool pinned = PG_GETARG_BOOL(1);
     functions::require_maintenance(index_oid);
     const functions::OpenIndex open = functions::open_index(index_oid, AccessShareLock, AccessShareLock);
-    const AccessMethod &method = *find_access_method(open.index);
+    const Method &method = *find_access_method(open.index);
     const client::MirrorFormat *format = method.mirror_format(open.index);
     if (format == nullptr)
         ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

@@ -1,4 +1,5 @@
 // gpu.search, gpu.search_batch, gpu.intersect and gpu.query: full-text search in a gpu_text index.
+#include "access_methods.h"
 #include "functions/index_access.h"
 #include "text/bm25.h"
 #include "text/mirror.h"
@@ -32,7 +33,7 @@ struct FoundRows {
 
 static functions::OpenIndex open_text_index(Oid index_oid) {
     const functions::OpenIndex open = functions::open_index(index_oid, AccessShareLock, AccessShareLock);
-    if (open.index->rd_indam->ambuild != text::build)
+    if (find_access_method(open.index) != &gpu_text)
         ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
                         errmsg("\"%s\" is not an index of gpu_text", RelationGetRelationName(open.index)),
                         errhint("Name an index created with USING gpu_text.")));

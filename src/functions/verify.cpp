@@ -30,9 +30,11 @@ Datum pg_gpu_verify(PG_FUNCTION_ARGS) {
         storage::lock_runs(open.index, storage::RunLock::OldRuns, ShareLock, false);
         storage::lock_runs(open.index, storage::RunLock::YoungRuns, ShareLock, false);
     }
-    const AccessMethod *method = find_access_method(open.index);
-    if (storage::verify_structure(open.index, method->run_kind(open.index), put_problem, result))
-        method->verify(open.heap, open.index, PG_GETARG_BOOL(1), put_problem, result);
+    const Method *method = find_access_method(open.index);
+    const storage::RunKind *kind = method->run_kind(open.index);
+    if (storage::verify_structure(open.index, kind, put_problem, result))
+        table::verify_index(open.heap, open.index, kind, *method->verify_steps(open.index), PG_GETARG_BOOL(1),
+                            put_problem, result);
     if (lockable) {
         storage::unlock_runs(open.index, storage::RunLock::YoungRuns, ShareLock);
         storage::unlock_runs(open.index, storage::RunLock::OldRuns, ShareLock);

@@ -8,10 +8,6 @@ static size_t row_bytes(const Format &format) {
     return static_cast<size_t>(format.row_words) * sizeof(uint64);
 }
 
-size_t maintenance_memory() {
-    return static_cast<size_t>(maintenance_work_mem) * 1024;
-}
-
 // Rows that can be held and scattered within so many bytes.
 static uint64 rows_within(const Format &format, size_t memory) {
     // The rows, room to scatter them to, and the cell of each.
@@ -78,7 +74,7 @@ void write_collected(Collector *collector, Relation index, const uint64 *handed_
     }
     const uint64 total = collector->total + files.rows;
     GridWriter grid;
-    begin_grid(&grid, index, rule, rows_within(format, maintenance_memory()), total, writer, progress);
+    begin_grid(&grid, index, rule, rows_within(format, table::maintenance_memory()), total, writer, progress);
     if (total <= grid.most_rows) {
         const auto words = static_cast<size_t>(format.row_words);
         uint64 loaded = collector->count;

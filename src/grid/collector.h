@@ -2,6 +2,7 @@
 #pragma once
 
 #include "grid/grid_writer.h"
+#include "table/build.h"
 
 namespace pg_gpu::grid {
 
@@ -17,9 +18,6 @@ struct Collector {
     SharedFileSet *shared;  // of a parallel build: the file is to be read by the leader
     int participant;
 };
-
-// maintenance_work_mem in bytes.
-size_t maintenance_memory();
 
 void begin_collecting(Collector *collector, const Format *format, size_t memory, SharedFileSet *shared,
                       int participant);

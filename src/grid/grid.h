@@ -5,25 +5,26 @@
 #include "grid/condition.h"
 #include "grid/scales.h"
 #include "keys/range_reader.h"
+#include "table/build.h"
 #include "table/lookup.h"
+#include "table/verify.h"
 
 namespace pg_gpu::grid {
 
+// ---- the method's parts (method.h) ------------------------------------------------------------------------
+
+const table::BuildSteps *build_steps(Relation index);
+const table::VerifySteps *verify_steps(Relation index);
+
 // ---- access method callbacks ------------------------------------------------------------------------------
 
-IndexBuildResult *build(Relation heap, Relation index, IndexInfo *index_info);
-void build_empty(Relation index);
 bool insert(Relation index, Datum *values, bool *nulls, ItemPointer tid, Relation heap,
             IndexUniqueCheck unique, bool unchanged, IndexInfo *index_info);
-IndexBulkDeleteResult *bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
-                                   IndexBulkDeleteCallback callback, void *callback_state);
-IndexBulkDeleteResult *vacuum_cleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats);
 bool can_return(Relation index, int column);
 void estimate_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup, Cost *total,
                    Selectivity *selectivity, double *correlation, double *pages);
 bytea *options(Datum options, bool validate);
 bool property(Oid index, int column, IndexAMProperty asked, const char *name, bool *result, bool *is_null);
-char *build_phase_name(int64 phase);
 bool validate(Oid opclass);
 IndexScanDesc begin_scan(Relation index, int key_count, int order_by_count);
 void rescan(IndexScanDesc scan, ScanKey keys, int key_count, ScanKey order_bys, int order_by_count);
@@ -53,9 +54,5 @@ table::LookupResult look_up(Relation heap, Relation index, Snapshot snapshot, co
 
 // No condition needs the heap.
 bool fetches_all(const IndexPath *path);
-
-// The part of gpu.verify that knows cells.
-void verify_cells(Relation heap, Relation index, bool check_heap, storage::ProblemReporter report,
-                  void *context);
 
 }  // namespace pg_gpu::grid

@@ -1,7 +1,27 @@
-// The access method's handler: what PostgreSQL may ask of gpu_grid.
+// The access method, and its handler: what PostgreSQL may ask of gpu_grid.
 #include "grid/grid.h"
+#include "grid/mirror.h"
 #include "keys/validate.h"
-#include "storage/index_routine.h"
+#include "method.h"
+
+namespace pg_gpu {
+
+constinit const Method gpu_grid = {
+    .name = "gpu_grid",
+    .run_kind = grid::run_kind,
+    .build_phases = {"scanning table", nullptr, "making and writing grids"},
+    .build_steps = grid::build_steps,
+    .verify_steps = grid::verify_steps,
+    .estimate_cost = grid::estimate_cost,
+    .count_matching = grid::count_matching,
+    .fetches_all = grid::fetches_all,
+    .count_batch = grid::count_batch,
+    .look_up = grid::look_up,
+    .scan_usage = grid::scan_usage,
+    .mirror_format = grid::mirror_format,
+};
+
+}  // namespace pg_gpu
 
 PG_GPU_FUNCTION(pg_gpu_grid_handler);
 
@@ -9,22 +29,16 @@ Datum pg_gpu_grid_handler(PG_FUNCTION_ARGS) {
     using namespace pg_gpu;
     (void)fcinfo;
 
-    IndexAmRoutine *routine = storage::make_index_routine();
+    IndexAmRoutine *routine = make_index_routine<gpu_grid>();
     routine->amstrategies = grid::kDistance;
     routine->amcanorderbyop = true;
     routine->amcanmulticol = true;
     routine->amsearchnulls = true;
 
-    routine->ambuild = grid::build;
-    routine->ambuildempty = grid::build_empty;
     routine->aminsert = grid::insert;
-    routine->ambulkdelete = grid::bulk_delete;
-    routine->amvacuumcleanup = grid::vacuum_cleanup;
     routine->amcanreturn = grid::can_return;
-    routine->amcostestimate = grid::estimate_cost;
     routine->amoptions = grid::options;
     routine->amproperty = grid::property;
-    routine->ambuildphasename = grid::build_phase_name;
     routine->amvalidate = grid::validate;
     routine->amadjustmembers = keys::adjust_members;
     routine->ambeginscan = grid::begin_scan;

@@ -1,4 +1,4 @@
-// Inserts, vacuum and unlogged init forks: storage does the work.
+// Inserts: storage does the work.
 #include "grid/grid.h"
 
 namespace pg_gpu::grid {
@@ -12,19 +12,6 @@ bool insert(Relation index, Datum *values, bool *nulls, ItemPointer tid, Relatio
     put_tail_item(*format, row, item);
     storage::insert_item(index, format, reinterpret_cast<const storage::TailItem *>(item));
     return false;
-}
-
-void build_empty(Relation index) {
-    storage::build_empty(index, run_kind(index));
-}
-
-IndexBulkDeleteResult *bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
-                                   IndexBulkDeleteCallback callback, void *callback_state) {
-    return storage::bulk_delete(info, run_kind(info->index), stats, callback, callback_state);
-}
-
-IndexBulkDeleteResult *vacuum_cleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats) {
-    return storage::vacuum_cleanup(info, run_kind(info->index), stats);
 }
 
 }  // namespace pg_gpu::grid

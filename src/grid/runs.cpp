@@ -132,7 +132,7 @@ static void collect_run(Relation index, const storage::RunEntry &run, Collector 
 static void merge(Relation index, const storage::RunEntry *runs, int count, storage::RunWriter *writer,
                   storage::RunEntry *entry) {
     auto *collector = allocate<Collector>(1);
-    begin_collecting(collector, format_of(index), maintenance_memory(), nullptr, 0);
+    begin_collecting(collector, format_of(index), table::maintenance_memory(), nullptr, 0);
     for (int i = 0; i < count; i++)
         collect_run(index, runs[i], collector);
     if (collector->total > 0)

@@ -2,8 +2,6 @@
 #include "grid/grid.h"
 #include "grid/page_reader.h"
 #include "grid/page_writer.h"
-#include "storage/sealed_tail.h"
-#include "table/table_check.h"
 
 namespace pg_gpu::grid {
 
@@ -29,7 +27,7 @@ struct CellVerification {
     Relation index;
     storage::ProblemReporter report;
     void *context;
-    TableCheck check;
+    TableCheck *check;
     const storage::RunEntry *run;
     DirectoryReader directory;
     EntryReader entries;
@@ -130,7 +128,7 @@ static bool verify_entries(CellVerification *state, const CellLimits &limits, ui
         if (!((entries->dead[entries->place / 64] >> (entries->place % 64)) & 1)) {
             unsigned char fingerprint[kMaxFingerprint];
             const size_t bytes = put_fingerprint(format, row, fingerprint);
-            note_entry(&state->check, entries->block, fingerprint, bytes, tid);
+            note_entry(state->check, entries->block, fingerprint, bytes, tid);
         }
     }
     return true;
@@ -200,7 +198,8 @@ static bool verify_summary(CellVerification *state) {
     return true;
 }
 
-static void verify_run(CellVerification *state, const storage::RunEntry &run) {
+static void verify_run(void *context, const storage::RunEntry &run) {
+    auto *state = static_cast<CellVerification *>(context);
     const Format &format = *state->format;
     state->run = &run;
     begin_directory(&state->directory, state->index, &format, &run);
@@ -233,34 +232,38 @@ static size_t fingerprint_row(void *context, const Datum *values, const bool *nu
     return put_fingerprint(*state->format, row, fingerprint);
 }
 
-void verify_cells(Relation heap, Relation index, bool check_heap, storage::ProblemReporter report,
-                  void *context) {
+// ---- the steps --------------------------------------------------------------------------------------------
+
+static void *begin_verification(TableCheck *check) {
     auto *state = allocate_zeroed<CellVerification>(1);
-    const Format &format = *format_of(index);
-    state->format = &format;
-    state->index = index;
-    state->report = report;
-    state->context = context;
-    Snapshot snapshot = RegisterSnapshot(GetActiveSnapshot());
-    storage::View view = {};
-    storage::TailCopy tail = {allocate<char>(storage::kContentBytes), 0};
-    storage::take_view(index, &format, snapshot, &view, storage::copy_tail, &tail);
-    uint64 total = tail.bytes / format.tail_item_bytes;
-    for (int i = 0; i < view.run_count; i++)
-        total += view.runs[i].entries;
-    begin_table_check(&state->check, heap, index, check_heap, total, view.vacuum_seq, report, context);
-    for (int i = 0; i < view.run_count; i++)
-        verify_run(state, view.runs[i]);
-    for (uint32 at = 0; at < tail.bytes; at += format.tail_item_bytes) {
+    state->format = format_of(check->index);
+    state->index = check->index;
+    state->report = check->report;
+    state->context = check->context;
+    state->check = check;
+    return state;
+}
+
+static void verify_tail(void *context, const char *items, uint32 length) {
+    auto *state = static_cast<CellVerification *>(context);
+    const Format &format = *state->format;
+    for (uint32 at = 0; at < length; at += format.tail_item_bytes) {
         uint64 row[1 + kMaxLanes];
         unsigned char fingerprint[kMaxFingerprint];
-        read_tail_item(format, tail.items + at, row);
+        read_tail_item(format, items + at, row);
         const size_t bytes = put_fingerprint(format, row, fingerprint);
-        note_entry(&state->check, storage::kTailBlock, fingerprint, bytes, place_tid(row[0]));
+        note_entry(state->check, storage::kTailBlock, fingerprint, bytes, place_tid(row[0]));
     }
-    finish_table_check(&state->check, snapshot, fingerprint_row, state);
-    UnregisterSnapshot(snapshot);
-    pfree(state);
+}
+
+const VerifySteps *verify_steps(Relation) {
+    static constexpr VerifySteps steps = {
+        .begin = begin_verification,
+        .verify_tail = verify_tail,
+        .verify_run = verify_run,
+        .fingerprint_row = fingerprint_row,
+    };
+    return &steps;
 }
 
 }  // namespace pg_gpu::grid

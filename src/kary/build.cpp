@@ -6,7 +6,7 @@
 //   4. write metapage and tail.
 #include "kary/kary.h"
 #include "keys/radix_sort.h"
-#include "table/parallel_build.h"
+#include "table/build.h"
 
 #include <algorithm>
 
@@ -42,25 +42,6 @@ struct ChunkHead {
 };
 
 static constexpr int kChunkNameLength = 48;
-
-enum BuildPhase : int64 { PhaseScan = PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE + 1, PhaseSort, PhaseWrite };
-
-char *build_phase_name(int64 phase) {
-    switch (phase) {
-        case PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE:
-            return pstrdup("initializing");
-        case PhaseScan:
-            return pstrdup("scanning table");
-        case PhaseSort:
-            return pstrdup("sorting keys");
-        case PhaseWrite:
-            return pstrdup("merging and writing runs");
-        case client::kLoadSubphase:
-            return pstrdup("loading into the server process");
-        default:
-            return nullptr;
-    }
-}
 
 template <typename Key>
 static void begin_collecting(Collector<Key> *collector, Relation index, size_t memory, SharedFileSet *files,
@@ -161,17 +142,8 @@ static void collect(Collector<Key> *collector, ItemPointer tid, const Datum *val
 }
 
 template <typename Key>
-static void collect_callback(Relation, ItemPointer tid, Datum *values, bool *nulls, bool, void *state) {
+static void collect_row(Relation, ItemPointer tid, Datum *values, bool *nulls, bool, void *state) {
     collect(static_cast<Collector<Key> *>(state), tid, values, nulls);
-}
-
-template <typename Key>
-static double scan_table(Relation heap, Relation index, IndexInfo *index_info, bool progress,
-                         Collector<Key> *collector, TableScanDesc scan) {
-    // Never a synchronised scan: the sort relies on TIDs arriving in order. A parallel scan must be allowed
-    // to be one here; its descriptor says that it is not.
-    return table_index_build_scan(heap, index, index_info, scan != nullptr, progress, collect_callback<Key>,
-                                  collector, scan);
 }
 
 // ---- phase 3: merging sorted chunks -----------------------------------------------------------------------
@@ -205,7 +177,7 @@ static bool refill(Source<Key> *source) {
 }
 
 template <typename Key>
-static bool begin_part(Source<Key> *source, bool nulls) {
+static bool begin_share(Source<Key> *source, bool nulls) {
     source->at = 0;
     if (source->file == nullptr) {
         EntryArray<Key> *part = nulls ? &source->memory->nulls : &source->memory->keyed;
@@ -222,13 +194,9 @@ static bool source_after(const Source<Key> *a, const Source<Key> *b) {
     return entry_less(b->buffer[b->at], a->buffer[a->at]);
 }
 
-struct WriteProgress {
-    int64 written;
-};
-
-static void count_written(WriteProgress *progress) {
-    if ((++progress->written & 0xffff) == 0)
-        pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, progress->written);
+static void count_written(uint64 *written) {
+    if ((++*written & 0xffff) == 0)
+        report_rows_written(*written);
 }
 
 template <typename Key>
@@ -240,11 +208,11 @@ static void write_entry(RunBuilder<Key> *builder, const SortEntry<Key> &entry) {
 
 template <typename Key>
 static void merge_sources(Source<Key> **sources, int count, bool nulls, RunBuilder<Key> *builder,
-                          WriteProgress *progress) {
+                          uint64 *written) {
     auto **heap = allocate<Source<Key> *>(count + 1);
     int live = 0;
     for (int i = 0; i < count; i++)
-        if (begin_part(sources[i], nulls))
+        if (begin_share(sources[i], nulls))
             heap[live++] = sources[i];
     std::make_heap(heap, heap + live, source_after<Key>);
     while (live > 0) {
@@ -252,7 +220,7 @@ static void merge_sources(Source<Key> **sources, int count, bool nulls, RunBuild
         Source<Key> *smallest = heap[live - 1];
         for (;;) {
             write_entry(builder, smallest->buffer[smallest->at]);
-            count_written(progress);
+            count_written(written);
             smallest->at++;
             if (smallest->at == smallest->in_buffer && !refill(smallest)) {
                 live--;
@@ -307,17 +275,39 @@ static Source<Key> *file_source(BufFile *file) {
     return source;
 }
 
-template <typename Key>
-static void write_index(Relation index, Collector<Key> *collector, const ParallelBuild *parallel,
-                        uint64 total) {
-    pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PhaseSort);
-    sort_collected(collector);
-    pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PhaseWrite);
-    pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, static_cast<int64>(total));
+// ---- the steps of a build ---------------------------------------------------------------------------------
 
+template <typename Key>
+static void *begin_part(const BuildPart &part) {
+    auto *collector = allocate<Collector<Key>>(1);
+    begin_collecting(collector, part.index, part.memory, part.files, part.participant);
+    return collector;
+}
+
+template <typename Key>
+static HandedOver hand_over(void *state) {
+    auto *collector = static_cast<Collector<Key> *>(state);
+    if (collector->keyed.count + collector->nulls.count > 0)
+        spill(collector);
+    return {collector->total, static_cast<uint64>(collector->chunk_count)};
+}
+
+template <typename Key>
+static uint64 finish_collecting(void *collector) {
+    return static_cast<Collector<Key> *>(collector)->total;
+}
+
+template <typename Key>
+static void sort_rest(void *collector) {
+    sort_collected(static_cast<Collector<Key> *>(collector));
+}
+
+template <typename Key>
+static void write_run(void *state, const BuildTarget &target) {
+    auto *collector = static_cast<Collector<Key> *>(state);
     int file_count = 0;
-    BufFile **files =
-        open_chunks(parallel, collector->chunks, collector->chunk_count, collector->files, &file_count);
+    BufFile **files = open_chunks(target.parallel, collector->chunks, collector->chunk_count,
+                                  collector->files, &file_count);
     auto **sources = allocate<Source<Key> *>(file_count + 1);
     int source_count = 0;
     for (int i = 0; i < file_count; i++)
@@ -325,86 +315,34 @@ static void write_index(Relation index, Collector<Key> *collector, const Paralle
     sources[source_count] = allocate_zeroed<Source<Key>>(1);
     sources[source_count++]->memory = collector;
 
-    const storage::RunKind *kind = run_kind_of<Key>(is_composite(collector->format));
-    storage::RunEntry entry = {};
-    WriteProgress progress = {0};
-    if (total > 0) {
-        entry.run_id = storage::new_run_id();
-        storage::RunWriter *writer = storage::begin_build(index, &entry);
-        auto *builder = allocate<RunBuilder<Key>>(1);
-        begin_run_builder(builder, collector->format, writer, &entry);
-        merge_sources(sources, source_count, false, builder, &progress);
-        merge_sources(sources, source_count, true, builder, &progress);
-        finish_run_builder(builder);
-        storage::finish_run(writer);
-        entry.level = storage::level_of(kind, entry.entries, storage::fanout_of(index));
-    } else {
-        storage::begin_build(index, &entry);
-    }
-    storage::finish_build(index, kind, entry);
+    auto *builder = allocate<RunBuilder<Key>>(1);
+    begin_run_builder(builder, collector->format, target.writer, target.entry);
+    uint64 written = 0;
+    merge_sources(sources, source_count, false, builder, &written);
+    merge_sources(sources, source_count, true, builder, &written);
+    finish_run_builder(builder);
     for (int i = 0; i < file_count; i++)
         BufFileClose(files[i]);
-    pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, static_cast<int64>(total));
 }
 
 template <typename Key>
-static IndexBuildResult *build_keys(Relation heap, Relation index, IndexInfo *index_info) {
-    pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PhaseScan);
-    auto *result = allocate_zeroed<IndexBuildResult>(1);
-    MemoryContext context =
-        AllocSetContextCreate(CurrentMemoryContext, "pg_gpu build", ALLOCSET_DEFAULT_SIZES);
-    MemoryContext caller = MemoryContextSwitchTo(context);
-
-    ParallelBuild *parallel = begin_parallel_build(heap, index, index_info, "pg_gpu_kary_build_worker_main");
-    const size_t memory = static_cast<size_t>(maintenance_work_mem) * 1024 /
-                          static_cast<size_t>(parallel != nullptr ? parallel_participants(parallel) : 1);
-    auto *collector = allocate<Collector<Key>>(1);
-    begin_collecting(collector, index, memory, parallel != nullptr ? parallel_files(parallel) : nullptr, 0);
-
-    result->heap_tuples = scan_table(heap, index, index_info, true, collector,
-                                     parallel != nullptr ? parallel_table_scan(parallel, heap) : nullptr);
-    uint64 total = collector->total;
-    if (parallel != nullptr)
-        finish_parallel_scan(parallel, index_info, &result->heap_tuples, &total);
-    write_index(index, collector, parallel, total);
-    if (parallel != nullptr)
-        end_parallel_build(parallel);
-    result->index_tuples = static_cast<double>(total);
-
-    MemoryContextSwitchTo(caller);
-    MemoryContextDelete(context);
-    return result;
+static const BuildSteps *steps_of() {
+    // The sort relies on TIDs arriving in order.
+    static constexpr BuildSteps steps = {
+        .takes_any_order = false,
+        .begin = begin_part<Key>,
+        .collect = collect_row<Key>,
+        .hand_over = hand_over<Key>,
+        .finish = finish_collecting<Key>,
+        .sort = sort_rest<Key>,
+        .write = write_run<Key>,
+    };
+    return &steps;
 }
 
-IndexBuildResult *build(Relation heap, Relation index, IndexInfo *index_info) {
-    if (RelationGetNumberOfBlocks(index) != 0)
-        ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR),
-                        errmsg("index \"%s\" already contains data", RelationGetRelationName(index))));
+const BuildSteps *build_steps(Relation index) {
     require_sound_columns(index);
-    return with_key_type(key_format(index).width,
-                         [=](auto key) { return build_keys<decltype(key)>(heap, index, index_info); });
-}
-
-template <typename Key>
-static void collect_as_worker(BuildWorker *worker) {
-    auto *collector = allocate<Collector<Key>>(1);
-    begin_collecting(collector, worker->index, worker->memory, worker->files, worker->participant);
-    worker->heap_tuples =
-        scan_table(worker->heap, worker->index, worker->index_info, false, collector, worker->scan);
-    if (collector->keyed.count + collector->nulls.count > 0)
-        spill(collector);
-    worker->total = collector->total;
-    worker->handed_over = static_cast<uint64>(collector->chunk_count);
+    return with_key_type(key_format(index).width, [](auto key) { return steps_of<decltype(key)>(); });
 }
 
 }  // namespace pg_gpu::kary
-
-extern "C" PGDLLEXPORT void pg_gpu_kary_build_worker_main(dsm_segment *segment, shm_toc *toc);
-
-void pg_gpu_kary_build_worker_main(dsm_segment *segment, shm_toc *toc) {
-    using namespace pg_gpu::kary;
-    run_build_worker(segment, toc, [](BuildWorker *worker) {
-        with_key_type(key_width(worker->index),
-                      [worker](auto key) { collect_as_worker<decltype(key)>(worker); });
-    });
-}

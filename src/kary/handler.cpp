@@ -1,8 +1,28 @@
-// The access method's handler: what PostgreSQL may ask of gpu_kary.
-#include "compat.h"
+// The access method, and its handler: what PostgreSQL may ask of gpu_kary.
 #include "kary/kary.h"
+#include "kary/lookup.h"
+#include "kary/mirror.h"
 #include "keys/validate.h"
-#include "storage/index_routine.h"
+#include "method.h"
+
+namespace pg_gpu {
+
+constinit const Method gpu_kary = {
+    .name = "gpu_kary",
+    .run_kind = kary::run_kind,
+    .build_phases = {"scanning table", "sorting keys", "merging and writing runs"},
+    .build_steps = kary::build_steps,
+    .verify_steps = kary::verify_steps,
+    .estimate_cost = kary::estimate_cost,
+    .count_matching = kary::count_matching,
+    .fetches_all = kary::has_lossy_conditions,
+    .count_batch = kary::count_batch,
+    .look_up = kary::look_up,
+    .scan_usage = kary::scan_usage,
+    .mirror_format = kary::mirror_format,
+};
+
+}  // namespace pg_gpu
 
 PG_GPU_FUNCTION(pg_gpu_kary_handler);
 
@@ -10,7 +30,7 @@ Datum pg_gpu_kary_handler(PG_FUNCTION_ARGS) {
     using namespace pg_gpu;
     (void)fcinfo;
 
-    IndexAmRoutine *routine = storage::make_index_routine();
+    IndexAmRoutine *routine = make_index_routine<gpu_kary>();
     routine->amstrategies = kary::kMaxStrategies;
     set_ordered(routine);
     routine->amcanbackward = true;
@@ -18,15 +38,9 @@ Datum pg_gpu_kary_handler(PG_FUNCTION_ARGS) {
     routine->amsearcharray = true;
     routine->amsearchnulls = true;
 
-    routine->ambuild = kary::build;
-    routine->ambuildempty = kary::build_empty;
     routine->aminsert = kary::insert;
-    routine->ambulkdelete = kary::bulk_delete;
-    routine->amvacuumcleanup = kary::vacuum_cleanup;
     routine->amcanreturn = kary::can_return;
-    routine->amcostestimate = kary::estimate_cost;
     routine->amproperty = kary::property;
-    routine->ambuildphasename = kary::build_phase_name;
     routine->amvalidate = kary::validate;
     routine->amadjustmembers = keys::adjust_members;
     routine->ambeginscan = kary::begin_scan;

@@ -1,4 +1,4 @@
-// Inserts, vacuum and unlogged init forks: storage does the work.
+// Inserts: storage does the work.
 #include "kary/kary.h"
 
 namespace pg_gpu::kary {
@@ -40,19 +40,6 @@ bool insert(Relation index, Datum *values, bool *nulls, ItemPointer tid, Relatio
     with_key_type(key_width(index),
                   [&](auto key) { insert_key<decltype(key)>(index, values, nulls, tid, index_info); });
     return false;
-}
-
-void build_empty(Relation index) {
-    storage::build_empty(index, run_kind(index));
-}
-
-IndexBulkDeleteResult *bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
-                                   IndexBulkDeleteCallback callback, void *callback_state) {
-    return storage::bulk_delete(info, run_kind(info->index), stats, callback, callback_state);
-}
-
-IndexBulkDeleteResult *vacuum_cleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats) {
-    return storage::vacuum_cleanup(info, run_kind(info->index), stats);
 }
 
 bool can_return(Relation index, int column) {

@@ -4,6 +4,8 @@
 #include "client/usage.h"
 #include "kary/layout.h"
 #include "keys/range_reader.h"
+#include "table/build.h"
+#include "table/verify.h"
 #include "table/visibility.h"
 
 namespace pg_gpu::kary {
@@ -83,20 +85,19 @@ bool find_ordinal(Relation index, const storage::RunEntry &run, const Partition 
 template <typename Key>
 Buffer read_leaf(Relation index, const storage::RunEntry &run, uint32 leaf);
 
+// ---- the method's parts (method.h) ------------------------------------------------------------------------
+
+const BuildSteps *build_steps(Relation index);
+const VerifySteps *verify_steps(Relation index);
+
 // ---- access method callbacks ------------------------------------------------------------------------------
 
-IndexBuildResult *build(Relation heap, Relation index, IndexInfo *index_info);
-void build_empty(Relation index);
 bool insert(Relation index, Datum *values, bool *nulls, ItemPointer tid, Relation heap,
             IndexUniqueCheck unique, bool unchanged, IndexInfo *index_info);
-IndexBulkDeleteResult *bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
-                                   IndexBulkDeleteCallback callback, void *callback_state);
-IndexBulkDeleteResult *vacuum_cleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats);
 bool can_return(Relation index, int column);
 void estimate_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup, Cost *total,
                    Selectivity *selectivity, double *correlation, double *pages);
 bool property(Oid index, int column, IndexAMProperty asked, const char *name, bool *result, bool *is_null);
-char *build_phase_name(int64 phase);
 bool validate(Oid opclass);
 IndexScanDesc begin_scan(Relation index, int key_count, int order_by_count);
 void rescan(IndexScanDesc scan, ScanKey keys, int key_count, ScanKey order_bys, int order_by_count);

@@ -1,13 +1,10 @@
 // gpu.verify: order, separators, and agreement with the table.
-#include "kary/verify.h"
-
 #include <algorithm>
 
 #include "kary/condition.h"
+#include "kary/kary.h"
 #include "keys/radix_sort.h"
 #include "keys/search.h"
-#include "storage/sealed_tail.h"
-#include "table/table_check.h"
 
 namespace pg_gpu::kary {
 
@@ -25,7 +22,7 @@ struct KeyVerification {
     Relation index;
     storage::ProblemReporter report;
     void *context;
-    TableCheck check;
+    TableCheck *check;
     KeyFormat format;
     MemoryContext scratch;  // for encoding one row
 };
@@ -40,7 +37,7 @@ template <typename Key>
 static void note_entry(KeyVerification<Key> *state, BlockNumber block, Key key, NullMask nulls,
                        const ItemPointerData &tid) {
     const Fingerprint print = fingerprint(key, nulls, tid);
-    table::note_entry(&state->check, block, &print, sizeof(print), tid);
+    table::note_entry(state->check, block, &print, sizeof(print), tid);
 }
 
 template <typename Key>
@@ -145,7 +142,8 @@ static void verify_separators(KeyVerification<Key> *state, const storage::RunEnt
 }
 
 template <typename Key>
-static void verify_key_run(KeyVerification<Key> *state, const storage::RunEntry &run) {
+static void verify_run(void *context, const storage::RunEntry &run) {
+    auto *state = static_cast<KeyVerification<Key> *>(context);
     Partition *partitions;
     int count;
     uint32 position;
@@ -175,39 +173,42 @@ static size_t fingerprint_row(void *context, const Datum *values, const bool *nu
     return sizeof(print);
 }
 
-template <typename Key>
-static void verify_keys_of(Relation heap, Relation index, bool check_heap, storage::ProblemReporter report,
-                           void *context) {
-    KeyVerification<Key> state = {};
-    state.index = index;
-    state.report = report;
-    state.context = context;
-    state.format = key_format(index);
-    state.scratch = AllocSetContextCreate(CurrentMemoryContext, "gpu.verify row", ALLOCSET_DEFAULT_SIZES);
-    const storage::RunKind *kind = run_kind_of<Key>(is_composite(state.format));
-    Snapshot snapshot = RegisterSnapshot(GetActiveSnapshot());
-    storage::View view = {};
-    storage::TailCopy tail = {allocate<char>(storage::kContentBytes), 0};
-    storage::take_view(index, kind, snapshot, &view, storage::copy_tail, &tail);
-    uint64 total = tail.bytes / sizeof(KaryTailItem<Key>);
-    for (int i = 0; i < view.run_count; i++)
-        total += view.runs[i].entries;
-    begin_table_check(&state.check, heap, index, check_heap, total, view.vacuum_seq, report, context);
+// ---- the steps --------------------------------------------------------------------------------------------
 
-    for (int i = 0; i < view.run_count; i++)
-        verify_key_run(&state, view.runs[i]);
-    for_each_tail_item<Key>(tail.items, tail.bytes, is_composite(state.format),
-                            [&](Key key, NullMask nulls, const ItemPointerData &item_tid) {
-                                note_entry(&state, storage::kTailBlock, key, nulls, item_tid);
-                            });
-    finish_table_check(&state.check, snapshot, fingerprint_row<Key>, &state);
-    UnregisterSnapshot(snapshot);
+template <typename Key>
+static void *begin_verification(TableCheck *check) {
+    auto *state = allocate_zeroed<KeyVerification<Key>>(1);
+    state->index = check->index;
+    state->report = check->report;
+    state->context = check->context;
+    state->check = check;
+    state->format = key_format(check->index);
+    state->scratch = AllocSetContextCreate(CurrentMemoryContext, "gpu.verify row", ALLOCSET_DEFAULT_SIZES);
+    return state;
 }
 
-void verify_keys(Relation heap, Relation index, bool check_heap, storage::ProblemReporter report,
-                 void *context) {
-    with_key_type(key_width(index),
-                  [=](auto key) { verify_keys_of<decltype(key)>(heap, index, check_heap, report, context); });
+template <typename Key>
+static void verify_tail(void *context, const char *items, uint32 bytes) {
+    auto *state = static_cast<KeyVerification<Key> *>(context);
+    for_each_tail_item<Key>(items, bytes, is_composite(state->format),
+                            [state](Key key, NullMask nulls, const ItemPointerData &tid) {
+                                note_entry(state, storage::kTailBlock, key, nulls, tid);
+                            });
+}
+
+template <typename Key>
+static const VerifySteps *steps_of() {
+    static constexpr VerifySteps steps = {
+        .begin = begin_verification<Key>,
+        .verify_tail = verify_tail<Key>,
+        .verify_run = verify_run<Key>,
+        .fingerprint_row = fingerprint_row<Key>,
+    };
+    return &steps;
+}
+
+const VerifySteps *verify_steps(Relation index) {
+    return with_key_type(key_width(index), [](auto key) { return steps_of<decltype(key)>(); });
 }
 
 }  // namespace pg_gpu::kary

@@ -1,33 +1,14 @@
 // Planning a count scan: which queries it answers, and what it costs.
 #include "plan/count_path.h"
 
+#include "access_methods.h"
 #include "compat.h"
 #include "plan/count_scan.h"
 #include "settings.h"
 
 namespace pg_gpu::plan {
 
-static constexpr int kMaxMethods = 4;
-static const CountingMethod *methods[kMaxMethods];
-static int method_count = 0;
 static create_upper_paths_hook_type previous_hook = nullptr;
-
-void register_counting_method(const CountingMethod *method) {
-    Assert(method_count < kMaxMethods);
-    methods[method_count++] = method;
-}
-
-const CountingMethod *counting_method(amcostestimate_function estimate_cost) {
-    for (int i = 0; i < method_count; i++)
-        if (methods[i]->estimate_cost == estimate_cost)
-            return methods[i];
-    return nullptr;
-}
-
-// The planner's copy of the function has no parameter types before PostgreSQL 16.
-static const CountingMethod *counting_method_of(const IndexOptInfo *index) {
-    return counting_method(reinterpret_cast<amcostestimate_function>(index->amcostestimate));
-}
 
 // ---- which queries ----------------------------------------------------------------------------------------
 
@@ -148,7 +129,7 @@ static Cost count_cost(const IndexPath *path) {
     const IndexOptInfo *index = path->indexinfo;
     const double entries = clamp_row_est(path->indexselectivity * index->tuples);
     Cost heap = Max(path->path.total_cost - path->indextotalcost - entries * cpu_tuple_cost, 0);
-    if (counting_method_of(index)->fetches_all(path))
+    if (find_access_method(index)->fetches_all(path))
         return path->indextotalcost + heap;
     if (index->rel->allvisfrac >= 1.0 && !has_array_clause(path)) {
         const Cost pages = path->indextotalcost - path->path.startup_cost - entries * cpu_index_tuple_cost;
@@ -190,7 +171,8 @@ static void consider_count_paths(PlannerInfo *root, UpperRelationKind stage, Rel
     ListCell *cell;
     foreach (cell, input->indexlist) {
         const auto *index = lfirst_node(IndexOptInfo, cell);
-        if (index->hypothetical || counting_method_of(index) == nullptr)
+        const Method *method = find_access_method(index);
+        if (index->hypothetical || method == nullptr || method->count_matching == nullptr)
             continue;
         IndexPath *path = answering_path(root, input, index);
         if (path != nullptr && all_count_rows(aggregates, path))

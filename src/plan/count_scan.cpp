@@ -2,6 +2,7 @@
 // relations and works out the scan keys, but is never executed.
 #include "plan/count_scan.h"
 
+#include "access_methods.h"
 #include "compat.h"
 #include "memory.h"
 #include "plan/count_path.h"
@@ -60,9 +61,10 @@ static int64 count_rows(const ChildScan &scan) {
     // What index_beginscan and the heap fetches of an index scan would lock under SERIALIZABLE, or more.
     PredicateLockRelation(scan.index, snapshot);
     PredicateLockRelation(heap, snapshot);
-    const CountingMethod *method = counting_method(scan.index->rd_indam->amcostestimate);
     uint64 heap_fetches = 0;
-    const int64 count = method->count(heap, scan.index, snapshot, scan.keys, scan.key_count, &heap_fetches);
+    const int64 count =
+        find_access_method(scan.index)
+            ->count_matching(heap, scan.index, snapshot, scan.keys, scan.key_count, &heap_fetches);
     pgstat_count_index_tuples(scan.index, count);
     InstrCountTuples2(scan.state, static_cast<double>(heap_fetches));
     return count;

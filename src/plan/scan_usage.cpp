@@ -36,7 +36,7 @@ static NodeScan scan_of(const PlanState *node) {
 
 static void explain_scan(PlanState *node, ExplainState *explain) {
     const NodeScan found = scan_of(node);
-    const AccessMethod *method = found.index != nullptr ? find_access_method(found.index) : nullptr;
+    const Method *method = found.index != nullptr ? find_access_method(found.index) : nullptr;
     if (method == nullptr)
         return;
     client::Usage usage;

@@ -35,14 +35,13 @@ static constexpr uint64 kKeyQuery = UINT64CONST(0xB600000000000003);
 static constexpr uint64 kKeyBufferUsage = UINT64CONST(0xB600000000000004);
 static constexpr uint64 kKeyWalUsage = UINT64CONST(0xB600000000000005);
 
-ParallelBuild *begin_parallel_build(Relation heap, Relation index, IndexInfo *index_info,
-                                    const char *worker_main) {
+ParallelBuild *begin_parallel_build(Relation heap, Relation index, IndexInfo *index_info) {
     const int workers = build_workers(heap, index, index_info);
     if (workers <= 0)
         return nullptr;
 
     EnterParallelMode();
-    ParallelContext *context = CreateParallelContext("pg_gpu", worker_main, workers);
+    ParallelContext *context = CreateParallelContext("pg_gpu", "pg_gpu_build_worker_main", workers);
     const Snapshot snapshot =
         index_info->ii_Concurrent ? RegisterSnapshot(GetTransactionSnapshot()) : SnapshotAny;
     const Size shared_size = offsetof(SharedBuild, handed_over) + sizeof(uint64) * (workers + 1);

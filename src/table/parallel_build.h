@@ -8,10 +8,8 @@ namespace pg_gpu::table {
 
 struct ParallelBuild;
 
-// Launches workers if the planner's rule for index builds grants any, each of which calls the library's
-// function of this name; nullptr for a serial build.
-ParallelBuild *begin_parallel_build(Relation heap, Relation index, IndexInfo *index_info,
-                                    const char *worker_main);
+// Launches workers if the planner's rule for index builds grants any; nullptr for a serial build.
+ParallelBuild *begin_parallel_build(Relation heap, Relation index, IndexInfo *index_info);
 // The leader is participant 0.
 int parallel_participants(const ParallelBuild *build);
 SharedFileSet *parallel_files(ParallelBuild *build);
@@ -37,7 +35,7 @@ struct BuildWorker {
     uint64 handed_over;
 };
 
-// The body of a worker's function.
+// The body of the workers' function, pg_gpu_build_worker_main.
 void run_build_worker(dsm_segment *segment, shm_toc *toc, void (*collect)(BuildWorker *worker));
 
 }  // namespace pg_gpu::table

@@ -6,28 +6,13 @@
 //   3. write dictionary, documents, metapage and tail.
 #include <algorithm>
 
-#include "table/parallel_build.h"
+#include "table/build.h"
 #include "text/build_merge.h"
 #include "text/text.h"
 
 namespace pg_gpu::text {
 
 using namespace table;
-
-enum BuildPhase : int64 { PhaseScan = PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE + 1, PhaseWrite };
-
-char *build_phase_name(int64 phase) {
-    switch (phase) {
-        case PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE:
-            return pstrdup("initializing");
-        case PhaseScan:
-            return pstrdup("scanning table and inverting documents");
-        case PhaseWrite:
-            return pstrdup("merging and writing lists");
-        default:
-            return nullptr;
-    }
-}
 
 namespace {
 
@@ -41,7 +26,7 @@ struct PendingRow {
 
 struct Collector {
     Inverter inverter;
-    RunBuilder *builder;         // of a serial build, which takes documents as they come
+    RunBuilder *builder;         // the leader's: in a serial build it takes documents as they come
     BufFile *documents;          // of a parallel build
     MemoryContext page_context;  // of the pending rows' values
     MemoryContext row_context;
@@ -58,13 +43,25 @@ static void name_documents(char *name, int participant) {
     snprintf(name, kFileNameLength, "documents.%d", participant);
 }
 
-static Collector *begin_collecting(size_t memory, SharedFileSet *shared, int participant) {
+static void *begin_part(const BuildPart &part) {
     auto *collector = allocate_zeroed<Collector>(1);
-    begin_inverter(&collector->inverter, memory, shared, participant);
+    const bool is_leader = part.participant == 0;
+    // The leader's lists are its own files.
+    begin_inverter(&collector->inverter, part.memory, is_leader ? nullptr : part.files, part.participant);
     collector->page_context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu_text page", ALLOCSET_DEFAULT_SIZES);
     collector->row_context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu_text row", ALLOCSET_DEFAULT_SIZES);
+    if (is_leader) {
+        collector->builder = allocate<RunBuilder>(1);
+        begin_run_builder(collector->builder, options_of(part.index));
+        if (part.files != nullptr)
+            collector->documents = BufFileCreateTemp(false);
+    } else {
+        char name[kFileNameLength];
+        name_documents(name, part.participant);
+        collector->documents = BufFileCreateFileSet(&part.files->fs, name);
+    }
     return collector;
 }
 
@@ -78,7 +75,7 @@ static void invert_row(Collector *collector, const PendingRow &row) {
         length = for_each_lexeme(vector, [collector, ordinal](const Lexeme &lexeme) {
             invert_lexeme(&collector->inverter, lexeme, ordinal);
         });
-    if (collector->builder != nullptr) {
+    if (collector->documents == nullptr) {
         add_document(collector->builder, row.tid, length);
         spill_if_full(&collector->inverter, documents_memory(collector->builder));
     } else {
@@ -101,10 +98,6 @@ static void invert_pending(Collector *collector) {
     MemoryContextReset(collector->page_context);
 }
 
-static size_t maintenance_memory() {
-    return static_cast<size_t>(maintenance_work_mem) * 1024;
-}
-
 static void collect_row(Relation, ItemPointer tid, Datum *values, bool *nulls, bool, void *context) {
     auto *collector = static_cast<Collector *>(context);
     if (collector->pending_count == MaxHeapTuplesPerPage ||
@@ -122,19 +115,13 @@ static void collect_row(Relation, ItemPointer tid, Datum *values, bool *nulls, b
 
 // ---- a worker's part --------------------------------------------------------------------------------------
 
-static void collect_as_worker(BuildWorker *worker) {
-    Collector *collector = begin_collecting(worker->memory, worker->files, worker->participant);
-    char name[kFileNameLength];
-    name_documents(name, worker->participant);
-    collector->documents = BufFileCreateFileSet(&worker->files->fs, name);
-    worker->heap_tuples = table_index_build_scan(worker->heap, worker->index, worker->index_info, true, false,
-                                                 collect_row, collector, worker->scan);
+static HandedOver hand_over(void *state) {
+    auto *collector = static_cast<Collector *>(state);
     invert_pending(collector);
     BufFileExportFileSet(collector->documents);
     BufFileClose(collector->documents);
     hand_over_lists(&collector->inverter);
-    worker->total = collector->total;
-    worker->handed_over = static_cast<uint64>(collector->inverter.file_count);
+    return {collector->total, static_cast<uint64>(collector->inverter.file_count)};
 }
 
 // ---- the leader's -----------------------------------------------------------------------------------------
@@ -162,82 +149,48 @@ static DocumentPart *number_documents(Collector *collector, ParallelBuild *paral
     return parts;
 }
 
-static void write_index(Relation index, Collector *collector, ParallelBuild *parallel, RunBuilder *builder,
-                        uint64 total) {
-    pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PhaseWrite);
-    storage::RunEntry entry = {};
-    if (total > 0)
-        entry.run_id = storage::new_run_id();
-    storage::RunWriter *writer = storage::begin_build(index, &entry);
-    if (total > 0) {
-        const DocumentPart *parts = nullptr;
-        SharedFileSet *shared = nullptr;
-        const uint64 *files = nullptr;
-        int participants = 1;
-        if (parallel != nullptr) {
-            parts = number_documents(collector, parallel, builder);
-            shared = parallel_files(parallel);
-            files = handed_over(parallel);
-            participants = parallel_participants(parallel);
-            // The workers' memory is free now, but for what the builder keeps of documents.
-            collector->inverter.limit = maintenance_memory();
-            spill_if_full(&collector->inverter, documents_memory(builder));
-        }
-        begin_lists(builder, writer, &entry);
-        int count;
-        TermSource *sources = open_sources(&collector->inverter, shared, files, participants, &count);
-        merge_lists(sources, count, parts, participants, builder);
-        close_sources(sources, count);
-        finish_run_builder(builder);
-        storage::finish_run(writer);
-        entry.level = storage::level_of(run_kind(), entry.entries, storage::fanout_of(index));
-    }
-    storage::finish_build(index, run_kind(), entry);
+static uint64 finish_collecting(void *state) {
+    auto *collector = static_cast<Collector *>(state);
+    invert_pending(collector);
+    return collector->total;
 }
 
-IndexBuildResult *build(Relation heap, Relation index, IndexInfo *index_info) {
-    if (RelationGetNumberOfBlocks(index) != 0)
-        ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR),
-                        errmsg("index \"%s\" already contains data", RelationGetRelationName(index))));
-    pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PhaseScan);
-    auto *result = allocate_zeroed<IndexBuildResult>(1);
-    MemoryContext context =
-        AllocSetContextCreate(CurrentMemoryContext, "gpu_text build", ALLOCSET_DEFAULT_SIZES);
-    MemoryContext caller = MemoryContextSwitchTo(context);
+static void write_run(void *state, const BuildTarget &target) {
+    auto *collector = static_cast<Collector *>(state);
+    RunBuilder *builder = collector->builder;
+    const DocumentPart *parts = nullptr;
+    SharedFileSet *shared = nullptr;
+    const uint64 *files = nullptr;
+    int participants = 1;
+    if (target.parallel != nullptr) {
+        parts = number_documents(collector, target.parallel, builder);
+        shared = parallel_files(target.parallel);
+        files = handed_over(target.parallel);
+        participants = parallel_participants(target.parallel);
+        // The workers' memory is free now, but for what the builder keeps of documents.
+        collector->inverter.limit = maintenance_memory();
+        spill_if_full(&collector->inverter, documents_memory(builder));
+    }
+    begin_lists(builder, target.writer, target.entry);
+    int count;
+    TermSource *sources = open_sources(&collector->inverter, shared, files, participants, &count);
+    merge_lists(sources, count, parts, participants, builder);
+    close_sources(sources, count);
+    finish_run_builder(builder);
+}
 
-    ParallelBuild *parallel = begin_parallel_build(heap, index, index_info, "pg_gpu_text_build_worker_main");
-    auto *builder = allocate<RunBuilder>(1);
-    begin_run_builder(builder, options_of(index));
-    const int participants = parallel != nullptr ? parallel_participants(parallel) : 1;
-    Collector *collector =
-        begin_collecting(maintenance_memory() / static_cast<size_t>(participants), nullptr, 0);
-    if (parallel != nullptr)
-        collector->documents = BufFileCreateTemp(false);
-    else
-        collector->builder = builder;
-    // Never a synchronised scan: ordinals are in order of TID. A parallel scan must be allowed to be one
-    // here; its description says that it isn't.
-    result->heap_tuples =
-        table_index_build_scan(heap, index, index_info, parallel != nullptr, true, collect_row, collector,
-                               parallel != nullptr ? parallel_table_scan(parallel, heap) : nullptr);
-    invert_pending(collector);
-    uint64 total = collector->total;
-    if (parallel != nullptr)
-        finish_parallel_scan(parallel, index_info, &result->heap_tuples, &total);
-    result->index_tuples = static_cast<double>(total);
-    write_index(index, collector, parallel, builder, total);
-    if (parallel != nullptr)
-        end_parallel_build(parallel);
-
-    MemoryContextSwitchTo(caller);
-    MemoryContextDelete(context);
-    return result;
+const BuildSteps *build_steps(Relation) {
+    // Ordinals are in order of TID.
+    static constexpr BuildSteps steps = {
+        .takes_any_order = false,
+        .begin = begin_part,
+        .collect = collect_row,
+        .hand_over = hand_over,
+        .finish = finish_collecting,
+        .sort = nullptr,
+        .write = write_run,
+    };
+    return &steps;
 }
 
 }  // namespace pg_gpu::text
-
-extern "C" PGDLLEXPORT void pg_gpu_text_build_worker_main(dsm_segment *segment, shm_toc *toc);
-
-void pg_gpu_text_build_worker_main(dsm_segment *segment, shm_toc *toc) {
-    pg_gpu::table::run_build_worker(segment, toc, pg_gpu::text::collect_as_worker);
-}

@@ -7,7 +7,7 @@
 namespace pg_gpu::text {
 
 struct RawSource {
-    char *items;
+    const char *items;
     uint32 bytes;
     uint64 *dead;  // a bit an item; nullptr for the tail
 };

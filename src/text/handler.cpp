@@ -1,9 +1,28 @@
-// The access method's handler: what PostgreSQL may ask of gpu_text.
-#include "compat.h"
-#include "storage/index_routine.h"
+// The access method, and its handler: what PostgreSQL may ask of gpu_text.
+#include "method.h"
+#include "text/mirror.h"
 #include "text/operators.h"
 #include "text/options.h"
 #include "text/text.h"
+
+namespace pg_gpu {
+
+constinit const Method gpu_text = {
+    .name = "gpu_text",
+    .run_kind = [](Relation) { return text::run_kind(); },
+    .build_phases = {"scanning table and inverting documents", nullptr, "merging and writing lists"},
+    .build_steps = text::build_steps,
+    .verify_steps = text::verify_steps,
+    .estimate_cost = text::estimate_cost,
+    .count_matching = nullptr,
+    .fetches_all = nullptr,
+    .count_batch = nullptr,
+    .look_up = nullptr,
+    .scan_usage = text::scan_usage,
+    .mirror_format = text::mirror_format,
+};
+
+}  // namespace pg_gpu
 
 PG_GPU_FUNCTION(pg_gpu_text_handler);
 
@@ -11,18 +30,12 @@ Datum pg_gpu_text_handler(PG_FUNCTION_ARGS) {
     using namespace pg_gpu;
     (void)fcinfo;
 
-    IndexAmRoutine *routine = storage::make_index_routine();
+    IndexAmRoutine *routine = make_index_routine<gpu_text>();
     routine->amstrategies = text::kMaxStrategies;
     routine->amcanorderbyop = true;
 
-    routine->ambuild = text::build;
-    routine->ambuildempty = text::build_empty;
     routine->aminsert = text::insert;
-    routine->ambulkdelete = text::bulk_delete;
-    routine->amvacuumcleanup = text::vacuum_cleanup;
-    routine->amcostestimate = text::estimate_cost;
     routine->amoptions = text::read_options;
-    routine->ambuildphasename = text::build_phase_name;
     routine->amvalidate = text::validate;
     routine->ambeginscan = text::begin_scan;
     routine->amrescan = text::rescan;

@@ -1,9 +1,6 @@
 // gpu.verify: dictionary, lists, documents, and agreement with the table.
 #include <cmath>
 
-#include "storage/damage.h"
-#include "storage/sealed_tail.h"
-#include "table/table_check.h"
 #include "text/corpus.h"
 #include "text/options.h"
 #include "text/text.h"
@@ -23,7 +20,7 @@ struct Verification {
     Relation index;
     storage::ProblemReporter report;
     void *context;
-    table::TableCheck check;
+    table::TableCheck *check;
 };
 
 // What a run's lists say of its documents.
@@ -51,7 +48,7 @@ static size_t put_fingerprint(uint64 lexemes, const ItemPointerData &tid, unsign
 static void note_document(Verification *state, BlockNumber block, const ItemPointerData &tid, uint64 hash) {
     unsigned char fingerprint[sizeof(Fingerprint)];
     const size_t bytes = put_fingerprint(hash, tid, fingerprint);
-    table::note_entry(&state->check, block, fingerprint, bytes, tid);
+    table::note_entry(state->check, block, fingerprint, bytes, tid);
 }
 
 // ---- runs -------------------------------------------------------------------------------------------------
@@ -201,40 +198,36 @@ static size_t fingerprint_row(void *, const Datum *values, const bool *nulls, co
     return put_fingerprint(hash, tid, fingerprint);
 }
 
-void verify_documents(Relation heap, Relation index, bool check_heap, storage::ProblemReporter report,
-                      void *context) {
-    Verification state = {};
-    state.index = index;
-    state.report = report;
-    state.context = context;
+// ---- the steps --------------------------------------------------------------------------------------------
 
-    Snapshot snapshot = RegisterSnapshot(GetActiveSnapshot());
-    storage::View view = {};
-    storage::TailCopy tail = {allocate<char>(storage::kContentBytes), 0};
-    storage::take_view(index, run_kind(), snapshot, &view, storage::copy_tail, &tail);
-    uint64 total = tail.bytes / sizeof(DocumentItem);
-    for (int i = 0; i < view.run_count; i++)
-        total += view.runs[i].entries;
-    table::begin_table_check(&state.check, heap, index, check_heap, total, view.vacuum_seq, report, context);
+static void *begin_verification(table::TableCheck *check) {
+    auto *state = allocate<Verification>(1);
+    *state = {check->index, check->report, check->context, check};
+    return state;
+}
 
-    storage::report_damage_of(storage::kTailBlock, report, context, [&] {
-        check_items(index, storage::kTailBlock, tail.items, tail.bytes);
-        note_items(&state, storage::kTailBlock, {tail.items, tail.bytes, nullptr});
-    });
-    MemoryContext run_context =
-        AllocSetContextCreate(CurrentMemoryContext, "gpu.verify run", ALLOCSET_DEFAULT_SIZES);
-    for (int i = 0; i < view.run_count; i++) {
-        storage::report_damage_of(storage::run_block(view.runs[i], 0), report, context, [&] {
-            MemoryContextSwitchTo(run_context);
-            if (layout_of(view.runs[i]) == Layout::Raw)
-                verify_raw_run(&state, view.runs[i]);
-            else
-                verify_run(&state, view.runs[i]);
-        });
-        MemoryContextReset(run_context);
-    }
-    table::finish_table_check(&state.check, snapshot, fingerprint_row, nullptr);
-    UnregisterSnapshot(snapshot);
+static void verify_tail(void *context, const char *items, uint32 bytes) {
+    auto *state = static_cast<Verification *>(context);
+    check_items(state->index, storage::kTailBlock, items, bytes);
+    note_items(state, storage::kTailBlock, {items, bytes, nullptr});
+}
+
+static void verify_any_run(void *context, const storage::RunEntry &run) {
+    auto *state = static_cast<Verification *>(context);
+    if (layout_of(run) == Layout::Raw)
+        verify_raw_run(state, run);
+    else
+        verify_run(state, run);
+}
+
+const table::VerifySteps *verify_steps(Relation) {
+    static constexpr table::VerifySteps steps = {
+        .begin = begin_verification,
+        .verify_tail = verify_tail,
+        .verify_run = verify_any_run,
+        .fingerprint_row = fingerprint_row,
+    };
+    return &steps;
 }
 
 }  // namespace pg_gpu::text

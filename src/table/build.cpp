@@ -1,0 +1,103 @@
+#include "table/build.h"
+
+namespace pg_gpu::table {
+
+// Where there is no sorting, its number is the next phase's.
+static constexpr int64 kScanPhase = PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE + 1;
+static constexpr int64 kSortPhase = kScanPhase + 1;
+
+static int64 write_phase(bool sorts) {
+    return sorts ? kSortPhase + 1 : kSortPhase;
+}
+
+const char *build_phase_name(const BuildPhases &phases, int64 phase) {
+    if (phase == PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE)
+        return "initializing";
+    if (phase == kScanPhase)
+        return phases.scan;
+    if (phase == write_phase(phases.sort != nullptr))
+        return phases.write;
+    return phase == kSortPhase ? phases.sort : nullptr;
+}
+
+static void report_phase(int64 phase) {
+    pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, phase);
+}
+
+void report_rows_written(uint64 rows) {
+    pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, static_cast<int64>(rows));
+}
+
+size_t maintenance_memory() {
+    return static_cast<size_t>(maintenance_work_mem) * 1024;
+}
+
+// A parallel scan must be allowed to begin anywhere here; its descriptor says that it does not.
+static double scan_table(Relation heap, Relation index, IndexInfo *index_info, const BuildSteps &steps,
+                         bool progress, void *collector, TableScanDesc scan) {
+    return table_index_build_scan(heap, index, index_info, scan != nullptr || steps.takes_any_order, progress,
+                                  steps.collect, collector, scan);
+}
+
+static void write_index(const storage::RunKind *kind, const BuildSteps &steps, void *collector,
+                        BuildTarget *target) {
+    report_phase(write_phase(steps.sort != nullptr));
+    pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, static_cast<int64>(target->rows));
+    storage::RunEntry entry = {};
+    if (target->rows > 0)
+        entry.run_id = storage::new_run_id();
+    target->entry = &entry;
+    target->writer = storage::begin_build(target->index, &entry);
+    if (target->rows > 0) {
+        steps.write(collector, *target);
+        storage::finish_run(target->writer);
+        entry.level = storage::level_of(kind, entry.entries, storage::fanout_of(target->index));
+    }
+    storage::finish_build(target->index, kind, entry);
+    report_rows_written(target->rows);
+}
+
+IndexBuildResult *build_index(Relation heap, Relation index, IndexInfo *index_info,
+                              const storage::RunKind *kind, const BuildSteps &steps) {
+    if (RelationGetNumberOfBlocks(index) != 0)
+        ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR),
+                        errmsg("index \"%s\" already contains data", RelationGetRelationName(index))));
+    report_phase(kScanPhase);
+    auto *result = allocate_zeroed<IndexBuildResult>(1);
+    MemoryContext context =
+        AllocSetContextCreate(CurrentMemoryContext, "pg_gpu build", ALLOCSET_DEFAULT_SIZES);
+    MemoryContext caller = MemoryContextSwitchTo(context);
+
+    ParallelBuild *parallel = begin_parallel_build(heap, index, index_info);
+    const int participants = parallel != nullptr ? parallel_participants(parallel) : 1;
+    void *collector = steps.begin({index, maintenance_memory() / static_cast<size_t>(participants),
+                                   parallel != nullptr ? parallel_files(parallel) : nullptr, 0});
+    result->heap_tuples = scan_table(heap, index, index_info, steps, true, collector,
+                                     parallel != nullptr ? parallel_table_scan(parallel, heap) : nullptr);
+    BuildTarget target = {index, parallel, steps.finish(collector), nullptr, nullptr};
+    if (parallel != nullptr)
+        finish_parallel_scan(parallel, index_info, &result->heap_tuples, &target.rows);
+    if (steps.sort != nullptr) {
+        report_phase(kSortPhase);
+        steps.sort(collector);
+    }
+    write_index(kind, steps, collector, &target);
+    if (parallel != nullptr)
+        end_parallel_build(parallel);
+    result->index_tuples = static_cast<double>(target.rows);
+
+    MemoryContextSwitchTo(caller);
+    MemoryContextDelete(context);
+    return result;
+}
+
+void collect_as_worker(const BuildSteps &steps, BuildWorker *worker) {
+    void *collector = steps.begin({worker->index, worker->memory, worker->files, worker->participant});
+    worker->heap_tuples =
+        scan_table(worker->heap, worker->index, worker->index_info, steps, false, collector, worker->scan);
+    const HandedOver handed_over = steps.hand_over(collector);
+    worker->total = handed_over.rows;
+    worker->handed_over = handed_over.measure;
+}
+
+}  // namespace pg_gpu::table

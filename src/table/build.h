@@ -1,0 +1,75 @@
+// CREATE INDEX as all access methods do it: the participants of a build, the leader and perhaps parallel
+// workers, scan the table and collect rows, each within its part of maintenance_work_mem; workers hand theirs
+// over in files; then the leader writes all of them as one run past the buffer manager.
+#pragma once
+
+#include "storage/storage.h"
+#include "table/parallel_build.h"
+
+namespace pg_gpu::table {
+
+// The phases' names in pg_stat_progress_create_index; without a phase of its own for sorting, nullptr.
+struct BuildPhases {
+    const char *scan;
+    const char *sort;
+    const char *write;
+};
+
+// nullptr for a phase that there isn't.
+const char *build_phase_name(const BuildPhases &phases, int64 phase);
+
+// maintenance_work_mem in bytes.
+size_t maintenance_memory();
+
+// One participant's part.
+struct BuildPart {
+    Relation index;
+    size_t memory;         // bytes
+    SharedFileSet *files;  // nullptr in a serial build
+    int participant;       // the leader is 0
+};
+
+// What a worker has collected.
+struct HandedOver {
+    uint64 rows;
+    uint64 measure;  // of what it left, for the leader (parallel_build.h)
+};
+
+// What the leader writes.
+struct BuildTarget {
+    Relation index;
+    ParallelBuild *parallel;  // nullptr in a serial build
+    uint64 rows;              // of all participants
+    storage::RunWriter *writer;
+    storage::RunEntry *entry;
+};
+
+struct BuildSteps {
+    // May a serial scan begin in the middle of the table, beside another one that is there? Else rows come in
+    // order of their heap blocks.
+    bool takes_any_order;
+    // Makes what a participant collects its rows in, palloc'd; `collect` gets it.
+    void *(*begin)(const BuildPart &part);
+    IndexBuildCallback collect;
+    // The worker's last row has come: leaves what it has in its part's files.
+    HandedOver (*hand_over)(void *collector);
+    // The leader's last row has come. Returns the number of its rows.
+    uint64 (*finish)(void *collector);
+    // Sorts what the leader has in memory, in a phase of its own. May be nullptr.
+    void (*sort)(void *collector);
+    // Writes all rows, of which there are some, as a run: its pages, and the entry's sections,
+    // access_method_data and `entries`.
+    void (*write)(void *collector, const BuildTarget &target);
+};
+
+// ambuild.
+IndexBuildResult *build_index(Relation heap, Relation index, IndexInfo *index_info,
+                              const storage::RunKind *kind, const BuildSteps &steps);
+
+// A worker's part, for run_build_worker.
+void collect_as_worker(const BuildSteps &steps, BuildWorker *worker);
+
+// Tells pg_stat_progress_create_index how many rows have been written.
+void report_rows_written(uint64 rows);
+
+}  // namespace pg_gpu::table
