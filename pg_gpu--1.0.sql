@@ -71,11 +71,12 @@ AS 'MODULE_PATHNAME', 'pg_gpu_evict'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE COST 1000;
 COMMENT ON FUNCTION gpu.evict(regclass) IS 'drops the mirrors of an index; the bytes they took';
 
-CREATE FUNCTION gpu.calibrate(OUT setting text, OUT old text, OUT new text)
+CREATE FUNCTION gpu.calibrate(apply bool DEFAULT true, OUT setting text, OUT old text, OUT new text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_gpu_calibrate'
-LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 50;
-COMMENT ON FUNCTION gpu.calibrate() IS 'measures the cost model''s constants on this machine and stores them with ALTER SYSTEM';
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 30;
+REVOKE EXECUTE ON FUNCTION gpu.calibrate(bool) FROM PUBLIC;
+COMMENT ON FUNCTION gpu.calibrate(bool) IS 'measures the cost model''s constants on this machine and stores them in pg_gpu.costs with ALTER SYSTEM, or only tells';
 
 CREATE FUNCTION gpu.stat_reset()
 RETURNS void
@@ -165,6 +166,12 @@ AS 'MODULE_PATHNAME', 'pg_gpu_stat_rows'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED COST 1000 ROWS 50;
 COMMENT ON FUNCTION gpu.stat_rows() IS 'the rows of gpu.stat';
 
+CREATE FUNCTION gpu.cost_rows(OUT name text, OUT value float8, OUT default_value float8, OUT unit text, OUT meaning text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_gpu_cost_rows'
+LANGUAGE C STRICT STABLE PARALLEL SAFE COST 100 ROWS 31;
+COMMENT ON FUNCTION gpu.cost_rows() IS 'the rows of gpu.costs';
+
 CREATE FUNCTION gpu.gpu_kary_handler(internal)
 RETURNS index_am_handler
 AS 'MODULE_PATHNAME', 'pg_gpu_kary_handler'
@@ -232,6 +239,11 @@ CREATE VIEW gpu.stat AS
 SELECT path, request, requests, items, bytes, milliseconds, fallbacks, last_reason FROM gpu.stat_rows();
 COMMENT ON VIEW gpu.stat IS 'where requests went, and why not elsewhere';
 GRANT SELECT ON gpu.stat TO PUBLIC;
+
+CREATE VIEW gpu.costs AS
+SELECT name, value, default_value, unit, meaning FROM gpu.cost_rows();
+COMMENT ON VIEW gpu.costs IS 'the cost model''s constants in force; pg_gpu.costs sets them';
+GRANT SELECT ON gpu.costs TO PUBLIC;
 
 -- access methods
 

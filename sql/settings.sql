@@ -1,5 +1,6 @@
 -- pg_gpu.path, the other settings and the fan-out.
 LOAD 'pg_gpu';
+SELECT current_user AS main_user \gset
 \set path_is_reset 'SELECT setting = reset_val AS path_is_reset FROM pg_settings WHERE name = \'pg_gpu.path\';'
 :path_is_reset
 SELECT name, vartype, context, enumvals, boot_val FROM pg_settings WHERE name LIKE 'pg\_gpu.%' ORDER BY name COLLATE "C";
@@ -65,6 +66,82 @@ SET LOCAL pg_gpu.path = paged;
 SHOW pg_gpu.path;
 ROLLBACK;
 :path_is_reset
+
+-- The cost model's constants are one list. What it leaves out has its default.
+SELECT * FROM gpu.costs ORDER BY name COLLATE "C";
+SELECT count(*) AS changed FROM gpu.costs WHERE value <> default_value;
+SET pg_gpu.costs = ' host_request=40 ,CUDA_KEY = 1e-3';
+SHOW pg_gpu.costs;
+SELECT name, value FROM gpu.costs WHERE value <> default_value ORDER BY name COLLATE "C";
+SET pg_gpu.costs = 'load = 0, transfer = 1000000000';
+SELECT name, value FROM gpu.costs WHERE value <> default_value ORDER BY name COLLATE "C";
+SET pg_gpu.costs = '';
+SELECT count(*) AS changed FROM gpu.costs WHERE value <> default_value;
+SET pg_gpu.costs = 'load = 7';
+BEGIN;
+SET LOCAL pg_gpu.costs = 'load = 8';
+SELECT value FROM gpu.costs WHERE name = 'load';
+ROLLBACK;
+SELECT value FROM gpu.costs WHERE name = 'load';
+-- None of these changes anything.
+SET pg_gpu.costs = 'host_requests = 40';
+SET pg_gpu.costs = 'load = 1, host_key_cost = 40';
+SET pg_gpu.costs = 'load = 1, load = 2';
+SET pg_gpu.costs = 'load';
+SET pg_gpu.costs = 'load = 1,';
+SET pg_gpu.costs = ',';
+SET pg_gpu.costs = 'load = 1, transfer 5';
+SET pg_gpu.costs = 'load = ';
+SET pg_gpu.costs = 'load = much';
+SET pg_gpu.costs = 'load = 1 2';
+SET pg_gpu.costs = 'load = -1';
+SET pg_gpu.costs = 'load = 1000000001';
+SET pg_gpu.costs = 'load = nan';
+SET pg_gpu.costs = 'load = infinity';
+SET pg_gpu.costs = 'load = 1', 'transfer = 2';
+SELECT name, value FROM gpu.costs WHERE value <> default_value ORDER BY name COLLATE "C";
+EXPLAIN (SETTINGS, COSTS OFF) SELECT;
+RESET pg_gpu.costs;
+SELECT count(*) AS changed FROM gpu.costs WHERE value <> default_value;
+-- Per role, from the configuration, and before the library is loaded.
+CREATE ROLE regress_gpu_costs SUPERUSER LOGIN;
+ALTER ROLE regress_gpu_costs SET pg_gpu.costs = 'load = 9';
+ALTER ROLE regress_gpu_costs SET pg_gpu.costs = 'loads = 9';
+\c - regress_gpu_costs
+SELECT name, value FROM gpu.costs WHERE value <> default_value;
+RESET pg_gpu.costs;
+SELECT value FROM gpu.costs WHERE name = 'load';
+\c - :main_user
+DROP ROLE regress_gpu_costs;
+SET pg_gpu.costs = 'nonsense';
+SET client_min_messages = warning;
+LOAD 'pg_gpu';
+SHOW pg_gpu.costs;
+ALTER SYSTEM SET pg_gpu.costs = 'nonsense = 1';
+ALTER SYSTEM SET pg_gpu.costs = 'load = 10';
+SELECT pg_reload_conf();
+\c -
+DO $$
+BEGIN
+  FOR i IN 1 .. 600 LOOP
+    EXIT WHEN (SELECT value FROM gpu.costs WHERE name = 'load') = 10;
+    PERFORM pg_sleep(0.1);
+  END LOOP;
+END
+$$;
+SELECT value FROM gpu.costs WHERE name = 'load';
+ALTER SYSTEM RESET pg_gpu.costs;
+SELECT pg_reload_conf();
+\c -
+SET enable_seqscan = off;
+-- Everybody may see the costs; measuring them is for whom it is granted to.
+CREATE ROLE regress_gpu_costs;
+SET ROLE regress_gpu_costs;
+SELECT count(*) FROM gpu.costs;
+SELECT gpu.calibrate();
+SELECT gpu.calibrate(apply => false);
+RESET ROLE;
+DROP ROLE regress_gpu_costs;
 
 -- The fan-out can change at any time; answers don't.
 ALTER INDEX settings_test_k SET (fanout = 2);

@@ -70,6 +70,16 @@ inline void vacuum_pause() {
 #endif
 }
 
+// Memory that a setting's check hook hands to its assign hook, and that PostgreSQL frees; nullptr when there
+// is none.
+inline void *allocate_setting(size_t bytes) {
+#if PG_VERSION_NUM >= 160000
+    return guc_malloc(LOG, bytes);
+#else
+    return malloc(bytes);
+#endif
+}
+
 inline AclResult function_execute_privilege(Oid function, Oid user) {
 #if PG_VERSION_NUM >= 160000
     return object_aclcheck(ProcedureRelationId, function, user, ACL_EXECUTE);

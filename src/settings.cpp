@@ -27,82 +27,6 @@ static const config_enum_entry mirror_names[] = {
     {nullptr, 0, false},
 };
 
-// ---- the cost model ---------------------------------------------------------------------------------------
-
-static CostSettings costs = {};
-
-struct CostSetting {
-    const char *name;
-    const char *description;
-    double *value;
-    double measured;  // gpu.calibrate() measures this machine's
-};
-
-static const CostSetting cost_table[] = {
-    {"pg_gpu.paged_key_cost", "Microseconds to look a key up in a run, paged.", &costs.key[0], 0.055},
-    {"pg_gpu.paged_entry_cost", "Microseconds to read an entry, paged.", &costs.entry[0], 0.003},
-    {"pg_gpu.paged_sort_cost", "Microseconds to sort or merge an entry in the session.", &costs.sort[0],
-     0.03},
-    {"pg_gpu.host_request_cost", "Microseconds of a request to the host engine.", &costs.request[1], 60},
-    {"pg_gpu.host_key_cost", "Microseconds to look a key up in a run on the host engine.", &costs.key[1],
-     0.02},
-    {"pg_gpu.host_entry_cost", "Microseconds to read an entry on the host engine.", &costs.entry[1], 0.002},
-    {"pg_gpu.host_sort_cost", "Microseconds to sort or merge an entry on the host engine.", &costs.sort[1],
-     0.12},
-    {"pg_gpu.cuda_request_cost", "Microseconds of a request to the cuda engine.", &costs.request[2], 80},
-    {"pg_gpu.cuda_key_cost", "Microseconds to look a key up in a run on the cuda engine.", &costs.key[2],
-     0.0005},
-    {"pg_gpu.cuda_entry_cost", "Microseconds to read an entry on the cuda engine.", &costs.entry[2], 0.0001},
-    {"pg_gpu.cuda_sort_cost", "Microseconds to sort or merge an entry on the cuda engine.", &costs.sort[2],
-     0.13},
-    {"pg_gpu.transfer_cost", "Microseconds to hand a MiB over between session and server process.",
-     &costs.transfer, 150},
-    {"pg_gpu.load_cost", "Microseconds to make a mirror of a MiB of index pages.", &costs.load, 600},
-};
-
-// By ListFeature.
-struct ListCostSetting {
-    const char *name;
-    const char *description;
-    double measured[kCostedPaths];
-};
-
-static const ListCostSetting list_cost_table[kListFeatures] = {
-    {"ranking", "Microseconds of a ranking beside its lists", {0, 0, 70}},
-    {"list", "Microseconds of an inverted list in a run", {3.9, 8, 1}},
-    {"window", "Microseconds of a window of documents in a list of an OR", {0.2, 0.1, 0}},
-    {"posting", "Microseconds of a posting in a list of an OR", {0.0039, 0.0034, 0.00002}},
-    {"shortest", "Microseconds of a posting in the shortest list of an AND", {0.024, 0.013, 0.0001}},
-    {"second", "Microseconds of a posting in the second shortest list of an AND", {0.0015, 0.001, 0.00001}},
-};
-
-const char *list_cost_name(int path, int feature) {
-    static const char *const paths[kCostedPaths] = {"paged", "host", "cuda"};
-    return psprintf("pg_gpu.%s_%s_cost", paths[path], list_cost_table[feature].name);
-}
-
-static void define_cost_setting(const CostSetting &setting) {
-    constexpr double kMax = 1e9;
-    DefineCustomRealVariable(setting.name, setting.description, "Measured by gpu.calibrate().", setting.value,
-                             setting.measured, 0, kMax, PGC_USERSET, GUC_EXPLAIN, nullptr, nullptr, nullptr);
-}
-
-static void define_cost_settings() {
-    static const char *const places[kCostedPaths] = {"paged", "on the host engine", "on the cuda engine"};
-    for (const CostSetting &setting : cost_table)
-        define_cost_setting(setting);
-    // PostgreSQL keeps the descriptions.
-    MemoryContext caller = MemoryContextSwitchTo(TopMemoryContext);
-    for (int path = 0; path < kCostedPaths; path++)
-        for (int feature = 0; feature < kListFeatures; feature++)
-            define_cost_setting({list_cost_name(path, feature),
-                                 psprintf("%s, %s.", list_cost_table[feature].description, places[path]),
-                                 &costs.lists[path][feature], list_cost_table[feature].measured[path]});
-    MemoryContextSwitchTo(caller);
-}
-
-// ---- all settings -----------------------------------------------------------------------------------------
-
 static void define_server_setting(const char *name, const char *description, const char *more, int *value,
                                   int most, int flags) {
     DefineCustomIntVariable(name, description, more, value, 0, 0, most, PGC_SIGHUP, flags, nullptr, nullptr,
@@ -193,10 +117,6 @@ int request_timeout() {
 
 uint64 session_transfer_limit() {
     return static_cast<uint64>(session_transfer_memory) << 20;
-}
-
-const CostSettings &cost_settings() {
-    return costs;
 }
 
 }  // namespace pg_gpu

@@ -1,6 +1,8 @@
 // Settings (GUCs) and what they mean for a session.
 #pragma once
 
+#include <span>
+
 #include "postgres_headers.h"
 
 namespace pg_gpu {
@@ -56,7 +58,20 @@ struct CostSettings {
 };
 const CostSettings &cost_settings();
 
-// The setting of costs.lists[path][feature], palloc'd.
-const char *list_cost_name(int path, int feature);
+// Defines pg_gpu.costs; define_settings does it.
+void define_cost_settings();
+
+// One of the constants, as pg_gpu.costs and the view gpu.costs know it.
+struct CostConstant {
+    const char *name;
+    const char *unit;
+    const char *meaning;
+    double default_value;
+    size_t offset;     // in CostSettings
+    int path;          // -1 for those that all paths share
+    bool may_be_zero;  // otherwise a measured 0 is a measurement that failed
+};
+std::span<const CostConstant> cost_constants();
+double cost_of(const CostSettings &settings, const CostConstant &constant);
 
 }  // namespace pg_gpu

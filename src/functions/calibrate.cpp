@@ -1,10 +1,12 @@
-// gpu.calibrate: measures the constants of the cost model on this machine and stores them.
+// gpu.calibrate: measures the constants of the cost model on this machine and stores them. gpu.costs: tells
+// them.
 #include "compat.h"
 #include "client/connection.h"
 #include "functions/calibration.h"
 #include "kary/kary.h"
 
 PG_GPU_FUNCTION(pg_gpu_calibrate);
+PG_GPU_FUNCTION(pg_gpu_cost_rows);
 
 using namespace pg_gpu;
 
@@ -163,66 +165,125 @@ static Measured measure_and_forget() {
 
 // ---- storing ----------------------------------------------------------------------------------------------
 
-static void alter_system(const char *name, char *value) {
+// What disturbances have hidden, a cost of 0 that cannot be true, keeps its old value.
+static bool is_measured(const Measured &measured, const CostConstant &constant) {
+    return (constant.path < 0 || measured.engines[constant.path]) &&
+           (constant.may_be_zero || cost_of(measured.costs, constant) > 0);
+}
+
+static const char *measured_text(const Measured &measured, const CostConstant &constant) {
+    return psprintf("%.3g", cost_of(measured.costs, constant));
+}
+
+static const char *text_in_force(const CostConstant &constant) {
+    return psprintf("%.15g", cost_of(cost_settings(), constant));
+}
+
+// pg_gpu.costs with what was measured, and what else is not a default.
+static char *list_costs(const Measured &measured) {
+    StringInfoData list;
+    initStringInfo(&list);
+    for (const CostConstant &constant : cost_constants()) {
+        if (!is_measured(measured, constant) && cost_of(cost_settings(), constant) == constant.default_value)
+            continue;
+        appendStringInfo(
+            &list, "%s%s = %s", list.len == 0 ? "" : ", ", constant.name,
+            is_measured(measured, constant) ? measured_text(measured, constant) : text_in_force(constant));
+    }
+    return list.data;
+}
+
+static void return_measured(FunctionCallInfo fcinfo, const Measured &measured) {
+    auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
+    for (const CostConstant &constant : cost_constants()) {
+        if (!is_measured(measured, constant))
+            continue;
+        Datum values[] = {CStringGetTextDatum(constant.name), CStringGetTextDatum(text_in_force(constant)),
+                          CStringGetTextDatum(measured_text(measured, constant))};
+        bool nulls[lengthof(values)] = {};
+        tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+    }
+}
+
+static void alter_system(char *list) {
     auto *constant = makeNode(A_Const);
     constant->val.sval.type = T_String;
-    constant->val.sval.sval = value;
+    constant->val.sval.sval = list;
     constant->location = -1;
     auto *set = makeNode(VariableSetStmt);
     set->kind = VAR_SET_VALUE;
-    set->name = pstrdup(name);
+    set->name = pstrdup("pg_gpu.costs");
     set->args = list_make1(constant);
     auto *statement = makeNode(AlterSystemStmt);
     statement->setstmt = set;
     AlterSystemSetConfigFile(statement);
 }
 
-static void store(FunctionCallInfo fcinfo, const char *name, double value) {
-    auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
-    char *before = GetConfigOptionByName(name, nullptr, false);
-    char *after = psprintf("%.3g", value);
-    alter_system(name, after);
-    Datum values[] = {CStringGetTextDatum(name), CStringGetTextDatum(before), CStringGetTextDatum(after)};
-    bool nulls[lengthof(values)] = {};
-    tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
-}
-
-// What disturbances have hidden keeps its old value.
-static void store_measured(FunctionCallInfo fcinfo, const char *name, double value) {
-    if (value > 0)
-        store(fcinfo, name, value);
+// Measuring took its time: whatever keeps ALTER SYSTEM from storing the list is a warning that has it.
+static bool store(char *list) {
+    MemoryContext context = CurrentMemoryContext;
+    ResourceOwner owner = CurrentResourceOwner;
+    volatile bool stored = false;
+    BeginInternalSubTransaction(nullptr);
+    MemoryContextSwitchTo(context);
+    PG_TRY();
+    {
+        alter_system(list);
+        ReleaseCurrentSubTransaction();
+        MemoryContextSwitchTo(context);
+        CurrentResourceOwner = owner;
+        stored = true;
+    }
+    PG_CATCH();
+    {
+        MemoryContextSwitchTo(context);
+        ErrorData *error = CopyErrorData();
+        FlushErrorState();
+        RollbackAndReleaseCurrentSubTransaction();
+        MemoryContextSwitchTo(context);
+        CurrentResourceOwner = owner;
+        ereport(WARNING,
+                (errcode(error->sqlerrcode), errmsg("could not store the measured costs"),
+                 errdetail("ALTER SYSTEM failed: %s.", error->message),
+                 errhint("Set pg_gpu.costs = '%s' in the configuration file, or for a role or a database.",
+                         list)));
+        FreeErrorData(error);
+    }
+    PG_END_TRY();
+    return stored;
 }
 
 Datum pg_gpu_calibrate(PG_FUNCTION_ARGS) {
+    const bool apply = PG_GETARG_BOOL(0);
     InitMaterializedSRF(fcinfo, 0);
-    if (!superuser())
-        ereport(ERROR,
-                (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("must be superuser to calibrate pg_gpu")));
     if (RecoveryInProgress())
         ereport(ERROR,
                 (errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION), errmsg("cannot calibrate during recovery"),
-                 errhint("Calibrate on the primary and copy the settings, or set them by hand.")));
+                 errhint("Calibrate on the primary and copy pg_gpu.costs, or set it by hand.")));
     const Measured measured = measure_and_forget();
     if (!measured.engines[static_cast<int>(client::Path::Host)])
         ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("cannot calibrate"),
                         errdetail("%s.", client::last_reason()),
                         errhint("The server log says why it isn't there.")));
-    for (int p = 0; p < kCostedPaths; p++) {
-        if (!measured.engines[p])
-            continue;
-        const char *path = client::path_name(static_cast<client::Path>(p));
-        if (p != static_cast<int>(client::Path::Paged))
-            store_measured(fcinfo, psprintf("pg_gpu.%s_request_cost", path), measured.costs.request[p]);
-        store_measured(fcinfo, psprintf("pg_gpu.%s_key_cost", path), measured.costs.key[p]);
-        store_measured(fcinfo, psprintf("pg_gpu.%s_entry_cost", path), measured.costs.entry[p]);
-        store_measured(fcinfo, psprintf("pg_gpu.%s_sort_cost", path), measured.costs.sort[p]);
-        for (int feature = 0; feature < kListFeatures; feature++)
-            store(fcinfo, list_cost_name(p, feature), measured.costs.lists[p][feature]);
-    }
-    store_measured(fcinfo, "pg_gpu.transfer_cost", measured.costs.transfer);
-    store_measured(fcinfo, "pg_gpu.load_cost", measured.costs.load);
+    return_measured(fcinfo, measured);
     // As pg_reload_conf does.
-    if (kill(PostmasterPid, SIGHUP) != 0)
+    if (apply && store(list_costs(measured)) && kill(PostmasterPid, SIGHUP) != 0)
         ereport(WARNING, (errmsg("failed to send signal to postmaster: %m")));
+    return Datum{0};
+}
+
+// ---- gpu.costs --------------------------------------------------------------------------------------------
+
+Datum pg_gpu_cost_rows(PG_FUNCTION_ARGS) {
+    InitMaterializedSRF(fcinfo, 0);
+    auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
+    for (const CostConstant &constant : cost_constants()) {
+        Datum values[] = {CStringGetTextDatum(constant.name),
+                          Float8GetDatum(cost_of(cost_settings(), constant)),
+                          Float8GetDatum(constant.default_value), CStringGetTextDatum(constant.unit),
+                          CStringGetTextDatum(constant.meaning)};
+        bool nulls[lengthof(values)] = {};
+        tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+    }
     return Datum{0};
 }
