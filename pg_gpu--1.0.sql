@@ -109,6 +109,13 @@ AS 'MODULE_PATHNAME', 'pg_gpu_count_filter'
 LANGUAGE C STRICT STABLE PARALLEL RESTRICTED COST 10000;
 COMMENT ON FUNCTION gpu.count(regclass, text) IS 'visible rows that match a filter on the columns of a gpu_column index';
 
+-- Variadic functions have no named arguments, so those with a filter come in two: without values for its $1 and so on, and with them.
+CREATE FUNCTION gpu.count(index regclass, filter text, VARIADIC params "any")
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'pg_gpu_count_filter'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000;
+COMMENT ON FUNCTION gpu.count(regclass, text, "any") IS 'gpu.count by a filter with parameters';
+
 CREATE FUNCTION gpu.columns(index regclass, OUT column_name name, OUT encoding text, OUT distinct_values bigint, OUT bits int,
                             OUT bytes bigint)
 RETURNS SETOF record
@@ -116,18 +123,33 @@ AS 'MODULE_PATHNAME', 'pg_gpu_columns'
 LANGUAGE C STRICT STABLE PARALLEL RESTRICTED COST 10000 ROWS 10;
 COMMENT ON FUNCTION gpu.columns(regclass) IS 'the columns of a gpu_column index and how they are kept';
 
-CREATE FUNCTION gpu.summary(index regclass, column_name name, OUT count bigint, OUT nulls bigint, OUT distinct_values bigint,
+CREATE FUNCTION gpu.summary(index regclass, column_name name, filter text DEFAULT NULL,
+                            OUT count bigint, OUT nulls bigint, OUT distinct_values bigint,
                             OUT minimum text, OUT maximum text, OUT sum numeric, OUT mean float8)
 RETURNS record
 AS 'MODULE_PATHNAME', 'pg_gpu_summary'
-LANGUAGE C STRICT STABLE PARALLEL RESTRICTED COST 10000;
-COMMENT ON FUNCTION gpu.summary(regclass, name) IS 'a column''s visible values in one row';
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000;
+COMMENT ON FUNCTION gpu.summary(regclass, name, text) IS 'a column''s visible values in one row';
 
-CREATE FUNCTION gpu.dictionary(index regclass, column_name name, OUT value text, OUT count bigint)
+CREATE FUNCTION gpu.summary(index regclass, column_name name, filter text, VARIADIC params "any",
+                            OUT count bigint, OUT nulls bigint, OUT distinct_values bigint,
+                            OUT minimum text, OUT maximum text, OUT sum numeric, OUT mean float8)
+RETURNS record
+AS 'MODULE_PATHNAME', 'pg_gpu_summary'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000;
+COMMENT ON FUNCTION gpu.summary(regclass, name, text, "any") IS 'gpu.summary by a filter with parameters';
+
+CREATE FUNCTION gpu.dictionary(index regclass, column_name name, filter text DEFAULT NULL, OUT value text, OUT count bigint)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_gpu_dictionary'
-LANGUAGE C STRICT STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000;
-COMMENT ON FUNCTION gpu.dictionary(regclass, name) IS 'a column''s visible values, and how many rows have each';
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000;
+COMMENT ON FUNCTION gpu.dictionary(regclass, name, text) IS 'a column''s visible values, and how many rows have each';
+
+CREATE FUNCTION gpu.dictionary(index regclass, column_name name, filter text, VARIADIC params "any", OUT value text, OUT count bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_gpu_dictionary'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000;
+COMMENT ON FUNCTION gpu.dictionary(regclass, name, text, "any") IS 'gpu.dictionary by a filter with parameters';
 
 CREATE FUNCTION gpu.histogram(index regclass, column_name name, bins int DEFAULT 256, low float8 DEFAULT NULL,
                               high float8 DEFAULT NULL, filter text DEFAULT NULL,
@@ -136,6 +158,13 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_gpu_histogram'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 260;
 COMMENT ON FUNCTION gpu.histogram(regclass, name, int, float8, float8, text) IS 'visible rows by equal-width bins of a column''s values';
+
+CREATE FUNCTION gpu.histogram(index regclass, column_name name, bins int, low float8, high float8, filter text, VARIADIC params "any",
+                              OUT bin int, OUT lower float8, OUT upper float8, OUT count bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_gpu_histogram'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 260;
+COMMENT ON FUNCTION gpu.histogram(regclass, name, int, float8, float8, text, "any") IS 'gpu.histogram by a filter with parameters';
 
 CREATE FUNCTION gpu.byte_histogram(image bytea)
 RETURNS bigint[]

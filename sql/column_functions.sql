@@ -78,7 +78,59 @@ BEGIN
                                      count(DISTINCT d), count(DISTINCT ts), count(DISTINCT tz), count(DISTINCT b)) FROM column_function);
 END
 $$;
+-- Filters with parameters: what each gives is what SQL gives. A literal's type is told by the filter.
+CREATE FUNCTION parameter_differences() RETURNS TABLE (problem text) LANGUAGE sql AS $$
+    SELECT format('case %s: %s instead of %s', n, found, expected)
+    FROM (VALUES
+        (1, gpu.count('column_function_i', 'k = $1', 5), (SELECT count(*) FROM column_function WHERE k + 0 = 5)),
+        (2, gpu.count('column_function_i', 'k = $1', '5'), (SELECT count(*) FROM column_function WHERE k + 0 = 5)),
+        (3, gpu.count('column_function_i', 'k = $1', 5::int8), (SELECT count(*) FROM column_function WHERE k + 0 = 5)),
+        (4, gpu.count('column_function_i', 'k BETWEEN $1 AND $2 AND b', 3, '7'), (SELECT count(*) FROM column_function WHERE k + 0 BETWEEN 3 AND 7 AND b)),
+        (5, gpu.count('column_function_i', 'k = ANY ($1)', ARRAY[1, 2, 77, NULL]), (SELECT count(*) FROM column_function WHERE k + 0 = ANY ('{1,2,77}'))),
+        (6, gpu.count('column_function_i', 'k = ANY ($1) AND v > $2', '{1,2,77}', 500000), (SELECT count(*) FROM column_function WHERE k + 0 = ANY ('{1,2,77}') AND v > 500000)),
+        (7, gpu.count('column_function_i', 't LIKE $1', 'w1%'), (SELECT count(*) FROM column_function WHERE t || '' LIKE 'w1%')),
+        (8, gpu.count('column_function_i', 't = $1', 'w1'' OR true --'), 0),
+        (9, gpu.count('column_function_i', 't = $1 AND n < $2', 'w7'::text, 2.5), (SELECT count(*) FROM column_function WHERE t || '' = 'w7' AND n < 2.5)),
+        (10, gpu.count('column_function_i', 'd >= $1 AND d < $1 + 30', '2000-06-01'::date), (SELECT count(*) FROM column_function WHERE d + 0 >= '2000-06-01' AND d < '2000-07-01')),
+        (11, gpu.count('column_function_i', 'tz > $1', '2000-02-01 00:00+05'), (SELECT count(*) FROM column_function WHERE tz + '0 s' > '2000-02-01 00:00+05')),
+        (12, gpu.count('column_function_i', 'k = $1', NULL::int), 0),
+        (13, gpu.count('column_function_i', 'k = $2 AND t > $1', NULL, 5), 0),
+        (14, gpu.count('column_function_i', 'k = ANY ($1)', NULL::int[]), 0),
+        (15, gpu.count('column_function_i', 'b = $1', 'true'), (SELECT count(*) FROM column_function WHERE b)),
+        (16, gpu.count('column_function_i', '$1', true), (SELECT count(*) FROM column_function)),
+        (17, gpu.count('column_function_i', 'k = $1 AND v <> $2 AND k >= $1', VARIADIC ARRAY[5, 7919]), (SELECT count(*) FROM column_function WHERE k + 0 = 5 AND v <> 7919)),
+        (18, gpu.count('column_function_i', 'x > $1', 'NaN'), 0),
+        (19, gpu.count('column_function_i', 'y <= $1', 0.5), (SELECT count(*) FROM column_function WHERE y + 0 <= 0.5)),
+        (20, gpu.count('column_function_i', 'k = 5', VARIADIC NULL::int[]), (SELECT count(*) FROM column_function WHERE k + 0 = 5)),
+        (21, (SELECT sum(count)::int8 FROM gpu.histogram('column_function_i', 'v', 7, 0, 1000, 'k < $1 AND t LIKE $2', 20, 'w1%')),
+         (SELECT count(*) FROM column_function WHERE k + 0 < 20 AND t LIKE 'w1%')),
+        (22, (SELECT sum(count)::int8 FROM gpu.histogram('column_function_i', 'v', 7, NULL, NULL, 'k < $1', NULL::int)), 0)
+    ) AS c(n, found, expected)
+    WHERE found IS DISTINCT FROM expected
+    UNION ALL
+    SELECT format('summary of k = %s: %s instead of %s', g, a, e)
+    FROM (SELECT g, (SELECT format('%s %s %s %s %s %s', s.count, s.nulls, s.distinct_values, s.minimum, s.maximum, s.sum)
+                     FROM gpu.summary('column_function_i', 'v', 'k = $1 AND d > $2', g, '2000-03-01') AS s) AS a,
+              (SELECT format('%s %s %s %s %s %s', count(*), count(*) - count(v), count(DISTINCT v), min(v), max(v), sum(v))
+               FROM column_function WHERE k + 0 = g AND d > '2000-03-01') AS e
+          FROM unnest(ARRAY[3, 4, 49, 101]) AS g) AS c
+    WHERE replace(a, ' 0  ', ' 0  ') IS DISTINCT FROM e
+    UNION ALL
+    SELECT format('dictionary: %s has %s, and not %s', coalesce(w.t, h.value), h.count, w.count)
+    FROM gpu.dictionary('column_function_i', 't', 'k < $1 AND b', 7) AS h
+         FULL JOIN (SELECT t, count(*) FROM column_function WHERE k + 0 < 7 AND b GROUP BY t) AS w ON w.t = h.value
+    WHERE h.count IS DISTINCT FROM w.count
+    UNION ALL
+    SELECT format('dictionary without parameters: %s has %s, and not %s', coalesce(w.k::text, h.value), h.count, w.count)
+    FROM gpu.dictionary('column_function_i', 'k', filter => 't IS NOT NULL AND v > 10') AS h
+         FULL JOIN (SELECT k, count(*) FROM column_function WHERE t || '' IS NOT NULL AND v > 10 GROUP BY k) AS w ON w.k = h.value::int
+    WHERE h.count IS DISTINCT FROM w.count
+    UNION ALL
+    SELECT format('summary without rows: %s', s) FROM gpu.summary('column_function_i', 't', 'false') AS s
+    WHERE s IS DISTINCT FROM ROW(0::int8, 0::int8, 0::int8, NULL::text, NULL::text, NULL::numeric, NULL::float8)
+$$;
 SELECT * FROM function_differences();
+SELECT * FROM parameter_differences();
 VACUUM column_function;
 SELECT * FROM function_differences();
 INSERT INTO column_function (k, v, x, n, t, d) SELECT g + 100, g, NULL, -g, 'new ' || g, 'infinity' FROM generate_series(1, 1500) AS g;
@@ -86,6 +138,7 @@ SELECT * FROM function_differences();
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 DELETE FROM column_function WHERE k % 5 = 0;
 SELECT * FROM function_differences();
+SELECT * FROM parameter_differences();
 SAVEPOINT a;
 INSERT INTO column_function (k, t) VALUES (-5, 'mine');
 SELECT gpu.count('column_function_i', 'k = -5');
@@ -98,6 +151,7 @@ VACUUM column_function;
 SELECT * FROM function_differences();
 SELECT entries > 0 FROM gpu.merge('column_function_i') WHERE step = 'merge runs';
 SELECT * FROM function_differences();
+SELECT * FROM parameter_differences();
 SELECT * FROM gpu.verify('column_function_i');
 SELECT (gpu.summary('column_function_i', 'n')).sum = (SELECT sum(n) FROM column_function),
        abs((gpu.summary('column_function_i', 'y')).mean - (SELECT avg(y) FROM column_function)) < 1e-9;
@@ -162,6 +216,26 @@ SELECT gpu.count('column_function_i', 'k');
 SELECT gpu.count('column_function_i', 'nothing = 1');
 SELECT gpu.count('column_function_i', 'k = ');
 SELECT gpu.count('column_function_i', NULL::text);
+-- Parameters without values, values without parameters, and values of wrong types.
+SELECT gpu.count('column_function_i', 'k = $1');
+SELECT gpu.count('column_function_i', 'k = $2', 1);
+SELECT gpu.count('column_function_i', 'k = $0', 1);
+SELECT gpu.count('column_function_i', 'k = $99999999', 1);
+SELECT gpu.count('column_function_i', 'k = 1', 1);
+SELECT gpu.count('column_function_i', 'k = $1', 1, 2, 3);
+SELECT gpu.count('column_function_i', 'k = $1', 'five');
+SELECT gpu.count('column_function_i', 'k = $1', 'five'::text);
+SELECT gpu.count('column_function_i', 'k = $1', ARRAY[1]);
+SELECT gpu.count('column_function_i', 'k = $1 AND t = $1', '1');
+SELECT gpu.count('column_function_i', '$1 IS NULL', 'x');
+SELECT gpu.count('column_function_i', 'k = $1', VARIADIC ARRAY['1', '2']);
+SELECT gpu.count('column_function_i', NULL, 1);
+SELECT gpu.count('column_function_i', NULL::text, ARRAY[1]);
+SELECT gpu.count('column_function_i', NULL, NULL);
+SELECT gpu.summary('column_function_i', 'k', NULL, 1);
+SELECT gpu.summary('column_function_i', 'k', 'k = $1 OR k = 2', 1);
+SELECT * FROM gpu.dictionary('column_function_i', 'k', 'k = $1');
+SELECT * FROM gpu.histogram('column_function_i', 'k', 4, NULL, NULL, 'k = 1', 1);
 SELECT * FROM gpu.histogram('column_function_i', 't');
 SELECT * FROM gpu.histogram('column_function_i', 'nothing');
 SELECT * FROM gpu.histogram('column_function_i', 'k', 0);
@@ -188,5 +262,5 @@ SET ROLE column_reader;
 SELECT * FROM gpu.summary('column_function_i', 'k');
 RESET ROLE;
 DROP TABLE column_function;
-DROP FUNCTION function_differences, histogram_differences, width_bins;
+DROP FUNCTION function_differences, parameter_differences, histogram_differences, width_bins;
 DROP ROLE column_reader;

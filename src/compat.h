@@ -70,6 +70,25 @@ inline void vacuum_pause() {
 #endif
 }
 
+// PostgreSQL 15 declares what walks over and what copies expressions without their parameters.
+#if PG_VERSION_NUM >= 160000
+inline bool walk_raw_expression(Node *node, bool (*walker)(Node *, void *), void *context) {
+    return raw_expression_tree_walker(node, walker, context);
+}
+inline Node *mutate_expression(Node *node, Node *(*mutator)(Node *, void *), void *context) {
+    return expression_tree_mutator(node, mutator, context);
+}
+#else
+inline bool walk_raw_expression(Node *node, bool (*walker)(Node *, void *), void *context) {
+    return raw_expression_tree_walker(
+        node, reinterpret_cast<bool (*)()>(reinterpret_cast<void (*)()>(walker)), context);
+}
+inline Node *mutate_expression(Node *node, Node *(*mutator)(Node *, void *), void *context) {
+    return expression_tree_mutator(node, reinterpret_cast<Node *(*)()>(reinterpret_cast<void (*)()>(mutator)),
+                                   context);
+}
+#endif
+
 // Memory that a setting's check hook hands to its assign hook, and that PostgreSQL frees; nullptr when there
 // is none.
 inline void *allocate_setting(size_t bytes) {

@@ -16,8 +16,9 @@ const char *column_name(const OpenIndex &open, int column);
 int find_column(const OpenIndex &open, const char *name);
 
 // Reads a boolean expression over the index's columns: comparisons of columns with constants, IS [NOT] NULL,
-// = ANY, all of them to hold. ERROR with a HINT when it is anything else.
-void read_filter(const OpenIndex &open, const column::Format &format, const char *filter,
+// = ANY, all of them to hold. It is the function's argument with that number, from 0 on; values of $1 … in it
+// are the arguments behind. A NULL leaves *condition as it is. ERROR with a HINT when it is anything else.
+void read_filter(FunctionCallInfo fcinfo, int argument, const OpenIndex &open, const column::Format &format,
                  column::Condition *condition);
 
 }  // namespace pg_gpu::functions

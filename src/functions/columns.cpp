@@ -138,10 +138,11 @@ Datum pg_gpu_columns(PG_FUNCTION_ARGS) {
     return Datum{0};
 }
 
-// A column's distinct visible values, for `work`, which may run several times and leaves what it does last.
+// A column's distinct values in visible rows that match, for `work`, which may run several times and leaves
+// what it does last.
 template <typename Work>
 static void with_distinct(const functions::OpenIndex &open, Snapshot snapshot, const column::Format *format,
-                          int number, Work work) {
+                          const column::Condition &condition, int number, Work work) {
     uint64 heap_fetches;
     const auto work_on_server = [&](column::RemoteRows *rows) {
         if (!column::has_counted_codes(*rows, number) || !column::count_remote_codes(rows, number))
@@ -152,11 +153,11 @@ static void with_distinct(const functions::OpenIndex &open, Snapshot snapshot, c
         work(rows->view, distinct);
         return true;
     };
-    if (column::with_rows_on_server(open.heap, open.index, snapshot, format, {},
+    if (column::with_rows_on_server(open.heap, open.index, snapshot, format, condition,
                                     {client::RequestKind::CountValues, 1}, work_on_server, &heap_fetches))
         return;
     const client::PagedRequest paged = client::begin_paged(client::RequestKind::CountValues, 1);
-    column::with_rows(open.heap, open.index, snapshot, format, {}, [&](ColumnView *view) {
+    column::with_rows(open.heap, open.index, snapshot, format, condition, [&](ColumnView *view) {
         const column::DistinctValues distinct = column::find_distinct(view, number);
         if (!column::is_stale(view))
             work(view, distinct);
@@ -168,30 +169,35 @@ static void with_distinct(const functions::OpenIndex &open, Snapshot snapshot, c
 
 Datum pg_gpu_dictionary(PG_FUNCTION_ARGS) {
     ReturnSetInfo *result = begin_result(fcinfo);
+    if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+        return Datum{0};
     Snapshot snapshot = GetActiveSnapshot();
     const functions::OpenIndex open = functions::open_columns(PG_GETARG_OID(0), snapshot, "gpu.dictionary");
     const column::Format *format = column::make_format(open.index);
     const int number = functions::find_column(open, NameStr(*PG_GETARG_NAME(1)));
     const column::ColumnType &type = format->types[number];
-    with_distinct(open, snapshot, format, number, [&](ColumnView *, const column::DistinctValues &distinct) {
-        tuplestore_clear(result->setResult);
-        column::ValueBuffer buffer = {nullptr, 0};
-        for (uint64 i = 0; i < distinct.count; i++) {
-            CHECK_FOR_INTERRUPTS();
-            const column::DistinctValue &value = distinct.values[i];
-            char *text = output_value(type, column::datum_of_value(type, value, &buffer));
-            Datum values[] = {CStringGetTextDatum(text), Int64GetDatum(static_cast<int64>(value.count))};
-            bool nulls[] = {false, false};
-            tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
-            pfree(DatumGetPointer(values[0]));
-            pfree(text);
-        }
-        if (distinct.nulls > 0) {
-            Datum values[] = {Datum{0}, Int64GetDatum(static_cast<int64>(distinct.nulls))};
-            bool nulls[] = {true, false};
-            tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
-        }
-    });
+    column::Condition condition = {};
+    functions::read_filter(fcinfo, 2, open, *format, &condition);
+    with_distinct(
+        open, snapshot, format, condition, number, [&](ColumnView *, const column::DistinctValues &distinct) {
+            tuplestore_clear(result->setResult);
+            column::ValueBuffer buffer = {nullptr, 0};
+            for (uint64 i = 0; i < distinct.count; i++) {
+                CHECK_FOR_INTERRUPTS();
+                const column::DistinctValue &value = distinct.values[i];
+                char *text = output_value(type, column::datum_of_value(type, value, &buffer));
+                Datum values[] = {CStringGetTextDatum(text), Int64GetDatum(static_cast<int64>(value.count))};
+                bool nulls[] = {false, false};
+                tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+                pfree(DatumGetPointer(values[0]));
+                pfree(text);
+            }
+            if (distinct.nulls > 0) {
+                Datum values[] = {Datum{0}, Int64GetDatum(static_cast<int64>(distinct.nulls))};
+                bool nulls[] = {true, false};
+                tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+            }
+        });
     functions::close_index(open);
     return Datum{0};
 }
@@ -252,30 +258,35 @@ Datum pg_gpu_summary(PG_FUNCTION_ARGS) {
         ereport(ERROR, (errcode(ERRCODE_INVALID_FUNCTION_DEFINITION),
                         errmsg("gpu.summary is not declared to return its columns"),
                         errhint("Create the extension pg_gpu anew or update it.")));
+    if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+        PG_RETURN_NULL();
     Snapshot snapshot = GetActiveSnapshot();
     const functions::OpenIndex open = functions::open_columns(PG_GETARG_OID(0), snapshot, "gpu.summary");
     const column::Format *format = column::make_format(open.index);
     const int number = functions::find_column(open, NameStr(*PG_GETARG_NAME(1)));
     const column::ColumnType &type = format->types[number];
+    column::Condition condition = {};
+    functions::read_filter(fcinfo, 2, open, *format, &condition);
     MemoryContext context = CurrentMemoryContext;
     Summary summary = {};
-    with_distinct(
-        open, snapshot, format, number, [&](ColumnView *view, const column::DistinctValues &distinct) {
-            summary = {};
-            summary.count = column::count_selected(view);
-            summary.nulls = distinct.nulls;
-            summary.distinct = distinct.count;
-            if (distinct.count == 0)
-                return;
-            MemoryContextSwitchTo(context);
-            column::ValueBuffer buffer = {nullptr, 0};
-            summary.has_bounds = distinct.is_ordered;
-            summary.minimum = output_value(type, column::datum_of_value(type, distinct.values[0], &buffer));
-            summary.maximum = output_value(
-                type, column::datum_of_value(type, distinct.values[distinct.count - 1], &buffer));
-            summary.has_sum = find_sum(type, distinct, &summary);
-            MemoryContextSwitchTo(view->context);
-        });
+    with_distinct(open, snapshot, format, condition, number,
+                  [&](ColumnView *view, const column::DistinctValues &distinct) {
+                      summary = {};
+                      summary.count = column::count_selected(view);
+                      summary.nulls = distinct.nulls;
+                      summary.distinct = distinct.count;
+                      if (distinct.count == 0)
+                          return;
+                      MemoryContextSwitchTo(context);
+                      column::ValueBuffer buffer = {nullptr, 0};
+                      summary.has_bounds = distinct.is_ordered;
+                      summary.minimum =
+                          output_value(type, column::datum_of_value(type, distinct.values[0], &buffer));
+                      summary.maximum = output_value(
+                          type, column::datum_of_value(type, distinct.values[distinct.count - 1], &buffer));
+                      summary.has_sum = find_sum(type, distinct, &summary);
+                      MemoryContextSwitchTo(view->context);
+                  });
     functions::close_index(open);
     Datum values[] = {Int64GetDatum(static_cast<int64>(summary.count)),
                       Int64GetDatum(static_cast<int64>(summary.nulls)),

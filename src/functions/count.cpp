@@ -1,5 +1,6 @@
 // gpu.count and gpu.count_batch: visible rows between bounds.
 #include "access_methods.h"
+#include "functions/count.h"
 #include "functions/index_access.h"
 #include "functions/values.h"
 #include "kary/kary.h"
@@ -73,6 +74,19 @@ static functions::OpenIndex open_for_counting(Oid index_oid, Snapshot snapshot) 
     return open;
 }
 
+// Where filters are known too, the NULL may be either.
+static void require_no_filter(Oid index_oid) {
+    const functions::OpenIndex open = functions::open_index(index_oid, AccessShareLock, AccessShareLock);
+    if (find_access_method(open.index) == &gpu_column)
+        ereport(
+            ERROR,
+            (errcode(ERRCODE_AMBIGUOUS_FUNCTION),
+             errmsg("a NULL for index \"%s\" is either a filter or an open bound",
+                    RelationGetRelationName(open.index)),
+             errhint("Cast it, to text for a filter without values, or to the type of the other bound.")));
+    functions::close_index(open);
+}
+
 template <typename ReadBound>
 static Datum count_one(FunctionCallInfo fcinfo, ReadBound read_bound) {
     if (PG_ARGISNULL(0))
@@ -92,6 +106,14 @@ static Datum count_one(FunctionCallInfo fcinfo, ReadBound read_bound) {
                             ->count_matching(open.heap, open.index, snapshot, keys, key_count, &heap_fetches);
     functions::close_index(open);
     PG_RETURN_INT64(count);
+}
+
+Datum functions::count_below_bound(FunctionCallInfo fcinfo) {
+    // An untyped NULL beside the NULL leaves both sides open.
+    const bool is_record = functions::is_record_type(get_fn_expr_argtype(fcinfo->flinfo, 2));
+    if (!PG_ARGISNULL(0))
+        require_no_filter(PG_GETARG_OID(0));
+    return is_record ? count_one(fcinfo, read_record_bound) : count_one(fcinfo, read_array_bound);
 }
 
 Datum pg_gpu_count_array(PG_FUNCTION_ARGS) {

@@ -3,7 +3,9 @@
 #include "column/operators.h"
 #include "compat.h"
 #include "functions/column_access.h"
-#include "functions/parsing.h"
+#include "functions/count.h"
+#include "functions/filter_parameters.h"
+#include "functions/values.h"
 
 PG_GPU_FUNCTION(pg_gpu_count_filter);
 
@@ -40,7 +42,7 @@ static void point_into_filter(void *filter) {
     internalerrquery(static_cast<const char *>(filter));
 }
 
-static Node *parse_filter(const OpenIndex &open, const char *filter) {
+static Node *parse_filter(const OpenIndex &open, const char *filter, FilterParameters *parameters) {
     ErrorContextCallback callback = {error_context_stack, point_into_filter, const_cast<char *>(filter)};
     error_context_stack = &callback;
     List *parsed = raw_parser(filter, RAW_PARSE_PLPGSQL_EXPR);
@@ -63,8 +65,11 @@ static Node *parse_filter(const OpenIndex &open, const char *filter) {
     ParseNamespaceItem *item =
         addRangeTableEntryForRelation(state, open.heap, AccessShareLock, nullptr, false, true);
     addNSItemToQuery(state, item, false, true, true);
+    require_parameters(state, target->val, *parameters);
+    set_up_parameters(state, parameters);
     Node *expression = transformWhereClause(state, target->val, EXPR_KIND_WHERE, "filter");
     assign_expr_collations(state, expression);
+    expression = replace_parameters(state, expression, parameters);
     error_context_stack = callback.previous;
     if (state->p_hasSubLinks)
         report_unsupported("It has a subquery.");
@@ -202,8 +207,17 @@ static void add_clause(FilterReader *reader, Node *clause) {
     report_unsupported("A part of it is not a comparison of a column with a constant.");
 }
 
-void read_filter(const OpenIndex &open, const column::Format &format, const char *filter,
+void read_filter(FunctionCallInfo fcinfo, int argument, const OpenIndex &open, const column::Format &format,
                  column::Condition *condition) {
+    FilterParameters parameters = read_parameters(fcinfo, argument + 1);
+    if (PG_ARGISNULL(argument) && parameters.count == 0)
+        return;
+    if (PG_ARGISNULL(argument))
+        ereport(ERROR,
+                (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("a filter with parameters must not be NULL"),
+                 errdetail("It would select rows of index \"%s\" by values that it does not name.",
+                           RelationGetRelationName(open.index)),
+                 errhint("Leave out the values to select all rows.")));
     FilterReader reader = {};
     reader.open = &open;
     reader.expressions = RelationGetIndexExpressions(open.index);
@@ -211,7 +225,8 @@ void read_filter(const OpenIndex &open, const column::Format &format, const char
     reader.room = 8;
     reader.keys = allocate<ScanKeyData>(reader.room);
     ListCell *cell;
-    foreach (cell, make_ands_implicit(reinterpret_cast<Expr *>(parse_filter(open, filter))))
+    foreach (cell, make_ands_implicit(reinterpret_cast<Expr *>(
+                       parse_filter(open, text_to_cstring(PG_GETARG_TEXT_PP(argument)), &parameters))))
         add_clause(&reader, static_cast<Node *>(lfirst(cell)));
     column::make_condition(open.index, format, reader.keys, reader.count, condition);
 }
@@ -220,13 +235,27 @@ void read_filter(const OpenIndex &open, const column::Format &format, const char
 
 using namespace pg_gpu;
 
+// The parser takes a bare NULL for the filter's text though an open bound may be meant, as in
+// gpu.count('i', NULL, ARRAY[10]): a bound is what follows then.
+static bool may_be_bounds(FunctionCallInfo fcinfo) {
+    if (!PG_ARGISNULL(1) || PG_NARGS() != 3 || get_fn_expr_variadic(fcinfo->flinfo))
+        return false;
+    const Oid type = get_fn_expr_argtype(fcinfo->flinfo, 2);
+    return (type == UNKNOWNOID && PG_ARGISNULL(2)) || functions::is_record_type(type) ||
+           OidIsValid(get_element_type(type));
+}
+
 Datum pg_gpu_count_filter(PG_FUNCTION_ARGS) {
+    if (may_be_bounds(fcinfo))
+        return functions::count_below_bound(fcinfo);
+    if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+        PG_RETURN_NULL();
     Snapshot snapshot = GetActiveSnapshot();
     const functions::OpenIndex open =
         functions::open_columns(PG_GETARG_OID(0), snapshot, "gpu.count by a filter");
     const column::Format *format = column::make_format(open.index);
-    column::Condition condition;
-    functions::read_filter(open, *format, text_to_cstring(PG_GETARG_TEXT_PP(1)), &condition);
+    column::Condition condition = {};
+    functions::read_filter(fcinfo, 1, open, *format, &condition);
     uint64 heap_fetches;
     const uint64 count =
         column::count_rows(open.heap, open.index, snapshot, *format, condition, &heap_fetches);

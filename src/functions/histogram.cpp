@@ -479,8 +479,7 @@ Datum pg_gpu_histogram(PG_FUNCTION_ARGS) {
     const column::Format *format = column::make_format(open.index);
     const Request asked = read_request(fcinfo, open, *format);
     column::Condition condition = {};
-    if (!PG_ARGISNULL(5))
-        functions::read_filter(open, *format, text_to_cstring(PG_GETARG_TEXT_PP(5)), &condition);
+    functions::read_filter(fcinfo, 5, open, *format, &condition);
 
     const BinnedRows counted = count_by_bins(open, snapshot, *format, condition, asked);
     for (uint32 slot = 0; slot < counted.bins.shape.slots(); slot++)

@@ -9,6 +9,7 @@ extern "C" {
 #include "parser/parse_clause.h"
 #include "parser/parse_collate.h"
 #include "parser/parse_node.h"
+#include "parser/parse_param.h"
 #include "parser/parse_relation.h"
 #include "parser/parser.h"
 }

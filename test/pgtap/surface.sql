@@ -28,16 +28,21 @@ INSERT INTO wanted VALUES
   ('cost_rows', NULL,
    'TABLE(name text, value double precision, default_value double precision, unit text, meaning text)', true),
   ('count', 'index regclass, filter text', 'bigint', false),
+  ('count', 'index regclass, filter text, VARIADIC params "any"', 'bigint', false),
   ('count', 'index regclass, low anyarray, high anyarray', 'bigint', false),
   ('count', 'index regclass, low record, high record', 'bigint', false),
   ('count_batch', 'index regclass, low anyarray, high anyarray', 'TABLE(ordinal bigint, count bigint)', true),
   ('devices', NULL,
    'TABLE(device integer, name text, compute_capability text, memory_total bigint, memory_free bigint, engine text)', true),
-  ('dictionary', 'index regclass, column_name name', 'TABLE(value text, count bigint)', true),
+  ('dictionary', 'index regclass, column_name name, filter text DEFAULT NULL::text', 'TABLE(value text, count bigint)', true),
+  ('dictionary', 'index regclass, column_name name, filter text, VARIADIC params "any"', 'TABLE(value text, count bigint)', true),
   ('evict', 'index regclass', 'bigint', false),
   ('histogram',
    'index regclass, column_name name, bins integer DEFAULT 256, low double precision DEFAULT NULL::double precision, '
    'high double precision DEFAULT NULL::double precision, filter text DEFAULT NULL::text',
+   'TABLE(bin integer, lower double precision, upper double precision, count bigint)', true),
+  ('histogram',
+   'index regclass, column_name name, bins integer, low double precision, high double precision, filter text, VARIADIC params "any"',
    'TABLE(bin integer, lower double precision, upper double precision, count bigint)', true),
   ('intersect', 'index regclass, lexemes text[]', 'SETOF tid', true),
   ('load', 'index regclass, pinned boolean DEFAULT false', 'bigint', false),
@@ -57,12 +62,14 @@ INSERT INTO wanted VALUES
   ('stat_rows', NULL,
    'TABLE(path text, request text, requests bigint, items bigint, bytes bigint, milliseconds double precision, '
    'fallbacks bigint, last_reason text)', true),
-  ('summary', 'index regclass, column_name name',
+  ('summary', 'index regclass, column_name name, filter text DEFAULT NULL::text',
+   'TABLE(count bigint, nulls bigint, distinct_values bigint, minimum text, maximum text, sum numeric, mean double precision)', false),
+  ('summary', 'index regclass, column_name name, filter text, VARIADIC params "any"',
    'TABLE(count bigint, nulls bigint, distinct_values bigint, minimum text, maximum text, sum numeric, mean double precision)', false),
   ('verify', 'index regclass, heap boolean DEFAULT true', 'TABLE(block bigint, tid tid, problem text)', true);
 -- OUT columns and RETURNS TABLE are the same to a user: compare names and types of columns.
 CREATE FUNCTION pg_temp.result_columns(f oid) RETURNS text LANGUAGE sql AS $$
-  SELECT CASE WHEN proallargtypes IS NULL THEN pg_get_function_result(f)
+  SELECT CASE WHEN proargmodes IS NULL OR NOT proargmodes && '{o,t}' THEN pg_get_function_result(f)
     ELSE (SELECT 'TABLE(' || string_agg(proargnames[i] || ' ' || format_type(proallargtypes[i], NULL), ', ' ORDER BY i) || ')'
           FROM generate_subscripts(proallargtypes, 1) AS i WHERE proargmodes[i] IN ('o', 't')) END
   FROM pg_proc WHERE oid = f
@@ -89,12 +96,12 @@ INSERT INTO label VALUES
   ('bm25_distance', 2, 'i', 's', 10, 0), ('bm25_query_in', 1, 'i', 's', 1, 0), ('bm25_query_out', 1, 's', 's', 1, 0),
   ('byte_histogram', 1, 'i', 's', 100, 0), ('byte_histogram', 1, 'i', 's', 1000, 100),
   ('calibrate', 1, 'v', 'u', 1000000, 30), ('columns', 1, 's', 'r', 10000, 10), ('cost_rows', 0, 's', 's', 100, 31),
-  ('count', 2, 's', 'r', 10000, 0), ('count', 3, 's', 'r', 1000, 0), ('count', 3, 's', 'r', 1000, 0), ('count_batch', 3, 's', 'r', 10000, 1000),
-  ('devices', 0, 'v', 'r', 1000, 1), ('dictionary', 2, 's', 'r', 10000, 1000), ('evict', 1, 'v', 'u', 1000, 0),
-  ('histogram', 6, 's', 'r', 10000, 260), ('intersect', 2, 's', 'r', 1000, 1000), ('load', 2, 'v', 'u', 100000, 0),
+  ('count', 2, 's', 'r', 10000, 0), ('count', 3, 's', 'r', 10000, 0), ('count', 3, 's', 'r', 1000, 0), ('count', 3, 's', 'r', 1000, 0), ('count_batch', 3, 's', 'r', 10000, 1000),
+  ('devices', 0, 'v', 'r', 1000, 1), ('dictionary', 3, 's', 'r', 10000, 1000), ('dictionary', 4, 's', 'r', 10000, 1000), ('evict', 1, 'v', 'u', 1000, 0),
+  ('histogram', 6, 's', 'r', 10000, 260), ('histogram', 7, 's', 'r', 10000, 260), ('intersect', 2, 's', 'r', 1000, 1000), ('load', 2, 'v', 'u', 100000, 0),
   ('lookup', 2, 's', 'r', 1000, 1000), ('merge', 1, 'v', 'u', 1000000, 10), ('mirror_rows', 0, 'v', 'r', 1000, 100),
   ('query', 2, 's', 'r', 1000, 0), ('runs', 1, 'v', 'r', 100, 10), ('search', 4, 's', 'r', 1000, 10), ('search_batch', 4, 's', 'r', 10000, 1000),
-  ('stat_reset', 0, 'v', 'r', 1000, 0), ('stat_rows', 0, 'v', 'r', 1000, 50), ('summary', 2, 's', 'r', 10000, 0),
+  ('stat_reset', 0, 'v', 'r', 1000, 0), ('stat_rows', 0, 'v', 'r', 1000, 50), ('summary', 3, 's', 'r', 10000, 0), ('summary', 4, 's', 'r', 10000, 0),
   ('verify', 2, 'v', 'r', 1000000, 10);
 SELECT bag_eq(
   $$ SELECT proname::text, pronargs::int, provolatile::text, proparallel::text, procost::int, prorows::int

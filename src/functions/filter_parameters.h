@@ -1,0 +1,31 @@
+// The values that a filter's $1, $2 … stand for.
+#pragma once
+
+#include "functions/parsing.h"
+
+namespace pg_gpu::functions {
+
+struct FilterParameters {
+    int count;
+    Datum *values;
+    Oid *types;
+    bool *nulls;
+    // Bare literals: their values are C strings, of type unknown, until the filter tells their types.
+    bool *is_literal;
+};
+
+// The arguments of a function from `first` on, which is VARIADIC "any"; none where it has no such argument.
+FilterParameters read_parameters(FunctionCallInfo fcinfo, int first);
+
+// ERROR unless the parsed filter refers to $1 … as far as there are values and no further.
+void require_parameters(ParseState *state, Node *filter, const FilterParameters &parameters);
+
+// Has expressions that are transformed with `state` know the parameters' types. Those of bare literals are
+// filled in.
+void set_up_parameters(ParseState *state, FilterParameters *parameters);
+
+// The transformed expression with constants for parameters. ERROR when the type of one cannot be told, or a
+// bare literal is no value of its type.
+Node *replace_parameters(ParseState *state, Node *expression, FilterParameters *parameters);
+
+}  // namespace pg_gpu::functions
