@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/kary/tried_shape.h"
 #include "device/call.h"
 #include "device/kary/launch.cuh"
 #include "device/kary/shapes.h"
@@ -30,16 +31,16 @@ constexpr CacheHints pass = CacheHints::leaves_pass_l1;
 
 using TestedShapes = testing::Types<
     // Low tops and narrow blocks make many levels.
-    TreeShape<K32, u8, 1, 1, 4, 0, 64>, TreeShape<K32, u8, 1, 2, 4, 1, 64, 2>,
-    TreeShape<K32, u8, 4, 4, 8, 2, 128>, TreeShape<K32, u16, 1, 4, 4, 1, 128, 2>,
-    TreeShape<K32, u16, 4, 2, 16, 0, 64>, TreeShape<K32, u16, 2, 8, 8, 2, 64, 3>,
-    TreeShape<K32, u16, 8, 8, 4, 0, 64>, TreeShape<K32, u8, 2, 8, 4, 0, 64, 1, l2>,
-    TreeShape<K32, u16, 1, 4, 4, 3, 64, 2, pass, true>, TreeShape<K32, u8, 1, 2, 4, 0, 64, 1, pass, true>,
-    TreeShape<K64, u8, 1, 1, 4, 0, 64>, TreeShape<K64, u16, 2, 4, 4, 1, 128, 2, none>,
-    TreeShape<K64, u16, 1, 2, 4, 1, 64>, TreeShape<K64, u8, 4, 8, 8, 1, 64>,
-    TreeShape<K64, u8, 1, 4, 4, 2, 64, 2, pass, true>, TreeShape<Key128, u8, 1, 1, 4, 0, 64>,
-    TreeShape<Key128, u16, 4, 4, 4, 1, 128, 2>, TreeShape<Key128, u8, 2, 8, 4, 2, 64, 1, l2>,
-    TreeShape<Key128, u8, 1, 8, 4, 2, 64, 1, pass, true>,
+    TriedShape<K32, u8, 1, 1, 4, 0, 64>, TriedShape<K32, u8, 1, 2, 4, 1, 64, 2>,
+    TriedShape<K32, u8, 4, 4, 8, 2, 128>, TriedShape<K32, u16, 1, 4, 4, 1, 128, 2>,
+    TriedShape<K32, u16, 4, 2, 16, 0, 64>, TriedShape<K32, u16, 2, 8, 8, 2, 64, 3>,
+    TriedShape<K32, u16, 8, 8, 4, 0, 64>, TriedShape<K32, u8, 2, 8, 4, 0, 64, 1, l2>,
+    TriedShape<K32, u16, 1, 4, 4, 3, 64, 2, pass, true>, TriedShape<K32, u8, 1, 2, 4, 0, 64, 1, pass, true>,
+    TriedShape<K64, u8, 1, 1, 4, 0, 64>, TriedShape<K64, u16, 2, 4, 4, 1, 128, 2, none>,
+    TriedShape<K64, u16, 1, 2, 4, 1, 64>, TriedShape<K64, u8, 4, 8, 8, 1, 64>,
+    TriedShape<K64, u8, 1, 4, 4, 2, 64, 2, pass, true>, TriedShape<Key128, u8, 1, 1, 4, 0, 64>,
+    TriedShape<Key128, u16, 4, 4, 4, 1, 128, 2>, TriedShape<Key128, u8, 2, 8, 4, 2, 64, 1, l2>,
+    TriedShape<Key128, u8, 1, 8, 4, 2, 64, 1, pass, true>,
     // The library's.
     Shapes<K32>::Small, Shapes<K32>::Medium, Shapes<K32>::Large, Shapes<K64>::Small, Shapes<K64>::Medium,
     Shapes<K64>::Large, Shapes<Key128>::Small, Shapes<Key128>::Medium, Shapes<Key128>::Large>;

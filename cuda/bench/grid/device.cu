@@ -15,6 +15,14 @@
 namespace gpu_engine::bench {
 namespace {
 
+template <int Threads, int Blocks>
+struct TriedPolicy : device::CountPolicy {
+    static constexpr int threads = Threads;
+    static constexpr int blocks = Blocks;
+};
+template <int Threads, int Blocks>
+using TriedShape = device::BoxShape<TriedPolicy<Threads, Blocks>>;
+
 using device::check;
 
 class DeviceStorage final : public Storage {
@@ -130,11 +138,10 @@ class DeviceMachine final : public Machine {
                     call, view, batch, {}, device::queue_capacity(count), device::CountSink::Job{counts});
             });
         };
-        using device::BoxShape;
         using std::type_identity;
-        return {{"2 blocks of 448 threads", time(type_identity<BoxShape<448, 2, 5, 2>>())},
-                {"4 blocks of 224 threads", time(type_identity<BoxShape<224, 4, 5, 2>>())},
-                {"4 blocks of 256 threads", time(type_identity<BoxShape<256, 4, 5, 2>>())},
+        return {{"2 blocks of 448 threads", time(type_identity<TriedShape<448, 2>>())},
+                {"4 blocks of 224 threads", time(type_identity<TriedShape<224, 4>>())},
+                {"4 blocks of 256 threads", time(type_identity<TriedShape<256, 4>>())},
                 {"reads alone", work_ms(repeats, [&](const device::Call &call) {
                      box_reads_kernel<<<read_blocks(call), 256, 0, call.stream()>>>(
                          view, batch, parts(file).shape.cells, parts(file).entries, counts);

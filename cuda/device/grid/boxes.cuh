@@ -14,16 +14,26 @@
 
 namespace gpu_engine::device {
 
-// How many threads a block has, how many blocks a multiprocessor shall hold, and how many chunks of 32-bit
-// keys each lane has on their way: of a cell that is its own, and of a run that half of the warp reads.
-template <int Threads, int Blocks, int Cell, int Run>
-struct BoxShape {
-    static constexpr int threads = Threads;
-    static constexpr int blocks = Blocks;
+// How boxes are looked at. A policy derives from this one and names what it has otherwise.
+struct BoxPolicy {
+    static constexpr int threads = 256;  // a block
+    static constexpr int blocks = 3;     // that a multiprocessor shall hold
+    // Chunks of 32-bit keys that each lane has on their way: of a cell that is its own, and of a run that
+    // half of the warp reads.
+    static constexpr int cell_chunks_32 = 2;
+    static constexpr int run_chunks_32 = 2;
+};
+
+template <typename Policy>
+struct BoxShape : Policy {
     template <typename Key>
-    static constexpr int cell_chunks = sizeof(Key) == 4 || Cell == 1 ? Cell : Cell / 2;
+    static constexpr int cell_chunks = sizeof(Key) == 4 || Policy::cell_chunks_32 == 1
+                                           ? Policy::cell_chunks_32
+                                           : Policy::cell_chunks_32 / 2;
     template <typename Key>
-    static constexpr int run_chunks = sizeof(Key) == 4 || Run == 1 ? Run : Run / 2;
+    static constexpr int run_chunks = sizeof(Key) == 4 || Policy::run_chunks_32 == 1
+                                          ? Policy::run_chunks_32
+                                          : Policy::run_chunks_32 / 2;
 };
 
 // A box of a small batch is cut into so many parts at most, and a batch into so many warps a multiprocessor.

@@ -5,9 +5,15 @@
 
 namespace gpu_engine::device {
 
+struct CountPolicy : BoxPolicy {
+    static constexpr int threads = 896;
+    static constexpr int blocks = 1;
+    static constexpr int cell_chunks_32 = 5;
+};
+
 class CountSink {
   public:
-    using Shape = BoxShape<896, 1, 5, 2>;
+    using Shape = BoxShape<CountPolicy>;
     static constexpr bool together = false;
     struct Job {
         std::uint32_t *counts;

@@ -7,7 +7,7 @@ namespace gpu_engine::device {
 
 class EachSink {
   public:
-    using Shape = BoxShape<256, 3, 2, 2>;
+    using Shape = BoxShape<BoxPolicy>;
     static constexpr bool together = true;
     using Job = EachJob;
 

@@ -28,29 +28,34 @@ enum class CacheHints {
     leaves_leave_l2_first  // and leave L2 before nodes do
 };
 
-// How a tree is cut. `lanes` neighbouring threads read a node or leaf together, 16 bytes each.
-template <typename KeyType, typename CodeType, int NodeLanes, int LeafLanes, int BlockPrefixes, int TopDepth,
-          int Threads, int Searches = 1, CacheHints Hints = CacheHints::leaves_pass_l1,
-          bool SharedNodes = false>
-struct TreeShape {
+// How a tree is cut and searched. A policy derives from this one and names what it has otherwise.
+struct TreePolicy {
+    using Code = std::uint16_t;
+    // Neighbouring threads that read a node or a leaf together, 16 bytes each.
+    static constexpr int node_lanes = 4;
+    static constexpr int leaf_lanes = 4;
+    static constexpr int block_prefixes = 4;
+    // The top has at most 2^top_depth - 1 prefixes.
+    static constexpr int top_depth = 15;
+    // Of the search kernel: threads a block, and searches that a thread has under way together.
+    static constexpr int threads = 1024;
+    static constexpr int searches = 1;
+    static constexpr CacheHints hints = CacheHints::leaves_pass_l1;
+    // Nodes go into shared memory beside the top, where both fit, and each thread reads its own.
+    static constexpr bool shared_nodes = false;
+};
+
+// A tree of keys of one width by a policy.
+template <typename KeyType, typename Policy>
+struct TreeShape : Policy {
     using Key = KeyType;
-    using Code = CodeType;
-    static constexpr int node_lanes = NodeLanes;
-    static constexpr int leaf_lanes = LeafLanes;
-    static constexpr std::uint32_t node_codes = NodeLanes * 16 / sizeof(Code);
-    static constexpr std::uint32_t leaf_keys = LeafLanes * 16 / sizeof(Key);
+    using typename Policy::Code;
+    static constexpr std::uint32_t node_codes = Policy::node_lanes * 16 / sizeof(Code);
+    static constexpr std::uint32_t leaf_keys = Policy::leaf_lanes * 16 / sizeof(Key);
     // Codes of 16 bits keep one for the sign that their comparison needs.
     static constexpr int code_bits = sizeof(Code) == 1 ? 8 : 15;
-    static constexpr std::uint32_t block_prefixes = BlockPrefixes;
-    // The top has at most 2^top_depth - 1 prefixes.
-    static constexpr int top_depth = TopDepth;
-    // Threads a block of the search kernel, and searches that a thread has under way together.
-    static constexpr int threads = Threads;
-    static constexpr int searches = Searches;
-    static constexpr CacheHints hints = Hints;
-    // Nodes go into shared memory beside the top, where both fit, and each thread reads its own.
-    static constexpr bool shared_nodes = SharedNodes;
-    static_assert(!SharedNodes || NodeLanes == 1);
+    static constexpr std::uint32_t block_prefixes = Policy::block_prefixes;
+    static_assert(!Policy::shared_nodes || Policy::node_lanes == 1);
 };
 
 using Prefix = std::uint32_t;

@@ -3,6 +3,7 @@
 
 #include "bench/studies/paper/parts.h"
 #include "bench/studies/paper/workload.h"
+#include "device/kary/shapes.h"
 
 #include "gpu_engine/boundary.h"
 
@@ -10,8 +11,10 @@ namespace gpu_engine::bench::paper {
 namespace {
 
 // The library's for these sizes but for its hint: often read leaves may stay in L1.
-using LeavesInL1 =
-    device::TreeShape<std::uint32_t, std::uint16_t, 4, 4, 8, 15, 1024, 2, device::CacheHints::none>;
+struct LeavesMayStayInL1 : device::WideCodes32 {
+    static constexpr device::CacheHints hints = device::CacheHints::none;
+};
+using LeavesInL1 = device::TreeShape<std::uint32_t, LeavesMayStayInL1>;
 
 template <typename Key>
 void measure_all(Workload<Key> &workload, const std::string &table, const std::string &column) {
