@@ -269,7 +269,7 @@ stress() {
 sanitized() {
     local build=$root/build/sanitized-${1//,/-}
     # The CUDA runtime, were it linked, would have leaks of its own reported.
-    limited cmake -S "$root" -B "$build" -DPG_GPU_TESTS=ON -DPG_GPU_CUDA=OFF \
+    limited cmake -S "$root" -B "$build" -DPG_GPU_TESTS=ON -DPG_GPU_STUDIES=ON -DPG_GPU_CUDA=OFF \
         -DPG_GPU_WERROR=ON -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG='-O1 -g' -DPG_GPU_SANITIZE="$1" &&
         limited cmake --build "$build" --parallel "$jobs" &&
         TSAN_OPTIONS="suppressions=$root/test/unit/thread_sanitizer.supp" \

@@ -4,7 +4,6 @@
 #include <cuda_runtime_api.h>
 
 #include "device/column/column.h"
-#include "device/column/stores.h"
 #include "device/memory.h"
 #include "gpu_engine/engine.h"
 #include "gpu_engine/grid.h"
@@ -93,8 +92,6 @@ class DeviceEngine final : public Engine {
     Kary<std::uint64_t> &kary64() noexcept override { return kary64_; }
     Kary<Key128> &kary128() noexcept override { return kary128_; }
     Grid &grid() noexcept override { return grid_; }
-    Histograms &histograms() noexcept override { return histograms_; }
-    Dictionaries &dictionaries() noexcept override { return dictionaries_; }
     Column &column() noexcept override { return column_; }
     Text &text() noexcept override { return text_; }
 
@@ -117,8 +114,6 @@ class DeviceEngine final : public Engine {
     DeviceKary<std::uint64_t> kary64_{*this};
     DeviceKary<Key128> kary128_{*this};
     DeviceGrid grid_{*this};
-    DeviceHistograms histograms_{*this};
-    DeviceDictionaries dictionaries_{*this};
     DeviceColumn column_{*this};
     DeviceText text_{*this};
 };

@@ -8,7 +8,6 @@
 #include "gpu_engine/kary.h"
 #include "gpu_engine/text.h"
 #include "host/column/column.h"
-#include "host/column/stores.h"
 #include "host/parallel.h"
 
 namespace gpu_engine::host {
@@ -76,8 +75,6 @@ class HostEngine final : public Engine {
     Kary<std::uint64_t> &kary64() noexcept override { return kary64_; }
     Kary<Key128> &kary128() noexcept override { return kary128_; }
     Grid &grid() noexcept override { return grid_; }
-    Histograms &histograms() noexcept override { return histograms_; }
-    Dictionaries &dictionaries() noexcept override { return dictionaries_; }
     Column &column() noexcept override { return column_; }
     Text &text() noexcept override { return text_; }
 
@@ -90,8 +87,6 @@ class HostEngine final : public Engine {
     HostKary<std::uint64_t> kary64_{*this};
     HostKary<Key128> kary128_{*this};
     HostGrid grid_{*this};
-    HostHistograms histograms_{*this};
-    HostDictionaries dictionaries_{*this};
     HostColumn column_{*this};
     HostText text_{*this};
 };

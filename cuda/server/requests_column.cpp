@@ -148,7 +148,7 @@ void answer_match_column(Work &work, const protocol::AskColumn &request, protoco
 
 void answer_merge_column_dictionaries(Work &work, const protocol::MergeColumnDictionaries &request,
                                       protocol::MergeColumnDictionariesReply &reply) {
-    if (request.main_count > Dictionaries::max_entries || request.delta_count > Dictionaries::max_entries) {
+    if (request.main_count > max_dictionary_entries || request.delta_count > max_dictionary_entries) {
         refuse("more entries than a dictionary can hold");
     }
     const TransferBuffer &buffer = work.connection.buffer;
@@ -160,9 +160,8 @@ void answer_merge_column_dictionaries(Work &work, const protocol::MergeColumnDic
     MergedDictionary<std::uint64_t> merged = {buffer.part<std::uint64_t>(request.entries, work.items),
                                               buffer.part<std::uint32_t>(request.main_map, main.count),
                                               buffer.part<std::uint32_t>(request.delta_map, delta.count), 0};
-    check(with_room(work, [&] {
-        return work.engine->dictionaries().merge(*work.stream, main, delta, MergeWay::fused, &merged);
-    }));
+    check(with_room(
+        work, [&] { return work.engine->column().merge_dictionaries(*work.stream, main, delta, &merged); }));
     reply.count = merged.count;
     work.bytes = work.items * (2 * sizeof(std::uint64_t) + sizeof(std::uint32_t));
 }

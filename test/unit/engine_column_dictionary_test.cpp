@@ -1,116 +1,103 @@
-// Dictionaries: each engine and each way against a plain reference.
+// The merge of two dictionaries that the server uses: each engine against the standard library.
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <random>
+#include <cstdint>
+#include <iterator>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "gpu_engine/column_dictionary.h"
-#include "gpu_engine/engine.h"
 #include "engine_under_test.h"
-#include "packed_codes.h"
+#include "gpu_engine/column.h"
 
 namespace {
 
-using gpu_engine::Dictionary;
-using gpu_engine::Key128;
 using gpu_engine::MergedDictionary;
-using gpu_engine::MergeWay;
 using gpu_engine::Status;
 using gpu_engine::StatusCode;
 
-const struct {
-    MergeWay way;
-    const char *name;
-} ways[] = {{MergeWay::fused, "fused"},
-            {MergeWay::merge_unique_map, "merge, unique, map"},
-            {MergeWay::sort_unique_map, "sort, unique, map"},
-            {MergeWay::slices, "slices"}};
+using Entries = std::vector<std::uint64_t>;
+using Codes = std::vector<std::uint32_t>;
 
-template <typename Entry>
-Entry make_entry(std::uint64_t high, std::uint64_t low) {
-    if constexpr (sizeof(Entry) == 16) {
-        return Entry{high, low};
-    } else {
-        return static_cast<Entry>(low);
-    }
-}
+constexpr std::uint64_t untouched_entry = 0x1234567890abcdef;
+constexpr std::uint32_t untouched_code = 0xdeadbeef;
 
 template <typename Type>
 class EngineDictionary : public EngineTest {
   protected:
-    using Entry = typename Type::Key;
+    void SetUp() override { this->template open<Type>(); }
 
-    void SetUp() override { this->template open<typename Type::UnderTest>(); }
-
-    std::vector<Entry> random_dictionary(std::size_t count) {
-        std::vector<Entry> values(count);
-        for (Entry &value : values) {
-            value = make_entry<Entry>(random_() % 5, random_());
+    static Entries dictionary_of(Entries values) {
+        std::sort(values.begin(), values.end());
+        values.erase(std::unique(values.begin(), values.end()), values.end());
+        return values;
+    }
+    Entries random_dictionary(std::size_t count, std::uint64_t kinds = UINT64_MAX) {
+        Entries values(count);
+        for (std::uint64_t &value : values) {
+            value = random_() % kinds;
         }
         return dictionary_of(std::move(values));
     }
 
-    Status merge(const std::vector<Entry> &main, const std::vector<Entry> &delta, MergeWay way,
-                 MergedDictionary<Entry> *merged) {
-        return engine_->dictionaries().merge(*stream_, Dictionary<Entry>{main.data(), main.size()},
-                                             Dictionary<Entry>{delta.data(), delta.size()}, way, merged);
+    // With a place more than each output needs.
+    struct Output {
+        explicit Output(const Entries &main, const Entries &delta)
+            : entries(main.size() + delta.size() + 1, untouched_entry),
+              main_map(main.size() + 1, untouched_code),
+              delta_map(delta.size() + 1, untouched_code),
+              merged{entries.data(), main_map.data(), delta_map.data(), 0} {}
+
+        Entries entries;
+        Codes main_map;
+        Codes delta_map;
+        MergedDictionary<std::uint64_t> merged;
+    };
+    Status merge(const Entries &main, const Entries &delta, Output *output) {
+        return engine_->column().merge_dictionaries(*stream_, {main.data(), main.size()},
+                                                    {delta.data(), delta.size()}, &output->merged);
     }
 
-    void expect_merge(const std::vector<Entry> &main, const std::vector<Entry> &delta) {
-        std::vector<Entry> right;
+    void expect_merge(const Entries &main, const Entries &delta) {
+        SCOPED_TRACE(std::to_string(main.size()) + " and " + std::to_string(delta.size()) + " entries");
+        Entries right;
         std::set_union(main.begin(), main.end(), delta.begin(), delta.end(), std::back_inserter(right));
-        const auto codes_of = [&](const std::vector<Entry> &entries) {
-            std::vector<std::uint32_t> codes;
-            for (const Entry &entry : entries) {
+        const auto codes_of = [&](const Entries &entries) {
+            Codes codes;
+            for (const std::uint64_t entry : entries) {
                 codes.push_back(static_cast<std::uint32_t>(
                     std::lower_bound(right.begin(), right.end(), entry) - right.begin()));
             }
-            codes.push_back(0xdeadbeef);
+            codes.push_back(untouched_code);
             return codes;
         };
-        const std::vector<std::uint32_t> right_main = codes_of(main);
-        const std::vector<std::uint32_t> right_delta = codes_of(delta);
-        for (const auto &[way, name] : ways) {
-            SCOPED_TRACE(std::string(name) + ", " + std::to_string(main.size()) + " and " +
-                         std::to_string(delta.size()) + " entries");
-            const Entry untouched = make_entry<Entry>(0x1234567890abcdef, 0x1234567890abcdef);
-            std::vector<Entry> entries(main.size() + delta.size() + 1, untouched);
-            std::vector<std::uint32_t> main_map(main.size() + 1, 0xdeadbeef);
-            std::vector<std::uint32_t> delta_map(delta.size() + 1, 0xdeadbeef);
-            MergedDictionary<Entry> merged{entries.data(), main_map.data(), delta_map.data(), 0};
-            const Status status = merge(main, delta, way, &merged);
-            ASSERT_TRUE(status.ok()) << status.message;
-            ASSERT_EQ(entries.back(), untouched) << "written behind the end";
-            ASSERT_EQ(merged.count, right.size());
-            entries.resize(right.size());
-            ASSERT_TRUE(entries == right);
-            ASSERT_TRUE(main_map == right_main);
-            ASSERT_TRUE(delta_map == right_delta);
-        }
+        Output output(main, delta);
+        const Status status = merge(main, delta, &output);
+        ASSERT_TRUE(status.ok()) << status.message;
+        ASSERT_EQ(output.entries.back(), untouched_entry) << "written behind the end";
+        ASSERT_EQ(output.merged.count, right.size());
+        output.entries.resize(right.size());
+        ASSERT_TRUE(output.entries == right);
+        ASSERT_TRUE(output.main_map == codes_of(main));
+        ASSERT_TRUE(output.delta_map == codes_of(delta));
     }
 };
-TYPED_TEST_SUITE(EngineDictionary, KeyCases, KeyCaseName);
+TYPED_TEST_SUITE(EngineDictionary, Engines, EngineName);
 
 // Around the sizes of threads' and blocks' parts.
-const std::size_t sizes[] = {0,    1,    2,    3,    7,    11,   15,   16,   31,   32,   64,   65,    256,
-                             1791, 1792, 1793, 2815, 2816, 2817, 3839, 3840, 3841, 7680, 8192, 10000, 30000};
+constexpr std::size_t sizes[] = {0,   1,    2,    11,   15,   16,   31,   32,   64,   255,
+                                 256, 1000, 2815, 2816, 2817, 3071, 3072, 3073, 8192, 40000};
 
-TYPED_TEST(EngineDictionary, MergesRandomEntries) {
-    using Entry = typename TypeParam::Key;
+TYPED_TEST(EngineDictionary, MergesRandomEntriesOfWhichSomeAreInBoth) {
     for (const std::size_t main_size : sizes) {
         for (const std::size_t delta_size : sizes) {
-            const std::vector<Entry> main = this->random_dictionary(main_size);
-            std::vector<Entry> delta = this->random_dictionary(delta_size);
-            // About half of the smaller one in the larger one.
-            const std::size_t shared = std::min(main.size(), delta.size()) / 2;
-            for (std::size_t i = 0; i < shared; ++i) {
+            const Entries main = this->random_dictionary(main_size);
+            Entries delta = this->random_dictionary(delta_size);
+            for (std::size_t i = 0; i < std::min(main.size(), delta.size()) / 2; ++i) {
                 delta[2 * i] = main[this->random_() % main.size()];
             }
-            this->expect_merge(main, dictionary_of(std::move(delta)));
+            this->expect_merge(main, this->dictionary_of(std::move(delta)));
             if (this->HasFatalFailure()) {
                 return;
             }
@@ -118,197 +105,77 @@ TYPED_TEST(EngineDictionary, MergesRandomEntries) {
     }
 }
 
-TYPED_TEST(EngineDictionary, MergesAllThatIsThereAlready) {
+TYPED_TEST(EngineDictionary, MergesPartsAndNeighbours) {
     for (const std::size_t size : sizes) {
-        const auto main = this->random_dictionary(size);
-        this->expect_merge(main, main);
-        // Every tenth, and all but every tenth.
-        for (const bool few : {true, false}) {
-            std::remove_const_t<decltype(main)> part;
-            for (std::size_t i = 0; i < main.size(); ++i) {
-                if ((i % 10 == 0) == few) {
-                    part.push_back(main[i]);
-                }
-            }
-            this->expect_merge(main, part);
-            this->expect_merge(part, main);
-        }
-        if (this->HasFatalFailure()) {
-            return;
-        }
-    }
-}
-
-TYPED_TEST(EngineDictionary, MergesOneBehindTheOther) {
-    for (const std::size_t size : sizes) {
-        const auto all = this->random_dictionary(size);
-        for (const std::size_t cut :
-             {std::size_t(1), all.size() / 3, all.size() / 2, all.size() - all.size() / 10}) {
-            if (cut == 0 || cut > all.size()) {
-                continue;
-            }
-            const std::remove_const_t<decltype(all)> low(all.begin(),
-                                                         all.begin() + static_cast<std::ptrdiff_t>(cut));
-            const std::remove_const_t<decltype(all)> high(all.begin() + static_cast<std::ptrdiff_t>(cut),
-                                                          all.end());
-            this->expect_merge(low, high);
-            this->expect_merge(high, low);
-            // The last entry of the one is the first of the other.
-            const std::remove_const_t<decltype(all)> overlapping(
-                all.begin() + static_cast<std::ptrdiff_t>(cut) - 1, all.end());
-            this->expect_merge(low, overlapping);
-            this->expect_merge(overlapping, low);
-            // One within a gap of the other.
-            std::remove_const_t<decltype(all)> outer(low.begin(),
-                                                     low.begin() + static_cast<std::ptrdiff_t>(cut / 2));
-            outer.insert(outer.end(), high.begin(), high.end());
-            const std::remove_const_t<decltype(all)> inner(low.begin() + static_cast<std::ptrdiff_t>(cut / 2),
-                                                           low.end());
-            this->expect_merge(outer, inner);
-            this->expect_merge(inner, outer);
-        }
-        if (this->HasFatalFailure()) {
-            return;
-        }
-    }
-}
-
-TYPED_TEST(EngineDictionary, MergesTheLimits) {
-    using Entry = typename TypeParam::Key;
-    const Entry lowest{};
-    const Entry highest = make_entry<Entry>(UINT64_MAX, UINT64_MAX);
-    this->expect_merge({lowest, highest}, {lowest, highest});
-    this->expect_merge({lowest}, {highest});
-    this->expect_merge({highest}, {lowest});
-    std::vector<Entry> dense(9000);
-    for (std::size_t i = 0; i < dense.size(); ++i) {
-        dense[i] = make_entry<Entry>(UINT64_MAX, UINT64_MAX - dense.size() + 1 + i);
-    }
-    this->expect_merge(dense, {lowest, highest});
-    this->expect_merge({lowest, highest}, dense);
-    std::vector<Entry> even;
-    std::vector<Entry> odd;
-    for (std::size_t i = 0; i < dense.size(); ++i) {
-        (i % 2 == 0 ? even : odd).push_back(dense[i]);
-    }
-    this->expect_merge(even, odd);
-    this->expect_merge(odd, even);
-    if constexpr (sizeof(Entry) == 16) {
-        // Entries that differ in one half only.
-        std::vector<Entry> high;
-        std::vector<Entry> low;
-        for (std::uint64_t i = 0; i < 5000; ++i) {
-            high.push_back(Entry{i, 7});
-            low.push_back(Entry{7, i});
-        }
-        this->expect_merge(high, low);
+        const Entries all = this->random_dictionary(size);
+        this->expect_merge(all, all);
+        const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+        const Entries low(all.begin(), middle);
+        const Entries high(middle, all.end());
         this->expect_merge(low, high);
+        this->expect_merge(high, low);
+        this->expect_merge(all, low);
+        this->expect_merge(high, all);
+        if (this->HasFatalFailure()) {
+            return;
+        }
     }
 }
 
-TYPED_TEST(EngineDictionary, MergesManyEntries) {
-    auto main = this->random_dictionary(700000);
-    auto delta = this->random_dictionary(150000);
-    for (std::size_t i = 0; i < delta.size(); i += 2) {
-        delta[i] = main[this->random_() % main.size()];
-    }
-    this->expect_merge(main, dictionary_of(std::move(delta)));
+TYPED_TEST(EngineDictionary, MergesTheLimitsAndManyEntries) {
+    this->expect_merge({0, UINT64_MAX}, {0, UINT64_MAX});
+    this->expect_merge({0}, {UINT64_MAX});
+    this->expect_merge({UINT64_MAX}, {0});
+    this->expect_merge(this->random_dictionary(700000, 1000000), this->random_dictionary(150000, 1000000));
 }
 
 // Entries that aren't sorted: any result, but nothing beyond the arguments.
 TYPED_TEST(EngineDictionary, StaysWithinItsArgumentsWhateverTheOrder) {
-    using Entry = typename TypeParam::Key;
     for (const std::size_t main_size : {1000, 20000}) {
         for (const std::size_t delta_size : {0, 10, 5000, 40000}) {
-            for (const int kinds : {1, 3, 1000000}) {
-                const auto disordered = [&](std::size_t size) {
-                    std::vector<Entry> entries(size);
-                    for (Entry &entry : entries) {
-                        entry = make_entry<Entry>(0, this->random_() % static_cast<std::uint64_t>(kinds));
-                    }
-                    return entries;
-                };
-                const std::vector<Entry> main = disordered(main_size);
-                const std::vector<Entry> delta = disordered(delta_size);
-                for (const auto &[way, name] : ways) {
-                    std::vector<Entry> entries(main.size() + delta.size());
-                    std::vector<std::uint32_t> main_map(main.size());
-                    std::vector<std::uint32_t> delta_map(delta.size());
-                    MergedDictionary<Entry> merged{entries.data(), main_map.data(), delta_map.data(), 0};
-                    const Status status = this->merge(main, delta, way, &merged);
-                    ASSERT_TRUE(status.ok() || status.code == StatusCode::invalid_argument)
-                        << name << ": " << status.message;
-                    if (status.ok()) {
-                        ASSERT_LE(merged.count, entries.size());
-                    }
+            for (const std::uint64_t kinds : {1, 3, 1000000}) {
+                Entries main(main_size);
+                Entries delta(delta_size);
+                for (Entries *entries : {&main, &delta}) {
+                    std::generate(entries->begin(), entries->end(), [&] { return this->random_() % kinds; });
                 }
-            }
-        }
-    }
-}
-
-TYPED_TEST(EngineDictionary, BuildRemovesDuplicates) {
-    using Entry = typename TypeParam::Key;
-    for (const std::size_t size : {0, 1, 2, 3, 1000, 65535, 65536, 65537, 300000}) {
-        for (const std::uint64_t kinds : {1, 2, 100, 100000, 1000000000}) {
-            std::vector<Entry> values(size);
-            for (Entry &value : values) {
-                const std::uint64_t kind = this->random_() % kinds * 0x9e3779b97f4a7c15;
-                value = make_entry<Entry>(kind % 3, kind);
-            }
-            const std::vector<Entry> right = dictionary_of(values);
-            for (const bool with_codes : {true, false}) {
-                std::vector<Entry> entries(size);
-                std::vector<std::uint32_t> codes(size, 0xdeadbeef);
-                std::uint64_t distinct = 99;
-                const Status status =
-                    this->engine_->dictionaries().build(*this->stream_, values.data(), size, entries.data(),
-                                                        with_codes ? codes.data() : nullptr, &distinct);
-                ASSERT_TRUE(status.ok()) << status.message;
-                ASSERT_EQ(distinct, right.size());
-                entries.resize(distinct);
-                ASSERT_TRUE(entries == right);
-                for (std::size_t i = 0; with_codes && i < size; ++i) {
-                    ASSERT_LT(codes[i], distinct);
-                    ASSERT_EQ(entries[codes[i]], values[i]) << "row " << i;
+                typename TestFixture::Output output(main, delta);
+                const Status status = this->merge(main, delta, &output);
+                ASSERT_TRUE(status.ok() || status.code == StatusCode::invalid_argument) << status.message;
+                if (status.ok()) {
+                    ASSERT_LE(output.merged.count, main.size() + delta.size());
                 }
+                ASSERT_EQ(output.entries.back(), untouched_entry);
+                ASSERT_EQ(output.main_map.back(), untouched_code);
+                ASSERT_EQ(output.delta_map.back(), untouched_code);
             }
         }
     }
 }
 
 TYPED_TEST(EngineDictionary, EndsWhenCancelledOrOutOfMemory) {
-    using Entry = typename TypeParam::Key;
-    const std::vector<Entry> main = this->random_dictionary(100000);
-    const std::vector<Entry> delta = this->random_dictionary(1000);
-    std::vector<Entry> entries(main.size() + delta.size());
-    std::vector<std::uint32_t> main_map(main.size());
-    std::vector<std::uint32_t> delta_map(delta.size());
-    for (const auto &[way, name] : ways) {
-        SCOPED_TRACE(name);
-        MergedDictionary<Entry> merged{entries.data(), main_map.data(), delta_map.data(), 0};
-        this->stream_->cancel();
-        EXPECT_EQ(this->merge(main, delta, way, &merged).code, StatusCode::cancelled);
-        this->stream_->resume();
-        for (std::int64_t after = 0;; ++after) {
-            ASSERT_LT(after, 1000);
-            this->engine_->memory().refuse_after(after);
-            const StatusCode code = this->merge(main, delta, way, &merged).code;
-            if (code == StatusCode::ok) {
-                break;
-            }
-            ASSERT_EQ(code, StatusCode::out_of_memory);
-            ASSERT_EQ(this->engine_->memory().used(), 0U);
+    const Entries main = this->random_dictionary(100000);
+    const Entries delta = this->random_dictionary(1000);
+    typename TestFixture::Output output(main, delta);
+    this->stream_->cancel();
+    EXPECT_EQ(this->merge(main, delta, &output).code, StatusCode::cancelled);
+    this->stream_->resume();
+    for (std::int64_t after = 0;; ++after) {
+        ASSERT_LT(after, 1000);
+        this->engine_->memory().refuse_after(after);
+        const StatusCode code = this->merge(main, delta, &output).code;
+        if (code == StatusCode::ok) {
+            break;
         }
-        this->engine_->memory().refuse_after(-1);
+        ASSERT_EQ(code, StatusCode::out_of_memory);
+        ASSERT_EQ(this->engine_->memory().used(), 0U);
     }
-    MergedDictionary<Entry> merged{entries.data(), main_map.data(), delta_map.data(), 0};
-    EXPECT_EQ(
-        this->engine_->dictionaries()
-            .merge(*this->stream_, Dictionary<Entry>{main.data(), gpu_engine::Dictionaries::max_entries},
-                   Dictionary<Entry>{delta.data(), 1}, MergeWay::fused, &merged)
-            .code,
-        StatusCode::invalid_argument);
+    this->engine_->memory().refuse_after(-1);
+    EXPECT_EQ(this->engine_->column()
+                  .merge_dictionaries(*this->stream_, {main.data(), gpu_engine::max_dictionary_entries},
+                                      {delta.data(), 1}, &output.merged)
+                  .code,
+              StatusCode::invalid_argument);
 }
 
 }  // namespace

@@ -16,10 +16,8 @@ using namespace server_test;
 using namespace std::chrono_literals;
 using gpu_engine::Column;
 using gpu_engine::DeviceInfo;
-using gpu_engine::Dictionaries;
 using gpu_engine::Engine;
 using gpu_engine::EngineOptions;
-using gpu_engine::Histograms;
 using gpu_engine::Kary;
 using gpu_engine::make_status;
 using gpu_engine::MemoryBudget;
@@ -68,8 +66,6 @@ class StandIn final : public Engine {
     Kary<std::uint64_t> &kary64() noexcept override { return host_->kary64(); }
     gpu_engine::Grid &grid() noexcept override { return host_->grid(); }
     Kary<Key128> &kary128() noexcept override { return host_->kary128(); }
-    Histograms &histograms() noexcept override { return host_->histograms(); }
-    Dictionaries &dictionaries() noexcept override { return host_->dictionaries(); }
     Column &column() noexcept override { return host_->column(); }
     gpu_engine::Text &text() noexcept override { return host_->text(); }
 

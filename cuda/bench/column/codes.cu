@@ -1,6 +1,6 @@
 // Histograms of dictionary codes.
+#include "bench/studies/column/studies.h"
 #include "bench/column/common.cuh"
-#include "gpu_engine/column_histogram.h"
 
 #include "gpu_engine/boundary.h"
 
@@ -42,9 +42,10 @@ void measure_codes(const Bench &bench) {
                     call.wait();
                     std::vector<std::uint64_t> counts(slots);
                     const double ms = median_ms(bench, [&] {
-                        require(bench.engine.histograms().count_codes(
-                            bench.stream, PackedCodes{words.data(), count, bits}, slot_map.data(), entries,
-                            slots, counts.data()));
+                        require(open_column_studies(bench.engine)
+                                    ->histograms()
+                                    .count_codes(bench.stream, PackedCodes{words.data(), count, bits},
+                                                 slot_map.data(), entries, slots, counts.data()));
                     });
                     std::uint64_t sum = 0;
                     for (const std::uint64_t slot : counts) {

@@ -3,8 +3,9 @@
 #include <cstdio>
 #include <thread>
 
+#include "bench/studies/column/studies.h"
 #include "bench/column/merges.cuh"
-#include "device/column/recode.cuh"
+#include "bench/studies/column/device/recode.cuh"
 
 #include "gpu_engine/boundary.h"
 
@@ -83,8 +84,10 @@ void recode_on_streams(const Bench &bench, std::vector<std::unique_ptr<Stream>> 
         threads.emplace_back([&, s] {
             const MappedCodes nothing{{nullptr, 0, 0}, nullptr, 0};
             for (std::uint64_t p = s; p < pieces && statuses[s].ok(); p += streams.size()) {
-                statuses[s] = bench.engine.dictionaries().recode(*streams[s], part_of(p, piece), nothing,
-                                                                 bits, words + p * piece / 32 * bits);
+                statuses[s] =
+                    open_column_studies(bench.engine)
+                        ->dictionaries()
+                        .recode(*streams[s], part_of(p, piece), nothing, bits, words + p * piece / 32 * bits);
             }
         });
     }
@@ -94,9 +97,10 @@ void recode_on_streams(const Bench &bench, std::vector<std::unique_ptr<Stream>> 
     for (const Status &status : statuses) {
         require(status);
     }
-    require(bench.engine.dictionaries().recode(*streams[0],
-                                               part_of(pieces, main.codes.count - pieces * piece), delta,
-                                               bits, words + pieces * piece / 32 * bits));
+    require(open_column_studies(bench.engine)
+                ->dictionaries()
+                .recode(*streams[0], part_of(pieces, main.codes.count - pieces * piece), delta, bits,
+                        words + pieces * piece / 32 * bits));
 }
 
 template <typename Entry>
@@ -106,7 +110,8 @@ void measure_column(const Bench &bench, int percent, double bandwidth) {
     const std::string column = std::to_string(percent) + " % unique";
     const Briefly brief(bench);
     const device::Call call(bench.engine, bench.stream);
-    auto &dictionaries = bench.engine.dictionaries();
+    const auto studies = open_column_studies(bench.engine);
+    auto &dictionaries = studies->dictionaries();
     const MergeSizes sizes{main_rows / 100 * static_cast<std::uint64_t>(percent),
                            delta_rows / 100 * static_cast<std::uint64_t>(percent), 50};
     const MergeProblem<Entry> problem(call, sizes);
@@ -248,9 +253,10 @@ void measure_column(const Bench &bench, int percent, double bandwidth) {
             require(host->open_stream(&stream));
             const auto begin = std::chrono::steady_clock::now();
             MergedDictionary<Entry> result{host_entries.data(), main_map.data(), delta_map.data(), 0};
-            require(host->dictionaries().merge(*stream, {host_main.data(), sizes.main},
-                                               {host_delta.data(), sizes.delta}, MergeWay::fused, &result));
-            require(host->dictionaries().recode(
+            require(open_column_studies(*host)->dictionaries().merge(*stream, {host_main.data(), sizes.main},
+                                                                     {host_delta.data(), sizes.delta},
+                                                                     MergeWay::fused, &result));
+            require(open_column_studies(*host)->dictionaries().recode(
                 *stream, {{main_words.data(), main_rows, main.bits}, main_map.data(), sizes.main},
                 {{delta_words.data(), delta_rows, delta.bits}, delta_map.data(), sizes.delta}, bits,
                 host_words.data()));
@@ -267,7 +273,8 @@ void measure_column(const Bench &bench, int percent, double bandwidth) {
 // length.
 template <typename Entry>
 void measure_steps(const Bench &bench) {
-    auto &dictionaries = bench.engine.dictionaries();
+    const auto studies = open_column_studies(bench.engine);
+    auto &dictionaries = studies->dictionaries();
     for (const int percent : {1, 10, 100}) {
         const std::string table = "time by merge step, " + std::to_string(sizeof(Entry)) + "-byte values, " +
                                   std::to_string(percent) + " % unique, main of 100 M rows";

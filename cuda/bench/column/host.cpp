@@ -8,10 +8,8 @@
 #include <vector>
 
 #include "bench/equal_bins.h"
-
-#include "gpu_engine/column_dictionary.h"
+#include "bench/studies/column/studies.h"
 #include "gpu_engine/engine.h"
-#include "gpu_engine/column_histogram.h"
 
 #include "gpu_engine/boundary.h"
 
@@ -22,11 +20,13 @@ using namespace gpu_engine;
 struct Host {
     std::unique_ptr<Engine> engine;
     std::unique_ptr<Stream> stream;
+    std::unique_ptr<ColumnStudies> studies;
 
     Host() {
         if (!host::open_engine({}, &engine).ok() || !engine->open_stream(&stream).ok()) {
             std::abort();
         }
+        studies = open_column_studies(*engine);
     }
 };
 Host &host_under_test() {
@@ -50,7 +50,7 @@ void histogram(benchmark::State &state) {
     std::vector<std::uint64_t> counts(wanted.slots());
     Host &host = host_under_test();
     for (auto _ : state) {
-        if (!host.engine->histograms()
+        if (!host.studies->histograms()
                  .count(*host.stream, values.data(), values.size(), wanted, counts.data())
                  .ok()) {
             state.SkipWithError("count failed");
@@ -68,7 +68,7 @@ void byte_histogram(benchmark::State &state) {
     std::vector<std::uint64_t> counts(256);
     Host &host = host_under_test();
     for (auto _ : state) {
-        if (!host.engine->histograms()
+        if (!host.studies->histograms()
                  .count_bytes(*host.stream, bytes.data(), bytes.size(), counts.data())
                  .ok()) {
             state.SkipWithError("count_bytes failed");
@@ -109,7 +109,7 @@ void merge(benchmark::State &state) {
     MergedDictionary<Entry> merged{entries.data(), main_map.data(), delta_map.data(), 0};
     Host &host = host_under_test();
     for (auto _ : state) {
-        if (!host.engine->dictionaries()
+        if (!host.studies->dictionaries()
                  .merge(*host.stream, {main.data(), main.size()}, {delta.data(), delta.size()},
                         static_cast<MergeWay>(state.range(2)), &merged)
                  .ok()) {
@@ -136,7 +136,7 @@ void recode(benchmark::State &state) {
     const MappedCodes nothing{{nullptr, 0, 0}, nullptr, 0};
     Host &host = host_under_test();
     for (auto _ : state) {
-        if (!host.engine->dictionaries().recode(*host.stream, main, nothing, bits + 1, output.data()).ok()) {
+        if (!host.studies->dictionaries().recode(*host.stream, main, nothing, bits + 1, output.data()).ok()) {
             state.SkipWithError("recode failed");
         }
     }

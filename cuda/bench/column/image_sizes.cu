@@ -1,6 +1,7 @@
 // The processor against the device by image size: 256 grey values, four a load.
 #include <thread>
 
+#include "bench/studies/column/studies.h"
 #include "bench/column/bytes.cuh"
 
 #include "gpu_engine/boundary.h"
@@ -38,7 +39,8 @@ void measure_image_sizes(const Bench &bench) {
                                  const std::uint8_t *bytes) {
             std::vector<std::uint64_t> counts(256);
             const double ms = median_call_ms(bench, [&] {
-                require(engine.histograms().count_bytes(stream, bytes, count, counts.data()));
+                require(open_column_studies(engine)->histograms().count_bytes(stream, bytes, count,
+                                                                              counts.data()));
             });
             require(counts == right, "a histogram of an image is wrong");
             bench.results.add({"histogram of an image of ints, calls", line, column,

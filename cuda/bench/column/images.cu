@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "bench/studies/column/studies.h"
 #include "bench/column/bytes.cuh"
 
 #include "gpu_engine/boundary.h"
@@ -74,8 +75,9 @@ void measure_picture(const Bench &bench, const std::string &name, const std::vec
     add("CUB DeviceHistogram", count, measure_cub_bytes(bench, problem));
     std::vector<std::uint64_t> found(device::byte_slots);
     add("once, call from pageable memory", samples.size(), median_call_ms(bench, [&] {
-            require(bench.engine.histograms().count_bytes(bench.stream, samples.data(), samples.size(),
-                                                          found.data()));
+            require(open_column_studies(bench.engine)
+                        ->histograms()
+                        .count_bytes(bench.stream, samples.data(), samples.size(), found.data()));
         }));
     require(found == right, "a histogram of a picture is wrong");
     std::unique_ptr<Engine> host;
@@ -85,7 +87,8 @@ void measure_picture(const Bench &bench, const std::string &name, const std::vec
     std::unique_ptr<Stream> stream;
     require(host->open_stream(&stream));
     add("once, one thread of the processor", samples.size(), median_call_ms(bench, [&] {
-            require(host->histograms().count_bytes(*stream, samples.data(), samples.size(), found.data()));
+            require(open_column_studies(*host)->histograms().count_bytes(*stream, samples.data(),
+                                                                         samples.size(), found.data()));
         }));
     require(found == right, "the processor's histogram of a picture is wrong");
 }

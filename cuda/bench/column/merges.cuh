@@ -1,6 +1,7 @@
 // Dictionary merges of one entry width.
 #pragma once
 
+#include "bench/studies/column/studies.h"
 #include "bench/column/common.cuh"
 #include "device/column/fused_merge.cuh"
 
@@ -98,15 +99,18 @@ void measure_ways(const Bench &bench, const device::Call &call, const MergeSizes
     const MergeProblem<Entry> problem(call, sizes);
     const MergeProblem<Entry> reference(call, sizes);
     MergedDictionary<Entry> right = reference.merged();
-    require(bench.engine.dictionaries().merge(bench.stream, reference.main(), reference.delta(),
-                                              MergeWay::merge_unique_map, &right));
+    require(
+        open_column_studies(bench.engine)
+            ->dictionaries()
+            .merge(bench.stream, reference.main(), reference.delta(), MergeWay::merge_unique_map, &right));
     const double limit_ms = problem.bytes(right.count) / bandwidth / 1e6;
     for (const auto &[way, name] : merge_ways) {
         MergedDictionary<Entry> merged = problem.merged();
         call.fill(merged.entries, 0, right.count * sizeof(Entry));
         const double ms = median_ms(bench, [&] {
-            require(bench.engine.dictionaries().merge(bench.stream, problem.main(), problem.delta(), way,
-                                                      &merged));
+            require(open_column_studies(bench.engine)
+                        ->dictionaries()
+                        .merge(bench.stream, problem.main(), problem.delta(), way, &merged));
         });
         require(merged.count == right.count &&
                     differing_words(call, merged.entries, right.entries, right.count * sizeof(Entry)) == 0 &&
@@ -197,9 +201,10 @@ void measure_transfers(const Bench &bench, const MergeSizes &sizes, const std::s
         for (const auto &[way, name] : merge_ways) {
             MergedDictionary<Entry> merged{entries.data(), main_map.data(), delta_map.data(), 0};
             const double ms = median_call_ms(bench, [&] {
-                require(bench.engine.dictionaries().merge(
-                    bench.stream, Dictionary<Entry>{main.data(), sizes.main},
-                    Dictionary<Entry>{delta.data(), sizes.delta}, way, &merged));
+                require(open_column_studies(bench.engine)
+                            ->dictionaries()
+                            .merge(bench.stream, Dictionary<Entry>{main.data(), sizes.main},
+                                   Dictionary<Entry>{delta.data(), sizes.delta}, way, &merged));
             });
             bench.results.add(
                 {"dictionary merge with transfers, " + std::to_string(sizeof(Entry) * 8) + " bits",
@@ -233,8 +238,10 @@ void measure_build_dictionary(const Bench &bench, int size) {
         for (const bool with_codes : {false, true}) {
             std::uint64_t distinct = 0;
             const double ms = median_ms(bench, [&] {
-                require(bench.engine.dictionaries().build(bench.stream, values.data(), count, entries.data(),
-                                                          with_codes ? codes.data() : nullptr, &distinct));
+                require(open_column_studies(bench.engine)
+                            ->dictionaries()
+                            .build(bench.stream, values.data(), count, entries.data(),
+                                   with_codes ? codes.data() : nullptr, &distinct));
             });
             const double bytes = static_cast<double>(count) * (sizeof(Entry) + (with_codes ? 4 : 0)) +
                                  static_cast<double>(distinct) * sizeof(Entry);

@@ -5,9 +5,10 @@
 
 #include <limits>
 
+#include "bench/studies/column/studies.h"
 #include "bench/column/common.cuh"
 #include "bench/equal_bins.h"
-#include "device/column/histogram.cuh"
+#include "bench/studies/column/device/histogram.cuh"
 
 namespace gpu_engine::bench {
 
@@ -147,8 +148,10 @@ void measure_numbers(const Bench &bench, const char *type) {
                 add("call, values on the device",
                     median_call_ms(bench,
                                    [&] {
-                                       require(bench.engine.histograms().count(
-                                           bench.stream, values.data(), count, wanted, on_host.data()));
+                                       require(open_column_studies(bench.engine)
+                                                   ->histograms()
+                                                   .count(bench.stream, values.data(), count, wanted,
+                                                          on_host.data()));
                                    }),
                     count);
                 require(on_host == right, "the call's histogram differs");

@@ -1,6 +1,7 @@
 // Histograms of the rows that a bitmap selects, a bit a row, as a filter on other columns leaves one.
 #include <limits>
 
+#include "bench/studies/column/studies.h"
 #include "bench/column/common.cuh"
 #include "bench/column/numbers.cuh"
 
@@ -109,7 +110,9 @@ void measure_selected_numbers(const Bench &bench, const char *type) {
             return result;
         };
         std::vector<std::uint64_t> all(slots);
-        require(bench.engine.histograms().count(bench.stream, values.data(), count, wanted, all.data()));
+        require(open_column_studies(bench.engine)
+                    ->histograms()
+                    .count(bench.stream, values.data(), count, wanted, all.data()));
         for (const std::uint32_t thousandths : {10U, 100U, 500U, 1000U}) {
             make_selection_kernel<<<grid_for(count / 32), 256, 0, call.stream()>>>(selected.data(),
                                                                                    count / 32, thousandths);

@@ -4,8 +4,9 @@
 #include <string>
 #include <utility>
 
+#include "bench/studies/column/studies.h"
 #include "bench/column/merges.cuh"
-#include "gpu_engine/string_hash.h"
+#include "bench/studies/column/string_hash.h"
 
 #include "gpu_engine/boundary.h"
 
@@ -88,8 +89,9 @@ void measure_strings(const Bench &bench, const Strings &main, const Strings &del
     const device::Buffer<std::uint32_t> delta_map = call.buffer<std::uint32_t>(own_delta.view().count);
     MergedStrings merged{offsets.data(), bytes.data(), main_map.data(), delta_map.data(), 0};
     const double ms = median_ms(bench, [&] {
-        require(bench.engine.dictionaries().merge(bench.stream, own_main.view(), own_delta.view(), order,
-                                                  &merged));
+        require(open_column_studies(bench.engine)
+                    ->dictionaries()
+                    .merge(bench.stream, own_main.view(), own_delta.view(), order, &merged));
     });
     std::uint64_t merged_bytes = 0;
     call.copy(&merged_bytes, static_cast<const std::uint64_t *>(offsets.data()) + merged.count, 1);
@@ -115,7 +117,7 @@ void measure_strings(const Bench &bench, const Strings &main, const Strings &del
     const StringDictionary host_main{main.offsets.data(), main.bytes.data(), main.offsets.size() - 1};
     const StringDictionary host_delta{delta.offsets.data(), delta.bytes.data(), delta.offsets.size() - 1};
     const auto begin = std::chrono::steady_clock::now();
-    require(host->dictionaries().merge(*stream, host_main, host_delta, order, &right));
+    require(open_column_studies(*host)->dictionaries().merge(*stream, host_main, host_delta, order, &right));
     const double host_ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
     bench.results.add({table, line + ", one core of the processor, once", column, host_ms,

@@ -19,7 +19,7 @@ inline constexpr std::uint64_t pieces_a_wave = 16;
 inline constexpr char not_sorted[] = "the entries of a dictionary don't ascend";
 
 inline void check_merged_entries(std::uint64_t main_count, std::uint64_t delta_count) {
-    if (main_count > Dictionaries::max_entries || delta_count > Dictionaries::max_entries - main_count) {
+    if (main_count > max_dictionary_entries || delta_count > max_dictionary_entries - main_count) {
         throw Failure{
             make_status(StatusCode::invalid_argument, "more entries than a merged dictionary can hold")};
     }
@@ -140,6 +140,26 @@ std::uint64_t merge_fused(const Workers &workers, Entries &entries, std::uint64_
                            return MergePart{main_first, main_last, first - main_first,
                                             std::max(first - main_first, last - main_last)};
                        });
+}
+
+template <typename Entry>
+struct NumberEntries {
+    const Entry *main;
+    const Entry *delta;
+    Entry *merged;
+
+    bool before(std::uint64_t j, std::uint64_t i) const { return delta[j] < main[i]; }
+    bool same(std::uint64_t j, std::uint64_t i) const { return delta[j] == main[i]; }
+    void emit_main(std::uint64_t i, std::uint64_t code) { merged[code] = main[i]; }
+    void emit_delta(std::uint64_t j, std::uint64_t code) { merged[code] = delta[j]; }
+};
+
+template <typename Entry>
+void merge_numbers(const Workers &workers, const Dictionary<Entry> &main, const Dictionary<Entry> &delta,
+                   MergedDictionary<Entry> *merged) {
+    NumberEntries<Entry> entries{main.entries, delta.entries, merged->entries};
+    merged->count =
+        merge_fused(workers, entries, main.count, delta.count, merged->main_map, merged->delta_map);
 }
 
 }  // namespace gpu_engine::host

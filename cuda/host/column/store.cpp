@@ -7,7 +7,7 @@
 #include "gpu_engine/guard.h"
 #include "gpu_engine/packing.h"
 #include "host/column/counter.h"
-#include "host/column/stores.h"
+#include "host/column/column.h"
 #include "host/column/tests.h"
 
 #include "gpu_engine/boundary.h"

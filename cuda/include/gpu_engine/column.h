@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "gpu_engine/column_dictionary.h"
 #include "gpu_engine/engine.h"
 #include "gpu_engine/entry.h"
 #include "gpu_engine/kary.h"
@@ -193,7 +194,7 @@ class ColumnLoader {
     virtual Status finish(Stream &stream, std::unique_ptr<ColumnStore> *store) noexcept = 0;
 };
 
-// Makes stores.
+// Makes stores, and merges dictionaries of runs that become one.
 class Column {
   public:
     static constexpr std::uint64_t max_rows = UINT32_MAX;
@@ -208,6 +209,13 @@ class Column {
                                std::unique_ptr<ColumnLoader> *loader) noexcept = 0;
     // What a store of this layout takes of the engine's memory. Throws nothing; 0 for a layout that can't be.
     virtual std::uint64_t store_bytes(const StoreLayout &layout) const noexcept = 0;
+
+    // The union of two dictionaries, and the maps from their codes to its own. Dictionaries that aren't
+    // sorted are invalid_argument or give a wrong result, but no access beyond the arguments. Outputs mustn't
+    // overlap inputs.
+    virtual Status merge_dictionaries(Stream &stream, const Dictionary<std::uint64_t> &main,
+                                      const Dictionary<std::uint64_t> &delta,
+                                      MergedDictionary<std::uint64_t> *merged) noexcept = 0;
 };
 
 }  // namespace gpu_engine

@@ -1,4 +1,4 @@
-// Histograms of columns: equal-width bins of numbers, bytes, and codes of dictionaries.
+// Histograms of equal-width bins.
 //
 // A number's bin is the one that width_bucket(value::float8, low, high, bins) gives. The engine doesn't
 // repeat that function's arithmetic, whose roundings differ between PostgreSQL's versions: it gets the bins'
@@ -8,9 +8,6 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-
-#include "gpu_engine/engine.h"
-#include "gpu_engine/status.h"
 
 namespace gpu_engine {
 
@@ -87,57 +84,5 @@ void find_bin_edges(double low, double high, std::uint32_t bins, Bucket bucket, 
         edges[b] = double_at_place(first);
     }
 }
-
-// Codes of `bits` bits, 0 to 32, packed without gaps: code i is the `bits` bits from bit i * bits on, the
-// lowest bits of a word first.
-struct PackedCodes {
-    const std::uint32_t *words;
-    std::uint64_t count;
-    std::uint32_t bits;
-};
-constexpr std::uint64_t packed_words(std::uint64_t count, std::uint32_t bits) noexcept {
-    return (count * bits + 31) / 32;
-}
-// What codes of so many dictionary entries need.
-constexpr std::uint32_t bits_for(std::uint64_t entries) noexcept {
-    std::uint32_t bits = 0;
-    while (bits < 32 && entries > std::uint64_t(1) << bits) {
-        ++bits;
-    }
-    return bits;
-}
-
-// All calls set `counts`, whose places are as many as there are slots; on a status that isn't ok they hold
-// nothing of use. Edges that aren't those of equal-width bins, up to the roundings of width_bucket, are
-// invalid_argument.
-class Histograms {
-  public:
-    Histograms() = default;
-    Histograms(const Histograms &) = delete;
-    Histograms &operator=(const Histograms &) = delete;
-    virtual ~Histograms() = default;
-
-    // bins.slots() counts.
-    virtual Status count(Stream &stream, const std::uint8_t *values, std::uint64_t count,
-                         const HistogramBins &bins, std::uint64_t *counts) noexcept = 0;
-    virtual Status count(Stream &stream, const std::int32_t *values, std::uint64_t count,
-                         const HistogramBins &bins, std::uint64_t *counts) noexcept = 0;
-    virtual Status count(Stream &stream, const std::int64_t *values, std::uint64_t count,
-                         const HistogramBins &bins, std::uint64_t *counts) noexcept = 0;
-    virtual Status count(Stream &stream, const float *values, std::uint64_t count, const HistogramBins &bins,
-                         std::uint64_t *counts) noexcept = 0;
-    virtual Status count(Stream &stream, const double *values, std::uint64_t count, const HistogramBins &bins,
-                         std::uint64_t *counts) noexcept = 0;
-
-    // 256 counts: how often each byte occurs.
-    virtual Status count_bytes(Stream &stream, const std::uint8_t *bytes, std::uint64_t count,
-                               std::uint64_t *counts) noexcept = 0;
-
-    // `slots` counts: slot_of_code says which slot each of the dictionary's entries belongs to, all below
-    // `slots`. A code beyond the dictionary, or a slot beyond the slots, is invalid_argument.
-    virtual Status count_codes(Stream &stream, const PackedCodes &codes, const std::uint32_t *slot_of_code,
-                               std::uint64_t entries, std::uint32_t slots,
-                               std::uint64_t *counts) noexcept = 0;
-};
 
 }  // namespace gpu_engine

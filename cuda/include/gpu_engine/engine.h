@@ -41,8 +41,6 @@ class Stream {
 template <typename Key>
 class Kary;
 class Grid;
-class Histograms;
-class Dictionaries;
 class Column;
 class Text;
 
@@ -76,9 +74,6 @@ class Engine {
 
     // Grid files (gpu_engine/grid.h).
     virtual Grid &grid() noexcept = 0;
-    // Columns (gpu_engine/column_histogram.h, gpu_engine/column_dictionary.h).
-    virtual Histograms &histograms() noexcept = 0;
-    virtual Dictionaries &dictionaries() noexcept = 0;
     // Mirrors of runs of columns (gpu_engine/column.h).
     virtual Column &column() noexcept = 0;
     // Inverted lists (gpu_engine/text.h).
