@@ -24,7 +24,7 @@ REGRESS_OPTS = --inputdir=. --outputdir=build/regress --load-extension=pg_gpu
 ISOLATION = $(sort $(patsubst test/isolation/specs/%.spec,%,$(wildcard test/isolation/specs/*.spec)))
 ISOLATION_OPTS = --inputdir=test/isolation --outputdir=build/isolation --load-extension=pg_gpu
 
-EXTRA_CLEAN = $(MODULE_DIR) build/engine build/unit build/sanitized-address-undefined build/sanitized-thread build/benchmark build/check \
+EXTRA_CLEAN = $(MODULE_DIR) build/engine build/sanitized-address-undefined build/sanitized-thread build/benchmark build/check \
 	build/regress build/isolation build/opponent .gpu
 
 # The server's headers come in as system headers: they aren't ours to keep free of -Wextra's warnings.
@@ -132,7 +132,7 @@ $(ENGINE_STAMP): $(ENGINE_FILES)
 		echo "The engine is built by CMake, and $(CMAKE) is not here." \
 			"Hint: contrib/scripts/install-dependencies --for build" >&2; exit 1; }
 	@$(CONFIGURE) -B build/engine >/dev/null
-	@$(BUILD) build/engine
+	@$(BUILD) build/engine --target pg_gpu_server
 	@rm -f build/engine/built-*
 	@touch $@
 
@@ -152,14 +152,17 @@ endif
 
 .PHONY: unit format format-check demo check check-long bench gpu-bundle help
 
-# Without a device the tests of the CUDA engine would be compiled, for minutes, only to skip themselves; the engine
-# itself is compiled by `make` everywhere, and its tests by `make gpu-bundle`.
-UNIT_CUDA := $(if $(wildcard /dev/nvidiactl),AUTO,OFF)
+# In the engine's folder, so that nothing is compiled twice. Without a device the tests of the CUDA engine's inner parts
+# would be compiled, for minutes, only to skip themselves; `make gpu-bundle` compiles them.
+DEVICE_TESTS := $(if $(wildcard /dev/nvidiactl),ON,OFF)
+# With the tests of what was studied and no statement uses (cuda/bench/studies/): ON or OFF.
+PG_GPU_STUDIES ?= OFF
 
 unit:
-	@$(CONFIGURE) -B build/unit -DPG_GPU_TESTS=ON -DPG_GPU_BENCHMARKS=OFF -DPG_GPU_CUDA=$(UNIT_CUDA) >/dev/null
-	@$(BUILD) build/unit
-	@$(CTEST) --test-dir build/unit --output-on-failure --parallel $(CMAKE_BUILD_PARALLEL_LEVEL)
+	@$(CONFIGURE) -B build/engine -DPG_GPU_TESTS=ON -DPG_GPU_DEVICE_TESTS=$(DEVICE_TESTS) \
+		-DPG_GPU_STUDIES=$(PG_GPU_STUDIES) -DPG_GPU_BENCHMARKS=OFF >/dev/null
+	@$(BUILD) build/engine
+	@$(CTEST) --test-dir build/engine --output-on-failure --parallel $(CMAKE_BUILD_PARALLEL_LEVEL)
 
 format:
 	@contrib/scripts/format
@@ -183,13 +186,12 @@ bench:
 	@contrib/scripts/build-and-install bench
 	@test/bench/run
 
-# In the unit tests' folder, so that nothing is compiled twice.
 gpu-bundle:
-	@$(CONFIGURE) -B build/unit -DPG_GPU_CUDA=ON -DPG_GPU_TESTS=ON -DPG_GPU_BENCHMARKS=ON \
-		-DCMAKE_CUDA_ARCHITECTURES="$(or $(GPU_ARCHITECTURES),90)" >/dev/null
-	@touch build/unit/bundle-begun
-	@$(BUILD) build/unit
-	@contrib/scripts/gpu-bundle build/unit
+	@$(CONFIGURE) -B build/engine -DPG_GPU_CUDA=ON -DPG_GPU_TESTS=ON -DPG_GPU_DEVICE_TESTS=ON -DPG_GPU_STUDIES=ON \
+		-DPG_GPU_BENCHMARKS=ON -DCMAKE_CUDA_ARCHITECTURES="$(or $(GPU_ARCHITECTURES),90)" >/dev/null
+	@touch build/engine/bundle-begun
+	@$(BUILD) build/engine
+	@contrib/scripts/gpu-bundle build/engine
 
 help:
 	@echo 'make                 build the extension and the engine'
@@ -205,4 +207,5 @@ help:
 	@echo 'make clean           remove what was built'
 	@echo 'WERROR=1             warnings are errors'
 	@echo 'PG_GPU_CUDA=OFF      build without the CUDA engine (AUTO: where nvcc works; ON)'
+	@echo 'PG_GPU_STUDIES=ON    make unit with the tests of what was studied and no statement uses'
 	@echo 'GPU_ARCHITECTURES=80 build the CUDA engine for other compute capabilities than 9.0'
