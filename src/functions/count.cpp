@@ -15,8 +15,11 @@ using functions::ColumnValues;
 static void read_array_bound(Relation index, Datum datum, ColumnValues *bound) {
     ArrayType *array = DatumGetArrayTypeP(datum);
     if (ARR_NDIM(array) > 1)
-        ereport(ERROR,
-                (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR), errmsg("a bound must be a one-dimensional array")));
+        ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+                        errmsg("a bound for index \"%s\" must be a one-dimensional array",
+                               RelationGetRelationName(index)),
+                        errdetail("The array has %d dimensions.", ARR_NDIM(array)),
+                        errhint("gpu.count_batch takes many bounds at once.")));
     const functions::Elements elements = functions::read_elements(array);
     functions::read_columns(index, ARR_ELEMTYPE(array), elements.values, elements.nulls, elements.count,
                             bound);
@@ -31,12 +34,12 @@ static void require_countable(Relation index, int column) {
     if (find_access_method(index) != &gpu_kary ||
         !keys::is_lossy(keys::encoding_of(index->rd_opcintype[column])))
         return;
-    ereport(ERROR,
-            (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-             errmsg("rows cannot be counted by column \"%s\" of index \"%s\"",
-                    NameStr(TupleDescAttr(RelationGetDescr(index), column)->attname),
-                    RelationGetRelationName(index)),
-             errdetail("Its keys don't tell the values."), errhint("Use SELECT count(*) with a condition.")));
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("rows cannot be counted by column \"%s\" of index \"%s\"",
+                           NameStr(TupleDescAttr(RelationGetDescr(index), column)->attname),
+                           RelationGetRelationName(index)),
+                    errdetail("The keys of this column do not tell its values."),
+                    errhint("Use SELECT count(*) with a condition.")));
 }
 
 // Adds a condition for each column that the bound doesn't leave open.
@@ -139,7 +142,7 @@ struct BoundRows {
 
 }  // namespace
 
-static BoundRows read_rows(FunctionCallInfo fcinfo, int argument) {
+static BoundRows read_rows(FunctionCallInfo fcinfo, int argument, Relation index) {
     BoundRows bounds = {};
     bounds.is_open = PG_ARGISNULL(argument);
     if (bounds.is_open)
@@ -152,9 +155,12 @@ static BoundRows read_rows(FunctionCallInfo fcinfo, int argument) {
         return bounds;
     if (ARR_NDIM(array) != dimensions)
         ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-                        bounds.of_records ? errmsg("bounds must be a one-dimensional array of records")
-                                          : errmsg("bounds must be a two-dimensional array"),
-                        errhint("Each row is a range's bound, with one element a column.")));
+                        bounds.of_records
+                            ? errmsg("bounds for index \"%s\" must be a one-dimensional array of records",
+                                     RelationGetRelationName(index))
+                            : errmsg("bounds for index \"%s\" must be a two-dimensional array",
+                                     RelationGetRelationName(index)),
+                        errhint("Each row is a range's bound, with one element for each column.")));
     bounds.rows = ARR_DIMS(array)[0];
     bounds.columns = bounds.of_records ? 1 : ARR_DIMS(array)[1];
     bounds.elements = functions::read_elements(array);
@@ -199,10 +205,13 @@ Datum pg_gpu_count_batch(PG_FUNCTION_ARGS) {
         return Datum{0};
     Snapshot snapshot = GetActiveSnapshot();
     const functions::OpenIndex open = open_for_counting(PG_GETARG_OID(0), snapshot);
-    RangeRows rows = {open.index, read_rows(fcinfo, 1), read_rows(fcinfo, 2)};
+    RangeRows rows = {open.index, read_rows(fcinfo, 1, open.index), read_rows(fcinfo, 2, open.index)};
     if (!rows.low.is_open && !rows.high.is_open && rows.low.rows != rows.high.rows)
-        ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR), errmsg("not as many low bounds as high ones"),
-                        errdetail("Low bounds: %d, high bounds: %d.", rows.low.rows, rows.high.rows)));
+        ereport(ERROR,
+                (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+                 errmsg("numbers of low and high bounds for index \"%s\" differ",
+                        RelationGetRelationName(open.index)),
+                 errdetail("Of low bounds there are %d, of high bounds %d.", rows.low.rows, rows.high.rows)));
 
     const auto count = static_cast<uint32>(Max(rows.low.rows, rows.high.rows));
     auto *counts = allocate<int64>(uint64{count} + 1);

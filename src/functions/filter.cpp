@@ -24,9 +24,10 @@ struct FilterReader {
 
 }  // namespace
 
-[[noreturn]] static void report_unsupported(const char *detail) {
+[[noreturn]] static void report_unsupported(const OpenIndex &open, const char *detail) {
     ereport(ERROR,
-            (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("filter is not supported"),
+            (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+             errmsg("filter is not supported by index \"%s\"", RelationGetRelationName(open.index)),
              errdetail_internal("%s", detail),
              errhint("Use comparisons of the index's columns with constants, = ANY, LIKE and IS [NOT] NULL, "
                      "joined by AND.")));
@@ -52,13 +53,13 @@ static Node *parse_filter(const OpenIndex &open, const char *filter, FilterParam
         select->windowClause != NIL || select->sortClause != NIL || select->limitCount != nullptr ||
         select->limitOffset != nullptr || select->lockingClause != NIL || select->distinctClause != NIL ||
         select->withClause != nullptr || select->op != SETOP_NONE || select->valuesLists != NIL)
-        report_unsupported("It is not one expression.");
+        report_unsupported(open, "It is not one expression.");
     const auto *target = linitial_node(ResTarget, select->targetList);
     // A bare `*` is not for transformExpr, which takes it for a name.
     if (target->name != nullptr || target->indirection != NIL ||
         (IsA(target->val, ColumnRef) &&
          IsA(linitial(reinterpret_cast<ColumnRef *>(target->val)->fields), A_Star)))
-        report_unsupported("It is not one expression.");
+        report_unsupported(open, "It is not one expression.");
 
     ParseState *state = make_parsestate(nullptr);
     state->p_sourcetext = filter;
@@ -72,7 +73,7 @@ static Node *parse_filter(const OpenIndex &open, const char *filter, FilterParam
     expression = replace_parameters(state, expression, parameters);
     error_context_stack = callback.previous;
     if (state->p_hasSubLinks)
-        report_unsupported("It has a subquery.");
+        report_unsupported(open, "It has a subquery.");
     expression = eval_const_expressions(nullptr, expression);
     free_parsestate(state);
     return reinterpret_cast<Node *>(canonicalize_qual(reinterpret_cast<Expr *>(expression), false));
@@ -105,7 +106,8 @@ static int match_column(const FilterReader &reader, Node *node) {
 
 static Datum evaluate_constant(const FilterReader &reader, Node *node, bool *is_null) {
     if (contain_var_clause(node) || contain_volatile_functions(node))
-        report_unsupported("A column of the index is compared with something that is not constant.");
+        report_unsupported(*reader.open,
+                           "A column of the index is compared with something that is not constant.");
     ExprState *state = ExecPrepareExpr(reinterpret_cast<Expr *>(node), reader.state);
     return ExecEvalExpr(state, GetPerTupleExprContext(reader.state), is_null);
 }
@@ -130,15 +132,16 @@ static void add_comparison(FilterReader *reader, Oid operator_oid, Oid collation
         operator_oid = get_commutator(operator_oid);
     }
     if (column < 0 || !OidIsValid(operator_oid))
-        report_unsupported("A condition is on something that is not a column of the index.");
+        report_unsupported(*reader->open, "A condition is on something that is not a column of the index.");
     Relation index = reader->open->index;
     const Oid family = index->rd_opfamily[column];
     if (!op_in_opfamily(operator_oid, family))
-        report_unsupported(
-            psprintf("Operator %s is not in the index's operator family.", format_operator(operator_oid)));
+        report_unsupported(*reader->open, psprintf("Operator %s is not in the index's operator family.",
+                                                   format_operator(operator_oid)));
     const Oid indexed = index->rd_indcollation[column];
     if (OidIsValid(indexed) && collation != indexed)
-        report_unsupported(psprintf("The collation of a condition on column \"%s\" is not the index's.",
+        report_unsupported(*reader->open,
+                           psprintf("The collation of a condition on column \"%s\" is not the index's.",
                                     column_name(*reader->open, column)));
     const Oid function = get_opcode(operator_oid);
     if (function_execute_privilege(function, GetUserId()) != ACLCHECK_OK)
@@ -185,7 +188,8 @@ static void add_clause(FilterReader *reader, Node *clause) {
         const auto *test = reinterpret_cast<NullTest *>(clause);
         const int column = match_column(*reader, reinterpret_cast<Node *>(test->arg));
         if (column < 0)
-            report_unsupported("A condition is on something that is not a column of the index.");
+            report_unsupported(*reader->open,
+                               "A condition is on something that is not a column of the index.");
         add_key(reader, column)->sk_flags =
             SK_ISNULL | (test->nulltesttype == IS_NULL ? SK_SEARCHNULL : SK_SEARCHNOTNULL);
         return;
@@ -204,7 +208,7 @@ static void add_clause(FilterReader *reader, Node *clause) {
             return;
         }
     }
-    report_unsupported("A part of it is not a comparison of a column with a constant.");
+    report_unsupported(*reader->open, "A part of it is not a comparison of a column with a constant.");
 }
 
 void read_filter(FunctionCallInfo fcinfo, int argument, const OpenIndex &open, const column::Format &format,

@@ -39,7 +39,8 @@ static bool read_key_record(void *context, uint32 i, Datum *values, Oid *types) 
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                         errmsg("a key must have a field for each column of index \"%s\"",
                                RelationGetRelationName(reader->index)),
-                        errdetail("Fields: %d, columns: %d.", record.count, reader->columns)));
+                        errdetail("The number of fields is %d, and the number of columns is %d.",
+                                  record.count, reader->columns)));
     for (int column = 0; column < reader->columns; column++) {
         if (record.nulls[column])
             return false;
@@ -65,7 +66,7 @@ kary::LookupResult look_up_array(const OpenIndex &open, ArrayType *array, Snapsh
     reader->index = open.index;
     reader->columns = IndexRelationGetNumberOfKeyAttributes(open.index);
     if (reader->columns == 1)
-        reader->type = comparable_type(open.index, 0, element_type, "array element");
+        reader->type = comparable_type(open.index, 0, element_type);
     else if (!is_record_type(element_type))
         ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
                         errmsg("keys of index \"%s\" are records", RelationGetRelationName(open.index)),

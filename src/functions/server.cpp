@@ -3,6 +3,7 @@
 #include "client/gone_mirrors.h"
 #include "client/inventory.h"
 #include "compat.h"
+#include "storage/put_off.h"
 #include "version.h"
 
 PG_GPU_FUNCTION(pg_gpu_devices);
@@ -194,6 +195,16 @@ static void put_stat_row(FunctionCallInfo fcinfo, client::Path path, const char 
     put_row(fcinfo, values, nulls);
 }
 
+// Merges that did not come about are no requests: they count as what they fell back to, runs left as they
+// are.
+static void put_put_off_row(FunctionCallInfo fcinfo) {
+    const storage::PutOffMerges &merges = storage::merges_put_off();
+    client::Counters counters = {};
+    counters.fallbacks = merges.count;
+    strlcpy(counters.last_reason, merges.last_reason, sizeof(counters.last_reason));
+    put_stat_row(fcinfo, client::Path::Paged, "merge put off", {}, &counters);
+}
+
 Datum pg_gpu_stat_rows(PG_FUNCTION_ARGS) {
     require_matching_objects();
     InitMaterializedSRF(fcinfo, 0);
@@ -212,6 +223,7 @@ Datum pg_gpu_stat_rows(PG_FUNCTION_ARGS) {
             put_stat_row(fcinfo, path, row.request, sums, session);
         }
     }
+    put_put_off_row(fcinfo);
     return Datum{0};
 }
 
@@ -219,6 +231,7 @@ Datum pg_gpu_stat_reset(PG_FUNCTION_ARGS) {
     static_cast<void>(fcinfo);
     require_matching_objects();
     client::reset_counters();
+    storage::forget_put_off_merges();
     // The server's sums are everybody's.
     if (superuser()) {
         client::Inventory<protocol::StatisticsRow> statistics;

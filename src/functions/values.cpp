@@ -14,7 +14,7 @@ static Oid left_type(Relation index, int column) {
     return lookup_type_cache(column_type, TYPECACHE_BTREE_OPFAMILY)->btree_opintype;
 }
 
-Oid comparable_type(Relation index, int column, Oid type, const char *what) {
+Oid comparable_type(Relation index, int column, Oid type) {
     const Oid base = getBaseType(type);
     const Oid left = left_type(index, column);
     if (OidIsValid(get_opfamily_member(index->rd_opfamily[column], left, base, BTEqualStrategyNumber)))
@@ -27,21 +27,24 @@ Oid comparable_type(Relation index, int column, Oid type, const char *what) {
         return column_type;
     ereport(ERROR,
             (errcode(ERRCODE_DATATYPE_MISMATCH),
-             errmsg("%s of type %s cannot be compared with the index's keys", what, format_type_be(type)),
-             errhint("Cast it to %s.", format_type_be(column_type))));
+             errmsg("a value of type %s cannot be compared with column \"%s\" of index \"%s\"",
+                    format_type_be(type), NameStr(TupleDescAttr(RelationGetDescr(index), column)->attname),
+                    RelationGetRelationName(index)),
+             errhint("Cast the value to %s.", format_type_be(column_type))));
 }
 
 bool is_record_type(Oid type) {
     return type == RECORDOID || get_typtype(getBaseType(type)) == TYPTYPE_COMPOSITE;
 }
 
-[[noreturn]] static void report_too_many(Relation index, const char *what, const char *parts) {
+[[noreturn]] static void report_too_many(Relation index, bool is_row) {
     const int columns = IndexRelationGetNumberOfKeyAttributes(index);
     const char *name = RelationGetRelationName(index);
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("%s has more %s than the index has columns", what, parts),
-                    columns == 1 ? errdetail("Index \"%s\" has one column.", name)
-                                 : errdetail("Index \"%s\" has %d columns.", name, columns)));
+    ereport(ERROR,
+            (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+             is_row ? errmsg("row has more fields than index \"%s\" has columns", name)
+                    : errmsg("array has more elements than index \"%s\" has columns", name),
+             errdetail_plural("The index has %d column.", "The index has %d columns.", columns, columns)));
 }
 
 void read_record(Relation index, HeapTupleHeader record, ColumnValues *values) {
@@ -58,11 +61,11 @@ void read_record(Relation index, HeapTupleHeader record, ColumnValues *values) {
             continue;
         const int column = values->count++;
         if (column == IndexRelationGetNumberOfKeyAttributes(index))
-            report_too_many(index, "row", "fields");
+            report_too_many(index, true);
         values->values[column] = heap_getattr(&tuple, i + 1, descriptor, &values->nulls[column]);
         // A bare NULL has type text in a row constructor.
         if (!values->nulls[column])
-            values->types[column] = comparable_type(index, column, field->atttypid, "row field");
+            values->types[column] = comparable_type(index, column, field->atttypid);
     }
     ReleaseTupleDesc(descriptor);
 }
@@ -81,13 +84,13 @@ Elements read_elements(ArrayType *array) {
 void read_columns(Relation index, Oid type, const Datum *elements, const bool *nulls, int count,
                   ColumnValues *values) {
     if (count > IndexRelationGetNumberOfKeyAttributes(index))
-        report_too_many(index, "array", "elements");
+        report_too_many(index, false);
     values->count = count;
     for (int i = 0; i < count; i++) {
         values->values[i] = elements[i];
         values->nulls[i] = nulls[i];
         if (!nulls[i])
-            values->types[i] = comparable_type(index, i, type, "array element");
+            values->types[i] = comparable_type(index, i, type);
     }
 }
 

@@ -15,7 +15,7 @@ struct ColumnValues {
 
 // The type under which the column's operator family compares values of `type`. ERROR with a HINT when it
 // doesn't.
-Oid comparable_type(Relation index, int column, Oid type, const char *what);
+Oid comparable_type(Relation index, int column, Oid type);
 
 bool is_record_type(Oid type);
 

@@ -1,5 +1,6 @@
 // Merging runs: which ones, under which lock, and the swap of the run list.
 #include "storage/merge.h"
+#include "storage/put_off.h"
 
 #include <algorithm>
 
@@ -260,6 +261,31 @@ static void clean_up_after_merge(Relation index, const RunKind *kind) {
     unlock_runs(index, RunLock::YoungRuns, ExclusiveLock);
 }
 
+static PutOffMerges put_off_merges = {};
+
+const PutOffMerges &merges_put_off() {
+    return put_off_merges;
+}
+
+void forget_put_off_merges() {
+    put_off_merges = {};
+}
+
+// Giving way to others is no lack, and happens all the time.
+static void note_put_off(Relation index, const ErrorData &error) {
+    const char *name = RelationGetRelationName(index);
+    if (error.sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE) {
+        ereport(DEBUG1, (errmsg_internal("merge of index \"%s\" put off: %s", name, error.message)));
+        return;
+    }
+    put_off_merges.count++;
+    snprintf(put_off_merges.last_reason, sizeof(put_off_merges.last_reason), "index \"%s\": %s", name,
+             error.message);
+    ereport(LOG, (errcode(error.sqlerrcode), errmsg("merge of index \"%s\" was put off", name),
+                  errdetail("The reason is: %s.", error.message),
+                  errhint("The next insert that fills a page, or the next VACUUM, tries again.")));
+}
+
 enum class OnLack { PutOff, Raise };
 
 // Runs `work` in a subtransaction, so that after an error what it had reserved can be given back. With PutOff
@@ -296,8 +322,7 @@ static bool try_merge(bool (*work)(Relation, const RunKind *, void *), Relation 
             clean_up_after_merge(index, kind);
         if (on_lack == OnLack::Raise || !may_be_put_off(error->sqlerrcode))
             ReThrowError(error);
-        ereport(DEBUG1, (errmsg_internal("merge of index \"%s\" put off: %s", RelationGetRelationName(index),
-                                         error->message)));
+        note_put_off(index, *error);
         FreeErrorData(error);
         result = false;
     }

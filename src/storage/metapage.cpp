@@ -67,8 +67,8 @@ Buffer lock_metapage(Relation index, const RunKind *kind, int lock_mode) {
         return buffer;
     const MetaPage *meta = meta_page(page);
     if (meta->magic == kMagic && meta->format_version != kFormatVersion)
-        ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
-                        errmsg("index \"%s\" has on-disk format version %u, this pg_gpu reads version %u",
+        ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                        errmsg("index \"%s\" has on-disk format version %u, but this pg_gpu reads version %u",
                                RelationGetRelationName(index), meta->format_version, kFormatVersion),
                         errhint("Rebuild it with REINDEX INDEX.")));
     report_corruption(index, kMetaBlock, problem);

@@ -82,10 +82,10 @@ sub converse
 	push @problems, "it broke off: $err" unless defined $state{mended};
 	foreach my $statement (sort keys %state)
 	{
-		push @problems, "$statement: SQLSTATE $state{$statement}" unless $state{$statement} =~ /^(00000|XX001|XX002)$/;
+		push @problems, "$statement: SQLSTATE $state{$statement}" unless $state{$statement} =~ /^(00000|XX001|XX002|55000)$/;
 	}
 	# Each error of ours says what to do. (PostgreSQL's own, XX001, about pages it can't read do not.)
-	my $errors = () = $err =~ /ERROR:  XX002/g;
+	my $errors = () = $err =~ /ERROR:  (?:XX002|55000)/g;
 	my $hints = () = $err =~ /HINT:  [^\n]*REINDEX/g;
 	push @problems, "$errors errors with $hints hints to REINDEX" if $errors > $hints;
 	return (\%answer, \%state, $err, @problems);
