@@ -19,9 +19,6 @@ export LC_ALL=C
 : "${PG_GPU_DATA:=$root/../shared/data}"
 export PG_GPU_TEST_SEED PG_GPU_TEST_ROUNDS PG_GPU_DATA
 
-results=()
-total_passed=0
-total_failed=0
 scratch=
 small_disk=
 
@@ -77,12 +74,11 @@ wanted() {
     [ -z "${PG_GPU_SUITES:-}" ] || [[ " $PG_GPU_SUITES " = *" $1 "* ]]
 }
 
-# run_suite NAME COUNTER COMMAND...
+# run_suite NAME COUNTER COMMAND...: one line says how it went. Lanes call it side by side.
 run_suite() {
     local name=$1 counter=$2 log=$logs/$1.log status=0 started=$SECONDS passed failed skipped verdict
     shift 2
     wanted "$name" || return 0
-    printf '%-15s ' "$name"
     "$@" >"$log" 2>&1 || status=$?
     read -r passed failed skipped < <("$counter" "$log")
     verdict=ok
@@ -96,22 +92,29 @@ run_suite() {
         failed=1
     fi
     record "$name" "$passed" "$failed" "$skipped" $((SECONDS - started)) "$verdict"
-    printf '%5d passed, %d failed%s, %d s%s\n' "$passed" "$failed" \
+    printf '%-15s %5d passed, %d failed%s, %d s%s\n' "$name" "$passed" "$failed" \
         "$([ "$skipped" -eq 0 ] || echo ", $skipped skipped")" $((SECONDS - started)) \
         "$([ "$verdict" = ok ] || echo ": $verdict")"
-    if [ "$verdict" != ok ]; then
-        show_failures "$name"
-    fi
 }
 
-record() {
-    results+=("$(printf '%s|%s|%s|%s|%s|%s' "$@")")
-    total_passed=$((total_passed + $2))
-    total_failed=$((total_failed + $3))
+# record NAME PASSED FAILED SKIPPED SECONDS RESULT: a line of the table.
+record() { printf '%s|%s|%s|%s|%s|%s\n' "$@" >>"$logs/results"; }
+
+# lane FUNCTION: its suites run beside those of other lanes. await_lanes waits for all.
+lanes=()
+lane() { "$1" & lanes+=($!); }
+await_lanes() {
+    local pid broken=no
+    for pid in "${lanes[@]}"; do
+        wait "$pid" || broken=yes
+    done
+    lanes=()
+    [ $broken = no ] || record lanes 0 1 0 0 'FAILED (a lane ended before its suites)'
 }
 
 show_failures() {
     local log=$logs/$1.log file
+    [ -e "$log" ] || return 0
     # Of TAP and CTest, what failed may lie far before the end.
     local failure='^not ok|^# +Failed test|^ *[0-9]+/[0-9]+ Test .*\*\*\*[^S]'
     if grep -qE "$failure" "$log"; then
@@ -126,28 +129,55 @@ show_failures() {
     echo "----"
 }
 
-print_results() {
-    local line name passed failed skipped seconds verdict
-    for name in ${PG_GPU_SUITES:-}; do
-        [[ " ${results[*]}" = *" $name|"* ]] || record "$name" 0 1 0 0 'FAILED (there is no such suite)'
-    done
+# The table, then the count of all tests.
+print_table() {
+    local name passed failed skipped seconds verdict total_passed=0 total_failed=0
     printf '\n%-15s %7s %7s %8s %8s  %s\n' suite passed failed skipped seconds result
-    for line in "${results[@]}"; do
-        IFS='|' read -r name passed failed skipped seconds verdict <<<"$line"
+    while IFS='|' read -r name passed failed skipped seconds verdict; do
         printf '%-15s %7d %7d %8d %8d  %s\n' "$name" "$passed" "$failed" "$skipped" "$seconds" "$verdict"
-    done
+        total_passed=$((total_passed + passed))
+        total_failed=$((total_failed + failed))
+    done <"$logs/results"
+    # Some ran side by side.
+    printf '%-40s %8d\n' 'from the first to the last' "$SECONDS"
     printf '\n%d passed, %d failed\n' "$total_passed" "$total_failed"
+}
+
+# What failed, then the table. True when nothing failed.
+print_results() {
+    local name failed status=0
+    for name in ${PG_GPU_SUITES:-}; do
+        grep -q "^$name|" "$logs/results" || record "$name" 0 1 0 0 'FAILED (there is no such suite)'
+    done
+    while IFS='|' read -r name _ failed _; do
+        if [ "$failed" -gt 0 ]; then
+            status=1
+            show_failures "$name"
+        fi
+    done <"$logs/results"
+    print_table
+    return $status
 }
 
 # ---- Before and after ------------------------------------------------------------------------------------
 
-# The servers that tests start are run by a user who may not enter the checkout, so their files lie elsewhere.
-set_up() {
+# Installs what is needed, builds and installs: the first line of the table. Ends the run when that fails.
+build_and_install() {
     rm -rf "$logs"
     mkdir -p "$logs"
+    if ! "$root/contrib/scripts/build-and-install" check WERROR=1; then
+        printf '\n0 passed, 1 failed\n'
+        exit 1
+    fi
+    record build 0 0 0 "$SECONDS" ok
+    printf '%-15s %d s\n' build "$SECONDS"
+}
+
+# The servers that tests start are run by a user who may not enter the checkout, so their files lie elsewhere.
+set_up() {
     scratch=$(mktemp -d /tmp/pg_gpu-check.XXXXXX)
     chmod 755 "$scratch"
-    mkdir "$scratch/work" "$scratch/tmp"
+    mkdir "$scratch/tmp"
     cp -r "$root/test" "$scratch/test"
     if [ "$(id -u)" -eq 0 ]; then
         chown -R "$server_user" "$scratch"
@@ -158,27 +188,40 @@ set_up() {
         small_disk=$scratch/small_disk
         export PG_GPU_SMALL_DISK=$small_disk
     fi
-    # The snapshot of an autovacuum worker would now and then keep a VACUUM from marking pages all-visible, and with
-    # them the plans and counts that tests expect. The TAP tests have it on. On a busy machine the server process takes its
-    # time, and tests show what it answers.
-    "$root/contrib/scripts/private-cluster" start "$logs/cluster" --fast \
-        --set autovacuum=off --set max_prepared_transactions=10 --set pg_gpu.request_timeout=60s
-    eval "$("$root/contrib/scripts/private-cluster" env "$logs/cluster")"
     PATH=$("$pg_config" --bindir):$PATH
     pgxs_test=$(dirname "$("$pg_config" --pgxs)")/../test
+    start_cluster cluster
+    start_cluster host
 }
 
+# A cluster of a lane's own: what one asks of the server process, others don't see. The snapshot of an autovacuum worker would
+# now and then keep a VACUUM from marking pages all-visible, and with them the plans and counts that tests expect. The TAP
+# tests have it on. On a busy machine the server process takes its time, and tests show what it answers.
+start_cluster() {
+    "$root/contrib/scripts/private-cluster" start "$logs/$1" --fast \
+        --set autovacuum=off --set max_prepared_transactions=10 --set pg_gpu.request_timeout=60s
+}
+
+# The cluster that a lane works with.
+use_cluster() { eval "$("$root/contrib/scripts/private-cluster" env "$logs/$1")"; }
+
 tear_down() {
-    local pid_file
-    if [ -e "$logs/cluster/place" ]; then
-        "$root/contrib/scripts/private-cluster" stop "$logs/cluster" --remove || true
-    fi
+    local pid pid_file cluster
+    # A run that is interrupted leaves no lane behind.
+    for pid in "${lanes[@]}"; do
+        kill "$pid" 2>/dev/null || true
+    done
+    for cluster in cluster host; do
+        if [ -e "$logs/$cluster/place" ]; then
+            "$root/contrib/scripts/private-cluster" stop "$logs/$cluster" --remove || true
+        fi
+    done
     if [ -n "$small_disk" ]; then
         as_root umount "$small_disk" || true
     fi
     if [ -n "$scratch" ]; then
         # A suite that was stopped leaves its servers running.
-        for pid_file in "$scratch"/work/tmp_check/*/pgdata/postmaster.pid; do
+        for pid_file in "$scratch"/work-*/tmp_check/*/pgdata/postmaster.pid; do
             if [ -e "$pid_file" ]; then
                 "${as_server[@]}" pg_ctl stop -s -m immediate -D "$(dirname "$pid_file")" >/dev/null 2>&1 || true
             fi
@@ -202,20 +245,21 @@ unit() {
     limited make -C "$root" unit WERROR=1
 }
 
+# regress NAME, isolation NAME: the folder of the outputs under $logs.
 regress() {
-    mkdir -p "$logs/regress"
+    mkdir -p "$logs/$1"
     local tests
     mapfile -t tests < <(names "$root"/sql/*.sql)
     (cd "$root" && limited "$pgxs_test/regress/pg_regress" --bindir="$("$pg_config" --bindir)" \
-        --inputdir=. --outputdir="$logs/regress" --load-extension=pg_gpu --dbname=pg_gpu_regress "${tests[@]}")
+        --inputdir=. --outputdir="$logs/$1" --load-extension=pg_gpu --dbname=pg_gpu_regress "${tests[@]}")
 }
 
 isolation() {
-    mkdir -p "$logs/isolation"
+    mkdir -p "$logs/$1"
     local tests
     mapfile -t tests < <(names "$root"/test/isolation/specs/*.spec)
     (cd "$root" && limited "$pgxs_test/isolation/pg_isolation_regress" --bindir="$("$pg_config" --bindir)" \
-        --inputdir=test/isolation --outputdir="$logs/isolation" --load-extension=pg_gpu \
+        --inputdir=test/isolation --outputdir="$logs/$1" --load-extension=pg_gpu \
         --dbname=pg_gpu_isolation "${tests[@]}")
 }
 
@@ -237,22 +281,39 @@ documentation() {
     (cd "$root" && limited test/documentation)
 }
 
+# The TAP files of a round, by the words of their headers "# suite: ...": check; host, those of check that are also run with
+# pg_gpu.path = host; long, which only check-long runs.
+tap_files() {
+    local file words
+    for file in "$root"/test/tap/t/*.pl; do
+        words=" $(sed -n 's/^# suite: //p' "$file") "
+        [[ $words != *" $1 "* ]] || basename "$file"
+    done
+}
+
+# tap NAME FILE...: the files of $PG_GPU_TAP_FILES instead, when it names some. Each round has a folder of its own.
 tap() {
-    local status=0
+    local status=0 name=$1 work=$scratch/work-$1 files
+    shift
+    files=("$@")
+    # shellcheck disable=SC2086 # they may be patterns
+    [ -z "${PG_GPU_TAP_FILES:-}" ] || mapfile -t files < <(cd "$root/test/tap/t" && ls -d $PG_GPU_TAP_FILES)
     # What another run that was stopped has left.
-    rm -rf "$scratch/work/tmp_check"
+    rm -rf "$work"
+    mkdir "$work"
+    [ "$(id -u)" -ne 0 ] || chown "$server_user" "$work"
     (
         cd "$scratch"
         # The tests start servers of their own.
         unset PGHOST PGPORT PGUSER PGDATABASE
         export HOME=$scratch TMPDIR=$scratch/tmp
-        export TESTDIR=$scratch/work TESTDATADIR=$scratch/work/tmp_check TESTLOGDIR=$scratch/work/tmp_check/log
+        export TESTDIR=$work TESTDATADIR=$work/tmp_check TESTLOGDIR=$work/tmp_check/log
         export PG_REGRESS=$pgxs_test/regress/pg_regress PERL5LIB=$pgxs_test/perl
         # Tests wait more than they work.
-        limited "${as_server[@]}" prove --verbose --jobs $((jobs + 1)) -I test/tap/lib test/tap/t/${PG_GPU_TAP_FILES:-*.pl}
+        limited "${as_server[@]}" prove --verbose --timer --jobs $((jobs + 1)) -I test/tap/lib "${files[@]/#/test/tap/t/}"
     ) || status=$?
-    mkdir -p "$logs/tap"
-    cp -r "$scratch"/work/tmp_check/log/. "$logs/tap/" 2>/dev/null || true
+    mkdir -p "$logs/$name"
+    cp -r "$work"/tmp_check/log/. "$logs/$name/" 2>/dev/null || true
     return $status
 }
 

@@ -61,7 +61,7 @@ use PgGpuTest::Random;
 
 our @EXPORT = qw(
   new_cluster new_session query_error
-  test_seed test_rounds new_random
+  test_seed test_rounds few_or_many every_or_some new_random
   uses_index install_checker check_queries check_functions check_sound check_path
 );
 
@@ -77,6 +77,21 @@ sub test_seed
 sub test_rounds
 {
 	return $ENV{PG_GPU_TEST_ROUNDS} || 1;
+}
+
+# How often one round repeats something: the first number in check, the second where PG_GPU_TEST_ROUNDS asks for more.
+sub few_or_many
+{
+	my ($few, $many) = @_;
+	return test_rounds() > 1 ? $many : $few;
+}
+
+# What a round goes through: all of it; every second one with PG_GPU_TEST_HALF, which check sets where it asks for the
+# second time, on another path.
+sub every_or_some
+{
+	my $number = 0;
+	return $ENV{PG_GPU_TEST_HALF} ? grep { $number++ % 2 == test_seed() % 2 } @_ : @_;
 }
 
 # A generator seeded with test_seed() + $offset. Says so, that a failure can be

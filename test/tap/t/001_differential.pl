@@ -1,3 +1,4 @@
+# suite: check host
 # Random histories, then every form of query through the index and through the
 # heap. The plan of each query is checked, so an index that isn't used is a
 # failure too. PG_GPU_TEST_SEED and PG_GPU_TEST_ROUNDS choose other histories.
@@ -163,7 +164,7 @@ for my $round (1 .. test_rounds())
 {
 	my $random = new_random($round - 1);
 
-	for my $kind (@kinds)
+	for my $kind (every_or_some(@kinds))
 	{
 		my $name = "round $round, $kind->{name}";
 		create_table($kind);
@@ -172,7 +173,7 @@ for my $round (1 .. test_rounds())
 		# An empty index answers too.
 		check_queries($node, "$name, empty", "$kind->{name}_k", [ some_queries($random, $kind, 4) ]);
 
-		for my $batch (1 .. 5)
+		for my $batch (1 .. few_or_many(3, 5))
 		{
 			my @steps = map { random_step($random, $kind, 0) } 1 .. 12;
 			# Statement by statement: VACUUM and REINDEX CONCURRENTLY refuse to
@@ -181,7 +182,7 @@ for my $round (1 .. test_rounds())
 			note($history) if length $history < 20000;
 			$node->safe_psql('postgres', $history);
 			check_queries($node, "$name, batch $batch", "$kind->{name}_k",
-				[ some_queries($random, $kind, $batch == 5 ? 1 : 8, joins => 1) ]);
+				[ some_queries($random, $kind, $batch == few_or_many(3, 5) ? 1 : 8, joins => 1) ]);
 			compare_functions($node, $random, $kind, "$name, batch $batch, functions");
 		}
 
@@ -218,7 +219,7 @@ for my $round (1 .. test_rounds())
 
 	# Larger: seals and merges by the hundred. Answers are compared by range, so
 	# that the time goes into the index and not into comparing text.
-	for my $fanout (2, 16)
+	for my $fanout (every_or_some(2, 16))
 	{
 		my $kind = {
 			name => "large_$fanout", type => 'int8', order => 'ASC NULLS LAST',
@@ -228,7 +229,7 @@ for my $round (1 .. test_rounds())
 		my $name = "round $round, fanout $fanout";
 		create_table($kind);
 		$node->safe_psql('postgres', setup_probe($random, 4000));
-		for my $batch (1 .. 3)
+		for my $batch (1 .. few_or_many(2, 3))
 		{
 			$node->safe_psql('postgres', sprintf(<<"SQL", $random->between(0, 999999) / 1000000));
 SELECT setseed(%.6f);

@@ -1,3 +1,4 @@
+# suite: check
 # old_snapshot_threshold: VACUUM may remove rows that an old snapshot still wants.
 # Whoever then reads through the index with that snapshot must get the error that
 # a scan of the table gives, and never a smaller answer. (Servers from 17 on have

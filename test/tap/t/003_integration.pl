@@ -1,3 +1,4 @@
+# suite: check
 # Parts of PostgreSQL that lean on an index: joins of every kind, partition-wise joins, foreign keys, conflicts on
 # other indexes, generated columns and domains. Each query through the index and through the heap.
 

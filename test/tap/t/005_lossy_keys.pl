@@ -1,3 +1,4 @@
+# suite: check
 # Keys that don't tell the values: by hash, of types that collide too, and text by its first bytes. Random histories, then
 # random conditions, joins and gpu.lookup, each through the index and through the heap.
 # PG_GPU_TEST_SEED and PG_GPU_TEST_ROUNDS choose other histories.

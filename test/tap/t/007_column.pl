@@ -1,3 +1,4 @@
+# suite: check host
 # gpu_column under random histories of inserts, updates, deletes, vacuum, merges and crashes, on tables of random columns of
 # all kinds of types: bitmap scans, counts by filters, histograms, summaries and dictionaries as a sequential scan gives them, on
 # the primary and on a standby whose replayed pages are compared with the primary's.

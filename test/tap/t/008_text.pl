@@ -1,3 +1,4 @@
+# suite: check host
 # gpu_text under a random history of inserts, updates, deletes, vacuum, merges and crashes: every score and the whole
 # top 100 as BM25 written in SQL gives them over the same tsvectors, `@@` as a sequential scan, on the primary and on a
 # standby whose replayed pages are compared with the primary's.

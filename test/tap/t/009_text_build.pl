@@ -1,3 +1,4 @@
+# suite: check
 # CREATE INDEX of gpu_text on more than fits into maintenance_work_mem: its memory, its temporary files, the phases that
 # pg_stat_progress_create_index shows, and the same answers as of an index built within memory; the same in parallel.
 

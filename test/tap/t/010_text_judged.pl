@@ -1,3 +1,4 @@
+# suite: long
 # gpu.search on collections with relevance judgements: the best 100 of every query and their scores are those of BM25 in SQL, and
 # nDCG@10 is printed for both. The collections aren't part of the sources: without them this is skipped.
 

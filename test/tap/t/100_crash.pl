@@ -1,3 +1,4 @@
+# suite: check
 # The whole cluster killed with signal 9 at random moments, under inserts, seals, merges, vacuum and
 # checkpoints: after recovery the index is sound and answers as the table does.
 

@@ -1,3 +1,4 @@
+# suite: check
 # A machine that loses power keeps of the pages written since the last checkpoint what it likes: the old
 # page, the new one, or some sectors of each; and a file that had grown may be short again. After every crash
 # here the index file is put into such a state. Recovery must bring back every page from the WAL alone.

@@ -1,3 +1,4 @@
+# suite: check
 # One backend killed while it seals a tail or merges runs, which makes PostgreSQL restart everybody; and
 # merges broken off by a timeout, a cancel or a crash: nothing is lost, and the room that a broken merge had
 # reserved is used again.
@@ -79,7 +80,7 @@ sub most_pages { return 2.3 * listed_pages() + 100; }
 cmp_ok(pages_of_index($node, 'big_k'), '<=', most_pages(), 'a whole merge needs room for two copies');
 
 my $broken = 0;
-for my $round (1 .. rounds(8))
+for my $round (1 .. rounds(5))
 {
 	$node->safe_psql('postgres', $more_runs) if $round % 3 == 1;
 	my $timeout = int(random_real(1, $milliseconds)) || 1;

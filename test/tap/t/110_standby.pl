@@ -1,3 +1,4 @@
+# suite: check
 # A streaming standby that compares every replayed page with the primary's (wal_consistency_checking), while
 # it answers queries: what a sequential scan and the index say under one snapshot must agree, however much
 # sealing, merging and vacuuming is replayed in between. Then it is promoted and takes writes.
@@ -16,7 +17,7 @@ use Time::HiRes qw(usleep);
 
 fault_seed();
 
-my $seconds = rounds(6, 120);
+my $seconds = rounds(4, 120);
 
 # Random histories on the primary; `fanout` 2 and 4 make merges frequent.
 my $primary = new_node('primary', streaming => 1, conf => qq{

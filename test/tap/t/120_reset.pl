@@ -1,3 +1,4 @@
+# suite: check
 # Indexes whose contents go back to empty or never reach the WAL: UNLOGGED tables, TEMP tables, ON COMMIT
 # DELETE ROWS, TRUNCATE inside the creating transaction, and wal_level = minimal. The same relation file is
 # filled again, so nothing of its former contents may show.

@@ -1,3 +1,4 @@
+# suite: check
 # Two-phase commit: index entries of a prepared transaction outlive a crash, a seal, a merge and a vacuum,
 # and show exactly from COMMIT PREPARED on.
 

@@ -1,3 +1,4 @@
+# suite: check
 # Statements cancelled at every point of their work: a clear error, nothing left behind, nothing lost, and
 # the index usable. Small tables by default, millions of rows (and of equal keys) in a long run.
 

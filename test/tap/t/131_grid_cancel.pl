@@ -1,3 +1,4 @@
+# suite: check
 # gpu_grid: statements cancelled at every point of their work: a clear error, nothing left behind, nothing lost, and
 # the index usable. Small tables by default, millions of rows in a long run.
 

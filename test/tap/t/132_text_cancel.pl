@@ -1,3 +1,4 @@
+# suite: check
 # gpu_text: builds, merges and vacuums cancelled at every point of their work: a clear error, nothing left behind,
 # nothing lost, and the index usable. Small tables by default, larger ones in a long run.
 

@@ -1,3 +1,4 @@
+# suite: check
 # A disk that fills up under a build, a seal, a merge and a vacuum. The indexes lie in a tablespace on a small
 # tmpfs: the one PG_GPU_SMALL_DISK names, where the caller could mount one, or else one that the test mounts
 # in a user namespace of its own, where the system permits that.

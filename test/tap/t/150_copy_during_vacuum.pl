@@ -1,3 +1,4 @@
+# suite: check
 # Many rows copied into an indexed table while a slow VACUUM works on it: the COPY does not wait for the
 # VACUUM, nor the VACUUM for it, neither fails, and the list of runs stays short.
 

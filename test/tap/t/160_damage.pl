@@ -1,3 +1,4 @@
+# suite: check
 # Damaged index files: planted faults of every kind, and bytes flipped at random. The server must neither crash
 # nor hang; a statement that notices raises a corruption error with a hint to REINDEX; gpu.verify finds every
 # planted fault; and REINDEX mends the index.

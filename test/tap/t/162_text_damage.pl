@@ -1,3 +1,4 @@
+# suite: check
 # Damaged gpu_text files: bytes flipped at random in dictionaries, lists, documents and sealed tails. The server must
 # neither crash nor hang; a statement that notices raises a corruption error with a hint to REINDEX; whatever changes
 # an answer is found by gpu.verify, which leaves nothing behind; and REINDEX mends the index. What all access methods

@@ -1,3 +1,4 @@
+# suite: check
 # Damaged gpu_column files: bytes flipped at random in TIDs, dictionaries, codes, headers and sealed tails. The server must
 # neither crash nor hang; a statement that notices raises a corruption error with a hint to REINDEX; whatever changes
 # an answer is found by gpu.verify, which leaves nothing behind; and REINDEX mends the index. What all access methods

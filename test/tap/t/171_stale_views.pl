@@ -1,3 +1,4 @@
+# suite: check
 # Index-only cursors that stand still while everything under them changes: rows that were dead before their
 # snapshot are vacuumed away, line pointers are used again, runs are merged, pages recycled. What they return
 # must be their snapshot's, forward and backward, on the primary and on a standby.

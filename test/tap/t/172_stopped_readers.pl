@@ -1,3 +1,4 @@
+# suite: long
 # Readers that are stopped for a few milliseconds wherever they happen to be, while an insert seals the tail. The
 # tail and the run list are read under two locks: between them nothing may change sides. The row that readers look
 # for is always there, in the tail or in the run that the tail has become.

@@ -1,3 +1,4 @@
+# suite: check
 # The background worker for merges too large for an INSERT or VACUUM: it starts, merges and ends; answers are right
 # and rows go in while it works; whoever needs an exclusive lock on table or index does not wait for the merge.
 

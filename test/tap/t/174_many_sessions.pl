@@ -1,3 +1,4 @@
+# suite: check
 # Many sessions at once: writers, readers whose answers are compared inside the server, vacuum, merges, indexes
 # built and dropped concurrently, cursors held open across all of it. No error but the expected ones, no
 # deadlock, no wrong answer. PG_GPU_TEST_SECONDS sets how long.
@@ -14,7 +15,7 @@ use Test::More;
 
 fault_seed();
 
-my $seconds = $ENV{PG_GPU_TEST_SECONDS} || rounds(15, 120);
+my $seconds = $ENV{PG_GPU_TEST_SECONDS} || rounds(8, 120);
 
 my $node = new_node('busy', conf => qq{
 shared_buffers = 32MB

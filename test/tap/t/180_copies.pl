@@ -1,3 +1,4 @@
+# suite: check
 # Copies of a database: dump and restore, base backup, logical replication, a copied template. And the smallest
 # tables.
 

@@ -1,3 +1,4 @@
+# suite: check
 # A database with indexes of all access methods is dumped and restored, backed up, and recovered to a point in time.
 
 use strict;

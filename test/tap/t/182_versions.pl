@@ -1,3 +1,4 @@
+# suite: check
 # The library and the SQL objects of a database tell when they are of two versions; ALTER EXTENSION … UPDATE from every
 # version that was released makes the objects that CREATE EXTENSION makes.
 

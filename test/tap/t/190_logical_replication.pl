@@ -1,3 +1,4 @@
+# suite: check
 # Logical replication applies changes to tables with gpu_kary indexes: the initial copy, transactions that roll
 # back, ones that are streamed while they run, prepared ones, TRUNCATE, a subscriber that crashes and catches up.
 # Then both nodes hold the same rows and the subscriber's index finds what its heap holds.

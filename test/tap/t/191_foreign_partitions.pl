@@ -1,3 +1,4 @@
+# suite: check
 # postgres_fdw over partitions: a table with local partitions and ones on another node, gpu_kary indexes on both.
 # The remote side is reached twice: with connections that must use its indexes, and with ones that must not. Each
 # query gives the same rows over both.

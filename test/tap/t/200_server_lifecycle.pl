@@ -1,3 +1,4 @@
+# suite: check
 # The supervisor and the server process: starting with PostgreSQL and on first use, restarting with back-off, ending
 # with PostgreSQL in every way it can end, and everything that can keep a server process from being there. What a
 # statement answers never depends on it.

@@ -1,3 +1,4 @@
+# suite: check
 # A session and its connection to the server process: cancels and timeouts act at once, also against a process that does
 # not answer; ends of (sub)transactions leave nothing behind; descriptors and memory stay the same; databases, users.
 
@@ -35,7 +36,6 @@ sub pid_of_victim
 # ---- a server process that doesn't answer -----------------------------------------------------------------------------
 
 kill 'STOP', $server;
-my $begun = time();
 my $waiting = start_sql($node, "$by_host $question");
 my $pid = pid_of_victim();
 ok($pid, 'a session waits for a stopped process');
@@ -54,10 +54,9 @@ DO \$\$ BEGIN $caught; EXCEPTION WHEN query_canceled THEN NULL; END \$\$;
 RESET statement_timeout;
 SET pg_gpu.path = paged;
 $question})->{out}, $right, 'a cancel caught in a subtransaction leaves the session usable');
-cmp_ok(time() - $begun, '<', 90, 'nobody waited for pg_gpu.request_timeout');
 kill 'CONT', $server;
 is(sql($node, "$by_host $question")->{out}, $right, 'and when it goes on, it answers');
-is(server_pid($node), $server, 'the same process');
+is(server_pid($node), $server, 'the same process: nobody waited for pg_gpu.request_timeout, which would have ended it');
 
 # ---- the connection is kept, and given up after an error ---------------------------------------------------------------
 

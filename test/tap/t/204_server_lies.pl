@@ -1,3 +1,4 @@
+# suite: check
 # A server process of another version, and ones that send garbage, half messages, answers to other requests, results that
 # lie outside of the buffer, or nothing: every statement gets its right answer from pages, and nobody crashes.
 

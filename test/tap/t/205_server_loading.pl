@@ -1,3 +1,4 @@
+# suite: check
 # gpu.load with parallel workers: what they copy is what the leader would have copied; a cancel, a failed worker and a
 # failed server process end it, and nothing of it stays behind.
 

@@ -1,3 +1,4 @@
+# suite: long
 # Everything at once, for as long as PG_GPU_TEST_SECONDS says: indexes of all four kinds are read, written, vacuumed, merged
 # and rebuilt, while the server process is killed, mirrors are dropped and the memory limit changes. Answers are
 # compared inside the server throughout; memory and files must not grow.

@@ -1,3 +1,4 @@
+# suite: check
 # gpu_text: sessions whose searches wait for the server process at the same time share its calls. Each gets its own answer, and
 # a cancelled session, one that fails, a lack of memory and the end of the process are no other session's business.
 
@@ -19,7 +20,7 @@ my $seconds = rounds(3, 30);
 
 # One call at a time, so that what comes meanwhile goes into the next one.
 my $program = PostgreSQL::Test::Utils::tempdir . '/one_call';
-my $server = `pg_config --pkglibdir`;
+my $server = `@{[$ENV{PG_CONFIG} || "pg_config"]} --pkglibdir`;
 chomp $server;
 append_to_file($program, "#!/bin/sh\nexec '$server/pg_gpu_server' --joint-calls 1 \"\$@\"\n");
 chmod 0755, $program or die;

@@ -1,3 +1,4 @@
+# suite: long
 # A merge that the server process leaves halfway, of a run whose mirror lacks dead bits: a VACUUM that broke off has set them
 # and told nobody. Pages take up where the server stopped, and no row is missing.
 

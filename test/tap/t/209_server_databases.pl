@@ -1,3 +1,4 @@
+# suite: check
 # A database that is dropped and made again with the same OID from the same template has the old one's files and run
 # ids, but not its dead entries: nothing that the server process holds of the old one may answer for the new one.
 

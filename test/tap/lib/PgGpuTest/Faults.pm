@@ -635,7 +635,7 @@ SELECT 'took ' || extract(epoch FROM clock_timestamp()) - :begin;");
 sub break_statement
 {
 	my ($node, $name, %how) = @_;
-	my $points = rounds(4, 12);
+	my $points = rounds(3, 12);
 	my $settings = $how{settings} // '';
 	my $before = $how{before} // '';
 	my $after = $how{after} // '';
