@@ -1,4 +1,4 @@
--- gpu_grid: README's places, loaded and asked as it says there.
+-- gpu_grid: the places of doc/gpu_grid.md, loaded and asked as it says there.
 SET max_parallel_workers_per_gather = 0;
 \i contrib/demo/places.sql
 \i contrib/demo/places-questions.sql
@@ -9,6 +9,6 @@ SELECT count(*) FROM place WHERE latitude BETWEEN 46 AND 47;
 SELECT name FROM place ORDER BY point(longitude, latitude) <-> point(7.748, 46.020) LIMIT 3;
 SELECT name FROM place WHERE point(longitude, latitude) <@ box '(5,43),(17,45.9)'
     ORDER BY point(longitude, latitude) <-> point(7.748, 46.020) LIMIT 2;
--- Lines of the questions that README doesn't show.
-\! grep -vxFf README.md contrib/demo/places-questions.sql
+-- Lines of the questions that the page does not show.
+\! grep -vxFf doc/gpu_grid.md contrib/demo/places-questions.sql
 DROP TABLE place;
