@@ -1,4 +1,4 @@
-// Collecting rows for a run: in memory while they fit, in a temporary file when not.
+// Rows for a run are collected in memory while they fit, and otherwise in a temporary file.
 #pragma once
 
 #include "grid/grid_writer.h"
@@ -25,7 +25,7 @@ void begin_collecting(Collector *collector, const Format *format, size_t memory,
 // Moves the rows in memory to the file.
 void spill(Collector *collector);
 
-// Room for one more row.
+// Returns room for one more row.
 inline uint64 *next_row(Collector *collector) {
     if (unlikely(collector->count == collector->most))
         spill(collector);

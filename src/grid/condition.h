@@ -1,4 +1,4 @@
-// Scan keys reduced to a box of codes and what else must be asked of the rows in it.
+// Scan keys are reduced to a box of codes, and to tests of the rows in it where the box does not decide.
 #pragma once
 
 #include "grid/format.h"
@@ -6,7 +6,7 @@
 
 namespace pg_gpu::grid {
 
-// Codes of a lane.
+// A range of a lane's codes.
 struct LaneRange {
     uint64 low;  // outside of [low, high] no row matches
     uint64 high;
@@ -14,7 +14,8 @@ struct LaneRange {
     uint64 sure_high;
 };
 
-// What a box cannot say. Rows in cells where the column's lanes aren't sure are asked one by one.
+// A test says what a box cannot say. Rows in cells where the column's lanes aren't sure are tested one by
+// one.
 struct ColumnTest {
     enum class Kind { Wide, Instant, Circle, SamePoint } kind;
     int column;
@@ -42,13 +43,13 @@ inline bool wants_nulls(const Condition &condition, NullMask nulls) {
 // gpu_grid's own strategies, and btree's >= and <= for the corners of a box.
 void make_condition(const Format &format, const ScanKeyData *keys, int key_count, Condition *condition);
 
-// Does a row meet the tests on these columns?
+// Says whether a row meets the tests on these columns.
 bool passes_tests(const Format &format, const Condition &condition, NullMask columns, const uint64 *row);
 
-// Does a row match?
+// Says whether a row matches.
 bool matches(const Format &format, const Condition &condition, const uint64 *row);
 
-// The point of a row's column.
+// Returns the point of a row's column.
 inline Point point_of(const Column &column, const uint64 *row) {
     return {decode_float<double>(row[1 + column.first_lane]),
             decode_float<double>(row[2 + column.first_lane])};

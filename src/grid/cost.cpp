@@ -9,7 +9,7 @@ namespace pg_gpu::grid {
 // As for btree: the processor's work on a page beyond its tuples, in operator costs.
 static constexpr double kPageOperators = 50.0;
 
-// A dimension's part of a box.
+// This is a dimension's part of a box.
 struct DimensionShare {
     bool bounded;
     Selectivity selectivity;
@@ -43,7 +43,7 @@ struct Reads {
     double jumps;  // rows of cells, each in a place of its own
 };
 
-// What a box reads of a grid of so many rows.
+// Estimates what a box reads of a grid of so many rows.
 static Reads reads_of(const DimensionShare *shares, int dimensions, double rows) {
     const double cells = Max(rows / kCellRows, 1.0);
     const double intervals = Max(pow(cells, 1.0 / dimensions), 1.0);
@@ -100,7 +100,8 @@ void estimate_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
         const double fetched = index_pages_fetched(read_pages * loop_count, index->pages, index->pages, root);
         page_cost = fetched * spc_random / loop_count;
     } else {
-        // In the order of the file: the smaller the gaps, the more like a sequential read.
+        // Pages are read in the order of the file, which is the more like a sequential read, the smaller the
+        // gaps are.
         const double jump_cost = spc_random - (spc_random - spc_sequential) *
                                                   (jumps > runs ? sqrt(Min(jumps / entry_pages, 1.0)) : 0);
         page_cost = jumps * jump_cost + Max(read_pages - jumps, 0.0) * spc_sequential;

@@ -1,12 +1,12 @@
-// Counting: where the whole table is all-visible cells inside a box are counted by the directory and the
-// others by their codes; elsewhere by TIDs.
+// Where the whole table is all-visible, cells inside a box are counted by the directory and the others by
+// their codes. Elsewhere entries are counted by their TIDs.
 #include "grid/grid.h"
 #include "grid/mirror.h"
 #include "table/visible_count.h"
 
 namespace pg_gpu::grid {
 
-// R4: entries, then the visibility map, then vacuum_seq again.
+// By the rule Trust, entries are read first, then the visibility map, then vacuum_seq again.
 static bool may_trust(const ViewReader &reader) {
     return is_table_all_visible(reader.heap) &&
            storage::read_vacuum_seq(reader.index, reader.format) == reader.view.vacuum_seq;
@@ -63,7 +63,7 @@ static bool count_in_view(ViewReader *reader, const BoxList *boxes, int64 *resul
     return sound;
 }
 
-// The same for many boxes.
+// Does the same for many boxes.
 static bool count_batch_in_view(ViewReader *reader, const RangeReader &boxes, int64 *counts) {
     const Format &format = *reader->format;
     const auto words = static_cast<size_t>(format.row_words);
@@ -169,7 +169,7 @@ static bool add_boxes(const Format &format, const RangeReader &reader, BoxList *
     return plain;
 }
 
-// What the paged path would look at for all boxes, by some of them.
+// Estimates from some of the boxes what the paged path would look at for all of them.
 static uint64 expected_entries(ViewReader *reader, const RangeReader &boxes) {
     constexpr uint32 kSamples = 8;
     const bool all = !is_table_all_visible(reader->heap);
@@ -188,7 +188,8 @@ static uint64 expected_entries(ViewReader *reader, const RangeReader &boxes) {
     return entries / kSamples * boxes.count;
 }
 
-// All boxes by the server; false when one of them is more than a box, or it doesn't answer.
+// Has the server count all boxes. Returns false when one of them is more than a box, or when the server
+// doesn't answer.
 static bool count_batch_on_server(ViewReader *reader, const RangeReader &boxes, int64 *counts) {
     BoxList list;
     if (boxes.count == 0 || !client::may_ask_server(boxes.count, kFewestBoxes) ||

@@ -4,7 +4,7 @@
 
 namespace pg_gpu::grid {
 
-// The directory cannot be true: ERROR, or false for a reader that wants to know.
+// The directory cannot be true. This is an ERROR, and false for a reader that wants to know.
 static bool fail(DirectoryReader *reader) {
     const storage::RunEntry &run = *reader->run;
     reader->damaged = true;
@@ -30,7 +30,7 @@ void end_directory(DirectoryReader *reader) {
     *reader = {};
 }
 
-// A copy of the content of a directory page; nullptr when it was recycled.
+// Returns a copy of the content of a directory page, and nullptr when it was recycled.
 static const char *directory_page(DirectoryReader *reader, uint32 page) {
     const uint32 slot = page % DirectoryReader::kSlots;
     if (likely(reader->images[slot] != nullptr && reader->pages[slot] == page))
@@ -254,7 +254,7 @@ bool narrow_bounds(DirectoryReader *reader, const GridHead &grid, int dimension,
     return true;
 }
 
-// Cells [begin, end) of a row that need the same tests, if any.
+// Adds cells [begin, end) of a row that need the same tests, if any.
 static bool add_cells_tested(const Walk &walk, uint64 word, const GridHead &grid, const CellBounds &bounds,
                              uint64 begin, uint64 end, uint16 tested) {
     constexpr uint32 kAtOnce = 32;

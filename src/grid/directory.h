@@ -1,11 +1,11 @@
-// From a condition to ranges of a run's entries.
+// The directory turns a condition into ranges of a run's entries.
 #pragma once
 
 #include "grid/condition.h"
 
 namespace pg_gpu::grid {
 
-// Copies of some directory pages of one run.
+// This reader keeps copies of some directory pages of one run.
 struct DirectoryReader {
     static constexpr uint32 kSlots = 16;
     Relation index;
@@ -39,7 +39,7 @@ struct GridHead {
 
 bool read_grid_head(DirectoryReader *reader, uint64 word, GridHead *grid);
 
-// The word of the root.
+// Returns the word at which the root begins.
 inline uint64 root_word(const Format &format) {
     return summary_words(format.array_count);
 }
@@ -54,7 +54,7 @@ struct CellEntry {
 bool read_cells(DirectoryReader *reader, uint64 grid_word, const GridHead &grid, uint64 first, uint32 count,
                 CellEntry *cells);
 
-// The interval that a code lies in.
+// Returns the interval that a code lies in.
 bool find_interval(DirectoryReader *reader, const GridHead &grid, int dimension, uint64 code,
                    uint32 *interval);
 
@@ -100,7 +100,7 @@ struct EntryRanges {
     uint64 room;
 };
 
-// All entries of a run without a directory.
+// Returns all entries of a run without a directory as one range.
 EntryRange whole_run(const Format &format, const Condition &condition, const storage::RunEntry &run);
 
 // Adds the ranges that hold all matches, in order.

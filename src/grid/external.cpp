@@ -1,5 +1,5 @@
-// Grids of more rows than fit in memory: a pass over the files for statistics and a sample, one to count the
-// cells' rows, one to deal them out to files of neighbouring cells that fit.
+// Grids of more rows than fit in memory take three passes over the files: one for statistics and a sample,
+// one to count the cells' rows, and one to write them to files of neighbouring cells that fit.
 #include <cmath>
 
 #include "grid/grid_writer.h"
@@ -114,7 +114,7 @@ static void add_dealt_cells(GridWriter *grid, const Scales &scales, uint32 word,
         return close_files(files);
     }
 
-    // Groups of neighbouring cells.
+    // The cells are divided into groups of neighbours.
     const uint64 most = Max(grid->most_rows, files.rows / (kMaxFiles / 2));
     auto *groups = allocate<uint8>(end - first);
     uint32 starts[kMaxFiles + 1];
@@ -147,7 +147,8 @@ static void add_dealt_cells(GridWriter *grid, const Scales &scales, uint32 word,
                         {&dealt[i], &rows_of[i], 1, rows_of[i]});
 }
 
-// As a grid; the word it begins at and the files closed; or 0, with nothing done.
+// Writes the rows as a grid, closes the files and returns the word at which the grid begins, or does nothing
+// and returns 0.
 static uint32 add_grid_of_files(GridWriter *grid, const RowFiles &files) {
     const Format &format = *grid->format;
     RowStatistics statistics;

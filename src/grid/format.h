@@ -1,4 +1,4 @@
-// How an index's columns become lanes and dimensions, and the kind of run that makes.
+// This header says how an index's columns become lanes and dimensions, and which kind of run that makes.
 #pragma once
 
 #include "grid/page.h"
@@ -51,7 +51,7 @@ struct Format : storage::RunKind {
 // dimensions.
 const Format *format_of(Relation index);
 
-// The same from the planner's description of an index.
+// Returns the number of dimensions from the planner's description of an index.
 int dimensions_of(const Oid *types, int column_count);
 
 inline const Format *format_of(const storage::RunKind *kind) {
@@ -106,11 +106,11 @@ inline uint64 row_value(const uint64 *row, int array) {
     }
 }
 
-// The columns' values as a row.
+// Encodes the columns' values as a row.
 void encode_row(const Format &format, const Datum *values, const bool *is_null, const ItemPointerData &tid,
                 uint64 *row);
 
-// A column's code in a row, as encode_exact gives it.
+// Returns a column's code in a row, as encode_exact gives it.
 inline uint64 row_code(const Column &column, const uint64 *row) {
     return row[1 + column.first_lane];
 }

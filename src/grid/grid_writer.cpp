@@ -96,7 +96,7 @@ void finish_grid(GridWriter *grid, storage::RunEntry *entry) {
 
 // ---- rows in memory ---------------------------------------------------------------------------------------
 
-// Rows of a fixed number of words; 0: of any.
+// Handles rows of a fixed number of words; 0 stands for any number.
 template <int Words>
 static void scatter(const uint64 *rows, uint64 *to, uint64 count, int words, const uint32 *cells,
                     uint64 *places) {
@@ -123,7 +123,7 @@ static void scatter_rows(const uint64 *rows, uint64 *to, uint64 count, int words
 
 static uint32 add_child_grid(GridWriter *grid, uint64 *rows, uint64 *scratch, uint64 count);
 
-// A cell's rows, in `rows`.
+// Writes a cell's rows, which are in `rows`.
 static void add_cell(GridWriter *grid, const Scales &scales, uint32 word, uint32 cell, uint64 *rows,
                      uint64 *scratch, uint64 count) {
     begin_cell(grid, scales, word, cell);

@@ -40,7 +40,7 @@ void finish_grid(GridWriter *grid, storage::RunEntry *entry);
 // Adds all rows of a run. `rows` and `scratch` have room for them; both are written over.
 void add_grid(GridWriter *grid, uint64 *rows, uint64 *scratch, uint64 count);
 
-// Rows in files, which are closed behind.
+// These are rows in files, which are closed once they have been read.
 struct RowFiles {
     BufFile **files;
     uint64 *counts;  // of rows in each
@@ -54,7 +54,7 @@ void load_rows(const Format &format, BufFile *file, uint64 *rows, uint64 count);
 
 // ---- between grid_writer.cpp and external.cpp -------------------------------------------------------------
 
-// Is a cell with so many rows, not all the same, to become a grid?
+// Says whether a cell with so many rows, not all the same, becomes a grid.
 inline bool is_large_cell(const Format &format, uint64 rows) {
     return rows > uint64{kCellRows} << format.dimension_count;
 }
@@ -68,7 +68,7 @@ void link_cell(GridWriter *grid, const Scales &scales, uint32 word, uint32 cell,
 
 void free_scales(const Format &format, const Scales &scales);
 
-// The rows of cells [first, end) of a placed grid, which fit in memory.
+// Adds the rows of cells [first, end) of a placed grid, which fit in memory.
 void add_cells(GridWriter *grid, const Scales &scales, uint32 word, uint32 first, uint32 end, uint64 *rows,
                uint64 *scratch, uint64 count);
 

@@ -1,4 +1,4 @@
-// The tuples that index-only scans return.
+// This file makes the tuples that index-only scans return.
 #include "grid/scan.h"
 
 namespace pg_gpu::grid {

@@ -1,4 +1,4 @@
-// gpu.lookup: the entries of many keys at once.
+// gpu.lookup finds the entries of many keys at once.
 #include <algorithm>
 
 #include "grid/grid.h"
@@ -82,7 +82,7 @@ static bool read_keys(Search *search, BoxList *points) {
 
 // ---- on the server ---------------------------------------------------------------------------------------
 
-// A row of the tail that a point can be.
+// This is a row of the tail that may equal a point.
 struct TailRow {
     uint64 code;  // of the first lane
     const uint64 *row;
@@ -147,7 +147,7 @@ static bool match_on_server(Search *search, const BoxList &points) {
 
 // ---- from pages ------------------------------------------------------------------------------------------
 
-// One key's matches in a view; false when a page was recycled.
+// Finds one key's matches in a view. Returns false when a page was recycled.
 static bool match_condition(Search *search, RunScan *scans, Batch *batch, const Condition &condition,
                             uint32 key) {
     ViewReader *reader = search->reader;

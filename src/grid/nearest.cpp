@@ -20,7 +20,7 @@ static bool fail_in_directory(const NearestSearch &search, int run) {
     return false;
 }
 
-// Bounds of the points at a coordinate.
+// Returns the bounds of the points at a coordinate.
 static bool read_interval(NearestSearch *search, const OpenGrid &grid, int i, uint32 coordinate, double *low,
                           double *high) {
     DirectoryReader *reader = &search->directories[grid.run];
@@ -41,7 +41,7 @@ static bool read_interval(NearestSearch *search, const OpenGrid &grid, int i, ui
     return true;
 }
 
-// No more than the distance of any point between these bounds.
+// Returns a distance that is no more than that of any point between these bounds.
 static uint64 least_distance(const Order &order, const double *low, const double *high) {
     if (order.is_null)
         return kNullDistance;
@@ -115,7 +115,7 @@ static bool push_grid(NearestSearch *search, int run, uint64 word, const double 
     return !with_points || push_cells(search, number, grid->home[0], grid->home[1]);
 }
 
-// From the home to both sides in x, and from each of these in y.
+// Neighbours are reached from the home cell to both sides in x, and from each of these in y.
 static bool push_neighbours(NearestSearch *search, const Candidate &cells) {
     const OpenGrid &grid = *search->grids[cells.source];
     const uint32 x = cells.x;
@@ -131,7 +131,7 @@ static bool push_neighbours(NearestSearch *search, const Candidate &cells) {
     return y > grid.home[1] || y <= grid.begin[1] || push_cells(search, cells.source, x, y - 1);
 }
 
-// Their rows, and the grids in their places.
+// Adds the cells' rows, and the grids in their places.
 static bool open_cells(NearestSearch *search, const Candidate &candidate) {
     const Format &format = *search->scan->format;
     const OpenGrid &grid = *search->grids[candidate.source];
@@ -267,7 +267,7 @@ static Step next_candidate(NearestSearch *search, Candidate *next) {
     }
 }
 
-// A batch of one row, or of none that the snapshot sees.
+// Makes a batch of one row, or of none when the snapshot doesn't see it.
 static Step resolve(NearestSearch *search, const uint64 *row) {
     Scan *scan = search->scan;
     scan->batch.count = 1;

@@ -1,4 +1,4 @@
-// The search behind ORDER BY column <-> point, as its two files share it.
+// This header holds what the two files of the search behind ORDER BY column <-> point share.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ struct Candidate {
     uint32 y;
 };
 
-// Of a row instead of coordinates.
+// A row has its place where cells have a coordinate.
 inline uint32 place_of(const Candidate &row) {
     return row.x;
 }
@@ -129,7 +129,7 @@ T *add_to(T **array, Number *count, Number *room) {
 
 // ---- the heap ---------------------------------------------------------------------------------------------
 
-// Does `a` come out after `b`?
+// Says whether `a` comes out after `b`.
 struct IsBehind {
     const NearestSearch *search;
 

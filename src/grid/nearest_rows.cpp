@@ -1,11 +1,12 @@
-// Rows on their way through a search for the nearest: copies of pages, and groups of rows.
+// This file keeps the rows on their way through a search for the nearest: copies of pages, and groups of
+// rows.
 #include "grid/nearest.h"
 
 namespace pg_gpu::grid {
 
 // ---- rows -------------------------------------------------------------------------------------------------
 
-// As the operator <-> has it, its errors included.
+// Computes the distance as the operator <-> does, with its errors.
 static uint64 distance_between(const Point &a, const Point &b) {
     return code_of_distance(pg_hypot(float8_mi(a.x, b.x), float8_mi(a.y, b.y)));
 }
@@ -41,7 +42,7 @@ static double rough_square(const Point &a, const Point &b) {
     const double x = a.x - b.x;
     const double y = a.y - b.y;
     const double square = x * x + y * y;
-    // Neither what is lost in small numbers nor infinity and NaN tell anything.
+    // What is lost in small numbers, infinity and NaN tell nothing about the distance.
     return square >= DBL_MIN && square <= DBL_MAX ? square : 0;
 }
 

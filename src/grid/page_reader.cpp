@@ -186,7 +186,7 @@ uint32 match_entries(const Format &format, const Condition &condition, const Ent
     return kept.count;
 }
 
-// Their number alone. With a single lane to be looked at no places are noted.
+// Returns only the number of the matches. With a single lane to be looked at, no places are noted.
 static uint32 count_entries(const Format &format, const Condition &condition, const EntryRange &range,
                             const EntryPage &page, uint32 from, uint32 to, uint16 *places) {
     PackedRange only = {};
@@ -285,7 +285,7 @@ static bool enter_next_page(RunScan *scan) {
     }
 }
 
-// Takes a batch's dead entries out; `places` are theirs on the page.
+// Removes a batch's dead entries. `places` are the places of the batch's entries on the page.
 static bool drop_dead(RunScan *scan, Batch *batch) {
     const storage::RunEntry &run = *scan->pages.run;
     const Format &format = *scan->pages.format;
@@ -320,7 +320,7 @@ Step next_batch(RunScan *scan, const Condition &condition, Batch *batch) {
             return Step::Recycled;
         const EntryPage &page = scan->pages.page;
         const uint64 page_end = page.first + page.count;
-        // All ranges on this page.
+        // Goes through all ranges on this page.
         while (scan->range < scan->ranges.count && scan->at < page_end) {
             const EntryRange &range = scan->ranges.ranges[scan->range];
             const uint64 end = Min(range.end, page_end);
@@ -350,7 +350,7 @@ Step next_batch(RunScan *scan, const Condition &condition, Batch *batch) {
     return Step::End;
 }
 
-// Dead entries among ordinals [begin, end).
+// Counts the dead entries among ordinals [begin, end).
 static bool count_dead(RunScan *scan, uint64 begin, uint64 end, uint64 *dead) {
     constexpr uint32 kAtOnce = 4096;
     uint64 bits[kAtOnce / 64];

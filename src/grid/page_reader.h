@@ -1,4 +1,4 @@
-// Reading entry pages: matches of a condition, page by page.
+// Entry pages are read for the matches of a condition, page by page.
 #pragma once
 
 #include "grid/directory.h"
@@ -28,7 +28,7 @@ void release_page(PageCursor *cursor);
 void open_page_copy(Relation index, const Format &format, const storage::RunEntry &run, uint32 number,
                     const char *image, EntryPage *page);
 
-// An entry as a row in memory.
+// Returns an entry as a row in memory.
 void read_row(const Format &format, const EntryPage &page, uint32 i, uint64 *row);
 ItemPointerData read_tid(const EntryPage &page, uint32 i);
 
@@ -64,7 +64,7 @@ void reset_run_scan(RunScan *scan);
 // Finds the ranges that hold the condition's matches, unless they are there. false when a page was recycled.
 bool find_matches(RunScan *scan, const Condition &condition);
 
-// Instead of the condition's own ranges.
+// Sets ranges in place of the condition's own.
 void read_only_range(RunScan *scan, const EntryRange &range);
 
 enum class Step { Entry, End, Recycled };

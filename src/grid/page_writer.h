@@ -1,4 +1,4 @@
-// Packing rows into entry pages.
+// Rows are packed into entry pages here.
 #pragma once
 
 #include "grid/format.h"
@@ -25,7 +25,7 @@ uint32 pack_rows(const Format &format, const uint64 *rows, uint32 count, uint64 
 void widen_bounds(const Format &format, const uint64 *rows, uint32 count, uint64 *low, uint64 *high);
 void reset_bounds(const Format &format, uint64 *low, uint64 *high);
 
-// Is told how many rows have been written.
+// This function is told how many rows have been written.
 using ProgressReporter = void (*)(uint64 rows);
 
 // Writes a run's entry pages, each as full as it can be.

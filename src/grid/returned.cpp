@@ -24,7 +24,7 @@ void forget_returned(ReturnedRows *returned) {
     begin_returned(returned, returned->context);
 }
 
-// Within work_mem in memory, what is more in a file.
+// What fits into work_mem is kept in memory, and the rest in a file.
 void note_more_returned(ReturnedRows *returned) {
     MemoryContext caller = MemoryContextSwitchTo(returned->context);
     const uint64 most = Max(static_cast<uint64>(work_mem) * 1024 / sizeof(uint64), kFirstRoom);

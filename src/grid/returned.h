@@ -1,5 +1,5 @@
-// What an unordered scan has returned: should a merge take a run away from under it, it starts again in a new
-// view and leaves these out.
+// This remembers what an unordered scan has returned. When a merge recycles a run that the scan reads, it
+// starts again in a new view and leaves these entries out.
 #pragma once
 
 #include "table/visibility.h"

@@ -1,4 +1,4 @@
-// Sealing a tail, merging runs, reading TIDs.
+// This file seals tails, merges runs and reads TIDs.
 #include "grid/runs.h"
 
 #include "client/client.h"

@@ -167,7 +167,7 @@ Scales choose_scales(const Format &format, const RowStatistics &statistics, cons
                                       scales.intervals[i], scales.starts[i]);
         parts = parts || scales.intervals[i] > 1 || (scales.intervals[i] == 1 && scales.has_nulls[i]);
     }
-    // A sample of one value: that is parted from what it doesn't show.
+    // The sample has one value, which is separated from the values that the sample doesn't show.
     for (int i = 0; !parts && i < format.dimension_count; i++) {
         if (scales.intervals[i] == 0 || statistics.low[i] == statistics.high[i])
             continue;

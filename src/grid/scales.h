@@ -1,4 +1,4 @@
-// Where to cut dimensions into intervals: quantiles of a sample.
+// Dimensions are cut into intervals at quantiles of a sample.
 #pragma once
 
 #include "grid/format.h"
@@ -30,7 +30,7 @@ struct RowStatistics {
 void begin_statistics(RowStatistics *statistics);
 void add_statistics(const Format &format, RowStatistics *statistics, const uint64 *rows, uint64 count);
 
-// Are there no two rows that a scale can part?
+// Says whether there are no two rows that a scale can separate.
 bool are_identical(const Format &format, const RowStatistics &statistics);
 
 // Rows to sample for a grid of so many cells.
@@ -41,13 +41,13 @@ uint64 sample_size(const Format &format, uint64 rows, double cells);
 Scales choose_scales(const Format &format, const RowStatistics &statistics, const uint64 *sample,
                      uint64 sample_count, double wanted, SplitRule rule);
 
-// Of rows that are all identical.
+// Makes the scales of rows that are all identical.
 Scales single_cell(const Format &format, const RowStatistics &statistics);
 
-// Words they take in a directory, with their cells.
+// Returns the words that the scales take in a directory, with their cells.
 uint64 grid_words(const Format &format, const Scales &scales);
 
-// Number of a row's cell.
+// Returns the number of a row's cell.
 uint32 cell_of(const Format &format, const Scales &scales, const uint64 *row);
 
 }  // namespace pg_gpu::grid

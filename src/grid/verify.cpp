@@ -1,4 +1,5 @@
-// gpu.verify: entries lie in their cells, the directory counts them, and they agree with the table.
+// gpu.verify checks that entries lie in their cells, that the directory counts them, and that they agree with
+// the table.
 #include "grid/grid.h"
 #include "grid/page_reader.h"
 #include "grid/page_writer.h"
@@ -33,7 +34,7 @@ struct CellVerification {
     EntryReader entries;
 };
 
-// What a cell lets in.
+// This says which codes a cell accepts.
 struct CellLimits {
     uint64 low[kMaxDimensions];
     uint64 high[kMaxDimensions];
@@ -110,7 +111,7 @@ static size_t put_fingerprint(const Format &format, const uint64 *row, unsigned 
 }
 static_assert((1 + kMaxLanes) * sizeof(uint64) <= kMaxFingerprint);
 
-// The entries up to ordinal `end`, which are a cell's.
+// Checks the entries up to ordinal `end`, which belong to a cell.
 static bool verify_entries(CellVerification *state, const CellLimits &limits, uint64 end) {
     const Format &format = *state->format;
     EntryReader *entries = &state->entries;
@@ -183,7 +184,7 @@ static bool verify_grid(CellVerification *state, uint64 word, const CellLimits &
     return true;
 }
 
-// What the directory says of all entries together.
+// Checks what the directory says of all entries together.
 static bool verify_summary(CellVerification *state) {
     const Format &format = *state->format;
     uint64 bounds[2 * kMaxArrays];

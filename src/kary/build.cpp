@@ -50,7 +50,7 @@ static void begin_collecting(Collector<Key> *collector, Relation index, size_t m
     collector->format = key_format(index);
     collector->scratch =
         AllocSetContextCreate(CurrentMemoryContext, "pg_gpu build row", ALLOCSET_DEFAULT_SIZES);
-    // Half of the memory for the entries, half for the radix sort's other array.
+    // The entries take half of the memory, and the radix sort's other array takes the other half.
     collector->most = Max(memory / (2 * sizeof(SortEntry<Key>)), size_t{1024});
     collector->files = files;
     collector->participant = participant;
@@ -60,7 +60,7 @@ static void begin_collecting(Collector<Key> *collector, Relation index, size_t m
     }
 }
 
-// By mask, key and TID. With several columns the entries with NULLs have masks to be sorted by.
+// Sorts by mask, key and TID. With several columns, entries with NULLs are sorted by their masks first.
 template <typename Key>
 static void sort_part(EntryArray<Key> *part, bool by_mask) {
     if (part->count < 2)
@@ -235,7 +235,8 @@ static void merge_sources(Source<Key> **sources, int count, bool nulls, RunBuild
     pfree(heap);
 }
 
-// All spilled chunks, rewound: the serial build's open files, or the participants' by name.
+// Opens all spilled chunks at their beginning: the serial build's open files, or those of the participants by
+// name.
 static BufFile **open_chunks(const ParallelBuild *build, BufFile **own, int own_count, SharedFileSet *files,
                              int *count) {
     if (build == nullptr) {

@@ -26,7 +26,7 @@ void end_checked_rows(CheckedRows *checked) {
     pfree(checked->entries.matches);
 }
 
-// Tests the next rows of one page; false when there are none.
+// Tests the next rows of one page. Returns false when there are none.
 static bool test_next_rows(CheckedRows *checked) {
     checked->count = checked->at = 0;
     do {

@@ -13,7 +13,7 @@ struct CheckedRows {
     HeapRows rows;
     RowTest *test;
     TupleTableSlot *slot;
-    // Entries of rows on one page.
+    // The entries whose rows lie on one page.
     ItemPointerData tids[kRowsAtOnce];
     bool passed[kRowsAtOnce];
     int count;
@@ -31,8 +31,8 @@ void end_checked_rows(CheckedRows *checked);
 // The next entry whose row the snapshot sees and that meets the scan keys; false at the end.
 bool next_checked_entry(CheckedRows *checked, ItemPointerData *tid);
 
-// The same to and fro, as amgettuple wants it: what has been returned is kept, in the current memory context.
-// PostgreSQL starts scans that have no order forwards.
+// The same in both directions, as amgettuple needs it. What has been returned is kept in the current memory
+// context. PostgreSQL starts scans that have no order forwards.
 struct CheckedScan {
     CheckedRows rows;
     ItemPointerData *tids;

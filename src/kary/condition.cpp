@@ -1,6 +1,6 @@
-// From scan keys to ranges of keys. Every column's conditions become one range of codes, or one set of
-// points. Columns with one code each, or one of a set, from the first column on, and the range of the column
-// after them, make the ranges of keys; what other columns ask for is a filter.
+// This file turns scan keys into ranges of keys. Every column's conditions become one range of codes, or one
+// set of points. The ranges of keys are made of the columns, from the first on, that have one code or a set
+// of codes, and of the range of the column after them. What other columns ask for is a filter.
 #include "kary/condition.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace pg_gpu::kary {
 // Arrays on several columns make as many ranges as their sizes' product, up to this many.
 static constexpr uint64 kMaxRanges = 1 << 20;
 
-// Everything about one column while scan keys are combined. Codes are stored codes.
+// This holds everything about one column while scan keys are combined. Codes are stored codes.
 template <typename Key>
 struct ColumnState {
     Key low;
@@ -28,7 +28,7 @@ struct ColumnState {
     const uint32 *elements;  // as the condition's
 };
 
-// Ascending codes to the column's stored codes.
+// Turns ascending codes into the column's stored codes.
 template <typename Key>
 static void restrict_column(const KeyColumn &column, const CodeRange<Bits<Key>> &range,
                             ColumnState<Key> *state) {
@@ -70,7 +70,7 @@ uint32 sort_points(Key *points, uint32 count) {
     return static_cast<uint32>(std::unique(points, points + count) - points);
 }
 
-// Points become the column's set; intersected with the one it has.
+// Makes the points the column's set, or intersects them with the set that it has.
 template <typename Key>
 static void set_points(Key *points, uint32 count, const uint32 *elements, ColumnState<Key> *state) {
     if (state->points != nullptr) {
@@ -88,7 +88,7 @@ static uint32 room_for(ArrayType *array) {
     return static_cast<uint32>(ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array))) + 1;
 }
 
-// `= ANY`. codes_of(element) are the ascending codes that equal an element: one, or none.
+// Handles `= ANY`. codes_of(element) are the ascending codes that equal an element: one, or none.
 template <typename Key, typename CodesOf>
 static void add_points(const KeyColumn &column, ArrayType *array, CodesOf codes_of, ColumnState<Key> *state) {
     auto *points = allocate<Key>(room_for(array));
@@ -101,7 +101,7 @@ static void add_points(const KeyColumn &column, ArrayType *array, CodesOf codes_
     set_points<Key>(points, sort_points(points, count), nullptr, state);
 }
 
-// The same of hashes, which remember an element for each point.
+// Does the same for hashes, which remember an element for each point.
 template <typename Key, typename HashOf>
 static void add_hashed_points(const KeyColumn &column, ArrayType *array, HashOf hash_of,
                               ColumnState<Key> *state) {
@@ -128,7 +128,8 @@ static void add_hashed_points(const KeyColumn &column, ArrayType *array, HashOf 
     set_points<Key>(points, distinct, elements, state);
 }
 
-// x < ANY (...) asks for one element above x, so all that some element leaves: a range again.
+// x < ANY (...) asks for one element above x. The result is all that some element leaves, which is a range
+// again.
 template <typename Key, typename CodesOf>
 static void add_array(const KeyColumn &column, ArrayType *array, CodesOf codes_of, ColumnState<Key> *state) {
     CodeRange<Bits<Key>> all = {low_bits<Bits<Key>>(column.width), 0, true};
@@ -142,7 +143,7 @@ static void add_array(const KeyColumn &column, ArrayType *array, CodesOf codes_o
 
 // ---- timestamptz beside dates and timestamps --------------------------------------------------------------
 
-// A wide range of codes, which the filter then looks into.
+// Leaves a wide range of codes, which the filter then looks into.
 template <typename Key>
 static void add_instants(const KeyColumn &column, int64 *constants, uint32 count, StrategyNumber strategy,
                          ColumnState<Key> *state, InstantTest *test) {
@@ -163,8 +164,8 @@ static void add_instants(const KeyColumn &column, int64 *constants, uint32 count
 
 // ---- all scan keys together -------------------------------------------------------------------------------
 
-// A comparison with a constant or an array's elements. codes_of(constant) are the ascending codes that the
-// operator accepts.
+// Handles a comparison with a constant or with an array's elements. codes_of(constant) are the ascending
+// codes that the operator accepts.
 template <typename Key, typename CodesOf>
 static void add_comparison(const KeyColumn &column, const ScanKeyData &key, CodesOf codes_of,
                            ColumnState<Key> *state) {
@@ -181,7 +182,7 @@ static void add_comparison(const KeyColumn &column, const ScanKeyData &key, Code
         pfree(array);
 }
 
-// What the time zone decides.
+// Handles comparisons whose result depends on the time zone.
 template <typename Key>
 static void add_instant_comparison(const KeyColumn &column, const ScanKeyData &key, ColumnState<Key> *state,
                                    InstantTest *test) {
@@ -269,7 +270,7 @@ static void settle_column(ColumnState<Key> *state) {
         state->points = nullptr;
 }
 
-// The points of a further column behind each of those of the columns before.
+// Appends the points of a further column to each of those of the columns before.
 template <typename Key>
 static void multiply_points(const KeyColumn &column, const ColumnState<Key> &state,
                             Condition<Key> *condition) {

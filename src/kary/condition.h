@@ -31,13 +31,14 @@ struct Condition {
     bool has_points;
     Key *points;  // sorted, distinct; each joined with low and high gives the ends of a range
     uint32 point_count;
-    // Where points are hashes of an array's elements: the place of one of them for each; or nullptr.
+    // Where points are hashes of an array's elements, this has the place of one element for each point.
+    // Elsewhere it is nullptr.
     const uint32 *elements;
     const ColumnFilter<Key> *filters;
     uint32 filter_count;
 };
 
-// Does it want entries with these columns NULL?
+// Says whether the condition wants entries with these columns NULL.
 template <typename Key>
 inline bool wants(const Condition<Key> &condition, NullMask nulls) {
     return !condition.nothing && (nulls & condition.not_nulls) == 0 &&
@@ -63,11 +64,11 @@ inline Ranges<Key> ranges_in(const KeyFormat &format, const Condition<Key> &cond
             low, high};
 }
 
-// Do filters let the key through?
+// Says whether the filters let the key pass.
 template <typename Key>
 bool passes_filters(const Condition<Key> &condition, Key key);
 
-// Does an entry match?
+// Says whether an entry matches.
 template <typename Key>
 bool matches(const KeyFormat &format, const Condition<Key> &condition, NullMask nulls, Key key);
 
@@ -78,8 +79,9 @@ template <typename Key>
 void make_condition(const KeyFormat &format, const ScanKeyData *keys, int key_count,
                     Condition<Key> *condition);
 
-// The key that equals values, one for each column, of types that the operator family compares the columns
-// with. false when no key does. ERROR for a timestamptz that stands for a date or timestamp.
+// Makes the key that equals values, one for each column, of types that the operator family compares the
+// columns with. Returns false when no key does. A timestamptz that stands for a date or timestamp is an
+// ERROR.
 template <typename Key>
 bool make_key(const KeyFormat &format, const Datum *values, const Oid *types, Key *key);
 
@@ -100,7 +102,7 @@ template <typename Key>
 void collect_entries(Relation heap, Relation index, Snapshot snapshot, const Condition<Key> &condition,
                      const EntrySink<Key> &sink);
 
-// How many entries collect_entries would give; without reading a TID where no entry is dead.
+// Counts the entries that collect_entries would give. Where no entry is dead it reads no TID.
 template <typename Key>
 uint64 count_entries(Relation heap, Relation index, Snapshot snapshot, const Condition<Key> &condition);
 

@@ -9,7 +9,7 @@ namespace pg_gpu::kary {
 // As for btree: the processor's work on a page beyond its tuples, in operator costs.
 static constexpr double kPageOperators = 50.0;
 
-// Correlation of the column's order with the table's, 0 when unknown.
+// Returns the correlation of the column's order with the table's, 0 when it is unknown.
 static double column_correlation(PlannerInfo *root, IndexOptInfo *index) {
     RangeTblEntry *table = planner_rt_fetch(index->rel->relid, root);
     const AttrNumber column = index->indexkeys[0];
@@ -33,7 +33,7 @@ static double column_correlation(PlannerInfo *root, IndexOptInfo *index) {
     return correlation;
 }
 
-// Does the clause leave the column one value, or one of a set?
+// Says whether the clause leaves the column one value, or one of a set.
 static bool is_equality(const IndexOptInfo *index, int column, const Expr *clause) {
     const Oid family = index->opfamily[column];
     switch (nodeTag(clause)) {
@@ -66,7 +66,7 @@ static Boundary boundary_of(PlannerInfo *root, const IndexPath *path) {
     foreach (cell, path->indexclauses) {
         const auto *clause = lfirst_node(IndexClause, cell);
         if (clause->indexcol != column) {
-            // As in btree: as far as the columns before have equalities.
+            // Like btree's, boundaries reach as far as the columns before have equalities.
             if (!equality || clause->indexcol != column + 1)
                 break;
             column++;
@@ -111,7 +111,7 @@ void estimate_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
     *selectivity = Min(shared + clauselist_selectivity(root, selective, static_cast<int>(index->rel->relid),
                                                        JOIN_INNER, nullptr),
                        1.0);
-    // Entries read: those between the boundaries.
+    // The entries that are read are those between the boundaries.
     const Boundary boundary = boundary_of(root, path);
     const Selectivity boundary_selectivity =
         boundary.count == list_length(quals)

@@ -1,5 +1,5 @@
-// Counting: ranks where the whole table is all-visible, TIDs where it is not, rows where keys don't tell
-// values.
+// Counting uses ranks where the whole table is all-visible, TIDs where it is not, and rows where keys don't
+// tell values.
 #include "kary/checked_rows.h"
 #include "kary/condition.h"
 #include "kary/mirror.h"
@@ -29,7 +29,7 @@ static void count_tail(const char *items, uint32 bytes, void *context) {
                             });
 }
 
-// Dead entries among ordinals [first, end); false when a page was recycled.
+// Counts the dead entries among ordinals [first, end). Returns false when a page was recycled.
 static bool count_dead(Relation index, const storage::RunEntry &run, uint64 first, uint64 end, uint64 *dead) {
     constexpr uint32 kStep = storage::kDeadBitsPerPage;
     auto *bits = allocate<uint64>(kStep / 64 + 1);
@@ -46,7 +46,7 @@ static bool count_dead(Relation index, const storage::RunEntry &run, uint64 firs
     return sound;
 }
 
-// Live entries of one run that match; false when a page was recycled.
+// Counts the live entries of one run that match. Returns false when a page was recycled.
 template <typename Key>
 static bool count_run(Relation index, const KeyFormat &format, const storage::RunEntry &run,
                       const Condition<Key> &condition, uint64 *count, uint32 *position) {
@@ -91,7 +91,7 @@ static bool count_by_rank(Relation heap, Relation index, const KeyFormat &format
         if (!sound)
             storage::confirm_recycled(index, kind, view, view.runs[i], position);
     }
-    // R4: entries, then the visibility map, then vacuum_seq again.
+    // By the rule Trust, entries are read first, then the visibility map, then vacuum_seq again.
     sound = sound && is_table_all_visible(heap) && storage::read_vacuum_seq(index, kind) == view.vacuum_seq;
     if (view.runs != nullptr)
         pfree(view.runs);
@@ -114,7 +114,7 @@ static bool count_one_by_one(Relation heap, Relation index, const storage::RunKi
 
 // ---- on the server ----------------------------------------------------------------------------------------
 
-// Is the condition one range of keys of entries without NULLs?
+// Says whether the condition is one range of keys of entries without NULLs.
 template <typename Key>
 static bool is_plain_range(const KeyFormat &format, const Condition<Key> &condition) {
     return !condition.nothing && !condition.recheck && !condition.has_points && condition.filter_count == 0 &&
@@ -185,7 +185,7 @@ static int64 count_visible(Relation heap, Relation index, const KeyFormat &forma
     return count_by_tid(heap, index, kind, snapshot, collect_counted<Key>, &counted, heap_fetches);
 }
 
-// By keys that don't tell the values: every row is looked at.
+// Counts by keys that don't tell the values, so every row is looked at.
 template <typename Key>
 static int64 count_checked(Relation heap, Relation index, const KeyFormat &format, Snapshot snapshot,
                            const Condition<Key> &condition, ScanKeyData *keys, int key_count,

@@ -1,4 +1,4 @@
-// Which types can be keys, and how an index's columns are laid out in one.
+// This file says which types can be keys, and how an index's columns are laid out in one.
 #include "kary/format.h"
 
 #include "compat.h"
@@ -105,7 +105,7 @@ static void require_no_order(Relation index, int column) {
                     errhint("Use one of the operator classes in schema gpu.")));
 }
 
-// Has the operator family operators that follow the collation's order?
+// Says whether the operator family has operators that follow the collation's order.
 static bool follows_collation(Relation index, int column) {
     const Oid type = index->rd_opcintype[column];
     for (StrategyNumber strategy = kTextLess; strategy <= kTextGreater; strategy++)

@@ -30,19 +30,20 @@ KeyFormat key_format(Relation index);
 // CREATE INDEX: later only ALTER OPERATOR FAMILY can change what it finds, which amvalidate then tells.
 void require_sound_columns(Relation index);
 
-// Its width alone.
+// Returns only the width of the index's keys.
 int key_width(Relation index);
 
-// The same from the planner's description of an index.
+// Returns the width from the planner's description of an index.
 int key_width(const Oid *types, int column_count);
 
-// Does an operator class of the index encode its column lossily?
+// Says whether an operator class of the index encodes its column lossily.
 bool has_lossy_columns(Relation index);
 
-// The left type of the operators that compare a column with constants.
+// Returns the left type of the operators that compare a column with constants.
 Oid left_type(Relation index, int column);
 
-// The `=` among these for constants of a type: of its own, or of one that is coerced to the left type.
+// Returns the `=` among these for constants of a type, which is the column's own or is coerced to the left
+// type.
 Oid equality_operator(Relation index, int column, Oid type);
 
 inline bool is_composite(const KeyFormat &format) {
@@ -73,7 +74,7 @@ inline auto with_key_type(int width, Function function) {
 
 // ---- values and codes -------------------------------------------------------------------------------------
 
-// The code of a value of the column's own type, ascending.
+// Returns the ascending code of a value of the column's own type.
 template <typename Key>
 inline Bits<Key> encode_value(const KeyColumn &column, Datum value) {
     if (unlikely(column.encoding == Encoding::Hash))
@@ -85,7 +86,7 @@ inline Bits<Key> encode_value(const KeyColumn &column, Datum value) {
     return encode_exact<Key>(column, value);
 }
 
-// A row's key and, in *nulls, which of its columns are NULL.
+// Returns a row's key and, in *nulls, which of its columns are NULL.
 template <typename Key>
 inline Key encode_row(const KeyFormat &format, const Datum *values, const bool *is_null, NullMask *nulls) {
     if (format.column_count == 1) {
@@ -105,7 +106,7 @@ inline Key encode_row(const KeyFormat &format, const Datum *values, const bool *
     return key_from<Key>(bits);
 }
 
-// The same for a caller that encodes many rows: what lossy encodings leave in memory is freed.
+// Does the same for a caller that encodes many rows: what lossy encodings leave in memory is freed.
 template <typename Key>
 inline Key encode_scanned_row(const KeyFormat &format, MemoryContext scratch, const Datum *values,
                               const bool *is_null, NullMask *nulls) {
@@ -118,7 +119,7 @@ inline Key encode_scanned_row(const KeyFormat &format, MemoryContext scratch, co
     return key;
 }
 
-// A column's stored code.
+// Returns a column's stored code.
 template <typename Key>
 inline Bits<Key> stored_code(const KeyColumn &column, Key key) {
     return static_cast<Bits<Key>>(bits_of(key) >> column.shift) & low_bits<Bits<Key>>(column.width);
@@ -132,7 +133,7 @@ inline void store_value(const KeyColumn &column, Key key, char *place) {
 
 // ---- NULLs ------------------------------------------------------------------------------------------------
 
-// The key's bits without those of NULL columns.
+// Returns the key without the bits of NULL columns.
 template <typename Key>
 inline Key without_nulls(const KeyFormat &format, NullMask nulls, Key key) {
     if (likely(nulls == 0))
@@ -152,8 +153,8 @@ inline int first_difference(const KeyFormat &format, NullMask a, NullMask b, int
     return format.columns[*column].shift + format.columns[*column].width;
 }
 
-// -1, 0 or 1: entries in index order, TIDs aside. They are compared column by column; where one is NULL and
-// the other is not, that decides.
+// Returns -1, 0 or 1 for two entries in index order, without regard to TIDs. They are compared column by
+// column; where one is NULL and the other is not, that decides.
 template <typename Key>
 inline int compare_in_index_order(const KeyFormat &format, NullMask nulls_a, Key a, NullMask nulls_b, Key b) {
     if (likely(nulls_a == nulls_b))

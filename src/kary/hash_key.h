@@ -17,7 +17,8 @@ struct ColumnHash {
     FmgrInfo other;
 };
 
-// How a column of this type and collation is hashed; palloc'd. ERROR when it cannot be.
+// Says how a column of this type and collation is hashed. The result is palloc'd. It is an ERROR when the
+// type cannot be hashed.
 ColumnHash *column_hash(Oid type, Oid collation);
 
 uint64 hash_value(const ColumnHash &hash, Datum value);
@@ -32,11 +33,11 @@ Oid hashed_type(Oid type);
 // text doesn't.
 FmgrInfo *hash_for_operator(ColumnHash *hash, Oid operator_function);
 
-// The same for a value of another type that the hash operator family compares the column with; nullptr for
-// others.
+// Returns the hash function for a value of another type that the hash operator family compares the column
+// with, and nullptr for other types.
 FmgrInfo *hash_for_type(ColumnHash *hash, Oid type);
 
-// Does the operator's function compare a column of the type as its hash does?
+// Says whether the operator's function compares a column of the type as its hash does.
 bool is_hashed_equality(Oid type, Oid operator_function);
 
 }  // namespace pg_gpu::kary

@@ -1,4 +1,4 @@
-// Rows of the table for index entries, a page at a time.
+// Rows of the table are found for index entries, a page at a time.
 #include "kary/heap_rows.h"
 
 #include "compat.h"
@@ -36,8 +36,8 @@ static const HeapTupleHeaderData *tuple_header(Page page, OffsetNumber offset) {
     return reinterpret_cast<HeapTupleHeader>(PageGetItem(page, PageGetItemId(page, offset)));
 }
 
-// The line pointer an entry leads to: its own, or the one that is redirected to. Entries may be older than
-// the page: their line pointers are unused by now, or dead, and lead nowhere.
+// Returns the line pointer that an entry leads to: its own, or the one that it is redirected to. Entries may
+// be older than the page. Their line pointers are unused or dead by now and lead nowhere.
 static OffsetNumber follow_line_pointer(Page page, OffsetNumber offset, bool *redirected) {
     if (offset == InvalidOffsetNumber || offset > PageGetMaxOffsetNumber(page))
         return InvalidOffsetNumber;
@@ -66,7 +66,7 @@ static void find_all_visible_rows(Page page, const LookupMatch *matches, uint32 
             rows[i] = InvalidOffsetNumber;
 }
 
-// How many of the matches, which begin a page's, lie on that page.
+// Returns how many of the matches, the first of which begins a page, lie on that page.
 static uint32 matches_on_page(const LookupMatch *matches, uint64 left) {
     const BlockNumber block = match_block(*matches);
     uint32 count = 0;
@@ -88,8 +88,8 @@ static void pin_next_page(HeapRows *rows, const LookupMatch *matches, uint64 lef
             __builtin_prefetch(PageGetItemId(page, match_offset(matches[i])));
 }
 
-// Rows in the order of the table have their keys anywhere: where the positions of a match's key begin is
-// asked for some pages ahead, and the first position when its own page is read.
+// In the order of the table, rows have their keys anywhere in memory. The place where the positions of a
+// match's key begin is prefetched some pages ahead, and the first position when the match's own page is read.
 static void ask_for_positions(HeapRows *rows, const LookupMatch *matches, uint32 count) {
     constexpr uint64 kMatchesAhead = 64;
     const LookupResult &lookup = *rows->lookup;
@@ -121,9 +121,9 @@ static void read_page(HeapRows *rows) {
     LockBuffer(rows->buffer, BUFFER_LOCK_SHARE);
     Page page = BufferGetPage(rows->buffer);
     check_old_snapshot(rows->snapshot, rows->heap, page);
-    // As heapgetpage: the page's own flag may be trusted on a primary, and where the snapshot was not taken
-    // on a standby. The slot of a row that has gone since this snapshot was taken cannot hold one that all
-    // can see.
+    // As in heapgetpage, the page's own flag may be trusted on a primary, and where the snapshot was not
+    // taken on a standby. The slot of a row that has gone since this snapshot was taken cannot hold a row
+    // that everybody sees.
     const bool all_visible = PageIsAllVisible(page) && !rows->snapshot->takenDuringRecovery;
     if (all_visible)
         find_all_visible_rows(page, matches, count, rows->rows);

@@ -1,4 +1,4 @@
-// Rows of the table for index entries, a page at a time.
+// Finds the rows of the table for index entries, a page at a time.
 #pragma once
 
 #include "kary/lookup.h"
@@ -33,7 +33,7 @@ void close_heap_rows(HeapRows *rows);
 // entry's.
 const LookupMatch *next_row(HeapRows *rows, ItemPointerData *tid);
 
-// Is there another visible row on the current row's page, so that its tuple stays where it is?
+// Says whether there is another visible row on the current row's page, so that its tuple stays where it is.
 bool has_more_on_page(const HeapRows &rows);
 
 // Puts the current row into a slot of table_slot_create.

@@ -15,10 +15,10 @@ struct IndexedRow {
 void open_indexed_row(IndexedRow *row, Relation index);
 void close_indexed_row(IndexedRow *row);
 
-// Works out a row's values. They lie in the row or in row_memory.
+// Computes a row's values. They lie in the row or in row_memory.
 void take_row(IndexedRow *row, TupleTableSlot *slot);
 
-// For what is worked out of rows; freed by forget_rows, with their values.
+// This context is for what is computed from rows. forget_rows frees it together with their values.
 inline MemoryContext row_memory(const IndexedRow &row) {
     return GetPerTupleMemoryContext(row.state);
 }

@@ -3,7 +3,7 @@
 
 namespace pg_gpu::kary {
 
-// Where a statement's rows are encoded, one after another, when that leaves anything in memory.
+// A statement's rows are encoded in this context, one after another, when that leaves anything in memory.
 static MemoryContext encoding_context(IndexInfo *index_info) {
     if (index_info->ii_AmCache == nullptr)
         index_info->ii_AmCache =

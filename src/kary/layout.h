@@ -66,7 +66,7 @@ inline constexpr uint32 kTailItems = storage::kContentBytes / sizeof(KaryTailIte
 
 template <typename Key>
 constexpr bool tail_seals_into_a_page() {
-    // Both ends of a table and a bitmap are aligned; the bitmap is whole words.
+    // Both ends of a table and a bitmap are aligned, and the bitmap consists of whole words.
     constexpr uint32 kSlack = 3 * 8;
     constexpr uint32 kNullItems = storage::kContentBytes / (sizeof(KaryTailItem<Key>) + sizeof(TailNulls));
     return kTailItems<Key> * kEntryBytes<Key> + kTailItems<Key> / 8 + kSlack <= storage::kContentBytes &&
@@ -110,7 +110,7 @@ inline uint32 leaf_pages(const storage::RunEntry &run) {
     return static_cast<uint32>((run.entries + kLeafCapacity<Key> - 1) / kLeafCapacity<Key>);
 }
 
-// Entries on one leaf page.
+// Returns the number of entries on one leaf page.
 template <typename Key>
 inline uint32 leaf_entries(const storage::RunEntry &run, uint32 leaf) {
     const uint64 first = static_cast<uint64>(leaf) * kLeafCapacity<Key>;
@@ -144,7 +144,7 @@ inline Partition keyed_partition(const storage::RunEntry &run) {
     return {0, false, 0, 0, keyed_entries(run)};
 }
 
-// In an index of one column, the other one.
+// In an index of one column this is the partition of the NULLs.
 inline Partition null_partition(const storage::RunEntry &run) {
     return {1, true, 0, keyed_entries(run), run.entries - keyed_entries(run)};
 }
@@ -176,7 +176,7 @@ inline Places places_on_leaf(const Partition &partition, uint32 leaf) {
             static_cast<uint32>(end - page_first)};
 }
 
-// Where the separator levels of a partition lie, derived from the number of its leaf pages.
+// This says where the separator levels of a partition lie. It is computed from the number of its leaf pages.
 struct SeparatorLevels {
     int count;
     uint32 keys[kMaxSeparatorLevels];
@@ -208,7 +208,7 @@ inline uint32 partition_table_pages(uint64 listed) {
     return static_cast<uint32>((listed + kPartitionsPerPage - 1) / kPartitionsPerPage);
 }
 
-// Byte of a one-page run's content at which its partition table begins.
+// Returns the byte of a one-page run's content at which its partition table begins.
 template <typename Key>
 inline uint32 partition_table_offset(const storage::RunEntry &run) {
     return static_cast<uint32>(MAXALIGN(run.entries * kEntryBytes<Key>));

@@ -39,7 +39,7 @@ static Expr *make_prefix_clause(const Expr *clause, Oid type, const LikePrefix &
                                : reinterpret_cast<const OpExpr *>(clause)->args;
     const Oid collation = is_array ? reinterpret_cast<const ScalarArrayOpExpr *>(clause)->inputcollid
                                    : reinterpret_cast<const OpExpr *>(clause)->inputcollid;
-    // Not in the middle of a character.
+    // The prefix must not end in the middle of a character.
     const int length = pg_mbcliplen(prefix.bytes, static_cast<int>(prefix.length), kPrefixBytes);
     StringInfoData pattern;
     initStringInfo(&pattern);
@@ -136,7 +136,7 @@ static void note_constants(LongConstants *constants, Oid type, const Expr *claus
 
 Selectivity shared_key_selectivity(PlannerInfo *root, const IndexPath *path) {
     const IndexOptInfo *index = path->indexinfo;
-    // Such a column fills the key.
+    // Such a column fills the key, so it is the only one.
     const Oid type = index->opcintype[0];
     if (encoding_of(type) != Encoding::Prefix)
         return 0;
@@ -180,7 +180,7 @@ bool has_lossy_conditions(const IndexPath *path) {
     return false;
 }
 
-// Does the scan look a lossy column's value up in an array?
+// Says whether the scan looks a lossy column's value up in an array.
 static bool is_looked_up(PlannerInfo *root, const IndexOptInfo *index, int column, const Expr *clause) {
     if (!is_lossy(encoding_of(index->opcintype[column])) || !IsA(clause, ScalarArrayOpExpr))
         return false;
@@ -215,7 +215,7 @@ Cost recheck_cost(PlannerInfo *root, const IndexPath *path, double rows) {
     Cost total = 0;
     for_each_lossy_qual(path, [&](int column, RestrictInfo *qual) {
         if (is_looked_up(root, path->indexinfo, column, qual->clause)) {
-            // A hash and a comparison.
+            // Each row takes a hash and a comparison.
             total += rows * 2 * cpu_operator_cost;
             return;
         }
@@ -233,7 +233,7 @@ Cost table_order_cost(const IndexOptInfo *index, Selectivity selectivity) {
     double random;
     double sequential;
     get_tablespace_page_costs(table->reltablespace, &random, &sequential);
-    // As for bitmap heap scans: the more of the pages, the more like a sequential read.
+    // As for bitmap heap scans, reading is the more like a sequential read, the more of the pages are read.
     const double fetched = Min(2 * pages * rows / (2 * pages + rows), pages);
     const Cost in_order = fetched * (random - (random - sequential) * sqrt(fetched / pages));
     const Cost together = random + (ceil(selectivity * pages) - 1) * sequential;

@@ -12,7 +12,8 @@ List *found_quals(const IndexOptInfo *index, int column, List *quals);
 // The part of the table that shares its first bytes with constants of the index conditions.
 Selectivity shared_key_selectivity(PlannerInfo *root, const IndexPath *path);
 
-// Has the path conditions for which the scan itself looks at the rows, in the table's order (scan.cpp)?
+// Says whether the path has conditions for which the scan itself looks at the rows, in the table's order
+// (scan.cpp).
 bool checks_rows(PlannerInfo *root, const IndexPath *path);
 
 // Looking again at the rows found for lossy keys, which PostgreSQL leaves out of an index scan's costs.
@@ -22,7 +23,7 @@ Cost recheck_cost(PlannerInfo *root, const IndexPath *path, double rows);
 // together.
 Cost table_order_cost(const IndexOptInfo *index, Selectivity selectivity);
 
-// The planner's guess at how many elements it has.
+// Returns the planner's guess at how many elements an array has.
 double array_length(PlannerInfo *root, const ScalarArrayOpExpr *array);
 
 }  // namespace pg_gpu::kary

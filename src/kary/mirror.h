@@ -13,7 +13,7 @@
 
 namespace pg_gpu::kary {
 
-// A key as the server has it: of 96 bits it has none.
+// A key as the server has it. The server has no keys of 96 bits.
 template <typename Key>
 using ServerKey = std::conditional_t<std::is_same_v<Key, Key96>, Key128, Key>;
 
@@ -36,7 +36,7 @@ const ServerKey<Key> *to_server(const Key *keys, uint64 count, ServerKey<Key> **
     }
 }
 
-// The i-th of the server's keys.
+// Returns the i-th of the server's keys.
 template <typename Key>
 inline Key from_server(const void *keys, uint64 i) {
     return key_from<Key>(bits_of(static_cast<const ServerKey<Key> *>(keys)[i]));
@@ -50,11 +50,11 @@ const client::MirrorFormat *mirror_format(Relation index);
 using client::is_path_forced;
 using client::may_ask_server;
 
-// Is a search of pages worth telling of in gpu.stat: would it be worth a request?
+// Says whether a search of pages is counted in gpu.stat, which is so when it would be worth a request.
 template <typename Key>
 bool is_worth_counting(const Condition<Key> &condition);
 
-// May the server be asked about a condition's matches?
+// Says whether the server may be asked about a condition's matches.
 template <typename Key>
 bool may_travel(const Condition<Key> &condition);
 

@@ -1,4 +1,4 @@
-// Whether rows found by lossy keys have the keys that were looked up.
+// A RowCheck says whether rows found by lossy keys have the keys that were looked up.
 #pragma once
 
 #include "kary/lookup.h"
@@ -14,7 +14,7 @@ void end_row_check(RowCheck *check);
 // Takes the next row. Its values are used until then.
 void check_row(RowCheck *check, TupleTableSlot *row);
 
-// Has that row the key at this position, as the operator families' equality says?
+// Says whether that row has the key at this position, by the operator families' equality.
 bool row_has_key(RowCheck *check, uint32 position);
 
 }  // namespace pg_gpu::kary

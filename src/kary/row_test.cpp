@@ -29,7 +29,7 @@ struct Value {
     uint32 element;  // that may equal it, or a later one in its list
 };
 
-// One scan key. Every row has a value for it.
+// This is one scan key, for which every row has a value.
 struct KeyTest {
     ScanKeyData *key;
     ColumnHash *hash;      // nullptr: no hash function keeps the operator's equality
@@ -56,7 +56,7 @@ static bool is_comparison(const ScanKeyData &key) {
     return (key.sk_flags & (SK_SEARCHNULL | SK_SEARCHNOTNULL | SK_ISNULL)) == 0;
 }
 
-// A comparison of a lossy column?
+// Says whether this is a comparison of a lossy column.
 static bool is_lossy_comparison(const KeyFormat &format, const ScanKeyData &key) {
     return is_comparison(key) && is_lossy(format.columns[key.sk_attno - 1].encoding);
 }
@@ -227,7 +227,7 @@ static bool holds_for_any(const KeyTest &test, const Value &value) {
     return found;
 }
 
-// All rows by one scan key.
+// Tests all rows by one scan key.
 static void test_key(RowTest *test, KeyTest *one, bool *passed) {
     if (!one->has_guesses && one->hash != nullptr)
         find_elements(test, one, 0, test->rows);

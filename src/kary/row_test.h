@@ -1,5 +1,6 @@
-// Whether rows meet scan keys on lossy columns. It tells what the executor's recheck would tell, but looks
-// for a value in an array by hash, where the recheck compares it with one element after another.
+// A RowTest says whether rows meet scan keys on lossy columns. It tells what the executor's recheck would
+// tell, but looks for a value in an array by hash, where the recheck compares it with one element after
+// another.
 #pragma once
 
 #include "kary/format.h"
@@ -15,7 +16,7 @@ inline constexpr int kRowsAtOnce = 16;
 // that are constants.
 inline constexpr int kLongArray = 9;
 
-// Has a lossy column such an array of keys? They are detoasted.
+// Says whether a lossy column has such an array of keys. The keys are detoasted.
 bool has_long_arrays(const KeyFormat &format, const ScanKeyData *keys, int key_count);
 
 // A copy of scan keys, with the arrays of lossy columns detoasted once for all.

@@ -1,4 +1,4 @@
-// Finding a key's place in a run: down the separator levels, one page a level.
+// A key's place in a run is found down the separator levels, by one page on each level.
 #include "kary/kary.h"
 #include "keys/search.h"
 

@@ -1,4 +1,5 @@
-// What storage must know of gpu_kary's runs: sealing a tail, merging, reading TIDs.
+// This file has what storage must know of gpu_kary's runs: how a tail is sealed, how runs are merged, and
+// where TIDs lie.
 #include <algorithm>
 #include <limits>
 
@@ -135,7 +136,7 @@ static bool settle(Relation index, MergeInput<Key> *input) {
     return false;
 }
 
-// Does an input's entry come behind one with this key and TID?
+// Says whether an input's entry comes behind one with this key and TID.
 template <typename Key>
 static bool is_behind(const MergeInput<Key> *input, const Key &key, const ItemPointerData &tid) {
     if (input->key != key)
@@ -148,8 +149,9 @@ static bool input_after(const MergeInput<Key> *a, const MergeInput<Key> *b) {
     return is_behind(a, b->key, b->tid);
 }
 
-// Merges the partitions that have this mask. The builder has the entries up to `done` already: not as many as
-// are passed over here, perhaps, for a VACUUM that broke off may have marked some without a mirror's knowing.
+// Merges the partitions that have this mask. The builder has the entries up to `done` already. These may be
+// fewer than are passed over here, because a VACUUM that broke off may have marked some without a mirror's
+// knowing.
 template <typename Key>
 static void merge_partition(Relation index, MergeInput<Key> **inputs, int count, NullMask nulls,
                             const LastAdded<Key> &done, RunBuilder<Key> *builder) {

@@ -34,7 +34,7 @@ void mark_place(Scan<Key> *scan) {
         scan->marked_leaves[i] = scan->cursors[i].leaf;
 }
 
-// In the view of the mark: reloads the leaves that have moved on. false: Restart.
+// Reloads, in the view of the mark, the leaves that have moved on. Returns false for Restart.
 template <typename Key>
 static bool restore_leaves(Scan<Key> *scan) {
     for (int i = 0; i < scan->cursor_count; i++) {

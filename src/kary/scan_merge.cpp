@@ -1,4 +1,5 @@
-// The k-way merge of runs and tail in index order, and going on in a new view (R11, R15).
+// Runs and tail are merged in index order, and the scan goes on in a new view when a page was recycled (rule
+// Recycled pages).
 #include <algorithm>
 
 #include "kary/scan.h"
@@ -72,7 +73,7 @@ template <typename Key>
 static Step next_in_phase(Scan<Key> *scan, bool forward) {
     Cursor<Key> *current = scan->current;
     if (current != nullptr && scan->forward != forward) {
-        // Turning round: step back over the entry last returned.
+        // The scan turns round, so it steps back over the entry last returned.
         current->at = forward ? current->at + 1 : current->at - 1;
         scan->heap_built = false;
     }
@@ -82,7 +83,7 @@ static Step next_in_phase(Scan<Key> *scan, bool forward) {
             return Step::Restart;
     } else if (current != nullptr) {
         if (scan->heap_count == 0) {
-            // The only source left: no heap to keep.
+            // This is the only source left, so there is no heap to keep.
             const Step step = ensure(scan, current, forward);
             if (step != Step::Entry) {
                 scan->current = nullptr;

@@ -1,4 +1,5 @@
-// Views of a scan, and its phases: which sources of a view hold what is wanted.
+// A scan takes views and goes through phases, for each of which this file finds the sources of a view that
+// hold what is wanted.
 #include <algorithm>
 
 #include "compat.h"
@@ -49,7 +50,7 @@ static void add_cursor(Scan<Key> *scan, const storage::RunEntry *run, const Part
         MemoryContext caller = MemoryContextSwitchTo(scan->context);
         auto *cursors = allocate_zeroed<Cursor<Key>>(room);
         if (scan->cursors != nullptr) {
-            // Keep the batches' memory.
+            // The new cursors keep the batches' memory of the old ones.
             memcpy(cursors, scan->cursors, scan->cursor_room * sizeof(Cursor<Key>));
             pfree(scan->cursors);
             pfree(scan->heap);

@@ -11,7 +11,7 @@ namespace pg_gpu::kary {
 template <typename Key>
 bool sort_on_server(SortEntry<Key> *entries, size_t count);
 
-// The entry that was added last, if any was.
+// This is the entry that was added last, if any was.
 template <typename Key>
 struct LastAdded {
     bool any;
@@ -25,7 +25,8 @@ template <typename Key>
 bool merge_on_server(Relation index, const storage::RunKind *kind, const storage::RunEntry *runs, int count,
                      RunBuilder<Key> *builder, LastAdded<Key> *last);
 
-// After a merge: what the server merged becomes the output's mirror, and those of large inputs leave.
+// Is called after a merge. What the server merged becomes the output's mirror, and the mirrors of large
+// inputs are dropped.
 void settle_merge_on_server(Relation index, const storage::RunEntry *inputs, int count,
                             const storage::RunEntry &output);
 

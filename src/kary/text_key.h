@@ -27,7 +27,7 @@ inline constexpr StrategyNumber kMaxStrategies = kStartsWith;
 // The key of a value of type text or bpchar. For bpchar blanks at the end don't count.
 Key128 text_key(Oid type, Datum value);
 
-// Keys that strings can have for which `string OPERATOR constant` holds.
+// These are the keys that strings can have for which `string OPERATOR constant` holds.
 struct TextKeys {
     Key128 low;
     Key128 high;  // inclusive
@@ -37,7 +37,8 @@ TextKeys text_keys_for(Oid type, StrategyNumber strategy, Datum constant);
 // What all strings begin with that a LIKE pattern, or a constant of ^@, accepts.
 LikePrefix text_pattern_prefix(Oid type, StrategyNumber strategy, Datum pattern);
 
-// The first bytes of a string; is_whole: that is all of it, and so no other string has its key.
+// The first bytes of a string. is_whole says that these are the whole string, so that no other string has its
+// key.
 LikePrefix text_prefix(Oid type, Datum string);
 
 }  // namespace pg_gpu::kary

@@ -62,8 +62,8 @@ static void validate_operator(Validation *state, const FormData_pg_amop *member,
     }
 }
 
-// The opclass's own type has `=`, and with an exact encoding all; only a class for any type has it in the
-// family alone.
+// The opclass's own type has `=`, and with an exact encoding it has all operators. Only a class for any type
+// has `=` in the family alone.
 static void validate_groups(Validation *state, CatCList *operators, CatCList *functions, Oid type,
                             Encoding encoding) {
     if (!is_lossy(encoding))

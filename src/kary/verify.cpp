@@ -1,4 +1,4 @@
-// gpu.verify: order, separators, and agreement with the table.
+// gpu.verify checks the order, the separators, and the agreement with the table.
 #include <algorithm>
 
 #include "kary/condition.h"

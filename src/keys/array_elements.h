@@ -1,4 +1,4 @@
-// Elements of an array, where they lie.
+// Visits the elements of an array where they lie, without copying them.
 #pragma once
 
 #include "postgres_headers.h"
@@ -19,7 +19,7 @@ inline ElementLayout layout_of(ArrayType *array) {
     return layout;
 }
 
-// The element at a place that for_each_element has told.
+// Returns the element at a place that for_each_element has told.
 inline Datum element_at(const ElementLayout &layout, uint32 place) {
     return fetch_att(layout.data + place, layout.by_value, layout.length);
 }

@@ -1,4 +1,4 @@
-// The codes that a comparison with a constant leaves.
+// This header says which codes a comparison with a constant leaves.
 #pragma once
 
 #include "keys/instant.h"
@@ -19,7 +19,7 @@ constexpr CodeRange<Code> intersect(const CodeRange<Code> &a, const CodeRange<Co
     return {both.low, both.high, both.empty || both.low > both.high};
 }
 
-// The codes, ascending, that a btree strategy leaves beside a constant.
+// Returns the codes, ascending, that a btree strategy leaves beside a constant.
 template <typename Code>
 inline CodeRange<Code> codes_for(StrategyNumber strategy, const Place<Code> &place, int width) {
     CodeRange<Code> range = {0, low_bits<Code>(width), false};
@@ -38,7 +38,7 @@ inline CodeRange<Code> codes_for(StrategyNumber strategy, const Place<Code> &pla
                 range.low = static_cast<Code>(place.below + 1);
             if (place.any_above)
                 range.high = static_cast<Code>(place.above - 1);
-            // Between two codes, or outside of all.
+            // The constant lies between two codes, or outside of all of them.
             range.empty = (place.any_below && place.below == low_bits<Code>(width)) ||
                           (place.any_above && place.above == 0) || range.low > range.high;
             break;
@@ -68,7 +68,7 @@ inline int64 integer_from_datum(Datum value, Oid type) {
     }
 }
 
-// Where a constant lies among a column's ascending codes.
+// Says where a constant lies among a column's ascending codes.
 template <typename Key>
 inline Place<Bits<Key>> place_of(const KeyColumn &column, Datum value, Oid type) {
     using Code = Bits<Key>;

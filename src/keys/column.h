@@ -1,4 +1,4 @@
-// How an index's columns become codes, and codes values again.
+// This header turns an index's columns into codes, and codes into values again.
 #pragma once
 
 #include "keys/key.h"
@@ -10,7 +10,8 @@ struct ColumnHash;
 
 namespace pg_gpu::keys {
 
-// A bit a column, the first column's lowest; set where the column is NULL. In the key its bits are zero.
+// One bit for each column, the first column's lowest. It is set where the column is NULL, whose bits in the
+// key are zero.
 using NullMask = uint16;
 
 // Values with the same Prefix or Hash can differ: what is found by such a code must be rechecked.
@@ -40,12 +41,13 @@ struct TypeCode {
 TypeCode code_of(Oid type);
 Encoding encoding_of(Oid type);
 
-// Do codes of the type tell the value that they came from? (-0 and 0 share one.)
+// Says whether codes of the type tell the value that they came from. Those of floats don't: -0 and 0 share
+// one.
 bool is_invertible(Oid type);
 
 // ---- values and codes -------------------------------------------------------------------------------------
 
-// The code of a value of the column's own type, ascending; not for lossy encodings.
+// Returns the ascending code of a value of the column's own type. It is not for lossy encodings.
 template <typename Key>
 inline Bits<Key> encode_exact(const KeyColumn &column, Datum value) {
     switch (column.encoding) {
@@ -69,7 +71,7 @@ inline Bits<Key> encode_exact(const KeyColumn &column, Datum value) {
     }
 }
 
-// Ascending code to stored code and back.
+// Turns an ascending code into the stored code, and back.
 template <typename Code>
 inline Code orient(const KeyColumn &column, Code code) {
     return column.descending ? static_cast<Code>(~code & low_bits<Code>(column.width)) : code;

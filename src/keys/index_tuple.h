@@ -1,11 +1,11 @@
-// The tuples that index-only scans return, made from codes.
+// Index-only scans return tuples that are made here from codes.
 #pragma once
 
 #include "keys/column.h"
 
 namespace pg_gpu::keys {
 
-// A tuple whose values are written over for each entry with the same columns NULL.
+// The tuple's values are overwritten for each entry that has the same columns NULL.
 struct IndexTupleTemplate {
     IndexTuple tuple;  // nullptr: none yet
     NullMask nulls;

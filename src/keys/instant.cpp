@@ -4,10 +4,10 @@
 
 namespace pg_gpu::keys {
 
-// No time zone is as far from UTC, and no clock was ever set by as much.
+// No time zone is this far from UTC, and no clock was ever set by this much.
 static constexpr int64 kMaxOffset = 4 * USECS_PER_DAY;
 
-// Beyond the finite values, and short of infinity.
+// These values lie beyond all finite ones and short of infinity.
 static constexpr int64 kAfterAllFinite = PG_INT64_MAX - 1;
 static constexpr int64 kBeforeAllFinite = PG_INT64_MIN + 1;
 
@@ -68,7 +68,8 @@ uint64 code_after_instant(const KeyColumn &column, int64 instant) {
                                                : code_of_local_time(column, instant + kMaxOffset);
 }
 
-// The time a date or timestamp shows, and the instant that is in the session's time zone.
+// Computes the time that a date or timestamp shows, and the instant that it stands for in the session's time
+// zone.
 static int64 local_time_of(const KeyColumn &column, int64 value) {
     if (column.type != DATEOID)
         return value;

@@ -16,16 +16,17 @@ struct InstantTest {
     uint32 count;
 };
 
-// Is it a comparison with timestamptz that depends on the time zone?
+// Says whether this is a comparison with timestamptz that depends on the time zone.
 inline bool is_instant_of_time_zone(const KeyColumn &column, Oid type) {
     return type == TIMESTAMPTZOID && (column.type == DATEOID || column.type == TIMESTAMPOID);
 }
 
-// Where a constant lies among the codes of a date, timestamp or timestamptz column, whatever the time zone.
+// Says where a constant lies among the codes of a date, timestamp or timestamptz column, whatever the time
+// zone.
 template <typename Code>
 Place<Code> place_of_instant(const KeyColumn &column, Datum value, Oid type);
 
-// A code that is below (above) every code whose instant is not before (after) a timestamptz.
+// Returns a code that is below (above) every code whose instant is not before (after) a timestamptz.
 uint64 code_before_instant(const KeyColumn &column, int64 instant);
 uint64 code_after_instant(const KeyColumn &column, int64 instant);
 

@@ -22,7 +22,7 @@ struct Key96 {
     uint32_t high;
 
     constexpr Uint128 bits() const { return Uint128{high} << 64 | (uint64_t{middle} << 32 | low); }
-    // The highest 32 bits are left out.
+    // The highest 32 bits don't fit and are left out.
     static constexpr Key96 from(Uint128 bits) {
         const auto lower = static_cast<uint64_t>(bits);
         return {static_cast<uint32_t>(lower), static_cast<uint32_t>(lower >> 32),
@@ -99,7 +99,7 @@ constexpr Key key_from(Bits<Key> bits) {
         return bits;
 }
 
-// What either key has set.
+// Returns the bits that either key has set.
 template <typename Key>
 constexpr Key join_keys(Key a, Key b) {
     return key_from<Key>(bits_of(a) | bits_of(b));
@@ -184,7 +184,7 @@ constexpr Place<Code> place_at(Code code, int width) {
     return {code > 0, code < most, static_cast<Code>(code - 1), static_cast<Code>(code + 1)};
 }
 
-// Between a code and the next.
+// The constant lies between a code and the next one.
 template <typename Code>
 constexpr Place<Code> place_after(Code code, int width) {
     return {true, code < low_bits<Code>(width), code, static_cast<Code>(code + 1)};

@@ -40,7 +40,7 @@ inline constexpr int kDigitBits = 11;
 template <typename Number>
 inline constexpr int kMaxDigits = (static_cast<int>(sizeof(Number)) * 8 + kDigitBits - 1) / kDigitBits;
 
-// How many bits a number takes.
+// Returns how many bits a number takes.
 template <typename Number>
 constexpr int bit_length(Number number) {
     if constexpr (sizeof(Number) == 16) {
@@ -96,8 +96,8 @@ void radix_passes(Element **entries, Element **scratch, size_t count, const int 
     }
 }
 
-// Stable insertion sort of what is almost sorted; false, with a part of it done, when that takes more than
-// `moves` moves.
+// Sorts what is almost sorted by a stable insertion sort. Returns false, with a part of it done, when that
+// takes more than `moves` moves.
 template <typename Element, typename Less>
 bool insertion_sort_within(Element *entries, size_t count, size_t moves, Less less) {
     for (size_t i = 1; i < count; i++) {

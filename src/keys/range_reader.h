@@ -1,4 +1,4 @@
-// Bounds of many ranges or boxes.
+// A RangeReader gives the bounds of many ranges or boxes, one after another.
 #pragma once
 
 #include "postgres_headers.h"

@@ -28,13 +28,13 @@ inline uint32_t partition_point(const Key *keys, uint32_t count, IsLeft is_left)
     return left;
 }
 
-// Index of the first of `count` ascending keys that is not below `key`.
+// Returns the index of the first of `count` ascending keys that is not below `key`.
 template <typename Key>
 inline uint32_t lower_bound(const Key *keys, uint32_t count, Key key) {
     return partition_point(keys, count, [key](Key other) { return other < key; });
 }
 
-// Index of the first key above `key`.
+// Returns the index of the first key above `key`.
 template <typename Key>
 inline uint32_t upper_bound(const Key *keys, uint32_t count, Key key) {
     return partition_point(keys, count, [key](Key other) { return other <= key; });

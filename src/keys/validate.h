@@ -1,4 +1,4 @@
-// What the access methods' amvalidate and amadjustmembers share.
+// The access methods' amvalidate and amadjustmembers share these functions.
 #pragma once
 
 #include "keys/column.h"
@@ -25,13 +25,14 @@ inline const FormData_pg_amop *member_at(CatCList *operators, int i) {
 // when it has none.
 int strategy_elsewhere(Oid operator_oid, Oid type, Oid access_method);
 
-// An operator that is to search.
+// Checks that the operator is for searching.
 void validate_search_operator(Validation *state, const FormData_pg_amop *member);
 
-// An operator on codes that tell the value: btree's of its default opclass, under btree's number.
+// Checks an operator on codes that tell the value: it must be that of btree's default opclass, under btree's
+// number.
 void validate_exact_operator(Validation *state, const FormData_pg_amop *member);
 
-// All pairs of types of such a family have all operators, the opclass's own type among them.
+// Checks that all pairs of types of such a family have all operators, the opclass's own type among them.
 void validate_exact_groups(Validation *state, CatCList *operators, CatCList *functions, Oid type);
 
 void complain_of_missing_operators(Validation *state, Oid type);

@@ -46,7 +46,7 @@ static void add_stretch(DocumentPart *part, uint64 global) {
 void merge_documents(DocumentPart *parts, int count, RunBuilder *builder) {
     for (;;) {
         CHECK_FOR_INTERRUPTS();
-        // The one that comes first, and the one that it must not pass.
+        // These are the participant that comes first, and the one that it must not pass.
         DocumentPart *first = nullptr;
         const DocumentPart *second = nullptr;
         for (DocumentPart *part = parts; part < parts + count; part++) {
@@ -86,7 +86,7 @@ struct PostingStream {
     const uint8 *at;
     const uint8 *end;
     uint64 next;  // local ordinal
-    // The current posting; none at the end.
+    // This is the current posting. There is none at the end.
     bool at_end;
     uint32 ordinal;
     uint32 frequency;

@@ -14,7 +14,7 @@ struct OrdinalStretch {
     uint32 global;
 };
 
-// One participant's documents, in a file: TID and length each.
+// This is a file of one participant's documents, each with TID and length.
 struct DocumentPart {
     BufFile *file;
     uint64 left;

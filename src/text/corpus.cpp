@@ -10,7 +10,8 @@
 
 namespace pg_gpu::text {
 
-// Of the table, whose lock the caller holds: all TIDs of a view taken before lie within.
+// This is the length of the table, whose lock the caller holds. All TIDs of a view taken before lie within
+// it.
 static BlockNumber blocks_of_table(Relation index) {
     Relation heap = table_open(index->rd_index->indrelid, NoLock);
     const BlockNumber blocks = RelationGetNumberOfBlocks(heap);
@@ -249,7 +250,7 @@ uint64 count_live(ListCursor *list) {
     return live;
 }
 
-// A prefix's lexemes count each for itself.
+// Each lexeme of a prefix counts for itself.
 static uint64 count_prefix(RunReader *reader, const QueryTerm &term) {
     auto *dictionary = allocate<DictionaryCursor>(1);
     uint64 total = 0;
@@ -274,7 +275,7 @@ void count_in_items(const Corpus *corpus, const Query &query, uint64 *counts) {
     auto *ones = allocate<uint32>(query.term_count + 1);
     for (int i = 0; i < corpus->raw_count; i++) {
         for_each_item(corpus->raws[i], [&](const DocumentItem *item) {
-            // Each lexeme counts once: once for itself, and once for each prefix.
+            // Each lexeme counts once for itself, and once for each prefix.
             memset(ones, 0, query.term_count * sizeof(uint32));
             ItemReader reader = begin_item(item);
             int next = 0;

@@ -22,7 +22,7 @@ struct Corpus {
     RunReader *runs;
     int run_count;
     const storage::RunEntry *recycled;  // a sealed tail that could not be read
-    // Entries that VACUUM has not removed, without those of NULLs.
+    // This is the number of entries that VACUUM has not removed, without those of NULLs.
     uint64 documents;
     uint64 length;
 };
@@ -34,13 +34,14 @@ void with_corpus(Relation index, Snapshot snapshot, Work work);
 
 Corpus *open_corpus(Relation index, Snapshot snapshot);
 void close_corpus(Corpus *corpus);
-// After work on it: the run of which a page was recycled, and which; nullptr when none was.
+// Is called after work on the corpus. Returns the run of which a page was recycled, and which page, or
+// nullptr when none was.
 const storage::RunEntry *recycled_run(const Corpus *corpus, uint32 *position);
 inline bool is_stale(const Corpus *corpus) {
     uint32 position;
     return recycled_run(corpus, &position) != nullptr;
 }
-// Raises if that is damage.
+// Raises an error if that is damage.
 void confirm_recycled(const Corpus *corpus, const storage::RunEntry &run, uint32 position);
 
 template <typename Work>
@@ -83,7 +84,7 @@ bool has_prefixes(const Query &query);
 
 // Where the lists of the terms of a query without prefixes lie, by run and term.
 ListPlace **find_places(Corpus *corpus, const Query &query);
-// These lists.
+// Opens these lists.
 ListCursor ***open_lists_at(Corpus *corpus, const Query &query, ListPlace **places);
 
 // The list's documents that are not dead. At its first block afterwards.
@@ -94,7 +95,7 @@ void count_documents(Corpus *corpus, const Query &query, ListCursor ***lists, ui
 // Adds those of the tail and of sealed tails.
 void count_in_items(const Corpus *corpus, const Query &query, uint64 *frequencies);
 
-// Of the lists of all runs, by run.
+// Opens the lists of all runs, by run.
 ListCursor ***open_all_lists(Corpus *corpus, const Query &query);
 
 // BM25's weight of each ranked term, from the counts: ln(1 + (N - df + 0.5) / (df + 0.5)) (k1 + 1).

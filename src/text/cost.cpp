@@ -1,4 +1,5 @@
-// Cost estimates: PostgreSQL's own for any index, and what ranking takes. No server is asked (S6).
+// Cost estimates are PostgreSQL's own for any index, and what ranking takes. The server is never asked for
+// them.
 #include <cmath>
 
 #include "text/text.h"
@@ -38,7 +39,7 @@ void estimate_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
     costs.indexStartupCost += lookups;
     costs.indexTotalCost += lookups + without_index_only(path);
     if (path->indexorderbys != NIL) {
-        // Ranked as a whole before the first row comes.
+        // All is ranked before the first row comes.
         const double ranking =
             kRankedShare * Max(static_cast<double>(summary.entries), 1.0) * 2 * cpu_operator_cost;
         costs.indexStartupCost += ranking;

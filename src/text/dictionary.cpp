@@ -1,4 +1,4 @@
-// A run's dictionary: fences, restarts, entries.
+// A run's dictionary consists of fences, restarts and entries.
 #include "text/reader.h"
 
 namespace pg_gpu::text {
@@ -182,7 +182,7 @@ void begin_dictionary(DictionaryCursor *cursor, RunReader *reader) {
     next_entry(cursor);
 }
 
-// Is the first lexeme of the page above?
+// Says whether the first lexeme of the page is above the one that is sought.
 static bool begins_above(DictionaryCursor *cursor, uint32 page, const char *lexeme, uint32 length) {
     RunReader *reader = cursor->reader;
     Page locked = lock_page(reader, &reader->dictionary_page,

@@ -1,4 +1,4 @@
-// A document: what is indexed of a tsvector, and how it lies in the tail.
+// A document is what is indexed of a tsvector. This header says how it lies in the tail.
 #pragma once
 
 #include "text/format.h"
@@ -48,10 +48,10 @@ struct ItemReader {
 };
 
 ItemReader begin_item(const DocumentItem *item);
-// false at the end, and when the rest cannot be read.
+// Returns false at the end, and when the rest cannot be read.
 bool next_lexeme(ItemReader *reader);
 
-// Are its lexemes in order, and their frequencies' sum its length?
+// Says whether the item's lexemes are in order, and the sum of their frequencies is its length.
 bool is_item_sound(const DocumentItem *item);
 
 // ERROR when an item of `bytes` bytes of items is not sound.
@@ -67,7 +67,7 @@ char *read_raw_items(Relation index, const storage::RunEntry &run, uint32 *bytes
 // The item for a tsvector (nullptr: NULL), palloc'd; nullptr when it is longer than a tail.
 DocumentItem *make_item(TSVector vector, const ItemPointerData &tid);
 
-// The indexed column's value; nullptr when it is NULL.
+// Returns the indexed column's value, and nullptr when it is NULL.
 inline TSVector document_of(const Datum *values, const bool *nulls) {
     return nulls[0] ? nullptr : DatumGetTSVector(values[0]);
 }

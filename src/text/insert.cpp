@@ -4,7 +4,7 @@
 
 namespace pg_gpu::text {
 
-// Where one row's document is made: a statement inserts many.
+// One row's document is made in this context, because a statement inserts many.
 static MemoryContext row_context(IndexInfo *index_info) {
     if (index_info->ii_AmCache == nullptr)
         index_info->ii_AmCache =

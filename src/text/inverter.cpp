@@ -163,7 +163,7 @@ static void spill(Inverter *inverter) {
 
 void spill_if_full(Inverter *inverter, size_t elsewhere) {
     const size_t left = inverter->limit - Min(elsewhere, inverter->limit / 4 * 3);
-    // Sorting takes a pointer a term more.
+    // Sorting takes one more pointer for each term.
     if (inverter->used - inverter->block_left + inverter->term_count * sizeof(Term *) >= left)
         spill(inverter);
 }

@@ -1,4 +1,4 @@
-// Inverted lists of a run, block by block.
+// Inverted lists of a run are read block by block.
 #include <algorithm>
 
 #include "text/reader.h"
@@ -163,7 +163,7 @@ bool load_block(ListCursor *list, uint32 block) {
 }
 
 uint32 find_block(const ListCursor *list, uint32 block, uint32 ordinal) {
-    // Near blocks first: callers move forward by little mostly.
+    // Near blocks are tried first, because callers mostly move forward by little.
     uint32 step = 1;
     uint32 low = block;
     while (low < list->blocks && list->heads[low].last < ordinal) {
@@ -187,7 +187,7 @@ bool seek_ordinal(ListCursor *list, uint32 ordinal) {
     } else if (at_end(list)) {
         return false;
     }
-    // The next ones first: callers move forward by little mostly.
+    // The next postings are tried first, because callers mostly move forward by little.
     const uint32 *at = list->ordinals + list->at;
     const uint32 *end = list->ordinals + list->count;
     for (const uint32 *near = Min(at + kNearPostings, end); at < near; at++)

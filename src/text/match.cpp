@@ -88,7 +88,7 @@ static OrdinalSet complement_of(OrdinalSet set) {
 }
 
 static OrdinalSet unite_sets(const OrdinalSet &a, const OrdinalSet &b) {
-    // By De Morgan, on the members themselves.
+    // De Morgan's law is applied to the members themselves.
     OrdinalSet not_a = a;
     OrdinalSet not_b = b;
     not_a.complement = !a.complement;
@@ -113,7 +113,7 @@ static OrdinalSet match_all(const QueryNode *node, ListCursor **lists, bool in_p
         const bool b_listed = is_listed(b, lists);
         if (a_listed && b_listed)
             return lists[a->term]->documents < lists[b->term]->documents;
-        // A lexeme without a list leaves nothing to look for.
+        // Where a lexeme has no list, there is nothing to look for.
         const auto rank = [](QueryNode *child, bool listed) {
             return listed ? 1 : child->kind == QueryNode::Kind::Term ? 0 : 2;
         };

@@ -1,4 +1,4 @@
-// Which documents of a run a query's tree matches: sets of ordinals.
+// The documents of a run that a query's tree matches are found as sets of ordinals.
 #pragma once
 
 #include "text/query.h"
@@ -16,7 +16,7 @@ struct OrdinalSet {
 
 OrdinalSet match_run(const QueryNode *node, ListCursor **lists);
 
-// Both.
+// Returns the intersection of both sets.
 OrdinalSet intersect_sets(const OrdinalSet &a, const OrdinalSet &b);
 
 inline OrdinalSet whole_run() {

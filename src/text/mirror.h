@@ -29,10 +29,10 @@ bool is_for_server(const Corpus *corpus, const Query &query);
 // Ranks the best `limit` documents from the beginning.
 void begin_query(const Query &query, uint32 limit, RankedQuery *ranked);
 
-// Does nothing where that is done.
+// Does nothing where that is done already.
 void find_lists(Corpus *corpus, RankedQuery *query);
 
-// How the cost model sees them together, whose lists have been found.
+// Returns how the cost model sees all these queries together, whose lists have been found.
 client::Request request_of(const Corpus *corpus, client::RequestKind kind, const RankedQuery *queries,
                            int count);
 

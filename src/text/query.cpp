@@ -49,7 +49,7 @@ static void gather_operands(QTNode *node, Operands *operands) {
         operands->joined = join_queries(operands->join, operands->joined, operand);
 }
 
-// Does the query join its operands by nothing but the mode's operator?
+// Says whether the query joins its operands by the mode's operator only.
 static bool is_rewritten(TSQuery query, Mode mode) {
     const int8 join = mode == Mode::Or ? OP_OR : OP_AND;
     const QueryItem *items = GETQUERY(query);
@@ -193,7 +193,7 @@ bool is_plain_conjunction(const QueryNode *node) {
 
 static Match match_phrase(const QueryNode *node, const uint32 *frequencies) {
     check_stack_depth();
-    // Positions decide; under a NOT they do so whatever the document holds.
+    // Positions decide, and under a NOT they do so whatever the document holds.
     switch (node->kind) {
         case QueryNode::Kind::Term:
             return frequencies[node->term] > 0 ? Match::Maybe : Match::No;

@@ -1,4 +1,4 @@
-// What a tsquery asks of the index: its lexemes, and a tree over them.
+// A tsquery asks the index for its lexemes and for a tree over them.
 #pragma once
 
 #include "text/document.h"
@@ -41,21 +41,21 @@ TSQuery rewrite_query(TSQuery query, Mode mode);
 
 Query parse_query(TSQuery text);
 
-// Written in the same way; false when one is nullptr.
+// Says whether two queries are written in the same way, which is false when one is nullptr.
 bool same_query(TSQuery a, TSQuery b);
 
-// Does any answer need a look at the row?
+// Says whether any answer needs a look at the row.
 bool needs_rows(const QueryNode *node);
 
-// One or more lexemes, none of them weighted, of which a document needs one.
+// Says whether the query has one or more lexemes, none of them weighted, of which a document needs one.
 bool is_plain_disjunction(const QueryNode *node);
 
-// At least two lexemes, none of them weighted, of which a document needs all.
+// Says whether the query has at least two lexemes, none of them weighted, of which a document needs all.
 bool is_plain_conjunction(const QueryNode *node);
 
 enum class Match { No, Yes, Maybe };
 
-// Of one document, given its frequencies by term.
+// Says whether one document matches, given its frequencies by term.
 Match match_document(const QueryNode *node, const uint32 *frequencies);
 
 // Frequencies by term of an item's document.

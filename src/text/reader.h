@@ -1,6 +1,6 @@
-// Reading inverted runs: dictionary, lists, documents. When a page turns out to belong to something else by
-// now (R11), the reader is stale from then on: everything reads as empty, and the caller starts again with a
-// new view.
+// Inverted runs are read by this reader: dictionary, lists, documents. When a page turns out to belong to
+// something else by now (rule Recycled pages), the reader is stale from then on. Everything reads as empty,
+// and the caller starts again with a new view.
 #pragma once
 
 #include "text/format.h"
@@ -78,7 +78,7 @@ struct DocumentEntry {
     uint32 length;
 };
 
-// Of one document; stale readers answer an invalid TID.
+// Reads one document's entry. Stale readers return an invalid TID.
 DocumentEntry read_document(RunReader *reader, uint32 ordinal);
 
 // Says that the document will be read soon.
@@ -113,11 +113,11 @@ struct DictionaryCursor {
     PGAlignedBlock image;
 };
 
-// At the first lexeme; `end` when there is none.
+// Goes to the first lexeme, or to `end` when there is none.
 void begin_dictionary(DictionaryCursor *cursor, RunReader *reader);
-// At the first lexeme not below.
+// Goes to the first lexeme that is not below.
 void seek_lexeme(DictionaryCursor *cursor, RunReader *reader, const char *lexeme, uint32 length);
-// The same; is it the lexeme itself?
+// Does the same, and says whether it is the lexeme itself.
 bool find_lexeme(DictionaryCursor *cursor, RunReader *reader, const char *lexeme, uint32 length);
 void next_entry(DictionaryCursor *cursor);
 
@@ -161,13 +161,13 @@ struct ListPlace {
     uint32 term_frequency;
 };
 
-// Of the dictionary's current entry.
+// Returns the place of the list of the dictionary's current entry.
 inline ListPlace place_of(const DictionaryCursor *dictionary) {
     return {dictionary->frequency, dictionary->list_start, dictionary->list_bytes, dictionary->ordinal,
             dictionary->term_frequency};
 }
 
-// nullptr where there is none.
+// Returns nullptr where there is none.
 ListCursor *open_list(RunReader *reader, const ListPlace &place);
 inline ListCursor *open_list(const DictionaryCursor *dictionary) {
     return open_list(dictionary->reader, place_of(dictionary));
@@ -175,7 +175,7 @@ inline ListCursor *open_list(const DictionaryCursor *dictionary) {
 void close_list(ListCursor *list);
 ListCursor *open_list_in_memory(RunReader *reader, const uint32 *ordinals, const uint32 *frequencies,
                                 uint32 count);
-// Reads and checks a block; at its first posting. false past the last one and when stale.
+// Reads and checks a block, and goes to its first posting. Returns false past the last block and when stale.
 bool load_block(ListCursor *list, uint32 block);
 
 inline bool at_end(const ListCursor *list) {

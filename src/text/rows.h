@@ -1,4 +1,4 @@
-// Looks at the table's rows: is an entry's row visible, and does it match?
+// Looks at the table's rows, and says whether an entry's row is visible and matches.
 #pragma once
 
 #include "text/document.h"
@@ -24,7 +24,7 @@ void close_rows(Rows *rows);
 // whether it matches.
 bool look_up_row(Rows *rows, const ItemPointerData &tid, TSQuery query, bool *matches, ItemPointerData *row);
 
-// `tsvector @@ tsquery`.
+// Evaluates `tsvector @@ tsquery`.
 bool vector_matches(TSVector vector, TSQuery query);
 
 }  // namespace pg_gpu::text

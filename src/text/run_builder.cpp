@@ -200,7 +200,7 @@ static void drop_every_other_fence(RunBuilder *builder) {
     builder->fence_interval *= 2;
 }
 
-// The shortest that the last lexeme before is below of what the page's first lexeme begins with.
+// Returns the shortest beginning of the page's first lexeme that the last lexeme before the page is below.
 static void add_fence(RunBuilder *builder, const char *lexeme, uint32 length) {
     const uint32 pages_before = builder->dictionary_pages;
     uint32 needed = 0;

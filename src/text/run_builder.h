@@ -1,4 +1,4 @@
-// Writing an inverted run: lists lexeme by lexeme, then the dictionary, then the documents.
+// An inverted run is written in this order: lists lexeme by lexeme, then the dictionary, then the documents.
 #pragma once
 
 #include "text/document.h"

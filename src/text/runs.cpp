@@ -1,4 +1,5 @@
-// What storage must know of gpu_text's runs: sealing a tail, merging, reading TIDs.
+// This file has what storage must know of gpu_text's runs: how a tail is sealed, how runs are merged, and
+// where TIDs lie.
 #include <algorithm>
 #include <cmath>
 
@@ -65,9 +66,9 @@ struct MergeInput {
     uint64 posting_count;
     uint64 at;
     RawDocument *documents;
-    // Inverted ones.
+    // The next field is for inverted runs.
     DictionaryCursor *dictionary;
-    // For the merge of TIDs.
+    // The next fields are for the merge of TIDs.
     uint32 next;
     ItemPointerData tid;
     ItemPointerData *page_tids;
@@ -352,7 +353,7 @@ static double posting_bits(double documents, double lists, double posting_total,
     return Min(gap, 33.0) + Min(frequency, 10.0);
 }
 
-// The bound is loose: what is reserved beyond need is given back.
+// The bound is loose, and what is reserved beyond need is given back.
 static constexpr uint32 kMergeGrowth = 5;
 
 static uint32 merge_page_bound(Relation, const storage::RunKind *, const storage::RunEntry *inputs,

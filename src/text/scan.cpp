@@ -1,4 +1,4 @@
-// Scans: bitmaps and plain ones of `@@`, and ordered ones of `<=>`.
+// There are bitmap and plain scans of `@@`, and ordered scans of `<=>`.
 #include <algorithm>
 #include <limits>
 
@@ -35,11 +35,11 @@ struct Scan {
     Query *conditions;
     int condition_count;
     bool recheck;
-    // Plain scans, and the unranked rows of ordered ones.
+    // The next fields are for plain scans, and for the unranked rows of ordered ones.
     TidList found;
     TidList nulls;
     uint64 at;
-    // Ordered scans.
+    // The next fields are for ordered scans.
     Phase phase;
     Query query;
     postings::Norms norms;
@@ -282,7 +282,7 @@ static void return_row(IndexScanDesc descriptor, const Scan *scan, const ItemPoi
                        bool is_null) {
     descriptor->xs_heaptid = tid;
     descriptor->xs_recheck = scan->recheck;
-    // Of further distances only this much is known: the executor works them out and orders by them.
+    // This is all that is known of further distances: the executor computes them and orders by them.
     descriptor->xs_recheckorderby = descriptor->numberOfOrderBys > 1;
     for (int i = 0; i < descriptor->numberOfOrderBys; i++) {
         descriptor->xs_orderbyvals[i] =

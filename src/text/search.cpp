@@ -366,7 +366,7 @@ static int64 most_in_window(RankedList *ranked, const Window &window, double shr
     if (ranked->block >= list->blocks)
         return 0;
     if (list->block == ranked->block) {
-        // Known to the posting.
+        // The block has been read, so its postings are known one by one.
         const uint32 *next =
             std::lower_bound(list->ordinals + list->at, list->ordinals + list->count, window.first);
         if (next < list->ordinals + list->count && *next >= window.end)
@@ -402,7 +402,7 @@ static void touch_window(RunReader *reader, const RankedList &ranked, const post
     }
 }
 
-// Only for documents that can still be among the best.
+// This is done only for documents that can still be among the best.
 static void add_to_touched(RunReader *reader, const RankedList &ranked, const postings::Norms &norms,
                            int64 remaining, int64 needed, Window *window) {
     uint32 kept = 0;
@@ -461,7 +461,7 @@ static void rank_any(RunReader *reader, ListCursor **lists, const Ranking &ranki
         if (lists[term] == nullptr)
             continue;
         ranked[count++] = {lists[term], ranking.query->terms[term].weight, 0, 0};
-        // Of short lists the postings tell what bounds don't.
+        // For short lists, the postings tell what bounds don't tell.
         lists[term]->block = kNoBlock;
         if (lists[term]->blocks == 1)
             load_block(lists[term], 0);

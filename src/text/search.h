@@ -1,4 +1,4 @@
-// Ranking: the best documents of a corpus for a query, by score and then by TID.
+// Ranking finds the best documents of a corpus for a query, by score and then by TID.
 #pragma once
 
 #include "text/corpus.h"
@@ -16,7 +16,7 @@ struct Hit {
 // Where one lexeme is enough, documents are gone through so many at a time.
 inline constexpr uint32 kWindow = 2048;
 
-// Does `a` come before `b`?
+// Says whether `a` comes before `b`.
 inline bool ranks_before(const Hit &a, const Hit &b) {
     if (a.score != b.score)
         return a.score > b.score;
@@ -46,7 +46,7 @@ void rank_items_and_hits(Corpus *corpus, const Hit *hits, uint64 count, Ranking 
 // How many times what they were when the run's bounds were written norms are now, at least and at most once.
 double bound_shrink(const RunReader *reader, const postings::Norms &norms);
 
-// Documents of each run that match the query and the conditions.
+// Finds the documents of each run that match the query and the conditions.
 OrdinalSet match_all_conditions(RunReader *reader, const Query *query, ListCursor **lists,
                                 const Query *conditions, int condition_count);
 Match match_item(const DocumentItem *item, const Query *query, const Query *conditions, int condition_count);

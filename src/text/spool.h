@@ -1,4 +1,5 @@
-// Bytes written once and read once, in order: in memory while they are few, then in a temporary file.
+// A spool holds bytes that are written once and read once, in order. They lie in memory while they are few,
+// then in a temporary file.
 #pragma once
 
 #include "postgres_headers.h"

@@ -1,4 +1,4 @@
-// gpu.verify: dictionary, lists, documents, and agreement with the table.
+// gpu.verify checks the dictionary, lists and documents, and their agreement with the table.
 #include <cmath>
 
 #include "text/corpus.h"
