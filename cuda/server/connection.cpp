@@ -331,7 +331,7 @@ Status Connection::compute_together(Joint &joint, bool company, Work &work, Queu
         return status;
     }
     if (status.code == StatusCode::cancelled) {
-        // By this request's session, the others' business it isn't.
+        // The session of this request has cancelled it. The requests of the others go back to the queue.
         taken.result = Queue::Result::again;
         return status;
     }
