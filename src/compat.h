@@ -62,6 +62,15 @@ inline void check_old_snapshot([[maybe_unused]] Snapshot snapshot, [[maybe_unuse
 #endif
 }
 
+// May rows go that a snapshot still sees (old_snapshot_threshold)?
+inline bool do_snapshots_expire() {
+#if PG_VERSION_NUM < 170000
+    return OldSnapshotThresholdActive();
+#else
+    return false;
+#endif
+}
+
 inline void vacuum_pause() {
 #if PG_VERSION_NUM >= 180000
     vacuum_delay_point(false);

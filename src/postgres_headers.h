@@ -61,6 +61,7 @@ extern "C" {
 #include "common/hashfn.h"
 #include "executor/executor.h"
 #include "executor/instrument.h"
+#include "executor/nodeHash.h"
 #include "executor/nodeIndexscan.h"
 #include "executor/spi.h"
 #include "fmgr.h"

@@ -7,6 +7,7 @@ static int mirror = static_cast<int>(MirrorSetting::Auto);
 
 static bool enable_count_scan = true;
 static bool enable_lookup_join = true;
+static bool enable_block_facts = true;
 
 static ServerSettings server = {};
 static int request_timeout_ms = 2000;
@@ -76,6 +77,11 @@ void define_settings() {
         "pg_gpu.enable_lookup_join", "Enables the planner's use of lookup joins for gpu.lookup.",
         "A table joined by ctid with gpu.lookup of its index is read while keys are looked up.",
         &enable_lookup_join, true, PGC_USERSET, GUC_EXPLAIN, nullptr, nullptr, nullptr);
+    DefineCustomBoolVariable("pg_gpu.enable_block_facts",
+                             "Remembers which rows of a changed block everyone sees.",
+                             "Until the block changes again its rows aren't looked at any more. The memory "
+                             "is bounded by work_mem.",
+                             &enable_block_facts, true, PGC_USERSET, 0, nullptr, nullptr, nullptr);
     define_server_settings();
     define_cost_settings();
     MarkGUCPrefixReserved("pg_gpu");
@@ -87,6 +93,10 @@ bool count_scan_enabled() {
 
 bool lookup_join_enabled() {
     return enable_lookup_join;
+}
+
+bool block_facts_enabled() {
+    return enable_block_facts;
 }
 
 PathSetting path_setting() {

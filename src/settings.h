@@ -18,6 +18,9 @@ bool count_scan_enabled();
 // And lookup joins?
 bool lookup_join_enabled();
 
+// May visibility be told by what is known of heap blocks (table/block_facts.h)?
+bool block_facts_enabled();
+
 PathSetting path_setting();
 MirrorSetting mirror_setting();
 

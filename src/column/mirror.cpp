@@ -205,8 +205,7 @@ bool begin_remote_rows(Relation heap, Relation index, Snapshot snapshot, const F
     ColumnView *view = rows->view;
     MemoryContext caller = MemoryContextSwitchTo(view->context);
     rows->visible = table::read_visible_blocks(heap);
-    rows->checker = {heap, index, {}, 0, 0};
-    table::open_heap_probe(&rows->checker.probe, heap, snapshot);
+    table::begin_row_checker(&rows->checker, heap, index, snapshot);
     select_matching(view, condition, KeysToApply::Safe);
     bool done = select_visible(view);
     if (done) {
@@ -216,7 +215,7 @@ bool begin_remote_rows(Relation heap, Relation index, Snapshot snapshot, const F
     }
     MemoryContextSwitchTo(caller);
     if (!done) {
-        table::close_heap_probe(&rows->checker.probe);
+        table::end_row_checker(&rows->checker);
         close_view(view);
     }
     return done;
@@ -224,8 +223,8 @@ bool begin_remote_rows(Relation heap, Relation index, Snapshot snapshot, const F
 
 bool end_remote_rows(RemoteRows *rows, uint64 *heap_fetches) {
     ColumnView *view = rows->view;
-    *heap_fetches = rows->checker.fetches + view->heap_fetches;
-    table::close_heap_probe(&rows->checker.probe);
+    *heap_fetches = rows->checker.rows.fetches + view->heap_fetches;
+    table::end_row_checker(&rows->checker);
     const bool sound =
         !is_stale(view) && storage::read_vacuum_seq(view->index, run_kind()) == view->view.vacuum_seq;
     close_view(view);
@@ -236,6 +235,22 @@ bool end_remote_rows(RemoteRows *rows, uint64 *heap_fetches) {
 
 static uint64 codes_of(const ColumnHeader &header) {
     return is_dictionary(header) ? header.distinct : UINT64CONST(1) << header.bits;
+}
+
+// Calls add_row(number) for the visible ones among the rows of a run that the server can't tell about.
+template <typename AddRow>
+static void add_visible(table::RowChecker *checker, BlockNumber index_block,
+                        const client::ColumnCounts &counts, AddRow add_row) {
+    auto *tids = allocate<ItemPointerData>(counts.found + 1);
+    auto *visible = allocate<bool>(counts.found + 1);
+    for (uint64 i = 0; i < counts.found; i++)
+        memcpy(&tids[i], &counts.doubtful[i].tid, sizeof(tids[i]));
+    table::check_rows(checker, index_block, tids, counts.found, visible);
+    for (uint64 i = 0; i < counts.found; i++)
+        if (visible[i])
+            add_row(counts.doubtful[i].number);
+    pfree(visible);
+    pfree(tids);
 }
 
 // Calls add_counts(run, counts) with what the server has counted of each run, and add_row(run, number) for
@@ -267,14 +282,8 @@ static bool ask(RemoteRows *rows, const ColumnTarget &target, AddCounts add_coun
     for (int run = 0; answered && run < view->run_count; run++) {
         const client::ColumnCounts &counts = answer->runs[rows->set_places[run]];
         add_counts(run, counts.counts);
-        const BlockNumber block = storage::run_block(view->runs[run].run, 0);
-        for (uint64 i = 0; i < counts.found; i++) {
-            ItemPointerData tid;
-            memcpy(&tid, &counts.doubtful[i].tid, sizeof(tid));
-            CHECK_FOR_INTERRUPTS();
-            if (table::is_row_visible(&rows->checker, block, tid))
-                add_row(run, counts.doubtful[i].number);
-        }
+        add_visible(&rows->checker, storage::run_block(view->runs[run].run, 0), counts,
+                    [&](uint64 number) { add_row(run, number); });
     }
     pfree(answer);
     pfree(places);

@@ -1,7 +1,7 @@
 #include "column/view.h"
 
-#include "sort.h"
 #include "storage/sealed_tail.h"
+#include "table/row_visibility.h"
 #include "table/visible_count.h"
 
 namespace pg_gpu::column {
@@ -125,6 +125,7 @@ namespace {
 
 struct Doubts {
     DoubtfulRow *rows;
+    ItemPointerData *tids;  // the rows'
     uint64 count;
     uint64 room;
 };
@@ -133,11 +134,15 @@ struct Doubts {
 
 static void doubt(Doubts *doubts, const ItemPointerData &tid, uint32 run, uint64 ordinal) {
     if (doubts->count == doubts->room) {
+        const bool is_first = doubts->room == 0;
         doubts->room = Max(doubts->room * 2, uint64{1024});
-        doubts->rows = doubts->rows == nullptr ? allocate<DoubtfulRow>(doubts->room)
-                                               : reallocate(doubts->rows, doubts->room);
+        doubts->rows =
+            is_first ? allocate<DoubtfulRow>(doubts->room) : reallocate(doubts->rows, doubts->room);
+        doubts->tids =
+            is_first ? allocate<ItemPointerData>(doubts->room) : reallocate(doubts->tids, doubts->room);
     }
-    doubts->rows[doubts->count++] = {tid, run, static_cast<uint32>(ordinal)};
+    doubts->tids[doubts->count] = tid;
+    doubts->rows[doubts->count++] = {run, static_cast<uint32>(ordinal)};
 }
 
 static void doubt_rows_of_run(ColumnView *view, int run, table::VisibilityMap *map, Doubts *doubts) {
@@ -161,6 +166,27 @@ static void doubt_rows_of_run(ColumnView *view, int run, table::VisibilityMap *m
     }
 }
 
+static void select_visible_doubts(ColumnView *view, const Doubts &doubts) {
+    auto *visible = allocate_zeroed<bool>(doubts.count);
+    table::RowVisibility rows;
+    table::open_row_visibility(&rows, view->heap, view->snapshot);
+    table::find_visible(&rows, doubts.tids, doubts.count, visible);
+    view->heap_fetches = rows.fetches;
+    table::close_row_visibility(&rows);
+    for (uint64 i = 0; i < doubts.count; i++) {
+        const DoubtfulRow &row = doubts.rows[i];
+        if (!visible[i])
+            continue;
+        if (row.run == static_cast<uint32>(view->run_count))
+            view->loose[row.ordinal].selected = true;
+        else
+            view->selected[row.run][row.ordinal / 64] |= UINT64CONST(1) << (row.ordinal % 64);
+    }
+    pfree(visible);
+    pfree(doubts.rows);
+    pfree(doubts.tids);
+}
+
 bool select_visible(ColumnView *view) {
     Doubts doubts = {};
     // Where the whole table is all-visible, TIDs needn't be looked at.
@@ -182,25 +208,7 @@ bool select_visible(ColumnView *view) {
     if (doubts.count == 0)
         return true;
 
-    sort_interruptibly(doubts.rows, doubts.rows + doubts.count,
-                       [](const DoubtfulRow &a, const DoubtfulRow &b) {
-                           return table::place_of_tid(a.tid) < table::place_of_tid(b.tid);
-                       });
-    table::HeapProbe probe;
-    table::open_heap_probe(&probe, view->heap, view->snapshot);
-    for (uint64 i = 0; i < doubts.count; i++) {
-        CHECK_FOR_INTERRUPTS();
-        const DoubtfulRow &row = doubts.rows[i];
-        if (!table::is_visible(&probe, row.tid))
-            continue;
-        if (row.run == static_cast<uint32>(view->run_count))
-            view->loose[row.ordinal].selected = true;
-        else
-            view->selected[row.run][row.ordinal / 64] |= UINT64CONST(1) << (row.ordinal % 64);
-    }
-    table::close_heap_probe(&probe);
-    view->heap_fetches = doubts.count;
-    pfree(doubts.rows);
+    select_visible_doubts(view, doubts);
     return true;
 }
 

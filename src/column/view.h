@@ -17,7 +17,6 @@ struct LooseRow {
 
 // A row whose visibility the table must tell. run_count: a loose row.
 struct DoubtfulRow {
-    ItemPointerData tid;
     uint32 run;
     uint32 ordinal;
 };

@@ -4,6 +4,7 @@
 #include "client/inventory.h"
 #include "compat.h"
 #include "storage/put_off.h"
+#include "table/block_facts.h"
 #include "version.h"
 
 PG_GPU_FUNCTION(pg_gpu_devices);
@@ -210,6 +211,8 @@ Datum pg_gpu_stat_rows(PG_FUNCTION_ARGS) {
     InitMaterializedSRF(fcinfo, 0);
     client::Inventory<protocol::StatisticsRow> statistics;
     const bool server_answers = client::list_statistics(&statistics, false);
+    const table::FactsUse &facts = *table::facts_use();
+    put_stat_row(fcinfo, client::Path::Paged, "block facts", {facts.pages, facts.entries, 0, 0}, nullptr);
     for (int p = 0; p < client::kPaths; p++) {
         const auto path = static_cast<client::Path>(p);
         for (const StatRow &row : stat_rows) {
@@ -232,6 +235,7 @@ Datum pg_gpu_stat_reset(PG_FUNCTION_ARGS) {
     require_matching_objects();
     client::reset_counters();
     storage::forget_put_off_merges();
+    *table::facts_use() = {};
     // The server's sums are everybody's.
     if (superuser()) {
         client::Inventory<protocol::StatisticsRow> statistics;

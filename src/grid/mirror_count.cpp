@@ -8,20 +8,24 @@ namespace pg_gpu::grid {
 static void count_tail_rows(RowChecker *checker, const ViewReader &reader, const BoxList &boxes,
                             int64 *counts) {
     const auto words = static_cast<size_t>(reader.format->row_words);
+    auto *tids = allocate<ItemPointerData>(reader.tail_count + 1);
+    auto *visible = allocate<bool>(reader.tail_count + 1);
+    for (uint32 i = 0; i < reader.tail_count; i++)
+        tids[i] = place_tid(reader.tail[i * words]);
+    check_rows(checker, storage::kTailBlock, tids, reader.tail_count, visible);
     for (uint32 i = 0; i < reader.tail_count; i++) {
         CHECK_FOR_INTERRUPTS();
-        const uint64 *row = reader.tail + i * words;
-        if (!is_row_visible(checker, storage::kTailBlock, place_tid(row[0])))
-            continue;
-        for (uint32 box = 0; box < boxes.count; box++)
-            counts[box] += is_in_box(boxes, box, row) ? 1 : 0;
+        for (uint32 box = 0; visible[i] && box < boxes.count; box++)
+            counts[box] += is_in_box(boxes, box, reader.tail + i * words) ? 1 : 0;
     }
+    pfree(visible);
+    pfree(tids);
 }
 
 // Adds what the runs hold; false when the server doesn't answer.
 static bool count_run_entries(RowChecker *checker, const client::RunSet &set, const client::Choice &choice,
                               const client::Boxes &boxes, int64 *counts) {
-    const client::VisibleBlocks visible = read_visible_blocks(checker->heap);
+    const client::VisibleBlocks visible = read_visible_blocks(checker->rows.heap);
     auto *answer = allocate<client::CountAnswer>(1);
     bool answered = true;
     for (uint64 done = 0; answered && done < boxes.count;) {
@@ -39,14 +43,14 @@ static bool count_run_entries(RowChecker *checker, const client::RunSet &set, co
 bool count_on_server(ViewReader *reader, const BoxList &boxes, uint64 looked_at, int64 *counts,
                      uint64 *heap_fetches) {
     const client::MirrorFormat *format = mirror_format(reader->index);
-    RowChecker checker = {reader->heap, reader->index, {}, 0, 0};
-    open_heap_probe(&checker.probe, reader->heap, reader->snapshot);
+    RowChecker checker;
+    begin_row_checker(&checker, reader->heap, reader->index, reader->snapshot);
     bool answered = true;
     bool sound = false;
     for (int tries = 0; answered && !sound && tries < kMaxServerTries; tries++) {
         CHECK_FOR_INTERRUPTS();
         memset(counts, 0, boxes.count * sizeof(int64));
-        checker.fetches = 0;
+        checker.rows.fetches = 0;
         renew_view(reader);
         const client::Choice choice =
             choose_path(*reader, format, client::RequestKind::CountBoxes, boxes.count, looked_at);
@@ -56,8 +60,8 @@ bool count_on_server(ViewReader *reader, const BoxList &boxes, uint64 looked_at,
             count_tail_rows(&checker, *reader, boxes, counts);
         sound = storage::read_vacuum_seq(reader->index, reader->format) == reader->view.vacuum_seq;
     }
-    *heap_fetches = checker.fetches;
-    close_heap_probe(&checker.probe);
+    *heap_fetches = checker.rows.fetches;
+    end_row_checker(&checker);
     if (answered && sound)
         pgstat_count_index_scan(reader->index);
     return answered && sound;

@@ -15,6 +15,7 @@ static void prepare_index_only(Scan *scan) {
         scan->context, size_t{kMaxOnPage} * static_cast<size_t>(scan->format->row_words) * sizeof(uint64)));
     MemoryContext caller = MemoryContextSwitchTo(scan->context);
     open_visibility(&scan->resolver.visibility, descriptor->heapRelation);
+    open_row_visibility(&scan->resolver.rows, descriptor->heapRelation, descriptor->xs_snapshot);
     open_heap_probe(&scan->resolver.probe, descriptor->heapRelation, descriptor->xs_snapshot);
     MemoryContextSwitchTo(caller);
     scan->resolves = IsMVCCSnapshot(descriptor->xs_snapshot);
@@ -242,6 +243,7 @@ void end_scan(IndexScanDesc descriptor) {
     forget_returned(&scan->returned);
     if (scan->index_only) {
         close_visibility(&scan->resolver.visibility);
+        close_row_visibility(&scan->resolver.rows);
         close_heap_probe(&scan->resolver.probe);
     }
     MemoryContextDelete(scan->context);

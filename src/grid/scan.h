@@ -5,7 +5,7 @@
 #include "grid/page_reader.h"
 #include "grid/returned.h"
 #include "keys/index_tuple.h"
-#include "table/visibility.h"
+#include "table/row_visibility.h"
 
 namespace pg_gpu::grid {
 
@@ -70,7 +70,8 @@ void drain_view(ViewReader *reader, const BatchSink &sink);
 // Index-only scans look entries up that the visibility map doesn't vouch for.
 struct Resolver {
     VisibilityMap visibility;
-    HeapProbe probe;
+    RowVisibility rows;
+    HeapProbe probe;  // for values that entries don't tell
 };
 
 // Keeps what the snapshot sees; false when the view has become too old for that.

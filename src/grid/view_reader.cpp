@@ -159,19 +159,21 @@ void drain_view(ViewReader *reader, const BatchSink &sink) {
 // (R4, R5). The rest is looked up.
 bool resolve_batch(Resolver *resolver, const ViewReader &reader, Batch *batch) {
     const auto words = static_cast<size_t>(reader.format->row_words);
-    bool trusted[kMaxOnPage];
-    bool all_trusted = true;
+    bool visible[kMaxOnPage];
+    bool all_visible = true;
     for (uint32 i = 0; i < batch->count; i++) {
-        trusted[i] = is_all_visible(&resolver->visibility, ItemPointerGetBlockNumberNoCheck(&batch->tids[i]));
-        all_trusted = all_trusted && trusted[i];
+        visible[i] = is_all_visible(&resolver->visibility, ItemPointerGetBlockNumberNoCheck(&batch->tids[i]));
+        all_visible = all_visible && visible[i];
     }
     if (storage::read_vacuum_seq(reader.index, reader.format) != reader.view.vacuum_seq)
         return false;
-    if (all_trusted)
+    if (all_visible)
         return true;
+    // No heap page stays pinned while the cursor is idle: VACUUM (FREEZE) would wait for it.
+    find_visible(&resolver->rows, batch->tids, batch->count, visible);
     uint32 kept = 0;
     for (uint32 i = 0; i < batch->count; i++) {
-        if (!trusted[i] && !is_visible(&resolver->probe, batch->tids[i]))
+        if (!visible[i])
             continue;
         batch->tids[kept] = batch->tids[i];
         if (batch->rows != nullptr && kept != i)
@@ -179,9 +181,6 @@ bool resolve_batch(Resolver *resolver, const ViewReader &reader, Batch *batch) {
         kept++;
     }
     batch->count = kept;
-    // An idle cursor keeps no heap page pinned: VACUUM (FREEZE) would wait for it.
-    if (resolver->probe.fetch != nullptr)
-        table_index_fetch_reset(resolver->probe.fetch);
     return true;
 }
 

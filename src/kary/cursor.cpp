@@ -109,32 +109,30 @@ template <typename Key>
 static bool resolve_batch(Scan<Key> *scan, Cursor<Key> *cursor) {
     if (cursor->count == 0)
         return true;
-    bool *trusted = allocate<bool>(cursor->count);
-    bool all_trusted = true;
+    bool *visible = allocate<bool>(cursor->count);
+    bool all_visible = true;
     for (uint32 i = 0; i < cursor->count; i++) {
-        trusted[i] = is_all_visible(&scan->visibility, ItemPointerGetBlockNumberNoCheck(&cursor->tids[i]));
-        all_trusted = all_trusted && trusted[i];
+        visible[i] = is_all_visible(&scan->visibility, ItemPointerGetBlockNumberNoCheck(&cursor->tids[i]));
+        all_visible = all_visible && visible[i];
     }
     const bool stale_view =
         storage::read_vacuum_seq(scan->descriptor->indexRelation, scan->kind) != scan->view.vacuum_seq;
-    if (stale_view || all_trusted) {
-        pfree(trusted);
+    if (stale_view || all_visible) {
+        pfree(visible);
         return !stale_view;
     }
+    // No heap page stays pinned while the cursor is idle: VACUUM (FREEZE) would wait for it.
+    find_visible(&scan->rows, cursor->tids, cursor->count, visible);
     uint32 kept = 0;
     for (uint32 i = 0; i < cursor->count; i++) {
-        CHECK_FOR_INTERRUPTS();  // a chunk has up to millions of matches
-        if (!trusted[i] && !is_visible(&scan->probe, cursor->tids[i]))
+        if (!visible[i])
             continue;
         cursor->keys[kept] = cursor->keys[i];
         cursor->tids[kept] = cursor->tids[i];
         kept++;
     }
     cursor->count = kept;
-    pfree(trusted);
-    // An idle cursor keeps no heap page pinned: VACUUM (FREEZE) would wait for it.
-    if (scan->probe.fetch != nullptr)
-        table_index_fetch_reset(scan->probe.fetch);
+    pfree(visible);
     return true;
 }
 

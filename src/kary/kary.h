@@ -5,8 +5,8 @@
 #include "kary/layout.h"
 #include "keys/range_reader.h"
 #include "table/build.h"
+#include "table/row_visibility.h"
 #include "table/verify.h"
-#include "table/visibility.h"
 
 namespace pg_gpu::kary {
 

@@ -37,13 +37,17 @@ template <typename Key>
 static void count_tail_entries(RowChecker *checker, const TailCopy<Key> &tail, const KeyRanges<Key> &ranges,
                                int64 *counts) {
     auto *visible = allocate<Key>(tail.count + 1);
+    auto *tids = allocate<ItemPointerData>(tail.count + 1);
+    auto *is_visible = allocate<bool>(tail.count + 1);
+    for (uint32 i = 0; i < tail.count; i++)
+        ItemPointerSet(&tids[i], tail.entries[i].block, tail.entries[i].offset);
+    check_rows(checker, storage::kTailBlock, tids, tail.count, is_visible);
     uint32 visible_count = 0;
-    for (uint32 i = 0; i < tail.count; i++) {
-        ItemPointerData tid;
-        ItemPointerSet(&tid, tail.entries[i].block, tail.entries[i].offset);
-        if (is_row_visible(checker, storage::kTailBlock, tid))
+    for (uint32 i = 0; i < tail.count; i++)
+        if (is_visible[i])
             visible[visible_count++] = tail.entries[i].key;
-    }
+    pfree(is_visible);
+    pfree(tids);
     std::sort(visible, visible + visible_count);
     for (uint32 i = 0; visible_count > 0 && i < ranges.count; i++)
         if (ranges.low[i] <= ranges.high[i])
@@ -56,7 +60,7 @@ static void count_tail_entries(RowChecker *checker, const TailCopy<Key> &tail, c
 template <typename Key>
 static bool count_run_entries(RowChecker *checker, const client::RunSet &set, const client::Choice &choice,
                               const KeyRanges<Key> &ranges, int64 *counts) {
-    const client::VisibleBlocks visible = read_visible_blocks(checker->heap);
+    const client::VisibleBlocks visible = read_visible_blocks(checker->rows.heap);
     ServerKey<Key> *low_copy;
     ServerKey<Key> *high_copy;
     const ServerKey<Key> *low = to_server(ranges.low, ranges.count, &low_copy);
@@ -100,14 +104,14 @@ bool count_ranges(Relation heap, Relation index, const KeyFormat &format, Snapsh
     const storage::RunKind *kind = run_kind_of<Key>(is_composite(format));
     TailCopy<Key> tail = {is_composite(format), allocate<SortEntry<Key>>(kTailItems<Key>), 0};
     storage::View view = {};
-    RowChecker checker = {heap, index, {}, 0, 0};
-    open_heap_probe(&checker.probe, heap, snapshot);
+    RowChecker checker;
+    begin_row_checker(&checker, heap, index, snapshot);
     bool answered = true;
     bool sound = false;
     for (int tries = 0; answered && !sound && tries < kMaxServerTries; tries++) {
         CHECK_FOR_INTERRUPTS();
         memset(counts, 0, ranges.count * sizeof(int64));
-        checker.fetches = 0;
+        checker.rows.fetches = 0;
         storage::take_view(index, kind, snapshot, &view, copy_tail<Key>, &tail);
         const client::Choice choice = choice_for(view, ranges, one_by_one);
         const client::RunSet set = {index,     kind,           mirror_format<Key>(),
@@ -118,8 +122,8 @@ bool count_ranges(Relation heap, Relation index, const KeyFormat &format, Snapsh
             count_tail_entries(&checker, tail, ranges, counts);
         sound = storage::read_vacuum_seq(index, kind) == view.vacuum_seq;
     }
-    *heap_fetches = checker.fetches;
-    close_heap_probe(&checker.probe);
+    *heap_fetches = checker.rows.fetches;
+    end_row_checker(&checker);
     if (view.runs != nullptr)
         pfree(view.runs);
     pfree(tail.entries);

@@ -34,7 +34,7 @@ static void prepare_index_only(Scan<Key> *scan) {
     scan->resolve = IsMVCCSnapshot(descriptor->xs_snapshot);
     if (scan->resolve) {
         open_visibility(&scan->visibility, descriptor->heapRelation);
-        open_heap_probe(&scan->probe, descriptor->heapRelation, descriptor->xs_snapshot);
+        open_row_visibility(&scan->rows, descriptor->heapRelation, descriptor->xs_snapshot);
     }
     MemoryContextSwitchTo(caller);
 }
@@ -265,7 +265,7 @@ static void end_scan_of(IndexScanDesc descriptor) {
     end_checked(scan);
     if (scan->resolve) {
         close_visibility(&scan->visibility);
-        close_heap_probe(&scan->probe);
+        close_row_visibility(&scan->rows);
     }
     MemoryContextDelete(scan->context);
     descriptor->opaque = nullptr;

@@ -98,7 +98,7 @@ struct Scan {
     bool counts_only;  // of batches only the size is wanted
     bool resolve;      // index-only scan under an MVCC snapshot: return visible entries only
     VisibilityMap visibility;
-    HeapProbe probe;
+    RowVisibility rows;
     bool index_only;  // the above is set up
     IndexOnlyTuple tuple;
 

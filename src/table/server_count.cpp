@@ -18,12 +18,41 @@ client::VisibleBlocks read_visible_blocks(Relation heap) {
     return {bits, blocks, false};
 }
 
-bool is_row_visible(RowChecker *checker, BlockNumber index_block, const ItemPointerData &tid) {
-    CHECK_FOR_INTERRUPTS();
-    if (unlikely(!is_possible_tid(checker->heap, &checker->heap_blocks, tid)))
-        storage::report_corruption(checker->index, index_block, "An entry's TID lies outside the table.");
-    checker->fetches++;
-    return is_visible(&checker->probe, tid);
+void begin_row_checker(RowChecker *checker, Relation heap, Relation index, Snapshot snapshot) {
+    checker->index = index;
+    checker->heap_blocks = 0;
+    open_row_visibility(&checker->rows, heap, snapshot);
+}
+
+void end_row_checker(RowChecker *checker) {
+    close_row_visibility(&checker->rows);
+}
+
+void check_rows(RowChecker *checker, BlockNumber index_block, const ItemPointerData *tids, uint64 count,
+                bool *visible) {
+    for (uint64 i = 0; i < count; i++)
+        if (unlikely(!is_possible_tid(checker->rows.heap, &checker->heap_blocks, tids[i])))
+            storage::report_corruption(checker->index, index_block, "An entry's TID lies outside the table.");
+    memset(visible, 0, count * sizeof(bool));
+    find_visible(&checker->rows, tids, count, visible);
+}
+
+// Adds the visible ones among one run's entries that the server could not tell about. What it says may
+// change while it is looked at.
+static void add_hidden(RowChecker *checker, BlockNumber index_block, const client::RunAnswer &hidden,
+                       uint64 items, int64 *counts) {
+    const uint64 entries = hidden.entries;
+    auto *tids = allocate<ItemPointerData>(entries);
+    auto *visible = allocate<bool>(entries);
+    memcpy(tids, hidden.tids, entries * sizeof(ItemPointerData));
+    check_rows(checker, index_block, tids, entries, visible);
+    for (uint64 i = 0; i < items; i++) {
+        const uint64 end = Min(hidden.offsets[i + 1], entries);
+        for (uint64 at = hidden.offsets[i]; at < end; at++)
+            counts[i] += visible[at] ? 1 : 0;
+    }
+    pfree(visible);
+    pfree(tids);
 }
 
 void add_server_counts(RowChecker *checker, const client::RunSet &set, const client::CountAnswer &answer,
@@ -31,13 +60,9 @@ void add_server_counts(RowChecker *checker, const client::RunSet &set, const cli
     for (uint64 i = 0; i < answer.items; i++)
         counts[i] += static_cast<int64>(answer.counts[i]);
     for (int run = 0; answer.hidden && run < set.count; run++) {
-        const client::RunAnswer &hidden = answer.runs[run];
-        const BlockNumber block = storage::run_block(set.runs[run], 0);
-        for (uint64 i = 0; i < answer.items; i++) {
-            CHECK_FOR_INTERRUPTS();
-            for (uint64 at = hidden.offsets[i]; at < Min(hidden.offsets[i + 1], hidden.entries); at++)
-                counts[i] += is_row_visible(checker, block, hidden.tids[at]) ? 1 : 0;
-        }
+        CHECK_FOR_INTERRUPTS();
+        if (answer.runs[run].entries > 0)
+            add_hidden(checker, storage::run_block(set.runs[run], 0), answer.runs[run], answer.items, counts);
     }
 }
 

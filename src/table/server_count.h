@@ -3,7 +3,7 @@
 #pragma once
 
 #include "client/client.h"
-#include "table/visibility.h"
+#include "table/row_visibility.h"
 
 namespace pg_gpu::table {
 
@@ -13,17 +13,20 @@ inline constexpr int kMaxServerTries = 8;
 // One bit a heap block, read after the view (R4).
 client::VisibleBlocks read_visible_blocks(Relation heap);
 
-// Looks entries up in the heap.
+// Has the table or what is known of it tell whose rows are visible.
 struct RowChecker {
-    Relation heap;
     Relation index;
-    HeapProbe probe;
+    RowVisibility rows;
     BlockNumber heap_blocks;  // as last looked at
-    uint64 fetches;
 };
 
-// ERROR for a TID that cannot be in the table; the entry is on this block of the index.
-bool is_row_visible(RowChecker *checker, BlockNumber index_block, const ItemPointerData &tid);
+void begin_row_checker(RowChecker *checker, Relation heap, Relation index, Snapshot snapshot);
+void end_row_checker(RowChecker *checker);
+
+// visible[i]: does the entry have a visible row? ERROR for a TID that cannot be in the table; the entries are
+// on this block of the index.
+void check_rows(RowChecker *checker, BlockNumber index_block, const ItemPointerData *tids, uint64 count,
+                bool *visible);
 
 // Adds what the server counted of the set's runs to counts[0] to counts[answer.items - 1].
 void add_server_counts(RowChecker *checker, const client::RunSet &set, const client::CountAnswer &answer,

@@ -1,6 +1,8 @@
 #include "table/visible_count.h"
 
-#include "sort.h"
+#include <algorithm>
+
+#include "table/row_visibility.h"
 
 namespace pg_gpu::table {
 
@@ -31,10 +33,6 @@ void add_entries(VisibleCount *count, const ItemPointerData *tids, uint32 tid_co
     }
 }
 
-static bool tid_less(const ItemPointerData &a, const ItemPointerData &b) {
-    return ItemPointerCompare(const_cast<ItemPointer>(&a), const_cast<ItemPointer>(&b)) < 0;
-}
-
 int64 count_by_tid(Relation heap, Relation index, const storage::RunKind *kind, Snapshot snapshot,
                    void (*collect)(void *context, VisibleCount *count), void *context, uint64 *heap_fetches) {
     VisibleCount count = {};
@@ -59,16 +57,15 @@ int64 count_by_tid(Relation heap, Relation index, const storage::RunKind *kind, 
         storage::unlock_runs(index, storage::RunLock::OldRuns, ShareLock);
     close_visibility(&count.visibility);
 
-    sort_interruptibly(count.doubtful, count.doubtful + count.doubtful_count, tid_less);
-    HeapProbe probe;
-    open_heap_probe(&probe, heap, snapshot);
-    for (uint64 i = 0; i < count.doubtful_count; i++) {
-        CHECK_FOR_INTERRUPTS();
-        count.trusted += is_visible(&probe, count.doubtful[i]) ? 1 : 0;
-    }
-    close_heap_probe(&probe);
+    RowVisibility rows;
+    open_row_visibility(&rows, heap, snapshot);
+    auto *visible = allocate_zeroed<bool>(count.doubtful_count + 1);
+    find_visible(&rows, count.doubtful, count.doubtful_count, visible);
+    count.trusted += std::count(visible, visible + count.doubtful_count, true);
+    *heap_fetches = rows.fetches;
+    close_row_visibility(&rows);
+    pfree(visible);
     pfree(count.doubtful);
-    *heap_fetches = count.doubtful_count;
     return count.trusted;
 }
 
