@@ -2,6 +2,11 @@
 
 namespace pg_gpu::client {
 
+double estimate_of_items(const RunSet &set, RequestKind kind, uint64 items, Path path) {
+    const Request request = {kind, set.format->key_bits, set.count, items, 0, items, 0};
+    return estimate_microseconds(request, path);
+}
+
 static uint64 input_bytes(const Input &input, uint64 items) {
     return input.bytes_per_item > 0 ? input.bytes_per_item * items : input.bytes;
 }

@@ -2,7 +2,7 @@
 // seeing to mirrors that are missing or out of date.
 #pragma once
 
-#include "client/dispatch.h"
+#include "client/availability.h"
 #include "client/mirrors.h"
 #include "settings.h"
 
@@ -19,7 +19,7 @@ struct Input {
 };
 
 // Low and high bounds, open and NULL-only columns, and a visibility map.
-inline constexpr int kMaxInputs = 2 * kMaxPointColumns + 3;
+inline constexpr int kMaxInputs = 2 * kMaxGridColumns + 3;
 
 struct Layout {
     uint64 inputs[kMaxInputs];
@@ -40,6 +40,9 @@ struct Question {
 inline uint64 key_bytes(const RunSet &set) {
     return static_cast<uint64>(set.format->key_bits) / 8;
 }
+
+// What a request is expected to take that finds an entry an item.
+double estimate_of_items(const RunSet &set, RequestKind kind, uint64 items, Path path);
 
 Layout lay_out(const Question &question, const RunSet &set, const LiveRuns &live, uint64 items);
 

@@ -40,7 +40,8 @@ enum class RequestKind : int {
 inline constexpr int kRequestKinds = 15;
 const char *request_name(RequestKind kind);
 
-// ---- choosing (dispatch.cpp) -----------------------------------------------------------------------------
+// ---- choosing (dispatch.cpp, cost.cpp, counters.cpp)
+// -----------------------------------------------------------------------------
 
 // A request as the cost model sees it.
 struct Request {
@@ -110,46 +111,53 @@ PagedRequest begin_paged(RequestKind kind, uint64 items);
 void end_paged(const PagedRequest &request);
 void count_paged(RequestKind kind, uint64 items, const instr_time &taken);
 
-// ---- requests (requests.cpp) -----------------------------------------------------------------------------
+// ---- requests (kary.cpp, grid.cpp)
+// -----------------------------------------------------------------------------
 
-// Points on pages that tell themselves how many they hold (src/grid/page.h), one array of keys a column.
-inline constexpr int kMaxPointColumns = 8;
-struct PointFormat {
-    uint32 columns;
-    uint8 key_bytes[kMaxPointColumns];  // 4 or 8
-    uint8 null_bit[kMaxPointColumns];   // of the masks on pages
-    uint32 bucket;                      // points a cell of the server's grid, on average
-    uint32 unsplit;                     // lower halves of keys of 128 bits, a bit each
-    bool distinct;                      // cells are shared out among columns by their distinct keys
+// How an access method's runs are mirrored: as kary_mirror and the others have it, with what differs from
+// index to index in a struct of each kind's own, below.
+struct MirrorKind;
+struct MirrorFormat {
+    const MirrorKind *kind;
+    int key_bits;  // on the server, and of keys in requests: 32, 64, 128; of points all columns together
+    uint64 (*mirrored_entries)(const storage::RunEntry &run);
 };
 
-// Columns of rows (src/column/format.h).
-struct ColumnsFormat {
+// The first `mirrored_entries` entries of storage::kEntrySection, whose pages hold `per_page` keys from the
+// content's first byte on, then as many TIDs (the last page: the rest of both), ordered by (key, TID).
+extern const MirrorKind kary_mirror;
+struct KaryMirror : MirrorFormat {
+    uint32 key_bytes;  // on pages: 4, 8, 12 (the low 8, then the high 4), 16
+    uint32 per_page;
+};
+
+// Points on pages that tell themselves how many they hold (src/grid/page.h), one array of keys a column.
+extern const MirrorKind grid_mirror;
+inline constexpr int kMaxGridColumns = 8;
+struct GridMirror : MirrorFormat {
+    uint32 columns;
+    uint8 key_bytes[kMaxGridColumns];  // 4 or 8
+    uint8 null_bit[kMaxGridColumns];   // of the masks on pages
+    uint32 bucket;                     // points a cell of the server's grid, on average
+    uint32 unsplit;                    // lower halves of keys of 128 bits, a bit each
+    bool distinct;                     // cells are shared out among columns by their distinct keys
+};
+
+// Columns of rows (src/column/format.h): all pages of the first two sections.
+extern const MirrorKind column_mirror;
+struct ColumnMirror : MirrorFormat {
     // Where a run's columns lie. False when a page was recycled.
     bool (*describe)(Relation index, const storage::RunEntry &run, gpu_engine::StoreLayout *layout);
     // Bytes of the stream, which fills its pages without gaps.
     uint64 (*stream_bytes)(const storage::RunEntry &run);
 };
 
-// Inverted lists, with documents in storage::kEntrySection. All of the pages of both sections are mirrored.
-struct TextFormat {
+// Inverted lists, with documents in storage::kEntrySection: all pages of both sections.
+extern const MirrorKind text_mirror;
+struct TextMirror : MirrorFormat {
     int posting_section;
     // What the run's own pages tell of it; false when one was recycled.
     bool (*read_shape)(Relation index, const storage::RunEntry &run, gpu_engine::TextShape *shape);
-};
-
-// How an access method's runs are mirrored: the first `mirrored_entries` entries of storage::kEntrySection,
-// whose pages hold `per_page` keys from the content's first byte on, then as many TIDs (the last page: the
-// rest of both). They are ordered by (key, TID). Of points and lists all entries are mirrored, and all of the
-// section's pages are theirs. Of columns all pages of the first two sections are.
-struct MirrorFormat {
-    uint32 key_bytes;  // on pages: 4, 8, 12 (the low 8, then the high 4), 16; of points and lists 0
-    int key_bits;      // on the server, and of keys in requests: 32, 64, 128; of points all columns together
-    uint32 per_page;   // of points and lists 0
-    uint64 (*mirrored_entries)(const storage::RunEntry &run);
-    const PointFormat *points = nullptr;
-    const ColumnsFormat *columns = nullptr;
-    const TextFormat *text = nullptr;
 };
 
 // Runs of an index, of a view with this vacuum_seq: all, or those that are worth a request. Those without
@@ -210,8 +218,8 @@ bool count(const RunSet &set, const Choice &choice, const void *low, const void 
 
 // Boxes of points, all bounds included; arrays of keys by column, and of a byte a box.
 struct Boxes {
-    const void *low[kMaxPointColumns];  // nullptr, as `high` then: no box bounds the column
-    const void *high[kMaxPointColumns];
+    const void *low[kMaxGridColumns];  // nullptr, as `high` then: no box bounds the column
+    const void *high[kMaxGridColumns];
     const uint8 *open;  // bit c of open[i]: box i takes all of column c, NULL too; may be nullptr
     const uint8 *null;  // bit c of null[i]: it takes NULL only, unless it is open; may be nullptr
     uint64 count;
@@ -227,7 +235,7 @@ bool search_boxes(const RunSet &set, const Choice &choice, const Boxes &boxes, u
 bool match_points(const RunSet &set, const Choice &choice, const void *const *keys, uint64 count,
                   uint64 first, EntriesAnswer *answer);
 
-// ---- columns (columns.cpp) -------------------------------------------------------------------------------
+// ---- columns (column.cpp) -------------------------------------------------------------------------------
 
 // A test of rows; of one run of the set, or of all (kAllRuns).
 inline constexpr int kAllRuns = -1;
@@ -313,7 +321,8 @@ bool count_text(const RunSet &set, const Choice &choice, const TextLists &lists,
 // Live documents that are in all of a run's lists: one item.
 bool intersect_text(const RunSet &set, const Choice &choice, const TextLists &lists, EntriesAnswer *answer);
 
-// ---- sorting and merging (arrays.cpp) --------------------------------------------------------------------
+// ---- sorting and merging (kary_arrays.cpp)
+// --------------------------------------------------------------------
 
 // Entries on the server, ordered by (key, TID), that only this session knows. Lost when the connection is,
 // and with the end of the transaction; reading it then answers false, and the caller must do without it.

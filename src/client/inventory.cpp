@@ -1,6 +1,6 @@
 #include "client/inventory.h"
 
-#include "client/dispatch.h"
+#include "client/availability.h"
 
 namespace pg_gpu::client {
 

@@ -1,15 +1,14 @@
 // Mirrors of runs: loading them (R12), their dead bitmaps, and when loading pays.
 #include "client/mirrors.h"
 
-#include "client/dispatch.h"
+#include "client/availability.h"
+#include "client/cost.h"
 #include "client/gone_mirrors.h"
 #include "client/page_load.h"
 #include "compat.h"
 #include "settings.h"
 
 namespace pg_gpu::client {
-
-static constexpr double kMebibyte = 1048576.0;
 
 protocol::RunName run_name(Relation index, uint64 run_id) {
     const PhysicalPlace place = physical_place(index);
@@ -29,19 +28,6 @@ LiveRuns live_runs(const RunSet &set) {
         if (set.format->mirrored_entries(set.runs[i]) > 0)
             live.places[live.count++] = i;
     return live;
-}
-
-uint32 mirrored_pages(const MirrorFormat &format, const storage::RunEntry &run) {
-    const uint32 entry_pages = run.sections[storage::kEntrySection].pages;
-    if (format.text != nullptr)
-        return entry_pages + run.sections[format.text->posting_section].pages;
-    if (format.points != nullptr)
-        return entry_pages;
-    if (format.columns != nullptr)
-        return format.mirrored_entries(run) == 0
-                   ? 0
-                   : entry_pages + run.sections[storage::kEntrySection + 1].pages;
-    return static_cast<uint32>((format.mirrored_entries(run) + format.per_page - 1) / format.per_page);
 }
 
 // ---- does loading pay? ------------------------------------------------------------------------------------
@@ -101,25 +87,20 @@ static WantedRun *find_wanted(const RunSet &set, int place, Path path, HASHACTIO
     return wanted;
 }
 
-// What the server does with a run's entries once all have come, in entries sorted: it looks whether sorted
-// ones are, and makes a grid of its own of points. Columns are complete then.
-static constexpr double kSortsPerPoint[kPaths] = {0, 6, 0.1};
-
+// Microseconds of the server's work on a run's entries once all have come.
 static double finish_microseconds(const RunSet &set, const storage::RunEntry &run, Path path) {
     const int p = static_cast<int>(path);
-    if (set.format->columns != nullptr)
-        return 0;
     return static_cast<double>(set.format->mirrored_entries(run)) * cost_settings().sort[p] *
-           (set.format->points != nullptr ? kSortsPerPoint[p] : 1);
+           set.format->kind->finish_sorts[p];
 }
 
 static double load_microseconds(const RunSet &set, int place, Path path) {
     const CostSettings &costs = cost_settings();
-    const int p = static_cast<int>(path);
     const storage::RunEntry &run = set.runs[place];
-    const double pages = mirrored_pages(*set.format, run);
-    const double building = set.format->points != nullptr ? finish_microseconds(set, run, path) : 0;
-    return pages * BLCKSZ / kMebibyte * costs.load + building + kRequestsToLoad * costs.request[p];
+    const double pages = mirrored_pages(*set.format, run).count;
+    const double building = set.format->kind->finishing_counts ? finish_microseconds(set, run, path) : 0;
+    return pages * BLCKSZ / kMebibyte * costs.load + building +
+           kRequestsToLoad * costs.request[static_cast<int>(path)];
 }
 
 static bool is_forced(Path path) {
@@ -225,7 +206,7 @@ static const storage::RunEntry *find_run(const Directory &directory, uint64 run_
     return nullptr;
 }
 
-static bool fail_as_gone() {
+bool fail_as_gone() {
     return fail(Trouble::NotWanted, "a run was merged away meanwhile");
 }
 
@@ -321,69 +302,17 @@ static void drop_mirror(const RunSet &set, uint64 run_id) {
     exchange(&message, &reply);
 }
 
-// What the messages have in common.
-template <typename Message>
-static bool begin(Message *message, const RunSet &set, const storage::RunEntry &run, bool pinned,
-                  protocol::BeginReply *reply) {
-    message->name = run_name(set.index, run.run_id);
-    if constexpr (requires { message->entries; })
-        message->entries = set.format->mirrored_entries(run);
-    message->pinned = pinned ? 1 : 0;
-    message->user = GetSessionUserId();
-    return exchange(message, reply) &&
-           (answer_of(reply->header) == protocol::Answer::done || fail_by_answer(reply->header));
-}
-
-static bool begin_lists(const RunSet &set, const storage::RunEntry &run, Path path, bool pinned,
-                        protocol::BeginReply *reply) {
-    gpu_engine::TextShape shape;
-    if (!set.format->text->read_shape(set.index, run, &shape))
-        return fail_as_gone();
-    auto message = make_message<protocol::BeginText>(protocol::Message::begin_text, path);
-    message.posting_bytes = shape.posting_bytes;
-    message.documents = shape.documents;
-    message.codec = static_cast<uint32>(shape.codec);
-    message.content_bytes = storage::kContentBytes;
-    return begin(&message, set, run, pinned, reply);
-}
-
-static bool begin_mirror(const RunSet &set, const storage::RunEntry &run, Path path, bool pinned,
-                         protocol::BeginReply *reply) {
-    if (set.format->columns != nullptr) {
-        auto message = make_message<protocol::BeginColumn>(protocol::Message::begin_column, path);
-        return (set.format->columns->describe(set.index, run, &message.layout) || fail_as_gone()) &&
-               begin(&message, set, run, pinned, reply);
-    }
-    if (set.format->text != nullptr)
-        return begin_lists(set, run, path, pinned, reply);
-    const PointFormat *points = set.format->points;
-    if (points == nullptr) {
-        auto message = make_message<protocol::BeginKary>(protocol::Message::begin_kary, path);
-        message.key_bits = static_cast<uint32>(set.format->key_bits);
-        message.sorted = 1;
-        return begin(&message, set, run, pinned, reply);
-    }
-    static_assert(kMaxPointColumns == protocol::max_columns);
-    auto message = make_message<protocol::BeginGrid>(protocol::Message::begin_grid, path);
-    message.columns = points->columns;
-    message.bucket = points->bucket;
-    message.distinct = points->distinct ? 1 : 0;
-    message.unsplit = points->unsplit;
-    memcpy(message.key_bytes, points->key_bytes, sizeof(message.key_bytes));
-    memcpy(message.null_bit, points->null_bit, sizeof(message.null_bit));
-    return begin(&message, set, run, pinned, reply);
-}
-
 // A mirror under the run's name. The reasons of a failure outlive the tidying up.
 static bool load_entries(const RunSet &set, const storage::RunEntry &run, Path path, bool pinned,
                          uint64 *bytes) {
     protocol::BeginReply begun;
-    if (!begin_mirror(set, run, path, pinned, &begun))
+    const NewMirror mirror = {&set, &run, path, pinned};
+    if (!set.format->kind->begin(mirror, &begun))
         return false;
     // A mirror that is there already isn't pinned by asking again.
     if (begun.handle == 0 && pinned) {
         drop_mirror(set, run.run_id);
-        if (!begin_mirror(set, run, path, pinned, &begun))
+        if (!set.format->kind->begin(mirror, &begun))
             return false;
     }
     if (begun.handle == 0)
@@ -490,7 +419,7 @@ static bool load_listed_runs(Relation index, const storage::RunKind *kind, const
     bool complete = true;
     int64 pages = 0;
     for (int i = 0; i < set.count; i++)
-        pages += mirrored_pages(*format, set.runs[i]);
+        pages += mirrored_pages(*format, set.runs[i]).count;
     begin_progress(index);
     pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, pages);
     for (int i = 0; complete && i < set.count; i++)

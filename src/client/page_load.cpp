@@ -7,7 +7,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "client/dispatch.h"
+#include "client/availability.h"
+#include "client/cost.h"
 #include "compat.h"
 #include "memory.h"
 #include "settings.h"
@@ -30,12 +31,7 @@ namespace {
 struct SharedLoad {
     Oid index;
     storage::RunEntry run;
-    uint32 per_page;  // 0: pages tell themselves
-    uint32 entry_bytes;
-    uint32 ragged_pages;  // of columns: pages before the stream
-    uint64 stream_bytes;  // and what lies behind them, without gaps
-    int further_section;  // whose pages follow those of the entry section; 0: none
-    uint32 pages;
+    MirroredPages pages;
     uint32 chunk_pages;
     uint32 chunks;
     uint32 slots;
@@ -84,14 +80,14 @@ static bool claim_chunk(SharedLoad *shared, uint32 *chunk) {
 }
 
 static uint32 pages_of_chunk(const SharedLoad *shared, uint32 chunk) {
-    return Min(shared->chunk_pages, shared->pages - chunk * shared->chunk_pages);
+    return Min(shared->chunk_pages, shared->pages.count - chunk * shared->chunk_pages);
 }
 
 static uint32 position_of(const SharedLoad *shared, uint32 page) {
     const storage::Section &entries = shared->run.sections[storage::kEntrySection];
-    if (shared->further_section == 0 || page < entries.pages)
+    if (shared->pages.further_section == 0 || page < entries.pages)
         return entries.first_page + page;
-    return shared->run.sections[shared->further_section].first_page + page - entries.pages;
+    return shared->run.sections[shared->pages.further_section].first_page + page - entries.pages;
 }
 
 // False when the page was recycled.
@@ -101,11 +97,11 @@ static bool copy_page(Relation index, const SharedLoad *shared, uint32 page, cha
     if (buffer == InvalidBuffer)
         return false;
     Page image = BufferGetPage(buffer);
-    const uint64 entries =
-        Min(shared->run.entries - uint64{page} * shared->per_page, uint64{shared->per_page});
-    uint64 content = entries * shared->entry_bytes;
-    if (shared->stream_bytes > 0 && page >= shared->ragged_pages)
-        content = Min(shared->stream_bytes - uint64{page - shared->ragged_pages} * storage::kContentBytes,
+    const MirroredPages &pages = shared->pages;
+    const uint64 entries = Min(shared->run.entries - uint64{page} * pages.per_page, uint64{pages.per_page});
+    uint64 content = entries * (pages.key_bytes + sizeof(ItemPointerData));
+    if (pages.stream_bytes > 0 && page >= pages.ragged_pages)
+        content = Min(pages.stream_bytes - uint64{page - pages.ragged_pages} * storage::kContentBytes,
                       uint64{storage::kContentBytes});
     if (storage::content_length(image) < content)
         storage::report_corruption(index, BufferGetBlockNumber(buffer),
@@ -207,20 +203,13 @@ static void end_workers(ParallelContext *context) {
 
 // ---- the leader ------------------------------------------------------------------------------------------
 
-static SharedLoad *begin_load(const PageLoad &load, uint32 pages, uint32 chunk_pages) {
+static SharedLoad *begin_load(const PageLoad &load, const MirroredPages &pages, uint32 chunk_pages) {
     auto *shared = allocate_zeroed<SharedLoad>(1);
     shared->index = RelationGetRelid(load.set->index);
     shared->run = *load.run;
-    shared->per_page = load.set->format->per_page;
-    shared->entry_bytes = load.set->format->key_bytes + sizeof(ItemPointerData);
-    if (load.set->format->columns != nullptr) {
-        shared->ragged_pages = load.run->sections[storage::kEntrySection].pages;
-        shared->stream_bytes = load.set->format->columns->stream_bytes(*load.run);
-    }
-    shared->further_section = load.set->format->text != nullptr ? load.set->format->text->posting_section : 0;
     shared->pages = pages;
     shared->chunk_pages = chunk_pages;
-    shared->chunks = (pages + chunk_pages - 1) / chunk_pages;
+    shared->chunks = (pages.count + chunk_pages - 1) / chunk_pages;
     shared->slots =
         static_cast<uint32>(Min(buffer_bytes() / (uint64{chunk_pages} * BLCKSZ), uint64{kMaxSlots}));
     shared->leader = MyProcPid;
@@ -259,9 +248,9 @@ static bool send_chunks(const PageLoad &load, SharedLoad *shared) {
     message.handle = load.handle;
     message.run_entries = load.run->entries;
     message.run_first = 0;
-    message.layout = {BLCKSZ, storage::kContentStart, shared->per_page, load.set->format->key_bytes};
+    message.layout = {BLCKSZ, storage::kContentStart, shared->pages.per_page, shared->pages.key_bytes};
     const uint64 slot_bytes = uint64{shared->chunk_pages} * BLCKSZ;
-    const double estimate = static_cast<double>(slot_bytes) / 1048576.0 * cost_settings().load;
+    const double estimate = static_cast<double>(slot_bytes) / kMebibyte * cost_settings().load;
     Reader reader = {GetAccessStrategy(BAS_BULKREAD), {}};
     uint32 sent = 0;  // chunks
     bool pending = false;
@@ -270,7 +259,7 @@ static bool send_chunks(const PageLoad &load, SharedLoad *shared) {
     while (sound && sent < shared->chunks) {
         uint32 chunk;
         if (is_stopped(shared)) {
-            sound = fail(Trouble::NotWanted, "a run was merged away meanwhile");
+            sound = fail_as_gone();
         } else if (pg_atomic_read_u32(&shared->filled[sent % shared->slots]) == sent + 1) {
             pg_read_barrier();
             message.offset = sent % shared->slots * slot_bytes;
@@ -295,19 +284,18 @@ static bool send_chunks(const PageLoad &load, SharedLoad *shared) {
 }
 
 bool send_pages(const PageLoad &load) {
-    const MirrorFormat *format = load.set->format;
-    const uint32 pages = mirrored_pages(*format, *load.run);
+    const MirroredPages pages = mirrored_pages(*load.set->format, *load.run);
     const int workers = Max(load.most_workers, 0);
     // Two slots a participant: one is filled while the other one waits for its turn.
     const uint64 slots = Min(uint64{kMaxSlots}, 2 * (uint64{1} + static_cast<uint64>(workers)));
     // A run of a few pages needs no large buffer.
-    const uint32 chunk_pages = Max(Min(kMaxChunkPages, pages), 1);
+    const uint32 chunk_pages = Max(Min(kMaxChunkPages, pages.count), 1);
     const uint64 chunk_bytes = uint64{chunk_pages} * BLCKSZ;
-    const uint64 chunks = (uint64{pages} + chunk_pages - 1) / chunk_pages;
+    const uint64 chunks = (uint64{pages.count} + chunk_pages - 1) / chunk_pages;
     if (!need_buffer(chunk_bytes, Min(slots, chunks + 1) * chunk_bytes))
         return false;
     SharedLoad *shared = begin_load(load, pages, chunk_pages);
-    ParallelContext *context = launch_workers(load, pages, &shared);
+    ParallelContext *context = launch_workers(load, pages.count, &shared);
     const bool sound = send_chunks(load, shared);
     if (context == nullptr) {
         pfree(shared);

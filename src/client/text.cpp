@@ -1,8 +1,74 @@
 // Questions about inverted lists. Each is one item: what it takes is known beforehand, so a search of many
 // queries is cut before it is asked.
+#include <numeric>
+
 #include "client/asking.h"
+#include "client/cost.h"
 
 namespace pg_gpu::client {
+
+// ---- mirrors ---------------------------------------------------------------------------------------------
+
+// Of documents and of postings all pages.
+static MirroredPages mirrored_pages_of(const MirrorFormat &format, const storage::RunEntry &run) {
+    MirroredPages pages = {};
+    pages.further_section = static_cast<const TextMirror &>(format).posting_section;
+    pages.count = run.sections[storage::kEntrySection].pages + run.sections[pages.further_section].pages;
+    return pages;
+}
+
+static bool begin_text(const NewMirror &mirror, protocol::BeginReply *reply) {
+    const auto &format = static_cast<const TextMirror &>(*mirror.set->format);
+    gpu_engine::TextShape shape;
+    if (!format.read_shape(mirror.set->index, *mirror.run, &shape))
+        return fail_as_gone();
+    auto message = make_message<protocol::BeginText>(protocol::Message::begin_text, mirror.path);
+    message.posting_bytes = shape.posting_bytes;
+    message.documents = shape.documents;
+    message.codec = static_cast<uint32>(shape.codec);
+    message.content_bytes = storage::kContentBytes;
+    return begin_mirror(mirror, &message, reply);
+}
+
+constinit const MirrorKind text_mirror = {mirrored_pages_of, begin_text, {0, 1, 1}, false};
+
+// ---- cost ------------------------------------------------------------------------------------------------
+
+ListFeatures list_features(const Request &request) {
+    ListFeatures features;
+    features[kRanking] = 1;
+    features[kList] = static_cast<double>(request.lists);
+    features[kWindows] = static_cast<double>(request.windows);
+    features[kPostings] = static_cast<double>(request.entries);
+    features[kShortest] = static_cast<double>(request.shortest);
+    features[kSecond] = static_cast<double>(request.second);
+    return features;
+}
+
+static double list_microseconds(const Request &request, Path path) {
+    const ListFeatures features = list_features(request);
+    return std::inner_product(features.begin(), features.end(), cost_settings().lists[static_cast<int>(path)],
+                              0.0);
+}
+
+constinit const RequestCost search_text_cost = {
+    true,
+    [](const Request &request) {
+        return static_cast<double>(request.lists) * sizeof(gpu_engine::TextTerm) +
+               static_cast<double>(request.items) * request.runs * sizeof(gpu_engine::TextQuery) +
+               static_cast<double>(request.results) * sizeof(gpu_engine::TextHit);
+    },
+    list_microseconds};
+
+constinit const RequestCost text_lists_cost = {
+    true,
+    [](const Request &request) {
+        return static_cast<double>(request.lists) * sizeof(gpu_engine::TextList) +
+               static_cast<double>(request.results) * sizeof(ItemPointerData);
+    },
+    list_microseconds};
+
+// ---- searches --------------------------------------------------------------------------------------------
 
 namespace {
 

@@ -57,8 +57,8 @@ static bool describe_run(Relation index, const storage::RunEntry &run, gpu_engin
 }
 
 const client::MirrorFormat *mirror_format(Relation) {
-    static const client::ColumnsFormat columns = {describe_run, stream_bytes};
-    static const client::MirrorFormat format = {0, 0, 0, mirrored_entries, nullptr, &columns};
+    static constexpr client::ColumnMirror format = {
+        {&client::column_mirror, 0, mirrored_entries}, describe_run, stream_bytes};
     return &format;
 }
 

@@ -1,5 +1,6 @@
 // gpu.devices, and the rows of the views gpu.mirrors and gpu.stat.
-#include "client/dispatch.h"
+#include "client/availability.h"
+#include "client/counters.h"
 #include "client/gone_mirrors.h"
 #include "client/inventory.h"
 #include "compat.h"

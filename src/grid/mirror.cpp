@@ -11,7 +11,7 @@ static uint64 mirrored_entries(const storage::RunEntry &run) {
 }
 
 static bool is_mirrored(const Format &format) {
-    return format.lane_count <= client::kMaxPointColumns;
+    return format.lane_count <= client::kMaxGridColumns;
 }
 
 // The lower half of a code of 128 bits.
@@ -28,21 +28,20 @@ const client::MirrorFormat *mirror_format(Relation index) {
     const Format &format = *format_of(index);
     if (!is_mirrored(format))
         return nullptr;
-    auto *points = allocate_zeroed<client::PointFormat>(1);
+    auto *mirror = allocate_zeroed<client::GridMirror>(1);
     int key_bits = 0;
-    points->columns = static_cast<uint32>(format.lane_count);
+    mirror->columns = static_cast<uint32>(format.lane_count);
     for (int i = 0; i < format.lane_count; i++) {
-        points->key_bytes[i] = key_bytes(format, i);
-        points->null_bit[i] = format.lanes[i].column;
-        points->unsplit |= is_lower_lane(format, i) ? 1U << i : 0U;
-        key_bits += points->key_bytes[i] * 8;
+        mirror->key_bytes[i] = key_bytes(format, i);
+        mirror->null_bit[i] = format.lanes[i].column;
+        mirror->unsplit |= is_lower_lane(format, i) ? 1U << i : 0U;
+        key_bits += mirror->key_bytes[i] * 8;
     }
-    points->bucket = bucket_of(index);
-    points->distinct = split_rule_of(index) == SplitRule::Distinct;
-    auto *mirror = allocate_zeroed<client::MirrorFormat>(1);
+    mirror->bucket = bucket_of(index);
+    mirror->distinct = split_rule_of(index) == SplitRule::Distinct;
+    mirror->kind = &client::grid_mirror;
     mirror->key_bits = key_bits;
     mirror->mirrored_entries = mirrored_entries;
-    mirror->points = points;
     return mirror;
 }
 

@@ -19,8 +19,8 @@ inline constexpr uint64 kFewestEntries = 16384;
 struct BoxList {
     const Format *format;
     uint32 count;
-    void *low[client::kMaxPointColumns];
-    void *high[client::kMaxPointColumns];
+    void *low[client::kMaxGridColumns];
+    void *high[client::kMaxGridColumns];
     uint8 *open;  // bit c of open[i]: box i takes all of lane c
     uint8 *null;  // it takes NULL only
     uint8 open_in_all;

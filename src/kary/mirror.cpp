@@ -21,8 +21,10 @@ static constexpr uint64 kMaxMatches = 1U << 23;
 
 template <typename Key>
 const client::MirrorFormat *mirror_format() {
-    static constexpr client::MirrorFormat format = {sizeof(Key), static_cast<int>(sizeof(ServerKey<Key>) * 8),
-                                                    kLeafCapacity<Key>, keyed_entries};
+    static constexpr client::KaryMirror format = {
+        {&client::kary_mirror, static_cast<int>(sizeof(ServerKey<Key>) * 8), keyed_entries},
+        sizeof(Key),
+        kLeafCapacity<Key>};
     return &format;
 }
 

@@ -34,8 +34,8 @@ static bool read_shape(Relation index, const storage::RunEntry &run, gpu_engine:
 }
 
 const client::MirrorFormat *mirror_format(Relation) {
-    static const client::TextFormat text = {kPostingSection, read_shape};
-    static const client::MirrorFormat format = {0, 0, 0, mirrored_entries, nullptr, nullptr, &text};
+    static constexpr client::TextMirror format = {
+        {&client::text_mirror, 0, mirrored_entries}, kPostingSection, read_shape};
     return &format;
 }
 

@@ -1,4 +1,4 @@
-// Inside the client: which paths are there, what is remembered of failures, and the session's counters.
+// Inside the client: which paths are there, and what is remembered of failures.
 #pragma once
 
 #include "client/connection.h"
@@ -15,6 +15,12 @@ bool reach_server();
 // pg_gpu.request_timeout.
 bool await_engine(Path path);
 
+// Is the path there, as far as this session knows, or to be found out?
+bool may_be_there(Path path);
+
+// Why the path rests after a failure; nullptr when it doesn't.
+const char *resting_reason(Path path);
+
 // Sleeps, unless the session is interrupted.
 void pause_for(long milliseconds);
 
@@ -25,24 +31,5 @@ void note_answered(RequestKind kind, Path path, uint64 items, uint64 bytes,
 // A request was not answered: counts the fall-back with its reason, and lets the path cool down where another
 // attempt would fail or wait again. Returns false.
 bool note_failed(RequestKind kind, Path path);
-
-// For the server's dispatcher: what a search is expected to take, queues apart. Nothing where the path is
-// forced.
-protocol::ExpectedCost expected_cost(const Request &request, Path path);
-
-// ---- counters ---------------------------------------------------------------------------------------------
-
-struct Counters {
-    uint64 requests;
-    uint64 items;
-    uint64 bytes;
-    double milliseconds;
-    uint64 fallbacks;
-    char last_reason[128];
-};
-
-// This session's, since its start or the last reset.
-const Counters &counters(Path path, RequestKind kind);
-void reset_counters();
 
 }  // namespace pg_gpu::client

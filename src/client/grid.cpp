@@ -1,91 +1,85 @@
-// Lookups, ranges, boxes and counts.
+// Points: their mirrors, and boxes of them.
 #include "client/asking.h"
+#include "client/cost.h"
 
 namespace pg_gpu::client {
 
-static double estimate_of(const RunSet &set, RequestKind kind, uint64 items, Path path) {
-    Request request = {kind, set.format->key_bits, set.count, items, 0, items, 0};
-    return estimate_microseconds(request, path);
+static const GridMirror &grid_of(const RunSet &set) {
+    return static_cast<const GridMirror &>(*set.format);
 }
 
-bool lookup(const RunSet &set, const Choice &choice, const void *keys, uint64 key_count,
-            EntriesAnswer *answer) {
-    const Input inputs[] = {{keys, key_bytes(set), 0}};
-    const Question question = {RequestKind::Lookup, inputs, 1, sizeof(ItemPointerData),
-                               estimate_of(set, RequestKind::Lookup, key_count, choice.path)};
-    answer->items = key_count;
-    Layout layout;
-    protocol::ResultReply reply;
-    const auto set_offsets = [](protocol::LookupKary *message, const Layout &at, uint64 items,
-                                uint64 capacity) {
-        message->keys = at.inputs[0];
-        message->count = items;
-        message->results = at.results;
-        message->capacity = capacity;
-    };
-    if (ask<protocol::LookupKary>(question, set, choice, protocol::Message::lookup_kary, set_offsets,
-                                  &answer->items, &layout, &reply) &&
-        read_runs(set, layout, reply, answer->items, false, answer->runs))
-        return true;
-    return note_failed(RequestKind::Lookup, choice.path);
+// ---- mirrors ---------------------------------------------------------------------------------------------
+
+// Pages tell themselves how many points they hold.
+static MirroredPages mirrored_pages_of(const MirrorFormat &, const storage::RunEntry &run) {
+    MirroredPages pages = {};
+    pages.count = run.sections[storage::kEntrySection].pages;
+    return pages;
 }
 
-bool range(const RunSet &set, const Choice &choice, const void *low, const void *high, uint64 range_count,
-           bool with_keys, EntriesAnswer *answer) {
-    const Input inputs[] = {{low, key_bytes(set), 0}, {high, key_bytes(set), 0}};
-    const Question question = {RequestKind::Range, inputs, 2,
-                               sizeof(ItemPointerData) + (with_keys ? key_bytes(set) : 0),
-                               estimate_of(set, RequestKind::Range, range_count, choice.path)};
-    answer->items = range_count;
-    Layout layout;
-    protocol::ResultReply reply;
-    const auto set_offsets = [with_keys](protocol::RangeKary *message, const Layout &at, uint64 items,
-                                         uint64 capacity) {
-        message->low = at.inputs[0];
-        message->high = at.inputs[1];
-        message->count = items;
-        message->results = at.results;
-        message->capacity = capacity;
-        message->with_keys = with_keys ? 1 : 0;
-    };
-    if (ask<protocol::RangeKary>(question, set, choice, protocol::Message::range_kary, set_offsets,
-                                 &answer->items, &layout, &reply) &&
-        read_runs(set, layout, reply, answer->items, with_keys, answer->runs))
-        return true;
-    return note_failed(RequestKind::Range, choice.path);
+static bool begin_grid(const NewMirror &mirror, protocol::BeginReply *reply) {
+    static_assert(kMaxGridColumns == protocol::max_columns);
+    const GridMirror &grid = grid_of(*mirror.set);
+    auto message = make_message<protocol::BeginGrid>(protocol::Message::begin_grid, mirror.path);
+    message.columns = grid.columns;
+    message.bucket = grid.bucket;
+    message.distinct = grid.distinct ? 1 : 0;
+    message.unsplit = grid.unsplit;
+    memcpy(message.key_bytes, grid.key_bytes, sizeof(message.key_bytes));
+    memcpy(message.null_bit, grid.null_bit, sizeof(message.null_bit));
+    return begin_mirror(mirror, &message, reply);
 }
 
-bool count(const RunSet &set, const Choice &choice, const void *low, const void *high, uint64 range_count,
-           const VisibleBlocks &visible, CountAnswer *answer) {
-    const Input inputs[] = {{low, key_bytes(set), 0},
-                            {high, key_bytes(set), 0},
-                            {visible.map, 0, visible.all ? 0 : (visible.blocks + 7) / 8}};
-    const Question question = {RequestKind::Count, inputs, 3, sizeof(uint64) + sizeof(ItemPointerData),
-                               estimate_of(set, RequestKind::Count, range_count, choice.path)};
-    answer->items = range_count;
-    answer->hidden = !visible.all;
-    Layout layout;
-    protocol::ResultReply reply;
-    const auto set_offsets = [&visible](protocol::CountKary *message, const Layout &at, uint64 items,
-                                        uint64 capacity) {
-        message->low = at.inputs[0];
-        message->high = at.inputs[1];
-        message->count = items;
-        message->map = at.inputs[2];
-        message->map_blocks = visible.all ? 0 : visible.blocks;
-        message->all_visible = visible.all ? 1 : 0;
-        message->results = at.results;
-        message->capacity = capacity;
-    };
-    if (ask<protocol::CountKary>(question, set, choice, protocol::Message::count_kary, set_offsets,
-                                 &answer->items, &layout, &reply) &&
-        lies_in_buffer(layout.results, answer->items * sizeof(uint64)) &&
-        (visible.all || read_runs(set, layout, reply, answer->items, false, answer->runs))) {
-        answer->counts = reinterpret_cast<const uint64 *>(buffer_at(layout.results));
-        return true;
-    }
-    return note_failed(RequestKind::Count, choice.path);
+// The server makes a grid of its own.
+constinit const MirrorKind grid_mirror = {mirrored_pages_of, begin_grid, {0, 6, 0.1}, true};
+
+// ---- cost ------------------------------------------------------------------------------------------------
+
+// Finding a box's cells in a run, in keys looked up on the same path.
+static constexpr double kKeysPerBox[kPaths] = {200, 440, 10};
+
+// The same of a point, whose cell is one.
+static constexpr double kKeysPerPoint[kPaths] = {30, 35, 4};
+
+// Points in the cells that a box cuts through are unpacked from pages and compared; the server's cells are
+// smaller, so that it has fewer of them.
+static constexpr double kEntriesPerPoint[kPaths] = {1, 0.8, 0.3};
+
+static double search_work(const Request &request, const double *keys_per_item, double entries_per_result,
+                          Path path) {
+    const CostSettings &costs = cost_settings();
+    const int p = static_cast<int>(path);
+    return static_cast<double>(request.items) * request.runs * costs.key[p] * keys_per_item[p] +
+           static_cast<double>(request.results) * costs.entry[p] * entries_per_result;
 }
+
+constinit const RequestCost count_boxes_cost = {
+    true,
+    [](const Request &request) {
+        return static_cast<double>(request.items) * (request.key_bits / 4.0 + sizeof(uint64));
+    },
+    [](const Request &request, Path path) {
+        return search_work(request, kKeysPerBox, kEntriesPerPoint[static_cast<int>(path)], path);
+    }};
+
+constinit const RequestCost search_boxes_cost = {
+    true,
+    [](const Request &request) {
+        return static_cast<double>(request.items) * (request.key_bits / 4.0 + request.runs * sizeof(uint64)) +
+               static_cast<double>(request.results) * sizeof(ItemPointerData);
+    },
+    [](const Request &request, Path path) {
+        return search_work(request, kKeysPerBox,
+                           path == Path::Paged ? kEntriesPerPoint[static_cast<int>(path)] : 1, path);
+    }};
+
+constinit const RequestCost match_cost = {
+    true,
+    [](const Request &request) {
+        return static_cast<double>(request.items) * (request.key_bits / 8.0 + request.runs * sizeof(uint64)) +
+               static_cast<double>(request.results) * sizeof(ItemPointerData);
+    },
+    [](const Request &request, Path path) { return search_work(request, kKeysPerPoint, 1, path); }};
 
 // ---- boxes -----------------------------------------------------------------------------------------------
 
@@ -97,8 +91,8 @@ struct BoxInputs {
 
     Input inputs[kMaxInputs];
     int count;
-    int low[kMaxPointColumns];
-    int high[kMaxPointColumns];
+    int low[kMaxGridColumns];
+    int high[kMaxGridColumns];
     int open;
     int null;
 };
@@ -115,7 +109,7 @@ static int add_input(BoxInputs *inputs, const void *data, uint64 bytes_per_item,
 }
 
 static BoxInputs inputs_of(const RunSet &set, const Boxes &boxes, uint64 first) {
-    const PointFormat &format = *set.format->points;
+    const GridMirror &format = grid_of(set);
     BoxInputs inputs = {};
     for (uint32 c = 0; c < format.columns; c++) {
         inputs.low[c] = add_input(&inputs, boxes.low[c], format.key_bytes[c], first);
@@ -131,7 +125,7 @@ static protocol::BoxesPlace place_of(const RunSet &set, const BoxInputs &inputs,
     const auto offset = [&layout](int input) {
         return input == BoxInputs::kNowhere ? protocol::nowhere : layout.inputs[input];
     };
-    const PointFormat &format = *set.format->points;
+    const GridMirror &format = grid_of(set);
     protocol::BoxesPlace place = {};
     for (uint32 c = 0; c < format.columns; c++) {
         place.low[c] = offset(inputs.low[c]);
@@ -150,7 +144,7 @@ bool search_boxes(const RunSet &set, const Choice &choice, const Boxes &boxes, u
     const BoxInputs inputs = inputs_of(set, boxes, first);
     answer->items = boxes.count - first;
     const Question question = {RequestKind::SearchBoxes, inputs.inputs, inputs.count, sizeof(ItemPointerData),
-                               estimate_of(set, RequestKind::SearchBoxes, answer->items, choice.path)};
+                               estimate_of_items(set, RequestKind::SearchBoxes, answer->items, choice.path)};
     Layout layout;
     protocol::ResultReply reply;
     const auto set_offsets = [&](protocol::SearchGrid *message, const Layout &at, uint64 items,
@@ -168,13 +162,13 @@ bool search_boxes(const RunSet &set, const Choice &choice, const Boxes &boxes, u
 
 bool match_points(const RunSet &set, const Choice &choice, const void *const *keys, uint64 count,
                   uint64 first, EntriesAnswer *answer) {
-    const PointFormat &format = *set.format->points;
+    const GridMirror &format = grid_of(set);
     BoxInputs inputs = {};
     for (uint32 c = 0; c < format.columns; c++)
         inputs.low[c] = add_input(&inputs, keys[c], format.key_bytes[c], first);
     answer->items = count - first;
     const Question question = {RequestKind::Match, inputs.inputs, inputs.count, sizeof(ItemPointerData),
-                               estimate_of(set, RequestKind::Match, answer->items, choice.path)};
+                               estimate_of_items(set, RequestKind::Match, answer->items, choice.path)};
     Layout layout;
     protocol::ResultReply reply;
     const auto set_offsets = [&](protocol::MatchGrid *message, const Layout &at, uint64 items,
@@ -203,7 +197,7 @@ bool count_boxes(const RunSet &set, const Choice &choice, const Boxes &boxes, ui
     answer->items = boxes.count - first;
     const Question question = {RequestKind::CountBoxes, inputs.inputs, inputs.count,
                                sizeof(uint64) + sizeof(ItemPointerData),
-                               estimate_of(set, RequestKind::CountBoxes, answer->items, choice.path)};
+                               estimate_of_items(set, RequestKind::CountBoxes, answer->items, choice.path)};
     answer->hidden = !visible.all;
     Layout layout;
     protocol::ResultReply reply;

@@ -1,7 +1,74 @@
 // Questions about columns: filters, counts and matching rows.
 #include "client/asking.h"
+#include "client/cost.h"
 
 namespace pg_gpu::client {
+
+// ---- mirrors ---------------------------------------------------------------------------------------------
+
+// TIDs' pages, then the stream, which fills its own without gaps.
+static MirroredPages mirrored_pages_of(const MirrorFormat &format, const storage::RunEntry &run) {
+    MirroredPages pages = {};
+    if (format.mirrored_entries(run) == 0)
+        return pages;
+    pages.ragged_pages = run.sections[storage::kEntrySection].pages;
+    pages.count = pages.ragged_pages + run.sections[storage::kEntrySection + 1].pages;
+    pages.stream_bytes = static_cast<const ColumnMirror &>(format).stream_bytes(run);
+    return pages;
+}
+
+static bool begin_column(const NewMirror &mirror, protocol::BeginReply *reply) {
+    const auto &format = static_cast<const ColumnMirror &>(*mirror.set->format);
+    auto message = make_message<protocol::BeginColumn>(protocol::Message::begin_column, mirror.path);
+    return (format.describe(mirror.set->index, *mirror.run, &message.layout) || fail_as_gone()) &&
+           begin_mirror(mirror, &message, reply);
+}
+
+// Columns are complete once they have come.
+constinit const MirrorKind column_mirror = {mirrored_pages_of, begin_column, {0, 0, 0}, false};
+
+// ---- cost ------------------------------------------------------------------------------------------------
+
+// A column's code is read in bulk, in entries read on the same path. The host engine does for one thread what
+// a session does.
+static constexpr double kEntriesPerCode = 0.6;
+static constexpr double kEntriesPerDeviceCode = 0.1;
+
+static double code_microseconds(Path path) {
+    const CostSettings &costs = cost_settings();
+    if (path == Path::Cuda)
+        return costs.entry[static_cast<int>(Path::Cuda)] * kEntriesPerDeviceCode;
+    const double alone = costs.entry[static_cast<int>(Path::Paged)] * kEntriesPerCode;
+    return path == Path::Host ? alone / host_threads() : alone;
+}
+
+static double row_work(const Request &request, Path path) {
+    return static_cast<double>(request.entries) * code_microseconds(path) * request.columns +
+           static_cast<double>(request.results) * cost_settings().entry[static_cast<int>(path)];
+}
+
+constinit const RequestCost count_rows_cost = {true,
+                                               [](const Request &request) {
+                                                   return static_cast<double>(request.results) *
+                                                          sizeof(gpu_engine::DoubtfulRow);
+                                               },
+                                               row_work};
+
+constinit const RequestCost match_rows_cost = {
+    true,
+    [](const Request &request) { return static_cast<double>(request.results) * sizeof(ItemPointerData); },
+    row_work};
+
+constinit const RequestCost merge_dictionaries_cost = {
+    false,
+    [](const Request &request) {
+        return static_cast<double>(request.items) * (2 * sizeof(uint64) + sizeof(uint32));
+    },
+    [](const Request &request, Path path) {
+        return static_cast<double>(request.items) * cost_settings().sort[static_cast<int>(path)];
+    }};
+
+// ---- questions -------------------------------------------------------------------------------------------
 
 namespace {
 

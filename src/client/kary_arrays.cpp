@@ -1,11 +1,11 @@
 // Arrays on the server that one session sorts or merges, and reads back.
 #include "client/asking.h"
+#include "client/cost.h"
 #include "client/halves.h"
 
 namespace pg_gpu::client {
 
 static constexpr uint64 kStreamBuffer = uint64{8} << 20;
-static constexpr double kMebibyte = 1048576.0;
 
 static uint64 entry_bytes(int key_bits) {
     return static_cast<uint64>(key_bits) / 8 + sizeof(ItemPointerData);
@@ -23,6 +23,15 @@ static double sort_estimate(uint64 entries, Path path) {
 static double transfer_estimate(uint64 bytes) {
     return static_cast<double>(bytes) / kMebibyte * cost_settings().transfer;
 }
+
+constinit const RequestCost sort_cost = {
+    false,
+    [](const Request &request) { return static_cast<double>(request.items) * entry_bytes(request) * 2; },
+    [](const Request &request, Path path) { return sort_estimate(request.items, path); }};
+
+constinit const RequestCost merge_cost = {
+    true, [](const Request &request) { return static_cast<double>(request.items) * entry_bytes(request); },
+    [](const Request &request, Path path) { return sort_estimate(request.items, path); }};
 
 static bool is_alive(const ServerArray &array) {
     return (array.handle != 0 && array.connection == connection_number() && is_connected()) ||

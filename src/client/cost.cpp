@@ -1,0 +1,50 @@
+#include "client/cost.h"
+
+#include "client/counters.h"
+#include "settings.h"
+
+namespace pg_gpu::client {
+
+const RequestCost &cost_of(RequestKind kind) {
+    static const RequestCost *const costs[] = {
+        &lookup_cost,      &range_cost,        &count_cost,      &sort_cost,       &merge_cost,
+        &count_boxes_cost, &search_boxes_cost, &match_cost,      &count_rows_cost, &count_rows_cost,
+        &match_rows_cost,  &search_text_cost,  &text_lists_cost, &text_lists_cost, &merge_dictionaries_cost,
+    };
+    static_assert(lengthof(costs) == kRequestKinds);
+    return *costs[static_cast<int>(kind)];
+}
+
+// Queues apart.
+static double work_microseconds(const Request &request, Path path) {
+    const RequestCost &cost = cost_of(request.kind);
+    const double work = cost.work(request, path);
+    if (path == Path::Paged)
+        return work;
+    const CostSettings &costs = cost_settings();
+    return work + costs.request[static_cast<int>(path)] +
+           cost.bytes_moved(request) / kMebibyte * costs.transfer;
+}
+
+double estimate_microseconds(const Request &request, Path path) {
+    double microseconds = work_microseconds(request, path);
+    // The host engine's threads have the same processors.
+    if (are_waits_known(request.kind) && path != Path::Cuda)
+        microseconds += lately_waited(Path::Paged);
+    return path == Path::Paged ? microseconds : microseconds + lately_waited(path);
+}
+
+gpu_engine::protocol::ExpectedCost expected_cost(const Request &request, Path path) {
+    constexpr double kMillisecond = 1000;
+    if (is_path_forced())
+        return {};
+    const double alone = work_microseconds(request, path);
+    const CostSettings &costs = cost_settings();
+    const int p = static_cast<int>(path);
+    // Others in the same call take it, too.
+    const double call = costs.request[p] + costs.lists[p][kRanking];
+    return {work_microseconds(request, Path::Paged) / kMillisecond, alone / kMillisecond,
+            (alone - call) / kMillisecond};
+}
+
+}  // namespace pg_gpu::client
