@@ -2,6 +2,7 @@
 #include "compat.h"
 #include "column/column.h"
 #include "column/mirror.h"
+#include "subtransaction.h"
 
 namespace pg_gpu::column {
 
@@ -79,36 +80,17 @@ static bool try_unsafe_keys(ColumnView *view, const Condition &condition) {
     for (uint32 i = 0; i < view->loose_count; i++)
         loose[i] = view->loose[i].selected;
 
-    MemoryContext caller_context = CurrentMemoryContext;
-    ResourceOwner caller_owner = CurrentResourceOwner;
-    volatile bool done = true;
-    BeginInternalSubTransaction(nullptr);
-    MemoryContextSwitchTo(caller_context);
-    PG_TRY();
-    {
-        select_matching(view, condition, KeysToApply::Unsafe);
-        ReleaseCurrentSubTransaction();
-        MemoryContextSwitchTo(caller_context);
-        CurrentResourceOwner = caller_owner;
-    }
-    PG_CATCH();
-    {
-        MemoryContextSwitchTo(caller_context);
-        ErrorData *error = CopyErrorData();
-        FlushErrorState();
-        RollbackAndReleaseCurrentSubTransaction();
-        MemoryContextSwitchTo(caller_context);
-        CurrentResourceOwner = caller_owner;
-        if (!is_about_values(error->sqlerrcode))
-            ReThrowError(error);
-        FreeErrorData(error);
-        view->selected = selected;
-        for (uint32 i = 0; i < view->loose_count; i++)
-            view->loose[i].selected = loose[i];
-        done = false;
-    }
-    PG_END_TRY();
-    return done;
+    ErrorData *error = try_in_subtransaction(CurrentMemoryContext,
+                                             [&] { select_matching(view, condition, KeysToApply::Unsafe); });
+    if (error == nullptr)
+        return true;
+    if (!is_about_values(error->sqlerrcode))
+        ReThrowError(error);
+    FreeErrorData(error);
+    view->selected = selected;
+    for (uint32 i = 0; i < view->loose_count; i++)
+        view->loose[i].selected = loose[i];
+    return false;
 }
 
 // ---- TIDs -------------------------------------------------------------------------------------------------

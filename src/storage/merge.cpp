@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "compat.h"
+#include "subtransaction.h"
 
 namespace pg_gpu::storage {
 
@@ -293,30 +294,13 @@ enum class OnLack { PutOff, Raise };
 // Everything else is raised. False when put off.
 static bool try_merge(bool (*work)(Relation, const RunKind *, void *), Relation index, const RunKind *kind,
                       void *argument, OnLack on_lack) {
-    MemoryContext caller_context = CurrentMemoryContext;
-    ResourceOwner caller_owner = CurrentResourceOwner;
-    volatile bool result = false;
-
     // Not in the subtransaction's own memory: once used, that stays until the end of the transaction, and a
     // COPY comes by here thousands of times.
-    MemoryContext context = AllocSetContextCreate(caller_context, "pg_gpu merging", ALLOCSET_DEFAULT_SIZES);
-    BeginInternalSubTransaction(nullptr);
-    MemoryContextSwitchTo(context);
-    PG_TRY();
-    {
-        result = work(index, kind, argument);
-        ReleaseCurrentSubTransaction();
-        MemoryContextSwitchTo(caller_context);
-        CurrentResourceOwner = caller_owner;
-    }
-    PG_CATCH();
-    {
-        MemoryContextSwitchTo(caller_context);
-        ErrorData *error = CopyErrorData();
-        FlushErrorState();
-        RollbackAndReleaseCurrentSubTransaction();
-        MemoryContextSwitchTo(caller_context);
-        CurrentResourceOwner = caller_owner;
+    MemoryContext context =
+        AllocSetContextCreate(CurrentMemoryContext, "pg_gpu merging", ALLOCSET_DEFAULT_SIZES);
+    bool result = false;
+    ErrorData *error = try_in_subtransaction(context, [&] { result = work(index, kind, argument); });
+    if (error != nullptr) {
         // A damaged metapage is not touched again.
         if (error->sqlerrcode != ERRCODE_INDEX_CORRUPTED)
             clean_up_after_merge(index, kind);
@@ -326,7 +310,6 @@ static bool try_merge(bool (*work)(Relation, const RunKind *, void *), Relation 
         FreeErrorData(error);
         result = false;
     }
-    PG_END_TRY();
     MemoryContextDelete(context);
     return result;
 }

@@ -1,0 +1,43 @@
+// Work whose errors the caller answers itself.
+#pragma once
+
+#include "postgres_headers.h"
+
+namespace pg_gpu {
+
+// Of its own frame: locals inlined beside sigsetjmp could be clobbered, or draw the warning that they might.
+template <typename Work>
+pg_noinline void run_out_of_line(Work &work) {
+    work();
+}
+
+// Runs `work` in a subtransaction, with `context` as the current memory context. Returns nullptr when it went
+// through. After an error the subtransaction is rolled back, which gives back locks and pins, and the error's
+// copy is returned, palloc'd in the caller's context: for FreeErrorData or ReThrowError. Not to be called in
+// parallel mode, where no subtransaction can be started.
+template <typename Work>
+ErrorData *try_in_subtransaction(MemoryContext context, Work work) {
+    MemoryContext caller_context = CurrentMemoryContext;
+    ResourceOwner caller_owner = CurrentResourceOwner;
+    ErrorData *volatile error = nullptr;
+    BeginInternalSubTransaction(nullptr);
+    MemoryContextSwitchTo(context);
+    PG_TRY();
+    {
+        run_out_of_line(work);
+        ReleaseCurrentSubTransaction();
+    }
+    PG_CATCH();
+    {
+        MemoryContextSwitchTo(caller_context);
+        error = CopyErrorData();
+        FlushErrorState();
+        RollbackAndReleaseCurrentSubTransaction();
+    }
+    PG_END_TRY();
+    MemoryContextSwitchTo(caller_context);
+    CurrentResourceOwner = caller_owner;
+    return error;
+}
+
+}  // namespace pg_gpu
