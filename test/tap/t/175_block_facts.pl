@@ -1,0 +1,122 @@
+# suite: check
+# What sessions know of heap blocks, against random writers: savepoints taken back, row locks of several transactions,
+# HOT updates, prepared transactions, VACUUM with and without freezing. Readers at three isolation levels, on pages and with the
+# server process, compare each reader of the access methods with a sequential scan in the same statement, on a primary and a
+# standby. PG_GPU_TEST_SECONDS sets how long.
+
+use strict;
+use warnings FATAL => 'all';
+
+use FindBin;
+use lib "$FindBin::RealBin/../lib";
+use PgGpuTest;
+use PgGpuTest::Faults;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+fault_seed();
+
+my $seconds = $ENV{PG_GPU_TEST_SECONDS} || rounds(3, 60);
+
+# Hint bits are logged, or not.
+my $checksums = random_int(0, 1);
+my $primary = new_node('primary', streaming => 1, checksums => $checksums, conf => q{
+autovacuum = off
+max_prepared_transactions = 10
+work_mem = 64kB
+});
+$primary->backup('base');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($primary, 'base', has_streaming => 1);
+$standby->append_conf('postgresql.conf', "hot_standby_feedback = on\nmax_standby_streaming_delay = -1\n");
+$standby->start;
+
+$primary->safe_psql('postgres', q{
+CREATE TABLE changing (k int4, v int4, t text);
+INSERT INTO changing SELECT i, i % 10, 'x' FROM generate_series(1, 5000) AS i;
+CREATE INDEX changing_k ON changing USING gpu_kary (k);
+CREATE INDEX changing_g ON changing USING gpu_grid (k, v);
+CREATE INDEX changing_c ON changing USING gpu_column (k, v);
+
+-- Stable: all of it sees what the calling statement sees. No index has k + 0.
+CREATE FUNCTION check_changing(low int, high int) RETURNS void STABLE LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+DECLARE
+	what text := format('%s to %s', low, high);
+	expected text := (SELECT count(*) FROM changing WHERE k + 0 BETWEEN low AND high);
+BEGIN
+	FOR again IN 1 .. 2 LOOP
+		PERFORM faults.must_equal('gpu_kary, ' || what, expected, gpu.count('changing_k', ARRAY[low], ARRAY[high])::text);
+		PERFORM faults.must_equal('gpu_grid, ' || what, expected,
+			gpu.count('changing_g', ROW(low, NULL::int), ROW(high, NULL::int))::text);
+		PERFORM faults.must_equal('gpu_column, ' || what, expected,
+			gpu.count('changing_c', format('k >= %s AND k <= %s', low, high))::text);
+		PERFORM faults.must_equal('index-only scan, ' || what, expected,
+			(SELECT count(*) FILTER (WHERE k > 0) FROM changing WHERE k BETWEEN low AND high)::text);
+	END LOOP;
+END $$;
+});
+
+my $variables = "\\set low random(0, 5000)\n\\set width random(1, 100)\n\\set all random(1, 5000)\n";
+my $rows = 'SELECT ctid FROM changing WHERE k BETWEEN :low AND :low + :width';
+my $delete = "DELETE FROM changing WHERE ctid = ANY (ARRAY($rows LIMIT 20 FOR UPDATE SKIP LOCKED));";
+my $hot = "UPDATE changing SET t = t || 'y' WHERE ctid = ANY (ARRAY($rows LIMIT 20 FOR NO KEY UPDATE SKIP LOCKED));";
+my $move = "UPDATE changing SET k = :low WHERE ctid = ANY (ARRAY($rows LIMIT 20 FOR UPDATE SKIP LOCKED));";
+my $insert = "INSERT INTO changing SELECT :low + i % 100, i % 10, 'new' FROM generate_series(1, 20) AS i;";
+my $share = "SELECT count(*) FROM ($rows LIMIT 20 FOR KEY SHARE SKIP LOCKED) AS locked;";
+my $wait = '\\sleep 5 ms';
+my %writes = (
+	insert => [ $insert, 6 ],
+	delete => [ $delete, 4 ],
+	hot => [ $hot, 6 ],
+	move => [ $move, 3 ],
+	abort => [ "BEGIN;\n$insert\n$delete\n$hot\n$wait\nROLLBACK;", 3 ],
+	share => [ "BEGIN;\n$share\n$wait\nCOMMIT;", 4 ],
+	share_and_change => [ "BEGIN;\n$share\n$hot\n$wait\nCOMMIT;", 3 ],
+	taken_back => [ "BEGIN;\n$insert\nSAVEPOINT s;\n$delete\n$hot\n$wait\nROLLBACK TO s;\n$move\nCOMMIT;", 4 ],
+	kept => [ "BEGIN;\nSAVEPOINT s;\n$delete\nSAVEPOINT t;\n$hot\nROLLBACK TO t;\n$insert\nRELEASE s;\n$wait\nCOMMIT;", 3 ],
+	own => [ "BEGIN;\n$delete\n$insert\nSELECT check_changing(:low, :low + :all);\nSAVEPOINT s;\n$hot\n$delete\n"
+		. "SELECT check_changing(:low, :low + :all);\nROLLBACK TO s;\nSELECT check_changing(:low, :low + :all);\nCOMMIT;", 2 ],
+	vacuum => [ 'VACUUM (INDEX_CLEANUP ON) changing;', 1 ],
+	freeze => [ 'VACUUM (FREEZE, INDEX_CLEANUP ON) changing;', 1 ],);
+my @writes = map { [ $variables . $writes{$_}[0] . "\n", $writes{$_}[1] ] } sort keys %writes;
+
+my $check = "SELECT check_changing(:low, :low + :all);\n";
+my @checks = (
+	[ $variables . $check, 3 ],
+	[ $variables . "BEGIN;\n$check$wait\n$check" . "COMMIT;\n", 1 ],
+	[ $variables . "BEGIN ISOLATION LEVEL REPEATABLE READ;\n$check$wait\n$check$wait\n$check" . "COMMIT;\n", 3 ],);
+my @primary_checks = (@checks, [ $variables . "BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY;\n$check$wait\n$check" . "COMMIT;\n", 1 ]);
+
+my @runs = (start_clients($primary, \@writes, clients => 4, seconds => $seconds));
+push @runs, start_clients($primary, \@primary_checks, clients => 1, seconds => $seconds, options => "-c pg_gpu.path=$_")
+	foreach ('paged', 'host');
+$primary->wait_for_catchup($standby);
+push @runs, start_clients($standby, \@checks, clients => 1, seconds => $seconds, options => '-c pg_gpu.path=paged');
+# One prepared transaction after the other, each open for a while.
+foreach my $number (1 .. 3)
+{
+	$primary->safe_psql('postgres', "BEGIN; UPDATE changing SET t = 'prepared' WHERE ctid = ANY (ARRAY(SELECT ctid FROM changing LIMIT 50 FOR UPDATE SKIP LOCKED));
+DELETE FROM changing WHERE ctid = ANY (ARRAY(SELECT ctid FROM changing OFFSET 500 LIMIT 50 FOR UPDATE SKIP LOCKED)); PREPARE TRANSACTION 'p$number';");
+	$primary->safe_psql('postgres', 'SELECT pg_sleep(0.3)');
+	$primary->safe_psql('postgres', ($number == 2 ? 'ROLLBACK' : 'COMMIT') . " PREPARED 'p$number'");
+}
+finish_clients($_) foreach @runs;
+is(client_errors(\@runs), '', 'no wrong answers, and no errors');
+cmp_ok(client_transactions([$_]), '>', 0, 'there was work going on') foreach @runs;
+is(bad_log_lines($_), '', 'no process died') foreach ($primary, $standby);
+
+# At rest all blocks are known after the first question, unless a snapshot is in the way, and there is none.
+$primary->safe_psql('postgres', q{UPDATE changing SET t = 'last'});
+$primary->wait_for_catchup($standby);
+foreach my $node ($primary, $standby)
+{
+	is(sql_value($node, "SELECT check_changing(0, 10000);\nSELECT gpu.stat_reset();\nSELECT check_changing(0, 10000);\n"
+			. "SELECT items > 0 FROM gpu.stat WHERE request = 'block facts'") =~ s/\s+//gr,
+		't', 'what is known is used');
+}
+
+$standby->stop;
+$primary->stop;
+done_testing();
