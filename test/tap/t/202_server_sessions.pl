@@ -135,12 +135,12 @@ my $stored = qr/^pg_gpu\.costs = '.*\bhost_request = [0-9.e+-]+,/m;
 $node->safe_psql('postgres', 'CREATE ROLE measurer; GRANT EXECUTE ON FUNCTION gpu.calibrate(bool) TO measurer');
 my $measured = sql($node, 'SET ROLE measurer; SELECT setting, new::float8 > 0 FROM gpu.calibrate()');
 like($measured->{out}, qr/^host_request\|t$/m, 'a user without ALTER SYSTEM on pg_gpu.costs gets what was measured');
-like($measured->{err}, qr/WARNING:  could not store the measured costs\nDETAIL:  .*permission denied.*\nHINT:  .*pg_gpu\.costs = '.*host_request = /,
+like($measured->{err}, qr/WARNING:  \w{5}: could not store the measured costs\nDETAIL:  .*permission denied.*\nHINT:  .*pg_gpu\.costs = '.*host_request = /,
 	'with a warning that has the setting');
 mkdir "$configuration.tmp" or die $!;
 $measured = sql($node, 'SELECT setting, new::float8 > 0 FROM gpu.calibrate()');
 like($measured->{out}, qr/^host_request\|t$/m, 'so does a superuser where the file cannot be written');
-like($measured->{err}, qr/WARNING:  could not store the measured costs/, 'with a warning');
+like($measured->{err}, qr/WARNING:  \w{5}: could not store the measured costs/, 'with a warning');
 rmdir "$configuration.tmp" or die $!;
 $measured = sql($node, 'SELECT setting FROM gpu.calibrate(apply => false)');
 like($measured->{out}, qr/^host_request$/m, 'gpu.calibrate can be told to store nothing');
