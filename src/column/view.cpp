@@ -145,7 +145,9 @@ static void doubt(Doubts *doubts, const ItemPointerData &tid, uint32 run, uint64
     doubts->rows[doubts->count++] = {run, static_cast<uint32>(ordinal)};
 }
 
-static void doubt_rows_of_run(ColumnView *view, int run, table::VisibilityMap *map, Doubts *doubts) {
+// Takes away those that are known to be invisible, and adds to the doubts those that nothing is known of.
+static void doubt_rows_of_run(ColumnView *view, int run, table::VisibilityMap *map,
+                              table::RowVisibility *rows, Doubts *doubts) {
     TidCursor cursor;
     begin_tid_cursor(&cursor, &view->runs[run]);
     uint64 *selected = view->selected[run];
@@ -154,10 +156,17 @@ static void doubt_rows_of_run(ColumnView *view, int run, table::VisibilityMap *m
         if (!any_selected(selected, cursor.ordinal, cursor.count) || table::is_all_visible(map, cursor.block))
             continue;
         stretch_offsets(&cursor, offsets);
+        const table::BlockFacts *facts = table::known_facts(rows, cursor.block);
         for (uint32 i = 0; i < cursor.count; i++) {
             const uint64 ordinal = cursor.ordinal + i;
             if (!is_selected(selected, ordinal))
                 continue;
+            if (facts != nullptr) {
+                table::facts_use()->entries++;
+                if (!table::is_visible(*facts, offsets[i]))
+                    selected[ordinal / 64] &= ~(UINT64CONST(1) << (ordinal % 64));
+                continue;
+            }
             selected[ordinal / 64] &= ~(UINT64CONST(1) << (ordinal % 64));
             ItemPointerData tid;
             ItemPointerSet(&tid, cursor.block, offsets[i]);
@@ -166,13 +175,10 @@ static void doubt_rows_of_run(ColumnView *view, int run, table::VisibilityMap *m
     }
 }
 
-static void select_visible_doubts(ColumnView *view, const Doubts &doubts) {
+static void select_visible_doubts(ColumnView *view, table::RowVisibility *rows, const Doubts &doubts) {
     auto *visible = allocate_zeroed<bool>(doubts.count);
-    table::RowVisibility rows;
-    table::open_row_visibility(&rows, view->heap, view->snapshot);
-    table::find_visible(&rows, doubts.tids, doubts.count, visible);
-    view->heap_fetches = rows.fetches;
-    table::close_row_visibility(&rows);
+    table::find_visible(rows, doubts.tids, doubts.count, visible);
+    view->heap_fetches = rows->fetches;
     for (uint64 i = 0; i < doubts.count; i++) {
         const DoubtfulRow &row = doubts.rows[i];
         if (!visible[i])
@@ -193,8 +199,10 @@ bool select_visible(ColumnView *view) {
     const bool look = !table::is_table_all_visible(view->heap);
     table::VisibilityMap map;
     table::open_visibility(&map, view->heap);
+    table::RowVisibility rows;
+    table::open_row_visibility(&rows, view->heap, view->snapshot);
     for (int i = 0; look && !view->remote && i < view->run_count; i++)
-        doubt_rows_of_run(view, i, &map, &doubts);
+        doubt_rows_of_run(view, i, &map, &rows, &doubts);
     for (uint32 i = 0; look && i < view->loose_count; i++) {
         LooseRow *row = &view->loose[i];
         if (!row->selected || table::is_all_visible(&map, ItemPointerGetBlockNumberNoCheck(&row->tid)))
@@ -203,13 +211,11 @@ bool select_visible(ColumnView *view) {
         doubt(&doubts, row->tid, static_cast<uint32>(view->run_count), i);
     }
     table::close_visibility(&map);
-    if (storage::read_vacuum_seq(view->index, run_kind()) != view->view.vacuum_seq)
-        return false;
-    if (doubts.count == 0)
-        return true;
-
-    select_visible_doubts(view, doubts);
-    return true;
+    const bool sound = storage::read_vacuum_seq(view->index, run_kind()) == view->view.vacuum_seq;
+    if (sound && doubts.count > 0)
+        select_visible_doubts(view, &rows, doubts);
+    table::close_row_visibility(&rows);
+    return sound;
 }
 
 }  // namespace pg_gpu::column

@@ -67,7 +67,7 @@ static Buffer lock_page(RowVisibility *rows, BlockNumber block, Buffer where) {
 }
 
 // What is known of the block under the snapshot; nullptr: nothing.
-static const BlockFacts *known_facts(RowVisibility *rows, BlockNumber block) {
+static const BlockFacts *look_at_block(RowVisibility *rows, BlockNumber block) {
     KnownBlock *known = find_block(rows->table, block);
     if (known == nullptr || known->facts.newest >= rows->xmin)
         return nullptr;
@@ -83,6 +83,13 @@ static const BlockFacts *known_facts(RowVisibility *rows, BlockNumber block) {
         known->round = rows->round;
     }
     return &known->facts;
+}
+
+const BlockFacts *known_facts(RowVisibility *rows, BlockNumber block) {
+    if (!rows->by_page)
+        return nullptr;
+    begin_question(rows);
+    return rows->uses_facts ? look_at_block(rows, block) : nullptr;
 }
 
 // Is the outcome of all that was done to the page's rows known to every snapshot of this xmin or a later one?
@@ -155,10 +162,6 @@ static bool is_worth_facts(const RowVisibility &rows, Page page, BlockNumber blo
 
 // ---- the heap ---------------------------------------------------------------------------------------------
 
-static bool is_set(const BlockFacts &facts, OffsetNumber offset) {
-    return ((facts.rows[(offset - 1) / 64] >> ((offset - 1) % 64)) & 1) != 0;
-}
-
 // Answers for entries of one block from its page, which is locked once for all of them.
 static void read_rows(RowVisibility *rows, BlockNumber block, const Unknown *unknown, uint64 count,
                       bool *visible) {
@@ -182,7 +185,7 @@ static void read_rows(RowVisibility *rows, BlockNumber block, const Unknown *unk
         const auto offset = static_cast<OffsetNumber>(unknown[i].place & 0xffff);
         visible[unknown[i].entry] = facts.newest == kNothingKnown
                                         ? is_entry_visible(*rows, buffer, block, offset)
-                                        : is_set(facts, offset);
+                                        : is_visible(facts, offset);
     }
     UnlockReleaseBuffer(buffer);
     rows->fetches += count;
@@ -234,10 +237,10 @@ void find_visible(RowVisibility *rows, const ItemPointerData *tids, uint64 count
             continue;
         if (ItemPointerGetBlockNumberNoCheck(&tids[i]) != block) {
             block = ItemPointerGetBlockNumberNoCheck(&tids[i]);
-            facts = rows->uses_facts ? known_facts(rows, block) : nullptr;
+            facts = rows->uses_facts ? look_at_block(rows, block) : nullptr;
         }
         if (facts != nullptr) {
-            visible[i] = is_set(*facts, ItemPointerGetOffsetNumberNoCheck(&tids[i]));
+            visible[i] = is_visible(*facts, ItemPointerGetOffsetNumberNoCheck(&tids[i]));
             facts_use()->entries++;
             continue;
         }

@@ -29,4 +29,13 @@ void close_row_visibility(RowVisibility *rows);
 // ones (is_possible_tid).
 void find_visible(RowVisibility *rows, const ItemPointerData *tids, uint64 count, bool *visible);
 
+// What is known of a block's entries, for callers that have many of one block at hand; nullptr: nothing, and
+// find_visible tells. Good until the next question.
+const BlockFacts *known_facts(RowVisibility *rows, BlockNumber block);
+
+// Does the entry with this offset number, at most MaxHeapTuplesPerPage, have a visible row?
+inline bool is_visible(const BlockFacts &facts, OffsetNumber offset) {
+    return ((facts.rows[(offset - 1) / 64] >> ((offset - 1) % 64)) & 1) != 0;
+}
+
 }  // namespace pg_gpu::table
