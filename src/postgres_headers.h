@@ -106,6 +106,7 @@ extern "C" {
 #include "tcop/tcopprot.h"
 #include "utils/acl.h"
 #include "utils/array.h"
+#include "utils/backend_status.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
 #include "utils/datum.h"

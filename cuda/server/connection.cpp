@@ -33,7 +33,9 @@ std::uint64_t microseconds_of(Clock::duration duration) {
 struct Place {
     Queue &queue;
     const std::string &key;
-    ~Place() { queue.leave(key); }
+    Queue::Share &share;
+    Clock::time_point began;
+    ~Place() { queue.leave(key, share, Clock::now() - began); }
 };
 
 // Those that wait for one's call, whatever its end.
@@ -70,7 +72,7 @@ void serve_connection(Server &server, int socket, int process) noexcept {
 }
 
 Connection::Connection(Server &its_server, int socket, int process)
-    : server(its_server), socket_(socket), process_(process) {
+    : server(its_server), number_(its_server.number_connection()), socket_(socket), process_(process) {
     server.watcher().add(activity_, socket_);
 }
 
@@ -185,12 +187,18 @@ bool Connection::answer(std::size_t bytes) {
     return send(handler->reply_bytes);
 }
 
+Purpose Connection::purpose_of(const RequestHeader &header) const noexcept {
+    return {number_, header.purpose, header.forced != 0};
+}
+
 void Connection::run(const Handler &handler) {
     if (handler.computes) {
         compute(handler);
         return;
     }
-    Work work{*this, static_cast<EngineName>(reinterpret_cast<const RequestHeader *>(request_)->engine)};
+    const auto *header = reinterpret_cast<const RequestHeader *>(request_);
+    Work work{*this, static_cast<EngineName>(header->engine)};
+    work.purpose = purpose_of(*header);
     handler.run(work, request_, reply_);
 }
 
@@ -204,13 +212,16 @@ void Connection::compute(const Handler &handler) {
         if (engines.state(name) == Engines::State::opening) {
             reply->answer = static_cast<std::uint32_t>(Answer::busy);
         } else {
-            fail(reply, StatusCode::unavailable, "the server has no such engine");
+            const std::string why = engines.why_absent(name);
+            fail(reply, StatusCode::unavailable,
+                 why.empty() ? "the server has no such engine" : ("no cuda engine: " + why).c_str());
         }
         return;
     }
 
     const Clock::time_point arrived = Clock::now();
     Work work{*this, name, engine};
+    work.purpose = purpose_of(*header);
     Turn turn;
     const Status status = guarded([&] {
         turn = take_turn(handler, work, engines.queue(name));
@@ -242,7 +253,8 @@ Connection::Turn Connection::take_turn(const Handler &handler, Work &work, Queue
     std::shared_ptr<Joint> joint;
     bool company = true;
     auto result = Queue::Result::admitted;
-    if (!queue.try_enter(key)) {
+    Queue::Share &share = shares_[static_cast<std::size_t>(work.engine_name)];
+    if (!queue.try_enter(key, share)) {
         if (!key.empty()) {
             joint = handler.join(work, request_, reply_);
             if (static_cast<Answer>(reply->answer) != Answer::done) {
@@ -253,11 +265,12 @@ Connection::Turn Connection::take_turn(const Handler &handler, Work &work, Queue
             }
         }
         do {
-            result = joint != nullptr ? queue.enter(activity_, joint) : queue.enter(activity_, key);
+            result =
+                joint != nullptr ? queue.enter(activity_, joint, share) : queue.enter(activity_, key, share);
         } while (result == Queue::Result::again);
         if (result == Queue::Result::alone) {
             company = false;
-            result = queue.enter(activity_, key);
+            result = queue.enter(activity_, key, share);
         }
     }
     Turn turn;
@@ -270,10 +283,11 @@ Connection::Turn Connection::take_turn(const Handler &handler, Work &work, Queue
             return {};
         case Queue::Result::computed:
             turn = {joint->began, joint->share, {}, true};
+            queue.charge(share, joint->share);
             break;
         case Queue::Result::admitted: {
-            const Place place{queue, key};
             turn.began = Clock::now();
+            const Place place{queue, key, share, turn.began};
             turn.computed = true;
             turn.status = joint != nullptr ? compute_together(*joint, company, work, queue)
                                            : on_engine(work, [&] { handler.run(work, request_, reply_); });

@@ -8,6 +8,7 @@
 
 #include "server/object.h"
 #include "server/mirrors.h"
+#include "server/queue.h"
 #include "server/server.h"
 #include "server/transfer_buffer.h"
 
@@ -16,7 +17,6 @@ namespace gpu_engine::server {
 struct Handler;
 struct Work;
 class Joint;
-class Queue;
 
 // Serves a connection until either side ends it. The socket stays the caller's.
 void serve_connection(Server &server, int socket, int process) noexcept;
@@ -76,11 +76,14 @@ class Connection {
     template <typename Body>
     Status on_engine(Work &work, Body &&body);
     bool send(std::size_t bytes);
+    Purpose purpose_of(const protocol::RequestHeader &header) const noexcept;
 
+    const std::uint64_t number_;  // the server's, which no other connection has
     const int socket_;
     const int process_;
     bool greeted_ = false;
     Activity activity_;
+    std::array<Queue::Share, protocol::engine_count> shares_;  // of each engine
     // A stream an engine, opened with the first request that computes there.
     std::array<std::unique_ptr<Stream>, protocol::engine_count> streams_;
     alignas(16) char request_[protocol::max_message];

@@ -1,12 +1,11 @@
 #include "server/engines.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdio>
+#include <utility>
 
 #include "gpu_engine/guard.h"
 #include "server/log.h"
+#include "server/machine.h"
 
 #include "gpu_engine/boundary.h"
 
@@ -16,7 +15,10 @@ namespace {
 using protocol::EngineName;
 
 // Defaults.
-constexpr std::uint64_t host_memory_share = 4;
+// With the transfer buffers' 1/32 (server.cpp) the mirrors of an unasked server process take an eighth of the
+// machine's memory at most.
+constexpr std::uint64_t host_memory_parts = 3;
+constexpr std::uint64_t host_memory_whole = 32;
 constexpr std::uint64_t device_memory_share = 2;
 constexpr std::uint32_t default_queue_limit = 64;
 
@@ -34,46 +36,39 @@ std::uint32_t places_on_host(std::uint32_t threads) {
 constexpr std::uint32_t joint_calls_on_device = 4;
 
 Queue::Settings settings_of(const Options &options, std::uint32_t places, std::uint32_t joint_calls,
-                            std::uint32_t threads) {
-    const std::uint32_t processors = std::max(std::thread::hardware_concurrency(), 1U);
+                            std::uint32_t threads, std::uint32_t processors) {
     return {places, options.joint_calls > 0 ? options.joint_calls : joint_calls,
             processors > threads ? processors - threads : 1};
 }
 
 }  // namespace
 
-std::uint64_t machine_memory() noexcept {
-    std::uint64_t bytes = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
-                          static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-    if (std::FILE *file = std::fopen("/sys/fs/cgroup/memory.max", "re")) {
-        unsigned long long limit = 0;
-        if (std::fscanf(file, "%llu", &limit) == 1) {  // not "max"
-            bytes = std::min<std::uint64_t>(bytes, limit);
-        }
-        std::fclose(file);
-    }
-    return bytes;
-}
-
-Engines::Engines(const Options &options, Watcher &watcher) {
+Engines::Engines(const Options &options, Watcher &watcher, std::function<void(const char *)> give_up)
+    : probe_device_(options.probe_device),
+      give_up_(std::move(give_up)),
+      first_retry_(options.first_retry_milliseconds),
+      longest_retry_(options.longest_retry_milliseconds),
+      slow_opening_(options.slow_opening_milliseconds) {
+    const Machine machine = read_machine();
     threads_ = options.threads > 0 ? static_cast<std::uint32_t>(options.threads)
-                                   : std::max(std::thread::hardware_concurrency(), 1U);
+                                   : std::max(machine.processors / 2, 1U);
     EngineOptions engine_options;
     engine_options.threads = static_cast<std::int32_t>(threads_);
     Place &host = places_[index(EngineName::host)];
-    host.default_limit = machine_memory() / host_memory_share;
+    host.default_limit = machine.memory / host_memory_whole * host_memory_parts;
     const Status status = host::open_engine(engine_options, &host.engine);
     if (!status.ok()) {
         throw Failure{status};
     }
-    host.queue = std::make_unique<Queue>(
-        watcher, settings_of(options, places_on_host(threads_), places_on_host(threads_), threads_));
+    host.queue =
+        std::make_unique<Queue>(watcher, settings_of(options, places_on_host(threads_),
+                                                     places_on_host(threads_), threads_, machine.processors));
     host.state = State::ready;
     set_memory_limit(EngineName::host, options.memory_limit[index(EngineName::host)]);
 
     Place &cuda = places_[index(EngineName::cuda)];
     cuda.queue = std::make_unique<Queue>(
-        watcher, settings_of(options, places_on_device, joint_calls_on_device, threads_));
+        watcher, settings_of(options, places_on_device, joint_calls_on_device, threads_, machine.processors));
     cuda.chosen_limit = options.memory_limit[index(EngineName::cuda)];
     set_queue_limit(options.queue_limit);
     open_device_ = options.open_device;
@@ -85,17 +80,78 @@ Engines::Engines(const Options &options, Watcher &watcher) {
     if (open_device_ && options.device >= 0) {
         device_ = options.device;
         cuda.state = State::opening;
+        opening_since_ = Clock::now();
         opener_ = std::thread([this] { open_device(); });
     }
 }
 
 Engines::~Engines() {
+    {
+        const std::lock_guard lock(mutex_);
+        stopping_ = true;
+    }
+    ending_.notify_all();
     if (opener_.joinable()) {
         opener_.join();
     }
 }
 
+// Logs a reason that is new.
+void Engines::keep_reason(const char *reason) {
+    const std::lock_guard lock(mutex_);
+    if (reason_ != reason) {
+        reason_ = reason;
+        log_line("no cuda engine: %s", reason);
+    }
+}
+
+std::string Engines::why_absent(EngineName name) {
+    if (state(name) != State::absent) {
+        return {};
+    }
+    const std::lock_guard lock(mutex_);
+    return reason_;
+}
+
+bool Engines::notice_slow_opening() {
+    State opening = State::opening;
+    if (Clock::now() - opening_since_ < slow_opening_ ||
+        !places_[index(EngineName::cuda)].state.compare_exchange_strong(opening, State::absent)) {
+        return false;
+    }
+    keep_reason("opening the device takes very long; it goes on");
+    return true;
+}
+
+// False when the server is stopping.
+bool Engines::wait_for_retry(std::chrono::milliseconds pause) {
+    std::unique_lock lock(mutex_);
+    return !ending_.wait_for(lock, pause, [this] { return stopping_; });
+}
+
 void Engines::open_device() noexcept {
+    const Status status = guarded([this] {
+        std::chrono::milliseconds pause = first_retry_;
+        bool opened = try_to_open();
+        while (!opened && wait_for_retry(pause)) {
+            pause = std::min(2 * pause, longest_retry_);
+            if (probe_device_ && !probe_device_()) {
+                continue;
+            }
+            opened = try_to_open();
+            if (!opened && probe_device_) {
+                give_up_("a new process can open the device");
+                break;
+            }
+        }
+        return Status{};
+    });
+    if (!status.ok()) {
+        log_line("opening the device is not tried again: %s", status.message);
+    }
+}
+
+bool Engines::try_to_open() {
     const auto mebibytes = [](std::uint64_t bytes) -> unsigned long long { return bytes >> 20; };
     Place &cuda = places_[index(EngineName::cuda)];
     EngineOptions options;
@@ -107,9 +163,9 @@ void Engines::open_device() noexcept {
     }
     if (!status.ok()) {
         cuda.engine.reset();
+        keep_reason(status.message);
         cuda.state = State::absent;
-        log_line("no cuda engine: %s", status.message);
-        return;
+        return false;
     }
     cuda.default_limit = info.memory_free / device_memory_share;
     const auto apply_limit = [&cuda] {
@@ -125,6 +181,7 @@ void Engines::open_device() noexcept {
         "engine cuda: device %d, %s, compute capability %d.%d, %llu MiB of %llu MiB free, limit %llu MiB",
         info.device, info.name, info.compute_capability_major, info.compute_capability_minor,
         mebibytes(info.memory_free), mebibytes(info.memory_total), mebibytes(cuda.engine->memory().limit()));
+    return true;
 }
 
 Engines::State Engines::state(EngineName name) const noexcept {

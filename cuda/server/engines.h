@@ -3,8 +3,13 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
+#include <string>
 #include <thread>
 
 #include "gpu_engine/engine.h"
@@ -15,13 +20,15 @@
 namespace gpu_engine::server {
 
 // The host engine is there from the start. A device takes some 100 ms to open, which a thread does, so that
-// sessions needn't wait.
+// sessions needn't wait. The thread tries again, less and less often, when the device can't be opened: the
+// server may start before the driver does.
 class Engines {
   public:
     enum class State { absent, opening, ready, lost };
 
-    // Throws Failure when the host engine can't be opened.
-    Engines(const Options &options, Watcher &watcher);
+    // Throws Failure when the host engine can't be opened. `give_up` is called by a thread when a new process
+    // could open the device and this one can't.
+    Engines(const Options &options, Watcher &watcher, std::function<void(const char *)> give_up);
     Engines(const Engines &) = delete;
     Engines &operator=(const Engines &) = delete;
     // Waits until the device's opening has ended.
@@ -32,6 +39,12 @@ class Engines {
     Engine *get(protocol::EngineName name) noexcept;
     Engine &host() noexcept { return *places_[0].engine; }
     Queue &queue(protocol::EngineName name) noexcept { return *places_[index(name)].queue; }
+
+    // Why there is none, when it is absent; empty when nobody has tried.
+    std::string why_absent(protocol::EngineName name);
+    // Looks whether the opening takes too long; then the engine counts as absent until it has ended. True but
+    // once.
+    bool notice_slow_opening();
 
     // 0: the default.
     void set_memory_limit(protocol::EngineName name, std::uint64_t bytes) noexcept;
@@ -53,15 +66,25 @@ class Engines {
 
     static std::size_t index(protocol::EngineName name) noexcept { return static_cast<std::size_t>(name); }
     void open_device() noexcept;
+    bool try_to_open();
+    void keep_reason(const char *reason);
+    bool wait_for_retry(std::chrono::milliseconds pause);
 
     std::array<Place, protocol::engine_count> places_;
     std::uint32_t threads_ = 0;
     std::int32_t device_ = -1;
     std::function<Status(const EngineOptions &, std::unique_ptr<Engine> *)> open_device_;
+    std::function<bool()> probe_device_;
+    std::function<void(const char *)> give_up_;
+    std::chrono::milliseconds first_retry_{};
+    std::chrono::milliseconds longest_retry_{};
+    std::chrono::milliseconds slow_opening_{};
+    Clock::time_point opening_since_{};
+    std::mutex mutex_;  // of the following
+    std::condition_variable ending_;
+    bool stopping_ = false;
+    std::string reason_;  // why there is no device
     std::thread opener_;
 };
-
-// Bytes of the machine's memory, or of the control group's if that is less.
-std::uint64_t machine_memory() noexcept;
 
 }  // namespace gpu_engine::server

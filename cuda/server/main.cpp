@@ -6,8 +6,10 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <memory>
 
 #include "gpu_engine/guard.h"
+#include "server/device_probe.h"
 #include "server/log.h"
 #include "server/options.h"
 #include "server/server.h"
@@ -30,6 +32,8 @@ enum ExitCode : int {
 constexpr std::size_t stack_bytes = std::size_t(1) << 20;
 // Time to end connections in. A hung device must not keep the process alive.
 constexpr unsigned stop_seconds = 5;
+// After which a probe ends, whoever started it.
+constexpr unsigned probe_seconds = 60;
 
 Server *running = nullptr;
 
@@ -64,6 +68,20 @@ void raise_descriptor_limit() {
     }
 }
 
+// Exit status of --probe-device.
+int probe(const Options &options) {
+    alarm(probe_seconds);
+#ifdef PG_GPU_HAVE_CUDA
+    EngineOptions engine_options;
+    engine_options.device = options.device;
+    std::unique_ptr<Engine> engine;
+    return device::open_engine(engine_options, &engine).ok() ? exit_stopped : exit_not_started;
+#else
+    static_cast<void>(options);
+    return exit_not_started;
+#endif
+}
+
 }  // namespace
 
 int main(int argc, char **argv) {
@@ -75,6 +93,10 @@ int main(int argc, char **argv) {
     if (help) {
         return exit_stopped;
     }
+    if (options.probing) {
+        return probe(options);
+    }
+    options.probe_device = [device = options.device] { return another_process_opens_device(device); };
     pthread_attr_t attributes;
     if (pthread_attr_init(&attributes) == 0) {
         static_cast<void>(pthread_attr_setstacksize(&attributes, stack_bytes));

@@ -12,6 +12,9 @@ using protocol::RunName;
 
 namespace {
 
+// What others used within this stays for a forced path.
+constexpr std::int64_t undisturbed_microseconds = 60'000'000;
+
 protocol::RunKind kind_of(const AnyObject &object) {
     return object.grid() != nullptr     ? protocol::RunKind::grid
            : object.column() != nullptr ? protocol::RunKind::column
@@ -34,13 +37,23 @@ Mirrors::Claim::~Claim() {
     }
 }
 
-std::shared_ptr<Mirror> Mirrors::find(EngineName engine, const RunName &name) {
+void Mirrors::touch(Mirror &mirror, const Purpose &purpose) {
+    mirror.order = ++uses_;
+    if (mirror.touched_by != purpose.connection) {
+        mirror.touched_before = mirror.touched_at;
+        mirror.touched_by = purpose.connection;
+    }
+    mirror.touched_for = purpose.number;
+    mirror.touched_at = microseconds_since_1970();
+}
+
+std::shared_ptr<Mirror> Mirrors::find(EngineName engine, const RunName &name, const Purpose &purpose) {
     const std::lock_guard lock(mutex_);
     const auto found = table_.find(Place{engine, name});
     if (found == table_.end()) {
         return nullptr;
     }
-    found->second->order = ++uses_;
+    touch(*found->second, purpose);
     return found->second;
 }
 
@@ -61,22 +74,32 @@ Mirrors::Claimed Mirrors::claim(EngineName engine, const RunName &name, Claim *c
     return Claimed::yes;
 }
 
-bool Mirrors::add(std::shared_ptr<Mirror> mirror) {
+bool Mirrors::add(std::shared_ptr<Mirror> mirror, const Purpose &purpose) {
     const std::lock_guard lock(mutex_);
     const Place place{mirror->engine, mirror->name};
     Mirror &added = *mirror;
     if (!table_.try_emplace(place, std::move(mirror)).second) {
         return false;
     }
-    added.order = ++uses_;
+    touch(added, purpose);
     return true;
 }
 
-std::vector<Mirrors::Table::iterator> Mirrors::leavers(EngineName engine) {
+std::vector<Mirrors::Table::iterator> Mirrors::leavers(EngineName engine, const Purpose &purpose) {
     std::vector<Table::iterator> result;
+    const std::int64_t lately = microseconds_since_1970() - undisturbed_microseconds;
+    const auto is_needed = [&](const Mirror &mirror) {
+        if (purpose.is(mirror.touched_by, mirror.touched_for)) {
+            return true;
+        }
+        const std::int64_t by_others =
+            mirror.touched_by != purpose.connection ? mirror.touched_at : mirror.touched_before;
+        return purpose.forced && by_others > lately;
+    };
     for (auto i = table_.begin(); i != table_.end(); ++i) {
         // Others get their share of a mirror under the mutex, so one that only the table has stays so.
-        if (i->first.engine == engine && !i->second->pinned && i->second.use_count() == 1) {
+        if (i->first.engine == engine && !i->second->pinned && i->second.use_count() == 1 &&
+            !is_needed(*i->second)) {
             result.push_back(i);
         }
     }
@@ -100,7 +123,8 @@ void Mirrors::unlink(const std::vector<Table::iterator> &leavers, Wanted wanted,
     }
 }
 
-bool Mirrors::make_room(EngineName engine, MemoryBudget &memory, std::uint64_t bytes) {
+bool Mirrors::make_room(EngineName engine, MemoryBudget &memory, std::uint64_t bytes,
+                        const Purpose &purpose) {
     Gone gone;
     const std::lock_guard lock(mutex_);
     const std::uint64_t limit = memory.limit();
@@ -112,7 +136,7 @@ bool Mirrors::make_room(EngineName engine, MemoryBudget &memory, std::uint64_t b
         return true;
     }
     const std::uint64_t needed = used - (limit - bytes);
-    const std::vector<Table::iterator> all = leavers(engine);
+    const std::vector<Table::iterator> all = leavers(engine, purpose);
     std::uint64_t available = 0;
     for (const Table::iterator &leaver : all) {
         available += bytes_of(leaver->second->object);
@@ -125,12 +149,12 @@ bool Mirrors::make_room(EngineName engine, MemoryBudget &memory, std::uint64_t b
     return true;
 }
 
-bool Mirrors::drop_one(EngineName engine) {
+bool Mirrors::drop_one(EngineName engine, const Purpose &purpose) {
     Gone gone;
     const std::lock_guard lock(mutex_);
     bool dropped = false;
     unlink(
-        leavers(engine), [&](std::uint64_t) { return !std::exchange(dropped, true); }, &gone);
+        leavers(engine, purpose), [&](std::uint64_t) { return !std::exchange(dropped, true); }, &gone);
     return dropped;
 }
 
@@ -140,7 +164,8 @@ void Mirrors::shrink(EngineName engine, const MemoryBudget &memory) {
     const std::uint64_t limit = memory.limit();
     const std::uint64_t used = memory.used();
     unlink(
-        leavers(engine), [&](std::uint64_t freed) { return used > limit && freed < used - limit; }, &gone);
+        leavers(engine, {}), [&](std::uint64_t freed) { return used > limit && freed < used - limit; },
+        &gone);
 }
 
 void Mirrors::evict(const RunName &name, std::uint64_t *mirrors, std::uint64_t *bytes) {

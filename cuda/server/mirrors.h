@@ -16,6 +16,17 @@
 
 namespace gpu_engine::server {
 
+// Who asks, and what for.
+struct Purpose {
+    std::uint64_t connection = 0;  // the server's number of it
+    std::uint32_t number = 0;      // the session's (protocol::RequestHeader::purpose)
+    bool forced = false;
+
+    bool is(std::uint64_t its_connection, std::uint32_t its_number) const noexcept {
+        return number != 0 && connection == its_connection && number == its_number;
+    }
+};
+
 // A run in an engine's memory. Requests share it, so that it lives until the last of them ends, also when it
 // has left the table meanwhile.
 struct Mirror {
@@ -27,7 +38,12 @@ struct Mirror {
     std::int64_t loaded_at = 0;  // microseconds since 1970
     std::atomic<std::int64_t> last_used{0};
     std::atomic<std::uint64_t> hits{0};
-    std::uint64_t order = 0;  // of the last use; the table's
+    // The table's, under its mutex.
+    std::uint64_t order = 0;          // of the last use
+    std::uint64_t touched_by = 0;     // the connection that found or loaded it last
+    std::uint32_t touched_for = 0;    // and its purpose
+    std::int64_t touched_at = 0;      // microseconds since 1970
+    std::int64_t touched_before = 0;  // when another connection than that one did so last
 };
 
 std::int64_t microseconds_since_1970() noexcept;
@@ -70,7 +86,8 @@ class Mirrors {
     };
 
     // Null when the run isn't there. Counts as a use.
-    std::shared_ptr<Mirror> find(protocol::EngineName engine, const protocol::RunName &name);
+    std::shared_ptr<Mirror> find(protocol::EngineName engine, const protocol::RunName &name,
+                                 const Purpose &purpose);
 
     enum class Claimed { yes, present, by_another };
     // For `present`, `*dead_version` is the mirror's.
@@ -78,14 +95,17 @@ class Mirrors {
                   std::uint64_t *dead_version);
 
     // False when the name is taken; the mirror then is the caller's still.
-    bool add(std::shared_ptr<Mirror> mirror);
+    bool add(std::shared_ptr<Mirror> mirror, const Purpose &purpose);
 
-    // Lets mirrors of the engine go, least recently used first and none that is pinned or in use, until
-    // `bytes` more fit into its memory. False, and nothing has gone, when that isn't enough.
-    bool make_room(protocol::EngineName engine, MemoryBudget &memory, std::uint64_t bytes);
-    // Lets one go. False when there is none.
-    bool drop_one(protocol::EngineName engine);
-    // The same until the engine's memory is within its limit, as far as possible.
+    // Lets mirrors of the engine go, least recently used first, until `bytes` more fit into its memory. None
+    // goes that is pinned, in use, or needed for the same purpose, nor for a forced path one that another
+    // connection used within the last minute. False, and nothing has gone, when that isn't enough.
+    bool make_room(protocol::EngineName engine, MemoryBudget &memory, std::uint64_t bytes,
+                   const Purpose &purpose);
+    // Lets one of these go. False when there is none.
+    bool drop_one(protocol::EngineName engine, const Purpose &purpose);
+    // Lets any but pinned ones and those in use go until the engine's memory is within its limit, as far as
+    // possible.
     void shrink(protocol::EngineName engine, const MemoryBudget &memory);
 
     // What protocol::Evict does.
@@ -101,7 +121,8 @@ class Mirrors {
     using Gone = std::vector<std::shared_ptr<Mirror>>;
 
     // Those that may go, least recently used first. The mutex is held.
-    std::vector<Table::iterator> leavers(protocol::EngineName engine);
+    std::vector<Table::iterator> leavers(protocol::EngineName engine, const Purpose &purpose);
+    void touch(Mirror &mirror, const Purpose &purpose);
     // Unlinks mirrors for as long as they are wanted; `wanted(bytes gone so far)`. The mutex is held. What is
     // gone is freed by the caller, without the mutex.
     template <typename Wanted>

@@ -19,14 +19,15 @@ usage: pg_gpu_server --socket PATH [option ...]
   --socket PATH            the Unix socket to make
   --parent PID             end with this process
   --watch-descriptor N     end when reading from this open descriptor meets the end
-  --host-memory BYTES      limit of the host engine (default: a quarter of the machine's memory)
+  --host-memory BYTES      limit of the host engine (default: 3/32 of the machine's memory)
   --device-memory BYTES    limit on the device (default: half of what is free at the start)
-  --transfer-memory BYTES  limit of all transfer buffers (default: an eighth of the machine's memory)
+  --transfer-memory BYTES  limit of all transfer buffers (default: 1/32 of the machine's memory)
   --queue N                requests of an engine that wait at most (default: 64)
   --joint-calls N          calls for searches that others could join, at a time (default: 4 on a device)
   --connections N          connections at most (default: 1000)
-  --threads N              of the host engine (default: one a processor)
+  --threads N              of the host engine (default: half of the processors)
   --device N               the device to compute on (default: 0); -1: none
+  --probe-device N         only look whether the device can be opened: exit status 0 if so
   --stuck-milliseconds N   give up when a cancelled request runs on for so long (default: 30000)
   --testing                allow tests to make requests for memory fail
 )";
@@ -55,6 +56,7 @@ bool parse_options(int argc, char **argv, Options *options, bool *help) {
         connections_option,
         threads_option,
         device_option,
+        probe_option,
         stuck_option,
         testing_option,
         help_option,
@@ -71,6 +73,7 @@ bool parse_options(int argc, char **argv, Options *options, bool *help) {
         {"connections", required_argument, nullptr, connections_option},
         {"threads", required_argument, nullptr, threads_option},
         {"device", required_argument, nullptr, device_option},
+        {"probe-device", required_argument, nullptr, probe_option},
         {"stuck-milliseconds", required_argument, nullptr, stuck_option},
         {"testing", no_argument, nullptr, testing_option},
         {"help", no_argument, nullptr, help_option},
@@ -134,6 +137,11 @@ bool parse_options(int argc, char **argv, Options *options, bool *help) {
                 good = take(-1, 1024);
                 options->device = static_cast<std::int32_t>(number);
                 break;
+            case probe_option:
+                good = take(0, 1024);
+                options->device = static_cast<std::int32_t>(number);
+                options->probing = true;
+                break;
             case stuck_option:
                 good = take(1, INT32_MAX);
                 options->stuck_milliseconds = static_cast<std::uint32_t>(number);
@@ -152,7 +160,7 @@ bool parse_options(int argc, char **argv, Options *options, bool *help) {
             return false;
         }
     }
-    if (optind < argc || options->socket_path.empty()) {
+    if (optind < argc || (options->socket_path.empty() && !options->probing)) {
         std::fputs(usage, stderr);
         return false;
     }

@@ -30,6 +30,15 @@ struct Options {
     // How the cuda engine is opened; tests put another in its place. Empty: by device::open_engine, if that
     // is built in.
     std::function<Status(const EngineOptions &, std::unique_ptr<Engine> *)> open_device;
+    // Whether a new process could open the device. After a driver that wasn't there a process stays without
+    // it. Null: it isn't asked, and opening is tried again in this process.
+    std::function<bool()> probe_device;
+    // Until opening a device is tried again, at first; each time twice as long, up to the second.
+    std::uint32_t first_retry_milliseconds = 1000;
+    std::uint32_t longest_retry_milliseconds = 60000;
+    // An opening that takes so long is taken for one that hangs: sessions stop waiting for it.
+    std::uint32_t slow_opening_milliseconds = 30000;
+    bool probing = false;  // only look whether the device can be opened
     // After a request was cancelled so long ago and still runs, the server gives itself up.
     std::uint32_t stuck_milliseconds = 30000;
 };

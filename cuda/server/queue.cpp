@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "gpu_engine/boundary.h"
@@ -12,6 +13,10 @@ namespace {
 
 // The paper's.
 constexpr double deadline_ms = 500;
+
+// A session says how long a search takes it on pages, and may be wrong: for longer no processor counts as
+// busy.
+constexpr double max_busy_ms = 60000;
 
 // Of one call. A device that has so many at once has enough to do, and nobody waits long for the others.
 constexpr std::uint32_t most_items = 512;
@@ -28,6 +33,7 @@ struct Queue::Waiter {
 
     std::list<std::string> key;    // until it is admitted, in a list of one for `running_`
     std::shared_ptr<Joint> joint;  // null: not to be computed with others
+    double start = 0;              // virtual time: not before its session's turn
     Job job{};                     // the dispatcher's, if it has it
     State state = State::waiting;
     Result result = Result::admitted;  // once it is done
@@ -62,31 +68,44 @@ void Queue::take_place(std::list<std::string> *key) {
     running_.splice(running_.end(), *key);
 }
 
-bool Queue::try_enter(const std::string &key) {
+bool Queue::try_enter(const std::string &key, Share &share) {
     std::list<std::string> own = {key};
     const std::lock_guard lock(mutex_);
     if (!has_place_for(key)) {
         return false;
     }
+    now_ = std::max(now_, share.finish_);
     take_place(&own);
     return true;
 }
 
-Queue::Result Queue::enter(const Activity &activity, const std::string &key) {
-    return wait(activity, key, nullptr);
+Queue::Result Queue::enter(const Activity &activity, const std::string &key, Share &share) {
+    return wait(activity, key, nullptr, share);
 }
 
-Queue::Result Queue::enter(const Activity &activity, const std::shared_ptr<Joint> &joint) {
-    return wait(activity, joint->key(), joint);
+Queue::Result Queue::enter(const Activity &activity, const std::shared_ptr<Joint> &joint, Share &share) {
+    return wait(activity, joint->key(), joint, share);
 }
 
-Queue::Result Queue::wait(const Activity &activity, const std::string &key, std::shared_ptr<Joint> joint) {
+// Behind all whose turn comes no later.
+void Queue::insert(std::list<std::shared_ptr<Waiter>> *waiter) {
+    auto place = waiting_.end();
+    while (place != waiting_.begin() && (*std::prev(place))->start > waiter->front()->start) {
+        --place;
+    }
+    waiting_.splice(place, *waiter);
+}
+
+Queue::Result Queue::wait(const Activity &activity, const std::string &key, std::shared_ptr<Joint> joint,
+                          const Share &share) {
     const auto waiter = std::make_shared<Waiter>();
     waiter->key = {key};
     waiter->joint = std::move(joint);
     std::list<std::shared_ptr<Waiter>> own = {waiter};
     std::unique_lock lock(mutex_);
+    waiter->start = std::max(now_, share.finish_);
     if (has_place_for(key)) {
+        now_ = waiter->start;
         take_place(&waiter->key);
         return Result::admitted;
     }
@@ -94,7 +113,7 @@ Queue::Result Queue::wait(const Activity &activity, const std::string &key, std:
         return Result::full;
     }
     dispatch(waiter.get());
-    waiting_.splice(waiting_.end(), own);
+    insert(&own);
     give_back();
     // Looking at the activity takes the watcher's mutex within this one; the watcher never does the reverse.
     waiter->changed.wait(
@@ -112,8 +131,18 @@ Queue::Result Queue::wait(const Activity &activity, const std::string &key, std:
     return Result::cancelled;
 }
 
-void Queue::leave(const std::string &key) {
+void Queue::add_to(Share &share, Clock::duration took) {
+    share.finish_ = std::max(now_, share.finish_) + std::chrono::duration<double, std::micro>(took).count();
+}
+
+void Queue::charge(Share &share, Clock::duration took) {
     const std::lock_guard lock(mutex_);
+    add_to(share, took);
+}
+
+void Queue::leave(const std::string &key, Share &share, Clock::duration took) {
+    const std::lock_guard lock(mutex_);
+    add_to(share, took);
     running_.erase(std::find(running_.begin(), running_.end(), key));
     advance();
 }
@@ -146,6 +175,7 @@ void Queue::advance() {
             ++i;
             continue;
         }
+        now_ = std::max(now_, waiter.start);
         take_place(&waiter.key);
         dispatcher_.remove(waiter.job);
         waiter.end(Result::admitted);
@@ -172,7 +202,7 @@ void Queue::give_back() {
                                         [&](const auto &waiter) { return waiter->job.id == job->id; });
         (*found)->end(Result::elsewhere);
         waiting_.erase(found);
-        until = now + job->on(Side::processor);
+        until = now + std::min(job->on(Side::processor), max_busy_ms);
     }
 }
 

@@ -50,9 +50,11 @@ class Joint {
     const protocol::ExpectedCost cost_;
 };
 
-// First come, first served. Requests that can be computed together are admitted by few calls at a time; those
-// that wait meanwhile go into the next one. Some go back to their sessions, which compute on pages: what the
-// dispatcher takes for the processor. All functions may be called by any thread.
+// Those whose sessions had the least of the engine so far go first, and of these the first that came
+// ("Start-time Fair Queueing", Goyal, Vin, Cheng, 1996): a session with large requests waits for others'
+// small ones, never the reverse for long. Requests that can be computed together are admitted by few calls at
+// a time; those that wait meanwhile go into the next one. Some go back to their sessions, which compute on
+// pages: what the dispatcher takes for the processor. All functions may be called by any thread.
 class Queue {
   public:
     enum class Result {
@@ -70,14 +72,24 @@ class Queue {
         std::uint32_t processors = 0;   // for sessions to compute on
     };
 
+    // What a session has had of the engine, in microseconds of the queue's virtual time; the queue's to read
+    // and write.
+    class Share {
+        friend class Queue;
+        double finish_ = 0;  // of what it had last
+    };
+
     Queue(Watcher &watcher, const Settings &settings);
 
     // Whether there is a place at once. `key` is empty for requests that can't be computed with others.
-    bool try_enter(const std::string &key);
+    bool try_enter(const std::string &key, Share &share);
     // Waits for a place. A request that was taken into another one's call waits for its end.
-    Result enter(const Activity &activity, const std::string &key);
-    Result enter(const Activity &activity, const std::shared_ptr<Joint> &joint);
-    void leave(const std::string &key);
+    Result enter(const Activity &activity, const std::string &key, Share &share);
+    Result enter(const Activity &activity, const std::shared_ptr<Joint> &joint, Share &share);
+    // A place is free again, of which the session had so much.
+    void leave(const std::string &key, Share &share, Clock::duration took);
+    // The session had so much of another one's call.
+    void charge(Share &share, Clock::duration took);
 
     // Others that wait and that can be computed with an admitted one, taken from the queue. `end_company`
     // must follow, with computed, alone or again.
@@ -96,8 +108,11 @@ class Queue {
   private:
     using Waiting = std::list<std::shared_ptr<Waiter>>;
 
-    Result wait(const Activity &activity, const std::string &key, std::shared_ptr<Joint> joint);
+    Result wait(const Activity &activity, const std::string &key, std::shared_ptr<Joint> joint,
+                const Share &share);
     // These have the mutex.
+    void insert(std::list<std::shared_ptr<Waiter>> *waiter);
+    void add_to(Share &share, Clock::duration took);
     bool has_place_for(const std::string &key) const;
     void take_place(std::list<std::string> *key);
     void dispatch(Waiter *waiter);
@@ -107,7 +122,8 @@ class Queue {
     Watcher &watcher_;
     const Settings settings_;
     std::mutex mutex_;
-    Waiting waiting_;  // in order; while there are free places, of those whose key has no call left
+    double now_ = 0;   // virtual: when what was admitted last could have begun
+    Waiting waiting_;  // by virtual time; while there are free places, of those whose key has no call left
     Waiting taken_;    // into others' calls
     std::list<std::string> running_;  // the keys of those that compute
     std::uint32_t limit_ = 0;

@@ -18,6 +18,7 @@ struct Work {
     protocol::EngineName engine_name;
     Engine *engine = nullptr;
     Stream *stream = nullptr;
+    Purpose purpose{};
     // For the statistics.
     std::uint64_t items = 0;
     std::uint64_t bytes = 0;
@@ -55,15 +56,29 @@ inline void check(const Status &status) {
     }
 }
 
-// Runs `call`, which returns a Status, and as long as it lacks memory lets a mirror go and tries again.
+// Runs `call`, which returns a Status, and when it lacks memory lets mirrors go and tries again. Where those
+// that may go are not enough for what was refused none goes. A device that is short of memory though the
+// limit isn't reached, because others use it, doesn't say how much it lacks: then one mirror goes at a time.
 template <typename Call>
 Status with_room(Work &work, Call &&call) {
-    for (;;) {
+    // Others may take what was made free; at some time that must end.
+    constexpr int max_refusals = 64;
+    Mirrors &mirrors = work.server().mirrors();
+    MemoryBudget &memory = work.engine->memory();
+    static_cast<void>(memory.take_refused());
+    for (int refusals = 0; refusals < max_refusals;) {
         const Status status = call();
-        if (status.code != StatusCode::out_of_memory || !work.server().mirrors().drop_one(work.engine_name)) {
+        if (status.code != StatusCode::out_of_memory) {
+            return status;
+        }
+        const std::uint64_t refused = memory.take_refused();
+        refusals += refused > 0 ? 1 : 0;
+        if (refused > 0 ? !mirrors.make_room(work.engine_name, memory, refused, work.purpose)
+                        : !mirrors.drop_one(work.engine_name, work.purpose)) {
             return status;
         }
     }
+    return make_status(StatusCode::out_of_memory, "the engine's memory is taken again as soon as it is free");
 }
 
 // ---- The functions ---------------------------------------------------------------------------------------

@@ -77,7 +77,7 @@ void make_mirror(Work &work, AnyObject object, const RunName &name, std::uint32_
     mirror->user = user;
     mirror->loaded_at = microseconds_since_1970();
     mirror->last_used = mirror->loaded_at;
-    static_cast<void>(work.server().mirrors().add(std::move(mirror)));
+    static_cast<void>(work.server().mirrors().add(std::move(mirror), work.purpose));
 }
 
 // What beginnings have in common. False when there is nothing to be loaded, as the reply says then.
@@ -104,7 +104,7 @@ bool begin_own(Work &work, const Request &request, OwnObject *own, protocol::Beg
 }
 
 void require_room(Work &work, std::uint64_t bytes) {
-    if (!work.server().mirrors().make_room(work.engine_name, work.engine->memory(), bytes)) {
+    if (!work.server().mirrors().make_room(work.engine_name, work.engine->memory(), bytes, work.purpose)) {
         throw Failure{
             make_status(StatusCode::out_of_memory, "the engine's memory limit leaves no room for the array")};
     }
@@ -154,8 +154,8 @@ void finish_sorted(Work &work, OwnObject &own, bool *ordered) {
         // The levels, and what sorting takes. Not having it all isn't fatal, so the result doesn't matter.
         const std::uint64_t bytes = gpu_engine::kary<Key>(*work.engine).array_bytes(loader.entries());
         const std::uint64_t held = loader.entries() * (sizeof(Key) + sizeof(Tid));
-        static_cast<void>(work.server().mirrors().make_room(work.engine_name, work.engine->memory(),
-                                                            own.sorted ? bytes - held : 2 * bytes));
+        static_cast<void>(work.server().mirrors().make_room(
+            work.engine_name, work.engine->memory(), own.sorted ? bytes - held : 2 * bytes, work.purpose));
         std::unique_ptr<KaryArray<Key>> array;
         const Status status = loader.finish(*work.stream, !own.sorted, ordered, &array);
         if (!*ordered) {
@@ -170,7 +170,8 @@ void finish_grid(Work &work, OwnObject &own) {
     GridLoader &loader = *own.loader.grid();
     // What building takes at most; not having it all isn't fatal, so the result doesn't matter.
     static_cast<void>(work.server().mirrors().make_room(work.engine_name, work.engine->memory(),
-                                                        3 * grid_bytes(own.columns, loader.entries())));
+                                                        3 * grid_bytes(own.columns, loader.entries()),
+                                                        work.purpose));
     std::unique_ptr<GridFile> file;
     check(with_room(work, [&] { return loader.finish(*work.stream, own.grid, &file); }));
     own.object = AnyObject(std::move(file));
@@ -362,7 +363,8 @@ void answer_name_kary(Work &work, const protocol::NameKary &request, protocol::H
 }
 
 void answer_set_dead(Work &work, const protocol::SetDead &request, protocol::ReplyHeader &reply) {
-    const std::shared_ptr<Mirror> mirror = work.server().mirrors().find(work.engine_name, request.name);
+    const std::shared_ptr<Mirror> mirror =
+        work.server().mirrors().find(work.engine_name, request.name, work.purpose);
     if (mirror == nullptr) {
         set_answer(reply, Answer::not_resident);
         reply.lacking = 1;
@@ -418,7 +420,7 @@ void answer_merge_kary(Work &work, const protocol::MergeKary &request, protocol:
         }
         // What merging takes; not having it all isn't fatal, so the result doesn't matter.
         static_cast<void>(work.server().mirrors().make_room(work.engine_name, work.engine->memory(),
-                                                            2 * kary.array_bytes(work.items)));
+                                                            2 * kary.array_bytes(work.items), work.purpose));
         std::unique_ptr<KaryArray<Key>> merged;
         check(
             with_room(work, [&] { return kary.merge(*work.stream, arrays.data(), arrays.size(), &merged); }));

@@ -14,7 +14,8 @@ RunSet::RunSet(Work &work, const protocol::RunUse *runs, std::uint32_t count, st
     std::uint64_t stale = 0;
     const std::int64_t now = microseconds_since_1970();
     for (std::uint32_t i = 0; i < count; ++i) {
-        std::shared_ptr<Mirror> mirror = work.server().mirrors().find(work.engine_name, runs[i].name);
+        std::shared_ptr<Mirror> mirror =
+            work.server().mirrors().find(work.engine_name, runs[i].name, work.purpose);
         if (mirror == nullptr) {
             absent |= std::uint64_t(1) << i;
             continue;

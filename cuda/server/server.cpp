@@ -12,6 +12,7 @@
 #include "gpu_engine/guard.h"
 #include "server/connection.h"
 #include "server/log.h"
+#include "server/machine.h"
 
 #include "gpu_engine/boundary.h"
 
@@ -20,7 +21,9 @@ namespace {
 
 using protocol::EngineName;
 
-constexpr std::uint64_t transfer_memory_share = 8;
+constexpr std::uint64_t transfer_memory_share = 32;
+// How often it is looked whether a device is still being opened.
+constexpr int opening_milliseconds = 1000;
 // A session that doesn't take its answer within this is given up.
 constexpr int send_milliseconds = 10000;
 // Time to say hello.
@@ -48,7 +51,7 @@ Server::~Server() {
 }
 
 void Server::set_transfer_limit(std::uint64_t bytes) noexcept {
-    transfer_memory_.set_limit(bytes > 0 ? bytes : machine_memory() / transfer_memory_share);
+    transfer_memory_.set_limit(bytes > 0 ? bytes : read_machine().memory / transfer_memory_share);
 }
 
 Status Server::start() noexcept {
@@ -63,7 +66,9 @@ Status Server::start() noexcept {
         if (options_.parent > 0) {
             // The parent may have ended before the kernel was told to tell us.
             parent_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, options_.parent, 0)));
-            if (!parent_.valid() && errno != ENOSYS) {
+            // Old kernels lack the call, and old profiles of containers refuse what they don't know. The
+            // signal at the parent's death and the watched descriptor tell as well.
+            if (!parent_.valid() && errno != ENOSYS && errno != EPERM) {
                 return out_of_resources("the parent process");
             }
         }
@@ -78,7 +83,7 @@ Status Server::start() noexcept {
             },
             [this] { give_up("a request goes on long after it was cancelled"); },
             std::chrono::milliseconds(options_.stuck_milliseconds));
-        engines_ = std::make_unique<Engines>(options_, *watcher_);
+        engines_ = std::make_unique<Engines>(options_, *watcher_, [this](const char *why) { give_up(why); });
         log_line(
             "listening on \"%s\"; engine host: %u threads, limit %llu MiB%s", options_.socket_path.c_str(),
             engines_->threads(), static_cast<unsigned long long>(engines_->host().memory().limit() >> 20),
@@ -102,9 +107,11 @@ void Server::run() {
                              {accepting ? listening_.descriptor() : -1, POLLIN, 0},
                              {parent_.get(), POLLIN, 0},
                              {options_.watch_descriptor, POLLIN, 0}};
-        if (poll(watched, 4, accepting ? -1 : pause_milliseconds) < 0) {
+        const bool opening = engines_->state(EngineName::cuda) == Engines::State::opening;
+        if (poll(watched, 4, !accepting ? pause_milliseconds : opening ? opening_milliseconds : -1) < 0) {
             continue;
         }
+        engines_->notice_slow_opening();
         accepting = true;
         if (watched[0].revents != 0) {
             std::uint64_t times;
@@ -164,7 +171,8 @@ bool Server::accept_connections() {
         set_timeout(socket.get(), SO_SNDTIMEO, send_milliseconds);
         set_timeout(socket.get(), SO_RCVTIMEO, hello_milliseconds);
         const std::lock_guard lock(sessions_mutex_);
-        if (sessions_.size() >= options_.connection_limit) {
+        // The supervisor must get through when sessions have taken all, or it would take the server for dead.
+        if (sessions_.size() >= options_.connection_limit && process != options_.parent) {
             if (refusals_.due()) {
                 log_line("refused a connection of process %d: there are %u already", process,
                          options_.connection_limit);

@@ -44,6 +44,8 @@ class Server {
     MemoryBudget &transfer_memory() noexcept { return transfer_memory_; }
     std::uint64_t start_number() const noexcept { return start_number_; }
     std::uint32_t connections();
+    // Another one each time.
+    std::uint64_t number_connection() noexcept { return ++connections_made_; }
     void give_up(const char *reason) { give_up_(reason); }
 
     // 0: the default.
@@ -71,6 +73,7 @@ class Server {
     std::uint64_t start_number_ = 0;
     LogPace refusals_;
     std::atomic<bool> stopping_{false};
+    std::atomic<std::uint64_t> connections_made_{0};
     // In this order: engines use the watcher, and both outlive all connections.
     std::unique_ptr<Watcher> watcher_;
     std::unique_ptr<Engines> engines_;

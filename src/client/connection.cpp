@@ -95,15 +95,24 @@ bool fail_by_answer(const protocol::ReplyHeader &reply) {
 
 // A connection that a session has not used for a while is closed, and with it the transfer buffer, by a
 // timeout of the session's own, since an idle session runs nothing else. `in_use` is set from a request to
-// the end of its transaction; the handler then does nothing. Else nobody is in the middle of anything here.
+// the end of its transaction; then the handler closes only where the session waits for its client's next
+// command, and looks again later otherwise. So nobody is in the middle of anything here.
 
 static constexpr int kIdleMilliseconds = 30000;
 static volatile sig_atomic_t in_use = 0;
 static volatile sig_atomic_t closed_in_handler = 0;
 static TimeoutId idle_timeout = MAX_TIMEOUTS;
 
+// Between two commands of a transaction nothing of the transfer buffer is in use (client.h); what the server
+// holds for the session would be lost. With track_activities off this isn't known.
+static bool is_waiting_in_transaction() {
+    return connection.held == 0 && !connection.busy && MyBEEntry != nullptr &&
+           (MyBEEntry->st_state == STATE_IDLEINTRANSACTION ||
+            MyBEEntry->st_state == STATE_IDLEINTRANSACTION_ABORTED);
+}
+
 static void close_when_idle() {
-    if (in_use || connection.socket == PGINVALID_SOCKET)
+    if (connection.socket == PGINVALID_SOCKET || (in_use && !is_waiting_in_transaction()))
         return;
     close(connection.socket);
     connection.socket = PGINVALID_SOCKET;
@@ -122,13 +131,31 @@ static void finish_closing() {
     disconnect();
 }
 
-static void watch_idle_connection() {
-    in_use = 0;
-    if (connection.socket == PGINVALID_SOCKET)
-        return;
+static TimeoutId registered_idle_timeout() {
     if (idle_timeout == MAX_TIMEOUTS)
         idle_timeout = RegisterTimeout(USER_TIMEOUT, close_when_idle);
-    enable_timeout_after(idle_timeout, kIdleMilliseconds);
+    return idle_timeout;
+}
+
+// At the end of a transaction.
+static void watch_idle_connection() {
+    in_use = 0;
+    if (connection.socket != PGINVALID_SOCKET)
+        enable_timeout_after(registered_idle_timeout(), kIdleMilliseconds);
+    else if (idle_timeout != MAX_TIMEOUTS)
+        disable_timeout(idle_timeout, false);
+}
+
+// From a transaction's first request on, again and again: nothing of ours runs when a statement ends.
+// Sessions only, which wait for a client.
+static void watch_idle_transaction() {
+    if (in_use)
+        return;
+    in_use = 1;
+    if (MyBackendType == B_BACKEND && IsTransactionState())
+        enable_timeout_every(registered_idle_timeout(),
+                             TimestampTzPlusMilliseconds(GetCurrentTimestamp(), kIdleMilliseconds),
+                             kIdleMilliseconds);
 }
 
 // ---- the ends of transactions -----------------------------------------------------------------------------
@@ -298,7 +325,7 @@ static bool is_closed_by_server() {
 }
 
 bool connect_to_server() {
-    in_use = 1;
+    watch_idle_transaction();
     finish_closing();
     if (is_connected() && (connection.busy || is_closed_by_server()))
         disconnect();
@@ -311,6 +338,12 @@ bool connect_to_server() {
         return true;
     disconnect();
     return false;
+}
+
+static int patience_ms = 0;  // 0: pg_gpu.request_timeout
+
+void set_request_patience(int milliseconds) {
+    patience_ms = milliseconds;
 }
 
 // ---- a request --------------------------------------------------------------------------------------------
@@ -329,7 +362,8 @@ static bool wait_for_socket(uint32 events) {
     for (;;) {
         const int64 left = connection.deadline - monotonic_microseconds();
         if (left <= 0)
-            return lose(Trouble::Deadline, "no answer within pg_gpu.request_timeout");
+            return lose(Trouble::Deadline, patience_ms > 0 ? "no answer to heartbeats"
+                                                           : "no answer within pg_gpu.request_timeout");
         WaitEvent occurred[3];
         const auto milliseconds = static_cast<long>(Min(left / 1000 + 1, int64{INT_MAX}));
         const int count =
@@ -351,8 +385,24 @@ static bool wait_for_socket(uint32 events) {
     }
 }
 
+static uint32 purpose = 1;
+
+void begin_purpose() {
+    // 0 is no purpose.
+    if (++purpose == 0)
+        purpose = 1;
+}
+
+uint32 current_purpose() {
+    return purpose;
+}
+
+// An estimate is made of settings that any user may change: a stopped server isn't waited for by the hour.
+static constexpr double kMaxEstimateMs = 60000;
+
 bool send_request(protocol::RequestHeader *request, double estimate, int fd) {
-    const double timeout = request_timeout() + estimate / 1000;
+    const double timeout =
+        (patience_ms > 0 ? patience_ms : request_timeout()) + Min(Max(estimate / 1000, 0.0), kMaxEstimateMs);
     const auto milliseconds = static_cast<uint32>(Min(timeout, double{INT_MAX}));
     connection.deadline = monotonic_microseconds() + int64{milliseconds} * 1000;
     connection.busy = true;

@@ -59,9 +59,24 @@ bool ping_server();
 void hold_on_server();
 void release_on_server();
 
+// What this session's requests are part of: the server lets no mirror go for one that it found or loaded for
+// the same purpose. Begins another purpose, whose number is the requests' from now on.
+void begin_purpose();
+uint32 current_purpose();
+
+// How long the supervisor's requests may take, in place of pg_gpu.request_timeout.
+void set_request_patience(int milliseconds);
+
 inline protocol::RequestHeader make_header(protocol::Message type, Path path, uint32 bytes) {
     const auto engine = path == Path::Cuda ? protocol::EngineName::cuda : protocol::EngineName::host;
-    return {protocol::magic, static_cast<uint16>(type), static_cast<uint16>(engine), bytes, 0, 0};
+    return {protocol::magic,
+            static_cast<uint16>(type),
+            static_cast<uint16>(engine),
+            bytes,
+            0,
+            0,
+            current_purpose(),
+            path_setting() == PathSetting::Auto ? 0U : 1U};
 }
 
 template <typename Message>

@@ -115,6 +115,7 @@ static uint64 live_entries(const RunSet &set, const LiveRuns &live) {
 }
 
 bool is_worth_asking(const RunSet &set, const LiveRuns &live, const Choice &choice) {
+    begin_purpose();
     const TimestampTz now = GetCurrentTimestamp();
     const auto all_entries = static_cast<double>(live_entries(set, live));
     double saved = 0;
@@ -435,6 +436,7 @@ uint64 load_index(Relation index, const storage::RunKind *kind, const MirrorForm
     constexpr long kPauseMs = 20;
     uint64 bytes = 0;
     drop_gone_mirrors();
+    begin_purpose();
     for (;;) {
         Path path;
         if (!find_engine_to_load(&path))

@@ -32,13 +32,14 @@ class Anything final : public Joint {
 // Somebody who waits, in a thread of his own.
 class Someone {
   public:
-    Someone(Queue &queue, Watcher &watcher, std::shared_ptr<Joint> joint)
-        : watcher_(watcher), joint_(std::move(joint)) {
+    Someone(Queue &queue, Watcher &watcher, std::shared_ptr<Joint> joint, Queue::Share *share = nullptr)
+        : watcher_(watcher), joint_(std::move(joint)), share_(share != nullptr ? *share : own_share_) {
         EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets_), 0);
         watcher_.add(activity_, sockets_[0]);
         watcher_.begin(activity_, Clock::time_point::max());
         thread_ = std::thread([this, &queue] {
-            result_ = joint_ != nullptr ? queue.enter(activity_, joint_) : queue.enter(activity_, "");
+            result_ = joint_ != nullptr ? queue.enter(activity_, joint_, share_)
+                                        : queue.enter(activity_, "", share_);
         });
     }
     ~Someone() {
@@ -59,6 +60,8 @@ class Someone {
     Watcher &watcher_;
     std::shared_ptr<Joint> joint_;
     Activity activity_;
+    Queue::Share own_share_;
+    Queue::Share &share_;
     int sockets_[2];
     Queue::Result result_ = Queue::Result::full;
     std::thread thread_;
@@ -86,32 +89,33 @@ class QueueTest : public testing::Test {
 
     Watcher watcher_{[this] { queue_->wake(); }, [] {}, 1min};
     std::unique_ptr<Queue> queue_;
+    Queue::Share share_;
 };
 
 TEST_F(QueueTest, CallsOfAKeyAreCountedApart) {
     make({.places = 3, .joint_calls = 1});
-    EXPECT_TRUE(queue_->try_enter("a"));
-    EXPECT_FALSE(queue_->try_enter("a"));
-    EXPECT_TRUE(queue_->try_enter("b"));
-    EXPECT_TRUE(queue_->try_enter(""));
-    EXPECT_FALSE(queue_->try_enter("")) << "no place is left";
-    queue_->leave("");
-    EXPECT_TRUE(queue_->try_enter("c"));
-    queue_->leave("a");
-    EXPECT_FALSE(queue_->try_enter("b"));
-    EXPECT_TRUE(queue_->try_enter("a"));
+    EXPECT_TRUE(queue_->try_enter("a", share_));
+    EXPECT_FALSE(queue_->try_enter("a", share_));
+    EXPECT_TRUE(queue_->try_enter("b", share_));
+    EXPECT_TRUE(queue_->try_enter("", share_));
+    EXPECT_FALSE(queue_->try_enter("", share_)) << "no place is left";
+    queue_->leave("", share_, 0ms);
+    EXPECT_TRUE(queue_->try_enter("c", share_));
+    queue_->leave("a", share_, 0ms);
+    EXPECT_FALSE(queue_->try_enter("b", share_));
+    EXPECT_TRUE(queue_->try_enter("a", share_));
 }
 
 TEST_F(QueueTest, TheFirstTakesItsLike) {
     make({.places = 2, .joint_calls = 1});
-    ASSERT_TRUE(queue_->try_enter("a"));
+    ASSERT_TRUE(queue_->try_enter("a", share_));
     const auto leading = joint("a");
     const auto first = wait(leading);
     const auto second = wait(joint("a"));
     const auto other = wait(joint("a", 511));
-    ASSERT_TRUE(queue_->try_enter("b")) << "a place is free, though some wait";
+    ASSERT_TRUE(queue_->try_enter("b", share_)) << "a place is free, though some wait";
     const auto third = wait(joint("b"));
-    queue_->leave("a");
+    queue_->leave("a", share_, 0ms);
     EXPECT_EQ(first->result(), Queue::Result::admitted);
     // 511 would be too many together, and the third is another's.
     const Queue::Company company = queue_->take_company(*leading);
@@ -119,20 +123,20 @@ TEST_F(QueueTest, TheFirstTakesItsLike) {
     EXPECT_EQ(queue_->waiting(), 2U);
     queue_->end_company(company, Queue::Result::computed);
     EXPECT_EQ(second->result(), Queue::Result::computed);
-    queue_->leave("a");
+    queue_->leave("a", share_, 0ms);
     EXPECT_EQ(other->result(), Queue::Result::admitted);
-    queue_->leave("b");
+    queue_->leave("b", share_, 0ms);
     EXPECT_EQ(third->result(), Queue::Result::admitted);
 }
 
 TEST_F(QueueTest, WhoIsTakenMayLeave) {
     make({.places = 1});
-    ASSERT_TRUE(queue_->try_enter("a"));
+    ASSERT_TRUE(queue_->try_enter("a", share_));
     const auto leading = joint("a");
     const auto first = wait(leading);
     const auto second = wait(joint("a"));
     const auto third = wait(joint("a"));
-    queue_->leave("a");
+    queue_->leave("a", share_, 0ms);
     EXPECT_EQ(first->result(), Queue::Result::admitted);
     const Queue::Company company = queue_->take_company(*leading);
     ASSERT_EQ(company.size(), 2U);
@@ -145,11 +149,46 @@ TEST_F(QueueTest, WhoIsTakenMayLeave) {
     EXPECT_EQ(queue_->waiting(), 0U);
 }
 
+// Who had much waits for those who had little, however many requests of his are there; without that it is
+// first come, first served.
+TEST_F(QueueTest, ThoseWhoHadLittleGoFirst) {
+    make({.places = 1, .joint_calls = 1});
+    Queue::Share greedy;
+    ASSERT_TRUE(queue_->try_enter("", greedy));
+    queue_->leave("", greedy, 10s);
+    ASSERT_TRUE(queue_->try_enter("", share_));
+    const auto enter = [&](Queue::Share &share) {
+        const std::uint32_t before = queue_->waiting();
+        auto someone = std::make_unique<Someone>(*queue_, watcher_, nullptr, &share);
+        while (queue_->waiting() == before) {
+            std::this_thread::sleep_for(1ms);
+        }
+        return someone;
+    };
+    Queue::Share modest;
+    Queue::Share other;
+    const auto last = enter(greedy);
+    const auto first = enter(modest);
+    const auto second = enter(other);
+    queue_->leave("", share_, 0ms);
+    EXPECT_EQ(first->result(), Queue::Result::admitted);
+    EXPECT_EQ(queue_->waiting(), 2U);
+    queue_->leave("", modest, 1ms);
+    EXPECT_EQ(second->result(), Queue::Result::admitted);
+    // Meanwhile the first comes again: it had a millisecond, which is less than ten seconds still.
+    const auto again = enter(modest);
+    queue_->leave("", other, 1ms);
+    EXPECT_EQ(again->result(), Queue::Result::admitted);
+    queue_->leave("", modest, 20s);
+    EXPECT_EQ(last->result(), Queue::Result::admitted);
+    queue_->leave("", greedy, 0ms);
+}
+
 // Searches for which pages are nearly as good go there while processors are idle; others when so many wait
 // that they would be through later.
 TEST_F(QueueTest, TheDispatcherGivesBack) {
     make({.places = 1, .joint_calls = 1, .processors = 2});
-    ASSERT_TRUE(queue_->try_enter(""));
+    ASSERT_TRUE(queue_->try_enter("", share_));
     // Ten and twenty minutes.
     EXPECT_EQ(Someone(*queue_, watcher_, joint("a", 1, {600e3, 700e3, 1})).result(),
               Queue::Result::elsewhere);
@@ -167,11 +206,11 @@ TEST_F(QueueTest, TheDispatcherGivesBack) {
     }
     // Both processors are busy.
     const auto sixth = wait(joint("a", 1, {1, 1, 1}));
-    queue_->leave("");
+    queue_->leave("", share_, 0ms);
     for (Someone *someone :
          {second.get(), third.get(), fourth.get(), unestimated.get(), fifth.get(), sixth.get()}) {
         EXPECT_EQ(someone->result(), Queue::Result::admitted);
-        queue_->leave("a");
+        queue_->leave("a", share_, 0ms);
     }
 }
 

@@ -93,6 +93,8 @@ class Client {
         header.bytes = sizeof(Request);
         header.deadline_ms = deadline_ms;
         header.request = ++requests_;
+        header.purpose = purpose;
+        header.forced = forced ? 1 : 0;
     }
     template <typename Request>
     bool send_request(Message type, Request *request) {
@@ -185,6 +187,9 @@ class Client {
     }
 
     EngineName engine = EngineName::host;
+    // Of the requests to come (protocol::RequestHeader).
+    std::uint32_t purpose = 0;
+    bool forced = false;
     std::uint32_t deadline_ms = 0;
 
   private:

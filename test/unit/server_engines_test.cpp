@@ -136,6 +136,63 @@ TEST(ServerEngines, DevicesMayNotCome) {
     EXPECT_EQ(server.given_up(), 0);
 }
 
+// PostgreSQL may start before the driver does.
+TEST(ServerEngines, OpeningIsTriedAgain) {
+    Stand stand;
+    stand.broken = true;
+    auto options = with_stand_in(stand);
+    options.first_retry_milliseconds = 1;
+    options.longest_retry_milliseconds = 4;
+    ServerUnderTest server(options);
+    EXPECT_FALSE(server.has(EngineName::cuda));
+    Client client(server.path(), EngineName::cuda);
+    const auto refused = client.begin_kary(run_name(1), 10, 64).header;
+    EXPECT_EQ(refused.status.code, StatusCode::unavailable);
+    EXPECT_STREQ(refused.status.message, "no cuda engine: no device") << "sessions are told why";
+    stand.broken = false;
+    while (Client::answer_of(client.begin_kary(run_name(1), 10, 64).header) != Answer::done) {
+        std::this_thread::sleep_for(1ms);
+    }
+    EXPECT_EQ(server.given_up(), 0);
+}
+
+// A process that met no driver stays without one, but a new one can be started.
+TEST(ServerEngines, ANewProcessMayDoBetter) {
+    Stand stand;
+    stand.broken = true;
+    std::atomic<bool> is_there{false};
+    auto options = with_stand_in(stand);
+    options.first_retry_milliseconds = 1;
+    options.longest_retry_milliseconds = 4;
+    options.probe_device = [&] { return is_there.load(); };
+    ServerUnderTest server(options);
+    EXPECT_FALSE(server.has(EngineName::cuda));
+    std::this_thread::sleep_for(20ms);
+    EXPECT_EQ(server.given_up(), 0);
+    is_there = true;
+    while (server.given_up() == 0) {
+        std::this_thread::sleep_for(1ms);
+    }
+}
+
+// Sessions don't wait for an opening that hangs, and have the device if it ends after all.
+TEST(ServerEngines, AnOpeningMayHang) {
+    Stand stand;
+    stand.may_open = false;
+    auto options = with_stand_in(stand);
+    options.slow_opening_milliseconds = 1;
+    ServerUnderTest server(options);
+    Client client(server.path(), EngineName::cuda);
+    const auto answer = [&] { return Client::answer_of(client.begin_kary(run_name(1), 10, 64).header); };
+    while (answer() != Answer::failed) {
+        std::this_thread::sleep_for(10ms);
+    }
+    stand.may_open = true;
+    while (answer() != Answer::done) {
+        std::this_thread::sleep_for(1ms);
+    }
+}
+
 TEST(ServerEngines, LostDevicesEndTheServer) {
     Stand stand;
     ServerUnderTest server(with_stand_in(stand));

@@ -93,6 +93,51 @@ TEST_P(ServerLimits, LeastRecentlyUsedLeaveFirst) {
     EXPECT_EQ(load(6), Answer::done);
 }
 
+// A load of several runs, or a question to them, doesn't push out its own: what doesn't fit is refused, and
+// what was there first stays.
+TEST_P(ServerLimits, WhatIsNeededTogetherStaysTogether) {
+    configure(3 * array_bytes * 12 / 10);
+    ASSERT_EQ(load(9), Answer::done);
+    client_->purpose = 1;
+    for (std::uint64_t run = 1; run <= 3; ++run) {
+        ASSERT_EQ(load(run), Answer::done);
+    }
+    EXPECT_EQ(resident(), (std::set<std::uint64_t>{1, 2, 3})) << "others leave";
+    EXPECT_EQ(client_->begin_kary(run_name(4), entries, 32).header.status.code, StatusCode::out_of_memory);
+    EXPECT_EQ(resident(), (std::set<std::uint64_t>{1, 2, 3}));
+    // A question that finds two of them needs these two; the third may go.
+    client_->purpose = 2;
+    EXPECT_EQ(use(1), Answer::done);
+    EXPECT_EQ(use(3), Answer::done);
+    ASSERT_EQ(load(4), Answer::done);
+    EXPECT_EQ(resident(), (std::set<std::uint64_t>{1, 3, 4}));
+    EXPECT_EQ(client_->begin_kary(run_name(5), entries, 32).header.status.code, StatusCode::out_of_memory);
+    // Another purpose, and a connection whose purpose has the same number, aren't bound by that.
+    Client other(server_.path(), GetParam());
+    other.purpose = 2;
+    EXPECT_EQ(Client::answer_of(other.begin_kary(run_name(5), entries, 32).header), Answer::done);
+    EXPECT_EQ(resident(), (std::set<std::uint64_t>{3, 4}));
+}
+
+// Who forces a path may fill what is free or not used, but not push out what others used a moment ago.
+TEST_P(ServerLimits, ForcedPathsDisturbNobody) {
+    configure(3 * array_bytes * 12 / 10);
+    for (std::uint64_t run = 1; run <= 3; ++run) {
+        ASSERT_EQ(load(run), Answer::done);
+    }
+    Client other(server_.path(), GetParam());
+    other.forced = true;
+    EXPECT_EQ(other.begin_kary(run_name(4), entries, 32).header.status.code, StatusCode::out_of_memory);
+    EXPECT_EQ(resident(), (std::set<std::uint64_t>{1, 2, 3}));
+    other.forced = false;
+    EXPECT_EQ(Client::answer_of(other.begin_kary(run_name(4), entries, 32).header), Answer::done);
+    EXPECT_EQ(resident(), (std::set<std::uint64_t>{2, 3}));
+    // One's own may go.
+    client_->forced = true;
+    EXPECT_EQ(Client::answer_of(client_->begin_kary(run_name(5), entries, 32).header), Answer::done);
+    EXPECT_EQ(resident(), (std::set<std::uint64_t>{3}));
+}
+
 // What is pinned stays, and an array that can't have room takes none from others.
 TEST_P(ServerLimits, PinnedOnesStay) {
     configure(3 * array_bytes * 12 / 10);
@@ -289,7 +334,7 @@ TEST_P(ServerLimits, EvictedWhileInUse) {
     EXPECT_TRUE(wait_until([&] {
         const auto reply = client_->list(Message::statistics, 0, 0);
         return reply.memory_used[static_cast<std::size_t>(GetParam())] > array_bytes * 103 / 100 ||
-               server_->mirrors().find(GetParam(), run_name(1)).use_count() > 2;
+               server_->mirrors().find(GetParam(), run_name(1), {}).use_count() > 2;
     }));
     EXPECT_EQ(client_->evict(run_name(1)).mirrors, 1U);
     protocol::ResultReply reply;

@@ -49,8 +49,9 @@ class ServerSharing : public ServerText {
 
     Queue &queue() { return server_->engines().queue(GetParam()); }
     // Nobody gets to compute until `release`.
-    void hold() { ASSERT_TRUE(queue().try_enter(joint_key(requests_[0]))); }
-    void release() { queue().leave(joint_key(requests_[0])); }
+    void hold() { ASSERT_TRUE(queue().try_enter(joint_key(requests_[0]), holder_)); }
+    void release() { queue().leave(joint_key(requests_[0]), holder_, {}); }
+    Queue::Share holder_;
     void send(std::size_t i) { ASSERT_TRUE(clients_[i]->send_request(Message::search_text, &requests_[i])); }
     void send_all_and_wait() {
         for (std::size_t i = 0; i < sessions; ++i) {

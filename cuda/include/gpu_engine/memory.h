@@ -21,6 +21,7 @@ class MemoryBudget {
         std::uint64_t used = used_.load(std::memory_order_relaxed);
         do {
             if (used > limit || bytes > limit - used) {
+                refused_.store(bytes, std::memory_order_relaxed);
                 return false;
             }
         } while (!used_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
@@ -33,6 +34,11 @@ class MemoryBudget {
     // A limit below what is in use only refuses further memory.
     void set_limit(std::uint64_t limit) noexcept { limit_.store(limit, std::memory_order_relaxed); }
 
+    // How many bytes the limit refused last, of whichever caller; 0 when it hasn't since this was asked. What
+    // makes room after a refusal goes by it: with another caller's number it frees too little or too much,
+    // and the next attempt tells.
+    std::uint64_t take_refused() noexcept { return refused_.exchange(0, std::memory_order_relaxed); }
+
     // For tests: after `requests` more the next one is refused, once.
     void refuse_after(std::int64_t requests) noexcept {
         refuse_after_.store(requests, std::memory_order_relaxed);
@@ -41,6 +47,7 @@ class MemoryBudget {
   private:
     std::atomic<std::uint64_t> limit_;
     std::atomic<std::uint64_t> used_{0};
+    std::atomic<std::uint64_t> refused_{0};
     std::atomic<std::int64_t> refuse_after_{-1};
 };
 

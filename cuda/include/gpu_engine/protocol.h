@@ -95,8 +95,13 @@ struct RequestHeader {
     std::uint32_t bytes;        // of the whole message
     std::uint32_t deadline_ms;  // from its arrival on; then the server gives up (cancelled). 0: never
     std::uint64_t request;      // number, given back in the reply
+    // What it is part of, a number of the session's: mirrors that were found or loaded for the same purpose
+    // don't leave to make room for it. 0: for nothing in particular.
+    std::uint32_t purpose;
+    std::uint32_t
+        forced;  // the path was set, not chosen by cost: what others used lately doesn't leave for it
 };
-static_assert(sizeof(RequestHeader) == 24);
+static_assert(sizeof(RequestHeader) == 32);
 
 struct ReplyHeader {
     std::uint32_t magic;
