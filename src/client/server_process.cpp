@@ -163,19 +163,42 @@ bool reap_server_process(ServerProcess *process, int *status) {
     return true;
 }
 
-int end_server_process(ServerProcess *process, int patience_ms) {
+static constexpr int kMaxAbandoned = 16;
+static pid_t abandoned[kMaxAbandoned];
+static int abandoned_count = 0;
+
+int reap_abandoned_processes() {
+    int left = 0;
+    for (int i = 0; i < abandoned_count; i++) {
+        int status;
+        // An error means that it is no child of ours any more.
+        if (waitpid(abandoned[i], &status, WNOHANG) == 0)
+            abandoned[left++] = abandoned[i];
+    }
+    return abandoned_count = left;
+}
+
+static bool wait_for_end(ServerProcess *process, int patience_ms, int *status) {
     constexpr int kPauseMs = 5;
-    int status = 0;
-    kill(process->pid, SIGTERM);
     for (int waited = 0; waited < patience_ms; waited += kPauseMs) {
-        if (reap_server_process(process, &status))
-            return status;
+        if (reap_server_process(process, status))
+            return true;
         pg_usleep(kPauseMs * 1000L);
     }
+    return false;
+}
+
+bool end_server_process(ServerProcess *process, int patience_ms, int *status) {
+    kill(process->pid, SIGTERM);
+    if (wait_for_end(process, patience_ms, status))
+        return true;
     kill(process->pid, SIGKILL);
-    while (waitpid(process->pid, &status, 0) < 0 && errno == EINTR) {}
+    if (wait_for_end(process, patience_ms, status))
+        return true;
+    if (abandoned_count < kMaxAbandoned)
+        abandoned[abandoned_count++] = process->pid;
     forget(process);
-    return status;
+    return false;
 }
 
 const char *describe_end(int status) {

@@ -21,9 +21,14 @@ bool start_server_process(ServerProcess *process);
 // Has it ended? Then *status is what waitpid says, and the process is none.
 bool reap_server_process(ServerProcess *process, int *status);
 
-// Asks it to end, kills it when it doesn't within `patience_ms`, and waits for its end. Returns waitpid's
-// status.
-int end_server_process(ServerProcess *process, int patience_ms);
+// Asks it to end, and kills it when it doesn't within `patience_ms`. True with waitpid's *status. False when
+// it hasn't ended as long after that either: a process in uninterruptible sleep, in a driver or on a file
+// system that hangs, ends when the kernel lets it. It is the kernel's then, and the caller has no process any
+// more; PostgreSQL's shutdown must not wait for it.
+bool end_server_process(ServerProcess *process, int patience_ms, int *status);
+
+// Takes note of those that ended after all. How many are left.
+int reap_abandoned_processes();
 
 // "exit status 1", "signal 9 (Killed)". A static string.
 const char *describe_end(int status);

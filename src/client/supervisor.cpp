@@ -1,7 +1,9 @@
 #include "client/supervisor.h"
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -43,12 +45,64 @@ static struct flock whole_file() {
     return lock;
 }
 
+// Where the file system refuses locks (NFS without its lock daemon), a socket bound to a name made of the
+// file's number stands for the lock: names in the abstract namespace end with the process, too. All processes
+// of a PostgreSQL server share the network namespace that it holds in.
+static sockaddr_un lock_address(const struct stat &file, socklen_t *bytes) {
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    // The first byte of the name is 0.
+    const int length =
+        pg_snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "pg_gpu.supervisor.%llu.%llu.%u",
+                    static_cast<unsigned long long>(file.st_dev),
+                    static_cast<unsigned long long>(file.st_ino), static_cast<unsigned>(geteuid()));
+    *bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
+    return address;
+}
+
+static int open_lock_socket(int file, sockaddr_un *address, socklen_t *bytes) {
+    struct stat status;
+    if (fstat(file, &status) != 0)
+        return -1;
+    *address = lock_address(status, bytes);
+    return socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+}
+
+static bool is_lock_socket_held(int file) {
+    sockaddr_un address;
+    socklen_t bytes;
+    const int probe = open_lock_socket(file, &address, &bytes);
+    if (probe < 0)
+        return false;
+    const bool held = connect(probe, reinterpret_cast<sockaddr *>(&address), bytes) == 0;
+    close(probe);
+    return held;
+}
+
+// Kept open to the end of the process.
+static bool hold_lock_socket(int file) {
+    sockaddr_un address;
+    socklen_t bytes;
+    const int held = open_lock_socket(file, &address, &bytes);
+    if (held < 0)
+        return false;
+    if (bind(held, reinterpret_cast<sockaddr *>(&address), bytes) == 0)
+        return true;
+    close(held);
+    return false;
+}
+
+// Does this error of fcntl mean that another process has the lock?
+static bool is_lock_conflict(int error) {
+    return error == EACCES || error == EAGAIN;
+}
+
 static bool is_supervisor_running() {
     const int file = open(kLockName, O_RDWR | O_CLOEXEC);
     if (file < 0)
         return false;
     struct flock lock = whole_file();
-    const bool held = fcntl(file, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    const bool held = fcntl(file, F_GETLK, &lock) == 0 ? lock.l_type != F_UNLCK : is_lock_socket_held(file);
     close(file);
     return held;
 }
@@ -103,8 +157,11 @@ static constexpr int kLongestDelayMs = 60000;
 static constexpr int kSoundMs = 60000;
 static constexpr int kHeartbeatMs = 2000;
 static constexpr int kPatienceMs = 2000;
-// Heartbeats without an answer, each as long as pg_gpu.request_timeout, before the server is taken to be
-// stopped.
+// A heartbeat is waited for as long as pg_gpu.request_timeout, but that may be shorter than a busy machine
+// lets a sound process wait, or hours.
+static constexpr int kLeastHeartbeatMs = 1000;
+static constexpr int kMaxHeartbeatMs = 5000;
+// Heartbeats without an answer before the server is taken to be stopped.
 static constexpr int kMaxMissed = 3;
 
 static void note_child_end(SIGNAL_ARGS) {
@@ -149,19 +206,36 @@ static void start_server() {
     ereport(LOG, (errmsg("pg_gpu server process %d started", static_cast<int>(state.server.pid))));
 }
 
-static void note_end(pid_t pid, int status, const char *cause) {
+static void plan_restart() {
     disconnect();
     if (state.greeted && TimestampDifferenceExceeds(state.started_at, GetCurrentTimestamp(), kSoundMs))
         state.delay_ms = 0;
     plan_next_start();
+}
+
+static void note_abandoned(pid_t pid) {
+    ereport(LOG,
+            (errmsg("pg_gpu server process %d does not end", static_cast<int>(pid)),
+             errdetail(
+                 "The kernel has not ended it after SIGKILL: it may wait for a driver or a file system that "
+                 "hangs. It is not waited for.")));
+}
+
+static void note_end(pid_t pid, int status, const char *cause) {
+    plan_restart();
     ereport(LOG, (errmsg("pg_gpu server process %d ended: %s, %s; it is restarted in %d ms",
                          static_cast<int>(pid), cause, describe_end(status), state.delay_ms)));
 }
 
 static void restart_server(const char *cause) {
     const pid_t pid = state.server.pid;
-    const int status = end_server_process(&state.server, kPatienceMs);
-    note_end(pid, status, cause);
+    int status;
+    if (end_server_process(&state.server, kPatienceMs, &status)) {
+        note_end(pid, status, cause);
+    } else {
+        note_abandoned(pid);
+        plan_restart();
+    }
 }
 
 // ---- heartbeat --------------------------------------------------------------------------------------------
@@ -193,6 +267,7 @@ static bool is_young() {
 
 static void check_server() {
     constexpr int kYoungMs = 20;
+    set_request_patience(Min(Max(request_timeout(), kLeastHeartbeatMs), kMaxHeartbeatMs));
     state.look_at = in_milliseconds(kHeartbeatMs);
     const bool was_connected = is_connected();
     if (connect_to_server() && (!was_connected || ping_server()) && (state.greeted || send_limits())) {
@@ -244,7 +319,7 @@ static bool become_only_supervisor() {
         return false;
     }
     struct flock lock = whole_file();
-    return fcntl(file, F_SETLK, &lock) == 0;
+    return fcntl(file, F_SETLK, &lock) == 0 || (!is_lock_conflict(errno) && hold_lock_socket(file));
 }
 
 static long milliseconds_until(TimestampTz time) {
@@ -258,6 +333,7 @@ static void supervise() {
         const pid_t pid = state.server.pid;
         if (reap_server_process(&state.server, &status))
             note_end(pid, status, "it stopped by itself");
+        reap_abandoned_processes();
         if (ConfigReloadPending)
             apply_settings();
         if (state.server.pid == 0 && GetCurrentTimestamp() >= state.start_at)
@@ -277,7 +353,11 @@ static void stop_server() {
     if (state.server.pid == 0)
         return;
     const pid_t pid = state.server.pid;
-    const int status = end_server_process(&state.server, kPatienceMs);
+    int status;
+    if (!end_server_process(&state.server, kPatienceMs, &status)) {
+        note_abandoned(pid);
+        return;
+    }
     ereport(LOG, (errmsg("pg_gpu server process %d stopped with its supervisor, %s", static_cast<int>(pid),
                          describe_end(status))));
 }
