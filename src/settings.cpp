@@ -42,8 +42,7 @@ static void define_server_settings() {
                           "0 is half of what is free when the server process starts.",
                           &server.device_memory_limit, INT_MAX, GUC_UNIT_MB);
     define_server_setting("pg_gpu.host_memory_limit", "Memory that the host engine may take.",
-                          "0 is a quarter of the machine's.", &server.host_memory_limit, INT_MAX,
-                          GUC_UNIT_MB);
+                          "0 is 3/32 of the machine's.", &server.host_memory_limit, INT_MAX, GUC_UNIT_MB);
     define_server_setting(
         "pg_gpu.transfer_memory_limit", "Memory of all sessions' transfer buffers together.",
         "0 is the server process's default.", &server.transfer_memory_limit, INT_MAX, GUC_UNIT_MB);

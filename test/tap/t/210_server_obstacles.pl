@@ -1,3 +1,4 @@
+# suite: check
 # What the kernel may put in the server process's way: a process that doesn't end when it is killed, a file system without
 # locks, a container's profile that refuses new system calls, and sessions that take all connections.
 
