@@ -70,6 +70,7 @@ constexpr Row rows[] = {
     {Message::set_dead, handler<answer_set_dead>(computes)},
     {Message::drop, handler<answer_drop>(at_once)},
     {Message::evict, handler<answer_evict>(at_once)},
+    {Message::keep_runs, handler<answer_keep_runs>(at_once)},
     {Message::lookup_kary, handler<answer_lookup_kary>(computes)},
     {Message::count_kary, handler<answer_count_kary>(computes)},
     {Message::range_kary, handler<answer_range_kary>(computes)},

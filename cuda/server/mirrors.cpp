@@ -22,6 +22,15 @@ protocol::RunKind kind_of(const AnyObject &object) {
                                         : protocol::RunKind::kary;
 }
 
+bool is_of_database(const RunName &run, const RunName &database) {
+    return run.database == database.database && run.incarnation == database.incarnation;
+}
+
+bool is_of_relation(const RunName &run, const RunName &relation) {
+    return is_of_database(run, relation) && run.tablespace == relation.tablespace &&
+           run.relation == relation.relation && run.backend == relation.backend;
+}
+
 }  // namespace
 
 std::int64_t microseconds_since_1970() noexcept {
@@ -168,31 +177,43 @@ void Mirrors::shrink(EngineName engine, const MemoryBudget &memory) {
         &gone);
 }
 
-void Mirrors::evict(const RunName &name, std::uint64_t *mirrors, std::uint64_t *bytes) {
-    const auto chosen = [&](const RunName &other) {
-        if (other.database != name.database || other.incarnation != name.incarnation) {
-            return false;
-        }
-        if (name.relation == 0) {
-            return true;
-        }
-        return other.tablespace == name.tablespace && other.relation == name.relation &&
-               other.backend == name.backend && (name.run == 0 || other.run == name.run);
-    };
-    *mirrors = 0;
+template <typename Chosen>
+void Mirrors::unlink_chosen(Chosen chosen, std::uint64_t *mirrors, std::uint64_t *bytes, Gone *gone) {
     *bytes = 0;
-    Gone gone;
-    const std::lock_guard lock(mutex_);
     std::vector<Table::iterator> all;
     for (auto i = table_.begin(); i != table_.end(); ++i) {
-        if (chosen(i->first.name)) {
+        if (chosen(*i->second)) {
             all.push_back(i);
             *bytes += bytes_of(i->second->object);
         }
     }
     *mirrors = all.size();
     unlink(
-        all, [](std::uint64_t) { return true; }, &gone);
+        all, [](std::uint64_t) { return true; }, gone);
+}
+
+void Mirrors::evict(const RunName &name, std::uint64_t *mirrors, std::uint64_t *bytes) {
+    Gone gone;
+    const std::lock_guard lock(mutex_);
+    unlink_chosen(
+        [&](const Mirror &mirror) {
+            return name.relation == 0
+                       ? is_of_database(mirror.name, name)
+                       : is_of_relation(mirror.name, name) && (name.run == 0 || mirror.name.run == name.run);
+        },
+        mirrors, bytes, &gone);
+}
+
+void Mirrors::keep(const RunName &relation, const std::unordered_set<std::uint64_t> &listed,
+                   std::int64_t listed_at, std::uint64_t *mirrors, std::uint64_t *bytes) {
+    Gone gone;
+    const std::lock_guard lock(mutex_);
+    unlink_chosen(
+        [&](const Mirror &mirror) {
+            return is_of_relation(mirror.name, relation) && mirror.loaded_at < listed_at &&
+                   !listed.contains(mirror.name.run);
+        },
+        mirrors, bytes, &gone);
 }
 
 void Mirrors::clear(EngineName engine) {

@@ -110,6 +110,9 @@ class Mirrors {
 
     // What protocol::Evict does.
     void evict(const protocol::RunName &name, std::uint64_t *mirrors, std::uint64_t *bytes);
+    // What protocol::KeepRuns does.
+    void keep(const protocol::RunName &relation, const std::unordered_set<std::uint64_t> &listed,
+              std::int64_t listed_at, std::uint64_t *mirrors, std::uint64_t *bytes);
     // Lets all of an engine go.
     void clear(protocol::EngineName engine);
 
@@ -125,6 +128,9 @@ class Mirrors {
     void touch(Mirror &mirror, const Purpose &purpose);
     // Unlinks mirrors for as long as they are wanted; `wanted(bytes gone so far)`. The mutex is held. What is
     // gone is freed by the caller, without the mutex.
+    // Unlinks those that `chosen(mirror)` has, and counts them. The mutex is held.
+    template <typename Chosen>
+    void unlink_chosen(Chosen chosen, std::uint64_t *mirrors, std::uint64_t *bytes, Gone *gone);
     template <typename Wanted>
     void unlink(const std::vector<Table::iterator> &leavers, Wanted wanted, Gone *gone);
 

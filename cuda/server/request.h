@@ -88,6 +88,7 @@ void answer_ping(Work &work, const protocol::RequestHeader &request, protocol::H
 void answer_configure(Work &work, const protocol::Configure &request, protocol::ReplyHeader &reply);
 void answer_attach(Work &work, const protocol::Attach &request, protocol::ReplyHeader &reply);
 void answer_evict(Work &work, const protocol::Evict &request, protocol::EvictReply &reply);
+void answer_keep_runs(Work &work, const protocol::KeepRuns &request, protocol::EvictReply &reply);
 void answer_mirrors(Work &work, const protocol::List &request, protocol::ListReply &reply);
 void answer_statistics(Work &work, const protocol::List &request, protocol::ListReply &reply);
 void answer_devices(Work &work, const protocol::List &request, protocol::ListReply &reply);

@@ -1,6 +1,8 @@
 // What the server tells of itself, its settings, and the transfer buffer.
 #include <unistd.h>
 
+#include <unordered_set>
+
 #include "server/request.h"
 
 #include "gpu_engine/boundary.h"
@@ -79,6 +81,13 @@ void answer_attach(Work &work, const protocol::Attach &request, protocol::ReplyH
 
 void answer_evict(Work &work, const protocol::Evict &request, protocol::EvictReply &reply) {
     work.server().mirrors().evict(request.name, &reply.mirrors, &reply.bytes);
+}
+
+void answer_keep_runs(Work &work, const protocol::KeepRuns &request, protocol::EvictReply &reply) {
+    // A copy, since the session may change the buffer meanwhile.
+    const auto *ids = work.connection.buffer.part<std::uint64_t>(request.offset, request.count);
+    const std::unordered_set<std::uint64_t> listed(ids, ids + request.count);
+    work.server().mirrors().keep(request.name, listed, request.listed_at, &reply.mirrors, &reply.bytes);
 }
 
 void answer_mirrors(Work &work, const protocol::List &request, protocol::ListReply &reply) {

@@ -1,6 +1,7 @@
 #include "client/gone_mirrors.h"
 
 #include "client/inventory.h"
+#include "client/mirrors.h"
 #include "compat.h"
 
 namespace pg_gpu::client {
@@ -42,6 +43,90 @@ void drop_gone_mirrors() {
     }
     if (mirrors.rows != nullptr)
         pfree(mirrors.rows);
+}
+
+// ---- runs that were merged away --------------------------------------------------------------------------
+
+namespace {
+
+// Which list of an index the server process was told of; of one server process, whose connection it was.
+struct ToldList {
+    protocol::RunName relation;  // the key
+    uint64 directory_version;
+    uint64 connection;
+};
+
+}  // namespace
+
+static constexpr long kMaxTold = 1024;
+static constexpr int kSweepMs = 2000;
+static HTAB *told_lists = nullptr;
+
+static ToldList *told_list(const protocol::RunName &relation) {
+    if (told_lists != nullptr && hash_get_num_entries(told_lists) >= kMaxTold) {
+        hash_destroy(told_lists);
+        told_lists = nullptr;
+    }
+    if (told_lists == nullptr) {
+        HASHCTL control = {};
+        control.keysize = sizeof(protocol::RunName);
+        control.entrysize = sizeof(ToldList);
+        control.hcxt = TopMemoryContext;
+        told_lists =
+            hash_create("pg_gpu told run lists", 32, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+    }
+    bool found;
+    auto *told = static_cast<ToldList *>(hash_search(told_lists, &relation, HASH_ENTER, &found));
+    if (!found)
+        told->connection = 0;
+    return told;
+}
+
+static int64 microseconds_since_1970() {
+    constexpr int64 kEpochDays = POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE;
+    return GetCurrentTimestamp() + kEpochDays * SECS_PER_DAY * USECS_PER_SEC;
+}
+
+static bool tell_listed_runs(const RunSet &set, const protocol::RunName &relation) {
+    auto message = make_message<protocol::KeepRuns>(protocol::Message::keep_runs, Path::Host);
+    message.name = relation;
+    // Before the list is read: what is loaded later may be of a later list.
+    message.listed_at = microseconds_since_1970();
+    Buffer buffer = storage::lock_metapage(set.index, set.kind, BUFFER_LOCK_SHARE);
+    int count;
+    storage::RunEntry *runs = storage::copy_directory(set.index, set.kind, BufferGetPage(buffer), &count);
+    UnlockReleaseBuffer(buffer);
+    const uint64 bytes = count * sizeof(uint64);
+    const bool placed = need_buffer(bytes, bytes);
+    if (placed) {
+        auto *ids = static_cast<uint64 *>(static_cast<void *>(buffer_at(0)));
+        for (int i = 0; i < count; i++)
+            ids[i] = runs[i].run_id;
+    }
+    pfree(runs);
+    message.count = static_cast<uint64>(count);
+    protocol::EvictReply reply;
+    return placed && exchange(&message, &reply) && answer_of(reply.header) == protocol::Answer::done;
+}
+
+void drop_outlived_mirrors(const RunSet &set) {
+    static TimestampTz swept_at = 0;
+    Buffer buffer = storage::lock_metapage(set.index, set.kind, BUFFER_LOCK_SHARE);
+    const uint64 version = storage::meta_page(BufferGetPage(buffer))->directory_version;
+    UnlockReleaseBuffer(buffer);
+    const protocol::RunName relation = run_name(set.index, 0);
+    ToldList *told = told_list(relation);
+    if ((told->connection != connection_number() || told->directory_version != version) &&
+        tell_listed_runs(set, relation)) {
+        // The list may have changed since the version was read; then it is told once more.
+        told->connection = connection_number();
+        told->directory_version = version;
+    }
+    const TimestampTz now = GetCurrentTimestamp();
+    if (is_connected() && TimestampDifferenceExceeds(swept_at, now, kSweepMs)) {
+        swept_at = now;
+        drop_gone_mirrors();
+    }
 }
 
 }  // namespace pg_gpu::client

@@ -1,6 +1,7 @@
 // Inside the client: mirrors that nobody can ask for any more.
 #pragma once
 
+#include "client/client.h"
 #include "client/connection.h"
 
 namespace pg_gpu::client {
@@ -18,5 +19,10 @@ bool is_of_this_database(const protocol::RunName &name);
 // transaction may go as well; that costs the time to load it. Sends requests, so it uses the transfer buffer;
 // what goes wrong is only noted (last_reason).
 void drop_gone_mirrors();
+
+// Before a question to the set's index: tells the server process which runs are listed, when that has changed
+// since this session last told, so that mirrors of runs that were merged away end with the next question of
+// anybody. Every two seconds drops gone mirrors of all other indexes as well. Sends requests, as above.
+void drop_outlived_mirrors(const RunSet &set);
 
 }  // namespace pg_gpu::client

@@ -116,6 +116,10 @@ static uint64 live_entries(const RunSet &set, const LiveRuns &live) {
 
 bool is_worth_asking(const RunSet &set, const LiveRuns &live, const Choice &choice) {
     begin_purpose();
+    drop_outlived_mirrors(set);
+    // A server process that doesn't answer that is asked nothing more, and the reason stays told.
+    if (!is_connected())
+        return false;
     const TimestampTz now = GetCurrentTimestamp();
     const auto all_entries = static_cast<double>(live_entries(set, live));
     double saved = 0;

@@ -28,7 +28,7 @@
 namespace gpu_engine::protocol {
 
 // Raised with every change of this file that a peer could notice.
-inline constexpr std::uint32_t version = 6;
+inline constexpr std::uint32_t version = 7;
 inline constexpr std::uint32_t magic = 0x53504750;  // "PGPS"
 inline constexpr std::size_t max_message = 8192;
 inline constexpr std::size_t max_runs = 64;    // of a request
@@ -70,6 +70,7 @@ enum class Message : std::uint16_t {
     count_text,
     intersect_text,
     merge_column_dictionaries,
+    keep_runs,
 };
 
 enum class EngineName : std::uint16_t { host = 0, cuda = 1 };
@@ -308,6 +309,18 @@ struct SetDead {
 struct Evict {
     RequestHeader header;
     RunName name;
+};
+
+// The runs of a relation (run 0) are `count` ids of 64 bits at `offset`, as they were listed at `listed_at`,
+// microseconds since 1970. Mirrors of others that were loaded before are of runs that are no more, since a
+// run is listed before it is loaded: they are dropped on both engines, pinned ones too. Answered by
+// EvictReply.
+struct KeepRuns {
+    RequestHeader header;
+    RunName name;
+    std::int64_t listed_at;
+    std::uint64_t offset;
+    std::uint64_t count;
 };
 
 struct EvictReply {

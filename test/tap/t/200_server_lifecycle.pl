@@ -66,7 +66,7 @@ kill 'STOP', $second;
 answers_right($node, 'with a stopped one');
 my $third = wait_for_server($node, $second);
 ok($third, 'a stopped server process is replaced');
-is(log_count($node, qr/pg_gpu server process $second ended: no answer within pg_gpu.request_timeout, signal 9/, $from),
+is(log_count($node, qr/pg_gpu server process $second ended: no answer to heartbeats, signal 9/, $from),
 	1, 'the log tells that it was stopped');
 answers_right($node, 'with the third');
 

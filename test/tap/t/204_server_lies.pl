@@ -50,8 +50,11 @@ while (accept(my $session, $listener))
 	{
 		exit if length $message == 0;
 		my ($magic, $type, $engine, $bytes, $deadline, $request) = unpack('L S S L L Q', $message);
-		my $hello = pack('L l L L Q L L', $type == 1 ? unpack('x24 L', $message) : 1, $$, 1, 0, 1, 1, 0);
+		my $hello = pack('L l L L Q L L', $type == 1 ? unpack('x32 L', $message) : 1, $$, 1, 0, 1, 1, 0);
 		my $said = $type == 1 || $type == 2 ? header($magic, $type, 288, 0, $request) . $hello : header($magic, $type, 256, 0, $request);
+		# What comes before questions: mirrors are dropped, of which there are none, and listed.
+		$said = header($magic, $type, 272, 0, $request) . pack('Q2', 0, 0) if $type == 11 || $type == 35;
+		$said = header($magic, $type, 320, 0, $request) . pack('x64') if $type == 18;
 		# Questions about arrays, grids, columns and lists: everything is far away.
 		my $is_question = grep { $type == $_ } 12 .. 14, 23 .. 25, 27 .. 29, 31 .. 33;
 		$said = header($magic, $type, 1808, 0, $request) . pack('Q*', 64, 1, (1 << 60) x 192) if $is_question;

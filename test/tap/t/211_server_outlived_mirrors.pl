@@ -1,0 +1,72 @@
+# suite: check
+# Mirrors end with their runs and indexes, whoever merged or dropped these, and whether that session had a connection to
+# the server process or not.
+
+use strict;
+use warnings FATAL => 'all';
+
+use FindBin;
+use lib "$FindBin::RealBin/../lib";
+use PgGpuTest;
+use PgGpuTest::Faults;
+use PgGpuTest::Server;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $path = ($ENV{PG_GPU_TEST_PATH} // '') eq 'cuda' ? 'cuda' : 'host';
+my $node = new_node('outlived', conf => "autovacuum = off\npg_gpu.request_timeout = 60s\n");
+$node->safe_psql('postgres', q{
+CREATE EXTENSION IF NOT EXISTS pg_gpu;
+CREATE TABLE t (k int8, x int8, c text, v tsvector);
+CREATE INDEX t_kary ON t USING gpu_kary (k);
+CREATE INDEX t_grid ON t USING gpu_grid (k, x);
+CREATE INDEX t_column ON t USING gpu_column (k, c);
+CREATE INDEX t_text ON t USING gpu_text (v);
+CREATE TABLE other (k int8);
+INSERT INTO other SELECT generate_series(1, 5000);
+CREATE INDEX other_k ON other USING gpu_kary (k);
+});
+my $insert = q{
+INSERT INTO t SELECT i, i % 1000, 'c' || i % 10, to_tsvector('simple', 'common w' || i % 7) FROM generate_series(1, 3000::bigint) AS i;
+};
+my %question = (
+	kary => q{SELECT count(*) FROM gpu.lookup('t_kary', ARRAY(SELECT generate_series(1, 3000::bigint)))},
+	grid => q{SELECT gpu.count('t_grid', ARRAY[1, 0], ARRAY[3000, 998])},
+	column => q{SELECT gpu.count('t_column', $$c <> 'c3'$$)},
+	text => q{SELECT count(*) FROM gpu.search('t_text', 'w3', 20, 'or')});
+
+sub mirrors_of
+{
+	my ($index) = @_;
+	return $node->safe_psql('postgres', "SELECT count(*) FROM gpu.mirrors WHERE index_name = '$index'::regclass");
+}
+
+foreach my $round (1 .. 3)
+{
+	# Several runs, mirrored by one session, then merged by another that never talks to the server process.
+	$node->safe_psql('postgres', $insert) foreach 1 .. 2;
+	foreach my $method (sort keys %question)
+	{
+		my $index = "t_$method";
+		$node->safe_psql('postgres', "SET pg_gpu.path = $path; $question{$method}");
+		cmp_ok(mirrors_of($index), '>=', 1, "round $round, $method: there are mirrors");
+		my $before = $node->safe_psql('postgres', "SET pg_gpu.path = paged; $question{$method}");
+		$node->safe_psql('postgres', "SET pg_gpu.path = paged; SELECT gpu.merge('$index')");
+		is($node->safe_psql('postgres', "SET pg_gpu.path = $path; $question{$method}"),
+			$before, "round $round, $method: the same answer of the merged run");
+		cmp_ok(mirrors_of($index), '<=', $node->safe_psql('postgres', "SELECT count(*) FROM gpu.runs('$index')"),
+			"round $round, $method: no mirror outlives its run");
+	}
+}
+
+# One question of a later session to another index is enough for what was dropped, pinned or not.
+$node->safe_psql('postgres', "SET pg_gpu.path = $path; SELECT gpu.load('t_kary', true); SELECT gpu.load('t_text')");
+my @dropped = $node->safe_psql('postgres', q{SELECT count(*) FROM gpu.mirrors WHERE index_name IN ('t_kary'::regclass, 't_text'::regclass)});
+cmp_ok($dropped[0], '>=', 2, 'mirrors of indexes that are to be dropped');
+$node->safe_psql('postgres', 'SET pg_gpu.path = paged; DROP TABLE t');
+$node->safe_psql('postgres', "SET pg_gpu.path = $path; SELECT count(*) FROM gpu.lookup('other_k', ARRAY(SELECT generate_series(1, 3000::bigint)))");
+is($node->safe_psql('postgres', q{SELECT count(*) FROM gpu.mirrors WHERE index_name IS NULL}), 0, 'dropped indexes leave none');
+
+$node->stop;
+done_testing();
