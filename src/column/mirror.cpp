@@ -386,7 +386,10 @@ bool match_on_server(Relation heap, Relation index, Snapshot snapshot, const For
                           rows))
         return false;
     MemoryContext caller = MemoryContextSwitchTo(rows->view->context);
+    // Which values occur in visible rows is asked before an operator that may fail is applied to them.
+    table::begin_row_checker(&rows->checker, heap, index, snapshot);
     const bool answered = match_in_view(rows, condition, sink, context);
+    table::end_row_checker(&rows->checker);
     MemoryContextSwitchTo(caller);
     close_view(rows->view);
     return answered;
