@@ -212,6 +212,8 @@ void ServerTest::SetUp() {
 gpu_engine::server::Options ServerTestOfEngine::for_testing() {
     gpu_engine::server::Options options;
     options.testing = true;
+    // No thread tries to open a device again while a test lets memory run out.
+    options.first_retry_milliseconds = 3600000;
     return options;
 }
 
