@@ -1,6 +1,6 @@
 # suite: check
 # What the kernel may put in the server process's way: a process that doesn't end when it is killed, a file system without
-# locks, a container's profile that refuses new system calls, and sessions that take all connections.
+# locks, and a container's profile that refuses new system calls.
 
 use strict;
 use warnings FATAL => 'all';
