@@ -71,6 +71,24 @@ AS 'MODULE_PATHNAME', 'pg_gpu_evict'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE COST 1000;
 COMMENT ON FUNCTION gpu.evict(regclass) IS 'drops the mirrors of an index; the bytes they took';
 
+CREATE FUNCTION gpu.evict_run(run_id bigint)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'pg_gpu_evict_run'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE COST 1000;
+COMMENT ON FUNCTION gpu.evict_run(bigint) IS 'drops the mirror of a run as gpu.mirrors numbers it; the bytes it took';
+
+CREATE FUNCTION gpu.evict_database(database name DEFAULT current_database())
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'pg_gpu_evict_database'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE COST 1000;
+COMMENT ON FUNCTION gpu.evict_database(name) IS 'drops the mirrors of all indexes of a database; the bytes they took';
+
+CREATE FUNCTION gpu.evict_all()
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'pg_gpu_evict_all'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE COST 1000;
+COMMENT ON FUNCTION gpu.evict_all() IS 'drops all mirrors of the server process; the bytes they took';
+
 CREATE FUNCTION gpu.calibrate(apply bool DEFAULT true, OUT setting text, OUT old text, OUT new text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_gpu_calibrate'

@@ -1,5 +1,6 @@
 -- gpu_grid's runs in the server process: residency, what is answered there, and that answers are a sequential scan's.
 LOAD 'pg_gpu';
+SET pg_gpu.min_mirror_entries = 0;
 SET pg_gpu.path = host;
 SET max_parallel_workers_per_gather = 0;
 CREATE TABLE grid_far (id int, x int4, y float8, p point, z int2);

@@ -1,5 +1,6 @@
 -- The server process as SQL sees it: residency, what was answered where, settings, errors.
 LOAD 'pg_gpu';
+SET pg_gpu.min_mirror_entries = 0;
 SET pg_gpu.path = host;
 CREATE TABLE server_test (k int8, v int);
 INSERT INTO server_test SELECT i * 3, i FROM generate_series(1, 100000) AS i;

@@ -62,6 +62,14 @@ inline void check_old_snapshot([[maybe_unused]] Snapshot snapshot, [[maybe_unuse
 #endif
 }
 
+// Starts to bring the head of a shared buffer, and that of the page in it, into the processor's cache.
+inline void prefetch_buffer(Buffer buffer) {
+    if (buffer <= 0 || buffer > NBuffers)
+        return;
+    __builtin_prefetch(GetBufferDescriptor(static_cast<uint32>(buffer - 1)), 1);
+    __builtin_prefetch(BufferGetPage(buffer));
+}
+
 // May rows go that a snapshot still sees (old_snapshot_threshold)?
 inline bool do_snapshots_expire() {
 #if PG_VERSION_NUM < 170000
@@ -87,6 +95,9 @@ inline bool walk_raw_expression(Node *node, bool (*walker)(Node *, void *), void
 inline Node *mutate_expression(Node *node, Node *(*mutator)(Node *, void *), void *context) {
     return expression_tree_mutator(node, mutator, context);
 }
+inline bool walk_expression(Node *node, bool (*walker)(Node *, void *), void *context) {
+    return expression_tree_walker(node, walker, context);
+}
 #else
 inline bool walk_raw_expression(Node *node, bool (*walker)(Node *, void *), void *context) {
     return raw_expression_tree_walker(
@@ -96,7 +107,20 @@ inline Node *mutate_expression(Node *node, Node *(*mutator)(Node *, void *), voi
     return expression_tree_mutator(node, reinterpret_cast<Node *(*)()>(reinterpret_cast<void (*)()>(mutator)),
                                    context);
 }
+inline bool walk_expression(Node *node, bool (*walker)(Node *, void *), void *context) {
+    return expression_tree_walker(node, reinterpret_cast<bool (*)()>(reinterpret_cast<void (*)()>(walker)),
+                                  context);
+}
 #endif
+
+// The grouping clauses that a query has left; from 16 on the planner drops those that can't matter.
+inline List *grouping_clauses(PlannerInfo *root) {
+#if PG_VERSION_NUM >= 160000
+    return root->processed_groupClause;
+#else
+    return root->parse->groupClause;
+#endif
+}
 
 // Memory that a setting's check hook hands to its assign hook, and that PostgreSQL frees; nullptr when there
 // is none.
@@ -142,6 +166,23 @@ inline bool owns_relation(Oid relation_oid, Oid user) {
 #endif
 }
 
+inline bool owns_database(Oid database_oid, Oid user) {
+#if PG_VERSION_NUM >= 160000
+    return object_ownercheck(DatabaseRelationId, database_oid, user);
+#else
+    return pg_database_ownercheck(database_oid, user);
+#endif
+}
+
+// May this user maintain whatever others own: a superuser, and from 17 on a member of pg_maintain?
+inline bool may_maintain_everything(Oid user) {
+#if PG_VERSION_NUM >= 170000
+    return superuser_arg(user) || has_privs_of_role(user, ROLE_PG_MAINTAIN);
+#else
+    return superuser_arg(user);
+#endif
+}
+
 // Registers the delta of one buffer; the argument types differ between versions.
 inline void register_buffer_data(uint8 block_id, const void *data, uint32 length) {
 #if PG_VERSION_NUM >= 180000
@@ -172,6 +213,17 @@ inline char *allocate_file_pages(int pages) {
 
 inline void extend_fork(SMgrRelation smgr, ForkNumber fork, BlockNumber block, char *page) {
     smgrextend(smgr, fork, block, page, true);
+}
+
+// Writes `count` empty pages at the end of a file.
+inline void extend_with_zeros(SMgrRelation smgr, BlockNumber first, int count) {
+#if PG_VERSION_NUM >= 160000
+    smgrzeroextend(smgr, MAIN_FORKNUM, first, count, false);
+#else
+    PGAlignedBlock zeros = {};
+    for (int i = 0; i < count; i++)
+        smgrextend(smgr, MAIN_FORKNUM, first + static_cast<BlockNumber>(i), zeros.data, false);
+#endif
 }
 
 inline void log_full_pages(Relation relation, ForkNumber fork, int count, BlockNumber *blocks, Page *pages) {

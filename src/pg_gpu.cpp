@@ -17,6 +17,7 @@ PGDLLEXPORT void _PG_init(void);
 
 void _PG_init(void) {
     pg_gpu::storage::define_merge_settings();
+    pg_gpu::storage::define_view_settings();
     pg_gpu::define_settings();
     pg_gpu::storage::register_storage_options();
     pg_gpu::grid::register_options();

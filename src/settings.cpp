@@ -4,6 +4,8 @@ namespace pg_gpu {
 
 static int path = static_cast<int>(PathSetting::Auto);
 static int mirror = static_cast<int>(MirrorSetting::Auto);
+static int server_process = static_cast<int>(ServerSetting::Auto);
+static int smallest_mirror = 4096;
 
 static bool enable_count_scan = true;
 static bool enable_lookup_join = true;
@@ -11,6 +13,7 @@ static bool enable_block_facts = true;
 
 static ServerSettings server = {};
 static int request_timeout_ms = 2000;
+static int connection_idle_timeout_ms = 30000;
 static int session_transfer_memory = 64;
 
 static const config_enum_entry path_names[] = {
@@ -25,6 +28,12 @@ static const config_enum_entry mirror_names[] = {
     {"auto", static_cast<int>(MirrorSetting::Auto), false},
     {"manual", static_cast<int>(MirrorSetting::Manual), false},
     {"off", static_cast<int>(MirrorSetting::Off), false},
+    {nullptr, 0, false},
+};
+
+static const config_enum_entry server_names[] = {
+    {"auto", static_cast<int>(ServerSetting::Auto), false},
+    {"off", static_cast<int>(ServerSetting::Off), false},
     {nullptr, 0, false},
 };
 
@@ -53,6 +62,17 @@ static void define_server_settings() {
                             "Time a request to the server process may take beyond its estimate.",
                             "Then the paged path answers.", &request_timeout_ms, 2000, kShortestTimeout,
                             INT_MAX / 2, PGC_SIGHUP, GUC_UNIT_MS, nullptr, nullptr, nullptr);
+    DefineCustomEnumVariable("pg_gpu.server", "Whether there is a server process.",
+                             "auto starts it with PostgreSQL where pg_gpu is preloaded, and else on first "
+                             "use. off ends it, and pages answer.",
+                             &server_process, static_cast<int>(ServerSetting::Auto), server_names, PGC_SIGHUP,
+                             0, nullptr, nullptr, nullptr);
+    DefineCustomIntVariable("pg_gpu.connection_idle_timeout",
+                            "Time after which a session that does not use the server process gives back its "
+                            "connection and transfer buffer.",
+                            "A session that is idle in a transaction does so too.",
+                            &connection_idle_timeout_ms, 30000, kShortestTimeout, INT_MAX / 2, PGC_SIGHUP,
+                            GUC_UNIT_MS, nullptr, nullptr, nullptr);
     DefineCustomIntVariable("pg_gpu.session_transfer_memory", "Largest transfer buffer of a session.",
                             "Larger requests are cut.", &session_transfer_memory, 64, 1, kLargestBuffer,
                             PGC_SUSET, GUC_UNIT_MB, nullptr, nullptr, nullptr);
@@ -68,6 +88,10 @@ void define_settings() {
                              "no mirrors.",
                              &mirror, static_cast<int>(MirrorSetting::Auto), mirror_names, PGC_SUSET, 0,
                              nullptr, nullptr, nullptr);
+    DefineCustomIntVariable(
+        "pg_gpu.min_mirror_entries", "Entries of the smallest run that is copied into the server process.",
+        "Smaller runs are read from pages on every path, by indexes of gpu_kary and gpu_grid. 0 copies all.",
+        &smallest_mirror, smallest_mirror, 0, INT_MAX, PGC_SUSET, 0, nullptr, nullptr, nullptr);
     DefineCustomBoolVariable(
         "pg_gpu.enable_count_scan", "Enables the planner's use of count scans on pg_gpu's indexes.",
         "A query that only counts rows is answered from the index without a tuple an entry.",
@@ -106,14 +130,23 @@ MirrorSetting mirror_setting() {
     return static_cast<MirrorSetting>(mirror);
 }
 
+uint64 min_mirror_entries() {
+    return static_cast<uint64>(smallest_mirror);
+}
+
 void announce_forced_path() {
     static bool announced = false;
     if (likely(path_setting() == PathSetting::Auto || path_setting() == PathSetting::Paged) || announced)
         return;
     announced = true;
-    ereport(NOTICE, (errmsg("path \"%s\" is not available, the paged path is used instead",
-                            path_setting() == PathSetting::Host ? "host" : "cuda"),
-                     errhint("Set pg_gpu.path to \"auto\" or \"paged\".")));
+    ereport(
+        NOTICE,
+        (errmsg("path \"%s\" is not available", path_setting() == PathSetting::Host ? "host" : "cuda"),
+         errdetail("The paged path is used instead."), errhint("Set pg_gpu.path to \"auto\" or \"paged\".")));
+}
+
+bool server_wanted() {
+    return server_process == static_cast<int>(ServerSetting::Auto);
 }
 
 ServerSettings server_settings() {
@@ -122,6 +155,10 @@ ServerSettings server_settings() {
 
 int request_timeout() {
     return request_timeout_ms;
+}
+
+int connection_idle_timeout() {
+    return connection_idle_timeout_ms;
 }
 
 uint64 session_transfer_limit() {

@@ -9,6 +9,7 @@ namespace pg_gpu {
 
 enum class PathSetting : int { Auto, Paged, Host, Cuda };
 enum class MirrorSetting : int { Auto, Manual, Off };
+enum class ServerSetting : int { Auto, Off };
 
 void define_settings();
 
@@ -24,8 +25,14 @@ bool block_facts_enabled();
 PathSetting path_setting();
 MirrorSetting mirror_setting();
 
+// Runs with fewer entries are read from pages.
+uint64 min_mirror_entries();
+
 // When pg_gpu.path names a path that does not exist here: one NOTICE a session that the paged path answers.
 void announce_forced_path();
+
+// May there be a server process?
+bool server_wanted();
 
 // The server process; 0 stands for its own default.
 struct ServerSettings {
@@ -38,6 +45,9 @@ ServerSettings server_settings();
 
 // Milliseconds a request may take beyond its estimate.
 int request_timeout();
+
+// Milliseconds after which a session closes a connection to the server process that it does not use.
+int connection_idle_timeout();
 
 // Bytes of transfer buffer that one session may have.
 uint64 session_transfer_limit();

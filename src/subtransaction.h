@@ -40,4 +40,14 @@ ErrorData *try_in_subtransaction(MemoryContext context, Work work) {
     return error;
 }
 
+// Is it about a value? Such an error may come from a row that the query can't see, or wouldn't have
+// evaluated.
+inline bool is_about_values(int sqlerrcode) {
+    const int category = ERRCODE_TO_CATEGORY(sqlerrcode);
+    return category != ERRCODE_TO_CATEGORY(ERRCODE_OPERATOR_INTERVENTION) &&
+           category != ERRCODE_TO_CATEGORY(ERRCODE_INSUFFICIENT_RESOURCES) &&
+           category != ERRCODE_TO_CATEGORY(ERRCODE_SYSTEM_ERROR) &&
+           category != ERRCODE_TO_CATEGORY(ERRCODE_INTERNAL_ERROR);
+}
+
 }  // namespace pg_gpu

@@ -2,7 +2,7 @@
 // "Merge Path - Parallel Merging Made Simple", 2012.)
 #pragma once
 
-#include "common/both.h"
+#include "gpu_engine/both.h"
 
 namespace gpu_engine {
 

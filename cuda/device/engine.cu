@@ -4,6 +4,7 @@
 
 #include "device/cuda_status.h"
 #include "device/describe.h"
+#include "device/heap_blocks.h"
 #include "gpu_engine/guard.h"
 
 #include "gpu_engine/boundary.h"
@@ -94,6 +95,15 @@ void DeviceEngine::unpin(void *memory) noexcept {
     static_cast<void>(cudaSetDevice(device_));
     // Fails only on a device that is lost; the error must not stay for the next call to find.
     static_cast<void>(status_of(cudaHostUnregister(memory), "cudaHostUnregister"));
+}
+
+Status DeviceEngine::keep_blocks(Stream &stream, const KnownBlocks &known,
+                                 std::unique_ptr<HeapBlocks> *blocks) noexcept {
+    return guarded([&] {
+        check_known_blocks(known);
+        *blocks = std::make_unique<DeviceHeapBlocks>(Call(*this, stream), known);
+        return Status{};
+    });
 }
 
 Status DeviceEngine::describe(DeviceInfo *info) noexcept {

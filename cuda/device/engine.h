@@ -86,6 +86,8 @@ class DeviceEngine final : public Engine {
     Status open_stream(std::unique_ptr<Stream> *stream) noexcept override;
     Status pin(void *memory, std::uint64_t bytes) noexcept override;
     void unpin(void *memory) noexcept override;
+    Status keep_blocks(Stream &stream, const KnownBlocks &known,
+                       std::unique_ptr<HeapBlocks> *blocks) noexcept override;
     Status describe(DeviceInfo *info) noexcept override;
     Status probe() noexcept override;
     Kary<std::uint32_t> &kary32() noexcept override { return kary32_; }

@@ -1,6 +1,7 @@
 #include "host/engine.h"
 
 #include "gpu_engine/guard.h"
+#include "host/heap_blocks.h"
 
 #include "gpu_engine/boundary.h"
 
@@ -9,6 +10,16 @@ namespace gpu_engine::host {
 Status HostEngine::open_stream(std::unique_ptr<Stream> *stream) noexcept {
     return guarded([&] {
         *stream = std::make_unique<Stream>();
+        return Status{};
+    });
+}
+
+Status HostEngine::keep_blocks(Stream &stream, const KnownBlocks &known,
+                               std::unique_ptr<HeapBlocks> *blocks) noexcept {
+    return guarded([&] {
+        check_cancelled(stream);
+        check_known_blocks(known);
+        *blocks = std::make_unique<HostHeapBlocks>(memory_, known);
         return Status{};
     });
 }

@@ -69,6 +69,8 @@ class HostEngine final : public Engine {
     Status open_stream(std::unique_ptr<Stream> *stream) noexcept override;
     Status pin(void *, std::uint64_t) noexcept override { return {}; }
     void unpin(void *) noexcept override {}
+    Status keep_blocks(Stream &stream, const KnownBlocks &known,
+                       std::unique_ptr<HeapBlocks> *blocks) noexcept override;
     Status describe(DeviceInfo *info) noexcept override;
     Status probe() noexcept override { return {}; }
     Kary<std::uint32_t> &kary32() noexcept override { return kary32_; }

@@ -3,6 +3,7 @@
 
 #include "gpu_engine/column_dictionary.h"
 
+#include "server/column_tests.h"
 #include "server/results.h"
 #include "server/run_set.h"
 
@@ -10,41 +11,6 @@
 
 namespace gpu_engine::server {
 namespace {
-
-// The request's tests, as each of the runs is asked them.
-class Tests {
-  public:
-    Tests(const TransferBuffer &buffer, const protocol::AskColumn &request) : buffer_(buffer) {
-        if (request.test_count > protocol::max_tests) {
-            refuse("too many tests");
-        }
-        const auto *places = buffer.part<protocol::ColumnTestPlace>(request.tests, request.test_count);
-        // Read once: others may write there.
-        places_.assign(places, places + request.test_count);
-    }
-
-    const std::vector<ColumnTest> &of_run(std::size_t run) {
-        tests_.clear();
-        for (const protocol::ColumnTestPlace &place : places_) {
-            if (place.run != protocol::all_runs && place.run != run) {
-                continue;
-            }
-            ColumnTest test{static_cast<TestKind>(place.kind), place.column, nullptr, nullptr, place.count};
-            if (test.kind == TestKind::ranges) {
-                test.ranges = buffer_.part<ValueRange>(place.offset, place.count);
-            } else if (test.kind == TestKind::codes) {
-                test.codes = buffer_.part<std::uint64_t>(place.offset, place.count);
-            }
-            tests_.push_back(test);
-        }
-        return tests_;
-    }
-
-  private:
-    const TransferBuffer &buffer_;
-    std::vector<protocol::ColumnTestPlace> places_;
-    std::vector<ColumnTest> tests_;
-};
 
 ColumnTarget target_of(const TransferBuffer &buffer, const protocol::AskColumn &request) {
     ColumnTarget target = {};
@@ -93,14 +59,10 @@ void answer_count_column(Work &work, const protocol::AskColumn &request, protoco
         return;
     }
     const TransferBuffer &buffer = work.connection.buffer;
-    Tests tests(buffer, request);
+    Tests tests(buffer, request.tests, request.test_count);
     const ColumnTarget target = target_of(buffer, request);
-    BlockMap blocks = {};
-    const bool all_visible = request.all_visible != 0;
-    if (!all_visible) {
-        const std::uint64_t map_bytes = request.map_blocks / 8 + (request.map_blocks % 8 != 0 ? 1 : 0);
-        blocks = {buffer.part<std::uint8_t>(request.map, map_bytes), request.map_blocks};
-    }
+    const std::unique_ptr<HeapBlocks> blocks =
+        request.blocks.all_visible != 0 ? nullptr : keep_blocks(work, request.blocks);
     Results results(buffer, request.results, request.capacity);
     // All counts come first: their size is known.
     std::uint64_t *counts[protocol::max_runs];
@@ -123,8 +85,8 @@ void answer_count_column(Work &work, const protocol::AskColumn &request, protoco
         [&](std::size_t i, DoubtfulRow *rows, std::uint64_t capacity, std::uint64_t *found) {
             const std::vector<ColumnTest> &of_run = tests.of_run(i);
             return runs.column(i).count(*work.stream, of_run.data(),
-                                        static_cast<std::uint32_t>(of_run.size()), target,
-                                        all_visible ? nullptr : &blocks, counts[i], rows, capacity, found);
+                                        static_cast<std::uint32_t>(of_run.size()), target, blocks.get(),
+                                        counts[i], rows, capacity, found);
         });
 }
 
@@ -134,7 +96,7 @@ void answer_match_column(Work &work, const protocol::AskColumn &request, protoco
         return;
     }
     const TransferBuffer &buffer = work.connection.buffer;
-    Tests tests(buffer, request);
+    Tests tests(buffer, request.tests, request.test_count);
     Results results(buffer, request.results, request.capacity);
     answer_rows<Tid>(work, runs.size(), results, reply,
                      [&](std::size_t i, Tid *tids, std::uint64_t capacity, std::uint64_t *found) {

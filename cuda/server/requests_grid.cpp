@@ -83,14 +83,13 @@ void answer_count_grid(Work &work, const protocol::CountGrid &request, protocol:
     require_columns(runs, request.boxes.columns, request.boxes.key_bytes);
     const GridBoxes boxes = boxes_at(work.connection.buffer, request.boxes);
     const std::uint64_t count = request.boxes.count;
-    const CountPlace place = {request.map, request.map_blocks, request.results, request.capacity,
-                              request.all_visible != 0};
+    const CountPlace place = {request.blocks, request.results, request.capacity};
     answer_counts(
         work, runs.size(), count, place, reply,
         [&](std::size_t i, std::uint32_t *counts) {
             return runs.grid(i).count(*work.stream, boxes, count, counts);
         },
-        [&](std::size_t i, const BlockMap &blocks, std::uint64_t *counts, std::uint64_t *offsets, Tid *tids,
+        [&](std::size_t i, const HeapBlocks &blocks, std::uint64_t *counts, std::uint64_t *offsets, Tid *tids,
             std::uint64_t capacity) {
             return runs.grid(i).count_on(*work.stream, boxes, count, blocks, counts, offsets, tids, capacity);
         });

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <type_traits>
 
 #include "server/request.h"
@@ -123,18 +124,31 @@ void answer_entries(Work &work, std::size_t runs, std::uint64_t items, Results &
     work.bytes = results.used();
 }
 
-// Where a question's map and results lie.
+// What is known of heap blocks, for the work's engine. The caller has looked whether all are all-visible.
+inline std::unique_ptr<HeapBlocks> keep_blocks(Work &work, const protocol::BlocksPlace &place) {
+    if (place.slots > most_items) {
+        refuse("more heap blocks than there can be");
+    }
+    const TransferBuffer &buffer = work.connection.buffer;
+    const std::uint64_t row_words = std::min(place.row_words, KnownBlocks::max_row_words + 1);
+    const KnownBlocks known = {buffer.part<BlockGroup>(place.groups, place.group_count), place.group_count,
+                               buffer.part<std::uint64_t>(place.rows, place.slots * row_words), place.slots,
+                               place.row_words};
+    std::unique_ptr<HeapBlocks> blocks;
+    check(with_room(work, [&] { return work.engine->keep_blocks(*work.stream, known, &blocks); }));
+    return blocks;
+}
+
+// Where what a question knows of blocks lies, and its results.
 struct CountPlace {
-    std::uint64_t map;
-    std::uint64_t map_blocks;
+    const protocol::BlocksPlace &blocks;
     std::uint64_t results;
     std::uint64_t capacity;
-    bool all_visible;
 };
 
 // Answers with numbers of entries, summed over runs. `count(run, counts)` has an array count all live entries
-// of each item; `count_on(run, blocks, counts, offsets, tids, capacity)` those on the blocks, with the
-// others' TIDs.
+// of each item; `count_on(run, blocks, counts, offsets, tids, capacity)` the visible ones, with the TIDs of
+// those on unknown blocks.
 template <typename Count, typename CountOn>
 void answer_counts(Work &work, std::size_t runs, std::uint64_t items, const CountPlace &place,
                    protocol::ResultReply &reply, Count count, CountOn count_on) {
@@ -152,7 +166,7 @@ void answer_counts(Work &work, std::size_t runs, std::uint64_t items, const Coun
             sums.data()[j] += run_counts[j];
         }
     };
-    if (place.all_visible) {
+    if (place.blocks.all_visible != 0) {
         const Scratch<std::uint32_t> run_counts(memory, items);
         for (std::size_t i = 0; i < runs; ++i) {
             check(with_room(work, [&] { return count(i, run_counts.data()); }));
@@ -160,13 +174,12 @@ void answer_counts(Work &work, std::size_t runs, std::uint64_t items, const Coun
         }
         work.items = items;
     } else {
-        const std::uint64_t map_bytes = place.map_blocks / 8 + (place.map_blocks % 8 != 0 ? 1 : 0);
-        const BlockMap blocks{buffer.part<std::uint8_t>(place.map, map_bytes), place.map_blocks};
+        const std::unique_ptr<HeapBlocks> blocks = keep_blocks(work, place.blocks);
         const Scratch<std::uint64_t> run_counts(memory, items);
         answer_entries<std::uint32_t>(
             work, runs, items, results, reply,
             [&](std::size_t i, std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) {
-                const Status status = count_on(i, blocks, run_counts.data(), offsets, tids, capacity);
+                const Status status = count_on(i, *blocks, run_counts.data(), offsets, tids, capacity);
                 if (status.ok()) {
                     add(run_counts.data());
                 }

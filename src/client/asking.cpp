@@ -67,6 +67,22 @@ bool make_room(const Question &question, const RunSet &set, const LiveRuns &live
     return *items > 0 || fail(Trouble::Memory, "one result needs more than pg_gpu.session_transfer_memory");
 }
 
+BlockInputs block_inputs(const VisibleBlocks &visible) {
+    if (visible.all)
+        return {};
+    const gpu_engine::KnownBlocks &known = visible.known;
+    return {{known.groups, 0, known.group_count * sizeof(gpu_engine::BlockGroup)},
+            {known.rows, 0, known.slots * known.row_words * sizeof(uint64)}};
+}
+
+protocol::BlocksPlace place_of_blocks(const VisibleBlocks &visible, const Layout &layout, int groups,
+                                      int rows) {
+    if (visible.all)
+        return {0, 0, 0, 0, 0, 1};
+    const gpu_engine::KnownBlocks &known = visible.known;
+    return {layout.inputs[groups], known.group_count, layout.inputs[rows], known.slots, known.row_words, 0};
+}
+
 bool lies_in_buffer(uint64 offset, uint64 bytes) {
     return offset <= buffer_bytes() && bytes <= buffer_bytes() - offset;
 }

@@ -18,8 +18,8 @@ struct Input {
     uint64 bytes;
 };
 
-// Low and high bounds, open and NULL-only columns, and a visibility map.
-inline constexpr int kMaxInputs = 2 * kMaxGridColumns + 3;
+// Low and high bounds, open and NULL-only columns, and what is known of heap blocks.
+inline constexpr int kMaxInputs = 2 * kMaxGridColumns + 4;
 
 struct Layout {
     uint64 inputs[kMaxInputs];
@@ -56,6 +56,15 @@ bool place_inputs(const Question &question, const RunSet &set, const LiveRuns &l
 // After `needed` bytes of results didn't fit: room for them, or fewer items.
 bool make_room(const Question &question, const RunSet &set, const LiveRuns &live, uint64 needed,
                uint64 *items, uint64 *room);
+
+// What is known of heap blocks takes two inputs: groups, then rows.
+struct BlockInputs {
+    Input groups;
+    Input rows;
+};
+BlockInputs block_inputs(const VisibleBlocks &visible);
+protocol::BlocksPlace place_of_blocks(const VisibleBlocks &visible, const Layout &layout, int groups,
+                                      int rows);
 
 // For what replies say, before it is used.
 bool lies_in_buffer(uint64 offset, uint64 bytes);

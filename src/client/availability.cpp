@@ -1,6 +1,8 @@
 #include "client/availability.h"
 
 #include "client/counters.h"
+#include "client/quarantine.h"
+#include "client/experience.h"
 #include "client/supervisor.h"
 #include "settings.h"
 
@@ -80,12 +82,14 @@ const char *resting_reason(Path path) {
 
 // ---- what is there ---------------------------------------------------------------------------------------
 
+enum class Start { Wanted, NotWanted };
+
 static bool supervisor_expected = false;
 
-static bool find_engine(Path path) {
+static bool find_engine(Path path, Start start) {
     if (!connect_to_server()) {
         if (last_trouble() == Trouble::NoServer)
-            supervisor_expected = launch_supervisor();
+            supervisor_expected = start == Start::Wanted ? launch_supervisor() : is_supervisor_running();
         return false;
     }
     if (!has_engine(path) && is_opening_engine(path) && !ping_server())
@@ -100,7 +104,7 @@ static bool find_engine(Path path) {
 bool ready_for(Path path) {
     if (path == Path::Paged)
         return fail(Trouble::NotWanted, "paged is cheaper");
-    return find_engine(path);
+    return find_engine(path, Start::Wanted);
 }
 
 bool reach_server() {
@@ -109,8 +113,6 @@ bool reach_server() {
         return fail(Trouble::NotWanted, "%s", resting.reason);
     if (connect_to_server())
         return true;
-    if (last_trouble() == Trouble::NoServer)
-        supervisor_expected = launch_supervisor();
     rest_after(Path::Host, last_trouble());
     return false;
 }
@@ -121,11 +123,11 @@ void pause_for(long milliseconds) {
     CHECK_FOR_INTERRUPTS();
 }
 
-bool await_engine(Path path) {
+static bool await(Path path, Start start) {
     constexpr long kPauseMs = 10;
     const TimestampTz deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), request_timeout());
     for (;;) {
-        if (ready_for(path))
+        if (find_engine(path, start))
             return true;
         const Trouble why = last_trouble();
         if (!(why == Trouble::NoServer && supervisor_expected) && why != Trouble::Opening &&
@@ -141,17 +143,27 @@ bool await_engine(Path path) {
     }
 }
 
+bool await_engine(Path path) {
+    return path == Path::Paged ? ready_for(path) : await(path, Start::Wanted);
+}
+
+bool await_engine_without_starting(Path path) {
+    return await(path, Start::NotWanted);
+}
+
 bool is_available(Path path) {
     return await_engine(path);
 }
 
 bool may_be_there(Path path) {
-    return !is_resting(path) && (!is_connected() || has_engine(path) || is_opening_engine(path));
+    return server_wanted() && !is_resting(path) &&
+           (!is_connected() || has_engine(path) || is_opening_engine(path));
 }
 
 void note_answered(RequestKind kind, Path path, uint64 items, uint64 bytes,
                    const protocol::ReplyHeader &reply) {
     rests[static_cast<int>(path)] = {};
+    end_quarantine(kind, path);
     note_wait(path, static_cast<double>(reply.queued_microseconds));
     count_request(path, kind, items, bytes, static_cast<double>(reply.microseconds));
 }
@@ -159,6 +171,10 @@ void note_answered(RequestKind kind, Path path, uint64 items, uint64 bytes,
 bool note_failed(RequestKind kind, Path path) {
     note_reason(path, kind, last_reason());
     rest_after(path, last_trouble());
+    if (last_trouble() == Trouble::Lost)
+        put_in_quarantine(kind, path);
+    if (last_trouble() == Trouble::NotWanted || last_trouble() == Trouble::Busy)
+        go_to_pages(kind);
     if (last_trouble() != Trouble::NotWanted)
         announce_forced_path();
     return false;

@@ -8,12 +8,16 @@ namespace pg_gpu::client {
 // Connected, and the engine is there: else false, and why is remembered. The first thing every request does.
 bool ready_for(Path path);
 
-// Connected, whatever its engines. Doesn't wait again for a server that has just been waited for in vain.
+// Connected, whatever its engines, to a server that is there already: for those who only look at it. Doesn't
+// wait again for a server that has just been waited for in vain.
 bool reach_server();
 
 // As ready_for, but waits for a server that is being started, and for an engine that is being opened: at most
 // pg_gpu.request_timeout.
 bool await_engine(Path path);
+
+// As await_engine, but doesn't start a server process: waits only where a supervisor is about to.
+bool await_engine_without_starting(Path path);
 
 // Is the path there, as far as this session knows, or to be found out?
 bool may_be_there(Path path);

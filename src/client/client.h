@@ -9,6 +9,7 @@
 
 #include <array>
 
+#include "client/path_record.h"
 #include "gpu_engine/column.h"
 #include "gpu_engine/text.h"
 #include "settings.h"
@@ -17,7 +18,7 @@
 namespace pg_gpu::client {
 
 enum class Path : int { Paged, Host, Cuda };
-inline constexpr int kPaths = 3;
+inline constexpr int kPaths = kRecordedPaths;
 const char *path_name(Path path);
 
 enum class RequestKind : int {
@@ -40,7 +41,7 @@ enum class RequestKind : int {
 inline constexpr int kRequestKinds = 15;
 const char *request_name(RequestKind kind);
 
-// ---- choosing (dispatch.cpp, cost.cpp, counters.cpp)
+// ---- choosing (dispatch.cpp, cost.cpp, counters.cpp, experience.cpp)
 // -----------------------------------------------------------------------------
 
 // A request as the cost model sees it.
@@ -60,25 +61,50 @@ struct Request {
     uint64 shortest = 0;  // postings of the shortest list, where a query asks for all
     uint64 second = 0;    // and of the second shortest
     uint64 windows = 0;   // of documents that each list is looked through for, where one is enough
+    // The index that is asked: what its requests took counts in the choice of a path. Invalid: estimates
+    // alone.
+    Oid index = InvalidOid;
 };
 
 // What the cost model estimates a request to inverted lists from, by ListFeature.
 using ListFeatures = std::array<double, kListFeatures>;
 ListFeatures list_features(const Request &request);
 
-struct Choice {
-    Path path;
-    double
-        saving;  // microseconds it is expected to save over the paged path; mirrors are loaded when it pays
+// A request on the path that was chosen for it.
+struct Attempt {
+    Oid index = InvalidOid;  // invalid: nothing is learned from it
+    RequestKind kind = RequestKind::Lookup;
+    Path path = Path::Paged;
+    PathEstimates estimates = {};
+    instr_time began = {};
+    double loaded_before = 0;  // microseconds of the session's loads
 };
 
-// Where to send it, by pg_gpu.path, cost and what is there. Connects to the server when another path than
-// Paged is worth it, and waits at most pg_gpu.request_timeout, once. A forced path that isn't there gives
-// Paged and one NOTICE a session.
+struct Choice {
+    Path path;
+    // Microseconds it is expected to save over the paged path; mirrors are loaded when it pays.
+    double saving;
+    Attempt attempt = {};
+};
+
+// Where to send it, by pg_gpu.path, cost, what such requests took lately, and what is there. Connects to the
+// server when another path than Paged is worth it, and waits at most pg_gpu.request_timeout, once. A forced
+// path that isn't there gives Paged and one NOTICE a session.
 Choice choose_path(const Request &request);
 
-// The same for the planner: by what this session knows already, and silently.
-Path plan_path(const Request &request);
+// What a request took for which choose_path chose among paths, so that later choices know it. One of them is
+// to be called once the request is answered, whoever answered in the end, on all paths at the same point.
+// note_request_done: the last one that a path was chosen for, if it asked this index; it took until now.
+// note_taken: an attempt whose time the caller has measured.
+void note_request_done(Relation index, RequestKind kind);
+void note_taken(const Attempt &attempt, double microseconds);
+
+inline double microseconds_since(const instr_time &began) {
+    instr_time taken;
+    INSTR_TIME_SET_CURRENT(taken);
+    INSTR_TIME_SUBTRACT(taken, began);
+    return static_cast<double>(INSTR_TIME_GET_MICROSEC(taken));
+}
 
 // What the cost model expects the request to take on a path, in microseconds, with mirrors in place.
 double estimate_microseconds(const Request &request, Path path);
@@ -160,6 +186,14 @@ struct TextMirror : MirrorFormat {
     bool (*read_shape)(Relation index, const storage::RunEntry &run, gpu_engine::TextShape *shape);
 };
 
+// Is the run large enough for a mirror? Young runs are small, and are merged away before a mirror of them
+// pays: the session reads them from pages while the server process answers for the others. What is asked
+// nevertheless is loaded as any run is.
+bool is_worth_mirroring(const MirrorFormat &format, const storage::RunEntry &run);
+
+// A request that only pages can answer, because all runs with entries are that small.
+inline constexpr char kAllRunsAreSmall[] = "all runs have fewer entries than pg_gpu.min_mirror_entries";
+
 // Runs of an index, of a view with this vacuum_seq: all, or those that are worth a request. Those without
 // mirrored entries are taken for empty.
 struct RunSet {
@@ -198,19 +232,18 @@ bool lookup(const RunSet &set, const Choice &choice, const void *keys, uint64 ke
 bool range(const RunSet &set, const Choice &choice, const void *low, const void *high, uint64 range_count,
            bool with_keys, EntriesAnswer *answer);
 
-// Bit b % 8 of byte b / 8 says that heap block b is all-visible; blocks behind the map are not. Read it after
-// the set's view, and compare vacuum_seq again after the request (R4).
+// What the session knows of heap blocks. Read it after the set's view, and compare vacuum_seq again after the
+// request (rule "Trust").
 struct VisibleBlocks {
-    const uint8 *map;
-    uint64 blocks;
-    bool all;  // every block is, and `map` isn't needed
+    gpu_engine::KnownBlocks known;
+    bool all;  // every block is all-visible, and `known` isn't needed
 };
 
 struct CountAnswer {
     uint64 items;              // the first so many are answered; ask again for the others
-    const uint64 *counts;      // of live entries on all-visible blocks, of all runs together
-    bool hidden;               // are there others? Then
-    RunAnswer runs[kMaxRuns];  // has them: the heap must decide about each
+    const uint64 *counts;      // of live entries known to be visible, of all runs together
+    bool hidden;               // is there anything unknown? Then
+    RunAnswer runs[kMaxRuns];  // has those on unknown blocks: the heap must decide about each
 };
 
 bool count(const RunSet &set, const Choice &choice, const void *low, const void *high, uint64 range_count,
@@ -249,8 +282,8 @@ struct RowTests {
     int count;
 };
 
-// Of one run: counts as the target has them (gpu_engine::ColumnStore::places), and the rows elsewhere than on
-// all-visible blocks. All is empty for a run that isn't mirrored.
+// Of one run: counts as the target has them (gpu_engine::ColumnStore::places), and the rows on
+// unknown blocks. All is empty for a run that isn't mirrored.
 struct ColumnCounts {
     const uint64 *counts;
     const gpu_engine::DoubtfulRow *doubtful;

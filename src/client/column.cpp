@@ -25,7 +25,7 @@ static bool begin_column(const NewMirror &mirror, protocol::BeginReply *reply) {
 }
 
 // Columns are complete once they have come.
-constinit const MirrorKind column_mirror = {mirrored_pages_of, begin_column, {0, 0, 0}, false};
+constinit const MirrorKind column_mirror = {mirrored_pages_of, begin_column, {0, 0, 0}, false, false};
 
 // ---- cost ------------------------------------------------------------------------------------------------
 
@@ -79,7 +79,7 @@ struct TestInputs {
     uint64 data_bytes;
 };
 
-enum : int { kPlaces, kData, kStarts, kMap, kInputs };
+enum : int { kPlaces, kData, kStarts, kGroups, kRows, kInputs };
 
 }  // namespace
 
@@ -150,8 +150,9 @@ static bool rows_lie_in_buffer(const protocol::ColumnReply &reply, int run) {
 // Asks; the message's target is filled in already.
 template <typename SetTarget>
 static bool ask_columns(const RunSet &set, const Choice &choice, RequestKind kind, protocol::Message type,
-                        const RowTests &tests, Input starts, Input map, uint64 expected_bytes,
-                        SetTarget set_target, Layout *layout, protocol::ColumnReply *reply) {
+                        const RowTests &tests, Input starts, const VisibleBlocks &visible,
+                        uint64 expected_bytes, SetTarget set_target, Layout *layout,
+                        protocol::ColumnReply *reply) {
     if (tests.count > static_cast<int>(protocol::max_tests))
         return fail(Trouble::NotWanted, "the filter has too many parts");
     const TestInputs test_inputs = make_inputs(set, tests);
@@ -160,7 +161,9 @@ static bool ask_columns(const RunSet &set, const Choice &choice, RequestKind kin
     inputs[kPlaces] = {test_inputs.places, 0, place_bytes};
     inputs[kData] = {test_inputs.data, 0, test_inputs.data_bytes};
     inputs[kStarts] = starts;
-    inputs[kMap] = map;
+    const BlockInputs blocks = block_inputs(visible);
+    inputs[kGroups] = blocks.groups;
+    inputs[kRows] = blocks.rows;
     const Question question = {kind, inputs, kInputs, expected_bytes,
                                estimate_of(set, kind, tests.count + 1, choice.path)};
     const auto set_offsets = [&](protocol::AskColumn *message, const Layout &at, uint64, uint64 capacity) {
@@ -170,7 +173,7 @@ static bool ask_columns(const RunSet &set, const Choice &choice, RequestKind kin
         message->tests = at.inputs[kPlaces];
         message->test_count = static_cast<uint32>(tests.count);
         message->starts = at.inputs[kStarts];
-        message->map = at.inputs[kMap];
+        message->blocks = place_of_blocks(visible, at, kGroups, kRows);
         message->results = at.results;
         message->capacity = capacity;
         set_target(message);
@@ -201,14 +204,11 @@ bool count_columns(const RunSet &set, const Choice &choice, const RowTests &test
         message->slots = target.slots;
         message->scale = static_cast<uint32>(target.scale);
         message->even = target.even;
-        message->all_visible = visible.all ? 1 : 0;
-        message->map_blocks = visible.all ? 0 : visible.blocks;
     };
     if (!ask_columns(set, choice, kind,
                      counts_rows ? protocol::Message::count_column : protocol::Message::count_column_values,
-                     tests, {target.starts, 0, has_starts ? (target.slots - 1) * sizeof(uint64) : 0},
-                     {visible.map, 0, visible.all ? 0 : (visible.blocks + 7) / 8}, expected, set_target,
-                     &layout, &reply))
+                     tests, {target.starts, 0, has_starts ? (target.slots - 1) * sizeof(uint64) : 0}, visible,
+                     expected, set_target, &layout, &reply))
         return note_failed(kind, choice.path);
     for (int i = 0; i < set.count; i++)
         answer->runs[i] = {};
@@ -238,9 +238,11 @@ bool match_columns(const RunSet &set, const Choice &choice, const RowTests &test
     const LiveRuns live = live_runs(set);
     Layout layout;
     protocol::ColumnReply reply;
+    // Whoever sees them.
+    const VisibleBlocks visible = {{}, true};
     if (!ask_columns(
             set, choice, RequestKind::MatchRows, protocol::Message::match_column, tests, {nullptr, 0, 0},
-            {nullptr, 0, 0}, 0, [](protocol::AskColumn *) {}, &layout, &reply))
+            visible, 0, [](protocol::AskColumn *) {}, &layout, &reply))
         return note_failed(RequestKind::MatchRows, choice.path);
     for (int i = 0; i < set.count; i++)
         answer->found[i] = 0;

@@ -98,7 +98,6 @@ bool fail_by_answer(const protocol::ReplyHeader &reply) {
 // the end of its transaction; then the handler closes only where the session waits for its client's next
 // command, and looks again later otherwise. So nobody is in the middle of anything here.
 
-static constexpr int kIdleMilliseconds = 30000;
 static volatile sig_atomic_t in_use = 0;
 static volatile sig_atomic_t closed_in_handler = 0;
 static TimeoutId idle_timeout = MAX_TIMEOUTS;
@@ -141,7 +140,7 @@ static TimeoutId registered_idle_timeout() {
 static void watch_idle_connection() {
     in_use = 0;
     if (connection.socket != PGINVALID_SOCKET)
-        enable_timeout_after(registered_idle_timeout(), kIdleMilliseconds);
+        enable_timeout_after(registered_idle_timeout(), connection_idle_timeout());
     else if (idle_timeout != MAX_TIMEOUTS)
         disable_timeout(idle_timeout, false);
 }
@@ -154,8 +153,8 @@ static void watch_idle_transaction() {
     in_use = 1;
     if (MyBackendType == B_BACKEND && IsTransactionState())
         enable_timeout_every(registered_idle_timeout(),
-                             TimestampTzPlusMilliseconds(GetCurrentTimestamp(), kIdleMilliseconds),
-                             kIdleMilliseconds);
+                             TimestampTzPlusMilliseconds(GetCurrentTimestamp(), connection_idle_timeout()),
+                             connection_idle_timeout());
 }
 
 // ---- the ends of transactions -----------------------------------------------------------------------------
@@ -329,6 +328,10 @@ bool connect_to_server() {
     finish_closing();
     if (is_connected() && (connection.busy || is_closed_by_server()))
         disconnect();
+    if (!server_wanted()) {
+        disconnect();
+        return fail(Trouble::NotWanted, "pg_gpu.server is off");
+    }
     if (is_connected())
         return true;
     connection.number = ++connections;

@@ -2,6 +2,8 @@
 #include "client/availability.h"
 #include "client/cost.h"
 #include "client/counters.h"
+#include "client/experience.h"
+#include "client/quarantine.h"
 #include "settings.h"
 
 namespace pg_gpu::client {
@@ -9,21 +11,6 @@ namespace pg_gpu::client {
 void note_unsuited(RequestKind kind, const char *reason) {
     if (is_path_forced())
         note_reason(path_setting() == PathSetting::Host ? Path::Host : Path::Cuda, kind, reason);
-}
-
-static Path cheapest_path(const Request &request) {
-    Path best = Path::Paged;
-    double least = estimate_microseconds(request, Path::Paged);
-    for (const Path path : {Path::Host, Path::Cuda}) {
-        if (!may_be_there(path))
-            continue;
-        const double microseconds = estimate_microseconds(request, path);
-        if (microseconds < least) {
-            best = path;
-            least = microseconds;
-        }
-    }
-    return best;
 }
 
 bool is_path_forced() {
@@ -34,43 +21,63 @@ bool may_ask_server(uint64 items, uint64 fewest) {
     return is_path_forced() || (path_setting() == PathSetting::Auto && items >= fewest);
 }
 
-static Path wanted_path(const Request &request) {
-    const PathSetting setting = path_setting();
-    if (setting == PathSetting::Paged || request.runs > kMaxRuns ||
-        (cost_of(request.kind).uses_mirrors && mirror_setting() == MirrorSetting::Off))
-        return Path::Paged;
-    if (setting == PathSetting::Auto)
-        return cheapest_path(request);
-    return setting == PathSetting::Host ? Path::Host : Path::Cuda;
+static PathEstimates estimate_paths(const Request &request) {
+    PathEstimates estimates;
+    for (const Path path : {Path::Paged, Path::Host, Path::Cuda})
+        estimates[static_cast<int>(path)] =
+            path == Path::Paged || (may_be_there(path) && !is_in_quarantine(request, path))
+                ? estimate_microseconds(request, path)
+                : -1;
+    return estimates;
 }
 
-Path plan_path(const Request &request) {
-    const Path path = wanted_path(request);
-    return may_be_there(path) ? path : Path::Paged;
+static bool may_leave_pages(const Request &request) {
+    return path_setting() != PathSetting::Paged && request.runs <= kMaxRuns &&
+           (!cost_of(request.kind).uses_mirrors || mirror_setting() != MirrorSetting::Off);
 }
 
-// Waiting for a server that is being started is worth it only to those who asked for one.
-static bool is_worth_waiting(Path path) {
-    return path_setting() != PathSetting::Auto && path != Path::Paged;
+// The path is there, or else the reason why it isn't is told.
+static bool is_reached(const Request &request, Path path) {
+    const char *reason = resting_reason(path);
+    if (reason != nullptr) {
+        note_reason(path, request.kind, reason);
+        announce_forced_path();
+        return false;
+    }
+    // Waiting for a server that is being started is worth it only to those who asked for one.
+    note_asked(request, path);
+    const bool is_there = path_setting() == PathSetting::Auto ? ready_for(path) : await_engine(path);
+    return is_there || note_failed(request.kind, path);
+}
+
+static Choice choose_forced(const Request &request) {
+    const Path path = path_setting() == PathSetting::Host ? Path::Host : Path::Cuda;
+    if (!is_reached(request, path))
+        return {Path::Paged, 0};
+    return {path, estimate_microseconds(request, Path::Paged) - estimate_microseconds(request, path)};
+}
+
+static Choice choose_by_cost(const Request &request) {
+    PathEstimates estimates;
+    Path path = Path::Paged;
+    // The second best may be there where the best is not.
+    for (int tries = 1; tries < kPaths; tries++) {
+        estimates = estimate_paths(request);
+        path = choose_by_experience(request, estimates);
+        if (path == Path::Paged || is_reached(request, path))
+            break;
+        path = Path::Paged;
+    }
+    return {path,
+            expected_microseconds(request, estimates, Path::Paged) -
+                expected_microseconds(request, estimates, path),
+            begin_attempt(request, estimates, path)};
 }
 
 Choice choose_path(const Request &request) {
-    // With "auto" the second best may be there where the best is not.
-    for (int attempt = 1; attempt < kPaths; attempt++) {
-        const Path path = wanted_path(request);
-        if (path == Path::Paged)
-            break;
-        const char *reason = resting_reason(path);
-        if (reason != nullptr) {
-            note_reason(path, request.kind, reason);
-            announce_forced_path();
-            break;
-        }
-        if (is_worth_waiting(path) ? await_engine(path) : ready_for(path))
-            return {path, estimate_microseconds(request, Path::Paged) - estimate_microseconds(request, path)};
-        note_failed(request.kind, path);
-    }
-    return {Path::Paged, 0};
+    if (!may_leave_pages(request))
+        return {Path::Paged, 0};
+    return path_setting() == PathSetting::Auto ? choose_by_cost(request) : choose_forced(request);
 }
 
 }  // namespace pg_gpu::client

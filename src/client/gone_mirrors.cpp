@@ -3,6 +3,7 @@
 #include "client/inventory.h"
 #include "client/mirrors.h"
 #include "compat.h"
+#include "settings.h"
 
 namespace pg_gpu::client {
 
@@ -29,20 +30,35 @@ static bool is_gone(const protocol::RunName &name) {
            !OidIsValid(relation_at({name.tablespace, name.database, name.relation}));
 }
 
-void drop_gone_mirrors() {
+Oid index_of_run(const protocol::RunName &name) {
+    if (name.backend != -1 || !is_of_this_database(name))
+        return InvalidOid;
+    return relation_at({name.tablespace, name.database, name.relation});
+}
+
+bool drop_mirrors(MirrorTest is_wanted, void *context, uint64 *bytes) {
     Inventory<protocol::MirrorRow> mirrors;
-    list_mirrors(&mirrors);
-    for (uint64 i = 0; i < mirrors.count; i++) {
-        if (!is_gone(mirrors.rows[i].name))
+    bool answered = list_mirrors(&mirrors) || last_trouble() == Trouble::NoServer || !server_wanted();
+    for (uint64 i = 0; answered && i < mirrors.count; i++) {
+        if (!is_wanted(mirrors.rows[i], context))
             continue;
         auto message = make_message<protocol::Evict>(protocol::Message::evict, Path::Host);
         message.name = mirrors.rows[i].name;
         protocol::EvictReply reply;
-        if (!is_connected() || !exchange(&message, &reply))
-            break;
+        answered = connect_to_server() && exchange(&message, &reply) &&
+                   (answer_of(reply.header) == protocol::Answer::done || fail_by_answer(reply.header));
+        if (answered)
+            *bytes += reply.bytes;
     }
     if (mirrors.rows != nullptr)
         pfree(mirrors.rows);
+    return answered;
+}
+
+void drop_gone_mirrors() {
+    uint64 bytes = 0;
+    drop_mirrors([](const protocol::MirrorRow &mirror, void *) { return is_gone(mirror.name); }, nullptr,
+                 &bytes);
 }
 
 // ---- runs that were merged away --------------------------------------------------------------------------

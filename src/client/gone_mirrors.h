@@ -1,4 +1,5 @@
-// Inside the client: mirrors that nobody can ask for any more.
+// Mirrors that are dropped otherwise than by the index that they belong to: those that nobody can ask for any
+// more, and those that an administrator names.
 #pragma once
 
 #include "client/client.h"
@@ -13,6 +14,16 @@ uint32 database_incarnation(Oid database);
 
 // Is this a run of the session's own database?
 bool is_of_this_database(const protocol::RunName &name);
+
+// The index that a run belongs to. InvalidOid where it lies in another database, is temporary, or has been
+// dropped or rewritten.
+Oid index_of_run(const protocol::RunName &name);
+
+// Drops the mirrors that `is_wanted` says of, pinned ones too, and adds up the bytes they took. False, with
+// last_reason(), when the server process did not answer to the end. Where none is running, there is nothing
+// to drop.
+using MirrorTest = bool (*)(const protocol::MirrorRow &mirror, void *context);
+bool drop_mirrors(MirrorTest is_wanted, void *context, uint64 *bytes);
 
 // Drops the mirrors of indexes, databases and sessions that are no more, pinned ones too: DROP, REINDEX,
 // TRUNCATE and the like don't tell the server process. One that is in fact still made or rewritten by another

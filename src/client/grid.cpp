@@ -31,7 +31,7 @@ static bool begin_grid(const NewMirror &mirror, protocol::BeginReply *reply) {
 }
 
 // The server makes a grid of its own.
-constinit const MirrorKind grid_mirror = {mirrored_pages_of, begin_grid, {0, 6, 0.1}, true};
+constinit const MirrorKind grid_mirror = {mirrored_pages_of, begin_grid, {0, 6, 0.1}, true, true};
 
 // ---- cost ------------------------------------------------------------------------------------------------
 
@@ -191,9 +191,10 @@ bool match_points(const RunSet &set, const Choice &choice, const void *const *ke
 bool count_boxes(const RunSet &set, const Choice &choice, const Boxes &boxes, uint64 first,
                  const VisibleBlocks &visible, CountAnswer *answer) {
     BoxInputs inputs = inputs_of(set, boxes, first);
-    const int map = inputs.count;
-    if (!visible.all)
-        inputs.inputs[inputs.count++] = {visible.map, 0, (visible.blocks + 7) / 8};
+    const int blocks = inputs.count;
+    const BlockInputs known = block_inputs(visible);
+    inputs.inputs[inputs.count++] = known.groups;
+    inputs.inputs[inputs.count++] = known.rows;
     answer->items = boxes.count - first;
     const Question question = {RequestKind::CountBoxes, inputs.inputs, inputs.count,
                                sizeof(uint64) + sizeof(ItemPointerData),
@@ -204,9 +205,7 @@ bool count_boxes(const RunSet &set, const Choice &choice, const Boxes &boxes, ui
     const auto set_offsets = [&](protocol::CountGrid *message, const Layout &at, uint64 items,
                                  uint64 capacity) {
         message->boxes = place_of(set, inputs, at, items);
-        message->map = visible.all ? 0 : at.inputs[map];
-        message->map_blocks = visible.all ? 0 : visible.blocks;
-        message->all_visible = visible.all ? 1 : 0;
+        message->blocks = place_of_blocks(visible, at, blocks, blocks + 1);
         message->results = at.results;
         message->capacity = capacity;
     };

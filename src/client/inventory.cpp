@@ -39,7 +39,8 @@ static bool list(protocol::Message type, bool reset, Inventory<Row> *inventory) 
 bool list_devices(Inventory<protocol::DeviceRow> *devices) {
     // A device that is being opened will be there in a moment.
     *devices = {};
-    return (await_engine(Path::Cuda) || is_connected()) && list(protocol::Message::devices, false, devices);
+    return (await_engine_without_starting(Path::Cuda) || is_connected()) &&
+           list(protocol::Message::devices, false, devices);
 }
 
 bool list_mirrors(Inventory<protocol::MirrorRow> *mirrors) {

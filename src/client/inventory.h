@@ -12,8 +12,8 @@ struct Inventory {
     uint64 count;
 };
 
-// Each waits at most pg_gpu.request_timeout, and gives no rows when no server answers; last_reason() then
-// says why. False then.
+// Each waits at most pg_gpu.request_timeout, starts no server process, and gives no rows when no server
+// answers; last_reason() then says why. False then.
 bool list_devices(Inventory<gpu_engine::protocol::DeviceRow> *devices);
 bool list_mirrors(Inventory<gpu_engine::protocol::MirrorRow> *mirrors);
 // With `reset` the server's sums begin anew afterwards.

@@ -24,7 +24,7 @@ static bool begin_kary(const NewMirror &mirror, protocol::BeginReply *reply) {
 }
 
 // The server looks whether the entries are sorted.
-constinit const MirrorKind kary_mirror = {mirrored_pages_of, begin_kary, {0, 1, 1}, false};
+constinit const MirrorKind kary_mirror = {mirrored_pages_of, begin_kary, {0, 1, 1}, false, true};
 
 // ---- cost ------------------------------------------------------------------------------------------------
 
@@ -132,10 +132,9 @@ bool range(const RunSet &set, const Choice &choice, const void *low, const void 
 
 bool count(const RunSet &set, const Choice &choice, const void *low, const void *high, uint64 range_count,
            const VisibleBlocks &visible, CountAnswer *answer) {
-    const Input inputs[] = {{low, key_bytes(set), 0},
-                            {high, key_bytes(set), 0},
-                            {visible.map, 0, visible.all ? 0 : (visible.blocks + 7) / 8}};
-    const Question question = {RequestKind::Count, inputs, 3, sizeof(uint64) + sizeof(ItemPointerData),
+    const BlockInputs blocks = block_inputs(visible);
+    const Input inputs[] = {{low, key_bytes(set), 0}, {high, key_bytes(set), 0}, blocks.groups, blocks.rows};
+    const Question question = {RequestKind::Count, inputs, 4, sizeof(uint64) + sizeof(ItemPointerData),
                                estimate_of_items(set, RequestKind::Count, range_count, choice.path)};
     answer->items = range_count;
     answer->hidden = !visible.all;
@@ -146,9 +145,7 @@ bool count(const RunSet &set, const Choice &choice, const void *low, const void 
         message->low = at.inputs[0];
         message->high = at.inputs[1];
         message->count = items;
-        message->map = at.inputs[2];
-        message->map_blocks = visible.all ? 0 : visible.blocks;
-        message->all_visible = visible.all ? 1 : 0;
+        message->blocks = place_of_blocks(visible, at, 2, 3);
         message->results = at.results;
         message->capacity = capacity;
     };

@@ -1,8 +1,9 @@
-// Mirrors of runs: loading them (R12), their dead bitmaps, and when loading pays.
+// Mirrors of runs: loading them (rule "Loading a mirror"), their dead bitmaps, and when loading pays.
 #include "client/mirrors.h"
 
 #include "client/availability.h"
 #include "client/cost.h"
+#include "client/experience.h"
 #include "client/gone_mirrors.h"
 #include "client/page_load.h"
 #include "compat.h"
@@ -20,6 +21,11 @@ protocol::RunName run_name(Relation index, uint64 run_id) {
             run_id,
             database_incarnation(MyDatabaseId),
             0};
+}
+
+bool is_worth_mirroring(const MirrorFormat &format, const storage::RunEntry &run) {
+    const uint64 entries = format.mirrored_entries(run);
+    return entries > 0 && (entries >= min_mirror_entries() || !format.kind->small_stay_at_home);
 }
 
 LiveRuns live_runs(const RunSet &set) {
@@ -103,6 +109,11 @@ static double load_microseconds(const RunSet &set, int place, Path path) {
            kRequestsToLoad * costs.request[static_cast<int>(path)];
 }
 
+// The same, by what loads have really taken lately.
+static double expected_load_microseconds(const RunSet &set, int place, Path path) {
+    return load_microseconds(set, place, path) * load_ratio();
+}
+
 static bool is_forced(Path path) {
     return path_setting() == (path == Path::Cuda ? PathSetting::Cuda : PathSetting::Host);
 }
@@ -134,7 +145,7 @@ bool is_worth_asking(const RunSet &set, const LiveRuns &live, const Choice &choi
         const auto entries = static_cast<double>(set.format->mirrored_entries(set.runs[place]));
         wanted->saving += Max(choice.saving, 0.0) * entries / all_entries;
         saved += wanted->saving;
-        cost += load_microseconds(set, place, choice.path);
+        cost += expected_load_microseconds(set, place, choice.path);
         if (now < wanted->look_again) {
             look = false;
             refused = refused || wanted->refused;
@@ -165,7 +176,7 @@ static bool may_load(const RunSet &set, const LiveRuns &live, const Choice &choi
         wanted->look_again = again;
         wanted->refused = false;
         saved += wanted->saving;
-        cost += load_microseconds(set, place, choice.path);
+        cost += expected_load_microseconds(set, place, choice.path);
     }
     return is_forced(choice.path) || saved >= cost ||
            fail(Trouble::NotWanted, "runs are not resident, and loading them does not pay yet");
@@ -222,21 +233,21 @@ static bool copy_dead_bitmap(Relation index, const storage::RunEntry &run, uint6
     const storage::Section &section = run.sections[storage::kDeadBitmapSection];
     for (uint64 done = 0, page = 0; done < bytes; page++) {
         CHECK_FOR_INTERRUPTS();
-        Buffer buffer =
+        const storage::RunPage held =
             storage::read_run_page(index, run, section.first_page + static_cast<uint32>(page), nullptr);
-        if (buffer == InvalidBuffer)
+        if (held.page == nullptr)
             return fail_as_gone();
         const uint64 here = Min(bytes - done, uint64{storage::kDeadBitsPerPage / 8});
-        memcpy(buffer_at(done), static_cast<char *>(BufferGetPage(buffer)) + run.dead_bitmap_offset, here);
-        UnlockReleaseBuffer(buffer);
+        memcpy(buffer_at(done), static_cast<char *>(held.page) + run.dead_bitmap_offset, here);
+        storage::release_run_page(held);
         done += here;
     }
     return true;
 }
 
-// Sends a run's bitmap as of a directory that was read before (R12). A run without a counted dead entry may
-// have some that a VACUUM marked before it broke off: their rows' line pointers are there still, and the heap
-// decides.
+// Sends a run's bitmap as of a directory that was read before (rule "Loading a mirror"). A run without a
+// counted dead entry may have some that a VACUUM marked before it broke off: their rows' line pointers are
+// there still, and the heap decides.
 static bool send_dead(const RunSet &set, const storage::RunEntry &run, uint64 version, Path path) {
     const uint64 entries = set.format->mirrored_entries(run);
     auto message = make_message<protocol::SetDead>(protocol::Message::set_dead, path);
@@ -347,7 +358,8 @@ static bool load_entries(const RunSet &set, const storage::RunEntry &run, Path p
     return true;
 }
 
-// R12: vacuum_seq, pages, bitmap; then the run must still be listed.
+// By the rule "Loading a mirror", vacuum_seq is read first, then the pages, then the bitmap; the run must
+// still be listed after that.
 static bool load_run(const RunSet &set, uint64 run_id, Path path, bool pinned, uint64 *bytes) {
     const Directory before = read_directory(set.index, set.kind);
     const storage::RunEntry *run = find_run(before, run_id);
@@ -374,7 +386,12 @@ bool load_lacking(const RunSet &set, const LiveRuns &live, const Choice &choice,
             continue;
         uint64 bytes = 0;
         const int place = live.places[i];
-        if (!load_run(set, set.runs[place].run_id, choice.path, false, &bytes)) {
+        instr_time began;
+        INSTR_TIME_SET_CURRENT(began);
+        const bool loaded = load_run(set, set.runs[place].run_id, choice.path, false, &bytes);
+        if (loaded)
+            note_load(load_microseconds(set, place, choice.path), microseconds_since(began));
+        if (!loaded) {
             // Others may find room then, and this session at its next try.
             if (last_trouble() == Trouble::Memory) {
                 note_no_room(set, place, choice.path);
@@ -389,12 +406,26 @@ bool load_lacking(const RunSet &set, const LiveRuns &live, const Choice &choice,
 
 // ---- gpu.load and gpu.evict -------------------------------------------------------------------------------
 
-[[noreturn]] static void report_not_loaded(Relation index) {
+namespace {
+
+// Of an index, in pages of its file.
+struct Loading {
+    int64 pages;
+    int64 left;  // not loaded, when a load has failed
+};
+
+}  // namespace
+
+[[noreturn]] static void report_not_loaded(Relation index, const Loading &loading) {
     const bool full = last_trouble() == Trouble::Memory;
     ereport(
         ERROR,
         (errcode(full ? ERRCODE_OUT_OF_MEMORY : ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-         errmsg("cannot load index \"%s\"", RelationGetRelationName(index)), errdetail("%s.", last_reason()),
+         errmsg("cannot load index \"%s\"", RelationGetRelationName(index)),
+         loading.left > 0 ? errdetail("The reason is: %s. Of the index's %lld kB, %lld kB are not loaded.",
+                                      last_reason(), static_cast<long long>(loading.pages * (BLCKSZ / 1024)),
+                                      static_cast<long long>(loading.left * (BLCKSZ / 1024)))
+                          : errdetail("The reason is: %s.", last_reason()),
          full ? errhint("Raise pg_gpu.device_memory_limit or pg_gpu.host_memory_limit, or evict another "
                         "index.")
               : 0));
@@ -418,18 +449,23 @@ static bool find_engine_to_load(Path *path) {
 
 // True when all runs of the present list are there.
 static bool load_listed_runs(Relation index, const storage::RunKind *kind, const MirrorFormat *format,
-                             Path path, bool pinned, uint64 *bytes) {
+                             Path path, bool pinned, uint64 *bytes, Loading *loading) {
     const Directory directory = read_directory(index, kind);
     const RunSet set = {index, kind, format, directory.runs, directory.count, directory.vacuum_seq};
     bool complete = true;
-    int64 pages = 0;
+    *loading = {};
     for (int i = 0; i < set.count; i++)
-        pages += mirrored_pages(*format, set.runs[i]).count;
+        if (is_worth_mirroring(*format, set.runs[i]))
+            loading->pages += mirrored_pages(*format, set.runs[i]).count;
     begin_progress(index);
-    pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, pages);
-    for (int i = 0; complete && i < set.count; i++)
-        if (format->mirrored_entries(set.runs[i]) > 0)
-            complete = load_run(set, set.runs[i].run_id, path, pinned, bytes);
+    pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, loading->pages);
+    for (int i = 0; i < set.count; i++) {
+        if (!is_worth_mirroring(*format, set.runs[i]))
+            continue;
+        complete = complete && load_run(set, set.runs[i].run_id, path, pinned, bytes);
+        if (!complete)
+            loading->left += mirrored_pages(*format, set.runs[i]).count;
+    }
     pfree(directory.runs);
     pgstat_progress_end_command();
     pages_reported = -1;
@@ -443,12 +479,13 @@ uint64 load_index(Relation index, const storage::RunKind *kind, const MirrorForm
     begin_purpose();
     for (;;) {
         Path path;
+        Loading loading = {};
         if (!find_engine_to_load(&path))
-            report_not_loaded(index);
-        if (load_listed_runs(index, kind, format, path, pinned, &bytes))
+            report_not_loaded(index, loading);
+        if (load_listed_runs(index, kind, format, path, pinned, &bytes, &loading))
             return bytes;
         if (!is_worth_another_look())
-            report_not_loaded(index);
+            report_not_loaded(index, loading);
         pause_for(kPauseMs);
     }
 }
@@ -456,11 +493,11 @@ uint64 load_index(Relation index, const storage::RunKind *kind, const MirrorForm
 uint64 evict_index(Relation index) {
     if (!connect_to_server()) {
         // Without a server nothing is resident.
-        if (last_trouble() == Trouble::NoServer)
+        if (last_trouble() == Trouble::NoServer || !server_wanted())
             return 0;
         ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                         errmsg("cannot evict index \"%s\"", RelationGetRelationName(index)),
-                        errdetail("%s.", last_reason())));
+                        errdetail("The reason is: %s.", last_reason())));
     }
     auto message = make_message<protocol::Evict>(protocol::Message::evict, Path::Host);
     message.name = run_name(index, 0);
@@ -469,7 +506,7 @@ uint64 evict_index(Relation index) {
         (answer_of(reply.header) != protocol::Answer::done && !fail_by_answer(reply.header)))
         ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                         errmsg("cannot evict index \"%s\"", RelationGetRelationName(index)),
-                        errdetail("%s.", last_reason())));
+                        errdetail("The reason is: %s.", last_reason())));
     return reply.bytes;
 }
 

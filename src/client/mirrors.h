@@ -44,6 +44,8 @@ struct MirrorKind {
     double finish_sorts[kPaths];
     // Is that much enough to count when loading is weighed?
     bool finishing_counts;
+    // Are runs below pg_gpu.min_mirror_entries read from pages?
+    bool small_stay_at_home;
 };
 
 inline MirroredPages mirrored_pages(const MirrorFormat &format, const storage::RunEntry &run) {

@@ -92,11 +92,12 @@ static uint32 position_of(const SharedLoad *shared, uint32 page) {
 
 // False when the page was recycled.
 static bool copy_page(Relation index, const SharedLoad *shared, uint32 page, char *place, Reader *reader) {
-    Buffer buffer = storage::read_run_page(index, shared->run, position_of(shared, page), reader->strategy,
-                                           &reader->near);
-    if (buffer == InvalidBuffer)
+    const uint32 position = position_of(shared, page);
+    const storage::RunPage held =
+        storage::read_run_page(index, shared->run, position, reader->strategy, &reader->near);
+    if (held.page == nullptr)
         return false;
-    Page image = BufferGetPage(buffer);
+    Page image = held.page;
     const MirroredPages &pages = shared->pages;
     const uint64 entries = Min(shared->run.entries - uint64{page} * pages.per_page, uint64{pages.per_page});
     uint64 content = entries * (pages.key_bytes + sizeof(ItemPointerData));
@@ -104,10 +105,10 @@ static bool copy_page(Relation index, const SharedLoad *shared, uint32 page, cha
         content = Min(pages.stream_bytes - uint64{page - pages.ragged_pages} * storage::kContentBytes,
                       uint64{storage::kContentBytes});
     if (storage::content_length(image) < content)
-        storage::report_corruption(index, BufferGetBlockNumber(buffer),
+        storage::report_corruption(index, storage::run_block(shared->run, position),
                                    "A page is shorter than its entries.");
     memcpy(place, image, BLCKSZ);
-    UnlockReleaseBuffer(buffer);
+    storage::release_run_page(held);
     return true;
 }
 

@@ -74,7 +74,8 @@ static void make_arguments(Arguments *arguments) {
     add_number(arguments, "--threads", server_threads());
 }
 
-// ---- in the child, between fork and exec: system calls only (S2) ------------------------------------------
+// ---- in the child, between fork and exec: system calls only
+// ------------------------------------------------
 
 // The postmaster may be protected from the kernel's search for memory; the server process, which holds much
 // and can be lost, is to be found first.

@@ -97,7 +97,7 @@ static bool is_lock_conflict(int error) {
     return error == EACCES || error == EAGAIN;
 }
 
-static bool is_supervisor_running() {
+bool is_supervisor_running() {
     const int file = open(kLockName, O_RDWR | O_CLOEXEC);
     if (file < 0)
         return false;
@@ -111,7 +111,7 @@ bool launch_supervisor() {
     static TimestampTz last_attempt = 0;
     static bool told = false;
     static bool launched = false;
-    if (!IsUnderPostmaster)
+    if (!IsUnderPostmaster || !server_wanted())
         return false;
     if (is_supervisor_running())
         return true;
@@ -294,10 +294,34 @@ static void check_server() {
     restart_server(cause);
 }
 
+static void stop_server() {
+    disconnect();
+    if (state.server.pid == 0)
+        return;
+    const pid_t pid = state.server.pid;
+    int status;
+    if (!end_server_process(&state.server, kPatienceMs, &status)) {
+        note_abandoned(pid);
+        return;
+    }
+    ereport(LOG,
+            (server_wanted() ? errmsg("pg_gpu server process %d stopped with its supervisor, %s",
+                                      static_cast<int>(pid), describe_end(status))
+                             : errmsg("pg_gpu server process %d stopped because pg_gpu.server is off, %s",
+                                      static_cast<int>(pid), describe_end(status))));
+}
+
 static void apply_settings() {
     ConfigReloadPending = 0;
     const int threads = server_settings().threads;
     ProcessConfigFile(PGC_SIGHUP);
+    if (!server_wanted()) {
+        stop_server();
+        // Switched on again it starts at once.
+        state.delay_ms = 0;
+        state.start_at = 0;
+        state.complaint[0] = '\0';
+    }
     if (state.server.pid == 0)
         return;
     if (server_settings().threads != threads) {
@@ -336,30 +360,18 @@ static void supervise() {
         reap_abandoned_processes();
         if (ConfigReloadPending)
             apply_settings();
-        if (state.server.pid == 0 && GetCurrentTimestamp() >= state.start_at)
+        if (state.server.pid == 0 && server_wanted() && GetCurrentTimestamp() >= state.start_at)
             start_server();
         if (state.server.pid != 0 && GetCurrentTimestamp() >= state.look_at)
             check_server();
-        const long pause = milliseconds_until(state.server.pid != 0 ? state.look_at : state.start_at);
+        const long pause = server_wanted()
+                               ? milliseconds_until(state.server.pid != 0 ? state.look_at : state.start_at)
+                               : kLongestDelayMs;
         // The latch may have been set while a heartbeat waited for it; the next turn looks at everything
         // anyway.
         WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, pause, PG_WAIT_EXTENSION);
         ResetLatch(MyLatch);
     }
-}
-
-static void stop_server() {
-    disconnect();
-    if (state.server.pid == 0)
-        return;
-    const pid_t pid = state.server.pid;
-    int status;
-    if (!end_server_process(&state.server, kPatienceMs, &status)) {
-        note_abandoned(pid);
-        return;
-    }
-    ereport(LOG, (errmsg("pg_gpu server process %d stopped with its supervisor, %s", static_cast<int>(pid),
-                         describe_end(status))));
 }
 
 }  // namespace pg_gpu::client

@@ -13,4 +13,7 @@ void register_supervisor();
 // Says so in the log when it can't be had, once a session and cause.
 bool launch_supervisor();
 
+// Does a supervisor run? It may have no server process at the moment.
+bool is_supervisor_running();
+
 }  // namespace pg_gpu::client

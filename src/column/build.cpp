@@ -4,6 +4,7 @@
 #include "column/column.h"
 #include "column/run_builder.h"
 #include "table/build.h"
+#include "temporary_file.h"
 
 namespace pg_gpu::column {
 
@@ -52,7 +53,7 @@ static void *begin_part(const table::BuildPart &part) {
         AllocSetContextCreate(CurrentMemoryContext, "gpu_column row", ALLOCSET_DEFAULT_SIZES);
     state->format = make_format(part.index);
     state->memory = part.memory;
-    state->chunk = begin_chunk(*state->format, state->memory);
+    state->chunk = begin_chunk(state->index, *state->format, state->memory);
     state->files = part.files;
     state->participant = part.participant;
     state->block = InvalidBlockNumber;
@@ -91,7 +92,7 @@ static void put_aside(BuildState *state) {
         BufFileClose(part->file);
     }
     end_chunk(state->chunk);
-    state->chunk = begin_chunk(*state->format, state->memory);
+    state->chunk = begin_chunk(state->index, *state->format, state->memory);
     state->block_start = 0;
 }
 
@@ -129,11 +130,9 @@ static void read_part(BuildState *state, Part *part, int participant, uint64 num
     char name[kPartNameLength];
     name_part(name, participant, number);
     part->file = BufFileOpenFileSet(&state->files->fs, name, O_RDONLY, false);
-    const int64 pages = BufFileSize(part->file) / BLCKSZ;
-    if (BufFileSeekBlock(part->file, static_cast<long>(pages)) != 0 ||
-        BufFileRead(part->file, &part->run, sizeof(part->run)) != sizeof(part->run))
-        ereport(ERROR, (errcode_for_file_access(),
-                        errmsg("could not read back a temporary file of an index build")));
+    const uint64 pages = static_cast<uint64>(BufFileSize(part->file)) / BLCKSZ;
+    seek_file_block(part->file, pages, state->index);
+    read_file(part->file, &part->run, sizeof(part->run), state->index);
 }
 
 // Opens all participants' parts, the leader's among them.

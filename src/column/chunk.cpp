@@ -11,7 +11,8 @@ static constexpr uint64 kFirstRows = 256;
 
 // ---- tables -----------------------------------------------------------------------------------------------
 
-void begin_table(IntegerTable *table) {
+void begin_table(IntegerTable *table, Relation index) {
+    table->index = index;
     table->count = 0;
     table->room = kFirstRoom;
     table->keys = allocate<uint64>(table->room);
@@ -31,14 +32,12 @@ static void put_in_slot(uint32 *slots, uint32 mask, uint32 slot, uint32 number) 
     slots[slot] = number + 1;
 }
 
-[[noreturn]] static void report_too_many() {
-    ereport(ERROR,
-            (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("a column has too many distinct values")));
-}
-
-static void grow_slots(uint32 **slots, uint32 *mask) {
+static void grow_slots(Relation index, uint32 **slots, uint32 *mask) {
     if (*mask > UINT32_MAX / 4)
-        report_too_many();
+        ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+                        errmsg("a column of index \"%s\" has too many distinct values",
+                               RelationGetRelationName(index)),
+                        errhint("Partition the table, or lower maintenance_work_mem.")));
     *mask = *mask * 2 + 1;
     *slots = reallocate(*slots, size_t{*mask} + 1);
     memset(*slots, 0, (size_t{*mask} + 1) * sizeof(uint32));
@@ -48,7 +47,7 @@ uint32 add_to_table(IntegerTable *table, uint64 key) {
     if (table->count == table->room) {
         table->room *= 2;
         table->keys = reallocate(table->keys, table->room);
-        grow_slots(&table->slots, &table->mask);
+        grow_slots(table->index, &table->slots, &table->mask);
         for (uint32 i = 0; i < table->count; i++)
             put_in_slot(table->slots, table->mask, integer_slot(table->keys[i], table->mask), i);
     }
@@ -57,8 +56,9 @@ uint32 add_to_table(IntegerTable *table, uint64 key) {
     return table->count++;
 }
 
-static void begin_strings_table(StringTable *table) {
+static void begin_strings_table(StringTable *table, Relation index) {
     *table = {};
+    table->index = index;
     table->room = kFirstRoom;
     table->entries = allocate<StringEntry>(table->room);
     table->mask = kFirstRoom * 2 - 1;
@@ -80,7 +80,7 @@ static uint32 number_of_string(StringTable *table, const Bytes &value) {
     if (table->count == table->room) {
         table->room *= 2;
         table->entries = reallocate(table->entries, table->room);
-        grow_slots(&table->slots, &table->mask);
+        grow_slots(table->index, &table->slots, &table->mask);
         for (uint32 i = 0; i < table->count; i++)
             put_in_slot(table->slots, table->mask, table->entries[i].hash & table->mask, i);
     }
@@ -97,11 +97,12 @@ static uint32 number_of_string(StringTable *table, const Bytes &value) {
 
 // ---- rows -------------------------------------------------------------------------------------------------
 
-Chunk *begin_chunk(const Format &format, size_t memory) {
+Chunk *begin_chunk(Relation index, const Format &format, size_t memory) {
     MemoryContext context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu_column rows", ALLOCSET_DEFAULT_SIZES);
     MemoryContext caller = MemoryContextSwitchTo(context);
     auto *chunk = allocate_zeroed<Chunk>(1);
+    chunk->index = index;
     chunk->context = context;
     chunk->columns = format.columns;
     chunk->column = allocate_zeroed<ChunkColumn>(format.columns);
@@ -116,9 +117,9 @@ Chunk *begin_chunk(const Format &format, size_t memory) {
         column->numbers = allocate<uint32>(chunk->room);
         column->null_bits = allocate_zeroed<uint64>(chunk->room / 64);
         if (column->type.is_integer)
-            begin_table(&column->integers);
+            begin_table(&column->integers, index);
         else
-            begin_strings_table(&column->strings);
+            begin_strings_table(&column->strings, index);
     }
     MemoryContextSwitchTo(caller);
     return chunk;

@@ -7,6 +7,7 @@ namespace pg_gpu::column {
 
 // Distinct integers, numbered as they come.
 struct IntegerTable {
+    Relation index;  // whose values these are
     uint64 *keys;
     uint32 count;
     uint32 room;
@@ -16,7 +17,7 @@ struct IntegerTable {
 
 inline constexpr uint32 kNoNumber = UINT32_MAX;
 
-void begin_table(IntegerTable *table);
+void begin_table(IntegerTable *table, Relation index);
 void end_table(IntegerTable *table);
 uint32 add_to_table(IntegerTable *table, uint64 key);
 
@@ -50,6 +51,7 @@ struct StringEntry {
 };
 
 struct StringTable {
+    Relation index;
     StringEntry *entries;
     uint32 count;
     uint32 room;
@@ -74,6 +76,7 @@ struct ChunkColumn {
 };
 
 struct Chunk {
+    Relation index;
     MemoryContext context;
     int columns;
     ChunkColumn *column;
@@ -84,7 +87,7 @@ struct Chunk {
 };
 
 // Dictionaries of integers are given up when they would take more than `memory` bytes.
-Chunk *begin_chunk(const Format &format, size_t memory);
+Chunk *begin_chunk(Relation index, const Format &format, size_t memory);
 void end_chunk(Chunk *chunk);
 
 // A new row, all NULL; then its values, column by column.

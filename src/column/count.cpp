@@ -27,6 +27,7 @@ uint64 count_rows(Relation heap, Relation index, Snapshot snapshot, const Format
     *heap_fetches = with_rows(heap, index, snapshot, &format, condition,
                               [&count](ColumnView *view) { count = count_selected(view); });
     client::end_paged(request);
+    client::note_request_done(index, client::RequestKind::CountRows);
     return count;
 }
 

@@ -142,7 +142,7 @@ void tabulate_raw(InputColumn *columns, const Input *inputs, int count, int numb
     while (most > 1 && !is_dictionary_cheaper(rows, most, range_bits))
         most /= 2;
     auto *table = allocate<IntegerTable>(1);
-    begin_table(table);
+    begin_table(table, index_of(inputs[0]));
     uint64 seen = 0;
     for (int i = 0; i < count && merged->complete; i++)
         if (columns[i].raw)

@@ -170,13 +170,14 @@ static int bound_columns(const Condition &condition) {
 // A view with its runs' headers, and a path for it; false when that is the paged one.
 static bool open_remote_view(Relation heap, Relation index, Snapshot snapshot, const Format *format,
                              const Condition &condition, const RemoteQuestion &question, RemoteRows *rows) {
-    ColumnView *view = open_view(heap, index, snapshot, format, true);
+    ColumnView *view = open_view(heap, index, snapshot, format, nullptr, true);
     *rows = {};
     rows->view = view;
     rows->kind = question.kind;
     rows->set = {index,           run_kind(),           mirror_format(index),
                  view->view.runs, view->view.run_count, view->view.vacuum_seq};
     client::Request request = {};
+    request.index = RelationGetRelid(index);
     request.kind = question.kind;
     request.runs = view->view.run_count;
     request.columns = Max(bound_columns(condition) + question.columns, 1);
@@ -204,8 +205,8 @@ bool begin_remote_rows(Relation heap, Relation index, Snapshot snapshot, const F
         return false;
     ColumnView *view = rows->view;
     MemoryContext caller = MemoryContextSwitchTo(view->context);
-    rows->visible = table::read_visible_blocks(heap);
     table::begin_row_checker(&rows->checker, heap, index, snapshot);
+    rows->visible = table::read_visible_blocks(&rows->checker.rows, table::Scope::AllRows);
     select_matching(view, condition, KeysToApply::Safe);
     bool done = select_visible(view);
     if (done) {
@@ -355,7 +356,7 @@ bool find_remote_bounds(RemoteRows *rows, int column, bool *any, uint64 *least, 
 static bool match_in_view(RemoteRows *rows, const Condition &condition, TidSink sink, void *context) {
     ColumnView *view = rows->view;
     // Nobody's visibility is in question.
-    rows->visible = {nullptr, 0, true};
+    rows->visible = {{}, true};
     if (!add_tests(rows, condition, KeysToApply::Safe))
         return false;
     select_matching(view, condition, KeysToApply::Safe);

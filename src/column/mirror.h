@@ -3,7 +3,7 @@
 // that aren't on all-visible blocks.
 //
 // What it says holds for a run at a dead bitmap no older than the view, so the rules for rows read from pages
-// hold for it too (R4): visibility map, then vacuum_seq once more.
+// hold for it too (rule "Trust"): visibility map, then vacuum_seq once more.
 #pragma once
 
 #include "client/client.h"
@@ -41,7 +41,7 @@ struct RemoteQuestion {
 // those that match and are visible.
 bool begin_remote_rows(Relation heap, Relation index, Snapshot snapshot, const Format *format,
                        const Condition &condition, const RemoteQuestion &question, RemoteRows *rows);
-// Did everything hold until now (R4)? Ends the view.
+// Did everything hold until now (rule "Trust")? Ends the view.
 bool end_remote_rows(RemoteRows *rows, uint64 *heap_fetches);
 
 // Visible rows of all runs that pass the tests.
@@ -77,6 +77,8 @@ bool with_rows_on_server(Relation heap, Relation index, Snapshot snapshot, const
         const bool answered = work(rows);
         MemoryContextSwitchTo(caller);
         const bool sound = end_remote_rows(rows, heap_fetches);
+        if (answered && sound)
+            client::note_request_done(index, question.kind);
         if (!answered || sound)
             return answered && sound;
     }

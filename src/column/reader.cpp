@@ -1,6 +1,7 @@
 #include "column/reader.h"
 
 #include "column/packing.h"
+#include "temporary_file.h"
 #include "varint.h"
 
 namespace pg_gpu::column {
@@ -24,20 +25,20 @@ bool read_page(RunReader *reader, uint32 position, uint32 offset, uint32 bytes, 
         return false;
     if (reader->file != nullptr) {
         PGAlignedBlock image;
-        if (BufFileSeekBlock(reader->file, position) != 0 ||
-            BufFileRead(reader->file, image.data, BLCKSZ) != BLCKSZ)
-            ereport(ERROR, (errcode_for_file_access(), errmsg("could not read from a temporary file")));
+        seek_file_block(reader->file, position, reader->index);
+        read_file(reader->file, image.data, BLCKSZ, reader->index);
         *copied = copy_content(image.data, offset, bytes, content);
         return true;
     }
-    Buffer buffer = storage::read_run_page(reader->index, reader->run, position, nullptr, &reader->near);
-    if (buffer == InvalidBuffer) {
+    const storage::RunPage page =
+        storage::read_run_page(reader->index, reader->run, position, nullptr, &reader->near);
+    if (page.page == nullptr) {
         reader->stale = true;
         reader->stale_position = position;
         return false;
     }
-    *copied = copy_content(static_cast<char *>(BufferGetPage(buffer)), offset, bytes, content);
-    UnlockReleaseBuffer(buffer);
+    *copied = copy_content(static_cast<char *>(page.page), offset, bytes, content);
+    storage::release_run_page(page);
     return true;
 }
 

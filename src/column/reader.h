@@ -1,5 +1,6 @@
-// Reading runs of columns. When a page turns out to belong to something else by now (R11), the reader is
-// stale from then on: everything reads as empty or zero, and the caller starts again with a new view.
+// Reading runs of columns. When a page turns out to belong to something else by now (rule "Recycled pages"),
+// the reader is stale from then on: everything reads as empty or zero, and the caller starts again with a new
+// view.
 #pragma once
 
 #include "column/value.h"

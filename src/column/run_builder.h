@@ -15,6 +15,10 @@ struct Input {
     RunReader *reader;
 };
 
+inline Relation index_of(const Input &input) {
+    return input.chunk != nullptr ? input.chunk->index : input.reader->index;
+}
+
 // What the last write_run of this session took, for gpu.merge to tell. column: -1 for none.
 struct MergeStep {
     const char *name;

@@ -33,7 +33,7 @@ static void add_raw_run(Relation index, const Format &format, const storage::Run
 static void merge(Relation index, const storage::RunEntry *runs, int count, storage::RunWriter *writer,
                   storage::RunEntry *entry) {
     const Format *format = make_format(index);
-    Chunk *chunk = begin_chunk(*format, static_cast<size_t>(maintenance_work_mem) * 1024);
+    Chunk *chunk = begin_chunk(index, *format, static_cast<size_t>(maintenance_work_mem) * 1024);
     auto *inputs = allocate_zeroed<Input>(count + 1);
     auto *readers = allocate<RunReader>(count);
     int input_count = 0;
@@ -209,6 +209,7 @@ const storage::RunKind *run_kind() {
         "gpu_column",
         0,
         0,
+        64,
         kTailCapacity,
         seal,
         merge_page_bound,
@@ -237,7 +238,7 @@ static void write_long_row(storage::RunWriter *writer, storage::RunEntry *entry,
 
 void insert_long_row(Relation index, const Format &format, const Datum *values, const bool *nulls,
                      const ItemPointerData &tid) {
-    Chunk *chunk = begin_chunk(format, 0);
+    Chunk *chunk = begin_chunk(index, format, 0);
     add_row(chunk,
             uint64{ItemPointerGetBlockNumberNoCheck(&tid)} << 16 | ItemPointerGetOffsetNumberNoCheck(&tid));
     uint64 words = 0;

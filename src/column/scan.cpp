@@ -49,15 +49,6 @@ client::Usage scan_usage(IndexScanDesc descriptor) {
 
 // ---- operators that may raise errors ----------------------------------------------------------------------
 
-// An error about a value, which may be that of a row that the query can't see.
-static bool is_about_values(int sqlerrcode) {
-    const int category = ERRCODE_TO_CATEGORY(sqlerrcode);
-    return category != ERRCODE_TO_CATEGORY(ERRCODE_OPERATOR_INTERVENTION) &&
-           category != ERRCODE_TO_CATEGORY(ERRCODE_INSUFFICIENT_RESOURCES) &&
-           category != ERRCODE_TO_CATEGORY(ERRCODE_SYSTEM_ERROR) &&
-           category != ERRCODE_TO_CATEGORY(ERRCODE_INTERNAL_ERROR);
-}
-
 static uint64 **copy_selected(ColumnView *view) {
     auto **copy = allocate<uint64 *>(view->run_count + 1);
     for (int i = 0; i < view->run_count; i++) {
@@ -161,11 +152,12 @@ int64 get_bitmap(IndexScanDesc descriptor, TIDBitmap *bitmap) {
     MemoryContext caller = MemoryContextSwitchTo(scan->keys_context);
     Condition condition;
     make_condition(index, *scan->format, descriptor->keyData, descriptor->numberOfKeys, &condition);
-    // The heap decides about an old view's TIDs, where it is looked at (R6).
+    // The heap decides about an old view's TIDs, where it is looked at (rule "Old views").
     const bool always_recheck = bitmap_scan_skips_heap() || !IsMVCCSnapshot(descriptor->xs_snapshot);
     // A bitmap scan is not told its table, which the executor has locked.
     Relation heap = table_open(index->rd_index->indrelid, NoLock);
-    storage::RestartGuard guard = {0, false};
+    storage::KeptRuns kept;
+    storage::begin_kept(&kept);
     // What a broken off request has added does no harm.
     BitmapSink sink = {bitmap, always_recheck, 0};
     const client::Usage before = client::session_usage();
@@ -174,7 +166,7 @@ int64 get_bitmap(IndexScanDesc descriptor, TIDBitmap *bitmap) {
     client::add_usage_since(before, &scan->usage);
     int64 added = sink.added;
     while (!done) {
-        ColumnView *view = open_view(heap, index, descriptor->xs_snapshot, scan->format);
+        ColumnView *view = open_view(heap, index, descriptor->xs_snapshot, scan->format, &kept);
         MemoryContextSwitchTo(view->context);
         uint32 position;
         if (recycled_run(view, &position) == nullptr) {
@@ -186,13 +178,12 @@ int64 get_bitmap(IndexScanDesc descriptor, TIDBitmap *bitmap) {
         MemoryContextSwitchTo(scan->keys_context);
         const storage::RunEntry *recycled = recycled_run(view, &position);
         done = recycled == nullptr;
-        if (!done) {
+        if (!done)
             storage::confirm_recycled(index, run_kind(), view->view, *recycled, position);
-            storage::count_restart(index, &guard);
-        }
         close_view(view);
     }
-    storage::unlock_after_restarts(index, &guard);
+    storage::end_kept(&kept);
+    client::note_request_done(index, client::RequestKind::MatchRows);
     table_close(heap, NoLock);
     MemoryContextSwitchTo(caller);
     return added;

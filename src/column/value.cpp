@@ -34,14 +34,20 @@ static void describe_integer(ColumnType *type) {
     }
 }
 
+ColumnType describe_type(Oid oid, Oid collation) {
+    ColumnType type = {};
+    type.type = oid;
+    type.base_type = getBaseType(oid);
+    type.collation = collation;
+    get_typlenbyval(oid, &type.length, &type.by_value);
+    if (type.by_value)
+        describe_integer(&type);
+    return type;
+}
+
 static ColumnType describe(Relation index, int column) {
     const Form_pg_attribute attribute = TupleDescAttr(RelationGetDescr(index), column);
-    ColumnType type = {};
-    type.type = attribute->atttypid;
-    type.base_type = getBaseType(type.type);
-    type.collation = index->rd_indcollation[column];
-    type.length = attribute->attlen;
-    type.by_value = attribute->attbyval;
+    const ColumnType type = describe_type(attribute->atttypid, index->rd_indcollation[column]);
     if (!OidIsValid(lookup_type_cache(type.base_type, TYPECACHE_EQ_OPR)->eq_opr) || type.length == -2)
         ereport(ERROR,
                 (errcode(ERRCODE_DATATYPE_MISMATCH),
@@ -49,8 +55,6 @@ static ColumnType describe(Relation index, int column) {
                         NameStr(attribute->attname), format_type_be(type.type)),
                  errdetail("The type has no default operator class for btree or hash."),
                  errhint("Index an expression of a type that can be compared, such as a cast to text.")));
-    if (type.by_value)
-        describe_integer(&type);
     return type;
 }
 

@@ -32,6 +32,9 @@ struct Bytes {
     size_t length;
 };
 
+// How values of a type would be kept. Of types that can't be indexed, too: strings then.
+ColumnType describe_type(Oid type, Oid collation);
+
 // Of an index, palloc'd. ERROR when a column's type has neither btree nor hash operators.
 Format *make_format(Relation index);
 

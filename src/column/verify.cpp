@@ -6,13 +6,6 @@ namespace pg_gpu::column {
 
 namespace {
 
-// What the filter remembers of a row.
-struct Fingerprint {
-    uint64 values;
-    uint32 block;
-    uint32 offset;
-};
-
 struct Verification {
     Relation index;
     const Format *format;
@@ -47,19 +40,6 @@ static uint64 hash_value(const Format &format, int column, const ItemValue &valu
 
 static uint64 add_hash(uint64 sum, uint64 hash) {
     return (sum << 7 | sum >> 57) + hash;
-}
-
-static size_t put_fingerprint(uint64 values, const ItemPointerData &tid, unsigned char *to) {
-    const Fingerprint fingerprint = {values, ItemPointerGetBlockNumberNoCheck(&tid),
-                                     ItemPointerGetOffsetNumberNoCheck(&tid)};
-    memcpy(to, &fingerprint, sizeof(fingerprint));
-    return sizeof(fingerprint);
-}
-
-static void note_row(Verification *state, BlockNumber block, const ItemPointerData &tid, uint64 values) {
-    unsigned char fingerprint[sizeof(Fingerprint)];
-    const size_t bytes = put_fingerprint(values, tid, fingerprint);
-    table::note_entry(state->check, block, fingerprint, bytes, tid);
 }
 
 // ---- runs -------------------------------------------------------------------------------------------------
@@ -183,7 +163,8 @@ static void verify_run(Verification *state, const storage::RunEntry &run) {
                               state->context);
             previous = place;
             if (!is_dead(&reader, cursor.ordinal + i))
-                note_row(state, section_block(&reader, kTidSection), tid, rows[cursor.ordinal + i]);
+                table::note_row(state->check, section_block(&reader, kTidSection), rows[cursor.ordinal + i],
+                                tid);
         }
     }
 }
@@ -197,7 +178,7 @@ static void note_items(Verification *state, BlockNumber block, const char *items
                       uint64 hash = 0;
                       for (int i = 0; i < state->format->columns; i++)
                           hash = add_hash(hash, hash_value(*state->format, i, values[i]));
-                      note_row(state, block, item->tid, hash);
+                      table::note_row(state->check, block, hash, item->tid);
                   });
 }
 
@@ -226,7 +207,7 @@ static size_t fingerprint_row(void *context, const Datum *values, const bool *nu
             value.bytes = bytes_of(type, values[i]);
         hash = add_hash(hash, hash_value(*format, i, value));
     }
-    return put_fingerprint(hash, tid, fingerprint);
+    return table::put_row_fingerprint(hash, tid, fingerprint);
 }
 
 // ---- the steps --------------------------------------------------------------------------------------------

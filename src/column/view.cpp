@@ -58,7 +58,8 @@ static void open_columns(ColumnView *view, const storage::RunEntry &run) {
         selected[words - 1] &= low_bits(run.entries % 64);
 }
 
-ColumnView *open_view(Relation heap, Relation index, Snapshot snapshot, const Format *format, bool remote) {
+ColumnView *open_view(Relation heap, Relation index, Snapshot snapshot, const Format *format,
+                      storage::KeptRuns *kept, bool remote) {
     MemoryContext context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu_column view", ALLOCSET_DEFAULT_SIZES);
     MemoryContext caller = MemoryContextSwitchTo(context);
@@ -69,6 +70,7 @@ ColumnView *open_view(Relation heap, Relation index, Snapshot snapshot, const Fo
     view->snapshot = snapshot;
     view->format = format;
     view->remote = remote;
+    view->view.kept = kept;
     storage::TailCopy tail = {allocate<char>(storage::kContentBytes), 0};
     storage::take_view(index, run_kind(), snapshot, &view->view, storage::copy_tail, &tail);
     view->heap_blocks = RelationGetNumberOfBlocks(heap);
@@ -145,34 +147,89 @@ static void doubt(Doubts *doubts, const ItemPointerData &tid, uint32 run, uint64
     doubts->rows[doubts->count++] = {run, static_cast<uint32>(ordinal)};
 }
 
-// Takes away those that are known to be invisible, and adds to the doubts those that nothing is known of.
-static void doubt_rows_of_run(ColumnView *view, int run, table::VisibilityMap *map,
-                              table::RowVisibility *rows, Doubts *doubts) {
+// Calls visit(cursor) for the stretches of selected rows on blocks that aren't all-visible.
+template <typename Visit>
+static void for_hidden_stretches(ColumnView *view, int run, table::VisibilityMap *map, Visit visit) {
     TidCursor cursor;
     begin_tid_cursor(&cursor, &view->runs[run]);
-    uint64 *selected = view->selected[run];
-    OffsetNumber offsets[MaxHeapTuplesPerPage];
-    while (next_stretch(&cursor)) {
-        if (!any_selected(selected, cursor.ordinal, cursor.count) || table::is_all_visible(map, cursor.block))
-            continue;
-        stretch_offsets(&cursor, offsets);
-        const table::BlockFacts *facts = table::known_facts(rows, cursor.block);
-        for (uint32 i = 0; i < cursor.count; i++) {
-            const uint64 ordinal = cursor.ordinal + i;
-            if (!is_selected(selected, ordinal))
-                continue;
-            if (facts != nullptr) {
-                table::facts_use()->entries++;
-                if (!table::is_visible(*facts, offsets[i]))
-                    selected[ordinal / 64] &= ~(UINT64CONST(1) << (ordinal % 64));
-                continue;
-            }
-            selected[ordinal / 64] &= ~(UINT64CONST(1) << (ordinal % 64));
-            ItemPointerData tid;
-            ItemPointerSet(&tid, cursor.block, offsets[i]);
-            doubt(doubts, tid, static_cast<uint32>(run), ordinal);
+    const uint64 *selected = view->selected[run];
+    while (next_stretch(&cursor))
+        if (any_selected(selected, cursor.ordinal, cursor.count) && !table::is_all_visible(map, cursor.block))
+            visit(&cursor);
+}
+
+// Bits [first, first + count) of facts, at most 64; those behind their end are 0.
+static uint64 facts_from(const uint64 *facts, uint32 first, uint32 count) {
+    const uint32 words = table::facts_row_words();
+    const uint32 word = first / 64;
+    const uint32 shift = first % 64;
+    uint64 bits = word < words ? facts[word] >> shift : 0;
+    if (shift > 0 && word + 1 < words)
+        bits |= facts[word + 1] << (64 - shift);
+    return bits & low_bits(count);
+}
+
+// Those bits of `bits` that stand where `places` has one, moved together.
+static uint64 gather_bits(uint64 bits, uint64 places) {
+    uint64 gathered = 0;
+    for (uint32 i = 0; places != 0; i++, places &= places - 1)
+        gathered |= (bits >> __builtin_ctzll(places) & 1) << i;
+    return gathered;
+}
+
+// Takes those of `count` rows away, at most 64, that have no bit in `visible`.
+static void keep_rows(uint64 *selected, uint64 first, uint32 count, uint64 visible) {
+    const uint64 hidden = ~visible & low_bits(count);
+    selected[first / 64] &= ~(hidden << (first % 64));
+    if (first % 64 + count > 64)
+        selected[first / 64 + 1] &= ~(hidden >> (64 - first % 64));
+}
+
+static void keep_visible_rows(const TidCursor &cursor, const uint64 *facts, uint64 *selected) {
+    if (cursor.bitmap == nullptr) {
+        for (uint32 i = 0; i < cursor.count; i += 64) {
+            const uint32 count = Min(cursor.count - i, 64U);
+            keep_rows(selected, cursor.ordinal + i, count, facts_from(facts, cursor.first - 1U + i, count));
         }
+        return;
     }
+    uint64 ordinal = cursor.ordinal;
+    for (uint32 word = 0; word < cursor.first; word++) {
+        const uint64 places = cursor.bitmap[word];
+        const auto count = static_cast<uint32>(__builtin_popcountll(places));
+        if (count > 0)
+            keep_rows(selected, ordinal, count, gather_bits(facts_from(facts, word * 64, 64), places));
+        ordinal += count;
+    }
+}
+
+static void doubt_stretch(const TidCursor &cursor, uint32 run, uint64 *selected, Doubts *doubts) {
+    OffsetNumber offsets[MaxHeapTuplesPerPage];
+    stretch_offsets(&cursor, offsets);
+    for (uint32 i = 0; i < cursor.count; i++) {
+        const uint64 ordinal = cursor.ordinal + i;
+        if (!is_selected(selected, ordinal))
+            continue;
+        selected[ordinal / 64] &= ~(UINT64CONST(1) << (ordinal % 64));
+        ItemPointerData tid;
+        ItemPointerSet(&tid, cursor.block, offsets[i]);
+        doubt(doubts, tid, run, ordinal);
+    }
+}
+
+// Takes away those that are known to be invisible, and adds to the doubts those that nothing is known of.
+static void doubt_rows_of_run(ColumnView *view, int run, table::VisibilityMap *map,
+                              const table::RowVisibility &rows, Doubts *doubts) {
+    uint64 *selected = view->selected[run];
+    for_hidden_stretches(view, run, map, [&](const TidCursor *cursor) {
+        const uint64 *facts = table::find_facts(&rows, cursor->block);
+        if (facts == nullptr) {
+            doubt_stretch(*cursor, static_cast<uint32>(run), selected, doubts);
+            return;
+        }
+        keep_visible_rows(*cursor, facts, selected);
+        table::facts_use()->entries += cursor->count;
+    });
 }
 
 static void select_visible_doubts(ColumnView *view, table::RowVisibility *rows, const Doubts &doubts) {
@@ -201,8 +258,13 @@ bool select_visible(ColumnView *view) {
     table::open_visibility(&map, view->heap);
     table::RowVisibility rows;
     table::open_row_visibility(&rows, view->heap, view->snapshot);
-    for (int i = 0; look && !view->remote && i < view->run_count; i++)
-        doubt_rows_of_run(view, i, &map, &rows, &doubts);
+    const int runs = look && !view->remote ? view->run_count : 0;
+    for (int i = 0; i < runs; i++)
+        for_hidden_stretches(view, i, &map,
+                             [&rows](const TidCursor *cursor) { table::want_block(&rows, cursor->block); });
+    table::look_at_wanted_blocks(&rows);
+    for (int i = 0; i < runs; i++)
+        doubt_rows_of_run(view, i, &map, rows, &doubts);
     for (uint32 i = 0; look && i < view->loose_count; i++) {
         LooseRow *row = &view->loose[i];
         if (!row->selected || table::is_all_visible(&map, ItemPointerGetBlockNumberNoCheck(&row->tid)))

@@ -48,9 +48,10 @@ struct ColumnView {
     uint64 heap_fetches;
 };
 
-// With all rows selected that VACUUM has not removed.
+// With all rows selected that VACUUM has not removed. `kept` belongs to who opens another view when this
+// one's pages are recycled.
 ColumnView *open_view(Relation heap, Relation index, Snapshot snapshot, const Format *format,
-                      bool remote = false);
+                      storage::KeptRuns *kept, bool remote = false);
 void close_view(ColumnView *view);
 // The run of which a page was recycled meanwhile; nullptr when none was.
 const storage::RunEntry *recycled_run(const ColumnView *view, uint32 *position);
@@ -71,8 +72,8 @@ inline constexpr uint32 kMaxListedBits = 16;
 void match_codes(ColumnView *view, int run, int column, const Condition &condition, KeysToApply which,
                  uint8 *match);
 
-// Takes away the rows that the snapshot doesn't see. False when a VACUUM ended meanwhile (R4): the view is
-// worth nothing then.
+// Takes away the rows that the snapshot doesn't see. False when a VACUUM ended meanwhile (rule "Trust"): the
+// view is worth nothing then.
 bool select_visible(ColumnView *view);
 
 uint64 count_selected(const ColumnView *view);
@@ -99,10 +100,12 @@ inline bool any_selected(const uint64 *bits, uint64 first, uint32 count) {
 template <typename Work>
 uint64 with_rows(Relation heap, Relation index, Snapshot snapshot, const Format *format,
                  const Condition &condition, Work work) {
-    storage::RestartGuard guard = {0, false};
+    storage::KeptRuns kept;
+    storage::begin_kept(&kept);
     uint64 heap_fetches = 0;
     for (bool done = false; !done;) {
-        ColumnView *view = open_view(heap, index, snapshot, format);
+        CHECK_FOR_INTERRUPTS();
+        ColumnView *view = open_view(heap, index, snapshot, format, &kept);
         MemoryContext caller = MemoryContextSwitchTo(view->context);
         bool valid = !is_stale(view);
         if (valid) {
@@ -122,10 +125,8 @@ uint64 with_rows(Relation heap, Relation index, Snapshot snapshot, const Format 
         done = valid && recycled == nullptr;
         heap_fetches = view->heap_fetches;
         close_view(view);
-        if (!done)
-            storage::count_restart(index, &guard);
     }
-    storage::unlock_after_restarts(index, &guard);
+    storage::end_kept(&kept);
     return heap_fetches;
 }
 

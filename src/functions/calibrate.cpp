@@ -263,7 +263,7 @@ Datum pg_gpu_calibrate(PG_FUNCTION_ARGS) {
     const Measured measured = measure_and_forget();
     if (!measured.engines[static_cast<int>(client::Path::Host)])
         ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("cannot calibrate"),
-                        errdetail("%s.", client::last_reason()),
+                        errdetail("The reason is: %s.", client::last_reason()),
                         errhint("The server log says why there is no server process.")));
     return_measured(fcinfo, measured);
     // As pg_reload_conf does.

@@ -1,4 +1,4 @@
-// What gpu.calibrate measures.
+// These functions measure what gpu.calibrate stores.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,8 @@ bool measure_engine(const CalibrationIndex &sample, client::Path path, CostSetti
 // are known.
 void measure_paged(const CalibrationIndex &sample, client::Path engine, CostSettings *costs);
 
-// A document of a collection whose lexemes occur in from every fourth to some ten documents of 100,000.
+// Makes a document of a collection, whose rarest lexemes occur in some ten documents of 100,000 and whose
+// most frequent ones in every fourth.
 TSVector make_document(uint64 number);
 
 // Fits the path's costs of inverted lists to rankings in indexes of such documents. The path's request cost
@@ -41,8 +42,8 @@ void choose(client::Path path);
 
 double microseconds_since(const instr_time &start);
 
-// The shortest of several runs of something that returns its microseconds: what else goes on at the time only
-// adds to it. Below 0 when one of them failed.
+// Runs something several times that returns its microseconds, and returns the least of them, since what else
+// goes on at the time only adds. Returns a number below 0 when one of the runs failed.
 template <typename Body>
 double shortest_time(Body body) {
     double shortest = 0;

@@ -1,4 +1,4 @@
-// What the functions on gpu_column's indexes share.
+// The functions on gpu_column's indexes share what is declared here.
 #pragma once
 
 #include "column/values.h"
@@ -6,13 +6,14 @@
 
 namespace pg_gpu::functions {
 
-// Opened for reading by a function of this name, with all checks; ERROR unless it is gpu_column's.
+// Opens an index for reading by a function of this name, with all checks. Raises an ERROR unless it is of
+// gpu_column.
 OpenIndex open_columns(Oid index_oid, Snapshot snapshot, const char *what);
 
-// A column's name: the table's for its own columns, the index's for expressions.
+// Returns a column's name: that of the table for its own columns, and the index's for expressions.
 const char *column_name(const OpenIndex &open, int column);
 
-// ERROR with a HINT when the index has no such column.
+// Returns the number of the index's column of this name. Raises an ERROR with a HINT when there is none.
 int find_column(const OpenIndex &open, const char *name);
 
 // Reads a boolean expression over the index's columns: comparisons of columns with constants, IS [NOT] NULL,

@@ -163,6 +163,7 @@ static void with_distinct(const functions::OpenIndex &open, Snapshot snapshot, c
             work(view, distinct);
     });
     client::end_paged(paged);
+    client::note_request_done(open.index, client::RequestKind::CountValues);
 }
 
 // ---- gpu.dictionary ---------------------------------------------------------------------------------------

@@ -14,18 +14,19 @@ struct FilterParameters {
     bool *is_literal;
 };
 
-// The arguments of a function from `first` on, which is VARIADIC "any"; none where it has no such argument.
+// Reads the arguments of a function from `first` on, which is VARIADIC "any". There are none where the
+// function has no such argument.
 FilterParameters read_parameters(FunctionCallInfo fcinfo, int first);
 
-// ERROR unless the parsed filter refers to $1 … as far as there are values and no further.
+// Raises an ERROR unless the parsed filter refers to $1 … as far as there are values and no further.
 void require_parameters(ParseState *state, Node *filter, const FilterParameters &parameters);
 
-// Has expressions that are transformed with `state` know the parameters' types. Those of bare literals are
-// filled in.
+// Makes the parameters' types known to expressions that are transformed with `state`. Types of bare literals
+// are filled in.
 void set_up_parameters(ParseState *state, FilterParameters *parameters);
 
-// The transformed expression with constants for parameters. ERROR when the type of one cannot be told, or a
-// bare literal is no value of its type.
+// Returns the transformed expression with constants for parameters. Raises an ERROR when the type of one
+// cannot be told, or a bare literal is no value of its type.
 Node *replace_parameters(ParseState *state, Node *expression, FilterParameters *parameters);
 
 }  // namespace pg_gpu::functions

@@ -194,18 +194,6 @@ static bool are_bounds(double low, double high) {
     return std::isfinite(low) && std::isfinite(high) && low < high;
 }
 
-static void require_bounds(double low, double high) {
-    if (!std::isfinite(low) || !std::isfinite(high))
-        ereport(
-            ERROR,
-            (errcode(ERRCODE_INVALID_ARGUMENT_FOR_WIDTH_BUCKET_FUNCTION),
-             errmsg("bounds of a histogram must be finite"),
-             errhint("Give low and high where the column has infinite values, or the greatest there is.")));
-    if (low >= high)
-        ereport(ERROR, (errcode(ERRCODE_INVALID_ARGUMENT_FOR_WIDTH_BUCKET_FUNCTION),
-                        errmsg("low must be less than high")));
-}
-
 // ---- gpu.histogram ----------------------------------------------------------------------------------------
 
 namespace {
@@ -221,6 +209,21 @@ struct Request {
 
 }  // namespace
 
+static void require_bounds(const functions::OpenIndex &open, const Request &request) {
+    const char *column = functions::column_name(open, request.column);
+    const char *index = RelationGetRelationName(open.index);
+    if (!std::isfinite(request.low) || !std::isfinite(request.high))
+        ereport(
+            ERROR,
+            (errcode(ERRCODE_INVALID_ARGUMENT_FOR_WIDTH_BUCKET_FUNCTION),
+             errmsg("bounds of a histogram of column \"%s\" of index \"%s\" must be finite", column, index),
+             errhint("Give low and high where the column has infinite values, or the greatest there is.")));
+    if (request.low >= request.high)
+        ereport(ERROR, (errcode(ERRCODE_INVALID_ARGUMENT_FOR_WIDTH_BUCKET_FUNCTION),
+                        errmsg("low must be less than high in a histogram of column \"%s\" of index \"%s\"",
+                               column, index)));
+}
+
 static Request read_request(FunctionCallInfo fcinfo, const functions::OpenIndex &open,
                             const column::Format &format) {
     Request request = {};
@@ -235,9 +238,9 @@ static Request read_request(FunctionCallInfo fcinfo, const functions::OpenIndex 
                          "any type.")));
     const int32 bins = PG_ARGISNULL(2) ? 256 : PG_GETARG_INT32(2);
     if (bins < 1 || static_cast<uint32>(bins) > gpu_engine::HistogramBins::max_bins)
-        ereport(ERROR,
-                (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                 errmsg("number of bins must be between 1 and %u", gpu_engine::HistogramBins::max_bins)));
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("number of bins of a histogram must be between 1 and %u",
+                               gpu_engine::HistogramBins::max_bins)));
     request.bins = static_cast<uint32>(bins);
     request.has_low = !PG_ARGISNULL(3);
     request.has_high = !PG_ARGISNULL(4);
@@ -449,13 +452,14 @@ static BinnedRows count_by_bins(const functions::OpenIndex &open, Snapshot snaps
         find_missing_bounds(view, &request);
         if (column::is_stale(view))
             return;
-        require_bounds(request.low, request.high);
+        require_bounds(open, request);
         MemoryContextSwitchTo(context);
         counted.bins = make_bins(request.low, request.high, request.bins);
         MemoryContextSwitchTo(view->context);
         counted.nulls = count_view(view, request.column, counted.bins);
     });
     client::end_paged(paged);
+    client::note_request_done(open.index, client::RequestKind::CountValues);
     return counted;
 }
 

@@ -1,4 +1,5 @@
-// How SQL functions get at an index: locks, validity, privileges (R8).
+// SQL functions get at an index by these functions, which see to locks, validity and privileges (rule "SQL
+// functions").
 #pragma once
 
 #include "storage/storage.h"
@@ -10,16 +11,17 @@ struct OpenIndex {
     Relation index;
 };
 
-// Locks table, then index, until the end of the transaction; refuses what is not a usable pg_gpu index.
+// Locks the table, then the index, until the end of the transaction. Raises an ERROR for what is not a usable
+// pg_gpu index.
 OpenIndex open_index(Oid index_oid, LOCKMODE heap_lock, LOCKMODE index_lock);
 
-// ERROR unless the caller may SELECT the indexed columns and no row security applies to the caller.
+// Raises an ERROR unless the caller may SELECT the indexed columns and no row security applies to the caller.
 void require_read_access(const OpenIndex &open);
 
-// ERROR unless the caller owns the index or may maintain the table.
+// Raises an ERROR unless the caller owns the index or may maintain the table.
 void require_maintenance(Oid index_oid);
 
-// Predicate locks for a read of the whole index and table by a SERIALIZABLE transaction.
+// Takes predicate locks for a read of the whole index and table by a SERIALIZABLE transaction.
 void lock_predicates(const OpenIndex &open, Snapshot snapshot);
 
 // Closes both relations; the locks stay.

@@ -8,8 +8,8 @@ extern "C" PGDLLEXPORT Datum pg_gpu_lookup(PG_FUNCTION_ARGS);
 
 namespace pg_gpu::functions {
 
-// The entries of all keys of an array, after checking that its elements can be compared with the index's
-// keys.
+// Finds the entries of all keys of an array, after it has checked that the array's elements can be compared
+// with the index's keys.
 kary::LookupResult look_up_array(const OpenIndex &open, ArrayType *array, Snapshot snapshot);
 
 }  // namespace pg_gpu::functions

@@ -1,10 +1,16 @@
-// gpu.load and gpu.evict: which indexes lie in the server process.
+// gpu.load, gpu.evict and their like: which indexes lie in the server process.
 #include "access_methods.h"
+#include "client/gone_mirrors.h"
+#include "compat.h"
 #include "functions/index_access.h"
 #include "settings.h"
+#include "version.h"
 
 PG_GPU_FUNCTION(pg_gpu_load);
 PG_GPU_FUNCTION(pg_gpu_evict);
+PG_GPU_FUNCTION(pg_gpu_evict_run);
+PG_GPU_FUNCTION(pg_gpu_evict_database);
+PG_GPU_FUNCTION(pg_gpu_evict_all);
 
 using namespace pg_gpu;
 
@@ -36,4 +42,55 @@ Datum pg_gpu_evict(PG_FUNCTION_ARGS) {
     const uint64 bytes = client::evict_index(open.index);
     functions::close_index(open);
     PG_RETURN_INT64(static_cast<int64>(bytes));
+}
+
+// ---- by run, by database, all -----------------------------------------------------------------------------
+
+static Datum evict(client::MirrorTest is_wanted, void *context) {
+    require_matching_objects();
+    uint64 bytes = 0;
+    if (!client::drop_mirrors(is_wanted, context, &bytes))
+        ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("cannot evict mirrors"),
+                        errdetail("The reason is: %s.", client::last_reason())));
+    PG_RETURN_INT64(static_cast<int64>(bytes));
+}
+
+// An index of this database is its maintainers'; what lies elsewhere, or belongs to no index any more, is the
+// administrators'.
+static bool is_run(const gpu_engine::protocol::MirrorRow &mirror, void *run_id) {
+    if (mirror.name.run != *static_cast<uint64 *>(run_id))
+        return false;
+    const Oid index = client::index_of_run(mirror.name);
+    if (OidIsValid(index))
+        functions::require_maintenance(index);
+    else if (!may_maintain_everything(GetUserId()))
+        ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+                        errmsg("permission denied to evict run %lld",
+                               static_cast<long long>(static_cast<int64>(mirror.name.run))),
+                        errdetail("It does not belong to an index of this database.")));
+    return true;
+}
+
+Datum pg_gpu_evict_run(PG_FUNCTION_ARGS) {
+    auto run_id = static_cast<uint64>(PG_GETARG_INT64(0));
+    return evict(is_run, &run_id);
+}
+
+Datum pg_gpu_evict_database(PG_FUNCTION_ARGS) {
+    const char *name = NameStr(*PG_GETARG_NAME(0));
+    Oid database = get_database_oid(name, false);
+    if (!owns_database(database, GetUserId()) && !may_maintain_everything(GetUserId()))
+        aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_DATABASE, name);
+    return evict([](const gpu_engine::protocol::MirrorRow &mirror,
+                    void *wanted) { return mirror.name.database == *static_cast<Oid *>(wanted); },
+                 &database);
+}
+
+Datum pg_gpu_evict_all(PG_FUNCTION_ARGS) {
+    static_cast<void>(fcinfo);
+    if (!may_maintain_everything(GetUserId()))
+        ereport(ERROR,
+                (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("permission denied to evict all mirrors"),
+                 errhint("gpu.evict_database evicts those of a database that you own.")));
+    return evict([](const gpu_engine::protocol::MirrorRow &, void *) { return true; }, nullptr);
 }

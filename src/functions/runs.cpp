@@ -81,11 +81,13 @@ Datum pg_gpu_merge(PG_FUNCTION_ARGS) {
     InitMaterializedSRF(fcinfo, 0);
     auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
     const Oid index_oid = PG_GETARG_OID(0);
-    if (RecoveryInProgress())
-        ereport(ERROR,
-                (errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION), errmsg("cannot merge runs during recovery"),
-                 errhint("Merge on the primary; the standby follows.")));
     functions::require_maintenance(index_oid);
+    // open_index reports an index that is not there.
+    const char *name = get_rel_name(index_oid);
+    if (name != nullptr && RecoveryInProgress())
+        ereport(ERROR, (errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+                        errmsg("cannot merge runs of index \"%s\" during recovery", name),
+                        errhint("Merge on the primary; the standby follows.")));
     // The locks of an INSERT: merging disturbs neither readers nor writers.
     const functions::OpenIndex open = functions::open_index(index_oid, AccessShareLock, RowExclusiveLock);
     instr_time start;

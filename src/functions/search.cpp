@@ -139,6 +139,7 @@ static void search_visible(const functions::OpenIndex &open, text::Rows *rows, T
             done = plain;
         for (int i = done; i < plain; i++)
             search_on_pages(corpus, rows, &queries[i], queries_found[i]);
+        client::note_request_done(open.index, client::RequestKind::SearchText);
         for (int i = others; i < count; i++)
             search_on_pages(corpus, rows, &queries[i], queries_found[i]);
     });
@@ -374,6 +375,7 @@ static Tids matching_tids(const functions::OpenIndex &open, Snapshot snapshot, T
             add_tids(&tids, found, count);
         else
             intersect_on_pages(corpus, query, &tids);
+        client::note_request_done(open.index, client::RequestKind::IntersectText);
     });
     return tids;
 }

@@ -62,13 +62,6 @@ static Datum to_timestamp(int64 microseconds) {
     return TimestampTzGetDatum(microseconds - kEpochDays * SECS_PER_DAY * USECS_PER_SEC);
 }
 
-// InvalidOid for an index of another database, a temporary one, and one that has been dropped or rewritten.
-static Oid index_of(const protocol::RunName &name) {
-    if (name.backend != -1 || !client::is_of_this_database(name))
-        return InvalidOid;
-    return relation_at({name.tablespace, name.database, name.relation});
-}
-
 static const char *kind_name(uint32 kind) {
     switch (static_cast<protocol::RunKind>(kind)) {
         case protocol::RunKind::grid:
@@ -91,7 +84,7 @@ Datum pg_gpu_mirror_rows(PG_FUNCTION_ARGS) {
         const protocol::MirrorRow &mirror = mirrors.rows[i];
         if (!may_see_rows_of(mirror.user))
             continue;
-        const Oid index = index_of(mirror.name);
+        const Oid index = client::index_of_run(mirror.name);
         Datum values[] = {
             ObjectIdGetDatum(index),
             Int64GetDatum(static_cast<int64>(mirror.name.run)),
@@ -180,7 +173,7 @@ static StatSums server_sums(const client::Inventory<protocol::StatisticsRow> &st
 static void put_stat_row(FunctionCallInfo fcinfo, client::Path path, const char *request,
                          const StatSums &sums, const client::Counters *session) {
     const uint64 fallbacks = session != nullptr ? session->fallbacks : 0;
-    if (sums.requests == 0 && fallbacks == 0)
+    if (sums.requests == 0 && sums.items == 0 && fallbacks == 0)
         return;
     Datum values[] = {
         CStringGetTextDatum(client::path_name(path)),

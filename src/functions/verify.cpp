@@ -22,23 +22,11 @@ Datum pg_gpu_verify(PG_FUNCTION_ARGS) {
     const functions::OpenIndex open =
         functions::open_index(PG_GETARG_OID(0), AccessShareLock, AccessShareLock);
     functions::require_read_access(open);
-
-    // With both locks nothing is merged or vacuumed meanwhile, so a wrong stamp is damage and an entry's line
-    // pointer cannot have been freed. A standby cannot take them; there replay may look like damage.
-    const bool lockable = !RecoveryInProgress();
-    if (lockable) {
-        storage::lock_runs(open.index, storage::RunLock::OldRuns, ShareLock, false);
-        storage::lock_runs(open.index, storage::RunLock::YoungRuns, ShareLock, false);
-    }
     const Method *method = find_access_method(open.index);
     const storage::RunKind *kind = method->run_kind(open.index);
     if (storage::verify_structure(open.index, kind, put_problem, result))
         table::verify_index(open.heap, open.index, kind, *method->verify_steps(open.index), PG_GETARG_BOOL(1),
                             put_problem, result);
-    if (lockable) {
-        storage::unlock_runs(open.index, storage::RunLock::YoungRuns, ShareLock);
-        storage::unlock_runs(open.index, storage::RunLock::OldRuns, ShareLock);
-    }
     functions::close_index(open);
     return Datum{0};
 }

@@ -83,7 +83,7 @@ void write_collected(Collector *collector, Relation index, const uint64 *handed_
         if (files.rows > 0)
             collector->rows = reallocate(collector->rows, total * words);
         for (int i = 0; i < files.count; i++) {
-            load_rows(format, files.files[i], collector->rows + loaded * words, files.counts[i]);
+            load_rows(grid, files.files[i], collector->rows + loaded * words, files.counts[i]);
             loaded += files.counts[i];
         }
         add_in_memory(&grid, collector->rows, total);

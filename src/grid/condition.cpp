@@ -139,8 +139,7 @@ static void add_point_comparison(const Column &column, const ScanKeyData &key, C
             break;
         }
         default:
-            ereport(ERROR,
-                    (errcode(ERRCODE_INTERNAL_ERROR), errmsg("unknown strategy number %d", key.sk_strategy)));
+            elog(ERROR, "unrecognized strategy number: %d", key.sk_strategy);
     }
 }
 

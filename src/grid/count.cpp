@@ -6,7 +6,7 @@
 
 namespace pg_gpu::grid {
 
-// By the rule Trust, entries are read first, then the visibility map, then vacuum_seq again.
+// By the rule "Trust", entries are read first, then the visibility map, then vacuum_seq again.
 static bool may_trust(const ViewReader &reader) {
     return is_table_all_visible(reader.heap) &&
            storage::read_vacuum_seq(reader.index, reader.format) == reader.view.vacuum_seq;
@@ -112,11 +112,12 @@ static int64 count_condition(ViewReader *reader, bool may_ask, uint64 *heap_fetc
                              ? count_on_server(reader, list, 0, &count, heap_fetches) ||
                                    count_in_view(reader, nullptr, &count, heap_fetches)
                              : count_in_view(reader, may_travel ? &list : nullptr, &count, heap_fetches);
-    if (counted)
-        return count;
-    count = count_by_tid(reader->heap, reader->index, reader->format, reader->snapshot, collect_counted,
-                         reader, heap_fetches);
-    pgstat_count_index_scan(reader->index);
+    if (!counted) {
+        count = count_by_tid(reader->heap, reader->index, reader->format, reader->snapshot, collect_counted,
+                             reader, heap_fetches);
+        pgstat_count_index_scan(reader->index);
+    }
+    client::note_request_done(reader->index, client::RequestKind::CountBoxes);
     return count;
 }
 
@@ -237,6 +238,7 @@ void count_batch(Relation heap, Relation index, Snapshot snapshot, const RangeRe
             count_one_by_one(heap, index, snapshot, boxes, counts);
         client::end_paged(request);
     }
+    client::note_request_done(index, client::RequestKind::CountBoxes);
     end_view_reader(reader);
     MemoryContextSwitchTo(caller);
     MemoryContextDelete(context);

@@ -37,15 +37,15 @@ static const char *directory_page(DirectoryReader *reader, uint32 page) {
         return reader->images[slot];
     const storage::RunEntry &run = *reader->run;
     reader->position = run.sections[kDirectorySection].first_page + page;
-    Buffer buffer = storage::read_run_page(reader->index, run, reader->position, nullptr);
-    reader->recycled = buffer == InvalidBuffer;
+    const storage::RunPage held = storage::read_run_page(reader->index, run, reader->position, nullptr);
+    reader->recycled = held.page == nullptr;
     if (reader->recycled)
         return nullptr;
     if (reader->images[slot] == nullptr)
         reader->images[slot] = allocate<char>(storage::kContentBytes);
-    memcpy(reader->images[slot], storage::page_content(BufferGetPage(buffer)), storage::kContentBytes);
+    memcpy(reader->images[slot], storage::page_content(held.page), storage::kContentBytes);
     reader->pages[slot] = page;
-    UnlockReleaseBuffer(buffer);
+    storage::release_run_page(held);
     return reader->images[slot];
 }
 

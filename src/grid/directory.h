@@ -23,11 +23,11 @@ void begin_directory(DirectoryReader *reader, Relation index, const Format *form
                      const storage::RunEntry *run);
 void end_directory(DirectoryReader *reader);
 
-// Words [first, first + count). Here and below: false when a page was recycled; ERROR when the directory
-// contradicts itself, or, to a tolerant reader, false as well.
+// Reads words [first, first + count). This function and those below return false when a page was recycled.
+// When the directory contradicts itself they raise an ERROR, or return false to a tolerant reader.
 bool read_words(DirectoryReader *reader, uint64 first, uint64 count, uint64 *words);
 
-// A grid's head.
+// This is a grid's head, as the reader has it.
 struct GridHead {
     uint32 intervals[kMaxDimensions];
     bool has_nulls[kMaxDimensions];
@@ -44,8 +44,8 @@ inline uint64 root_word(const Format &format) {
     return summary_words(format.array_count);
 }
 
-// A cell's first entry, the page it lies on or the one before, and its own grid's word, 0: none. The end of a
-// cell is the next one's first entry.
+// A cell has its first entry, the page that it lies on or the one before, and the word of a grid of its own,
+// 0 where it has none. A cell ends where the next one begins.
 struct CellEntry {
     uint64 first;
     uint32 page;
@@ -58,8 +58,8 @@ bool read_cells(DirectoryReader *reader, uint64 grid_word, const GridHead &grid,
 bool find_interval(DirectoryReader *reader, const GridHead &grid, int dimension, uint64 code,
                    uint32 *interval);
 
-// The coordinates of one dimension that a condition asks for: [begin, end), of which [sure_begin, sure_end)
-// need no test.
+// A condition asks for these coordinates of one dimension: [begin, end), of which [sure_begin, sure_end) need
+// no test.
 struct Coordinates {
     uint32 begin;
     uint32 end;
@@ -67,8 +67,8 @@ struct Coordinates {
     uint32 sure_end;
 };
 
-// What is known of a cell's rows: its codes in each dimension, and in which dimensions (a bit each) no row
-// needs a test.
+// This is what is known of a cell's rows: the bounds of their codes in each dimension, and in which
+// dimensions (a bit each) no row needs a test.
 struct CellBounds {
     uint64 low[kMaxDimensions];
     uint64 high[kMaxDimensions];
@@ -76,7 +76,7 @@ struct CellBounds {
 };
 CellBounds root_bounds(const Format &format);
 
-// The coordinates of a grid's cells that a condition asks for in a dimension.
+// Finds the coordinates of a grid's cells that a condition asks for in a dimension.
 bool find_coordinates(DirectoryReader *reader, const Condition &condition, const GridHead &grid,
                       const CellBounds &bounds, int dimension, Coordinates *found);
 
@@ -84,8 +84,9 @@ bool find_coordinates(DirectoryReader *reader, const Condition &condition, const
 bool narrow_bounds(DirectoryReader *reader, const GridHead &grid, int dimension, uint32 coordinate,
                    CellBounds *bounds);
 
-// Entries [begin, end) of a run, whose first lies on entry page `page` or behind it. They match if they pass
-// the tests on `dimensions` (a bit each); with `mixed`, NULLs differ among them and decide, too.
+// A range is the entries [begin, end) of a run, whose first lies on entry page `page` or behind it. They
+// match if they pass the tests on `dimensions` (a bit each). With `mixed`, NULLs differ among them and
+// decide, too.
 struct EntryRange {
     uint64 begin;
     uint64 end;

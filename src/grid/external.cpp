@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "grid/grid_writer.h"
+#include "temporary_file.h"
 
 namespace pg_gpu::grid {
 
@@ -10,40 +11,27 @@ static constexpr uint32 kBufferRows = 4096;
 static constexpr uint32 kMaxFiles = 64;
 static constexpr uint64 kMaxSampleRows = 16384;
 
-[[noreturn]] static void report_file() {
-    ereport(ERROR,
-            (errcode_for_file_access(), errmsg("could not read back a temporary file of a grid's rows")));
+static void read_rows(const GridWriter &grid, BufFile *file, uint64 *rows, uint64 count) {
+    read_file(file, rows, count * static_cast<size_t>(grid.format->row_words) * sizeof(uint64), grid.index);
 }
 
-static void rewind_file(BufFile *file) {
-    if (BufFileSeek(file, 0, 0, SEEK_SET) != 0)
-        report_file();
-}
-
-static void read_rows(const Format &format, BufFile *file, uint64 *rows, uint64 count) {
-    const size_t bytes = count * static_cast<size_t>(format.row_words) * sizeof(uint64);
-    if (BufFileRead(file, rows, bytes) != bytes)
-        report_file();
-}
-
-void load_rows(const Format &format, BufFile *file, uint64 *rows, uint64 count) {
-    rewind_file(file);
-    read_rows(format, file, rows, count);
+void load_rows(const GridWriter &grid, BufFile *file, uint64 *rows, uint64 count) {
+    rewind_file(file, grid.index);
+    read_rows(grid, file, rows, count);
     BufFileClose(file);
 }
 
 // Calls visit(rows, count) for all rows, some at a time.
 template <typename Visit>
 static void for_each_rows(GridWriter *grid, const RowFiles &files, Visit visit) {
-    const Format &format = *grid->format;
-    auto *buffer = allocate<uint64>(size_t{kBufferRows} * static_cast<size_t>(format.row_words));
+    auto *buffer = allocate<uint64>(size_t{kBufferRows} * static_cast<size_t>(grid->format->row_words));
     for (int i = 0; i < files.count; i++) {
-        rewind_file(files.files[i]);
+        rewind_file(files.files[i], grid->index);
         for (uint64 left = files.counts[i]; left > 0;) {
             CHECK_FOR_INTERRUPTS();
             storage::pause_merge(grid->index);
             const uint64 here = Min(left, uint64{kBufferRows});
-            read_rows(format, files.files[i], buffer, here);
+            read_rows(*grid, files.files[i], buffer, here);
             visit(buffer, here);
             left -= here;
         }
@@ -91,7 +79,7 @@ static void add_loaded_cells(GridWriter *grid, const Scales &scales, uint32 word
     auto *scratch = allocate<uint64>((files.rows + 1) * words);
     uint64 loaded = 0;
     for (int i = 0; i < files.count; i++) {
-        load_rows(*grid->format, files.files[i], rows + loaded * words, files.counts[i]);
+        load_rows(*grid, files.files[i], rows + loaded * words, files.counts[i]);
         loaded += files.counts[i];
     }
     add_cells(grid, scales, word, first, end, rows, scratch, loaded);

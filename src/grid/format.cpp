@@ -18,11 +18,17 @@ int dimensions_of(const Oid *types, int column_count) {
     return count;
 }
 
-[[noreturn]] static void report_too_many(Relation index, const char *what, int count) {
-    ereport(ERROR, (errcode(ERRCODE_TOO_MANY_COLUMNS),
-                    errmsg("index \"%s\" has %d %s, and gpu_grid takes at most %d",
-                           RelationGetRelationName(index), count, what, kMaxDimensions),
-                    errhint("Leave out columns that are seldom asked for.")));
+static void require_few_dimensions(Relation index, int columns, int dimensions) {
+    const char *name = RelationGetRelationName(index);
+    if (columns <= kMaxColumns && dimensions <= kMaxDimensions)
+        return;
+    ereport(ERROR,
+            (errcode(ERRCODE_TOO_MANY_COLUMNS),
+             columns > kMaxColumns ? errmsg("index \"%s\" has %d columns, and gpu_grid takes at most %d",
+                                            name, columns, kMaxColumns)
+                                   : errmsg("index \"%s\" has %d dimensions, and gpu_grid takes at most %d",
+                                            name, dimensions, kMaxDimensions),
+             errhint("Leave out columns that are seldom asked for.")));
 }
 
 static void require_known_type(Relation index, int column) {
@@ -30,7 +36,9 @@ static void require_known_type(Relation index, int column) {
     if (type == POINTOID || !is_lossy(encoding_of(type)))
         return;
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                    errmsg("gpu_grid cannot index type %s", format_type_be(type)),
+                    errmsg("column \"%s\" of index \"%s\" has type %s, which gpu_grid cannot index",
+                           NameStr(TupleDescAttr(RelationGetDescr(index), column)->attname),
+                           RelationGetRelationName(index), format_type_be(type)),
                     errhint("Use one of the operator classes in schema gpu.")));
 }
 
@@ -94,10 +102,7 @@ const Format *format_of(Relation index) {
             memcmp(candidate->types, types, static_cast<size_t>(count) * sizeof(Oid)) == 0)
             return &candidate->format;
 
-    if (count > kMaxColumns)
-        report_too_many(index, "columns", count);
-    if (dimensions_of(types, count) > kMaxDimensions)
-        report_too_many(index, "dimensions", dimensions_of(types, count));
+    require_few_dimensions(index, count, dimensions_of(types, count));
     for (int i = 0; i < count; i++)
         require_known_type(index, i);
     auto *made = static_cast<KnownFormat *>(MemoryContextAllocZero(TopMemoryContext, sizeof(KnownFormat)));

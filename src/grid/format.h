@@ -14,7 +14,7 @@ inline constexpr int kEntrySection = storage::kEntrySection;
 inline constexpr int kDirectorySection = 2;
 inline constexpr uint32 kWordsPerPage = storage::kContentBytes / sizeof(uint64);
 
-// Strategies of points, besides their corners as bounds under btree's numbers.
+// These are the strategies of points, besides btree's, by which the corners of boxes are bounds.
 inline constexpr StrategyNumber kContainedInBox = 6;
 inline constexpr StrategyNumber kContainedInCircle = 7;
 inline constexpr StrategyNumber kSamePoint = 8;
@@ -47,8 +47,8 @@ struct Format : storage::RunKind {
     Lane lanes[kMaxLanes];
 };
 
-// The format of an index's runs, kept for the session. ERROR, with a HINT, when there are too many columns or
-// dimensions.
+// Returns the format of an index's runs, which is kept for the session. Raises an ERROR with a HINT when
+// there are too many columns or dimensions.
 const Format *format_of(Relation index);
 
 // Returns the number of dimensions from the planner's description of an index.
@@ -64,7 +64,8 @@ inline const storage::RunKind *run_kind(Relation index) {
 
 // ---- rows in memory ---------------------------------------------------------------------------------------
 
-// row_words words each: where the row is and which of its columns are NULL, then the lanes, zeros where NULL.
+// A row takes row_words words. The first says where the row is and which of its columns are NULL; the lanes
+// follow, which are 0 where a column is NULL.
 
 inline uint64 make_place(BlockNumber block, OffsetNumber offset, NullMask nulls) {
     return uint64{block} << 24 | uint64{offset} << 8 | nulls;
@@ -92,7 +93,7 @@ inline ItemPointerData place_tid(uint64 place) {
     return tid;
 }
 
-// What a row keeps for an array of an entry page.
+// Returns what a row keeps for an array of an entry page.
 inline uint64 row_value(const uint64 *row, int array) {
     switch (array) {
         case kBlockArray:

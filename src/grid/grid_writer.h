@@ -1,8 +1,9 @@
-// Writing a run: rows in the order of a grid's cells, and the directory behind them.
+// The grid writer writes a run: rows in the order of a grid's cells, and the directory behind them.
 //
-// Construction as in "In-Memory Grid Files on Graphics Processors": scales at quantiles, the cell of each row
-// by search in the scales, histogram, prefix sum, scatter; cells that are still large become grids in turn.
-// What doesn't fit maintenance_work_mem is first dealt out, by the root's cells, to temporary files that do.
+// A grid is made as in "In-Memory Grid Files on Graphics Processors": scales lie at quantiles, each row's
+// cell is found by a search in the scales, and a histogram, a prefix sum and a scatter sort the rows by cell.
+// Cells that are still large become grids in turn. What doesn't fit maintenance_work_mem is first dealt out,
+// by the root's cells, to temporary files that do.
 #pragma once
 
 #include "grid/page_writer.h"
@@ -10,8 +11,8 @@
 
 namespace pg_gpu::grid {
 
-// Rows aimed at in a cell: a box is answered by the rows of the cells on its surface and two words of the
-// directory for each row of cells, of which a page holds some hundreds.
+// A cell is to have so many rows: a box is answered by the rows of the cells on its surface and two words of
+// the directory for each row of cells, of which a page holds some hundreds.
 inline constexpr uint32 kCellRows = 128;
 
 struct GridWriter {
@@ -27,10 +28,10 @@ struct GridWriter {
     uint32 grids;
 };
 
-// Words that the directory of a run may take; beyond them cells stay as large as they are.
+// Returns how many words the directory of a run may take. Beyond them cells stay as large as they are.
 uint64 most_directory_words(uint64 rows);
 
-// `progress` is told how many rows have been written, now and then; or nullptr.
+// `progress`, unless it is nullptr, is told now and then how many rows have been written.
 void begin_grid(GridWriter *grid, Relation index, SplitRule rule, uint64 most_rows, uint64 total_rows,
                 storage::RunWriter *writer, ProgressReporter progress);
 
@@ -50,7 +51,7 @@ struct RowFiles {
 void add_grid_from_files(GridWriter *grid, const RowFiles &files);
 
 // Reads a whole file and closes it.
-void load_rows(const Format &format, BufFile *file, uint64 *rows, uint64 count);
+void load_rows(const GridWriter &grid, BufFile *file, uint64 *rows, uint64 count);
 
 // ---- between grid_writer.cpp and external.cpp -------------------------------------------------------------
 
@@ -59,10 +60,11 @@ inline bool is_large_cell(const Format &format, uint64 rows) {
     return rows > uint64{kCellRows} << format.dimension_count;
 }
 
-// Reserves a grid's place in the directory and writes its scales; the first word, 0 when there is no room.
+// Reserves a grid's place in the directory and writes its scales. Returns the first word, or 0 when there is
+// no room.
 uint32 place_grid(GridWriter *grid, const Scales &scales);
 
-// The cells' words are filled in order; behind the last one, the end.
+// These fill in the cells' words, in order. Behind the last cell comes the end.
 void begin_cell(GridWriter *grid, const Scales &scales, uint32 word, uint32 cell);
 void link_cell(GridWriter *grid, const Scales &scales, uint32 word, uint32 cell, uint32 child);
 

@@ -122,7 +122,7 @@ static bool match_on_server(Search *search, const BoxList &points) {
     renew_view(reader);
     const client::Choice choice =
         choose_path(*reader, format, client::RequestKind::Match, points.count, points.count);
-    if (choice.path == client::Path::Paged)
+    if (choice.path == client::Path::Paged || !read_small_runs(reader, format, points.count))
         return false;
     auto *answer = allocate<client::EntriesAnswer>(1);
     const client::RunSet set = run_set(*reader, format);
@@ -200,10 +200,8 @@ static bool match_in_view(Search *search) {
 
 static void match_in_pages(Search *search) {
     const client::PagedRequest request = client::begin_paged(client::RequestKind::Match, search->count);
-    storage::RestartGuard guard = {0, false};
     while (!match_in_view(search))
-        storage::count_restart(search->reader->index, &guard);
-    storage::unlock_after_restarts(search->reader->index, &guard);
+        CHECK_FOR_INTERRUPTS();
     client::end_paged(request);
 }
 
@@ -227,6 +225,7 @@ LookupResult look_up(Relation heap, Relation index, Snapshot snapshot, const Loo
     const bool plain = read_keys(&search, may_travel ? &points : nullptr);
     if (search.count > 0 && !(plain && match_on_server(&search, points)))
         match_in_pages(&search);
+    client::note_request_done(index, client::RequestKind::Match);
     if (may_travel)
         free_boxes(points);
     end_view_reader(reader);

@@ -180,6 +180,12 @@ client::Boxes boxes_of(const BoxList &list) {
     return boxes;
 }
 
+// ---- which runs
+// --------------------------------------------------------------------------------------------
+
+// With more boxes small runs are mirrored, too.
+static constexpr uint32 kMaxBoxesAtHome = 64;
+
 // ---- asking ----------------------------------------------------------------------------------------------
 
 client::RunSet run_set(const ViewReader &reader, const client::MirrorFormat *format) {
@@ -190,14 +196,33 @@ client::RunSet run_set(const ViewReader &reader, const client::MirrorFormat *for
 client::Choice choose_path(const ViewReader &reader, const client::MirrorFormat *format,
                            client::RequestKind kind, uint32 boxes, uint64 results) {
     client::Request request = {};
+    request.index = RelationGetRelid(reader.index);
     request.kind = kind;
     request.key_bits = format->key_bits;
-    request.runs = reader.view.run_count;
     request.items = boxes;
-    for (int i = 0; i < reader.view.run_count; i++)
+    for (int i = 0; i < reader.view.run_count; i++) {
+        if (boxes <= kMaxBoxesAtHome && !client::is_worth_mirroring(*format, reader.view.runs[i]))
+            continue;
+        request.runs++;
         request.entries += reader.view.runs[i].entries;
+    }
     request.results = results;
+    if (request.runs == 0) {
+        client::note_unsuited(kind, client::kAllRunsAreSmall);
+        return {client::Path::Paged, 0};
+    }
     return client::choose_path(request);
+}
+
+bool read_small_runs(ViewReader *reader, const client::MirrorFormat *format, uint32 boxes) {
+    if (boxes > kMaxBoxesAtHome)
+        return true;
+    return read_into_tail(
+        reader,
+        [](const void *context, const storage::RunEntry &run) {
+            return !client::is_worth_mirroring(*static_cast<const client::MirrorFormat *>(context), run);
+        },
+        format);
 }
 
 uint64 entries_to_look_at(RunScan *scan, const Condition &condition, bool all) {
@@ -212,7 +237,7 @@ uint64 entries_to_look_at(RunScan *scan, const Condition &condition, bool all) {
     return entries;
 }
 
-// By the first run, as a rule the largest, whose ranges the paged path goes on with. 0 when there is none.
+// By the last run, as a rule the largest. 0 when there is none.
 static uint64 expected_matches(ViewReader *reader) {
     const storage::View &view = reader->view;
     uint64 entries = 0;
@@ -220,16 +245,27 @@ static uint64 expected_matches(ViewReader *reader) {
         entries += view.runs[i].entries;
     if (entries < kFewestEntries)
         return 0;
-    const uint64 matches = entries_to_look_at(begin_first_run(reader), *reader->condition, true);
+    const storage::RunEntry *last = &view.runs[view.run_count - 1];
+    auto *scan = allocate<RunScan>(1);
+    begin_run_scan(scan, reader->index, reader->format, last);
+    const uint64 matches = entries_to_look_at(scan, *reader->condition, true);
+    end_run_scan(scan);
+    pfree(scan);
     return static_cast<uint64>(static_cast<double>(matches) * static_cast<double>(entries) /
-                               static_cast<double>(view.runs[0].entries));
+                               static_cast<double>(last->entries));
 }
 
 static void take_answer(ViewReader *reader, const client::EntriesAnswer &answer, const BatchSink &sink) {
     auto *batch = allocate<Batch>(1);
     batch->rows = nullptr;
-    if (take_tail(reader, batch))
+    const auto words = static_cast<size_t>(reader->format->row_words);
+    for (uint32 done = 0; done < reader->tail_count; done += batch->count) {
+        batch->count = Min(reader->tail_count - done, kMaxOnPage);
+        for (uint32 i = 0; i < batch->count; i++)
+            batch->tids[i] = place_tid(reader->tail[(done + i) * words]);
+        check_tids(reader, *batch);
         sink.add(sink.context, batch);
+    }
     for (int run = 0; run < reader->view.run_count; run++) {
         const uint64 found = answer.runs[run].entries;
         for (uint64 done = 0; done < found; done += batch->count) {
@@ -257,6 +293,7 @@ bool search_on_server(ViewReader *reader, const BatchSink &sink) {
         return false;
     auto *answer = allocate<client::EntriesAnswer>(1);
     const bool answered =
+        read_small_runs(reader, format, boxes.count) &&
         client::search_boxes(run_set(*reader, format), choice, boxes_of(boxes), 0, answer) &&
         answer->items == boxes.count;
     if (answered)

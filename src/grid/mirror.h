@@ -1,7 +1,7 @@
 // Runs that the server answers for: it makes a grid of its own of a run's points and is asked for boxes.
 //
 // What it says holds for a run at a dead bitmap no older than the view, so the rules for entries read from
-// pages hold for it too (R4): visibility map, then vacuum_seq once more.
+// pages hold for it too (rule "Trust"): visibility map, then vacuum_seq once more.
 #pragma once
 
 #include "client/client.h"
@@ -9,13 +9,14 @@
 
 namespace pg_gpu::grid {
 
-// How an index's runs are mirrored, palloc'd; nullptr where they are not: with more than eight lanes.
+// Returns how an index's runs are mirrored, palloc'd. Returns nullptr for more than eight lanes, which are
+// not mirrored.
 const client::MirrorFormat *mirror_format(Relation index);
 
 // When the paged path looks at fewer entries, a request's way there and back alone takes longer.
 inline constexpr uint64 kFewestEntries = 16384;
 
-// Conditions as boxes of codes: arrays by lane, in the widths that the server has.
+// These are conditions as boxes of codes: arrays by lane, in the widths that the server has.
 struct BoxList {
     const Format *format;
     uint32 count;
@@ -28,32 +29,37 @@ struct BoxList {
     uint8 null_in_some;
 };
 
-// Room for `most` boxes. false when the index's runs are not mirrored.
+// Makes room for `most` boxes. Returns false when the index's runs are not mirrored.
 bool begin_boxes(BoxList *boxes, const Format *format, uint32 most);
-// false when the condition asks for more than a box can say.
+// Adds a condition. Returns false when it asks for more than a box can say.
 bool add_box(BoxList *boxes, const Condition &condition);
 bool is_in_box(const BoxList &boxes, uint32 i, const uint64 *row);
-// The low bound of a lane.
+// Returns the low bound of a lane.
 uint64 lowest_code(const BoxList &boxes, uint32 i, int lane);
 client::Boxes boxes_of(const BoxList &boxes);
 void free_boxes(const BoxList &boxes);
 
-// The view's runs.
+// Returns the view's runs.
 client::RunSet run_set(const ViewReader &reader, const client::MirrorFormat *format);
+// The path for those that the server process may be asked about.
 client::Choice choose_path(const ViewReader &reader, const client::MirrorFormat *format,
                            client::RequestKind kind, uint32 boxes, uint64 results);
+// Reads the others as if they lay in the tail, where a few boxes are asked for: many would each be compared
+// with each of the rows, so there the server process is asked about all runs. false when a page was recycled,
+// and a new view must be taken.
+bool read_small_runs(ViewReader *reader, const client::MirrorFormat *format, uint32 boxes);
 
-// Entries among a run's ranges that the paged path would look at for a condition: those it must test, or all
-// when each one's visibility is in question. 0 when a page was recycled.
+// Counts the entries among a run's ranges that the paged path would look at for a condition: those it must
+// test, or all when each one's visibility is in question. Returns 0 when a page was recycled.
 uint64 entries_to_look_at(RunScan *scan, const Condition &condition, bool all);
 
-// The matches of the view, from the server. false when it isn't asked or doesn't answer; then the view may be
-// another one, and its batches are still to come.
+// Gets the matches of the view from the server. Returns false when it isn't asked or doesn't answer; then the
+// view may be another one, and its batches are still to come.
 bool search_on_server(ViewReader *reader, const BatchSink &sink);
 
-// Visible rows of each box, if asking pays when the paged path must look at so many entries for all of them;
-// *heap_fetches of their entries were looked up in the heap. The reader's condition takes the rows of all
-// boxes. false when the server doesn't answer; then counts hold nothing.
+// Counts the visible rows of each box, if asking pays when the paged path must look at so many entries for
+// all; *heap_fetches of their entries were looked up in the heap. The reader's condition takes the rows of
+// all boxes. false when the server doesn't answer; then counts hold nothing.
 bool count_on_server(ViewReader *reader, const BoxList &boxes, uint64 looked_at, int64 *counts,
                      uint64 *heap_fetches);
 

@@ -25,7 +25,7 @@ static void count_tail_rows(RowChecker *checker, const ViewReader &reader, const
 // Adds what the runs hold; false when the server doesn't answer.
 static bool count_run_entries(RowChecker *checker, const client::RunSet &set, const client::Choice &choice,
                               const client::Boxes &boxes, int64 *counts) {
-    const client::VisibleBlocks visible = read_visible_blocks(checker->rows.heap);
+    const client::VisibleBlocks visible = read_visible_blocks(&checker->rows, table::Scope::SomeRows);
     auto *answer = allocate<client::CountAnswer>(1);
     bool answered = true;
     for (uint64 done = 0; answered && done < boxes.count;) {
@@ -54,8 +54,10 @@ bool count_on_server(ViewReader *reader, const BoxList &boxes, uint64 looked_at,
         renew_view(reader);
         const client::Choice choice =
             choose_path(*reader, format, client::RequestKind::CountBoxes, boxes.count, looked_at);
-        answered = choice.path != client::Path::Paged &&
-                   count_run_entries(&checker, run_set(*reader, format), choice, boxes_of(boxes), counts);
+        answered = choice.path != client::Path::Paged;
+        if (!answered || !read_small_runs(reader, format, boxes.count))
+            continue;
+        answered = count_run_entries(&checker, run_set(*reader, format), choice, boxes_of(boxes), counts);
         if (answered)
             count_tail_rows(&checker, *reader, boxes, counts);
         sound = storage::read_vacuum_seq(reader->index, reader->format) == reader->view.vacuum_seq;

@@ -273,6 +273,7 @@ static Step resolve(NearestSearch *search, const uint64 *row) {
     scan->batch.count = 1;
     scan->batch.tids[0] = place_tid(row[0]);
     check_tids(&scan->reader, scan->batch);
+    storage::check_snapshot_of_view(scan->reader.index, scan->reader.format, scan->reader.snapshot);
     if (!scan->resolves)
         return Step::Entry;
     // Copies of the visibility map outlive the search.

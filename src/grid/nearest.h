@@ -9,19 +9,19 @@
 
 namespace pg_gpu::grid {
 
-// Distances as integers, in the order of ORDER BY: NaN above all numbers, NULL above NaN.
+// Distances are kept as integers, in the order of ORDER BY: NaN is above all numbers, and NULL above NaN.
 inline constexpr uint64 kNullDistance = PG_UINT64_MAX;
 
 inline uint64 code_of_distance(double distance) {
     return std::bit_cast<uint64>(std::isnan(distance) ? get_float8_nan() : std::fabs(distance));
 }
 
-// What a lower bound is taken down by, whatever is rounded on the way.
+// A lower bound is taken down by this factor, so that it is one whatever is rounded on the way.
 inline constexpr double kRoundingMargin = 16 * DBL_EPSILON;
 
 enum class Kind : uint32 { Cells, NullCells, Group, Row };
 
-// All cells of a grid at a pair of coordinates, a group of rows, or a row.
+// A candidate is all cells of a grid at a pair of coordinates, a group of rows, or a row.
 struct Candidate {
     uint64 distance;  // but of a row: not above the first distance of any of their rows
     Kind kind;
@@ -45,7 +45,7 @@ struct Order {
     Point from;
 };
 
-// A grid that the search has come to.
+// This is a grid that the search has come to.
 struct OpenGrid {
     int run;
     uint64 word;  // at which it begins
@@ -58,7 +58,7 @@ struct OpenGrid {
     double high[2];
 };
 
-// A copy of an entry page, or the tail's rows.
+// This is a copy of an entry page, or the tail's rows.
 struct RowPage {
     int run;
     uint32 number;
@@ -71,7 +71,7 @@ struct RoughRow {
     uint32 place;   // on the page
 };
 
-// Rows of a page that wait, in the order of a heap once the first has come out.
+// A group is rows of a page that wait, in the order of a heap once the first has come out.
 struct Group {
     uint32 page;
     uint32 count;
@@ -106,10 +106,10 @@ struct NearestSearch {
 
 // ---- nearest_rows.cpp
 
-// The tail's matches.
+// Adds the tail's matches.
 void push_tail(NearestSearch *search);
 
-// The live matches among a run's entries. false when a page was recycled.
+// Adds the live matches among a run's entries. Returns false when a page was recycled.
 bool push_range(NearestSearch *search, int run, const EntryRange &range);
 
 // The first of a group's rows, and the group again.

@@ -135,14 +135,14 @@ static bool copy_page(NearestSearch *search, int run_number, uint32 number, uint
         storage::report_corruption(reader.index, storage::run_block(run, 0),
                                    "A run holds fewer entries than recorded.");
     const uint32 position = run.sections[kEntrySection].first_page + number;
-    Buffer buffer = storage::read_run_page(reader.index, run, position, nullptr);
-    if (buffer == InvalidBuffer) {
+    const storage::RunPage held = storage::read_run_page(reader.index, run, position, nullptr);
+    if (held.page == nullptr) {
         confirm_recycled(reader, run, position);
         return false;
     }
     char *image = allocate<char>(BLCKSZ);
-    memcpy(image, BufferGetPage(buffer), BLCKSZ);
-    UnlockReleaseBuffer(buffer);
+    memcpy(image, held.page, BLCKSZ);
+    storage::release_run_page(held);
     RowPage *page = add_to(&search->pages, &search->page_count, &search->page_room);
     *page = {run_number, number, nullptr, {}};
     open_page_copy(reader.index, *reader.format, run, number, image, &page->page);

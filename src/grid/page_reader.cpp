@@ -8,7 +8,7 @@ void begin_pages(PageCursor *cursor, Relation index, const Format *format, const
     cursor->index = index;
     cursor->format = format;
     cursor->run = run;
-    cursor->buffer = InvalidBuffer;
+    cursor->held = {nullptr, InvalidBuffer, false};
 }
 
 static uint32 page_position(const storage::RunEntry &run, uint32 number) {
@@ -28,35 +28,26 @@ void open_page_copy(Relation index, const Format &format, const storage::RunEntr
 
 bool enter_page(PageCursor *cursor, uint32 number) {
     const storage::RunEntry &run = *cursor->run;
-    if (cursor->buffer != InvalidBuffer && cursor->number == number) {
-        LockBuffer(cursor->buffer, BUFFER_LOCK_SHARE);
-        const storage::PageStamp *stamp = storage::page_stamp(BufferGetPage(cursor->buffer));
-        if (likely(stamp->run_id == run.run_id && stamp->position == page_position(run, number)))
-            return true;
-        LockBuffer(cursor->buffer, BUFFER_LOCK_UNLOCK);
-        return false;
-    }
+    if (cursor->held.page != nullptr && cursor->number == number)
+        return storage::lock_run_page_again(run, page_position(run, number), cursor->held);
     release_page(cursor);
     if (number >= run.sections[kEntrySection].pages)
         storage::report_corruption(cursor->index, storage::run_block(run, 0),
                                    "A run holds fewer entries than recorded.");
     cursor->number = number;
-    Buffer buffer = storage::read_run_page(cursor->index, run, page_position(run, number), nullptr);
-    if (buffer == InvalidBuffer)
+    cursor->held = storage::read_run_page(cursor->index, run, page_position(run, number), nullptr);
+    if (cursor->held.page == nullptr)
         return false;
-    cursor->buffer = buffer;
-    open_page_copy(cursor->index, *cursor->format, run, number, BufferGetPage(buffer), &cursor->page);
+    open_page_copy(cursor->index, *cursor->format, run, number, cursor->held.page, &cursor->page);
     return true;
 }
 
 void leave_page(PageCursor *cursor) {
-    LockBuffer(cursor->buffer, BUFFER_LOCK_UNLOCK);
+    storage::unlock_run_page(cursor->held);
 }
 
 void release_page(PageCursor *cursor) {
-    if (cursor->buffer != InvalidBuffer)
-        ReleaseBuffer(cursor->buffer);
-    cursor->buffer = InvalidBuffer;
+    storage::unpin_run_page(&cursor->held);
 }
 
 ItemPointerData read_tid(const EntryPage &page, uint32 i) {
@@ -276,8 +267,10 @@ static bool enter_next_page(RunScan *scan) {
             return false;
         const EntryPage &page = scan->pages.page;
         if (page.first > scan->at)
-            storage::report_corruption(scan->pages.index, BufferGetBlockNumber(scan->pages.buffer),
-                                       "An entry page contradicts the grid's directory.");
+            storage::report_corruption(
+                scan->pages.index,
+                storage::run_block(*scan->pages.run, page_position(*scan->pages.run, scan->page)),
+                "An entry page contradicts the grid's directory.");
         if (scan->at < page.first + page.count)
             return true;
         leave_page(&scan->pages);

@@ -7,24 +7,25 @@ namespace pg_gpu::grid {
 
 inline constexpr uint32 kMaxOnPage = storage::kMaxTidsPerPage;
 
-// An entry page that stays pinned while it is used again and again.
+// This is an entry page that stays pinned while it is used again and again.
 struct PageCursor {
     Relation index;
     const Format *format;
     const storage::RunEntry *run;
-    Buffer buffer;  // pinned
-    uint32 number;  // of the page
+    storage::RunPage held;  // pinned
+    uint32 number;          // of the page
     EntryPage page;
 };
 
 void begin_pages(PageCursor *cursor, Relation index, const Format *format, const storage::RunEntry *run);
 
-// Share-locks a page; between the two its arrays may be looked at. false when it was recycled.
+// Share-locks a page, and unlocks it. In between its arrays may be looked at. Returns false when the page was
+// recycled.
 bool enter_page(PageCursor *cursor, uint32 number);
 void leave_page(PageCursor *cursor);
 void release_page(PageCursor *cursor);
 
-// The same page as a copy taken apart; ERROR when it can be none.
+// Copies the page and takes the copy apart. Raises an ERROR when it cannot be an entry page.
 void open_page_copy(Relation index, const Format &format, const storage::RunEntry &run, uint32 number,
                     const char *image, EntryPage *page);
 
@@ -32,18 +33,18 @@ void open_page_copy(Relation index, const Format &format, const storage::RunEntr
 void read_row(const Format &format, const EntryPage &page, uint32 i, uint64 *row);
 ItemPointerData read_tid(const EntryPage &page, uint32 i);
 
-// Places among [from, to) on the page of the entries that pass what the range demands.
+// Finds the places among [from, to) on the page of the entries that pass what the range demands.
 uint32 match_entries(const Format &format, const Condition &condition, const EntryRange &range,
                      const EntryPage &page, uint32 from, uint32 to, uint16 *places);
 
-// Live entries that match, of one page.
+// A batch has the live entries of one page that match.
 struct Batch {
     uint32 count;
     ItemPointerData tids[kMaxOnPage];
     uint64 *rows;  // nullptr: not wanted
 };
 
-// Goes through a run's matches.
+// This scan goes through a run's matches.
 struct RunScan {
     DirectoryReader directory;
     EntryRanges ranges;
@@ -69,13 +70,13 @@ void read_only_range(RunScan *scan, const EntryRange &range);
 
 enum class Step { Entry, End, Recycled };
 
-// The matches on the next page that has some.
+// Finds the matches on the next page that has some.
 Step next_batch(RunScan *scan, const Condition &condition, Batch *batch);
 
 // Counts the live matches that are left. false when a page was recycled.
 bool count_matches(RunScan *scan, const Condition &condition, uint64 *count);
 
-// Position in the run of the page that turned out to be recycled.
+// Returns the position in the run of the page that turned out to be recycled.
 uint32 recycled_position(const RunScan &scan);
 
 }  // namespace pg_gpu::grid

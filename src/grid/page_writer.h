@@ -5,7 +5,7 @@
 
 namespace pg_gpu::grid {
 
-// Rows on their way to a page, with the lowest and highest value of each array.
+// These are rows on their way to a page, with the lowest and highest value of each array.
 struct PackedRows {
     const Format *format;
     uint64 *rows;  // room for storage::kMaxTidsPerPage
@@ -14,10 +14,10 @@ struct PackedRows {
     uint64 high[kMaxArrays];
 };
 
-// Bytes that `count` rows take between these bounds.
+// Returns the bytes that `count` rows take between these bounds.
 uint32 packed_bytes(const Format &format, uint32 count, const uint64 *low, const uint64 *high);
 
-// Writes rows as a page's content; returns its length.
+// Writes rows as a page's content, and returns its length.
 uint32 pack_rows(const Format &format, const uint64 *rows, uint32 count, uint64 first, const uint64 *low,
                  const uint64 *high, char *content);
 
@@ -44,7 +44,7 @@ void begin_pages(PageWriter *pages, const Format *format, storage::RunWriter *wr
 void add_rows(PageWriter *pages, const uint64 *rows, uint64 count);
 void finish_pages(PageWriter *pages);
 
-// Ordinal of the next row, and the page it lies on, or the one before.
+// Return the ordinal of the next row, and the page that it will lie on or the one before.
 inline uint64 next_ordinal(const PageWriter &pages) {
     return pages.flushed + pages.pending.count;
 }

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "sort.h"
+#include "temporary_file.h"
 
 namespace pg_gpu::grid {
 
@@ -44,16 +45,13 @@ void note_more_returned(ReturnedRows *returned) {
     MemoryContextSwitchTo(caller);
 }
 
-void begin_skipping(ReturnedRows *returned) {
+void begin_skipping(ReturnedRows *returned, Relation index) {
     MemoryContext caller = MemoryContextSwitchTo(returned->context);
     const uint64 total = returned->in_file + returned->count;
     auto *all = allocate<uint64>(total + 1);
     if (returned->file != nullptr) {
-        const size_t bytes = returned->in_file * sizeof(uint64);
-        if (BufFileSeek(returned->file, 0, 0, SEEK_SET) != 0 ||
-            BufFileRead(returned->file, all, bytes) != bytes)
-            ereport(ERROR, (errcode_for_file_access(),
-                            errmsg("could not read back a temporary file of an index scan")));
+        rewind_file(returned->file, index);
+        read_file(returned->file, all, returned->in_file * sizeof(uint64), index);
     }
     if (returned->count > 0)
         memcpy(all + returned->in_file, returned->places, returned->count * sizeof(uint64));

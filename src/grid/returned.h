@@ -30,7 +30,7 @@ inline void note_returned(ReturnedRows *returned, const ItemPointerData &tid) {
 }
 
 // From now on was_returned knows all that was noted.
-void begin_skipping(ReturnedRows *returned);
+void begin_skipping(ReturnedRows *returned, Relation index);
 bool was_returned(const ReturnedRows &returned, const ItemPointerData &tid);
 
 }  // namespace pg_gpu::grid

@@ -96,11 +96,11 @@ static void collect_run(Relation index, const storage::RunEntry &run, Collector 
     for (uint32 number = 0; number < run.sections[kEntrySection].pages; number++) {
         storage::pause_merge(index);
         const uint32 position = run.sections[kEntrySection].first_page + number;
-        Buffer buffer = storage::read_run_page(index, run, position, nullptr);
-        if (buffer == InvalidBuffer)
+        const storage::RunPage held = storage::read_run_page(index, run, position, nullptr);
+        if (held.page == nullptr)
             storage::report_foreign_page(index, run, position);
-        memcpy(image.data, BufferGetPage(buffer), BLCKSZ);
-        UnlockReleaseBuffer(buffer);
+        memcpy(image.data, held.page, BLCKSZ);
+        storage::release_run_page(held);
         EntryPage page;
         open_page_copy(index, format, run, number, image.data, &page);
         if (page.first != ordinal)
@@ -174,6 +174,7 @@ void set_run_callbacks(storage::RunKind *kind) {
     kind->seal = seal;
     kind->merge_page_bound = merge_page_bound;
     kind->merge_growth = kMergeGrowth;
+    kind->merge_weight = 2;
     kind->merge = merge;
     kind->merged = client::forget_inputs;
     kind->is_sound = is_sound;

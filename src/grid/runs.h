@@ -1,4 +1,4 @@
-// What storage must know of gpu_grid's runs.
+// Storage learns of gpu_grid's runs what it must know by this kind.
 #pragma once
 
 #include "grid/format.h"

@@ -10,7 +10,7 @@ enum class SplitRule : int {
     Distinct  // but no more than it has distinct values, and the more in others
 };
 
-// A grid's scales.
+// These are a grid's scales.
 struct Scales {
     uint32 intervals[kMaxDimensions];
     bool has_nulls[kMaxDimensions];
@@ -19,7 +19,7 @@ struct Scales {
     uint32 cells;
 };
 
-// What is known of all rows of a grid.
+// These statistics are of all rows of a grid.
 struct RowStatistics {
     uint64 rows;
     uint64 low[kMaxDimensions];  // above `high` without a value
@@ -33,11 +33,11 @@ void add_statistics(const Format &format, RowStatistics *statistics, const uint6
 // Says whether there are no two rows that a scale can separate.
 bool are_identical(const Format &format, const RowStatistics &statistics);
 
-// Rows to sample for a grid of so many cells.
+// Returns how many rows are to be sampled for a grid of so many cells.
 uint64 sample_size(const Format &format, uint64 rows, double cells);
 
-// Scales for about `wanted` cells, from a sample. Unless all rows are identical there are two cells at least
-// that have some.
+// Makes scales for about `wanted` cells from a sample. Unless all rows are identical there are two cells at
+// least that have some.
 Scales choose_scales(const Format &format, const RowStatistics &statistics, const uint64 *sample,
                      uint64 sample_count, double wanted, SplitRule rule);
 

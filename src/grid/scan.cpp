@@ -74,10 +74,9 @@ static void drop_returned(Scan *scan) {
 
 // The next batch with something in it; false at the end.
 static bool fill_batch(Scan *scan) {
-    Relation index = scan->descriptor->indexRelation;
-    storage::RestartGuard guard = {0, false};
     scan->at = 0;
     for (;;) {
+        CHECK_FOR_INTERRUPTS();
         Step step = next_batch(&scan->reader, &scan->batch);
         if (step == Step::Entry && scan->returned.skipped != nullptr)
             drop_returned(scan);
@@ -85,13 +84,12 @@ static bool fill_batch(Scan *scan) {
             !resolve_batch(&scan->resolver, scan->reader, &scan->batch))
             step = Step::Recycled;
         if (step == Step::Recycled) {
-            storage::count_restart(index, &guard);
-            begin_skipping(&scan->returned);
+            begin_skipping(&scan->returned, scan->descriptor->indexRelation);
             take_new_view(scan);
             continue;
         }
         if (step == Step::End || scan->batch.count > 0) {
-            storage::unlock_after_restarts(index, &guard);
+            storage::got_on(&scan->reader.kept);
             return step == Step::Entry;
         }
     }
@@ -101,7 +99,6 @@ static bool fill_batch(Scan *scan) {
 
 static bool get_nearest(Scan *scan) {
     IndexScanDesc descriptor = scan->descriptor;
-    storage::RestartGuard guard = {0, false};
     ItemPointerData tid;
     uint64 row[1 + kMaxLanes];
     double distance;
@@ -109,21 +106,20 @@ static bool get_nearest(Scan *scan) {
     for (;;) {
         const Step step = next_nearest(scan->nearest, &tid, row, &distance, &is_null);
         if (step == Step::Recycled) {
-            storage::count_restart(descriptor->indexRelation, &guard);
-            begin_skipping(&scan->returned);
+            begin_skipping(&scan->returned, scan->descriptor->indexRelation);
             take_new_view(scan);
             restart_nearest(scan->nearest);
             continue;
         }
         if (step == Step::End || !was_returned(scan->returned, tid)) {
-            storage::unlock_after_restarts(descriptor->indexRelation, &guard);
+            storage::got_on(&scan->reader.kept);
             if (step == Step::End)
                 return false;
             break;
         }
     }
     descriptor->xs_heaptid = tid;
-    descriptor->xs_recheck = !IsMVCCSnapshot(descriptor->xs_snapshot);  // R7
+    descriptor->xs_recheck = !IsMVCCSnapshot(descriptor->xs_snapshot);  // rule "Other snapshots"
     descriptor->xs_recheckorderby = false;
     descriptor->xs_orderbyvals[0] = Float8GetDatum(distance);
     descriptor->xs_orderbynulls[0] = is_null;
@@ -143,7 +139,7 @@ bool get_tuple(IndexScanDesc descriptor, ScanDirection) {
         return false;
     const uint32 at = scan->at++;
     descriptor->xs_heaptid = scan->batch.tids[at];
-    descriptor->xs_recheck = !IsMVCCSnapshot(descriptor->xs_snapshot);  // R7
+    descriptor->xs_recheck = !IsMVCCSnapshot(descriptor->xs_snapshot);  // rule "Other snapshots"
     if (descriptor->xs_want_itup)
         descriptor->xs_itup =
             make_index_tuple(scan, scan->batch.rows + at * static_cast<size_t>(scan->format->row_words));
@@ -183,7 +179,7 @@ int64 get_bitmap(IndexScanDesc descriptor, TIDBitmap *bitmap) {
     auto *reader = allocate<ViewReader>(1);
     begin_view_reader(reader, heap, descriptor->indexRelation, scan->format, descriptor->xs_snapshot,
                       &scan->condition);
-    // The heap decides about an old view's TIDs, where it is looked at (R6).
+    // The heap decides about an old view's TIDs, where it is looked at (rule "Old views").
     BitmapSink sink = {bitmap, bitmap_scan_skips_heap() || !IsMVCCSnapshot(descriptor->xs_snapshot), 0};
     const BatchSink batches = {&sink, reset_bitmap, add_to_bitmap};
     renew_view(reader);
@@ -192,6 +188,7 @@ int64 get_bitmap(IndexScanDesc descriptor, TIDBitmap *bitmap) {
     client::add_usage_since(before, &scan->usage);
     if (!answered)
         drain_view(reader, batches);
+    client::note_request_done(descriptor->indexRelation, client::RequestKind::SearchBoxes);
     end_view_reader(reader);
     MemoryContextSwitchTo(caller);
     table_close(heap, NoLock);

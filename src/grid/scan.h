@@ -22,8 +22,10 @@ struct ViewReader {
     const Condition *condition;
     MemoryContext context;
     storage::View view;
+    storage::KeptRuns kept;
     uint64 *tail;  // matching rows
     uint32 tail_count;
+    uint32 tail_room;
     BlockNumber heap_blocks;
     int source;  // number of the run being read; -1: the tail
     bool run_begun;
@@ -36,14 +38,13 @@ void begin_view_reader(ViewReader *reader, Relation heap, Relation index, const 
 void renew_view(ViewReader *reader);
 void end_view_reader(ViewReader *reader);
 
-// The tail's matches alone, the first batch; false when there are none.
-bool take_tail(ViewReader *reader, Batch *batch);
+// Reads the matches of some of the view's runs, chosen by `is_read`, as if they lay in the tail, and takes
+// these runs off the view. false when a page was recycled, and a new view must be taken.
+bool read_into_tail(ViewReader *reader, bool (*is_read)(const void *context, const storage::RunEntry &run),
+                    const void *context);
 
 // Live entries that match, in batches. Recycled: a page was, and a new view must be taken.
 Step next_batch(ViewReader *reader, Batch *batch);
-
-// The first run's scan, which next_batch will go on with; there must be one.
-RunScan *begin_first_run(ViewReader *reader);
 
 // After a page turned out to be recycled: raises if that is damage.
 void confirm_recycled(const ViewReader &reader, const storage::RunEntry &run, uint32 position);

@@ -28,19 +28,28 @@ static void validate_point_operator(Validation *state, const FormData_pg_amop *m
             get_opcode(member->amopopr) != candidate.function)
             break;
         if (orders != (member->amopstrategy == kDistance))
-            complain(state, psprintf("contains operator %s for the wrong purpose", name));
+            complain(state,
+                     "operator family \"%s\" of access method %s contains operator %s for the wrong purpose",
+                     state->family, state->access_method, name);
         if (orders && !opfamily_can_sort_type(member->amopsortfamily, get_op_rettype(member->amopopr)))
-            complain(state, psprintf("contains ordering operator %s with a wrong sort family", name));
+            complain(state,
+                     "operator family \"%s\" of access method %s contains ordering operator %s with a wrong "
+                     "sort family",
+                     state->family, state->access_method, name);
         return;
     }
-    complain(state, psprintf("contains operator %s, which strategy number %d is not for", name,
-                             member->amopstrategy));
+    complain(state,
+             "operator family \"%s\" of access method %s contains operator %s, which strategy number %d is "
+             "not for",
+             state->family, state->access_method, name, member->amopstrategy);
 }
 
 static void check_opclass(Validation *state, Oid type, CatCList *operators, CatCList *functions) {
     if (type != POINTOID && is_lossy(encoding_of(type)))
-        complain(state, psprintf("contains an operator class for type %s, which has no codes",
-                                 format_type_be(type)));
+        complain(state,
+                 "operator family \"%s\" of access method %s contains an operator class for type %s, which "
+                 "has no codes",
+                 state->family, state->access_method, format_type_be(type));
     for (int i = 0; i < operators->n_members; i++) {
         const FormData_pg_amop *member = member_at(operators, i);
         if (type == POINTOID) {
@@ -49,8 +58,10 @@ static void check_opclass(Validation *state, Oid type, CatCList *operators, CatC
         }
         validate_search_operator(state, member);
         if (encoding_of(member->amoplefttype) != encoding_of(type))
-            complain(state, psprintf("contains operator %s for a type with other keys",
-                                     format_operator(member->amopopr)));
+            complain(
+                state,
+                "operator family \"%s\" of access method %s contains operator %s for a type with other keys",
+                state->family, state->access_method, format_operator(member->amopopr));
         validate_exact_operator(state, member);
     }
     if (type != POINTOID)

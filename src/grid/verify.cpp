@@ -61,12 +61,12 @@ static bool next_page(CellVerification *state) {
         return false;
     }
     const uint32 position = section.first_page + entries->next_page++;
-    Buffer buffer = storage::read_run_page(state->index, run, position, nullptr);
-    if (buffer == InvalidBuffer)
+    const storage::RunPage held = storage::read_run_page(state->index, run, position, nullptr);
+    if (held.page == nullptr)
         return false;  // the structural check has reported it
-    entries->block = BufferGetBlockNumber(buffer);
-    memcpy(entries->image.data, BufferGetPage(buffer), BLCKSZ);
-    UnlockReleaseBuffer(buffer);
+    entries->block = storage::run_block(run, position);
+    memcpy(entries->image.data, held.page, BLCKSZ);
+    storage::release_run_page(held);
     Page page = entries->image.data;
     if (storage::content_length(page) > storage::kContentBytes ||
         !open_entry_page(storage::page_content(page), storage::content_length(page),

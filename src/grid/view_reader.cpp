@@ -12,6 +12,8 @@ void begin_view_reader(ViewReader *reader, Relation heap, Relation index, const 
     reader->snapshot = snapshot;
     reader->condition = condition;
     reader->context = CurrentMemoryContext;
+    storage::begin_kept(&reader->kept);
+    reader->view.kept = &reader->kept;
 }
 
 static void end_run(ViewReader *reader) {
@@ -22,6 +24,16 @@ static void end_run(ViewReader *reader) {
 
 void end_view_reader(ViewReader *reader) {
     end_run(reader);
+    storage::end_kept(&reader->kept);
+}
+
+static void make_tail_room(ViewReader *reader, uint32 rows) {
+    if (reader->tail_room >= rows)
+        return;
+    const auto words = static_cast<size_t>(reader->format->row_words);
+    reader->tail_room = Max(rows, reader->tail_room * 2);
+    reader->tail = reader->tail == nullptr ? allocate<uint64>(reader->tail_room * words)
+                                           : reallocate(reader->tail, reader->tail_room * words);
 }
 
 // Copies the tail's matches while it is locked.
@@ -29,9 +41,7 @@ static void visit_tail(const char *items, uint32 bytes, void *context) {
     auto *reader = static_cast<ViewReader *>(context);
     const Format &format = *reader->format;
     const auto words = static_cast<size_t>(format.row_words);
-    if (reader->tail == nullptr)
-        reader->tail =
-            allocate<uint64>(static_cast<size_t>(format.tail_capacity / format.tail_item_bytes) * words);
+    make_tail_room(reader, static_cast<uint32>(format.tail_capacity / format.tail_item_bytes));
     for (uint32 at = 0; at < bytes; at += format.tail_item_bytes) {
         uint64 *row = reader->tail + reader->tail_count * words;
         read_tail_item(format, items + at, row);
@@ -80,7 +90,8 @@ void end_run_scans(const ViewReader &reader, RunScan *scans) {
     pfree(scans);
 }
 
-bool take_tail(ViewReader *reader, Batch *batch) {
+// The tail's matches alone, the first batch; false when there are none.
+static bool take_tail(ViewReader *reader, Batch *batch) {
     const auto words = static_cast<size_t>(reader->format->row_words);
     reader->source = 0;
     batch->count = reader->tail_count;
@@ -92,17 +103,48 @@ bool take_tail(ViewReader *reader, Batch *batch) {
     return batch->count > 0;
 }
 
-static void begin_run(ViewReader *reader, int number) {
-    if (!reader->run_begun)
-        begin_run_scan(&reader->run, reader->index, reader->format, &reader->view.runs[number]);
-    reader->run_begun = true;
+static void add_to_tail(ViewReader *reader, const Batch &batch) {
+    const auto words = static_cast<size_t>(reader->format->row_words);
+    make_tail_room(reader, reader->tail_count + batch.count);
+    memcpy(reader->tail + reader->tail_count * words, batch.rows, batch.count * words * sizeof(uint64));
+    reader->tail_count += batch.count;
 }
 
-RunScan *begin_first_run(ViewReader *reader) {
+static bool read_run_into_tail(ViewReader *reader, const storage::RunEntry &run, Batch *batch) {
+    RunScan scan;
+    begin_run_scan(&scan, reader->index, reader->format, &run);
+    Step step = Step::Entry;
+    while ((step = next_batch(&scan, *reader->condition, batch)) == Step::Entry) {
+        check_tids(reader, *batch);
+        add_to_tail(reader, *batch);
+    }
+    if (step == Step::Recycled)
+        confirm_recycled(*reader, run, recycled_position(scan));
+    end_run_scan(&scan);
+    return step == Step::End;
+}
+
+bool read_into_tail(ViewReader *reader, bool (*is_read)(const void *context, const storage::RunEntry &run),
+                    const void *context) {
     MemoryContext caller = MemoryContextSwitchTo(reader->context);
-    begin_run(reader, 0);
+    end_run(reader);
+    auto *batch = allocate<Batch>(1);
+    batch->rows = allocate<uint64>(size_t{kMaxOnPage} * static_cast<size_t>(reader->format->row_words));
+    storage::View *view = &reader->view;
+    bool sound = true;
+    int kept = 0;
+    for (int i = 0; i < view->run_count; i++) {
+        const storage::RunEntry run = view->runs[i];
+        if (is_read(context, run))
+            sound = sound && read_run_into_tail(reader, run, batch);
+        else
+            view->runs[kept++] = run;
+    }
+    view->run_count = kept;
+    pfree(batch->rows);
+    pfree(batch);
     MemoryContextSwitchTo(caller);
-    return &reader->run;
+    return sound;
 }
 
 Step next_batch(ViewReader *reader, Batch *batch) {
@@ -114,13 +156,17 @@ Step next_batch(ViewReader *reader, Batch *batch) {
     while (reader->source < reader->view.run_count) {
         const storage::RunEntry &run = reader->view.runs[reader->source];
         MemoryContext caller = MemoryContextSwitchTo(reader->context);
-        begin_run(reader, reader->source);
+        if (!reader->run_begun)
+            begin_run_scan(&reader->run, reader->index, reader->format, &run);
+        reader->run_begun = true;
         const Step step = next_batch(&reader->run, *reader->condition, batch);
         MemoryContextSwitchTo(caller);
         if (step == Step::Recycled)
             confirm_recycled(*reader, run, recycled_position(reader->run));
-        if (step == Step::Entry)
+        if (step == Step::Entry) {
             check_tids(reader, *batch);
+            storage::check_snapshot_of_view(reader->index, reader->format, reader->snapshot);
+        }
         if (step != Step::End)
             return step;
         end_run(reader);
@@ -135,7 +181,6 @@ void drain(ViewReader *reader, const BatchSink &sink) {
 }
 
 void drain_view(ViewReader *reader, const BatchSink &sink) {
-    storage::RestartGuard guard = {0, false};
     auto *batch = allocate<Batch>(1);
     batch->rows = nullptr;
     for (;;) {
@@ -143,20 +188,19 @@ void drain_view(ViewReader *reader, const BatchSink &sink) {
         if (step == Step::End)
             break;
         if (step == Step::Recycled) {
-            storage::count_restart(reader->index, &guard);
             renew_view(reader);
             sink.reset(sink.context);
         } else {
             sink.add(sink.context, batch);
         }
     }
-    storage::unlock_after_restarts(reader->index, &guard);
+    storage::got_on(&reader->kept);
     pfree(batch);
 }
 
 // Entries were read before the visibility map is, and vacuum_seq is read again after it: when it is what the
 // view says, no VACUUM finished in between, so an all-visible block's live entries are visible to everyone
-// (R4, R5). The rest is looked up.
+// (rules "Trust" and "Index-only scans"). The rest is looked up.
 bool resolve_batch(Resolver *resolver, const ViewReader &reader, Batch *batch) {
     const auto words = static_cast<size_t>(reader.format->row_words);
     bool visible[kMaxOnPage];

@@ -7,6 +7,7 @@
 #include "kary/kary.h"
 #include "keys/radix_sort.h"
 #include "table/build.h"
+#include "temporary_file.h"
 
 #include <algorithm>
 
@@ -24,6 +25,7 @@ struct EntryArray {
 // Entries a participant has collected and the sorted chunks it has spilled.
 template <typename Key>
 struct Collector {
+    Relation index;
     KeyFormat format;
     MemoryContext scratch;  // for encoding one row
     EntryArray<Key> keyed;
@@ -47,6 +49,7 @@ template <typename Key>
 static void begin_collecting(Collector<Key> *collector, Relation index, size_t memory, SharedFileSet *files,
                              int participant) {
     *collector = {};
+    collector->index = index;
     collector->format = key_format(index);
     collector->scratch =
         AllocSetContextCreate(CurrentMemoryContext, "pg_gpu build row", ALLOCSET_DEFAULT_SIZES);
@@ -159,6 +162,7 @@ struct Source {
     uint64 unread;  // entries of the current part still in the file
     ChunkHead head;
     BufFile *file;  // nullptr: in memory
+    Relation index;
     Collector<Key> *memory;
 };
 
@@ -168,9 +172,7 @@ static bool refill(Source<Key> *source) {
         return false;
     source->in_buffer = Min(source->unread, kSourceEntries);
     const size_t bytes = source->in_buffer * sizeof(SortEntry<Key>);
-    if (BufFileRead(source->file, source->buffer, bytes) != bytes)
-        ereport(ERROR, (errcode_for_file_access(),
-                        errmsg("could not read back a temporary file of an index build")));
+    read_file(source->file, source->buffer, bytes, source->index);
     source->unread -= source->in_buffer;
     source->at = 0;
     return true;
@@ -237,13 +239,11 @@ static void merge_sources(Source<Key> **sources, int count, bool nulls, RunBuild
 
 // Opens all spilled chunks at their beginning: the serial build's open files, or those of the participants by
 // name.
-static BufFile **open_chunks(const ParallelBuild *build, BufFile **own, int own_count, SharedFileSet *files,
-                             int *count) {
+static BufFile **open_chunks(const ParallelBuild *build, Relation index, BufFile **own, int own_count,
+                             SharedFileSet *files, int *count) {
     if (build == nullptr) {
         for (int i = 0; i < own_count; i++)
-            if (BufFileSeek(own[i], 0, 0, SEEK_SET) != 0)
-                ereport(ERROR, (errcode_for_file_access(),
-                                errmsg("could not rewind a temporary file of an index build")));
+            rewind_file(own[i], index);
         *count = own_count;
         return own;
     }
@@ -266,13 +266,12 @@ static BufFile **open_chunks(const ParallelBuild *build, BufFile **own, int own_
 }
 
 template <typename Key>
-static Source<Key> *file_source(BufFile *file) {
+static Source<Key> *file_source(BufFile *file, Relation index) {
     auto *source = allocate_zeroed<Source<Key>>(1);
     source->file = file;
+    source->index = index;
     source->buffer = allocate<SortEntry<Key>>(kSourceEntries);
-    if (BufFileRead(file, &source->head, sizeof(source->head)) != sizeof(source->head))
-        ereport(ERROR, (errcode_for_file_access(),
-                        errmsg("could not read back a temporary file of an index build")));
+    read_file(file, &source->head, sizeof(source->head), index);
     return source;
 }
 
@@ -307,12 +306,12 @@ template <typename Key>
 static void write_run(void *state, const BuildTarget &target) {
     auto *collector = static_cast<Collector<Key> *>(state);
     int file_count = 0;
-    BufFile **files = open_chunks(target.parallel, collector->chunks, collector->chunk_count,
-                                  collector->files, &file_count);
+    BufFile **files = open_chunks(target.parallel, collector->index, collector->chunks,
+                                  collector->chunk_count, collector->files, &file_count);
     auto **sources = allocate<Source<Key> *>(file_count + 1);
     int source_count = 0;
     for (int i = 0; i < file_count; i++)
-        sources[source_count++] = file_source<Key>(files[i]);
+        sources[source_count++] = file_source<Key>(files[i], collector->index);
     sources[source_count] = allocate_zeroed<Source<Key>>(1);
     sources[source_count++]->memory = collector;
 

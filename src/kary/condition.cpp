@@ -204,8 +204,7 @@ template <typename Key>
 static void add_hash_comparison(const KeyColumn &column, const ScanKeyData &key, ColumnState<Key> *state) {
     using Code = Bits<Key>;
     if (key.sk_strategy != BTEqualStrategyNumber)
-        ereport(ERROR,
-                (errcode(ERRCODE_INTERNAL_ERROR), errmsg("unknown strategy number %d", key.sk_strategy)));
+        elog(ERROR, "unrecognized strategy number: %d", key.sk_strategy);
     FmgrInfo *function = hash_for_operator(column.hash, key.sk_func.fn_oid);
     if (function == nullptr)
         return;  // the recheck finds what the hash cannot tell

@@ -1,4 +1,4 @@
-// Cost estimates, from the run list and column statistics. No server is asked (S6).
+// Cost estimates, from the run list and column statistics. No server is asked.
 #include <cmath>
 
 #include "kary/kary.h"

@@ -75,24 +75,39 @@ static bool count_run(Relation index, const KeyFormat &format, const storage::Ru
     return sound;
 }
 
-// Counts in one view of an all-visible table; false when the table is not, or the view went stale.
+// Counts in one view; false when a page was recycled.
+template <typename Key>
+static bool count_in_view(Relation index, const storage::RunKind *kind, const KeyFormat &format,
+                          Snapshot snapshot, const Condition<Key> &condition, storage::View *view,
+                          uint64 *count) {
+    TailCount<Key> tail = {&format, &condition, 0};
+    storage::take_view(index, kind, snapshot, view, count_tail<Key>, &tail);
+    *count = tail.matches;
+    for (int i = 0; i < view->run_count; i++) {
+        uint32 position = 0;
+        if (!count_run(index, format, view->runs[i], condition, count, &position)) {
+            storage::confirm_recycled(index, kind, *view, view->runs[i], position);
+            return false;
+        }
+    }
+    return true;
+}
+
+// Counts in one view of an all-visible table; false when the table is not, or a VACUUM ended meanwhile.
 template <typename Key>
 static bool count_by_rank(Relation heap, Relation index, const KeyFormat &format, Snapshot snapshot,
                           const Condition<Key> &condition, int64 *result) {
     const storage::RunKind *kind = run_kind_of<Key>(is_composite(format));
     storage::View view = {};
-    TailCount<Key> tail = {&format, &condition, 0};
-    storage::take_view(index, kind, snapshot, &view, count_tail<Key>, &tail);
-    bool sound = true;
-    uint64 count = tail.matches;
-    for (int i = 0; sound && i < view.run_count; i++) {
-        uint32 position = 0;
-        sound = count_run(index, format, view.runs[i], condition, &count, &position);
-        if (!sound)
-            storage::confirm_recycled(index, kind, view, view.runs[i], position);
-    }
-    // By the rule Trust, entries are read first, then the visibility map, then vacuum_seq again.
-    sound = sound && is_table_all_visible(heap) && storage::read_vacuum_seq(index, kind) == view.vacuum_seq;
+    storage::KeptRuns kept;
+    storage::begin_kept(&kept);
+    view.kept = &kept;
+    uint64 count = 0;
+    while (!count_in_view(index, kind, format, snapshot, condition, &view, &count))
+        CHECK_FOR_INTERRUPTS();
+    storage::end_kept(&kept);
+    // By the rule "Trust", entries are read first, then the visibility map, then vacuum_seq again.
+    const bool sound = is_table_all_visible(heap) && storage::read_vacuum_seq(index, kind) == view.vacuum_seq;
     if (view.runs != nullptr)
         pfree(view.runs);
     *result = static_cast<int64>(count);
@@ -182,7 +197,9 @@ static int64 count_visible(Relation heap, Relation index, const KeyFormat &forma
         return result;
 
     Counted<Key> counted = {heap, index, snapshot, &condition};
-    return count_by_tid(heap, index, kind, snapshot, collect_counted<Key>, &counted, heap_fetches);
+    result = count_by_tid(heap, index, kind, snapshot, collect_counted<Key>, &counted, heap_fetches);
+    client::note_request_done(index, client::RequestKind::Count);
+    return result;
 }
 
 // Counts by keys that don't tell the values, so every row is looked at.
@@ -259,6 +276,7 @@ void count_batch(Relation heap, Relation index, Snapshot snapshot, const RangeRe
     }
     MemoryContextDelete(range_context);
     client::end_paged(request);
+    client::note_request_done(index, client::RequestKind::Count);
 }
 
 int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const ScanKeyData *keys, int key_count,

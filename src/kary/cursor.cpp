@@ -1,7 +1,7 @@
 // Moving through one sorted source of a scan, a leaf page at a time.
 #include <algorithm>
 
-#include "kary/mirror.h"
+#include "kary/scan.h"
 #include "keys/search.h"
 
 namespace pg_gpu::kary {
@@ -102,17 +102,18 @@ static bool drop_dead(Scan<Key> *scan, Cursor<Key> *cursor, int64 leaf, uint32 o
     return true;
 }
 
-// Index-only scans: keeps what the snapshot sees (R4, R5). The entries were read before the visibility map
-// is, and vacuum_seq is read again after it: when it is what the view says, no VACUUM finished in between, so
-// an all-visible block's live entries are visible to everyone. The rest is looked up.
+// Index-only scans: keeps what the snapshot sees (rules "Trust" and "Index-only scans"). The entries were
+// read before the visibility map is, and vacuum_seq is read again after it: when it is what the view says, no
+// VACUUM finished in between, so an all-visible block's live entries are visible to everyone. The rest is
+// looked up.
 template <typename Key>
-static bool resolve_batch(Scan<Key> *scan, Cursor<Key> *cursor) {
-    if (cursor->count == 0)
+bool resolve_batch(Scan<Key> *scan, Source<Key> *source) {
+    if (source->count == 0)
         return true;
-    bool *visible = allocate<bool>(cursor->count);
+    bool *visible = allocate<bool>(source->count);
     bool all_visible = true;
-    for (uint32 i = 0; i < cursor->count; i++) {
-        visible[i] = is_all_visible(&scan->visibility, ItemPointerGetBlockNumberNoCheck(&cursor->tids[i]));
+    for (uint32 i = 0; i < source->count; i++) {
+        visible[i] = is_all_visible(&scan->visibility, ItemPointerGetBlockNumberNoCheck(&source->tids[i]));
         all_visible = all_visible && visible[i];
     }
     const bool stale_view =
@@ -121,17 +122,17 @@ static bool resolve_batch(Scan<Key> *scan, Cursor<Key> *cursor) {
         pfree(visible);
         return !stale_view;
     }
-    // No heap page stays pinned while the cursor is idle: VACUUM (FREEZE) would wait for it.
-    find_visible(&scan->rows, cursor->tids, cursor->count, visible);
+    // No heap page stays pinned while the scan is idle: VACUUM (FREEZE) would wait for it.
+    find_visible(&scan->rows, source->tids, source->count, visible);
     uint32 kept = 0;
-    for (uint32 i = 0; i < cursor->count; i++) {
+    for (uint32 i = 0; i < source->count; i++) {
         if (!visible[i])
             continue;
-        cursor->keys[kept] = cursor->keys[i];
-        cursor->tids[kept] = cursor->tids[i];
+        source->keys[kept] = source->keys[i];
+        source->tids[kept] = source->tids[i];
         kept++;
     }
-    cursor->count = kept;
+    source->count = kept;
     pfree(visible);
     return true;
 }
@@ -169,10 +170,10 @@ template <typename Key>
 static bool load_run_leaf(Scan<Key> *scan, Cursor<Key> *cursor, int64 leaf) {
     const storage::RunEntry &run = *cursor->run;
     const auto leaf_number = static_cast<uint32>(leaf);
-    Buffer buffer = read_leaf<Key>(scan->descriptor->indexRelation, run, leaf_number);
-    if (buffer == InvalidBuffer)
+    const storage::RunPage leaf_page = read_leaf<Key>(scan->descriptor->indexRelation, run, leaf_number);
+    if (leaf_page.page == nullptr)
         return stale(scan, cursor, run.sections[kLeafSection].first_page + leaf_number);
-    Page page = BufferGetPage(buffer);
+    Page page = leaf_page.page;
     const uint32 entries = leaf_entries<Key>(run, leaf_number);
     const Places share = places_on_leaf<Key>(cursor->partition, leaf_number);
     const uint32 share_count = share.end - share.begin;
@@ -199,7 +200,7 @@ static bool load_run_leaf(Scan<Key> *scan, Cursor<Key> *cursor, int64 leaf) {
         scattered = true;
     }
     if (scan->counts_only && run.dead == 0) {
-        UnlockReleaseBuffer(buffer);
+        storage::release_run_page(leaf_page);
         return true;
     }
     make_room(scan, cursor, cursor->count);
@@ -212,27 +213,31 @@ static bool load_run_leaf(Scan<Key> *scan, Cursor<Key> *cursor, int64 leaf) {
         memcpy(cursor->keys, keys + first, cursor->count * sizeof(Key));
         memcpy(cursor->tids, tids + first, cursor->count * sizeof(ItemPointerData));
     }
-    const BlockNumber block = BufferGetBlockNumber(buffer);
-    UnlockReleaseBuffer(buffer);
+    storage::release_run_page(leaf_page);
     if (run.dead > 0 && cursor->count > 0 &&
         !drop_dead(scan, cursor, leaf, entries, share.begin, first, scattered ? places : nullptr))
         return false;
     // Not before: the rows of dead entries may be gone together with the end of the table.
-    check_tids(scan, cursor, block);
+    check_tids(scan, cursor, storage::run_block(run, run.sections[kLeafSection].first_page + leaf_number));
     return true;
 }
 
 // Searching a page for points, from finding it to having its matches, is what a request would do on the
-// server.
+// server. Where a request is sent, what remains for the pages is no search of its own.
+template <typename Key>
+static bool is_timed(const Scan<Key> *scan) {
+    return scan->timed && scan->remote.run_count == 0;
+}
+
 template <typename Key>
 static void begin_search(Scan<Key> *scan) {
-    if (unlikely(scan->timed))
+    if (unlikely(is_timed(scan)))
         INSTR_TIME_SET_CURRENT(scan->search_began);
 }
 
 template <typename Key>
 static void end_search(Scan<Key> *scan) {
-    if (likely(!scan->timed))
+    if (likely(!is_timed(scan)))
         return;
     instr_time now;
     INSTR_TIME_SET_CURRENT(now);
@@ -244,25 +249,17 @@ bool load_leaf(Scan<Key> *scan, Cursor<Key> *cursor, int64 leaf) {
     CHECK_FOR_INTERRUPTS();
     if (cursor->run == nullptr) {
         load_tail(scan, cursor);
-    } else if (is_mirrored(cursor)) {
-        if (!load_chunk(scan, cursor, leaf))
-            return false;
-        check_tids(scan, cursor, storage::run_block(*cursor->run, 0));
     } else {
         if (!load_run_leaf(scan, cursor, leaf))
             return false;
         end_search(scan);
     }
+    storage::check_snapshot_of_view(scan->descriptor->indexRelation, scan->kind,
+                                    scan->descriptor->xs_snapshot);
     if (scan->resolve && !resolve_batch(scan, cursor))
         return false;
     cursor->leaf = leaf;
     return true;
-}
-
-// Are its leaves pages, most of which can be passed over?
-template <typename Key>
-static bool has_pages(const Cursor<Key> *cursor) {
-    return cursor->run != nullptr && !is_mirrored(cursor);
 }
 
 // The next leaf that can hold matches; leaf_end when there is none.
@@ -272,7 +269,7 @@ static bool next_leaf(Scan<Key> *scan, const Cursor<Key> *cursor, int64 *leaf) {
     const Ranges<Key> &ranges = cursor->ranges;
     const bool first = cursor->leaf < cursor->leaf_begin;
     *leaf = cursor->leaf + 1;
-    if (!has_pages(cursor))
+    if (cursor->run == nullptr)
         return true;
     if (first)
         return leaf_for_key(scan, cursor, ranges.low, Bound::Lower, leaf);
@@ -305,7 +302,7 @@ static bool previous_leaf(Scan<Key> *scan, const Cursor<Key> *cursor, int64 *lea
     const Ranges<Key> &ranges = cursor->ranges;
     const bool first = cursor->leaf >= cursor->leaf_end;
     *leaf = cursor->leaf - 1;
-    if (!has_pages(cursor))
+    if (cursor->run == nullptr)
         return true;
     Key key = ranges.high;
     if (!first) {
@@ -374,26 +371,26 @@ Step ensure_backward(Scan<Key> *scan, Cursor<Key> *cursor) {
 }
 
 template <typename Key>
-static int compare_to_position(const Scan<Key> *scan, const Cursor<Key> *cursor, uint32 at,
+static int compare_to_position(const Scan<Key> *scan, const Source<Key> *source, uint32 at,
                                const Position<Key> &position) {
-    const int order = compare_in_index_order(scan->format, cursor->partition.nulls, cursor->keys[at],
-                                             position.nulls, position.key);
-    return order != 0 ? order : ItemPointerCompare(&cursor->tids[at], const_cast<ItemPointer>(&position.tid));
+    const int order =
+        compare_in_index_order(scan->format, source->nulls, source->keys[at], position.nulls, position.key);
+    return order != 0 ? order : ItemPointerCompare(&source->tids[at], const_cast<ItemPointer>(&position.tid));
 }
 
 template <typename Key>
-void place_in_batch(const Scan<Key> *scan, Cursor<Key> *cursor, const Position<Key> &position, bool after) {
+void place_in_batch(const Scan<Key> *scan, Source<Key> *source, const Position<Key> &position, bool after) {
     uint32 low = 0;
-    uint32 high = cursor->count;
+    uint32 high = source->count;
     while (low < high) {
         const uint32 middle = (low + high) / 2;
-        const int order = compare_to_position(scan, cursor, middle, position);
+        const int order = compare_to_position(scan, source, middle, position);
         if (order < 0 || (after && order == 0))
             low = middle + 1;
         else
             high = middle;
     }
-    cursor->at = low;
+    source->at = low;
 }
 
 // Among leaves [low, high), all ending on the position's key, the first whose last TID lies beyond it.
@@ -403,13 +400,13 @@ static bool leaf_among_equals(Scan<Key> *scan, const Cursor<Key> *cursor, const 
     while (low < high) {
         const int64 middle = (low + high) / 2;
         const auto number = static_cast<uint32>(middle);
-        Buffer buffer = read_leaf<Key>(scan->descriptor->indexRelation, *cursor->run, number);
-        if (buffer == InvalidBuffer)
+        const storage::RunPage page = read_leaf<Key>(scan->descriptor->indexRelation, *cursor->run, number);
+        if (page.page == nullptr)
             return stale(scan, cursor, cursor->run->sections[kLeafSection].first_page + number);
         const uint32 entries = leaf_entries<Key>(*cursor->run, number);
         const uint32 last = places_on_leaf<Key>(cursor->partition, number).end - 1;
-        const ItemPointerData tid = leaf_tids<Key>(BufferGetPage(buffer), entries)[last];
-        UnlockReleaseBuffer(buffer);
+        const ItemPointerData tid = leaf_tids<Key>(page.page, entries)[last];
+        storage::release_run_page(page);
         const int order =
             ItemPointerCompare(const_cast<ItemPointer>(&tid), const_cast<ItemPointer>(&position.tid));
         if (order < 0 || (after && order == 0))
@@ -436,23 +433,6 @@ static bool leaf_among_others(Scan<Key> *scan, const Cursor<Key> *cursor, const 
     return leaf_for_key(scan, cursor, key_from<Key>(prefix), Bound::Lower, leaf);
 }
 
-// seek_position among chunks: on from the first that can hold the place until one does.
-template <typename Key>
-static bool seek_chunk(Scan<Key> *scan, Cursor<Key> *cursor, const Position<Key> &position, bool after) {
-    int64 chunk = cursor->partition.nulls == position.nulls ? chunk_for_key(scan, cursor, position.key)
-                                                            : cursor->leaf_begin;
-    for (; chunk < cursor->leaf_end; chunk++) {
-        if (!load_leaf(scan, cursor, chunk))
-            return false;
-        place_in_batch(scan, cursor, position, after);
-        if (cursor->at < cursor->count)
-            return true;
-    }
-    cursor->leaf = cursor->leaf_end;
-    cursor->count = cursor->at = 0;
-    return true;
-}
-
 template <typename Key>
 bool seek_position(Scan<Key> *scan, Cursor<Key> *cursor, const Position<Key> &position, bool after) {
     int64 low = cursor->leaf_begin;
@@ -461,8 +441,6 @@ bool seek_position(Scan<Key> *scan, Cursor<Key> *cursor, const Position<Key> &po
     cursor->count = cursor->at = 0;
     if (cursor->leaf_begin == cursor->leaf_end)
         return true;
-    if (is_mirrored(cursor))
-        return seek_chunk(scan, cursor, position, after);
     if (cursor->run != nullptr && cursor->partition.nulls != position.nulls) {
         if (!leaf_among_others(scan, cursor, position, &leaf))
             return false;
@@ -486,7 +464,8 @@ bool seek_position(Scan<Key> *scan, Cursor<Key> *cursor, const Position<Key> &po
     template Step ensure_forward(Scan<Key> *, Cursor<Key> *);                                    \
     template Step ensure_backward(Scan<Key> *, Cursor<Key> *);                                   \
     template bool load_leaf(Scan<Key> *, Cursor<Key> *, int64);                                  \
-    template void place_in_batch(const Scan<Key> *, Cursor<Key> *, const Position<Key> &, bool); \
+    template void place_in_batch(const Scan<Key> *, Source<Key> *, const Position<Key> &, bool); \
+    template bool resolve_batch(Scan<Key> *, Source<Key> *);                                     \
     template bool seek_position(Scan<Key> *, Cursor<Key> *, const Position<Key> &, bool);
 PG_GPU_FOR_EACH_KEY_TYPE(INSTANTIATE)
 

@@ -5,12 +5,11 @@
 namespace pg_gpu::kary {
 
 [[noreturn]] static void report_not_hashable(Oid type) {
-    ereport(ERROR,
-            (errcode(ERRCODE_UNDEFINED_FUNCTION),
-             errmsg("type %s has no 64-bit hash function", format_type_be(type)),
-             errdetail("gpu_kary finds values of this type by support function 2 of their default hash "
-                       "operator class."),
-             errhint("Index an expression of a type that has one, for example a cast to text.")));
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_FUNCTION),
+                    errmsg("type %s has no 64-bit hash function", format_type_be(type)),
+                    errdetail("An index of gpu_kary finds values of a type by support function 2 of its "
+                              "default hash operator class."),
+                    errhint("Index an expression of a type that has one, for example a cast to text.")));
 }
 
 ColumnHash *column_hash(Oid type, Oid collation) {

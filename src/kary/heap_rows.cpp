@@ -184,7 +184,9 @@ bool has_more_on_page(const HeapRows &rows) {
 void store_row(HeapRows *rows, TupleTableSlot *slot) {
     if (!rows->is_heap) {
         if (!table_tuple_fetch_row_version(rows->heap, &rows->tuple.t_self, rows->snapshot, slot))
-            ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR), errmsg("a visible row cannot be read")));
+            ereport(ERROR,
+                    (errcode(ERRCODE_INTERNAL_ERROR), errmsg("could not read a visible row of table \"%s\"",
+                                                             RelationGetRelationName(rows->heap))));
         return;
     }
     Page page = BufferGetPage(rows->buffer);

@@ -80,10 +80,10 @@ template <typename Key>
 bool find_ordinal(Relation index, const storage::RunEntry &run, const Partition &partition, Key key,
                   Bound bound, uint64 *ordinal, uint32 *position);
 
-// Share-locks a leaf page after checking that its content is as long as its entries need; InvalidBuffer when
+// Share-locks a leaf page after checking that its content is as long as its entries need; without a page when
 // recycled.
 template <typename Key>
-Buffer read_leaf(Relation index, const storage::RunEntry &run, uint32 leaf);
+storage::RunPage read_leaf(Relation index, const storage::RunEntry &run, uint32 leaf);
 
 // ---- the method's parts (method.h) ------------------------------------------------------------------------
 

@@ -1,15 +1,10 @@
-// Runs that the server answers for: their cursors get whole answers instead of leaf pages.
-//
-// A mirrored run's cursor goes through chunks of the condition's points as others go through leaves. What it
-// holds is read from the run at a dead bitmap no older than the view, so the rules for entries read from
-// pages hold for it too (R4): visibility map, then vacuum_seq once more. When the server fails, the scan
-// restarts in a new view without it.
+// Mirrors of gpu_kary's runs in the server process: what they hold, and which conditions are sent there.
 #pragma once
 
 #include <type_traits>
 
 #include "client/client.h"
-#include "kary/scan.h"
+#include "kary/condition.h"
 
 namespace pg_gpu::kary {
 
@@ -57,17 +52,5 @@ bool is_worth_counting(const Condition<Key> &condition);
 // Says whether the server may be asked about a condition's matches.
 template <typename Key>
 bool may_travel(const Condition<Key> &condition);
-
-// Decides whether the server answers for a cursor's run, and if so aims it at chunks.
-template <typename Key>
-void choose_cursor_path(Scan<Key> *scan, Cursor<Key> *cursor);
-
-// Fills the batch with a chunk's matches. false: Restart, without the server.
-template <typename Key>
-bool load_chunk(Scan<Key> *scan, Cursor<Key> *cursor, int64 chunk);
-
-// The first chunk that can hold keys from `key` on.
-template <typename Key>
-int64 chunk_for_key(const Scan<Key> *scan, const Cursor<Key> *cursor, Key key);
 
 }  // namespace pg_gpu::kary

@@ -1,66 +1,93 @@
 // Counting many ranges at once, with the server's help.
 #include <algorithm>
 
-#include "kary/condition.h"
 #include "kary/mirror.h"
 #include "kary/range_counts.h"
+#include "kary/scan.h"
 #include "table/server_count.h"
 
 namespace pg_gpu::kary {
 
 namespace {
 
-// The tail's entries without NULLs, as of the view.
+// Entries that the session has read itself: of small runs and the tail.
 template <typename Key>
-struct TailCopy {
-    bool composite;
-    SortEntry<Key> *entries;
-    uint32 count;
+struct HomeEntries {
+    Key *keys;
+    ItemPointerData *tids;
+    uint64 count;
+    uint64 room;
 };
 
 }  // namespace
 
 template <typename Key>
-static void copy_tail(const char *items, uint32 bytes, void *context) {
-    auto *copy = static_cast<TailCopy<Key> *>(context);
-    copy->count = 0;
-    for_each_tail_item<Key>(
-        items, bytes, copy->composite, [copy](Key key, NullMask nulls, const ItemPointerData &tid) {
-            if (nulls == 0)
-                copy->entries[copy->count++] = {key, ItemPointerGetBlockNumberNoCheck(&tid),
-                                                ItemPointerGetOffsetNumberNoCheck(&tid), 0};
-        });
+static void forget_home_entries(void *context) {
+    static_cast<HomeEntries<Key> *>(context)->count = 0;
 }
 
-// Adds what the tail holds for each range.
 template <typename Key>
-static void count_tail_entries(RowChecker *checker, const TailCopy<Key> &tail, const KeyRanges<Key> &ranges,
-                               int64 *counts) {
-    auto *visible = allocate<Key>(tail.count + 1);
-    auto *tids = allocate<ItemPointerData>(tail.count + 1);
-    auto *is_visible = allocate<bool>(tail.count + 1);
-    for (uint32 i = 0; i < tail.count; i++)
-        ItemPointerSet(&tids[i], tail.entries[i].block, tail.entries[i].offset);
-    check_rows(checker, storage::kTailBlock, tids, tail.count, is_visible);
-    uint32 visible_count = 0;
-    for (uint32 i = 0; i < tail.count; i++)
+static void add_home_entries(void *context, const Key *keys, ItemPointerData *tids, uint32 count) {
+    auto *home = static_cast<HomeEntries<Key> *>(context);
+    if (home->count + count > home->room) {
+        home->room = (home->count + count) * 2;
+        home->keys = reallocate(home->keys, home->room);
+        home->tids = reallocate(home->tids, home->room);
+    }
+    memcpy(home->keys + home->count, keys, count * sizeof(Key));
+    memcpy(home->tids + home->count, tids, count * sizeof(ItemPointerData));
+    home->count += count;
+}
+
+static bool is_visible_to_all(const client::VisibleBlocks &visible, const ItemPointerData &tid) {
+    constexpr uint32 kBlocksPerGroup = 64;
+    const BlockNumber block = ItemPointerGetBlockNumberNoCheck(&tid);
+    const uint32 group = block / kBlocksPerGroup;
+    return visible.all || (group < visible.known.group_count &&
+                           ((visible.known.groups[group].all_visible >> (block % kBlocksPerGroup)) & 1) != 0);
+}
+
+// Moves the keys of visible rows to the front, and returns their number. Blocks that were all-visible are
+// trusted as they are by the server process: the entries are the view's, and vacuum_seq is compared
+// afterwards.
+template <typename Key>
+static uint32 keep_visible(RowChecker *checker, const client::VisibleBlocks &visible,
+                           HomeEntries<Key> *home) {
+    uint64 trusted = 0;
+    for (uint64 i = 0; i < home->count; i++)
+        if (is_visible_to_all(visible, home->tids[i])) {
+            std::swap(home->keys[i], home->keys[trusted]);
+            std::swap(home->tids[i], home->tids[trusted]);
+            trusted++;
+        }
+    const uint64 doubtful = home->count - trusted;
+    auto *is_visible = allocate<bool>(doubtful + 1);
+    check_rows(checker, storage::kTailBlock, home->tids + trusted, doubtful, is_visible);
+    uint64 kept = trusted;
+    for (uint64 i = 0; i < doubtful; i++)
         if (is_visible[i])
-            visible[visible_count++] = tail.entries[i].key;
+            home->keys[kept++] = home->keys[trusted + i];
     pfree(is_visible);
-    pfree(tids);
-    std::sort(visible, visible + visible_count);
-    for (uint32 i = 0; visible_count > 0 && i < ranges.count; i++)
+    return static_cast<uint32>(kept);
+}
+
+// Adds what the session has read itself of each range.
+template <typename Key>
+static void count_home_entries(RowChecker *checker, const client::VisibleBlocks &visible,
+                               HomeEntries<Key> *home, const KeyRanges<Key> &ranges, int64 *counts) {
+    const uint32 count = keep_visible(checker, visible, home);
+    std::sort(home->keys, home->keys + count);
+    for (uint32 i = 0; count > 0 && i < ranges.count; i++)
         if (ranges.low[i] <= ranges.high[i])
-            counts[i] += int64{upper_bound(visible, visible_count, ranges.high[i])} -
-                         int64{lower_bound(visible, visible_count, ranges.low[i])};
-    pfree(visible);
+            counts[i] += int64{upper_bound(home->keys, count, ranges.high[i])} -
+                         int64{lower_bound(home->keys, count, ranges.low[i])};
 }
 
 // Adds what the runs hold; false when the server doesn't answer.
 template <typename Key>
 static bool count_run_entries(RowChecker *checker, const client::RunSet &set, const client::Choice &choice,
-                              const KeyRanges<Key> &ranges, int64 *counts) {
-    const client::VisibleBlocks visible = read_visible_blocks(checker->rows.heap);
+                              const client::VisibleBlocks &visible, const KeyRanges<Key> &ranges,
+                              int64 *counts) {
     ServerKey<Key> *low_copy;
     ServerKey<Key> *high_copy;
     const ServerKey<Key> *low = to_server(ranges.low, ranges.count, &low_copy);
@@ -83,17 +110,44 @@ static bool count_run_entries(RowChecker *checker, const client::RunSet &set, co
     return answered;
 }
 
+// The entries that lie in or between the ranges.
 template <typename Key>
-static client::Choice choice_for(const storage::View &view, const KeyRanges<Key> &ranges, uint64 one_by_one) {
-    client::Request request = {};
-    request.kind = client::RequestKind::Count;
-    request.key_bits = mirror_format<Key>()->key_bits;
-    request.runs = view.run_count;
-    request.items = ranges.count;
-    for (int i = 0; i < view.run_count; i++)
-        request.entries += keyed_entries(view.runs[i]);
-    request.results = one_by_one;
-    return client::choose_path(request);
+static Condition<Key> condition_around(const KeyFormat &format, const KeyRanges<Key> &ranges) {
+    Condition<Key> condition = {};
+    condition.nothing = true;
+    condition.not_nulls = format.all_null;
+    condition.low = kHighestKey<Key>;
+    for (uint32 i = 0; i < ranges.count; i++) {
+        if (ranges.high[i] < ranges.low[i])
+            continue;
+        condition.nothing = false;
+        condition.low = Min(condition.low, ranges.low[i]);
+        condition.high = Max(condition.high, ranges.high[i]);
+    }
+    return condition;
+}
+
+// Counts in a new view. false: the view went stale, or the server process is not asked or doesn't answer;
+// then *asked is false.
+template <typename Key>
+static bool count_in_new_view(Scan<Key> *scan, RowChecker *checker, const KeyRanges<Key> &ranges,
+                              HomeEntries<Key> *home, int64 *counts, bool *asked) {
+    memset(counts, 0, ranges.count * sizeof(int64));
+    checker->rows.fetches = 0;
+    home->count = 0;
+    renew_view(scan);
+    if (!enter_phase(scan, 0, true))
+        return false;
+    *asked = scan->remote.run_count > 0;
+    if (!*asked)
+        return false;
+    const client::VisibleBlocks visible = read_visible_blocks(&checker->rows, table::Scope::SomeRows);
+    *asked = count_run_entries(checker, remote_runs(scan), scan->remote.choice, visible, ranges, counts);
+    const EntrySink<Key> sink = {home, forget_home_entries<Key>, add_home_entries<Key>};
+    if (!*asked || !drain_cursors(scan, sink))
+        return false;
+    count_home_entries(checker, visible, home, ranges, counts);
+    return storage::read_vacuum_seq(scan->descriptor->indexRelation, scan->kind) == scan->view.vacuum_seq;
 }
 
 template <typename Key>
@@ -101,35 +155,35 @@ bool count_ranges(Relation heap, Relation index, const KeyFormat &format, Snapsh
                   const KeyRanges<Key> &ranges, uint64 one_by_one, int64 *counts, uint64 *heap_fetches) {
     if (ranges.count == 0 || !may_ask_server(ranges.count, 1))
         return false;
-    const storage::RunKind *kind = run_kind_of<Key>(is_composite(format));
-    TailCopy<Key> tail = {is_composite(format), allocate<SortEntry<Key>>(kTailItems<Key>), 0};
-    storage::View view = {};
+    client::Request question = {};
+    question.kind = client::RequestKind::Count;
+    question.items = ranges.count;
+    question.results = one_by_one;
+    Scan<Key> *scan = open_scan(heap, index, snapshot, condition_around(format, ranges));
+    scan->question = &question;
+    scan->may_travel = true;
+    scan->phases[0] = is_composite(format) ? Phase::All : Phase::Keys;
+    scan->phase_count = 1;
+    constexpr uint64 kFirstRoom = 1024;
+    HomeEntries<Key> home = {allocate<Key>(kFirstRoom), allocate<ItemPointerData>(kFirstRoom), 0, kFirstRoom};
     RowChecker checker;
     begin_row_checker(&checker, heap, index, snapshot);
-    bool answered = true;
+    bool asked = true;
     bool sound = false;
-    for (int tries = 0; answered && !sound && tries < kMaxServerTries; tries++) {
+    for (int tries = 0; asked && !sound && tries < kMaxServerTries; tries++) {
         CHECK_FOR_INTERRUPTS();
-        memset(counts, 0, ranges.count * sizeof(int64));
-        checker.rows.fetches = 0;
-        storage::take_view(index, kind, snapshot, &view, copy_tail<Key>, &tail);
-        const client::Choice choice = choice_for(view, ranges, one_by_one);
-        const client::RunSet set = {index,     kind,           mirror_format<Key>(),
-                                    view.runs, view.run_count, view.vacuum_seq};
-        answered =
-            choice.path != client::Path::Paged && count_run_entries(&checker, set, choice, ranges, counts);
-        if (answered)
-            count_tail_entries(&checker, tail, ranges, counts);
-        sound = storage::read_vacuum_seq(index, kind) == view.vacuum_seq;
+        sound = count_in_new_view(scan, &checker, ranges, &home, counts, &asked);
     }
     *heap_fetches = checker.rows.fetches;
     end_row_checker(&checker);
-    if (view.runs != nullptr)
-        pfree(view.runs);
-    pfree(tail.entries);
-    if (answered && sound)
+    pfree(home.keys);
+    pfree(home.tids);
+    close_scan(scan);
+    if (sound) {
         pgstat_count_index_scan(index);
-    return answered && sound;
+        client::note_request_done(index, client::RequestKind::Count);
+    }
+    return sound;
 }
 
 #define INSTANTIATE(Key)                                                                                \

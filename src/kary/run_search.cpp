@@ -10,14 +10,14 @@ static uint32 bound_in(const Key *keys, uint32 count, Key key, Bound bound) {
 }
 
 template <typename Key>
-Buffer read_leaf(Relation index, const storage::RunEntry &run, uint32 leaf) {
+storage::RunPage read_leaf(Relation index, const storage::RunEntry &run, uint32 leaf) {
     const uint32 position = run.sections[kLeafSection].first_page + leaf;
-    Buffer buffer = storage::read_run_page(index, run, position, nullptr);
-    if (buffer != InvalidBuffer &&
-        storage::content_length(BufferGetPage(buffer)) < leaf_entries<Key>(run, leaf) * kEntryBytes<Key>)
-        storage::report_corruption(index, BufferGetBlockNumber(buffer),
+    const storage::RunPage page = storage::read_run_page(index, run, position, nullptr);
+    if (page.page != nullptr &&
+        storage::content_length(page.page) < leaf_entries<Key>(run, leaf) * kEntryBytes<Key>)
+        storage::report_corruption(index, storage::run_block(run, position),
                                    "A leaf page is shorter than its entries.");
-    return buffer;
+    return page;
 }
 
 [[noreturn]] static void report_partitions(Relation index, const storage::RunEntry &run) {
@@ -35,16 +35,15 @@ static bool read_partition_table(Relation index, const storage::RunEntry &run, u
     const auto listed = static_cast<uint32>(listed_partitions(run));
     for (uint32 page_number = 0; page_number < section.pages; page_number++) {
         *position = section.first_page + page_number;
-        Buffer buffer = storage::read_run_page(index, run, *position, nullptr);
-        if (buffer == InvalidBuffer)
+        const storage::RunPage page = storage::read_run_page(index, run, *position, nullptr);
+        if (page.page == nullptr)
             return false;
         const uint32 done = page_number * kPartitionsPerPage;
         const uint32 here = Min(kPartitionsPerPage, listed - done);
-        Page page = BufferGetPage(buffer);
-        if (storage::content_length(page) < offset + here * sizeof(uint64))
+        if (storage::content_length(page.page) < offset + here * sizeof(uint64))
             report_partitions(index, run);
-        memcpy(words + done, storage::page_content(page) + offset, here * sizeof(uint64));
-        UnlockReleaseBuffer(buffer);
+        memcpy(words + done, storage::page_content(page.page) + offset, here * sizeof(uint64));
+        storage::release_run_page(page);
     }
     return true;
 }
@@ -108,15 +107,15 @@ bool find_leaf(Relation index, const storage::RunEntry &run, const Partition &pa
         const uint32 first_key = child * kSeparatorCapacity<Key>;
         const uint32 count = Min(kSeparatorCapacity<Key>, levels.keys[level] - first_key);
         *position = first_page + levels.first_page[level] + child;
-        Buffer buffer = storage::read_run_page(index, run, *position, nullptr);
-        if (buffer == InvalidBuffer)
+        const storage::RunPage page = storage::read_run_page(index, run, *position, nullptr);
+        if (page.page == nullptr)
             return false;
-        Page page = BufferGetPage(buffer);
-        if (storage::content_length(page) < count * sizeof(Key))
-            storage::report_corruption(index, BufferGetBlockNumber(buffer), "A separator page is too short.");
+        if (storage::content_length(page.page) < count * sizeof(Key))
+            storage::report_corruption(index, storage::run_block(run, *position),
+                                       "A separator page is too short.");
         const uint32 found =
-            bound_in(reinterpret_cast<const Key *>(storage::page_content(page)), count, key, bound);
-        UnlockReleaseBuffer(buffer);
+            bound_in(reinterpret_cast<const Key *>(storage::page_content(page.page)), count, key, bound);
+        storage::release_run_page(page);
         // Above the topmost level's last key means above every key. Further down the same can only be damage:
         // a page's last key is what brought the search there.
         if (found == count) {
@@ -148,19 +147,19 @@ bool find_ordinal(Relation index, const storage::RunEntry &run, const Partition 
         return true;
     }
     *position = run.sections[kLeafSection].first_page + leaf;
-    Buffer buffer = read_leaf<Key>(index, run, leaf);
-    if (buffer == InvalidBuffer)
+    const storage::RunPage page = read_leaf<Key>(index, run, leaf);
+    if (page.page == nullptr)
         return false;
     const Places places = places_on_leaf<Key>(partition, leaf);
     const uint32 found =
-        bound_in(leaf_keys<Key>(BufferGetPage(buffer)) + places.begin, places.end - places.begin, key, bound);
-    UnlockReleaseBuffer(buffer);
+        bound_in(leaf_keys<Key>(page.page) + places.begin, places.end - places.begin, key, bound);
+    storage::release_run_page(page);
     *ordinal = static_cast<uint64>(leaf) * kLeafCapacity<Key> + places.begin + found;
     return true;
 }
 
 #define INSTANTIATE(Key)                                                                                     \
-    template Buffer read_leaf<Key>(Relation, const storage::RunEntry &, uint32);                             \
+    template storage::RunPage read_leaf<Key>(Relation, const storage::RunEntry &, uint32);                   \
     template bool read_partitions<Key>(Relation, const KeyFormat &, const storage::RunEntry &, Partition **, \
                                        int *, uint32 *);                                                     \
     template bool find_leaf(Relation, const storage::RunEntry &, const Partition &, Key, Bound, uint32 *,    \

@@ -105,14 +105,14 @@ template <typename Key>
 static void read_merge_leaf(Relation index, MergeInput<Key> *input, uint32 leaf) {
     const storage::RunEntry &run = *input->run;
     storage::pause_merge(index);
-    Buffer buffer = read_leaf<Key>(index, run, leaf);
-    if (buffer == InvalidBuffer)
+    const storage::RunPage page = read_leaf<Key>(index, run, leaf);
+    if (page.page == nullptr)
         storage::report_foreign_page(index, run, run.sections[kLeafSection].first_page + leaf);
     input->leaf = leaf;
     input->has_leaf = true;
     input->entries_on_leaf = leaf_entries<Key>(run, leaf);
-    memcpy(input->image.data, BufferGetPage(buffer), BLCKSZ);
-    UnlockReleaseBuffer(buffer);
+    memcpy(input->image.data, page.page, BLCKSZ);
+    storage::release_run_page(page);
     if (run.dead > 0 && !storage::read_dead_bits(index, run, static_cast<uint64>(leaf) * kLeafCapacity<Key>,
                                                  input->entries_on_leaf, input->dead))
         storage::report_corruption(index, storage::run_block(run, run.sections[0].first_page),
@@ -272,6 +272,7 @@ static const storage::RunKind *run_kind_for() {
         "gpu_kary",
         static_cast<uint32>(sizeof(KaryTailItem<Key>)),
         Composite ? static_cast<uint32>(sizeof(TailNulls)) : 0,
+        1,
         kTailItems<Key> * static_cast<uint32>(sizeof(KaryTailItem<Key>)),
         seal<Key, Composite>,
         merge_page_bound<Key, Composite>,

@@ -119,7 +119,8 @@ template <typename Key>
     if (!next_entry(scan, forward))
         return false;
     descriptor->xs_heaptid = scan->last.tid;
-    descriptor->xs_recheck = scan->condition.recheck || !IsMVCCSnapshot(descriptor->xs_snapshot);  // R7
+    descriptor->xs_recheck =
+        scan->condition.recheck || !IsMVCCSnapshot(descriptor->xs_snapshot);  // rule "Other snapshots"
     if (descriptor->xs_want_itup)
         descriptor->xs_itup = tuple_of_last(scan);
     scan->streaming = forward && scan->heap_count == 0;
@@ -130,12 +131,12 @@ template <typename Key>
 // is used up.
 template <typename Key>
 static inline bool follow_stream(Scan<Key> *scan) {
-    Cursor<Key> *cursor = scan->current;
-    if (cursor->at == cursor->count)
+    Source<Key> *source = scan->current;
+    if (source->at == source->count)
         return false;
-    const uint32 at = cursor->at++;
-    scan->last.key = cursor->keys[at];
-    scan->last.tid = cursor->tids[at];
+    const uint32 at = source->at++;
+    scan->last.key = source->keys[at];
+    scan->last.tid = source->tids[at];
     scan->descriptor->xs_heaptid = scan->last.tid;
     if (scan->descriptor->xs_want_itup)
         put_key(scan->format, &scan->tuple, scan->last.key);
@@ -150,11 +151,8 @@ static inline bool get_tuple_of(IndexScanDesc descriptor, bool forward) {
     return take_step(scan, forward);
 }
 
-// Gives all matches of one phase to the sink, in no particular order; false: Restart.
 template <typename Key>
-static bool drain_phase(Scan<Key> *scan, int phase, const EntrySink<Key> &sink) {
-    if (!enter_phase(scan, phase, true))
-        return false;
+bool drain_cursors(Scan<Key> *scan, const EntrySink<Key> &sink) {
     for (int i = 0; i < scan->cursor_count; i++) {
         Cursor<Key> *cursor = &scan->cursors[i];
         for (;;) {
@@ -170,20 +168,25 @@ static bool drain_phase(Scan<Key> *scan, int phase, const EntrySink<Key> &sink) 
     return true;
 }
 
+// Gives all matches of one phase to the sink, in no particular order; false: Restart.
+template <typename Key>
+static bool drain_phase(Scan<Key> *scan, int phase, const EntrySink<Key> &sink) {
+    return enter_phase(scan, phase, true) && (scan->remote.run_count == 0 || drain_remote(scan, sink)) &&
+           drain_cursors(scan, sink);
+}
+
 template <typename Key>
 static void drain(Scan<Key> *scan, const EntrySink<Key> &sink) {
-    storage::RestartGuard guard = {0, false};
     for (int phase = 0; phase < scan->phase_count;) {
         if (drain_phase(scan, phase, sink)) {
             phase++;
         } else {
-            storage::count_restart(scan->descriptor->indexRelation, &guard);
             renew_view(scan);
             sink.reset(sink.context);
             phase = 0;
         }
     }
-    storage::unlock_after_restarts(scan->descriptor->indexRelation, &guard);
+    storage::got_on(&scan->kept);
 }
 
 struct BitmapSink {
@@ -218,10 +221,9 @@ static int64 get_bitmap_of(IndexScanDesc descriptor, TIDBitmap *bitmap) {
         table_close(heap, NoLock);
         return added;
     }
-    scan->drains = true;
     begin_phases(scan);
-    // The heap decides about an old view's TIDs, where it is looked at (R6). A recheck would compare each row
-    // with each element of an array that isn't a constant.
+    // The heap decides about an old view's TIDs, where it is looked at (rule "Old views"). A recheck would
+    // compare each row with each element of an array that isn't a constant.
     BitmapSink sink = {
         bitmap,
         scan->condition.recheck || bitmap_scan_skips_heap() || !IsMVCCSnapshot(descriptor->xs_snapshot), 0};
@@ -234,7 +236,14 @@ static int64 get_bitmap_of(IndexScanDesc descriptor, TIDBitmap *bitmap) {
 // For gpu.stat and EXPLAIN, when a scan ends, begins anew or is asked.
 template <typename Key>
 static void count_search(Scan<Key> *scan) {
-    if (scan->timed && !INSTR_TIME_IS_ZERO(scan->search_time)) {
+    client::Attempt *attempt = &scan->remote.choice.attempt;
+    const bool searched = scan->timed && !INSTR_TIME_IS_ZERO(scan->search_time);
+    if (attempt->path == client::Path::Paged ? searched : scan->remote.microseconds > 0)
+        client::note_taken(*attempt, attempt->path == client::Path::Paged
+                                         ? static_cast<double>(INSTR_TIME_GET_MICROSEC(scan->search_time))
+                                         : scan->remote.microseconds);
+    attempt->index = InvalidOid;
+    if (searched) {
         const client::Usage before = client::session_usage();
         client::count_paged(client::RequestKind::Lookup, scan->condition.point_count, scan->search_time);
         client::add_usage_since(before, &scan->usage);
@@ -254,6 +263,8 @@ static void begin_scan_of(IndexScanDesc descriptor) {
     scan->kind = run_kind_of<Key>(is_composite(scan->format));
     scan->context = context;
     scan->points_context = AllocSetContextCreate(context, "gpu_kary scan keys", ALLOCSET_SMALL_SIZES);
+    storage::begin_kept(&scan->kept);
+    scan->view.kept = &scan->kept;
     descriptor->opaque = scan;
     MemoryContextSwitchTo(caller);
 }
@@ -263,6 +274,7 @@ static void end_scan_of(IndexScanDesc descriptor) {
     auto *scan = static_cast<Scan<Key> *>(descriptor->opaque);
     count_search(scan);
     end_checked(scan);
+    storage::end_kept(&scan->kept);
     if (scan->resolve) {
         close_visibility(&scan->visibility);
         close_row_visibility(&scan->rows);
@@ -271,22 +283,33 @@ static void end_scan_of(IndexScanDesc descriptor) {
     descriptor->opaque = nullptr;
 }
 
-// Drains one view of the index into the sink.
 template <typename Key>
-static void drain_index(Relation heap, Relation index, Snapshot snapshot, const Condition<Key> &condition,
-                        bool counts_only, const EntrySink<Key> &sink) {
+Scan<Key> *open_scan(Relation heap, Relation index, Snapshot snapshot, const Condition<Key> &condition) {
     IndexScanDesc descriptor = RelationGetIndexScan(index, 0, 0);
     descriptor->xs_snapshot = snapshot;
     descriptor->heapRelation = heap;
     begin_scan_of<Key>(descriptor);
     auto *scan = static_cast<Scan<Key> *>(descriptor->opaque);
     scan->condition = condition;
-    scan->counts_only = counts_only;
-    scan->drains = true;
-    begin_phases(scan);
-    drain(scan, sink);
+    return scan;
+}
+
+template <typename Key>
+void close_scan(Scan<Key> *scan) {
+    IndexScanDesc descriptor = scan->descriptor;
     end_scan_of<Key>(descriptor);
     IndexScanEnd(descriptor);
+}
+
+// Drains one view of the index into the sink.
+template <typename Key>
+static void drain_index(Relation heap, Relation index, Snapshot snapshot, const Condition<Key> &condition,
+                        bool counts_only, const EntrySink<Key> &sink) {
+    Scan<Key> *scan = open_scan(heap, index, snapshot, condition);
+    scan->counts_only = counts_only;
+    begin_phases(scan);
+    drain(scan, sink);
+    close_scan(scan);
 }
 
 template <typename Key>
@@ -312,9 +335,12 @@ uint64 count_entries(Relation heap, Relation index, Snapshot snapshot, const Con
     return count;
 }
 
-#define INSTANTIATE(Key)                                                                \
-    template void collect_entries(Relation, Relation, Snapshot, const Condition<Key> &, \
-                                  const EntrySink<Key> &);                              \
+#define INSTANTIATE(Key)                                                                 \
+    template Scan<Key> *open_scan(Relation, Relation, Snapshot, const Condition<Key> &); \
+    template void close_scan(Scan<Key> *);                                               \
+    template bool drain_cursors(Scan<Key> *, const EntrySink<Key> &);                    \
+    template void collect_entries(Relation, Relation, Snapshot, const Condition<Key> &,  \
+                                  const EntrySink<Key> &);                               \
     template uint64 count_entries(Relation, Relation, Snapshot, const Condition<Key> &);
 PG_GPU_FOR_EACH_KEY_TYPE(INSTANTIATE)
 

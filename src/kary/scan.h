@@ -4,6 +4,7 @@
 #include "client/usage.h"
 #include "kary/checked_rows.h"
 #include "kary/index_tuple.h"
+#include "kary/remote_source.h"
 #include "keys/radix_sort.h"
 
 namespace pg_gpu::kary {
@@ -12,25 +13,18 @@ namespace pg_gpu::kary {
 // several, all partitions are merged in one.
 enum class Phase : int { Keys, Nulls, All };
 
-// One sorted source: a partition of a run or of the tail. Holds the matching entries of one leaf page; `at`
-// is a gap between them, so that the scan can turn round anywhere. Where the server answers for a run its
-// leaves are chunks of the condition's points (mirror.h).
+// The source of a partition of a run, or of the tail, which is read from pages: it holds the matching entries
+// of one leaf page.
 template <typename Key>
-struct Cursor {
+struct Cursor : Source<Key> {
     const storage::RunEntry *run;  // nullptr: the tail, whose matches are one batch
     Partition partition;           // of the tail: places among its matches
     Ranges<Key> ranges;
-    client::Choice choice;  // who answers; chunks, unless the pages do
-    int64 leaf_begin;       // the partition's leaf pages
+    int64 leaf_begin;  // the partition's leaf pages
     int64 leaf_end;
     int64 leaf;     // of the batch; leaf_begin - 1 before the first, leaf_end behind the last
     Key first_key;  // on the leaf, matching or not
     Key last_key;
-    Key *keys;
-    ItemPointerData *tids;
-    uint32 room;
-    uint32 count;
-    uint32 at;
     uint32 next_point;  // scans for points: the first point above last_key
 };
 
@@ -45,11 +39,6 @@ struct Position {
 };
 
 template <typename Key>
-inline bool is_mirrored(const Cursor<Key> *cursor) {
-    return cursor->choice.path != client::Path::Paged;
-}
-
-template <typename Key>
 struct Scan {
     int width;  // first, so that callbacks find the key's width without knowing it
     IndexScanDesc descriptor;
@@ -60,6 +49,7 @@ struct Scan {
     MemoryContext points_context;
     Condition<Key> condition;
     storage::View view;
+    storage::KeptRuns kept;
     uint64 view_number;
     bool started;
 
@@ -70,26 +60,26 @@ struct Scan {
     Cursor<Key> *cursors;  // runs in directory order, the tail last; only partitions with entries
     int cursor_count;
     int cursor_room;
+    RemoteSource<Key> remote;
     bool mixed;          // entries of the phase differ in which columns are NULL
-    Cursor<Key> **heap;  // cursors with an entry in the heap's direction; `current` waits behind the last
+    Source<Key> **heap;  // sources with an entry in the heap's direction; `current` waits behind the last
     int heap_count;
+    int heap_room;
     bool heap_built;
     bool forward;          // direction of the last step
     bool streaming;        // `current` is the only source left and the scan goes forward
-    Cursor<Key> *current;  // gave the last entry; its gap is on the entry's far side
+    Source<Key> *current;  // gave the last entry; its gap is on the entry's far side
     Position<Key> last;
 
     SortEntry<Key> *tail;  // matches of the view's tail, sorted
     uint32 tail_count;
 
-    bool drains;  // all matches are wanted at once
-    bool timed;   // a search long enough to be counted in gpu.stat
+    bool timed;  // a search long enough to be counted in gpu.stat
     instr_time search_began;
-    instr_time search_time;  // of pages
-    bool may_travel;         // the server may be asked
-    uint32 *chunk_ends;      // places among the points; nullptr until the server is
-    int64 chunk_count;
-    client::Usage usage;  // of all rescans
+    instr_time search_time;           // of pages
+    bool may_travel;                  // the server may be asked
+    const client::Request *question;  // what it is asked in place of the condition's matches; or nullptr
+    client::Usage usage;              // of all rescans
 
     // Scan keys whose recheck would take long for a row; nullptr: others.
     ScanKeyData *checked_keys;
@@ -106,11 +96,25 @@ struct Scan {
     Position<Key> marked;
     uint64 marked_view;
     int marked_phase;
+    int marked_cursors;
     int64 *marked_leaves;
     int marked_room;
+    bool marked_remote;  // with the remote source's items
+    uint32 marked_begin;
+    uint32 marked_end;
 };
 
-enum class Step { Entry, End, Restart };
+// ---- scan.cpp: scans that no executor has begun -----------------------------------------------------------
+
+template <typename Key>
+Scan<Key> *open_scan(Relation heap, Relation index, Snapshot snapshot, const Condition<Key> &condition);
+template <typename Key>
+void close_scan(Scan<Key> *scan);
+
+// Gives the matches of the present phase that are read from pages to the sink, in no particular order.
+// false: Restart.
+template <typename Key>
+bool drain_cursors(Scan<Key> *scan, const EntrySink<Key> &sink);
 
 // ---- scan_phases.cpp: what a scan goes through ------------------------------------------------------------
 
@@ -166,6 +170,10 @@ bool seek_position(Scan<Key> *scan, Cursor<Key> *cursor, const Position<Key> &po
 
 // Places the gap within the loaded batch.
 template <typename Key>
-void place_in_batch(const Scan<Key> *scan, Cursor<Key> *cursor, const Position<Key> &position, bool after);
+void place_in_batch(const Scan<Key> *scan, Source<Key> *source, const Position<Key> &position, bool after);
+
+// Index-only scans: keeps of the batch what the snapshot sees. false: Restart.
+template <typename Key>
+bool resolve_batch(Scan<Key> *scan, Source<Key> *source);
 
 }  // namespace pg_gpu::kary

@@ -30,8 +30,31 @@ void mark_place(Scan<Key> *scan) {
         scan->marked_room = scan->cursor_room;
         MemoryContextSwitchTo(caller);
     }
+    scan->marked_cursors = scan->cursor_count;
     for (int i = 0; i < scan->cursor_count; i++)
         scan->marked_leaves[i] = scan->cursors[i].leaf;
+    scan->marked_remote = scan->remote.run_count > 0;
+    scan->marked_begin = scan->remote.begin;
+    scan->marked_end = scan->remote.end;
+}
+
+// Says whether the phase has the sources that it had in the same view when the mark was set: another choice
+// may have been made between the server process and pages.
+template <typename Key>
+static bool has_marked_sources(const Scan<Key> *scan) {
+    return scan->marked_remote == (scan->remote.run_count > 0) && scan->marked_cursors == scan->cursor_count;
+}
+
+// Puts the gap behind the marked entry. Returns false for Restart.
+template <typename Key>
+static bool restore_items(Scan<Key> *scan) {
+    RemoteSource<Key> *remote = &scan->remote;
+    if (remote->run_count == 0)
+        return true;
+    if (remote->begin != scan->marked_begin || remote->end != scan->marked_end)
+        return seek_remote(scan, scan->marked, true);
+    place_in_batch(scan, remote, scan->marked, true);
+    return true;
 }
 
 // Reloads, in the view of the mark, the leaves that have moved on. Returns false for Restart.
@@ -55,6 +78,12 @@ static bool restore_leaves(Scan<Key> *scan) {
 }
 
 template <typename Key>
+static bool stands_behind(const Source<Key> &source, const Position<Key> &position) {
+    return source.at > 0 && source.nulls == position.nulls && source.keys[source.at - 1] == position.key &&
+           ItemPointerEquals(&source.tids[source.at - 1], const_cast<ItemPointer>(&position.tid));
+}
+
+template <typename Key>
 void restore_place(Scan<Key> *scan) {
     if (scan->checked != nullptr) {
         scan->checked->at = scan->checked->marked;
@@ -68,29 +97,26 @@ void restore_place(Scan<Key> *scan) {
     bool restored = false;
     if (scan->marked_view == scan->view_number) {
         restored = (scan->phase == scan->marked_phase || enter_phase(scan, scan->marked_phase, true)) &&
-                   restore_leaves(scan);
+                   has_marked_sources(scan) && restore_items(scan) && restore_leaves(scan);
     } else {
         scan->phase = scan->marked_phase;
     }
-    storage::RestartGuard guard = {0, false};
     while (!restored) {
-        storage::count_restart(scan->descriptor->indexRelation, &guard);
+        CHECK_FOR_INTERRUPTS();
         restored = go_on_in_new_view(scan, true);
     }
-    storage::unlock_after_restarts(scan->descriptor->indexRelation, &guard);
+    storage::got_on(&scan->kept);
 
     // The gap is behind the marked entry; whoever holds it must step over it if the scan turns round.
     scan->heap_built = false;
     scan->streaming = false;
     scan->forward = true;
     scan->current = nullptr;
-    for (int i = 0; i < scan->cursor_count; i++) {
-        Cursor<Key> *cursor = &scan->cursors[i];
-        if (cursor->at > 0 && cursor->partition.nulls == scan->last.nulls &&
-            cursor->keys[cursor->at - 1] == scan->last.key &&
-            ItemPointerEquals(&cursor->tids[cursor->at - 1], &scan->last.tid))
-            scan->current = cursor;
-    }
+    if (scan->remote.run_count > 0 && stands_behind(scan->remote, scan->last))
+        scan->current = &scan->remote;
+    for (int i = 0; i < scan->cursor_count; i++)
+        if (stands_behind(scan->cursors[i], scan->last))
+            scan->current = &scan->cursors[i];
 }
 
 #define INSTANTIATE(Key)                     \

@@ -13,17 +13,17 @@ struct HeapOrder {
     const KeyFormat *format;  // nullptr: all entries have the same columns NULL
     bool forward;
 
-    bool operator()(const Cursor<Key> *a, const Cursor<Key> *b) const {
+    bool operator()(const Source<Key> *a, const Source<Key> *b) const {
         return forward ? compare(a, a->at, b, b->at) > 0 : compare(a, a->at - 1, b, b->at - 1) < 0;
     }
 
   private:
-    int compare(const Cursor<Key> *a, uint32 at_a, const Cursor<Key> *b, uint32 at_b) const {
+    int compare(const Source<Key> *a, uint32 at_a, const Source<Key> *b, uint32 at_b) const {
         const Key &key_a = a->keys[at_a];
         const Key &key_b = b->keys[at_b];
-        const int order = format != nullptr ? compare_in_index_order(*format, a->partition.nulls, key_a,
-                                                                     b->partition.nulls, key_b)
-                                            : (key_a < key_b ? -1 : key_a > key_b);
+        const int order = format != nullptr
+                              ? compare_in_index_order(*format, a->nulls, key_a, b->nulls, key_b)
+                              : (key_a < key_b ? -1 : key_a > key_b);
         return order != 0 ? order : ItemPointerCompare(&a->tids[at_a], &b->tids[at_b]);
     }
 };
@@ -34,27 +34,37 @@ static HeapOrder<Key> heap_order(const Scan<Key> *scan, bool forward) {
 }
 
 template <typename Key>
-static Step ensure(Scan<Key> *scan, Cursor<Key> *cursor, bool forward) {
+static Step ensure(Scan<Key> *scan, Source<Key> *source, bool forward) {
+    if (source == &scan->remote)
+        return forward ? ensure_remote_forward(scan) : ensure_remote_backward(scan);
+    auto *cursor = static_cast<Cursor<Key> *>(source);
     return forward ? ensure_forward(scan, cursor) : ensure_backward(scan, cursor);
+}
+
+// false: Restart.
+template <typename Key>
+static bool add_to_heap(Scan<Key> *scan, Source<Key> *source, bool forward) {
+    const Step step = ensure(scan, source, forward);
+    if (step == Step::Entry)
+        scan->heap[scan->heap_count++] = source;
+    return step != Step::Restart;
 }
 
 template <typename Key>
 static bool build_heap(Scan<Key> *scan, bool forward) {
     scan->heap_count = 0;
-    for (int i = 0; i < scan->cursor_count; i++) {
-        const Step step = ensure(scan, &scan->cursors[i], forward);
-        if (step == Step::Restart)
+    if (scan->remote.run_count > 0 && !add_to_heap(scan, &scan->remote, forward))
+        return false;
+    for (int i = 0; i < scan->cursor_count; i++)
+        if (!add_to_heap(scan, &scan->cursors[i], forward))
             return false;
-        if (step == Step::Entry)
-            scan->heap[scan->heap_count++] = &scan->cursors[i];
-    }
     std::make_heap(scan->heap, scan->heap + scan->heap_count, heap_order(scan, forward));
     scan->heap_built = true;
     scan->current = nullptr;
     return true;
 }
 
-// Puts the cursor that gave the last entry back in its place, after it has moved on.
+// Puts the source that gave the last entry back in its place, after it has moved on.
 template <typename Key>
 static bool settle_current(Scan<Key> *scan, bool forward) {
     const Step step = ensure(scan, scan->current, forward);
@@ -71,7 +81,7 @@ static bool settle_current(Scan<Key> *scan, bool forward) {
 // The next entry of the current phase. On Entry, scan->last is it.
 template <typename Key>
 static Step next_in_phase(Scan<Key> *scan, bool forward) {
-    Cursor<Key> *current = scan->current;
+    Source<Key> *current = scan->current;
     if (current != nullptr && scan->forward != forward) {
         // The scan turns round, so it steps back over the entry last returned.
         current->at = forward ? current->at + 1 : current->at - 1;
@@ -104,10 +114,10 @@ static Step next_in_phase(Scan<Key> *scan, bool forward) {
 
     if (scan->heap_count > 1)
         std::pop_heap(scan->heap, scan->heap + scan->heap_count, heap_order(scan, forward));
-    Cursor<Key> *top = scan->heap[--scan->heap_count];
+    Source<Key> *top = scan->heap[--scan->heap_count];
     const uint32 at = forward ? top->at++ : --top->at;
     scan->current = top;
-    scan->last.nulls = top->partition.nulls;
+    scan->last.nulls = top->nulls;
     scan->last.key = top->keys[at];
     scan->last.tid = top->tids[at];
     return Step::Entry;
@@ -120,6 +130,8 @@ bool go_on_in_new_view(Scan<Key> *scan, bool forward) {
         return false;
     if (!scan->last.valid || scan->last.phase != scan->phases[scan->phase])
         return true;
+    if (scan->remote.run_count > 0 && !seek_remote(scan, scan->last, forward))
+        return false;
     for (int i = 0; i < scan->cursor_count; i++)
         if (!seek_position(scan, &scan->cursors[i], scan->last, forward))
             return false;
@@ -128,7 +140,6 @@ bool go_on_in_new_view(Scan<Key> *scan, bool forward) {
 
 template <typename Key>
 bool next_entry(Scan<Key> *scan, bool forward) {
-    Relation index = scan->descriptor->indexRelation;
     bool stale = false;
     if (!scan->started) {
         begin_phases(scan);
@@ -138,24 +149,23 @@ bool next_entry(Scan<Key> *scan, bool forward) {
     if (scan->phase_count == 0)
         return false;
 
-    storage::RestartGuard guard = {0, false};
     for (;;) {
         Step step = stale ? Step::Restart : next_in_phase(scan, forward);
         stale = false;
         while (step == Step::Restart) {
-            storage::count_restart(index, &guard);
+            CHECK_FOR_INTERRUPTS();
             if (go_on_in_new_view(scan, forward))
                 step = next_in_phase(scan, forward);
         }
         if (step == Step::Entry) {
             scan->last.valid = true;
             scan->last.phase = scan->phases[scan->phase];
-            storage::unlock_after_restarts(index, &guard);
+            storage::got_on(&scan->kept);
             return true;
         }
         const int phase = forward ? scan->phase + 1 : scan->phase - 1;
         if (phase < 0 || phase >= scan->phase_count) {
-            storage::unlock_after_restarts(index, &guard);
+            storage::got_on(&scan->kept);
             // The scan stands at its end now, not on an entry: turning round in a new view starts from there.
             scan->last.valid = false;
             return false;

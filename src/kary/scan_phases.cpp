@@ -53,30 +53,37 @@ static void add_cursor(Scan<Key> *scan, const storage::RunEntry *run, const Part
             // The new cursors keep the batches' memory of the old ones.
             memcpy(cursors, scan->cursors, scan->cursor_room * sizeof(Cursor<Key>));
             pfree(scan->cursors);
-            pfree(scan->heap);
         }
         scan->cursors = cursors;
-        scan->heap = allocate<Cursor<Key> *>(room);
         scan->cursor_room = room;
         MemoryContextSwitchTo(caller);
     }
     Cursor<Key> *cursor = &scan->cursors[scan->cursor_count++];
     cursor->run = run;
     cursor->partition = partition;
+    cursor->nulls = partition.nulls;
     cursor->ranges = ranges_in(scan->format, scan->condition, partition.nulls);
     cursor->leaf_begin = run != nullptr ? leaf_begin<Key>(partition) : 0;
     cursor->leaf_end = run != nullptr ? leaf_end<Key>(partition) : 1;
-    choose_cursor_path(scan, cursor);
     cursor->count = cursor->at = 0;
     cursor->next_point = 0;
-    scan->mixed = scan->mixed || partition.nulls != scan->cursors[0].partition.nulls;
+    scan->mixed = scan->mixed || partition.nulls != scan->cursors[0].nulls ||
+                  (scan->remote.run_count > 0 && partition.nulls != 0);
+}
+
+// The entries of a run without NULLs.
+template <typename Key>
+static void add_keyed_cursor(Scan<Key> *scan, const storage::RunEntry *run) {
+    if (!is_remote(scan, *run))
+        add_cursor(scan, run, keyed_partition(*run));
 }
 
 // All partitions of a run; false: Restart.
 template <typename Key>
 static bool add_run_cursors(Scan<Key> *scan, const storage::RunEntry *run) {
-    if (listed_partitions(*run) == 0) {
-        add_cursor(scan, run, keyed_partition(*run));
+    // Where no column may be NULL the others needn't be looked for.
+    if (listed_partitions(*run) == 0 || scan->condition.not_nulls == scan->format.all_null) {
+        add_keyed_cursor(scan, run);
         return true;
     }
     Partition *partitions;
@@ -87,7 +94,8 @@ static bool add_run_cursors(Scan<Key> *scan, const storage::RunEntry *run) {
     if (!sound)
         storage::confirm_recycled(scan->descriptor->indexRelation, scan->kind, scan->view, *run, position);
     for (int i = 0; sound && i < count; i++)
-        add_cursor(scan, run, partitions[i]);
+        if (partitions[i].nulls != 0 || !is_remote(scan, *run))
+            add_cursor(scan, run, partitions[i]);
     pfree(partitions);
     return sound;
 }
@@ -113,6 +121,19 @@ static void add_tail_cursors(Scan<Key> *scan, Phase phase) {
 }
 
 template <typename Key>
+static void make_heap_room(Scan<Key> *scan) {
+    const int sources = scan->cursor_count + 1;
+    if (scan->heap_room >= sources)
+        return;
+    if (scan->heap != nullptr)
+        pfree(scan->heap);
+    scan->heap_room = Max(sources, scan->heap_room * 2);
+    MemoryContext caller = MemoryContextSwitchTo(scan->context);
+    scan->heap = allocate<Source<Key> *>(scan->heap_room);
+    MemoryContextSwitchTo(caller);
+}
+
+template <typename Key>
 bool enter_phase(Scan<Key> *scan, int phase, bool at_start) {
     const Phase what = scan->phases[phase];
     scan->phase = phase;
@@ -121,16 +142,20 @@ bool enter_phase(Scan<Key> *scan, int phase, bool at_start) {
     scan->heap_count = 0;
     scan->cursor_count = 0;
     scan->mixed = false;
+    scan->remote.run_count = 0;
+    if (what != Phase::Nulls)
+        choose_remote_runs(scan, at_start);
     for (int i = 0; i < scan->view.run_count; i++) {
         const storage::RunEntry *run = &scan->view.runs[i];
         if (what == Phase::Keys)
-            add_cursor(scan, run, keyed_partition(*run));
+            add_keyed_cursor(scan, run);
         else if (what == Phase::Nulls)
             add_cursor(scan, run, null_partition(*run));
         else if (!add_run_cursors(scan, run))
             return false;
     }
     add_tail_cursors(scan, what);
+    make_heap_room(scan);
     for (int i = 0; i < scan->cursor_count; i++) {
         Cursor<Key> *cursor = &scan->cursors[i];
         cursor->leaf = at_start ? cursor->leaf_begin - 1 : cursor->leaf_end;
@@ -158,8 +183,9 @@ void begin_phases(Scan<Key> *scan) {
     count_index_search(scan->descriptor);
     scan->last.valid = false;
     scan->started = true;
-    scan->chunk_ends = nullptr;
     scan->may_travel = may_travel(scan->condition);
+    scan->remote.choice = {};
+    scan->remote.microseconds = 0;
     scan->timed = is_worth_counting(scan->condition);
     INSTR_TIME_SET_ZERO(scan->search_time);
     INSTR_TIME_SET_CURRENT(scan->search_began);

@@ -94,10 +94,20 @@ bool merge_on_server(Relation index, const storage::RunKind *kind, const storage
     if (count > client::kMaxRuns)
         return false;
     uint64 entries = 0;
-    for (int i = 0; i < count; i++)
+    bool has_small = false;
+    for (int i = 0; i < count; i++) {
         entries += keyed_entries(runs[i]);
+        has_small = has_small || (keyed_entries(runs[i]) > 0 &&
+                                  !client::is_worth_mirroring(*mirror_format<Key>(), runs[i]));
+    }
     if (entries == 0 || !may_ask_server(entries, kFewestEntries))
         return false;
+    // The server process merges mirrors alone.
+    if (has_small) {
+        client::note_unsuited(client::RequestKind::Merge,
+                              "some runs have fewer entries than pg_gpu.min_mirror_entries");
+        return false;
+    }
     const int key_bits = mirror_format<Key>()->key_bits;
     const client::Choice choice = choice_for(client::RequestKind::Merge, key_bits, count, entries);
     if (choice.path == client::Path::Paged)

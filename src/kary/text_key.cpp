@@ -80,7 +80,7 @@ TextKeys text_keys_for(Oid type, StrategyNumber strategy, Datum constant) {
             break;
         }
         default:
-            ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR), errmsg("unknown strategy number %d", strategy)));
+            elog(ERROR, "unrecognized strategy number: %d", strategy);
     }
     return keys;
 }

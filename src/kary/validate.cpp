@@ -42,20 +42,25 @@ static void validate_operator(Validation *state, const FormData_pg_amop *member,
     const int strategy = member->amopstrategy;
     validate_search_operator(state, member);
     if (encoding_of(member->amoplefttype) != encoding && encoding != Encoding::Hash)
-        complain(state, psprintf("contains operator %s for a type with other keys", name));
+        complain(state,
+                 "operator family \"%s\" of access method %s contains operator %s for a type with other keys",
+                 state->family, state->access_method, name);
     switch (encoding) {
         case Encoding::Hash:
             if (strategy != BTEqualStrategyNumber || strategy_elsewhere(member->amopopr, member->amoplefttype,
                                                                         HASH_AM_OID) != HTEqualStrategyNumber)
                 complain(state,
-                         psprintf("contains operator %s with strategy number %d, which is not the equality "
-                                  "of hash's operator family, with number %d",
-                                  name, strategy, BTEqualStrategyNumber));
+                         "operator family \"%s\" of access method %s contains operator %s with strategy "
+                         "number %d, which is not the equality "
+                         "of hash's operator family, with number %d",
+                         state->family, state->access_method, name, strategy, BTEqualStrategyNumber);
             break;
         case Encoding::Prefix:
             if (!is_text_operator(member))
-                complain(state, psprintf("contains operator %s, which strategy number %d is not for", name,
-                                         strategy));
+                complain(state,
+                         "operator family \"%s\" of access method %s contains operator %s, which strategy "
+                         "number %d is not for",
+                         state->family, state->access_method, name, strategy);
             break;
         default:
             validate_exact_operator(state, member);

@@ -81,18 +81,18 @@ static void verify_leaves(KeyVerification<Key> *state, const storage::RunEntry &
     for (uint32 leaf = 0; leaf < leaf_pages<Key>(run); leaf++) {
         CHECK_FOR_INTERRUPTS();
         const uint32 entries = leaf_entries<Key>(run, leaf);
-        Buffer buffer =
-            storage::read_run_page(state->index, run, run.sections[kLeafSection].first_page + leaf, nullptr);
-        if (buffer == InvalidBuffer)
+        const uint32 position = run.sections[kLeafSection].first_page + leaf;
+        const storage::RunPage held = storage::read_run_page(state->index, run, position, nullptr);
+        if (held.page == nullptr)
             break;  // the structural check has reported it
-        const BlockNumber block = BufferGetBlockNumber(buffer);
-        Page page = BufferGetPage(buffer);
+        const BlockNumber block = storage::run_block(run, position);
+        Page page = held.page;
         const bool long_enough = storage::content_length(page) >= entries * kEntryBytes<Key>;
         if (long_enough) {
             memcpy(image->keys, leaf_keys<Key>(page), entries * sizeof(Key));
             memcpy(image->tids, leaf_tids<Key>(page, entries), entries * sizeof(ItemPointerData));
         }
-        UnlockReleaseBuffer(buffer);
+        storage::release_run_page(held);
         if (!long_enough) {
             state->report(block, nullptr, "A leaf page is shorter than its entries.", state->context);
             break;
@@ -124,17 +124,17 @@ static void verify_separators(KeyVerification<Key> *state, const storage::RunEnt
         uint32 pages = 0;
         for (uint32 done = 0; done < levels.keys[level]; pages++) {
             const uint32 here = Min(kSeparatorCapacity<Key>, levels.keys[level] - done);
-            Buffer buffer = storage::read_run_page(state->index, run,
-                                                   first_page + levels.first_page[level] + pages, nullptr);
-            if (buffer == InvalidBuffer)
+            const uint32 position = first_page + levels.first_page[level] + pages;
+            const storage::RunPage page = storage::read_run_page(state->index, run, position, nullptr);
+            if (page.page == nullptr)
                 return;
-            Page page = BufferGetPage(buffer);
-            const bool same = storage::content_length(page) >= here * sizeof(Key) &&
-                              memcmp(storage::page_content(page), last_keys + done, here * sizeof(Key)) == 0;
+            const bool same =
+                storage::content_length(page.page) >= here * sizeof(Key) &&
+                memcmp(storage::page_content(page.page), last_keys + done, here * sizeof(Key)) == 0;
             if (!same)
-                state->report(BufferGetBlockNumber(buffer), nullptr,
+                state->report(storage::run_block(run, position), nullptr,
                               "Separators differ from the pages below.", state->context);
-            UnlockReleaseBuffer(buffer);
+            storage::release_run_page(page);
             done += here;
             last_keys[pages] = last_keys[done - 1];
         }

@@ -52,7 +52,7 @@ inline CodeRange<Code> codes_for(StrategyNumber strategy, const Place<Code> &pla
             range.empty = !place.any_above;
             break;
         default:
-            ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR), errmsg("unknown strategy number %d", strategy)));
+            elog(ERROR, "unrecognized strategy number: %d", strategy);
     }
     return range;
 }

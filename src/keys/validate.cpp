@@ -4,16 +4,21 @@ namespace pg_gpu::keys {
 
 static constexpr uint64 kAllStrategies = 0x3e;  // bits 1 to 5
 
-void complain(Validation *state, const char *problem) {
+void complain(Validation *state, const char *format, ...) {
     state->sound = false;
-    ereport(INFO, (errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
-                   errmsg("operator family \"%s\" of access method %s %s", state->family,
-                          state->access_method, problem)));
+    char problem[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(problem, sizeof(problem), format, arguments);
+    va_end(arguments);
+    ereport(INFO, (errcode(ERRCODE_INVALID_OBJECT_DEFINITION), errmsg_internal("%s", problem)));
 }
 
 void complain_of_missing_operators(Validation *state, Oid type) {
-    complain(state,
-             psprintf("lacks the operators for the operator class's own type %s", format_type_be(type)));
+    complain(
+        state,
+        "operator family \"%s\" of access method %s lacks the operators for the operator class's own type %s",
+        state->family, state->access_method, format_type_be(type));
 }
 
 int strategy_elsewhere(Oid operator_oid, Oid type, Oid access_method) {
@@ -24,15 +29,20 @@ int strategy_elsewhere(Oid operator_oid, Oid type, Oid access_method) {
 void validate_search_operator(Validation *state, const FormData_pg_amop *member) {
     const char *name = format_operator(member->amopopr);
     if (member->amoppurpose != AMOP_SEARCH || OidIsValid(member->amopsortfamily))
-        complain(state, psprintf("contains ordering operator %s", name));
+        complain(state, "operator family \"%s\" of access method %s contains ordering operator %s",
+                 state->family, state->access_method, name);
     if (!check_amop_signature(member->amopopr, BOOLOID, member->amoplefttype, member->amoprighttype))
-        complain(state, psprintf("contains operator %s with a wrong signature", name));
+        complain(state,
+                 "operator family \"%s\" of access method %s contains operator %s with a wrong signature",
+                 state->family, state->access_method, name);
 }
 
 void validate_exact_operator(Validation *state, const FormData_pg_amop *member) {
     if (strategy_elsewhere(member->amopopr, member->amoplefttype, BTREE_AM_OID) != member->amopstrategy)
-        complain(state, psprintf("contains operator %s, which is not btree's with strategy number %d",
-                                 format_operator(member->amopopr), member->amopstrategy));
+        complain(state,
+                 "operator family \"%s\" of access method %s contains operator %s, which is not btree's with "
+                 "strategy number %d",
+                 state->family, state->access_method, format_operator(member->amopopr), member->amopstrategy);
 }
 
 void validate_exact_groups(Validation *state, CatCList *operators, CatCList *functions, Oid type) {
@@ -41,8 +51,10 @@ void validate_exact_groups(Validation *state, CatCList *operators, CatCList *fun
     foreach (cell, identify_opfamily_groups(operators, functions)) {
         const auto *group = static_cast<OpFamilyOpFuncGroup *>(lfirst(cell));
         if (group->operatorset != kAllStrategies)
-            complain(state, psprintf("lacks an operator for types %s and %s", format_type_be(group->lefttype),
-                                     format_type_be(group->righttype)));
+            complain(state,
+                     "operator family \"%s\" of access method %s lacks an operator for types %s and %s",
+                     state->family, state->access_method, format_type_be(group->lefttype),
+                     format_type_be(group->righttype));
         has_own = has_own || (group->lefttype == type && group->righttype == type);
     }
     if (!has_own)
@@ -67,12 +79,16 @@ bool validate_opclass(Oid opclass, const char *access_method,
                         NameStr(reinterpret_cast<Form_pg_opfamily>(GETSTRUCT(family_tuple))->opfname), true};
 
     if (has_storage_type)
-        complain(&state, "contains an operator class with a storage type");
+        complain(&state,
+                 "operator family \"%s\" of access method %s contains an operator class with a storage type",
+                 state.family, state.access_method);
 
     CatCList *operators = SearchSysCacheList1(AMOPSTRATEGY, ObjectIdGetDatum(family));
     CatCList *functions = SearchSysCacheList1(AMPROCNUM, ObjectIdGetDatum(family));
     if (functions->n_members > 0)
-        complain(&state, "contains support functions, but there are none");
+        complain(&state,
+                 "operator family \"%s\" of access method %s contains support functions, but there are none",
+                 state.family, state.access_method);
     check(&state, type, operators, functions);
 
     ReleaseCatCacheList(functions);

@@ -11,7 +11,9 @@ struct Validation {
     bool sound;
 };
 
-void complain(Validation *state, const char *problem);
+// Reports what is wrong with a family as INFO and notes that it isn't sound. A format is a whole sentence
+// that begins with the family and its access method.
+void complain(Validation *state, const char *format, ...) pg_attribute_printf(2, 3);
 
 // Reads an opclass and its family for `check`, and looks at what is the same for all access methods.
 bool validate_opclass(Oid opclass, const char *access_method,

@@ -20,7 +20,7 @@ inline constexpr BlockNumber kFirstFreeBlock = 2;
 enum class PageKind : uint16 { Meta = 1, Tail = 2, Run = 3, Directory = 4 };
 
 // Special area of every page. A run's pages carry the run's random id and their position in the run, so that
-// a reader holding an old view notices that a page was recycled (R9, R11).
+// a reader holding an old view notices that a page was recycled (rules "Identity" and "Recycled pages").
 struct PageStamp {
     uint64 run_id;
     uint32 position;
@@ -64,7 +64,7 @@ struct RunEntry {
     uint16 level;
     uint32 dead_bitmap_offset;  // byte on the first bitmap page: a one-page run keeps its bitmap behind its
                                 // entries
-    uint32 reserved;
+    uint32 kept;                // 0 on disk; in a view, the copy that its reader has of the run (kept_runs.h)
 };
 static_assert(sizeof(RunEntry) == 128);
 static_assert(alignof(RunEntry) == 8);
@@ -77,7 +77,7 @@ struct MetaPage {
     uint32 format_version;
     uint32 access_method;        // RunKind::id; a page of another access method is corruption
     uint32 inline_runs;          // entries in runs[]
-    uint64 vacuum_seq;           // bumped at the end of every ambulkdelete (R3)
+    uint64 vacuum_seq;           // bumped at the end of every ambulkdelete (rule "VACUUM")
     uint64 next_order;           // order of the next sealed run
     uint64 old_runs_horizon;     // runs below belong to whoever holds the old-runs lock
     uint64 directory_version;    // bumped with every change of the run list

@@ -7,9 +7,9 @@ namespace pg_gpu::storage {
 
 IndexAmRoutine *make_index_routine() {
     IndexAmRoutine *routine = makeNode(IndexAmRoutine);
-    // Never set: amcanunique, amclusterable (it would need non-MVCC order, R7), amcanparallel, amcaninclude;
-    // ampredlocks, as the executor locks the whole index (SERIALIZABLE); amusemaintenanceworkmem, as VACUUM
-    // needs no memory of its own here.
+    // Never set: amcanunique, amclusterable (it would need non-MVCC order, rule "Other snapshots"),
+    // amcanparallel, amcaninclude; ampredlocks, as the executor locks the whole index (SERIALIZABLE);
+    // amusemaintenanceworkmem, as VACUUM needs no memory of its own here.
     routine->amoptionalkey = true;
     routine->amparallelvacuumoptions = VACUUM_OPTION_PARALLEL_BULKDEL | VACUUM_OPTION_PARALLEL_COND_CLEANUP;
     routine->amkeytype = InvalidOid;

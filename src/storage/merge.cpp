@@ -9,8 +9,8 @@
 
 namespace pg_gpu::storage {
 
-// An insert merges at most this many entries by itself, a tier of small runs: some tens of milliseconds.
-static constexpr uint64 kForegroundEntries = 700000;
+// An insert merges by itself what takes some 20 ms, by RunKind::merge_weight.
+static constexpr uint64 kForegroundWeight = 260000;
 
 // Reservations of at least this many pages at the end of the file leave room in front.
 static constexpr uint32 kSlackFrom = 64;
@@ -30,8 +30,8 @@ static int tier_size(uint16 level, int fanout) {
     return level < kSmallLevels ? Min(fanout, kSmallFanout) : fanout;
 }
 
-// What an entry counts for where work is limited by their number: entries of varying size are documents, with
-// dozens of postings each.
+// What an entry counts for in the size of a level: entries of varying size are documents, with dozens of
+// postings each.
 static uint64 entry_weight(const RunKind *kind) {
     return kind->tail_item_bytes == 0 ? 64 : 1;
 }
@@ -97,6 +97,9 @@ static void swap(Relation index, const RunKind *kind, ReservationOwner owner, co
     }
     if (output.entries > 0)
         runs[kept++] = output;
+    // The smallest last, where seals add to them: views begin with those that will be merged first.
+    std::stable_sort(runs, runs + kept,
+                     [](const RunEntry &a, const RunEntry &b) { return a.pages > b.pages; });
     replace_directory(index, buffer, runs, kept, owner);
     UnlockReleaseBuffer(buffer);
     pfree(runs);
@@ -222,8 +225,8 @@ static int keep_young(RunEntry *runs, int count, uint64 horizon) {
 
 // ---- errors that must not reach an INSERT or a VACUUM -----------------------------------------------------
 
-// What must reach neither an INSERT nor a VACUUM (R14): a lack of disk, memory or block numbers, and giving
-// way.
+// What must reach neither an INSERT nor a VACUUM (rule "Lack of space"): a lack of disk, memory or block
+// numbers, and giving way.
 static bool may_be_put_off(int sqlerrcode) {
     return ERRCODE_TO_CATEGORY(sqlerrcode) == ERRCODE_INSUFFICIENT_RESOURCES ||
            ERRCODE_TO_CATEGORY(sqlerrcode) == ERRCODE_PROGRAM_LIMIT_EXCEEDED ||
@@ -330,9 +333,7 @@ static bool merge_tiers(Relation index, const RunKind *kind, void *) {
         // Without the old-runs lock, what lies below the horizon belongs to its holder.
         const int eligible = may_touch_old ? count : keep_young(runs, count, horizon);
         const Choice choice = choose_tier(runs, eligible, fanout);
-        // When twice a tier has piled up no worker is to be had, and the insert pays for what it brings in.
-        const bool too_big = choice.entries * entry_weight(kind) > kForegroundEntries && !local &&
-                             choice.count < 2 * tier_size(choice.runs->level, fanout);
+        const bool too_big = choice.entries * kind->merge_weight > kForegroundWeight && !local;
         if (choice.count > 0 && !too_big) {
             // With both locks in hand either reservation would do; the young one is ours for sure.
             merge_runs(index, kind, ReservationOwner::YoungRuns, choice.runs, choice.count);
@@ -370,40 +371,67 @@ void merge_after_seal(Relation index, const RunKind *kind) {
         try_merge(merge_tiers, index, kind, nullptr, OnLack::PutOff);
 }
 
-static bool merge_old_within(Relation index, const RunKind *kind, void *argument) {
-    const uint64 budget = *static_cast<uint64 *>(argument);
-    uint64 spent = 0;
-    bool go_on = true;
-    while (go_on) {
-        // The lock is given back between merges, so that a VACUUM gets in.
-        uint64 horizon;
-        if (!claim_old_runs(index, kind, true, &horizon))
-            return false;
-        int count;
-        uint64 ignored;
-        RunEntry *runs = read_directory(index, kind, &count, &ignored);
-        const int young = keep_young(runs, count, horizon);
-        RunEntry *old_runs = runs + young;
-        Choice choice = choose_tier(old_runs, count - young, fanout_of(index));
-        if (choice.count == 0)
-            choice = choose_dead(old_runs, count - young);
-        const uint64 work = choice.entries * entry_weight(kind);
-        go_on = choice.count > 0 && spent + work <= budget;
-        if (go_on)
-            merge_runs(index, kind, ReservationOwner::OldRuns, choice.runs, choice.count);
-        spent += work;
-        const bool left_over = choice.count > 0 && !go_on;
-        pfree(runs);
-        unlock_runs(index, RunLock::OldRuns, ExclusiveLock);
-        if (left_over && !RELATION_IS_LOCAL(index) && budget != PG_UINT64_MAX)
-            request_merge_worker(index);
-    }
+// The next merge that is due among `count` runs.
+static Choice choose_due(Relation index, RunEntry *runs, int count) {
+    const Choice choice = choose_tier(runs, count, fanout_of(index));
+    return choice.count > 0 ? choice : choose_dead(runs, count);
+}
+
+namespace {
+
+struct OldMerge {
+    uint64 budget;
+    uint64 spent;
+    MergeStep step;
+};
+
+}  // namespace
+
+// One merge of old runs, if it is within the budget. The locks are given back between merges, so that a
+// VACUUM gets in.
+static bool merge_next_old(Relation index, const RunKind *kind, void *argument) {
+    auto *merge = static_cast<OldMerge *>(argument);
+    uint64 horizon;
+    merge->step = MergeStep::Busy;
+    if (!claim_old_runs(index, kind, true, &horizon))
+        return true;
+    int count;
+    uint64 ignored;
+    RunEntry *runs = read_directory(index, kind, &count, &ignored);
+    const int young = keep_young(runs, count, horizon);
+    const Choice choice = choose_due(index, runs + young, count - young);
+    merge->spent += choice.entries * kind->merge_weight;
+    const bool is_within = merge->spent <= merge->budget;
+    if (choice.count > 0 && is_within)
+        merge_runs(index, kind, ReservationOwner::OldRuns, choice.runs, choice.count);
+    merge->step =
+        choice.count == 0 ? MergeStep::NothingDue : (is_within ? MergeStep::Merged : MergeStep::PutOff);
+    pfree(runs);
+    unlock_runs(index, RunLock::OldRuns, ExclusiveLock);
     return true;
 }
 
 void merge_within(Relation index, const RunKind *kind, uint64 budget) {
-    if (!IsInParallelMode())
-        try_merge(merge_old_within, index, kind, &budget, OnLack::PutOff);
+    OldMerge merge = {budget, 0, MergeStep::Merged};
+    bool went_through = true;
+    while (went_through && merge.step == MergeStep::Merged)
+        went_through = try_merge(merge_next_old, index, kind, &merge, OnLack::PutOff);
+    if (went_through && merge.step == MergeStep::PutOff)
+        request_merge_worker(index);
+}
+
+MergeStep merge_next(Relation index, const RunKind *kind) {
+    OldMerge merge = {PG_UINT64_MAX, 0, MergeStep::PutOff};
+    return try_merge(merge_next_old, index, kind, &merge, OnLack::PutOff) ? merge.step : MergeStep::PutOff;
+}
+
+void request_merge_if_due(Relation index, const RunKind *kind) {
+    int count;
+    uint64 ignored;
+    RunEntry *runs = read_directory(index, kind, &count, &ignored);
+    if (choose_due(index, runs, count).count > 0)
+        request_merge_worker(index);
+    pfree(runs);
 }
 
 static bool merge_old(Relation index, const RunKind *kind, void *argument) {

@@ -9,6 +9,15 @@ namespace pg_gpu::storage {
 // for want of a lock, space or memory.
 void merge_after_seal(Relation index, const RunKind *kind);
 
+enum class MergeStep { Merged, NothingDue, PutOff, Busy };
+
+// The next of the merges that tiers and dead entries call for, of any size: for the worker. Busy: somebody
+// has the runs' locks.
+MergeStep merge_next(Relation index, const RunKind *kind);
+
+// Asks for a worker if there is something for it to do.
+void request_merge_if_due(Relation index, const RunKind *kind);
+
 // Asks for a background worker that merges what tiers and dead entries call for. Best effort.
 void request_merge_worker(Relation index);
 

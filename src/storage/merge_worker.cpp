@@ -23,10 +23,13 @@ static constexpr int kRequestIntervalMs = 1000;
 
 void request_merge_worker(Relation index) {
     static TimestampTz last_request = 0;
+    static Oid last_index = InvalidOid;
     const TimestampTz now = GetCurrentTimestamp();
-    if (RELATION_IS_LOCAL(index) || !TimestampDifferenceExceeds(last_request, now, kRequestIntervalMs))
+    if (RELATION_IS_LOCAL(index) || (last_index == RelationGetRelid(index) &&
+                                     !TimestampDifferenceExceeds(last_request, now, kRequestIntervalMs)))
         return;
     last_request = now;
+    last_index = RelationGetRelid(index);
 
     BackgroundWorker worker = {};
     const MergeRequest request = {MyDatabaseId, RelationGetRelid(index)};
@@ -112,6 +115,8 @@ void pause_merge(Relation index) {
     vacuum_pause();
     if (!OidIsValid(merged_table) || ++pages % kPagesBetweenLooks != 0)
         return;
+    // What was looked up in catalogs must not hold VACUUM back everywhere for as long as the merge takes.
+    InvalidateCatalogSnapshotConditionally();
     wait_while_held();
     if (are_wanted_exclusively(merged_table, RelationGetRelid(index)) || is_database_wanted())
         ereport(ERROR, (errcode(ERRCODE_LOCK_NOT_AVAILABLE),
@@ -119,20 +124,52 @@ void pause_merge(Relation index) {
                                RelationGetRelationName(index))));
 }
 
-static void merge_in_worker(const MergeRequest &request) {
+// One merge, in a transaction of its own.
+static MergeStep merge_in_worker(const MergeRequest &request) {
+    MergeStep step = MergeStep::NothingDue;
+    StartTransactionCommand();
+    pgstat_report_activity(STATE_RUNNING, "pg_gpu: merging runs");
     const Oid heap_oid = IndexGetRelation(request.index, true);
     Relation heap = OidIsValid(heap_oid) ? try_table_open(heap_oid, AccessShareLock) : nullptr;
     Relation index = heap != nullptr ? try_relation_open(request.index, RowExclusiveLock) : nullptr;
     if (index != nullptr && index->rd_rel->relkind == RELKIND_INDEX && index->rd_index->indisready) {
         const RunKind *kind = kind_resolver(index);
         merged_table = heap_oid;
+        InvalidateCatalogSnapshotConditionally();
         if (kind != nullptr)
-            merge_within(index, kind, PG_UINT64_MAX);
+            step = merge_next(index, kind);
+        merged_table = InvalidOid;
     }
     if (index != nullptr)
         relation_close(index, RowExclusiveLock);
     if (heap != nullptr)
         table_close(heap, AccessShareLock);
+    CommitTransactionCommand();
+    return step;
+}
+
+// An insert has the runs' locks for some milliseconds, a VACUUM for long: after so many tries the next seal
+// that finds work asks for another worker.
+static constexpr int kTries = 100;
+static constexpr long kTryAgainMs = 50;
+
+static void merge_until_done(const MergeRequest &request) {
+    int tries = 0;
+    for (;;) {
+        const MergeStep step = merge_in_worker(request);
+        if (step == MergeStep::NothingDue || step == MergeStep::PutOff)
+            return;
+        if (step == MergeStep::Merged) {
+            tries = 0;
+            continue;
+        }
+        if (++tries == kTries)
+            return;
+        pgstat_report_activity(STATE_IDLE, nullptr);
+        WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, kTryAgainMs, PG_WAIT_EXTENSION);
+        ResetLatch(MyLatch);
+        CHECK_FOR_INTERRUPTS();
+    }
 }
 
 }  // namespace pg_gpu::storage
@@ -152,9 +189,6 @@ void pg_gpu_merge_worker_main(Datum) {
     BackgroundWorkerUnblockSignals();
     BackgroundWorkerInitializeConnectionByOid(request.database, InvalidOid, 0);
 
-    StartTransactionCommand();
-    pgstat_report_activity(STATE_RUNNING, "pg_gpu: merging runs");
-    merge_in_worker(request);
-    CommitTransactionCommand();
+    merge_until_done(request);
     proc_exit(0);
 }

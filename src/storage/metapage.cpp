@@ -1,6 +1,8 @@
 // The metapage and the run directory behind it, and which blocks are free.
 #include "storage/storage.h"
 
+#include "compat.h"
+
 namespace pg_gpu::storage {
 
 void report_corruption(Relation index, BlockNumber block, const char *detail) {
@@ -256,18 +258,25 @@ void check_extents_in_file(Relation index, const RunKind *kind, Page meta_image)
         report_corruption(index, kMetaBlock, problem);
 }
 
-Buffer acquire_page(Relation index, BlockNumber block) {
-    while (block >= RelationGetNumberOfBlocks(index)) {
-        const bool needs_lock = !RELATION_IS_LOCAL(index);
+// So long others wait for the lock on the file's length.
+static constexpr BlockNumber kPortion = 128;
+
+void extend_file(Relation index, BlockNumber blocks) {
+    const bool needs_lock = !RELATION_IS_LOCAL(index);
+    while (blocks > RelationGetNumberOfBlocks(index)) {
+        CHECK_FOR_INTERRUPTS();
         if (needs_lock)
             LockRelationForExtension(index, ExclusiveLock);
-        if (block >= RelationGetNumberOfBlocks(index)) {
-            Buffer extended = ReadBufferExtended(index, MAIN_FORKNUM, P_NEW, RBM_NORMAL, nullptr);
-            ReleaseBuffer(extended);
-        }
+        const BlockNumber now = RelationGetNumberOfBlocks(index);
+        if (blocks > now)
+            extend_with_zeros(RelationGetSmgr(index), now, static_cast<int>(Min(blocks - now, kPortion)));
         if (needs_lock)
             UnlockRelationForExtension(index, ExclusiveLock);
     }
+}
+
+Buffer acquire_page(Relation index, BlockNumber block) {
+    extend_file(index, block + 1);
     return ReadBufferExtended(index, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK, nullptr);
 }
 

@@ -1,5 +1,5 @@
 // Writing a run's pages in order of position, through shared buffers or, in a build, straight to the file
-// (R10).
+// (rule "Builds").
 #include "storage/storage.h"
 
 #include "compat.h"

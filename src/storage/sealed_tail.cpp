@@ -25,13 +25,13 @@ static uint32 sealed_item_size(const char *items, uint32 at, uint32 limit, uint3
 
 char *read_sealed_items(Relation index, const RunKind *kind, const RunEntry &run, uint32 least,
                         uint32 *bytes) {
-    Buffer buffer = read_run_page(index, run, 0, nullptr);
-    if (buffer == InvalidBuffer)
+    const RunPage page = read_run_page(index, run, 0, nullptr);
+    if (page.page == nullptr)
         return nullptr;
     char *items = allocate<char>(kContentBytes);
-    const uint32 limit = item_bytes(kind, run, BufferGetPage(buffer));
-    memcpy(items, page_content(BufferGetPage(buffer)), kContentBytes);
-    UnlockReleaseBuffer(buffer);
+    const uint32 limit = item_bytes(kind, run, page.page);
+    memcpy(items, page_content(page.page), kContentBytes);
+    release_run_page(page);
     // The bitmap begins at a multiple of 8, items end at one of 4.
     *bytes = 0;
     uint64 count = 0;

@@ -3,8 +3,9 @@
 #pragma once
 
 #include "memory.h"
-#include "storage/near_buffer.h"
 #include "storage/format.h"
+#include "storage/kept_runs.h"
+#include "storage/near_buffer.h"
 
 namespace pg_gpu::storage {
 
@@ -22,7 +23,7 @@ inline constexpr uint32 kMaxTidsRead = 32768;
 // reservation beyond that is damage.
 inline constexpr uint32 kMergeOverhead = 16;
 // Room left in front of a reservation at the end of the file, at most.
-inline constexpr uint32 kMaxReservationSlack = 4096;
+inline constexpr uint32 kMaxReservationSlack = 16384;
 
 // What storage must know of an access method's runs. Nothing here knows about keys.
 struct RunKind {
@@ -30,6 +31,7 @@ struct RunKind {
     const char *name;
     uint32 tail_item_bytes;  // size of every tail item, head included; 0 when they vary
     uint32 tail_item_extra;  // not 0: a tail item can also be so many bytes longer
+    uint32 merge_weight;     // what merging an entry takes, in units of 75 ns
     uint32 tail_capacity;  // bytes of items a tail holds; their sealed form and its dead bitmap must fit one
                            // page
 
@@ -131,7 +133,12 @@ int place_pages(Relation index, Extent *used, int used_count, uint32 pages, int 
 // A pinned, exclusively locked buffer for a block nobody uses, extending the file if needed.
 Buffer acquire_page(Relation index, BlockNumber block);
 
-// ---- locks (R1, R13) --------------------------------------------------------------------------------------
+// Makes the file so many blocks long, in portions. Where content locks are held it must not be by many.
+void extend_file(Relation index, BlockNumber blocks);
+
+// ---- locks ------------------------------------------------------------------------------------------------
+
+// The rules "Locks" and "Who waits" say in which order locks are taken, and who may wait for one.
 
 enum class RunLock : uint16 { OldRuns = 1, YoungRuns = 2 };
 
@@ -145,14 +152,17 @@ void unlock_runs(Relation index, RunLock which, LOCKMODE mode);
 bool claim_old_runs(Relation index, const RunKind *kind, bool conditional, uint64 *horizon,
                     Buffer *metapage = nullptr);
 
-// ---- views (R2) -------------------------------------------------------------------------------------------
+// ---- views ------------------------------------------------------------------------------------------------
+
+// The rule "Start of a read" says how a view is taken.
 
 struct View {
     uint64 vacuum_seq;
     uint64 directory_version;
-    RunEntry *runs;
+    RunEntry *runs;  // the smallest and youngest first, which merges take away first
     int run_count;
     int run_capacity;
+    KeptRuns *kept;  // the reader's, who sets it; nullptr for one that does without after a recycled page
 };
 
 // Sees the tail's items while the tail is share-locked: copy what is needed, nothing slow.
@@ -162,6 +172,14 @@ using TailVisitor = void (*)(const char *items, uint32 bytes, void *context);
 // and reused by later calls with the same view.
 void take_view(Relation index, const RunKind *kind, Snapshot snapshot, View *view, TailVisitor visit,
                void *context);
+
+// Defines pg_gpu.hold_readers, a setting for tests alone, which pg_settings does not show. To be called
+// before the prefix is reserved.
+void define_view_settings();
+
+// Raises "snapshot too old" where an index changed since the snapshot was taken and rows that it sees may
+// have been removed since (old_snapshot_threshold). For scans that read an older view on.
+void check_snapshot_of_view(Relation index, const RunKind *kind, Snapshot snapshot);
 
 // Is the page a tail of this kind whose length can be right? check_tail raises an ERROR when not.
 bool is_tail_sound(const RunKind *kind, Page page);
@@ -182,23 +200,31 @@ uint32 count_tail_items(Relation index, const RunKind *kind, const char *items, 
 
 // ---- run pages --------------------------------------------------------------------------------------------
 
-// Pins and share-locks a page of a run. InvalidBuffer when the page now belongs to something else (R11). With
-// `near` for those who read one page after the other.
-Buffer read_run_page(Relation index, const RunEntry &run, uint32 position, BufferAccessStrategy strategy,
-                     NearBuffer *near = nullptr);
+// A page of a run while it is looked at: in shared buffers, or the reader's copy.
+struct RunPage {
+    Page page;      // nullptr: there is none, or it was recycled
+    Buffer buffer;  // InvalidBuffer: a copy
+    bool temporary;
+};
+
+// Pins and share-locks a page of a run, or finds the reader's copy; without a page when that belongs to
+// something else now (rule "Recycled pages"). With `near` for those who read one page after the other.
+RunPage read_run_page(Relation index, const RunEntry &run, uint32 position, BufferAccessStrategy strategy,
+                      NearBuffer *near = nullptr);
+void release_run_page(const RunPage &page);
+
+// For those who keep a page pinned between two looks at it. False when it was recycled meanwhile; it is
+// unlocked then.
+bool lock_run_page_again(const RunEntry &run, uint32 position, const RunPage &page);
+void unlock_run_page(const RunPage &page);
+// Of a page that isn't locked, if there is one.
+void unpin_run_page(RunPage *page);
 
 // After a mismatch: returns when the run list has changed since the view was taken, else reports corruption.
+// The reader takes a new view then, which has copies of what is most easily taken away, and the more the more
+// often this happens (kept_runs.h).
 void confirm_recycled(Relation index, const RunKind *kind, const View &view, const RunEntry &run,
                       uint32 position);
-
-// For readers that take a new view after a recycled page: after some of these within one step both run locks
-// are taken in share mode, so that a stream of merges cannot keep the reader from getting on (R11).
-struct RestartGuard {
-    int restarts;
-    bool locked;
-};
-void count_restart(Relation index, RestartGuard *guard);
-void unlock_after_restarts(Relation index, RestartGuard *guard);
 
 // Reads dead bits [first, first + count) of a run into `bits` (bit i of the result is entry first + i, count
 // up to 64 * words). false when a page was recycled.
@@ -250,8 +276,8 @@ struct MergeOutcome {
 // Merges all runs into one (gpu.merge); waits for the old-runs lock.
 MergeOutcome merge_all(Relation index, const RunKind *kind);
 
-// Merges what tiers and dead entries call for, at most `budget` entries; never raises for lack of space or
-// lock.
+// Merges what tiers and dead entries call for, as much as takes no longer than `budget` entries of gpu_kary;
+// asks a worker for the rest. Never raises for lack of space or lock. Not in parallel mode.
 void merge_within(Relation index, const RunKind *kind, uint64 budget);
 
 // ambulkdelete and the storage part of amvacuumcleanup.
@@ -272,10 +298,14 @@ void finish_build(Relation index, const RunKind *kind, const RunEntry &entry);
 using ProblemReporter = void (*)(BlockNumber block, const ItemPointerData *tid, const char *problem,
                                  void *context);
 
-// Checks metapage, directory, extents, stamps, dead bitmaps and the tail's item heads. The caller holds both
-// run locks in share mode (or, on a standby, accepts that a replayed merge looks like damage). False when
-// metapage, directory or tail are too damaged to follow.
+// Checks metapage, directory, extents and the tail's item heads, each at one instant. False when they are too
+// damaged to follow.
 bool verify_structure(Relation index, const RunKind *kind, ProblemReporter report, void *context);
+
+// Checks that every page of a run carries the run's stamp, and that its dead bitmap agrees with the
+// directory. False when the run lies beyond the end of the file, where nobody can read it. A run that is
+// merged meanwhile looks damaged: the caller looks afterwards whether it is still listed.
+bool verify_run_pages(Relation index, const RunEntry &run, ProblemReporter report, void *context);
 
 // The head of every access method's parsed reloptions.
 struct StorageOptions {

@@ -16,7 +16,8 @@ static_assert(sizeof(DeltaFragmentHead) == 4);
 static constexpr uint16 kLowerOffset = offsetof(PageHeaderData, pd_lower);
 
 // Logs an append as the two fragments it consists of. GenericXLogFinish would find the same by copying the
-// page twice and comparing it byte by byte, which costs more than the rest of the insert (R16).
+// page twice and comparing it byte by byte, which costs more than the rest of the insert (rule "Cost of a
+// record").
 static void log_append(Buffer buffer, Page page, uint16 offset, const TailItem *item, uint32 size) {
     alignas(4) char delta[2 * sizeof(DeltaFragmentHead) + sizeof(LocationIndex) + kContentBytes];
     char *end = delta;
@@ -105,9 +106,13 @@ static void list_run(Page meta_image, const RunEntry &run, Page spill, BlockNumb
     set_content_length(meta_image, offsetof(MetaPage, runs) + meta->inline_runs * sizeof(RunEntry));
 }
 
+// A seal extends the file by no more blocks while it holds metapage and tail.
+static constexpr BlockNumber kMostUnderLocks = 16;
+
 // Makes the full tail a one-page run of level 0 and empties it, in one WAL record. Does nothing when somebody
-// else was faster. Locks: metapage, tail, then the new pages.
-static void seal_tail(Relation index, const RunKind *kind, uint32 wanted) {
+// else was faster, nor, and says how long the file must be first, when its page lies far behind the end of
+// the file: behind what a merge has reserved. Locks: metapage, tail, then the new pages.
+static BlockNumber seal_tail(Relation index, const RunKind *kind, uint32 wanted) {
     const uint64 run_id = new_run_id();
     Buffer meta_buffer = lock_metapage(index, kind, BUFFER_LOCK_EXCLUSIVE);
     Buffer tail_buffer = ReadBuffer(index, kTailBlock);
@@ -117,7 +122,7 @@ static void seal_tail(Relation index, const RunKind *kind, uint32 wanted) {
     if (length + wanted <= kind->tail_capacity) {
         UnlockReleaseBuffer(tail_buffer);
         UnlockReleaseBuffer(meta_buffer);
-        return;
+        return 0;
     }
 
     const bool spill = meta_page(BufferGetPage(meta_buffer))->inline_runs == kInlineRuns;
@@ -127,14 +132,20 @@ static void seal_tail(Relation index, const RunKind *kind, uint32 wanted) {
     used = reallocate(used, used_count + 1);
     Extent place;
     place_pages(index, used, used_count, 1, 1, &place);
-    Buffer run_buffer = acquire_page(index, place.start);
-    Extent spill_place = {InvalidBlockNumber, 0};
-    Buffer spill_buffer = InvalidBuffer;
+    Extent spill_place = place;
     if (spill) {
         used[used_count++] = place;
         place_pages(index, used, used_count, 1, 1, &spill_place);
-        spill_buffer = acquire_page(index, spill_place.start);
     }
+    pfree(used);
+    const BlockNumber blocks = Max(place.start, spill_place.start) + 1;
+    if (blocks > RelationGetNumberOfBlocks(index) + kMostUnderLocks) {
+        UnlockReleaseBuffer(tail_buffer);
+        UnlockReleaseBuffer(meta_buffer);
+        return blocks;
+    }
+    Buffer run_buffer = acquire_page(index, place.start);
+    Buffer spill_buffer = spill ? acquire_page(index, spill_place.start) : InvalidBuffer;
 
     GenericXLogState *state = GenericXLogStart(index);
     Page meta_image = GenericXLogRegisterBuffer(state, meta_buffer, 0);
@@ -170,7 +181,7 @@ static void seal_tail(Relation index, const RunKind *kind, uint32 wanted) {
     UnlockReleaseBuffer(run_buffer);
     UnlockReleaseBuffer(tail_buffer);
     UnlockReleaseBuffer(meta_buffer);
-    pfree(used);
+    return 0;
 }
 
 void insert_item(Relation index, const RunKind *kind, const TailItem *item) {
@@ -179,7 +190,9 @@ void insert_item(Relation index, const RunKind *kind, const TailItem *item) {
     check_metapage_once(index, kind);
     while (!append_to_tail(index, kind, item, size)) {
         CHECK_FOR_INTERRUPTS();
-        seal_tail(index, kind, size);
+        const BlockNumber blocks = seal_tail(index, kind, size);
+        if (blocks > 0)
+            extend_file(index, blocks);
         sealed = true;
     }
     if (sealed)

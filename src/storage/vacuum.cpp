@@ -1,4 +1,5 @@
-// VACUUM: purge the tail, set dead bits in the runs, bump vacuum_seq (R3); afterwards a little merging (R14).
+// VACUUM: purge the tail, set dead bits in the runs, bump vacuum_seq (rule "VACUUM"); afterwards a little
+// merging (rule "Lack of space").
 #include "compat.h"
 #include "storage/merge.h"
 
@@ -91,11 +92,11 @@ static uint64 vacuum_run(BulkDelete *state, const RunEntry &run) {
     for (uint32 i = 0; i < section.pages; i++) {
         vacuum_pause();
         const uint32 position = section.first_page + i;
-        Buffer buffer = read_run_page(index, run, position, state->info->strategy);
-        if (buffer == InvalidBuffer)
+        const RunPage page = read_run_page(index, run, position, state->info->strategy);
+        if (page.page == nullptr)
             report_foreign_page(index, run, position);
-        const uint32 count = state->kind->read_tids(index, run, position, BufferGetPage(buffer), tids);
-        UnlockReleaseBuffer(buffer);
+        const uint32 count = state->kind->read_tids(index, run, position, page.page, tids);
+        release_run_page(page);
         if (count > run.entries - ordinal)
             report_corruption(index, run_block(run, position), "A run holds more entries than recorded.");
 
@@ -209,7 +210,11 @@ IndexBulkDeleteResult *vacuum_cleanup(IndexVacuumInfo *info, const RunKind *kind
     Relation index = info->index;
     if (info->analyze_only)
         return stats;
-    merge_within(index, kind, kVacuumMergeEntries);
+    // In a parallel VACUUM, whose leader is in parallel mode too, no merge can be done.
+    if (IsInParallelMode())
+        request_merge_if_due(index, kind);
+    else
+        merge_within(index, kind, kVacuumMergeEntries);
 
     const bool counted = stats != nullptr;
     if (stats == nullptr)

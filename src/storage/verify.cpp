@@ -1,4 +1,4 @@
-// gpu.verify, the part that knows nothing of keys: directory, extents, stamps, dead bitmaps, tail.
+// gpu.verify, the part that knows nothing of keys: directory, extents, stamps, dead bitmaps and tail.
 #include <algorithm>
 
 #include "storage/storage.h"
@@ -10,7 +10,6 @@ struct Verification {
     const RunKind *kind;
     ProblemReporter report;
     void *context;
-    BlockNumber blocks;
 };
 
 static void verify_extents(const Verification &state, Page meta_image) {
@@ -50,24 +49,23 @@ static bool verify_tail_items(const Verification &state) {
     return sound;
 }
 
-// Every page of the run carries the run's stamp, and its dead bitmap agrees with the directory. False when
-// the run lies beyond the end of the file, where nobody can read it; pages without the stamp are passed over.
-static bool verify_run(const Verification &state, const RunEntry &run) {
+bool verify_run_pages(Relation index, const RunEntry &run, ProblemReporter report, void *context) {
+    const BlockNumber blocks = RelationGetNumberOfBlocks(index);
     bool stamps_right = true;
     for (uint32 position = 0; position < run.pages; position++) {
         CHECK_FOR_INTERRUPTS();
         const BlockNumber block = run_block(run, position);
-        if (block >= state.blocks) {
-            state.report(block, nullptr, "A run's page lies beyond the end of the file.", state.context);
+        if (block >= blocks) {
+            report(block, nullptr, "A run's page lies beyond the end of the file.", context);
             return false;
         }
-        Buffer buffer = read_run_page(state.index, run, position, nullptr);
-        if (buffer == InvalidBuffer) {
-            state.report(block, nullptr, "The page does not carry its run's stamp.", state.context);
+        const RunPage page = read_run_page(index, run, position, nullptr);
+        if (page.page == nullptr) {
+            report(block, nullptr, "The page does not carry its run's stamp.", context);
             stamps_right = false;
             continue;
         }
-        UnlockReleaseBuffer(buffer);
+        release_run_page(page);
     }
     if (!stamps_right)
         return true;
@@ -76,7 +74,7 @@ static bool verify_run(const Verification &state, const RunEntry &run) {
     auto *bits = allocate<uint64>(kDeadBitsPerPage / 64);
     for (uint64 first = 0; first < run.entries; first += kDeadBitsPerPage) {
         const uint32 count = static_cast<uint32>(Min(run.entries - first, uint64{kDeadBitsPerPage}));
-        if (!read_dead_bits(state.index, run, first, count, bits)) {
+        if (!read_dead_bits(index, run, first, count, bits)) {
             pfree(bits);
             return true;
         }
@@ -86,8 +84,8 @@ static bool verify_run(const Verification &state, const RunEntry &run) {
     pfree(bits);
     // More bits than counted are what a VACUUM that broke off leaves behind.
     if (dead < run.dead)
-        state.report(run_block(run, run.sections[kDeadBitmapSection].first_page), nullptr,
-                     "The dead bitmap disagrees with the directory's count.", state.context);
+        report(run_block(run, run.sections[kDeadBitmapSection].first_page), nullptr,
+               "The dead bitmap disagrees with the directory's count.", context);
     return true;
 }
 
@@ -120,18 +118,16 @@ static bool verify_directory(const Verification &state, RunEntry **runs, int *co
 }
 
 bool verify_structure(Relation index, const RunKind *kind, ProblemReporter report, void *context) {
-    const Verification state = {index, kind, report, context, RelationGetNumberOfBlocks(index)};
-    if (state.blocks < kFirstFreeBlock) {
-        report(state.blocks, nullptr, "The file ends before the metapage or the tail.", context);
+    const Verification state = {index, kind, report, context};
+    const BlockNumber blocks = RelationGetNumberOfBlocks(index);
+    if (blocks < kFirstFreeBlock) {
+        report(blocks, nullptr, "The file ends before the metapage or the tail.", context);
         return false;
     }
     RunEntry *runs = nullptr;
     int count = 0;
     bool sound = verify_directory(state, &runs, &count);
     sound = verify_tail_items(state) && sound;
-    const bool readable = sound;
-    for (int i = 0; readable && i < count; i++)
-        sound = verify_run(state, runs[i]) && sound;
     if (runs != nullptr)
         pfree(runs);
     return sound;

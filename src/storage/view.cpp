@@ -1,6 +1,8 @@
 // Reading: the view of one instant, run pages with their stamps, dead bits.
 #include "storage/storage.h"
 
+#include <algorithm>
+
 #include "compat.h"
 
 namespace pg_gpu::storage {
@@ -31,6 +33,46 @@ void check_metapage_once(Relation index, const RunKind *kind) {
     remember_checked_directory(index, {0, 0});  // no directory has these
 }
 
+static int hold_readers = 0;
+static int views_held = 0;
+
+void define_view_settings() {
+    DefineCustomIntVariable(
+        "pg_gpu.hold_readers", "Readers wait for an advisory lock behind each view they take. For tests.",
+        "Its keys are this number and the next one, in turn.", &hold_readers, 0, 0, INT_MAX - 1, PGC_SUSET,
+        GUC_NO_SHOW_ALL | GUC_NOT_IN_SAMPLE, nullptr, [](int, void *) { views_held = 0; }, nullptr);
+}
+
+// Where a test wants to change the index between a reader's view and what it reads, the reader waits here,
+// without a buffer lock.
+static void wait_while_held() {
+    const Datum key = Int64GetDatum(int64{hold_readers} + views_held++ % 2);
+    DirectFunctionCall1(pg_advisory_lock_int8, key);
+    DirectFunctionCall1(pg_advisory_unlock_int8, key);
+}
+
+// Small and young runs come last in a directory (swap), and first in a view: they are the first to be merged.
+static void copy_inline_runs(const MetaPage *meta, View *view) {
+    const int count = static_cast<int>(meta->inline_runs);
+    if (view->runs == nullptr || view->run_capacity < count) {
+        if (view->runs != nullptr)
+            pfree(view->runs);
+        view->run_capacity = Max(count, 4);
+        view->runs = allocate<RunEntry>(view->run_capacity);
+    }
+    std::reverse_copy(meta->runs, meta->runs + count, view->runs);
+    view->run_count = count;
+}
+
+static void copy_all_runs(Relation index, const RunKind *kind, Page meta_image, View *view) {
+    if (view->runs != nullptr)
+        pfree(view->runs);
+    view->runs = copy_directory(index, kind, meta_image, &view->run_count);
+    view->run_capacity = view->run_count;
+    std::sort(view->runs, view->runs + view->run_count,
+              [](const RunEntry &a, const RunEntry &b) { return a.pages < b.pages; });
+}
+
 void take_view(Relation index, const RunKind *kind, Snapshot snapshot, View *view, TailVisitor visit,
                void *context) {
     Buffer meta_buffer = lock_metapage(index, kind, BUFFER_LOCK_SHARE);
@@ -41,26 +83,18 @@ void take_view(Relation index, const RunKind *kind, Snapshot snapshot, View *vie
     view->vacuum_seq = meta->vacuum_seq;
     view->directory_version = meta->directory_version;
     if (meta->chained_runs > 0) {
-        if (view->runs != nullptr)
-            pfree(view->runs);
-        view->runs = copy_directory(index, kind, meta_image, &view->run_count);
-        view->run_capacity = view->run_count;
+        copy_all_runs(index, kind, meta_image, view);
     } else {
-        const int count = static_cast<int>(meta->inline_runs);
-        if (view->runs == nullptr || view->run_capacity < count) {
-            if (view->runs != nullptr)
-                pfree(view->runs);
-            view->run_capacity = Max(count, 4);
-            view->runs = allocate<RunEntry>(view->run_capacity);
-        }
-        memcpy(view->runs, meta->runs, count * sizeof(RunEntry));
-        view->run_count = count;
+        copy_inline_runs(meta, view);
         if (!is_directory_checked(index, meta)) {
-            for (int i = 0; i < count; i++)
+            for (int i = 0; i < view->run_count; i++)
                 check_run_entry(index, kind, view->runs[i]);
             remember_checked_directory(index, {meta->directory_version, meta->vacuum_seq});
         }
     }
+    const bool keeps = view->kept != nullptr && (view->kept->page_limit > 0 || view->kept->copies != nullptr);
+    if (unlikely(keeps))
+        keep_small_runs(index, view);
 
     // The tail is locked before the metapage is let go: a seal needs both, so the items are either here or in
     // a listed run, never in both or neither.
@@ -77,12 +111,37 @@ void take_view(Relation index, const RunKind *kind, Snapshot snapshot, View *vie
     if (content_length(tail) > 0)
         visit(page_content(tail), content_length(tail), context);
     UnlockReleaseBuffer(tail_buffer);
+    if (unlikely(keeps))
+        keep_large_runs(index, view);
+    if (unlikely(hold_readers != 0))
+        wait_while_held();
+}
+
+void check_snapshot_of_view(Relation index, const RunKind *kind, Snapshot snapshot) {
+    if (likely(!do_snapshots_expire()))
+        return;
+    // Run pages don't change. What VACUUM removed shows in the metapage.
+    Buffer buffer = lock_metapage(index, kind, BUFFER_LOCK_SHARE);
+    check_old_snapshot(snapshot, index, BufferGetPage(buffer));
+    UnlockReleaseBuffer(buffer);
 }
 
 static constexpr BlockNumber kBlocksBeyondStatistics = 4096;
 
-Buffer read_run_page(Relation index, const RunEntry &run, uint32 position, BufferAccessStrategy strategy,
-                     NearBuffer *near) {
+static bool has_stamp(Page page, const RunEntry &run, uint32 position) {
+    const PageStamp *stamp = page_stamp(page);
+    return !PageIsNew(page) && PageGetSpecialSize(page) == sizeof(PageStamp) && stamp->run_id == run.run_id &&
+           stamp->position == position && stamp->kind == static_cast<uint16>(PageKind::Run);
+}
+
+RunPage read_run_page(Relation index, const RunEntry &run, uint32 position, BufferAccessStrategy strategy,
+                      NearBuffer *near) {
+    if (unlikely(run.kept != 0)) {
+        RunPage copy = {nullptr, InvalidBuffer, false};
+        copy.page = kept_page(run, position, &copy.temporary);
+        if (copy.page != nullptr)
+            return copy;
+    }
     const BlockNumber block = run_block(run, position);
     if (block == InvalidBlockNumber)
         report_corruption(index, kMetaBlock, "A section of a run lies outside its extents.");
@@ -95,43 +154,40 @@ Buffer read_run_page(Relation index, const RunEntry &run, uint32 position, Buffe
                                     : ReadBufferExtended(index, MAIN_FORKNUM, block, RBM_NORMAL, strategy);
     LockBuffer(buffer, BUFFER_LOCK_SHARE);
     Page page = BufferGetPage(buffer);
-    const PageStamp *stamp = page_stamp(page);
-    if (likely(!PageIsNew(page) && PageGetSpecialSize(page) == sizeof(PageStamp) &&
-               stamp->run_id == run.run_id && stamp->position == position &&
-               stamp->kind == static_cast<uint16>(PageKind::Run)))
-        return buffer;
+    if (likely(has_stamp(page, run, position)))
+        return {page, buffer, false};
     UnlockReleaseBuffer(buffer);
-    return InvalidBuffer;
+    return {nullptr, InvalidBuffer, false};
 }
 
-void confirm_recycled(Relation index, const RunKind *kind, const View &view, const RunEntry &run,
-                      uint32 position) {
-    Buffer buffer = lock_metapage(index, kind, BUFFER_LOCK_SHARE);
-    const bool changed = meta_page(BufferGetPage(buffer))->directory_version != view.directory_version;
-    UnlockReleaseBuffer(buffer);
-    if (!changed)
-        report_foreign_page(index, run, position);
+void release_run_page(const RunPage &page) {
+    if (likely(BufferIsValid(page.buffer)))
+        UnlockReleaseBuffer(page.buffer);
+    else if (page.temporary)
+        pfree(page.page);
 }
 
-static constexpr int kRestartsBeforeLock = 8;
-
-void count_restart(Relation index, RestartGuard *guard) {
-    CHECK_FOR_INTERRUPTS();
-    guard->restarts++;
-    // A standby cannot take the lock; there the primary's merges replay one at a time and each gives way.
-    if (guard->restarts < kRestartsBeforeLock || guard->locked || RecoveryInProgress())
-        return;
-    lock_runs(index, RunLock::OldRuns, ShareLock, false);
-    lock_runs(index, RunLock::YoungRuns, ShareLock, false);
-    guard->locked = true;
+bool lock_run_page_again(const RunEntry &run, uint32 position, const RunPage &page) {
+    if (!BufferIsValid(page.buffer))
+        return true;
+    LockBuffer(page.buffer, BUFFER_LOCK_SHARE);
+    if (likely(has_stamp(page.page, run, position)))
+        return true;
+    LockBuffer(page.buffer, BUFFER_LOCK_UNLOCK);
+    return false;
 }
 
-void unlock_after_restarts(Relation index, RestartGuard *guard) {
-    if (!guard->locked)
-        return;
-    unlock_runs(index, RunLock::YoungRuns, ShareLock);
-    unlock_runs(index, RunLock::OldRuns, ShareLock);
-    guard->locked = false;
+void unlock_run_page(const RunPage &page) {
+    if (likely(BufferIsValid(page.buffer)))
+        LockBuffer(page.buffer, BUFFER_LOCK_UNLOCK);
+}
+
+void unpin_run_page(RunPage *page) {
+    if (BufferIsValid(page->buffer))
+        ReleaseBuffer(page->buffer);
+    else if (page->temporary)
+        pfree(page->page);
+    *page = {nullptr, InvalidBuffer, false};
 }
 
 bool read_dead_bits(Relation index, const RunEntry &run, uint64 first, uint32 count, uint64 *bits) {
@@ -143,11 +199,11 @@ bool read_dead_bits(Relation index, const RunEntry &run, uint64 first, uint32 co
         const uint32 bitmap_page = static_cast<uint32>(ordinal / kDeadBitsPerPage);
         const uint32 bit_on_page = static_cast<uint32>(ordinal % kDeadBitsPerPage);
         const uint32 take = Min(count - done, kDeadBitsPerPage - bit_on_page);
-        Buffer buffer =
+        const RunPage page =
             read_run_page(index, run, run.sections[kDeadBitmapSection].first_page + bitmap_page, nullptr);
-        if (buffer == InvalidBuffer)
+        if (page.page == nullptr)
             return false;
-        const char *bitmap = static_cast<const char *>(BufferGetPage(buffer)) + run.dead_bitmap_offset;
+        const char *bitmap = static_cast<const char *>(page.page) + run.dead_bitmap_offset;
         uint32 i = 0;
         // Byte by byte, as VACUUM writes, where bytes of both sides meet.
         if ((bit_on_page | done) % 8 == 0)
@@ -159,7 +215,7 @@ bool read_dead_bits(Relation index, const RunEntry &run, uint64 first, uint32 co
             if ((static_cast<uint8>(bitmap[bit / 8]) >> (bit % 8)) & 1)
                 bits[(done + i) / 64] |= UINT64CONST(1) << ((done + i) % 64);
         }
-        UnlockReleaseBuffer(buffer);
+        release_run_page(page);
         done += take;
     }
     return true;

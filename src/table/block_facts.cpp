@@ -1,4 +1,4 @@
-// A set-associative table of block facts, which grows up to what hash tables may have (work_mem).
+// A set-associative table of groups of blocks, which grows up to what hash tables may have (work_mem).
 #include "table/block_facts.h"
 
 #include "compat.h"
@@ -9,20 +9,25 @@ namespace pg_gpu::table {
 namespace {
 
 constexpr uint32 kWays = 4;
-constexpr uint32 kFewestSets = 64;
+constexpr uint32 kFewestSets = 4;
 constexpr uint32 kTables = 64;
+constexpr uint32 kFewRowWords = Min(2U, kMaxRowWords);
 
-// Consecutive blocks lie in consecutive sets, so that a table as large as all sets together fits exactly.
+// Consecutive groups lie in consecutive sets, so that a table as large as all sets together fits exactly.
+// Keys lie by themselves, so that a search touches no group but the one it finds.
 struct Cache {
-    KnownBlock *blocks;
-    uint32 sets;  // a power of two
-    uint64 used;
-    uint32 last_round;
+    uint64 *keys;  // by place; 0: free
+    FactsGroup **groups;
+    uint32 sets;
+    uint32 used;
+    uint32 row_words;
+    uint64 last_question;
 };
 
 struct NumberedTable {
     PhysicalPlace place;
     uint32 number;
+    uint64 entries;  // in the last question about some of its rows
 };
 
 // The last few tables, in the order of their numbers; older ones' blocks are found no more.
@@ -33,7 +38,7 @@ struct Tables {
 
 }  // namespace
 
-static Cache cache = {};
+static Cache cache = {nullptr, nullptr, 0, 0, kFewRowWords, 0};
 static Tables tables = {};
 static FactsUse use = {};
 
@@ -52,97 +57,149 @@ bool may_use_block_facts(Relation heap, Snapshot snapshot) {
            !do_snapshots_expire();
 }
 
-// ---- the table of blocks ----------------------------------------------------------------------------------
+// ---- the table of groups ----------------------------------------------------------------------------------
 
-static uint64 key_of(uint32 table, BlockNumber block) {
-    return uint64{table} << 32 | block;
+static uint64 key_of(uint32 table, uint32 number) {
+    return uint64{table} << 32 | number;
 }
 
-static uint32 set_of(uint64 key, uint32 sets) {
+static uint32 first_place(uint64 key, uint32 sets) {
     constexpr uint32 kSpread = 0x9e3779b1;
-    return (static_cast<uint32>(key >> 32) * kSpread + static_cast<uint32>(key)) & (sets - 1);
+    return (static_cast<uint32>(key >> 32) * kSpread + static_cast<uint32>(key)) % sets * kWays;
 }
 
-static size_t bytes_of(uint32 sets) {
-    return size_t{sets} * kWays * sizeof(KnownBlock);
+static size_t group_bytes() {
+    return sizeof(FactsGroup) + size_t{kGroupBlocks} * cache.row_words * sizeof(uint64);
 }
 
-static void forget_all() {
-    if (cache.blocks != nullptr)
-        pfree(cache.blocks);
-    cache.blocks = nullptr;
+static uint32 most_sets() {
+    const size_t bytes_of_set = kWays * (group_bytes() + sizeof(uint64) + sizeof(FactsGroup *));
+    return static_cast<uint32>(Min(get_hash_memory_limit() / bytes_of_set, size_t{PG_UINT32_MAX / kWays}));
+}
+
+uint32 facts_row_words() {
+    return cache.row_words;
+}
+
+void forget_block_facts() {
+    for (uint32 place = 0; place < cache.sets * kWays; place++)
+        if (cache.groups[place] != nullptr)
+            pfree(cache.groups[place]);
+    if (cache.sets > 0) {
+        pfree(cache.keys);
+        pfree(cache.groups);
+    }
+    cache.keys = nullptr;
+    cache.groups = nullptr;
     cache.sets = 0;
     cache.used = 0;
 }
 
+void widen_facts_rows() {
+    forget_block_facts();
+    cache.row_words = kMaxRowWords;
+}
+
+static void *allocate_for_session(size_t bytes) {
+    return MemoryContextAllocExtended(TopMemoryContext, bytes,
+                                      MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM | MCXT_ALLOC_ZERO);
+}
+
 static bool grow() {
-    const uint32 sets = cache.sets == 0 ? kFewestSets : cache.sets * 2;
-    if (cache.sets != 0 && bytes_of(sets) > get_hash_memory_limit())
+    const uint32 sets = Max(Min(cache.sets * 2, most_sets()), kFewestSets);
+    if (sets <= cache.sets)
         return false;
-    auto *blocks = static_cast<KnownBlock *>(MemoryContextAllocExtended(
-        TopMemoryContext, bytes_of(sets), MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM | MCXT_ALLOC_ZERO));
-    if (blocks == nullptr)
+    auto *keys = static_cast<uint64 *>(allocate_for_session(size_t{sets} * kWays * sizeof(uint64)));
+    auto **groups =
+        static_cast<FactsGroup **>(allocate_for_session(size_t{sets} * kWays * sizeof(FactsGroup *)));
+    if (keys == nullptr || groups == nullptr) {
+        if (keys != nullptr)
+            pfree(keys);
         return false;
-    // A set's blocks go to two sets, and so find room.
-    for (uint64 i = 0; i < uint64{cache.sets} * kWays; i++)
-        if (cache.blocks[i].key != 0)
-            blocks[uint64{set_of(cache.blocks[i].key, sets)} * kWays + i % kWays] = cache.blocks[i];
-    if (cache.blocks != nullptr)
-        pfree(cache.blocks);
-    cache.blocks = blocks;
+    }
+    const Cache before = cache;
+    cache.keys = keys;
+    cache.groups = groups;
     cache.sets = sets;
+    cache.used = 0;
+    for (uint32 old = 0; old < before.sets * kWays; old++) {
+        if (before.keys[old] == 0)
+            continue;
+        uint32 place = first_place(before.keys[old], sets);
+        const uint32 end = place + kWays;
+        while (place < end && keys[place] != 0)
+            place++;
+        if (place == end) {
+            pfree(before.groups[old]);
+            continue;
+        }
+        keys[place] = before.keys[old];
+        groups[place] = before.groups[old];
+        cache.used++;
+    }
+    if (before.sets > 0) {
+        pfree(before.keys);
+        pfree(before.groups);
+    }
     return true;
 }
 
-uint32 begin_round() {
-    if (cache.sets > kFewestSets && bytes_of(cache.sets) > get_hash_memory_limit())
-        forget_all();
-    if (unlikely(++cache.last_round == 0)) {
-        // Rounds of long ago must not be taken for new ones.
-        forget_all();
-        cache.last_round = 1;
-    }
-    return cache.last_round;
+uint64 begin_facts_question() {
+    if (cache.sets > Max(most_sets(), kFewestSets))
+        forget_block_facts();
+    return ++cache.last_question;
 }
 
-KnownBlock *find_block(uint32 table, BlockNumber block) {
+FactsGroup *find_group(uint32 table, uint32 number) {
     if (cache.sets == 0)
         return nullptr;
-    const uint64 key = key_of(table, block);
-    KnownBlock *set = cache.blocks + uint64{set_of(key, cache.sets)} * kWays;
-    for (uint32 way = 0; way < kWays; way++)
-        if (set[way].key == key)
-            return &set[way];
+    const uint64 key = key_of(table, number);
+    const uint32 first = first_place(key, cache.sets);
+    for (uint32 place = first; place < first + kWays; place++)
+        if (cache.keys[place] == key)
+            return cache.groups[place];
     return nullptr;
 }
 
-// The block's own place in its set, or else a free one, or else the one that went unused for longest.
-static KnownBlock *choose_way(uint64 key) {
-    KnownBlock *set = cache.blocks + uint64{set_of(key, cache.sets)} * kWays;
-    KnownBlock *chosen = &set[0];
-    for (uint32 way = 0; way < kWays; way++) {
-        if (set[way].key == key)
-            return &set[way];
-        const bool is_better =
-            set[way].key == 0 ? chosen->key != 0 : chosen->key != 0 && set[way].round < chosen->round;
-        chosen = is_better ? &set[way] : chosen;
+// The group's own place in its set, or else a free one, or else that of the one that went unused for longest.
+static uint32 choose_place(uint64 key) {
+    const uint32 first = first_place(key, cache.sets);
+    uint32 chosen = first;
+    for (uint32 place = first; place < first + kWays; place++) {
+        if (cache.keys[place] == key)
+            return place;
+        const bool chosen_is_free = cache.keys[chosen] == 0;
+        const bool is_better = cache.keys[place] == 0 ? !chosen_is_free
+                                                      : !chosen_is_free && cache.groups[place]->question <
+                                                                               cache.groups[chosen]->question;
+        chosen = is_better ? place : chosen;
     }
     return chosen;
 }
 
-KnownBlock *take_place(uint32 table, BlockNumber block, uint32 round) {
+FactsGroup *take_group(uint32 table, uint32 number, uint64 question) {
     if (cache.sets == 0 && !grow())
         return nullptr;
-    const uint64 key = key_of(table, block);
-    KnownBlock *chosen = choose_way(key);
-    if (chosen->key != 0 && chosen->key != key && cache.used * 2 >= uint64{cache.sets} * kWays && grow())
-        chosen = choose_way(key);
-    if (chosen->key != 0 && chosen->key != key && chosen->round == round)
+    const uint64 key = key_of(table, number);
+    uint32 place = choose_place(key);
+    if (cache.keys[place] != 0 && cache.keys[place] != key && cache.used * 2 >= cache.sets * kWays && grow())
+        place = choose_place(key);
+    FactsGroup *group = cache.groups[place];
+    if (cache.keys[place] == key)
+        return group;
+    if (cache.keys[place] != 0 && group->question == question)
         return nullptr;
-    cache.used += chosen->key == 0 ? 1 : 0;
-    if (chosen->key != key)
-        *chosen = {key, round, InvalidBuffer, {InvalidXLogRecPtr, kNothingKnown, {}}};
-    return chosen;
+    if (group == nullptr) {
+        group = static_cast<FactsGroup *>(allocate_for_session(group_bytes()));
+        if (group == nullptr)
+            return nullptr;
+        cache.groups[place] = group;
+        cache.used++;
+    }
+    memset(group, 0, sizeof(FactsGroup));
+    group->key = cache.keys[place] = key;
+    group->question = question;
+    return group;
 }
 
 // ---- tables -----------------------------------------------------------------------------------------------
@@ -157,12 +214,23 @@ uint32 number_of_table(Relation heap) {
         if (tables.table[i].number != 0 && is_same_place(tables.table[i].place, place))
             return tables.table[i].number;
     if (unlikely(++tables.last_number == 0)) {
-        forget_all();
+        forget_block_facts();
         memset(tables.table, 0, sizeof(tables.table));
         tables.last_number = 1;
     }
-    tables.table[tables.last_number % kTables] = {place, tables.last_number};
+    tables.table[tables.last_number % kTables] = {place, tables.last_number, 0};
     return tables.last_number;
+}
+
+uint64 entries_in_last_question(uint32 table) {
+    const NumberedTable &entry = tables.table[table % kTables];
+    return entry.number == table ? entry.entries : 0;
+}
+
+void note_entries_in_question(uint32 table, uint64 entries) {
+    NumberedTable *entry = &tables.table[table % kTables];
+    if (entry->number == table)
+        entry->entries = entries;
 }
 
 }  // namespace pg_gpu::table

@@ -7,25 +7,34 @@
 
 namespace pg_gpu::table {
 
-inline constexpr uint32 kRowWords = (MaxHeapTuplesPerPage + 63) / 64;
+inline constexpr uint32 kGroupBlocks = 64;
+inline constexpr uint32 kMaxRowWords = (MaxHeapTuplesPerPage + 63) / 64;
 
-// Facts of one block. They hold for MVCC snapshots whose xmin lies above `newest`, while the page's LSN is
-// `lsn`. Nothing in them points into this process, so that they can be handed to others.
-struct BlockFacts {
-    XLogRecPtr lsn;
-    uint64 newest;  // full transaction id; 0: they rest on none; kNothingKnown: only the LSN is known
-    uint64 rows[kRowWords];  // bit i: the entry with offset number i + 1 has a visible row
+// Blocks 64 * n to 64 * n + 63 of a table, and for each, by its place among them: the facts, and where its
+// page was last. A mask has a bit a place. Facts hold for MVCC snapshots whose xmin lies above `newest`,
+// while the page's LSN is `lsn`; their visible rows are rows_of(). Behind the structure lie the rows' words.
+struct FactsGroup {
+    uint64 key;        // the table's number << 32 | n; 0: free
+    uint64 question;   // that used it last
+    FactsGroup *next;  // in the question's list of groups with wanted blocks
+    uint64 wanted;     // blocks that the question is to look at
+    uint64 known;      // blocks with facts
+    uint64 holds;      // in round `round`: those among them whose page was found unchanged
+    uint32 round;
+    Buffer buffer[kGroupBlocks];
+    XLogRecPtr lsn[kGroupBlocks];  // invalid: the page was not read yet
+    uint64 newest[kGroupBlocks];   // full transaction id; 0: the facts rest on none
 };
 
-inline constexpr uint64 kNothingKnown = PG_UINT64_MAX;
+// How many words there are of a block's rows. Bit i % 64 of word i / 64 says whether the entry with offset
+// number i + 1 has a visible row; entries behind the last word have none.
+uint32 facts_row_words();
+// A page has more line pointers: there are kMaxRowWords from now on, and everything known is forgotten.
+void widen_facts_rows();
 
-// Facts and where this session keeps them.
-struct KnownBlock {
-    uint64 key;     // the table's number << 32 | block; 0: free
-    uint32 round;   // in which the LSN was found to be the page's
-    Buffer buffer;  // in which the page was then; it may have moved since
-    BlockFacts facts;
-};
+inline uint64 *rows_of(FactsGroup *group, uint32 place) {
+    return reinterpret_cast<uint64 *>(group + 1) + size_t{place} * facts_row_words();
+}
 
 // May facts be made of this table's blocks, and used under this snapshot?
 bool may_use_block_facts(Relation heap, Snapshot snapshot);
@@ -34,15 +43,23 @@ bool may_use_block_facts(Relation heap, Snapshot snapshot);
 // long gets a new one.
 uint32 number_of_table(Relation heap);
 
-// A number that no reader has had before. Forgets what work_mem has no room for any more.
-uint32 begin_round();
+// How many entries the last question about some of the table's rows was about, for a guess at the next; 0:
+// none was asked yet.
+uint64 entries_in_last_question(uint32 table);
+void note_entries_in_question(uint32 table, uint64 entries);
 
-// What is known of a block; nullptr: nothing. Good until a place is taken.
-KnownBlock *find_block(uint32 table, BlockNumber block);
+// A number for the next question. Forgets what work_mem has no room for any more.
+uint64 begin_facts_question();
 
-// The block's place, or a free one, or that of a block that went unused for longest; nullptr when all that
-// could make room were used in this round. The caller fills it in.
-KnownBlock *take_place(uint32 table, BlockNumber block, uint32 round);
+// Group n of a table; nullptr: nothing is known of its blocks. Good until one is taken.
+FactsGroup *find_group(uint32 table, uint32 number);
+
+// The same, or a free one, or in place of one that went unused for longest; nullptr when all that could make
+// room are used by this question.
+FactsGroup *take_group(uint32 table, uint32 number, uint64 question);
+
+// Forgets all blocks.
+void forget_block_facts();
 
 // For gpu.stat: pages whose LSN was compared, and entries that facts told about.
 struct FactsUse {

@@ -3,6 +3,7 @@
 
 #include "compat.h"
 #include "sort.h"
+#include "table/rounds.h"
 
 namespace pg_gpu::table {
 
@@ -46,50 +47,138 @@ static void begin_question(RowVisibility *rows) {
         return;
     rows->command = rows->snapshot->curcid;
     rows->uses_facts = may_use_block_facts(rows->heap, rows->snapshot);
-    rows->round = begin_round();
+    rows->question = begin_facts_question();
     rows->table = number_of_table(rows->heap);
     rows->next = U64FromFullTransactionId(ReadNextFullTransactionId());
     rows->xmin = full_id(*rows, rows->snapshot->xmin);
+    rows->round = round_of(rows->snapshot, rows->xmin);
 }
 
-// Pins and share-locks the page.
-static Buffer lock_page(RowVisibility *rows, BlockNumber block, Buffer where) {
-    Buffer buffer = where;
-    if (where > 0 && where <= NBuffers &&
-        ReadRecentBuffer(physical_relation(rows->heap), MAIN_FORKNUM, block, where)) {
-        pgstat_count_buffer_read(rows->heap);
-        pgstat_count_buffer_hit(rows->heap);
-    } else {
-        buffer = storage::read_near(rows->heap, block, nullptr, &rows->near);
+// Of another question nothing is wanted any more, and in another round nothing holds yet.
+static void enter_group(const RowVisibility &rows, FactsGroup *group) {
+    if (group->question != rows.question) {
+        group->question = rows.question;
+        group->wanted = 0;
     }
-    LockBuffer(buffer, BUFFER_LOCK_SHARE);
-    return buffer;
-}
-
-// What is known of the block under the snapshot; nullptr: nothing.
-static const BlockFacts *look_at_block(RowVisibility *rows, BlockNumber block) {
-    KnownBlock *known = find_block(rows->table, block);
-    if (known == nullptr || known->facts.newest >= rows->xmin)
-        return nullptr;
-    if (known->round != rows->round) {
-        CHECK_FOR_INTERRUPTS();
-        const Buffer buffer = lock_page(rows, block, known->buffer);
-        const XLogRecPtr lsn = BufferGetLSNAtomic(buffer);
-        UnlockReleaseBuffer(buffer);
-        known->buffer = buffer;
-        facts_use()->pages++;
-        if (lsn != known->facts.lsn)
-            return nullptr;
-        known->round = rows->round;
+    if (group->round != rows.round) {
+        group->round = rows.round;
+        group->holds = 0;
     }
-    return &known->facts;
 }
 
-const BlockFacts *known_facts(RowVisibility *rows, BlockNumber block) {
+// Facts that are missing are no reason to look at a page, and those that hold already none to look again.
+static uint64 want_blocks(RowVisibility *rows, FactsGroup *group, uint64 blocks) {
+    enter_group(*rows, group);
+    const uint64 wanted = blocks & group->known & ~group->holds;
+    if (wanted == 0)
+        return 0;
+    if (group->wanted == 0) {
+        group->next = rows->wanted;
+        rows->wanted = group;
+    }
+    group->wanted |= wanted;
+    return wanted;
+}
+
+static uint64 bit_of(BlockNumber block) {
+    return UINT64CONST(1) << (block % kGroupBlocks);
+}
+
+void want_block(RowVisibility *rows, BlockNumber block) {
     if (!rows->by_page)
-        return nullptr;
+        return;
     begin_question(rows);
-    return rows->uses_facts ? look_at_block(rows, block) : nullptr;
+    FactsGroup *group = rows->uses_facts ? find_group(rows->table, block / kGroupBlocks) : nullptr;
+    if (group != nullptr)
+        want_blocks(rows, group, bit_of(block));
+}
+
+uint32 want_blocks_of_group(RowVisibility *rows, uint32 number, uint64 blocks) {
+    if (!rows->by_page)
+        return 0;
+    begin_question(rows);
+    FactsGroup *group = rows->uses_facts && blocks != 0 ? find_group(rows->table, number) : nullptr;
+    return group == nullptr ? 0 : static_cast<uint32>(__builtin_popcountll(want_blocks(rows, group, blocks)));
+}
+
+void forget_wanted_blocks(RowVisibility *rows) {
+    for (FactsGroup *group = rows->wanted; group != nullptr; group = group->next)
+        group->wanted = 0;
+    rows->wanted = nullptr;
+}
+
+// Does the page have this LSN still? False, too, when it isn't in the buffer where it was.
+static bool is_unchanged(const RowVisibility &rows, BlockNumber block, Buffer buffer, XLogRecPtr lsn) {
+    if (buffer <= 0 || buffer > NBuffers ||
+        !ReadRecentBuffer(physical_relation(rows.heap), MAIN_FORKNUM, block, buffer))
+        return false;
+    pgstat_count_buffer_read(rows.heap);
+    pgstat_count_buffer_hit(rows.heap);
+    LockBuffer(buffer, BUFFER_LOCK_SHARE);
+    const bool unchanged = BufferGetLSNAtomic(buffer) == lsn;
+    UnlockReleaseBuffer(buffer);
+    return unchanged;
+}
+
+namespace {
+
+// A page that is about to be looked at.
+struct Look {
+    FactsGroup *group;
+    uint32 place;
+};
+
+}  // namespace
+
+static void look_at_page(const RowVisibility &rows, const Look &look) {
+    FactsGroup *group = look.group;
+    const BlockNumber block = static_cast<uint32>(group->key) * kGroupBlocks + look.place;
+    if (is_unchanged(rows, block, group->buffer[look.place], group->lsn[look.place]))
+        group->holds |= bit_of(block);
+    facts_use()->pages++;
+}
+
+// Pages lie far apart in memory, and so do the heads of their buffers: some are on their way while another is
+// looked at.
+void look_at_wanted_blocks(RowVisibility *rows) {
+    constexpr uint32 kAhead = 16;
+    Look looks[kAhead];
+    uint64 count = 0;
+    for (FactsGroup *group = rows->wanted; group != nullptr; group = group->next) {
+        CHECK_FOR_INTERRUPTS();
+        for (uint64 left = group->wanted; left != 0; left &= left - 1) {
+            const auto place = static_cast<uint32>(__builtin_ctzll(left));
+            if (group->newest[place] >= rows->xmin)
+                continue;
+            Look *look = &looks[count % kAhead];
+            if (count >= kAhead)
+                look_at_page(*rows, *look);
+            prefetch_buffer(group->buffer[place]);
+            *look = {group, place};
+            count++;
+        }
+        group->wanted = 0;
+    }
+    for (uint64 i = count - Min(count, uint64{kAhead}); i < count; i++)
+        look_at_page(*rows, looks[i % kAhead]);
+    rows->wanted = nullptr;
+}
+
+// nullptr: no facts of it hold in this round.
+static FactsGroup *group_with_facts(const RowVisibility &rows, uint32 number) {
+    FactsGroup *group = rows.uses_facts ? find_group(rows.table, number) : nullptr;
+    return group != nullptr && group->round == rows.round ? group : nullptr;
+}
+
+uint64 blocks_with_facts(const RowVisibility &rows, uint32 number) {
+    const FactsGroup *group = group_with_facts(rows, number);
+    return group != nullptr ? group->holds : 0;
+}
+
+const uint64 *find_facts(const RowVisibility *rows, BlockNumber block) {
+    FactsGroup *group = group_with_facts(*rows, block / kGroupBlocks);
+    return group != nullptr && (group->holds & bit_of(block)) != 0 ? rows_of(group, block % kGroupBlocks)
+                                                                   : nullptr;
 }
 
 // Is the outcome of all that was done to the page's rows known to every snapshot of this xmin or a later one?
@@ -135,7 +224,7 @@ static bool is_entry_visible(const RowVisibility &rows, Buffer buffer, BlockNumb
 }
 
 // Looks at all entries of a page whose rows are decided.
-static void make_facts(const RowVisibility &rows, Buffer buffer, BlockNumber block, BlockFacts *facts) {
+static void make_facts(const RowVisibility &rows, Buffer buffer, BlockNumber block, uint64 *words) {
     Page page = BufferGetPage(buffer);
     const OffsetNumber last = Min(PageGetMaxOffsetNumber(page), MaxHeapTuplesPerPage);
     for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++) {
@@ -145,22 +234,80 @@ static void make_facts(const RowVisibility &rows, Buffer buffer, BlockNumber blo
             (ItemIdIsNormal(item) &&
              !HeapTupleHeaderIsHeapOnly(reinterpret_cast<HeapTupleHeader>(PageGetItem(page, item))));
         if (has_entry && is_entry_visible(rows, buffer, block, offset))
-            facts->rows[(offset - 1) / 64] |= UINT64CONST(1) << ((offset - 1) % 64);
+            words[(offset - 1) / 64] |= UINT64CONST(1) << ((offset - 1) % 64);
     }
 }
 
+// ---- the heap ---------------------------------------------------------------------------------------------
+
+namespace {
+
+// What was found out of a page.
+struct PageFacts {
+    XLogRecPtr lsn;
+    bool known;
+    uint64 newest;
+    uint64 rows[kMaxRowWords];
+};
+
+}  // namespace
+
 // Is it worth making facts, which take a look at all rows? When many are asked about, and when the page has
 // not changed since it was read last.
-static bool is_worth_facts(const RowVisibility &rows, Page page, BlockNumber block, XLogRecPtr lsn,
-                           uint64 asked) {
+static bool is_worth_facts(const FactsGroup *group, uint32 place, Page page, XLogRecPtr lsn, uint64 asked) {
     constexpr uint64 kFewestAsked = 8;  // one in so many
-    if (asked * kFewestAsked >= PageGetMaxOffsetNumber(page))
-        return true;
-    const KnownBlock *known = find_block(rows.table, block);
-    return known != nullptr && known->facts.lsn == lsn;
+    return asked * kFewestAsked >= PageGetMaxOffsetNumber(page) ||
+           (group != nullptr && group->lsn[place] == lsn);
 }
 
-// ---- the heap ---------------------------------------------------------------------------------------------
+// Makes facts of a locked page, unless they are there and the page has only moved to another buffer.
+static void find_page_facts(const RowVisibility &rows, FactsGroup *group, Buffer buffer, BlockNumber block,
+                            uint64 asked, PageFacts *facts) {
+    const uint32 place = block % kGroupBlocks;
+    Page page = BufferGetPage(buffer);
+    // Before the rows: who sets a hint bit meanwhile may log the page and so change its LSN.
+    facts->lsn = BufferGetLSNAtomic(buffer);
+    // Pages without an LSN can't be told from each other.
+    if (XLogRecPtrIsInvalid(facts->lsn))
+        return;
+    if (group != nullptr && (group->known & bit_of(block)) != 0 && group->lsn[place] == facts->lsn &&
+        group->newest[place] < rows.xmin) {
+        facts->known = true;
+        facts->newest = group->newest[place];
+        memcpy(facts->rows, rows_of(group, place), facts_row_words() * sizeof(uint64));
+        return;
+    }
+    TransactionId newest;
+    if (!is_worth_facts(group, place, page, facts->lsn, asked) ||
+        !is_decided(page, rows.snapshot->xmin, &newest))
+        return;
+    make_facts(rows, buffer, block, facts->rows);
+    facts->newest = TransactionIdIsNormal(newest) ? full_id(rows, newest) : 0;
+    facts->known = true;
+}
+
+static void keep_facts(const RowVisibility &rows, Buffer buffer, BlockNumber block, const PageFacts &facts) {
+    const uint32 place = block % kGroupBlocks;
+    const uint64 bit = bit_of(block);
+    for (uint32 word = facts_row_words(); word < kMaxRowWords; word++)
+        if (facts.rows[word] != 0) {
+            widen_facts_rows();
+            break;
+        }
+    FactsGroup *group = take_group(rows.table, block / kGroupBlocks, rows.question);
+    if (group == nullptr)
+        return;
+    enter_group(rows, group);
+    group->buffer[place] = buffer;
+    // A snapshot that is older than what is known leaves it to others.
+    if (!facts.known && group->lsn[place] == facts.lsn)
+        return;
+    group->lsn[place] = facts.lsn;
+    group->newest[place] = facts.newest;
+    group->known = facts.known ? group->known | bit : group->known & ~bit;
+    group->holds = facts.known ? group->holds | bit : group->holds & ~bit;
+    memcpy(rows_of(group, place), facts.rows, facts_row_words() * sizeof(uint64));
+}
 
 // Answers for entries of one block from its page, which is locked once for all of them.
 static void read_rows(RowVisibility *rows, BlockNumber block, const Unknown *unknown, uint64 count,
@@ -169,32 +316,20 @@ static void read_rows(RowVisibility *rows, BlockNumber block, const Unknown *unk
     const Buffer buffer = storage::read_near(rows->heap, block, nullptr, &rows->near);
     heap_page_prune_opt(rows->heap, buffer);
     LockBuffer(buffer, BUFFER_LOCK_SHARE);
-    Page page = BufferGetPage(buffer);
-    check_old_snapshot(rows->snapshot, rows->heap, page);
-    // Before the rows: who sets a hint bit meanwhile may log the page and so change its LSN.
-    BlockFacts facts = {BufferGetLSNAtomic(buffer), kNothingKnown, {}};
-    // Pages without an LSN can't be told from each other.
-    const bool keeps = rows->uses_facts && !XLogRecPtrIsInvalid(facts.lsn);
-    TransactionId newest;
-    if (keeps && is_worth_facts(*rows, page, block, facts.lsn, count) &&
-        is_decided(page, rows->snapshot->xmin, &newest)) {
-        make_facts(*rows, buffer, block, &facts);
-        facts.newest = TransactionIdIsNormal(newest) ? full_id(*rows, newest) : 0;
-    }
+    check_old_snapshot(rows->snapshot, rows->heap, BufferGetPage(buffer));
+    PageFacts facts = {};
+    if (rows->uses_facts)
+        find_page_facts(*rows, find_group(rows->table, block / kGroupBlocks), buffer, block, count, &facts);
     for (uint64 i = 0; i < count; i++) {
         const auto offset = static_cast<OffsetNumber>(unknown[i].place & 0xffff);
-        visible[unknown[i].entry] = facts.newest == kNothingKnown
-                                        ? is_entry_visible(*rows, buffer, block, offset)
-                                        : is_visible(facts, offset);
+        visible[unknown[i].entry] = facts.known
+                                        ? (facts.rows[(offset - 1) / 64] >> ((offset - 1) % 64) & 1) != 0
+                                        : is_entry_visible(*rows, buffer, block, offset);
     }
     UnlockReleaseBuffer(buffer);
     rows->fetches += count;
-    KnownBlock *place = keeps ? take_place(rows->table, block, rows->round) : nullptr;
-    if (place != nullptr) {
-        place->facts = facts;
-        place->round = rows->round;
-        place->buffer = buffer;
-    }
+    if (!XLogRecPtrIsInvalid(facts.lsn))
+        keep_facts(*rows, buffer, block, facts);
 }
 
 static void read_pages(RowVisibility *rows, Unknown *unknown, uint64 count, bool *visible) {
@@ -220,27 +355,47 @@ static void probe_rows(RowVisibility *rows, const ItemPointerData *tids, uint64 
     table_index_fetch_reset(rows->probe.fetch);
 }
 
+// Has the pages looked at that entries lie on; true when facts may tell anything.
+static bool look_at_blocks_of(RowVisibility *rows, const ItemPointerData *tids, uint64 count,
+                              const bool *visible) {
+    if (!rows->uses_facts)
+        return false;
+    for (uint64 i = 0; i < count; i++) {
+        if (i % kEntriesBetweenInterrupts == 0)
+            CHECK_FOR_INTERRUPTS();
+        if (visible[i])
+            continue;
+        const BlockNumber block = ItemPointerGetBlockNumberNoCheck(&tids[i]);
+        FactsGroup *group = find_group(rows->table, block / kGroupBlocks);
+        if (group != nullptr)
+            want_blocks(rows, group, bit_of(block));
+    }
+    look_at_wanted_blocks(rows);
+    return true;
+}
+
 void find_visible(RowVisibility *rows, const ItemPointerData *tids, uint64 count, bool *visible) {
     if (!rows->by_page) {
         probe_rows(rows, tids, count, visible);
         return;
     }
     begin_question(rows);
+    const bool may_know = look_at_blocks_of(rows, tids, count, visible);
     Unknown *unknown = nullptr;
     uint64 unknown_count = 0;
     BlockNumber block = InvalidBlockNumber;
-    const BlockFacts *facts = nullptr;
+    const uint64 *facts = nullptr;
     for (uint64 i = 0; i < count; i++) {
         if (i % kEntriesBetweenInterrupts == 0)
             CHECK_FOR_INTERRUPTS();
         if (visible[i])
             continue;
-        if (ItemPointerGetBlockNumberNoCheck(&tids[i]) != block) {
+        if (may_know && ItemPointerGetBlockNumberNoCheck(&tids[i]) != block) {
             block = ItemPointerGetBlockNumberNoCheck(&tids[i]);
-            facts = rows->uses_facts ? look_at_block(rows, block) : nullptr;
+            facts = find_facts(rows, block);
         }
         if (facts != nullptr) {
-            visible[i] = is_visible(*facts, ItemPointerGetOffsetNumberNoCheck(&tids[i]));
+            visible[i] = is_visible(facts, ItemPointerGetOffsetNumberNoCheck(&tids[i]));
             facts_use()->entries++;
             continue;
         }

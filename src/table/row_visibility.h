@@ -13,11 +13,13 @@ struct RowVisibility {
     bool by_page;     // the heap is read page by page; else row by row, by its table access method
     bool uses_facts;  // block facts are used and made
     CommandId command;
-    uint32 table;     // its number among the block facts
-    uint32 round;     // 0: nothing was asked yet
-    uint64 next;      // full transaction id that no snapshot of now has seen the beginning of
-    uint64 xmin;      // the snapshot's
-    HeapProbe probe;  // not by page
+    uint32 table;        // its number among the block facts
+    uint32 round;        // of what the snapshot sees; 0: nothing was asked yet
+    uint64 question;     // this one, for the block facts
+    FactsGroup *wanted;  // groups with blocks to be looked at
+    uint64 next;         // full transaction id that no snapshot of now has seen the beginning of
+    uint64 xmin;         // the snapshot's
+    HeapProbe probe;     // not by page
     storage::NearBuffer near;
     uint64 fetches;  // entries looked up in the heap, which facts told nothing about
 };
@@ -29,13 +31,26 @@ void close_row_visibility(RowVisibility *rows);
 // ones (is_possible_tid).
 void find_visible(RowVisibility *rows, const ItemPointerData *tids, uint64 count, bool *visible);
 
-// What is known of a block's entries, for callers that have many of one block at hand; nullptr: nothing, and
-// find_visible tells. Good until the next question.
-const BlockFacts *known_facts(RowVisibility *rows, BlockNumber block);
+// ---- block by block, for callers that have many entries of each at hand -----------------------------------
 
-// Does the entry with this offset number, at most MaxHeapTuplesPerPage, have a visible row?
-inline bool is_visible(const BlockFacts &facts, OffsetNumber offset) {
-    return ((facts.rows[(offset - 1) / 64] >> ((offset - 1) % 64)) & 1) != 0;
+// All blocks that something is to be known of are named first, in any order and as often as it comes; then
+// their pages are looked at together; then facts tell, until the next call of find_visible.
+void want_block(RowVisibility *rows, BlockNumber block);
+void look_at_wanted_blocks(RowVisibility *rows);
+void forget_wanted_blocks(RowVisibility *rows);
+
+// Blocks of group n (block_facts.h), a bit each: wants them, and returns for how many that takes a look; and
+// those that facts hold of now.
+uint32 want_blocks_of_group(RowVisibility *rows, uint32 number, uint64 blocks);
+uint64 blocks_with_facts(const RowVisibility &rows, uint32 number);
+
+// What is known of a block's entries: words as rows_of() has them; nullptr: nothing, and find_visible tells.
+const uint64 *find_facts(const RowVisibility *rows, BlockNumber block);
+
+// Does the entry with this offset number have a visible row?
+inline bool is_visible(const uint64 *facts, OffsetNumber offset) {
+    const auto place = static_cast<OffsetNumber>(offset - 1);
+    return place < facts_row_words() * 64 && ((facts[place / 64] >> (place % 64)) & 1) != 0;
 }
 
 }  // namespace pg_gpu::table

@@ -1,22 +1,6 @@
 #include "table/server_count.h"
 
-#include "table/visible_count.h"
-
 namespace pg_gpu::table {
-
-client::VisibleBlocks read_visible_blocks(Relation heap) {
-    if (is_table_all_visible(heap))
-        return {nullptr, 0, true};
-    const BlockNumber blocks = RelationGetNumberOfBlocks(heap);
-    VisibilityMap map;
-    open_visibility(&map, heap);
-    auto *bits = allocate_zeroed<uint8>(blocks / 8 + 1);
-    for (BlockNumber block = 0; block < blocks; block++)
-        if (is_all_visible(&map, block))
-            bits[block / 8] |= static_cast<uint8>(1U << (block % 8));
-    close_visibility(&map);
-    return {bits, blocks, false};
-}
 
 void begin_row_checker(RowChecker *checker, Relation heap, Relation index, Snapshot snapshot) {
     checker->index = index;
@@ -57,13 +41,18 @@ static void add_hidden(RowChecker *checker, BlockNumber index_block, const clien
 
 void add_server_counts(RowChecker *checker, const client::RunSet &set, const client::CountAnswer &answer,
                        int64 *counts) {
-    for (uint64 i = 0; i < answer.items; i++)
+    uint64 entries = 0;
+    for (uint64 i = 0; i < answer.items; i++) {
         counts[i] += static_cast<int64>(answer.counts[i]);
+        entries += answer.counts[i];
+    }
     for (int run = 0; answer.hidden && run < set.count; run++) {
         CHECK_FOR_INTERRUPTS();
+        entries += answer.runs[run].entries;
         if (answer.runs[run].entries > 0)
             add_hidden(checker, storage::run_block(set.runs[run], 0), answer.runs[run], answer.items, counts);
     }
+    note_rows_in_question(&checker->rows, entries);
 }
 
 }  // namespace pg_gpu::table

@@ -1,17 +1,13 @@
-// What counting with the server's help needs of the table: which blocks are all-visible, and the snapshot's
+// What counting with the server's help needs of the table: what is known of its blocks, and the snapshot's
 // word on the entries elsewhere.
 #pragma once
 
-#include "client/client.h"
-#include "table/row_visibility.h"
+#include "table/visible_blocks.h"
 
 namespace pg_gpu::table {
 
 // A stream of VACUUMs ends this many tries; then the paged path counts, which takes the run lock.
 inline constexpr int kMaxServerTries = 8;
-
-// One bit a heap block, read after the view (R4).
-client::VisibleBlocks read_visible_blocks(Relation heap);
 
 // Has the table or what is known of it tell whose rows are visible.
 struct RowChecker {

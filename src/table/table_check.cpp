@@ -22,7 +22,7 @@ void begin_table_check(TableCheck *check, Relation heap, Relation index, bool ch
 
 // Live entries must point to line pointers in use: VACUUM removes entries before it frees their line
 // pointers.
-static void check_line_pointers(TableCheck *check) {
+void check_noted_entries(TableCheck *check) {
     sort_interruptibly(
         check->tids, check->tids + check->tid_count, [](const ItemPointerData &a, const ItemPointerData &b) {
             return ItemPointerCompare(const_cast<ItemPointer>(&a), const_cast<ItemPointer>(&b)) < 0;
@@ -45,6 +45,10 @@ static void check_line_pointers(TableCheck *check) {
     check->tid_count = 0;
 }
 
+void forget_noted_entries(TableCheck *check) {
+    check->tid_count = 0;
+}
+
 void note_entry(TableCheck *check, BlockNumber block, const void *fingerprint, size_t bytes,
                 const ItemPointerData &tid) {
     const OffsetNumber offset = ItemPointerGetOffsetNumberNoCheck(&tid);
@@ -60,8 +64,32 @@ void note_entry(TableCheck *check, BlockNumber block, const void *fingerprint, s
     if (!check->is_heap)
         return;
     if (check->tid_count == check->tid_room)
-        check_line_pointers(check);
+        check_noted_entries(check);
     check->tids[check->tid_count++] = tid;
+}
+
+namespace {
+
+struct RowFingerprint {
+    uint64 hash;
+    uint32 block;
+    uint32 offset;
+};
+static_assert(sizeof(RowFingerprint) <= kMaxFingerprint);
+
+}  // namespace
+
+size_t put_row_fingerprint(uint64 hash, const ItemPointerData &tid, unsigned char *fingerprint) {
+    const RowFingerprint row = {hash, ItemPointerGetBlockNumberNoCheck(&tid),
+                                ItemPointerGetOffsetNumberNoCheck(&tid)};
+    memcpy(fingerprint, &row, sizeof(row));
+    return sizeof(row);
+}
+
+void note_row(TableCheck *check, BlockNumber block, uint64 hash, const ItemPointerData &tid) {
+    unsigned char fingerprint[kMaxFingerprint];
+    const size_t bytes = put_row_fingerprint(hash, tid, fingerprint);
+    note_entry(check, block, fingerprint, bytes, tid);
 }
 
 namespace {
@@ -103,7 +131,6 @@ static Node *stored_expression(Relation index, AttrNumber attribute) {
 void finish_table_check(TableCheck *check, Snapshot snapshot, FingerprintRow fingerprint_row, void *context) {
     if (check->filter == nullptr)
         return;
-    check_line_pointers(check);
     RowLookup look_up = {check, fingerprint_row, context};
     // The index's expressions and predicate run as the table's owner, as they would in REINDEX: whoever
     // verifies may be a superuser, and the functions are the owner's. And whoever verifies may have no right

@@ -17,9 +17,13 @@ struct VerifySteps {
     FingerprintRow fingerprint_row;
 };
 
-// The caller holds both run locks in share mode, and has had storage's part verified. With `check_heap` also
-// that every visible row of the table is in the index, and that no live entry points to a line pointer that
-// is not there. Damage that readers raise is reported like any other.
+// Verifies an index whose metapage and directory the caller has had verified. With `check_heap` also that
+// every visible row of the table is in the index, and that no live entry points to a line pointer that is not
+// there. Damage that readers raise is reported like any other.
+//
+// Works run by run, and beside merges and VACUUM: what a run seems to have is reported when the run is still
+// listed afterwards and no VACUUM has ended. Else the next round looks at the runs that are there then. Only
+// when many rounds have met changes are the run locks taken, for what is left.
 void verify_index(Relation heap, Relation index, const storage::RunKind *kind, const VerifySteps &steps,
                   bool check_heap, storage::ProblemReporter report, void *context);
 

@@ -58,6 +58,36 @@ bool is_all_visible_uncopied(VisibilityMap *map, BlockNumber block) {
     return is_all_visible(map, block);
 }
 
+// Every other bit of a word of the map, from the lowest on.
+static uint64 all_visible_bits(uint64 word) {
+    uint64 bits = word & UINT64CONST(0x5555555555555555);
+    bits = (bits | bits >> 1) & UINT64CONST(0x3333333333333333);
+    bits = (bits | bits >> 2) & UINT64CONST(0x0f0f0f0f0f0f0f0f);
+    bits = (bits | bits >> 4) & UINT64CONST(0x00ff00ff00ff00ff);
+    bits = (bits | bits >> 8) & UINT64CONST(0x0000ffff0000ffff);
+    return (bits | bits >> 16) & UINT64CONST(0x00000000ffffffff);
+}
+
+uint64 all_visible_in_group(VisibilityMap *map, uint32 number) {
+    // A map page holds whole words, of 32 blocks each, but not whole groups.
+    constexpr BlockNumber kBlocksPerWord = 32;
+    static_assert(kBlocksPerMapPage % kBlocksPerWord == 0 && VISIBILITYMAP_ALL_VISIBLE == 1);
+    uint64 bits = 0;
+    for (uint32 i = 0; i < 2; i++) {
+        const BlockNumber block = (number * 2 + i) * kBlocksPerWord;
+        const uint32 map_page = block / kBlocksPerMapPage;
+        if (map_page >= map->copy_room || map->copies[map_page] == nullptr)
+            copy_map_page(map, block, map_page);
+        unsigned char bytes[sizeof(uint64)];
+        memcpy(bytes, map->copies[map_page] + block % kBlocksPerMapPage / 4, sizeof(bytes));
+        uint64 word = 0;
+        for (uint32 byte = 0; byte < sizeof(bytes); byte++)
+            word |= uint64{bytes[byte]} << (byte * 8);
+        bits |= all_visible_bits(word) << (i * kBlocksPerWord);
+    }
+    return bits;
+}
+
 void open_heap_probe(HeapProbe *probe, Relation heap, Snapshot snapshot) {
     probe->fetch = table_index_fetch_begin(heap);
     probe->slot = table_slot_create(heap, nullptr);

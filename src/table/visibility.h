@@ -1,4 +1,4 @@
-// Which index entries may be trusted without the heap (R4, R5).
+// Which index entries may be trusted without the heap (rules "Trust" and "Index-only scans").
 #pragma once
 
 #include "postgres_headers.h"
@@ -41,6 +41,9 @@ inline bool is_all_visible(VisibilityMap *map, BlockNumber block) {
     const uint32 at = block % kBlocksPerMapPage;
     return ((map->copies[map_page][at / 4] >> ((at % 4) * 2)) & VISIBILITYMAP_ALL_VISIBLE) != 0;
 }
+
+// The same for blocks 64 * number to 64 * number + 63, a bit each.
+uint64 all_visible_in_group(VisibilityMap *map, uint32 number);
 
 // A TID as a number, in the same order: heap block << 16 | offset.
 inline uint64 place_of_tid(const ItemPointerData &tid) {

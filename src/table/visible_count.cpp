@@ -6,11 +6,25 @@
 
 namespace pg_gpu::table {
 
-static constexpr int kTriesBeforeLock = 8;
+// A stream of VACUUMs must not keep a count from ending: after so many the heap is asked about every entry.
+static constexpr int kTriesWithTrust = 4;
+
+// The last block tells of a table that rows are added to, without a look at the whole map.
+static bool is_last_block_visible(Relation heap, BlockNumber blocks) {
+    Buffer map = InvalidBuffer;
+    const bool visible = (visibilitymap_get_status(heap, blocks - 1, &map) & VISIBILITYMAP_ALL_VISIBLE) != 0;
+    if (BufferIsValid(map))
+        ReleaseBuffer(map);
+    return visible;
+}
 
 bool is_table_all_visible(Relation heap) {
+    const BlockNumber blocks = RelationGetNumberOfBlocks(heap);
+    if (blocks > 0 && !is_last_block_visible(heap, blocks))
+        return false;
     BlockNumber all_visible;
     visibilitymap_count(heap, &all_visible, nullptr);
+    // Looked at last: a block that was added meanwhile must not make up for one that isn't all-visible.
     return all_visible >= RelationGetNumberOfBlocks(heap);
 }
 
@@ -26,7 +40,7 @@ void add_entries(VisibleCount *count, const ItemPointerData *tids, uint32 tid_co
         count->doubtful = reallocate(count->doubtful, count->doubtful_room);
     }
     for (uint32 i = 0; i < tid_count; i++) {
-        if (is_all_visible(&count->visibility, ItemPointerGetBlockNumberNoCheck(&tids[i])))
+        if (count->trusts && is_all_visible(&count->visibility, ItemPointerGetBlockNumberNoCheck(&tids[i])))
             count->trusted++;
         else
             count->doubtful[count->doubtful_count++] = tids[i];
@@ -41,20 +55,15 @@ int64 count_by_tid(Relation heap, Relation index, const storage::RunKind *kind, 
     count.doubtful = allocate<ItemPointerData>(count.doubtful_room);
     uint64 before;
     int tries = 0;
-    bool locked = false;
     do {
         CHECK_FOR_INTERRUPTS();
-        // A stream of VACUUMs must not keep the count from ending (R11).
-        if (++tries > kTriesBeforeLock && !locked && !RecoveryInProgress())
-            locked = storage::lock_runs(index, storage::RunLock::OldRuns, ShareLock, false);
+        count.trusts = ++tries <= kTriesWithTrust;
         reset_count(&count);
         before = storage::read_vacuum_seq(index, kind);
         collect(context, &count);
         // A VACUUM that ended meanwhile may have made blocks all-visible whose entries were dead when read
-        // (R4).
-    } while (storage::read_vacuum_seq(index, kind) != before);
-    if (locked)
-        storage::unlock_runs(index, storage::RunLock::OldRuns, ShareLock);
+        // (rule "Trust").
+    } while (count.trusts && storage::read_vacuum_seq(index, kind) != before);
     close_visibility(&count.visibility);
 
     RowVisibility rows;

@@ -11,6 +11,7 @@ bool is_table_all_visible(Relation heap);
 
 struct VisibleCount {
     VisibilityMap visibility;
+    bool trusts;  // the visibility map
     int64 trusted;
     ItemPointerData *doubtful;  // on blocks that are not all-visible
     uint64 doubtful_count;

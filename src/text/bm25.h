@@ -21,10 +21,10 @@ inline const TSQueryData *query_text(const Bm25Query *query) {
 
 Bm25Query *make_bm25_query(Oid index, const Query &query, const postings::Norms &norms);
 
-// Parses the query in it and puts the weights in place; refers to the value.
+// Parses the query in the value and puts the weights in place. The result refers to the value's memory.
 Query parse_bm25_query(const Bm25Query *value);
 
-// A matching document's score, in units.
+// Returns a matching document's score, in units.
 int64 document_score(const Query &query, const postings::Norms &norms, const uint32 *frequencies,
                      uint32 length);
 

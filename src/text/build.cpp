@@ -47,14 +47,15 @@ static void *begin_part(const BuildPart &part) {
     auto *collector = allocate_zeroed<Collector>(1);
     const bool is_leader = part.participant == 0;
     // The leader's lists are its own files.
-    begin_inverter(&collector->inverter, part.memory, is_leader ? nullptr : part.files, part.participant);
+    begin_inverter(&collector->inverter, part.index, part.memory, is_leader ? nullptr : part.files,
+                   part.participant);
     collector->page_context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu_text page", ALLOCSET_DEFAULT_SIZES);
     collector->row_context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu_text row", ALLOCSET_DEFAULT_SIZES);
     if (is_leader) {
         collector->builder = allocate<RunBuilder>(1);
-        begin_run_builder(collector->builder, options_of(part.index));
+        begin_run_builder(collector->builder, part.index, options_of(part.index));
         if (part.files != nullptr)
             collector->documents = BufFileCreateTemp(false);
     } else {
@@ -130,16 +131,14 @@ static HandedOver hand_over(void *state) {
 static DocumentPart *number_documents(Collector *collector, ParallelBuild *parallel, RunBuilder *builder) {
     const int participants = parallel_participants(parallel);
     auto *parts = allocate<DocumentPart>(participants);
-    if (BufFileSeek(collector->documents, 0, 0, SEEK_SET) != 0)
-        ereport(ERROR,
-                (errcode_for_file_access(), errmsg("could not rewind a temporary file of an index build")));
-    open_part(&parts[0], collector->documents, collector->total);
+    rewind_file(collector->documents, builder->index);
+    open_part(&parts[0], builder->index, collector->documents, collector->total);
     for (int i = 1; i < participants; i++) {
         char name[kFileNameLength];
         name_documents(name, i);
         // A worker that could not be started has left none.
         BufFile *file = BufFileOpenFileSet(&parallel_files(parallel)->fs, name, O_RDONLY, true);
-        open_part(&parts[i], file,
+        open_part(&parts[i], builder->index, file,
                   file == nullptr ? 0 : static_cast<uint64>(BufFileSize(file)) / kDocumentBytes);
     }
     merge_documents(parts, participants, builder);

@@ -17,13 +17,14 @@ static void next_document(DocumentPart *part) {
     if (part->left == 0)
         return;
     uint8 record[kDocumentBytes];
-    read_file(part->file, record, sizeof(record));
+    read_file(part->file, record, sizeof(record), part->index);
     memcpy(&part->tid, record, sizeof(part->tid));
     part->length = read_length(record + sizeof(part->tid));
 }
 
-void open_part(DocumentPart *part, BufFile *file, uint64 count) {
+void open_part(DocumentPart *part, Relation index, BufFile *file, uint64 count) {
     *part = {};
+    part->index = index;
     part->file = file;
     part->left = count;
     part->stretch_room = 64;

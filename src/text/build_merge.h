@@ -16,9 +16,10 @@ struct OrdinalStretch {
 
 // This is a file of one participant's documents, each with TID and length.
 struct DocumentPart {
+    Relation index;  // that is built
     BufFile *file;
     uint64 left;
-    // The one that comes next.
+    // These are the TID, the length and the ordinal of the document that comes next.
     ItemPointerData tid;
     uint32 length;
     uint32 local;
@@ -27,17 +28,17 @@ struct DocumentPart {
     uint32 stretch_room;
 };
 
-// For a participant: appends a document.
+// Appends a document to a participant's file.
 void write_document(BufFile *file, const ItemPointerData &tid, uint32 length);
 
-// At the first of `count` documents; the file is at its beginning.
-void open_part(DocumentPart *part, BufFile *file, uint64 count);
+// Reads the first of `count` documents. The file must be at its beginning.
+void open_part(DocumentPart *part, Relation index, BufFile *file, uint64 count);
 
 // Hands all documents to the builder in order of TID.
 void merge_documents(DocumentPart *parts, int count, RunBuilder *builder);
 
-// Hands all lists to the builder, lexeme by lexeme. `parts` are the participants'; nullptr in a serial build,
-// whose ordinals stay as they are.
+// Hands all lists to the builder, lexeme by lexeme. `parts` are the participants' documents, which say how
+// ordinals are renumbered. In a serial build it is nullptr, and ordinals stay as they are.
 void merge_lists(TermSource *sources, int count, const DocumentPart *parts, int participants,
                  RunBuilder *builder);
 

@@ -43,6 +43,48 @@ static void open_raw(Corpus *corpus, const storage::RunEntry &run) {
     count_items(corpus, *source, storage::run_block(run, 0));
 }
 
+// What a run's dead documents are together. They stay as they are until VACUUM finds more, so a session looks
+// at each of them once and not in every query.
+struct DeadTotals {
+    uint64 run_id;
+    uint64 dead;  // of how many
+    uint64 documents;
+    uint64 length;
+};
+
+static DeadTotals add_up_dead(RunReader *reader, uint64 dead) {
+    DeadTotals totals = {reader->run.run_id, dead, 0, 0};
+    for (uint64 word = 0; word < (reader->run.entries + 63) / 64; word++) {
+        if (word % 1024 == 0)
+            CHECK_FOR_INTERRUPTS();
+        for (uint64 bits = reader->dead[word]; bits != 0; bits &= bits - 1) {
+            const uint64 ordinal = word * 64 + static_cast<uint64>(__builtin_ctzll(bits));
+            const uint32 length = document_length(reader, static_cast<uint32>(ordinal));
+            if (length == kNullLength)
+                continue;
+            totals.documents++;
+            totals.length += length;
+        }
+    }
+    return totals;
+}
+
+static DeadTotals dead_totals(RunReader *reader) {
+    constexpr uint64 kRemembered = 256;
+    static DeadTotals remembered[kRemembered];
+    uint64 dead = 0;
+    for (uint64 word = 0; word < (reader->run.entries + 63) / 64; word++)
+        dead += static_cast<uint64>(__builtin_popcountll(reader->dead[word]));
+    // Dead bits are never cleared: as many are the same ones.
+    DeadTotals *known = &remembered[reader->run.run_id % kRemembered];
+    if (known->run_id == reader->run.run_id && known->dead == dead)
+        return *known;
+    const DeadTotals totals = add_up_dead(reader, dead);
+    if (!reader->stale)
+        *known = totals;
+    return totals;
+}
+
 static void open_run(Corpus *corpus, const storage::RunEntry &run) {
     RunReader *reader = &corpus->runs[corpus->run_count++];
     open_reader(reader, corpus->index, run);
@@ -51,27 +93,19 @@ static void open_run(Corpus *corpus, const storage::RunEntry &run) {
     corpus->length += total_length(run);
     if (reader->dead == nullptr)
         return;
-    for (uint64 word = 0; word < (run.entries + 63) / 64; word++) {
-        if (word % 1024 == 0)
-            CHECK_FOR_INTERRUPTS();
-        for (uint64 bits = reader->dead[word]; bits != 0; bits &= bits - 1) {
-            const uint64 ordinal = word * 64 + static_cast<uint64>(__builtin_ctzll(bits));
-            const uint32 length = document_length(reader, static_cast<uint32>(ordinal));
-            if (length == kNullLength)
-                continue;
-            corpus->documents--;
-            corpus->length -= length;
-        }
-    }
+    const DeadTotals dead = dead_totals(reader);
+    corpus->documents -= dead.documents;
+    corpus->length -= dead.length;
 }
 
-Corpus *open_corpus(Relation index, Snapshot snapshot) {
+Corpus *open_corpus(Relation index, Snapshot snapshot, storage::KeptRuns *kept) {
     MemoryContext context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu_text corpus", ALLOCSET_DEFAULT_SIZES);
     MemoryContext caller = MemoryContextSwitchTo(context);
     auto *corpus = allocate_zeroed<Corpus>(1);
     corpus->index = index;
     corpus->context = context;
+    corpus->view.kept = kept;
     storage::TailCopy tail = {allocate<char>(storage::kContentBytes), 0};
     storage::take_view(index, run_kind(), snapshot, &corpus->view, storage::copy_tail, &tail);
     check_items(index, storage::kTailBlock, tail.items, tail.bytes);

@@ -1,4 +1,5 @@
-// What one view of an index holds, opened for a query: the tail and sealed tails as items, runs as readers.
+// A corpus is what one view of an index holds, opened for a query: the tail and sealed tails are items, and
+// inverted runs have readers.
 #pragma once
 
 #include "text/query.h"
@@ -32,7 +33,8 @@ struct Corpus {
 template <typename Work>
 void with_corpus(Relation index, Snapshot snapshot, Work work);
 
-Corpus *open_corpus(Relation index, Snapshot snapshot);
+// `kept` belongs to who opens another one when pages of this one are recycled.
+Corpus *open_corpus(Relation index, Snapshot snapshot, storage::KeptRuns *kept);
 void close_corpus(Corpus *corpus);
 // Is called after work on the corpus. Returns the run of which a page was recycled, and which page, or
 // nullptr when none was.
@@ -46,9 +48,10 @@ void confirm_recycled(const Corpus *corpus, const storage::RunEntry &run, uint32
 
 template <typename Work>
 void with_corpus(Relation index, Snapshot snapshot, Work work) {
-    storage::RestartGuard guard = {0, false};
+    storage::KeptRuns kept;
+    storage::begin_kept(&kept);
     for (bool done = false; !done;) {
-        Corpus *corpus = open_corpus(index, snapshot);
+        Corpus *corpus = open_corpus(index, snapshot, &kept);
         MemoryContext caller = MemoryContextSwitchTo(corpus->context);
         if (corpus->recycled == nullptr)
             work(corpus);
@@ -56,13 +59,11 @@ void with_corpus(Relation index, Snapshot snapshot, Work work) {
         uint32 position;
         const storage::RunEntry *recycled = recycled_run(corpus, &position);
         done = recycled == nullptr;
-        if (!done) {
+        if (!done)
             confirm_recycled(corpus, *recycled, position);
-            storage::count_restart(index, &guard);
-        }
         close_corpus(corpus);
     }
-    storage::unlock_after_restarts(index, &guard);
+    storage::end_kept(&kept);
 }
 
 // Calls visit(item) for each of the source's items that is not dead.
@@ -77,28 +78,29 @@ void for_each_item(const RawSource &source, Visit visit) {
     }
 }
 
-// The lists of the query's terms in a run, by term; nullptr where there is none.
+// These are the lists of the query's terms in a run, by term; a list is nullptr where the run has none.
 ListCursor **open_lists(RunReader *reader, const Query &query);
 
 bool has_prefixes(const Query &query);
 
-// Where the lists of the terms of a query without prefixes lie, by run and term.
+// Says where the lists of the terms of a query without prefixes lie, by run and term.
 ListPlace **find_places(Corpus *corpus, const Query &query);
 // Opens these lists.
 ListCursor ***open_lists_at(Corpus *corpus, const Query &query, ListPlace **places);
 
-// The list's documents that are not dead. At its first block afterwards.
+// Counts the list's documents that are not dead, and goes back to its first block.
 uint64 count_live(ListCursor *list);
 
-// Entries of each term that VACUUM has not removed: the sum over a prefix's lexemes. `lists` by run.
+// Counts the entries of each term that VACUUM has not removed, of a prefix those of all its lexemes. `lists`
+// are the runs' lists.
 void count_documents(Corpus *corpus, const Query &query, ListCursor ***lists, uint64 *frequencies);
-// Adds those of the tail and of sealed tails.
+// Adds the entries of the tail and of sealed tails to the counts.
 void count_in_items(const Corpus *corpus, const Query &query, uint64 *frequencies);
 
 // Opens the lists of all runs, by run.
 ListCursor ***open_all_lists(Corpus *corpus, const Query &query);
 
-// BM25's weight of each ranked term, from the counts: ln(1 + (N - df + 0.5) / (df + 0.5)) (k1 + 1).
+// Works out BM25's weight of each ranked term from the counts: ln(1 + (N - df + 0.5) / (df + 0.5)) (k1 + 1).
 void weigh_terms(const Corpus *corpus, double k1, const uint64 *frequencies, Query *query);
 
 inline double average_length(const Corpus *corpus) {

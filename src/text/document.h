@@ -38,7 +38,7 @@ uint32 for_each_lexeme(TSVector vector, Visit visit) {
     return length;
 }
 
-// Walks an item's lexemes. `failed` when its bytes are no lexemes in order.
+// Walks an item's lexemes. `failed` is set when its bytes are no lexemes in order.
 struct ItemReader {
     const uint8 *at;
     const uint8 *end;
@@ -54,17 +54,18 @@ bool next_lexeme(ItemReader *reader);
 // Says whether the item's lexemes are in order, and the sum of their frequencies is its length.
 bool is_item_sound(const DocumentItem *item);
 
-// ERROR when an item of `bytes` bytes of items is not sound.
+// Raises an ERROR when one of the items, which take `bytes` bytes, is not sound.
 void check_items(Relation index, BlockNumber block, const char *items, uint32 bytes);
 
 inline bool is_null(const DocumentItem *item) {
     return (item->head.info & storage::kTailItemFlag) != 0;
 }
 
-// A copy of a raw run's items, palloc'd and checked; nullptr when the page was recycled.
+// Returns a palloc'd copy of a raw run's items, which it has checked, and nullptr when the page was recycled.
 char *read_raw_items(Relation index, const storage::RunEntry &run, uint32 *bytes);
 
-// The item for a tsvector (nullptr: NULL), palloc'd; nullptr when it is longer than a tail.
+// Returns the palloc'd item of a tsvector, where nullptr stands for NULL. Returns nullptr when the item would
+// be longer than a tail.
 DocumentItem *make_item(TSVector vector, const ItemPointerData &tid);
 
 // Returns the indexed column's value, and nullptr when it is NULL.

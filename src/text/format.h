@@ -19,8 +19,8 @@ inline constexpr int kPostingSection = 3;
 
 // ---- the directory entry's words --------------------------------------------------------------------------
 
-// Raw: a sealed tail, one page with the items as they arrived. Inverted: dictionary, lists, documents.
-// 2 was Inverted without restarts and fences in the dictionary.
+// A raw run is a sealed tail: one page with the items as they arrived. An inverted run has a dictionary,
+// lists and documents. Layout 2 was an inverted run without restarts and fences in its dictionary.
 enum class Layout : uint8 { Raw = 1, Inverted = 3 };
 
 inline constexpr int kLayoutShift = 56;
@@ -29,7 +29,7 @@ inline Layout layout_of(const storage::RunEntry &run) {
     return static_cast<Layout>(run.access_method_data[0] >> kLayoutShift);
 }
 
-// Sum of all documents' lengths, dead ones too.
+// The sum of all documents' lengths, of dead ones too.
 inline uint64 total_length(const storage::RunEntry &run) {
     return run.access_method_data[0] & ((UINT64CONST(1) << kLayoutShift) - 1);
 }
@@ -76,8 +76,8 @@ inline void write_length(uint8 *bytes, uint32 length) {
 
 // The head of the first page of the dictionary section. Fences follow, which divide the further pages in
 // groups of fence_interval: no lexeme of the pages before a group is as high as its fence, and none of the
-// group is below. Of the first group there is none. First the places at which they end, of 16 bits each, then
-// the fences.
+// group is below. The first group has no fence. The places at which fences end come first, of 16 bits each,
+// and then the fences.
 struct RunHeader {
     uint64 lexemes;
     uint64 posting_bytes;
@@ -124,8 +124,8 @@ inline uint32 restart_place(Restart restart) {
 
 inline constexpr uint32 kMaxLexemeBytes = 2047;
 
-// A list of one block: its parameter and its frequencies' width, then the block. A longer one: the blocks,
-// then their heads.
+// A list of one block begins with the block's parameter and its frequencies' width, and the block follows. A
+// longer list has its blocks first, and then their heads.
 inline constexpr uint32 kShortListHead = 2;
 
 // PForDelta counts a block's exceptions in a byte, and searches keep places in a block in one.
@@ -138,7 +138,7 @@ inline uint32 block_count(uint64 documents) {
 // ---- tail items -------------------------------------------------------------------------------------------
 
 // An item of the tail and of raw runs; the lexemes follow in order, each: length, bytes, term frequency.
-// storage::kTailItemFlag: the column is NULL.
+// The flag storage::kTailItemFlag says that the column is NULL.
 struct DocumentItem {
     storage::TailItem head;
     uint32 length;
@@ -146,7 +146,7 @@ struct DocumentItem {
 };
 static_assert(sizeof(DocumentItem) == 16);
 
-// With the dead bitmap of as many items as can be there.
+// This leaves room for the dead bitmap of as many items as can be there.
 inline constexpr uint32 kTailCapacity =
     (storage::kContentBytes - 8) * 8 * sizeof(DocumentItem) / (8 * sizeof(DocumentItem) + 1) / 8 * 8;
 static_assert(kTailCapacity + 8 + (kTailCapacity / sizeof(DocumentItem) + 63) / 64 * 8 <=

@@ -1,7 +1,7 @@
 #include "text/inverter.h"
 
 #include "sort.h"
-#include "text/spool.h"
+#include "temporary_file.h"
 
 namespace pg_gpu::text {
 
@@ -10,8 +10,10 @@ static constexpr uint32 kFirstTableSize = 4096;
 static constexpr uint32 kFirstPiece = 8;
 static constexpr uint32 kLargestPiece = 8192;
 
-void begin_inverter(Inverter *inverter, size_t limit, SharedFileSet *shared, int participant) {
+void begin_inverter(Inverter *inverter, Relation index, size_t limit, SharedFileSet *shared,
+                    int participant) {
     *inverter = {};
+    inverter->index = index;
     inverter->limit = limit;
     inverter->shared = shared;
     inverter->participant = participant;
@@ -183,10 +185,10 @@ bool next_term(TermSource *source) {
     source->left--;
     if (source->file != nullptr) {
         TermHead head;
-        read_file(source->file, &head, sizeof(head));
+        read_file(source->file, &head, sizeof(head), source->index);
         source->length = static_cast<uint32>(head.lexeme_bytes);
         source->bytes = head.list_bytes;
-        read_file(source->file, source->lexeme, source->length);
+        read_file(source->file, source->lexeme, source->length, source->index);
     } else {
         source->terms++;
         const Term *term = *source->terms;
@@ -204,7 +206,7 @@ uint32 read_postings(TermSource *source, uint8 *out, uint32 room) {
     source->bytes -= wanted;
     if (source->file != nullptr) {
         if (wanted > 0)
-            read_file(source->file, out, wanted);
+            read_file(source->file, out, wanted, source->index);
         return wanted;
     }
     for (uint32 done = 0; done < wanted;) {
@@ -220,11 +222,12 @@ uint32 read_postings(TermSource *source, uint8 *out, uint32 room) {
     return wanted;
 }
 
-static void add_file_source(TermSource *source, int participant, int number, BufFile *file) {
+static void add_file_source(TermSource *source, Relation index, int participant, int number, BufFile *file) {
+    source->index = index;
     source->participant = participant;
     source->number = number;
     source->file = file;
-    read_file(file, &source->left, sizeof(source->left));
+    read_file(file, &source->left, sizeof(source->left), index);
 }
 
 TermSource *open_sources(Inverter *inverter, SharedFileSet *shared, const uint64 *handed_over,
@@ -235,10 +238,8 @@ TermSource *open_sources(Inverter *inverter, SharedFileSet *shared, const uint64
     auto *sources = allocate_zeroed<TermSource>(room);
     *count = 0;
     for (int i = 0; i < inverter->file_count; i++) {
-        if (BufFileSeek(inverter->files[i], 0, 0, SEEK_SET) != 0)
-            ereport(ERROR, (errcode_for_file_access(),
-                            errmsg("could not rewind a temporary file of an index build")));
-        add_file_source(&sources[(*count)++], 0, i, inverter->files[i]);
+        rewind_file(inverter->files[i], inverter->index);
+        add_file_source(&sources[(*count)++], inverter->index, 0, i, inverter->files[i]);
     }
     if (inverter->term_count > 0) {
         TermSource *source = &sources[(*count)++];
@@ -250,7 +251,7 @@ TermSource *open_sources(Inverter *inverter, SharedFileSet *shared, const uint64
         for (int i = 0; i < static_cast<int>(handed_over[participant]); i++) {
             char name[kFileNameLength];
             name_file(name, participant, i);
-            add_file_source(&sources[(*count)++], participant, i,
+            add_file_source(&sources[(*count)++], inverter->index, participant, i,
                             BufFileOpenFileSet(&shared->fs, name, O_RDONLY, false));
         }
     }

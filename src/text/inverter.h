@@ -1,5 +1,5 @@
-// Turns documents into sorted lists, within a limit of memory: when it is reached, what has been collected
-// goes to a temporary file, sorted by lexeme, and the files are merged in the end.
+// The inverter turns documents into sorted lists, within a limit of memory. When the limit is reached, what
+// has been collected goes to a temporary file, sorted by lexeme. The files are merged in the end.
 #pragma once
 
 #include "text/document.h"
@@ -8,7 +8,7 @@ namespace pg_gpu::text {
 
 inline constexpr uint32 kMaxPostingBytes = 5 + 2;
 
-// A lexeme's postings so far: varints of ordinal gaps and term frequencies, in a chain of pieces.
+// A term has a lexeme's postings so far: varints of ordinal gaps and term frequencies, in a chain of pieces.
 struct PostingPiece {
     PostingPiece *next;
     uint32 room;
@@ -28,6 +28,7 @@ struct Term {
 };
 
 struct Inverter {
+    Relation index;  // that is built
     size_t limit;
     SharedFileSet
         *shared;  // where a worker of a parallel build puts its files, for the leader; nullptr: its own
@@ -43,18 +44,19 @@ struct Inverter {
     int file_count;
 };
 
-void begin_inverter(Inverter *inverter, size_t limit, SharedFileSet *shared, int participant);
-// Ordinals ascend.
+void begin_inverter(Inverter *inverter, Relation index, size_t limit, SharedFileSet *shared, int participant);
+// Adds a posting. Ordinals must ascend.
 void invert_lexeme(Inverter *inverter, const Lexeme &lexeme, uint32 ordinal);
-// Between documents: writes a file when the limit is reached, counting what is kept elsewhere; a quarter of
-// it is used whatever that is.
+// Writes a file when the limit is reached by what is in memory here and what the caller says is kept
+// elsewhere; a quarter of the limit is used whatever that is. To be called between documents.
 void spill_if_full(Inverter *inverter, size_t elsewhere);
 
 // Writes what is in memory to a file too, and leaves all files to the leader.
 void hand_over_lists(Inverter *inverter);
 
-// One sorted sequence of lists: a file's or what is in memory.
+// A source is one sorted sequence of lists: that of a file, or what is in memory.
 struct TermSource {
+    Relation index;
     int participant;
     int number;  // in order of the participant's ordinals
     BufFile *file;
@@ -67,14 +69,14 @@ struct TermSource {
     uint32 piece_at;
 };
 
-// What the build has collected, each source at its first lexeme: sorts what is in memory and rewinds the
-// files. `handed_over` has the number of files of each participant but the leader, of which there is one in a
-// serial build.
+// Opens what the build has collected, each source at its first lexeme: sorts what is in memory and rewinds
+// the files. `handed_over` has the number of files of each participant but the leader, of which there is one
+// in a serial build.
 TermSource *open_sources(Inverter *inverter, SharedFileSet *shared, const uint64 *handed_over,
                          int participants, int *count);
-// The next lexeme, once the list of the one before is read; false at the end.
+// Goes to the next lexeme, once the list of the one before is read. Returns false at the end.
 bool next_term(TermSource *source);
-// At most `room` bytes of the lexeme's list, varints of gaps and frequencies; none at its end.
+// Reads at most `room` bytes of the lexeme's list, varints of gaps and frequencies, and none at its end.
 uint32 read_postings(TermSource *source, uint8 *out, uint32 room);
 void close_sources(TermSource *sources, int count);
 

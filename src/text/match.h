@@ -6,7 +6,7 @@
 
 namespace pg_gpu::text {
 
-// Sorted ordinals, or all others.
+// A set is made of sorted ordinals, or of all others.
 struct OrdinalSet {
     uint32 *ordinals;
     uint32 count;

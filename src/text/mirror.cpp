@@ -135,6 +135,8 @@ static void add_all(const RankedQuery &query, const ListPlace *places, client::R
 client::Request request_of(const Corpus *corpus, client::RequestKind kind, const RankedQuery *queries,
                            int count) {
     client::Request request = {};
+    // Pages answer one query after the other, and each for itself.
+    request.index = count == 1 ? RelationGetRelid(corpus->index) : InvalidOid;
     request.kind = kind;
     request.runs = corpus->run_count;
     request.items = static_cast<uint64>(count);
@@ -399,6 +401,7 @@ void rank_by_any_path(Corpus *corpus, Ranking *ranking) {
         find_lists(corpus, &query);
     if (!is_plain || !rank_by_server(corpus, choose_ranking_path(corpus, &query, 1), &query, 1))
         rank_on_pages(corpus, &query);
+    client::note_request_done(corpus->index, client::RequestKind::SearchText);
     *ranking = query.ranking;
 }
 

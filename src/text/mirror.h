@@ -10,10 +10,10 @@
 
 namespace pg_gpu::text {
 
-// How an index's inverted runs are mirrored; raw ones are not.
+// Says how an index's inverted runs are mirrored. Raw runs have no mirrors.
 const client::MirrorFormat *mirror_format(Relation index);
 
-// A query on its way through a corpus.
+// This is a query on its way through a corpus.
 struct RankedQuery {
     Query query;
     Ranking ranking;
@@ -36,7 +36,7 @@ void find_lists(Corpus *corpus, RankedQuery *query);
 client::Request request_of(const Corpus *corpus, client::RequestKind kind, const RankedQuery *queries,
                            int count);
 
-// The path for all of them together, which is_for_server holds for.
+// Chooses the path of all these queries together, of which is_for_server must be true.
 client::Choice choose_ranking_path(Corpus *corpus, const RankedQuery *queries, int count);
 
 // Weighs the terms by the corpus's statistics.
@@ -47,10 +47,11 @@ void weigh_queries(Corpus *corpus, const client::Choice &choice, RankedQuery *qu
 bool rank_by_server(Corpus *corpus, const client::Choice &choice, RankedQuery *queries, int count);
 void rank_on_pages(Corpus *corpus, RankedQuery *query);
 
-// Ranks once, by whichever path: weights, norms and limit are the ranking's.
+// Ranks once, by whichever path pays. Weights, norms and limit are the ranking's.
 void rank_by_any_path(Corpus *corpus, Ranking *ranking);
 
-// The runs' live entries with all of the query's lexemes, by run in order, palloc'd. false as above.
+// Finds the runs' live entries with all of the query's lexemes, by run and in order, palloc'd. Returns false
+// as the function above does.
 bool intersect_by_server(Corpus *corpus, const Query &query, ItemPointerData **tids, uint64 *count);
 
 }  // namespace pg_gpu::text

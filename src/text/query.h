@@ -7,10 +7,10 @@ namespace pg_gpu::text {
 
 enum class Mode { And, Or, AndOr, Query };
 
-// ERROR when the name is none of and, or, and_or, query.
+// Raises an ERROR when the name is none of and, or, and_or, query.
 Mode mode_of(const char *name);
 
-// A distinct lexeme, or a prefix, which counts as one lexeme.
+// A term is a distinct lexeme, or a prefix, which counts as one lexeme.
 struct QueryTerm {
     const char *lexeme;
     uint32 length;
@@ -58,7 +58,7 @@ enum class Match { No, Yes, Maybe };
 // Says whether one document matches, given its frequencies by term.
 Match match_document(const QueryNode *node, const uint32 *frequencies);
 
-// Frequencies by term of an item's document.
+// Finds the frequencies by term of an item's document.
 void item_frequencies(const Query &query, const DocumentItem *item, uint32 *frequencies);
 
 // Adds a lexeme of a document, whose lexemes come in order, to frequencies that were zero; *next is the first

@@ -11,34 +11,26 @@ void report_damage(const RunReader *reader, uint32 position, const char *detail)
 Page lock_page(RunReader *reader, PinnedPage *pinned, uint32 position) {
     if (reader->stale)
         return nullptr;
-    if (BufferIsValid(pinned->buffer)) {
-        if (pinned->position == position) {
-            LockBuffer(pinned->buffer, BUFFER_LOCK_SHARE);
-            Page page = BufferGetPage(pinned->buffer);
-            const storage::PageStamp *stamp = storage::page_stamp(page);
-            if (likely(stamp->run_id == reader->run.run_id && stamp->position == position))
-                return page;
-            LockBuffer(pinned->buffer, BUFFER_LOCK_UNLOCK);
-        }
-        ReleaseBuffer(pinned->buffer);
+    if (pinned->held.page != nullptr) {
+        if (pinned->position == position && storage::lock_run_page_again(reader->run, position, pinned->held))
+            return pinned->held.page;
+        storage::unpin_run_page(&pinned->held);
     }
-    pinned->buffer = storage::read_run_page(reader->index, reader->run, position, nullptr, &reader->near);
+    pinned->held = storage::read_run_page(reader->index, reader->run, position, nullptr, &reader->near);
     pinned->position = position;
-    if (BufferIsValid(pinned->buffer))
-        return BufferGetPage(pinned->buffer);
+    if (pinned->held.page != nullptr)
+        return pinned->held.page;
     reader->stale = true;
     reader->stale_position = position;
     return nullptr;
 }
 
 void unlock_page(const PinnedPage *pinned) {
-    LockBuffer(pinned->buffer, BUFFER_LOCK_UNLOCK);
+    storage::unlock_run_page(pinned->held);
 }
 
 static void release_page(PinnedPage *pinned) {
-    if (BufferIsValid(pinned->buffer))
-        ReleaseBuffer(pinned->buffer);
-    pinned->buffer = InvalidBuffer;
+    storage::unpin_run_page(&pinned->held);
 }
 
 static void read_dead(RunReader *reader) {

@@ -1,5 +1,5 @@
 // Inverted runs are read by this reader: dictionary, lists, documents. When a page turns out to belong to
-// something else by now (rule Recycled pages), the reader is stale from then on. Everything reads as empty,
+// something else by now (rule "Recycled pages"), the reader is stale from then on. Everything reads as empty,
 // and the caller starts again with a new view.
 #pragma once
 
@@ -10,9 +10,9 @@ namespace pg_gpu::text {
 inline constexpr uint32 kLengthSlots = 8;
 inline constexpr uint32 kPostingPages = 4;
 
-// A page that stays pinned between reads.
+// This is a page that stays pinned between reads.
 struct PinnedPage {
-    Buffer buffer;
+    storage::RunPage held;
     uint32 position;
 };
 
@@ -39,12 +39,13 @@ struct RunReader {
 // Reads header and dead bits.
 void open_reader(RunReader *reader, Relation index, const storage::RunEntry &run);
 void close_reader(RunReader *reader);
-// Keeps no pages of lists until one is read again.
+// Unpins the pages of lists, until one is read again.
 void release_postings(RunReader *reader);
 
 [[noreturn]] void report_damage(const RunReader *reader, uint32 position, const char *detail);
 
-// Share-locks a page of the run; nullptr when stale. unlock_page keeps the pin.
+// Share-locks a page of the run and returns it, or nullptr when the reader is stale. unlock_page keeps the
+// pin.
 Page lock_page(RunReader *reader, PinnedPage *pinned, uint32 position);
 void unlock_page(const PinnedPage *pinned);
 
@@ -70,7 +71,7 @@ inline bool is_dead(const RunReader *reader, uint32 ordinal) {
     return reader->dead != nullptr && ((reader->dead[ordinal / 64] >> (ordinal % 64)) & 1);
 }
 
-// Copies the TIDs of one document page; returns how many, 0 when stale.
+// Copies the TIDs of one document page, and returns how many there are: 0 when the reader is stale.
 uint32 read_document_tids(RunReader *reader, uint32 page, ItemPointerData *tids);
 
 struct DocumentEntry {
@@ -130,8 +131,8 @@ bool is_fence_right(RunReader *reader, uint32 page_number, const char *before, u
 
 inline constexpr uint32 kNoBlock = UINT32_MAX;
 
-// One lexeme's postings in one run, read forward. Lists of one posting, and those merged of several (a
-// prefix), lie in memory.
+// A list cursor reads one lexeme's postings in one run, forward. Lists of one posting, and those merged of
+// several lexemes with a prefix, lie in memory.
 struct ListCursor {
     RunReader *reader;
     uint32 documents;
@@ -152,7 +153,7 @@ struct ListCursor {
     uint8 bytes[postings::kMaxBlockBytes + postings::kPadding];
 };
 
-// Where a lexeme's list lies in a run, as the dictionary has it.
+// This says where a lexeme's list lies in a run, as the dictionary has it.
 struct ListPlace {
     uint64 documents;  // 0: the run has no such lexeme
     uint64 start;      // of more than one document: bytes of the posting section
@@ -200,19 +201,21 @@ inline bool next_posting(ListCursor *list) {
     return load_block(list, list->block + 1);
 }
 
-// The first block from `block` on whose last ordinal is not below; blocks when there is none.
+// Returns the first block from `block` on whose last ordinal is not below, or the number of blocks when there
+// is none.
 uint32 find_block(const ListCursor *list, uint32 block, uint32 ordinal);
 
-// The place of the block's first posting that is not below; its last one is not.
+// Returns the place of the block's first posting that is not below. The last posting must not be below.
 inline uint32 find_place(const ListCursor *list, uint32 ordinal) {
-    // As many steps whatever is found and none that waits for a branch, so that several searches overlap.
+    // It takes as many steps whatever is found, and none waits for a branch, so that several searches
+    // overlap.
     uint32 place = 0;
     for (uint32 half = postings::kBlockPostings / 2; half > 0; half /= 2)
         place += list->ordinals[place + half - 1] < ordinal ? half : 0;
     return place;
 }
 
-// Moves forward to the first posting not below; false at the end.
+// Moves forward to the first posting that is not below. Returns false at the end.
 bool seek_ordinal(ListCursor *list, uint32 ordinal);
 
 }  // namespace pg_gpu::text

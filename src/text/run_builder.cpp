@@ -8,11 +8,12 @@ static size_t spool_memory() {
     return Min(kMax, static_cast<size_t>(maintenance_work_mem) * 1024 / 8);
 }
 
-void begin_run_builder(RunBuilder *builder, const Options &options) {
+void begin_run_builder(RunBuilder *builder, Relation index, const Options &options) {
     *builder = {};
+    builder->index = index;
     builder->options = options;
-    begin_spool(&builder->document_spool, spool_memory());
-    begin_spool(&builder->dictionary_spool, spool_memory());
+    begin_spool(&builder->document_spool, index, spool_memory());
+    begin_spool(&builder->dictionary_spool, index, spool_memory());
     builder->document_room = 1024;
     builder->short_lengths = allocate<uint16>(builder->document_room);
 }
@@ -20,7 +21,8 @@ void begin_run_builder(RunBuilder *builder, const Options &options) {
 void add_document(RunBuilder *builder, const ItemPointerData &tid, uint32 length) {
     if (builder->documents == UINT32_MAX)
         ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-                        errmsg("a run of gpu_text cannot hold more than %u documents", UINT32_MAX),
+                        errmsg("a run of index \"%s\" cannot hold more than %u documents",
+                               RelationGetRelationName(builder->index), UINT32_MAX),
                         errhint("Partition the table.")));
     if (builder->documents == builder->document_room) {
         builder->document_room *= 2;
@@ -150,7 +152,8 @@ void flush_postings(RunBuilder *builder) {
         const uint64 offset = builder->posting_bytes - builder->list_start;
         if (offset > UINT32_MAX - postings::kMaxBlockBytes)
             ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-                            errmsg("an inverted list of gpu_text cannot take more than 4 GB"),
+                            errmsg("an inverted list of index \"%s\" cannot take more than 4 GB",
+                                   RelationGetRelationName(builder->index)),
                             errhint("Partition the table.")));
         if (builder->head_count == builder->head_room) {
             builder->head_room *= 2;

@@ -11,13 +11,15 @@ namespace pg_gpu::text {
 inline constexpr uint32 kSamplePostings = 32 * postings::kBlockPostings;
 
 struct RunBuilder {
+    Relation index;
     storage::RunWriter *writer;
     storage::RunEntry *entry;
     Options options;
     postings::Norms norms;  // for the blocks' bounds
     double average_length;
 
-    // Lengths by ordinal, cut to 16 bits: enough for bounds, which shorter lengths only raise.
+    // These are lengths by ordinal, cut to 16 bits. That is enough for bounds, which shorter lengths only
+    // raise.
     uint16 *short_lengths;
     uint64 documents;
     uint64 document_room;
@@ -60,16 +62,17 @@ struct RunBuilder {
     uint32 previous_length;
 };
 
-void begin_run_builder(RunBuilder *builder, const Options &options);
+void begin_run_builder(RunBuilder *builder, Relation index, const Options &options);
 
-// Documents in order of TID, all before the first list. kNullLength: the column is NULL.
+// Adds a document. Documents come in order of TID, and all of them before the first list. The length
+// kNullLength says that the column is NULL.
 void add_document(RunBuilder *builder, const ItemPointerData &tid, uint32 length);
 
-// Bytes that the documents so far take of memory, at most.
+// Returns how many bytes of memory the documents so far take at most.
 size_t documents_memory(const RunBuilder *builder);
 
 void begin_lists(RunBuilder *builder, storage::RunWriter *writer, storage::RunEntry *entry);
-// Lists in order of lexeme; postings in order of ordinal.
+// Lists must come in order of lexeme, and their postings in order of ordinal.
 void begin_list(RunBuilder *builder);
 void flush_postings(RunBuilder *builder);
 void finish_list(RunBuilder *builder, const char *lexeme, uint32 length);

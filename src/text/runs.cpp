@@ -334,7 +334,7 @@ static void merge(Relation index, const storage::RunEntry *runs, int count, stor
             storage::report_foreign_page(index, runs[i], inputs[i].reader.stale_position);
     }
     auto *builder = allocate<RunBuilder>(1);
-    begin_run_builder(builder, options_of(index));
+    begin_run_builder(builder, index, options_of(index));
     merge_documents(index, inputs, count, builder);
     begin_lists(builder, writer, entry);
     merge_lists(index, inputs, count, builder);
@@ -416,6 +416,7 @@ const storage::RunKind *run_kind() {
         "gpu_text",
         0,
         0,
+        64,
         kTailCapacity,
         seal,
         merge_page_bound,
@@ -443,7 +444,7 @@ struct LongDocument {
 static void write_long_document(storage::RunWriter *writer, storage::RunEntry *entry, void *context) {
     const auto *document = static_cast<const LongDocument *>(context);
     auto *builder = allocate<RunBuilder>(1);
-    begin_run_builder(builder, options_of(document->index));
+    begin_run_builder(builder, document->index, options_of(document->index));
     add_document(builder, document->tid, for_each_lexeme(document->vector, [](const Lexeme &) {}));
     begin_lists(builder, writer, entry);
     for_each_lexeme(document->vector, [builder](const Lexeme &lexeme) {

@@ -102,7 +102,7 @@ static void read_conditions(IndexScanDesc descriptor, Scan *scan) {
     scan->started = true;
     count_index_search(descriptor);
     scan->conditions = allocate<Query>(descriptor->numberOfKeys + 1);
-    scan->recheck = !IsMVCCSnapshot(descriptor->xs_snapshot);  // R7
+    scan->recheck = !IsMVCCSnapshot(descriptor->xs_snapshot);  // rule "Other snapshots"
     for (int i = 0; i < descriptor->numberOfKeys; i++) {
         const ScanKeyData &key = descriptor->keyData[i];
         if (key.sk_flags & SK_ISNULL) {
@@ -415,8 +415,11 @@ static bool next_ordered(IndexScanDesc descriptor, Scan *scan) {
 
 bool get_tuple(IndexScanDesc descriptor, ScanDirection) {
     auto *scan = static_cast<Scan *>(descriptor->opaque);
-    return descriptor->numberOfOrderBys > 0 ? next_ordered(descriptor, scan)
-                                            : next_unordered(descriptor, scan);
+    const bool found =
+        descriptor->numberOfOrderBys > 0 ? next_ordered(descriptor, scan) : next_unordered(descriptor, scan);
+    if (found)
+        storage::check_snapshot_of_view(descriptor->indexRelation, run_kind(), descriptor->xs_snapshot);
+    return found;
 }
 
 }  // namespace pg_gpu::text

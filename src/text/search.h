@@ -13,7 +13,7 @@ struct Hit {
     bool maybe;  // whether it matches, the row decides
 };
 
-// Where one lexeme is enough, documents are gone through so many at a time.
+// Where one lexeme is enough, so many documents are gone through at a time.
 inline constexpr uint32 kWindow = 2048;
 
 // Says whether `a` comes before `b`.
@@ -23,8 +23,8 @@ inline bool ranks_before(const Hit &a, const Hit &b) {
     return ItemPointerCompare(const_cast<ItemPointer>(&a.tid), const_cast<ItemPointer>(&b.tid)) < 0;
 }
 
-// The best `limit` documents that come behind `after`, best first. `conditions` are further trees that a
-// document must match, over queries of their own.
+// A ranking asks for the best `limit` documents that come behind `after`, best first. `conditions` are
+// further trees that a document must match, over queries of their own.
 struct Ranking {
     const Query *query;
     postings::Norms norms;
@@ -40,10 +40,11 @@ struct Ranking {
 // Allocates hits in the current memory context. On a stale corpus the result means nothing.
 void rank(Corpus *corpus, ListCursor ***lists, Ranking *ranking);
 
-// The same from hits of the runs, of each the best `limit`, and from items.
+// Does the same from hits of the runs, which are the best `limit` of each, and from items.
 void rank_items_and_hits(Corpus *corpus, const Hit *hits, uint64 count, Ranking *ranking);
 
-// How many times what they were when the run's bounds were written norms are now, at least and at most once.
+// Returns a factor, at most 1: every norm is at least so many times what it was when the run's bounds were
+// written.
 double bound_shrink(const RunReader *reader, const postings::Norms &norms);
 
 // Finds the documents of each run that match the query and the conditions.

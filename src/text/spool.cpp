@@ -2,8 +2,9 @@
 
 namespace pg_gpu::text {
 
-void begin_spool(Spool *spool, size_t limit) {
+void begin_spool(Spool *spool, Relation index, size_t limit) {
     *spool = {};
+    spool->index = index;
     spool->limit = limit;
 }
 
@@ -31,13 +32,13 @@ void append_to_spool(Spool *spool, const void *bytes, size_t length) {
 
 void rewind_spool(Spool *spool) {
     spool->read = 0;
-    if (spool->file != nullptr && BufFileSeek(spool->file, 0, 0, SEEK_SET) != 0)
-        ereport(ERROR, (errcode_for_file_access(), errmsg("could not rewind a temporary file")));
+    if (spool->file != nullptr)
+        rewind_file(spool->file, spool->index);
 }
 
 void read_spool(Spool *spool, void *bytes, size_t length) {
     if (spool->file != nullptr)
-        read_file(spool->file, bytes, length);
+        read_file(spool->file, bytes, length, spool->index);
     else
         memcpy(bytes, spool->memory + spool->read, length);
     spool->read += length;
@@ -49,11 +50,6 @@ void end_spool(Spool *spool) {
     if (spool->memory != nullptr)
         pfree(spool->memory);
     *spool = {};
-}
-
-void read_file(BufFile *file, void *bytes, size_t length) {
-    if (BufFileRead(file, bytes, length) != length)
-        ereport(ERROR, (errcode_for_file_access(), errmsg("could not read from a temporary file")));
 }
 
 }  // namespace pg_gpu::text

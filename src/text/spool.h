@@ -5,10 +5,12 @@
 #include "postgres_headers.h"
 
 #include "memory.h"
+#include "temporary_file.h"
 
 namespace pg_gpu::text {
 
 struct Spool {
+    Relation index;  // whose run is built
     char *memory;
     size_t room;
     size_t length;  // bytes written
@@ -17,14 +19,11 @@ struct Spool {
     BufFile *file;
 };
 
-void begin_spool(Spool *spool, size_t limit);
+void begin_spool(Spool *spool, Relation index, size_t limit);
 void append_to_spool(Spool *spool, const void *bytes, size_t length);
 void rewind_spool(Spool *spool);
-// Exactly `length` bytes that have been appended.
+// Reads exactly `length` bytes that have been appended.
 void read_spool(Spool *spool, void *bytes, size_t length);
 void end_spool(Spool *spool);
-
-// ERROR when the temporary file ends early.
-void read_file(BufFile *file, void *bytes, size_t length);
 
 }  // namespace pg_gpu::text

@@ -20,18 +20,26 @@ static bool is_distance_operator(const FormData_pg_amop *member) {
 
 static void check_members(keys::Validation *state, Oid type, CatCList *operators, CatCList *) {
     if (type != TSVECTOROID)
-        keys::complain(state, "contains an operator class for another type than tsvector");
+        keys::complain(state,
+                       "operator family \"%s\" of access method %s contains an operator class for another "
+                       "type than tsvector",
+                       state->family, state->access_method);
     bool has_match = false;
     for (int i = 0; i < operators->n_members; i++) {
         const FormData_pg_amop *member = keys::member_at(operators, i);
         const bool is_match = is_match_operator(member);
         has_match = has_match || is_match;
         if (!is_match && !is_distance_operator(member))
-            keys::complain(state, psprintf("contains operator %s, which strategy number %d is not for",
-                                           format_operator(member->amopopr), member->amopstrategy));
+            keys::complain(state,
+                           "operator family \"%s\" of access method %s contains operator %s, which strategy "
+                           "number %d is not for",
+                           state->family, state->access_method, format_operator(member->amopopr),
+                           member->amopstrategy);
     }
     if (!has_match)
-        keys::complain(state, "lacks the operator @@(tsvector,tsquery)");
+        keys::complain(state,
+                       "operator family \"%s\" of access method %s lacks the operator @@(tsvector,tsquery)",
+                       state->family, state->access_method);
 }
 
 bool validate(Oid opclass) {

@@ -9,13 +9,6 @@ namespace pg_gpu::text {
 
 namespace {
 
-// What the filter remembers of a document: its lexemes, with their frequencies, in any order.
-struct Fingerprint {
-    uint64 lexemes;
-    uint32 block;
-    uint32 offset;
-};
-
 struct Verification {
     Relation index;
     storage::ProblemReporter report;
@@ -33,22 +26,10 @@ struct RunSums {
 
 static constexpr uint64 kNullHash = UINT64CONST(0x9e3779b97f4a7c15);
 
+// A document's hash is the sum of these, whatever their order.
 static uint64 hash_posting(const char *lexeme, uint32 length, uint32 frequency) {
     return DatumGetUInt64(hash_any_extended(reinterpret_cast<const unsigned char *>(lexeme),
                                             static_cast<int>(length), frequency));
-}
-
-static size_t put_fingerprint(uint64 lexemes, const ItemPointerData &tid, unsigned char *to) {
-    const Fingerprint fingerprint = {lexemes, ItemPointerGetBlockNumberNoCheck(&tid),
-                                     ItemPointerGetOffsetNumberNoCheck(&tid)};
-    memcpy(to, &fingerprint, sizeof(fingerprint));
-    return sizeof(fingerprint);
-}
-
-static void note_document(Verification *state, BlockNumber block, const ItemPointerData &tid, uint64 hash) {
-    unsigned char fingerprint[sizeof(Fingerprint)];
-    const size_t bytes = put_fingerprint(hash, tid, fingerprint);
-    table::note_entry(state->check, block, fingerprint, bytes, tid);
 }
 
 // ---- runs -------------------------------------------------------------------------------------------------
@@ -141,7 +122,7 @@ static void verify_document_pages(Verification *state, RunReader *reader, const 
             nulls += is_null ? 1 : 0;
             total += is_null ? 0 : length;
             if (!is_dead(reader, ordinal))
-                note_document(state, block, tids[i], is_null ? kNullHash : sums.hashes[ordinal]);
+                table::note_row(state->check, block, is_null ? kNullHash : sums.hashes[ordinal], tids[i]);
         }
     }
     if (!reader->stale && (total != total_length(reader->run) || nulls != reader->header.null_documents))
@@ -167,7 +148,7 @@ static void note_items(Verification *state, BlockNumber block, const RawSource &
         ItemReader reader = begin_item(item);
         while (next_lexeme(&reader))
             hash += hash_posting(reader.lexeme.bytes, reader.lexeme.length, reader.lexeme.frequency);
-        note_document(state, block, item->head.tid, hash);
+        table::note_row(state->check, block, hash, item->head.tid);
     });
 }
 
@@ -195,7 +176,7 @@ static size_t fingerprint_row(void *, const Datum *values, const bool *nulls, co
         if (reinterpret_cast<Pointer>(vector) != DatumGetPointer(values[0]))
             pfree(vector);
     }
-    return put_fingerprint(hash, tid, fingerprint);
+    return table::put_row_fingerprint(hash, tid, fingerprint);
 }
 
 // ---- the steps --------------------------------------------------------------------------------------------

@@ -168,6 +168,8 @@ class Server:
             'max_wal_size': '64GB',
             'min_wal_size': '2GB',
             'autovacuum': 'off',
+            # The server process starts with PostgreSQL: to look for devices starts none.
+            'shared_preload_libraries': 'pg_gpu',
         }
         return settings | self.user_settings
 

@@ -107,8 +107,10 @@ void ask(Stream &stream, const ColumnStore &store, Input &input) {
     const std::uint64_t words[2] = {input.take<std::uint64_t>(), input.take<std::uint64_t>()};
     const ValueRange range{words[0] < words[1] ? words[0] : words[1],
                            words[0] < words[1] ? words[1] : words[0]};
-    const std::uint8_t map[4] = {input.take<std::uint8_t>(), 0xff, 0, input.take<std::uint8_t>()};
-    const BlockMap blocks{map, 32};
+    const BlockGroup group{input.take<std::uint8_t>(), input.take<std::uint8_t>(), 0};
+    const std::uint64_t seen[4] = {words[0], words[1], UINT64_MAX, 0};
+    std::unique_ptr<HeapBlocks> blocks;
+    require(host_engine().keep_blocks(stream, {&group, 1, seen, 4, 1}, &blocks).ok(), "no heap blocks");
     std::vector<DoubtfulRow> doubtful(rows);
     for (std::uint32_t c = 0; c < store.layout().columns; ++c) {
         for (const TestKind kind :
@@ -119,7 +121,7 @@ void ask(Stream &stream, const ColumnStore &store, Input &input) {
                 target = {counted, c, 3, ValueScale::integers, &range.low, 2, 0};
                 const std::uint64_t places = store.places(target);
                 counts.assign(places + 1, 0);
-                const Status status = store.count(stream, &test, 1, target, &blocks, counts.data(),
+                const Status status = store.count(stream, &test, 1, target, blocks.get(), counts.data(),
                                                   doubtful.data(), rows, &found);
                 require(!status.ok() || found <= rows, "more rows than there are");
                 require(status.ok() || status.code == StatusCode::invalid_argument, status.message);

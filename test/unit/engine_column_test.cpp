@@ -8,6 +8,7 @@
 
 #include "column_run.h"
 #include "engine_under_test.h"
+#include "heap_facts.h"
 
 namespace {
 
@@ -198,11 +199,10 @@ class EngineColumns : public EngineTest {
             EXPECT_TRUE(run.columns[column].strings || kind == TargetKind::codes);
             return;
         }
-        std::vector<std::uint8_t> map(1 + (run.places.back() >> 16) / 16);
-        for (std::uint8_t &byte : map) {
-            byte = static_cast<std::uint8_t>(random_() | random_());
-        }
-        const BlockMap blocks = {map.data(), map.size() * 8 - 3};
+        heap_facts::HeapFacts facts =
+            heap_facts::HeapFacts::random(1 + (run.places.back() >> 16) / 2, random_);
+        const auto blocks = keep(facts.known());
+        ASSERT_NE(blocks, nullptr);
 
         const std::vector<std::uint64_t> codes = codes_of(run.columns[column], pages.layout.column[column]);
         std::vector<std::uint64_t> expected(places);
@@ -228,8 +228,12 @@ class EngineColumns : public EngineTest {
                                      std::upper_bound(starts.begin(), starts.end(), *value) - starts.begin())
                                : places - 1;
             }
-            const std::uint64_t block = run.places[row] >> 16;
-            if (!all_visible && (block >= blocks.blocks || (map[block / 8] >> (block % 8) & 1) == 0)) {
+            const heap_facts::Answer answer =
+                all_visible ? heap_facts::Answer::visible : facts.of(run.places[row]);
+            if (answer == heap_facts::Answer::hidden) {
+                continue;
+            }
+            if (answer == heap_facts::Answer::unknown) {
                 doubtful[run.places[row]] = number;
             } else if (kind == TargetKind::bounds) {
                 ++expected[0];
@@ -244,8 +248,8 @@ class EngineColumns : public EngineTest {
         }
         std::vector<std::uint64_t> counts(places, 0x7777);
         std::vector<DoubtfulRow> rows(doubtful.size() + 1);
-        const BlockMap *map_or_null = all_visible ? nullptr : &blocks;
-        Status status = store.count(*stream_, tests.data(), test_count, target, map_or_null, counts.data(),
+        const gpu_engine::HeapBlocks *blocks_or_null = all_visible ? nullptr : blocks.get();
+        Status status = store.count(*stream_, tests.data(), test_count, target, blocks_or_null, counts.data(),
                                     rows.data(), doubtful.size(), &found);
         ASSERT_TRUE(status.ok()) << status.message;
         ASSERT_EQ(counts, expected);
@@ -256,7 +260,7 @@ class EngineColumns : public EngineTest {
         }
         ASSERT_EQ(told, doubtful);
         if (found > 0) {
-            status = store.count(*stream_, tests.data(), test_count, target, map_or_null, counts.data(),
+            status = store.count(*stream_, tests.data(), test_count, target, blocks_or_null, counts.data(),
                                  rows.data(), found - 1, &found);
             EXPECT_EQ(status.code, StatusCode::insufficient_space);
             EXPECT_EQ(found, doubtful.size());
@@ -417,15 +421,15 @@ TYPED_TEST(EngineColumns, PagesThatLie) {
         std::vector<DoubtfulRow> rows(4096);
         std::vector<Tid> tids(4096);
         std::uint64_t found = 0;
-        const std::uint8_t map[64] = {0x55};
-        const BlockMap blocks = {map, 500};
+        heap_facts::HeapFacts facts = heap_facts::HeapFacts::random(500, this->random_);
+        const auto blocks = this->keep(facts.known());
         for (std::uint32_t c = 0; c < store->layout().columns; ++c) {
             for (const TargetKind kind : {TargetKind::bins, TargetKind::codes, TargetKind::bounds}) {
                 const std::uint64_t starts[] = {10, 1100, 1200};
                 const ColumnTarget target = {kind, c, 4, ValueScale::integers, starts, 3, 0};
                 if (store->places(target) > 0 && store->places(target) <= counts.size()) {
-                    static_cast<void>(store->count(*this->stream_, nullptr, 0, target, &blocks, counts.data(),
-                                                   rows.data(), rows.size(), &found));
+                    static_cast<void>(store->count(*this->stream_, nullptr, 0, target, blocks.get(),
+                                                   counts.data(), rows.data(), rows.size(), &found));
                 }
             }
             const ValueRange range = {1, UINT64_MAX - 1};
@@ -497,13 +501,16 @@ TYPED_TEST(EngineColumns, MemoryRefusedAtEachPlace) {
             const ColumnTest test = {TestKind::ranges, 0, ranges, nullptr, 2};
             const std::uint64_t starts[] = {1000, 1100};
             const ColumnTarget target = {TargetKind::bins, 0, 3, ValueScale::integers, starts, 2, 0};
-            const std::uint8_t map[2] = {0xff, 0x01};
-            const BlockMap blocks = {map, 16};
+            heap_facts::HeapFacts facts(16, heap_facts::State::known);
+            std::unique_ptr<gpu_engine::HeapBlocks> blocks;
             std::uint64_t counts[4];
             std::vector<DoubtfulRow> rows(5000);
             std::uint64_t found = 0;
-            status =
-                store->count(*this->stream_, &test, 1, target, &blocks, counts, rows.data(), 5000, &found);
+            status = this->engine_->keep_blocks(*this->stream_, facts.known(), &blocks);
+            if (status.ok()) {
+                status = store->count(*this->stream_, &test, 1, target, blocks.get(), counts, rows.data(),
+                                      5000, &found);
+            }
         }
         this->engine_->memory().refuse_after(-1);
         if (status.ok()) {

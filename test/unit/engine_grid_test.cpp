@@ -13,10 +13,10 @@
 #include "gpu_engine/grid.h"
 #include "engine_under_test.h"
 #include "grid_reference.h"
+#include "heap_facts.h"
 
 namespace {
 
-using gpu_engine::BlockMap;
 using gpu_engine::Engine;
 using gpu_engine::EngineOptions;
 using gpu_engine::GridFile;
@@ -27,6 +27,7 @@ using gpu_engine::GridSplits;
 using gpu_engine::Status;
 using gpu_engine::StatusCode;
 using gpu_engine::Tid;
+using heap_facts::HeapFacts;
 using namespace grid_test;
 using Random = std::mt19937_64;
 
@@ -196,31 +197,26 @@ class EngineGrid : public EngineTest {
         EXPECT_EQ(tids[total], make_tid(12345)) << "written beyond the end";
         ASSERT_EQ(sets_of(offsets, tids), expected);
 
-        // Two in three blocks are all-visible, and the last ones unknown.
+        // Of all states some, and the last ones unknown.
         const std::uint64_t blocks = points.count() / 100 - points.count() / 1000;
-        std::vector<std::uint8_t> bits((blocks + 7) / 8);
-        for (std::uint64_t block = 0; block < blocks; ++block) {
-            bits[block / 8] |= random_() % 3 != 0 ? 1U << (block % 8) : 0;
-        }
-        check_count_on(file, expected, boxes, {bits.data(), blocks});
-        // All of them are.
-        const std::uint64_t all = points.count() / 100 + 1;
-        bits.assign((all + 7) / 8, 0xff);
-        check_count_on(file, expected, boxes, {bits.data(), all});
+        check_count_on(file, expected, boxes, HeapFacts::random(blocks, random_));
+        check_count_on(file, expected, boxes,
+                       HeapFacts(points.count() / 100 + 1, heap_facts::State::all_visible));
     }
 
     void check_count_on(const GridFile &file, const std::vector<std::vector<std::uint64_t>> &expected,
-                        const Boxes &boxes, const BlockMap &blocks) {
+                        const Boxes &boxes, HeapFacts facts) {
+        const auto blocks = keep(facts.known());
+        ASSERT_NE(blocks, nullptr);
         const std::size_t count = boxes.count();
         std::vector<std::uint64_t> on(count, 0);
         std::vector<std::vector<std::uint64_t>> elsewhere(count);
         std::uint64_t total = 0;
         for (std::size_t i = 0; i < count; ++i) {
             for (const std::uint64_t tid : expected[i]) {
-                const std::uint64_t block = tid >> 16;
-                if (block < blocks.blocks && (blocks.bits[block / 8] >> (block % 8) & 1) != 0) {
-                    ++on[i];
-                } else {
+                const heap_facts::Answer answer = facts.of(tid);
+                on[i] += answer == heap_facts::Answer::visible ? 1 : 0;
+                if (answer == heap_facts::Answer::unknown) {
                     elsewhere[i].push_back(tid);
                 }
             }
@@ -229,13 +225,13 @@ class EngineGrid : public EngineTest {
         std::vector<std::uint64_t> counts(count);
         std::vector<std::uint64_t> offsets(count + 1);
         std::vector<Tid> tids(total);
-        const Status status = file.count_on(*stream_, boxes.boxes(), count, blocks, counts.data(),
+        const Status status = file.count_on(*stream_, boxes.boxes(), count, *blocks, counts.data(),
                                             offsets.data(), tids.data(), total);
         ASSERT_TRUE(status.ok()) << status.message;
         ASSERT_EQ(counts, on);
         ASSERT_EQ(sets_of(offsets, tids), elsewhere);
         if (total > 0) {
-            const Status tight = file.count_on(*stream_, boxes.boxes(), count, blocks, counts.data(),
+            const Status tight = file.count_on(*stream_, boxes.boxes(), count, *blocks, counts.data(),
                                                offsets.data(), tids.data(), total - 1);
             EXPECT_EQ(tight.code, StatusCode::insufficient_space);
             EXPECT_EQ(counts, on);

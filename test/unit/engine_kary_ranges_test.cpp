@@ -13,11 +13,11 @@
 #include "gpu_engine/engine.h"
 #include "gpu_engine/kary.h"
 #include "engine_under_test.h"
+#include "heap_facts.h"
 #include "kary_reference.h"
 
 namespace {
 
-using gpu_engine::BlockMap;
 using gpu_engine::Kary;
 using gpu_engine::KaryArray;
 using gpu_engine::KaryLoader;
@@ -26,6 +26,7 @@ using gpu_engine::Pages;
 using gpu_engine::Status;
 using gpu_engine::StatusCode;
 using gpu_engine::Tid;
+using heap_facts::HeapFacts;
 using kary_test::make_key;
 
 std::uint64_t block_of(const Tid &tid) {
@@ -156,14 +157,12 @@ TYPED_TEST(EngineRanges, CountsOnBlocks) {
                 auto entries = this->make_entries(size, 3000, 70000);
                 const auto array = this->load(entries);
                 this->set_dead(*array, &entries, dead);
-                // With 60 %, the last blocks lie behind the map.
-                const std::uint64_t map_blocks = on_percent == 60 ? 69997 : on_percent == 0 ? 0 : 70000;
-                std::vector<std::uint8_t> map(70008 / 8, on_percent == 100 ? 0xff : 0);
-                for (std::uint64_t block = 0; on_percent == 60 && block < map.size() * 8; ++block) {
-                    if (this->random_() % 100 < on_percent) {
-                        map[block / 8] |= static_cast<std::uint8_t>(1 << block % 8);
-                    }
-                }
+                // With 60 %, the last blocks are unknown.
+                HeapFacts facts = on_percent == 60  ? HeapFacts::random(69997, this->random_)
+                                  : on_percent == 0 ? HeapFacts(0)
+                                                    : HeapFacts(70000, heap_facts::State::all_visible);
+                const auto blocks = this->keep(facts.known());
+                ASSERT_NE(blocks, nullptr);
                 for (const std::size_t count : {std::size_t(0), std::size_t(1), std::size_t(70)}) {
                     std::vector<Key> low = this->random_keys(count, 3000);
                     std::vector<Key> high = this->random_keys(count, 3000);
@@ -178,10 +177,10 @@ TYPED_TEST(EngineRanges, CountsOnBlocks) {
                         const auto [first, last] = this->bounds(entries, low[i], high[i]);
                         expected_counts.push_back(0);
                         for (std::size_t j = first; j < last; ++j) {
-                            const std::uint64_t block = block_of(entries[j].second);
-                            if (block < map_blocks && (map[block / 8] >> block % 8 & 1) != 0) {
+                            const heap_facts::Answer answer = facts.of(entries[j].second);
+                            if (answer == heap_facts::Answer::visible) {
                                 ++expected_counts.back();
-                            } else {
+                            } else if (answer == heap_facts::Answer::unknown) {
                                 expected.push_back(entries[j].second);
                             }
                         }
@@ -190,8 +189,7 @@ TYPED_TEST(EngineRanges, CountsOnBlocks) {
                     std::vector<std::uint64_t> counts(count, 99);
                     std::vector<std::uint64_t> offsets(count + 1, 99);
                     std::vector<Tid> tids(expected.size());
-                    const BlockMap blocks{map.data(), map_blocks};
-                    Status status = array->count_on(*this->stream_, low.data(), high.data(), count, blocks,
+                    Status status = array->count_on(*this->stream_, low.data(), high.data(), count, *blocks,
                                                     counts.data(), offsets.data(), tids.data(), tids.size());
                     ASSERT_TRUE(status.ok()) << status.message;
                     ASSERT_EQ(counts, expected_counts);
@@ -200,7 +198,7 @@ TYPED_TEST(EngineRanges, CountsOnBlocks) {
                     if (!expected.empty()) {
                         std::fill(offsets.begin(), offsets.end(), 99);
                         std::fill(counts.begin(), counts.end(), 99);
-                        status = array->count_on(*this->stream_, low.data(), high.data(), count, blocks,
+                        status = array->count_on(*this->stream_, low.data(), high.data(), count, *blocks,
                                                  counts.data(), offsets.data(), tids.data(), tids.size() - 1);
                         ASSERT_EQ(status.code, StatusCode::insufficient_space);
                         ASSERT_EQ(counts, expected_counts);
@@ -219,8 +217,10 @@ TYPED_TEST(EngineRanges, CountsOnBlocksInPieces) {
     auto entries = this->make_entries(size, 100000, 60000);
     const auto array = this->load(entries);
     const std::uint64_t hidden_block = block_of(entries[size / 2].second);
-    std::vector<std::uint8_t> map(60000 / 8, 0xff);
-    map[hidden_block / 8] &= static_cast<std::uint8_t>(~(1 << hidden_block % 8));
+    HeapFacts facts(60000, heap_facts::State::all_visible);
+    facts.set(hidden_block, heap_facts::State::unknown);
+    const auto blocks = this->keep(facts.known());
+    ASSERT_NE(blocks, nullptr);
     std::vector<Tid> hidden;
     for (const auto &[key, tid] : entries) {
         if (block_of(tid) == hidden_block) {
@@ -233,9 +233,8 @@ TYPED_TEST(EngineRanges, CountsOnBlocksInPieces) {
     std::vector<std::uint64_t> counts(count);
     std::vector<std::uint64_t> offsets(count + 1);
     std::vector<Tid> tids(count * hidden.size());
-    const Status status =
-        array->count_on(*this->stream_, low.data(), high.data(), count, BlockMap{map.data(), 60000},
-                        counts.data(), offsets.data(), tids.data(), tids.size());
+    const Status status = array->count_on(*this->stream_, low.data(), high.data(), count, *blocks,
+                                          counts.data(), offsets.data(), tids.data(), tids.size());
     ASSERT_TRUE(status.ok()) << status.message;
     for (std::size_t i = 0; i < count; ++i) {
         ASSERT_EQ(counts[i], size - hidden.size());
@@ -262,7 +261,7 @@ TYPED_TEST(EngineRanges, SurvivesEveryRefusedAllocation) {
     std::vector<Tid> found_tids(entries.size());
     std::uint64_t offsets[2];
     std::uint64_t count = 0;
-    const std::uint8_t map = 0;
+    HeapFacts facts(8, heap_facts::State::known);
     const std::uint64_t before = this->engine_->memory().used();
     int refusals = 0;
     for (int n = 0; n < 60; ++n) {
@@ -281,8 +280,11 @@ TYPED_TEST(EngineRanges, SurvivesEveryRefusedAllocation) {
                                 found_tids.size());
         });
         call([&] {
-            return array->count_on(*this->stream_, &low, &high, 1, BlockMap{&map, 8}, &count, offsets,
-                                   found_tids.data(), found_tids.size());
+            std::unique_ptr<gpu_engine::HeapBlocks> blocks;
+            const Status kept = this->engine_->keep_blocks(*this->stream_, facts.known(), &blocks);
+            return kept.ok() ? array->count_on(*this->stream_, &low, &high, 1, *blocks, &count, offsets,
+                                               found_tids.data(), found_tids.size())
+                             : kept;
         });
         for (const bool sort : {false, true}) {
             call([&] {

@@ -73,6 +73,13 @@ class EngineTest : public testing::Test {
         }
     }
 
+    // Null after a refusal.
+    std::unique_ptr<gpu_engine::HeapBlocks> keep(const gpu_engine::KnownBlocks &known) {
+        std::unique_ptr<gpu_engine::HeapBlocks> blocks;
+        static_cast<void>(engine_->keep_blocks(*stream_, known, &blocks));
+        return blocks;
+    }
+
     std::mt19937_64 random_{20261121};
     std::unique_ptr<gpu_engine::Engine> engine_;
     std::unique_ptr<gpu_engine::Stream> stream_;

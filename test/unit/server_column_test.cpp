@@ -1,6 +1,6 @@
 // Columns that are loaded from pages, and what is asked of them, through the server.
-#include "column_run.h"
-#include "server_client.h"
+#include "heap_facts.h"
+#include "server_columns.h"
 
 namespace {
 
@@ -13,61 +13,24 @@ using gpu_engine::TargetKind;
 using gpu_engine::TestKind;
 using gpu_engine::ValueRange;
 
-class ServerColumns : public ServerTestOfEngine {
+class ServerColumns : public ServerColumnsTest {
   protected:
-    ServerColumns() : ServerTestOfEngine(buffer_bytes) {}
+    ServerColumns() : ServerColumnsTest(buffer_bytes) {}
 
     static constexpr std::uint64_t buffer_bytes = 8 << 20;
     static constexpr std::uint64_t data = 1 << 20;  // of tests
     static constexpr std::uint64_t starts = 2 << 20;
-    static constexpr std::uint64_t map = 3 << 20;
+    static constexpr std::uint64_t facts_at = 3 << 20;
     static constexpr std::uint64_t results = 4 << 20;
-    static constexpr std::uint64_t map_blocks = 301;
-
-    static protocol::BeginColumn beginning(std::uint64_t run, const Pages &pages) {
-        protocol::BeginColumn begin{};
-        begin.name = run_name(run);
-        begin.user = 10;
-        begin.layout = pages.layout;
-        return begin;
-    }
-    protocol::BeginReply begin(const protocol::BeginColumn &request) {
-        return client_->ask<protocol::BeginReply>(Message::begin_column, request);
-    }
-    protocol::ReplyHeader append(std::uint64_t handle, const Pages &pages, std::size_t first,
-                                 std::size_t count) {
-        protocol::AppendPages message{};
-        message.handle = handle;
-        message.pages = static_cast<std::uint32_t>(count);
-        message.layout.page_bytes = column_test::page_bytes;
-        std::memcpy(client_->buffer(), pages.images.data() + first * column_test::page_bytes,
-                    count * column_test::page_bytes);
-        return client_->ask<protocol::ReplyHeader>(Message::append_pages, message);
-    }
-    void load(std::uint64_t run, const Pages &pages) {
-        const auto begun = begin(beginning(run, pages));
-        ASSERT_EQ(Client::answer_of(begun.header), Answer::done) << begun.header.status.message;
-        ASSERT_NE(begun.handle, 0U);
-        for (std::size_t page = 0; page < pages.count();) {
-            const std::size_t count = std::min(1 + random_() % 40, pages.count() - page);
-            const protocol::ReplyHeader reply = append(begun.handle, pages, page, count);
-            ASSERT_EQ(Client::answer_of(reply), Answer::done) << reply.status.message;
-            page += count;
-        }
-        const protocol::HandleReply finished = client_->finish(begun.handle);
-        ASSERT_EQ(Client::answer_of(finished.header), Answer::done) << finished.header.status.message;
-        EXPECT_EQ(finished.entries, pages.layout.rows);
-        EXPECT_EQ(finished.handle, 0U);
-    }
+    static constexpr std::uint64_t known_blocks = 301;
 
     // A question to runs 1 to `count`; rows of all blocks are trusted.
     static protocol::AskColumn question(std::uint32_t count) {
         protocol::AskColumn request{};
         request.target = static_cast<std::uint32_t>(TargetKind::rows);
-        request.all_visible = 1;
+        request.blocks.all_visible = 1;
         request.results = results;
         request.capacity = buffer_bytes - results;
-        request.map = map;
         request.starts = starts;
         request.runs = count;
         for (std::uint32_t i = 0; i < count; ++i) {
@@ -93,10 +56,6 @@ class ServerColumns : public ServerTestOfEngine {
         const auto &value = run.columns[0].values[row];
         return !run.is_dead(row) && value && *value >= 1100 && *value <= 1400 && run.columns[2].values[row] &&
                (number == 0 ? codes[row] % 2 == 0 : codes[row] < 10);
-    }
-    bool is_trusted(std::uint64_t place) {
-        const std::uint64_t block = place >> 16;
-        return block < map_blocks && (client_->at<std::uint8_t>(map)[block / 8] >> (block % 8) & 1) != 0;
     }
     protocol::ColumnReply ask(Message type, const protocol::AskColumn &request) {
         return client_->ask<protocol::ColumnReply>(type, request);
@@ -126,9 +85,7 @@ TEST_P(ServerColumns, AnswersEqualAPlainReference) {
         ASSERT_EQ(Client::answer_of(client_->set_dead(run_name(runs.size()), dead, runs.size())),
                   Answer::done);
     }
-    for (std::uint64_t i = 0; i < map_blocks / 8 + 1; ++i) {
-        client_->at<std::uint8_t>(map)[i] = static_cast<std::uint8_t>(random_() | random_());
-    }
+    heap_facts::HeapFacts facts = heap_facts::HeapFacts::random(known_blocks, random_);
 
     protocol::AskColumn request = question(2);
     add_tests(&request);
@@ -154,12 +111,11 @@ TEST_P(ServerColumns, AnswersEqualAPlainReference) {
     EXPECT_GT(total, 0U);
     check_room(Message::match_column, request, matched.needed);
 
-    // Slots of column 3 below its middle and above, on trusted blocks and elsewhere.
+    // Slots of column 3 below its middle and above, as far as rows are known, and the unknown ones.
     request.target = static_cast<std::uint32_t>(TargetKind::bins);
     request.column = 3;
     request.slots = 2;
-    request.all_visible = 0;
-    request.map_blocks = map_blocks;
+    request.blocks = facts.place(client_->buffer(), facts_at);
     const std::uint64_t middle = (std::uint64_t(1) << 63) + (1 << 28);
     *client_->at<std::uint64_t>(starts) = middle;
     const auto counted = ask(Message::count_column_values, request);
@@ -173,9 +129,9 @@ TEST_P(ServerColumns, AnswersEqualAPlainReference) {
             }
             const auto &value = runs[i].columns[3].values[row];
             const std::uint64_t slot = !value ? 2 : *value >= middle ? 1 : 0;
-            if (is_trusted(runs[i].places[row])) {
-                ++expected[slot];
-            } else {
+            const heap_facts::Answer answer = facts.of(runs[i].places[row]);
+            expected[slot] += answer == heap_facts::Answer::visible ? 1 : 0;
+            if (answer == heap_facts::Answer::unknown) {
                 doubtful.emplace_back(runs[i].places[row], slot);
             }
         }
@@ -269,10 +225,12 @@ TEST_P(ServerColumns, RefuseWhatCantBe) {
          {buffer_bytes, std::uint64_t(1) << 63, UINT64_MAX - 15, std::uint64_t(17)}) {
         EXPECT_TRUE(refused([&](protocol::AskColumn &request) { request.tests = offset; })) << offset;
         EXPECT_TRUE(refused([&](protocol::AskColumn &request) { request.results = offset; })) << offset;
+        EXPECT_TRUE(refused([&](protocol::AskColumn &request) { request.blocks = {offset, 1, 0, 0, 1, 0}; }))
+            << offset;
+        EXPECT_TRUE(refused([&](protocol::AskColumn &request) { request.blocks = {0, 1, offset, 1, 1, 0}; }))
+            << offset;
         EXPECT_TRUE(refused([&](protocol::AskColumn &request) {
-            request.all_visible = 0;
-            request.map_blocks = 8;
-            request.map = offset;
+            request.blocks = {0, 0, 0, offset == 17 ? buffer_bytes : offset, 1, 0};
         })) << offset;
         EXPECT_TRUE(refused([&](protocol::AskColumn &request) {
             request.target = static_cast<std::uint32_t>(TargetKind::bins);
@@ -288,10 +246,11 @@ TEST_P(ServerColumns, RefuseWhatCantBe) {
         EXPECT_EQ(code(good, Message::match_column), StatusCode::invalid_argument) << offset;
         *place = honest;
     }
+    EXPECT_TRUE(refused([](protocol::AskColumn &request) { request.blocks = {0, UINT64_MAX, 0, 0, 1, 0}; }));
     EXPECT_TRUE(refused([](protocol::AskColumn &request) {
-        request.all_visible = 0;
-        request.map_blocks = UINT64_MAX;
+        request.blocks = {0, 1, 0, 1, gpu_engine::KnownBlocks::max_row_words + 1, 0};
     }));
+    EXPECT_TRUE(refused([](protocol::AskColumn &request) { request.blocks = {0, 1, 0, 1, UINT32_MAX, 0}; }));
     EXPECT_TRUE(refused([](protocol::AskColumn &request) {
         request.target = static_cast<std::uint32_t>(TargetKind::bins);
         request.slots = 0;

@@ -3,6 +3,7 @@
 #include <random>
 #include <thread>
 
+#include "heap_facts.h"
 #include "server_runs.h"
 
 namespace {
@@ -121,15 +122,14 @@ struct Session {
         request.run[0].name = run_name(run);
         request.count = 2;
         request.high = 16;
-        request.map = 64;
-        request.map_blocks = 200;  // of 400
+        heap_facts::HeapFacts facts(200, heap_facts::State::all_visible);  // of 400
+        request.blocks = facts.place(client_->buffer(), 64);
         request.results = 4096;
         request.capacity = 1 << 19;
         client_->at<std::uint64_t>(0)[0] = 3000;
         client_->at<std::uint64_t>(0)[1] = 6000;
         client_->at<std::uint64_t>(16)[0] = UINT64_MAX;
         client_->at<std::uint64_t>(16)[1] = 6002;
-        std::memset(client_->buffer() + 64, 0xff, 25);
         const auto reply = client_->ask<protocol::ResultReply>(Message::count_kary, request);
         if (!provide(reply.header, run)) {
             return;

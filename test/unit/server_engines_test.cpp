@@ -51,6 +51,10 @@ class StandIn final : public Engine {
         return {};
     }
     void unpin(void *) noexcept override { --stand_.pinned; }
+    Status keep_blocks(Stream &stream, const gpu_engine::KnownBlocks &known,
+                       std::unique_ptr<gpu_engine::HeapBlocks> *blocks) noexcept override {
+        return host_->keep_blocks(stream, known, blocks);
+    }
     Status describe(DeviceInfo *info) noexcept override {
         *info = DeviceInfo{};
         std::strcpy(info->name, "stand-in");

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "grid_run_pages.h"
+#include "heap_facts.h"
 #include "server_runs.h"
 
 namespace {
@@ -213,18 +214,13 @@ class ServerPoints : public ServerTestOfEngine {
         check_room(Message::search_grid, request, reply.needed);
     }
     void check_count(const std::vector<Points> &runs, const Boxes &boxes, bool all_visible) {
-        constexpr std::uint64_t map_at = 4 << 20;
-        const std::uint64_t map_blocks = 4013;
-        auto *map = client_->at<std::uint8_t>(map_at);
-        for (std::uint64_t i = 0; i < map_blocks / 8 + 1; ++i) {
-            map[i] = static_cast<std::uint8_t>(random_() | random_());
-        }
+        constexpr std::uint64_t facts_at = 4 << 20;
+        heap_facts::HeapFacts facts = heap_facts::HeapFacts::random(4013, random_);
         protocol::CountGrid request{};
         name_runs(&request, runs.size());
         request.boxes = place_boxes(boxes);
-        request.map = map_at;
-        request.map_blocks = map_blocks;
-        request.all_visible = all_visible ? 1 : 0;
+        request.blocks = facts.place(client_->buffer(), facts_at);
+        request.blocks.all_visible = all_visible ? 1 : 0;
         request.results = results;
         request.capacity = buffer_bytes - results;
         const auto reply = client_->ask<protocol::ResultReply>(Message::count_grid, request);
@@ -234,10 +230,10 @@ class ServerPoints : public ServerTestOfEngine {
             Sets hidden(boxes.count());
             for (std::size_t j = 0; j < boxes.count(); ++j) {
                 for (const std::uint64_t tid : boxes.answer(runs[i], j)) {
-                    const std::uint64_t block = tid >> 16;
-                    if (all_visible || (block < map_blocks && (map[block / 8] >> (block % 8) & 1) != 0)) {
-                        ++counts[j];
-                    } else {
+                    const heap_facts::Answer answer =
+                        all_visible ? heap_facts::Answer::visible : facts.of(tid);
+                    counts[j] += answer == heap_facts::Answer::visible ? 1 : 0;
+                    if (answer == heap_facts::Answer::unknown) {
                         hidden[j].push_back(tid);
                     }
                 }
@@ -500,7 +496,7 @@ TEST_P(ServerPoints, RefuseWrongQuestions) {
         count.boxes = search.boxes;
         count.results = search.results;
         count.capacity = search.capacity;
-        count.all_visible = 1;
+        count.blocks.all_visible = 1;
         count.runs = search.runs;
         std::copy(std::begin(search.run), std::end(search.run), std::begin(count.run));
         EXPECT_EQ(client_->ask<protocol::ResultReply>(Message::count_grid, count).header.status.code, found);
@@ -609,7 +605,7 @@ TEST_P(ServerPoints, TellWhichRunsAreAbsentOrStale) {
     request.boxes = place_boxes(make_boxes(points, 1, random_));
     request.results = results;
     request.capacity = 65536;
-    request.all_visible = 1;
+    request.blocks.all_visible = 1;
     const auto ask = [&] { return client_->ask<protocol::ResultReply>(Message::count_grid, request); };
     auto reply = ask();
     EXPECT_EQ(Client::answer_of(reply.header), Answer::not_resident);

@@ -346,8 +346,7 @@ TEST(ServerHostile, BufferThatChangesMeanwhile) {
         count.run[0].name = count.run[1].name = run_name(1);
         count.count = 50;
         count.high = 4096;
-        count.map = 8192;
-        count.map_blocks = 6000;
+        count.blocks = {8192, 100, 8192, 500, 2, 0};
         count.results = 1 << 20;
         count.capacity = 3 << 20;
         client.ask<protocol::ResultReply>(Message::count_kary, count);
@@ -355,8 +354,7 @@ TEST(ServerHostile, BufferThatChangesMeanwhile) {
         boxes.runs = 2;
         boxes.run[0].name = boxes.run[1].name = run_name(2, 2);
         boxes.boxes = {{0, 4096}, {8192, 16384}, 32768, 65536, 500, 2, {4, 8}, 0};
-        boxes.map = 8192;
-        boxes.map_blocks = 6000;
+        boxes.blocks = {8192, 100, 8192, 500, 2, 0};
         boxes.results = 1 << 20;
         boxes.capacity = 3 << 20;
         client.ask<protocol::ResultReply>(Message::count_grid, boxes);

@@ -1,6 +1,7 @@
 // Lookup, range and count against a plain reference.
 #include <map>
 
+#include "heap_facts.h"
 #include "server_runs.h"
 
 namespace {
@@ -102,27 +103,22 @@ TYPED_TEST(ServerQuestions, CountsByVisibilityMap) {
     const std::vector<Key> high = this->random_keys(count);
     for (const double visible_share : {0.0, 0.5, 0.99, 1.0}) {
         SCOPED_TRACE(visible_share);
-        // Shorter than the heap: blocks behind the map are not all-visible. Its last byte is not full.
-        const std::uint64_t map_blocks = visible_share == 1.0 ? 5003 : 4013;
-        std::vector<std::uint8_t> map((map_blocks + 7) / 8, 0);
-        for (std::uint64_t block = 0; block < map.size() * 8; ++block) {
-            // Bits behind the last block mean nothing.
-            if (block >= map_blocks || static_cast<double>(this->random_() % 1000) < 1000 * visible_share) {
-                map[block / 8] |= static_cast<std::uint8_t>(1 << block % 8);
-            }
-        }
+        // Less than the heap has: blocks behind are unknown.
+        heap_facts::HeapFacts facts =
+            visible_share == 0.0 ? heap_facts::HeapFacts(4013)
+            : visible_share == 0.5
+                ? heap_facts::HeapFacts::random(4013, this->random_)
+                : heap_facts::HeapFacts(visible_share == 1.0 ? 5003 : 4013, heap_facts::State::all_visible);
         protocol::CountKary request{};
         this->name_runs(&request, runs.size());
         request.low = 0;
         request.high = 1024;
         request.count = count;
-        request.map = 16384;
-        request.map_blocks = map_blocks;
+        request.blocks = facts.place(this->client_->buffer(), 16384);
         request.results = 65536;
         request.capacity = this->buffer_bytes - request.results;
         std::copy(low.begin(), low.end(), this->client_->template at<Key>(request.low));
         std::copy(high.begin(), high.end(), this->client_->template at<Key>(request.high));
-        std::copy(map.begin(), map.end(), this->client_->template at<std::uint8_t>(request.map));
         const auto reply = this->client_->template ask<protocol::ResultReply>(Message::count_kary, request);
         ASSERT_EQ(Client::answer_of(reply.header), Answer::done) << reply.header.status.message;
         std::vector<std::uint64_t> expected_counts(count, 0);
@@ -131,11 +127,9 @@ TYPED_TEST(ServerQuestions, CountsByVisibilityMap) {
             std::vector<std::vector<std::pair<Key, Tid>>> expected(count);
             for (std::size_t j = 0; j < count; ++j) {
                 for (const auto &entry : runs[i].live(low[j], high[j])) {
-                    const std::uint64_t block =
-                        std::uint64_t(entry.second.block_high) << 16 | entry.second.block_low;
-                    if (block < map_blocks && (map[block / 8] >> block % 8 & 1) != 0) {
-                        ++expected_counts[j];
-                    } else {
+                    const heap_facts::Answer answer = facts.of(entry.second);
+                    expected_counts[j] += answer == heap_facts::Answer::visible ? 1 : 0;
+                    if (answer == heap_facts::Answer::unknown) {
                         expected[j].push_back(entry);
                         ++hidden;
                     }
@@ -163,7 +157,7 @@ TYPED_TEST(ServerQuestions, CountsByVisibilityMap) {
     request.low = 0;
     request.high = 1024;
     request.count = count;
-    request.all_visible = 1;
+    request.blocks.all_visible = 1;
     request.results = 65536;
     request.capacity = count * sizeof(std::uint64_t);
     const auto reply = this->client_->template ask<protocol::ResultReply>(Message::count_kary, request);
@@ -252,9 +246,10 @@ TYPED_TEST(ServerQuestions, RefusePartsOutsideTheBuffer) {
         count.high = 64;
         count.results = 4096;
         count.capacity = 65536;
-        count.map = 128;
-        count.map_blocks = value == 8 ? UINT64_MAX : value < (8 * this->buffer_bytes) ? 8 * value : value;
-        if (count.map_blocks / 8 + 128 > this->buffer_bytes) {
+        const std::uint64_t many = value == 8 ? UINT64_MAX : value;
+        for (const protocol::BlocksPlace &blocks :
+             {protocol::BlocksPlace{128, many, 0, 0, 1, 0}, protocol::BlocksPlace{128, 1, 0, many, 1, 0}}) {
+            count.blocks = blocks;
             EXPECT_EQ(this->client_->template ask<protocol::ResultReply>(Message::count_kary, count)
                           .header.status.code,
                       StatusCode::invalid_argument)

@@ -256,8 +256,7 @@ protocol::CountKary long_count(Client &client, std::uint64_t run) {
     request.run[0].name = run_name(run);
     request.count = 100000;
     request.high = 1 << 19;
-    request.map = 1 << 20;
-    request.map_blocks = 8 * (1 << 20);
+    request.blocks = {1 << 20, (1 << 20) / sizeof(gpu_engine::BlockGroup), 0, 0, 1, 0};
     request.results = 2 << 20;
     request.capacity = 2 << 20;
     std::memset(client.buffer(), 0, 1 << 19);

@@ -238,7 +238,7 @@ TYPED_TEST(ServerArrays, SortMergeNameAndRead) {
     count.run[0].name = run_name(77);
     count.count = 1;
     count.high = 16;
-    count.all_visible = 1;
+    count.blocks.all_visible = 1;
     count.results = 4096;
     count.capacity = 4096;
     *this->client_->template at<Key>(0) = Key{};

@@ -83,14 +83,13 @@ class ServerMemory : public ServerTestOfEngine {
         count.run[0].name = run_name(1);
         count.count = 100;
         count.high = 1024;
-        count.map = 4096;
-        count.map_blocks = 2000;
+        count.blocks = {4096, 30, 8192, 100, 2, 0};
         count.results = 65536;
         count.capacity = 900000;
         if (!ask(Message::count_kary, count, &result)) {
             return;
         }
-        count.all_visible = 1;
+        count.blocks.all_visible = 1;
         if (!ask(Message::count_kary, count, &result)) {
             return;
         }
@@ -222,8 +221,7 @@ class ServerMemory : public ServerTestOfEngine {
             count.runs = 1;
             count.run[0].name = run_name(4);
             count.boxes = search.boxes;
-            count.map = inputs;
-            count.map_blocks = 2000;
+            count.blocks = {inputs, 30, inputs, 100, 2, 0};
             count.results = 65536;
             count.capacity = 400000;
             if (!ask(Message::count_grid, count, &result)) {

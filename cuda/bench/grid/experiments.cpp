@@ -251,7 +251,7 @@ void measure_single_boxes(const Bench &bench) {
     const std::unique_ptr<GridFile> file = subject.build();
     Stream &stream = bench.machine.stream();
     const std::uint64_t blocks = count / 150 + 1;
-    std::vector<std::uint8_t> map((blocks + 7) / 8, 0xff);
+    std::vector<BlockGroup> groups((blocks + 63) / 64, {UINT64_MAX, 0, 0});
     for (const char *share : {"1e-6", "1e-4", "1e-2"}) {
         const Experiment experiment(bench, "one box, 3 columns, " + std::to_string(count) + " entries",
                                     share);
@@ -272,18 +272,21 @@ void measure_single_boxes(const Bench &bench) {
         for (const bool all_visible : {true, false}) {
             // A tenth of the blocks aren't all-visible.
             for (std::uint64_t block = 0; block < blocks && !all_visible; block += 10) {
-                map[block / 8] &= static_cast<std::uint8_t>(~(1U << (block % 8)));
+                groups[block / 64].all_visible &= ~(std::uint64_t(1) << (block % 64));
             }
+            std::unique_ptr<HeapBlocks> known;
+            require(bench.machine.engine().keep_blocks(stream, {groups.data(), groups.size(), nullptr, 0, 1},
+                                                       &known));
             experiment.add(all_visible ? "count_on, all blocks" : "count_on, nine in ten blocks",
                            median_ms(bench.options.repeats,
                                      [&] {
-                                         require(file->count_on(stream, boxes, 1, {map.data(), blocks}, &on,
-                                                                offsets, tids.data(), tids.size()));
+                                         require(file->count_on(stream, boxes, 1, *known, &on, offsets,
+                                                                tids.data(), tids.size()));
                                      }),
                            "ms");
             check_equal(on + offsets[1], found, "count_on lost entries");
         }
-        map.assign(map.size(), 0xff);
+        groups.assign(groups.size(), {UINT64_MAX, 0, 0});
         experiment.add(
             "search",
             median_ms(bench.options.repeats,

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/both.h"
+#include "gpu_engine/both.h"
 #include "gpu_engine/column.h"
 
 namespace gpu_engine {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "common/both.h"
+#include "common/bits.h"
 #include "gpu_engine/column.h"
 
 namespace gpu_engine {
@@ -52,21 +52,6 @@ GPU_ENGINE_BOTH std::uint64_t find_stretch(const Stretch *stretches, std::uint64
     return low;
 }
 
-GPU_ENGINE_BOTH std::uint32_t count_bits(std::uint64_t word) {
-#ifdef __CUDA_ARCH__
-    return static_cast<std::uint32_t>(__popcll(word));
-#else
-    return static_cast<std::uint32_t>(__builtin_popcountll(word));
-#endif
-}
-GPU_ENGINE_BOTH std::uint32_t lowest_bit(std::uint64_t word) {
-#ifdef __CUDA_ARCH__
-    return static_cast<std::uint32_t>(__ffsll(static_cast<long long>(word)) - 1);
-#else
-    return static_cast<std::uint32_t>(__builtin_ctzll(word));
-#endif
-}
-
 GPU_ENGINE_BOTH Tid tid_in_stretch(const Stretch &stretch, const std::uint64_t *bitmaps, std::uint64_t row) {
     auto rest = static_cast<std::uint32_t>(row - stretch.row);
     std::uint32_t offset = stretch.first + rest;
@@ -85,10 +70,6 @@ GPU_ENGINE_BOTH Tid tid_in_stretch(const Stretch &stretch, const std::uint64_t *
     }
     return {static_cast<std::uint16_t>(stretch.block >> 16), static_cast<std::uint16_t>(stretch.block),
             static_cast<std::uint16_t>(offset)};
-}
-
-GPU_ENGINE_BOTH bool is_among(const BlockMap &blocks, std::uint32_t block) {
-    return block < blocks.blocks && (blocks.bits[block / 8] >> (block % 8) & 1) != 0;
 }
 
 }  // namespace gpu_engine

@@ -5,13 +5,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "gpu_engine/both.h"
 #include "gpu_engine/grid.h"
-
-#ifdef __CUDACC__
-#define GPU_ENGINE_BOTH __host__ __device__
-#else
-#define GPU_ENGINE_BOTH
-#endif
 
 namespace gpu_engine {
 
@@ -26,7 +21,7 @@ inline constexpr std::uint64_t sample_per_slot = 64;
 inline constexpr std::uint64_t least_sample = std::uint64_t(1) << 20;
 
 // The largest root with root^degree <= number, at least 1.
-GPU_ENGINE_BOTH inline std::uint64_t whole_root(std::uint64_t number, std::uint32_t degree) {
+GPU_ENGINE_BOTH std::uint64_t whole_root(std::uint64_t number, std::uint32_t degree) {
     const auto power = [degree](std::uint64_t base) {
         std::uint64_t product = 1;
         for (std::uint32_t i = 0; i < degree; ++i) {
@@ -47,8 +42,8 @@ GPU_ENGINE_BOTH inline std::uint64_t whole_root(std::uint64_t number, std::uint3
 
 // Cuts `columns` columns into slots that make about `cells` cells and no more, column c into at most most[c].
 // What a column can't use goes to the others, which get equal numbers or one more. `cells` is below 2^32.
-GPU_ENGINE_BOTH inline void choose_slots(std::uint64_t cells, std::uint32_t columns,
-                                         const std::uint32_t *most, std::uint32_t *slots) {
+GPU_ENGINE_BOTH void choose_slots(std::uint64_t cells, std::uint32_t columns, const std::uint32_t *most,
+                                  std::uint32_t *slots) {
     std::uint32_t open = 0;
     for (std::uint32_t c = 0; c < columns; ++c) {
         slots[c] = 0;
@@ -92,7 +87,7 @@ inline std::uint32_t most_in_a_cell(const GridOptions &options, std::uint32_t co
 
 // The i-th place of a sample with repetition from `count` entries, count < 2^32; the same on every run (the
 // finaliser of MurmurHash3).
-GPU_ENGINE_BOTH inline std::uint64_t sample_place(std::uint64_t i, std::uint64_t count) {
+GPU_ENGINE_BOTH std::uint64_t sample_place(std::uint64_t i, std::uint64_t count) {
     std::uint64_t x = i + 0x9e3779b97f4a7c15ULL;
     x ^= x >> 33;
     x *= 0xff51afd7ed558ccdULL;

@@ -31,8 +31,8 @@ struct GridPageArrays {
 };
 
 // Takes the content of a page with `count` entries apart. False when they reach beyond its `size` words.
-GPU_ENGINE_BOTH inline bool open_grid_page(const std::uint64_t *content, std::uint32_t size,
-                                           std::uint32_t count, std::uint32_t arrays, GridPageArrays *page) {
+GPU_ENGINE_BOTH bool open_grid_page(const std::uint64_t *content, std::uint32_t size, std::uint32_t count,
+                                    std::uint32_t arrays, GridPageArrays *page) {
     constexpr std::uint32_t head_words = sizeof(GridPageHead) / 8;
     std::uint32_t word = head_words + arrays + (arrays + 7) / 8;
     if (word > size) {
@@ -54,8 +54,8 @@ GPU_ENGINE_BOTH inline bool open_grid_page(const std::uint64_t *content, std::ui
     return true;
 }
 
-GPU_ENGINE_BOTH inline std::uint64_t grid_page_value(const std::uint64_t *content, const GridPageArrays &page,
-                                                     std::uint32_t array, std::uint32_t i) {
+GPU_ENGINE_BOTH std::uint64_t grid_page_value(const std::uint64_t *content, const GridPageArrays &page,
+                                              std::uint32_t array, std::uint32_t i) {
     const std::uint32_t width = page.widths[array];
     if (width == 0) {
         return page.bases[array];
@@ -71,7 +71,7 @@ GPU_ENGINE_BOTH inline std::uint64_t grid_page_value(const std::uint64_t *conten
 }
 
 // Bit c: the entry is NULL in column c.
-GPU_ENGINE_BOTH inline std::uint8_t grid_null_mask(const GridPageColumns &columns, std::uint64_t page_mask) {
+GPU_ENGINE_BOTH std::uint8_t grid_null_mask(const GridPageColumns &columns, std::uint64_t page_mask) {
     std::uint32_t mask = 0;
     for (std::uint32_t c = 0; c < columns.columns; ++c) {
         mask |= static_cast<std::uint32_t>(page_mask >> columns.null_bit[c] & 1) << c;

@@ -148,28 +148,74 @@ __global__ void find_set_kernel(const std::uint64_t *dictionary, StoredColumn co
     }
 }
 
-// A thread a stretch: words that it has alone are stored, those it shares are added to.
-__global__ void select_trusted_kernel(const Stretch *stretches, std::uint64_t count, std::uint64_t rows,
-                                      BlockMap blocks, std::uint64_t *trusted) {
-    const std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-    if (i >= count || !is_among(blocks, stretches[i].block)) {
+// Adds bits [first, first + count) to words that other threads add to as well.
+__device__ void add_shared(std::uint64_t *words, std::uint64_t first, std::uint32_t count,
+                           std::uint64_t bits) {
+    bits &= low_bits(count);
+    if (bits == 0) {
         return;
     }
-    const std::uint64_t begin = stretches[i].row;
-    const std::uint64_t end = i + 1 < count ? stretches[i + 1].row : rows;
+    auto *shared = reinterpret_cast<unsigned long long *>(words + first / 64);
+    atomicOr(shared, bits << (first % 64));
+    if (first % 64 + count > 64) {
+        atomicOr(shared + 1, bits >> (64 - first % 64));
+    }
+}
+
+// Rows [begin, end). Words that the thread has alone are stored, those it shares are added to.
+__device__ void add_rows(std::uint64_t *words, std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t word = begin / 64; word * 64 < end; ++word) {
         std::uint64_t bits = UINT64_MAX;
         if (word == begin / 64) {
             bits <<= begin % 64;
         }
         if (end < word * 64 + 64) {
-            bits &= (std::uint64_t(1) << (end % 64)) - 1;
+            bits &= low_bits(static_cast<std::uint32_t>(end % 64));
         }
         if (bits == UINT64_MAX) {
-            trusted[word] = bits;
+            words[word] = bits;
         } else {
-            atomicOr(reinterpret_cast<unsigned long long *>(trusted + word), bits);
+            atomicOr(reinterpret_cast<unsigned long long *>(words + word), bits);
         }
+    }
+}
+
+// The visible ones among the rows of a stretch on a known block.
+__device__ void add_visible_rows(const Stretch &stretch, std::uint32_t count, const std::uint64_t *bitmaps,
+                                 const KnownBlocks &known, const std::uint64_t *rows,
+                                 std::uint64_t *visible) {
+    if (stretch.bitmap_words == 0) {
+        for (std::uint32_t i = 0; i < count; i += 64) {
+            add_shared(visible, stretch.row + std::uint64_t(i), min(count - i, 64U),
+                       rows_from(known, rows, stretch.first - 1U + i));
+        }
+        return;
+    }
+    std::uint64_t row = stretch.row;
+    for (std::uint32_t word = 0; word < stretch.bitmap_words; ++word) {
+        const std::uint64_t places = bitmaps[stretch.bitmap + word];
+        const std::uint32_t here = count_bits(places);
+        add_shared(visible, row, here, gather_bits(word < known.row_words ? rows[word] : 0, places));
+        row += here;
+    }
+}
+
+// A thread a stretch.
+__global__ void select_visible_kernel(const Stretch *stretches, std::uint64_t count, std::uint64_t rows,
+                                      const std::uint64_t *bitmaps, KnownBlocks known, std::uint64_t *visible,
+                                      std::uint64_t *unknown) {
+    const std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (i >= count) {
+        return;
+    }
+    const Stretch stretch = stretches[i];
+    const std::uint64_t end = i + 1 < count ? stretches[i + 1].row : rows;
+    const BlockState state = state_of(known, stretch.block);
+    if (state.rows == nullptr) {
+        add_rows(state.all_visible ? visible : unknown, stretch.row, end);
+    } else {
+        add_visible_rows(stretch, static_cast<std::uint32_t>(end - stretch.row), bitmaps, known, state.rows,
+                         visible);
     }
 }
 
@@ -181,17 +227,17 @@ __device__ void add_bits(std::uint64_t bits, std::uint64_t *count) {
     }
 }
 
-// `trusted` becomes the doubtful rows.
-__global__ void split_doubtful_kernel(std::uint64_t *selected, std::uint64_t *trusted, std::uint64_t words,
-                                      const std::uint64_t *nulls, std::uint64_t *found) {
+// Selected rows that aren't visible go; *unknown becomes those that it is not known of.
+__global__ void split_doubtful_kernel(std::uint64_t *selected, const std::uint64_t *visible,
+                                      std::uint64_t *unknown, std::uint64_t words, const std::uint64_t *nulls,
+                                      std::uint64_t *found) {
     const std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
     std::uint64_t doubtful = 0;
     if (i < words) {
-        const std::uint64_t trust = trusted[i];
         const std::uint64_t before = selected[i];
-        doubtful = before & ~trust & (nulls == nullptr ? UINT64_MAX : ~nulls[i]);
-        selected[i] = before & trust;
-        trusted[i] = doubtful;
+        doubtful = before & unknown[i] & (nulls == nullptr ? UINT64_MAX : ~nulls[i]);
+        selected[i] = before & visible[i];
+        unknown[i] = doubtful;
     }
     add_bits(doubtful, found);
 }
@@ -350,26 +396,25 @@ Selection select_rows(const Call &call, const StoreParts &parts, const DeadBitma
     return selection;
 }
 
-Buffer<std::uint64_t> split_doubtful(const Call &call, const StoreParts &parts, const BlockMap &blocks,
+Buffer<std::uint64_t> split_doubtful(const Call &call, const StoreParts &parts, const KnownBlocks &known,
                                      const std::uint64_t *nulls, const Selection &selection,
                                      std::uint64_t *found, HeldBuffers *held) {
-    Buffer<std::uint64_t> trusted = call.buffer<std::uint64_t>(selection.words.size());
+    Buffer<std::uint64_t> unknown = call.buffer<std::uint64_t>(selection.words.size());
     if (selection.count == 0) {
-        return trusted;
+        return unknown;
     }
-    call.fill(trusted.data(), 0, trusted.size() * sizeof(std::uint64_t));
-    const std::uint64_t map_bytes = (blocks.blocks + 7) / 8;
-    held->words.push_back(call.buffer<std::uint64_t>(map_bytes / 8 + 1));
-    auto *map = reinterpret_cast<std::uint8_t *>(held->words.back().data());
-    call.copy(map, blocks.bits, map_bytes);
-    select_trusted_kernel<<<blocks_for(parts.count.stretches), threads, 0, call.stream()>>>(
-        parts.stretches.data(), parts.count.stretches, parts.layout.rows, BlockMap{map, blocks.blocks},
-        trusted.data());
-    check_launch("select_trusted_kernel");
+    held->words.push_back(call.buffer<std::uint64_t>(selection.words.size()));
+    std::uint64_t *visible = held->words.back().data();
+    call.fill(unknown.data(), 0, unknown.size() * sizeof(std::uint64_t));
+    call.fill(visible, 0, selection.words.size() * sizeof(std::uint64_t));
+    select_visible_kernel<<<blocks_for(parts.count.stretches), threads, 0, call.stream()>>>(
+        parts.stretches.data(), parts.count.stretches, parts.layout.rows, parts.bitmaps.data(), known,
+        visible, unknown.data());
+    check_launch("select_visible_kernel");
     split_doubtful_kernel<<<blocks_for(selection.count), threads, 0, call.stream()>>>(
-        selection.words.data(), trusted.data(), selection.count, nulls, found);
+        selection.words.data(), visible, unknown.data(), selection.count, nulls, found);
     check_launch("split_doubtful_kernel");
-    return trusted;
+    return unknown;
 }
 
 void count_selected(const Call &call, const Selection &selection, std::uint64_t *count) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "device/column/store.h"
+#include "device/heap_blocks.h"
 
 namespace gpu_engine::device {
 
@@ -20,9 +21,9 @@ struct HeldBuffers {
 Selection select_rows(const Call &call, const StoreParts &parts, const DeadBitmap *dead,
                       const ColumnTest *tests, std::uint32_t test_count, HeldBuffers *held);
 
-// Rows on blocks that aren't trusted go from the selection to the result, but for those with a NULL where
-// `nulls` isn't null; *found, on the device, is how many they are.
-Buffer<std::uint64_t> split_doubtful(const Call &call, const StoreParts &parts, const BlockMap &blocks,
+// Only visible rows stay in the selection. Those on unknown blocks go to the result, but for those with a
+// NULL where `nulls` isn't null; *found, on the device, is how many they are.
+Buffer<std::uint64_t> split_doubtful(const Call &call, const StoreParts &parts, const KnownBlocks &known,
                                      const std::uint64_t *nulls, const Selection &selection,
                                      std::uint64_t *found, HeldBuffers *held);
 

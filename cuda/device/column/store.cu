@@ -38,7 +38,7 @@ Status DeviceColumnStore::set_dead(Stream &stream, const std::uint64_t *bitmap,
 }
 
 Status DeviceColumnStore::count(Stream &stream, const ColumnTest *tests, std::uint32_t test_count,
-                                const ColumnTarget &target, const BlockMap *blocks, std::uint64_t *counts,
+                                const ColumnTarget &target, const HeapBlocks *blocks, std::uint64_t *counts,
                                 DoubtfulRow *doubtful, std::uint64_t capacity,
                                 std::uint64_t *found) const noexcept {
     return guarded([&] {
@@ -55,7 +55,8 @@ Status DeviceColumnStore::count(Stream &stream, const ColumnTest *tests, std::ui
                 target.kind == TargetKind::bounds ? parts_.null_bits(target.column) : nullptr;
             const Buffer<std::uint64_t> device_found = call.buffer<std::uint64_t>(1);
             call.fill(device_found.data(), 0, sizeof(std::uint64_t));
-            doubts = split_doubtful(call, parts_, *blocks, nulls, selection, device_found.data(), &held);
+            doubts =
+                split_doubtful(call, parts_, known_of(*blocks), nulls, selection, device_found.data(), &held);
             call.copy(const_cast<std::uint64_t *>(answer),
                       static_cast<const std::uint64_t *>(device_found.data()), 1);
         }

@@ -56,10 +56,13 @@ class DeviceColumnStore final : public ColumnStore {
     std::uint64_t dead_entries() const noexcept override;
 
     Status count(Stream &stream, const ColumnTest *tests, std::uint32_t test_count,
-                 const ColumnTarget &target, const BlockMap *blocks, std::uint64_t *counts,
+                 const ColumnTarget &target, const HeapBlocks *blocks, std::uint64_t *counts,
                  DoubtfulRow *doubtful, std::uint64_t capacity, std::uint64_t *found) const noexcept override;
     Status match(Stream &stream, const ColumnTest *tests, std::uint32_t test_count, Tid *tids,
                  std::uint64_t capacity, std::uint64_t *found) const noexcept override;
+
+    const StoreParts &parts() const noexcept { return parts_; }
+    std::shared_ptr<const DeadBitmap> dead() const noexcept { return dead_.get(); }
 
   private:
     DeviceEngine &engine_;

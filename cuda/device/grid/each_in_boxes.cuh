@@ -1,4 +1,4 @@
-// Doing something with every entry of boxes: counting those on some heap blocks, writing TIDs.
+// Doing something with every entry of boxes: counting visible ones, writing TIDs.
 #pragma once
 
 #include "device/grid/boxes.cuh"
@@ -32,7 +32,7 @@ class EachSink {
         }
     }
     // Whether every live entry's TID is written.
-    __device__ bool takes_all() const { return job_.out != nullptr && job_.map == nullptr; }
+    __device__ bool takes_all() const { return job_.out != nullptr && !job_.by_block; }
     // Writes the TIDs of a run; all lanes call it.
     __device__ void take_all(std::uint32_t first, std::uint32_t last) {
         if (first >= last) {
@@ -87,20 +87,17 @@ class EachSink {
 
     __device__ void take_one(bool hit, std::uint32_t position) {
         Tid tid;
-        bool on = false;
+        Seen seen = Seen::no;
         if (hit) {
             tid = job_.tids[position];
-            if (job_.map != nullptr) {
-                const std::uint64_t block = static_cast<std::uint64_t>(tid.block_high) << 16 | tid.block_low;
-                on = block < job_.map_blocks && (job_.map[block / 8] >> (block % 8) & 1) != 0;
-            }
+            seen = job_.by_block ? look_up(job_.known, tid) : Seen::unknown;
         }
         if (job_.out == nullptr) {
-            on_ += on ? 1 : 0;
-            elsewhere_ += hit && !on ? 1 : 0;
+            on_ += seen == Seen::yes ? 1 : 0;
+            elsewhere_ += seen == Seen::unknown ? 1 : 0;
             return;
         }
-        const unsigned wanted = __ballot_sync(every_lane, hit && !on);
+        const unsigned wanted = __ballot_sync(every_lane, seen == Seen::unknown);
         if (wanted == 0) {
             return;
         }
@@ -108,7 +105,7 @@ class EachSink {
         const std::uint64_t begin = reserve(__popc(wanted));
         // The boxes may have changed since they were counted: never beyond a box's own places.
         const std::uint64_t place = begin + __popc(wanted & ((1U << lane) - 1));
-        if (hit && !on && place < limit_) {
+        if (seen == Seen::unknown && place < limit_) {
             job_.out[place] = tid;
         }
     }

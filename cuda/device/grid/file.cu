@@ -177,9 +177,12 @@ __global__ void permute_bits_kernel(const std::uint64_t *bitmap, const std::uint
     }
 }
 
-__global__ void count_missing_kernel(const std::uint8_t *map, std::uint64_t blocks, std::uint32_t *missing) {
-    const std::uint64_t block = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-    if (block < blocks && (map[block / 8] >> (block % 8) & 1) == 0) {
+// Is one of the first `blocks` blocks not all-visible?
+__global__ void find_missing_kernel(const BlockGroup *groups, std::uint64_t blocks, std::uint32_t *missing) {
+    const std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    const std::uint64_t here = blocks > i * 64 ? blocks - i * 64 : 0;
+    const std::uint64_t used = low_bits(here < 64 ? static_cast<std::uint32_t>(here) : 64);
+    if (here > 0 && (~groups[i].all_visible & used) != 0) {
         *missing = 1;
     }
 }
@@ -398,20 +401,21 @@ Status DeviceGridFile::search(Stream &stream, const GridBoxes &boxes, std::uint6
     });
 }
 
-bool DeviceGridFile::all_on(const Call &call, const std::uint8_t *map, std::uint64_t blocks) const {
-    if (parts_.last_block >= blocks) {
+bool DeviceGridFile::all_on(const Call &call, const KnownBlocks &known) const {
+    if (parts_.last_block / 64 >= known.group_count) {
         return false;
     }
     const std::uint64_t used = parts_.last_block + 1;
     const Buffer<std::uint32_t> missing = call.buffer<std::uint32_t>(1);
     call.fill(missing.data(), 0, sizeof(std::uint32_t));
-    count_missing_kernel<<<blocks_for(used), threads, 0, call.stream()>>>(map, used, missing.data());
-    check_launch("count_missing_kernel");
+    find_missing_kernel<<<blocks_for((used + 63) / 64), threads, 0, call.stream()>>>(known.groups, used,
+                                                                                     missing.data());
+    check_launch("find_missing_kernel");
     return read_element(call, static_cast<const std::uint32_t *>(missing.data())) == 0;
 }
 
 Status DeviceGridFile::count_on(Stream &stream, const GridBoxes &boxes, std::uint64_t count,
-                                const BlockMap &blocks, std::uint64_t *counts, std::uint64_t *offsets,
+                                const HeapBlocks &blocks, std::uint64_t *counts, std::uint64_t *offsets,
                                 Tid *tids, std::uint64_t capacity) const noexcept {
     return guarded([&] {
         const Status status = check_boxes(boxes, parts_.columns);
@@ -421,10 +425,7 @@ Status DeviceGridFile::count_on(Stream &stream, const GridBoxes &boxes, std::uin
         const Call call(engine_, stream);
         const std::shared_ptr<const DeadBitmap> dead_entries = dead();
         const DeadView view_of_dead = dead_view(dead_entries);
-        // The map may change meanwhile where it lies; both passes must see the same one.
-        const std::uint64_t map_bytes = (blocks.blocks + 7) / 8;
-        const Buffer<std::uint8_t> map = call.buffer<std::uint8_t>(std::max<std::uint64_t>(map_bytes, 1));
-        call.copy(map.data(), blocks.bits, map_bytes);
+        const KnownBlocks &known = known_of(blocks);
         const Buffer<std::uint64_t> on = call.buffer<std::uint64_t>(count);
         const Buffer<std::uint64_t> elsewhere = call.buffer<std::uint64_t>(count + 1);
         call.fill(on.data(), 0, count * sizeof(std::uint64_t));
@@ -432,9 +433,9 @@ Status DeviceGridFile::count_on(Stream &stream, const GridBoxes &boxes, std::uin
         const BoxInputs inputs(call, boxes, parts_, count);
         EachJob job = {};
         job.tids = parts_.tids.data();
-        job.map = map.data();
-        job.map_blocks = blocks.blocks;
-        const bool no_look = parts_.entries > 0 && count > 0 && all_on(call, map.data(), blocks.blocks);
+        job.by_block = true;
+        job.known = known;
+        const bool no_look = parts_.entries > 0 && count > 0 && all_on(call, known);
         if (no_look) {
             const Buffer<std::uint32_t> found = call.buffer<std::uint32_t>(std::min(count, piece_boxes));
             inputs.for_pieces(call, [&](const BoxBatch &batch, std::uint64_t first) {

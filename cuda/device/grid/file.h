@@ -67,7 +67,7 @@ class DeviceGridFile final : public GridFile {
                  std::uint32_t *counts) const noexcept override;
     Status search(Stream &stream, const GridBoxes &boxes, std::uint64_t count, std::uint64_t *offsets,
                   Tid *tids, std::uint64_t capacity) const noexcept override;
-    Status count_on(Stream &stream, const GridBoxes &boxes, std::uint64_t count, const BlockMap &blocks,
+    Status count_on(Stream &stream, const GridBoxes &boxes, std::uint64_t count, const HeapBlocks &blocks,
                     std::uint64_t *counts, std::uint64_t *offsets, Tid *tids,
                     std::uint64_t capacity) const noexcept override;
 
@@ -78,8 +78,8 @@ class DeviceGridFile final : public GridFile {
         return dead ? dead->view() : DeadView{};
     }
     std::shared_ptr<const DeadBitmap> dead() const noexcept { return dead_.get(); }
-    // Whether each heap block that entries lie on is in the map, which is on the device. Waits.
-    bool all_on(const Call &call, const std::uint8_t *map, std::uint64_t blocks) const;
+    // Whether each heap block that entries lie on is all-visible. Waits.
+    bool all_on(const Call &call, const KnownBlocks &known) const;
 
     DeviceEngine &engine_;
     GridParts parts_;

@@ -6,6 +6,7 @@
 
 #include "common/grid/grid.h"
 #include "device/call.h"
+#include "device/heap_blocks.h"
 #include "device/kary/dead.h"
 #include "gpu_engine/grid.h"
 
@@ -76,13 +77,13 @@ template <typename Key>
 void count_boxes(const Call &call, const GridView<Key> &grid, const BoxBatch &boxes, const DeadView &dead,
                  std::uint32_t *counts);
 
-// What is done with each live entry of a box. `map` is null where all are taken alike.
+// What is done with each live entry of a box.
 struct EachJob {
     const Tid *tids;
-    const std::uint8_t *map;  // heap blocks whose entries are counted only
-    std::uint64_t map_blocks;
+    bool by_block;                // else all are taken alike
+    KnownBlocks known;            // what is visible as far as this knows is counted only
     std::uint64_t *on;            // counts of these, added to; null when they are known already
-    std::uint64_t *elsewhere;     // counts of the others, added to; null when they are written
+    std::uint64_t *elsewhere;     // counts of those on unknown blocks, added to; null when they are written
     std::uint64_t *cursors;       // per box: the next place in `out`
     const std::uint64_t *limits;  // per box: the place behind its last
     Tid *out;

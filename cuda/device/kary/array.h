@@ -6,6 +6,7 @@
 
 #include "common/versioned.h"
 #include "device/call.h"
+#include "device/heap_blocks.h"
 #include "device/kary/dead.h"
 #include "device/kary/tree.h"
 #include "device/kary/tree_memory.h"
@@ -38,7 +39,7 @@ class DeviceKaryArray final : public KaryArray<Key> {
     Status range(Stream &stream, const Key *low, const Key *high, std::uint64_t count, std::uint64_t *offsets,
                  Key *keys, Tid *tids, std::uint64_t capacity) const noexcept override;
     Status count_on(Stream &stream, const Key *low, const Key *high, std::uint64_t count,
-                    const BlockMap &blocks, std::uint64_t *counts, std::uint64_t *offsets, Tid *tids,
+                    const HeapBlocks &blocks, std::uint64_t *counts, std::uint64_t *offsets, Tid *tids,
                     std::uint64_t capacity) const noexcept override;
     Status read(Stream &stream, std::uint64_t first, std::uint64_t count, Key *keys,
                 Tid *tids) const noexcept override;
@@ -106,7 +107,7 @@ void gather_elements(const Call &call, const KaryRange *ranges, std::uint64_t co
 
 // KaryArray::count_on with ranges on the device and all else the caller's.
 Status count_ranges_on(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
-                       const Tid *array_tids, const BlockMap &blocks, std::uint64_t *counts,
+                       const Tid *array_tids, const KnownBlocks &known, std::uint64_t *counts,
                        std::uint64_t *offsets, Tid *tids, std::uint64_t capacity);
 
 // KaryArray::gather with ranges on the device.

@@ -1,4 +1,4 @@
-// Counting on some heap blocks: entries elsewhere are given back instead.
+// Counting what is visible; entries on unknown heap blocks are given back instead.
 #include <cub/block/block_reduce.cuh>
 #include <cub/block/block_scan.cuh>
 #include <cub/device/device_scan.cuh>
@@ -35,8 +35,7 @@ struct Sequence {
     std::uint64_t count;
     const Tid *tids;
     DeadView dead;
-    const std::uint8_t *map;
-    std::uint64_t map_blocks;
+    KnownBlocks known;
 };
 
 // The last range of [low, high] that begins at `place` or before.
@@ -53,7 +52,7 @@ __device__ std::uint64_t range_at(const std::uint64_t *begins, std::uint64_t low
     return low;
 }
 
-enum class Found { dead, on, elsewhere };
+enum class Found { nothing, on, elsewhere };
 
 // What lies at `place` of the sequence, a part of whose ranges [low, high] it is.
 __device__ Found look(const Sequence &sequence, std::uint64_t low, std::uint64_t high, std::uint64_t place,
@@ -61,13 +60,11 @@ __device__ Found look(const Sequence &sequence, std::uint64_t low, std::uint64_t
     *range = range_at(sequence.begins, low, high, place);
     const std::uint64_t position = sequence.ranges[*range].first + (place - sequence.begins[*range]);
     if (sequence.dead.words != nullptr && is_dead(sequence.dead, position)) {
-        return Found::dead;
+        return Found::nothing;
     }
     *tid = sequence.tids[position];
-    const std::uint64_t block = static_cast<std::uint64_t>(tid->block_high) << 16 | tid->block_low;
-    return block < sequence.map_blocks && (sequence.map[block / 8] >> (block % 8) & 1) != 0
-               ? Found::on
-               : Found::elsewhere;
+    const Seen seen = look_up(sequence.known, *tid);
+    return seen == Seen::no ? Found::nothing : seen == Seen::yes ? Found::on : Found::elsewhere;
 }
 
 // The ranges that places [first, last) belong to. All threads of the block call it.
@@ -100,7 +97,7 @@ __global__ void __launch_bounds__(threads)
             Tid tid;
             const Found found = look(sequence, bounds[0], bounds[1], place, &range, &tid);
             sums += found == Found::on ? 1U : found == Found::elsewhere ? 1U << 16 : 0U;
-            if (!one_range && found != Found::dead) {
+            if (!one_range && found != Found::nothing) {
                 atomicAdd(reinterpret_cast<unsigned long long *>(found == Found::on ? on : elsewhere) + range,
                           1ULL);
             }
@@ -178,12 +175,8 @@ unsigned blocks_for(std::uint64_t count) {
 }  // namespace
 
 Status count_ranges_on(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
-                       const Tid *array_tids, const BlockMap &blocks, std::uint64_t *counts,
+                       const Tid *array_tids, const KnownBlocks &known, std::uint64_t *counts,
                        std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) {
-    // The map may change meanwhile where it lies; both passes must see the same one.
-    const std::uint64_t map_bytes = (blocks.blocks + 7) / 8;
-    const Buffer<std::uint8_t> map = call.buffer<std::uint8_t>(map_bytes);
-    call.copy(map.data(), blocks.bits, map_bytes);
     const Buffer<std::uint64_t> begins = call.buffer<std::uint64_t>(count + 1);
     lengths_kernel<<<blocks_for(count + 1), threads, 0, call.stream()>>>(ranges, count, begins.data());
     check_launch("lengths_kernel");
@@ -194,7 +187,7 @@ Status count_ranges_on(const Call &call, const KaryRange *ranges, std::uint64_t 
     call.fill(elsewhere.data(), 0, (count + 1) * sizeof(std::uint64_t));
 
     const std::uint64_t positions = read_one(call, static_cast<const std::uint64_t *>(begins.data() + count));
-    const Sequence sequence = {ranges, begins.data(), count, array_tids, dead, map.data(), blocks.blocks};
+    const Sequence sequence = {ranges, begins.data(), count, array_tids, dead, known};
     const std::uint64_t most_tiles =
         (std::min(positions, piece_positions) + tile_positions - 1) / tile_positions;
     const Buffer<std::uint32_t> tiles = call.buffer<std::uint32_t>(most_tiles + 1);

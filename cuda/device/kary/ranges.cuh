@@ -52,14 +52,14 @@ Status DeviceKaryArray<Key>::range(Stream &stream, const Key *low, const Key *hi
 
 template <typename Key>
 Status DeviceKaryArray<Key>::count_on(Stream &stream, const Key *low, const Key *high, std::uint64_t count,
-                                      const BlockMap &blocks, std::uint64_t *counts, std::uint64_t *offsets,
+                                      const HeapBlocks &blocks, std::uint64_t *counts, std::uint64_t *offsets,
                                       Tid *tids, std::uint64_t capacity) const noexcept {
     return guarded([&] {
         const Call call(engine_, stream);
         const std::shared_ptr<const DeadBitmap> dead_entries = dead();
         const Buffer<KaryRange> ranges = bounds(call, low, high, count);
         return count_ranges_on(call, ranges.data(), count, dead_entries ? dead_entries->view() : DeadView{},
-                               tids_.data(), blocks, counts, offsets, tids, capacity);
+                               tids_.data(), known_of(blocks), counts, offsets, tids, capacity);
     });
 }
 

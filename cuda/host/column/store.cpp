@@ -8,7 +8,9 @@
 #include "gpu_engine/packing.h"
 #include "host/column/counter.h"
 #include "host/column/column.h"
+#include "host/column/rows.h"
 #include "host/column/tests.h"
+#include "host/heap_blocks.h"
 
 #include "gpu_engine/boundary.h"
 
@@ -18,71 +20,6 @@ namespace {
 using packing::group;
 
 constexpr std::uint64_t groups_a_piece = 16 * batch_groups;
-
-// Rows that are there and alive.
-void select_live(const StoreParts &parts, const DeadBitmap *dead, std::uint64_t first, std::uint64_t groups,
-                 std::uint64_t *selected) {
-    const std::uint64_t rows = parts.layout.rows;
-    for (std::uint64_t i = 0; i < groups; ++i) {
-        const std::uint64_t rest = rows - (first + i) * group;
-        selected[i] = rest < group ? (std::uint64_t(1) << rest) - 1 : UINT64_MAX;
-        if (dead != nullptr) {
-            selected[i] &= ~dead->words[first + i];
-        }
-    }
-}
-
-// Calls visit(stretch, first row, last row + 1) for the stretches of rows in [begin, end).
-template <typename Visit>
-void for_stretches(const StoreParts &parts, std::uint64_t begin, std::uint64_t end, Visit visit) {
-    const Stretch *stretches = parts.stretches.data();
-    const std::uint64_t count = parts.count.stretches;
-    for (std::uint64_t i = find_stretch(stretches, count, begin); i < count && stretches[i].row < end; ++i) {
-        const std::uint64_t next = i + 1 < count ? stretches[i + 1].row : parts.layout.rows;
-        visit(stretches[i], std::max<std::uint64_t>(stretches[i].row, begin), std::min(next, end));
-    }
-}
-
-void set_bits(std::uint64_t *words, std::uint64_t begin, std::uint64_t end) {
-    for (std::uint64_t word = begin / 64; word * 64 < end; ++word) {
-        std::uint64_t bits = UINT64_MAX;
-        if (word == begin / 64) {
-            bits <<= begin % 64;
-        }
-        if (end < word * 64 + 64) {
-            bits &= (std::uint64_t(1) << (end % 64)) - 1;
-        }
-        words[word] |= bits;
-    }
-}
-
-// Which rows are on blocks that are trusted.
-void select_trusted(const StoreParts &parts, const BlockMap &blocks, std::uint64_t first,
-                    std::uint64_t groups, std::uint64_t *trusted) {
-    std::fill_n(trusted, groups, 0);
-    const std::uint64_t begin = first * group;
-    const std::uint64_t end = std::min(begin + groups * group, parts.layout.rows);
-    for_stretches(parts, begin, end, [&](const Stretch &stretch, std::uint64_t from, std::uint64_t to) {
-        if (is_among(blocks, stretch.block)) {
-            set_bits(trusted, from - begin, to - begin);
-        }
-    });
-}
-
-// Calls visit(row, tid) for selected rows.
-template <typename Visit>
-void for_selected(const StoreParts &parts, std::uint64_t first, std::uint64_t groups,
-                  const std::uint64_t *selected, Visit visit) {
-    const std::uint64_t begin = first * group;
-    const std::uint64_t end = std::min(begin + groups * group, parts.layout.rows);
-    for_stretches(parts, begin, end, [&](const Stretch &stretch, std::uint64_t from, std::uint64_t to) {
-        for (std::uint64_t row = from; row < to; ++row) {
-            if ((selected[row / group - first] >> (row % group) & 1) != 0) {
-                visit(row, tid_in_stretch(stretch, parts.bitmaps.data(), row));
-            }
-        }
-    });
-}
 
 std::uint64_t count_all(const std::uint64_t *words, std::uint64_t count) {
     std::uint64_t bits = 0;
@@ -121,25 +58,20 @@ Status HostColumnStore::set_dead(Stream &stream, const std::uint64_t *bitmap,
 }
 
 Status HostColumnStore::count(Stream &stream, const ColumnTest *tests, std::uint32_t test_count,
-                              const ColumnTarget &target, const BlockMap *blocks, std::uint64_t *counts,
+                              const ColumnTarget &target, const HeapBlocks *blocks, std::uint64_t *counts,
                               DoubtfulRow *doubtful, std::uint64_t capacity,
                               std::uint64_t *found) const noexcept {
     return guarded([&] {
         const Workers workers = engine_.workers(stream);
+        const KnownBlocks *known = blocks != nullptr ? &known_of(*blocks) : nullptr;
         const RowTests row_tests(engine_, parts_, tests, test_count);
         Counter counter(engine_, workers, parts_, target);
         const std::shared_ptr<const DeadBitmap> dead = dead_.get();
         std::atomic<std::uint64_t> doubts{0};
         const std::uint64_t groups = row_tests.none_passes() ? 0 : packed_groups(parts_.layout.rows);
         const auto take_doubtful = [&](std::uint64_t begin, std::uint64_t batch, std::uint64_t *selected) {
-            std::uint64_t trusted[batch_groups];
             std::uint64_t others[batch_groups];
-            select_trusted(parts_, *blocks, begin, batch, trusted);
-            for (std::uint64_t i = 0; i < batch; ++i) {
-                others[i] = selected[i] & ~trusted[i];
-                selected[i] &= trusted[i];
-            }
-            if (count_all(others, batch) == 0) {
+            if (!split_doubtful(parts_, *known, begin, batch, selected, others)) {
                 return;
             }
             for_selected(parts_, begin, batch, others, [&](std::uint64_t row, const Tid &tid) {
@@ -158,7 +90,7 @@ Status HostColumnStore::count(Stream &stream, const ColumnTest *tests, std::uint
                 std::uint64_t selected[batch_groups];
                 select_live(parts_, dead.get(), begin, batch, selected);
                 row_tests.apply(begin, batch, selected);
-                if (blocks != nullptr) {
+                if (known != nullptr) {
                     take_doubtful(begin, batch, selected);
                 }
                 counter.count(begin, batch, selected);

@@ -8,6 +8,7 @@
 #include "common/grid/grid.h"
 #include "common/versioned.h"
 #include "gpu_engine/grid.h"
+#include "gpu_engine/heap_blocks.h"
 #include "host/buffer.h"
 #include "host/kary/dead.h"
 #include "host/parallel.h"
@@ -100,7 +101,7 @@ class HostGridFile final : public GridFile {
                  std::uint32_t *counts) const noexcept override;
     Status search(Stream &stream, const GridBoxes &boxes, std::uint64_t count, std::uint64_t *offsets,
                   Tid *tids, std::uint64_t capacity) const noexcept override;
-    Status count_on(Stream &stream, const GridBoxes &boxes, std::uint64_t count, const BlockMap &blocks,
+    Status count_on(Stream &stream, const GridBoxes &boxes, std::uint64_t count, const HeapBlocks &blocks,
                     std::uint64_t *counts, std::uint64_t *offsets, Tid *tids,
                     std::uint64_t capacity) const noexcept override;
 

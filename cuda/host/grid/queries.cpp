@@ -7,6 +7,7 @@
 #include "host/grid/file.h"
 #include "host/grid/hits.h"
 #include "host/grid/visit.h"
+#include "host/heap_blocks.h"
 
 #include "gpu_engine/boundary.h"
 
@@ -97,11 +98,6 @@ struct EachSink {
 };
 template <typename Each>
 EachSink(HitTest, Each) -> EachSink<Each>;
-
-bool is_on(const BlockMap &blocks, const Tid &tid) noexcept {
-    const std::uint64_t block = static_cast<std::uint64_t>(tid.block_high) << 16 | tid.block_low;
-    return block < blocks.blocks && (blocks.bits[block / 8] >> (block % 8) & 1) != 0;
-}
 
 }  // namespace
 
@@ -363,13 +359,14 @@ Status HostGridFile::search(Stream &stream, const GridBoxes &boxes, std::uint64_
 }
 
 Status HostGridFile::count_on(Stream &stream, const GridBoxes &boxes, std::uint64_t count,
-                              const BlockMap &blocks, std::uint64_t *counts, std::uint64_t *offsets,
+                              const HeapBlocks &blocks, std::uint64_t *counts, std::uint64_t *offsets,
                               Tid *tids, std::uint64_t capacity) const noexcept {
     return guarded([&] {
         const Status status = check_boxes(boxes, parts_.columns);
         if (!status.ok()) {
             return status;
         }
+        const KnownBlocks &known = known_of(blocks);
         std::fill_n(counts, count, 0);
         if (parts_.entries == 0) {
             std::fill_n(offsets, count + 1, 0);
@@ -381,9 +378,9 @@ Status HostGridFile::count_on(Stream &stream, const GridBoxes &boxes, std::uint6
             const Box box = read_box(boxes, piece / parts.a_box);
             std::uint64_t on = 0;
             EachSink sink = {HitTest(parts_, dead.get(), box), [&](std::uint64_t position) {
-                                 if (is_on(blocks, parts_.tids[position])) {
-                                     ++on;
-                                 } else {
+                                 const Seen seen = look_up(known, parts_.tids[position]);
+                                 on += seen == Seen::yes ? 1 : 0;
+                                 if (seen == Seen::unknown) {
                                      each(position);
                                  }
                              }};

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "common/versioned.h"
+#include "gpu_engine/heap_blocks.h"
 #include "gpu_engine/kary.h"
 #include "host/buffer.h"
 #include "host/kary/dead.h"
@@ -40,7 +41,7 @@ class HostKaryArray final : public KaryArray<Key> {
     Status range(Stream &stream, const Key *low, const Key *high, std::uint64_t count, std::uint64_t *offsets,
                  Key *keys, Tid *tids, std::uint64_t capacity) const noexcept override;
     Status count_on(Stream &stream, const Key *low, const Key *high, std::uint64_t count,
-                    const BlockMap &blocks, std::uint64_t *counts, std::uint64_t *offsets, Tid *tids,
+                    const HeapBlocks &blocks, std::uint64_t *counts, std::uint64_t *offsets, Tid *tids,
                     std::uint64_t capacity) const noexcept override;
     Status read(Stream &stream, std::uint64_t first, std::uint64_t count, Key *keys,
                 Tid *tids) const noexcept override;

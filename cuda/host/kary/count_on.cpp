@@ -1,9 +1,10 @@
-// Counting on some heap blocks: entries elsewhere are given back instead.
+// Counting what is visible; entries on unknown heap blocks are given back instead.
 #include <algorithm>
 #include <atomic>
 
 #include "gpu_engine/guard.h"
 #include "host/engine.h"
+#include "host/heap_blocks.h"
 #include "host/kary/array.h"
 
 #include "gpu_engine/boundary.h"
@@ -16,18 +17,14 @@ namespace {
 constexpr std::uint64_t positions_a_piece = 1 << 15;
 constexpr std::uint64_t pieces_at_once = 1 << 12;
 
-bool is_on(const BlockMap &blocks, const Tid &tid) noexcept {
-    const std::uint64_t block = static_cast<std::uint64_t>(tid.block_high) << 16 | tid.block_low;
-    return block < blocks.blocks && (blocks.bits[block / 8] >> (block % 8) & 1) != 0;
-}
-
 }  // namespace
 
 template <typename Key>
 Status HostKaryArray<Key>::count_on(Stream &stream, const Key *low, const Key *high, std::uint64_t count,
-                                    const BlockMap &blocks, std::uint64_t *counts, std::uint64_t *offsets,
+                                    const HeapBlocks &blocks, std::uint64_t *counts, std::uint64_t *offsets,
                                     Tid *tids, std::uint64_t capacity) const noexcept {
     return guarded([&] {
+        const KnownBlocks &known = known_of(blocks);
         const Workers workers = engine_.workers(stream);
         const std::shared_ptr<const DeadBitmap> dead_entries = dead();
         Buffer<KaryRange> ranges(engine_.memory(), count);
@@ -71,7 +68,9 @@ Status HostKaryArray<Key>::count_on(Stream &stream, const Key *low, const Key *h
                         std::uint64_t elsewhere_here = 0;
                         for (; position < end; ++position) {
                             if (!dead_entries || !dead_entries->is_dead(position)) {
-                                ++(is_on(blocks, tids_[position]) ? on_here : elsewhere_here);
+                                const Seen seen = look_up(known, tids_[position]);
+                                on_here += seen == Seen::yes ? 1 : 0;
+                                elsewhere_here += seen == Seen::unknown ? 1 : 0;
                             }
                         }
                         std::atomic_ref(on[i]).fetch_add(on_here, std::memory_order_relaxed);
@@ -95,13 +94,11 @@ Status HostKaryArray<Key>::count_on(Stream &stream, const Key *low, const Key *h
             workers.for_pieces(size, positions_a_piece, [&](std::uint64_t first, std::uint64_t last) {
                 const std::uint64_t piece = first / positions_a_piece;
                 std::uint64_t output = found[piece];
-                // The map may have changed meanwhile: never beyond the piece's own places.
-                const std::uint64_t output_end = found[piece + 1];
                 for_parts(begin + first, begin + last,
                           [&](std::uint64_t, std::uint64_t position, std::uint64_t end) {
-                              for (; position < end && output < output_end; ++position) {
+                              for (; position < end; ++position) {
                                   if ((!dead_entries || !dead_entries->is_dead(position)) &&
-                                      !is_on(blocks, tids_[position])) {
+                                      look_up(known, tids_[position]) == Seen::unknown) {
                                       tids[output++] = tids_[position];
                                   }
                               }
@@ -123,13 +120,13 @@ Status HostKaryArray<Key>::count_on(Stream &stream, const Key *low, const Key *h
 }
 
 template Status HostKaryArray<std::uint32_t>::count_on(Stream &, const std::uint32_t *, const std::uint32_t *,
-                                                       std::uint64_t, const BlockMap &, std::uint64_t *,
+                                                       std::uint64_t, const HeapBlocks &, std::uint64_t *,
                                                        std::uint64_t *, Tid *, std::uint64_t) const noexcept;
 template Status HostKaryArray<std::uint64_t>::count_on(Stream &, const std::uint64_t *, const std::uint64_t *,
-                                                       std::uint64_t, const BlockMap &, std::uint64_t *,
+                                                       std::uint64_t, const HeapBlocks &, std::uint64_t *,
                                                        std::uint64_t *, Tid *, std::uint64_t) const noexcept;
 template Status HostKaryArray<Key128>::count_on(Stream &, const Key128 *, const Key128 *, std::uint64_t,
-                                                const BlockMap &, std::uint64_t *, std::uint64_t *, Tid *,
+                                                const HeapBlocks &, std::uint64_t *, std::uint64_t *, Tid *,
                                                 std::uint64_t) const noexcept;
 
 }  // namespace gpu_engine::host

@@ -126,7 +126,7 @@ struct ColumnTarget {
 };
 inline constexpr std::uint64_t bounds_places = 3;
 
-// A row whose heap block isn't among those trusted, and its slot, its code or its value. NULL's slot is the
+// A row whose heap block is unknown, and its slot, its code or its value. NULL's slot is the
 // number of slots.
 struct alignas(8) DoubtfulRow {
     std::uint64_t number;
@@ -161,12 +161,12 @@ class ColumnStore {
     // this store can't answer: of another column, or of codes that are too many.
     std::uint64_t places(const ColumnTarget &target) const noexcept;
 
-    // Counts the live rows that pass all tests and whose heap block is among `blocks`, by slot. The others
-    // that pass are given back in no certain order: *found of them; when they are more than `capacity`,
-    // `counts` and *found are of use, and the status is insufficient_space. With `blocks` null all blocks are
-    // trusted. NULLs count for no bounds.
+    // Counts, by slot, the live rows that pass all tests and are visible as far as `blocks` knows. Those on
+    // unknown blocks that pass are given back in no certain order: *found of them; when they are more than
+    // `capacity`, `counts` and *found are of use, and the status is insufficient_space. With `blocks` null
+    // all rows are visible. NULLs count for no bounds.
     virtual Status count(Stream &stream, const ColumnTest *tests, std::uint32_t test_count,
-                         const ColumnTarget &target, const BlockMap *blocks, std::uint64_t *counts,
+                         const ColumnTarget &target, const HeapBlocks *blocks, std::uint64_t *counts,
                          DoubtfulRow *doubtful, std::uint64_t capacity,
                          std::uint64_t *found) const noexcept = 0;
 

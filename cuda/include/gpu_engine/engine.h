@@ -14,6 +14,7 @@
 
 #include "gpu_engine/devices.h"
 #include "gpu_engine/entry.h"
+#include "gpu_engine/heap_blocks.h"
 #include "gpu_engine/memory.h"
 #include "gpu_engine/status.h"
 
@@ -61,6 +62,11 @@ class Engine {
     // They stay mapped until `unpin`. The host engine does nothing.
     virtual Status pin(void *memory, std::uint64_t bytes) noexcept = 0;
     virtual void unpin(void *memory) noexcept = 0;
+
+    // For all questions that are asked under the same visibility. Row words beyond max_row_words are
+    // invalid_argument.
+    virtual Status keep_blocks(Stream &stream, const KnownBlocks &known,
+                               std::unique_ptr<HeapBlocks> *blocks) noexcept = 0;
 
     // The device it computes on; `unavailable` for the host engine.
     virtual Status describe(DeviceInfo *info) noexcept = 0;

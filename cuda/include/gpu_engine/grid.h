@@ -127,12 +127,12 @@ class GridFile {
     virtual Status search(Stream &stream, const GridBoxes &boxes, std::uint64_t count, std::uint64_t *offsets,
                           Tid *tids, std::uint64_t capacity) const noexcept = 0;
 
-    // counts[i] = how many live entries of boxes[i] have their TID's block among `blocks`. The TIDs of the
-    // other live ones are given as search does; when there are more than `capacity`, only `counts` and
-    // `offsets` are of use.
+    // counts[i] = how many live entries of boxes[i] have, as far as `blocks` knows, a visible row. The TIDs
+    // of live ones on unknown blocks are given as search does; when there are more than `capacity`, only
+    // `counts` and `offsets` are of use.
     virtual Status count_on(Stream &stream, const GridBoxes &boxes, std::uint64_t count,
-                            const BlockMap &blocks, std::uint64_t *counts, std::uint64_t *offsets, Tid *tids,
-                            std::uint64_t capacity) const noexcept = 0;
+                            const HeapBlocks &blocks, std::uint64_t *counts, std::uint64_t *offsets,
+                            Tid *tids, std::uint64_t capacity) const noexcept = 0;
 };
 
 // The entries of a grid file in the making, which come page by page in the caller's order.

@@ -22,12 +22,6 @@ struct alignas(8) KaryRange {
     std::uint32_t last;
 };
 
-// Heap blocks by number: block b is bit b % 8 of byte b / 8; blocks from `blocks` on aren't among them.
-struct BlockMap {
-    const std::uint8_t *bits;
-    std::uint64_t blocks;
-};
-
 // All functions but the destructor may run on several streams at once. On a status that isn't ok the outputs
 // hold nothing of use, unless said otherwise.
 template <typename Key>
@@ -80,12 +74,12 @@ class KaryArray {
                          std::uint64_t *offsets, Key *keys, Tid *tids,
                          std::uint64_t capacity) const noexcept = 0;
 
-    // counts[i] = how many live entries have low[i] <= key <= high[i] and their TID's block among `blocks`.
-    // The TIDs of the other live ones are given as lookup does; when there are more than `capacity`, only
-    // `counts` and `offsets` are of use.
+    // counts[i] = how many live entries have low[i] <= key <= high[i] and, as far as `blocks` knows, a
+    // visible row. The TIDs of live ones on unknown blocks are given as lookup does; when there are more than
+    // `capacity`, only `counts` and `offsets` are of use.
     virtual Status count_on(Stream &stream, const Key *low, const Key *high, std::uint64_t count,
-                            const BlockMap &blocks, std::uint64_t *counts, std::uint64_t *offsets, Tid *tids,
-                            std::uint64_t capacity) const noexcept = 0;
+                            const HeapBlocks &blocks, std::uint64_t *counts, std::uint64_t *offsets,
+                            Tid *tids, std::uint64_t capacity) const noexcept = 0;
 
     // Copies `count` entries from position `first` on, dead ones included. Either output may be null.
     virtual Status read(Stream &stream, std::uint64_t first, std::uint64_t count, Key *keys,

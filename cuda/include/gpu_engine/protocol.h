@@ -22,13 +22,14 @@
 #include "gpu_engine/column.h"
 #include "gpu_engine/devices.h"
 #include "gpu_engine/entry.h"
+#include "gpu_engine/heap_blocks.h"
 #include "gpu_engine/status.h"
 #include "gpu_engine/text.h"
 
 namespace gpu_engine::protocol {
 
 // Raised with every change of this file that a peer could notice.
-inline constexpr std::uint32_t version = 7;
+inline constexpr std::uint32_t version = 9;
 inline constexpr std::uint32_t magic = 0x53504750;  // "PGPS"
 inline constexpr std::size_t max_message = 8192;
 inline constexpr std::size_t max_runs = 64;    // of a request
@@ -365,23 +366,30 @@ struct RangeKary {
     RunUse run[max_runs];
 };
 
+// What is known of heap blocks, as KnownBlocks has it; `groups` and `rows` are offsets. With `all_visible`
+// every block is, and nothing else is read.
+struct BlocksPlace {
+    std::uint64_t groups;
+    std::uint64_t group_count;
+    std::uint64_t rows;
+    std::uint64_t slots;
+    std::uint32_t row_words;
+    std::uint32_t all_visible;
+};
+
 // Item i: entries with low[i] <= key <= high[i]. At `results` lie counts[count] of 64 bits: the live ones of
-// all runs together whose heap block is all-visible by the map (bit b % 8 of byte b / 8 is block b; blocks
-// from `map_blocks` on are not). The others, hidden ones, follow for each run as above. With `all_visible`
-// every block is: the map isn't read, and there are no hidden ones and no offsets.
+// all runs together that are visible as far as that is known. Those on unknown blocks, hidden ones, follow
+// for each run as above; where all blocks are all-visible there are none, and no offsets.
 struct CountKary {
     RequestHeader header;
     std::uint64_t low;
     std::uint64_t high;
     std::uint64_t count;
-    std::uint64_t map;
-    std::uint64_t map_blocks;
+    BlocksPlace blocks;
     std::uint64_t results;
     std::uint64_t capacity;
     std::uint32_t key_bits;
     std::uint32_t runs;
-    std::uint32_t all_visible;
-    std::uint32_t reserved;
     RunUse run[max_runs];
 };
 
@@ -423,12 +431,11 @@ struct SearchGrid {
 struct CountGrid {
     RequestHeader header;
     BoxesPlace boxes;
-    std::uint64_t map;
-    std::uint64_t map_blocks;
+    BlocksPlace blocks;
     std::uint64_t results;
     std::uint64_t capacity;
     std::uint32_t runs;
-    std::uint32_t all_visible;
+    std::uint32_t reserved;
     RunUse run[max_runs];
 };
 
@@ -459,8 +466,7 @@ struct ColumnTestPlace {
 inline constexpr std::uint32_t max_tests = 4096;
 
 // count_column, count_column_values: rows that pass all tests, counted in each run by itself
-// (ColumnStore::count). match_column: their TIDs (ColumnStore::match); no map and no target then. The
-// visibility map is as in CountKary.
+// (ColumnStore::count). match_column: their TIDs (ColumnStore::match); no blocks and no target then.
 struct AskColumn {
     RequestHeader header;
     std::uint64_t tests;  // offset of ColumnTestPlaces
@@ -471,11 +477,10 @@ struct AskColumn {
     std::uint64_t starts;  // offset, of slots - 1 values
     std::uint32_t scale;   // ValueScale
     std::uint32_t even;
-    std::uint64_t map;
-    std::uint64_t map_blocks;
+    BlocksPlace blocks;
     std::uint64_t results;
     std::uint64_t capacity;
-    std::uint32_t all_visible;
+    std::uint32_t reserved;
     std::uint32_t runs;
     RunUse run[max_runs];
 };
@@ -667,6 +672,6 @@ inline constexpr std::uint64_t message_layout =
               EvictReply, LookupKary, RangeKary, CountKary, ResultReply, MergeKary, ReadKary, List, ListReply,
               MirrorRow, StatisticsRow, DeviceRow, BeginGrid, SearchGrid, CountGrid, MatchGrid, BeginColumn,
               ColumnTestPlace, AskColumn, ColumnReply, BeginText, SearchText, TextQuery, TextTerm, TextHit,
-              CountText, IntersectText, MergeColumnDictionaries, MergeColumnDictionariesReply>();
+              BlocksPlace, CountText, IntersectText, MergeColumnDictionaries, MergeColumnDictionariesReply>();
 
 }  // namespace gpu_engine::protocol

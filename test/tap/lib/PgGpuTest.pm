@@ -145,6 +145,9 @@ timezone = 'UTC'
 CONF
 	# A standby that falls behind, or a primary that crashes, finds its WAL.
 	$node->append_conf('postgresql.conf', "wal_keep_size = 8GB\n") if $option{streaming};
+	# The server process is asked about small tables, too. Where everything goes there, it shares the runs with the session.
+	my $smallest = $ENV{PG_GPU_TEST_PATH} ? 600 : 0;
+	$node->append_conf('postgresql.conf', "pg_gpu.min_mirror_entries = $smallest\n");
 	$node->append_conf('postgresql.conf', "pg_gpu.path = $ENV{PG_GPU_TEST_PATH}\n") if $ENV{PG_GPU_TEST_PATH};
 	$node->append_conf('postgresql.conf', $option{conf}) if $option{conf};
 	return $node if defined $option{start} && !$option{start};

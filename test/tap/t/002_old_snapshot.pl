@@ -142,6 +142,45 @@ grow_old();
 ask_all('is right or refuses after a deletion', '500', 'aged');
 is($session{$_}->query_safe(question($_, 'aged')), '250', "$_ counts with a new snapshot") for sort keys %way;
 
+# A cursor that took its view of the index before. It has read the first leaf page.
+my %cursor = (kary => [ 'k', 'k >= 0 ORDER BY k' ], grid => [ 'k, id', 'k >= 0 AND id >= 0' ]);
+for my $method (sort keys %cursor)
+{
+	my ($columns, $condition) = @{$cursor{$method}};
+	$node->safe_psql('postgres', "CREATE TABLE $method (k int4, id int);
+		INSERT INTO $method SELECT i, i FROM generate_series(1, 20000) AS i;
+		CREATE INDEX ${method}_k ON $method USING gpu_$method ($columns)");
+	$node->safe_psql('postgres', "VACUUM ANALYZE $method");
+	my $cursor = new_session($node);
+	$cursor->query_safe('SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_indexonlyscan = off; SET enable_sort = off');
+	my $query = "SELECT k, ctid FROM $method WHERE $condition";
+	$cursor->query_safe("BEGIN ISOLATION LEVEL REPEATABLE READ; DECLARE c CURSOR FOR $query");
+	uses_index($cursor, $query, "${method}_k", 'Index Scan', "a cursor of $method");
+	$cursor->query_safe('MOVE 10 FROM c');
+	$node->safe_psql('postgres', "DELETE FROM $method WHERE k % 3 = 0");
+	if ($long)
+	{
+		my $live = sub { return $node->safe_psql('postgres', "SELECT sum(entries - dead) FROM gpu.runs('${method}_k')") };
+		my $before = $live->();
+		for (1 .. 80)
+		{
+			$node->safe_psql('postgres', "VACUUM (INDEX_CLEANUP ON) $method");
+			last if $live->() < $before;
+			sleep 5;
+		}
+	}
+	else
+	{
+		sleep 6;
+		$node->safe_psql('postgres', "VACUUM (INDEX_CLEANUP ON) $method");
+	}
+	$cursor->query('MOVE ALL FROM c');
+	like($cursor->{stderr}, qr/ERROR:  snapshot too old/, "a cursor of $method refuses");
+	$cursor->{stderr} = '';
+	$cursor->query('ROLLBACK');
+	$cursor->quit;
+}
+
 # A merge moves the entries to other pages, and the old ones are used again.
 open_snapshots();
 $node->safe_psql('postgres', 'DELETE FROM aged WHERE k BETWEEN 150 AND 159');

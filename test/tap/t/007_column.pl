@@ -129,7 +129,7 @@ BEGIN
 END $$;
 SQL
 
-my ($table, @columns, $next_id);
+my ($table, @columns, $next_id, $node_answers);
 
 sub insert_rows
 {

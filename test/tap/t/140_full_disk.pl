@@ -151,6 +151,22 @@ for my $round (1 .. rounds(1, 20))
 	check_sound($node, "$what: gpu.verify finds nothing", 'grow_k');
 	check_answers($node, 'grow', $what);
 
+	# A run with half of its entries dead is to be written anew, which there is no room for. The session counts that.
+	$what = "put off, round $round";
+	my $log = -s $node->logfile;
+	$node->safe_psql('postgres', 'DELETE FROM t WHERE id % 2 = 0');
+	my $put_off = sql($node, "VACUUM (INDEX_CLEANUP ON) t;
+SELECT fallbacks || ' ' || last_reason FROM gpu.stat WHERE request = 'merge put off';
+SELECT gpu.stat_reset();
+SELECT count(*) FROM gpu.stat WHERE request = 'merge put off'");
+	is($put_off->{err}, '', "$what: no error");
+	like($put_off->{out}, qr/\A1 index "t_k": could not extend file .*No space left on device\n+0\z/, "$what: it is counted, with its reason");
+	like(slurp_file($node->logfile, $log),
+		qr/LOG:  merge of index "t_k" was put off\n[^\n]*DETAIL:  The reason is: could not extend file .*\n[^\n]*HINT:  The next insert that fills a page/,
+		"$what: the log tells");
+	check_sound($node, "$what: gpu.verify finds nothing", 't_k');
+	check_answers($node, 't', $what);
+
 	# ---- room again, with a crash before it or without ----
 
 	# Recovery itself needs room to write again what the log holds, of failed builds too.
@@ -161,7 +177,7 @@ for my $round (1 .. rounds(1, 20))
 	check_usable($node, 'grow', $what);
 	$node->safe_psql('postgres', q{SELECT count(*) FROM gpu.merge('grow_k')});
 	check_usable($node, 'grow', "$what, merged");
-	$node->safe_psql('postgres', 'DROP INDEX t_k; DELETE FROM grow WHERE id % 4 <> 0; VACUUM grow; REINDEX INDEX grow_k; CHECKPOINT');
+	$node->safe_psql('postgres', 'DROP INDEX t_k; INSERT INTO t (k) SELECT k FROM t; DELETE FROM grow WHERE id % 4 <> 0; VACUUM grow; REINDEX INDEX grow_k; CHECKPOINT');
 }
 
 $node->safe_psql('postgres', 'DROP TABLE grow; DROP TABLE t; DROP TABLESPACE small');

@@ -44,7 +44,7 @@ autovacuum_vacuum_cost_delay = 0
 	$standby->start;
 
 	$method->make($primary);
-	my @checks = ($method->check(0, 2), $method->check(0.1, 1));
+	my @checks = ($method->check(0, 2), $method->check(0.1, 1), $method->verify(1));
 
 	my $writers = start_clients($primary, $method->writes, clients => 4, seconds => $seconds);
 	my $readers = start_clients($primary, \@checks, clients => 2, seconds => $seconds);

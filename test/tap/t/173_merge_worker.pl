@@ -20,8 +20,8 @@ use constant { RESERVATIONS => 24 + 56, RESERVATION_BYTES => 64 };
 # Kinds of indexes on k: how many rows CREATE INDEX makes one run of that no INSERT merges with another of its level, and how
 # many entries no INSERT merges by itself. Entries of a gpu_column index count for more, so that fewer are enough.
 my %kinds = (
-	gpu_kary => { columns => 'k', rows => 520_000, foreground => 700_000, step => 2000 },
-	gpu_column => { columns => 'k, filler', rows => 7_500, foreground => 10_937, step => 300 },);
+	gpu_kary => { columns => 'k', rows => 200_000, foreground => 260_000, step => 2000 },
+	gpu_column => { columns => 'k, filler', rows => 2_500, foreground => 4_062, step => 100 },);
 my %kind_of;
 
 my $node = new_node('worker', conf => "shared_buffers = 128MB\nlog_min_messages = debug1\nmax_worker_processes = 8\npg_gpu.hold_merge_workers = off\n");
@@ -92,6 +92,8 @@ sub hold_next_worker
 	hold_workers('on');
 	my $pid = $node->safe_psql($database, "CALL insert_until_merge('$name', $kind_of{$name}{step}, NULL)");
 	die 'no merge worker' unless $pid =~ /^\d+$/;
+	is(sql_value($node, "SELECT backend_xmin IS NULL AND backend_xid IS NULL FROM pg_stat_activity WHERE pid = $pid"), 't',
+		"$name: the worker holds no snapshot back");
 	my $read = sql($node, "SELECT fill('$name', 5, 1500);
 		SELECT count(*) > 0 FROM gpu.runs('${name}_k');
 		SELECT sum(k) > 0 FROM $name;
@@ -153,7 +155,7 @@ ok(no_worker(), 'what VACUUM may have asked for ends');
 same_answers('merged_gpu_kary', 'after VACUUM');
 
 # A merge somebody asked for keeps what it has reserved no longer than it works either.
-$node->safe_psql('postgres', q{SELECT fill('merged_gpu_kary', 1, 3000)});
+$node->safe_psql('postgres', q{SELECT fill('merged_gpu_kary', 1, 600000)});
 ok(no_worker(), 'no worker');
 # Long before its end, and after it has begun: it merges hundreds of thousands of entries.
 my $cancelled = '';
@@ -229,6 +231,36 @@ make_other();
 hold_next_worker('t_gpu_column', 'other');
 is(sql($node, 'DROP DATABASE other WITH (FORCE)')->{err}, '', 'DROP DATABASE WITH (FORCE) ends a worker that is held');
 
+# ---- parallel VACUUM ----------------------------------------------------------------------------------------
+
+# Neither its workers nor its leader can merge; they ask for somebody who can.
+$node->safe_psql('postgres', q{
+CREATE TABLE shared (k int8, n int8) WITH (autovacuum_enabled = off);
+INSERT INTO shared SELECT i, i FROM generate_series(1, 20000) AS i;
+CREATE INDEX shared_k ON shared USING gpu_kary (k);
+CREATE INDEX shared_n ON shared USING gpu_kary (n);
+DELETE FROM shared WHERE k % 3 = 0;
+});
+my $output = sql($node, "SET min_parallel_index_scan_size = 0; VACUUM (PARALLEL 2, INDEX_CLEANUP ON, VERBOSE) shared");
+like($output->{err}, qr/launched \d+ parallel vacuum worker/, 'VACUUM is parallel');
+ok(wait_until(sub { return sql_value($node, q{SELECT bool_and(dead = 0) FROM (SELECT dead FROM gpu.runs('shared_k')
+	UNION ALL SELECT dead FROM gpu.runs('shared_n')) AS r}) eq 't' }), 'dead entries leave both indexes');
+ok(no_worker(), 'the workers end');
+
 is(bad_log_lines($node), '', 'no process died');
 $node->stop;
+
+# ---- no worker to be had ------------------------------------------------------------------------------------
+
+# An INSERT merges nothing that takes long all the same.
+my $alone = new_node('alone', conf => "shared_buffers = 128MB\nmax_worker_processes = 0\nsynchronous_commit = off\n");
+$alone->safe_psql('postgres', q{
+CREATE TABLE t (k int8);
+CREATE INDEX t_k ON t USING gpu_kary (k);
+INSERT INTO t SELECT i FROM generate_series(1, 700000) AS i;
+});
+is(sql_value($alone, q{SELECT max(entries) <= 260000 FROM gpu.runs('t_k')}), 't', 'an INSERT merges small runs alone');
+$alone->safe_psql('postgres', 'VACUUM t');
+is(sql_value($alone, q{SELECT max(entries) > 260000 FROM gpu.runs('t_k')}), 't', 'VACUUM merges more');
+$alone->stop;
 done_testing();

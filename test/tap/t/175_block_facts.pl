@@ -1,7 +1,7 @@
 # suite: check
 # What sessions know of heap blocks, against random writers: savepoints taken back, row locks of several transactions,
 # HOT updates, prepared transactions, VACUUM with and without freezing. Readers at three isolation levels, on pages and with the
-# server process, compare each reader of the access methods with a sequential scan in the same statement, on a primary and a
+# server process, compare each kind of question with a sequential scan in the same statement, on a primary and a
 # standby. PG_GPU_TEST_SECONDS sets how long.
 
 use strict;
@@ -44,14 +44,30 @@ CREATE FUNCTION check_changing(low int, high int) RETURNS void STABLE LANGUAGE p
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
 	what text := format('%s to %s', low, high);
+	filter text := format('k >= %s AND k <= %s', low, high);
+	middle int := (low + high) / 2;
 	expected text := (SELECT count(*) FROM changing WHERE k + 0 BETWEEN low AND high);
+	ranges text := (SELECT concat_ws(' ', expected, count(*)) FROM changing WHERE k + 0 BETWEEN low AND middle);
+	boxes text := (SELECT concat_ws(' ', count(*) FILTER (WHERE v <= 5), count(*) FILTER (WHERE v >= 3))
+		FROM changing WHERE k + 0 BETWEEN low AND high);
+	bins text := (SELECT coalesce(string_agg(bin || ':' || rows, ' ' ORDER BY bin), '')
+		FROM (SELECT width_bucket(v, 0, 10, 5) AS bin, count(*) AS rows FROM changing WHERE k + 0 BETWEEN low AND high GROUP BY 1) AS b);
+	summary text := (SELECT concat_ws(' ', count(*), count(DISTINCT v), min(v), max(v), sum(v)) FROM changing WHERE k + 0 BETWEEN low AND high);
 BEGIN
 	FOR again IN 1 .. 2 LOOP
 		PERFORM faults.must_equal('gpu_kary, ' || what, expected, gpu.count('changing_k', ARRAY[low], ARRAY[high])::text);
 		PERFORM faults.must_equal('gpu_grid, ' || what, expected,
 			gpu.count('changing_g', ROW(low, NULL::int), ROW(high, NULL::int))::text);
 		PERFORM faults.must_equal('gpu_column, ' || what, expected,
-			gpu.count('changing_c', format('k >= %s AND k <= %s', low, high))::text);
+			gpu.count('changing_c', filter)::text);
+		PERFORM faults.must_equal('gpu_kary, two ranges, ' || what, ranges, (SELECT string_agg(count::text, ' ' ORDER BY ordinal)
+			FROM gpu.count_batch('changing_k', ARRAY[[low], [low]], ARRAY[[high], [middle]])));
+		PERFORM faults.must_equal('gpu_grid, two boxes, ' || what, boxes, (SELECT string_agg(count::text, ' ' ORDER BY ordinal)
+			FROM gpu.count_batch('changing_g', ARRAY[[low, NULL], [low, 3]], ARRAY[[high, 5], [high, NULL]])));
+		PERFORM faults.must_equal('histogram, ' || what, bins, (SELECT coalesce(string_agg(bin || ':' || count, ' ' ORDER BY bin), '')
+			FROM gpu.histogram('changing_c', 'v', 5, 0, 10, filter) WHERE count > 0));
+		PERFORM faults.must_equal('summary, ' || what, summary, (SELECT concat_ws(' ', count, distinct_values, minimum, maximum, sum)
+			FROM gpu.summary('changing_c', 'v', filter)));
 		PERFORM faults.must_equal('index-only scan, ' || what, expected,
 			(SELECT count(*) FILTER (WHERE k > 0) FROM changing WHERE k BETWEEN low AND high)::text);
 	END LOOP;

@@ -70,6 +70,7 @@ while (accept(my $session, $listener))
 		elsif ($behaviour eq 'silence later' && $type > 2) { next; }
 		elsif ($behaviour eq 'hanging up') { exit; }
 		elsif ($behaviour eq 'hanging up later' && $type > 2) { exit; }
+		elsif ($behaviour eq 'hanging up on questions' && $is_question) { exit; }
 		send($session, $said, 0);
 	}
 	exit;
@@ -141,10 +142,35 @@ foreach my $behaviour (sort keys %reasons)
 	$session->quit;
 	my ($rc, $out, $err) = $node->psql('postgres', "SET pg_gpu.path = host; $question; $question");
 	is($out, "$right\n$right", "$behaviour: another session's answers are right");
-	like($err, qr/\A(?:psql:<stdin>:\d+: )?NOTICE:  path "host" is not available, the paged path is used instead\nHINT:  Set pg_gpu.path to "auto" or "paged".\z/,
+	like($err, qr/\A(?:psql:<stdin>:\d+: )?NOTICE:  path "host" is not available\nDETAIL:  The paged path is used instead.\nHINT:  Set pg_gpu.path to "auto" or "paged".\z/,
 		"$behaviour: it is told, once") if $behaviour !~ /^(lies about results|made-up rows)$/;
 	is(bad_log_lines($node), '', "$behaviour: nothing died");
 	$node->stop;
 }
+
+# ---- quarantine -----------------------------------------------------------------------------------------------------
+
+# A request that the server process does not survive is not sent again where the choice is free.
+my $file = $node->data_dir . '/behaviour';
+unlink $file;
+append_to_file($file, "hanging up on questions\n");
+$node->start;
+my $from = -s $node->logfile;
+ok(wait_for_log($node, qr/listening, to hanging up on questions$/), 'there is a process that dies of questions');
+my $session = new_session($node);
+$session->query_safe(q{SET pg_gpu.path = auto; SET pg_gpu.costs = 'paged_key = 1e6, host_request = 0.01, host_key = 0.001, host_entry = 0.001, transfer = 0.01'});
+sub fallbacks { my ($request) = @_; return $session->query_safe("SELECT coalesce(sum(fallbacks), 0) FROM gpu.stat WHERE path = 'host' AND request = '$request'"); }
+# The path itself rests for a moment after each failure.
+my $answers = join ' ', map { $session->query_safe("SELECT pg_sleep(0.3); $question") =~ /(\d+)\s*\z/ } 1 .. 3;
+is($answers, "$right $right $right", 'lookups are right');
+is(fallbacks('lookup'), 1, 'of which the first alone was sent');
+is(log_count($node, qr/LOG:  requests "lookup" to index "t_k" are kept from path host for 60 s/, $from), 1, 'as the log tells, once');
+$session->query_safe('SET pg_gpu.path = host');
+$session->query_safe('SELECT pg_sleep(2)');
+is($session->query_safe($question), $right, 'a forced path is right');
+is(fallbacks('lookup'), 2, 'and is taken');
+$session->quit;
+is(bad_log_lines($node), '', 'nothing died');
+$node->stop;
 
 done_testing();

@@ -5,7 +5,7 @@
 #   {
 #       $method->make($node);
 #       my $writers = start_clients($node, $method->writes, clients => 4, seconds => 6);
-#       my $readers = start_clients($node, [ $method->check(0, 1) ], clients => 2, seconds => 6);
+#       my $readers = start_clients($node, [ $method->check(0, 2), $method->verify(1) ], clients => 2, seconds => 6);
 #       ...
 #       $method->answers_right($node, 'afterwards');
 #   }
@@ -64,6 +64,14 @@ sub check
 {
 	my ($self, $pause, $weight) = @_;
 	return [ $variables . "BEGIN ISOLATION LEVEL REPEATABLE READ;\nSELECT faults.check_method(:low, :width, $pause);\nCOMMIT;\n", $weight ];
+}
+
+# A script that verifies one of the indexes.
+sub verify
+{
+	my ($self, $weight) = @_;
+	return map { [ "SELECT faults.must_equal('gpu.verify', '', (SELECT coalesce(string_agg(v::text, ' '), '') FROM gpu.verify('$_') AS v));\n", $weight ] }
+		$self->indexes;
 }
 
 # The indexes are sound, and answer as sequential scans do. `options`: PGOPTIONS.

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-#include "common/both.h"
+#include "gpu_engine/both.h"
 #include "gpu_engine/guard.h"
 #include "bench/studies/column/histogram.h"
 

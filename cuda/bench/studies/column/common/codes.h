@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "common/both.h"
+#include "gpu_engine/both.h"
 #include "bench/studies/column/histogram.h"
 
 namespace gpu_engine {

@@ -1,0 +1,25 @@
+// What is known of heap blocks, in the host's memory.
+#pragma once
+
+#include "common/heap_blocks.h"
+#include "host/buffer.h"
+
+namespace gpu_engine::host {
+
+// A copy: a caller's may change meanwhile, and each look must find places that are there.
+class HostHeapBlocks final : public HeapBlocks {
+  public:
+    HostHeapBlocks(MemoryBudget &budget, const KnownBlocks &known);
+
+    const KnownBlocks &known() const noexcept { return known_; }
+
+  private:
+    Buffer<BlockGroup> groups_;
+    Buffer<std::uint64_t> rows_;
+    KnownBlocks known_;
+};
+
+// Throws Failure for another engine's.
+const KnownBlocks &known_of(const HeapBlocks &blocks);
+
+}  // namespace gpu_engine::host

@@ -1,0 +1,40 @@
+// What a session knows of heap blocks, so that its questions are answered without its looking at rows: which
+// of the blocks are all-visible, and which entries on others have a row that its snapshot sees.
+#pragma once
+
+#include <cstdint>
+
+namespace gpu_engine {
+
+// Of 64 blocks that follow one another, a bit each. A block that is neither all-visible nor known is unknown:
+// entries there are the session's to look at.
+struct BlockGroup {
+    std::uint64_t all_visible;
+    std::uint64_t known;
+    std::uint64_t first_slot;  // of the first known block; those of the others follow, in order
+};
+static_assert(sizeof(BlockGroup) == 24);
+
+// Group g has blocks 64 * g to 64 * g + 63; blocks behind the last group are unknown, as are those whose slot
+// is none. Slot s is words [s * row_words, (s + 1) * row_words) of `rows`: bit i % 64 of word i / 64 says
+// whether the entry with offset number i + 1 has a visible row; entries behind the last word have none.
+struct KnownBlocks {
+    const BlockGroup *groups;
+    std::uint64_t group_count;
+    const std::uint64_t *rows;
+    std::uint64_t slots;
+    std::uint32_t row_words;
+
+    static constexpr std::uint32_t max_row_words = 32;  // a heap page of 32 KiB has fewer line pointers
+};
+
+// The same where an engine's questions reach it (Engine::keep_blocks); for that engine only.
+class HeapBlocks {
+  public:
+    HeapBlocks() = default;
+    HeapBlocks(const HeapBlocks &) = delete;
+    HeapBlocks &operator=(const HeapBlocks &) = delete;
+    virtual ~HeapBlocks() = default;
+};
+
+}  // namespace gpu_engine

@@ -1,0 +1,47 @@
+// Tests of rows of columns, as requests have them.
+#pragma once
+
+#include <vector>
+
+#include "server/request.h"
+
+namespace gpu_engine::server {
+
+// A request's tests, as each of the runs is asked them.
+class Tests {
+  public:
+    // `count` ColumnTestPlaces lie at `offset`. Throws Failure for tests that can't lie there.
+    Tests(const TransferBuffer &buffer, std::uint64_t offset, std::uint32_t count) : buffer_(buffer) {
+        if (count > protocol::max_tests) {
+            refuse("too many tests");
+        }
+        const auto *places = buffer.part<protocol::ColumnTestPlace>(offset, count);
+        // Read once: others may write there.
+        places_.assign(places, places + count);
+    }
+
+    // Until the next call.
+    const std::vector<ColumnTest> &of_run(std::size_t run) {
+        tests_.clear();
+        for (const protocol::ColumnTestPlace &place : places_) {
+            if (place.run != protocol::all_runs && place.run != run) {
+                continue;
+            }
+            ColumnTest test{static_cast<TestKind>(place.kind), place.column, nullptr, nullptr, place.count};
+            if (test.kind == TestKind::ranges) {
+                test.ranges = buffer_.part<ValueRange>(place.offset, place.count);
+            } else if (test.kind == TestKind::codes) {
+                test.codes = buffer_.part<std::uint64_t>(place.offset, place.count);
+            }
+            tests_.push_back(test);
+        }
+        return tests_;
+    }
+
+  private:
+    const TransferBuffer &buffer_;
+    std::vector<protocol::ColumnTestPlace> places_;
+    std::vector<ColumnTest> tests_;
+};
+
+}  // namespace gpu_engine::server

@@ -1,0 +1,85 @@
+-- Small runs stay at home: the session reads them from pages while the server process answers for the large ones.
+LOAD 'pg_gpu';
+SET pg_gpu.min_mirror_entries = 4096;
+SET pg_gpu.path = host;
+CREATE TABLE young (a int4, b int4, x int4, y int4);
+INSERT INTO young SELECT i * 2, i % 7, i % 200, i / 200 FROM generate_series(1, 20000) AS i;
+CREATE INDEX young_a ON young USING gpu_kary (a);
+CREATE INDEX young_ab ON young USING gpu_kary (a, b);
+CREATE INDEX young_xy ON young USING gpu_grid (x, y);
+INSERT INTO young SELECT i, nullif(i % 7, 3), i % 200, i / 200 FROM generate_series(1, 3500) AS i;
+INSERT INTO young SELECT NULL, i, NULL, i FROM generate_series(1, 10) AS i;
+DELETE FROM young WHERE a % 50 = 0;
+VACUUM (ANALYZE) young;
+INSERT INTO young VALUES (4, 4, 4, 4), (4000, 1, 0, 20);
+
+-- Only large runs are loaded.
+SELECT name, (SELECT count(*) > 1 FROM gpu.runs(name::regclass)) AS several_runs, gpu.load(name::regclass) > 0 AS loaded
+FROM (VALUES ('young_a'), ('young_ab'), ('young_xy')) AS v (name);
+SELECT index_name, entries FROM gpu.mirrors WHERE index_name IN ('young_a'::regclass, 'young_ab'::regclass, 'young_xy'::regclass) ORDER BY index_name::text;
+
+-- What a statement answers, whether that is what it answers from pages, and what it asked the server process.
+CREATE FUNCTION asked(statement text, OUT same bool, OUT requests text) LANGUAGE plpgsql AS $$
+DECLARE
+    from_pages text;
+    from_server text;
+BEGIN
+    SET LOCAL enable_seqscan = off;
+    SET LOCAL pg_gpu.path = paged;
+    EXECUTE format('SELECT array_agg(s) FROM (%s) AS s', statement) INTO from_pages;
+    SET LOCAL pg_gpu.path = host;
+    PERFORM gpu.stat_reset();
+    EXECUTE format('SELECT array_agg(s) FROM (%s) AS s', statement) INTO from_server;
+    same := from_pages = from_server;
+    requests := (SELECT string_agg(format('%s %s of %s', t.requests, t.request, t.items), ', ' ORDER BY t.request)
+                 FROM gpu.stat AS t WHERE t.requests > 0 AND t.path = 'host');
+END $$;
+SELECT * FROM asked('SELECT a, x FROM young WHERE a = ANY (ARRAY(SELECT generate_series(1, 9000, 3))) ORDER BY a, x');
+SELECT * FROM asked('SELECT a FROM young WHERE a BETWEEN 100 AND 9000 ORDER BY a DESC');
+SELECT * FROM asked('SELECT count(*) FROM young WHERE a = ANY (ARRAY(SELECT generate_series(1, 9000, 3)))');
+SELECT * FROM asked('SELECT count(*) FROM young WHERE a BETWEEN 100 AND 9000');
+SELECT * FROM asked('SELECT count(*) FROM young WHERE a BETWEEN 100 AND 9000 AND b IS NOT NULL');
+SELECT * FROM asked('SELECT gpu.count(''young_a'', ARRAY[100], ARRAY[9000])');
+SELECT * FROM asked('SELECT gpu.count(''young_ab'', ARRAY[100, 2], ARRAY[9000, 5])');
+SELECT * FROM asked('SELECT * FROM gpu.count_batch(''young_a'', ARRAY[[1], [3], [500], [90000]], ARRAY[[4], [3], [9000], [90001]])');
+SELECT * FROM asked('SELECT position, tid FROM gpu.lookup(''young_a'', ARRAY(SELECT generate_series(1, 9000, 3))) AS l (position, tid) ORDER BY 1, 2');
+SELECT * FROM asked('SELECT gpu.count(''young_xy'', ARRAY[20, 1], ARRAY[90, 60])');
+SELECT * FROM asked('SELECT x, y, a FROM young WHERE x BETWEEN 20 AND 90 AND y BETWEEN 1 AND 60 ORDER BY 1, 2, 3');
+SELECT index_name, entries FROM gpu.mirrors WHERE index_name IN ('young_a'::regclass, 'young_ab'::regclass, 'young_xy'::regclass) ORDER BY index_name::text;
+
+-- Many boxes at once would each be compared with each of the rows: there small runs are asked, too.
+SELECT * FROM asked('SELECT * FROM gpu.count_batch(''young_xy'', (SELECT array_agg(ARRAY[i % 200, i / 2]) FROM generate_series(1, 100) AS i), (SELECT array_agg(ARRAY[i % 200 + 5, i / 2 + 9]) FROM generate_series(1, 100) AS i))');
+SELECT count(*) = (SELECT count(*) FROM gpu.runs('young_xy')) AS all_mirrored FROM gpu.mirrors WHERE index_name = 'young_xy'::regclass;
+
+-- An index of small runs alone is answered from pages, whatever pg_gpu.path says, and gpu.stat tells why.
+CREATE TABLE tiny AS SELECT i AS a, i % 10 AS x, i / 10 AS y FROM generate_series(1, 1000) AS i;
+CREATE INDEX tiny_a ON tiny USING gpu_kary (a);
+CREATE INDEX tiny_xy ON tiny USING gpu_grid (x, y);
+VACUUM (ANALYZE) tiny;
+SELECT gpu.load('tiny_a') AS bytes_of_keys, gpu.load('tiny_xy') AS bytes_of_points;
+SELECT * FROM asked('SELECT count(*) FROM tiny WHERE a BETWEEN 10 AND 90');
+SELECT request, fallbacks > 0 AS fell_back, last_reason FROM gpu.stat WHERE path = 'host' AND fallbacks > 0;
+SELECT * FROM asked('SELECT count(*) FROM gpu.lookup(''tiny_a'', ARRAY[1, 2, 3])');
+SELECT request, fallbacks > 0 AS fell_back, last_reason FROM gpu.stat WHERE path = 'host' AND fallbacks > 0;
+SELECT * FROM asked('SELECT gpu.count(''tiny_xy'', ARRAY[2, 10], ARRAY[5, 60])');
+SELECT request, fallbacks > 0 AS fell_back, last_reason FROM gpu.stat WHERE path = 'host' AND fallbacks > 0;
+SELECT count(*) FROM gpu.mirrors WHERE index_name IN ('tiny_a'::regclass, 'tiny_xy'::regclass);
+DO $$
+DECLARE
+    line text;
+BEGIN
+    SET LOCAL enable_seqscan = off;
+    FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT count(*) FROM tiny WHERE a = ANY (ARRAY(SELECT generate_series(1, 900)))' LOOP
+        IF line ~ 'Custom Scan|Path|Requests|Batch Size' THEN
+            RAISE NOTICE '%', regexp_replace(line, ' *\(actual .*', '');
+        END IF;
+    END LOOP;
+END $$;
+
+-- 0 mirrors all.
+SET pg_gpu.min_mirror_entries = 0;
+SELECT gpu.load('tiny_a') > 0 AS loaded_keys, gpu.load('tiny_xy') > 0 AS loaded_points;
+SELECT * FROM asked('SELECT count(*) FROM tiny WHERE a BETWEEN 10 AND 90');
+SET pg_gpu.min_mirror_entries = -1;
+DROP FUNCTION asked;
+DROP TABLE young, tiny;

@@ -1,0 +1,131 @@
+#include "client/experience.h"
+
+#include <cmath>
+
+#include "postgres_headers.h"
+
+namespace pg_gpu::client {
+
+namespace {
+
+// Requests whose size differs by more are not compared, since the constants' errors differ with size.
+constexpr double kClassWidth = 4;
+
+struct ExperienceKey {
+    Oid index;
+    int32 kind;
+    int32 size_class;
+};
+
+struct Experience {
+    ExperienceKey key;
+    PathRecord record;
+};
+
+}  // namespace
+
+static constexpr long kMaxExperiences = 4096;
+static HTAB *experiences = nullptr;
+
+static ExperienceKey key_of(Oid index, RequestKind kind, const PathEstimates &estimates) {
+    const double paged = Max(estimates[static_cast<int>(Path::Paged)], 1.0);
+    return {index, static_cast<int32>(kind), static_cast<int32>(std::log(paged) / std::log(kClassWidth))};
+}
+
+static Experience *find_experience(const ExperienceKey &key, HASHACTION action) {
+    if (experiences == nullptr) {
+        if (action == HASH_FIND)
+            return nullptr;
+        HASHCTL control = {};
+        control.keysize = sizeof(ExperienceKey);
+        control.entrysize = sizeof(Experience);
+        control.hcxt = TopMemoryContext;
+        experiences = hash_create("pg_gpu experiences", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+    }
+    if (action == HASH_ENTER && hash_get_num_entries(experiences) >= kMaxExperiences) {
+        hash_destroy(experiences);
+        experiences = nullptr;
+        return find_experience(key, action);
+    }
+    bool found;
+    auto *experience = static_cast<Experience *>(hash_search(experiences, &key, action, &found));
+    if (experience != nullptr && !found && action == HASH_ENTER)
+        experience->record = {};
+    return experience;
+}
+
+static PathRecord record_of(const Request &request, const PathEstimates &estimates) {
+    const Experience *experience =
+        OidIsValid(request.index) ? find_experience(key_of(request.index, request.kind, estimates), HASH_FIND)
+                                  : nullptr;
+    return experience != nullptr ? experience->record : PathRecord();
+}
+
+Path choose_by_experience(const Request &request, const PathEstimates &estimates) {
+    return static_cast<Path>(record_of(request, estimates).choose(estimates));
+}
+
+double expected_microseconds(const Request &request, const PathEstimates &estimates, Path path) {
+    return record_of(request, estimates).expected(static_cast<int>(path), estimates);
+}
+
+// ---- loads ------------------------------------------------------------------------------------------------
+
+static FadedRatio loads;
+static double loading_microseconds = 0;  // of all loads of the session
+
+void note_load(double estimate, double taken) {
+    loads.note(estimate, taken);
+    loading_microseconds += taken;
+}
+
+double load_ratio() {
+    return loads.value();
+}
+
+// ---- attempts ---------------------------------------------------------------------------------------------
+
+// The last one that was begun. One that an error broke off is of another statement, or is replaced.
+static Attempt last_attempt;
+static TimestampTz last_statement = 0;
+
+Attempt begin_attempt(const Request &request, const PathEstimates &estimates, Path path) {
+    Attempt attempt;
+    attempt.index = request.index;
+    attempt.kind = request.kind;
+    attempt.path = path;
+    attempt.estimates = estimates;
+    attempt.loaded_before = loading_microseconds;
+    INSTR_TIME_SET_CURRENT(attempt.began);
+    last_attempt = attempt;
+    last_statement = GetCurrentStatementStartTimestamp();
+    return attempt;
+}
+
+void go_to_pages(RequestKind kind) {
+    if (last_attempt.kind != kind || last_attempt.path == Path::Paged)
+        return;
+    last_attempt.path = Path::Paged;
+    last_attempt.loaded_before = loading_microseconds;
+    INSTR_TIME_SET_CURRENT(last_attempt.began);
+}
+
+void note_taken(const Attempt &attempt, double microseconds) {
+    if (!OidIsValid(attempt.index))
+        return;
+    const double loaded = loading_microseconds - attempt.loaded_before;
+    const ExperienceKey key = key_of(attempt.index, attempt.kind, attempt.estimates);
+    find_experience(key, HASH_ENTER)
+        ->record.note(static_cast<int>(attempt.path), attempt.estimates, Max(microseconds - loaded, 0.0));
+}
+
+void note_request_done(Relation index, RequestKind kind) {
+    const Attempt attempt = last_attempt;
+    if (attempt.index != RelationGetRelid(index) || attempt.kind != kind ||
+        last_statement != GetCurrentStatementStartTimestamp())
+        return;
+    last_attempt.index = InvalidOid;
+    note_taken(attempt, microseconds_since(attempt.began));
+}
+
+}  // namespace pg_gpu::client

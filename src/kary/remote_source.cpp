@@ -1,0 +1,483 @@
+#include "kary/remote_source.h"
+
+#include <algorithm>
+
+#include "kary/mirror.h"
+#include "kary/scan.h"
+
+namespace pg_gpu::kary {
+
+// Items of a request: rows that are fetched one by one begin with few.
+static constexpr uint32 kFirstStep = 4096;
+static constexpr uint32 kLargestStep = 1U << 20;
+
+// Matches that are held at most, whatever work_mem is.
+static constexpr uint64 kMaxMatches = 1U << 23;
+
+// Matches that are given to a sink at a time.
+static constexpr uint32 kDrainedAtOnce = 8192;
+
+// ---- choosing ---------------------------------------------------------------------------------------------
+
+template <typename Key>
+static void add_run(Scan<Key> *scan, const storage::RunEntry &run) {
+    RemoteSource<Key> *remote = &scan->remote;
+    if (remote->run_count == remote->run_room) {
+        const int room = remote->run_room * 2 + 8;
+        MemoryContext caller = MemoryContextSwitchTo(scan->context);
+        remote->runs =
+            remote->runs == nullptr ? allocate<storage::RunEntry>(room) : reallocate(remote->runs, room);
+        MemoryContextSwitchTo(caller);
+        remote->run_room = room;
+    }
+    remote->runs[remote->run_count++] = run;
+}
+
+template <typename Key>
+static client::RequestKind request_kind(const RemoteSource<Key> &remote) {
+    return remote.exact ? client::RequestKind::Lookup : client::RequestKind::Range;
+}
+
+template <typename Key>
+void choose_remote_runs(Scan<Key> *scan, bool at_start) {
+    RemoteSource<Key> *remote = &scan->remote;
+    remote->run_count = 0;
+    remote->count = remote->at = 0;
+    if (likely(!scan->may_travel) || !wants(scan->condition, 0))
+        return;
+    const Condition<Key> &condition = scan->condition;
+    client::Request request = scan->question != nullptr ? *scan->question : client::Request{};
+    bool has_small = false;
+    for (int i = 0; i < scan->view.run_count && remote->run_count < client::kMaxRuns; i++) {
+        const storage::RunEntry &run = scan->view.runs[i];
+        if (!client::is_worth_mirroring(*mirror_format<Key>(), run)) {
+            has_small = has_small || keyed_entries(run) > 0;
+            continue;
+        }
+        add_run(scan, run);
+        request.entries += keyed_entries(run);
+    }
+    remote->nulls = 0;
+    remote->ranges = ranges_in(scan->format, condition, 0);
+    remote->exact = condition.has_points && remote->ranges.point_low == remote->ranges.point_high;
+    remote->items = condition.has_points ? condition.point_count : 1;
+    remote->begin = remote->end = at_start ? 0 : remote->items;
+    remote->step = kFirstStep;
+    request.index = RelationGetRelid(scan->descriptor->indexRelation);
+    request.key_bits = mirror_format<Key>()->key_bits;
+    request.runs = remote->run_count;
+    if (scan->question == nullptr) {
+        request.kind = request_kind(*remote);
+        request.items = remote->items;
+        request.results = remote->exact ? Min(request.items, request.entries) : request.entries;
+    }
+    if (remote->run_count == 0) {
+        if (has_small)
+            client::note_unsuited(request.kind, client::kAllRunsAreSmall);
+        return;
+    }
+    remote->choice = client::choose_path(request);
+    if (remote->choice.path == client::Path::Paged)
+        remote->run_count = 0;
+}
+
+template <typename Key>
+client::RunSet remote_runs(const Scan<Key> *scan) {
+    return {scan->descriptor->indexRelation, scan->kind,           mirror_format<Key>(), scan->remote.runs,
+            scan->remote.run_count,          scan->view.vacuum_seq};
+}
+
+template <typename Key>
+bool is_remote(const Scan<Key> *scan, const storage::RunEntry &run) {
+    const RemoteSource<Key> &remote = scan->remote;
+    return std::any_of(remote.runs, remote.runs + remote.run_count,
+                       [&](const storage::RunEntry &asked) { return asked.run_id == run.run_id; });
+}
+
+// ---- asking -----------------------------------------------------------------------------------------------
+
+// From now on the scan does without the server process.
+template <typename Key>
+static bool give_up(Scan<Key> *scan) {
+    scan->may_travel = false;
+    scan->remote.choice.attempt.index = InvalidOid;
+    return false;
+}
+
+template <typename Key>
+static bool look_up_points(const RemoteSource<Key> &remote, const client::RunSet &set, const Key *points,
+                           uint32 count, client::EntriesAnswer *answer) {
+    if constexpr (std::is_same_v<Key, ServerKey<Key>>) {
+        if (bits_of(remote.ranges.point_low) == 0)
+            return client::lookup(set, remote.choice, points, count, answer);
+    }
+    auto *keys = allocate<ServerKey<Key>>(count);
+    for (uint32 i = 0; i < count; i++)
+        keys[i] = to_server(join_keys(points[i], remote.ranges.point_low));
+    const bool answered = client::lookup(set, remote.choice, keys, count, answer);
+    pfree(keys);
+    return answered;
+}
+
+template <typename Key>
+static bool look_up_ranges(const RemoteSource<Key> &remote, const client::RunSet &set, const Key *points,
+                           uint32 count, client::EntriesAnswer *answer) {
+    auto *low = allocate<ServerKey<Key>>(uint64{count} * 2);
+    ServerKey<Key> *high = low + count;
+    for (uint32 i = 0; i < count; i++) {
+        low[i] =
+            to_server(points != nullptr ? join_keys(points[i], remote.ranges.point_low) : remote.ranges.low);
+        high[i] = to_server(points != nullptr ? join_keys(points[i], remote.ranges.point_high)
+                                              : remote.ranges.high);
+    }
+    const bool answered = client::range(set, remote.choice, low, high, count, true, answer);
+    pfree(low);
+    return answered;
+}
+
+// Asks all runs for items [begin, end), of which the first answer->items are answered.
+template <typename Key>
+static bool ask(Scan<Key> *scan, uint32 begin, uint32 end, client::EntriesAnswer *answer) {
+    CHECK_FOR_INTERRUPTS();
+    const RemoteSource<Key> &remote = scan->remote;
+    const client::RunSet set = remote_runs(scan);
+    const Key *points = scan->condition.has_points ? scan->condition.points + begin : nullptr;
+    const client::Usage before = client::session_usage();
+    instr_time began;
+    INSTR_TIME_SET_CURRENT(began);
+    const bool answered = remote.exact ? look_up_points(remote, set, points, end - begin, answer)
+                                       : look_up_ranges(remote, set, points, end - begin, answer);
+    client::add_usage_since(before, &scan->usage);
+    scan->remote.microseconds += client::microseconds_since(began);
+    return (answered && answer->items > 0) || give_up(scan);
+}
+
+template <typename Key>
+static Key key_of_item(const Scan<Key> *scan, uint32 item) {
+    return join_keys(scan->condition.points[item], scan->remote.ranges.point_low);
+}
+
+// Where a run's matches of an item begin, or behind the last item's end. It is the server process's word.
+static uint64 offset_in(const client::RunAnswer &run, uint64 item) {
+    return Min(run.offsets[item], run.entries);
+}
+
+template <typename Key>
+static void make_room(Scan<Key> *scan, uint64 count) {
+    RemoteSource<Key> *remote = &scan->remote;
+    if (remote->room >= count)
+        return;
+    MemoryContext caller = MemoryContextSwitchTo(scan->context);
+    if (remote->keys != nullptr) {
+        pfree(remote->keys);
+        pfree(remote->tids);
+    }
+    remote->keys = allocate<Key>(count);
+    remote->tids = allocate<ItemPointerData>(count);
+    remote->room = static_cast<uint32>(count);
+    MemoryContextSwitchTo(caller);
+}
+
+// Appends an entry of a run to the batch, which has room for it.
+template <typename Key>
+static void take_entry(Scan<Key> *scan, int run, const Key &key, const ItemPointerData &tid) {
+    RemoteSource<Key> *remote = &scan->remote;
+    const uint32 at = remote->count++;
+    remote->keys[at] = key;
+    remote->tids[at] = tid;
+    if (unlikely(!is_possible_tid(scan->descriptor->heapRelation, &scan->heap_blocks, remote->tids[at])))
+        storage::report_corruption(scan->descriptor->indexRelation, storage::run_block(remote->runs[run], 0),
+                                   "An entry's TID lies outside the table.");
+}
+
+template <typename Key>
+static void drop_filtered(Scan<Key> *scan) {
+    RemoteSource<Key> *remote = &scan->remote;
+    if (scan->condition.filter_count == 0)
+        return;
+    uint32 kept = 0;
+    for (uint32 i = 0; i < remote->count; i++) {
+        if (!passes_filters(scan->condition, remote->keys[i]))
+            continue;
+        remote->keys[kept] = remote->keys[i];
+        remote->tids[kept] = remote->tids[i];
+        kept++;
+    }
+    remote->count = kept;
+}
+
+// ---- batches in index order -------------------------------------------------------------------------------
+
+namespace {
+
+// A run's part of an answer that is to be merged.
+template <typename Key>
+struct Part {
+    int run;
+    uint64 at;
+    uint64 end;
+    Key key;  // of the entry at `at`
+    ItemPointerData tid;
+};
+
+}  // namespace
+
+static bool comes_before(const ItemPointerData &a, const ItemPointerData &b) {
+    return ItemPointerCompare(const_cast<ItemPointer>(&a), const_cast<ItemPointer>(&b)) < 0;
+}
+
+// Keys are the items' own, so each item's matches follow those of the item before, and are sorted by TID.
+template <typename Key>
+static void merge_points(Scan<Key> *scan, const client::EntriesAnswer &answer, uint32 first, uint32 from,
+                         uint32 to, Part<Key> *parts) {
+    RemoteSource<Key> *remote = &scan->remote;
+    for (uint32 item = from; item < to; item++) {
+        const Key key = key_of_item(scan, first + item);
+        const uint32 begin = remote->count;
+        int runs_with_matches = 0;
+        for (int i = 0; i < remote->run_count; i++) {
+            Part<Key> *part = &parts[i];
+            const uint64 end = Min(offset_in(answer.runs[i], item + 1), part->end);
+            runs_with_matches += part->at < end ? 1 : 0;
+            for (; part->at < end; part->at++)
+                take_entry(scan, i, key, answer.runs[i].tids[part->at]);
+        }
+        if (runs_with_matches > 1)
+            std::sort(remote->tids + begin, remote->tids + remote->count, comes_before);
+    }
+}
+
+template <typename Key>
+static void read_part(const client::EntriesAnswer &answer, Part<Key> *part) {
+    part->key = from_server<Key>(answer.runs[part->run].keys, part->at);
+    part->tid = answer.runs[part->run].tids[part->at];
+}
+
+// Ranges are disjoint and ascend, so each run's matches of all items are in order.
+template <typename Key>
+static void merge_ranges(Scan<Key> *scan, const client::EntriesAnswer &answer, Part<Key> *parts) {
+    const auto comes_later = [](const Part<Key> &a, const Part<Key> &b) {
+        return b.key < a.key || (a.key == b.key && comes_before(b.tid, a.tid));
+    };
+    Part<Key> *end = std::remove_if(parts, parts + scan->remote.run_count,
+                                    [](const Part<Key> &part) { return part.at == part.end; });
+    std::for_each(parts, end, [&](Part<Key> &part) { read_part(answer, &part); });
+    std::make_heap(parts, end, comes_later);
+    while (end > parts) {
+        std::pop_heap(parts, end, comes_later);
+        Part<Key> *part = end - 1;
+        take_entry(scan, part->run, part->key, part->tid);
+        if (++part->at == part->end) {
+            end--;
+            continue;
+        }
+        read_part(answer, part);
+        std::push_heap(parts, end, comes_later);
+    }
+}
+
+// How many matches fit work_mem.
+template <typename Key>
+static uint64 most_matches() {
+    constexpr uint64 kBytes = sizeof(Key) + sizeof(ItemPointerData);
+    return Min(uint64{static_cast<uint32>(work_mem)} * 1024 / kBytes, kMaxMatches);
+}
+
+template <typename Key>
+static uint64 matches_of(const Scan<Key> *scan, const client::EntriesAnswer &answer, uint32 from, uint32 to) {
+    uint64 matches = 0;
+    for (int i = 0; i < scan->remote.run_count; i++) {
+        const uint64 begin = offset_in(answer.runs[i], from);
+        matches += Max(offset_in(answer.runs[i], to), begin) - begin;
+    }
+    return matches;
+}
+
+// Makes the batch of items [from, to) of an answer that begins with item `first`.
+template <typename Key>
+static void take_items(Scan<Key> *scan, const client::EntriesAnswer &answer, uint32 first, uint32 from,
+                       uint32 to) {
+    RemoteSource<Key> *remote = &scan->remote;
+    Part<Key> parts[client::kMaxRuns];
+    uint64 matches = 0;
+    for (int i = 0; i < remote->run_count; i++) {
+        const uint64 begin = offset_in(answer.runs[i], from);
+        parts[i] = {i, begin, Max(offset_in(answer.runs[i], to), begin), {}, {}};
+        matches += parts[i].end - begin;
+    }
+    make_room(scan, matches);
+    remote->count = remote->at = 0;
+    if (remote->exact)
+        merge_points(scan, answer, first, from, to, parts);
+    else
+        merge_ranges(scan, answer, parts);
+    remote->begin = first + from;
+    remote->end = first + to;
+}
+
+// Of items that do not all fit, which ones are kept.
+enum class Keep { First, Last };
+
+// Makes the batch of items [begin, end), or of as many of them as are answered and fit. false: Restart.
+template <typename Key>
+static bool load_items(Scan<Key> *scan, uint32 begin, uint32 end, Keep keep) {
+    RemoteSource<Key> *remote = &scan->remote;
+    client::EntriesAnswer answer;
+    uint32 first = begin;
+    for (;;) {
+        if (!ask(scan, first, end, &answer))
+            return false;
+        const auto answered = static_cast<uint32>(answer.items);
+        if (keep == Keep::First || answered == end - first)
+            break;
+        // The last ones are not among those that are answered.
+        first = end - Max(answered / 2, 1);
+    }
+    uint32 from = 0;
+    auto to = static_cast<uint32>(answer.items);
+    while (from < to && matches_of(scan, answer, from, to) > most_matches<Key>()) {
+        const uint32 half = (to - from) / 2;
+        if (keep == Keep::First)
+            to = from + half;
+        else
+            from = to - half;
+    }
+    if (from == to) {
+        client::decline(request_kind(*remote), remote->choice.path, "the matches take more than work_mem");
+        return give_up(scan);
+    }
+    instr_time began;
+    INSTR_TIME_SET_CURRENT(began);
+    take_items(scan, answer, first, from, to);
+    remote->microseconds += client::microseconds_since(began);
+    remote->step = to - from < end - begin ? to - from : Min(remote->step * 8, kLargestStep);
+    drop_filtered(scan);
+    return !scan->resolve || resolve_batch(scan, remote);
+}
+
+// ---- moving -----------------------------------------------------------------------------------------------
+
+// Nothing is held, and the gap is before item `item`.
+template <typename Key>
+static void stand_before(RemoteSource<Key> *remote, uint32 item) {
+    remote->begin = remote->end = item;
+    remote->count = remote->at = 0;
+}
+
+template <typename Key>
+Step ensure_remote_forward(Scan<Key> *scan) {
+    RemoteSource<Key> *remote = &scan->remote;
+    while (remote->at == remote->count) {
+        if (remote->end == remote->items) {
+            stand_before(remote, remote->items);
+            return Step::End;
+        }
+        if (!load_items(scan, remote->end, remote->end + Min(remote->step, remote->items - remote->end),
+                        Keep::First))
+            return Step::Restart;
+        remote->at = 0;
+    }
+    return Step::Entry;
+}
+
+template <typename Key>
+Step ensure_remote_backward(Scan<Key> *scan) {
+    RemoteSource<Key> *remote = &scan->remote;
+    while (remote->at == 0) {
+        if (remote->begin == 0) {
+            stand_before(remote, 0);
+            return Step::End;
+        }
+        if (!load_items(scan, remote->begin - Min(remote->step, remote->begin), remote->begin, Keep::Last))
+            return Step::Restart;
+        remote->at = remote->count;
+    }
+    return Step::Entry;
+}
+
+// The first item that can have keys from `key` on.
+template <typename Key>
+static uint32 item_for_key(const Scan<Key> *scan, Key key) {
+    const Condition<Key> &condition = scan->condition;
+    if (!condition.has_points)
+        return 0;
+    return partition_point(condition.points, condition.point_count,
+                           [&](Key point) { return join_keys(point, scan->remote.ranges.point_high) < key; });
+}
+
+template <typename Key>
+bool seek_remote(Scan<Key> *scan, const Position<Key> &position, bool after) {
+    RemoteSource<Key> *remote = &scan->remote;
+    // Where other columns are NULL than here, the place may be before all items or behind them.
+    stand_before(remote, position.nulls == remote->nulls ? item_for_key(scan, position.key) : 0);
+    while (remote->end < remote->items) {
+        if (!load_items(scan, remote->end, remote->end + Min(remote->step, remote->items - remote->end),
+                        Keep::First))
+            return false;
+        place_in_batch(scan, remote, position, after);
+        if (remote->at < remote->count)
+            return true;
+    }
+    stand_before(remote, remote->items);
+    return true;
+}
+
+// ---- all matches ------------------------------------------------------------------------------------------
+
+// Gives one run's part of an answer, which begins with item `first`, to the sink.
+template <typename Key>
+static void drain_run(Scan<Key> *scan, const client::EntriesAnswer &answer, uint32 first, int run,
+                      const EntrySink<Key> &sink) {
+    RemoteSource<Key> *remote = &scan->remote;
+    const client::RunAnswer &part = answer.runs[run];
+    uint32 item = 0;
+    for (uint64 at = 0; at < part.entries;) {
+        CHECK_FOR_INTERRUPTS();
+        const uint64 end = Min(part.entries, at + kDrainedAtOnce);
+        instr_time began;
+        INSTR_TIME_SET_CURRENT(began);
+        remote->count = 0;
+        for (; at < end; at++) {
+            if (remote->exact) {
+                while (item + 1 < answer.items && at >= part.offsets[item + 1])
+                    item++;
+                take_entry(scan, run, key_of_item(scan, first + item), part.tids[at]);
+            } else {
+                take_entry(scan, run, from_server<Key>(part.keys, at), part.tids[at]);
+            }
+        }
+        drop_filtered(scan);
+        remote->microseconds += client::microseconds_since(began);
+        if (remote->count > 0)
+            sink.add(sink.context, remote->keys, remote->tids, remote->count);
+    }
+}
+
+template <typename Key>
+bool drain_remote(Scan<Key> *scan, const EntrySink<Key> &sink) {
+    RemoteSource<Key> *remote = &scan->remote;
+    make_room(scan, kDrainedAtOnce);
+    while (remote->end < remote->items) {
+        client::EntriesAnswer answer;
+        const uint32 first = remote->end;
+        if (!ask(scan, first, first + Min(kLargestStep, remote->items - first), &answer))
+            return false;
+        for (int run = 0; run < remote->run_count; run++)
+            drain_run(scan, answer, first, run, sink);
+        stand_before(remote, first + static_cast<uint32>(answer.items));
+    }
+    return true;
+}
+
+#define INSTANTIATE(Key)                                                   \
+    template void choose_remote_runs(Scan<Key> *, bool);                   \
+    template client::RunSet remote_runs(const Scan<Key> *);                \
+    template bool is_remote(const Scan<Key> *, const storage::RunEntry &); \
+    template Step ensure_remote_forward(Scan<Key> *);                      \
+    template Step ensure_remote_backward(Scan<Key> *);                     \
+    template bool seek_remote(Scan<Key> *, const Position<Key> &, bool);   \
+    template bool drain_remote(Scan<Key> *, const EntrySink<Key> &);
+PG_GPU_FOR_EACH_KEY_TYPE(INSTANTIATE)
+#undef INSTANTIATE
+
+}  // namespace pg_gpu::kary

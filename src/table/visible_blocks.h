@@ -1,0 +1,22 @@
+// What requests are told of heap blocks: which are all-visible, and what block facts hold of the others.
+#pragma once
+
+#include "client/client.h"
+#include "table/row_visibility.h"
+
+namespace pg_gpu::table {
+
+// What a question is about decides how many pages are worth a look before it is asked.
+enum class Scope {
+    AllRows,   // it looks through the whole table
+    SomeRows,  // it is about as many rows as the last one of this kind
+};
+
+// Reads the visibility map, after the view (rule "Trust"), and looks at the pages of other blocks. The memory
+// is the caller's context's.
+client::VisibleBlocks read_visible_blocks(RowVisibility *rows, Scope scope);
+
+// After a question about some rows: how many they were.
+void note_rows_in_question(RowVisibility *rows, uint64 entries);
+
+}  // namespace pg_gpu::table

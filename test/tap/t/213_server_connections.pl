@@ -1,0 +1,102 @@
+# suite: check
+# Connections to the server process are a limited good: a session that is idle gives its own back, with all that belongs to it,
+# also within a transaction; and where sessions have taken all of them, the supervisor still gets through.
+
+use strict;
+use warnings FATAL => 'all';
+
+use FindBin;
+use lib "$FindBin::RealBin/../lib";
+use PgGpuTest;
+use PgGpuTest::Faults;
+use PgGpuTest::Server;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+fault_seed();
+
+my $question = q{SELECT count(*) FROM gpu.lookup('t_k', ARRAY(SELECT g FROM generate_series(0, 3000) AS g))};
+my $by_host = 'SET client_min_messages = error; SET pg_gpu.path = host;';
+
+sub threads { my ($pid) = @_; my @tasks = glob("/proc/$pid/task/*"); return scalar @tasks; }
+sub sockets { my ($pid) = @_; return scalar grep { (readlink($_) // '') =~ /^socket/ } glob("/proc/$pid/fd/*"); }
+sub memory_files { my ($pid) = @_; return scalar grep { (readlink($_) // '') =~ /memfd/ } glob("/proc/$pid/fd/*"); }
+
+# ---- idle in a transaction ------------------------------------------------------------------------------------------
+
+my $node = new_node('connections', conf => "pg_gpu.request_timeout = 60s\npg_gpu.connection_idle_timeout = 1h\n", streaming => 1);
+make_table($node, rows => 20_000, keys => 10_000);
+my $right = sql_value($node, 'SELECT count(*) FROM t WHERE k BETWEEN 0 AND 3000');
+cmp_ok(sql_value($node, "$by_host SELECT gpu.load('t_k')"), '>', 0, 'an index is loaded');
+my $server = wait_for_server($node);
+# It listens, and the supervisor is connected.
+ok(wait_until(sub { sockets($server) == 2 && memory_files($server) == 0 }), 'nobody else is connected now');
+my ($threads, $descriptors) = (threads($server), open_descriptors($server));
+
+my $session = new_session($node);
+$session->query_safe("$by_host BEGIN");
+is($session->query_safe($question), $right, 'a session asks within a transaction');
+my $backend = $session->query_safe('SELECT pg_backend_pid()');
+is(sockets($server), 3, 'through a connection');
+cmp_ok(memory_files($backend), '>', 0, 'and a buffer');
+
+$node->append_conf('postgresql.conf', "pg_gpu.connection_idle_timeout = 100ms\n");
+$node->reload;
+# The new time holds from the next transaction on.
+is($session->query_safe("COMMIT; BEGIN; $question"), $right, 'it asks again');
+ok(wait_until(sub { sockets($server) == 2 }), 'idle in its transaction, it gives the connection back');
+ok(wait_until(sub { threads($server) <= $threads }), 'and the thread of the server process');
+ok(wait_until(sub { open_descriptors($server) <= $descriptors }), 'and all of its descriptors');
+ok(wait_until(sub { memory_files($backend) == 0 }), 'and the buffer');
+is(sql_value($node, "SELECT state FROM pg_stat_activity WHERE pid = $backend"), 'idle in transaction', 'while its transaction goes on');
+is($session->query_safe($question), $right, 'in which it can ask again');
+is($session->query_safe("COMMIT; $question"), $right, 'and afterwards');
+ok(wait_until(sub { threads($server) <= $threads && memory_files($backend) == 0 }), 'idle without a transaction, it gives all back too');
+$session->quit;
+is(server_pid($node), $server, 'all with one server process');
+$node->stop;
+
+# ---- all connections are taken --------------------------------------------------------------------------------------
+
+# A server process that takes two connections beside the supervisor's.
+my $program = PostgreSQL::Test::Utils::tempdir() . '/pg_gpu_server';
+chomp(my $library = `$ENV{PG_CONFIG} --pkglibdir`);
+append_to_file($program, "#!/bin/sh\nexec '$library/pg_gpu_server' \"\$@\" --connections 3\n");
+chmod 0755, $program or die $!;
+$node->append_conf('postgresql.conf', "pg_gpu.connection_idle_timeout = 1h\npg_gpu.request_timeout = 2s\n");
+{
+	local $ENV{PG_GPU_SERVER} = $program;
+	$node->start;
+}
+my @sessions = map { new_session($node) } 1 .. 2;
+foreach my $one (@sessions)
+{
+	$one->query_safe($by_host);
+	is($one->query_safe($question), $right, 'a session takes a connection');
+}
+$server = wait_for_server($node);
+my $supervisor = supervisor_pid($node);
+my $from = -s $node->logfile;
+is(sql_value($node, "$by_host $question"), $right, 'another is answered');
+ok(wait_for_log($node, qr/refused a connection of process \d+: there are 3 already/, $from), 'without one');
+
+# The supervisor gives its connection up when a heartbeat is not answered in time, and makes a new one.
+sub socket_names { my ($pid) = @_; return join ' ', sort grep { /^socket/ } map { readlink($_) // '' } glob("/proc/$pid/fd/*"); }
+my $before = socket_names($supervisor);
+kill 'STOP', $server;
+ok(wait_until(sub { socket_names($supervisor) ne $before }), 'the supervisor loses its connection');
+kill 'CONT', $server;
+# It hands on limits through its new one.
+$node->append_conf('postgresql.conf', "pg_gpu.host_memory_limit = 1MB\n");
+$node->reload;
+make_table($node, rows => 200_000, keys => 200_000, name => 'big');
+ok(wait_until(sub { query_error($sessions[0], q{SELECT gpu.evict('big_k'), gpu.load('big_k')}) =~ /cannot load index "big_k"/ }),
+	'and has another while all are taken');
+is(server_pid($node), $server, 'so it does not take the server process for dead');
+is($sessions[1]->query_safe($question), $right, 'which goes on answering');
+$_->quit foreach @sessions;
+
+is(bad_log_lines($node), '', 'nothing died');
+$node->stop;
+done_testing();

@@ -1,0 +1,163 @@
+// Choosing a path by what requests took: made-up times, no clock.
+#include "client/path_record.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <random>
+#include <vector>
+
+using pg_gpu::client::FadedRatio;
+using pg_gpu::client::kRecordedPaths;
+using pg_gpu::client::PathEstimates;
+using pg_gpu::client::PathRecord;
+
+namespace {
+
+using Taken = std::function<double(int path, int request)>;
+
+// Sends requests one after the other; what all of them took.
+struct Load {
+    PathRecord record;
+    std::array<int, kRecordedPaths> requests{};
+
+    double run(const PathEstimates &estimates, int count, const Taken &taken) {
+        double total = 0;
+        for (int i = 0; i < count; ++i) {
+            const int path = record.choose(estimates);
+            EXPECT_GE(estimates[static_cast<std::size_t>(path)], 0);
+            const double one = taken(path, i);
+            record.note(path, estimates, one);
+            requests[static_cast<std::size_t>(path)]++;
+            total += one;
+        }
+        return total;
+    }
+};
+
+// The least that all requests on one path would have taken.
+double best_fixed(const PathEstimates &estimates, int count, const Taken &taken) {
+    double best = 0;
+    for (int path = 0; path < kRecordedPaths; ++path) {
+        if (estimates[static_cast<std::size_t>(path)] < 0) {
+            continue;
+        }
+        double total = 0;
+        for (int i = 0; i < count; ++i) {
+            total += taken(path, i);
+        }
+        best = path == 0 ? total : std::min(best, total);
+    }
+    return best;
+}
+
+Taken always(double paged, double host, double cuda) {
+    return [=](int path, int) {
+        return std::array<double, kRecordedPaths>{paged, host, cuda}[static_cast<std::size_t>(path)];
+    };
+}
+
+void expect_nearly_best(const PathEstimates &estimates, int count, const Taken &taken, double share) {
+    Load load;
+    EXPECT_LE(load.run(estimates, count, taken), share * best_fixed(estimates, count, taken));
+}
+
+}  // namespace
+
+TEST(PathRecord, BeginsWithTheEstimates) {
+    const PathRecord record;
+    EXPECT_EQ(record.choose({300, 200, 100}), 2);
+    EXPECT_EQ(record.choose({100, 200, 300}), 0);
+    EXPECT_EQ(record.choose({300, 200, -1}), 1);
+    EXPECT_EQ(record.choose({300, -1, -1}), 0);
+    EXPECT_DOUBLE_EQ(record.expected(1, {300, 200, 100}), 200);
+}
+
+TEST(PathRecord, RatioFollowsWhatWasTaken) {
+    FadedRatio ratio;
+    EXPECT_DOUBLE_EQ(ratio.value(), 1);
+    ratio.note(10, 30);
+    EXPECT_DOUBLE_EQ(ratio.value(), 3);
+    ratio.note(10, 10);
+    EXPECT_GT(ratio.value(), 1);
+    EXPECT_LT(ratio.value(), 2);
+    // A large request tells more than a small one.
+    ratio.note(1000, 1000);
+    EXPECT_NEAR(ratio.value(), 1, 0.02);
+}
+
+TEST(PathRecord, LosesLittleWhereTheEstimatesAreRight) {
+    for (const PathEstimates &estimates : {PathEstimates{100, 200, 400},
+                                           {400, 200, 100},
+                                           {100, 101, 102},
+                                           {5, 90, 110},
+                                           {90'000, 40'000, 900}}) {
+        expect_nearly_best(estimates, 20'000, always(estimates[0], estimates[1], estimates[2]), 1.02);
+    }
+}
+
+// As beside writers: each entry that the server process finds must be looked up.
+TEST(PathRecord, LeavesAPathThatTakesFarMoreThanItsEstimate) {
+    const PathEstimates estimates = {9'400, 6'300, 430};
+    expect_nearly_best(estimates, 2'000, always(81'000, 294'000, 152'000), 1.05);
+    Load load;
+    load.run(estimates, 2'000, always(81'000, 294'000, 152'000));
+    EXPECT_GT(load.requests[0], 1'900);
+    EXPECT_GT(load.requests[2], 0);
+}
+
+TEST(PathRecord, FindsAPathThatTakesFarLessThanItsEstimate) {
+    // Long after: a path that seems to lie far behind is tried when much was spent.
+    expect_nearly_best({100, 2'000, -1}, 20'000, always(100, 20, 0), 2.0);
+    Load load;
+    load.run({100, 2'000, -1}, 20'000, always(100, 20, 0));
+    EXPECT_GT(load.requests[1], 15'000);
+}
+
+TEST(PathRecord, FollowsChanges) {
+    const PathEstimates estimates = {1'000, 400, 100};
+    // Quiet, then writers come, then they go.
+    const auto taken = [](int path, int request) {
+        const bool busy = request >= 5'000 && request < 10'000;
+        return busy ? std::array{3'000.0, 9'000.0, 12'000.0}[static_cast<std::size_t>(path)]
+                    : std::array{1'000.0, 400.0, 100.0}[static_cast<std::size_t>(path)];
+    };
+    double least = 0;
+    for (int i = 0; i < 15'000; ++i) {
+        least += std::min({taken(0, i), taken(1, i), taken(2, i)});
+    }
+    Load load;
+    EXPECT_LE(load.run(estimates, 15'000, taken), 1.15 * least);
+}
+
+TEST(PathRecord, IsNotMisledByChance) {
+    std::mt19937_64 random(1);
+    std::exponential_distribution<double> noise(1);
+    std::vector<double> factors(30'000);
+    for (double &factor : factors) {
+        // One in a hundred is held up a hundredfold.
+        factor = 0.5 + noise(random) / 2 + (random() % 100 == 0 ? 100 : 0);
+    }
+    const auto taken = [&](int path, int request) {
+        return std::array{500.0, 150.0, 180.0}[static_cast<std::size_t>(path)] *
+               factors[static_cast<std::size_t>(request)];
+    };
+    expect_nearly_best({500, 150, 180}, 30'000, taken, 1.15);
+}
+
+TEST(PathRecord, TriesAPathThatMayBeFarWorseSeldom) {
+    Load load;
+    load.run({100, 100'000, -1}, 100'000, always(100, 100'000, 0));
+    EXPECT_LE(load.requests[1], 5);
+}
+
+TEST(PathRecord, LeavesOutAPathThatIsNotThere) {
+    Load load;
+    load.run({1'000, 100, 10}, 100, always(1'000, 100, 10));
+    load.requests = {};
+    load.run({1'000, 100, -1}, 1'000, always(1'000, 100, 0));
+    EXPECT_EQ(load.requests[2], 0);
+    EXPECT_GT(load.requests[1], 950);
+}
