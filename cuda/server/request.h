@@ -124,6 +124,10 @@ void answer_match_column(Work &work, const protocol::AskColumn &request, protoco
 void answer_merge_column_dictionaries(Work &work, const protocol::MergeColumnDictionaries &request,
                                       protocol::MergeColumnDictionariesReply &reply);
 
+// requests_aggregate.cpp
+void answer_aggregate_column(Work &work, const protocol::AggregateColumn &request,
+                             protocol::AggregateReply &reply);
+
 // requests_text.cpp
 void answer_search_text(Work &work, const protocol::SearchText &request, protocol::ResultReply &reply);
 std::string joint_key(const protocol::SearchText &request);

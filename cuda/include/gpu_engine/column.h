@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "gpu_engine/aggregate.h"
 #include "gpu_engine/column_dictionary.h"
 #include "gpu_engine/engine.h"
 #include "gpu_engine/entry.h"
@@ -175,6 +176,50 @@ class ColumnStore {
                          std::uint64_t capacity, std::uint64_t *found) const noexcept = 0;
 };
 
+// ---- groups ----------------------------------------------------------------------------------------------
+
+// A run, and what the question's program computes with there.
+struct AggregatePart {
+    const ColumnStore *store;
+    const ColumnTest *tests;
+    std::uint32_t test_count;
+    std::uint32_t reserved;
+    const AggregateInput *inputs;  // as many as the program has
+};
+
+// What is computed of the live rows that pass a part's tests, in all parts together. Rows on unknown
+// blocks are doubtful; with `blocks` null all rows are visible.
+struct AggregateQuestion {
+    const AggregateProgram *program;
+    const AggregatePart *parts;
+    std::uint32_t part_count;
+    std::uint32_t reserved;
+    const HeapBlocks *blocks;
+    std::uint64_t most_groups;  // doubtful rows among them
+};
+
+// Groups in the engine's memory. Word w of a group is word w of its record: those of its key come first. That
+// of a doubtful row has one more word, the row's TID (heap block << 16 | offset number), and holds what the
+// row alone comes to; rows that the program's filter keeps out aren't there.
+class AggregateAnswer {
+  public:
+    AggregateAnswer() = default;
+    AggregateAnswer(const AggregateAnswer &) = delete;
+    AggregateAnswer &operator=(const AggregateAnswer &) = delete;
+    virtual ~AggregateAnswer() = default;
+
+    // Unless the question was answered there are no groups.
+    virtual AggregateOutcome outcome() const noexcept = 0;
+    virtual std::uint64_t groups() const noexcept = 0;
+    virtual std::uint64_t doubtful() const noexcept = 0;
+
+    // Copies the records of `count` groups, or doubtful rows, from `first` on.
+    virtual Status read_groups(Stream &stream, std::uint64_t first, std::uint64_t count,
+                               std::uint64_t *records) const noexcept = 0;
+    virtual Status read_doubtful(Stream &stream, std::uint64_t first, std::uint64_t count,
+                                 std::uint64_t *records) const noexcept = 0;
+};
+
 // A store in the making: pages come in order, each once.
 class ColumnLoader {
   public:
@@ -209,6 +254,12 @@ class Column {
                                std::unique_ptr<ColumnLoader> *loader) noexcept = 0;
     // What a store of this layout takes of the engine's memory. Throws nothing; 0 for a layout that can't be.
     virtual std::uint64_t store_bytes(const StoreLayout &layout) const noexcept = 0;
+
+    // Computes groups of rows (gpu_engine/aggregate.h) of this engine's stores. A program, inputs or tests
+    // that can't be are invalid_argument. Steps are computed of rows that pass the program's filter; those
+    // that it needs itself, of all. Where one fails in a doubtful row the question fails.
+    virtual Status aggregate(Stream &stream, const AggregateQuestion &question,
+                             std::unique_ptr<AggregateAnswer> *answer) noexcept = 0;
 
     // The union of two dictionaries, and the maps from their codes to its own. Dictionaries that aren't
     // sorted are invalid_argument or give a wrong result, but no access beyond the arguments. Outputs mustn't

@@ -72,6 +72,7 @@ enum class Message : std::uint16_t {
     intersect_text,
     merge_column_dictionaries,
     keep_runs,
+    aggregate_column,
 };
 
 enum class EngineName : std::uint16_t { host = 0, cuda = 1 };
@@ -496,6 +497,51 @@ struct ColumnReply {
     std::uint64_t found_at[max_runs];
 };
 
+// A program's input in one run (AggregateInput); maps lie in the buffer.
+struct AggregateInputPlace {
+    std::uint8_t kind;  // AggregateInputKind
+    std::uint8_t column_null_is_null;
+    std::uint16_t reserved;
+    std::uint32_t column;
+    std::uint64_t offset;
+    std::uint64_t places;
+    std::uint64_t values;  // offset, of maps
+    std::uint64_t nulls;   // offset, of maps; nowhere: none is NULL
+    std::int64_t of_column_null;
+};
+
+// Groups of the rows that pass all tests, of all runs together (Column::aggregate). At `program` lies an
+// AggregateProgram, at `inputs` an AggregateInputPlace for each of its inputs in the first run, then those in
+// the second, and so on.
+struct AggregateColumn {
+    RequestHeader header;
+    std::uint64_t program;
+    std::uint64_t inputs;
+    std::uint64_t tests;  // offset of ColumnTestPlaces
+    std::uint32_t test_count;
+    std::uint32_t reserved;
+    BlocksPlace blocks;
+    std::uint64_t most_groups;  // doubtful rows among them
+    std::uint64_t results;
+    std::uint64_t capacity;
+    std::uint32_t padding;
+    std::uint32_t runs;
+    RunUse run[max_runs];
+};
+
+// Where the records of groups and of doubtful rows lie (AggregateAnswer); none unless the outcome is
+// answered.
+struct AggregateReply {
+    ReplyHeader header;
+    std::uint64_t needed;
+    std::uint64_t groups;
+    std::uint64_t doubtful;
+    std::uint64_t groups_at;
+    std::uint64_t doubtful_at;
+    std::uint32_t outcome;  // AggregateOutcome
+    std::uint32_t reserved;
+};
+
 // What a session expects its request to take, in milliseconds, for the dispatcher. Where one isn't above 0 it
 // isn't answered `elsewhere`.
 struct ExpectedCost {
@@ -672,6 +718,7 @@ inline constexpr std::uint64_t message_layout =
               EvictReply, LookupKary, RangeKary, CountKary, ResultReply, MergeKary, ReadKary, List, ListReply,
               MirrorRow, StatisticsRow, DeviceRow, BeginGrid, SearchGrid, CountGrid, MatchGrid, BeginColumn,
               ColumnTestPlace, AskColumn, ColumnReply, BeginText, SearchText, TextQuery, TextTerm, TextHit,
-              BlocksPlace, CountText, IntersectText, MergeColumnDictionaries, MergeColumnDictionariesReply>();
+              BlocksPlace, CountText, IntersectText, MergeColumnDictionaries, MergeColumnDictionariesReply,
+              AggregateInputPlace, AggregateColumn, AggregateReply, AggregateProgram>();
 
 }  // namespace gpu_engine::protocol

@@ -1,0 +1,58 @@
+// What both engines make of a question about groups before they answer it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "gpu_engine/aggregate_sums.h"
+#include "gpu_engine/both.h"
+#include "gpu_engine/column.h"
+
+namespace gpu_engine {
+
+// Steps in the order in which they are computed. Steps that nothing needs are in neither list.
+struct AggregateSteps {
+    std::vector<std::uint16_t> filter;  // what the program's filter needs, of all rows
+    std::vector<std::uint16_t> rest;    // what keys and accumulators need, of rows that pass
+};
+
+// A question's program and inputs, read once: the caller's memory may change meanwhile.
+struct AggregatePlan {
+    AggregateProgram program;
+    AggregateSteps steps;
+    std::vector<AggregateInput> inputs;  // of part p from p * program.input_count on
+    std::uint64_t rows = 0;              // of all parts
+
+    const AggregateInput *inputs_of(std::size_t part) const {
+        return inputs.data() + part * program.input_count;
+    }
+    std::uint32_t record_words() const { return program.key_words + program.value_words; }
+    // Bits that keys of one word have; 0 without keys, 64 when there are more words.
+    std::uint32_t key_bits() const;
+};
+
+// Throws Failure (invalid_argument) for a question that can't be, std::bad_alloc.
+AggregatePlan plan_aggregate(const AggregateQuestion &question);
+
+// The map whose places are a step's results; nullptr: they are numbers.
+inline const AggregateInput *wide_input(const AggregateProgram &program, const AggregateInput *inputs,
+                                        std::uint16_t step) {
+    if (step == no_aggregate_step || program.step[step].operation != AggregateOperation::input ||
+        inputs[program.step[step].left].kind != AggregateInputKind::map128) {
+        return nullptr;
+    }
+    return &inputs[program.step[step].left];
+}
+
+GPU_ENGINE_BOTH std::uint64_t mix_key(std::uint64_t hash, std::uint64_t word) {
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+    hash ^= hash >> 32;
+    hash *= 0xd6e8feb86659fd93;
+    return hash ^ hash >> 32;
+}
+
+GPU_ENGINE_BOTH std::uint64_t place_of_tid(const Tid &tid) {
+    return (static_cast<std::uint64_t>(tid.block_high) << 16 | tid.block_low) << 16 | tid.offset;
+}
+
+}  // namespace gpu_engine

@@ -1,0 +1,390 @@
+// Adding rows to groups: the kernel, and what it does for groups of each kind.
+#pragma once
+
+#include "device/column/aggregate_table.cuh"
+
+namespace gpu_engine::device {
+
+// Where rows are added.
+enum class Way {
+    one,          // one group: a warp adds its rows up first
+    few,          // groups in shared memory
+    dense,        // in device memory, by number
+    hashed,       // by a key of one word
+    hashed_wide,  // by a key of several words
+    list,         // each row is listed by itself
+};
+
+inline constexpr unsigned most_threads = 256;
+
+// The groups that a block has in shared memory: word w of group g is at (g * words + w) * copies + copy.
+struct BlockTable {
+    std::uint32_t groups;
+    std::uint32_t copies;
+};
+
+// Where doubtful rows are listed: records of key, values and TID.
+struct ListView {
+    Word *records;
+    std::uint64_t capacity;
+    std::uint32_t stride;
+};
+
+struct RowsView {
+    const std::uint64_t *selected;
+    std::uint64_t words;
+};
+
+__device__ inline Word least_of(Word a, Word b) {
+    return static_cast<long long>(a) < static_cast<long long>(b) ? a : b;
+}
+__device__ inline Word greatest_of(Word a, Word b) {
+    return static_cast<long long>(a) > static_cast<long long>(b) ? a : b;
+}
+
+// ---- one group --------------------------------------------------------------------------------------------
+
+__device__ inline UInt128 shuffle_down(UInt128 number, int distance) {
+    const Word low = __shfl_down_sync(UINT32_MAX, static_cast<Word>(number), distance);
+    const Word high = __shfl_down_sync(UINT32_MAX, static_cast<Word>(number >> 64), distance);
+    return wide_of_words(low, high);
+}
+
+template <typename Join>
+__device__ Word join_warp(Word word, Join join) {
+    for (int distance = 16; distance > 0; distance /= 2) {
+        word = join(word, __shfl_down_sync(UINT32_MAX, word, distance));
+    }
+    return word;
+}
+
+// Whole warps call it. `words` are the warp's own, `copies` apart.
+__device__ inline void add_to_one(const RowComputer &rows, const AccumulatorView &accumulator, Word *words,
+                                  std::uint32_t copies) {
+    const RowComputer::Argument argument = rows.argument(accumulator);
+    const bool is_first = threadIdx.x % 32 == 0;
+    Word *word = words + static_cast<std::size_t>(accumulator.word) * copies;
+    switch (accumulator.kind) {
+        case AccumulatorKind::count: {
+            const std::uint32_t count = __reduce_add_sync(UINT32_MAX, __popc(argument.counted));
+            if (is_first) {
+                *word += count;
+            }
+            return;
+        }
+        case AccumulatorKind::sum:
+        case AccumulatorKind::sum_squares: {
+            UInt128 sum = 0;
+#pragma unroll
+            for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
+                if ((argument.counted >> i & 1) != 0) {
+                    sum += RowComputer::wide_number(accumulator, argument.number[i]);
+                }
+            }
+            for (int distance = 16; distance > 0; distance /= 2) {
+                sum += shuffle_down(sum, distance);
+            }
+            if (is_first) {
+                sum += wide_of_words(word[0], word[copies]);
+                word[0] = static_cast<Word>(sum);
+                word[copies] = static_cast<Word>(sum >> 64);
+            }
+            return;
+        }
+        default: {
+            const bool is_least = accumulator.kind == AccumulatorKind::least;
+            Word best = first_word(accumulator.kind);
+#pragma unroll
+            for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
+                const auto number = static_cast<Word>(argument.number[i]);
+                if ((argument.counted >> i & 1) != 0) {
+                    best = is_least ? least_of(best, number) : greatest_of(best, number);
+                }
+            }
+            best = join_warp(
+                best, [is_least](Word a, Word b) { return is_least ? least_of(a, b) : greatest_of(a, b); });
+            if (is_first) {
+                *word = is_least ? least_of(*word, best) : greatest_of(*word, best);
+            }
+        }
+    }
+}
+
+// ---- groups in shared memory ------------------------------------------------------------------------------
+
+__device__ inline void add_to_few(const RowComputer &rows, const ProgramView &program, Word *table,
+                                  std::uint32_t copies) {
+    std::uint64_t keys[rows_a_thread];
+    rows.key_word(0, keys);
+    Word *own = table + threadIdx.x % copies;
+    for (std::uint32_t a = 0; a < program.accumulator_count; ++a) {
+        const AccumulatorView &accumulator = program.accumulators[a];
+        const RowComputer::Argument argument = rows.argument(accumulator);
+#pragma unroll
+        for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
+            if ((argument.counted >> i & 1) == 0) {
+                continue;
+            }
+            Word *word = own + (keys[i] * program.value_words + accumulator.word) * copies;
+            switch (accumulator.kind) {
+                case AccumulatorKind::count:
+                    // A block has fewer than 2^32 rows.
+                    atomicAdd(reinterpret_cast<std::uint32_t *>(word), 1U);
+                    break;
+                case AccumulatorKind::least:
+                    atomicMin(reinterpret_cast<long long *>(word), argument.number[i]);
+                    break;
+                case AccumulatorKind::greatest:
+                    atomicMax(reinterpret_cast<long long *>(word), argument.number[i]);
+                    break;
+                default:
+                    add_wide_in_block(word, word + copies,
+                                      RowComputer::wide_number(accumulator, argument.number[i]));
+            }
+        }
+    }
+}
+
+// All threads of a block call these two.
+__device__ inline void begin_block_table(const ProgramView &program, const BlockTable &block, Word *table) {
+    const std::uint32_t places = block.groups * program.value_words * block.copies;
+    for (std::uint32_t i = threadIdx.x; i < places; i += blockDim.x) {
+        table[i] = 0;
+    }
+    __syncthreads();
+    for (std::uint32_t a = 0; a < program.accumulator_count; ++a) {
+        const Word first = first_word(program.accumulators[a].kind);
+        for (std::uint32_t i = threadIdx.x; first != 0 && i < block.groups * block.copies; i += blockDim.x) {
+            const std::uint32_t group = i / block.copies;
+            table[(group * program.value_words + program.accumulators[a].word) * block.copies +
+                  i % block.copies] = first;
+        }
+    }
+    __syncthreads();
+}
+
+__device__ inline void finish_block_table(const ProgramView &program, const BlockTable &block,
+                                          const Word *table, const TableView &groups) {
+    __syncthreads();
+    const std::uint32_t pairs = block.groups * program.accumulator_count;
+    for (std::uint32_t i = threadIdx.x; i < pairs; i += blockDim.x) {
+        const std::uint32_t group = i / program.accumulator_count;
+        const AccumulatorView &accumulator = program.accumulators[i % program.accumulator_count];
+        const Word *word = table + (group * program.value_words + accumulator.word) * block.copies;
+        const bool is_least = accumulator.kind == AccumulatorKind::least;
+        const bool is_greatest = accumulator.kind == AccumulatorKind::greatest;
+        const bool is_sum = !is_least && !is_greatest && accumulator.kind != AccumulatorKind::count;
+        UInt128 sum = 0;
+        Word best = first_word(accumulator.kind);
+        for (std::uint32_t copy = 0; copy < block.copies; ++copy) {
+            if (is_least || is_greatest) {
+                best = is_least ? least_of(best, word[copy]) : greatest_of(best, word[copy]);
+            } else {
+                sum += wide_of_words(word[copy], is_sum ? word[block.copies + copy] : 0);
+            }
+        }
+        Word *to = groups.record(group) + accumulator.word;
+        if (is_least || is_greatest) {
+            join_words(accumulator.kind, to, best, 0);
+        } else if (sum != 0) {
+            join_words(accumulator.kind, to, static_cast<Word>(sum), static_cast<Word>(sum >> 64));
+        }
+    }
+}
+
+// ---- groups in device memory ------------------------------------------------------------------------------
+
+// `records`: each active row's; null where the table is full.
+__device__ inline void add_to_records(const RowComputer &rows, const ProgramView &program,
+                                      const TableView &table, Word *const *records) {
+    for (std::uint32_t a = 0; a < program.accumulator_count; ++a) {
+        const AccumulatorView &accumulator = program.accumulators[a];
+        const RowComputer::Argument argument = rows.argument(accumulator);
+#pragma unroll
+        for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
+            if ((argument.counted >> i & 1) == 0 || records[i] == nullptr) {
+                continue;
+            }
+            Word *word = records[i] + table.key_words + accumulator.word;
+            if (accumulator.kind == AccumulatorKind::count) {
+                atomicAdd(word, Word(1));
+            } else if (accumulator.kind == AccumulatorKind::least) {
+                join_least(word, argument.number[i]);
+            } else if (accumulator.kind == AccumulatorKind::greatest) {
+                join_greatest(word, argument.number[i]);
+            } else {
+                add_wide_in_memory(word, word + 1, RowComputer::wide_number(accumulator, argument.number[i]));
+            }
+        }
+    }
+}
+
+template <Way way>
+__device__ void find_records(const RowComputer &rows, const TableView &table, Word *key_room,
+                             Word **records) {
+    std::uint64_t keys[rows_a_thread];
+#pragma unroll
+    for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
+        records[i] = nullptr;
+    }
+    if constexpr (way == Way::hashed_wide) {
+        // Each thread's words by themselves.
+        std::uint64_t hashes[rows_a_thread] = {};
+        for (std::uint32_t word = 0; word < table.key_words; ++word) {
+            rows.key_word(word, keys);
+#pragma unroll
+            for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
+                key_room[(word * rows_a_thread + i) * blockDim.x + threadIdx.x] = keys[i];
+                hashes[i] = mix_key(hashes[i], keys[i]);
+            }
+        }
+#pragma unroll
+        for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
+            if ((rows.active() >> i & 1) != 0) {
+                records[i] = find_record(table, hashes[i], [&](std::uint32_t word) {
+                    return key_room[(word * rows_a_thread + i) * blockDim.x + threadIdx.x];
+                });
+            }
+        }
+    } else {
+        rows.key_word(0, keys);
+#pragma unroll
+        for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
+            if ((rows.active() >> i & 1) != 0) {
+                records[i] = way == Way::dense ? table.record(keys[i]) : find_record(table, keys[i]);
+            }
+        }
+    }
+}
+
+// ---- rows by themselves -----------------------------------------------------------------------------------
+
+// Whole warps call it. Rows that find no room are counted all the same.
+__device__ inline void list_rows(const RowComputer &rows, const ProgramView &program, const TableView &table,
+                                 const ListView &list) {
+    const std::uint32_t lane = threadIdx.x % 32;
+    std::uint32_t before = 0;
+    std::uint32_t all = 0;
+#pragma unroll
+    for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
+        const std::uint32_t active = __ballot_sync(UINT32_MAX, (rows.active() >> i & 1) != 0);
+        before += __popc(active & ((1U << lane) - 1));
+        all += __popc(active);
+    }
+    Word first = 0;
+    if (lane == 0 && all > 0) {
+        first = atomicAdd(&table.flags->doubtful, Word(all));
+    }
+    first = __shfl_sync(UINT32_MAX, first, 0) + before;
+    Word *records[rows_a_thread];
+#pragma unroll
+    for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
+        records[i] = nullptr;
+        if ((rows.active() >> i & 1) != 0) {
+            records[i] = first < list.capacity ? list.records + first * list.stride : nullptr;
+            ++first;
+        }
+    }
+    // Words that no accumulator has are 0.
+#pragma unroll
+    for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
+        for (std::uint32_t word = program.key_words; records[i] != nullptr && word < list.stride; ++word) {
+            records[i][word] = 0;
+        }
+    }
+    for (std::uint32_t word = 0; word < program.key_words; ++word) {
+        std::uint64_t keys[rows_a_thread];
+        rows.key_word(word, keys);
+#pragma unroll
+        for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
+            if (records[i] != nullptr) {
+                records[i][word] = keys[i];
+            }
+        }
+    }
+    for (std::uint32_t a = 0; a < program.accumulator_count; ++a) {
+        const AccumulatorView &accumulator = program.accumulators[a];
+        const RowComputer::Argument argument = rows.argument(accumulator);
+        const bool is_sum =
+            accumulator.kind == AccumulatorKind::sum || accumulator.kind == AccumulatorKind::sum_squares;
+#pragma unroll
+        for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
+            if (records[i] == nullptr) {
+                continue;
+            }
+            const bool counts = (argument.counted >> i & 1) != 0;
+            UInt128 number = first_word(accumulator.kind);
+            if (counts) {
+                number = accumulator.kind == AccumulatorKind::count ? UInt128(1)
+                         : is_sum ? RowComputer::wide_number(accumulator, argument.number[i])
+                                  : wide_of_number(argument.number[i]);
+            }
+            Word *word = records[i] + program.key_words + accumulator.word;
+            word[0] = static_cast<Word>(number);
+            if (is_sum) {
+                word[1] = static_cast<Word>(number >> 64);
+            }
+        }
+    }
+    // Last: a count of all rows that was added to the program was at this place.
+#pragma unroll
+    for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
+        if (records[i] != nullptr) {
+            records[i][list.stride - 1] = rows.place(i);
+        }
+    }
+}
+
+// ---- the kernel -------------------------------------------------------------------------------------------
+
+template <Way way>
+__global__ void __launch_bounds__(most_threads)
+    aggregate_kernel(const __grid_constant__ ProgramView program,
+                     const __grid_constant__ StretchesView places, RowsView selected,
+                     const __grid_constant__ TableView table, BlockTable block, ListView list) {
+    extern __shared__ long long shared[];
+    // Behind the slots: the block's groups, or the keys of its rows.
+    auto *room =
+        reinterpret_cast<Word *>(reinterpret_cast<char *>(shared) + static_cast<std::size_t>(program.slots) *
+                                                                        blockDim.x * RowComputer::slot_bytes);
+    RowComputer rows(program, places, shared);
+    const std::uint32_t lane = threadIdx.x % 32;
+    if constexpr (way == Way::one || way == Way::few) {
+        begin_block_table(program, block, room);
+    }
+    for_words(selected.selected, selected.words, [&](std::uint64_t first, const std::uint32_t *bits) {
+        if constexpr (way == Way::hashed || way == Way::hashed_wide) {
+            // What is left of a table that is too small is thrown away.
+            if (*static_cast<volatile std::uint32_t *>(&table.flags->full) != 0) {
+                return;
+            }
+        }
+        std::uint32_t active = 0;
+#pragma unroll
+        for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
+            active |= (bits[i] >> lane & 1) << i;
+        }
+        rows.compute(first + lane, active);
+        if constexpr (way == Way::one) {
+            for (std::uint32_t a = 0; a < program.accumulator_count; ++a) {
+                add_to_one(rows, program.accumulators[a], room + threadIdx.x / 32, block.copies);
+            }
+        } else if constexpr (way == Way::few) {
+            add_to_few(rows, program, room, block.copies);
+        } else if constexpr (way == Way::list) {
+            list_rows(rows, program, table, list);
+        } else {
+            Word *records[rows_a_thread];
+            find_records<way>(rows, table, room, records);
+            add_to_records(rows, program, table, records);
+        }
+    });
+    if (rows.has_failed()) {
+        table.flags->failed = 1;
+    }
+    if constexpr (way == Way::one || way == Way::few) {
+        finish_block_table(program, block, room, table);
+    }
+}
+
+}  // namespace gpu_engine::device

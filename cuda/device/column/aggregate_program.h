@@ -1,0 +1,91 @@
+// A program for groups of rows as kernels run it.
+#pragma once
+
+#include <vector>
+
+#include "common/column/aggregate.h"
+#include "device/column/store.h"
+
+namespace gpu_engine::device {
+
+// Where numbers come from. What is wanted once, or is a constant, has no slot: it is looked up when it is
+// used.
+enum class Source : std::uint16_t { slot = 1, input, constant, null, place };
+struct Operand {
+    Source source;
+    std::uint16_t number;
+};
+
+// A step whose results go to a slot.
+struct Instruction {
+    AggregateOperation operation;
+    std::uint8_t width;
+    std::uint16_t to;
+    Operand left;
+    Operand right;
+};
+
+struct InputView {
+    AggregateInput input;  // its maps are in device memory
+    const std::uint64_t *codes;
+    const std::uint64_t *column_nulls;  // may be null
+    std::uint32_t bits;                 // of a code
+};
+
+struct KeyView {
+    AggregateKey key;
+    Operand operand;
+};
+
+struct AccumulatorView {
+    AccumulatorKind kind;
+    bool has_argument;
+    bool has_filter;
+    std::uint32_t word;
+    Operand argument;
+    Operand filter;
+    const std::uint64_t *wide;  // of arguments of kind map128, whose numbers are places there; else null
+};
+
+// All in device memory.
+struct ProgramView {
+    const Instruction *filter_steps;
+    const Instruction *steps;
+    const InputView *inputs;
+    const std::int64_t *constants;
+    const KeyView *keys;
+    const AccumulatorView *accumulators;
+    std::uint32_t filter_step_count;
+    std::uint32_t step_count;
+    std::uint32_t key_count;
+    std::uint32_t key_words;
+    std::uint32_t accumulator_count;
+    std::uint32_t value_words;  // with the word that counts rows, where it has been added
+    std::uint32_t slots;
+    bool has_filter;
+    Operand filter;
+};
+
+// A part's program with its maps, on the device.
+class PartProgram {
+  public:
+    // `rows_word`: of an accumulator that counts all rows; one is added where this is the first word behind
+    // all others.
+    PartProgram(const Call &call, const AggregatePlan &plan, const AggregateInput *inputs,
+                const StoreParts &parts, std::uint32_t rows_word);
+
+    const ProgramView &view() const noexcept { return view_; }
+
+  private:
+    std::vector<InputView> upload_inputs(const Call &call, const AggregatePlan &plan,
+                                         const AggregateInput *inputs, const StoreParts &parts);
+    const void *upload(const Call &call, const void *values, std::uint64_t bytes);
+
+    std::vector<Buffer<std::uint64_t>> held_;
+    ProgramView view_{};
+};
+
+// The word that counts all rows of a group, in the program or behind all its words.
+std::uint32_t find_rows_word(const AggregateProgram &program);
+
+}  // namespace gpu_engine::device

@@ -1,0 +1,172 @@
+// Groups on the device: where a row's group is found, and how rows are added to it. All rows of a question
+// are added to one table, in any order; whoever comes first makes a group.
+#pragma once
+
+#include "device/column/aggregate_rows.cuh"
+
+namespace gpu_engine::device {
+
+using Word = unsigned long long;
+
+// ---- words that several threads add to --------------------------------------------------------------------
+
+// Adds to a number of 128 bits in device memory. Each half is exact by itself: what the lower one loses is
+// carried by who made it overflow.
+__device__ inline void add_wide_in_memory(Word *low, Word *high, UInt128 number) {
+    const auto low_part = static_cast<Word>(number);
+    Word high_part = static_cast<Word>(number >> 64);
+    if (low_part != 0) {
+        const Word before = atomicAdd(low, low_part);
+        high_part += before + low_part < before ? 1 : 0;
+    }
+    if (high_part != 0) {
+        atomicAdd(high, high_part);
+    }
+}
+
+// The same in shared memory, where only additions of 32 bits are quick. Returns what is carried.
+__device__ inline std::uint32_t add_piece(std::uint32_t *piece, std::uint32_t part, std::uint32_t carry) {
+    const std::uint64_t sum = static_cast<std::uint64_t>(part) + carry;
+    const auto added = static_cast<std::uint32_t>(sum);
+    auto carried = static_cast<std::uint32_t>(sum >> 32);
+    if (added != 0) {
+        const std::uint32_t before = atomicAdd(piece, added);
+        carried += before + added < before ? 1 : 0;
+    }
+    return carried;
+}
+__device__ inline void add_wide_in_block(Word *low, Word *high, UInt128 number) {
+    auto *low_pieces = reinterpret_cast<std::uint32_t *>(low);
+    auto *high_pieces = reinterpret_cast<std::uint32_t *>(high);
+    std::uint32_t carry = add_piece(low_pieces, static_cast<std::uint32_t>(number), 0);
+    carry = add_piece(low_pieces + 1, static_cast<std::uint32_t>(number >> 32), carry);
+    carry = add_piece(high_pieces, static_cast<std::uint32_t>(number >> 64), carry);
+    add_piece(high_pieces + 1, static_cast<std::uint32_t>(number >> 96), carry);
+}
+
+// Extremes settle down soon: most rows only look.
+__device__ inline void join_least(Word *word, long long number) {
+    if (number < *reinterpret_cast<volatile long long *>(word)) {
+        atomicMin(reinterpret_cast<long long *>(word), number);
+    }
+}
+__device__ inline void join_greatest(Word *word, long long number) {
+    if (number > *reinterpret_cast<volatile long long *>(word)) {
+        atomicMax(reinterpret_cast<long long *>(word), number);
+    }
+}
+
+// Adds what some rows come to, of which there is at least one, to a group in device memory.
+__device__ inline void join_words(AccumulatorKind kind, Word *word, Word low, Word high) {
+    switch (kind) {
+        case AccumulatorKind::count:
+            atomicAdd(word, low);
+            break;
+        case AccumulatorKind::sum:
+        case AccumulatorKind::sum_squares:
+            add_wide_in_memory(word, word + 1, wide_of_words(low, high));
+            break;
+        case AccumulatorKind::least:
+            join_least(word, static_cast<long long>(low));
+            break;
+        case AccumulatorKind::greatest:
+            join_greatest(word, static_cast<long long>(low));
+            break;
+    }
+}
+
+// ---- finding groups ---------------------------------------------------------------------------------------
+
+// What happened to a question.
+struct AggregateFlags {
+    std::uint32_t failed;    // a step did
+    std::uint32_t full;      // the table is too small
+    std::uint32_t has_last;  // the group whose key is `free_key` has a row
+    std::uint32_t reserved;
+    Word doubtful;  // rows that came
+    Word groups;    // that have rows
+};
+
+// Records of `stride` words. Without `key_words` a group's number is its key, and there are no words of keys.
+struct TableView {
+    Word *records;
+    std::uint32_t *states;  // by slot; of keys of several words
+    std::uint64_t slots;    // a power of two
+    std::uint32_t stride;
+    std::uint32_t key_words;
+    AggregateFlags *flags;
+
+    __device__ Word *record(std::uint64_t slot) const { return records + slot * stride; }
+};
+
+// Of keys of one word: no slot has been taken yet. The group that has this very key lies behind all slots.
+inline constexpr Word free_key = UINT64_MAX;
+// Of keys of several words: a slot's state. Others are keys that are there, told apart by some bits.
+inline constexpr std::uint32_t slot_is_free = 0;
+inline constexpr std::uint32_t slot_is_taken = 1;
+inline constexpr std::uint32_t slot_has_key = 2;
+// Beyond so many slots the table counts as full.
+inline constexpr std::uint32_t most_probes = 512;
+
+__device__ inline Word *find_record(const TableView &table, Word key) {
+    if (key == free_key) {
+        table.flags->has_last = 1;
+        return table.record(table.slots);
+    }
+    std::uint64_t slot = mix_key(0, key) & (table.slots - 1);
+    for (std::uint32_t probe = 0; probe < most_probes; ++probe) {
+        Word *record = table.record(slot);
+        Word seen = __ldcg(record);
+        if (seen == free_key) {
+            seen = atomicCAS(record, free_key, key);
+        }
+        if (seen == key || seen == free_key) {
+            return record;
+        }
+        slot = (slot + 1) & (table.slots - 1);
+    }
+    table.flags->full = 1;
+    return nullptr;
+}
+
+// `key_at(word)` is a word of the key. Whoever takes a slot writes the key at once, without waiting for
+// anybody, so who waits for it doesn't wait long.
+template <typename KeyAt>
+__device__ Word *find_record(const TableView &table, std::uint64_t hash, KeyAt key_at) {
+    const std::uint32_t wanted = static_cast<std::uint32_t>(hash >> 32) | slot_has_key;
+    std::uint64_t slot = hash & (table.slots - 1);
+    for (std::uint32_t probe = 0; probe < most_probes;) {
+        Word *record = table.record(slot);
+        std::uint32_t state = *reinterpret_cast<volatile std::uint32_t *>(table.states + slot);
+        if (state == slot_is_free) {
+            state = atomicCAS(table.states + slot, slot_is_free, slot_is_taken);
+            if (state == slot_is_free) {
+                for (std::uint32_t word = 0; word < table.key_words; ++word) {
+                    __stcg(record + word, key_at(word));
+                }
+                __threadfence();
+                atomicExch(table.states + slot, wanted);
+                return record;
+            }
+        }
+        if (state == slot_is_taken) {
+            continue;
+        }
+        if (state == wanted) {
+            __threadfence();
+            bool is_equal = true;
+            for (std::uint32_t word = 0; word < table.key_words; ++word) {
+                is_equal &= __ldcg(record + word) == key_at(word);
+            }
+            if (is_equal) {
+                return record;
+            }
+        }
+        slot = (slot + 1) & (table.slots - 1);
+        ++probe;
+    }
+    table.flags->full = 1;
+    return nullptr;
+}
+
+}  // namespace gpu_engine::device

@@ -1,0 +1,415 @@
+// Groups of rows: each thread has groups of its own, which are put together in the end.
+#include <tbb/enumerable_thread_specific.h>
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "gpu_engine/guard.h"
+#include "host/column/column.h"
+#include "host/column/groups.h"
+#include "host/column/rows.h"
+#include "host/column/tests.h"
+#include "host/column/tile.h"
+#include "host/heap_blocks.h"
+#include "host/parallel.h"
+
+#include "gpu_engine/boundary.h"
+
+namespace gpu_engine::host {
+namespace {
+
+constexpr std::uint64_t groups_a_piece = 64 * tile_groups;
+// So many groups are put together by one thread; of more each thread takes those of some hashes.
+constexpr std::uint64_t most_merged_alone = 1 << 15;
+constexpr std::uint32_t shares = 64;
+
+// Records one behind the other.
+class Records {
+  public:
+    Records(MemoryBudget &budget, std::uint32_t words) : budget_(&budget), words_(words) {}
+
+    std::uint64_t count() const noexcept { return count_; }
+    const std::uint64_t *record(std::uint64_t i) const noexcept { return records_.data() + i * words_; }
+    // Room for `count` more, of which the first is returned.
+    std::uint64_t *add(std::uint32_t count) {
+        const std::uint64_t needed = (count_ + count) * words_;
+        if (needed > records_.size()) {
+            Buffer<std::uint64_t> larger(*budget_, std::max(needed, 2 * records_.size()));
+            std::copy_n(records_.data(), count_ * words_, larger.data());
+            records_ = std::move(larger);
+        }
+        count_ += count;
+        return records_.data() + (count_ - count) * words_;
+    }
+
+  private:
+    MemoryBudget *budget_;
+    std::uint32_t words_;
+    std::uint64_t count_ = 0;
+    Buffer<std::uint64_t> records_;
+};
+
+// What a thread computes with.
+struct Local {
+    Tile tile;
+    Groups groups;
+    Records doubtful;
+    std::size_t part = SIZE_MAX;
+    Buffer<std::uint64_t> keys;
+    Buffer<std::uint32_t> numbers;
+    Buffer<std::uint8_t> counted;
+
+    Local(MemoryBudget &budget, const AggregatePlan &plan, std::uint64_t most)
+        : tile(budget, plan),
+          groups(budget, plan, most),
+          doubtful(budget, plan.record_words() + 1),
+          keys(budget, std::uint64_t(plan.program.key_words) * tile_rows),
+          numbers(budget, tile_rows),
+          counted(budget, tile_rows) {}
+};
+
+using Locals = tbb::enumerable_thread_specific<std::unique_ptr<Local>>;
+
+class HostAggregateAnswer final : public AggregateAnswer {
+  public:
+    HostAggregateAnswer(AggregatePlan plan, AggregateOutcome outcome)
+        : plan_(std::make_unique<AggregatePlan>(std::move(plan))), outcome_(outcome) {}
+
+    AggregateOutcome outcome() const noexcept override { return outcome_; }
+    std::uint64_t groups() const noexcept override {
+        return outcome_ == AggregateOutcome::answered ? count(groups_) : 0;
+    }
+    std::uint64_t doubtful() const noexcept override {
+        return outcome_ == AggregateOutcome::answered ? count(doubtful_) : 0;
+    }
+    Status read_groups(Stream &stream, std::uint64_t first, std::uint64_t count,
+                       std::uint64_t *records) const noexcept override {
+        return guarded([&] { return read(stream, groups_, plan_->record_words(), first, count, records); });
+    }
+    Status read_doubtful(Stream &stream, std::uint64_t first, std::uint64_t count,
+                         std::uint64_t *records) const noexcept override {
+        return guarded(
+            [&] { return read(stream, doubtful_, plan_->record_words() + 1, first, count, records); });
+    }
+
+  private:
+    friend class Aggregator;
+
+    template <typename Part>
+    static std::uint64_t count(const std::vector<Part> &parts) noexcept {
+        std::uint64_t records = 0;
+        for (const Part &part : parts) {
+            records += part.count();
+        }
+        return records;
+    }
+    template <typename Part>
+    static Status read(Stream &stream, const std::vector<Part> &parts, std::uint32_t words,
+                       std::uint64_t first, std::uint64_t count, std::uint64_t *records) {
+        for (const Part &part : parts) {
+            check_cancelled(stream);
+            const std::uint64_t here = first < part.count() ? std::min(count, part.count() - first) : 0;
+            if (here > 0) {
+                records = std::copy_n(part.record(first), here * words, records);
+            }
+            first -= std::min(first, part.count());
+            count -= here;
+        }
+        return count == 0 ? Status{} : make_status(StatusCode::invalid_argument, "there are no such groups");
+    }
+
+    std::unique_ptr<AggregatePlan> plan_;  // the groups refer to it
+    AggregateOutcome outcome_;
+    std::vector<Groups> groups_;
+    std::vector<Records> doubtful_;
+};
+
+// An answer in the making.
+class Aggregator {
+  public:
+    Aggregator(HostEngine &engine, const Workers &workers, const AggregateQuestion &question)
+        : budget_(engine.memory()),
+          engine_(engine),
+          workers_(workers),
+          question_(question),
+          known_(question.blocks != nullptr ? &known_of(*question.blocks) : nullptr),
+          answer_(
+              std::make_unique<HostAggregateAnswer>(plan_aggregate(question), AggregateOutcome::answered)),
+          plan_(*answer_->plan_) {}
+
+    std::unique_ptr<AggregateAnswer> answer() {
+        for (std::size_t part = 0; part < question_.part_count; ++part) {
+            add_part(part);
+        }
+        if (!stopped()) {
+            finish();
+        }
+        answer_->outcome_ = has_failed_ ? AggregateOutcome::failed
+                            : is_full_  ? AggregateOutcome::too_many_groups
+                                        : AggregateOutcome::answered;
+        return std::move(answer_);
+    }
+
+  private:
+    bool stopped() const noexcept {
+        return has_failed_.load(std::memory_order_relaxed) || is_full_.load(std::memory_order_relaxed);
+    }
+
+    Local &local() {
+        std::unique_ptr<Local> &local = locals_.local();
+        if (local == nullptr) {
+            local = std::make_unique<Local>(budget_, plan_, question_.most_groups);
+        }
+        return *local;
+    }
+
+    void add_part(std::size_t part) {
+        const AggregatePart &asked = question_.parts[part];
+        const auto *store = dynamic_cast<const HostColumnStore *>(asked.store);
+        if (store == nullptr) {
+            throw Failure{make_status(StatusCode::invalid_argument, "the store is another engine's")};
+        }
+        const StoreParts &parts = store->parts();
+        const RowTests tests(engine_, parts, asked.tests, asked.test_count);
+        const std::shared_ptr<const DeadBitmap> dead = store->dead();
+        const std::uint64_t groups = tests.none_passes() ? 0 : packed_groups(parts.layout.rows);
+        workers_.for_pieces(groups, groups_a_piece, [&](std::uint64_t first, std::uint64_t last) {
+            Local &own = local();
+            if (own.part != part) {
+                own.part = part;
+                own.tile.begin_part(parts, plan_.inputs_of(part));
+            }
+            for (std::uint64_t begin = first; begin < last && !stopped(); begin += tile_groups) {
+                const std::uint64_t some = std::min<std::uint64_t>(tile_groups, last - begin);
+                std::uint64_t selected[tile_groups];
+                select_live(parts, dead.get(), begin, some, selected);
+                tests.apply(begin, some, selected);
+                add_tile(own, parts, part, begin, static_cast<std::uint32_t>(some), selected);
+            }
+        });
+    }
+
+    void add_tile(Local &own, const StoreParts &parts, std::size_t part, std::uint64_t first,
+                  std::uint32_t groups, std::uint64_t *selected) {
+        if (std::all_of(selected, selected + groups, [](std::uint64_t bits) { return bits == 0; })) {
+            return;
+        }
+        std::uint64_t doubtful[tile_groups];
+        own.tile.begin(first, groups, selected);
+        if (known_ != nullptr && split_doubtful(parts, *known_, first, groups, selected, doubtful)) {
+            own.tile.choose(doubtful);
+            if (compute(own)) {
+                list_doubtful(own, plan_.inputs_of(part));
+            }
+        }
+        if (known_ != nullptr) {
+            own.tile.choose(selected);
+        }
+        if (own.tile.count() > 0 && compute(own)) {
+            add_rows(own, plan_.inputs_of(part));
+        }
+    }
+
+    // Computes the chosen rows' steps and keys. False when no row is left.
+    bool compute(Local &own) {
+        if (!own.tile.compute()) {
+            has_failed_ = true;
+            return false;
+        }
+        const AggregateProgram &program = plan_.program;
+        const std::uint32_t count = own.tile.count();
+        for (std::uint32_t word = 0; word < program.key_words; ++word) {
+            std::fill_n(own.keys.data() + std::uint64_t(word) * tile_rows, count, 0);
+        }
+        for (std::uint32_t i = 0; i < program.key_count && count > 0; ++i) {
+            const AggregateKey &key = program.key[i];
+            add_key_tile(key, own.tile.step(key.step), count,
+                         own.keys.data() + std::uint64_t(key.word) * tile_rows);
+        }
+        return count > 0;
+    }
+
+    void accumulate(Local &own, const AggregateInput *inputs, const TileGroups &groups) {
+        static constexpr std::uint64_t nothing[2] = {};
+        const AggregateProgram &program = plan_.program;
+        for (std::uint32_t i = 0; i < program.accumulator_count; ++i) {
+            const Accumulator &accumulator = program.accumulator[i];
+            AccumulatorTile tile = {};
+            if (accumulator.step != no_aggregate_step) {
+                tile.argument = &own.tile.step(accumulator.step);
+            }
+            if (accumulator.filter != no_aggregate_step) {
+                tile.filter = &own.tile.step(accumulator.filter);
+            }
+            if (const AggregateInput *input = wide_input(program, inputs, accumulator.step)) {
+                tile.map = input->places > 0 ? static_cast<const std::uint64_t *>(input->values) : nothing;
+            }
+            accumulate_tile(accumulator, tile, own.tile.count(), groups, own.counted.data());
+        }
+    }
+
+    void add_rows(Local &own, const AggregateInput *inputs) {
+        const AggregateProgram &program = plan_.program;
+        if (program.key_count == 0) {
+            accumulate(own, inputs, own.groups.tile_groups(nullptr));
+            return;
+        }
+        const std::uint64_t *keys[max_aggregate_keys];
+        for (std::uint32_t word = 0; word < program.key_words; ++word) {
+            keys[word] = own.keys.data() + std::uint64_t(word) * tile_rows;
+        }
+        if (!own.groups.find(keys, own.tile.count(), own.numbers.data())) {
+            is_full_ = true;
+            return;
+        }
+        accumulate(own, inputs, own.groups.tile_groups(own.numbers.data()));
+    }
+
+    void list_doubtful(Local &own, const AggregateInput *inputs) {
+        const AggregateProgram &program = plan_.program;
+        const std::uint32_t count = own.tile.count();
+        if (doubtful_.fetch_add(count, std::memory_order_relaxed) + count > question_.most_groups) {
+            is_full_ = true;
+            return;
+        }
+        const std::uint32_t words = plan_.record_words() + 1;
+        std::uint64_t *records = own.doubtful.add(count);
+        const std::uint64_t *places = own.tile.places();
+        for (std::uint32_t i = 0; i < count; ++i) {
+            std::uint64_t *record = records + std::uint64_t(i) * words;
+            for (std::uint32_t word = 0; word < program.key_words; ++word) {
+                record[word] = own.keys[std::uint64_t(word) * tile_rows + i];
+            }
+            begin_group(program, record + program.key_words);
+            record[words - 1] = places[own.tile.row(i)];
+            own.numbers[i] = i;
+        }
+        accumulate(own, inputs, {records + program.key_words, words, own.numbers.data()});
+    }
+
+    // ---- putting together ---------------------------------------------------------------------------------
+
+    // A thread's groups, ordered by the share that has them.
+    struct Shared {
+        const Groups *groups;
+        Buffer<std::uint32_t> numbers;
+        std::uint64_t starts[shares + 1] = {};
+    };
+
+    void finish() {
+        std::vector<Groups> all;
+        std::uint64_t groups = 0;
+        for (const std::unique_ptr<Local> &own : locals_) {
+            own->groups.finish();
+            groups += own->groups.count();
+            answer_->doubtful_.push_back(std::move(own->doubtful));
+            all.push_back(std::move(own->groups));
+        }
+        locals_.clear();
+        if (all.empty()) {
+            all.emplace_back(budget_, plan_, question_.most_groups);
+            all.back().finish();
+        }
+        if (all.size() == 1) {
+            answer_->groups_ = std::move(all);
+        } else if (groups <= most_merged_alone || plan_.program.key_count == 0) {
+            merge_alone(all);
+        } else {
+            merge_shares(all);
+        }
+        if (answer_->groups() + answer_->doubtful() > question_.most_groups) {
+            is_full_ = true;
+        }
+    }
+
+    void merge_alone(const std::vector<Groups> &all) {
+        Groups merged(budget_, plan_, question_.most_groups);
+        for (const Groups &groups : all) {
+            for (std::uint64_t i = 0; i < groups.count() && !is_full_; ++i) {
+                is_full_ = !merged.merge(groups.record(i));
+            }
+        }
+        merged.finish();
+        answer_->groups_.push_back(std::move(merged));
+    }
+
+    std::uint32_t share_of(const Groups &groups, std::uint64_t group) const {
+        return static_cast<std::uint32_t>(hash_key(groups.record(group), plan_.program.key_words) >> 58);
+    }
+
+    void merge_shares(const std::vector<Groups> &all) {
+        std::vector<Shared> shared(all.size());
+        workers_.for_pieces(all.size(), 1, [&](std::uint64_t first, std::uint64_t last) {
+            for (std::uint64_t i = first; i < last; ++i) {
+                share_out(all[i], &shared[i]);
+            }
+        });
+        std::vector<std::unique_ptr<Groups>> merged(shares);
+        workers_.for_pieces(shares, 1, [&](std::uint64_t first, std::uint64_t last) {
+            for (std::uint64_t share = first; share < last && !stopped(); ++share) {
+                merged[share] = merge_share(shared, share);
+            }
+        });
+        for (const std::unique_ptr<Groups> &groups : merged) {
+            if (groups != nullptr) {
+                answer_->groups_.push_back(std::move(*groups));
+            }
+        }
+    }
+
+    void share_out(const Groups &groups, Shared *shared) {
+        shared->groups = &groups;
+        shared->numbers = Buffer<std::uint32_t>(budget_, groups.count());
+        for (std::uint64_t i = 0; i < groups.count(); ++i) {
+            ++shared->starts[share_of(groups, i) + 1];
+        }
+        for (std::uint32_t share = 0; share < shares; ++share) {
+            shared->starts[share + 1] += shared->starts[share];
+        }
+        std::uint64_t at[shares];
+        std::copy_n(shared->starts, shares, at);
+        for (std::uint64_t i = 0; i < groups.count(); ++i) {
+            shared->numbers[at[share_of(groups, i)]++] = static_cast<std::uint32_t>(i);
+        }
+    }
+
+    std::unique_ptr<Groups> merge_share(const std::vector<Shared> &shared, std::uint64_t share) {
+        auto merged = std::make_unique<Groups>(budget_, plan_, question_.most_groups);
+        for (const Shared &one : shared) {
+            for (std::uint64_t i = one.starts[share]; i < one.starts[share + 1]; ++i) {
+                if (!merged->merge(one.groups->record(one.numbers[i]))) {
+                    is_full_ = true;
+                    return merged;
+                }
+            }
+        }
+        merged->finish();
+        return merged;
+    }
+
+    MemoryBudget &budget_;
+    HostEngine &engine_;
+    const Workers &workers_;
+    const AggregateQuestion &question_;
+    const KnownBlocks *known_;
+    std::unique_ptr<HostAggregateAnswer> answer_;
+    const AggregatePlan &plan_;
+    Locals locals_;
+    std::atomic<bool> has_failed_{false};
+    std::atomic<bool> is_full_{false};
+    std::atomic<std::uint64_t> doubtful_{0};
+};
+
+}  // namespace
+
+Status HostColumn::aggregate(Stream &stream, const AggregateQuestion &question,
+                             std::unique_ptr<AggregateAnswer> *answer) noexcept {
+    return guarded([&] {
+        const Workers workers = engine_.workers(stream);
+        *answer = Aggregator(engine_, workers, question).answer();
+        return Status{};
+    });
+}
+
+}  // namespace gpu_engine::host

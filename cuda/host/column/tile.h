@@ -1,0 +1,73 @@
+// A program's steps, computed for the rows of a tile.
+#pragma once
+
+#include <vector>
+
+#include "common/column/aggregate.h"
+#include "host/column/store.h"
+
+namespace gpu_engine::host {
+
+// Rows that are computed together: what their steps come to stays in a processor's caches.
+inline constexpr std::uint32_t tile_groups = 16;
+inline constexpr std::uint32_t tile_rows = tile_groups * packing::group;
+
+// A thread's.
+class Tile {
+  public:
+    // Throws Failure when there is no memory.
+    Tile(MemoryBudget &budget, const AggregatePlan &plan);
+
+    // Goes on to another part.
+    void begin_part(const StoreParts &parts, const AggregateInput *inputs);
+    // Goes on to `groups` groups from `first` on, and chooses the selected rows: a bit a row.
+    void begin(std::uint64_t first, std::uint32_t groups, const std::uint64_t *selected);
+    // Of the rows that were begun with, chooses these.
+    void choose(const std::uint64_t *selected);
+
+    // Leaves the rows that pass the program's filter, and computes what keys and accumulators need of them.
+    // False when a step failed.
+    bool compute();
+
+    std::uint32_t count() const noexcept { return count_; }
+    const StepValues &step(std::uint16_t number) const noexcept { return results_[number]; }
+    // The TID of each row that was begun with.
+    const std::uint64_t *places();
+    // Which of those rows the i-th is.
+    std::uint32_t row(std::uint32_t i) const noexcept { return all_ ? i : positions_[i]; }
+
+  private:
+    struct Codes {
+        bool is_used = false;
+        bool is_there = false;
+        Buffer<std::uint64_t> room;
+    };
+
+    const std::uint16_t *positions() const noexcept { return all_ ? nullptr : positions_.data(); }
+    void forget();
+    void leave_passing(const StepValues &truth);
+    bool compute_steps(const std::vector<std::uint16_t> &steps);
+    void read_codes(std::uint32_t column);
+    void load_input(std::uint16_t number, const AggregateInput &input);
+    void load_places(std::uint16_t number);
+
+    const AggregatePlan &plan_;
+    const StoreParts *parts_ = nullptr;
+    const AggregateInput *inputs_ = nullptr;
+    std::uint64_t first_ = 0;
+    std::uint32_t groups_ = 0;
+    std::uint64_t selected_[tile_groups];
+    bool all_ = false;
+    std::uint32_t count_ = 0;
+    Buffer<std::uint16_t> positions_;
+    Codes codes_[max_store_columns];
+    bool has_places_ = false;
+    Buffer<std::uint64_t> places_;
+    Buffer<std::int64_t> values_;
+    Buffer<std::uint8_t> nulls_;
+    std::vector<std::uint32_t> slot_;  // by step: its place among values and nulls
+    std::vector<StepValues> results_;
+    std::vector<bool> is_computed_;
+};
+
+}  // namespace gpu_engine::host

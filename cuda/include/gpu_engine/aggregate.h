@@ -1,0 +1,172 @@
+// Aggregates by group over runs of columns: what is computed of each row, and what of each group.
+//
+// Whoever asks evaluates everything that depends on one column only, once for each of the codes that a run
+// has for the column, and hands the results over as *inputs*: maps from a code to a number. A short *program*
+// computes with these numbers, row by row. Its steps say which rows count, which group a row belongs to, and
+// what is added up. The engine therefore knows no types, no collations and no functions of SQL.
+//
+// Codes are those of one run; inputs give numbers that mean the same in all of them. A *part* is a run, or a
+// piece of one, with the inputs that fit its codes. Groups of several parts can be merged.
+//
+// Rows whose visibility only the caller can tell belong to no group of the table: an engine gives each of
+// them back as a group of its own with the row's TID, in the same layout, and the caller merges those it
+// sees.
+//
+// Everything is exact. Numbers are signed integers of 64 bits, sums of them have 128 bits, so 2^63 rows can't
+// overflow a sum. Numbers of 128 bits exist only as inputs that are added up: who makes the maps sees to it
+// that rows times the greatest magnitude stays below 2^127. Groups come in no certain order.
+#pragma once
+
+#include <cstdint>
+
+namespace gpu_engine {
+
+// ---- inputs -----------------------------------------------------------------------------------------------
+
+enum class AggregateInputKind : std::uint8_t {
+    code = 1,  // (code + offset) modulo 2^64, taken as a signed number: of integers without a dictionary
+    map8,      // values[code], unsigned bytes: truth values (0 or 1), or codes of few groups
+    map32,     // values[code], unsigned numbers of 32 bits
+    map64,     // values[code], signed numbers of 64 bits
+    map128,    // two words a code, the lower one first: a signed number of 128 bits, for sums only
+};
+
+// A number that depends on one column, in one part.
+struct AggregateInput {
+    AggregateInputKind kind;
+    bool column_null_is_null;  // what it is where the column is NULL: NULL, or `of_column_null`
+    std::uint16_t reserved;
+    std::uint32_t column;  // of the run
+    std::uint64_t offset;  // kind code
+    std::uint64_t places;  // maps: so many codes have a value. A row whose code is greater is damage: any
+                           // number may be taken for it, but nothing behind the map is read
+    const void *values;    // maps, by code
+    const std::uint64_t *nulls;  // maps: a bit a code, 1 where the number is NULL; nullptr where none is
+    std::int64_t of_column_null;
+};
+
+// ---- the program ------------------------------------------------------------------------------------------
+
+inline constexpr std::uint32_t max_aggregate_inputs = 64;
+inline constexpr std::uint32_t max_aggregate_steps = 192;
+inline constexpr std::uint32_t max_aggregate_keys = 8;
+inline constexpr std::uint32_t max_aggregate_accumulators = 64;
+inline constexpr std::uint16_t no_aggregate_step = UINT16_MAX;
+
+// Results are numbers or NULL. A truth value is 0 or 1. With a NULL operand the result is NULL, unless said
+// otherwise.
+enum class AggregateOperation : std::uint8_t {
+    input = 1,  // the input with the number `left`
+    constant,   // `constant`
+    null,       // NULL
+    place,      // the row's TID: heap block << 16 | offset number
+    // Integers of `width` bytes (2, 4, 8). A result that doesn't fit them, and a divisor of 0, make the whole
+    // question fail (AggregateOutcome::failed). Division cuts toward 0, and a remainder has the dividend's
+    // sign.
+    add,
+    subtract,
+    multiply,
+    divide,
+    modulo,
+    // Truth values.
+    equal,
+    not_equal,
+    less,
+    less_or_equal,
+    logical_and,  // three-valued: false when one operand is false, whatever the other one is
+    logical_or,
+    logical_not,
+    is_null,  // never NULL
+    is_true,  // never NULL: NULL is not true
+};
+
+// A step's operands are results of earlier steps, by their numbers.
+struct AggregateStep {
+    AggregateOperation operation;
+    std::uint8_t width;
+    std::uint16_t left;
+    std::uint16_t right;
+    std::uint16_t reserved;
+    std::int64_t constant;
+};
+
+// A part of the group's key: `bits` bits of one of its words, from bit `shift` on. Its code is the number
+// less `least`, and one more where `may_be_null` has NULLs told from numbers. The code of a NULL is 0. Of a
+// code that doesn't fit its bits, which is damage, the lowest ones are taken.
+struct AggregateKey {
+    std::uint16_t step;
+    std::uint8_t bits;   // 0 to 64
+    std::uint8_t shift;  // shift + bits <= 64
+    std::uint8_t word;
+    bool may_be_null;
+    std::uint16_t reserved;
+    std::int64_t least;
+};
+
+enum class AccumulatorKind : std::uint8_t {
+    count = 1,    // one word: rows of which the step isn't NULL; all rows without a step
+    sum,          // two words, the lower one first: a signed number of 128 bits
+    sum_squares,  // the same; only of numbers of at most 32 bits and a sign
+    least,        // one word: the least number, INT64_MAX without any
+    greatest,     // one word: the greatest number, INT64_MIN without any
+};
+
+constexpr std::uint32_t accumulator_words(AccumulatorKind kind) noexcept {
+    return kind == AccumulatorKind::sum || kind == AccumulatorKind::sum_squares ? 2 : 1;
+}
+
+// What is kept of a group. NULLs are passed over. Whether there was any number a count of the same step says.
+struct Accumulator {
+    AccumulatorKind kind;
+    std::uint8_t word;     // its first place among the group's words
+    std::uint16_t step;    // its argument; no_aggregate_step only for counts
+    std::uint16_t filter;  // a truth value: only rows of which it is true; no_aggregate_step: all rows
+    std::uint16_t reserved;
+};
+
+struct AggregateProgram {
+    std::uint32_t input_count;
+    std::uint32_t step_count;
+    std::uint32_t key_count;  // 0: one group, which exists even without a row
+    std::uint32_t accumulator_count;
+    std::uint32_t key_words;    // of a group; all bits that no key has are 0
+    std::uint32_t value_words;  // of a group: all accumulators'
+    std::uint16_t filter;       // a truth value: rows count of which it is true; no_aggregate_step: all
+    std::uint16_t reserved[3];
+    AggregateStep step[max_aggregate_steps];
+    AggregateKey key[max_aggregate_keys];
+    Accumulator accumulator[max_aggregate_accumulators];
+};
+
+// ---- groups -----------------------------------------------------------------------------------------------
+
+// Word w of group g is at keys[w * key_word_stride + g * key_group_stride], and likewise among the values: an
+// engine lays them out as it likes. Without keys there is one group.
+struct GroupTable {
+    std::uint64_t groups;
+    std::uint32_t key_words;
+    std::uint32_t value_words;
+    std::uint64_t key_word_stride;
+    std::uint64_t key_group_stride;
+    std::uint64_t value_word_stride;
+    std::uint64_t value_group_stride;
+    const std::uint64_t *keys;
+    const std::uint64_t *values;
+
+    std::uint64_t key(std::uint64_t group, std::uint32_t word) const noexcept {
+        return keys[word * key_word_stride + group * key_group_stride];
+    }
+    std::uint64_t value(std::uint64_t group, std::uint32_t word) const noexcept {
+        return values[word * value_word_stride + group * value_group_stride];
+    }
+};
+
+// How an answer came out. Of a question that isn't answered the groups mean nothing.
+enum class AggregateOutcome : std::uint8_t {
+    answered = 1,
+    failed,  // a step overflowed or divided by zero, in a row that counts or that a filter of an
+             // accumulator keeps out: SQL may still have an answer, which the caller must find otherwise
+    too_many_groups,  // more than the caller has room for
+};
+
+}  // namespace gpu_engine

@@ -1,0 +1,285 @@
+// Computing the steps of a program (gpu_engine/aggregate.h): row by row, as a device does, and for the rows
+// of a tile at a time, as processors do. All paths compute with these functions, so that they can't differ.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "gpu_engine/aggregate.h"
+#include "gpu_engine/both.h"
+
+namespace gpu_engine {
+
+// ---- a row ------------------------------------------------------------------------------------------------
+
+GPU_ENGINE_BOTH bool is_arithmetic(AggregateOperation operation) {
+    return operation >= AggregateOperation::add && operation <= AggregateOperation::modulo;
+}
+GPU_ENGINE_BOTH bool takes_one(AggregateOperation operation) {
+    return operation >= AggregateOperation::logical_not;
+}
+GPU_ENGINE_BOTH bool takes_two(AggregateOperation operation) {
+    return operation >= AggregateOperation::add && operation < AggregateOperation::logical_not;
+}
+
+GPU_ENGINE_BOTH bool fits_width(std::int64_t value, std::uint8_t width) {
+    const int unused = width >= 8 ? 0 : 64 - 8 * width;
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(value) << unused) >> unused == value;
+}
+
+// What SQL's operators of 64-bit integers compute; false where they raise an error.
+template <AggregateOperation operation>
+GPU_ENGINE_BOTH bool compute_integer(std::int64_t left, std::int64_t right, std::int64_t *value) {
+    const auto unsigned_left = static_cast<std::uint64_t>(left);
+    const auto unsigned_right = static_cast<std::uint64_t>(right);
+    if constexpr (operation == AggregateOperation::add) {
+        *value = static_cast<std::int64_t>(unsigned_left + unsigned_right);
+        return ((left ^ *value) & (right ^ *value)) >= 0;
+    } else if constexpr (operation == AggregateOperation::subtract) {
+        *value = static_cast<std::int64_t>(unsigned_left - unsigned_right);
+        return ((left ^ right) & (left ^ *value)) >= 0;
+    } else if constexpr (operation == AggregateOperation::multiply) {
+        *value = static_cast<std::int64_t>(unsigned_left * unsigned_right);
+#ifdef __CUDA_ARCH__
+        return __mul64hi(left, right) == *value >> 63;
+#else
+        return !__builtin_mul_overflow(left, right, value);
+#endif
+    } else {
+        const bool is_remainder = operation == AggregateOperation::modulo;
+        // The least number divided by -1 would trap.
+        if (right == 0 || right == -1) {
+            *value = is_remainder ? 0 : static_cast<std::int64_t>(0 - unsigned_left);
+            return right != 0 && (is_remainder || left != INT64_MIN);
+        }
+        *value = is_remainder ? left % right : left / right;
+        return true;
+    }
+}
+
+template <AggregateOperation operation>
+GPU_ENGINE_BOTH bool compare_integers(std::int64_t left, std::int64_t right) {
+    return operation == AggregateOperation::equal       ? left == right
+           : operation == AggregateOperation::not_equal ? left != right
+           : operation == AggregateOperation::less      ? left < right
+                                                        : left <= right;
+}
+
+// The place of a code in a map, whatever damaged pages say.
+GPU_ENGINE_BOTH std::uint64_t place_in_map(const AggregateInput &input, std::uint64_t code) {
+    return code < input.places ? code : 0;
+}
+
+// ---- a tile -----------------------------------------------------------------------------------------------
+
+// A step's results, by row.
+struct StepValues {
+    std::int64_t *values;
+    std::uint8_t *nulls;  // 0 or 1; nullptr: none is NULL
+};
+
+// Calls visit(i, row) for a tile's rows: the i-th of them is row positions[i], or i where that is nullptr.
+template <typename Visit>
+inline void for_tile_rows(const std::uint16_t *positions, std::uint32_t count, Visit visit) {
+    if (positions == nullptr) {
+        for (std::uint32_t i = 0; i < count; i++) {
+            visit(i, i);
+        }
+        return;
+    }
+    for (std::uint32_t i = 0; i < count; i++) {
+        visit(i, std::uint32_t{positions[i]});
+    }
+}
+
+inline bool bit_at(const std::uint64_t *bits, std::uint64_t i) noexcept {
+    return (bits[i / 64] >> (i % 64) & 1) != 0;
+}
+
+template <typename Value, typename Code>
+inline void look_up_tile(const AggregateInput &input, const Code *codes, const std::uint16_t *positions,
+                         std::uint32_t count, std::int64_t *values) {
+    const auto *map = static_cast<const Value *>(input.values);
+    for_tile_rows(positions, count, [&](std::uint32_t i, std::uint32_t row) {
+        values[i] = static_cast<std::int64_t>(map[place_in_map(input, codes[row])]);
+    });
+}
+
+// An input's numbers: `codes` and `column_nulls` (a bit a row; may be nullptr) are those of the tile's
+// column, by row. Of map128 the results are places in the map. Nulls go to `null_room` where there are any.
+template <typename Code>
+inline StepValues load_input_tile(const AggregateInput &input, const Code *codes,
+                                  const std::uint64_t *column_nulls, const std::uint16_t *positions,
+                                  std::uint32_t count, std::int64_t *values, std::uint8_t *null_room) {
+    StepValues result = {values, nullptr};
+    const bool is_map = input.kind != AggregateInputKind::code;
+    if (is_map && input.places == 0) {
+        // No row has a code.
+        std::memset(values, 0, count * sizeof(std::int64_t));
+    } else {
+        switch (input.kind) {
+            case AggregateInputKind::code:
+                for_tile_rows(positions, count, [&](std::uint32_t i, std::uint32_t row) {
+                    values[i] = static_cast<std::int64_t>(codes[row] + input.offset);
+                });
+                break;
+            case AggregateInputKind::map8:
+                look_up_tile<std::uint8_t>(input, codes, positions, count, values);
+                break;
+            case AggregateInputKind::map32:
+                look_up_tile<std::uint32_t>(input, codes, positions, count, values);
+                break;
+            case AggregateInputKind::map64:
+                look_up_tile<std::int64_t>(input, codes, positions, count, values);
+                break;
+            case AggregateInputKind::map128:
+                for_tile_rows(positions, count, [&](std::uint32_t i, std::uint32_t row) {
+                    values[i] = static_cast<std::int64_t>(place_in_map(input, codes[row]));
+                });
+                break;
+        }
+        if (is_map && input.nulls != nullptr) {
+            result.nulls = null_room;
+            for_tile_rows(positions, count, [&](std::uint32_t i, std::uint32_t row) {
+                null_room[i] = bit_at(input.nulls, place_in_map(input, codes[row])) ? 1 : 0;
+            });
+        }
+    }
+    if (column_nulls == nullptr) {
+        return result;
+    }
+    if (result.nulls == nullptr && input.column_null_is_null) {
+        result.nulls = null_room;
+        std::memset(null_room, 0, count);
+    }
+    for_tile_rows(positions, count, [&](std::uint32_t i, std::uint32_t row) {
+        if (!bit_at(column_nulls, row)) {
+            return;
+        }
+        values[i] = input.kind == AggregateInputKind::map128 ? 0 : input.of_column_null;
+        if (result.nulls != nullptr) {
+            result.nulls[i] = input.column_null_is_null ? 1 : 0;
+        }
+    });
+    return result;
+}
+
+inline StepValues join_nulls(std::uint32_t count, const StepValues &left, const StepValues &right,
+                             std::int64_t *values, std::uint8_t *null_room) {
+    if (left.nulls == nullptr && right.nulls == nullptr) {
+        return {values, nullptr};
+    }
+    for (std::uint32_t i = 0; i < count; i++) {
+        null_room[i] = static_cast<std::uint8_t>((left.nulls != nullptr ? left.nulls[i] : 0) |
+                                                 (right.nulls != nullptr ? right.nulls[i] : 0));
+    }
+    return {values, null_room};
+}
+
+template <AggregateOperation operation>
+inline bool compute_integer_tile(std::uint8_t width, std::uint32_t count, const StepValues &left,
+                                 const StepValues &right, const StepValues &result) {
+    bool fails = false;
+    for (std::uint32_t i = 0; i < count; i++) {
+        std::int64_t value;
+        const bool is_fine =
+            compute_integer<operation>(left.values[i], right.values[i], &value) && fits_width(value, width);
+        fails |= !is_fine && (result.nulls == nullptr || result.nulls[i] == 0);
+        result.values[i] = value;
+    }
+    return !fails;
+}
+
+template <AggregateOperation operation>
+inline void compare_tile(std::uint32_t count, const StepValues &left, const StepValues &right,
+                         const StepValues &result) {
+    for (std::uint32_t i = 0; i < count; i++) {
+        result.values[i] = compare_integers<operation>(left.values[i], right.values[i]) ? 1 : 0;
+    }
+}
+
+// Three-valued: `decisive` is the operand that decides alone.
+inline StepValues join_truth_tile(std::uint32_t count, const StepValues &left, const StepValues &right,
+                                  std::int64_t decisive, std::int64_t *values, std::uint8_t *null_room) {
+    const bool any_null = left.nulls != nullptr || right.nulls != nullptr;
+    for (std::uint32_t i = 0; i < count; i++) {
+        const bool left_null = left.nulls != nullptr && left.nulls[i] != 0;
+        const bool right_null = right.nulls != nullptr && right.nulls[i] != 0;
+        const bool decided =
+            (!left_null && left.values[i] == decisive) || (!right_null && right.values[i] == decisive);
+        if (any_null) {
+            null_room[i] = !decided && (left_null || right_null) ? 1 : 0;
+        }
+        values[i] = decided ? decisive : 1 - decisive;
+    }
+    return {values, any_null ? null_room : nullptr};
+}
+
+inline StepValues compute_of_one_tile(AggregateOperation operation, std::uint32_t count,
+                                      const StepValues &left, std::int64_t *values) {
+    for (std::uint32_t i = 0; i < count; i++) {
+        const bool is_null = left.nulls != nullptr && left.nulls[i] != 0;
+        values[i] = operation == AggregateOperation::is_null   ? is_null
+                    : operation == AggregateOperation::is_true ? !is_null && left.values[i] != 0
+                                                               : left.values[i] == 0;
+    }
+    return {values, operation == AggregateOperation::logical_not ? left.nulls : nullptr};
+}
+
+// A step that is neither an input nor a place, of `count` rows; its results go to `values` and, where there
+// are NULLs, to `null_room` or an operand's. False when it fails in a row.
+inline bool compute_tile(const AggregateStep &step, std::uint32_t count, const StepValues &left,
+                         const StepValues &right, std::int64_t *values, std::uint8_t *null_room,
+                         StepValues *result) {
+    using enum AggregateOperation;
+    switch (step.operation) {
+        case constant:
+        case null:
+            for (std::uint32_t i = 0; i < count; i++) {
+                values[i] = step.operation == null ? 0 : step.constant;
+            }
+            *result = {values, step.operation == null ? null_room : nullptr};
+            if (step.operation == null) {
+                std::memset(null_room, 1, count);
+            }
+            return true;
+        case logical_and:
+        case logical_or:
+            *result =
+                join_truth_tile(count, left, right, step.operation == logical_or ? 1 : 0, values, null_room);
+            return true;
+        case logical_not:
+        case is_null:
+        case is_true:
+            *result = compute_of_one_tile(step.operation, count, left, values);
+            return true;
+        default:
+            *result = join_nulls(count, left, right, values, null_room);
+    }
+    switch (step.operation) {
+        case add:
+            return compute_integer_tile<add>(step.width, count, left, right, *result);
+        case subtract:
+            return compute_integer_tile<subtract>(step.width, count, left, right, *result);
+        case multiply:
+            return compute_integer_tile<multiply>(step.width, count, left, right, *result);
+        case divide:
+            return compute_integer_tile<divide>(step.width, count, left, right, *result);
+        case modulo:
+            return compute_integer_tile<modulo>(step.width, count, left, right, *result);
+        case equal:
+            compare_tile<equal>(count, left, right, *result);
+            return true;
+        case not_equal:
+            compare_tile<not_equal>(count, left, right, *result);
+            return true;
+        case less:
+            compare_tile<less>(count, left, right, *result);
+            return true;
+        default:
+            compare_tile<less_or_equal>(count, left, right, *result);
+            return true;
+    }
+}
+
+}  // namespace gpu_engine

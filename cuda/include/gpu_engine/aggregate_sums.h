@@ -1,0 +1,226 @@
+// What is kept of a group, its words: how rows are added, and how the words of two groups become one's. All
+// paths add up with these functions.
+#pragma once
+
+#include <cstdint>
+
+#include "gpu_engine/aggregate.h"
+#include "gpu_engine/aggregate_steps.h"
+
+namespace gpu_engine {
+
+__extension__ typedef __int128 Int128;
+__extension__ typedef unsigned __int128 UInt128;
+
+GPU_ENGINE_BOTH UInt128 wide_of_words(std::uint64_t low, std::uint64_t high) {
+    return UInt128{high} << 64 | low;
+}
+GPU_ENGINE_BOTH UInt128 wide_of_number(std::int64_t value) {
+    return static_cast<UInt128>(Int128{value});
+}
+GPU_ENGINE_BOTH UInt128 wide_square(std::int64_t value) {
+    return wide_of_number(value) * wide_of_number(value);
+}
+
+// What the words of an accumulator begin with.
+GPU_ENGINE_BOTH std::uint64_t first_word(AccumulatorKind kind) {
+    return kind == AccumulatorKind::least      ? static_cast<std::uint64_t>(INT64_MAX)
+           : kind == AccumulatorKind::greatest ? static_cast<std::uint64_t>(INT64_MIN)
+                                               : 0;
+}
+
+inline void add_wide(std::uint64_t *words, UInt128 value) {
+    const UInt128 sum = wide_of_words(words[0], words[1]) + value;
+    words[0] = static_cast<std::uint64_t>(sum);
+    words[1] = static_cast<std::uint64_t>(sum >> 64);
+}
+
+// Makes an empty group of these words.
+inline void begin_group(const AggregateProgram &program, std::uint64_t *words) {
+    for (std::uint32_t i = 0; i < program.value_words; i++) {
+        words[i] = 0;
+    }
+    for (std::uint32_t i = 0; i < program.accumulator_count; i++) {
+        words[program.accumulator[i].word] = first_word(program.accumulator[i].kind);
+    }
+}
+
+// Adds the words of another group, or of the same group elsewhere.
+inline void merge_group(const AggregateProgram &program, std::uint64_t *words, const std::uint64_t *others) {
+    for (std::uint32_t i = 0; i < program.accumulator_count; i++) {
+        const Accumulator &accumulator = program.accumulator[i];
+        std::uint64_t *word = words + accumulator.word;
+        const std::uint64_t *other = others + accumulator.word;
+        const auto number = static_cast<std::int64_t>(*other);
+        switch (accumulator.kind) {
+            case AccumulatorKind::count:
+                *word += *other;
+                break;
+            case AccumulatorKind::sum:
+            case AccumulatorKind::sum_squares:
+                add_wide(word, wide_of_words(other[0], other[1]));
+                break;
+            case AccumulatorKind::least:
+                *word = number < static_cast<std::int64_t>(*word) ? *other : *word;
+                break;
+            case AccumulatorKind::greatest:
+                *word = number > static_cast<std::int64_t>(*word) ? *other : *word;
+                break;
+        }
+    }
+}
+
+// ---- a tile -----------------------------------------------------------------------------------------------
+
+// Where the groups of a tile's rows lie.
+struct TileGroups {
+    std::uint64_t *values;         // of group 0
+    std::uint64_t stride;          // words from a group to the next
+    const std::uint32_t *numbers;  // by row: its group; nullptr: all are of group 0
+};
+
+// An accumulator's argument and filter, computed.
+struct AccumulatorTile {
+    const StepValues *argument;  // nullptr: none
+    const StepValues *filter;    // nullptr: all rows
+    const std::uint64_t *map;    // of an argument of kind map128, else nullptr
+};
+
+inline bool is_true_at(const StepValues &truth, std::uint32_t i) {
+    return truth.values[i] != 0 && (truth.nulls == nullptr || truth.nulls[i] == 0);
+}
+
+// Which rows an accumulator takes, by row: in `room`, or nullptr for all.
+inline const std::uint8_t *find_counted(const AccumulatorTile &tile, std::uint32_t count,
+                                        std::uint8_t *room) {
+    const std::uint8_t *nulls = tile.argument == nullptr ? nullptr : tile.argument->nulls;
+    if (nulls == nullptr && tile.filter == nullptr) {
+        return nullptr;
+    }
+    for (std::uint32_t i = 0; i < count; i++) {
+        room[i] =
+            (nulls == nullptr || nulls[i] == 0) && (tile.filter == nullptr || is_true_at(*tile.filter, i));
+    }
+    return room;
+}
+
+// Calls add(words, i) for the rows that count, with the place of the accumulator's words.
+template <typename Add>
+inline void add_by_group(const TileGroups &groups, std::uint32_t word, std::uint32_t count,
+                         const std::uint8_t *counted, Add add) {
+    std::uint64_t *values = groups.values + word;
+    for (std::uint32_t i = 0; i < count; i++) {
+        if (counted == nullptr || counted[i] != 0) {
+            add(values + groups.numbers[i] * groups.stride, i);
+        }
+    }
+}
+
+// What is added stays in registers. `number_of(i)` is what a row that counts adds; `join` puts two together.
+template <typename Number, typename NumberOf, typename Join>
+inline Number join_all(Number first, std::uint32_t count, const std::uint8_t *counted, NumberOf number_of,
+                       Join join) {
+    if (counted == nullptr) {
+        for (std::uint32_t i = 0; i < count; i++) {
+            first = join(first, number_of(i));
+        }
+        return first;
+    }
+    for (std::uint32_t i = 0; i < count; i++) {
+        first = counted[i] != 0 ? join(first, number_of(i)) : first;
+    }
+    return first;
+}
+
+template <typename NumberOf>
+inline void add_wide_tile(const TileGroups &groups, std::uint32_t word, std::uint32_t count,
+                          const std::uint8_t *counted, NumberOf number_of) {
+    if (groups.numbers == nullptr) {
+        add_wide(groups.values + word,
+                 join_all(UInt128{0}, count, counted, number_of, [](UInt128 a, UInt128 b) { return a + b; }));
+        return;
+    }
+    add_by_group(groups, word, count, counted,
+                 [&](std::uint64_t *words, std::uint32_t i) { add_wide(words, number_of(i)); });
+}
+
+template <typename Join>
+inline void join_extreme_tile(const TileGroups &groups, std::uint32_t word, std::uint32_t count,
+                              const std::uint8_t *counted, const std::int64_t *values, Join join) {
+    if (groups.numbers == nullptr) {
+        std::uint64_t *words = groups.values + word;
+        words[0] = static_cast<std::uint64_t>(join_all(
+            static_cast<std::int64_t>(words[0]), count, counted,
+            [values](std::uint32_t i) { return values[i]; }, join));
+        return;
+    }
+    add_by_group(groups, word, count, counted, [&](std::uint64_t *words, std::uint32_t i) {
+        words[0] = static_cast<std::uint64_t>(join(static_cast<std::int64_t>(words[0]), values[i]));
+    });
+}
+
+// Adds a tile's rows to an accumulator of their groups. `room` has a byte a row.
+inline void accumulate_tile(const Accumulator &accumulator, const AccumulatorTile &tile, std::uint32_t count,
+                            const TileGroups &groups, std::uint8_t *room) {
+    const std::uint8_t *counted = find_counted(tile, count, room);
+    const std::int64_t *values = tile.argument == nullptr ? nullptr : tile.argument->values;
+    const std::uint32_t word = accumulator.word;
+    switch (accumulator.kind) {
+        case AccumulatorKind::count:
+            if (groups.numbers == nullptr) {
+                groups.values[word] += join_all(
+                    std::uint64_t{0}, count, counted, [](std::uint32_t) { return std::uint64_t{1}; },
+                    [](std::uint64_t a, std::uint64_t b) { return a + b; });
+            } else {
+                add_by_group(groups, word, count, counted,
+                             [](std::uint64_t *words, std::uint32_t) { words[0]++; });
+            }
+            return;
+        case AccumulatorKind::sum:
+            if (tile.map != nullptr) {
+                const std::uint64_t *map = tile.map;
+                add_wide_tile(groups, word, count, counted, [values, map](std::uint32_t i) {
+                    const std::uint64_t *number = map + 2 * static_cast<std::uint64_t>(values[i]);
+                    return wide_of_words(number[0], number[1]);
+                });
+                return;
+            }
+            add_wide_tile(groups, word, count, counted,
+                          [values](std::uint32_t i) { return wide_of_number(values[i]); });
+            return;
+        case AccumulatorKind::sum_squares:
+            add_wide_tile(groups, word, count, counted,
+                          [values](std::uint32_t i) { return wide_square(values[i]); });
+            return;
+        case AccumulatorKind::least:
+            join_extreme_tile(groups, word, count, counted, values,
+                              [](std::int64_t a, std::int64_t b) { return b < a ? b : a; });
+            return;
+        case AccumulatorKind::greatest:
+            join_extreme_tile(groups, word, count, counted, values,
+                              [](std::int64_t a, std::int64_t b) { return b > a ? b : a; });
+            return;
+    }
+}
+
+// ---- keys -------------------------------------------------------------------------------------------------
+
+// A number's part of the key, in its place within the word.
+GPU_ENGINE_BOTH std::uint64_t key_part(const AggregateKey &key, std::int64_t value, bool is_null) {
+    if (is_null || key.bits == 0) {
+        return 0;
+    }
+    const std::uint64_t code =
+        static_cast<std::uint64_t>(value) - static_cast<std::uint64_t>(key.least) + (key.may_be_null ? 1 : 0);
+    return (code & UINT64_MAX >> (64 - key.bits)) << key.shift;
+}
+
+// Adds a key's part to the words that hold it, by row.
+inline void add_key_tile(const AggregateKey &key, const StepValues &step, std::uint32_t count,
+                         std::uint64_t *words) {
+    for (std::uint32_t i = 0; i < count; i++) {
+        words[i] |= key_part(key, step.values[i], step.nulls != nullptr && step.nulls[i] != 0);
+    }
+}
+
+}  // namespace gpu_engine

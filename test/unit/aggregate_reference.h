@@ -1,0 +1,539 @@
+// Questions about groups for tests, and a plain reference that answers them row by row.
+#pragma once
+
+#include <cmath>
+#include <deque>
+#include <map>
+#include <vector>
+
+#include "column_run.h"
+#include "gpu_engine/aggregate.h"
+#include "heap_facts.h"
+
+namespace aggregate_test {
+
+using column_test::Random;
+using gpu_engine::Accumulator;
+using gpu_engine::AccumulatorKind;
+using gpu_engine::AggregateInput;
+using gpu_engine::AggregateInputKind;
+using gpu_engine::AggregateKey;
+using gpu_engine::AggregateOperation;
+using gpu_engine::AggregateProgram;
+using gpu_engine::AggregateStep;
+using gpu_engine::ColumnTest;
+using gpu_engine::no_aggregate_step;
+
+__extension__ typedef __int128 Wide;
+
+struct TestRun {
+    column_test::ColumnRun run;
+    column_test::Pages pages;
+    std::vector<std::vector<std::uint64_t>> codes;  // of rows, by column
+
+    void find_codes() {
+        for (std::size_t c = 0; c < run.columns.size(); ++c) {
+            codes.push_back(codes_of(run.columns[c], pages.layout.column[c]));
+        }
+    }
+};
+
+// ---- questions --------------------------------------------------------------------------------------------
+
+// A part's inputs, with their maps.
+struct TestInputs {
+    std::vector<AggregateInput> views;
+    std::deque<std::vector<std::uint64_t>> words;
+
+    void add_code(const TestRun &, std::uint32_t column, std::uint64_t offset) {
+        views.push_back({AggregateInputKind::code, true, 0, column, offset, 0, nullptr, nullptr, 0});
+    }
+    template <typename ValueOf>
+    AggregateInput *add_map(const TestRun &run, std::uint32_t column, AggregateInputKind kind,
+                            ValueOf value_of) {
+        const std::uint64_t places = gpu_engine::code_slots(run.pages.layout.column[column]);
+        words.emplace_back(places + 1);
+        for (std::uint64_t code = 0; code < places; ++code) {
+            const std::int64_t value = value_of(code);
+            auto *bytes = reinterpret_cast<unsigned char *>(words.back().data());
+            if (kind == AggregateInputKind::map8) {
+                bytes[code] = static_cast<unsigned char>(value);
+            } else if (kind == AggregateInputKind::map32) {
+                const auto narrow = static_cast<std::uint32_t>(value);
+                std::memcpy(bytes + code * sizeof(narrow), &narrow, sizeof(narrow));
+            } else {
+                std::memcpy(bytes + code * sizeof(value), &value, sizeof(value));
+            }
+        }
+        views.push_back({kind, true, 0, column, 0, places, words.back().data(), nullptr, 0});
+        return &views.back();
+    }
+    template <typename ValueOf>
+    AggregateInput *add_wide(const TestRun &run, std::uint32_t column, ValueOf value_of) {
+        const std::uint64_t places = gpu_engine::code_slots(run.pages.layout.column[column]);
+        words.emplace_back(2 * places + 1);
+        for (std::uint64_t code = 0; code < places; ++code) {
+            const Wide value = value_of(code);
+            words.back()[2 * code] = static_cast<std::uint64_t>(value);
+            words.back()[2 * code + 1] = static_cast<std::uint64_t>(value >> 64);
+        }
+        views.push_back(
+            {AggregateInputKind::map128, true, 0, column, 0, places, words.back().data(), nullptr, 0});
+        return &views.back();
+    }
+    void set_nulls(AggregateInput *input, Random &random) {
+        words.emplace_back((input->places + 63) / 64 + 1);
+        for (std::uint64_t &word : words.back()) {
+            word = random() & random() & random();
+        }
+        input->nulls = words.back().data();
+    }
+};
+
+struct TestQuestion {
+    AggregateProgram program = {};
+    std::vector<ColumnTest> tests;  // of kinds is_null and is_value
+    std::deque<TestInputs> inputs;  // of each part
+
+    TestQuestion() { program.filter = no_aggregate_step; }
+};
+
+// Adds to a program.
+class Builder {
+  public:
+    explicit Builder(TestQuestion *question) : program_(question->program) {}
+
+    std::uint16_t add_input() {
+        const auto number = static_cast<std::uint16_t>(program_.input_count++);
+        return add_step(AggregateOperation::input, number);
+    }
+    std::uint16_t add_constant(std::int64_t constant) {
+        const std::uint16_t step = add_step(AggregateOperation::constant);
+        program_.step[step].constant = constant;
+        return step;
+    }
+    std::uint16_t add_step(AggregateOperation operation, std::uint16_t left = 0, std::uint16_t right = 0,
+                           std::uint8_t width = 8) {
+        program_.step[program_.step_count] = {operation, width, left, right, 0, 0};
+        return static_cast<std::uint16_t>(program_.step_count++);
+    }
+    void add_key(std::uint16_t step, std::uint8_t bits, std::int64_t least, bool may_be_null) {
+        AggregateKey key = {step, bits, 0, 0, may_be_null, 0, least};
+        if (program_.key_count > 0) {
+            const AggregateKey &last = program_.key[program_.key_count - 1];
+            const bool fits = last.shift + last.bits + bits <= 64;
+            key.word = static_cast<std::uint8_t>(fits ? last.word : last.word + 1);
+            key.shift = static_cast<std::uint8_t>(fits ? last.shift + last.bits : 0);
+        }
+        program_.key_words = key.word + 1U;
+        program_.key[program_.key_count++] = key;
+    }
+    void accumulate(AccumulatorKind kind, std::uint16_t step, std::uint16_t filter = no_aggregate_step) {
+        program_.accumulator[program_.accumulator_count++] = {
+            kind, static_cast<std::uint8_t>(program_.value_words), step, filter, 0};
+        program_.value_words += accumulator_words(kind);
+    }
+
+  private:
+    AggregateProgram &program_;
+};
+
+// A question about the runs at random: most of them have an answer.
+inline TestQuestion make_question(const std::vector<TestRun> &runs, Random &random) {
+    TestQuestion question;
+    Builder builder(&question);
+    question.inputs.resize(runs.size());
+    // Steps, with the greatest magnitude of their numbers.
+    std::vector<std::pair<std::uint16_t, double>> numbers;
+    std::vector<std::uint16_t> truths;
+    std::vector<std::uint16_t> wides;
+    const auto &columns = runs[0].pages.layout;
+    const std::size_t inputs = 1 + random() % 6;
+    for (std::size_t i = 0; i < inputs; ++i) {
+        const auto column = static_cast<std::uint32_t>(random() % columns.columns);
+        bool has_map = true;
+        for (const TestRun &run : runs) {
+            has_map &= gpu_engine::code_slots(run.pages.layout.column[column]) > 0;
+        }
+        const std::uint64_t kind = has_map ? random() % 6 : 0;
+        const std::int64_t of_null = static_cast<std::int64_t>(random() % 50) - 25;
+        const bool column_null_is_null = random() % 2 == 0;
+        const bool has_nulls = random() % 3 == 0;
+        const bool is_extreme = random() % 5 == 0;
+        const std::uint64_t seed = random();
+        const std::uint64_t offset = random() % 3 == 0 ? random() % 1000 : 0;
+        const auto small = [&](std::uint64_t code) {
+            return static_cast<std::int64_t>((code + 7) * (seed | 1) >> 40) % 100;
+        };
+        const std::uint16_t step = builder.add_input();
+        double magnitude = 100;
+        for (std::size_t part = 0; part < runs.size(); ++part) {
+            TestInputs &made = question.inputs[part];
+            const TestRun &run = runs[part];
+            switch (kind) {
+                case 0:
+                    made.add_code(run, column, offset);
+                    magnitude =
+                        std::max(magnitude, std::ldexp(1.0, run.pages.layout.column[column].bits) + 1000);
+                    break;
+                case 1:
+                    made.add_map(run, column, AggregateInputKind::map8,
+                                 [&](std::uint64_t code) { return small(code) & 1; });
+                    break;
+                case 2:
+                    made.add_map(run, column, AggregateInputKind::map32, [&](std::uint64_t code) {
+                        return is_extreme ? static_cast<std::int64_t>(UINT32_MAX - code) : small(code) & 127;
+                    });
+                    magnitude = is_extreme ? 4294967296.0 : 128;
+                    break;
+                case 3:
+                    made.add_wide(run, column, [&](std::uint64_t code) {
+                        return (is_extreme ? Wide(1) << 100 : Wide(1)) * small(code);
+                    });
+                    break;
+                default:
+                    made.add_map(run, column, AggregateInputKind::map64, [&](std::uint64_t code) {
+                        return !is_extreme     ? small(code)
+                               : code % 3 == 0 ? INT64_MIN
+                                               : INT64_MAX - small(code);
+                    });
+                    magnitude = is_extreme ? 9.3e18 : 100;
+            }
+            AggregateInput *input = &made.views.back();
+            if (kind != 3 && !column_null_is_null) {
+                input->column_null_is_null = false;
+                input->of_column_null = kind == 1 ? of_null & 1 : of_null;
+            }
+            if (kind != 0 && has_nulls) {
+                made.set_nulls(input, random);
+            }
+        }
+        if (kind == 1) {
+            truths.push_back(step);
+        } else if (kind == 3) {
+            wides.push_back(step);
+        } else {
+            numbers.emplace_back(step, magnitude);
+        }
+    }
+    numbers.emplace_back(builder.add_constant(static_cast<std::int64_t>(random() % 40) - 20), 20);
+    if (random() % 4 == 0) {
+        numbers.emplace_back(builder.add_step(AggregateOperation::place), std::ldexp(1.0, 48));
+    }
+    if (random() % 6 == 0) {
+        numbers.emplace_back(builder.add_step(AggregateOperation::null), 0);
+    }
+    const auto some_number = [&] { return numbers[random() % numbers.size()]; };
+    const auto some_truth = [&] { return truths[random() % truths.size()]; };
+    const std::size_t steps = random() % 12;
+    for (std::size_t i = 0; i < steps; ++i) {
+        using enum AggregateOperation;
+        const auto left = some_number();
+        const auto right = some_number();
+        if (random() % 2 == 0) {
+            const auto operation =
+                static_cast<AggregateOperation>(static_cast<int>(add) + static_cast<int>(random() % 5));
+            const double bound = operation == multiply ? left.second * right.second
+                                 : operation == modulo ? right.second
+                                 : operation == divide ? left.second
+                                                       : left.second + right.second;
+            const bool may_fail = bound > 9e18 || operation == divide || operation == modulo;
+            if (may_fail && random() % 5 != 0) {
+                continue;
+            }
+            const std::uint8_t width = bound < 32000 && random() % 2 == 0 ? 2
+                                       : bound < 2e9 && random() % 2 == 0 ? 4
+                                                                          : 8;
+            numbers.emplace_back(builder.add_step(operation, left.first, right.first, width),
+                                 std::min(bound, 9.3e18));
+        } else if (truths.empty() || random() % 2 == 0) {
+            const auto operation =
+                static_cast<AggregateOperation>(static_cast<int>(equal) + static_cast<int>(random() % 4));
+            truths.push_back(builder.add_step(operation, left.first, right.first));
+        } else {
+            const auto operation = static_cast<AggregateOperation>(static_cast<int>(logical_and) +
+                                                                   static_cast<int>(random() % 5));
+            truths.push_back(
+                builder.add_step(operation, operation == is_null ? left.first : some_truth(), some_truth()));
+        }
+    }
+    const std::size_t keys = random() % 4;
+    for (std::size_t i = 0; i < keys; ++i) {
+        const std::uint8_t bits[] = {0, 1, 3, 8, 12, 17, 40, 64};
+        const bool of_truth = !truths.empty() && random() % 3 == 0;
+        builder.add_key(of_truth ? some_truth() : some_number().first, bits[random() % 8],
+                        static_cast<std::int64_t>(random() % 20) - 30, random() % 2 == 0);
+    }
+    const std::size_t accumulators = random() % 7;
+    for (std::size_t i = 0; i < accumulators; ++i) {
+        const auto kind = static_cast<AccumulatorKind>(1 + random() % 5);
+        const std::uint16_t filter = truths.empty() || random() % 3 != 0 ? no_aggregate_step : some_truth();
+        const auto number = some_number();
+        if (kind == AccumulatorKind::sum_squares && number.second > 4294967296.0) {
+            continue;
+        }
+        const bool of_wide = !wides.empty() && random() % 3 == 0 &&
+                             (kind == AccumulatorKind::sum || kind == AccumulatorKind::count);
+        const bool of_all = kind == AccumulatorKind::count && random() % 2 == 0;
+        builder.accumulate(kind,
+                           of_all    ? no_aggregate_step
+                           : of_wide ? wides[random() % wides.size()]
+                                     : number.first,
+                           filter);
+    }
+    if (!truths.empty() && random() % 2 == 0) {
+        question.program.filter = some_truth();
+    }
+    if (random() % 4 == 0) {
+        question.tests.push_back(
+            {random() % 4 == 0 ? gpu_engine::TestKind::is_null : gpu_engine::TestKind::is_value,
+             static_cast<std::uint32_t>(random() % columns.columns), nullptr, nullptr, 0});
+    }
+    return question;
+}
+
+// ---- the reference ----------------------------------------------------------------------------------------
+
+using Groups = std::map<std::vector<std::uint64_t>, std::vector<std::uint64_t>>;
+
+struct Expected {
+    bool failed = false;
+    Groups groups;
+    std::vector<std::vector<std::uint64_t>> doubtful;  // records, in order
+};
+
+class Reference {
+  public:
+    Reference(const TestQuestion &question, const TestRun &run, std::size_t part)
+        : question_(question), program_(question.program), run_(run), inputs_(question.inputs[part].views) {}
+
+    struct Result {
+        bool is_null = false;
+        Wide number = 0;
+    };
+
+    void begin_row(std::size_t row) {
+        row_ = row;
+        results_.assign(program_.step_count, {});
+    }
+    bool failed() const { return failed_; }
+    bool is_true(std::uint16_t step) {
+        const Result truth = result(step);
+        return !truth.is_null && truth.number != 0;
+    }
+
+    std::vector<std::uint64_t> key() {
+        std::vector<std::uint64_t> words(program_.key_words);
+        for (std::uint32_t i = 0; i < program_.key_count; ++i) {
+            const AggregateKey &key = program_.key[i];
+            const Result number = result(key.step);
+            Wide code = number.is_null ? 0 : number.number - key.least + (key.may_be_null ? 1 : 0);
+            for (std::uint32_t bit = 0; bit < key.bits; ++bit, code >>= 1) {
+                words[key.word] |= static_cast<std::uint64_t>(code & 1) << (key.shift + bit);
+            }
+        }
+        return words;
+    }
+    std::vector<std::uint64_t> empty() const {
+        std::vector<std::uint64_t> words(program_.value_words);
+        for (std::uint32_t i = 0; i < program_.accumulator_count; ++i) {
+            const Accumulator &accumulator = program_.accumulator[i];
+            if (accumulator.kind == AccumulatorKind::least) {
+                words[accumulator.word] = INT64_MAX;
+            } else if (accumulator.kind == AccumulatorKind::greatest) {
+                words[accumulator.word] = static_cast<std::uint64_t>(INT64_MIN);
+            }
+        }
+        return words;
+    }
+    void accumulate(std::vector<std::uint64_t> *words) {
+        for (std::uint32_t i = 0; i < program_.accumulator_count; ++i) {
+            const Accumulator &accumulator = program_.accumulator[i];
+            std::uint64_t *word = words->data() + accumulator.word;
+            const Result argument =
+                accumulator.step == no_aggregate_step ? Result{} : result(accumulator.step);
+            const bool counts = accumulator.filter == no_aggregate_step || is_true(accumulator.filter);
+            if (!counts || argument.is_null) {
+                continue;
+            }
+            const auto narrow = static_cast<std::int64_t>(argument.number);
+            switch (accumulator.kind) {
+                case AccumulatorKind::count:
+                    ++*word;
+                    break;
+                case AccumulatorKind::sum:
+                    add(word, argument.number);
+                    break;
+                case AccumulatorKind::sum_squares:
+                    add(word, static_cast<Wide>(static_cast<unsigned __int128>(argument.number) *
+                                                static_cast<unsigned __int128>(argument.number)));
+                    break;
+                case AccumulatorKind::least:
+                    *word = static_cast<std::uint64_t>(std::min(static_cast<std::int64_t>(*word), narrow));
+                    break;
+                case AccumulatorKind::greatest:
+                    *word = static_cast<std::uint64_t>(std::max(static_cast<std::int64_t>(*word), narrow));
+                    break;
+            }
+        }
+    }
+
+  private:
+    static void add(std::uint64_t *words, Wide number) {
+        unsigned __int128 sum = static_cast<unsigned __int128>(words[1]) << 64 | words[0];
+        sum += static_cast<unsigned __int128>(number);
+        words[0] = static_cast<std::uint64_t>(sum);
+        words[1] = static_cast<std::uint64_t>(sum >> 64);
+    }
+
+    Result of_input(const AggregateInput &input) const {
+        if (!run_.run.columns[input.column].values[row_]) {
+            return input.column_null_is_null ? Result{true, 0} : Result{false, input.of_column_null};
+        }
+        const std::uint64_t code = run_.codes[input.column][row_];
+        if (input.kind == AggregateInputKind::code) {
+            return {false, static_cast<std::int64_t>(code + input.offset)};
+        }
+        if (input.nulls != nullptr && (input.nulls[code / 64] >> (code % 64) & 1) != 0) {
+            return {true, 0};
+        }
+        const auto *words = static_cast<const std::uint64_t *>(input.values);
+        switch (input.kind) {
+            case AggregateInputKind::map8:
+                return {false, static_cast<const std::uint8_t *>(input.values)[code]};
+            case AggregateInputKind::map32:
+                return {false, static_cast<const std::uint32_t *>(input.values)[code]};
+            case AggregateInputKind::map64:
+                return {false, static_cast<std::int64_t>(words[code])};
+            default:
+                return {false, static_cast<Wide>(static_cast<unsigned __int128>(words[2 * code + 1]) << 64 |
+                                                 words[2 * code])};
+        }
+    }
+
+    Result result(std::uint16_t number) {
+        if (!results_[number]) {
+            results_[number] = compute(program_.step[number]);
+        }
+        return *results_[number];
+    }
+    Result compute(const AggregateStep &step) {
+        using enum AggregateOperation;
+        switch (step.operation) {
+            case input:
+                return of_input(inputs_[step.left]);
+            case constant:
+                return {false, step.constant};
+            case null:
+                return {true, 0};
+            case place:
+                return {false, static_cast<std::int64_t>(run_.run.places[row_])};
+            case logical_not: {
+                const Result left = result(step.left);
+                return {left.is_null, left.number == 0};
+            }
+            case is_null:
+                return {false, result(step.left).is_null};
+            case AggregateOperation::is_true:
+                return {false, this->is_true(step.left)};
+            default:
+                return compute_of_two(step, result(step.left), result(step.right));
+        }
+    }
+    Result compute_of_two(const AggregateStep &step, const Result &left, const Result &right) {
+        using enum AggregateOperation;
+        if (step.operation == logical_and || step.operation == logical_or) {
+            const int decisive = step.operation == logical_or ? 1 : 0;
+            if ((!left.is_null && left.number == decisive) || (!right.is_null && right.number == decisive)) {
+                return {false, decisive};
+            }
+            return {left.is_null || right.is_null, 1 - decisive};
+        }
+        if (left.is_null || right.is_null) {
+            return {true, 0};
+        }
+        switch (step.operation) {
+            case add:
+                return fit(step, left.number + right.number);
+            case subtract:
+                return fit(step, left.number - right.number);
+            case multiply:
+                return fit(step, left.number * right.number);
+            case divide:
+            case modulo:
+                if (right.number == 0) {
+                    failed_ = true;
+                    return {true, 0};
+                }
+                return fit(
+                    step, step.operation == divide ? left.number / right.number : left.number % right.number);
+            case equal:
+                return {false, left.number == right.number};
+            case not_equal:
+                return {false, left.number != right.number};
+            case less:
+                return {false, left.number < right.number};
+            default:
+                return {false, left.number <= right.number};
+        }
+    }
+    Result fit(const AggregateStep &step, Wide number) {
+        const Wide end = Wide(1) << (8 * step.width - 1);
+        failed_ |= number < -end || number >= end;
+        return {false, number};
+    }
+
+    const TestQuestion &question_;
+    const AggregateProgram &program_;
+    const TestRun &run_;
+    const std::vector<AggregateInput> &inputs_;
+    std::size_t row_ = 0;
+    std::vector<std::optional<Result>> results_;
+    bool failed_ = false;
+};
+
+// With `facts` null all rows are visible.
+inline Expected compute(const TestQuestion &question, const std::vector<TestRun> &runs,
+                        const heap_facts::HeapFacts *facts) {
+    Expected expected;
+    if (question.program.key_count == 0) {
+        expected.groups[{}] = Reference(question, runs[0], 0).empty();
+    }
+    for (std::size_t part = 0; part < runs.size(); ++part) {
+        const column_test::ColumnRun &run = runs[part].run;
+        Reference reference(question, runs[part], part);
+        for (std::size_t row = 0; row < run.rows(); ++row) {
+            const auto passes = [&](const ColumnTest &test) {
+                return run.columns[test.column].values[row].has_value() ==
+                       (test.kind == gpu_engine::TestKind::is_value);
+            };
+            if (run.is_dead(row) || !std::all_of(question.tests.begin(), question.tests.end(), passes)) {
+                continue;
+            }
+            const heap_facts::Answer seen =
+                facts == nullptr ? heap_facts::Answer::visible : facts->of(run.places[row]);
+            if (seen == heap_facts::Answer::hidden) {
+                continue;
+            }
+            reference.begin_row(row);
+            if (question.program.filter != no_aggregate_step && !reference.is_true(question.program.filter)) {
+                continue;
+            }
+            std::vector<std::uint64_t> key = reference.key();
+            if (seen == heap_facts::Answer::visible) {
+                reference.accumulate(&expected.groups.emplace(key, reference.empty()).first->second);
+                continue;
+            }
+            std::vector<std::uint64_t> words = reference.empty();
+            reference.accumulate(&words);
+            key.insert(key.end(), words.begin(), words.end());
+            key.push_back(run.places[row]);
+            expected.doubtful.push_back(key);
+        }
+        expected.failed |= reference.failed();
+    }
+    std::sort(expected.doubtful.begin(), expected.doubtful.end());
+    return expected;
+}
+
+}  // namespace aggregate_test

@@ -1,0 +1,443 @@
+// Groups of rows: programs of all kinds on each engine, against a plain reference.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "aggregate_reference.h"
+#include "column_run.h"
+#include "engine_under_test.h"
+
+namespace {
+
+using namespace gpu_engine;
+using namespace aggregate_test;
+using column_test::ColumnRun;
+using column_test::Pages;
+
+template <typename UnderTest>
+class EngineAggregates : public EngineTest {
+  protected:
+    void SetUp() override { open<UnderTest>(); }
+
+    std::unique_ptr<ColumnStore> load(const Pages &pages) {
+        std::unique_ptr<ColumnLoader> loader;
+        std::unique_ptr<ColumnStore> store;
+        Status status = engine_->column().open_loader(*stream_, pages.layout, &loader);
+        if (status.ok()) {
+            status = loader->append_pages(*stream_, pages.images.data(),
+                                          static_cast<std::uint32_t>(pages.count()));
+        }
+        if (status.ok()) {
+            status = loader->finish(*stream_, &store);
+        }
+        EXPECT_TRUE(status.ok()) << status.message;
+        return store;
+    }
+
+    // Runs with their stores; some of the rows of the later ones are dead.
+    std::vector<std::unique_ptr<ColumnStore>> make_runs(const std::vector<std::size_t> &rows,
+                                                        std::vector<TestRun> *runs, bool with_nulls) {
+        std::vector<std::unique_ptr<ColumnStore>> stores;
+        for (const std::size_t count : rows) {
+            TestRun run;
+            run.run = column_test::make_run(count, random_, with_nulls);
+            run.pages = column_test::make_pages(run.run);
+            stores.push_back(load(run.pages));
+            if (stores.size() > 1 || random_() % 2 == 0) {
+                const std::vector<std::uint64_t> dead = column_test::kill_some(&run.run, random_);
+                EXPECT_TRUE(stores.back()->set_dead(*stream_, dead.data(), 1).ok());
+            }
+            run.find_codes();
+            runs->push_back(std::move(run));
+        }
+        return stores;
+    }
+
+    Status ask(const std::vector<std::unique_ptr<ColumnStore>> &stores, const TestQuestion &question,
+               const HeapBlocks *blocks, std::uint64_t most, std::unique_ptr<AggregateAnswer> *answer) {
+        std::vector<AggregatePart> parts;
+        for (std::size_t i = 0; i < stores.size(); ++i) {
+            parts.push_back({stores[i].get(), question.tests.data(),
+                             static_cast<std::uint32_t>(question.tests.size()), 0,
+                             question.inputs[i].views.data()});
+        }
+        const AggregateQuestion asked = {
+            &question.program, parts.data(), static_cast<std::uint32_t>(parts.size()), 0, blocks, most};
+        return engine_->column().aggregate(*stream_, asked, answer);
+    }
+
+    Groups read(const AggregateAnswer &answer, const AggregateProgram &program) {
+        const std::uint32_t words = program.key_words + program.value_words;
+        std::vector<std::uint64_t> records(answer.groups() * words);
+        // In portions, and the whole.
+        const std::uint64_t some = answer.groups() / 3;
+        EXPECT_TRUE(answer.read_groups(*stream_, 0, some, records.data()).ok());
+        EXPECT_TRUE(
+            answer.read_groups(*stream_, some, answer.groups() - some, records.data() + some * words).ok());
+        EXPECT_EQ(answer.read_groups(*stream_, answer.groups(), 1, records.data()).code,
+                  StatusCode::invalid_argument);
+        Groups groups;
+        for (std::size_t i = 0; i < answer.groups(); ++i) {
+            const std::uint64_t *record = records.data() + i * words;
+            const bool is_new =
+                groups
+                    .emplace(std::vector<std::uint64_t>(record, record + program.key_words),
+                             std::vector<std::uint64_t>(record + program.key_words, record + words))
+                    .second;
+            EXPECT_TRUE(is_new) << "a group comes twice";
+        }
+        return groups;
+    }
+
+    std::vector<std::vector<std::uint64_t>> read_doubtful(const AggregateAnswer &answer,
+                                                          const AggregateProgram &program) {
+        const std::uint32_t words = program.key_words + program.value_words + 1;
+        std::vector<std::uint64_t> records(answer.doubtful() * words);
+        EXPECT_TRUE(answer.read_doubtful(*stream_, 0, answer.doubtful(), records.data()).ok());
+        std::vector<std::vector<std::uint64_t>> rows;
+        for (std::size_t i = 0; i < answer.doubtful(); ++i) {
+            rows.emplace_back(records.begin() + static_cast<std::ptrdiff_t>(i * words),
+                              records.begin() + static_cast<std::ptrdiff_t>((i + 1) * words));
+        }
+        std::sort(rows.begin(), rows.end());
+        return rows;
+    }
+
+    void check(const std::vector<std::unique_ptr<ColumnStore>> &stores, const std::vector<TestRun> &runs,
+               const TestQuestion &question, heap_facts::HeapFacts *facts) {
+        const Expected expected = compute(question, runs, facts);
+        const std::unique_ptr<HeapBlocks> blocks = facts == nullptr ? nullptr : keep(facts->known());
+        std::unique_ptr<AggregateAnswer> answer;
+        const Status status = ask(stores, question, blocks.get(), UINT32_MAX, &answer);
+        ASSERT_TRUE(status.ok()) << status.message;
+        outcomes_[expected.failed]++;
+        if (expected.failed) {
+            ASSERT_EQ(answer->outcome(), AggregateOutcome::failed);
+            EXPECT_EQ(answer->groups(), 0U);
+            return;
+        }
+        ASSERT_EQ(answer->outcome(), AggregateOutcome::answered);
+        ASSERT_EQ(answer->groups(), expected.groups.size());
+        ASSERT_EQ(read(*answer, question.program), expected.groups);
+        ASSERT_EQ(read_doubtful(*answer, question.program), expected.doubtful);
+        const std::uint64_t all = expected.groups.size() + expected.doubtful.size();
+        ASSERT_TRUE(ask(stores, question, blocks.get(), all, &answer).ok());
+        EXPECT_EQ(answer->outcome(), AggregateOutcome::answered);
+        if (all == 0) {
+            return;
+        }
+        ASSERT_TRUE(ask(stores, question, blocks.get(), all - 1, &answer).ok());
+        EXPECT_EQ(answer->outcome(), AggregateOutcome::too_many_groups);
+        EXPECT_EQ(answer->groups(), 0U);
+    }
+
+    int outcomes_[2] = {};
+};
+
+TYPED_TEST_SUITE(EngineAggregates, Engines, EngineName);
+
+TYPED_TEST(EngineAggregates, AnswersEqualAPlainReference) {
+    const std::vector<std::vector<std::size_t>> sizes = {{1},    {2},         {64},         {65, 1},
+                                                         {1000}, {3000, 700}, {20011, 900}, {60000}};
+    for (const std::vector<std::size_t> &rows : sizes) {
+        std::vector<TestRun> runs;
+        const auto stores = this->make_runs(rows, &runs, rows.size() % 2 == 1);
+        for (int round = 0; round < (rows[0] > 10000 ? 12 : 40); ++round) {
+            SCOPED_TRACE(std::to_string(rows[0]) + " rows, round " + std::to_string(round));
+            const TestQuestion question = make_question(runs, this->random_);
+            heap_facts::HeapFacts facts =
+                heap_facts::HeapFacts::random(1 + (runs[0].run.places.back() >> 16), this->random_);
+            this->check(stores, runs, question, round % 3 == 0 ? &facts : nullptr);
+            ASSERT_FALSE(this->HasFatalFailure());
+        }
+    }
+    // Both kinds of outcome have been seen.
+    EXPECT_GT(this->outcomes_[0], 100);
+    EXPECT_GT(this->outcomes_[1], 5);
+}
+
+// A question of one input of each kind, which each test changes.
+TestQuestion simple_question(const std::vector<TestRun> &runs) {
+    TestQuestion question;
+    Builder builder(&question);
+    const std::uint16_t code = builder.add_input();
+    for (const TestRun &run : runs) {
+        TestInputs inputs;
+        inputs.add_code(run, 0, 5);
+        question.inputs.push_back(std::move(inputs));
+    }
+    builder.accumulate(AccumulatorKind::count, no_aggregate_step);
+    builder.accumulate(AccumulatorKind::sum, code);
+    return question;
+}
+
+TYPED_TEST(EngineAggregates, WithoutKeysThereIsOneGroup) {
+    std::vector<TestRun> runs;
+    const auto stores = this->make_runs({500}, &runs, false);
+    TestQuestion question = simple_question(runs);
+    Builder(&question).accumulate(AccumulatorKind::least, 0);
+    Builder(&question).accumulate(AccumulatorKind::greatest, 0);
+    this->check(stores, runs, question, nullptr);
+    // No row passes the tests, or the filter.
+    const ColumnTest none = {TestKind::is_null, 0, nullptr, nullptr, 0};
+    question.tests = {none};
+    std::unique_ptr<AggregateAnswer> answer;
+    ASSERT_TRUE(this->ask(stores, question, nullptr, 1, &answer).ok());
+    const Groups groups = this->read(*answer, question.program);
+    ASSERT_EQ(groups.size(), 1U);
+    const std::vector<std::uint64_t> empty = {0, 0, 0, INT64_MAX, std::uint64_t(INT64_MIN)};
+    EXPECT_EQ(groups.begin()->second, empty);
+    question.tests = {};
+    Builder builder(&question);
+    question.program.filter = builder.add_step(AggregateOperation::null);
+    ASSERT_TRUE(this->ask(stores, question, nullptr, 1, &answer).ok());
+    EXPECT_EQ(this->read(*answer, question.program).begin()->second, empty);
+    // With keys there is none then.
+    builder.add_key(0, 64, 0, false);
+    ASSERT_TRUE(this->ask(stores, question, nullptr, 1, &answer).ok());
+    EXPECT_EQ(answer->outcome(), AggregateOutcome::answered);
+    EXPECT_EQ(answer->groups(), 0U);
+}
+
+// Sums of the greatest and least numbers carry, and numbers of 128 bits are added.
+TYPED_TEST(EngineAggregates, SumsDontOverflow) {
+    std::vector<TestRun> runs;
+    const auto stores = this->make_runs({30000}, &runs, false);
+    for (const std::int64_t number : {INT64_MAX, INT64_MIN, std::int64_t(-1), std::int64_t(0)}) {
+        for (const std::uint8_t bits : {0, 6, 30, 64}) {
+            TestQuestion question;
+            Builder builder(&question);
+            TestInputs inputs;
+            inputs.add_map(runs[0], 2, AggregateInputKind::map64,
+                           [&](std::uint64_t code) { return code % 5 == 4 ? -number / 2 : number; });
+            inputs.add_wide(runs[0], 2, [&](std::uint64_t code) {
+                return code % 7 == 0 ? -(Wide(1) << 110) + number : (Wide(1) << 110) - 1;
+            });
+            inputs.add_map(runs[0], 2, AggregateInputKind::map64,
+                           [](std::uint64_t code) { return static_cast<std::int64_t>(code % 33); });
+            question.inputs.push_back(std::move(inputs));
+            const std::uint16_t narrow = builder.add_input();
+            const std::uint16_t wide = builder.add_input();
+            const std::uint16_t group = builder.add_input();
+            if (bits > 0) {
+                builder.add_key(group, bits, 0, false);
+            }
+            builder.accumulate(AccumulatorKind::sum, narrow);
+            builder.accumulate(AccumulatorKind::sum, wide);
+            builder.accumulate(AccumulatorKind::sum_squares, narrow);
+            this->check(stores, runs, question, nullptr);
+            ASSERT_FALSE(this->HasFatalFailure()) << number << ", " << int(bits) << " bits";
+        }
+    }
+}
+
+// Each integer operation at the ends of its width.
+TYPED_TEST(EngineAggregates, OverflowFailsAndNullsDont) {
+    std::vector<TestRun> runs;
+    const auto stores = this->make_runs({100}, &runs, false);
+    struct Case {
+        AggregateOperation operation;
+        std::uint8_t width;
+        std::int64_t left;
+        std::int64_t right;
+        std::optional<std::int64_t> result;
+    };
+    using enum AggregateOperation;
+    const Case cases[] = {{add, 2, 32767, 0, 32767},
+                          {add, 2, 32767, 1, {}},
+                          {subtract, 2, -32768, 1, {}},
+                          {multiply, 2, 256, 128, {}},
+                          {multiply, 2, -256, 128, -32768},
+                          {add, 4, INT32_MAX, 1, {}},
+                          {multiply, 4, INT32_MIN, -1, {}},
+                          {divide, 4, INT32_MIN, -1, {}},
+                          {modulo, 4, INT32_MIN, -1, 0},
+                          {add, 8, INT64_MAX, 1, {}},
+                          {add, 8, INT64_MIN, -1, {}},
+                          {subtract, 8, INT64_MIN, 1, {}},
+                          {subtract, 8, 0, INT64_MIN, {}},
+                          {multiply, 8, INT64_MIN, -1, {}},
+                          {multiply, 8, INT64_MIN, 1, INT64_MIN},
+                          {multiply, 8, 3037000500, 3037000500, {}},
+                          {divide, 8, INT64_MIN, -1, {}},
+                          {modulo, 8, INT64_MIN, -1, 0},
+                          {divide, 8, -7, 2, -3},
+                          {modulo, 8, -7, 2, -1},
+                          {divide, 8, 7, 0, {}},
+                          {modulo, 8, 7, 0, {}}};
+    for (const Case &test : cases) {
+        for (const bool is_null : {false, true}) {
+            TestQuestion question;
+            Builder builder(&question);
+            question.inputs.emplace_back();
+            const std::uint16_t left = builder.add_constant(test.left);
+            const std::uint16_t right = is_null ? builder.add_step(null) : builder.add_constant(test.right);
+            const std::uint16_t step = builder.add_step(test.operation, left, right, test.width);
+            builder.accumulate(AccumulatorKind::count, step);
+            builder.accumulate(AccumulatorKind::least, step);
+            std::unique_ptr<AggregateAnswer> answer;
+            ASSERT_TRUE(this->ask(stores, question, nullptr, 1, &answer).ok());
+            if (!is_null && !test.result) {
+                EXPECT_EQ(answer->outcome(), AggregateOutcome::failed);
+                continue;
+            }
+            ASSERT_EQ(answer->outcome(), AggregateOutcome::answered);
+            const auto values = this->read(*answer, question.program).begin()->second;
+            EXPECT_EQ(values[0], is_null ? 0 : stores[0]->entries() - stores[0]->dead_entries());
+            EXPECT_EQ(static_cast<std::int64_t>(values[1]), is_null ? INT64_MAX : *test.result);
+        }
+    }
+}
+
+// From one group to as many as rows, in few bits and in many.
+TYPED_TEST(EngineAggregates, FewGroupsAndMany) {
+    std::vector<TestRun> runs;
+    const auto stores = this->make_runs({70000, 9000}, &runs, false);
+    for (const std::uint64_t distinct : {1, 7, 495, 79000}) {
+        for (const std::uint8_t more_bits : {0, 20, 50}) {
+            TestQuestion question;
+            Builder builder(&question);
+            for (const TestRun &run : runs) {
+                TestInputs inputs;
+                inputs.add_map(run, 7, AggregateInputKind::map32, [&](std::uint64_t code) {
+                    return static_cast<std::int64_t>(code * 2654435761 % distinct);
+                });
+                inputs.add_code(run, 6, 0);
+                question.inputs.push_back(std::move(inputs));
+            }
+            const std::uint16_t group = builder.add_input();
+            const std::uint16_t number = builder.add_input();
+            builder.add_key(group, static_cast<std::uint8_t>(column_test::bits_for(distinct - 1)), 0, false);
+            if (more_bits > 0) {
+                builder.add_key(builder.add_constant(-5), more_bits, -70, true);
+            }
+            builder.accumulate(AccumulatorKind::sum, number);
+            builder.accumulate(AccumulatorKind::count, no_aggregate_step);
+            builder.accumulate(AccumulatorKind::greatest, number);
+            this->check(stores, runs, question, nullptr);
+            ASSERT_FALSE(this->HasFatalFailure()) << distinct << " groups";
+        }
+    }
+}
+
+TYPED_TEST(EngineAggregates, QuestionsThatCantBe) {
+    std::vector<TestRun> runs;
+    const auto stores = this->make_runs({300}, &runs, true);
+    const TestQuestion fine = simple_question(runs);
+    std::unique_ptr<AggregateAnswer> answer;
+    ASSERT_TRUE(this->ask(stores, fine, nullptr, 1, &answer).ok());
+    const auto refused = [&](auto change) {
+        TestQuestion question = simple_question(runs);
+        change(question.program, question.inputs[0].views[0]);
+        return this->ask(stores, question, nullptr, 1, &answer).code == StatusCode::invalid_argument;
+    };
+    using Program = AggregateProgram;
+    using Input = AggregateInput;
+    EXPECT_FALSE(refused([](Program &, Input &) {}));
+    EXPECT_TRUE(refused([](Program &program, Input &) { program.step_count = max_aggregate_steps + 1; }));
+    EXPECT_TRUE(refused([](Program &program, Input &) { program.input_count = max_aggregate_inputs + 1; }));
+    EXPECT_TRUE(refused([](Program &program, Input &) { program.input_count = 0; }));
+    EXPECT_TRUE(refused([](Program &program, Input &) { program.key_count = max_aggregate_keys + 1; }));
+    EXPECT_TRUE(refused([](Program &program, Input &) { program.key_words = 1; }));
+    EXPECT_TRUE(refused([](Program &program, Input &) { program.accumulator_count = UINT32_MAX; }));
+    EXPECT_TRUE(refused([](Program &program, Input &) { program.value_words = 2; }));
+    EXPECT_TRUE(refused([](Program &program, Input &) { program.filter = 1; }));
+    EXPECT_TRUE(refused(
+        [](Program &program, Input &) { program.step[0].operation = static_cast<AggregateOperation>(0); }));
+    EXPECT_TRUE(refused(
+        [](Program &program, Input &) { program.step[0].operation = static_cast<AggregateOperation>(200); }));
+    EXPECT_TRUE(refused(
+        [](Program &program, Input &) { program.step[0].operation = AggregateOperation::logical_not; }));
+    EXPECT_TRUE(refused([](Program &program, Input &) {
+        program.step[1] = {AggregateOperation::add, 3, 0, 0, 0, 0};
+        program.step_count = 2;
+    }));
+    EXPECT_TRUE(refused([](Program &program, Input &) {
+        program.step[1] = {AggregateOperation::add, 4, 0, 1, 0, 0};
+        program.step_count = 2;
+    }));
+    EXPECT_TRUE(refused([](Program &program, Input &) { program.accumulator[0].word = 1; }));
+    EXPECT_TRUE(refused([](Program &program, Input &) { program.accumulator[1].step = 7; }));
+    EXPECT_TRUE(refused([](Program &program, Input &) { program.accumulator[1].step = no_aggregate_step; }));
+    EXPECT_TRUE(refused(
+        [](Program &program, Input &) { program.accumulator[1].kind = static_cast<AccumulatorKind>(9); }));
+    EXPECT_TRUE(refused([](Program &program, Input &) {
+        program.key_count = 1;
+        program.key_words = 1;
+        program.key[0] = {0, 60, 5, 0, false, 0, 0};
+    }));
+    EXPECT_TRUE(refused([](Program &program, Input &) {
+        program.key_count = 2;
+        program.key_words = 1;
+        program.key[0] = {0, 10, 5, 0, false, 0, 0};
+        program.key[1] = {0, 10, 14, 0, false, 0, 0};
+    }));
+    EXPECT_TRUE(refused([](Program &, Input &input) { input.column = 99; }));
+    EXPECT_TRUE(refused([](Program &, Input &input) { input.kind = static_cast<AggregateInputKind>(0); }));
+    EXPECT_TRUE(refused([](Program &, Input &input) {
+        input.kind = AggregateInputKind::map64;
+        input.places = 3;
+        input.values = nullptr;
+    }));
+    const std::uint64_t wide[2] = {};
+    EXPECT_TRUE(refused([&](Program &program, Input &input) {
+        input.kind = AggregateInputKind::map128;
+        input.places = 1;
+        input.values = wide;
+        program.accumulator[1].kind = AccumulatorKind::sum_squares;
+    }));
+    // Maps that are too short: whatever is taken, nothing behind them is read.
+    for (const AggregateInputKind kind : {AggregateInputKind::map8, AggregateInputKind::map32,
+                                          AggregateInputKind::map64, AggregateInputKind::map128}) {
+        for (const std::uint64_t places : {0, 1}) {
+            const auto values = std::make_unique<std::uint64_t[]>(2 * places);
+            EXPECT_FALSE(refused([&](Program &, Input &input) {
+                input.kind = kind;
+                input.places = places;
+                input.values = values.get();
+            }));
+        }
+    }
+    this->stream_->cancel();
+    EXPECT_EQ(this->ask(stores, fine, nullptr, 1, &answer).code, StatusCode::cancelled);
+    this->stream_->resume();
+    EXPECT_TRUE(this->ask(stores, fine, nullptr, 1, &answer).ok());
+}
+
+TYPED_TEST(EngineAggregates, MemoryRefusedAtEachPlace) {
+    std::vector<TestRun> runs;
+    const auto stores = this->make_runs({20000, 3000}, &runs, true);
+    TestQuestion question;
+    Builder builder(&question);
+    for (const TestRun &run : runs) {
+        TestInputs inputs;
+        inputs.add_map(run, 7, AggregateInputKind::map64,
+                       [](std::uint64_t code) { return static_cast<std::int64_t>(code); });
+        question.inputs.push_back(std::move(inputs));
+    }
+    const std::uint16_t group = builder.add_input();
+    builder.add_key(group, 64, 0, true);
+    builder.accumulate(AccumulatorKind::sum, group);
+    heap_facts::HeapFacts facts = heap_facts::HeapFacts::random(100, this->random_);
+    const std::unique_ptr<HeapBlocks> blocks = this->keep(facts.known());
+    const std::uint64_t before = this->engine_->memory().used();
+    for (std::int64_t refusal = 0;; ++refusal) {
+        ASSERT_LT(refusal, 1000);
+        std::unique_ptr<AggregateAnswer> answer;
+        this->engine_->memory().refuse_after(refusal);
+        const Status status = this->ask(stores, question, blocks.get(), UINT32_MAX, &answer);
+        this->engine_->memory().refuse_after(-1);
+        if (status.ok()) {
+            EXPECT_EQ(answer->outcome(), AggregateOutcome::answered);
+            EXPECT_GT(refusal, 3);
+            break;
+        }
+        ASSERT_EQ(status.code, StatusCode::out_of_memory) << status.message;
+        ASSERT_EQ(answer, nullptr);
+        ASSERT_EQ(this->engine_->memory().used(), before) << refusal;
+    }
+}
+
+}  // namespace
