@@ -3,6 +3,7 @@
 #include "client/client.h"
 #include "compat.h"
 #include "grid/grid.h"
+#include "plan/aggregate_scan.h"
 #include "plan/count_scan.h"
 #include "plan/lookup_join.h"
 #include "plan/scan_usage.h"
@@ -26,6 +27,7 @@ void _PG_init(void) {
     pg_gpu::storage::set_kind_resolver(pg_gpu::run_kind_of);
     pg_gpu::plan::register_count_scan();
     pg_gpu::plan::register_lookup_join();
+    pg_gpu::plan::register_aggregate_scan();
     pg_gpu::plan::register_scan_usage();
     pg_gpu::client::register_client();
 }

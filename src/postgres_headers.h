@@ -35,6 +35,7 @@ extern "C" {
 #include "access/xloginsert.h"
 #include "catalog/index.h"
 #include "catalog/namespace.h"
+#include "catalog/pg_aggregate.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_amop.h"
 #include "catalog/pg_amproc.h"

@@ -9,6 +9,7 @@ static int smallest_mirror = 4096;
 
 static bool enable_count_scan = true;
 static bool enable_lookup_join = true;
+static bool enable_aggregate = true;
 static bool enable_block_facts = true;
 
 static ServerSettings server = {};
@@ -100,6 +101,11 @@ void define_settings() {
         "pg_gpu.enable_lookup_join", "Enables the planner's use of lookup joins for gpu.lookup.",
         "A table joined by ctid with gpu.lookup of its index is read while keys are looked up.",
         &enable_lookup_join, true, PGC_USERSET, GUC_EXPLAIN, nullptr, nullptr, nullptr);
+    DefineCustomBoolVariable(
+        "pg_gpu.enable_aggregate",
+        "Enables the planner's use of gpu_column's indexes for aggregates and groups.",
+        "A query that only aggregates or groups rows of one table is answered from the index's columns.",
+        &enable_aggregate, true, PGC_USERSET, GUC_EXPLAIN, nullptr, nullptr, nullptr);
     DefineCustomBoolVariable("pg_gpu.enable_block_facts",
                              "Remembers which rows of a changed block everyone sees.",
                              "Until the block changes again its rows aren't looked at any more. The memory "
@@ -116,6 +122,10 @@ bool count_scan_enabled() {
 
 bool lookup_join_enabled() {
     return enable_lookup_join;
+}
+
+bool aggregate_enabled() {
+    return enable_aggregate;
 }
 
 bool block_facts_enabled() {

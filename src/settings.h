@@ -19,6 +19,9 @@ bool count_scan_enabled();
 // And lookup joins?
 bool lookup_join_enabled();
 
+// And aggregates of gpu_column's indexes?
+bool aggregate_enabled();
+
 // May visibility be told by what is known of heap blocks (table/block_facts.h)?
 bool block_facts_enabled();
 

@@ -1,7 +1,7 @@
 # suite: check host
 # gpu_column under random histories of inserts, updates, deletes, vacuum, merges and crashes, on tables of random columns of
-# all kinds of types: bitmap scans, counts by filters, histograms, summaries and dictionaries as a sequential scan gives them, on
-# the primary and on a standby whose replayed pages are compared with the primary's.
+# all kinds of types: bitmap scans, counts by filters, histograms, summaries, dictionaries and aggregates as a sequential scan gives
+# them, on the primary and on a standby whose replayed pages are compared with the primary's.
 # PG_GPU_TEST_SEED and PG_GPU_TEST_ROUNDS choose other histories.
 
 use strict;
@@ -70,6 +70,8 @@ sub condition
 }
 
 $primary->safe_psql('postgres', <<'SQL');
+-- Scans, counts and functions are compared with plans without an index.
+ALTER DATABASE postgres SET pg_gpu.enable_aggregate = off;
 CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
 -- What differs, as text; empty when nothing does.
 CREATE FUNCTION scan_difference(tab text, condition text) RETURNS text LANGUAGE plpgsql AS $$
@@ -127,6 +129,32 @@ BEGIN
 	EXECUTE format('SELECT format(''%%s rows, %%s NULLs, %%s values'', count(*), count(*) - count(%2$I), (SELECT count(*) FROM (SELECT 1 FROM %1$I WHERE %2$I IS NOT NULL GROUP BY %2$I) AS g)) FROM %1$I', tab, col) INTO by_scan;
 	RETURN CASE WHEN by_index <> by_scan THEN format(E'summary of %s: %s instead of %s\n', col, by_index, by_scan) ELSE '' END;
 END $$;
+CREATE FUNCTION answer_of(query text) RETURNS text[] LANGUAGE plpgsql AS $$
+DECLARE
+	answer text[];
+BEGIN
+	EXECUTE format('SELECT array_agg(q::text ORDER BY q::text COLLATE "C") FROM (%s) AS q', query) INTO answer;
+	RETURN coalesce(answer, '{}');
+EXCEPTION WHEN OTHERS THEN
+	RETURN ARRAY['error ' || SQLSTATE];
+END $$;
+-- Whether the node GpuAggregate answers; an empty text when its answer is the other plan's.
+CREATE FUNCTION aggregate_difference(query text, OUT node int, OUT difference text) LANGUAGE plpgsql AS $$
+DECLARE
+	by_node text[];
+	without text[];
+	plan json;
+BEGIN
+	PERFORM set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true), set_config('pg_gpu.enable_aggregate', 'on', true);
+	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+	node := CASE WHEN plan::text LIKE '%"GpuAggregate"%' THEN 1 ELSE 0 END;
+	by_node := answer_of(query);
+	PERFORM set_config('enable_seqscan', 'on', true), set_config('pg_gpu.enable_aggregate', 'off', true);
+	without := answer_of(query);
+	difference := CASE WHEN by_node = without THEN '' ELSE format(E'%s: %s instead of %s\n', query,
+		(SELECT array_agg(x) FROM (SELECT unnest(by_node) EXCEPT ALL SELECT unnest(without) LIMIT 3) AS s (x)),
+		(SELECT array_agg(x) FROM (SELECT unnest(without) EXCEPT ALL SELECT unnest(by_node) LIMIT 3) AS s (x))) END;
+END $$;
 SQL
 
 my ($table, @columns, $next_id, $node_answers);
@@ -162,6 +190,51 @@ sub step
 	return 'CHECKPOINT;';
 }
 
+# Of values that are equal but look different any may be shown.
+sub shown
+{
+	my ($type, $expression) = @_;
+	return "trim_scale($expression)" if $type eq 'numeric';
+	return "$expression + 0::$type" if $type =~ /float/;
+	return "extract(epoch FROM $expression)" if $type eq 'interval';
+	return $expression;
+}
+
+sub key
+{
+	my ($column) = @_;
+	my ($name, $type) = @$column{qw(name type)};
+	return $random->pick("lower($name)", "length($name)", "left($name, 2)") if $type eq 'text' && $random->once_in(2);
+	return $random->pick("$name % 7::$type", "$name / 5::$type", "coalesce($name, 3::$type)") if $type =~ /^int\d$/ && $random->once_in(2);
+	return $random->pick("date_trunc('month', $name)", "extract(dow FROM $name)") if $type =~ /date|timestamp/ && $random->once_in(2);
+	return shown($type, $name);
+}
+
+sub aggregate
+{
+	my ($name, $type) = @{ $random->pick(@columns) }{qw(name type)};
+	my @functions = ('count');
+	push @functions, 'min', 'max' if $type =~ /^(int\d|oid|date|time.*|float\d|text|varchar.*|char\(6\)|numeric|interval|inet|mood|money)$/;
+	push @functions, 'sum', 'avg' if $type =~ /^(int\d|numeric)$/;
+	push @functions, 'stddev', 'var_pop' if $type =~ /^int[24]$/;
+	push @functions, 'bool_and', 'bool_or' if $type eq 'bool';
+	my $function = $random->pick(@functions);
+	my $filter = $random->once_in(3) ? ' FILTER (WHERE ' . condition($random->pick(@columns)) . ')' : '';
+	return "count(*)$filter" if $random->once_in(5);
+	return $function =~ /^m/ ? shown($type, "$function($name)$filter") : "$function($name)$filter";
+}
+
+sub aggregate_query
+{
+	my @keys = map { key($random->pick(@columns)) } 1 .. $random->between(0, 3);
+	my $where = join $random->pick(' AND ', ' OR '), map { ($random->once_in(4) ? 'NOT ' : '') . '(' . condition($random->pick(@columns)) . ')' } 1 .. $random->between(1, 3);
+	my $query = 'SELECT ' . join(', ', @keys, map { aggregate() } 1 .. $random->between(1, 4)) . " FROM $table";
+	$query .= " WHERE $where" if $random->once_in(2);
+	$query .= ' GROUP BY ' . join(', ', 1 .. @keys) if @keys;
+	$query .= ' HAVING count(*) > ' . $random->between(0, 4) if $random->once_in(3);
+	return $query;
+}
+
 sub check_all
 {
 	my ($node, $what) = @_;
@@ -184,6 +257,11 @@ sub check_all
 	}
 	my $wrong = $node->safe_psql('postgres', 'SELECT ' . join ' || ', @asked);
 	is($wrong, '', "$what: answers") or diag('seed ' . test_seed());
+	my $queries = join ', ', map { '($q$' . aggregate_query() . '$q$)' } 1 .. 12;
+	my ($used, $differences) = split /\|/,
+		$node->safe_psql('postgres', "SELECT sum(d.node), string_agg(d.difference, '') FROM (VALUES $queries) AS v (query), aggregate_difference(query) AS d"), 2;
+	is($differences, '', "$what: aggregates") or diag('seed ' . test_seed());
+	$node_answers += $used;
 	check_sound($node, "$what: gpu.verify finds nothing", "${table}_i");
 	return;
 }
@@ -219,6 +297,7 @@ for my $round (1 .. 4 * test_rounds())
 }
 unlike(slurp_file($standby->logfile), qr/inconsistent page/, "replayed pages equal the primary's");
 check_path($primary);
+cmp_ok($node_answers, '>', 0, 'aggregates were answered by the node');
 $primary->stop('immediate');
 $standby->promote;
 $standby->safe_psql('postgres', step()) foreach 1 .. 5;

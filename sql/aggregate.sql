@@ -1,0 +1,328 @@
+-- Aggregates of one table by the node GpuAggregate: each statement is run with the node and without it, and the answers,
+-- or the kinds of errors, are held against each other.
+SET enable_seqscan = off;
+SET max_parallel_workers_per_gather = 0;
+SET timezone = 'UTC';
+SET synchronous_commit = on;
+
+CREATE TABLE agg (id int4, small int2, num int4, big int8, price numeric(10,2), any_scale numeric, f4 float4, f8 float8, flag bool, day date, at timestamp,
+                  at_zone timestamptz, word text, code char(3), c_word text COLLATE "C", key uuid, span interval) WITH (autovacuum_enabled = off);
+INSERT INTO agg
+SELECT i, i % 11, CASE WHEN i % 7 <> 0 THEN (i * 7919) % 100003 - 50000 END, CASE WHEN i % 13 <> 0 THEN i::int8 * 10000000019 - 5000000000000 END,
+       CASE WHEN i % 17 <> 0 THEN (i % 1000) * 1.37 - 300 END, CASE i % 5 WHEN 0 THEN 1.5 WHEN 1 THEN 1.50 WHEN 2 THEN -2 WHEN 3 THEN 100.125 END,
+       CASE i % 6 WHEN 0 THEN 'NaN'::float4 WHEN 1 THEN '-0' WHEN 2 THEN 0 WHEN 3 THEN 'Infinity' WHEN 4 THEN i END, CASE i % 4 WHEN 0 THEN '-Infinity'::float8 WHEN 1 THEN i / 8.0 END,
+       CASE i % 3 WHEN 0 THEN true WHEN 1 THEN false END, date '2026-01-01' + i % 90, timestamp '2026-01-01' + i % 500 * interval '37 minutes',
+       timestamptz '2026-01-01 00:00+00' + i % 300 * interval '1 hour', CASE WHEN i % 19 <> 0 THEN 'word ' || i % 23 END, chr(97 + i % 4), chr(65 + i % 26) || i % 3,
+       md5((i % 50)::text)::uuid, i % 30 * interval '1 day'
+FROM generate_series(1, 6000) AS i;
+INSERT INTO agg (id) SELECT NULL FROM generate_series(1, 20);
+CREATE INDEX agg_i ON agg USING gpu_column (id, small, num, big, price, any_scale, f4, f8, flag, day, at, at_zone, word, code, c_word, key, span);
+VACUUM ANALYZE agg;
+
+-- What a statement gives, sorted, or the error's code.
+CREATE FUNCTION answer_of(query text) RETURNS text[] LANGUAGE plpgsql AS $$
+DECLARE
+    answer text[];
+BEGIN
+    EXECUTE format('SELECT array_agg(q::text ORDER BY q::text COLLATE "C") FROM (%s) AS q', query) INTO answer;
+    RETURN coalesce(answer, '{}');
+EXCEPTION WHEN OTHERS THEN
+    RETURN ARRAY[SQLSTATE];
+END $$;
+-- Who answers: the node, or why it has PostgreSQL's own plan do it; or a plan without the node.
+CREATE FUNCTION who_answers(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    line text;
+    who text := 'other plan';
+BEGIN
+    FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+        who := CASE WHEN line LIKE '%(GpuAggregate)%' THEN 'node' ELSE who END;
+    END LOOP;
+    FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
+        who := coalesce(substring(line FROM 'Not Answered: (.*)'), who);
+    END LOOP;
+    RETURN who;
+EXCEPTION WHEN OTHERS THEN
+    RETURN who || ', ' || SQLSTATE;
+END $$;
+CREATE FUNCTION compare(query text, OUT who text, OUT rows int, OUT same text) LANGUAGE plpgsql AS $$
+DECLARE
+    by_node text[];
+    without text[];
+BEGIN
+    who := who_answers(query);
+    by_node := answer_of(query);
+    SET LOCAL pg_gpu.enable_aggregate = off;
+    SET LOCAL pg_gpu.enable_count_scan = off;
+    without := answer_of(query);
+    SET LOCAL pg_gpu.enable_aggregate = on;
+    SET LOCAL pg_gpu.enable_count_scan = on;
+    rows := cardinality(by_node);
+    same := CASE WHEN by_node = without THEN 'same'
+                 ELSE format('with the node %s, without %s', (SELECT array_agg(x) FROM (SELECT unnest(by_node) EXCEPT ALL SELECT unnest(without) LIMIT 3) AS s (x)),
+                             (SELECT array_agg(x) FROM (SELECT unnest(without) EXCEPT ALL SELECT unnest(by_node) LIMIT 3) AS s (x))) END;
+END $$;
+
+-- Everything at once.
+SELECT * FROM compare('SELECT count(*), count(num), count(word), count(1), count(NULL) FROM agg');
+SELECT * FROM compare('SELECT sum(small), avg(small), min(small), max(small), sum(num), avg(num), min(num), max(num) FROM agg');
+SELECT * FROM compare('SELECT sum(big), avg(big), min(big), max(big), sum(id), avg(id) FROM agg');
+SELECT * FROM compare('SELECT sum(price), avg(price), min(price), max(price), sum(any_scale), avg(any_scale) FROM agg');
+SELECT * FROM compare('SELECT min(f4), max(f4), min(f8), max(f8) FROM agg WHERE f4 <> 0');
+SELECT * FROM compare('SELECT min(day), max(day), min(at), max(at), min(at_zone), max(at_zone), min(span), max(span) FROM agg');
+SELECT * FROM compare('SELECT min(word), max(word), min(c_word), max(c_word), min(code), max(code) FROM agg');
+SELECT * FROM compare('SELECT bool_and(flag), bool_or(flag), every(flag), bool_and(id > 0), bool_or(num > 49990) FROM agg');
+SELECT * FROM compare('SELECT min(word COLLATE "C"), max(lower(word)), count(lower(word)), min(length(word)), sum(length(word)) FROM agg');
+SELECT * FROM compare('SELECT max(DISTINCT num), min(DISTINCT word) FROM agg');
+SELECT * FROM compare('SELECT variance(num), stddev(num), var_pop(num), var_samp(small), stddev_pop(small), stddev_samp(num - small) FROM agg');
+SELECT * FROM compare('SELECT variance(num), stddev_pop(num), avg(num), sum(num) FROM agg WHERE abs(id) = 1');
+SELECT * FROM compare('SELECT variance(num), stddev_pop(num), stddev(small) FROM agg WHERE id IS NULL');
+SELECT * FROM compare('SELECT word, variance(num), stddev(small) FILTER (WHERE flag), avg(num), var_pop(2000000000 + small) FROM agg GROUP BY word');
+
+-- Groups.
+SELECT * FROM compare('SELECT small, count(*), sum(num), avg(price), max(word) FROM agg GROUP BY small');
+SELECT * FROM compare('SELECT word, count(*), sum(big) FROM agg GROUP BY word');
+SELECT * FROM compare('SELECT small, flag, word, count(*), sum(num), avg(big) FROM agg GROUP BY 1, 2, 3');
+SELECT * FROM compare('SELECT id, sum(num), min(word) FROM agg GROUP BY id');
+SELECT * FROM compare('SELECT day, code, count(*) FROM agg GROUP BY day, code');
+SELECT * FROM compare('SELECT key, min(at) FROM agg GROUP BY key');
+SELECT * FROM compare('SELECT big, count(*) FROM agg GROUP BY big');
+SELECT * FROM compare('SELECT f4 = 0, f4::text IN (''0'', ''-0''), count(*) FROM agg GROUP BY f4');
+SELECT * FROM compare('SELECT any_scale + 0.000, count(*) FROM agg GROUP BY any_scale + 0.000');
+SELECT * FROM compare('SELECT round(any_scale, 3), c FROM (SELECT any_scale, count(*) AS c FROM agg GROUP BY any_scale) AS s');
+SELECT * FROM compare('SELECT word FROM agg GROUP BY word');
+SELECT * FROM compare('SELECT count(*) FROM agg GROUP BY flag');
+SELECT * FROM compare('SELECT date_trunc(''month'', day), extract(week FROM at), count(*) FROM agg GROUP BY 1, 2');
+SELECT * FROM compare('SELECT date_trunc(''day'', at_zone), sum(num) FROM agg GROUP BY 1');
+SELECT * FROM compare('SELECT CASE WHEN small > 5 THEN ''many'' WHEN small IS NULL THEN ''none'' ELSE ''few'' END, count(*) FROM agg GROUP BY 1');
+SELECT * FROM compare('SELECT coalesce(word, ''nothing''), count(*), avg(num) FROM agg GROUP BY 1');
+SELECT * FROM compare('SELECT upper(left(word, 6)), small % 3, count(*) FROM agg GROUP BY 1, 2');
+SELECT * FROM compare('SELECT small + length(word), count(*), sum(num) FROM agg GROUP BY 1');
+SELECT * FROM compare('SELECT small + small % 2, count(*), sum(num) FROM agg GROUP BY 1');
+SELECT * FROM compare('SELECT num + small, count(*) FROM agg GROUP BY 1');
+SELECT * FROM compare('SELECT num + small, big - num, count(*) FROM agg GROUP BY 1, 2');
+-- A group's key is shown as one of its rows has it, not as others do that are equal.
+SELECT * FROM compare('SELECT any_scale, small, count(*) FROM agg WHERE id % 5 = 1 GROUP BY any_scale, small');
+SELECT * FROM compare('SELECT any_scale, f4, id % 10, count(*) FROM agg WHERE id < 500 GROUP BY 1, 2, 3');
+SELECT * FROM compare('SELECT max(any_scale) FROM agg WHERE id % 10 = 6');
+
+-- What is computed from keys and aggregates; HAVING; ORDER BY and LIMIT above.
+SELECT * FROM compare('SELECT small + 1, upper(word), sum(num) * 2 + count(*), avg(num) IS NULL FROM agg GROUP BY small, word');
+SELECT * FROM compare('SELECT small, sum(num) FROM agg GROUP BY small HAVING sum(num) > 0');
+SELECT * FROM compare('SELECT small FROM agg GROUP BY small HAVING count(*) FILTER (WHERE flag) > 600 AND small <> 3');
+SELECT * FROM compare('SELECT 1 FROM agg HAVING count(*) > 5');
+SELECT * FROM compare('SELECT 1 FROM agg HAVING count(*) < 5');
+SELECT * FROM compare('SELECT word, sum(num) AS s FROM agg GROUP BY word ORDER BY s DESC NULLS LAST, 1 LIMIT 5 OFFSET 2');
+SELECT * FROM compare('SELECT sum(n), max(s) FROM (SELECT word, count(*) AS n, sum(num) AS s FROM agg GROUP BY word) AS t WHERE n > 100');
+SELECT * FROM compare('SELECT small, count(*) > (SELECT 100), (SELECT max(id) FROM agg) FROM agg GROUP BY small');
+
+-- FILTER.
+SELECT * FROM compare('SELECT count(*) FILTER (WHERE flag), sum(num) FILTER (WHERE small > 3), avg(big) FILTER (WHERE word LIKE ''%1%''), min(word) FILTER (WHERE num > 0 AND flag) FROM agg');
+SELECT * FROM compare('SELECT small, count(*) FILTER (WHERE flag IS NOT TRUE), sum(num) FILTER (WHERE false), max(day) FILTER (WHERE id IS NULL) FROM agg GROUP BY small');
+
+-- WHERE.
+SELECT * FROM compare('SELECT count(*), sum(num) FROM agg WHERE num > 1000 AND small = 4');
+SELECT * FROM compare('SELECT count(*), sum(num) FROM agg WHERE num > 1000 OR small = 4 OR word IS NULL');
+SELECT * FROM compare('SELECT count(*), sum(num) FROM agg WHERE NOT (num > 1000 AND small = 4)');
+SELECT * FROM compare('SELECT count(*), sum(num) FROM agg WHERE (small = 4) IS NOT TRUE AND (flag OR num > 5) IS NOT FALSE');
+SELECT * FROM compare('SELECT count(*), sum(num) FROM agg WHERE (flag AND num > 5) IS UNKNOWN OR (flag OR num > 5) IS NOT UNKNOWN');
+SELECT * FROM compare('SELECT small, sum(num) FROM agg WHERE word LIKE ''word 1%'' AND length(word) > 5 GROUP BY small');
+SELECT * FROM compare('SELECT count(*) FROM agg WHERE word IN (''word 1'', ''word 7'') AND code = ANY (''{a,b}'') AND day BETWEEN ''2026-01-05'' AND ''2026-02-01''');
+SELECT * FROM compare('SELECT count(*), max(num) FROM agg WHERE num < small * 100');
+SELECT * FROM compare('SELECT count(*), max(num) FROM agg WHERE num + small <> big % 1000 AND num IS NOT NULL');
+SELECT * FROM compare('SELECT count(*) FROM agg WHERE at < at_zone AT TIME ZONE ''UTC''');
+SELECT * FROM compare('SELECT count(*) FROM agg WHERE day IS NOT DISTINCT FROM date ''2026-01-07''');
+SELECT * FROM compare('SELECT count(*) FROM agg WHERE small IS DISTINCT FROM 3');
+SELECT * FROM compare('SELECT count(*), sum(small) FROM agg WHERE id < 0');
+SELECT * FROM compare('SELECT small, count(*) FROM agg WHERE id < 0 GROUP BY small');
+SELECT * FROM compare('SELECT count(*), sum(small) FROM agg WHERE NULL::bool');
+SELECT * FROM compare('SELECT sum(num) FROM agg WHERE at_zone < now() AND day <= current_date');
+SELECT * FROM compare('SELECT sum(num) FROM agg WHERE flag');
+SELECT * FROM compare('SELECT sum(num) FROM agg WHERE NOT flag AND price > 5.5');
+SELECT * FROM compare('SELECT min(f8), max(f8), count(f8) FROM agg WHERE f4 = ''NaN'' OR f8 = ''-Infinity''');
+
+-- Arithmetic.
+SELECT * FROM compare('SELECT sum(num * small), sum(num - small), min(num + 1), max(-num), avg(num::int8 * small), sum(id % 7), sum(id / 3) FROM agg');
+SELECT * FROM compare('SELECT small, sum(big - num), sum((num + small)::int8 * 3) FROM agg GROUP BY small');
+SELECT * FROM compare('SELECT sum(price * 2), avg(price + 0.005), sum(any_scale::int4) FROM agg');
+SELECT * FROM compare('SELECT sum(CASE WHEN flag THEN 1 ELSE 0 END), sum(CASE WHEN word = ''word 1'' THEN 5 END) FROM agg');
+-- Errors are PostgreSQL's.
+SELECT * FROM compare('SELECT sum(num * id * 1000) FROM agg');
+SELECT * FROM compare('SELECT sum(num / (small - 3)) FROM agg');
+SELECT * FROM compare('SELECT sum(num / (small - 3)) FROM agg WHERE small <> 3');
+SELECT * FROM compare('SELECT sum(10 / small) FROM agg');
+SELECT * FROM compare('SELECT sum(10 / small) FROM agg WHERE small > 0');
+SELECT * FROM compare('SELECT sum(10 / small) FILTER (WHERE small > 0) FROM agg');
+SELECT * FROM compare('SELECT sum((word || ''x'')::int4) FROM agg');
+SELECT * FROM compare('SELECT count(*) FROM agg WHERE 10 / small > 1');
+SELECT * FROM compare('SELECT count(*) FROM agg WHERE small > 0 AND 10 / small > 1');
+SELECT * FROM compare('SELECT count(*) FROM agg WHERE 10 / (small + 1) > 1 AND 10 / (small + 2) > 1 AND substr(word, 6)::int4 > 3');
+SELECT * FROM compare('SELECT (10 / small), count(*) FROM agg GROUP BY 1');
+SELECT * FROM compare('SELECT sum(small::int2 * 32767::int2) FROM agg');
+
+-- Not these, or not yet.
+SELECT * FROM compare('SELECT sum(f8), avg(f4) FROM agg WHERE f8 > 0 AND f4 > 0');
+SELECT * FROM compare('SELECT count(DISTINCT small) FROM agg');
+SELECT * FROM compare('SELECT stddev(big), variance(price) FROM agg');
+SELECT * FROM compare('SELECT array_agg(small ORDER BY small) FROM agg');
+SELECT * FROM compare('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY num) FROM agg');
+SELECT * FROM compare('SELECT small, word, count(*) FROM agg GROUP BY GROUPING SETS ((small), (word))');
+SELECT * FROM compare('SELECT count(*) FROM agg WHERE ctid > ''(0,1)''');
+SELECT * FROM compare('SELECT count(*) FROM agg WHERE random() < 2');
+SELECT * FROM compare('SELECT sum(pg_column_size(word)) FROM agg');
+SELECT * FROM compare('SELECT count(*), generate_series(1, 2) FROM agg');
+SELECT * FROM compare('SELECT count(agg) FROM agg');
+SELECT * FROM compare('SELECT count(*) FROM agg TABLESAMPLE SYSTEM (100)');
+SELECT * FROM compare('SELECT count(a.id) FROM agg AS a JOIN agg AS b ON a.id = b.id AND b.id < 50');
+SELECT * FROM compare('SELECT (SELECT count(a.id) FROM (VALUES (1)) AS v) FROM agg AS a WHERE a.id < 3');
+
+-- Rows that aren't in runs, deleted rows, one's own changes.
+INSERT INTO agg SELECT * FROM agg WHERE id <= 50;
+UPDATE agg SET num = num + 1, word = 'new word' WHERE id BETWEEN 100 AND 150;
+DELETE FROM agg WHERE id BETWEEN 1000 AND 3000;
+SELECT * FROM compare('SELECT word, count(*), sum(num), min(price), max(c_word) FROM agg GROUP BY word');
+BEGIN;
+INSERT INTO agg (id, small, word, num) VALUES (-1, 99, 'mine', -2147483648), (-2, 98, 'mine', 2147483647);
+SELECT * FROM compare('SELECT small, word, min(num), max(num), sum(num), count(*) FROM agg WHERE id < 200 GROUP BY 1, 2');
+SAVEPOINT s;
+DELETE FROM agg WHERE small = 99;
+SELECT * FROM compare('SELECT small, word, min(num), max(num), sum(num), count(*) FROM agg WHERE id < 200 GROUP BY 1, 2');
+ROLLBACK TO s;
+SELECT * FROM compare('SELECT small, word, min(num), max(num), sum(num), count(*) FROM agg WHERE id < 200 GROUP BY 1, 2');
+ROLLBACK;
+-- Nothing of an aborted transaction's rows is evaluated.
+BEGIN;
+INSERT INTO agg (id, small, word) SELECT i, -1, 'not a number' FROM generate_series(-100, -1) AS i;
+ROLLBACK;
+SELECT * FROM compare('SELECT sum(10 / (small + 1)), max(substr(word, 6)::int4) FROM agg WHERE word LIKE ''word%''');
+SELECT * FROM gpu.merge('agg_i') LIMIT 0;
+SELECT * FROM compare('SELECT sum(10 / (small + 1)), max(substr(word, 6)::int4) FROM agg WHERE word LIKE ''word%''');
+VACUUM agg;
+SELECT * FROM compare('SELECT word, day, count(*), sum(num), min(price), max(c_word), avg(big) FROM agg GROUP BY word, day');
+
+-- Privileges, a security barrier and row security: as of the plan that is replaced. Who peeks at a hidden row raises an error.
+CREATE FUNCTION peek(int2) RETURNS bool IMMUTABLE COST 0.0001 LANGUAGE plpgsql AS $$
+BEGIN
+    IF $1 = 7 THEN
+        RAISE EXCEPTION 'a hidden row was seen';
+    END IF;
+    RETURN $1 > 3;
+END $$;
+CREATE VIEW agg_seen WITH (security_barrier) AS SELECT * FROM agg WHERE small <> 7;
+SELECT * FROM compare('SELECT count(*), sum(num) FROM agg WHERE peek(small)');
+SELECT * FROM compare('SELECT count(*), sum(num) FROM agg_seen WHERE peek(small)');
+SELECT * FROM compare('SELECT count(*) FILTER (WHERE peek(small)), sum(num) FROM agg_seen');
+SELECT * FROM compare('SELECT peek(small), sum(num) FROM agg_seen GROUP BY 1');
+SELECT * FROM compare('SELECT small, sum(num) FROM agg_seen WHERE small > 5 GROUP BY small');
+CREATE ROLE agg_reader;
+GRANT SELECT (id, small, num) ON agg TO agg_reader;
+CREATE POLICY agg_hides ON agg USING (small <> 7);
+ALTER TABLE agg ENABLE ROW LEVEL SECURITY;
+SET ROLE agg_reader;
+SELECT * FROM compare('SELECT count(*), sum(num) FROM agg WHERE peek(small)');
+SELECT * FROM compare('SELECT peek(small), count(*), sum(num) FROM agg GROUP BY 1');
+SELECT * FROM compare('SELECT small, count(*), sum(num) FROM agg WHERE id > 100 GROUP BY small');
+SELECT * FROM compare('SELECT max(word) FROM agg');
+RESET ROLE;
+ALTER TABLE agg DISABLE ROW LEVEL SECURITY;
+BEGIN;
+REVOKE EXECUTE ON FUNCTION sum(int4), peek(int2) FROM PUBLIC;
+SET LOCAL ROLE agg_reader;
+SELECT * FROM compare('SELECT sum(num) FROM agg');
+SELECT * FROM compare('SELECT peek(small), count(*) FROM agg WHERE small <> 7 GROUP BY 1');
+SELECT * FROM compare('SELECT max(num) FROM agg');
+ROLLBACK;
+DROP VIEW agg_seen;
+DROP POLICY agg_hides ON agg;
+REVOKE SELECT (id, small, num) ON agg FROM agg_reader;
+DROP ROLE agg_reader;
+DROP FUNCTION peek;
+
+-- Parameters: of prepared statements, of subplans, with rescans.
+PREPARE by_parameter (int, text) AS SELECT word || $2 AS w, sum(num + $1), count(*) FILTER (WHERE small > $1) FROM agg WHERE small <> $1 OR word = $2 GROUP BY word || $2 HAVING count(*) > $1;
+SET plan_cache_mode = force_generic_plan;
+CREATE TEMPORARY TABLE given AS EXECUTE by_parameter(4, 'word 1');
+SET pg_gpu.enable_aggregate = off;
+DEALLOCATE by_parameter;
+PREPARE by_parameter (int, text) AS SELECT word || $2 AS w, sum(num + $1), count(*) FILTER (WHERE small > $1) FROM agg WHERE small <> $1 OR word = $2 GROUP BY word || $2 HAVING count(*) > $1;
+CREATE TEMPORARY TABLE expected AS EXECUTE by_parameter(4, 'word 1');
+RESET pg_gpu.enable_aggregate;
+(TABLE given EXCEPT ALL TABLE expected) UNION ALL (TABLE expected EXCEPT ALL TABLE given);
+SELECT count(*) > 0 AS any FROM given;
+RESET plan_cache_mode;
+DEALLOCATE by_parameter;
+SELECT * FROM compare('SELECT g, (SELECT sum(num) FROM agg WHERE small = g), (SELECT max(word) FROM agg WHERE id < g * 10) FROM generate_series(-1, 12) AS g');
+SELECT * FROM compare('SELECT g, s.* FROM generate_series(1, 5) AS g, LATERAL (SELECT word, count(*) + g AS n FROM agg WHERE small >= g GROUP BY word) AS s');
+SELECT * FROM compare('SELECT count(*) FROM agg WHERE num > (SELECT avg(num) FROM agg) AND word = (SELECT max(word) FROM agg WHERE small = 2)');
+
+-- Plans.
+EXPLAIN (COSTS OFF) SELECT small, sum(num) FROM agg WHERE word LIKE '%1' GROUP BY small HAVING count(*) > 2;
+CREATE FUNCTION explain_analyze(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+    line text;
+BEGIN
+    FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF) ' || query LOOP
+        -- From 18 on, rows are averages. What PostgreSQL's plan needed differs between machines.
+        CONTINUE WHEN line ~ 'Memory Usage|Batches';
+        RETURN NEXT replace(line, '.00 loops', ' loops');
+    END LOOP;
+END $$;
+SET pg_gpu.path = paged;
+SELECT explain_analyze('SELECT day, max(id) FROM agg WHERE id > 3000 GROUP BY day');
+SELECT explain_analyze('SELECT small, sum(10 / small) FILTER (WHERE small > 0) FROM agg GROUP BY small');
+DO $$
+DECLARE
+    plan json;
+BEGIN
+    EXECUTE 'EXPLAIN (FORMAT JSON, ANALYZE) SELECT max(id), word FROM agg WHERE id > 3000 GROUP BY word' INTO plan;
+    RAISE INFO '% % %', plan->0->'Plan'->>'Custom Plan Provider', plan->0->'Plan'->>'Index', plan->0->'Plan'->>'Groups';
+END $$;
+RESET pg_gpu.path;
+-- More groups than work_mem has room for take several passes; PostgreSQL's aggregate answers where results of expressions are too many.
+SET work_mem = '64kB';
+SELECT * FROM compare('SELECT id, word, count(*), sum(num), max(small) FROM agg GROUP BY id, word');
+SELECT * FROM compare('SELECT id, f4, count(*), count(num) FROM agg WHERE id < 2000 GROUP BY id, f4');
+SELECT * FROM compare('SELECT g, (SELECT sum(c) FROM (SELECT id, count(*) AS c FROM agg WHERE small <> g GROUP BY id) AS s) FROM generate_series(1, 3) AS g');
+SELECT * FROM compare('SELECT g, s.id, s.c FROM generate_series(1, 2) AS g, LATERAL (SELECT id, count(*) AS c FROM agg WHERE word <> ''x'' GROUP BY id) AS s');
+SELECT * FROM compare('SELECT max(id::text || ''long enough to take more memory than there is''), count(*) FROM agg WHERE id > 0');
+SELECT line FROM explain_analyze('SELECT id, big, sum(num), sum(small), sum(id), sum(big), min(num) FROM agg GROUP BY id, big') AS line WHERE line ~ 'Passes|Groups';
+BEGIN;
+DECLARE backwards SCROLL CURSOR FOR SELECT id, big, sum(num), sum(small), sum(id), sum(big), min(num) FROM agg GROUP BY id, big HAVING id < 4 ORDER BY id;
+FETCH ALL backwards;
+FETCH BACKWARD 2 backwards;
+COMMIT;
+RESET work_mem;
+
+-- Empty and tiny tables, and indexes that can't answer.
+CREATE TABLE agg_empty (a int, b text, c numeric);
+CREATE INDEX agg_empty_i ON agg_empty USING gpu_column (a, b, c);
+SELECT * FROM compare('SELECT count(*), sum(a), avg(a), min(b), max(b), sum(c), avg(c) FROM agg_empty');
+SELECT * FROM compare('SELECT b, count(*) FROM agg_empty GROUP BY b');
+INSERT INTO agg_empty VALUES (NULL, NULL, NULL);
+SELECT * FROM compare('SELECT count(*), sum(a), avg(a), min(b), max(b), sum(c), avg(c) FROM agg_empty');
+SELECT * FROM compare('SELECT a, b, c, count(*), count(a) FROM agg_empty GROUP BY a, b, c');
+INSERT INTO agg_empty VALUES (1, 'x', 'NaN'), (2147483647, 'y', 12345678901234567890123456789012345678.9), (-2147483648, '', 'Infinity');
+SELECT * FROM compare('SELECT count(*), sum(a), avg(a), min(b), max(b), sum(c), avg(c), min(c), max(c) FROM agg_empty');
+SELECT * FROM compare('SELECT sum(c) FROM agg_empty WHERE a = 2147483647');
+SELECT * FROM compare('SELECT a + 1, count(*) FROM agg_empty GROUP BY 1');
+SELECT * FROM compare('SELECT c, count(*), min(a) FROM agg_empty GROUP BY c');
+DROP INDEX agg_empty_i;
+SELECT * FROM compare('SELECT count(*), sum(a) FROM agg_empty');
+INSERT INTO agg_empty SELECT i, substr('xyz', i % 3 + 1, 1), i FROM generate_series(1, 5000) AS i;
+VACUUM ANALYZE agg_empty;
+CREATE INDEX agg_empty_part ON agg_empty USING gpu_column (a, c) WHERE b = 'x';
+SELECT * FROM compare('SELECT count(*), sum(a) FROM agg_empty');
+SELECT * FROM compare('SELECT count(*), sum(a) FROM agg_empty WHERE b = ''x''');
+SELECT * FROM compare('SELECT count(*), sum(a) FROM agg_empty WHERE b = ''x'' AND a > 0');
+SELECT * FROM compare('SELECT count(b), sum(a) FROM agg_empty WHERE b = ''x''');
+
+-- A cached plan doesn't outlive its index.
+PREPARE cached AS SELECT small, count(*) FROM agg GROUP BY small ORDER BY small LIMIT 2;
+SET plan_cache_mode = force_generic_plan;
+EXECUTE cached;
+DROP INDEX agg_i;
+EXECUTE cached;
+RESET plan_cache_mode;
+DEALLOCATE cached;
+DROP TABLE agg, agg_empty;
+DROP FUNCTION answer_of, who_answers, compare, explain_analyze;

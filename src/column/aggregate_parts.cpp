@@ -1,0 +1,177 @@
+#include "column/aggregate_parts.h"
+
+namespace pg_gpu::column {
+
+static const ColumnHeader &header_of(const AggregatePart &part, int column) {
+    return part.reader->header.column[column];
+}
+
+// ---- parts ------------------------------------------------------------------------------------------------
+
+// Loose rows that aren't selected are left out.
+static void add_loose_part(ColumnView *view, AggregatePart *part) {
+    Chunk *chunk = begin_chunk(view->index, *view->format, maintenance_work_mem * size_t{1024});
+    for (uint32 i = 0; i < view->loose_count; i++) {
+        const LooseRow &row = view->loose[i];
+        if (!row.selected)
+            continue;
+        add_row(chunk, table::place_of_tid(row.tid));
+        for (int column = 0; column < view->format->columns; column++) {
+            const ItemValue &value = row.values[column];
+            if (value.is_null)
+                continue;
+            if (view->format->types[column].is_integer)
+                add_integer(chunk, column, value.integer);
+            else
+                add_string(chunk, column, value.bytes);
+        }
+    }
+    const uint64 words = groups_of(chunk->rows);
+    auto *selected = allocate<uint64>(words + 1);
+    for (uint64 i = 0; i < words; i++)
+        selected[i] = low_bits(static_cast<uint32>(Min(chunk->rows - i * kGroup, uint64{kGroup})));
+    *part = {nullptr, chunk, chunk->rows, selected, chunk->places};
+}
+
+AggregateParts make_parts(ColumnView *view) {
+    AggregateParts parts = {view->format, allocate_zeroed<AggregatePart>(view->run_count + 1), 0};
+    for (int run = 0; run < view->run_count; run++)
+        parts.part[parts.count++] = {&view->runs[run], nullptr, view->runs[run].run.entries,
+                                     view->selected[run], nullptr};
+    if (view->loose_count > 0)
+        add_loose_part(view, &parts.part[parts.count++]);
+    return parts;
+}
+
+uint64 count_places(const AggregatePart &part, int column) {
+    if (part.reader == nullptr) {
+        const ChunkColumn &values = part.chunk->column[column];
+        return values.raw ? 0 : uint64{distinct_values(values)} + 1;
+    }
+    const ColumnHeader &header = header_of(part, column);
+    // Damaged codes and those of NULLs may be any number of so many bits.
+    return is_dictionary(header) || header.bits <= kMaxCodedBits ? UINT64CONST(1) << header.bits : 0;
+}
+
+uint64 base_of_codes(const AggregatePart &part, int column) {
+    return part.reader == nullptr ? 0 : header_of(part, column).base;
+}
+
+bool find_code_bounds(const AggregatePart &part, int column, uint64 *least, uint64 *greatest) {
+    if (part.reader != nullptr) {
+        const ColumnHeader &header = header_of(part, column);
+        *least = header.base;
+        *greatest = header.highest;
+        return header.nulls < part.rows;
+    }
+    const ChunkColumn &values = part.chunk->column[column];
+    bool any = false;
+    for (uint64 row = 0; row < part.rows; row++) {
+        if (is_selected(values.null_bits, row))
+            continue;
+        const uint64 value = values.raw ? values.values[row] : values.integers.keys[values.numbers[row]];
+        *least = any ? Min(*least, value) : value;
+        *greatest = any ? Max(*greatest, value) : value;
+        any = true;
+    }
+    return any;
+}
+
+// ---- what a planner wants to know -------------------------------------------------------------------------
+
+IndexSummary summarise_columns(Relation index, const Format &format) {
+    IndexSummary summary = {};
+    for (int i = 0; i < format.columns; i++)
+        summary.column[i].has_codes = true;
+    int count;
+    const Buffer buffer = storage::lock_metapage(index, run_kind(), BUFFER_LOCK_SHARE);
+    const storage::RunEntry *runs = storage::copy_directory(index, run_kind(), BufferGetPage(buffer), &count);
+    UnlockReleaseBuffer(buffer);
+    for (int run = 0; run < count; run++) {
+        summary.rows += runs[run].entries;
+        if (layout_of(runs[run]) != Layout::Columns)
+            continue;
+        summary.runs++;
+        RunReader reader;
+        open_header(&reader, index, runs[run], format);
+        // A run that was merged meanwhile is left out of an estimate.
+        for (int i = 0; i < format.columns && !reader.stale; i++) {
+            const AggregatePart part = {&reader, nullptr, runs[run].entries, nullptr, nullptr};
+            const ColumnHeader &header = reader.header.column[i];
+            const uint64 places = count_places(part, i);
+            summary.column[i].has_codes = summary.column[i].has_codes && places > 0;
+            summary.column[i].places += is_dictionary(header) ? header.distinct : places;
+            summary.column[i].words += header.codes.words + header.dictionary.words;
+        }
+    }
+    return summary;
+}
+
+// ---- codes of rows ----------------------------------------------------------------------------------------
+
+void begin_part_codes(PartCodes *codes, const AggregatePart &part, int column) {
+    *codes = {};
+    codes->part = &part;
+    codes->column = column;
+    codes->first = kNoGroup;
+    if (part.reader == nullptr) {
+        const ChunkColumn &values = part.chunk->column[column];
+        codes->is_wide = values.raw;
+        codes->null_bits = values.nulls > 0 ? values.null_bits : nullptr;
+        return;
+    }
+    const ColumnHeader &header = header_of(part, column);
+    codes->is_wide = header.bits > 32;
+    codes->null_bits = read_null_bits(part.reader, column);
+    // Of a stale run nothing may ever be read.
+    if (codes->is_wide) {
+        begin_codes(&codes->wide_cursor, part.reader, header.codes, header.bits, part.rows);
+        memset(codes->wide_cursor.values, 0, kBatch * sizeof(uint64));
+        codes->wide = codes->wide_cursor.values;
+    } else {
+        begin_codes(&codes->narrow_cursor, part.reader, header.codes, header.bits, part.rows);
+        memset(codes->narrow_cursor.values, 0, kBatch * sizeof(uint32));
+        codes->narrow = codes->narrow_cursor.values;
+    }
+}
+
+void read_part_codes(PartCodes *codes, uint64 first) {
+    if (codes->first == first)
+        return;
+    codes->first = first;
+    const AggregatePart &part = *codes->part;
+    if (part.reader == nullptr) {
+        const ChunkColumn &values = part.chunk->column[codes->column];
+        if (codes->is_wide)
+            codes->wide = values.values + first * kGroup;
+        else
+            codes->narrow = values.numbers + first * kGroup;
+    } else if (codes->is_wide) {
+        codes->wide_cursor.group = first;
+        next_groups(&codes->wide_cursor);
+    } else {
+        codes->narrow_cursor.group = first;
+        next_groups(&codes->narrow_cursor);
+    }
+}
+
+void mark_codes(const AggregatePart &part, int column, const uint64 *selected, uint8 *marks, bool *any_null) {
+    PartCodes codes;
+    begin_part_codes(&codes, part, column);
+    const uint64 words = groups_of(part.rows);
+    for (uint64 first = 0; first < words; first += kBatchGroups) {
+        const auto groups = static_cast<uint32>(Min(words - first, uint64{kBatchGroups}));
+        read_part_codes(&codes, first);
+        for (uint32 i = 0; i < groups; i++) {
+            uint64 bits = selected[first + i];
+            if (codes.null_bits != nullptr) {
+                *any_null = *any_null || (bits & codes.null_bits[first + i]) != 0;
+                bits &= ~codes.null_bits[first + i];
+            }
+            for (; bits != 0; bits &= bits - 1)
+                marks[codes.narrow[i * kGroup + static_cast<uint32>(__builtin_ctzll(bits))]] = 1;
+        }
+    }
+}
+
+}  // namespace pg_gpu::column

@@ -1,0 +1,124 @@
+// A view's rows in parts, whose columns all have codes: its runs, and the loose rows, which are gathered in
+// memory as if they were a run.
+#pragma once
+
+#include "column/chunk.h"
+#include "column/view.h"
+
+namespace pg_gpu::column {
+
+struct AggregatePart {
+    RunReader *reader;   // nullptr: the loose rows
+    const Chunk *chunk;  // of the loose rows
+    uint64 rows;
+    const uint64 *selected;  // a bit a row
+    const uint64 *places;    // of the loose rows' TIDs
+};
+
+struct AggregateParts {
+    const Format *format;
+    AggregatePart *part;
+    int count;
+};
+
+// Of a view whose rows have been selected, in the current memory context.
+AggregateParts make_parts(ColumnView *view);
+
+// How many codes a column has in a part, all of them below it; 0 where codes are integers that come row by
+// row. Integers in so few bits have codes though they have no dictionary.
+inline constexpr uint32 kMaxCodedBits = 16;
+uint64 count_places(const AggregatePart &part, int column);
+
+// Of integers that come row by row: the value is the code and this.
+uint64 base_of_codes(const AggregatePart &part, int column);
+
+// The least and the greatest value among a part's entries, whoever sees them; false when there is none.
+bool find_code_bounds(const AggregatePart &part, int column, uint64 *least, uint64 *greatest);
+
+// ---- what a planner wants to know -------------------------------------------------------------------------
+
+// Of all runs together, as their headers say.
+struct ColumnSummary {
+    bool has_codes;  // in each run of columns
+    uint64 places;   // of codes, in all runs
+    uint64 words;    // of codes and dictionaries
+};
+struct IndexSummary {
+    uint64 rows;
+    int runs;
+    ColumnSummary column[kMaxColumns];
+};
+IndexSummary summarise_columns(Relation index, const Format &format);
+
+// ---- codes of rows ----------------------------------------------------------------------------------------
+
+// One column's codes of a part, a batch at a time. The array is `narrow` or `wide`.
+struct PartCodes {
+    const AggregatePart *part;
+    int column;
+    bool is_wide;
+    const uint64 *null_bits;  // a bit a row; nullptr without NULLs
+    CodeCursor<uint32> narrow_cursor;
+    CodeCursor<uint64> wide_cursor;
+    const uint32 *narrow;
+    const uint64 *wide;
+    uint64 first;  // group from which on codes are there; kNoGroup: none are
+};
+inline constexpr uint64 kNoGroup = PG_UINT64_MAX;
+
+// Makes *codes ready, in the current memory context.
+void begin_part_codes(PartCodes *codes, const AggregatePart &part, int column);
+// Codes of the rows from group `first` on, kBatchGroups groups or as many as there are. They mean nothing
+// when the run is stale then, but are codes.
+void read_part_codes(PartCodes *codes, uint64 first);
+
+// marks[code] = 1 for the codes of selected rows that aren't NULL in the column; *any_null when one is.
+void mark_codes(const AggregatePart &part, int column, const uint64 *selected, uint8 *marks, bool *any_null);
+
+// ---- what codes stand for ---------------------------------------------------------------------------------
+
+// Calls visit(code, datum) for the codes that are marked, or for all that are entries of a dictionary
+// (`marks` nullptr). The datum is good during the call. Integers without a dictionary need marks: not every
+// number is a value.
+template <typename Visit>
+void visit_entries(const AggregatePart &part, const ColumnType &type, int column, const uint8 *marks,
+                   Visit visit) {
+    const uint64 places = count_places(part, column);
+    const auto wanted = [marks](uint64 code) { return marks == nullptr || marks[code] != 0; };
+    ValueBuffer buffer = {nullptr, 0};
+    if (part.reader == nullptr) {
+        const ChunkColumn &values = part.chunk->column[column];
+        for (uint64 code = 0; code < distinct_values(values); code++) {
+            if (!wanted(code))
+                continue;
+            visit(code, type.is_integer
+                            ? decode_integer(type, values.integers.keys[code])
+                            : datum_of(type, string_at(values.strings, static_cast<uint32>(code)), &buffer));
+        }
+    } else if (!is_dictionary(part.reader->header.column[column])) {
+        const uint64 base = part.reader->header.column[column].base;
+        for (uint64 code = 0; code < places; code++)
+            if (marks[code] != 0 && !part.reader->stale)
+                visit(code, decode_integer(type, base + code));
+    } else if (type.is_integer) {
+        uint64 *entries = read_integer_dictionary(part.reader, column);
+        for (uint64 code = 0; code < part.reader->header.column[column].distinct; code++) {
+            if (code % kBatch == 0)
+                CHECK_FOR_INTERRUPTS();
+            if (wanted(code) && !part.reader->stale)
+                visit(code, decode_integer(type, entries[code]));
+        }
+        pfree(entries);
+    } else {
+        StringCursor cursor;
+        begin_strings(&cursor, part.reader, column);
+        while (next_string(&cursor))
+            if (wanted(cursor.ordinal))
+                visit(cursor.ordinal, datum_of(type, cursor.value, &buffer));
+        end_strings(&cursor);
+    }
+    if (buffer.data != nullptr)
+        pfree(buffer.data);
+}
+
+}  // namespace pg_gpu::column

@@ -1,0 +1,24 @@
+// Answering a GpuAggregate's query from its index.
+#pragma once
+
+#include "plan/aggregate_results.h"
+
+namespace pg_gpu::plan {
+
+// What an answer is found from.
+struct AggregateQuestion {
+    Relation heap;
+    Relation index;
+    Snapshot snapshot;
+    AggregateQuery query;  // without parameters
+    ExprContext *context;  // for expressions
+    MemoryContext keep;    // of the answer; everything in it goes when a try starts again
+    TupleDesc row;         // keys, then aggregates
+};
+
+// answer->spilled takes groups that memory has no room for; the caller makes it. Returns nullptr, or why the
+// index can't answer, in words: PostgreSQL's own plan must then. *heap_fetches entries were looked up in the
+// heap. The current memory context gets what the work leaves behind.
+const char *answer_question(const AggregateQuestion &question, AggregateAnswer *answer, uint64 *heap_fetches);
+
+}  // namespace pg_gpu::plan

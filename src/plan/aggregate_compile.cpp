@@ -1,0 +1,355 @@
+#include "plan/aggregate_compile.h"
+
+#include "compat.h"
+#include "plan/aggregate_steps.h"
+
+namespace pg_gpu::plan {
+
+using gpu_engine::AccumulatorKind;
+using gpu_engine::AggregateOperation;
+using gpu_engine::no_aggregate_step;
+
+// ---- conditions -------------------------------------------------------------------------------------------
+
+static Node *without_relabels(Node *node) {
+    while (node != nullptr && IsA(node, RelabelType))
+        node = reinterpret_cast<Node *>(reinterpret_cast<RelabelType *>(node)->arg);
+    return node;
+}
+
+static bool read_column(Node *node, int *column) {
+    node = without_relabels(node);
+    if (node == nullptr || !IsA(node, Var))
+        return false;
+    *column = reinterpret_cast<Var *>(node)->varattno - 1;
+    return true;
+}
+
+static bool read_comparison(Oid operator_oid, Oid collation, Node *left, Node *right,
+                            const IndexColumns &columns, IndexCondition *read) {
+    *read = {};
+    if (!read_column(left, &read->column) || contain_var_clause(right) ||
+        !op_in_opfamily(operator_oid, columns.families[read->column]) ||
+        (OidIsValid(columns.collations[read->column]) && collation != columns.collations[read->column]))
+        return false;
+    read->operator_oid = operator_oid;
+    read->collation = collation;
+    read->argument = reinterpret_cast<Expr *>(right);
+    return true;
+}
+
+bool read_index_condition(Node *condition, const IndexColumns &columns, IndexCondition *read) {
+    if (IsA(condition, NullTest)) {
+        const auto *test = reinterpret_cast<const NullTest *>(condition);
+        *read = {};
+        read->is_null = test->nulltesttype == IS_NULL;
+        return !test->argisrow && read_column(reinterpret_cast<Node *>(test->arg), &read->column);
+    }
+    if (IsA(condition, OpExpr) && list_length(reinterpret_cast<OpExpr *>(condition)->args) == 2) {
+        const auto *comparison = reinterpret_cast<const OpExpr *>(condition);
+        auto *left = static_cast<Node *>(linitial(comparison->args));
+        auto *right = static_cast<Node *>(lsecond(comparison->args));
+        if (read_comparison(comparison->opno, comparison->inputcollid, left, right, columns, read))
+            return true;
+        const Oid commutator = get_commutator(comparison->opno);
+        return OidIsValid(commutator) &&
+               read_comparison(commutator, comparison->inputcollid, right, left, columns, read);
+    }
+    if (IsA(condition, ScalarArrayOpExpr)) {
+        const auto *any = reinterpret_cast<const ScalarArrayOpExpr *>(condition);
+        if (!any->useOr ||
+            !read_comparison(any->opno, any->inputcollid, static_cast<Node *>(linitial(any->args)),
+                             static_cast<Node *>(lsecond(any->args)), columns, read))
+            return false;
+        read->is_array = true;
+        return true;
+    }
+    return false;
+}
+
+static void add_conjunct(Compiler *compiler, uint16 *filter, uint16 step) {
+    *filter = *filter == no_aggregate_step
+                  ? step
+                  : add_step(compiler, AggregateOperation::logical_and, 0, *filter, step);
+}
+
+static void compile_condition(Compiler *compiler, Node *condition) {
+    CompiledAggregate *compiled = compiler->compiled;
+    const bool may_fail = contain_leaked_vars(condition);
+    compiled->unsafe_conditions += may_fail ? 1 : 0;
+    IndexCondition read;
+    if (read_index_condition(condition, *compiler->columns, &read)) {
+        compiled->index_conditions = lappend(compiled->index_conditions, condition);
+        return;
+    }
+    const uint16 step = compile_truth(compiler, reinterpret_cast<Expr *>(condition));
+    add_conjunct(compiler, may_fail ? &compiled->unsafe_filter : &compiled->safe_filter, step);
+}
+
+// ---- keys -------------------------------------------------------------------------------------------------
+
+static void add_key(Compiler *compiler, uint16 step, bool may_be_null) {
+    gpu_engine::AggregateProgram *program = &compiler->compiled->program;
+    if (program->key_count == gpu_engine::max_aggregate_keys) {
+        refuse(compiler, "there are too many grouping columns");
+        return;
+    }
+    gpu_engine::AggregateKey *key = &program->key[program->key_count++];
+    *key = {};
+    key->step = step;
+    key->may_be_null = may_be_null;
+}
+
+// Is equality that of numbers?
+static bool is_plain_equality(Oid type, Oid operator_oid) {
+    return lookup_type_cache(getBaseType(type), TYPECACHE_EQ_OPR)->eq_opr == operator_oid;
+}
+
+// Do equal values always have the same bytes?
+static bool has_one_image(Oid type, Oid equality, Oid collation) {
+    const Oid base = getBaseType(type);
+    const TypeCacheEntry *entry = lookup_type_cache(base, TYPECACHE_EQ_OPR | TYPECACHE_BTREE_OPFAMILY);
+    if (entry->eq_opr != equality || !OidIsValid(entry->btree_opf) || base == BPCHAROID)
+        return false;
+    constexpr int16 equal_image = 4;  // BTEQUALIMAGE_PROC
+    const Oid procedure =
+        get_opfamily_proc(entry->btree_opf, entry->btree_opintype, entry->btree_opintype, equal_image);
+    return OidIsValid(procedure) &&
+           DatumGetBool(OidFunctionCall1Coll(procedure, collation, ObjectIdGetDatum(entry->btree_opintype)));
+}
+
+static void compile_key(Compiler *compiler, Expr *expression, Oid equality, KeyResult *key) {
+    const Oid type = exprType(reinterpret_cast<Node *>(expression));
+    *key = {};
+    key->key = static_cast<uint16>(compiler->compiled->program.key_count);
+    key->input = UINT16_MAX;
+    key->type = column::describe_type(type, exprCollation(reinterpret_cast<Node *>(expression)));
+    // Equal floats may differ in their bits.
+    if (key->type.is_integer && key->type.is_ordered && key->type.code != column::IntegerCode::Float4 &&
+        key->type.code != column::IntegerCode::Float8 && is_plain_equality(type, equality)) {
+        const uint16 step = compile_number(compiler, expression);
+        // Of a result of arithmetic the range isn't known: all bits may be needed.
+        key->has_null = !has_known_range(*compiler, step);
+        add_key(compiler, step, !key->has_null);
+        if (key->has_null)
+            add_key(compiler, add_step(compiler, AggregateOperation::is_null, 0, step, 0), false);
+        return;
+    }
+    Oid hash;
+    if (!get_op_hash_functions(equality, &hash, nullptr)) {
+        refuse(compiler, "a grouping column's type can't be hashed");
+        return;
+    }
+    key->input = add_source(compiler, SourceKind::Group, expression, equality);
+    key->has_variants = !has_one_image(type, equality, key->type.collation);
+    compiler->compiled->has_place = compiler->compiled->has_place || key->has_variants;
+    add_key(compiler, add_input_step(compiler, key->input), true);
+}
+
+// ---- aggregates -------------------------------------------------------------------------------------------
+
+static uint8 add_accumulator(Compiler *compiler, AccumulatorKind kind, uint16 step, uint16 filter) {
+    gpu_engine::AggregateProgram *program = &compiler->compiled->program;
+    for (uint32 i = 0; i < program->accumulator_count; i++) {
+        const gpu_engine::Accumulator &other = program->accumulator[i];
+        if (other.kind == kind && other.step == step && other.filter == filter)
+            return other.word;
+    }
+    if (program->accumulator_count == gpu_engine::max_aggregate_accumulators) {
+        refuse(compiler, "there are too many aggregates");
+        return 0;
+    }
+    const auto word = static_cast<uint8>(program->value_words);
+    program->accumulator[program->accumulator_count++] = {kind, word, step, filter, 0};
+    program->value_words += gpu_engine::accumulator_words(kind);
+    return word;
+}
+
+// A step that is NULL where the argument is.
+static uint16 compile_presence(Compiler *compiler, Expr *argument) {
+    if (IsA(argument, Var))
+        return add_input_step(compiler, add_source(compiler, SourceKind::Presence, argument));
+    if (IsA(argument, Const))
+        return compile_constant(compiler, reinterpret_cast<Const *>(argument));
+    if (has_codes(*compiler, argument))
+        return add_input_step(compiler, add_source(compiler, SourceKind::Exists, argument));
+    return compile_number(compiler, argument);
+}
+
+// Is the aggregate the first of its arguments by an operator, as min and max are?
+static Oid order_of(Oid aggregate) {
+    HeapTuple tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate));
+    if (!HeapTupleIsValid(tuple))
+        return InvalidOid;
+    const Oid order = reinterpret_cast<Form_pg_aggregate>(GETSTRUCT(tuple))->aggsortop;
+    ReleaseSysCache(tuple);
+    return order;
+}
+
+static void compile_extreme(Compiler *compiler, const Aggref *aggregate, Expr *argument, uint16 filter,
+                            AggregateResult *result) {
+    const Oid order = order_of(aggregate->aggfnoid);
+    if (!OidIsValid(order)) {
+        refuse(compiler, "an aggregate isn't supported");
+        return;
+    }
+    const Oid type = exprType(reinterpret_cast<Node *>(argument));
+    result->type = column::describe_type(type, aggregate->inputcollid);
+    const TypeCacheEntry *entry = lookup_type_cache(getBaseType(type), TYPECACHE_LT_OPR | TYPECACHE_GT_OPR);
+    if (result->type.is_integer && result->type.is_ordered &&
+        (order == entry->lt_opr || order == entry->gt_opr)) {
+        const uint16 step = compile_number(compiler, argument);
+        result->kind = ResultKind::Extreme;
+        result->value = add_accumulator(
+            compiler, order == entry->lt_opr ? AccumulatorKind::least : AccumulatorKind::greatest, step,
+            filter);
+        result->count = add_accumulator(compiler, AccumulatorKind::count, step, filter);
+        return;
+    }
+    result->kind = ResultKind::Ranked;
+    result->input = add_source(compiler, SourceKind::Rank, argument, order, aggregate->inputcollid);
+    const uint16 step = add_input_step(compiler, result->input);
+    result->value = add_accumulator(compiler, AccumulatorKind::least, step, filter);
+    result->count = add_accumulator(compiler, AccumulatorKind::count, step, filter);
+}
+
+static void compile_sum(Compiler *compiler, Expr *argument, uint16 filter, ResultKind kind,
+                        AggregateResult *result) {
+    result->kind = kind;
+    uint16 step;
+    if (kind == ResultKind::SumOfNumeric || kind == ResultKind::AverageOfNumeric) {
+        result->input = add_source(compiler, SourceKind::Wide, argument);
+        const uint16 scale = add_input_step(compiler, add_source(compiler, SourceKind::Scale, argument));
+        result->scale = add_accumulator(compiler, AccumulatorKind::greatest, scale, filter);
+        step = add_input_step(compiler, result->input);
+    } else {
+        step = compile_number(compiler, argument);
+    }
+    result->value = add_accumulator(compiler, AccumulatorKind::sum, step, filter);
+    result->count = add_accumulator(compiler, AccumulatorKind::count, step, filter);
+}
+
+// By core's own functions.
+static void compile_deviation(Compiler *compiler, Oid aggregate, Expr *argument, uint16 filter,
+                              AggregateResult *result) {
+    HeapTuple tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate));
+    if (!HeapTupleIsValid(tuple)) {
+        refuse(compiler, "an aggregate isn't supported");
+        return;
+    }
+    const auto *form = reinterpret_cast<Form_pg_aggregate>(GETSTRUCT(tuple));
+    result->functions = {form->aggdeserialfn, form->aggfinalfn};
+    ReleaseSysCache(tuple);
+    const uint16 step = compile_number(compiler, argument);
+    result->kind = ResultKind::Deviation;
+    result->value = add_accumulator(compiler, AccumulatorKind::sum, step, filter);
+    result->squares = add_accumulator(compiler, AccumulatorKind::sum_squares, step, filter);
+    result->count = add_accumulator(compiler, AccumulatorKind::count, step, filter);
+}
+
+static bool is_supported_call(const Aggref *aggregate) {
+    return aggregate->agglevelsup == 0 && aggregate->aggkind == AGGKIND_NORMAL &&
+           aggregate->aggsplit == AGGSPLIT_SIMPLE && aggregate->aggdirectargs == NIL &&
+           aggregate->aggorder == NIL && !aggregate->aggvariadic;
+}
+
+static void compile_result(Compiler *compiler, const Aggref *aggregate, AggregateResult *result) {
+    *result = {};
+    if (!is_supported_call(aggregate)) {
+        refuse(compiler, "an aggregate has an order, or isn't an ordinary one");
+        return;
+    }
+    uint16 filter = no_aggregate_step;
+    if (aggregate->aggfilter != nullptr) {
+        filter = compile_truth(compiler, aggregate->aggfilter);
+        compiler->compiled->has_unsafe_filter =
+            compiler->compiled->has_unsafe_filter ||
+            contain_leaked_vars(reinterpret_cast<Node *>(aggregate->aggfilter)) ||
+            contain_leaked_vars(reinterpret_cast<Node *>(aggregate->args));
+    }
+    if (aggregate->aggfnoid == F_COUNT_) {
+        result->count = add_accumulator(compiler, AccumulatorKind::count, no_aggregate_step, filter);
+        return;
+    }
+    if (list_length(aggregate->args) != 1) {
+        refuse(compiler, "an aggregate isn't supported");
+        return;
+    }
+    Expr *argument = linitial_node(TargetEntry, aggregate->args)->expr;
+    if (aggregate->aggdistinct != NIL && !OidIsValid(order_of(aggregate->aggfnoid))) {
+        refuse(compiler, "an aggregate of distinct values isn't supported");
+        return;
+    }
+    switch (aggregate->aggfnoid) {
+        case F_COUNT_ANY:
+            result->count = add_accumulator(compiler, AccumulatorKind::count,
+                                            compile_presence(compiler, argument), filter);
+            return;
+        case F_SUM_INT2:
+        case F_SUM_INT4:
+            compile_sum(compiler, argument, filter, ResultKind::SumOfIntegers, result);
+            return;
+        case F_SUM_INT8:
+            compile_sum(compiler, argument, filter, ResultKind::SumOfLong, result);
+            return;
+        case F_AVG_INT2:
+        case F_AVG_INT4:
+        case F_AVG_INT8:
+            compile_sum(compiler, argument, filter, ResultKind::AverageOfLong, result);
+            return;
+        case F_SUM_NUMERIC:
+            compile_sum(compiler, argument, filter, ResultKind::SumOfNumeric, result);
+            return;
+        case F_AVG_NUMERIC:
+            compile_sum(compiler, argument, filter, ResultKind::AverageOfNumeric, result);
+            return;
+        case F_VAR_POP_INT2:
+        case F_VAR_POP_INT4:
+        case F_VAR_SAMP_INT2:
+        case F_VAR_SAMP_INT4:
+        case F_VARIANCE_INT2:
+        case F_VARIANCE_INT4:
+        case F_STDDEV_POP_INT2:
+        case F_STDDEV_POP_INT4:
+        case F_STDDEV_SAMP_INT2:
+        case F_STDDEV_SAMP_INT4:
+        case F_STDDEV_INT2:
+        case F_STDDEV_INT4:
+            compile_deviation(compiler, aggregate->aggfnoid, argument, filter, result);
+            return;
+        default:
+            compile_extreme(compiler, aggregate, argument, filter, result);
+    }
+}
+
+// ---- the whole --------------------------------------------------------------------------------------------
+
+const char *compile_aggregate(const AggregateQuery &query, const IndexColumns &columns, ExprContext *context,
+                              CompiledAggregate *compiled) {
+    *compiled = {};
+    compiled->safe_filter = no_aggregate_step;
+    compiled->unsafe_filter = no_aggregate_step;
+    compiled->program.filter = no_aggregate_step;
+    Compiler compiler = {compiled, &columns, context, true, nullptr};
+    // The first accumulator counts a group's rows.
+    add_accumulator(&compiler, AccumulatorKind::count, no_aggregate_step, no_aggregate_step);
+    ListCell *cell;
+    foreach (cell, query.conditions)
+        compile_condition(&compiler, static_cast<Node *>(lfirst(cell)));
+    compiler.is_condition = false;
+    if (list_length(query.keys) > static_cast<int>(gpu_engine::max_aggregate_keys))
+        return "there are too many grouping columns";
+    for (int i = 0; i < list_length(query.keys) && compiler.reason == nullptr; i++)
+        compile_key(&compiler, static_cast<Expr *>(list_nth(query.keys, i)),
+                    list_nth_oid(query.key_operators, i), &compiled->key[i]);
+    compiled->result = allocate_zeroed<AggregateResult>(list_length(query.aggregates) + 1);
+    for (int i = 0; i < list_length(query.aggregates) && compiler.reason == nullptr; i++)
+        compile_result(&compiler, list_nth_node(Aggref, query.aggregates, i), &compiled->result[i]);
+    if (compiled->has_place)
+        compiled->place =
+            add_accumulator(&compiler, AccumulatorKind::least,
+                            add_step(&compiler, AggregateOperation::place, 0, 0, 0), no_aggregate_step);
+    return compiler.reason;
+}
+
+}  // namespace pg_gpu::plan

@@ -1,0 +1,124 @@
+// From expressions to a program: how a GpuAggregate's query is computed, as far as that can be told without
+// looking at rows.
+#pragma once
+
+#include "column/value.h"
+#include "gpu_engine/aggregate.h"
+#include "plan/aggregate_deviation.h"
+#include "plan/aggregate_query.h"
+
+namespace pg_gpu::plan {
+
+// What an input of the program is made from, in every part of a view.
+enum class SourceKind : uint8 {
+    Value,     // the column itself, of an ordered integer type (number_of)
+    Presence,  // the column: NULL or not
+    // An expression over the column, evaluated once for each of the column's codes.
+    Truth,   // a truth value
+    Exists,  // NULL or not
+    Number,  // of an ordered integer type
+    Wide,    // a numeric: scaled to an integer
+    Scale,   // a numeric's: how many digits it shows behind the point
+    Rank,    // a place in the order of all results, from the least on
+    Group,   // results that are equal have the same number
+};
+
+struct InputSource {
+    SourceKind kind;
+    int column;  // from 0 on
+    Expr *expression;
+    column::ColumnType type;  // of its results
+    Oid operator_oid;         // Rank: what comes before what; Group: equality
+    Oid collation;
+    bool may_fail;      // it may raise an error, so only values of rows that count may be evaluated
+    bool is_condition;  // part of WHERE
+};
+
+enum class ResultKind : uint8 {
+    Count,
+    SumOfIntegers,  // int8
+    SumOfLong,      // numeric
+    AverageOfLong,  // numeric
+    SumOfNumeric,
+    AverageOfNumeric,
+    Deviation,  // variances and standard deviations of int2 and int4
+    Extreme,    // the least or greatest number
+    Ranked,     // the first in an order
+};
+
+// How an aggregate's value is found from a group's words.
+struct AggregateResult {
+    ResultKind kind;
+    uint8 count;  // words' places
+    uint8 value;
+    uint8 scale;               // of numerics: the greatest scale of what was added up
+    uint8 squares;             // Deviation
+    uint16 input;              // Ranked and numerics
+    column::ColumnType type;   // Extreme
+    FinalFunctions functions;  // Deviation
+};
+
+// How a key's value is found from its codes.
+struct KeyResult {
+    uint16 key;         // of the program
+    uint16 input;       // Group: whose results; of others UINT16_MAX
+    bool has_null;      // a key of its own, behind this one, is 1 for NULL
+    bool has_variants;  // may equal values differ in their bytes?
+    column::ColumnType type;
+};
+
+struct CompiledAggregate {
+    gpu_engine::AggregateProgram
+        program;  // keys' bits, words and least numbers are the executor's to fill in
+    InputSource input[gpu_engine::max_aggregate_inputs];
+    List *index_conditions;  // conditions that scan keys are made of
+    // The other conditions: those that can't fail, and those that can. no_aggregate_step: none.
+    uint16 safe_filter;
+    uint16 unsafe_filter;
+    int unsafe_conditions;   // how many conditions may fail, index conditions among them
+    bool has_unsafe_filter;  // may what a FILTER has a say in fail?
+    KeyResult key[gpu_engine::max_aggregate_keys];
+    // The last accumulator, if equal keys may differ in their bytes: the least TID of a group's rows, one of
+    // which its keys are shown of.
+    bool has_place;
+    uint8 place;
+    AggregateResult *result;  // of each aggregate
+};
+
+// The columns that expressions are over.
+struct IndexColumns {
+    const column::Format *format;
+    const Oid *families;
+    const Oid *collations;
+    const bool *has_codes;  // may expressions be evaluated by codes?
+};
+
+// In the current memory context. Returns nullptr, or why it can't be done, in words. With a `context`,
+// expressions without columns are evaluated in it; without one any value is taken for theirs.
+const char *compile_aggregate(const AggregateQuery &query, const IndexColumns &columns, ExprContext *context,
+                              CompiledAggregate *compiled);
+
+// Of an index condition: its column and what it is compared with.
+struct IndexCondition {
+    int column;
+    Oid operator_oid;  // of column and argument, in this order
+    Oid collation;
+    Expr *argument;  // nullptr: IS [NOT] NULL
+    bool is_array;
+    bool is_null;  // IS NULL
+};
+bool read_index_condition(Node *condition, const IndexColumns &columns, IndexCondition *read);
+
+// Signed numbers in the order of a type's values: integers of SQL are themselves.
+inline int64 number_of_code(const column::ColumnType &type, uint64 code) {
+    const uint64 bias = type.code == column::IntegerCode::Signed ? UINT64CONST(1) << (type.width * 8U - 1)
+                        : type.width == sizeof(uint64)           ? UINT64CONST(1) << 63
+                                                                 : 0;
+    return static_cast<int64>(code - bias);
+}
+
+inline uint64 code_of_number(const column::ColumnType &type, int64 number) {
+    return static_cast<uint64>(number) - static_cast<uint64>(number_of_code(type, 0));
+}
+
+}  // namespace pg_gpu::plan

@@ -1,0 +1,91 @@
+#include "plan/aggregate_cost.h"
+
+#include "compat.h"
+
+namespace pg_gpu::plan {
+
+// The processor's work, in operator costs: on a row's code that is compared or unpacked, on a step computed
+// for a row, on adding it to an accumulator of a group that is at hand, and of one that must be found among
+// many.
+static constexpr double kCodeOperators = 0.1;
+static constexpr double kStepOperators = 0.15;
+static constexpr double kAddOperators = 0.2;
+static constexpr double kFindOperators = 2.0;
+// More groups than that aren't in the processor's caches.
+static constexpr double kFewGroups = 10000;
+// On a run's headers, and before and behind everything.
+static constexpr double kRunOperators = 500.0;
+static constexpr double kQuestionOperators = 4000.0;
+
+// By index column: is it read?
+static void find_columns(const AggregateQuery &query, bool *is_read) {
+    Bitmapset *columns = nullptr;
+    for (List *list : {query.conditions, query.keys, query.aggregates})
+        pull_varattnos(reinterpret_cast<Node *>(list), 1, &columns);
+    for (int member = bms_next_member(columns, -1); member >= 0; member = bms_next_member(columns, member))
+        is_read[member + FirstLowInvalidHeapAttributeNumber - 1] = true;
+    bms_free(columns);
+}
+
+static Cost page_cost(const IndexOptInfo *index, const column::IndexSummary &summary, const bool *is_read,
+                      int columns) {
+    uint64 words = 0;
+    for (int i = 0; i < columns; i++)
+        words += is_read[i] ? summary.column[i].words : 0;
+    double random;
+    double sequential;
+    get_tablespace_page_costs(index->reltablespace, &random, &sequential);
+    return summary.runs * random + column::pages_of_words(words) * sequential;
+}
+
+// Expressions are evaluated once for each code.
+static Cost expression_cost(PlannerInfo *root, const CompiledAggregate &compiled,
+                            const column::IndexSummary &summary) {
+    Cost cost = 0;
+    for (uint32 i = 0; i < compiled.program.input_count; i++) {
+        const InputSource &source = compiled.input[i];
+        if (source.kind == SourceKind::Presence)
+            continue;
+        QualCost each = {0, 0};
+        if (source.kind != SourceKind::Value)
+            cost_qual_eval_node(&each, reinterpret_cast<Node *>(source.expression), root);
+        const auto places = static_cast<double>(summary.column[source.column].places);
+        cost += each.startup + places * (each.per_tuple + kStepOperators * cpu_operator_cost);
+    }
+    return cost;
+}
+
+// How often rows are gone through, so that each time the groups fit into memory.
+static double count_passes(const CompiledAggregate &compiled, double groups) {
+    if (compiled.program.key_count == 0)
+        return 1;
+    // A table of groups has room for about half as many more; keys mostly fit into a word.
+    const double bytes =
+        1.5 * groups * ((compiled.program.value_words + 1) * sizeof(uint64) + 2 * sizeof(uint32));
+    return Max(1.0, ceil(bytes / static_cast<double>(get_hash_memory_limit())));
+}
+
+void cost_aggregate(PlannerInfo *root, const RelOptInfo *input, const IndexOptInfo *index,
+                    const AggregateQuery &query, const CompiledAggregate &compiled,
+                    const column::IndexSummary &summary, double groups, Path *path) {
+    bool is_read[column::kMaxColumns] = {};
+    find_columns(query, is_read);
+    const auto rows = static_cast<double>(summary.rows);
+    const double selected = Min(input->rows, Max(rows, 1.0));
+    const double find = compiled.program.key_count == 0 ? 0
+                        : groups > kFewGroups           ? kFindOperators
+                                                        : kAddOperators;
+    const double of_row = compiled.program.step_count * (kCodeOperators + kStepOperators) + find +
+                          compiled.program.accumulator_count * kAddOperators * (groups > kFewGroups ? 2 : 1);
+    const double passes = count_passes(compiled, groups);
+    const double work = rows * list_length(compiled.index_conditions) * kCodeOperators +
+                        selected * of_row * passes + summary.runs * kRunOperators + kQuestionOperators;
+    // Rows elsewhere are looked up in the table.
+    const Cost heap = (1.0 - input->allvisfrac) * (selected * cpu_tuple_cost + input->pages * seq_page_cost);
+    path->startup_cost = page_cost(index, summary, is_read, index->nkeycolumns) +
+                         expression_cost(root, compiled, summary) + work * cpu_operator_cost + heap;
+    // With several passes groups go through a file.
+    path->total_cost = path->startup_cost + groups * cpu_tuple_cost * (passes > 1 ? 3 : 1);
+}
+
+}  // namespace pg_gpu::plan

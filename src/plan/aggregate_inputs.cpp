@@ -1,0 +1,409 @@
+#include "plan/aggregate_inputs.h"
+
+#include "compat.h"
+#include "plan/aggregate_numeric.h"
+#include "plan/aggregate_values.h"
+
+namespace pg_gpu::plan {
+
+using column::AggregatePart;
+using gpu_engine::AggregateInput;
+using gpu_engine::AggregateInputKind;
+using gpu_engine::AggregateOperation;
+using gpu_engine::AggregateStep;
+
+InputMaker *begin_inputs(const CompiledAggregate &compiled, const column::AggregateParts &parts,
+                         Relation index, ExprContext *context, MemoryContext keep, size_t memory) {
+    auto *maker = allocate_zeroed<InputMaker>(1);
+    maker->compiled = &compiled;
+    maker->parts = &parts;
+    maker->context = context;
+    maker->row = MakeSingleTupleTableSlot(CreateTupleDescCopy(RelationGetDescr(index)), &TTSOpsVirtual);
+    ExecStoreAllNullTuple(maker->row);
+    maker->keep = keep;
+    maker->memory = memory;
+    const uint32 count = compiled.program.input_count + 1;
+    maker->inputs = allocate<AggregateInput *>(parts.count + 1);
+    for (int part = 0; part < parts.count; part++) {
+        maker->inputs[part] = allocate_zeroed<AggregateInput>(count);
+        for (uint32 i = 0; i < compiled.program.input_count; i++)
+            maker->inputs[part][i].column = static_cast<uint32>(compiled.input[i].column);
+    }
+    maker->is_made = allocate_zeroed<bool>(count);
+    maker->least = allocate<int64>(count);
+    maker->greatest = allocate<int64>(count);
+    for (uint32 i = 0; i < count; i++) {
+        maker->least[i] = PG_INT64_MAX;
+        maker->greatest[i] = PG_INT64_MIN;
+    }
+    maker->common = allocate_zeroed<CommonValues>(count);
+    maker->scale = allocate_zeroed<uint8>(count);
+    maker->has_variants = allocate_zeroed<bool>(count);
+    return maker;
+}
+
+// ---- maps -------------------------------------------------------------------------------------------------
+
+// Room for so many bytes, cleared; nullptr when there is none.
+static void *take_memory(InputMaker *maker, uint64 bytes) {
+    if (bytes > maker->memory) {
+        maker->problem = "work_mem has no room for a dictionary's values";
+        return nullptr;
+    }
+    maker->memory -= bytes;
+    return allocate_zeroed<char>(bytes + 1);
+}
+
+static void note_number(InputMaker *maker, uint32 input, int64 number) {
+    maker->least[input] = Min(maker->least[input], number);
+    maker->greatest[input] = Max(maker->greatest[input], number);
+}
+
+static void set_null(AggregateInput *input, uint64 code) {
+    const_cast<uint64 *>(input->nulls)[code / 64] |= UINT64CONST(1) << (code % 64);
+}
+
+// A map of the kind, all of whose values are 0, with room for NULLs.
+static bool make_map(InputMaker *maker, const AggregatePart &part, AggregateInputKind kind, uint32 bytes,
+                     AggregateInput *input) {
+    input->kind = kind;
+    input->places = column::count_places(part, static_cast<int>(input->column));
+    if (input->places == 0) {
+        maker->problem = "a column has no dictionary any more";
+        return false;
+    }
+    // With a place for what a NULL of the column gives, behind the others.
+    input->values = take_memory(maker, (input->places + 1) * bytes);
+    input->nulls =
+        input->values == nullptr
+            ? nullptr
+            : static_cast<uint64 *>(take_memory(maker, (input->places + 63) / 64 * sizeof(uint64)));
+    return input->nulls != nullptr;
+}
+
+// ---- evaluation -------------------------------------------------------------------------------------------
+
+// Codes for which an expression is to be evaluated; nullptr: all of a dictionary. *any_null: the column's
+// NULL, too.
+static const uint8 *find_wanted(InputMaker *maker, const InputSource &source, const AggregatePart &part,
+                                bool *any_null) {
+    *any_null = !source.may_fail;
+    const bool is_listed =
+        part.reader == nullptr || column::is_dictionary(part.reader->header.column[source.column]);
+    if (is_listed && !source.may_fail)
+        return nullptr;
+    auto *marks = static_cast<uint8 *>(take_memory(maker, column::count_places(part, source.column)));
+    if (marks != nullptr)
+        column::mark_codes(part, source.column, part.selected, marks, any_null);
+    return marks;
+}
+
+// Calls take(code, value, is_null) for the results of a part's codes, and take_null(value, is_null) for that
+// of the column's NULL. Values are good during the call only.
+template <typename Take, typename TakeNull>
+static bool evaluate(InputMaker *maker, const InputSource &source, const AggregatePart &part, Take take,
+                     TakeNull take_null) {
+    constexpr uint32 values_per_reset = 1024;
+    bool any_null;
+    const uint8 *marks = find_wanted(maker, source, part, &any_null);
+    if (maker->problem != nullptr)
+        return false;
+    ExprState *state = ExecInitExpr(source.expression, nullptr);
+    TupleTableSlot *row = maker->row;
+    maker->context->ecxt_scantuple = row;
+    const auto look = [&](bool *is_null) {
+        return ExecEvalExprSwitchContext(state, maker->context, is_null);
+    };
+    uint32 count = 0;
+    column::visit_entries(part, maker->parts->format->types[source.column], source.column, marks,
+                          [&](uint64 code, Datum value) {
+                              row->tts_values[source.column] = value;
+                              row->tts_isnull[source.column] = false;
+                              bool is_null;
+                              const Datum result = look(&is_null);
+                              take(code, result, is_null);
+                              if (++count % values_per_reset == 0) {
+                                  ResetExprContext(maker->context);
+                                  CHECK_FOR_INTERRUPTS();
+                              }
+                          });
+    row->tts_values[source.column] = Datum{0};
+    row->tts_isnull[source.column] = true;
+    if (any_null) {
+        bool is_null;
+        const Datum result = look(&is_null);
+        take_null(result, is_null);
+    }
+    ResetExprContext(maker->context);
+    return maker->problem == nullptr;
+}
+
+// Sets what a NULL of the column gives.
+static void set_of_column_null(AggregateInput *input, int64 number, bool is_null) {
+    input->column_null_is_null = is_null;
+    input->of_column_null = is_null ? 0 : number;
+}
+
+// Makes a map whose values `number_of(result)` gives.
+template <typename Value, typename NumberOf>
+static bool make_number_map(InputMaker *maker, uint32 number, const AggregatePart &part,
+                            AggregateInputKind kind, AggregateInput *input, NumberOf number_of) {
+    if (!make_map(maker, part, kind, sizeof(Value), input))
+        return false;
+    auto *values = static_cast<Value *>(const_cast<void *>(input->values));
+    return evaluate(
+        maker, maker->compiled->input[number], part,
+        [&](uint64 code, Datum result, bool is_null) {
+            if (is_null)
+                set_null(input, code);
+            else
+                values[code] = static_cast<Value>(number_of(result));
+        },
+        [&](Datum result, bool is_null) {
+            set_of_column_null(input, is_null ? 0 : static_cast<int64>(number_of(result)), is_null);
+        });
+}
+
+// ---- kinds ------------------------------------------------------------------------------------------------
+
+// The column's own numbers: codes of integers, or a dictionary's.
+static bool make_values(InputMaker *maker, uint32 number, const AggregatePart &part, AggregateInput *input) {
+    const int column = static_cast<int>(input->column);
+    const column::ColumnType &type = maker->parts->format->types[column];
+    input->column_null_is_null = true;
+    uint64 least;
+    uint64 greatest;
+    if (column::find_code_bounds(part, column, &least, &greatest)) {
+        note_number(maker, number, number_of_code(type, least));
+        note_number(maker, number, number_of_code(type, greatest));
+    }
+    const bool has_map = part.reader == nullptr ? column::count_places(part, column) > 0
+                                                : column::is_dictionary(part.reader->header.column[column]);
+    if (!has_map) {
+        input->kind = AggregateInputKind::code;
+        input->offset = static_cast<uint64>(number_of_code(type, column::base_of_codes(part, column)));
+        return true;
+    }
+    input->kind = AggregateInputKind::map64;
+    input->places = column::count_places(part, column);
+    input->values = take_memory(maker, input->places * sizeof(int64));
+    if (input->values == nullptr)
+        return false;
+    auto *values = static_cast<int64 *>(const_cast<void *>(input->values));
+    column::visit_entries(part, type, column, nullptr, [&](uint64 code, Datum value) {
+        values[code] = number_of_code(type, column::encode_integer(type, value));
+    });
+    return true;
+}
+
+static void make_presence(AggregateInput *input) {
+    input->kind = AggregateInputKind::code;
+    input->column_null_is_null = true;
+}
+
+static bool make_numbers(InputMaker *maker, uint32 number, const AggregatePart &part, AggregateInput *input) {
+    const column::ColumnType &type = maker->compiled->input[number].type;
+    return make_number_map<int64>(maker, number, part, AggregateInputKind::map64, input, [&](Datum result) {
+        const int64 value = number_of_code(type, column::encode_integer(type, result));
+        note_number(maker, number, value);
+        return value;
+    });
+}
+
+static bool make_groups(InputMaker *maker, uint32 number, ValueTable *table, const AggregatePart &part,
+                        AggregateInput *input) {
+    return make_number_map<uint32>(maker, number, part, AggregateInputKind::map32, input, [&](Datum result) {
+        const uint32 group = number_of_value(table, result, &maker->memory);
+        if (group == kNoValue)
+            maker->problem = "work_mem has no room for a grouping column's values";
+        note_number(maker, number, group);
+        return group;
+    });
+}
+
+static bool make_of_part(InputMaker *maker, uint32 number, const AggregatePart &part, AggregateInput *input) {
+    switch (maker->compiled->input[number].kind) {
+        case SourceKind::Value:
+            return make_values(maker, number, part, input);
+        case SourceKind::Presence:
+            make_presence(input);
+            return true;
+        case SourceKind::Truth:
+            return make_number_map<uint8>(maker, number, part, AggregateInputKind::map8, input,
+                                          [](Datum result) { return DatumGetBool(result) ? 1 : 0; });
+        case SourceKind::Exists:
+            return make_number_map<uint8>(maker, number, part, AggregateInputKind::map8, input,
+                                          [](Datum) { return 1; });
+        case SourceKind::Scale:
+            return make_number_map<uint8>(maker, number, part, AggregateInputKind::map8, input,
+                                          [maker](Datum result) {
+                                              const int scale = shown_scale(DatumGetNumeric(result));
+                                              if (scale < 0 || scale > UINT8_MAX)
+                                                  maker->problem = "a numeric has too many digits";
+                                              return scale;
+                                          });
+        default:
+            return make_numbers(maker, number, part, input);
+    }
+}
+
+// ---- what all parts share ---------------------------------------------------------------------------------
+
+static bool make_group_input(InputMaker *maker, uint32 number) {
+    const InputSource &source = maker->compiled->input[number];
+    MemoryContext caller = MemoryContextSwitchTo(maker->keep);
+    ValueTable *table = begin_values(source.type, source.operator_oid, source.type.collation);
+    MemoryContextSwitchTo(caller);
+    for (int part = 0; part < maker->parts->count; part++)
+        if (!make_groups(maker, number, table, maker->parts->part[part], &maker->inputs[part][number]))
+            return false;
+    maker->common[number].values = table->values;
+    maker->common[number].count = table->count;
+    maker->has_variants[number] = table->has_variants;
+    return true;
+}
+
+static bool make_rank_input(InputMaker *maker, uint32 number) {
+    const InputSource &source = maker->compiled->input[number];
+    RankedValues *ranked = begin_ranked(source.type, maker->keep);
+    for (int part = 0; part < maker->parts->count; part++) {
+        AggregateInput *input = &maker->inputs[part][number];
+        if (!make_map(maker, maker->parts->part[part], AggregateInputKind::map32, sizeof(uint32), input))
+            return false;
+        auto *ranks = static_cast<uint32 *>(const_cast<void *>(input->values));
+        const auto add = [&](Datum result, uint32 *rank) {
+            if (!add_ranked(ranked, result, rank, &maker->memory))
+                maker->problem = "work_mem has no room for a column's values";
+        };
+        input->column_null_is_null = true;
+        if (!evaluate(
+                maker, source, maker->parts->part[part],
+                [&](uint64 code, Datum result, bool is_null) {
+                    if (is_null)
+                        set_null(input, code);
+                    else
+                        add(result, &ranks[code]);
+                },
+                [&](Datum result, bool is_null) {
+                    input->column_null_is_null = is_null;
+                    if (!is_null)
+                        add(result, &ranks[input->places]);
+                }))
+            return false;
+    }
+    finish_ranked(ranked, source.operator_oid, source.collation);
+    for (int part = 0; part < maker->parts->count; part++) {
+        AggregateInput *input = &maker->inputs[part][number];
+        input->of_column_null = static_cast<const uint32 *>(input->values)[input->places];
+    }
+    maker->common[number].values = ranked->values;
+    maker->common[number].count = ranked->count;
+    return true;
+}
+
+static bool make_wide_input(InputMaker *maker, uint32 number) {
+    const InputSource &source = maker->compiled->input[number];
+    WideNumbers wide = {};
+    uint64 rows = 0;
+    for (int part = 0; part < maker->parts->count; part++) {
+        rows += maker->parts->part[part].rows;
+        AggregateInput *input = &maker->inputs[part][number];
+        if (!make_map(maker, maker->parts->part[part], AggregateInputKind::map128, 2 * sizeof(uint64), input))
+            return false;
+        auto *words = static_cast<uint64 *>(const_cast<void *>(input->values));
+        auto *scales = static_cast<uint8 *>(take_memory(maker, input->places));
+        if (scales == nullptr)
+            return false;
+        input->column_null_is_null = true;
+        add_wide_map(&wide, words, scales, input->places);
+        if (!evaluate(
+                maker, source, maker->parts->part[part],
+                [&](uint64 code, Datum result, bool is_null) {
+                    if (is_null)
+                        set_null(input, code);
+                    else if (!read_wide(DatumGetNumeric(result), &words[2 * code], &scales[code]))
+                        maker->problem = "a numeric isn't finite, or has too many digits";
+                },
+                [&](Datum, bool is_null) {
+                    if (!is_null)
+                        maker->problem = "a numeric expression has a value for NULL";
+                }))
+            return false;
+    }
+    if (!scale_wide(&wide, rows, &maker->scale[number])) {
+        maker->problem = "sums of numerics may have too many digits";
+        return false;
+    }
+    return true;
+}
+
+static bool make_input(InputMaker *maker, uint32 number) {
+    switch (maker->compiled->input[number].kind) {
+        case SourceKind::Group:
+            return make_group_input(maker, number);
+        case SourceKind::Rank:
+            return make_rank_input(maker, number);
+        case SourceKind::Wide:
+            return make_wide_input(maker, number);
+        default:
+            for (int part = 0; part < maker->parts->count; part++)
+                if (!make_of_part(maker, number, maker->parts->part[part], &maker->inputs[part][number]))
+                    return false;
+            return maker->problem == nullptr;
+    }
+}
+
+bool is_never_null(const InputMaker &maker, uint16 step) {
+    const AggregateStep &input_step = maker.compiled->program.step[step];
+    if (input_step.operation != AggregateOperation::input)
+        return false;
+    for (int i = 0; i < maker.parts->count; i++) {
+        const AggregateInput &input = maker.inputs[i][input_step.left];
+        const AggregatePart &part = maker.parts->part[i];
+        const int column = static_cast<int>(input.column);
+        const uint64 column_nulls = part.reader == nullptr ? part.chunk->column[column].nulls
+                                                           : part.reader->header.column[column].nulls;
+        if (column_nulls > 0 && input.column_null_is_null)
+            return false;
+        for (uint64 word = 0; input.nulls != nullptr && word < (input.places + 63) / 64; word++)
+            if (input.nulls[word] != 0)
+                return false;
+    }
+    return true;
+}
+
+// ---- which inputs -----------------------------------------------------------------------------------------
+
+static bool has_operands(AggregateOperation operation, int count) {
+    switch (operation) {
+        case AggregateOperation::input:
+        case AggregateOperation::constant:
+        case AggregateOperation::null:
+        case AggregateOperation::place:
+            return false;
+        case AggregateOperation::logical_not:
+        case AggregateOperation::is_null:
+        case AggregateOperation::is_true:
+            return count == 1;
+        default:
+            return true;
+    }
+}
+
+bool make_inputs(InputMaker *maker, const uint16 *steps, uint32 count) {
+    for (uint32 i = 0; i < count; i++) {
+        const AggregateStep &step = maker->compiled->program.step[steps[i]];
+        if (step.operation == AggregateOperation::input && !maker->is_made[step.left]) {
+            maker->is_made[step.left] = true;
+            if (!make_input(maker, step.left))
+                return false;
+        }
+        if (has_operands(step.operation, 1) && !make_inputs(maker, &step.left, 1))
+            return false;
+        if (has_operands(step.operation, 2) && !make_inputs(maker, &step.right, 1))
+            return false;
+    }
+    return true;
+}
+
+}  // namespace pg_gpu::plan

@@ -1,0 +1,226 @@
+// Planning a GpuAggregate: which queries it answers, and from which index.
+#include "plan/aggregate_path.h"
+
+#include "access_methods.h"
+#include "compat.h"
+#include "plan/aggregate_compile.h"
+#include "plan/aggregate_cost.h"
+#include "plan/aggregate_scan.h"
+#include "settings.h"
+
+namespace pg_gpu::plan {
+
+static create_upper_paths_hook_type previous_hook = nullptr;
+
+// ---- which queries ----------------------------------------------------------------------------------------
+
+// One plain table, and groups of one kind.
+static bool is_candidate(PlannerInfo *root, RelOptInfo *input) {
+    const Query *query = root->parse;
+    if ((!query->hasAggs && query->groupClause == NIL) || query->groupingSets != NIL ||
+        query->hasTargetSRFs || query->commandType != CMD_SELECT || root->rowMarks != NIL ||
+        input->reloptkind != RELOPT_BASEREL || input->rtekind != RTE_RELATION || input->indexlist == NIL ||
+        IS_DUMMY_REL(input) || input->lateral_relids != nullptr)
+        return false;
+    const RangeTblEntry *table = planner_rt_fetch(input->relid, root);
+    return !table->inh && table->tablesample == nullptr;
+}
+
+static bool is_usable(const IndexOptInfo *index) {
+    return !index->hypothetical && (index->indpred == NIL || index->predOK) &&
+           find_access_method(index) == &gpu_column;
+}
+
+// ---- what is asked ----------------------------------------------------------------------------------------
+
+namespace {
+
+// What a walk over target list and HAVING finds.
+struct Targets {
+    const List *keys;  // of the table
+    List *aggregates;
+    bool is_impossible;
+};
+
+}  // namespace
+
+// Collects aggregates. Columns outside of them must be grouped by, so that they aren't found here.
+static bool collect_targets(Node *node, void *context) {
+    auto *targets = static_cast<Targets *>(context);
+    if (node == nullptr || list_member(targets->keys, node))
+        return false;
+    switch (nodeTag(node)) {
+        case T_Aggref:
+            targets->aggregates = list_append_unique(targets->aggregates, node);
+            return false;
+        case T_Var:
+        case T_PlaceHolderVar:
+        case T_GroupingFunc:
+        case T_SubPlan:
+        case T_AlternativeSubPlan:
+            targets->is_impossible = true;
+            return true;
+        default:
+            return walk_expression(node, collect_targets, context);
+    }
+}
+
+// Conditions behind a security barrier must not see rows that it keeps out, not even by raising errors.
+static bool keeps_barrier(PlannerInfo *root, const RelOptInfo *input, const RestrictInfo *condition) {
+    return root->qual_security_level == 0 || condition->leakproof ||
+           condition->security_level <= input->baserestrict_min_security;
+}
+
+static bool add_conditions(PlannerInfo *root, const RelOptInfo *input, const IndexOptInfo *index,
+                           AggregateQuery *query) {
+    ListCell *cell;
+    foreach (cell, index->indrestrictinfo) {
+        const auto *condition = lfirst_node(RestrictInfo, cell);
+        Node *expression = condition->pseudoconstant || !keeps_barrier(root, input, condition)
+                               ? nullptr
+                               : over_index(reinterpret_cast<Node *>(condition->clause), index);
+        if (expression == nullptr)
+            return false;
+        query->conditions = lappend(query->conditions, expression);
+    }
+    return true;
+}
+
+// The grouping columns over the table in *keys.
+static bool add_keys(PlannerInfo *root, const IndexOptInfo *index, AggregateQuery *query, List **keys) {
+    ListCell *cell;
+    foreach (cell, grouping_clauses(root)) {
+        auto *clause = lfirst_node(SortGroupClause, cell);
+        Node *key = get_sortgroupclause_expr(clause, root->processed_tlist);
+        Node *expression = over_index(key, index);
+        if (expression == nullptr)
+            return false;
+        *keys = lappend(*keys, key);
+        query->keys = lappend(query->keys, expression);
+        query->key_operators = lappend_oid(query->key_operators, clause->eqop);
+    }
+    return true;
+}
+
+// What the node would compute from this index; false when it can't. *row are the expressions of its tuples.
+static bool make_query(PlannerInfo *root, const RelOptInfo *input, const RelOptInfo *output,
+                       const IndexOptInfo *index, List *having, AggregateQuery *query, List **row) {
+    *query = {};
+    query->index = index->indexoid;
+    List *keys = NIL;
+    if (!add_keys(root, index, query, &keys) || !add_conditions(root, input, index, query))
+        return false;
+    Targets targets = {keys, NIL, false};
+    collect_targets(reinterpret_cast<Node *>(output->reltarget->exprs), &targets);
+    collect_targets(reinterpret_cast<Node *>(having), &targets);
+    if (targets.is_impossible)
+        return false;
+    ListCell *cell;
+    foreach (cell, targets.aggregates) {
+        Node *aggregate = over_index(static_cast<Node *>(lfirst(cell)), index);
+        if (aggregate == nullptr)
+            return false;
+        query->aggregates = lappend(query->aggregates, aggregate);
+    }
+    *row = list_concat(keys, targets.aggregates);
+    return true;
+}
+
+// ---- the replaced path ------------------------------------------------------------------------------------
+
+// What PostgreSQL would run without parallel workers: it stands by for what the index can't answer after
+// all. It gives the node's own tuples, before HAVING.
+static Path *make_replaced_path(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output, const List *row,
+                                double groups) {
+    List *clauses = grouping_clauses(root);
+    PathTarget *target = create_empty_pathtarget();
+    for (int i = 0; i < list_length(row); i++)
+        add_column_to_pathtarget(
+            target, static_cast<Expr *>(list_nth(row, i)),
+            i < list_length(clauses) ? list_nth_node(SortGroupClause, clauses, i)->tleSortGroupRef : 0);
+    set_pathtarget_cost_width(root, target);
+    Path *scan = create_seqscan_path(root, input, nullptr, 0);
+    scan = reinterpret_cast<Path *>(create_projection_path(root, input, scan, input->reltarget));
+    AggClauseCosts costs = {};
+    get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &costs);
+    return reinterpret_cast<Path *>(create_agg_path(root, output, scan, target,
+                                                    clauses == NIL ? AGG_PLAIN : AGG_HASHED, AGGSPLIT_SIMPLE,
+                                                    clauses, NIL, &costs, groups));
+}
+
+static double estimate_groups(PlannerInfo *root, const RelOptInfo *input) {
+    if (grouping_clauses(root) == NIL)
+        return 1;
+    return estimate_num_groups(root, get_sortgrouplist_exprs(grouping_clauses(root), root->processed_tlist),
+                               input->rows, nullptr, nullptr);
+}
+
+// ---- paths ------------------------------------------------------------------------------------------------
+
+static void add_aggregate_path(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
+                               const IndexOptInfo *index, const AggregateQuery &query,
+                               const CompiledAggregate &compiled, const column::IndexSummary &summary,
+                               List *row, List *having) {
+    const double groups = estimate_groups(root, input);
+    auto *path = makeNode(CustomPath);
+    path->path.pathtype = T_CustomScan;
+    path->path.parent = output;
+    path->path.pathtarget = output->reltarget;
+    path->path.parallel_safe = false;
+    path->path.rows = linitial_node(Path, output->pathlist)->rows;
+    cost_aggregate(root, input, index, query, compiled, summary, groups, &path->path);
+    path->path.startup_cost += output->reltarget->cost.startup;
+    path->path.total_cost += output->reltarget->cost.startup + output->reltarget->cost.per_tuple * groups;
+    path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+    path->custom_paths = list_make1(make_replaced_path(root, input, output, row, groups));
+    path->custom_private = list_make3(pack_query(query), row, having);
+    path->methods = aggregate_path_methods();
+    add_path(output, &path->path);
+}
+
+static void consider_index(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
+                           const IndexOptInfo *index, List *having) {
+    AggregateQuery query;
+    List *row;
+    if (!make_query(root, input, output, index, having, &query, &row))
+        return;
+    Relation relation = index_open(index->indexoid, NoLock);
+    const column::Format *format = column::make_format(relation);
+    const column::IndexSummary summary = column::summarise_columns(relation, *format);
+    index_close(relation, NoLock);
+    bool has_codes[column::kMaxColumns];
+    for (int i = 0; i < format->columns; i++)
+        has_codes[i] = summary.column[i].has_codes;
+    const IndexColumns columns = {format, index->opfamily, index->indexcollations, has_codes};
+    auto *compiled = allocate<CompiledAggregate>(1);
+    if (compile_aggregate(query, columns, nullptr, compiled) == nullptr)
+        add_aggregate_path(root, input, output, index, query, *compiled, summary, row, having);
+    pfree(compiled);
+}
+
+static void consider_aggregate_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
+                                     RelOptInfo *output, void *extra) {
+    if (previous_hook != nullptr)
+        previous_hook(root, stage, input, output, extra);
+    if (stage != UPPERREL_GROUP_AGG || !aggregate_enabled() || output->pathlist == NIL ||
+        !is_candidate(root, input))
+        return;
+    // Aggregates in an order need sorted input in the replaced path.
+    if (grouping_clauses(root) != NIL &&
+        (root->numOrderedAggs > 0 || !grouping_is_hashable(grouping_clauses(root))))
+        return;
+    auto *having = reinterpret_cast<List *>(static_cast<GroupPathExtraData *>(extra)->havingQual);
+    ListCell *cell;
+    foreach (cell, input->indexlist) {
+        const auto *index = lfirst_node(IndexOptInfo, cell);
+        if (is_usable(index))
+            consider_index(root, input, output, index, having);
+    }
+}
+
+void install_aggregate_planner() {
+    previous_hook = create_upper_paths_hook;
+    create_upper_paths_hook = consider_aggregate_paths;
+}
+
+}  // namespace pg_gpu::plan

@@ -1,0 +1,92 @@
+#include "plan/aggregate_query.h"
+
+#include "compat.h"
+
+namespace pg_gpu::plan {
+
+List *pack_query(const AggregateQuery &query) {
+    return list_make5(list_make1_oid(query.index), query.conditions, query.keys, query.key_operators,
+                      query.aggregates);
+}
+
+AggregateQuery unpack_query(List *packed) {
+    const auto list = [packed](int i) { return static_cast<List *>(list_nth(packed, i)); };
+    return {linitial_oid(list(0)), list(1), list(2), list(3), list(4)};
+}
+
+// ---- expressions over an index ----------------------------------------------------------------------------
+
+namespace {
+
+struct Columns {
+    const IndexOptInfo *index;
+    bool is_impossible;
+};
+
+}  // namespace
+
+// The index's column with this attribute of the table; 0 without one.
+static AttrNumber column_of(const IndexOptInfo *index, AttrNumber attribute) {
+    for (int i = 0; i < index->nkeycolumns; i++)
+        if (index->indexkeys[i] == attribute)
+            return static_cast<AttrNumber>(i + 1);
+    return 0;
+}
+
+static Node *replace_columns(Node *node, void *context) {
+    auto *columns = static_cast<Columns *>(context);
+    if (node == nullptr)
+        return nullptr;
+    switch (nodeTag(node)) {
+        case T_Var: {
+            const auto *var = reinterpret_cast<const Var *>(node);
+            const AttrNumber column = var->varattno > 0 && var->varlevelsup == 0 &&
+                                              var->varno == static_cast<int>(columns->index->rel->relid)
+                                          ? column_of(columns->index, var->varattno)
+                                          : 0;
+            if (column == 0) {
+                columns->is_impossible = true;
+                return node;
+            }
+            return reinterpret_cast<Node *>(
+                makeVar(1, column, var->vartype, var->vartypmod, var->varcollid, 0));
+        }
+        case T_SubPlan:
+        case T_AlternativeSubPlan:
+        case T_SubLink:
+        case T_PlaceHolderVar:
+        case T_GroupingFunc:
+        case T_WindowFunc:
+        case T_CurrentOfExpr:
+            columns->is_impossible = true;
+            return node;
+        default:
+            return mutate_expression(node, replace_columns, context);
+    }
+}
+
+// Functions whose result depends on how a value is stored, which an index does otherwise.
+static bool tells_storage(Oid function, void *) {
+    return function == F_PG_COLUMN_SIZE || function == F_PG_COLUMN_COMPRESSION;
+}
+
+static bool has_storage_function(Node *node, void *context) {
+    if (node == nullptr)
+        return false;
+    if (check_functions_in_node(node, tells_storage, context))
+        return true;
+    return walk_expression(node, has_storage_function, context);
+}
+
+Node *over_index(Node *expression, const IndexOptInfo *index) {
+    if (contain_volatile_functions(expression) || has_storage_function(expression, nullptr))
+        return nullptr;
+    Columns columns = {index, false};
+    Node *replaced = replace_columns(expression, &columns);
+    if (columns.is_impossible)
+        return nullptr;
+    fix_opfuncids(replaced);
+    return replaced;
+}
+
+}  // namespace pg_gpu::plan

@@ -1,0 +1,26 @@
+// What a GpuAggregate is to answer, as planner and executor hand it on.
+#pragma once
+
+#include "postgres_headers.h"
+
+namespace pg_gpu::plan {
+
+// Expressions are over one index's columns: their Vars have varno 1 and the column's number, from 1 on.
+struct AggregateQuery {
+    Oid index;
+    List *conditions;     // all of which must hold
+    List *keys;           // expressions
+    List *key_operators;  // OIDs: each key's equality
+    List *aggregates;     // Aggrefs
+};
+
+// As nodes that can be copied, for a path and a plan.
+List *pack_query(const AggregateQuery &query);
+AggregateQuery unpack_query(List *packed);
+
+// The expression with columns of the index in place of the table's; nullptr when it has others, or when it is
+// of a kind that can't be evaluated by entries of a dictionary: volatile, with a subquery, of a whole row, of
+// how a value is stored.
+Node *over_index(Node *expression, const IndexOptInfo *index);
+
+}  // namespace pg_gpu::plan

@@ -1,0 +1,78 @@
+#include "plan/aggregate_results.h"
+
+#include "plan/aggregate_numeric.h"
+
+namespace pg_gpu::plan {
+
+using gpu_engine::AggregateKey;
+
+static uint64 code_of_key(const AggregateAnswer &answer, uint64 group, uint32 number) {
+    const AggregateKey &key = answer.compiled->program.key[number];
+    return key.bits == 0 ? 0 : answer.groups.key(group, key.word) >> key.shift & column::low_bits(key.bits);
+}
+
+static Datum read_key(const AggregateAnswer &answer, uint64 group, const KeyResult &result, bool *is_null) {
+    const AggregateKey &key = answer.compiled->program.key[result.key];
+    uint64 code = code_of_key(answer, group, result.key);
+    *is_null =
+        result.has_null ? code_of_key(answer, group, result.key + 1U) == 1 : key.may_be_null && code == 0;
+    if (*is_null)
+        return Datum{0};
+    code -= key.may_be_null ? 1 : 0;
+    if (result.input != UINT16_MAX)
+        return answer.common[result.input].values[code];
+    const auto number = static_cast<int64>(code + static_cast<uint64>(key.least));
+    return column::decode_integer(result.type, code_of_number(result.type, number));
+}
+
+static Numeric divide_by_count(Numeric sum, uint64 count) {
+    return DatumGetNumeric(DirectFunctionCall2(numeric_div, NumericGetDatum(sum),
+                                               NumericGetDatum(int64_to_numeric(static_cast<int64>(count)))));
+}
+
+static Datum read_result(const AggregateAnswer &answer, uint64 group, const AggregateResult &result,
+                         bool *is_null) {
+    const auto word = [&](uint32 place) { return answer.groups.value(group, place); };
+    const uint64 count = word(result.count);
+    *is_null = count == 0 && result.kind != ResultKind::Count;
+    if (*is_null)
+        return Datum{0};
+    const auto sum = [&] { return wide_of_words(word(result.value), word(result.value + 1U)); };
+    const auto numeric_sum = [&] {
+        return make_numeric(sum(), answer.scale[result.input], static_cast<int>(word(result.scale)));
+    };
+    switch (result.kind) {
+        case ResultKind::Count:
+            return Int64GetDatum(static_cast<int64>(count));
+        case ResultKind::SumOfIntegers:
+            return Int64GetDatum(static_cast<int64>(sum()));
+        case ResultKind::SumOfLong:
+            return NumericGetDatum(make_numeric(sum(), 0, 0));
+        case ResultKind::AverageOfLong:
+            return NumericGetDatum(divide_by_count(make_numeric(sum(), 0, 0), count));
+        case ResultKind::SumOfNumeric:
+            return NumericGetDatum(numeric_sum());
+        case ResultKind::AverageOfNumeric:
+            return NumericGetDatum(divide_by_count(numeric_sum(), count));
+        case ResultKind::Deviation:
+            return finish_deviation(
+                result.functions,
+                {count, sum(), wide_of_words(word(result.squares), word(result.squares + 1U))}, is_null);
+        case ResultKind::Extreme:
+            return column::decode_integer(
+                result.type, code_of_number(result.type, static_cast<int64>(word(result.value))));
+        default:
+            return answer.common[result.input].values[word(result.value)];
+    }
+}
+
+void read_group(const AggregateAnswer &answer, uint64 group, Datum *values, bool *nulls) {
+    for (int i = 0; i < answer.key_count; i++)
+        values[i] = read_key(answer, group, answer.compiled->key[i], &nulls[i]);
+    for (int i = 0; i < answer.aggregate_count; i++) {
+        const int place = answer.key_count + i;
+        values[place] = read_result(answer, group, answer.compiled->result[i], &nulls[place]);
+    }
+}
+
+}  // namespace pg_gpu::plan

@@ -1,0 +1,32 @@
+// From a group's words to SQL's values.
+#pragma once
+
+#include "plan/aggregate_inputs.h"
+
+namespace pg_gpu::plan {
+
+// What is kept of a query's answer once its view is closed.
+struct AggregateAnswer {
+    gpu_engine::GroupTable groups;
+    const CompiledAggregate *compiled;
+    int key_count;
+    int aggregate_count;
+    // By input.
+    const CommonValues *common;
+    const uint8 *scale;
+    uint32 passes;             // more than one: all groups are in the file
+    Tuplestorestate *spilled;  // rows of keys and aggregates; nullptr: there can't be many groups
+    uint64 spilled_groups;
+    bool has_place;  // keys with variants are shown as the row at the group's place has them
+};
+
+// The place of a row of the group: heap block << 16 | offset number.
+inline uint64 place_of_group(const AggregateAnswer &answer, uint64 group) {
+    return answer.groups.value(group, answer.compiled->place);
+}
+
+// Fills in keys, then aggregates. What isn't passed by value lies in the answer's or the current memory
+// context.
+void read_group(const AggregateAnswer &answer, uint64 group, Datum *values, bool *nulls);
+
+}  // namespace pg_gpu::plan

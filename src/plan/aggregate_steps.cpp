@@ -1,0 +1,356 @@
+#include "plan/aggregate_steps.h"
+
+#include "compat.h"
+
+namespace pg_gpu::plan {
+
+using gpu_engine::AggregateOperation;
+using gpu_engine::AggregateProgram;
+using gpu_engine::AggregateStep;
+using gpu_engine::no_aggregate_step;
+
+// ---- steps and inputs -------------------------------------------------------------------------------------
+
+uint16 add_step(Compiler *compiler, AggregateOperation operation, uint8 width, uint16 left, uint16 right,
+                int64 constant) {
+    AggregateProgram *program = &compiler->compiled->program;
+    const AggregateStep step = {operation, width, left, right, 0, constant};
+    for (uint32 i = 0; i < program->step_count; i++) {
+        const AggregateStep &other = program->step[i];
+        if (other.operation == operation && other.width == width && other.left == left &&
+            other.right == right && other.constant == constant)
+            return static_cast<uint16>(i);
+    }
+    if (program->step_count == gpu_engine::max_aggregate_steps) {
+        refuse(compiler, "the expressions are too long");
+        return 0;
+    }
+    program->step[program->step_count] = step;
+    return static_cast<uint16>(program->step_count++);
+}
+
+uint16 add_input_step(Compiler *compiler, uint16 input) {
+    return add_step(compiler, AggregateOperation::input, 0, input, 0);
+}
+
+// The only column of an expression, from 0 on; -1 when there is none or several.
+static int single_column(Expr *expression) {
+    Bitmapset *columns = nullptr;
+    pull_varattnos(reinterpret_cast<Node *>(expression), 1, &columns);
+    int member;
+    const bool is_single = bms_get_singleton_member(columns, &member);
+    bms_free(columns);
+    return is_single ? member + FirstLowInvalidHeapAttributeNumber - 1 : -1;
+}
+
+bool has_codes(const Compiler &compiler, Expr *expression) {
+    const int column = single_column(expression);
+    return column >= 0 && compiler.columns->has_codes[column];
+}
+
+static bool needs_codes(SourceKind kind) {
+    return kind != SourceKind::Value && kind != SourceKind::Presence;
+}
+
+uint16 add_source(Compiler *compiler, SourceKind kind, Expr *expression, Oid operator_oid, Oid collation) {
+    CompiledAggregate *compiled = compiler->compiled;
+    const int column = single_column(expression);
+    if (column < 0) {
+        refuse(compiler, "an expression is over several columns");
+        return 0;
+    }
+    if (needs_codes(kind) && !compiler->columns->has_codes[column]) {
+        refuse(compiler, "an expression is over a column without a dictionary");
+        return 0;
+    }
+    for (uint32 i = 0; i < compiled->program.input_count; i++) {
+        const InputSource &other = compiled->input[i];
+        if (other.kind == kind && other.operator_oid == operator_oid && other.collation == collation &&
+            equal(other.expression, expression))
+            return static_cast<uint16>(i);
+    }
+    if (compiled->program.input_count == gpu_engine::max_aggregate_inputs) {
+        refuse(compiler, "there are too many expressions");
+        return 0;
+    }
+    InputSource *source = &compiled->input[compiled->program.input_count];
+    source->kind = kind;
+    source->column = column;
+    source->expression = expression;
+    source->type = column::describe_type(exprType(reinterpret_cast<Node *>(expression)),
+                                         exprCollation(reinterpret_cast<Node *>(expression)));
+    source->operator_oid = operator_oid;
+    source->collation = collation;
+    source->may_fail = contain_leaked_vars(reinterpret_cast<Node *>(expression));
+    source->is_condition = compiler->is_condition;
+    return static_cast<uint16>(compiled->program.input_count++);
+}
+
+bool has_known_range(const Compiler &compiler, uint16 step) {
+    const AggregateOperation operation = compiler.compiled->program.step[step].operation;
+    return operation == AggregateOperation::input;
+}
+
+// ---- expressions without columns --------------------------------------------------------------------------
+
+uint16 compile_constant(Compiler *compiler, const Const *constant) {
+    if (constant->constisnull)
+        return add_step(compiler, AggregateOperation::null, 0, 0, 0);
+    const column::ColumnType type = column::describe_type(constant->consttype, constant->constcollid);
+    // Of other types it only matters that it isn't NULL.
+    const int64 number = type.is_integer && type.is_ordered
+                             ? number_of_code(type, column::encode_integer(type, constant->constvalue))
+                             : 0;
+    return add_step(compiler, AggregateOperation::constant, 0, 0, 0, number);
+}
+
+static uint16 compile_without_columns(Compiler *compiler, Expr *expression) {
+    Const constant = {};
+    constant.consttype = exprType(reinterpret_cast<Node *>(expression));
+    constant.constcollid = exprCollation(reinterpret_cast<Node *>(expression));
+    constant.constisnull = false;
+    if (compiler->context != nullptr)
+        constant.constvalue =
+            ExecEvalExpr(ExecInitExpr(expression, nullptr), compiler->context, &constant.constisnull);
+    return compile_constant(compiler, &constant);
+}
+
+// ---- numbers ----------------------------------------------------------------------------------------------
+
+namespace {
+
+struct Arithmetic {
+    Oid function;
+    AggregateOperation operation;
+    uint8 width;
+};
+
+}  // namespace
+
+static constexpr Arithmetic kArithmetic[] = {
+    {F_INT2PL, AggregateOperation::add, 2},        {F_INT4PL, AggregateOperation::add, 4},
+    {F_INT24PL, AggregateOperation::add, 4},       {F_INT42PL, AggregateOperation::add, 4},
+    {F_INT8PL, AggregateOperation::add, 8},        {F_INT84PL, AggregateOperation::add, 8},
+    {F_INT48PL, AggregateOperation::add, 8},       {F_INT82PL, AggregateOperation::add, 8},
+    {F_INT28PL, AggregateOperation::add, 8},       {F_INT2MI, AggregateOperation::subtract, 2},
+    {F_INT4MI, AggregateOperation::subtract, 4},   {F_INT24MI, AggregateOperation::subtract, 4},
+    {F_INT42MI, AggregateOperation::subtract, 4},  {F_INT8MI, AggregateOperation::subtract, 8},
+    {F_INT84MI, AggregateOperation::subtract, 8},  {F_INT48MI, AggregateOperation::subtract, 8},
+    {F_INT82MI, AggregateOperation::subtract, 8},  {F_INT28MI, AggregateOperation::subtract, 8},
+    {F_INT2MUL, AggregateOperation::multiply, 2},  {F_INT4MUL, AggregateOperation::multiply, 4},
+    {F_INT24MUL, AggregateOperation::multiply, 4}, {F_INT42MUL, AggregateOperation::multiply, 4},
+    {F_INT8MUL, AggregateOperation::multiply, 8},  {F_INT84MUL, AggregateOperation::multiply, 8},
+    {F_INT48MUL, AggregateOperation::multiply, 8}, {F_INT82MUL, AggregateOperation::multiply, 8},
+    {F_INT28MUL, AggregateOperation::multiply, 8}, {F_INT2DIV, AggregateOperation::divide, 2},
+    {F_INT4DIV, AggregateOperation::divide, 4},    {F_INT24DIV, AggregateOperation::divide, 4},
+    {F_INT42DIV, AggregateOperation::divide, 4},   {F_INT8DIV, AggregateOperation::divide, 8},
+    {F_INT84DIV, AggregateOperation::divide, 8},   {F_INT48DIV, AggregateOperation::divide, 8},
+    {F_INT82DIV, AggregateOperation::divide, 8},   {F_INT28DIV, AggregateOperation::divide, 8},
+    {F_INT2MOD, AggregateOperation::modulo, 2},    {F_INT4MOD, AggregateOperation::modulo, 4},
+    {F_INT8MOD, AggregateOperation::modulo, 8},
+};
+
+// Casts between integers: to the width. Adding 0 fails where the cast would.
+static constexpr Arithmetic kCasts[] = {
+    {F_INT4_INT2, AggregateOperation::add, 4}, {F_INT8_INT2, AggregateOperation::add, 8},
+    {F_INT8_INT4, AggregateOperation::add, 8}, {F_INT2_INT4, AggregateOperation::add, 2},
+    {F_INT2_INT8, AggregateOperation::add, 2}, {F_INT4_INT8, AggregateOperation::add, 4},
+};
+
+// What they subtract from is 0.
+static constexpr Arithmetic kNegations[] = {
+    {F_INT2UM, AggregateOperation::subtract, 2},
+    {F_INT4UM, AggregateOperation::subtract, 4},
+    {F_INT8UM, AggregateOperation::subtract, 8},
+};
+
+template <size_t count>
+static const Arithmetic *find_arithmetic(const Arithmetic (&table)[count], Oid function) {
+    for (const Arithmetic &row : table)
+        if (row.function == function)
+            return &row;
+    return nullptr;
+}
+
+static bool read_call(Expr *expression, Oid *function, List **arguments) {
+    if (IsA(expression, OpExpr)) {
+        *function = reinterpret_cast<OpExpr *>(expression)->opfuncid;
+        *arguments = reinterpret_cast<OpExpr *>(expression)->args;
+        return true;
+    }
+    if (!IsA(expression, FuncExpr))
+        return false;
+    *function = reinterpret_cast<FuncExpr *>(expression)->funcid;
+    *arguments = reinterpret_cast<FuncExpr *>(expression)->args;
+    return true;
+}
+
+static uint16 compile_arithmetic(Compiler *compiler, Expr *expression) {
+    static const char *const problem =
+        "an expression is over several columns, or over one without a dictionary";
+    Oid function;
+    List *arguments;
+    if (!read_call(expression, &function, &arguments)) {
+        refuse(compiler, problem);
+        return 0;
+    }
+    const auto zero = [compiler] { return add_step(compiler, AggregateOperation::constant, 0, 0, 0); };
+    const auto argument = [&](int i) {
+        return compile_number(compiler, static_cast<Expr *>(list_nth(arguments, i)));
+    };
+    if (const Arithmetic *cast = find_arithmetic(kCasts, function)) {
+        const bool widens = function == F_INT4_INT2 || cast->width == sizeof(int64);
+        const uint16 number = argument(0);
+        return widens ? number : add_step(compiler, cast->operation, cast->width, number, zero());
+    }
+    if (const Arithmetic *negation = find_arithmetic(kNegations, function)) {
+        const uint16 number = argument(0);
+        return add_step(compiler, negation->operation, negation->width, zero(), number);
+    }
+    if (const Arithmetic *arithmetic = find_arithmetic(kArithmetic, function)) {
+        const uint16 left = argument(0);
+        const uint16 right = argument(1);
+        return add_step(compiler, arithmetic->operation, arithmetic->width, left, right);
+    }
+    refuse(compiler, problem);
+    return 0;
+}
+
+uint16 compile_number(Compiler *compiler, Expr *expression) {
+    const column::ColumnType type =
+        column::describe_type(exprType(reinterpret_cast<Node *>(expression)), InvalidOid);
+    if (!type.is_integer || !type.is_ordered) {
+        refuse(compiler, "an expression isn't of a type that integers stand for");
+        return 0;
+    }
+    if (IsA(expression, Const))
+        return compile_constant(compiler, reinterpret_cast<Const *>(expression));
+    if (!contain_var_clause(reinterpret_cast<Node *>(expression)))
+        return compile_without_columns(compiler, expression);
+    if (IsA(expression, Var))
+        return add_input_step(compiler, add_source(compiler, SourceKind::Value, expression));
+    if (has_codes(*compiler, expression))
+        return add_input_step(compiler, add_source(compiler, SourceKind::Number, expression));
+    if (type.base_type == BOOLOID)
+        return compile_truth(compiler, expression);
+    return compile_arithmetic(compiler, expression);
+}
+
+// ---- truth values -----------------------------------------------------------------------------------------
+
+// The strategy of a comparison whose operands are in the order of their numbers; 0 for others. *is_negated:
+// the result is the opposite.
+static int comparison_strategy(Oid operator_oid, bool *is_negated) {
+    constexpr Oid datetime_family = 434;  // datetime_ops of btree, which has no name in the headers
+    for (const Oid family : {Oid{INTEGER_BTREE_FAM_OID}, datetime_family}) {
+        *is_negated = !op_in_opfamily(operator_oid, family);
+        const Oid member = *is_negated ? get_negator(operator_oid) : operator_oid;
+        if (!OidIsValid(member) || !op_in_opfamily(member, family))
+            continue;
+        int strategy;
+        Oid left;
+        Oid right;
+        get_op_opfamily_properties(member, family, false, &strategy, &left, &right);
+        // Dates beside timestamps are other numbers.
+        return family == INTEGER_BTREE_FAM_OID || left == right ? strategy : 0;
+    }
+    return 0;
+}
+
+static uint16 compile_comparison(Compiler *compiler, const OpExpr *comparison) {
+    bool is_negated = false;
+    const int strategy =
+        list_length(comparison->args) == 2 ? comparison_strategy(comparison->opno, &is_negated) : 0;
+    if (strategy == 0) {
+        refuse(compiler, "a condition is over several columns, or over one without a dictionary");
+        return 0;
+    }
+    const uint16 left = compile_number(compiler, static_cast<Expr *>(linitial(comparison->args)));
+    const uint16 right = compile_number(compiler, static_cast<Expr *>(lsecond(comparison->args)));
+    const auto step = [compiler](AggregateOperation operation, uint16 a, uint16 b) {
+        return add_step(compiler, operation, 0, a, b);
+    };
+    switch (strategy) {
+        case BTLessStrategyNumber:
+            return step(AggregateOperation::less, left, right);
+        case BTLessEqualStrategyNumber:
+            return step(AggregateOperation::less_or_equal, left, right);
+        case BTGreaterEqualStrategyNumber:
+            return step(AggregateOperation::less_or_equal, right, left);
+        case BTGreaterStrategyNumber:
+            return step(AggregateOperation::less, right, left);
+        default:
+            return step(is_negated ? AggregateOperation::not_equal : AggregateOperation::equal, left, right);
+    }
+}
+
+static uint16 compile_boolean(Compiler *compiler, const BoolExpr *expression) {
+    uint16 result = compile_truth(compiler, static_cast<Expr *>(linitial(expression->args)));
+    if (expression->boolop == NOT_EXPR)
+        return add_step(compiler, AggregateOperation::logical_not, 0, result, 0);
+    const AggregateOperation operation =
+        expression->boolop == AND_EXPR ? AggregateOperation::logical_and : AggregateOperation::logical_or;
+    for (int i = 1; i < list_length(expression->args); i++)
+        result = add_step(compiler, operation, 0, result,
+                          compile_truth(compiler, static_cast<Expr *>(list_nth(expression->args, i))));
+    return result;
+}
+
+static uint16 compile_boolean_test(Compiler *compiler, const BooleanTest *test) {
+    const uint16 argument = compile_truth(compiler, test->arg);
+    const auto step = [compiler](AggregateOperation operation, uint16 operand) {
+        return add_step(compiler, operation, 0, operand, 0);
+    };
+    const auto negate = [step](uint16 operand) { return step(AggregateOperation::logical_not, operand); };
+    switch (test->booltesttype) {
+        case IS_TRUE:
+            return step(AggregateOperation::is_true, argument);
+        case IS_NOT_TRUE:
+            return negate(step(AggregateOperation::is_true, argument));
+        case IS_FALSE:
+            return step(AggregateOperation::is_true, negate(argument));
+        case IS_NOT_FALSE:
+            return negate(step(AggregateOperation::is_true, negate(argument)));
+        case IS_UNKNOWN:
+            return step(AggregateOperation::is_null, argument);
+        default:
+            return negate(step(AggregateOperation::is_null, argument));
+    }
+}
+
+uint16 compile_truth(Compiler *compiler, Expr *expression) {
+    if (IsA(expression, Const))
+        return compile_constant(compiler, reinterpret_cast<Const *>(expression));
+    if (!contain_var_clause(reinterpret_cast<Node *>(expression)))
+        return compile_without_columns(compiler, expression);
+    if (has_codes(*compiler, expression))
+        return add_input_step(compiler, add_source(compiler, SourceKind::Truth, expression));
+    switch (nodeTag(expression)) {
+        case T_BoolExpr:
+            return compile_boolean(compiler, reinterpret_cast<BoolExpr *>(expression));
+        case T_BooleanTest:
+            return compile_boolean_test(compiler, reinterpret_cast<BooleanTest *>(expression));
+        case T_NullTest: {
+            const auto *test = reinterpret_cast<const NullTest *>(expression);
+            if (test->argisrow) {
+                refuse(compiler, "a condition is over a row");
+                return 0;
+            }
+            const uint16 argument =
+                IsA(test->arg, Var)
+                    ? add_input_step(compiler, add_source(compiler, SourceKind::Presence, test->arg))
+                    : compile_number(compiler, test->arg);
+            const uint16 is_null = add_step(compiler, AggregateOperation::is_null, 0, argument, 0);
+            return test->nulltesttype == IS_NULL
+                       ? is_null
+                       : add_step(compiler, AggregateOperation::logical_not, 0, is_null, 0);
+        }
+        case T_OpExpr:
+            return compile_comparison(compiler, reinterpret_cast<OpExpr *>(expression));
+        default:
+            refuse(compiler, "a condition is over several columns, or over one without a dictionary");
+            return 0;
+    }
+}
+
+}  // namespace pg_gpu::plan

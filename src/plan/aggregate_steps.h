@@ -1,0 +1,46 @@
+// Compiling expressions into a program's inputs and steps.
+#pragma once
+
+#include "memory.h"
+#include "plan/aggregate_compile.h"
+
+namespace pg_gpu::plan {
+
+// What is compiled so far. After the first `refuse` the rest means nothing.
+struct Compiler {
+    CompiledAggregate *compiled;
+    const IndexColumns *columns;
+    ExprContext *context;  // nullptr: values of expressions without columns don't matter
+    bool is_condition;     // the inputs are WHERE's
+    const char *reason;
+};
+
+inline void refuse(Compiler *compiler, const char *reason) {
+    if (compiler->reason == nullptr)
+        compiler->reason = reason;
+}
+
+// The same step, or input, is there once.
+uint16 add_step(Compiler *compiler, gpu_engine::AggregateOperation operation, uint8 width, uint16 left,
+                uint16 right, int64 constant = 0);
+uint16 add_input_step(Compiler *compiler, uint16 input);
+
+// Refuses an expression over several columns, and one to be evaluated by codes where there are none.
+uint16 add_source(Compiler *compiler, SourceKind kind, Expr *expression, Oid operator_oid = InvalidOid,
+                  Oid collation = InvalidOid);
+
+// Is it over one column, which has codes?
+bool has_codes(const Compiler &compiler, Expr *expression);
+
+uint16 compile_constant(Compiler *compiler, const Const *constant);
+
+// Of an ordered integer type: its number (number_of_code).
+uint16 compile_number(Compiler *compiler, Expr *expression);
+
+// A truth value.
+uint16 compile_truth(Compiler *compiler, Expr *expression);
+
+// Is the step an input's number?
+bool has_known_range(const Compiler &compiler, uint16 step);
+
+}  // namespace pg_gpu::plan
