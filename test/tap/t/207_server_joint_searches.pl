@@ -19,12 +19,7 @@ fault_seed();
 my $seconds = rounds(3, 30);
 
 # One call at a time, so that what comes meanwhile goes into the next one.
-my $program = PostgreSQL::Test::Utils::tempdir . '/one_call';
-my $server = `@{[$ENV{PG_CONFIG} || "pg_config"]} --pkglibdir`;
-chomp $server;
-append_to_file($program, "#!/bin/sh\nexec '$server/pg_gpu_server' --joint-calls 1 \"\$@\"\n");
-chmod 0755, $program or die;
-local $ENV{PG_GPU_SERVER} = $program;
+local $ENV{PG_GPU_SERVER} = server_with('--joint-calls 1');
 
 my $node = new_node('joint', conf => "pg_gpu.server_threads = 8\nmax_worker_processes = 16\n");
 $node->safe_psql('postgres', q{

@@ -15,7 +15,7 @@ our @EXPORT = qw(
   HOST SOCKET
   supervisor_pid server_pid wait_for_server wait_for_log log_count
   read_log open_descriptors resident_kib mirrors answers_by
-  under_load set_host_limit
+  under_load set_host_limit server_with
 );
 
 # A psql option that makes every request go to the host engine.
@@ -35,6 +35,18 @@ sub _children
 		push @children, $1 if $line =~ /^(\d+) \(.*\) ([^ZX]) (\d+)/s && $3 == $parent;
 	}
 	return @children;
+}
+
+# A program for PG_GPU_SERVER: the installed server process with these options behind its own.
+sub server_with
+{
+	my ($options) = @_;
+	my $pg_config = $ENV{PG_CONFIG} || 'pg_config';
+	chomp(my $folder = `$pg_config --pkglibdir`);
+	my $program = PostgreSQL::Test::Utils::tempdir() . '/pg_gpu_server';
+	append_to_file($program, "#!/bin/sh\nexec '$folder/pg_gpu_server' \"\$@\" $options\n");
+	chmod 0755, $program or die "cannot change the mode of $program: $!";
+	return $program;
 }
 
 sub _command_line
