@@ -7,6 +7,7 @@
 #include "plan/aggregate_answer.h"
 #include "plan/aggregate_key_rows.h"
 #include "plan/aggregate_path.h"
+#include "plan/custom_node.h"
 #include "plan/usage.h"
 
 namespace pg_gpu::plan {
@@ -231,34 +232,14 @@ static void explain_aggregate(CustomScanState *node, List *, ExplainState *expla
     ExplainPropertyUInteger("Heap Fetches", nullptr, state->heap_fetches, explain);
 }
 
-static const CustomExecMethods execution_methods = {
-    .CustomName = "GpuAggregate",
-    .BeginCustomScan = begin_aggregate,
-    .ExecCustomScan = execute_aggregate,
-    .EndCustomScan = end_aggregate,
-    .ReScanCustomScan = rescan_aggregate,
-    .MarkPosCustomScan = nullptr,
-    .RestrPosCustomScan = nullptr,
-    .EstimateDSMCustomScan = nullptr,
-    .InitializeDSMCustomScan = nullptr,
-    .ReInitializeDSMCustomScan = nullptr,
-    .InitializeWorkerCustomScan = nullptr,
-    .ShutdownCustomScan = nullptr,
-    .ExplainCustomScan = explain_aggregate,
-};
+static constexpr CustomExecMethods execution_methods = execution_methods_of(
+    "GpuAggregate", begin_aggregate, execute_aggregate, end_aggregate, rescan_aggregate, explain_aggregate);
 
 // ---- from path to plan to state ---------------------------------------------------------------------------
 
-static Node *create_aggregate_state(CustomScan *) {
-    auto *state =
-        reinterpret_cast<AggregateScanState *>(newNode(sizeof(AggregateScanState), T_CustomScanState));
-    state->custom.methods = &execution_methods;
-    return reinterpret_cast<Node *>(state);
-}
-
 static const CustomScanMethods scan_methods = {
     .CustomName = "GpuAggregate",
-    .CreateCustomScanState = create_aggregate_state,
+    .CreateCustomScanState = create_state<AggregateScanState, execution_methods>,
 };
 
 // The node's own tuple holds keys and aggregates; its target list and HAVING are computed from them.
@@ -281,11 +262,7 @@ static Plan *plan_aggregate(PlannerInfo *, RelOptInfo *, CustomPath *path, List 
     return &scan->scan.plan;
 }
 
-static const CustomPathMethods path_methods = {
-    .CustomName = "GpuAggregate",
-    .PlanCustomPath = plan_aggregate,
-    .ReparameterizeCustomPathByChild = nullptr,
-};
+static constexpr CustomPathMethods path_methods = path_methods_of("GpuAggregate", plan_aggregate);
 
 const CustomPathMethods *aggregate_path_methods() {
     return &path_methods;

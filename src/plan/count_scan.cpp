@@ -6,6 +6,7 @@
 #include "compat.h"
 #include "memory.h"
 #include "plan/count_path.h"
+#include "plan/custom_node.h"
 #include "plan/usage.h"
 
 namespace pg_gpu::plan {
@@ -124,33 +125,14 @@ static void explain_count_scan(CustomScanState *node, List *, ExplainState *expl
     explain_usage(&reinterpret_cast<CountScanState *>(node)->usage, &node->ss.ps, explain);
 }
 
-static const CustomExecMethods execution_methods = {
-    .CustomName = "GpuCount",
-    .BeginCustomScan = begin_count_scan,
-    .ExecCustomScan = execute_count_scan,
-    .EndCustomScan = end_count_scan,
-    .ReScanCustomScan = rescan_count_scan,
-    .MarkPosCustomScan = nullptr,
-    .RestrPosCustomScan = nullptr,
-    .EstimateDSMCustomScan = nullptr,
-    .InitializeDSMCustomScan = nullptr,
-    .ReInitializeDSMCustomScan = nullptr,
-    .InitializeWorkerCustomScan = nullptr,
-    .ShutdownCustomScan = nullptr,
-    .ExplainCustomScan = explain_count_scan,
-};
+static constexpr CustomExecMethods execution_methods = execution_methods_of(
+    "GpuCount", begin_count_scan, execute_count_scan, end_count_scan, rescan_count_scan, explain_count_scan);
 
 // ---- from path to plan to state ---------------------------------------------------------------------------
 
-static Node *create_count_scan_state(CustomScan *) {
-    auto *state = reinterpret_cast<CountScanState *>(newNode(sizeof(CountScanState), T_CustomScanState));
-    state->custom.methods = &execution_methods;
-    return reinterpret_cast<Node *>(state);
-}
-
 static const CustomScanMethods scan_methods = {
     .CustomName = "GpuCount",
-    .CreateCustomScanState = create_count_scan_state,
+    .CreateCustomScanState = create_state<CountScanState, execution_methods>,
 };
 
 // The node's own tuple holds the aggregates' values; its target list is computed from them. They are taken
@@ -170,11 +152,7 @@ static Plan *plan_count_scan(PlannerInfo *, RelOptInfo *output, CustomPath *path
     return &scan->scan.plan;
 }
 
-static const CustomPathMethods path_methods = {
-    .CustomName = "GpuCount",
-    .PlanCustomPath = plan_count_scan,
-    .ReparameterizeCustomPathByChild = nullptr,
-};
+static constexpr CustomPathMethods path_methods = path_methods_of("GpuCount", plan_count_scan);
 
 const CustomPathMethods *count_path_methods() {
     return &path_methods;

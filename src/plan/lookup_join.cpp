@@ -6,6 +6,7 @@
 #include "functions/lookup.h"
 #include "kary/row_check.h"
 #include "memory.h"
+#include "plan/custom_node.h"
 #include "plan/lookup_path.h"
 #include "plan/usage.h"
 
@@ -244,38 +245,20 @@ static void explain_lookup_join(CustomScanState *node, List *, ExplainState *exp
     explain_usage(&state_of(node)->usage, &node->ss.ps, explain);
 }
 
-static const CustomExecMethods execution_methods = {
-    .CustomName = "GpuLookup",
-    .BeginCustomScan = begin_lookup_join,
-    .ExecCustomScan = execute_lookup_join,
-    .EndCustomScan = end_lookup_join,
-    .ReScanCustomScan = rescan_lookup_join,
-    .MarkPosCustomScan = nullptr,
-    .RestrPosCustomScan = nullptr,
-    .EstimateDSMCustomScan = nullptr,
-    .InitializeDSMCustomScan = nullptr,
-    .ReInitializeDSMCustomScan = nullptr,
-    .InitializeWorkerCustomScan = nullptr,
-    .ShutdownCustomScan = nullptr,
-    .ExplainCustomScan = explain_lookup_join,
-};
+static constexpr CustomExecMethods execution_methods =
+    execution_methods_of("GpuLookup", begin_lookup_join, execute_lookup_join, end_lookup_join,
+                         rescan_lookup_join, explain_lookup_join);
 
 // ---- from path to plan to state ---------------------------------------------------------------------------
 
-static Node *create_lookup_join_state(CustomScan *) {
-    auto *state = reinterpret_cast<LookupJoinState *>(newNode(sizeof(LookupJoinState), T_CustomScanState));
-    state->custom.methods = &execution_methods;
-    return reinterpret_cast<Node *>(state);
-}
-
 static const CustomScanMethods join_methods = {
     .CustomName = "GpuLookup",
-    .CreateCustomScanState = create_lookup_join_state,
+    .CreateCustomScanState = create_state<LookupJoinState, execution_methods>,
 };
 
 static const CustomScanMethods scan_methods = {
     .CustomName = "GpuLookupScan",
-    .CreateCustomScanState = create_lookup_join_state,
+    .CreateCustomScanState = create_state<LookupJoinState, execution_methods>,
 };
 
 // The node's own tuple holds the columns that are asked for. They are taken from the relation,
@@ -297,11 +280,7 @@ static Plan *plan_lookup_join(PlannerInfo *, RelOptInfo *relation, CustomPath *p
     return &scan->scan.plan;
 }
 
-static const CustomPathMethods path_methods = {
-    .CustomName = "GpuLookup",
-    .PlanCustomPath = plan_lookup_join,
-    .ReparameterizeCustomPathByChild = nullptr,
-};
+static constexpr CustomPathMethods path_methods = path_methods_of("GpuLookup", plan_lookup_join);
 
 const CustomPathMethods *lookup_path_methods() {
     return &path_methods;

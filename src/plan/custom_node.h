@@ -1,0 +1,46 @@
+// What this folder's custom nodes have in common: the tables of callbacks by which PostgreSQL plans and
+// executes them, and the making of their states.
+#pragma once
+
+#include "compat.h"
+#include "postgres_headers.h"
+
+namespace pg_gpu::plan {
+
+// The callbacks of a node that EXPLAIN calls `name`. None of the nodes goes back to a marked row, and none
+// shares its state with parallel workers, so the callbacks for that stay empty.
+constexpr CustomExecMethods execution_methods_of(const char *name,
+                                                 decltype(CustomExecMethods::BeginCustomScan) begin,
+                                                 decltype(CustomExecMethods::ExecCustomScan) execute,
+                                                 decltype(CustomExecMethods::EndCustomScan) end,
+                                                 decltype(CustomExecMethods::ReScanCustomScan) rescan,
+                                                 decltype(CustomExecMethods::ExplainCustomScan) explain) {
+    CustomExecMethods methods = {};
+    methods.CustomName = name;
+    methods.BeginCustomScan = begin;
+    methods.ExecCustomScan = execute;
+    methods.EndCustomScan = end;
+    methods.ReScanCustomScan = rescan;
+    methods.ExplainCustomScan = explain;
+    return methods;
+}
+
+// The callback that makes a node's state: a zeroed State, whose first member is the CustomScanState `custom`.
+template <typename State, const CustomExecMethods &methods>
+Node *create_state(CustomScan *) {
+    static_assert(offsetof(State, custom) == 0, "PostgreSQL reads the state as a CustomScanState");
+    auto *state = reinterpret_cast<State *>(newNode(sizeof(State), T_CustomScanState));
+    state->custom.methods = &methods;
+    return reinterpret_cast<Node *>(state);
+}
+
+// A path that becomes a plan by `plan`. No path is of a partition, so none is made anew for a child table.
+constexpr CustomPathMethods path_methods_of(const char *name,
+                                            decltype(CustomPathMethods::PlanCustomPath) plan) {
+    CustomPathMethods methods = {};
+    methods.CustomName = name;
+    methods.PlanCustomPath = plan;
+    return methods;
+}
+
+}  // namespace pg_gpu::plan
