@@ -316,6 +316,10 @@ SELECT * FROM compare('SELECT count(*), sum(a) FROM agg_empty WHERE b = ''x''');
 SELECT * FROM compare('SELECT count(*), sum(a) FROM agg_empty WHERE b = ''x'' AND a > 0');
 SELECT * FROM compare('SELECT count(b), sum(a) FROM agg_empty WHERE b = ''x''');
 
+-- What has answered is the path that the session is forced to, if it is.
+SELECT sum(requests) > 50 AS by_the_path FROM gpu.stat
+WHERE request = 'aggregate' AND (path = current_setting('pg_gpu.path') OR current_setting('pg_gpu.path') = 'auto');
+
 -- A cached plan doesn't outlive its index.
 PREPARE cached AS SELECT small, count(*) FROM agg GROUP BY small ORDER BY small LIMIT 2;
 SET plan_cache_mode = force_generic_plan;

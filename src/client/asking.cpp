@@ -49,7 +49,9 @@ bool place_inputs(const Question &question, const RunSet &set, const LiveRuns &l
     if (!need_buffer(Max(layout->results + offsets_bytes(live, items), layout->results + room), wanted))
         return false;
     for (int i = 0; i < question.input_count; i++)
-        memcpy(buffer_at(layout->inputs[i]), question.inputs[i].data, input_bytes(question.inputs[i], items));
+        if (question.inputs[i].data != nullptr)
+            memcpy(buffer_at(layout->inputs[i]), question.inputs[i].data,
+                   input_bytes(question.inputs[i], items));
     if (layout->zeros < layout->results)
         memset(buffer_at(layout->zeros), 0, layout->results - layout->zeros);
     return true;

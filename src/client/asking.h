@@ -13,7 +13,7 @@ namespace pg_gpu::client {
 // Inputs, then zeros as the offsets of runs that have no entries, then the results.
 
 struct Input {
-    const void *data;
+    const void *data;       // nullptr: the caller fills it in, in set_offsets
     uint64 bytes_per_item;  // 0: `bytes` in all
     uint64 bytes;
 };

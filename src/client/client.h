@@ -37,8 +37,9 @@ enum class RequestKind : int {
     CountText,
     IntersectText,
     MergeDictionaries,
+    Aggregate,
 };
-inline constexpr int kRequestKinds = 15;
+inline constexpr int kRequestKinds = 16;
 const char *request_name(RequestKind kind);
 
 // ---- choosing (dispatch.cpp, cost.cpp, counters.cpp, experience.cpp)
@@ -307,6 +308,32 @@ struct RowsAnswer {
 
 // Their TIDs, in no certain order.
 bool match_columns(const RunSet &set, const Choice &choice, const RowTests &tests, RowsAnswer *answer);
+
+// ---- groups of rows (aggregate.cpp)
+// -----------------------------------------------------------------------------
+
+// What is computed of the live rows that pass all tests (gpu_engine/aggregate.h).
+struct GroupsQuestion {
+    const gpu_engine::AggregateProgram *program;
+    const gpu_engine::AggregateInput *const *inputs;  // by run of the set; of runs that aren't empty
+    uint64 max_groups;                                // rows on unknown blocks among them
+    Request request;                                  // as it was chosen by
+};
+
+// Records lie one behind the other, each of `words`: a group's key and its accumulators. Those of doubtful
+// rows, which lie on unknown blocks, have the row's TID (heap block << 16 | offset number) in one more.
+// Without an answer, of which the outcome is the reason, there are none.
+struct GroupsAnswer {
+    gpu_engine::AggregateOutcome outcome;
+    uint32 words;
+    uint64 groups;
+    uint64 doubtful;
+    const uint64 *group_records;
+    const uint64 *doubtful_records;
+};
+
+bool aggregate_columns(const RunSet &set, const Choice &choice, const RowTests &tests,
+                       const GroupsQuestion &question, const VisibleBlocks &visible, GroupsAnswer *answer);
 
 // The union of two sorted dictionaries without duplicates: *count entries, and for each entry of theirs its
 // place among them. Results lie in the transfer buffer, and have been looked through.

@@ -1,5 +1,6 @@
 // Questions about columns: filters, counts and matching rows.
 #include "client/asking.h"
+#include "client/column_tests.h"
 #include "client/cost.h"
 
 namespace pg_gpu::client {
@@ -42,7 +43,7 @@ static double code_microseconds(Path path) {
     return path == Path::Host ? alone / host_threads() : alone;
 }
 
-static double row_work(const Request &request, Path path) {
+double row_microseconds(const Request &request, Path path) {
     return static_cast<double>(request.entries) * code_microseconds(path) * request.columns +
            static_cast<double>(request.results) * cost_settings().entry[static_cast<int>(path)];
 }
@@ -52,12 +53,12 @@ constinit const RequestCost count_rows_cost = {true,
                                                    return static_cast<double>(request.results) *
                                                           sizeof(gpu_engine::DoubtfulRow);
                                                },
-                                               row_work};
+                                               row_microseconds};
 
 constinit const RequestCost match_rows_cost = {
     true,
     [](const Request &request) { return static_cast<double>(request.results) * sizeof(ItemPointerData); },
-    row_work};
+    row_microseconds};
 
 constinit const RequestCost merge_dictionaries_cost = {
     false,
@@ -72,63 +73,9 @@ constinit const RequestCost merge_dictionaries_cost = {
 
 namespace {
 
-// The tests as the message has them: places, whose offsets count from the data behind them.
-struct TestInputs {
-    protocol::ColumnTestPlace *places;
-    char *data;
-    uint64 data_bytes;
-};
-
 enum : int { kPlaces, kData, kStarts, kGroups, kRows, kInputs };
 
 }  // namespace
-
-static uint64 bytes_of_test(const gpu_engine::ColumnTest &test) {
-    switch (test.kind) {
-        case gpu_engine::TestKind::ranges:
-            return test.count * sizeof(gpu_engine::ValueRange);
-        case gpu_engine::TestKind::codes:
-            return test.count * sizeof(uint64);
-        default:
-            return 0;
-    }
-}
-
-static uint32 number_of_run(const LiveRuns &live, int place) {
-    if (place == kAllRuns)
-        return protocol::all_runs;
-    uint32 number = 0;
-    while (live.places[number] != place)
-        number++;
-    return number;
-}
-
-static TestInputs make_inputs(const RunSet &set, const RowTests &tests) {
-    const LiveRuns live = live_runs(set);
-    TestInputs inputs = {};
-    for (int i = 0; i < tests.count; i++)
-        inputs.data_bytes += align_offset(bytes_of_test(tests.tests[i].test));
-    inputs.places = allocate_zeroed<protocol::ColumnTestPlace>(static_cast<size_t>(tests.count) + 1);
-    inputs.data = allocate_zeroed<char>(inputs.data_bytes + 1);
-    uint64 at = 0;
-    for (int i = 0; i < tests.count; i++) {
-        const gpu_engine::ColumnTest &test = tests.tests[i].test;
-        inputs.places[i] = {static_cast<uint32>(test.kind),
-                            test.column,
-                            number_of_run(live, tests.tests[i].run),
-                            0,
-                            at,
-                            test.count};
-        const uint64 bytes = bytes_of_test(test);
-        if (bytes > 0)
-            memcpy(inputs.data + at,
-                   test.kind == gpu_engine::TestKind::ranges ? static_cast<const void *>(test.ranges)
-                                                             : test.codes,
-                   bytes);
-        at += align_offset(bytes);
-    }
-    return inputs;
-}
 
 static double estimate_of(const RunSet &set, RequestKind kind, int columns, Path path) {
     Request request = {};
@@ -155,10 +102,9 @@ static bool ask_columns(const RunSet &set, const Choice &choice, RequestKind kin
                         protocol::ColumnReply *reply) {
     if (tests.count > static_cast<int>(protocol::max_tests))
         return fail(Trouble::NotWanted, "the filter has too many parts");
-    const TestInputs test_inputs = make_inputs(set, tests);
-    const uint64 place_bytes = static_cast<uint64>(tests.count) * sizeof(protocol::ColumnTestPlace);
+    const TestInputs test_inputs = make_test_inputs(set, tests);
     Input inputs[kInputs];
-    inputs[kPlaces] = {test_inputs.places, 0, place_bytes};
+    inputs[kPlaces] = {test_inputs.places, 0, test_inputs.place_bytes};
     inputs[kData] = {test_inputs.data, 0, test_inputs.data_bytes};
     inputs[kStarts] = starts;
     const BlockInputs blocks = block_inputs(visible);
@@ -167,9 +113,7 @@ static bool ask_columns(const RunSet &set, const Choice &choice, RequestKind kin
     const Question question = {kind, inputs, kInputs, expected_bytes,
                                estimate_of(set, kind, tests.count + 1, choice.path)};
     const auto set_offsets = [&](protocol::AskColumn *message, const Layout &at, uint64, uint64 capacity) {
-        auto *places = reinterpret_cast<protocol::ColumnTestPlace *>(buffer_at(at.inputs[kPlaces]));
-        for (int i = 0; i < tests.count; i++)
-            places[i].offset += at.inputs[kData];
+        finish_test_places(tests, at.inputs[kPlaces], at.inputs[kData]);
         message->tests = at.inputs[kPlaces];
         message->test_count = static_cast<uint32>(tests.count);
         message->starts = at.inputs[kStarts];
@@ -181,8 +125,7 @@ static bool ask_columns(const RunSet &set, const Choice &choice, RequestKind kin
     uint64 items = 1;
     const bool answered =
         ask<protocol::AskColumn>(question, set, choice, type, set_offsets, &items, layout, reply);
-    pfree(test_inputs.places);
-    pfree(test_inputs.data);
+    free_test_inputs(test_inputs);
     return answered;
 }
 

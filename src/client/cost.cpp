@@ -10,6 +10,7 @@ const RequestCost &cost_of(RequestKind kind) {
         &lookup_cost,      &range_cost,        &count_cost,      &sort_cost,       &merge_cost,
         &count_boxes_cost, &search_boxes_cost, &match_cost,      &count_rows_cost, &count_rows_cost,
         &match_rows_cost,  &search_text_cost,  &text_lists_cost, &text_lists_cost, &merge_dictionaries_cost,
+        &aggregate_cost,
     };
     static_assert(lengthof(costs) == kRequestKinds);
     return *costs[static_cast<int>(kind)];

@@ -31,6 +31,10 @@ extern const RequestCost match_cost;
 extern const RequestCost count_rows_cost;
 extern const RequestCost match_rows_cost;
 extern const RequestCost merge_dictionaries_cost;
+// Reading the codes of columns of all entries, and handling the results.
+double row_microseconds(const Request &request, Path path);
+// aggregate.cpp
+extern const RequestCost aggregate_cost;
 // text.cpp
 extern const RequestCost search_text_cost;
 extern const RequestCost text_lists_cost;

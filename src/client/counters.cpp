@@ -16,7 +16,8 @@ const char *request_name(RequestKind kind) {
     static const char *const names[] = {
         "lookup",      "range",        "count",           "sort",       "merge",
         "count boxes", "search boxes", "match",           "count rows", "count values",
-        "match rows",  "search",       "count documents", "intersect",  "merge dictionaries"};
+        "match rows",  "search",       "count documents", "intersect",  "merge dictionaries",
+        "aggregate"};
     return names[static_cast<int>(kind)];
 }
 

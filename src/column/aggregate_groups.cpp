@@ -1,8 +1,9 @@
 #include "column/aggregate_groups.h"
 
+#include "gpu_engine/aggregate_sums.h"
+
 namespace pg_gpu::column {
 
-using gpu_engine::AccumulatorKind;
 using gpu_engine::AggregateProgram;
 
 static constexpr uint64 kFirstRoom = 1024;
@@ -15,14 +16,8 @@ static uint32 key_bits(const AggregateProgram &program) {
 }
 
 static uint64 *make_initial(const AggregateProgram &program) {
-    auto *words = allocate_zeroed<uint64>(program.value_words + 1);
-    for (uint32 i = 0; i < program.accumulator_count; i++) {
-        const gpu_engine::Accumulator &accumulator = program.accumulator[i];
-        if (accumulator.kind == AccumulatorKind::least)
-            words[accumulator.word] = PG_INT64_MAX;
-        else if (accumulator.kind == AccumulatorKind::greatest)
-            words[accumulator.word] = static_cast<uint64>(PG_INT64_MIN);
-    }
+    auto *words = allocate<uint64>(program.value_words + 1);
+    gpu_engine::begin_group(program, words);
     return words;
 }
 
@@ -174,6 +169,24 @@ bool find_groups(AggregateGroups *groups, const uint64 *const *keys, uint32 coun
     }
     for (uint32 i = 0; i < count; i++)
         numbers[i] = static_cast<uint32>(keys[0][i]);
+    return true;
+}
+
+bool add_records(AggregateGroups *groups, const uint64 *records, uint64 count, uint32 stride) {
+    uint64 words[gpu_engine::max_aggregate_keys];
+    const uint64 *keys[gpu_engine::max_aggregate_keys];
+    for (uint32 word = 0; word < groups->key_words; word++)
+        keys[word] = &words[word];
+    for (uint64 i = 0; i < count; i++, records += stride) {
+        memcpy(words, records, groups->key_words * sizeof(uint64));
+        if (groups->is_dense && groups->key_words > 0 && words[0] >= groups->count)
+            return false;
+        uint32 number;
+        if (!find_groups(groups, keys, 1, &number))
+            return false;
+        gpu_engine::merge_group(*groups->program, groups->values + uint64{number} * groups->value_words,
+                                records + groups->key_words);
+    }
     return true;
 }
 

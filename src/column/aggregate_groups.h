@@ -37,6 +37,11 @@ AggregateGroups *begin_groups(const gpu_engine::AggregateProgram &program, size_
 // numbers[i]: the group of the key whose words are keys[word][i]. False when there are too many groups.
 bool find_groups(AggregateGroups *groups, const uint64 *const *keys, uint32 count, uint32 *numbers);
 
+// Adds groups that were computed elsewhere by the same program: records one behind the other, `stride` words
+// each, of which the first are the key's and the next the accumulators'. False when there are too many
+// groups, or when a key can't be.
+bool add_records(AggregateGroups *groups, const uint64 *records, uint64 count, uint32 stride);
+
 // As the engines give groups back; dense ones without rows are left out. The program's first accumulator must
 // count rows.
 gpu_engine::GroupTable finish_groups(AggregateGroups *groups);

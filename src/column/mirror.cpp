@@ -181,6 +181,7 @@ static bool open_remote_view(Relation heap, Relation index, Snapshot snapshot, c
     request.kind = question.kind;
     request.runs = view->view.run_count;
     request.columns = Max(bound_columns(condition) + question.columns, 1);
+    request.results = question.results;
     MemoryContext caller = MemoryContextSwitchTo(view->context);
     rows->set_places = allocate<int>(static_cast<size_t>(view->run_count) + 1);
     MemoryContextSwitchTo(caller);

@@ -34,7 +34,8 @@ struct RemoteRows {
 // What with_rows_on_server is going to ask.
 struct RemoteQuestion {
     client::RequestKind kind;
-    int columns;  // whose codes are read, those of conditions aside
+    int columns;         // whose codes are read, those of conditions aside
+    uint64 results = 0;  // of groups: how many are expected
 };
 
 // Opens a view for the server; false when it is cheaper or necessary to do without. Selected loose rows are

@@ -147,6 +147,7 @@ static const StatRow stat_rows[] = {
     {"merge", protocol::Message::merge_kary, kind_number(client::RequestKind::Merge)},
     {"merge dictionaries", protocol::Message::merge_column_dictionaries,
      kind_number(client::RequestKind::MergeDictionaries)},
+    {"aggregate", protocol::Message::aggregate_column, kind_number(client::RequestKind::Aggregate)},
     {"load", protocol::Message::append_pages, -1},
     {"finish", protocol::Message::finish, -1},
     {"read", protocol::Message::read_kary, -1},

@@ -146,6 +146,11 @@ static void leave_out_accumulators(const InputMaker &maker, bool has_place, int 
     }
 }
 
+static uint64 expected_groups(const AggregateQuestion &question) {
+    constexpr double most = 1e9;
+    return static_cast<uint64>(Max(Min(question.groups, most), 1.0));
+}
+
 // ---- an attempt -------------------------------------------------------------------------------------------
 
 static uint64 **selections(ColumnView *view, const AggregateParts &parts) {
@@ -163,8 +168,8 @@ static bool apply_filter(InputMaker *maker, ColumnView *view, uint16 filter) {
                                   selections(view, *maker->parts));
 }
 
-// May an expression fail that is evaluated once rows have passed WHERE?
-static bool may_fail_later(const CompiledAggregate &compiled) {
+// May an expression over a column fail?
+static bool may_fail(const CompiledAggregate &compiled) {
     for (uint32 i = 0; i < compiled.program.input_count; i++)
         if (compiled.input[i].may_fail)
             return true;
@@ -190,7 +195,7 @@ static bool make_all_inputs(InputMaker *maker) {
 static const char *prepare_rows(InputMaker *maker, ColumnView *view, CompiledAggregate *compiled) {
     static const char *const overflow = "an expression overflows, or divides by zero";
     compiled->program.filter = no_aggregate_step;
-    if (!may_fail_later(*compiled) && compiled->unsafe_filter == no_aggregate_step)
+    if (!may_fail(*compiled) && compiled->unsafe_filter == no_aggregate_step)
         compiled->program.filter = compiled->safe_filter;
     else if (compiled->safe_filter != no_aggregate_step && !apply_filter(maker, view, compiled->safe_filter))
         return maker->problem != nullptr ? maker->problem : overflow;
@@ -315,6 +320,85 @@ static const char *attempt(Attempt *attempt, ColumnView *view) {
     return outcome == AggregateOutcome::too_many_groups ? "work_mem has no room for the groups" : nullptr;
 }
 
+// ---- the server's attempt ---------------------------------------------------------------------------------
+
+// One filter of both: the server's rows are gone through once.
+static bool join_filters(CompiledAggregate *compiled) {
+    AggregateProgram *program = &compiled->program;
+    if (compiled->safe_filter == no_aggregate_step || compiled->unsafe_filter == no_aggregate_step) {
+        program->filter =
+            compiled->safe_filter == no_aggregate_step ? compiled->unsafe_filter : compiled->safe_filter;
+        return true;
+    }
+    if (program->step_count == gpu_engine::max_aggregate_steps)
+        return false;
+    program->filter = static_cast<uint16>(program->step_count++);
+    program->step[program->filter] = {
+        gpu_engine::AggregateOperation::logical_and, 0, compiled->safe_filter, compiled->unsafe_filter, 0, 0};
+    return true;
+}
+
+// Expressions that may fail are evaluated for more rows than SQL would: for those that index conditions
+// leave, before other conditions are applied.
+static bool attempt_on_server(Attempt *attempt, column::RemoteRows *rows) {
+    const AggregateQuestion &question = *attempt->question;
+    MemoryContextReset(question.keep);
+    CompiledAggregate *compiled = copy_compiled(question, *attempt->compiled);
+    const AggregateParts parts = column::make_parts(rows->view);
+    InputMaker *maker =
+        begin_inputs(*compiled, parts, question.index, question.context, question.keep, attempt->memory);
+    column::RemoteCodes codes = {rows, {}};
+    maker->remote_codes = &codes;
+    const char *problem = nullptr;
+    if (!join_filters(compiled))
+        problem = "the conditions have too many steps";
+    else if (!make_all_inputs(maker))
+        problem = maker->problem;
+    else if (!lay_out_keys(*maker, &compiled->program))
+        problem = "a grouping column's values are too far apart";
+    if (problem != nullptr) {
+        client::decline(client::RequestKind::Aggregate, rows->choice.path, problem);
+        return false;
+    }
+    const bool has_place = has_variants(*maker);
+    leave_out_accumulators(*maker, has_place, list_length(question.query.aggregates), compiled);
+    begin_answer(question, *maker, has_place, compiled, attempt->answer);
+    MemoryContext caller = MemoryContextSwitchTo(question.keep);
+    const bool answered =
+        column::aggregate_on_server(rows, parts, compiled->program, maker->inputs, maker->memory,
+                                    expected_groups(question), &attempt->answer->groups);
+    MemoryContextSwitchTo(caller);
+    return answered;
+}
+
+static bool is_answered_by_server(Attempt *attempt, const column::Condition &condition,
+                                  uint64 *heap_fetches) {
+    const AggregateQuestion &question = *attempt->question;
+    const column::RemoteQuestion remote = {client::RequestKind::Aggregate,
+                                           static_cast<int>(attempt->compiled->program.input_count),
+                                           expected_groups(question)};
+    bool answered = false;
+    const auto work = [&] {
+        answered = column::with_rows_on_server(
+            question.heap, question.index, question.snapshot, attempt->format, condition, remote,
+            [attempt](column::RemoteRows *rows) { return attempt_on_server(attempt, rows); }, heap_fetches);
+    };
+    if (!may_fail(*attempt->compiled)) {
+        work();
+        return answered;
+    }
+    // Not for rows that a barrier hides, and not where no subtransaction can be started.
+    if (question.query.has_barrier || IsInParallelMode())
+        return false;
+    ErrorData *error = try_in_subtransaction(CurrentMemoryContext, work);
+    if (error == nullptr)
+        return answered;
+    if (!is_about_values(error->sqlerrcode))
+        ReThrowError(error);
+    FreeErrorData(error);
+    return false;
+}
+
 // ---- the whole --------------------------------------------------------------------------------------------
 
 // Does the order in which expressions are evaluated matter, since one that fails may be kept from it by
@@ -328,6 +412,26 @@ static void run_attempts(Attempt *state, const column::Condition &condition, uin
     *heap_fetches =
         column::with_rows(question.heap, question.index, question.snapshot, state->format, condition,
                           [state](ColumnView *view) { state->problem = attempt(state, view); });
+}
+
+// nullptr, or why the index can't answer.
+static const char *answer_from_pages(Attempt *state, const column::Condition &condition,
+                                     uint64 *heap_fetches) {
+    if (!needs_guard(*state->compiled)) {
+        run_attempts(state, condition, heap_fetches);
+        return state->problem;
+    }
+    // No subtransaction can be started there.
+    if (IsInParallelMode())
+        return "an expression may raise an error";
+    ErrorData *error =
+        try_in_subtransaction(CurrentMemoryContext, [&] { run_attempts(state, condition, heap_fetches); });
+    if (error == nullptr)
+        return state->problem;
+    if (!is_about_values(error->sqlerrcode))
+        ReThrowError(error);
+    FreeErrorData(error);
+    return "an expression raised an error";
 }
 
 const char *answer_question(const AggregateQuestion &question, AggregateAnswer *answer,
@@ -347,21 +451,13 @@ const char *answer_question(const AggregateQuestion &question, AggregateAnswer *
     column::Condition condition;
     make_index_condition(question, columns, *compiled, &condition);
     Attempt state = {&question, format, compiled, answer, get_hash_memory_limit(), nullptr};
-    if (!needs_guard(*compiled)) {
-        run_attempts(&state, condition, heap_fetches);
-        return state.problem;
-    }
-    // No subtransaction can be started there.
-    if (IsInParallelMode())
-        return "an expression may raise an error";
-    ErrorData *error =
-        try_in_subtransaction(CurrentMemoryContext, [&] { run_attempts(&state, condition, heap_fetches); });
-    if (error == nullptr)
-        return state.problem;
-    if (!is_about_values(error->sqlerrcode))
-        ReThrowError(error);
-    FreeErrorData(error);
-    return "an expression raised an error";
+    if (is_answered_by_server(&state, condition, heap_fetches))
+        return nullptr;
+    const client::PagedRequest request = client::begin_paged(client::RequestKind::Aggregate, 1);
+    state.problem = answer_from_pages(&state, condition, heap_fetches);
+    client::end_paged(request);
+    client::note_request_done(question.index, client::RequestKind::Aggregate);
+    return state.problem;
 }
 
 }  // namespace pg_gpu::plan

@@ -14,6 +14,7 @@ struct AggregateQuestion {
     ExprContext *context;  // for expressions
     MemoryContext keep;    // of the answer; everything in it goes when a try starts again
     TupleDesc row;         // keys, then aggregates
+    double groups;         // as the planner estimates
 };
 
 // answer->spilled takes groups that memory has no room for; the caller makes it. Returns nullptr, or why the

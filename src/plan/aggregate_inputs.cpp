@@ -93,8 +93,13 @@ static const uint8 *find_wanted(InputMaker *maker, const InputSource &source, co
     if (is_listed && !source.may_fail)
         return nullptr;
     auto *marks = static_cast<uint8 *>(take_memory(maker, column::count_places(part, source.column)));
-    if (marks != nullptr)
+    if (marks == nullptr)
+        return nullptr;
+    if (maker->remote_codes == nullptr || part.reader == nullptr)
         column::mark_codes(part, source.column, part.selected, marks, any_null);
+    else if (!column::mark_remote_codes(maker->remote_codes, static_cast<int>(&part - maker->parts->part),
+                                        source.column, marks, any_null))
+        maker->problem = "the server can't tell which values visible rows have";
     return marks;
 }
 

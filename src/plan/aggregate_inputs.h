@@ -1,7 +1,7 @@
 // A program's inputs for the parts of a view: expressions, evaluated by PostgreSQL for each code.
 #pragma once
 
-#include "column/aggregate_parts.h"
+#include "column/aggregate_remote.h"
 #include "plan/aggregate_compile.h"
 
 namespace pg_gpu::plan {
@@ -25,10 +25,11 @@ struct InputMaker {
     bool *is_made;
     int64 *least;  // Value, Number: the least number; above `greatest` when there is none
     int64 *greatest;
-    CommonValues *common;  // Rank, Group
-    uint8 *scale;          // Wide: digits behind the point that all are scaled to
-    bool *has_variants;    // Group: do equal values differ in their bytes?
-    const char *problem;   // why inputs can't be made; nullptr: they can
+    CommonValues *common;               // Rank, Group
+    uint8 *scale;                       // Wide: digits behind the point that all are scaled to
+    bool *has_variants;                 // Group: do equal values differ in their bytes?
+    const char *problem;                // why inputs can't be made; nullptr: they can
+    column::RemoteCodes *remote_codes;  // of runs that the server looks through; nullptr: it does not
 };
 
 // In the current memory context.

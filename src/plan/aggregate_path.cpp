@@ -107,6 +107,7 @@ static bool make_query(PlannerInfo *root, const RelOptInfo *input, const RelOptI
                        const IndexOptInfo *index, List *having, AggregateQuery *query, List **row) {
     *query = {};
     query->index = index->indexoid;
+    query->has_barrier = root->qual_security_level > 0;
     List *keys = NIL;
     if (!add_keys(root, index, query, &keys) || !add_conditions(root, input, index, query))
         return false;

@@ -5,13 +5,14 @@
 namespace pg_gpu::plan {
 
 List *pack_query(const AggregateQuery &query) {
-    return list_make5(list_make1_oid(query.index), query.conditions, query.keys, query.key_operators,
-                      query.aggregates);
+    return lappend(list_make5(list_make1_oid(query.index), query.conditions, query.keys, query.key_operators,
+                              query.aggregates),
+                   makeBoolean(query.has_barrier));
 }
 
 AggregateQuery unpack_query(List *packed) {
     const auto list = [packed](int i) { return static_cast<List *>(list_nth(packed, i)); };
-    return {linitial_oid(list(0)), list(1), list(2), list(3), list(4)};
+    return {linitial_oid(list(0)), list(1), list(2), list(3), list(4), boolVal(list_nth(packed, 5))};
 }
 
 // ---- expressions over an index ----------------------------------------------------------------------------

@@ -12,6 +12,7 @@ struct AggregateQuery {
     List *keys;           // expressions
     List *key_operators;  // OIDs: each key's equality
     List *aggregates;     // Aggrefs
+    bool has_barrier;     // must conditions keep rows from other expressions?
 };
 
 // As nodes that can be copied, for a path and a plan.

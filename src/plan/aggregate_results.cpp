@@ -11,6 +11,16 @@ static uint64 code_of_key(const AggregateAnswer &answer, uint64 group, uint32 nu
     return key.bits == 0 ? 0 : answer.groups.key(group, key.word) >> key.shift & column::low_bits(key.bits);
 }
 
+// A result that parts have in common, by its number: the server's word, perhaps.
+static Datum common_value(const AggregateAnswer &answer, uint16 input, uint64 number) {
+    const CommonValues &common = answer.common[input];
+    if (number >= common.count)
+        ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR), errmsg("a group has a value that no row has"),
+                        errdetail("Its number is %llu of %u.", static_cast<unsigned long long>(number),
+                                  common.count)));
+    return common.values[number];
+}
+
 static Datum read_key(const AggregateAnswer &answer, uint64 group, const KeyResult &result, bool *is_null) {
     const AggregateKey &key = answer.compiled->program.key[result.key];
     uint64 code = code_of_key(answer, group, result.key);
@@ -20,7 +30,7 @@ static Datum read_key(const AggregateAnswer &answer, uint64 group, const KeyResu
         return Datum{0};
     code -= key.may_be_null ? 1 : 0;
     if (result.input != UINT16_MAX)
-        return answer.common[result.input].values[code];
+        return common_value(answer, result.input, code);
     const auto number = static_cast<int64>(code + static_cast<uint64>(key.least));
     return column::decode_integer(result.type, code_of_number(result.type, number));
 }
@@ -62,7 +72,7 @@ static Datum read_result(const AggregateAnswer &answer, uint64 group, const Aggr
             return column::decode_integer(
                 result.type, code_of_number(result.type, static_cast<int64>(word(result.value))));
         default:
-            return answer.common[result.input].values[word(result.value)];
+            return common_value(answer, result.input, word(result.value));
     }
 }
 

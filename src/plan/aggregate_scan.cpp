@@ -92,6 +92,7 @@ static void ask(AggregateScanState *state) {
     question.context = state->expressions;
     question.keep = state->keep;
     question.row = state->custom.ss.ss_ScanTupleSlot->tts_tupleDescriptor;
+    question.groups = state->custom.ss.ps.plan->plan_rows;
     if (state->query.keys != NIL)
         state->answer.spilled = tuplestore_begin_heap(true, false, work_mem);
     question.query = state->query;
@@ -101,10 +102,8 @@ static void ask(AggregateScanState *state) {
     // What a scan of the table would lock under SERIALIZABLE, and the index's readers.
     PredicateLockRelation(question.index, question.snapshot);
     PredicateLockRelation(question.heap, question.snapshot);
-    const client::PagedRequest request = client::begin_paged(client::RequestKind::CountValues, 1);
     const client::Usage before = client::session_usage();
     state->problem = answer_question(question, &state->answer, &state->heap_fetches);
-    client::end_paged(request);
     client::add_usage_since(before, &state->usage);
     if (state->problem == nullptr && state->answer.has_place && state->answer.passes == 1)
         begin_key_rows(&state->key_rows, question, state->answer);

@@ -1,0 +1,168 @@
+// Questions about groups of columns' rows.
+#include "client/asking.h"
+#include "client/column_tests.h"
+#include "client/cost.h"
+
+namespace pg_gpu::client {
+
+using gpu_engine::AggregateInput;
+using gpu_engine::AggregateInputKind;
+using gpu_engine::AggregateProgram;
+
+// ---- cost ------------------------------------------------------------------------------------------------
+
+// A group's record, and what is computed of each row beside reading its codes, in columns read.
+static constexpr double kGroupBytes = 48;
+static constexpr double kColumnsOfWork = 2;
+
+constinit const RequestCost aggregate_cost = {
+    true, [](const Request &request) { return static_cast<double>(request.results) * kGroupBytes; },
+    [](const Request &request, Path path) {
+        Request read = request;
+        read.columns += static_cast<int>(kColumnsOfWork);
+        return row_microseconds(read, path);
+    }};
+
+// ---- maps ------------------------------------------------------------------------------------------------
+
+static uint64 bytes_of_map(const AggregateInput &input) {
+    switch (input.kind) {
+        case AggregateInputKind::map8:
+            return input.places;
+        case AggregateInputKind::map32:
+            return input.places * sizeof(uint32);
+        case AggregateInputKind::map64:
+            return input.places * sizeof(uint64);
+        case AggregateInputKind::map128:
+            return 2 * input.places * sizeof(uint64);
+        default:
+            return 0;
+    }
+}
+
+static uint64 bytes_of_nulls(const AggregateInput &input) {
+    return input.nulls == nullptr ? 0 : (input.places + 63) / 64 * sizeof(uint64);
+}
+
+// Calls visit(number, input) for the inputs of all runs that have entries, in the message's order.
+template <typename Visit>
+static void for_inputs(const RunSet &set, const GroupsQuestion &question, Visit visit) {
+    const LiveRuns live = live_runs(set);
+    uint32 number = 0;
+    for (int run = 0; run < live.count; run++)
+        for (uint32 i = 0; i < question.program->input_count; i++)
+            visit(number++, question.inputs[live.places[run]][i]);
+}
+
+static uint64 bytes_of_maps(const RunSet &set, const GroupsQuestion &question) {
+    uint64 bytes = 0;
+    for_inputs(set, question, [&bytes](uint32, const AggregateInput &input) {
+        bytes += align_offset(bytes_of_map(input)) + align_offset(bytes_of_nulls(input));
+    });
+    return bytes;
+}
+
+// Puts data at *at, and moves on behind it.
+static uint64 put(const void *data, uint64 bytes, uint64 *at) {
+    const uint64 place = *at;
+    memcpy(buffer_at(place), data, bytes);
+    *at += align_offset(bytes);
+    return place;
+}
+
+// Fills in the inputs' places and, from `maps_at` on, the maps that they refer to.
+static void put_inputs(const RunSet &set, const GroupsQuestion &question, uint64 places_at, uint64 maps_at) {
+    auto *places = reinterpret_cast<protocol::AggregateInputPlace *>(buffer_at(places_at));
+    for_inputs(set, question, [&](uint32 number, const AggregateInput &input) {
+        protocol::AggregateInputPlace place = {};
+        place.kind = static_cast<uint8>(input.kind);
+        place.column_null_is_null = input.column_null_is_null ? 1 : 0;
+        place.column = input.column;
+        place.offset = input.offset;
+        place.places = input.places;
+        place.of_column_null = input.of_column_null;
+        place.nulls = protocol::nowhere;
+        if (bytes_of_map(input) > 0)
+            place.values = put(input.values, bytes_of_map(input), &maps_at);
+        if (input.nulls != nullptr)
+            place.nulls = put(input.nulls, bytes_of_nulls(input), &maps_at);
+        places[number] = place;
+    });
+}
+
+// ---- the question ----------------------------------------------------------------------------------------
+
+namespace {
+
+enum : int { kProgram, kPlaces, kMaps, kTests, kTestData, kGroups, kRows, kInputs };
+
+}  // namespace
+
+static bool read_reply(const protocol::AggregateReply &reply, const AggregateProgram &program,
+                       const VisibleBlocks &visible, uint64 max_groups, GroupsAnswer *answer) {
+    *answer = {};
+    answer->outcome = static_cast<gpu_engine::AggregateOutcome>(reply.outcome);
+    answer->words = program.key_words + program.value_words;
+    if (answer->outcome != gpu_engine::AggregateOutcome::answered)
+        return true;
+    const uint64 group_bytes = answer->words * sizeof(uint64);
+    if (reply.groups > max_groups || reply.doubtful > max_groups ||
+        !lies_in_buffer(reply.groups_at, reply.groups * group_bytes) ||
+        !lies_in_buffer(reply.doubtful_at, reply.doubtful * (group_bytes + sizeof(uint64))) ||
+        (visible.all && reply.doubtful > 0))
+        return fail(Trouble::Refused, "results lie outside of the transfer buffer");
+    answer->groups = reply.groups;
+    answer->doubtful = reply.doubtful;
+    answer->group_records = reinterpret_cast<const uint64 *>(buffer_at(reply.groups_at));
+    answer->doubtful_records = reinterpret_cast<const uint64 *>(buffer_at(reply.doubtful_at));
+    return true;
+}
+
+bool aggregate_columns(const RunSet &set, const Choice &choice, const RowTests &tests,
+                       const GroupsQuestion &question, const VisibleBlocks &visible, GroupsAnswer *answer) {
+    constexpr RequestKind kind = RequestKind::Aggregate;
+    if (tests.count > static_cast<int>(protocol::max_tests)) {
+        fail(Trouble::NotWanted, "the filter has too many parts");
+        return note_failed(kind, choice.path);
+    }
+    const TestInputs test_inputs = make_test_inputs(set, tests);
+    const BlockInputs blocks = block_inputs(visible);
+    const uint64 record_bytes =
+        (question.program->key_words + question.program->value_words) * sizeof(uint64);
+    Input inputs[kInputs] = {};
+    inputs[kProgram] = {question.program, 0, sizeof(AggregateProgram)};
+    inputs[kPlaces].bytes = static_cast<uint64>(live_runs(set).count) * question.program->input_count *
+                            sizeof(protocol::AggregateInputPlace);
+    inputs[kMaps].bytes = bytes_of_maps(set, question);
+    inputs[kTests] = {test_inputs.places, 0, test_inputs.place_bytes};
+    inputs[kTestData] = {test_inputs.data, 0, test_inputs.data_bytes};
+    inputs[kGroups] = blocks.groups;
+    inputs[kRows] = blocks.rows;
+    const Question asked = {kind, inputs, kInputs,
+                            Min(question.request.results, question.max_groups) * record_bytes,
+                            estimate_microseconds(question.request, choice.path)};
+    const auto set_offsets = [&](protocol::AggregateColumn *message, const Layout &at, uint64,
+                                 uint64 capacity) {
+        put_inputs(set, question, at.inputs[kPlaces], at.inputs[kMaps]);
+        finish_test_places(tests, at.inputs[kTests], at.inputs[kTestData]);
+        message->program = at.inputs[kProgram];
+        message->inputs = at.inputs[kPlaces];
+        message->tests = at.inputs[kTests];
+        message->test_count = static_cast<uint32>(tests.count);
+        message->blocks = place_of_blocks(visible, at, kGroups, kRows);
+        message->most_groups = question.max_groups;
+        message->results = at.results;
+        message->capacity = capacity;
+    };
+    Layout layout;
+    protocol::AggregateReply reply;
+    uint64 items = 1;
+    const bool answered =
+        ask<protocol::AggregateColumn>(asked, set, choice, protocol::Message::aggregate_column, set_offsets,
+                                       &items, &layout, &reply) &&
+        read_reply(reply, *question.program, visible, question.max_groups, answer);
+    free_test_inputs(test_inputs);
+    return answered || note_failed(kind, choice.path);
+}
+
+}  // namespace pg_gpu::client

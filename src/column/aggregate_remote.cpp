@@ -1,0 +1,164 @@
+#include "column/aggregate_remote.h"
+
+#include "column/aggregate_run.h"
+
+namespace pg_gpu::column {
+
+using gpu_engine::AggregateInput;
+using gpu_engine::AggregateOutcome;
+using gpu_engine::AggregateProgram;
+using gpu_engine::GroupTable;
+
+static constexpr client::RequestKind kKind = client::RequestKind::Aggregate;
+
+// ---- codes ------------------------------------------------------------------------------------------------
+
+bool mark_remote_codes(RemoteCodes *codes, int run, int column, uint8 *marks, bool *any_null) {
+    RemoteRows *rows = codes->rows;
+    if (codes->counted[column] == nullptr) {
+        if (!has_counted_codes(*rows, column) || !count_remote_codes(rows, column))
+            return false;
+        codes->counted[column] = rows->view->counted;
+        rows->view->counted = nullptr;
+    }
+    const RemoteCounts &counted = codes->counted[column][run];
+    for (uint64 code = 0; code < counted.codes; code++)
+        marks[code] = counted.by_code[code] > 0 ? 1 : 0;
+    *any_null = counted.nulls > 0;
+    return true;
+}
+
+// ---- groups -----------------------------------------------------------------------------------------------
+
+namespace {
+
+// What the server has found, copied out of the transfer buffer: groups, then doubtful rows.
+struct Found {
+    uint32 words;
+    uint64 groups;
+    uint64 doubtful;
+    uint64 *group_records;
+    uint64 *doubtful_records;  // a word more each
+};
+
+}  // namespace
+
+static uint64 *copy_records(const uint64 *records, uint64 count, uint32 words) {
+    auto *copy = allocate<uint64>(count * words + 1);
+    memcpy(copy, records, count * words * sizeof(uint64));
+    return copy;
+}
+
+static const AggregateInput **inputs_by_place(const RemoteRows &rows, const AggregateInput *const *inputs) {
+    auto **by_place = allocate_zeroed<const AggregateInput *>(static_cast<size_t>(rows.set.count) + 1);
+    for (int run = 0; run < rows.view->run_count; run++)
+        by_place[rows.set_places[run]] = inputs[run];
+    return by_place;
+}
+
+static bool ask_groups(RemoteRows *rows, const AggregateProgram &program, const AggregateInput *const *inputs,
+                       size_t memory, uint64 expected, Found *found) {
+    found->words = program.key_words + program.value_words;
+    client::GroupsQuestion question = {};
+    question.program = &program;
+    question.inputs = inputs_by_place(*rows, inputs);
+    // With room for the table that they are added up in.
+    question.max_groups = Max(memory / (2 * (found->words + 1) * sizeof(uint64)), size_t{1});
+    question.request.kind = kKind;
+    question.request.runs = rows->set.count;
+    question.request.columns = static_cast<int>(program.input_count);
+    question.request.results = Min(expected, question.max_groups);
+    for (int run = 0; run < rows->view->run_count; run++)
+        question.request.entries += rows->view->runs[run].run.entries;
+    client::GroupsAnswer answer;
+    if (!client::aggregate_columns(rows->set, rows->choice, {rows->tests, rows->test_count}, question,
+                                   rows->visible, &answer))
+        return false;
+    if (answer.outcome != AggregateOutcome::answered) {
+        client::decline(kKind, rows->choice.path,
+                        answer.outcome == AggregateOutcome::failed
+                            ? "an expression overflows, or divides by zero"
+                            : "work_mem has no room for the groups");
+        return false;
+    }
+    found->groups = answer.groups;
+    found->doubtful = answer.doubtful;
+    found->group_records = copy_records(answer.group_records, answer.groups, found->words);
+    found->doubtful_records = copy_records(answer.doubtful_records, answer.doubtful, found->words + 1);
+    return true;
+}
+
+// Moves the records of visible rows to the front; their number.
+static uint64 keep_visible(RemoteRows *rows, const Found &found) {
+    if (found.doubtful == 0)
+        return 0;
+    const uint32 stride = found.words + 1;
+    auto *tids = allocate<ItemPointerData>(found.doubtful);
+    auto *visible = allocate<bool>(found.doubtful);
+    for (uint64 i = 0; i < found.doubtful; i++) {
+        const uint64 place = found.doubtful_records[i * stride + found.words];
+        ItemPointerSet(&tids[i], static_cast<BlockNumber>(place >> 16),
+                       static_cast<OffsetNumber>(place & 0xffff));
+    }
+    table::check_rows(&rows->checker, storage::run_block(rows->view->runs[0].run, 0), tids, found.doubtful,
+                      visible);
+    uint64 kept = 0;
+    for (uint64 i = 0; i < found.doubtful; i++)
+        if (visible[i])
+            memmove(found.doubtful_records + stride * kept++, found.doubtful_records + stride * i,
+                    stride * sizeof(uint64));
+    pfree(visible);
+    pfree(tids);
+    return kept;
+}
+
+// A table of the records as they are.
+static GroupTable table_of(const AggregateProgram &program, const Found &found) {
+    GroupTable table = {};
+    table.groups = found.groups;
+    table.key_words = program.key_words;
+    table.value_words = program.value_words;
+    table.key_word_stride = 1;
+    table.key_group_stride = found.words;
+    table.value_word_stride = 1;
+    table.value_group_stride = found.words;
+    table.keys = found.group_records;
+    table.values = found.group_records + program.key_words;
+    return table;
+}
+
+static bool is_added_up(const AggregateProgram &program, const AggregateParts &parts, const RemoteRows &rows,
+                        const AggregateInput *const *inputs, const Found &found, uint64 visible,
+                        size_t memory, GroupTable *table) {
+    const int runs = rows.view->run_count;
+    AggregateGroups *groups = begin_groups(program, memory, 1, 0);
+    const AggregateParts loose = {parts.format, parts.part + runs, parts.count - runs};
+    if (!add_records(groups, found.group_records, found.groups, found.words) ||
+        !add_records(groups, found.doubtful_records, visible, found.words + 1) ||
+        aggregate_parts(loose, program, inputs + runs, groups) != AggregateOutcome::answered)
+        return false;
+    *table = finish_groups(groups);
+    return true;
+}
+
+bool aggregate_on_server(RemoteRows *rows, const AggregateParts &parts, const AggregateProgram &program,
+                         const AggregateInput *const *inputs, size_t memory, uint64 expected,
+                         GroupTable *groups) {
+    Found found = {};
+    if (!ask_groups(rows, program, inputs, memory, expected, &found))
+        return false;
+    const uint64 visible = keep_visible(rows, found);
+    uint64 loose = 0;
+    for (int part = rows->view->run_count; part < parts.count; part++)
+        loose += parts.part[part].rows;
+    if (visible == 0 && loose == 0) {
+        *groups = table_of(program, found);
+        return true;
+    }
+    if (is_added_up(program, parts, *rows, inputs, found, visible, memory, groups))
+        return true;
+    client::decline(kKind, rows->choice.path, "groups of rows elsewhere could not be added");
+    return false;
+}
+
+}  // namespace pg_gpu::column

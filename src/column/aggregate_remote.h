@@ -1,0 +1,27 @@
+// The server process's answer to a question of aggregates: it computes groups of the runs' rows, and the
+// session adds what only it can tell: rows whose visibility the table must decide, and loose rows.
+#pragma once
+
+#include "column/aggregate_groups.h"
+#include "column/aggregate_parts.h"
+#include "column/mirror.h"
+
+namespace pg_gpu::column {
+
+// Computes the groups of the view's rows that pass its tests and the program's filter, in the current memory
+// context. `parts` are the view's, and inputs[part] theirs. Groups take `memory` bytes at most, and about
+// `expected` of them are. False: the session must look through the runs, and gpu.stat tells why.
+bool aggregate_on_server(RemoteRows *rows, const AggregateParts &parts,
+                         const gpu_engine::AggregateProgram &program,
+                         const gpu_engine::AggregateInput *const *inputs, size_t memory, uint64 expected,
+                         gpu_engine::GroupTable *groups);
+
+// Marks the codes that a column has in a run, in visible rows that pass the view's tests, as `mark_codes`
+// does of a run that the session looks through. False: it can't be told. The first call for a column asks.
+struct RemoteCodes {
+    RemoteRows *rows;
+    RemoteCounts *counted[kMaxColumns];  // by run; nullptr until asked for
+};
+bool mark_remote_codes(RemoteCodes *codes, int run, int column, uint8 *marks, bool *any_null);
+
+}  // namespace pg_gpu::column
