@@ -49,7 +49,10 @@ Engines::Engines(const Options &options, Watcher &watcher, std::function<void(co
       first_retry_(options.first_retry_milliseconds),
       longest_retry_(options.longest_retry_milliseconds),
       slow_opening_(options.slow_opening_milliseconds) {
-    const Machine machine = read_machine();
+    Machine machine = read_machine();
+    if (options.processors > 0) {
+        machine.processors = options.processors;
+    }
     threads_ = options.threads > 0 ? static_cast<std::uint32_t>(options.threads)
                                    : std::max(machine.processors / 2, 1U);
     EngineOptions engine_options;

@@ -16,10 +16,11 @@ class ServerSharing : public ServerText {
   protected:
     static constexpr std::size_t sessions = 6;
 
-    // At a time. By default the engine's threads leave one processor to sessions.
+    // At a time. Of two processors the engine's threads leave one to sessions.
     static Options one_call() {
         Options options;
         options.joint_calls = 1;
+        options.processors = 2;
         return options;
     }
     ServerSharing() : ServerText(one_call()) {}
