@@ -11,7 +11,7 @@ CREATE TABLE text_doc (id int PRIMARY KEY, tsv tsvector, length int8 GENERATED A
 CREATE TABLE counted (LIKE text_doc INCLUDING GENERATED);
 CREATE FUNCTION random_vector(seed int) RETURNS tsvector LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN seed % 41 = 0 THEN NULL WHEN seed % 37 = 0 THEN ''::tsvector WHEN seed % 5 = 0 THEN strip(v) ELSE v END
-    FROM (SELECT to_tsvector('simple', string_agg('w' || floor(400 ^ ((hashint4(seed * 1000 + i)::int8 & 65535) / 65536.0))::text, ' ' ORDER BY i)) AS v
+    FROM (SELECT to_tsvector('simple', string_agg('w' || floor(400 ^ ((hashint4(seed * 1000 + i)::int8 & 65535) / 65536::float8))::text, ' ' ORDER BY i)) AS v
           FROM generate_series(1, 5 + seed * 7 % 40) AS i) AS x
 $$;
 

@@ -4,7 +4,7 @@ SET pg_gpu.path = host;
 SET max_parallel_workers_per_gather = 0;
 CREATE FUNCTION text_far_vector(seed int) RETURNS tsvector LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN seed % 101 = 0 THEN NULL WHEN seed % 97 = 0 THEN ''::tsvector WHEN seed % 5 = 0 THEN strip(v) ELSE v END
-    FROM (SELECT to_tsvector('simple', string_agg('w' || floor(2000 ^ ((hashint4(seed * 100 + i)::int8 & 65535) / 65536.0))::text, ' ' ORDER BY i)) AS v
+    FROM (SELECT to_tsvector('simple', string_agg('w' || floor(2000 ^ ((hashint4(seed * 100 + i)::int8 & 65535) / 65536::float8))::text, ' ' ORDER BY i)) AS v
           FROM generate_series(1, 3 + seed * 7 % 20) AS i) AS x
 $$;
 CREATE TABLE text_far (id int, tsv tsvector);
