@@ -1,0 +1,162 @@
+// What all messages of the protocol (gpu_engine/protocol.h) have in common: their types and headers, and
+// how requests name runs, heap blocks and results.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "gpu_engine/heap_blocks.h"
+#include "gpu_engine/status.h"
+
+namespace gpu_engine::protocol {
+
+// Raised with every change of these headers that a peer could notice.
+inline constexpr std::uint32_t version = 9;
+inline constexpr std::uint32_t magic = 0x53504750;  // "PGPS"
+inline constexpr std::size_t max_message = 8192;
+inline constexpr std::size_t max_runs = 64;  // of a request
+inline constexpr std::size_t buffer_alignment = 16;
+inline constexpr std::uint64_t nowhere = UINT64_MAX;  // an offset: there is no such part
+
+enum class Message : std::uint16_t {
+    hello = 1,
+    ping,
+    configure,
+    attach,
+    begin_kary,
+    append_pages,
+    append_kary,
+    finish,
+    set_dead,
+    drop,
+    evict,
+    lookup_kary,
+    count_kary,
+    range_kary,
+    merge_kary,
+    read_kary,
+    name_kary,
+    mirrors,
+    statistics,
+    devices,
+    inject,  // tests only
+    begin_grid,
+    count_grid,
+    search_grid,
+    match_grid,
+    begin_column,
+    count_column,
+    count_column_values,
+    match_column,
+    begin_text,
+    search_text,
+    count_text,
+    intersect_text,
+    merge_column_dictionaries,
+    keep_runs,
+    aggregate_column,
+};
+
+enum class EngineName : std::uint16_t { host = 0, cuda = 1 };
+inline constexpr std::size_t engine_count = 2;
+
+// What a reply says beside StatusCode.
+enum class Answer : std::uint32_t {
+    done = 0,
+    failed,        // `status` says why; the connection goes on
+    mismatch,      // hello: another version; the server closes the connection
+    not_resident,  // runs the request names aren't loaded: `lacking` has a bit for each
+    stale,         // runs' dead bitmaps are older than asked for: `lacking` has a bit for each
+    busy,          // the queue is full, or the engine is still being opened: take another path
+    loading,       // begin_kary: another session is loading this run
+    disorder,      // finish: entries don't ascend by (key, TID), so the run on disk is corrupt
+    elsewhere,     // search_text: it would wait longer here than the session needs for it on pages
+};
+
+struct RequestHeader {
+    std::uint32_t magic;
+    std::uint16_t type;         // Message
+    std::uint16_t engine;       // EngineName, where the request computes
+    std::uint32_t bytes;        // of the whole message
+    std::uint32_t deadline_ms;  // from its arrival on; then the server gives up (cancelled). 0: never
+    std::uint64_t request;      // number, given back in the reply
+    // What it is part of, a number of the session's: mirrors that were found or loaded for the same purpose
+    // don't leave to make room for it. 0: for nothing in particular.
+    std::uint32_t purpose;
+    std::uint32_t
+        forced;  // the path was set, not chosen by cost: what others used lately doesn't leave for it
+};
+static_assert(sizeof(RequestHeader) == 32);
+
+struct ReplyHeader {
+    std::uint32_t magic;
+    std::uint16_t type;
+    std::uint16_t reserved;
+    std::uint32_t bytes;
+    std::uint32_t answer;  // Answer
+    std::uint64_t request;
+    std::uint64_t lacking;       // not_resident, stale: bit i is run i of the request
+    std::uint64_t microseconds;  // computing, without waiting in the queue
+    std::uint64_t queued_microseconds;
+    Status status;
+    std::uint32_t padding;
+};
+static_assert(sizeof(ReplyHeader) == 256);
+
+// What a run's mirror is known by. All zero: an array that only its connection knows, by its handle.
+struct RunName {
+    std::uint32_t tablespace;
+    std::uint32_t database;
+    std::uint32_t relation;  // relfilenode
+    std::int32_t backend;    // of a temporary index, else -1
+    std::uint64_t run;
+    // Tells a database from one of the same OID that was dropped. Both may be copies of one template: with
+    // the same files and run ids, but not with the same dead entries.
+    std::uint32_t incarnation;
+    std::uint32_t reserved;  // 0
+
+    friend bool operator==(const RunName &, const RunName &) noexcept = default;
+};
+static_assert(sizeof(RunName) == 32);
+
+struct RunUse {
+    RunName name;
+    std::uint64_t dead_version;  // the bitmap must be at least this new
+};
+static_assert(sizeof(RunUse) == 40);
+
+// What is known of heap blocks, as KnownBlocks has it; `groups` and `rows` are offsets. With `all_visible`
+// every block is, and nothing else is read.
+struct BlocksPlace {
+    std::uint64_t groups;
+    std::uint64_t group_count;
+    std::uint64_t rows;
+    std::uint64_t slots;
+    std::uint32_t row_words;
+    std::uint32_t all_visible;
+};
+
+// Lookups, searches and counts ask the runs named, each a mirror on the request's engine with keys of
+// `key_bits`. Answers lie in the buffer from `results` on, within `capacity` bytes, each part aligned; the
+// reply says where. When they don't fit the status is insufficient_space and `needed` says how many bytes
+// they take.
+//
+// For each run: offsets[count + 1] of 64 bits, and TIDs. Live entries of item i are tids[offsets[i]] to
+// tids[offsets[i + 1] - 1], in order of key and TID.
+struct ResultReply {  // of kary, grid and text
+    ReplyHeader header;
+    std::uint64_t needed;
+    std::uint64_t tids;  // of all runs
+    std::uint64_t offsets_at[max_runs];
+    std::uint64_t tids_at[max_runs];
+    std::uint64_t keys_at[max_runs];
+};
+
+// Structures of the messages and of what lies in the buffer. Each header of the protocol lists its own, for
+// `message_layout`.
+template <typename... Listed>
+struct Structures {};
+
+using CommonStructures = Structures<RequestHeader, ReplyHeader, RunName, RunUse, BlocksPlace, ResultReply>;
+
+}  // namespace gpu_engine::protocol

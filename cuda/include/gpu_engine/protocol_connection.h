@@ -1,0 +1,122 @@
+// Messages about a connection and about the server process itself.
+#pragma once
+
+#include <cstdint>
+
+#include "gpu_engine/devices.h"
+#include "gpu_engine/protocol_common.h"
+
+namespace gpu_engine::protocol {
+
+struct Hello {
+    RequestHeader header;
+    std::uint32_t version;
+    std::int32_t process;
+    std::uint32_t database;  // oid, 0 for none
+    std::uint32_t user;      // oid, 0 for none
+    std::uint64_t layout;    // message_layout
+};
+
+struct HelloReply {  // ping too
+    ReplyHeader header;
+    std::uint32_t version;
+    std::int32_t process;
+    std::uint32_t engines;  // bit i: EngineName i is there
+    std::uint32_t opening;  // bit i: it may come; a device takes some 100 ms to open. Ask again with ping
+    std::uint64_t start;    // random: another server process has another one
+    std::uint32_t threads;  // of the host engine
+    std::uint32_t reserved;
+};
+
+// Limits in bytes; 0 is the server's default. Mirrors leave, least recently used first, until what is left
+// fits. Whoever may connect may send it; the supervisor does.
+struct Configure {
+    RequestHeader header;
+    std::uint64_t memory_limit[engine_count];
+    std::uint64_t transfer_limit;  // of all buffers together
+    std::uint32_t queue_limit;     // requests of an engine that wait; 0 is the default
+    std::uint32_t reserved;
+};
+
+// With the memfd as SCM_RIGHTS. It must be sealed against shrinking, growing and further seals, be of this
+// size, a multiple of 4096, and is pinned for the device with the first request that computes there. Replaces
+// the buffer attached before, which is let go first: after a refusal there is none. Refused (out_of_memory)
+// beyond the transfer limit.
+struct Attach {
+    RequestHeader header;
+    std::uint64_t bytes;
+};
+
+// ---- what the server tells of itself ---------------------------------------------------------------------
+
+// As many rows as fit go to the buffer at `offset`; `rows` in the reply says how many there are. Without room
+// for one (capacity 0) no buffer is needed.
+struct List {  // mirrors, statistics, devices
+    RequestHeader header;
+    std::uint64_t offset;
+    std::uint64_t capacity;
+    std::uint32_t reset;  // statistics: begin anew afterwards
+    std::uint32_t reserved;
+};
+
+struct ListReply {
+    ReplyHeader header;
+    std::uint64_t rows;
+    std::uint64_t memory_used[engine_count];
+    std::uint64_t memory_limit[engine_count];
+    std::uint64_t transfer_used;
+    std::uint64_t transfer_limit;
+    std::uint32_t connections;
+    std::uint32_t queued;
+};
+
+enum class RunKind : std::uint32_t { kary = 0, grid = 1, column = 2, text = 3 };
+
+struct MirrorRow {
+    RunName name;
+    std::uint64_t entries;
+    std::uint64_t bytes;
+    std::uint64_t hits;
+    std::int64_t loaded_at;  // microseconds since 1970
+    std::int64_t last_used;
+    std::uint32_t engine;
+    std::uint32_t pinned;
+    std::int32_t device;  // -1: none
+    std::uint32_t user;
+    std::uint32_t kind;  // RunKind
+    std::uint32_t reserved;
+};
+
+// Sums of one kind of request on one engine, since the server's start or the last reset.
+struct StatisticsRow {
+    std::uint32_t engine;
+    std::uint32_t type;  // Message
+    std::uint32_t user;
+    std::uint32_t reserved;
+    std::uint64_t requests;
+    std::uint64_t items;
+    std::uint64_t bytes;
+    std::uint64_t microseconds;
+    std::uint64_t failures;
+};
+
+// A device that the server computes on.
+struct DeviceRow {
+    DeviceInfo info;
+    std::uint32_t engine;
+    std::uint32_t reserved;
+};
+
+// ---- tests -----------------------------------------------------------------------------------------------
+
+// After `refuse_after` more the engine's next request for memory is refused, once. Refused itself
+// (invalid_argument) unless the server was started for tests.
+struct Inject {
+    RequestHeader header;
+    std::int64_t refuse_after;
+};
+
+using ConnectionStructures = Structures<Hello, HelloReply, Configure, Attach, List, ListReply, MirrorRow,
+                                        StatisticsRow, DeviceRow, Inject>;
+
+}  // namespace gpu_engine::protocol

@@ -1,0 +1,106 @@
+// Messages about sorted arrays of keys (gpu_engine/kary.h).
+#pragma once
+
+#include <cstdint>
+
+#include "gpu_engine/protocol_common.h"
+
+namespace gpu_engine::protocol {
+
+// Reserves memory for an array of `entries` entries, for which unpinned mirrors that nobody uses leave, least
+// recently used first. out_of_memory when there isn't enough even so; then none has left. An array that is
+// named already gives Answer::done with `handle` 0: nothing is to be loaded.
+struct BeginKary {
+    RequestHeader header;
+    RunName name;
+    std::uint64_t entries;
+    std::uint32_t key_bits;  // 32, 64, 128
+    std::uint32_t pinned;    // not evicted to make room
+    std::uint32_t user;      // oid: who loads it
+    std::uint32_t sorted;    // 0: finish sorts
+};
+
+// Keys as wide as `key_bits` has it.
+struct AppendKary {
+    RequestHeader header;
+    std::uint64_t handle;
+    std::uint64_t keys_offset;
+    std::uint64_t tids_offset;
+    std::uint64_t count;
+};
+
+// Gives a connection's own finished array a name, which ends its handle. Its dead bitmap has version 0. When
+// the name is taken already the array is dropped and the one there stays.
+struct NameKary {
+    RequestHeader header;
+    std::uint64_t handle;
+    RunName name;
+    std::uint32_t user;
+    std::uint32_t pinned;
+};
+
+// Item i: entries whose key is keys[i].
+struct LookupKary {
+    RequestHeader header;
+    std::uint64_t keys;  // offset
+    std::uint64_t count;
+    std::uint64_t results;
+    std::uint64_t capacity;
+    std::uint32_t key_bits;
+    std::uint32_t runs;
+    RunUse run[max_runs];
+};
+
+// Item i: entries with low[i] <= key <= high[i]. With `with_keys` their keys too, as the TIDs lie.
+struct RangeKary {
+    RequestHeader header;
+    std::uint64_t low;
+    std::uint64_t high;
+    std::uint64_t count;
+    std::uint64_t results;
+    std::uint64_t capacity;
+    std::uint32_t key_bits;
+    std::uint32_t runs;
+    std::uint32_t with_keys;
+    std::uint32_t reserved;
+    RunUse run[max_runs];
+};
+
+// Item i: entries with low[i] <= key <= high[i]. At `results` lie counts[count] of 64 bits: the live ones of
+// all runs together that are visible as far as that is known. Those on unknown blocks, hidden ones, follow
+// for each run as above; where all blocks are all-visible there are none, and no offsets.
+struct CountKary {
+    RequestHeader header;
+    std::uint64_t low;
+    std::uint64_t high;
+    std::uint64_t count;
+    BlocksPlace blocks;
+    std::uint64_t results;
+    std::uint64_t capacity;
+    std::uint32_t key_bits;
+    std::uint32_t runs;
+    RunUse run[max_runs];
+};
+
+// An array of the live entries of the runs, which only this connection knows: a HandleReply.
+struct MergeKary {
+    RequestHeader header;
+    std::uint32_t key_bits;
+    std::uint32_t runs;
+    RunUse run[max_runs];
+};
+
+// `count` entries of the connection's own array from `first` on.
+struct ReadKary {
+    RequestHeader header;
+    std::uint64_t handle;
+    std::uint64_t first;
+    std::uint64_t count;
+    std::uint64_t keys_offset;
+    std::uint64_t tids_offset;
+};
+
+using KaryStructures =
+    Structures<BeginKary, AppendKary, NameKary, LookupKary, RangeKary, CountKary, MergeKary, ReadKary>;
+
+}  // namespace gpu_engine::protocol
