@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "keys/codes.h"
+#include "keys/strategy.h"
 
 namespace pg_gpu::grid {
 
@@ -139,7 +140,7 @@ static void add_point_comparison(const Column &column, const ScanKeyData &key, C
             break;
         }
         default:
-            elog(ERROR, "unrecognized strategy number: %d", key.sk_strategy);
+            raise_unknown_strategy(key.sk_strategy);
     }
 }
 

@@ -10,6 +10,7 @@
 #include "keys/codes.h"
 #include "keys/instant.h"
 #include "keys/radix_sort.h"
+#include "keys/strategy.h"
 #include "sort.h"
 
 namespace pg_gpu::kary {
@@ -204,7 +205,7 @@ template <typename Key>
 static void add_hash_comparison(const KeyColumn &column, const ScanKeyData &key, ColumnState<Key> *state) {
     using Code = Bits<Key>;
     if (key.sk_strategy != BTEqualStrategyNumber)
-        elog(ERROR, "unrecognized strategy number: %d", key.sk_strategy);
+        raise_unknown_strategy(key.sk_strategy);
     FmgrInfo *function = hash_for_operator(column.hash, key.sk_func.fn_oid);
     if (function == nullptr)
         return;  // the recheck finds what the hash cannot tell

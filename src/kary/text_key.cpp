@@ -1,5 +1,7 @@
 #include "kary/text_key.h"
 
+#include "keys/strategy.h"
+
 namespace pg_gpu::kary {
 
 namespace {
@@ -80,7 +82,7 @@ TextKeys text_keys_for(Oid type, StrategyNumber strategy, Datum constant) {
             break;
         }
         default:
-            elog(ERROR, "unrecognized strategy number: %d", strategy);
+            raise_unknown_strategy(strategy);
     }
     return keys;
 }

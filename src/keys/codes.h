@@ -2,6 +2,7 @@
 #pragma once
 
 #include "keys/instant.h"
+#include "keys/strategy.h"
 
 namespace pg_gpu::keys {
 
@@ -52,7 +53,7 @@ inline CodeRange<Code> codes_for(StrategyNumber strategy, const Place<Code> &pla
             range.empty = !place.any_above;
             break;
         default:
-            elog(ERROR, "unrecognized strategy number: %d", strategy);
+            raise_unknown_strategy(strategy);
     }
     return range;
 }
