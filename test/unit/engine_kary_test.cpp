@@ -123,14 +123,24 @@ class EngineKary : public EngineTest {
         }
     }
 
-    // Small batches have a way of their own on a device.
+    // Small batches have a way of their own on a device. Answers get long where keys are equal: no batch is
+    // asked after one that had a million entries.
     void expect_tids(const KaryArray<Key> &array, const Reference<Key> &reference,
                      const std::vector<Key> &probes) {
         for (const std::size_t batch : {std::size_t(1), std::size_t(2), std::size_t(33), std::size_t(64),
                                         std::size_t(65), std::size_t(200)}) {
             SCOPED_TRACE(batch);
             const std::size_t first = std::min(probes.size(), batch);
-            expect_tids_of_batch(array, reference, {probes.end() - first, probes.end()});
+            const std::vector<Key> asked(probes.end() - first, probes.end());
+            expect_tids_of_batch(array, reference, asked);
+            std::size_t found = 0;
+            for (const Key probe : asked) {
+                const KaryRange range = reference.find(probe);
+                found += range.last - range.first;
+            }
+            if (found > 1000000) {
+                return;
+            }
         }
     }
 
@@ -569,6 +579,7 @@ TYPED_TEST(EngineKary, StreamsWorkBesideEachOther) {
     EXPECT_EQ(wrong, 0);
 }
 
+#ifdef PG_GPU_HAVE_CUDA
 TEST(EngineOpen, ReportsMissingDevices) {
     std::unique_ptr<Engine> engine;
     EngineOptions options;
@@ -577,5 +588,6 @@ TEST(EngineOpen, ReportsMissingDevices) {
     EXPECT_EQ(status.code, StatusCode::unavailable) << status.message;
     EXPECT_EQ(engine, nullptr);
 }
+#endif
 
 }  // namespace

@@ -36,9 +36,10 @@ class EngineText : public EngineTest {
     // Asks all queries at once, and then each alone.
     void expect_hits(const TextRun &run, const TextIndex &index, const std::vector<TextTerm> &terms,
                      const std::vector<TextQuery> &queries, const TextRanking &ranking) {
-        ask(run, index, terms, queries, ranking);
-        for (const TextQuery &query : queries) {
-            ask(run, index, terms, {query}, ranking);
+        const std::vector<std::vector<TextHit>> wanted = wanted_of(run, terms, queries, ranking);
+        ask(index, terms, queries, ranking, wanted);
+        for (std::size_t i = 0; i < queries.size(); ++i) {
+            ask(index, terms, {queries[i]}, ranking, {wanted[i]});
             if (testing::Test::HasFailure()) {
                 return;
             }
@@ -49,8 +50,23 @@ class EngineText : public EngineTest {
         expect_hits(run, index, terms, queries, {run.norms, 1});
     }
 
+    static std::vector<std::vector<TextHit>> wanted_of(const TextRun &run, const std::vector<TextTerm> &terms,
+                                                       const std::vector<TextQuery> &queries,
+                                                       const TextRanking &ranking) {
+        std::vector<std::vector<TextHit>> wanted;
+        for (const TextQuery &query : queries) {
+            wanted.push_back(run.search(ranking.norms, terms.data(), query));
+        }
+        return wanted;
+    }
+
     void ask(const TextRun &run, const TextIndex &index, const std::vector<TextTerm> &terms,
              const std::vector<TextQuery> &queries, const TextRanking &ranking) {
+        ask(index, terms, queries, ranking, wanted_of(run, terms, queries, ranking));
+    }
+    void ask(const TextIndex &index, const std::vector<TextTerm> &terms,
+             const std::vector<TextQuery> &queries, const TextRanking &ranking,
+             const std::vector<std::vector<TextHit>> &wanted) {
         std::uint64_t all = 0;
         for (const TextQuery &query : queries) {
             all += query.k;
@@ -63,12 +79,11 @@ class EngineText : public EngineTest {
         ASSERT_TRUE(status.ok()) << status.message;
         const TextHit *at = hits.data();
         for (std::size_t i = 0; i < queries.size(); at += queries[i].k, ++i) {
-            const std::vector<TextHit> wanted = run.search(ranking.norms, terms.data(), queries[i]);
-            ASSERT_EQ(counts[i], wanted.size()) << "query " << i << " of " << queries.size();
-            for (std::size_t j = 0; j < wanted.size(); ++j) {
-                ASSERT_EQ(at[j].score, wanted[j].score) << "query " << i << ", hit " << j;
-                ASSERT_EQ(at[j].ordinal, wanted[j].ordinal) << "query " << i << ", hit " << j;
-                ASSERT_TRUE(at[j].tid == wanted[j].tid) << "query " << i << ", hit " << j;
+            ASSERT_EQ(counts[i], wanted[i].size()) << "query " << i << " of " << queries.size();
+            for (std::size_t j = 0; j < wanted[i].size(); ++j) {
+                ASSERT_EQ(at[j].score, wanted[i][j].score) << "query " << i << ", hit " << j;
+                ASSERT_EQ(at[j].ordinal, wanted[i][j].ordinal) << "query " << i << ", hit " << j;
+                ASSERT_TRUE(at[j].tid == wanted[i][j].tid) << "query " << i << ", hit " << j;
                 ASSERT_EQ(at[j].reserved[0] | at[j].reserved[1] | at[j].reserved[2], 0);
             }
         }

@@ -80,8 +80,13 @@ struct Case {
     using Key = KeyType;
 };
 using Cases = testing::Types<Case<EngineName::host, std::uint32_t>, Case<EngineName::host, std::uint64_t>,
-                             Case<EngineName::host, Key128>, Case<EngineName::cuda, std::uint32_t>,
-                             Case<EngineName::cuda, std::uint64_t>, Case<EngineName::cuda, Key128>>;
+                             Case<EngineName::host, Key128>
+#ifdef PG_GPU_HAVE_CUDA
+                             ,
+                             Case<EngineName::cuda, std::uint32_t>, Case<EngineName::cuda, std::uint64_t>,
+                             Case<EngineName::cuda, Key128>
+#endif
+                             >;
 struct CaseName {
     template <typename Type>
     static std::string GetName(int) {

@@ -122,22 +122,23 @@ class TextRun {
     // What a query of the terms must find.
     std::vector<TextHit> search(const postings::Norms &by, const gpu_engine::TextTerm *terms,
                                 const gpu_engine::TextQuery &query) const {
-        std::map<std::uint32_t, std::pair<std::int64_t, std::uint32_t>> scores;
+        // Score and number of terms of each document.
+        std::vector<std::pair<std::int64_t, std::uint32_t>> sums(documents());
         for (std::uint32_t term = 0; term < query.terms; ++term) {
             for (const Posting &posting : lists_[find(terms[query.first_term + term].list)]) {
-                auto &[score, count] = scores[posting.ordinal];
+                auto &[score, count] = sums[posting.ordinal];
                 score += postings::contribution(terms[query.first_term + term].weight,
                                                 by.of(lengths[posting.ordinal]), posting.frequency);
                 ++count;
             }
         }
         std::vector<TextHit> hits;
-        for (const auto &[ordinal, sum] : scores) {
-            const auto &[score, count] = sum;
+        for (std::uint32_t ordinal = 0; ordinal < sums.size(); ++ordinal) {
+            const auto &[score, count] = sums[ordinal];
             const Tid tid = tids[ordinal];
             const bool behind =
                 query.resumes == 0 || score < query.score || (score == query.score && query.tid < tid);
-            if (behind && !is_dead(ordinal) &&
+            if (count > 0 && behind && !is_dead(ordinal) &&
                 (query.mode == gpu_engine::TextMode::any || count == query.terms)) {
                 hits.push_back({score, ordinal, tid, {}});
             }
