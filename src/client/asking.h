@@ -3,7 +3,7 @@
 #pragma once
 
 #include "client/availability.h"
-#include "client/mirrors.h"
+#include "client/wanted_runs.h"
 #include "settings.h"
 
 namespace pg_gpu::client {

@@ -209,6 +209,16 @@ struct RunSet {
 // More runs than this in one request are for the paged path.
 inline constexpr int kMaxRuns = 64;
 
+// Divides a view's runs, once a path is chosen: at_home[i] says that the session reads run i from pages
+// beside the request to the others. These are runs that aren't worth mirroring, and runs that are known not
+// to be resident, until loading them pays. False, counted as a failed request of this kind: most entries are
+// not resident, and pages are to answer for all.
+bool share_out(const RunSet &set, const Choice &choice, RequestKind kind, bool *at_home);
+
+// Was the last request refused because of runs that turned out not to be resident, or to be merged away? In a
+// new view, shared out again, it may do better. True once a failure.
+bool may_share_out_again();
+
 // Of one run: live entries of item i are tids[offsets[i]] to tids[offsets[i + 1] - 1]. What lies in the
 // buffer, offsets too, is the server process's word, which may change: `entries`, all items' number, is
 // looked at and kept.

@@ -26,7 +26,7 @@ static bool begin_column(const NewMirror &mirror, protocol::BeginReply *reply) {
 }
 
 // Columns are complete once they have come.
-constinit const MirrorKind column_mirror = {mirrored_pages_of, begin_column, {0, 0, 0}, false, false};
+constinit const MirrorKind column_mirror = {mirrored_pages_of, begin_column, {0, 0, 0}, false};
 
 // ---- cost ------------------------------------------------------------------------------------------------
 

@@ -31,7 +31,7 @@ static bool begin_grid(const NewMirror &mirror, protocol::BeginReply *reply) {
 }
 
 // The server makes a grid of its own.
-constinit const MirrorKind grid_mirror = {mirrored_pages_of, begin_grid, {0, 6, 0.1}, true, true};
+constinit const MirrorKind grid_mirror = {mirrored_pages_of, begin_grid, {0, 6, 0.1}, true};
 
 // ---- cost ------------------------------------------------------------------------------------------------
 

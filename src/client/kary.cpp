@@ -24,7 +24,7 @@ static bool begin_kary(const NewMirror &mirror, protocol::BeginReply *reply) {
 }
 
 // The server looks whether the entries are sorted.
-constinit const MirrorKind kary_mirror = {mirrored_pages_of, begin_kary, {0, 1, 1}, false, true};
+constinit const MirrorKind kary_mirror = {mirrored_pages_of, begin_kary, {0, 1, 1}, false};
 
 // ---- cost ------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@
 #include "client/experience.h"
 #include "client/gone_mirrors.h"
 #include "client/page_load.h"
+#include "client/wanted_runs.h"
 #include "compat.h"
 #include "settings.h"
 
@@ -25,7 +26,7 @@ protocol::RunName run_name(Relation index, uint64 run_id) {
 
 bool is_worth_mirroring(const MirrorFormat &format, const storage::RunEntry &run) {
     const uint64 entries = format.mirrored_entries(run);
-    return entries > 0 && (entries >= min_mirror_entries() || !format.kind->small_stay_at_home);
+    return entries > 0 && entries >= min_mirror_entries();
 }
 
 LiveRuns live_runs(const RunSet &set) {
@@ -34,162 +35,6 @@ LiveRuns live_runs(const RunSet &set) {
         if (set.format->mirrored_entries(set.runs[i]) > 0)
             live.places[live.count++] = i;
     return live;
-}
-
-// ---- does loading pay? ------------------------------------------------------------------------------------
-
-// A session adds up what requests would have saved with a run resident, and loads the run once that is as
-// much as loading takes: so it loses at most twice the least time. It asks again now and then, since other
-// sessions load as well.
-
-namespace {
-
-struct WantedKey {
-    protocol::RunName name;
-    Path path;
-    uint32 padding;
-};
-static_assert(sizeof(WantedKey) == sizeof(protocol::RunName) + 8, "hashed as bytes");
-
-struct WantedRun {
-    WantedKey key;
-    double saving;  // microseconds
-    TimestampTz look_again;
-    bool refused;  // the server had no room: don't try before look_again
-};
-
-}  // namespace
-
-static constexpr long kMaxWantedRuns = 4096;
-static constexpr int kLookAgainMs = 1000;
-static constexpr int kRefusedMs = 10000;
-// Of the few requests that make a mirror, whatever its size.
-static constexpr double kRequestsToLoad = 4;
-static HTAB *wanted_runs = nullptr;
-
-static WantedRun *find_wanted(const RunSet &set, int place, Path path, HASHACTION action) {
-    if (wanted_runs == nullptr) {
-        if (action == HASH_FIND)
-            return nullptr;
-        HASHCTL control = {};
-        control.keysize = sizeof(WantedKey);
-        control.entrysize = sizeof(WantedRun);
-        control.hcxt = TopMemoryContext;
-        wanted_runs = hash_create("pg_gpu wanted runs", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-    }
-    if (action == HASH_ENTER && hash_get_num_entries(wanted_runs) >= kMaxWantedRuns) {
-        hash_destroy(wanted_runs);
-        wanted_runs = nullptr;
-        return find_wanted(set, place, path, action);
-    }
-    const WantedKey key = {run_name(set.index, set.runs[place].run_id), path, 0};
-    bool found;
-    auto *wanted = static_cast<WantedRun *>(hash_search(wanted_runs, &key, action, &found));
-    if (wanted != nullptr && !found && action == HASH_ENTER) {
-        wanted->saving = 0;
-        wanted->look_again = 0;
-        wanted->refused = false;
-    }
-    return wanted;
-}
-
-// Microseconds of the server's work on a run's entries once all have come.
-static double finish_microseconds(const RunSet &set, const storage::RunEntry &run, Path path) {
-    const int p = static_cast<int>(path);
-    return static_cast<double>(set.format->mirrored_entries(run)) * cost_settings().sort[p] *
-           set.format->kind->finish_sorts[p];
-}
-
-static double load_microseconds(const RunSet &set, int place, Path path) {
-    const CostSettings &costs = cost_settings();
-    const storage::RunEntry &run = set.runs[place];
-    const double pages = mirrored_pages(*set.format, run).count;
-    const double building = set.format->kind->finishing_counts ? finish_microseconds(set, run, path) : 0;
-    return pages * BLCKSZ / kMebibyte * costs.load + building +
-           kRequestsToLoad * costs.request[static_cast<int>(path)];
-}
-
-// The same, by what loads have really taken lately.
-static double expected_load_microseconds(const RunSet &set, int place, Path path) {
-    return load_microseconds(set, place, path) * load_ratio();
-}
-
-static bool is_forced(Path path) {
-    return path_setting() == (path == Path::Cuda ? PathSetting::Cuda : PathSetting::Host);
-}
-
-static uint64 live_entries(const RunSet &set, const LiveRuns &live) {
-    uint64 entries = 0;
-    for (int i = 0; i < live.count; i++)
-        entries += set.format->mirrored_entries(set.runs[live.places[i]]);
-    return entries;
-}
-
-bool is_worth_asking(const RunSet &set, const LiveRuns &live, const Choice &choice) {
-    begin_purpose();
-    drop_outlived_mirrors(set);
-    // A server process that doesn't answer that is asked nothing more, and the reason stays told.
-    if (!is_connected())
-        return false;
-    const TimestampTz now = GetCurrentTimestamp();
-    const auto all_entries = static_cast<double>(live_entries(set, live));
-    double saved = 0;
-    double cost = 0;
-    bool refused = false;
-    bool look = true;
-    for (int i = 0; i < live.count; i++) {
-        const int place = live.places[i];
-        WantedRun *wanted = find_wanted(set, place, choice.path, HASH_FIND);
-        if (wanted == nullptr)
-            continue;
-        const auto entries = static_cast<double>(set.format->mirrored_entries(set.runs[place]));
-        wanted->saving += Max(choice.saving, 0.0) * entries / all_entries;
-        saved += wanted->saving;
-        cost += expected_load_microseconds(set, place, choice.path);
-        if (now < wanted->look_again) {
-            look = false;
-            refused = refused || wanted->refused;
-        }
-    }
-    if (look ||
-        (!refused && (is_forced(choice.path) || (saved >= cost && mirror_setting() == MirrorSetting::Auto))))
-        return true;
-    return fail(Trouble::NotWanted, refused ? "no room for the runs' mirrors" : "runs are not resident");
-}
-
-static bool may_load(const RunSet &set, const LiveRuns &live, const Choice &choice, uint64 lacking) {
-    if (mirror_setting() != MirrorSetting::Auto)
-        return fail(Trouble::NotWanted, "runs are not resident, and pg_gpu.mirror is manual");
-    const TimestampTz again = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), kLookAgainMs);
-    const auto all_entries = static_cast<double>(live_entries(set, live));
-    double saved = 0;
-    double cost = 0;
-    for (int i = 0; i < live.count; i++) {
-        if (((lacking >> i) & 1) == 0)
-            continue;
-        const int place = live.places[i];
-        WantedRun *wanted = find_wanted(set, place, choice.path, HASH_ENTER);
-        const auto entries = static_cast<double>(set.format->mirrored_entries(set.runs[place]));
-        // Later requests have been added by is_worth_asking.
-        if (wanted->look_again == 0)
-            wanted->saving = Max(choice.saving, 0.0) * entries / all_entries;
-        wanted->look_again = again;
-        wanted->refused = false;
-        saved += wanted->saving;
-        cost += expected_load_microseconds(set, place, choice.path);
-    }
-    return is_forced(choice.path) || saved >= cost ||
-           fail(Trouble::NotWanted, "runs are not resident, and loading them does not pay yet");
-}
-
-static void forget_wanted(const RunSet &set, int place, Path path) {
-    find_wanted(set, place, path, HASH_REMOVE);
-}
-
-static void note_no_room(const RunSet &set, int place, Path path) {
-    WantedRun *wanted = find_wanted(set, place, path, HASH_ENTER);
-    wanted->look_again = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), kRefusedMs);
-    wanted->refused = true;
 }
 
 // ---- the directory now ------------------------------------------------------------------------------------
@@ -223,6 +68,7 @@ static const storage::RunEntry *find_run(const Directory &directory, uint64 run_
 }
 
 bool fail_as_gone() {
+    note_gone();
     return fail(Trouble::NotWanted, "a run was merged away meanwhile");
 }
 
@@ -377,31 +223,40 @@ static bool load_run(const RunSet &set, uint64 run_id, Path path, bool pinned, u
     return listed || fail_as_gone();
 }
 
+// Loads one of a request's runs; false when it isn't there then.
+static bool load_wanted(const RunSet &set, int place, Path path) {
+    uint64 bytes = 0;
+    instr_time began;
+    INSTR_TIME_SET_CURRENT(began);
+    if (load_run(set, set.runs[place].run_id, path, false, &bytes)) {
+        note_load(load_microseconds(set, place, path), microseconds_since(began));
+        note_loaded(set, place, path);
+        return true;
+    }
+    if (last_trouble() == Trouble::Busy)
+        note_loading(set, place, path);
+    // Others may find room then, and this session at its next try.
+    if (last_trouble() == Trouble::Memory) {
+        note_no_room(set, place, path);
+        drop_gone_mirrors();
+    }
+    return false;
+}
+
 bool load_lacking(const RunSet &set, const LiveRuns &live, const Choice &choice, uint64 lacking) {
-    if (!may_load(set, live, choice, lacking))
-        return false;
+    const uint64 all_entries = live_entries(set, live);
+    bool all_there = true;
     pages_reported = -1;
     for (int i = 0; i < live.count; i++) {
         if (((lacking >> i) & 1) == 0)
             continue;
-        uint64 bytes = 0;
         const int place = live.places[i];
-        instr_time began;
-        INSTR_TIME_SET_CURRENT(began);
-        const bool loaded = load_run(set, set.runs[place].run_id, choice.path, false, &bytes);
-        if (loaded)
-            note_load(load_microseconds(set, place, choice.path), microseconds_since(began));
-        if (!loaded) {
-            // Others may find room then, and this session at its next try.
-            if (last_trouble() == Trouble::Memory) {
-                note_no_room(set, place, choice.path);
-                drop_gone_mirrors();
-            }
+        if (!may_load(set, place, choice, all_entries))
+            all_there = false;
+        else if (!load_wanted(set, place, choice.path))
             return false;
-        }
-        forget_wanted(set, place, choice.path);
     }
-    return true;
+    return all_there;
 }
 
 // ---- gpu.load and gpu.evict -------------------------------------------------------------------------------
@@ -463,7 +318,9 @@ static bool load_listed_runs(Relation index, const storage::RunKind *kind, const
         if (!is_worth_mirroring(*format, set.runs[i]))
             continue;
         complete = complete && load_run(set, set.runs[i].run_id, path, pinned, bytes);
-        if (!complete)
+        if (complete)
+            note_loaded(set, i, path);
+        else
             loading->left += mirrored_pages(*format, set.runs[i]).count;
     }
     pfree(directory.runs);

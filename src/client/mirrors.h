@@ -44,8 +44,6 @@ struct MirrorKind {
     double finish_sorts[kPaths];
     // Is that much enough to count when loading is weighed?
     bool finishing_counts;
-    // Are runs below pg_gpu.min_mirror_entries read from pages?
-    bool small_stay_at_home;
 };
 
 inline MirroredPages mirrored_pages(const MirrorFormat &format, const storage::RunEntry &run) {
@@ -67,13 +65,10 @@ bool begin_mirror(const NewMirror &mirror, Message *message, protocol::BeginRepl
 // Fails because a run was merged away meanwhile.
 bool fail_as_gone();
 
-// ---- asking and loading -----------------------------------------------------------------------------------
+// ---- loading -----------------------------------------------------------------------------------
 
-// Before a request: false when its runs are known not to be resident and loading them doesn't pay yet.
-bool is_worth_asking(const RunSet &set, const LiveRuns &live, const Choice &choice);
-
-// After the answer not_resident: loads the lacking runs, if the setting allows it and it pays. True when they
-// are there. Uses the transfer buffer.
+// After the answer not_resident: loads those lacking runs of which it pays. True when all are there. Uses the
+// transfer buffer.
 bool load_lacking(const RunSet &set, const LiveRuns &live, const Choice &choice, uint64 lacking);
 
 // After the answer stale: brings dead bitmaps up to date.

@@ -30,7 +30,7 @@ static bool begin_text(const NewMirror &mirror, protocol::BeginReply *reply) {
     return begin_mirror(mirror, &message, reply);
 }
 
-constinit const MirrorKind text_mirror = {mirrored_pages_of, begin_text, {0, 1, 1}, false, false};
+constinit const MirrorKind text_mirror = {mirrored_pages_of, begin_text, {0, 1, 1}, false};
 
 // ---- cost ------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ namespace pg_gpu::column {
 static bool count_on_server(Relation heap, Relation index, Snapshot snapshot, const Format &format,
                             const Condition &condition, uint64 *count, uint64 *heap_fetches) {
     return with_rows_on_server(
-        heap, index, snapshot, &format, condition, {client::RequestKind::CountRows, 0},
+        heap, index, snapshot, &format, condition, {client::RequestKind::CountRows, 0, 0, true},
         [count](RemoteRows *rows) {
             uint64 in_runs;
             if (!count_remote_rows(rows, &in_runs))

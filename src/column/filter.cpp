@@ -349,8 +349,9 @@ static void apply_to_loose_rows(ColumnView *view, const ColumnKeys &keys) {
 }
 
 static void select_none(ColumnView *view) {
-    for (int i = 0; !view->remote && i < view->run_count; i++)
-        clear_all(view, i);
+    for (int i = 0; i < view->run_count; i++)
+        if (!is_remote(view, i))
+            clear_all(view, i);
     for (uint32 i = 0; i < view->loose_count; i++)
         view->loose[i].selected = false;
 }
@@ -374,8 +375,9 @@ void select_matching(ColumnView *view, const Condition &condition, KeysToApply w
         const ColumnKeys keys = keys_of_column(condition, column, which);
         if (keys.count == 0)
             continue;
-        for (int run = 0; !view->remote && run < view->run_count; run++)
-            apply_to_run(view, run, keys, which);
+        for (int run = 0; run < view->run_count; run++)
+            if (!is_remote(view, run))
+                apply_to_run(view, run, keys, which);
         apply_to_loose_rows(view, keys);
     }
 }

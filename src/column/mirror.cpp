@@ -91,7 +91,7 @@ static bool are_codes_listed(const ColumnHeader &header) {
 
 bool has_counted_codes(const RemoteRows &rows, int column) {
     for (int run = 0; run < rows.view->run_count; run++)
-        if (!are_codes_listed(rows.view->runs[run].header.column[column])) {
+        if (is_remote(rows.view, run) && !are_codes_listed(rows.view->runs[run].header.column[column])) {
             client::decline(rows.kind, rows.choice.path, "a column has too many values to count each");
             return false;
         }
@@ -106,10 +106,13 @@ static bool add_code_tests(RemoteRows *rows, const Condition &condition, int col
         return false;
     bool only_selected = which == KeysToApply::Unsafe;
     for (int run = 0; run < view->run_count; run++)
-        only_selected = only_selected || !is_dictionary(view->runs[run].header.column[column]);
+        only_selected =
+            only_selected || (is_remote(view, run) && !is_dictionary(view->runs[run].header.column[column]));
     if (only_selected && !count_remote_codes(rows, column))
         return false;
     for (int run = 0; run < view->run_count; run++) {
+        if (!is_remote(view, run))
+            continue;
         const uint64 codes = UINT64CONST(1) << view->runs[run].header.column[column].bits;
         auto *match = allocate_zeroed<uint8>(codes);
         if (!only_selected)
@@ -167,6 +170,43 @@ static int bound_columns(const Condition &condition) {
     return __builtin_popcountll(bound);
 }
 
+// What the cost model is to know of a question about the runs that the server would be asked about.
+static client::Request request_of(const client::RunSet &set, const Condition &condition,
+                                  const RemoteQuestion &question) {
+    client::Request request = {};
+    request.index = RelationGetRelid(set.index);
+    request.kind = question.kind;
+    request.columns = Max(bound_columns(condition) + question.columns, 1);
+    request.results = question.results;
+    for (int i = 0; i < set.count; i++) {
+        const bool is_asked = question.shares_runs ? client::is_worth_mirroring(*set.format, set.runs[i])
+                                                   : mirrored_entries(set.runs[i]) > 0;
+        request.runs += is_asked ? 1 : 0;
+        request.entries += is_asked ? mirrored_entries(set.runs[i]) : 0;
+    }
+    return request;
+}
+
+// Reads those at home, and puts the others into the set.
+static void divide_runs(RemoteRows *rows, const client::RunSet &all, const bool *at_home) {
+    ColumnView *view = rows->view;
+    auto *asked = allocate<storage::RunEntry>(static_cast<size_t>(all.count) + 1);
+    rows->set = all;
+    rows->set.runs = asked;
+    rows->set.count = 0;
+    rows->set_places = allocate<int>(static_cast<size_t>(view->run_count) + 1);
+    for (int i = 0, run = 0; i < all.count; i++) {
+        if (mirrored_entries(all.runs[i]) == 0)
+            continue;
+        rows->set_places[run] = rows->set.count;
+        if (at_home[i])
+            read_at_home(view, run);
+        else
+            asked[rows->set.count++] = all.runs[i];
+        run++;
+    }
+}
+
 // A view with its runs' headers, and a path for it; false when that is the paged one.
 static bool open_remote_view(Relation heap, Relation index, Snapshot snapshot, const Format *format,
                              const Condition &condition, const RemoteQuestion &question, RemoteRows *rows) {
@@ -174,30 +214,26 @@ static bool open_remote_view(Relation heap, Relation index, Snapshot snapshot, c
     *rows = {};
     rows->view = view;
     rows->kind = question.kind;
-    rows->set = {index,           run_kind(),           mirror_format(index),
-                 view->view.runs, view->view.run_count, view->view.vacuum_seq};
-    client::Request request = {};
-    request.index = RelationGetRelid(index);
-    request.kind = question.kind;
-    request.runs = view->view.run_count;
-    request.columns = Max(bound_columns(condition) + question.columns, 1);
-    request.results = question.results;
-    MemoryContext caller = MemoryContextSwitchTo(view->context);
-    rows->set_places = allocate<int>(static_cast<size_t>(view->run_count) + 1);
-    MemoryContextSwitchTo(caller);
-    for (int i = 0, run = 0; i < view->view.run_count; i++) {
-        const uint64 entries = mirrored_entries(view->view.runs[i]);
-        request.entries += entries;
-        if (entries > 0)
-            rows->set_places[run++] = i;
-    }
-    if (view->run_count > 0 && !is_stale(view)) {
+    const client::RunSet all = {index,           run_kind(),           mirror_format(index),
+                                view->view.runs, view->view.run_count, view->view.vacuum_seq};
+    const client::Request request = request_of(all, condition, question);
+    bool asks = request.runs > 0 && !is_stale(view);
+    if (request.runs == 0 && view->run_count > 0)
+        client::note_unsuited(question.kind, client::kAllRunsAreSmall);
+    if (asks) {
+        MemoryContext caller = MemoryContextSwitchTo(view->context);
         rows->choice = client::choose_path(request);
-        if (rows->choice.path != client::Path::Paged)
-            return true;
+        auto *at_home = allocate_zeroed<bool>(static_cast<size_t>(all.count) + 1);
+        asks = rows->choice.path != client::Path::Paged &&
+               (!question.shares_runs || client::share_out(all, rows->choice, question.kind, at_home));
+        if (asks)
+            divide_runs(rows, all, at_home);
+        MemoryContextSwitchTo(caller);
+        asks = asks && !is_stale(view);
     }
-    close_view(view);
-    return false;
+    if (!asks)
+        close_view(view);
+    return asks;
 }
 
 bool begin_remote_rows(Relation heap, Relation index, Snapshot snapshot, const Format *format,
@@ -262,6 +298,8 @@ static bool ask(RemoteRows *rows, const ColumnTarget &target, AddCounts add_coun
     const ColumnView *view = rows->view;
     auto *places = allocate_zeroed<uint64>(static_cast<size_t>(rows->set.count) + 1);
     for (int run = 0; run < view->run_count; run++) {
+        if (!is_remote(view, run))
+            continue;
         uint64 *count = &places[rows->set_places[run]];
         switch (target.kind) {
             case TargetKind::rows:
@@ -282,6 +320,8 @@ static bool ask(RemoteRows *rows, const ColumnTarget &target, AddCounts add_coun
     const bool answered =
         client::count_columns(rows->set, rows->choice, tests, target, places, rows->visible, answer);
     for (int run = 0; answered && run < view->run_count; run++) {
+        if (!is_remote(view, run))
+            continue;
         const client::ColumnCounts &counts = answer->runs[rows->set_places[run]];
         add_counts(run, counts.counts);
         add_visible(&rows->checker, storage::run_block(view->runs[run].run, 0), counts,
@@ -366,6 +406,10 @@ static bool match_in_view(RemoteRows *rows, const Condition &condition, TidSink 
     if (!client::match_columns(rows->set, rows->choice, tests, answer))
         return false;
     for (int run = 0; run < view->run_count; run++) {
+        if (!is_remote(view, run)) {
+            give_selected(view, run, sink, context);
+            continue;
+        }
         const int place = rows->set_places[run];
         for (uint64 i = 0; i < answer->found[place]; i++)
             if (unlikely(!table::is_tid_within(answer->tids[place][i], view->heap_blocks)))
@@ -384,8 +428,8 @@ bool match_on_server(Relation heap, Relation index, Snapshot snapshot, const For
         !client::may_ask_server(RelationGetNumberOfBlocks(index), kFewestPagesForServer))
         return false;
     auto *rows = allocate_zeroed<RemoteRows>(1);
-    if (!open_remote_view(heap, index, snapshot, format, condition, {client::RequestKind::MatchRows, 0},
-                          rows))
+    if (!open_remote_view(heap, index, snapshot, format, condition,
+                          {client::RequestKind::MatchRows, 0, 0, true}, rows))
         return false;
     MemoryContext caller = MemoryContextSwitchTo(rows->view->context);
     // Which values occur in visible rows is asked before an operator that may fail is applied to them.

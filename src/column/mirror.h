@@ -1,6 +1,6 @@
 // Runs that the server answers for: it keeps their columns as pages have them, and is asked which rows match
-// and how many have which values. Tails and raw runs are the session's own, and so is the last word on rows
-// that aren't on all-visible blocks.
+// and how many have which values. Tails, raw runs and runs that stay at home (client::share_out) are the
+// session's own, and so is the last word on rows that aren't on all-visible blocks.
 //
 // What it says holds for a run at a dead bitmap no older than the view, so the rules for rows read from pages
 // hold for it too (rule "Trust"): visibility map, then vacuum_seq once more.
@@ -17,12 +17,12 @@ const client::MirrorFormat *mirror_format(Relation index);
 // Of an index that is smaller a session reads all pages in the time of a request.
 inline constexpr BlockNumber kFewestPagesForServer = 64;
 
-// A view whose runs the server looks through.
+// A view of which the server looks through the runs in `set`.
 struct RemoteRows {
     ColumnView *view;
     client::RunSet set;
     client::Choice choice;
-    int *set_places;  // by run of the view: its place in the set
+    int *set_places;  // by run of the view: its place in the set, if the server is asked about it (is_remote)
     client::VisibleBlocks visible;
     table::RowChecker checker;
     client::RowTest *tests;
@@ -36,6 +36,9 @@ struct RemoteQuestion {
     client::RequestKind kind;
     int columns;         // whose codes are read, those of conditions aside
     uint64 results = 0;  // of groups: how many are expected
+    // May runs be left to the session? Then the work adds their selected rows to what the server says; else
+    // the server is asked about all.
+    bool shares_runs = false;
 };
 
 // Opens a view for the server; false when it is cheaper or necessary to do without. Selected loose rows are
@@ -45,7 +48,8 @@ bool begin_remote_rows(Relation heap, Relation index, Snapshot snapshot, const F
 // Did everything hold until now (rule "Trust")? Ends the view.
 bool end_remote_rows(RemoteRows *rows, uint64 *heap_fetches);
 
-// Visible rows of all runs that pass the tests.
+// Visible rows that pass the tests, of the runs that the server is asked about; the others' are selected in
+// the view.
 bool count_remote_rows(RemoteRows *rows, uint64 *count);
 // Visible rows by slot, NULLs in the last place: slots + 1 counts, to which it is added.
 bool count_remote_bins(RemoteRows *rows, const gpu_engine::ColumnTarget &bins, uint64 *counts);
@@ -80,15 +84,16 @@ bool with_rows_on_server(Relation heap, Relation index, Snapshot snapshot, const
         const bool sound = end_remote_rows(rows, heap_fetches);
         if (answered && sound)
             client::note_request_done(index, question.kind);
-        if (!answered || sound)
-            return answered && sound;
+        if (answered && sound)
+            return true;
+        if (!answered && !client::may_share_out_again())
+            return false;
     }
     return false;
 }
 
 // The same for a bitmap scan: TIDs of rows that match, whoever sees them. False when the paged path must
 // answer.
-using TidSink = void (*)(void *context, const ItemPointerData *tids, uint64 count);
 bool match_on_server(Relation heap, Relation index, Snapshot snapshot, const Format *format,
                      const Condition &condition, TidSink sink, void *context);
 

@@ -88,10 +88,15 @@ void open_header(RunReader *reader, Relation index, const storage::RunEntry &run
 
 void open_reader(RunReader *reader, Relation index, const storage::RunEntry &run, const Format &format) {
     open_header(reader, index, run, format);
+    read_dead(reader);
+}
+
+void read_dead(RunReader *reader) {
+    const storage::RunEntry &run = reader->run;
     if (run.dead == 0 || reader->stale)
         return;
     reader->dead = allocate<uint64>((run.entries + 63) / 64);
-    if (!storage::read_dead_bits(index, run, 0, static_cast<uint32>(run.entries), reader->dead)) {
+    if (!storage::read_dead_bits(reader->index, run, 0, static_cast<uint32>(run.entries), reader->dead)) {
         reader->stale = true;
         reader->stale_position = run.sections[storage::kDeadBitmapSection].first_page;
     }

@@ -20,7 +20,9 @@ struct RunReader {
 
 // Reads and checks the header, for who needs neither TIDs nor codes.
 void open_header(RunReader *reader, Relation index, const storage::RunEntry &run, const Format &format);
-// And dead bits.
+// Then dead bits.
+void read_dead(RunReader *reader);
+// Both.
 void open_reader(RunReader *reader, Relation index, const storage::RunEntry &run, const Format &format);
 void open_file_reader(RunReader *reader, Relation index, const storage::RunEntry &run, BufFile *file,
                       const Format &format);

@@ -86,42 +86,6 @@ static bool try_unsafe_keys(ColumnView *view, const Condition &condition) {
 
 // ---- TIDs -------------------------------------------------------------------------------------------------
 
-static int64 add_run(ColumnView *view, int run, TIDBitmap *bitmap, bool recheck) {
-    const uint64 *selected = view->selected[run];
-    TidCursor cursor;
-    begin_tid_cursor(&cursor, &view->runs[run]);
-    OffsetNumber offsets[MaxHeapTuplesPerPage];
-    ItemPointerData tids[MaxHeapTuplesPerPage];
-    int64 added = 0;
-    while (next_stretch(&cursor)) {
-        if (!any_selected(selected, cursor.ordinal, cursor.count))
-            continue;
-        check_stretch(&cursor, view->heap_blocks);
-        stretch_offsets(&cursor, offsets);
-        int count = 0;
-        for (uint32 i = 0; i < cursor.count; i++) {
-            ItemPointerSet(&tids[count], cursor.block, offsets[i]);
-            count += is_selected(selected, cursor.ordinal + i) ? 1 : 0;
-        }
-        tbm_add_tuples(bitmap, tids, count, recheck);
-        added += count;
-    }
-    return added;
-}
-
-static int64 add_rows(ColumnView *view, TIDBitmap *bitmap, bool recheck) {
-    int64 added = 0;
-    for (int i = 0; i < view->run_count; i++)
-        added += add_run(view, i, bitmap, recheck);
-    for (uint32 i = 0; i < view->loose_count; i++) {
-        if (!view->loose[i].selected)
-            continue;
-        tbm_add_tuples(bitmap, &view->loose[i].tid, 1, recheck);
-        added++;
-    }
-    return added;
-}
-
 namespace {
 
 struct BitmapSink {
@@ -142,6 +106,16 @@ static void add_tids(void *context, const ItemPointerData *tids, uint64 count) {
         done += static_cast<uint64>(batch);
     }
     sink->added += static_cast<int64>(count);
+}
+
+static int64 add_rows(ColumnView *view, TIDBitmap *bitmap, bool recheck) {
+    BitmapSink sink = {bitmap, recheck, 0};
+    for (int i = 0; i < view->run_count; i++)
+        give_selected(view, i, add_tids, &sink);
+    for (uint32 i = 0; i < view->loose_count; i++)
+        if (view->loose[i].selected)
+            add_tids(&sink, &view->loose[i].tid, 1);
+    return sink.added;
 }
 
 int64 get_bitmap(IndexScanDesc descriptor, TIDBitmap *bitmap) {

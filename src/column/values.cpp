@@ -15,7 +15,7 @@ static constexpr uint32 kSpread = 4;
 uint64 count_codes(ColumnView *view, int run, int column, uint32 *counts) {
     RunReader *reader = &view->runs[run];
     const ColumnHeader &header = reader->header.column[column];
-    if (view->remote) {
+    if (is_remote(view, run)) {
         const RemoteCounts &counted = view->counted[run];
         for (uint64 code = 0; code < counted.codes; code++)
             counts[code] = static_cast<uint32>(counted.by_code[code]);

@@ -31,6 +31,8 @@ uint64 visit_values(ColumnView *view, int column, OnInteger on_integer, OnIntege
     for (int run = 0; run < view->run_count; run++) {
         RunReader *reader = &view->runs[run];
         const ColumnHeader &header = reader->header.column[column];
+        if (is_remote(view, run) && view->counted == nullptr)
+            continue;
         if (is_dictionary(header) || header.bits <= kMaxCountedBits) {
             auto *counts = allocate_zeroed<uint32>(UINT64CONST(1) << header.bits);
             nulls += count_codes(view, run, column, counts);

@@ -41,17 +41,21 @@ static void open_raw(ColumnView *view, const storage::RunEntry &run) {
     add_loose_rows(view, storage::run_block(run, 0), items, bytes, dead);
 }
 
-static void open_columns(ColumnView *view, const storage::RunEntry &run) {
-    RunReader *reader = &view->runs[view->run_count];
-    if (view->remote) {
-        open_header(reader, view->index, run, *view->format);
-        view->selected[view->run_count++] = nullptr;
-        return;
-    }
-    open_reader(reader, view->index, run, *view->format);
+static void open_columns(ColumnView *view, const storage::RunEntry &run, bool remote) {
+    const int number = view->run_count++;
+    open_header(&view->runs[number], view->index, run, *view->format);
+    view->selected[number] = nullptr;
+    if (!remote)
+        read_at_home(view, number);
+}
+
+void read_at_home(ColumnView *view, int run_number) {
+    RunReader *reader = &view->runs[run_number];
+    const storage::RunEntry &run = reader->run;
+    read_dead(reader);
     const uint64 words = groups_of(run.entries);
     auto *selected = allocate<uint64>(words);
-    view->selected[view->run_count++] = selected;
+    view->selected[run_number] = selected;
     for (uint64 i = 0; i < words; i++)
         selected[i] = reader->dead == nullptr ? PG_UINT64_MAX : ~reader->dead[i];
     if (run.entries % 64 != 0)
@@ -69,7 +73,6 @@ ColumnView *open_view(Relation heap, Relation index, Snapshot snapshot, const Fo
     view->index = index;
     view->snapshot = snapshot;
     view->format = format;
-    view->remote = remote;
     view->view.kept = kept;
     storage::TailCopy tail = {allocate<char>(storage::kContentBytes), 0};
     storage::take_view(index, run_kind(), snapshot, &view->view, storage::copy_tail, &tail);
@@ -83,7 +86,7 @@ ColumnView *open_view(Relation heap, Relation index, Snapshot snapshot, const Fo
         if (layout_of(view->view.runs[i]) == Layout::Raw)
             open_raw(view, view->view.runs[i]);
         else
-            open_columns(view, view->view.runs[i]);
+            open_columns(view, view->view.runs[i], remote);
     }
     MemoryContextSwitchTo(caller);
     return view;
@@ -113,12 +116,32 @@ uint64 count_selected(const ColumnView *view) {
         for (uint64 code = 0; code < view->counted[i].codes; code++)
             count += view->counted[i].by_code[code];
     }
-    for (int i = 0; !view->remote && i < view->run_count; i++)
-        for (uint64 word = 0; word < groups_of(view->runs[i].run.entries); word++)
+    for (int i = 0; i < view->run_count; i++)
+        for (uint64 word = 0; !is_remote(view, i) && word < groups_of(view->runs[i].run.entries); word++)
             count += static_cast<uint64>(__builtin_popcountll(view->selected[i][word]));
     for (uint32 i = 0; i < view->loose_count; i++)
         count += view->loose[i].selected ? 1 : 0;
     return count;
+}
+
+void give_selected(ColumnView *view, int run, TidSink sink, void *context) {
+    const uint64 *selected = view->selected[run];
+    TidCursor cursor;
+    begin_tid_cursor(&cursor, &view->runs[run]);
+    OffsetNumber offsets[MaxHeapTuplesPerPage];
+    ItemPointerData tids[MaxHeapTuplesPerPage];
+    while (next_stretch(&cursor)) {
+        if (!any_selected(selected, cursor.ordinal, cursor.count))
+            continue;
+        check_stretch(&cursor, view->heap_blocks);
+        stretch_offsets(&cursor, offsets);
+        uint64 count = 0;
+        for (uint32 i = 0; i < cursor.count; i++) {
+            ItemPointerSet(&tids[count], cursor.block, offsets[i]);
+            count += is_selected(selected, cursor.ordinal + i) ? 1 : 0;
+        }
+        sink(context, tids, count);
+    }
 }
 
 // ---- visibility -------------------------------------------------------------------------------------------
@@ -258,13 +281,14 @@ bool select_visible(ColumnView *view) {
     table::open_visibility(&map, view->heap);
     table::RowVisibility rows;
     table::open_row_visibility(&rows, view->heap, view->snapshot);
-    const int runs = look && !view->remote ? view->run_count : 0;
-    for (int i = 0; i < runs; i++)
-        for_hidden_stretches(view, i, &map,
-                             [&rows](const TidCursor *cursor) { table::want_block(&rows, cursor->block); });
+    for (int i = 0; look && i < view->run_count; i++)
+        if (!is_remote(view, i))
+            for_hidden_stretches(
+                view, i, &map, [&rows](const TidCursor *cursor) { table::want_block(&rows, cursor->block); });
     table::look_at_wanted_blocks(&rows);
-    for (int i = 0; i < runs; i++)
-        doubt_rows_of_run(view, i, &map, rows, &doubts);
+    for (int i = 0; look && i < view->run_count; i++)
+        if (!is_remote(view, i))
+            doubt_rows_of_run(view, i, &map, rows, &doubts);
     for (uint32 i = 0; look && i < view->loose_count; i++) {
         LooseRow *row = &view->loose[i];
         if (!row->selected || table::is_all_visible(&map, ItemPointerGetBlockNumberNoCheck(&row->tid)))

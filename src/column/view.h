@@ -37,10 +37,9 @@ struct ColumnView {
     BlockNumber heap_blocks;
     storage::View view;
     RunReader *runs;
-    uint64 **selected;  // by run; nullptr where the server selects rows
+    uint64 **selected;  // by run; nullptr where the server selects rows (is_remote)
     int run_count;
-    bool remote;            // the server selects the runs' rows, and this session only the loose ones
-    RemoteCounts *counted;  // by run, where it has counted a column's
+    RemoteCounts *counted;  // by run, where the server has counted a column's
     LooseRow *loose;
     uint32 loose_count;
     uint32 loose_room;
@@ -48,10 +47,16 @@ struct ColumnView {
     uint64 heap_fetches;
 };
 
-// With all rows selected that VACUUM has not removed. `kept` belongs to who opens another view when this
-// one's pages are recycled.
+// With all rows selected that VACUUM has not removed, but `remote`: then the server is to select the runs'
+// rows, and this session only the loose ones and those of runs that it reads at home. `kept` belongs to who
+// opens another view when this one's pages are recycled.
 ColumnView *open_view(Relation heap, Relation index, Snapshot snapshot, const Format *format,
                       storage::KeptRuns *kept, bool remote = false);
+// Selects a run's rows here, all that VACUUM has not removed.
+void read_at_home(ColumnView *view, int run);
+inline bool is_remote(const ColumnView *view, int run) {
+    return view->selected[run] == nullptr;
+}
 void close_view(ColumnView *view);
 // The run of which a page was recycled meanwhile; nullptr when none was.
 const storage::RunEntry *recycled_run(const ColumnView *view, uint32 *position);
@@ -77,6 +82,10 @@ void match_codes(ColumnView *view, int run, int column, const Condition &conditi
 bool select_visible(ColumnView *view);
 
 uint64 count_selected(const ColumnView *view);
+
+// The TIDs of a run's selected rows, in heap order, some at a time.
+using TidSink = void (*)(void *context, const ItemPointerData *tids, uint64 count);
+void give_selected(ColumnView *view, int run, TidSink sink, void *context);
 
 inline bool is_selected(const uint64 *bits, uint64 ordinal) {
     return (bits[ordinal / 64] >> (ordinal % 64)) & 1;

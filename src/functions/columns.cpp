@@ -154,7 +154,8 @@ static void with_distinct(const functions::OpenIndex &open, Snapshot snapshot, c
         return true;
     };
     if (column::with_rows_on_server(open.heap, open.index, snapshot, format, condition,
-                                    {client::RequestKind::CountValues, 1}, work_on_server, &heap_fetches))
+                                    {client::RequestKind::CountValues, 1, 0, true}, work_on_server,
+                                    &heap_fetches))
         return;
     const client::PagedRequest paged = client::begin_paged(client::RequestKind::CountValues, 1);
     column::with_rows(open.heap, open.index, snapshot, format, condition, [&](ColumnView *view) {

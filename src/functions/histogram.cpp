@@ -360,21 +360,17 @@ static bool find_missing_bounds(column::RemoteRows *rows, Request *request) {
     rows->test_count = tests;
     if (!answered)
         return false;
-    Bounds bounds = {};
+    // Of what the session has selected itself.
+    Bounds bounds = find_bounds(rows->view, request->column);
     if (any) {
         widen_bounds(&bounds, code_as_double(type, least));
         widen_bounds(&bounds, code_as_double(type, greatest));
-    }
-    for (uint32 i = 0; i < rows->view->loose_count; i++) {
-        const column::LooseRow &row = rows->view->loose[i];
-        if (row.selected && !row.values[request->column].is_null)
-            widen_bounds(&bounds, code_as_double(type, row.values[request->column].integer));
     }
     fill_in_bounds(bounds, request);
     return true;
 }
 
-// Adds what the server counts of the runs, and loose rows; returns the NULLs.
+// Adds what the server counts, and what the session has selected itself.
 static bool count_bins(column::RemoteRows *rows, int column, const Bins &bins, uint64 *nulls) {
     const column::ColumnType &type = rows->view->format->types[column];
     const gpu_engine::ColumnTarget target = target_of_bins(type, bins, column);
@@ -385,16 +381,7 @@ static bool count_bins(column::RemoteRows *rows, int column, const Bins &bins, u
         bins.counts[slot] += counts[slot];
     if (target.slots > target.even + 1)
         bins.counts[bins.shape.nan()] += counts[target.even + 1];
-    *nulls = counts[target.slots];
-    for (uint32 i = 0; i < rows->view->loose_count; i++) {
-        const column::LooseRow &row = rows->view->loose[i];
-        if (!row.selected)
-            continue;
-        if (row.values[column].is_null)
-            ++*nulls;
-        else
-            bins.counts[slot_of(bins, code_as_double(type, row.values[column].integer))]++;
-    }
+    *nulls = counts[target.slots] + count_view(rows->view, column, bins);
     return true;
 }
 
@@ -414,7 +401,7 @@ static bool count_on_server(const functions::OpenIndex &open, Snapshot snapshot,
     const bool is_integer = format.types[asked.column].is_integer;
     uint64 heap_fetches;
     return column::with_rows_on_server(
-        open.heap, open.index, snapshot, &format, condition, {client::RequestKind::CountValues, 1},
+        open.heap, open.index, snapshot, &format, condition, {client::RequestKind::CountValues, 1, 0, true},
         [&](column::RemoteRows *rows) {
             Request request = asked;
             if (!is_integer && !column::count_remote_codes(rows, request.column))

@@ -1,6 +1,7 @@
 // gpu.search, gpu.search_batch, gpu.intersect and gpu.query: full-text search in a gpu_text index.
 #include "access_methods.h"
 #include "functions/index_access.h"
+#include "table/server_count.h"
 #include "text/bm25.h"
 #include "text/mirror.h"
 #include "text/rows.h"
@@ -89,11 +90,18 @@ static bool search_on_server(text::Corpus *corpus, text::Rows *rows, text::Ranke
                              FoundRows **found, int count) {
     for (int i = 0; i < count; i++)
         text::find_lists(corpus, &queries[i]);
-    const client::Choice choice = text::choose_ranking_path(corpus, queries, count);
-    if (choice.path == client::Path::Paged)
-        return false;
-    text::weigh_queries(corpus, choice, queries, count);
-    if (!text::rank_by_server(corpus, choice, queries, count))
+    client::Choice choice;
+    bool answered = false;
+    for (int tries = 0; !answered && tries < table::kMaxServerTries; tries++) {
+        choice = text::choose_ranking_path(corpus, queries, count);
+        if (choice.path == client::Path::Paged)
+            return false;
+        text::weigh_queries(corpus, choice, queries, count);
+        answered = text::rank_by_server(corpus, choice, queries, count);
+        if (!answered && !client::may_share_out_again())
+            return false;
+    }
+    if (!answered)
         return false;
     for (int i = 0; i < count; i++)
         if (take_visible(corpus, rows, queries[i], found[i]))

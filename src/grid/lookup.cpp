@@ -120,9 +120,10 @@ static bool match_on_server(Search *search, const BoxList &points) {
     ViewReader *reader = search->reader;
     const client::MirrorFormat *format = mirror_format(reader->index);
     renew_view(reader);
+    const bool *at_home;
     const client::Choice choice =
-        choose_path(*reader, format, client::RequestKind::Match, points.count, points.count);
-    if (choice.path == client::Path::Paged || !read_small_runs(reader, format, points.count))
+        choose_path(*reader, format, client::RequestKind::Match, points.count, points.count, &at_home);
+    if (choice.path == client::Path::Paged || !read_at_home(reader, at_home))
         return false;
     auto *answer = allocate<client::EntriesAnswer>(1);
     const client::RunSet set = run_set(*reader, format);

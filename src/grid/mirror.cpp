@@ -1,6 +1,7 @@
 #include "grid/mirror.h"
 
 #include "grid/grid.h"
+#include "table/server_count.h"
 
 namespace pg_gpu::grid {
 
@@ -194,35 +195,37 @@ client::RunSet run_set(const ViewReader &reader, const client::MirrorFormat *for
 }
 
 client::Choice choose_path(const ViewReader &reader, const client::MirrorFormat *format,
-                           client::RequestKind kind, uint32 boxes, uint64 results) {
+                           client::RequestKind kind, uint32 boxes, uint64 results, const bool **at_home) {
+    const bool shares_runs = boxes <= kMaxBoxesAtHome;
     client::Request request = {};
     request.index = RelationGetRelid(reader.index);
     request.kind = kind;
     request.key_bits = format->key_bits;
     request.items = boxes;
     for (int i = 0; i < reader.view.run_count; i++) {
-        if (boxes <= kMaxBoxesAtHome && !client::is_worth_mirroring(*format, reader.view.runs[i]))
+        if (shares_runs && !client::is_worth_mirroring(*format, reader.view.runs[i]))
             continue;
         request.runs++;
         request.entries += reader.view.runs[i].entries;
     }
     request.results = results;
+    *at_home = nullptr;
     if (request.runs == 0) {
         client::note_unsuited(kind, client::kAllRunsAreSmall);
         return {client::Path::Paged, 0};
     }
-    return client::choose_path(request);
+    const client::Choice choice = client::choose_path(request);
+    if (choice.path == client::Path::Paged || !shares_runs)
+        return choice;
+    auto *chosen = allocate<bool>(static_cast<size_t>(reader.view.run_count));
+    *at_home = chosen;
+    return client::share_out(run_set(reader, format), choice, kind, chosen)
+               ? choice
+               : client::Choice{client::Path::Paged, 0};
 }
 
-bool read_small_runs(ViewReader *reader, const client::MirrorFormat *format, uint32 boxes) {
-    if (boxes > kMaxBoxesAtHome)
-        return true;
-    return read_into_tail(
-        reader,
-        [](const void *context, const storage::RunEntry &run) {
-            return !client::is_worth_mirroring(*static_cast<const client::MirrorFormat *>(context), run);
-        },
-        format);
+bool read_at_home(ViewReader *reader, const bool *at_home) {
+    return at_home == nullptr || read_into_tail(reader, at_home);
 }
 
 uint64 entries_to_look_at(RunScan *scan, const Condition &condition, bool all) {
@@ -287,19 +290,25 @@ bool search_on_server(ViewReader *reader, const BatchSink &sink) {
     if (!client::is_path_forced() && matches < kFewestEntries)
         return false;
     const client::MirrorFormat *format = mirror_format(reader->index);
-    const client::Choice choice =
-        choose_path(*reader, format, client::RequestKind::SearchBoxes, boxes.count, matches);
-    if (choice.path == client::Path::Paged)
-        return false;
     auto *answer = allocate<client::EntriesAnswer>(1);
-    const bool answered =
-        read_small_runs(reader, format, boxes.count) &&
-        client::search_boxes(run_set(*reader, format), choice, boxes_of(boxes), 0, answer) &&
-        answer->items == boxes.count;
-    if (answered)
-        take_answer(reader, *answer, sink);
-    else
-        renew_view(reader);
+    bool answered = false;
+    for (int tries = 0; !answered && tries < kMaxServerTries; tries++) {
+        CHECK_FOR_INTERRUPTS();
+        const bool *at_home;
+        const client::Choice choice =
+            choose_path(*reader, format, client::RequestKind::SearchBoxes, boxes.count, matches, &at_home);
+        if (choice.path == client::Path::Paged)
+            break;
+        answered = read_at_home(reader, at_home) &&
+                   client::search_boxes(run_set(*reader, format), choice, boxes_of(boxes), 0, answer) &&
+                   answer->items == boxes.count;
+        if (answered)
+            take_answer(reader, *answer, sink);
+        else
+            renew_view(reader);
+        if (!answered && !client::may_share_out_again())
+            break;
+    }
     pfree(answer);
     return answered;
 }

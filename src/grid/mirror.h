@@ -41,13 +41,14 @@ void free_boxes(const BoxList &boxes);
 
 // Returns the view's runs.
 client::RunSet run_set(const ViewReader &reader, const client::MirrorFormat *format);
-// The path for those that the server process may be asked about.
+// The path for those that the server process may be asked about. Where a few boxes are asked for, some runs
+// stay at home (client::share_out), which *at_home says of the view's runs; many boxes would each be compared
+// with each of their rows, so there the server process is asked about all runs, and *at_home is nullptr.
 client::Choice choose_path(const ViewReader &reader, const client::MirrorFormat *format,
-                           client::RequestKind kind, uint32 boxes, uint64 results);
-// Reads the others as if they lay in the tail, where a few boxes are asked for: many would each be compared
-// with each of the rows, so there the server process is asked about all runs. false when a page was recycled,
-// and a new view must be taken.
-bool read_small_runs(ViewReader *reader, const client::MirrorFormat *format, uint32 boxes);
+                           client::RequestKind kind, uint32 boxes, uint64 results, const bool **at_home);
+// Reads the runs at home as if they lay in the tail. false when a page was recycled, and a new view must be
+// taken.
+bool read_at_home(ViewReader *reader, const bool *at_home);
 
 // Counts the entries among a run's ranges that the paged path would look at for a condition: those it must
 // test, or all when each one's visibility is in question. Returns 0 when a page was recycled.

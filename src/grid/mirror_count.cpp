@@ -52,14 +52,17 @@ bool count_on_server(ViewReader *reader, const BoxList &boxes, uint64 looked_at,
         memset(counts, 0, boxes.count * sizeof(int64));
         checker.rows.fetches = 0;
         renew_view(reader);
+        const bool *at_home;
         const client::Choice choice =
-            choose_path(*reader, format, client::RequestKind::CountBoxes, boxes.count, looked_at);
+            choose_path(*reader, format, client::RequestKind::CountBoxes, boxes.count, looked_at, &at_home);
         answered = choice.path != client::Path::Paged;
-        if (!answered || !read_small_runs(reader, format, boxes.count))
+        if (!answered || !read_at_home(reader, at_home))
             continue;
-        answered = count_run_entries(&checker, run_set(*reader, format), choice, boxes_of(boxes), counts);
-        if (answered)
-            count_tail_rows(&checker, *reader, boxes, counts);
+        if (!count_run_entries(&checker, run_set(*reader, format), choice, boxes_of(boxes), counts)) {
+            answered = client::may_share_out_again();
+            continue;
+        }
+        count_tail_rows(&checker, *reader, boxes, counts);
         sound = storage::read_vacuum_seq(reader->index, reader->format) == reader->view.vacuum_seq;
     }
     *heap_fetches = checker.rows.fetches;

@@ -38,10 +38,9 @@ void begin_view_reader(ViewReader *reader, Relation heap, Relation index, const 
 void renew_view(ViewReader *reader);
 void end_view_reader(ViewReader *reader);
 
-// Reads the matches of some of the view's runs, chosen by `is_read`, as if they lay in the tail, and takes
-// these runs off the view. false when a page was recycled, and a new view must be taken.
-bool read_into_tail(ViewReader *reader, bool (*is_read)(const void *context, const storage::RunEntry &run),
-                    const void *context);
+// Reads the matches of those of the view's runs that are chosen as if they lay in the tail, and takes these
+// runs off the view. false when a page was recycled, and a new view must be taken.
+bool read_into_tail(ViewReader *reader, const bool *chosen);
 
 // Live entries that match, in batches. Recycled: a page was, and a new view must be taken.
 Step next_batch(ViewReader *reader, Batch *batch);

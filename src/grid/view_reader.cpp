@@ -124,8 +124,7 @@ static bool read_run_into_tail(ViewReader *reader, const storage::RunEntry &run,
     return step == Step::End;
 }
 
-bool read_into_tail(ViewReader *reader, bool (*is_read)(const void *context, const storage::RunEntry &run),
-                    const void *context) {
+bool read_into_tail(ViewReader *reader, const bool *chosen) {
     MemoryContext caller = MemoryContextSwitchTo(reader->context);
     end_run(reader);
     auto *batch = allocate<Batch>(1);
@@ -135,7 +134,7 @@ bool read_into_tail(ViewReader *reader, bool (*is_read)(const void *context, con
     int kept = 0;
     for (int i = 0; i < view->run_count; i++) {
         const storage::RunEntry run = view->runs[i];
-        if (is_read(context, run))
+        if (chosen[i])
             sound = sound && read_run_into_tail(reader, run, batch);
         else
             view->runs[kept++] = run;

@@ -173,6 +173,7 @@ bool count_ranges(Relation heap, Relation index, const KeyFormat &format, Snapsh
     for (int tries = 0; asked && !sound && tries < kMaxServerTries; tries++) {
         CHECK_FOR_INTERRUPTS();
         sound = count_in_new_view(scan, &checker, ranges, &home, counts, &asked);
+        asked = asked || client::may_share_out_again();
     }
     *heap_fetches = checker.rows.fetches;
     end_row_checker(&checker);

@@ -4,6 +4,7 @@
 
 #include "kary/mirror.h"
 #include "kary/scan.h"
+#include "table/server_count.h"
 
 namespace pg_gpu::kary {
 
@@ -36,6 +37,21 @@ static void add_run(Scan<Key> *scan, const storage::RunEntry &run) {
 template <typename Key>
 static client::RequestKind request_kind(const RemoteSource<Key> &remote) {
     return remote.exact ? client::RequestKind::Lookup : client::RequestKind::Range;
+}
+
+// Leaves those runs to the pages that stay at home; false when all do.
+template <typename Key>
+static bool leave_at_home(Scan<Key> *scan, client::RequestKind kind) {
+    RemoteSource<Key> *remote = &scan->remote;
+    bool at_home[client::kMaxRuns];
+    if (!client::share_out(remote_runs(scan), remote->choice, kind, at_home))
+        return false;
+    int kept = 0;
+    for (int i = 0; i < remote->run_count; i++)
+        if (!at_home[i])
+            remote->runs[kept++] = remote->runs[i];
+    remote->run_count = kept;
+    return true;
 }
 
 template <typename Key>
@@ -77,6 +93,8 @@ void choose_remote_runs(Scan<Key> *scan, bool at_start) {
         return;
     }
     remote->choice = client::choose_path(request);
+    if (remote->choice.path != client::Path::Paged && !leave_at_home(scan, request.kind))
+        remote->choice.path = remote->choice.attempt.path = client::Path::Paged;
     if (remote->choice.path == client::Path::Paged)
         remote->run_count = 0;
 }
@@ -96,10 +114,11 @@ bool is_remote(const Scan<Key> *scan, const storage::RunEntry &run) {
 
 // ---- asking -----------------------------------------------------------------------------------------------
 
-// From now on the scan does without the server process.
+// From now on the scan does without the server process, or, where some of the runs were lacking, without
+// those.
 template <typename Key>
 static bool give_up(Scan<Key> *scan) {
-    scan->may_travel = false;
+    scan->may_travel = client::may_share_out_again() && ++scan->remote.refusals < table::kMaxServerTries;
     scan->remote.choice.attempt.index = InvalidOid;
     return false;
 }

@@ -26,6 +26,7 @@ struct RemoteSource : Source<Key> {
     storage::RunEntry *runs;  // of the scan's view
     int run_count;            // 0: the server process is not asked
     int run_room;
+    int refusals;  // requests of the scan after which the runs were shared out again
     client::Choice choice;
     Ranges<Key> ranges;
     bool exact;    // items are keys and not ranges
@@ -37,7 +38,8 @@ struct RemoteSource : Source<Key> {
 };
 
 // Chooses the runs of a view that the server process is asked about, if any, and puts the source before its
-// first item or, not at_start, behind its last. Small runs are left to the pages.
+// first item or, not at_start, behind its last. Runs that stay at home (client::share_out) are left to the
+// pages.
 template <typename Key>
 void choose_remote_runs(Scan<Key> *scan, bool at_start);
 

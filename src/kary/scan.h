@@ -99,7 +99,7 @@ struct Scan {
     int marked_cursors;
     int64 *marked_leaves;
     int marked_room;
-    bool marked_remote;  // with the remote source's items
+    uint64 marked_remote;  // what sum_of_remote_ids() was; with the remote source's items
     uint32 marked_begin;
     uint32 marked_end;
 };

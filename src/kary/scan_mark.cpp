@@ -3,6 +3,16 @@
 
 namespace pg_gpu::kary {
 
+// Tells the sets of runs that the server process is asked about from each other, since ids are 64 random
+// bits. 0: none.
+template <typename Key>
+static uint64 sum_of_remote_ids(const Scan<Key> *scan) {
+    uint64 sum = 0;
+    for (int i = 0; i < scan->remote.run_count; i++)
+        sum += scan->remote.runs[i].run_id;
+    return sum;
+}
+
 template <typename Key>
 void forget_place(Scan<Key> *scan) {
     scan->started = false;
@@ -33,7 +43,7 @@ void mark_place(Scan<Key> *scan) {
     scan->marked_cursors = scan->cursor_count;
     for (int i = 0; i < scan->cursor_count; i++)
         scan->marked_leaves[i] = scan->cursors[i].leaf;
-    scan->marked_remote = scan->remote.run_count > 0;
+    scan->marked_remote = sum_of_remote_ids(scan);
     scan->marked_begin = scan->remote.begin;
     scan->marked_end = scan->remote.end;
 }
@@ -42,7 +52,7 @@ void mark_place(Scan<Key> *scan) {
 // may have been made between the server process and pages.
 template <typename Key>
 static bool has_marked_sources(const Scan<Key> *scan) {
-    return scan->marked_remote == (scan->remote.run_count > 0) && scan->marked_cursors == scan->cursor_count;
+    return scan->marked_remote == sum_of_remote_ids(scan) && scan->marked_cursors == scan->cursor_count;
 }
 
 // Puts the gap behind the marked entry. Returns false for Restart.

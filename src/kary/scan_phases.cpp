@@ -185,6 +185,7 @@ void begin_phases(Scan<Key> *scan) {
     scan->started = true;
     scan->may_travel = may_travel(scan->condition);
     scan->remote.choice = {};
+    scan->remote.refusals = 0;
     scan->remote.microseconds = 0;
     scan->timed = is_worth_counting(scan->condition);
     INSTR_TIME_SET_ZERO(scan->search_time);

@@ -113,6 +113,7 @@ Corpus *open_corpus(Relation index, Snapshot snapshot, storage::KeptRuns *kept) 
 
     corpus->raws = allocate<RawSource>(corpus->view.run_count + 1);
     corpus->runs = allocate<RunReader>(corpus->view.run_count + 1);
+    corpus->at_home = allocate_zeroed<bool>(corpus->view.run_count + 1);
     corpus->raws[corpus->raw_count++] = {tail.items, tail.bytes, nullptr};
     count_items(corpus, corpus->raws[0], storage::kTailBlock);
     for (int i = 0; i < corpus->view.run_count && corpus->recycled == nullptr; i++) {
@@ -251,10 +252,12 @@ ListPlace **find_places(Corpus *corpus, const Query &query) {
     return places;
 }
 
-ListCursor ***open_lists_at(Corpus *corpus, const Query &query, ListPlace **places) {
+ListCursor ***open_lists_at(Corpus *corpus, const Query &query, ListPlace **places, const bool *at_home) {
     auto ***lists = allocate<ListCursor **>(corpus->run_count + 1);
     for (int i = 0; i < corpus->run_count; i++) {
         lists[i] = allocate_zeroed<ListCursor *>(query.term_count + 1);
+        if (at_home != nullptr && !at_home[i])
+            continue;
         for (int term = 0; term < query.term_count && !corpus->runs[i].stale; term++)
             lists[i][term] = open_list(&corpus->runs[i], places[i][term]);
     }

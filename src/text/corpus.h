@@ -22,6 +22,7 @@ struct Corpus {
     int raw_count;
     RunReader *runs;
     int run_count;
+    bool *at_home;                      // by run: it is read from pages beside requests to the others
     const storage::RunEntry *recycled;  // a sealed tail that could not be read
     // This is the number of entries that VACUUM has not removed, without those of NULLs.
     uint64 documents;
@@ -85,8 +86,9 @@ bool has_prefixes(const Query &query);
 
 // Says where the lists of the terms of a query without prefixes lie, by run and term.
 ListPlace **find_places(Corpus *corpus, const Query &query);
-// Opens these lists.
-ListCursor ***open_lists_at(Corpus *corpus, const Query &query, ListPlace **places);
+// Opens these lists; with at_home, those of runs at home alone.
+ListCursor ***open_lists_at(Corpus *corpus, const Query &query, ListPlace **places,
+                            const bool *at_home = nullptr);
 
 // Counts the list's documents that are not dead, and goes back to its first block.
 uint64 count_live(ListCursor *list);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "table/visibility.h"
+#include "table/server_count.h"
 #include "text/text.h"
 
 namespace pg_gpu::text {
@@ -154,8 +154,29 @@ client::Request request_of(const Corpus *corpus, client::RequestKind kind, const
     return request;
 }
 
+static client::Choice choose_path(Corpus *corpus, const client::Request &request) {
+    constexpr client::Choice kPages = {client::Path::Paged, 0};
+    memset(corpus->at_home, 0, static_cast<size_t>(corpus->run_count) * sizeof(bool));
+    auto *places = allocate<int>(corpus->run_count + 1);
+    const client::RunSet all = run_set(
+        corpus, [](int) { return true; }, places);
+    if (!std::any_of(all.runs, all.runs + all.count, [&](const storage::RunEntry &run) {
+            return client::is_worth_mirroring(*all.format, run);
+        })) {
+        client::note_unsuited(request.kind, client::kAllRunsAreSmall);
+        return kPages;
+    }
+    const client::Choice choice = client::choose_path(request);
+    auto *at_home = allocate<bool>(all.count + 1);
+    if (choice.path == client::Path::Paged || !client::share_out(all, choice, request.kind, at_home))
+        return kPages;
+    for (int i = 0; i < all.count; i++)
+        corpus->at_home[places[i]] = at_home[i];
+    return choice;
+}
+
 client::Choice choose_ranking_path(Corpus *corpus, const RankedQuery *queries, int count) {
-    return client::choose_path(request_of(corpus, client::RequestKind::SearchText, queries, count));
+    return choose_path(corpus, request_of(corpus, client::RequestKind::SearchText, queries, count));
 }
 
 // ---- weighing ---------------------------------------------------------------------------------------------
@@ -193,7 +214,7 @@ static bool count_by_server(Corpus *corpus, const client::Choice &choice, Counte
                      [](const CountedList &a, const CountedList &b) { return a.run < b.run; });
     auto *places = allocate<int>(corpus->run_count + 1);
     const client::RunSet set = run_set(
-        corpus, [&](int run) { return corpus->runs[run].dead != nullptr; }, places);
+        corpus, [&](int run) { return corpus->runs[run].dead != nullptr && !corpus->at_home[run]; }, places);
     auto *lists = allocate<TextList>(counted->count);
     auto *first = allocate<uint32>(set.count + 1);
     uint32 next = 0;
@@ -218,13 +239,11 @@ static bool count_by_server(Corpus *corpus, const client::Choice &choice, Counte
     return true;
 }
 
-static void count_on_pages(Corpus *corpus, const CountedLists &counted) {
-    for (uint32 i = 0; i < counted.count; i++) {
-        CHECK_FOR_INTERRUPTS();
-        ListCursor *list = open_list(&corpus->runs[counted.lists[i].run], *counted.lists[i].place);
-        *counted.lists[i].count += count_live(list);
-        close_list(list);
-    }
+static void count_on_pages(Corpus *corpus, const CountedList &counted) {
+    CHECK_FOR_INTERRUPTS();
+    ListCursor *list = open_list(&corpus->runs[counted.run], *counted.place);
+    *counted.count += count_live(list);
+    close_list(list);
 }
 
 // Adds what the run's directory and dictionary tell; lists of a run with dead entries must be read.
@@ -233,7 +252,9 @@ static void count_in_runs(Corpus *corpus, RankedQuery *query, uint64 *counts, Co
         const RunReader *reader = &corpus->runs[run];
         for (int term = 0; term < query->query.term_count; term++) {
             const ListPlace &place = query->places[run][term];
-            if (place.documents > 1 && reader->dead != nullptr)
+            if (place.documents > 1 && reader->dead != nullptr && corpus->at_home[run])
+                count_on_pages(corpus, {run, &place, &counts[term]});
+            else if (place.documents > 1 && reader->dead != nullptr)
                 add_counted(counted, {run, &place, &counts[term]});
             else if (place.documents != 1 || !is_dead(reader, place.ordinal))
                 counts[term] += place.documents;
@@ -256,8 +277,9 @@ void weigh_queries(Corpus *corpus, const client::Choice &choice, RankedQuery *qu
         count_in_items(corpus, query->query, counts[i]);
         count_in_runs(corpus, query, counts[i], &counted);
     }
-    if (counted.count > 0 && !count_by_server(corpus, choice, &counted))
-        count_on_pages(corpus, counted);
+    const bool answered = counted.count > 0 && count_by_server(corpus, choice, &counted);
+    for (uint32 i = 0; !answered && i < counted.count; i++)
+        count_on_pages(corpus, counted.lists[i]);
     for (int i = 0; i < count; i++)
         weigh_terms(corpus, options.k1, counts[i], &queries[i].query);
 }
@@ -332,9 +354,9 @@ static bool are_tids_within(const Corpus *corpus, client::RequestKind kind, cons
     return true;
 }
 
-// The hits of the answer's query number `number`, and with them those of items.
+// The hits of the answer's query number `number`, and with them those of items and of runs at home.
 static bool take_hits(Corpus *corpus, int runs, const client::TextHits &answer, uint64 number, uint64 begin,
-                      Ranking *ranking) {
+                      RankedQuery *query) {
     uint64 found = 0;
     for (int r = 0; r < runs; r++)
         found += answer.counts[r][number];
@@ -350,7 +372,8 @@ static bool take_hits(Corpus *corpus, int runs, const client::TextHits &answer, 
                 return false;
         }
     }
-    rank_items_and_hits(corpus, hits, taken, ranking);
+    ListCursor ***lists = open_lists_at(corpus, query->query, query->places, corpus->at_home);
+    rank_at_home_and_hits(corpus, lists, hits, taken, &query->ranking);
     pfree(hits);
     return true;
 }
@@ -363,7 +386,7 @@ bool rank_by_server(Corpus *corpus, const client::Choice &choice, RankedQuery *q
         return true;
     auto *places = allocate<int>(corpus->run_count + 1);
     const client::RunSet set = run_set(
-        corpus, [](int) { return true; }, places);
+        corpus, [&](int run) { return !corpus->at_home[run]; }, places);
     const Asked asked = lay_out(corpus, places, set.count, queries, count);
     const client::TextSearch search = {asked.queries,
                                        static_cast<uint64>(count),
@@ -378,7 +401,7 @@ bool rank_by_server(Corpus *corpus, const client::Choice &choice, RankedQuery *q
         if (!client::search_text(set, choice, search, done, answer))
             return false;
         for (uint64 i = 0; i < answer->queries; i++)
-            if (!take_hits(corpus, set.count, *answer, i, i * limit, &queries[done + i].ranking))
+            if (!take_hits(corpus, set.count, *answer, i, i * limit, &queries[done + i]))
                 return false;
     }
     return true;
@@ -399,7 +422,13 @@ void rank_by_any_path(Corpus *corpus, Ranking *ranking) {
     const bool is_plain = ranking->condition_count == 0 && is_for_server(corpus, query.query);
     if (query.query.root != nullptr)
         find_lists(corpus, &query);
-    if (!is_plain || !rank_by_server(corpus, choose_ranking_path(corpus, &query, 1), &query, 1))
+    bool asks = is_plain;
+    bool answered = false;
+    for (int tries = 0; asks && !answered && tries < table::kMaxServerTries; tries++) {
+        answered = rank_by_server(corpus, choose_ranking_path(corpus, &query, 1), &query, 1);
+        asks = client::may_share_out_again();
+    }
+    if (!answered)
         rank_on_pages(corpus, &query);
     client::note_request_done(corpus->index, client::RequestKind::SearchText);
     *ranking = query.ranking;

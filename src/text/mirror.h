@@ -36,7 +36,8 @@ void find_lists(Corpus *corpus, RankedQuery *query);
 client::Request request_of(const Corpus *corpus, client::RequestKind kind, const RankedQuery *queries,
                            int count);
 
-// Chooses the path of all these queries together, of which is_for_server must be true.
+// Chooses the path of all these queries together, of which is_for_server must be true, and the runs that are
+// read at home meanwhile.
 client::Choice choose_ranking_path(Corpus *corpus, const RankedQuery *queries, int count);
 
 // Weighs the terms by the corpus's statistics.

@@ -495,32 +495,41 @@ static void end_ranking(const Best &best) {
     best.ranking->hit_count = best.count;
 }
 
+static void rank_all_items(const Corpus *corpus, const Ranking &ranking, Best *best) {
+    for (int i = 0; i < corpus->raw_count; i++)
+        rank_items(corpus->raws[i], ranking, best);
+}
+
+static void rank_run(RunReader *reader, ListCursor **lists, const Ranking &ranking, Best *best) {
+    const bool is_plain = ranking.condition_count == 0;
+    if (is_plain && is_plain_conjunction(ranking.query->root))
+        rank_all(reader, lists, ranking, best);
+    else if (is_plain && is_plain_disjunction(ranking.query->root))
+        rank_any(reader, lists, ranking, best);
+    else
+        rank_set(reader, lists, ranking, best);
+    release_postings(reader);
+}
+
 void rank(Corpus *corpus, ListCursor ***lists, Ranking *ranking) {
     Best best = begin_ranking(ranking);
     if (ranking->query->root == nullptr || ranking->limit == 0)
         return;
-    const bool any = is_plain_disjunction(ranking->query->root) && ranking->condition_count == 0;
-    const bool all = is_plain_conjunction(ranking->query->root) && ranking->condition_count == 0;
-    for (int i = 0; i < corpus->raw_count; i++)
-        rank_items(corpus->raws[i], *ranking, &best);
-    for (int i = 0; i < corpus->run_count && !corpus->runs[i].stale; i++) {
-        if (all)
-            rank_all(&corpus->runs[i], lists[i], *ranking, &best);
-        else if (any)
-            rank_any(&corpus->runs[i], lists[i], *ranking, &best);
-        else
-            rank_set(&corpus->runs[i], lists[i], *ranking, &best);
-        release_postings(&corpus->runs[i]);
-    }
+    rank_all_items(corpus, *ranking, &best);
+    for (int i = 0; i < corpus->run_count && !corpus->runs[i].stale; i++)
+        rank_run(&corpus->runs[i], lists[i], *ranking, &best);
     end_ranking(best);
 }
 
-void rank_items_and_hits(Corpus *corpus, const Hit *hits, uint64 count, Ranking *ranking) {
+void rank_at_home_and_hits(Corpus *corpus, ListCursor ***lists, const Hit *hits, uint64 count,
+                           Ranking *ranking) {
     Best best = begin_ranking(ranking);
-    for (int i = 0; i < corpus->raw_count; i++)
-        rank_items(corpus->raws[i], *ranking, &best);
+    rank_all_items(corpus, *ranking, &best);
     for (uint64 i = 0; i < count; i++)
         offer(&best, hits[i]);
+    for (int i = 0; i < corpus->run_count && !corpus->runs[i].stale; i++)
+        if (corpus->at_home[i])
+            rank_run(&corpus->runs[i], lists[i], *ranking, &best);
     end_ranking(best);
 }
 

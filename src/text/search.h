@@ -40,8 +40,10 @@ struct Ranking {
 // Allocates hits in the current memory context. On a stale corpus the result means nothing.
 void rank(Corpus *corpus, ListCursor ***lists, Ranking *ranking);
 
-// Does the same from hits of the runs, which are the best `limit` of each, and from items.
-void rank_items_and_hits(Corpus *corpus, const Hit *hits, uint64 count, Ranking *ranking);
+// Does the same from hits of runs, which are the best `limit` of each, from items, and from the runs at home,
+// whose lists these are.
+void rank_at_home_and_hits(Corpus *corpus, ListCursor ***lists, const Hit *hits, uint64 count,
+                           Ranking *ranking);
 
 // Returns a factor, at most 1: every norm is at least so many times what it was when the run's bounds were
 // written.

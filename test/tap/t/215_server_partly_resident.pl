@@ -1,0 +1,84 @@
+# suite: check
+# Runs that have no mirror are read from pages by the session, while the server process answers for the others: small ones,
+# and those that are not loaded yet. The answers add up.
+
+use strict;
+use warnings FATAL => 'all';
+
+use FindBin;
+use lib "$FindBin::RealBin/../lib";
+use PgGpuTest;
+use PgGpuTest::Faults;
+use PgGpuTest::Server;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $path = ($ENV{PG_GPU_TEST_PATH} // '') eq 'cuda' ? 'cuda' : 'host';
+my $node = new_node('partly', conf => "autovacuum = off\npg_gpu.request_timeout = 60s\npg_gpu.min_mirror_entries = 0\n");
+$node->safe_psql('postgres', q{
+CREATE EXTENSION IF NOT EXISTS pg_gpu;
+CREATE FUNCTION rows_of(first int8, last int8) RETURNS TABLE (k int8, x int8, n float8, c text, v tsvector) LANGUAGE sql IMMUTABLE AS $$
+	SELECT i, i % 1000, CASE WHEN i % 11 > 0 THEN i % 500 / 4.0 END, 'c' || i % 10, to_tsvector('simple', 'common w' || i % 7 || ' u' || i)
+	FROM generate_series(first, last) AS i $$;
+CREATE TABLE t (k int8, x int8, n float8, c text, v tsvector);
+INSERT INTO t SELECT * FROM rows_of(1, 20000);
+CREATE INDEX t_kary ON t USING gpu_kary (k);
+CREATE INDEX t_grid ON t USING gpu_grid (k, x);
+CREATE INDEX t_column ON t USING gpu_column (k, n, c);
+CREATE INDEX t_text ON t USING gpu_text (v);
+});
+
+my $keys = q{ARRAY(SELECT generate_series(1, 40000::bigint, 3))};
+my %question = (
+	'a lookup' => ['t_kary', "SELECT count(*), sum((l.tid::text::point)[0]) FROM gpu.lookup('t_kary', $keys) AS l"],
+	'a bitmap' => ['t_kary', "SET enable_seqscan = off; SET enable_indexscan = off; SET pg_gpu.enable_count_scan = off; SELECT count(*), sum(x) FROM t WHERE k = ANY ($keys)"],
+	'ranges' => ['t_kary', q{SELECT sum(count) FROM gpu.count_batch('t_kary', ARRAY(SELECT ARRAY[i] FROM generate_series(1, 40000::bigint, 50) AS i), ARRAY(SELECT ARRAY[i + 89] FROM generate_series(1, 40000::bigint, 50) AS i))}],
+	'a box' => ['t_grid', q{SELECT gpu.count('t_grid', ARRAY[10, 100], ARRAY[36000, 700])}],
+	'rows' => ['t_column', q{SELECT gpu.count('t_column', $$c <> 'c3' AND n < 100$$)}],
+	'values' => ['t_column', q{SELECT value, count FROM gpu.dictionary('t_column', 'c', 'k > 100') ORDER BY 1}],
+	'a histogram' => ['t_column', q{SELECT bin, count FROM gpu.histogram('t_column', 'n', 16, filter => 'k > 7') WHERE count > 0 ORDER BY 1}],
+	'a search' => ['t_text', q{SELECT tid, score FROM gpu.search('t_text', 'w3 & common', 2000, 'and')}],
+	'a search of any' => ['t_text', q{SELECT tid, score FROM gpu.search('t_text', 'w3 | u20200 | u100', 50, 'or')}]);
+# Answers of pages, and of the server process for what it has; how many requests the latter answered.
+sub compare
+{
+	my ($title, $settings) = @_;
+	foreach my $name (sort keys %question)
+	{
+		my ($index, $sql) = @{ $question{$name} };
+		my $expected = $node->safe_psql('postgres', "SET pg_gpu.path = paged; $sql");
+		my $count = "SELECT coalesce(sum(requests), 0) FROM gpu.stat WHERE path = '$path' AND request NOT IN ('load', 'finish', 'set dead')";
+		my $before = $node->safe_psql('postgres', $count);
+		my $mirrors = $node->safe_psql('postgres', 'SELECT count(*) FROM gpu.mirrors');
+		is($node->safe_psql('postgres', "SET pg_gpu.path = $path; $settings $sql"), $expected, "$title: the same answer to $name");
+		cmp_ok($node->safe_psql('postgres', $count), '>', $before, "$title: the $path path has answered $name");
+		is($node->safe_psql('postgres', 'SELECT count(*) FROM gpu.mirrors'), $mirrors, "$title: $name has loaded nothing");
+	}
+}
+
+$node->safe_psql('postgres', "SET pg_gpu.path = $path; SELECT gpu.load('$_')") foreach map { "t_$_" } qw(kary grid column text);
+compare('all resident', '');
+
+# New runs, and dead entries of old and new ones.
+foreach my $round (1 .. 3)
+{
+	my $first = 17000 + $round * 3001;
+	$node->safe_psql('postgres', "SET pg_gpu.path = paged; INSERT INTO t SELECT * FROM rows_of($first, $first + 3000)");
+}
+compare('new runs', 'SET pg_gpu.mirror = manual;');
+$node->safe_psql('postgres', 'SET pg_gpu.path = paged; DELETE FROM t WHERE k % 13 = 0');
+compare('deleted rows', 'SET pg_gpu.mirror = manual;');
+$node->safe_psql('postgres', 'SET pg_gpu.path = paged; VACUUM t');
+compare('dead entries', 'SET pg_gpu.mirror = manual;');
+
+# What is small is not loaded at all.
+$node->safe_psql('postgres', "SELECT gpu.evict('$_')") foreach map { "t_$_" } qw(kary grid column text);
+$node->append_conf('postgresql.conf', "pg_gpu.min_mirror_entries = 15000\n");
+$node->reload;
+$node->safe_psql('postgres', "SET pg_gpu.path = $path; SELECT gpu.load('$_')") foreach map { "t_$_" } qw(kary grid column text);
+is($node->safe_psql('postgres', 'SELECT count(*) FROM gpu.mirrors'), 4, 'small runs are not loaded');
+compare('small runs', '');
+
+$node->stop;
+done_testing();
