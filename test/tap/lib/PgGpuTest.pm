@@ -58,6 +58,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use PgGpuTest::Random;
+use PgGpuTest::Template;
 
 our @EXPORT = qw(
   new_cluster new_session query_error
@@ -128,7 +129,7 @@ sub new_cluster
 {
 	my ($name, %option) = @_;
 	my $node = PostgreSQL::Test::Cluster->new($name);
-	$node->init(
+	init_from_template($node,
 		allows_streaming => $option{streaming} || 0,
 		no_data_checksums => defined $option{checksums} && !$option{checksums},
 		extra => [ '--locale=C', '--encoding=UTF8' ]);

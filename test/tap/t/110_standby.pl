@@ -17,7 +17,7 @@ use Time::HiRes qw(usleep);
 
 fault_seed();
 
-my $seconds = rounds(4, 120);
+my $seconds = rounds(3, 120);
 
 # Random histories on the primary; `fanout` 2 and 4 make merges frequent.
 my $primary = new_node('primary', streaming => 1, conf => qq{
@@ -97,7 +97,7 @@ foreach my $node ($standby, $hasty)
 	check_usable($node, 't', "$name, promoted");
 	check_usable($node, 'narrow', "$name, promoted");
 }
-my @new_writers = map { start_clients($standby, workload($_, %mix, check => 2), clients => 2, seconds => 2) } ('t', 'narrow');
+my @new_writers = map { start_clients($standby, workload($_, %mix, check => 2), clients => 2, seconds => 1) } ('t', 'narrow');
 finish_clients($_) foreach @new_writers;
 is(client_errors(\@new_writers), '', 'writes go on after the promotion');
 cmp_ok(client_transactions([$_]), '>', 0, 'and get through') foreach @new_writers;

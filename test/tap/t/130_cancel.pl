@@ -27,8 +27,8 @@ shared_buffers = 64MB
 
 sub cancel_kary
 {
-	my $rows = rounds(200_000, 2_000_000);
-	my $equal_rows = rounds(300_000, 10_000_000);
+	my $rows = rounds(100_000, 2_000_000);
+	my $equal_rows = rounds(150_000, 10_000_000);
 
 	my $node = cancel_node('gpu_kary');
 	make_table($node, rows => $rows, keys => 10_000_000);
@@ -143,7 +143,7 @@ sub cancel_kary
 
 sub cancel_grid
 {
-	my $rows = rounds(150_000, 2_000_000);
+	my $rows = rounds(80_000, 2_000_000);
 	my $node = cancel_node('gpu_grid');
 	$node->safe_psql('postgres', qq{
 	CREATE TABLE spread (id bigserial, k int8, l int4, p point) WITH (parallel_workers = 2);
@@ -229,7 +229,7 @@ sub cancel_grid
 
 sub cancel_text
 {
-	my $rows = rounds(20_000, 300_000);
+	my $rows = rounds(12_000, 300_000);
 	my $node = cancel_node('gpu_text');
 	$node->safe_psql('postgres', qq{
 	CREATE TABLE doc (id int, tsv tsvector) WITH (parallel_workers = 2);

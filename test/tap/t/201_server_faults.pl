@@ -21,7 +21,7 @@ fault_seed();
 
 # A short run disturbs in all ways within one round, a long one in each way by itself.
 my $each = test_rounds() > 1;
-my $seconds = rounds(3, 60);
+my $seconds = rounds(2, 60);
 my $reloads = 0;
 
 # What is done to the server process, by its name. A stopped one holds up nobody beyond pg_gpu.request_timeout: that is what is

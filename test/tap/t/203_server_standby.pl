@@ -15,7 +15,7 @@ use Test::More;
 
 fault_seed();
 
-my $seconds = rounds(4, 60);
+my $seconds = rounds(2, 60);
 my $preload = "shared_preload_libraries = 'pg_gpu'\n";
 my $primary = new_node('primary', streaming => 1, conf => "${preload}autovacuum_naptime = 1s\nmax_wal_size = 4GB\n");
 $primary->backup('base');

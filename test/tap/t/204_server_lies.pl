@@ -120,6 +120,8 @@ foreach my $behaviour (sort keys %reasons)
 	my $file = $node->data_dir . '/behaviour';
 	unlink $file;
 	append_to_file($file, "$behaviour\n");
+	# Only silence is to be taken for it, no slow processor; but some are waited for in vain until then, too.
+	$node->adjust_conf('postgresql.conf', 'pg_gpu.request_timeout', $behaviour =~ /^silence/ ? '200ms' : '1s');
 	$node->start;
 	ok(wait_for_log($node, qr/listening, to $behaviour$/), "$behaviour: there is such a process");
 	my $session = new_session($node);

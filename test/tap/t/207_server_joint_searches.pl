@@ -16,7 +16,7 @@ use Test::More;
 
 fault_seed();
 
-my $seconds = rounds(3, 30);
+my $seconds = rounds(2, 30);
 
 # One call at a time, so that what comes meanwhile goes into the next one.
 local $ENV{PG_GPU_SERVER} = server_with('--joint-calls 1');

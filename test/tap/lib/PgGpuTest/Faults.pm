@@ -264,10 +264,13 @@ sub wait_until
 {
 	my ($condition, $pause) = @_;
 	my $end = time() + $patience;
+	$pause //= 10_000;
 	while (time() < $end)
 	{
 		return 1 if $condition->();
-		usleep($pause // 20_000);
+		usleep($pause);
+		# Most conditions ask a session of their own, which would take the processor from what is waited for.
+		$pause *= 2 if $pause < 100_000;
 	}
 	return 0;
 }
@@ -631,7 +634,7 @@ SELECT 'took ' || extract(epoch FROM clock_timestamp()) - :begin;");
 
 # Breaks a statement at several points. `before` prepares each try, `after` clears up. A statement that
 # counts as `long` must be broken at least once, by the first timeout; `undone` asks whether its work was left
-# undone, as it must be after some timeout.
+# undone, as it must be after some timeout: on a busy machine all may have come too late, and more are tried.
 sub break_statement
 {
 	my ($node, $name, %how) = @_;
@@ -646,11 +649,13 @@ sub break_statement
 
 	my ($broken, $undone) = (0, 0);
 	my @unclear;
-	for my $point (0 .. $points)
+	for my $point (0 .. $points + 40)
 	{
+		last if $point > $points && ($undone || !$how{undone});
 		# The last of them ends the whole session instead of the statement.
 		my $terminate = $point == $points && !$how{no_terminate};
-		my $timeout = $point == 0 ? 1 : int($whole * ($point - random_real(0, 1)) / $points) || 1;
+		my $share = $point > $points ? random_real(0, 1) : ($point - random_real(0, 1)) / $points;
+		my $timeout = $point == 0 ? 1 : int($whole * $share) || 1;
 		$node->safe_psql('postgres', $before) if $before;
 		my $result;
 		if ($terminate)
