@@ -5,6 +5,7 @@
 #include "kary/mirror.h"
 #include "kary/range_counts.h"
 #include "keys/search.h"
+#include "storage/sealed_tail.h"
 #include "table/visible_count.h"
 
 namespace pg_gpu::kary {
@@ -75,6 +76,20 @@ static bool count_run(Relation index, const KeyFormat &format, const storage::Ru
     return sound;
 }
 
+// Adds what the runs of a view hold; false when a page was recycled.
+template <typename Key>
+static bool count_in_runs(Relation index, const storage::RunKind *kind, const KeyFormat &format,
+                          const Condition<Key> &condition, const storage::View &view, uint64 *count) {
+    for (int i = 0; i < view.run_count; i++) {
+        uint32 position = 0;
+        if (!count_run(index, format, view.runs[i], condition, count, &position)) {
+            storage::confirm_recycled(index, kind, view, view.runs[i], position);
+            return false;
+        }
+    }
+    return true;
+}
+
 // Counts in one view; false when a page was recycled.
 template <typename Key>
 static bool count_in_view(Relation index, const storage::RunKind *kind, const KeyFormat &format,
@@ -83,14 +98,13 @@ static bool count_in_view(Relation index, const storage::RunKind *kind, const Ke
     TailCount<Key> tail = {&format, &condition, 0};
     storage::take_view(index, kind, snapshot, view, count_tail<Key>, &tail);
     *count = tail.matches;
-    for (int i = 0; i < view->run_count; i++) {
-        uint32 position = 0;
-        if (!count_run(index, format, view->runs[i], condition, count, &position)) {
-            storage::confirm_recycled(index, kind, *view, view->runs[i], position);
-            return false;
-        }
-    }
-    return true;
+    return count_in_runs(index, kind, format, condition, *view, count);
+}
+
+// By the rule "Trust", entries are read first, then the visibility map, then vacuum_seq again.
+static bool may_trust(Relation heap, Relation index, const storage::RunKind *kind,
+                      const storage::View &view) {
+    return is_table_all_visible(heap) && storage::read_vacuum_seq(index, kind) == view.vacuum_seq;
 }
 
 // Counts in one view of an all-visible table; false when the table is not, or a VACUUM ended meanwhile.
@@ -106,8 +120,7 @@ static bool count_by_rank(Relation heap, Relation index, const KeyFormat &format
     while (!count_in_view(index, kind, format, snapshot, condition, &view, &count))
         CHECK_FOR_INTERRUPTS();
     storage::end_kept(&kept);
-    // By the rule "Trust", entries are read first, then the visibility map, then vacuum_seq again.
-    const bool sound = is_table_all_visible(heap) && storage::read_vacuum_seq(index, kind) == view.vacuum_seq;
+    const bool sound = may_trust(heap, index, kind, view);
     if (view.runs != nullptr)
         pfree(view.runs);
     *result = static_cast<int64>(count);
@@ -176,7 +189,7 @@ static void collect_counted(void *context, VisibleCount *count) {
 
 template <typename Key>
 static int64 count_visible(Relation heap, Relation index, const KeyFormat &format, Snapshot snapshot,
-                           const Condition<Key> &condition, uint64 *heap_fetches) {
+                           const Condition<Key> &condition, bool may_be_all_visible, uint64 *heap_fetches) {
     int64 result = 0;
     *heap_fetches = 0;
     if (condition.nothing)
@@ -187,9 +200,9 @@ static int64 count_visible(Relation heap, Relation index, const KeyFormat &forma
         count_on_server(heap, index, format, snapshot, condition, 0, &result, heap_fetches))
         return result;
     *heap_fetches = 0;
-    if (condition.has_points || condition.filter_count > 0
-            ? count_one_by_one(heap, index, kind, snapshot, condition, &result)
-            : count_by_rank(heap, index, format, snapshot, condition, &result))
+    if (may_be_all_visible && (condition.has_points || condition.filter_count > 0
+                                   ? count_one_by_one(heap, index, kind, snapshot, condition, &result)
+                                   : count_by_rank(heap, index, format, snapshot, condition, &result)))
         return result;
     // What the ranks gave is a good guess at the entries to be looked at.
     if (count_on_server(heap, index, format, snapshot, condition, static_cast<uint64>(result), &result,
@@ -254,33 +267,43 @@ static bool count_batch_on_server(Relation heap, Relation index, const KeyFormat
     return answered;
 }
 
-void count_batch(Relation heap, Relation index, Snapshot snapshot, const RangeReader &reader, int64 *counts) {
-    const KeyFormat format = key_format(index);
-    const bool answered = with_key_type(format.width, [&](auto key) {
-        return count_batch_on_server<decltype(key)>(heap, index, format, snapshot, reader, counts);
-    });
-    if (answered)
-        return;
-    const client::PagedRequest request = client::begin_paged(client::RequestKind::Count, reader.count);
-    MemoryContext range_context =
-        AllocSetContextCreate(CurrentMemoryContext, "gpu_kary range", ALLOCSET_SMALL_SIZES);
-    for (uint32 i = 0; i < reader.count; i++) {
+// Counts all ranges in one view of an all-visible table, so that the visibility map is read once for all of
+// them; false when the table isn't, the view went stale, or one of them is more than a range.
+template <typename Key>
+static bool count_batch_by_rank(Relation heap, Relation index, const KeyFormat &format, Snapshot snapshot,
+                                const RangeReader &reader, MemoryContext range_context, int64 *counts) {
+    const storage::RunKind *kind = run_kind_of<Key>(is_composite(format));
+    storage::View view = {};
+    storage::TailCopy tail = {allocate<char>(storage::kContentBytes), 0};
+    storage::take_view(index, kind, snapshot, &view, storage::copy_tail, &tail);
+    bool sound = true;
+    for (uint32 i = 0; sound && i < reader.count; i++) {
         CHECK_FOR_INTERRUPTS();
         MemoryContext caller = MemoryContextSwitchTo(range_context);
         ScanKeyData keys[2 * kMaxColumns];
-        const int key_count = reader.read(reader.context, i, keys);
-        uint64 heap_fetches;
-        counts[i] = count_matching(heap, index, snapshot, keys, key_count, &heap_fetches);
+        Condition<Key> condition;
+        make_condition(format, keys, reader.read(reader.context, i, keys), &condition);
+        TailCount<Key> in_tail = {&format, &condition, 0};
+        if (!condition.nothing) {
+            sound = !condition.recheck && !condition.has_points && condition.filter_count == 0;
+            count_tail<Key>(tail.items, tail.bytes, &in_tail);
+            sound = sound && count_in_runs(index, kind, format, condition, view, &in_tail.matches);
+        }
+        counts[i] = static_cast<int64>(in_tail.matches);
         MemoryContextSwitchTo(caller);
         MemoryContextReset(range_context);
     }
-    MemoryContextDelete(range_context);
-    client::end_paged(request);
-    client::note_request_done(index, client::RequestKind::Count);
+    sound = sound && may_trust(heap, index, kind, view);
+    if (sound)
+        pgstat_count_index_scan(index);
+    if (view.runs != nullptr)
+        pfree(view.runs);
+    pfree(tail.items);
+    return sound;
 }
 
-int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const ScanKeyData *keys, int key_count,
-                     uint64 *heap_fetches) {
+static int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const ScanKeyData *keys,
+                            int key_count, bool may_be_all_visible, uint64 *heap_fetches) {
     MemoryContext context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu_kary count", ALLOCSET_DEFAULT_SIZES);
     MemoryContext caller = MemoryContextSwitchTo(context);
@@ -291,11 +314,53 @@ int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const Sca
         make_condition(format, detoasted, key_count, &condition);
         return condition.recheck ? count_checked(heap, index, format, snapshot, condition, detoasted,
                                                  key_count, heap_fetches)
-                                 : count_visible(heap, index, format, snapshot, condition, heap_fetches);
+                                 : count_visible(heap, index, format, snapshot, condition, may_be_all_visible,
+                                                 heap_fetches);
     });
     MemoryContextSwitchTo(caller);
     MemoryContextDelete(context);
     return count;
+}
+
+int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const ScanKeyData *keys, int key_count,
+                     uint64 *heap_fetches) {
+    return count_matching(heap, index, snapshot, keys, key_count, true, heap_fetches);
+}
+
+static void count_batch_on_pages(Relation heap, Relation index, const KeyFormat &format, Snapshot snapshot,
+                                 const RangeReader &reader, int64 *counts) {
+    const client::PagedRequest request = client::begin_paged(client::RequestKind::Count, reader.count);
+    MemoryContext range_context =
+        AllocSetContextCreate(CurrentMemoryContext, "gpu_kary range", ALLOCSET_SMALL_SIZES);
+    // A forced path is asked about each.
+    const bool all_visible = is_table_all_visible(heap);
+    const bool counted = all_visible && !is_path_forced() && with_key_type(format.width, [&](auto key) {
+                             return count_batch_by_rank<decltype(key)>(heap, index, format, snapshot, reader,
+                                                                       range_context, counts);
+                         });
+    for (uint32 i = 0; !counted && i < reader.count; i++) {
+        CHECK_FOR_INTERRUPTS();
+        MemoryContext caller = MemoryContextSwitchTo(range_context);
+        ScanKeyData keys[2 * kMaxColumns];
+        const int key_count = reader.read(reader.context, i, keys);
+        uint64 heap_fetches;
+        counts[i] = count_matching(heap, index, snapshot, keys, key_count, all_visible, &heap_fetches);
+        MemoryContextSwitchTo(caller);
+        MemoryContextReset(range_context);
+    }
+    MemoryContextDelete(range_context);
+    client::end_paged(request);
+}
+
+void count_batch(Relation heap, Relation index, Snapshot snapshot, const RangeReader &reader, int64 *counts) {
+    const KeyFormat format = key_format(index);
+    const bool answered = with_key_type(format.width, [&](auto key) {
+        return count_batch_on_server<decltype(key)>(heap, index, format, snapshot, reader, counts);
+    });
+    if (answered)
+        return;
+    count_batch_on_pages(heap, index, format, snapshot, reader, counts);
+    client::note_request_done(index, client::RequestKind::Count);
 }
 
 }  // namespace pg_gpu::kary
