@@ -76,7 +76,7 @@ ColumnView *open_view(Relation heap, Relation index, Snapshot snapshot, const Fo
     view->view.kept = kept;
     storage::TailCopy tail = {allocate<char>(storage::kContentBytes), 0};
     storage::take_view(index, run_kind(), snapshot, &view->view, storage::copy_tail, &tail);
-    view->heap_blocks = RelationGetNumberOfBlocks(heap);
+    view->heap_blocks = table::blocks_of_rows(heap);
     view->loose_room = 64;
     view->loose = allocate<LooseRow>(view->loose_room);
     view->runs = allocate<RunReader>(view->view.run_count + 1);

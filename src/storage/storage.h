@@ -259,6 +259,10 @@ void pause_merge(Relation index);
 
 // ---- inserting, merging, vacuum ---------------------------------------------------------------------------
 
+// Raises an error when the index can't hold a row with this TID: like PostgreSQL's bitmaps, which are made
+// of what indexes find, it has room for offset numbers of heap pages.
+void require_usable_tid(Relation index, const ItemPointerData &tid);
+
 // Appends one item to the tail, sealing it and merging small runs as needed.
 void insert_item(Relation index, const RunKind *kind, const TailItem *item);
 

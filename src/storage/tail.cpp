@@ -184,7 +184,19 @@ static BlockNumber seal_tail(Relation index, const RunKind *kind, uint32 wanted)
     return 0;
 }
 
+void require_usable_tid(Relation index, const ItemPointerData &tid) {
+    if (likely(ItemPointerGetOffsetNumberNoCheck(&tid) <= MaxHeapTuplesPerPage))
+        return;
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("rows of table \"%s\" cannot be indexed by \"%s\"",
+                           get_rel_name(index->rd_index->indrelid), RelationGetRelationName(index)),
+                    errdetail("The table's access method gives TIDs with offset numbers above %d.",
+                              static_cast<int>(MaxHeapTuplesPerPage)),
+                    errhint("Use an index of another access method, or a table of access method heap.")));
+}
+
 void insert_item(Relation index, const RunKind *kind, const TailItem *item) {
+    require_usable_tid(index, item->tid);
     const uint32 size = tail_item_size(item);
     bool sealed = false;
     check_metapage_once(index, kind);

@@ -1,5 +1,7 @@
 #include "table/build.h"
 
+#include "table/visibility.h"
+
 namespace pg_gpu::table {
 
 // Where there is no sorting, its number is the next phase's.
@@ -32,11 +34,31 @@ size_t maintenance_memory() {
     return static_cast<size_t>(maintenance_work_mem) * 1024;
 }
 
+namespace {
+
+struct CheckedRows {
+    IndexBuildCallback collect;
+    void *collector;
+};
+
+}  // namespace
+
+static void collect_checked(Relation index, ItemPointer tid, Datum *values, bool *nulls, bool alive,
+                            void *context) {
+    const auto *rows = static_cast<const CheckedRows *>(context);
+    storage::require_usable_tid(index, *tid);
+    rows->collect(index, tid, values, nulls, alive, rows->collector);
+}
+
 // A parallel scan must be allowed to begin anywhere here; its descriptor says that it does not.
 static double scan_table(Relation heap, Relation index, IndexInfo *index_info, const BuildSteps &steps,
                          bool progress, void *collector, TableScanDesc scan) {
+    // Heap's TIDs need no look.
+    CheckedRows rows = {steps.collect, collector};
+    const bool is_heap = is_heap_table(heap);
     return table_index_build_scan(heap, index, index_info, scan != nullptr || steps.takes_any_order, progress,
-                                  steps.collect, collector, scan);
+                                  is_heap ? steps.collect : collect_checked, is_heap ? collector : &rows,
+                                  scan);
 }
 
 static void write_index(const storage::RunKind *kind, const BuildSteps &steps, void *collector,

@@ -22,6 +22,12 @@ inline bool is_heap_table(Relation table) {
     return table->rd_tableam == GetHeapamTableAmRoutine();
 }
 
+// Blocks of rows' TIDs are smaller than this. Only PostgreSQL's own access method names rows by the table's
+// pages; others give any block number.
+inline BlockNumber blocks_of_rows(Relation table) {
+    return is_heap_table(table) ? RelationGetNumberOfBlocks(table) : InvalidBlockNumber;
+}
+
 void open_visibility(VisibilityMap *map, Relation heap);
 // Forgets the copies: the next looks belong to a new view.
 void renew_visibility(VisibilityMap *map);
@@ -50,18 +56,18 @@ inline uint64 place_of_tid(const ItemPointerData &tid) {
     return uint64{ItemPointerGetBlockNumberNoCheck(&tid)} << 16 | ItemPointerGetOffsetNumberNoCheck(&tid);
 }
 
-// Can a row of a table of so many blocks have this TID?
+// Can a row of a table have this TID? `heap_blocks` are its blocks_of_rows.
 inline bool is_tid_within(const ItemPointerData &tid, BlockNumber heap_blocks) {
     const auto offset = static_cast<OffsetNumber>(ItemPointerGetOffsetNumberNoCheck(&tid) - 1);
     return offset < MaxHeapTuplesPerPage && ItemPointerGetBlockNumberNoCheck(&tid) < heap_blocks;
 }
 
-// Can this be a row's TID? `*heap_blocks` is the table's length as last looked at; it cannot shrink
+// Can this be a row's TID? `*heap_blocks` are the table's blocks_of_rows as last looked at; it cannot shrink
 // meanwhile, which would take an exclusive lock.
 inline bool is_possible_tid(Relation heap, BlockNumber *heap_blocks, const ItemPointerData &tid) {
     if (likely(is_tid_within(tid, *heap_blocks)))
         return true;
-    *heap_blocks = RelationGetNumberOfBlocks(heap);
+    *heap_blocks = blocks_of_rows(heap);
     return is_tid_within(tid, *heap_blocks);
 }
 

@@ -19,6 +19,9 @@ static bool is_last_block_visible(Relation heap, BlockNumber blocks) {
 }
 
 bool is_table_all_visible(Relation heap) {
+    // What the map of another access method's table says, and of which rows, is its own affair.
+    if (!is_heap_table(heap))
+        return false;
     const BlockNumber blocks = RelationGetNumberOfBlocks(heap);
     if (blocks > 0 && !is_last_block_visible(heap, blocks))
         return false;

@@ -10,11 +10,10 @@
 
 namespace pg_gpu::text {
 
-// This is the length of the table, whose lock the caller holds. All TIDs of a view taken before lie within
-// it.
+// Of the table whose lock the caller holds. All TIDs of a view taken before lie within it.
 static BlockNumber blocks_of_table(Relation index) {
     Relation heap = table_open(index->rd_index->indrelid, NoLock);
-    const BlockNumber blocks = RelationGetNumberOfBlocks(heap);
+    const BlockNumber blocks = table::blocks_of_rows(heap);
     table_close(heap, NoLock);
     return blocks;
 }
