@@ -1,5 +1,7 @@
 #include "client/asking.h"
 
+#include <algorithm>
+
 namespace pg_gpu::client {
 
 double estimate_of_items(const RunSet &set, RequestKind kind, uint64 items, Path path) {
@@ -44,6 +46,7 @@ uint64 cut_items(const Question &question, const RunSet &set, const LiveRuns &li
 
 bool place_inputs(const Question &question, const RunSet &set, const LiveRuns &live, uint64 items,
                   uint64 room, Layout *layout) {
+    forget_results();
     *layout = lay_out(question, set, live, items);
     const uint64 wanted = layout->results + Max(results_bytes(question, live, items), room);
     if (!need_buffer(Max(layout->results + offsets_bytes(live, items), layout->results + room), wanted))
@@ -60,7 +63,8 @@ bool place_inputs(const Question &question, const RunSet &set, const LiveRuns &l
 bool make_room(const Question &question, const RunSet &set, const LiveRuns &live, uint64 needed,
                uint64 *items, uint64 *room) {
     const uint64 results = lay_out(question, set, live, *items).results;
-    if (needed > *room && results + needed <= session_transfer_limit()) {
+    if (needed > *room && needed <= session_transfer_limit() &&
+        results + needed <= session_transfer_limit()) {
         *room = needed;
         return true;
     }
@@ -98,8 +102,11 @@ bool read_runs(const RunSet &set, const Layout &layout, const protocol::ResultRe
         RunAnswer *run = &runs[live.places[i]];
         if (!lies_in_buffer(reply.offsets_at[i], (items + 1) * sizeof(uint64)))
             return fail(Trouble::Refused, "results lie outside of the transfer buffer");
-        run->offsets = reinterpret_cast<const uint64 *>(buffer_at(reply.offsets_at[i]));
-        run->entries = *static_cast<const volatile uint64 *>(run->offsets + items);
+        run->offsets =
+            static_cast<const uint64 *>(copy_of_results(reply.offsets_at[i], (items + 1) * sizeof(uint64)));
+        run->entries = run->offsets[items];
+        if (!std::is_sorted(run->offsets, run->offsets + items + 1))
+            return fail(Trouble::Refused, "results are out of order");
         if (run->entries > buffer_bytes() ||
             !lies_in_buffer(reply.tids_at[i], run->entries * sizeof(ItemPointerData)) ||
             (with_keys && !lies_in_buffer(reply.keys_at[i], run->entries * key_bytes(set))))

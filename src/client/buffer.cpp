@@ -20,6 +20,7 @@ struct Buffer {
 }  // namespace
 
 static Buffer buffer;
+static MemoryContext results = nullptr;
 static int uncounted = 0;
 static constexpr uint64 kSmallestBuffer = 256 * 1024;
 
@@ -33,6 +34,19 @@ char *buffer_at(uint64 offset) {
 
 int buffer_descriptor() {
     return buffer.fd;
+}
+
+const void *copy_of_results(uint64 offset, uint64 bytes) {
+    if (results == nullptr)
+        results = AllocSetContextCreate(TopMemoryContext, "pg_gpu results", ALLOCSET_DEFAULT_SIZES);
+    void *copy = MemoryContextAllocHuge(results, Max(bytes, 1));
+    memcpy(copy, buffer_at(offset), bytes);
+    return copy;
+}
+
+void forget_results() {
+    if (results != nullptr)
+        MemoryContextReset(results);
 }
 
 static bool close_buffer() {

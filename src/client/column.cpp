@@ -163,8 +163,9 @@ bool count_columns(const RunSet &set, const Choice &choice, const RowTests &test
             return note_failed(kind, choice.path);
         }
         run->counts = reinterpret_cast<const uint64 *>(buffer_at(reply.counts_at[i]));
-        run->doubtful = reinterpret_cast<const gpu_engine::DoubtfulRow *>(buffer_at(reply.found_at[i]));
         run->found = reply.found[i];
+        run->doubtful = static_cast<const gpu_engine::DoubtfulRow *>(
+            copy_of_results(reply.found_at[i], run->found * sizeof(gpu_engine::DoubtfulRow)));
         if (target.kind == gpu_engine::TargetKind::bounds)
             continue;
         for (uint64 row = 0; row < run->found; row++) {
@@ -194,8 +195,8 @@ bool match_columns(const RunSet &set, const Choice &choice, const RowTests &test
             fail(Trouble::Refused, "results lie outside of the transfer buffer");
             return note_failed(RequestKind::MatchRows, choice.path);
         }
-        answer->tids[live.places[i]] =
-            reinterpret_cast<const ItemPointerData *>(buffer_at(reply.found_at[i]));
+        answer->tids[live.places[i]] = static_cast<const ItemPointerData *>(
+            copy_of_results(reply.found_at[i], reply.found[i] * sizeof(ItemPointerData)));
         answer->found[live.places[i]] = reply.found[i];
     }
     return true;
@@ -243,6 +244,7 @@ static bool ask_merge(const Choice &choice, const uint64 *main, uint64 main_coun
     Request request = {};
     request.kind = RequestKind::MergeDictionaries;
     request.items = main_count + delta_count;
+    forget_results();
     if (!ready_for(choice.path) || !need_buffer(bytes, bytes))
         return false;
     memcpy(buffer_at(message->main), main, main_count * sizeof(uint64));
@@ -263,10 +265,15 @@ bool merge_dictionaries(const Choice &choice, const uint64 *main, uint64 main_co
     if (!ask_merge(choice, main, main_count, delta, delta_count, &message, &reply))
         return note_failed(RequestKind::MergeDictionaries, choice.path);
     *count = reply.count;
-    *entries = reinterpret_cast<const uint64 *>(buffer_at(message.entries));
-    *main_map = reinterpret_cast<const uint32 *>(buffer_at(message.main_map));
-    *delta_map = reinterpret_cast<const uint32 *>(buffer_at(message.delta_map));
-    if (*count <= main_count + delta_count && is_sound(main, main_count, *main_map, *entries, *count) &&
+    if (*count > main_count + delta_count) {
+        fail(Trouble::Refused, "merged dictionaries are too long");
+        return note_failed(RequestKind::MergeDictionaries, choice.path);
+    }
+    *entries = static_cast<const uint64 *>(copy_of_results(message.entries, *count * sizeof(uint64)));
+    *main_map = static_cast<const uint32 *>(copy_of_results(message.main_map, main_count * sizeof(uint32)));
+    *delta_map =
+        static_cast<const uint32 *>(copy_of_results(message.delta_map, delta_count * sizeof(uint32)));
+    if (is_sound(main, main_count, *main_map, *entries, *count) &&
         is_sound(delta, delta_count, *delta_map, *entries, *count) &&
         is_union(*entries, *count, *main_map, main_count, *delta_map, delta_count))
         return true;

@@ -33,6 +33,8 @@ struct Connection {
 static Connection connection;
 // As the server last said.
 static int last_host_threads = 1;
+static constexpr uint32 kMaxHostThreads = 65536;
+static pid_t last_process = 0;
 static uint64 connections = 0;
 static Trouble trouble = Trouble::None;
 static char reason[256] = "";
@@ -175,6 +177,7 @@ static void end_of_transaction(XactEvent event, void *) {
         default:
             return;
     }
+    forget_results();
     if (in_use)
         watch_idle_connection();
 }
@@ -187,6 +190,10 @@ static void end_of_subtransaction(SubXactEvent event, SubTransactionId, SubTrans
 void register_connection_callbacks() {
     RegisterXactCallback(end_of_transaction, nullptr);
     RegisterSubXactCallback(end_of_subtransaction, nullptr);
+}
+
+pid_t server_process() {
+    return last_process;
 }
 
 void hold_on_server() {
@@ -293,7 +300,8 @@ static bool note_hello(const protocol::HelloReply &reply) {
     if (reply.version != protocol::version)
         return fail(Trouble::Version, "the server process is of another version");
     connection.engines = reply.engines;
-    last_host_threads = static_cast<int>(Max(reply.threads, 1U));
+    last_host_threads = static_cast<int>(Min(Max(reply.threads, 1U), kMaxHostThreads));
+    last_process = reply.process;
     connection.opening = reply.opening;
     return true;
 }

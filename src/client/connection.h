@@ -51,6 +51,8 @@ bool has_engine(Path path);
 bool is_opening_engine(Path path);
 // Of the host engine, as the server last said; 1 before.
 int host_threads();
+// The process that said hello last.
+pid_t server_process();
 // Asks again.
 bool ping_server();
 
@@ -122,6 +124,12 @@ bool need_buffer(uint64 least, uint64 wanted);
 uint64 buffer_bytes();
 char *buffer_at(uint64 offset);
 int buffer_descriptor();
+
+// The server process may change the buffer while it is looked at. So what is to be checked is copied first:
+// the copy is good until forget_results, which each request begins with, as the transaction's end does. The
+// bytes lie in the buffer.
+const void *copy_of_results(uint64 offset, uint64 bytes);
+void forget_results();
 
 // Only for disconnect: gives the memory back.
 void drop_buffer();

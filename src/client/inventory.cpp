@@ -4,6 +4,9 @@
 
 namespace pg_gpu::client {
 
+// Of more rows than this the server process lies.
+static constexpr uint64 kMaxRows = 1 << 24;
+
 // Asks for all rows; they may become more between two attempts.
 template <typename Row>
 static bool list(protocol::Message type, bool reset, Inventory<Row> *inventory) {
@@ -31,6 +34,8 @@ static bool list(protocol::Message type, bool reset, Inventory<Row> *inventory) 
             memcpy(inventory->rows, buffer_at(0), inventory->count * sizeof(Row));
             return true;
         }
+        if (reply.rows > kMaxRows)
+            return fail(Trouble::Refused, "the server process lists too many rows");
         capacity = reply.rows + reply.rows / 4;
     }
     return fail(Trouble::Refused, "the server process's rows change too fast");
@@ -39,8 +44,12 @@ static bool list(protocol::Message type, bool reset, Inventory<Row> *inventory) 
 bool list_devices(Inventory<protocol::DeviceRow> *devices) {
     // A device that is being opened will be there in a moment.
     *devices = {};
-    return (await_engine_without_starting(Path::Cuda) || is_connected()) &&
-           list(protocol::Message::devices, false, devices);
+    if (!(await_engine_without_starting(Path::Cuda) || is_connected()) ||
+        !list(protocol::Message::devices, false, devices))
+        return false;
+    for (uint64 i = 0; i < devices->count; i++)
+        devices->rows[i].info.name[sizeof(devices->rows[i].info.name) - 1] = '\0';
+    return true;
 }
 
 bool list_mirrors(Inventory<protocol::MirrorRow> *mirrors) {

@@ -107,7 +107,10 @@ bool finish_sort(ServerArray *array) {
         fail_by_answer(reply.header);
         return fail_sort(array);
     }
-    array->entries = reply.entries;
+    if (reply.entries != array->entries) {
+        fail(Trouble::Refused, "the server process has sorted another number of entries");
+        return fail_sort(array);
+    }
     note_answered(RequestKind::Sort, array->path, array->entries,
                   array->entries * entry_bytes(array->key_bits), reply.header);
     return true;

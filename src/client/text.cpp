@@ -183,7 +183,6 @@ static bool ask_search(const RunSet &set, const Choice &choice, const TextSearch
     return answered;
 }
 
-// The numbers of hits are copied: what lies in the buffer is the server's word.
 static bool read_hits(const RunSet &set, const TextSearch &search, const SearchPart &part,
                       const protocol::ResultReply &reply, TextHits *hits) {
     const uint64 room = hits_of(search.queries, part);
@@ -191,9 +190,8 @@ static bool read_hits(const RunSet &set, const TextSearch &search, const SearchP
         if (!lies_in_buffer(reply.offsets_at[run], part.count * sizeof(uint32)) ||
             !lies_in_buffer(reply.tids_at[run], room * sizeof(gpu_engine::TextHit)))
             return fail(Trouble::Refused, "results lie outside of the transfer buffer");
-        auto *counts = allocate<uint32>(part.count);
-        memcpy(counts, buffer_at(reply.offsets_at[run]), part.count * sizeof(uint32));
-        hits->counts[run] = counts;
+        hits->counts[run] =
+            static_cast<const uint32 *>(copy_of_results(reply.offsets_at[run], part.count * sizeof(uint32)));
         hits->hits[run] = reinterpret_cast<const gpu_engine::TextHit *>(buffer_at(reply.tids_at[run]));
         for (uint64 i = 0; i < part.count; i++)
             if (hits->counts[run][i] > search.queries[part.first + i].k)
@@ -246,7 +244,7 @@ bool count_text(const RunSet &set, const Choice &choice, const TextLists &lists,
         !(lies_in_buffer(reply.offsets_at[0], bytes) ||
           fail(Trouble::Refused, "results lie outside of the transfer buffer")))
         return note_failed(RequestKind::CountText, choice.path);
-    *documents = reinterpret_cast<const uint32 *>(buffer_at(reply.offsets_at[0]));
+    *documents = static_cast<const uint32 *>(copy_of_results(reply.offsets_at[0], bytes));
     return true;
 }
 

@@ -135,8 +135,10 @@ static bool match_on_server(Search *search, const BoxList &points) {
             const client::RunAnswer &found = answer->runs[run];
             for (uint32 i = 0; i < answer->items; i++)
                 for (uint64 at = found.offsets[i]; at < Min(found.offsets[i + 1], found.entries); at++) {
-                    check_tid(reader, found.tids[at]);
-                    add_match(search, done + i, found.tids[at]);
+                    // The server process may change its answer after the look at it.
+                    const ItemPointerData tid = found.tids[at];
+                    check_tid(reader, tid);
+                    add_match(search, done + i, tid);
                 }
         }
         done += static_cast<uint32>(answer->items);
