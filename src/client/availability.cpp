@@ -172,7 +172,7 @@ bool note_failed(RequestKind kind, Path path) {
     note_reason(path, kind, last_reason());
     rest_after(path, last_trouble());
     if (last_trouble() == Trouble::Lost)
-        put_in_quarantine(kind, path);
+        suspect(kind, path);
     if (last_trouble() == Trouble::NotWanted || last_trouble() == Trouble::Busy)
         go_to_pages(kind);
     if (last_trouble() != Trouble::NotWanted)

@@ -1,6 +1,7 @@
 #include "client/quarantine.h"
 
 #include "client/connection.h"
+#include "client/process_ends.h"
 
 namespace pg_gpu::client {
 
@@ -18,6 +19,8 @@ struct Quarantine {
     Sort sort;  // the key
     TimestampTz until;
     int seconds;
+    // While it isn't known whether the process has crashed; else 0.
+    pid_t suspect;
 };
 
 }  // namespace
@@ -46,8 +49,10 @@ static Quarantine *find_quarantine(const Sort &sort, HASHACTION action) {
     }
     bool found;
     auto *quarantine = static_cast<Quarantine *>(hash_search(quarantines, &sort, action, &found));
-    if (action == HASH_ENTER && !found)
+    if (action == HASH_ENTER && !found) {
         quarantine->seconds = 0;
+        quarantine->suspect = 0;
+    }
     return quarantine;
 }
 
@@ -55,28 +60,53 @@ static Sort sort_of(Oid index, RequestKind kind, Path path) {
     return {index, static_cast<int32>(kind), static_cast<int32>(path)};
 }
 
+static void begin_quarantine(Quarantine *quarantine, const char *end) {
+    quarantine->suspect = 0;
+    quarantine->seconds = Min(Max(quarantine->seconds * 2, kFirstSeconds), kMaxSeconds);
+    quarantine->until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), quarantine->seconds * 1000);
+    const Sort &sort = quarantine->sort;
+    const char *kind = request_name(static_cast<RequestKind>(sort.kind));
+    const char *path = path_name(static_cast<Path>(sort.path));
+    const char *index = OidIsValid(sort.index) ? get_rel_name(sort.index) : nullptr;
+    ereport(LOG, (index != nullptr ? errmsg("requests \"%s\" to index \"%s\" are kept from path %s for %d s",
+                                            kind, index, path, quarantine->seconds)
+                                   : errmsg("requests \"%s\" are kept from path %s for %d s", kind, path,
+                                            quarantine->seconds),
+                  errdetail("The server process ended while it answered one: %s.", end)));
+}
+
+// Asks the supervisor's file about a process that was lost; false: it was no crash, and nothing is left.
+static bool resolve_suspicion(Quarantine *quarantine) {
+    char end[64];
+    switch (end_of_process(quarantine->suspect, end, sizeof(end))) {
+        case End::Crash:
+            begin_quarantine(quarantine, end);
+            return true;
+        case End::Other:
+            quarantine->suspect = 0;
+            quarantine->until = 0;
+            return false;
+        default:
+            return true;
+    }
+}
+
 bool is_in_quarantine(const Request &request, Path path) {
-    const Quarantine *quarantine = find_quarantine(sort_of(request.index, request.kind, path), HASH_FIND);
-    return quarantine != nullptr && GetCurrentTimestamp() < quarantine->until;
+    Quarantine *quarantine = find_quarantine(sort_of(request.index, request.kind, path), HASH_FIND);
+    return quarantine != nullptr && GetCurrentTimestamp() < quarantine->until &&
+           (quarantine->suspect == 0 || resolve_suspicion(quarantine));
 }
 
 void note_asked(const Request &request, Path path) {
     asked = sort_of(request.index, request.kind, path);
 }
 
-void put_in_quarantine(RequestKind kind, Path path) {
+void suspect(RequestKind kind, Path path) {
     if (!(asked == sort_of(asked.index, kind, path)))
         return;
     Quarantine *quarantine = find_quarantine(asked, HASH_ENTER);
-    quarantine->seconds = Min(Max(quarantine->seconds * 2, kFirstSeconds), kMaxSeconds);
-    quarantine->until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), quarantine->seconds * 1000);
-    const char *index = OidIsValid(asked.index) ? get_rel_name(asked.index) : nullptr;
-    ereport(LOG, (index != nullptr ? errmsg("requests \"%s\" to index \"%s\" are kept from path %s for %d s",
-                                            request_name(kind), index, path_name(path), quarantine->seconds)
-                                   : errmsg("requests \"%s\" are kept from path %s for %d s",
-                                            request_name(kind), path_name(path), quarantine->seconds),
-                  errdetail("The connection to the server process ended while it answered one: %s.",
-                            last_reason())));
+    quarantine->suspect = server_process();
+    quarantine->until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), kFirstSeconds * 1000);
 }
 
 void end_quarantine(RequestKind kind, Path path) {

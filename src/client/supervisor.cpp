@@ -10,6 +10,7 @@
 #include <csignal>
 
 #include "client/connection.h"
+#include "client/process_ends.h"
 #include "client/server_process.h"
 #include "settings.h"
 
@@ -222,6 +223,7 @@ static void note_abandoned(pid_t pid) {
 }
 
 static void note_end(pid_t pid, int status, const char *cause) {
+    note_process_end(pid, status);
     plan_restart();
     ereport(LOG, (errmsg("pg_gpu server process %d ended: %s, %s; it is restarted in %d ms",
                          static_cast<int>(pid), cause, describe_end(status), state.delay_ms)));
@@ -304,6 +306,7 @@ static void stop_server() {
         note_abandoned(pid);
         return;
     }
+    note_process_end(pid, status);
     ereport(LOG,
             (server_wanted() ? errmsg("pg_gpu server process %d stopped with its supervisor, %s",
                                       static_cast<int>(pid), describe_end(status))
@@ -387,6 +390,7 @@ void pg_gpu_supervisor_main(Datum) {
     pqsignal(SIGCHLD, note_child_end);
     BackgroundWorkerUnblockSignals();
     if (become_only_supervisor()) {
+        forget_process_ends();
         supervise();
         stop_server();
     }
