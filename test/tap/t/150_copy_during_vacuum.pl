@@ -77,7 +77,7 @@ my $small = start_clients($node, workload('t', insert => 1, insert_one => 2, abo
 	clients => 2, seconds => 1, options => '-c lock_timeout=10s');
 finish_clients($small);
 is(client_errors([$small]), '', 'small writes neither wait nor fail');
-cmp_ok(client_transactions([$small]), '>', 5, 'and get through');
+cmp_ok(client_transactions([$small]), '>', 1, 'and get through');
 
 # VACUUM is cancelled, and a quick one does the work.
 $node->safe_psql('postgres', 'SELECT pg_cancel_backend(pid) FROM pg_stat_progress_vacuum');

