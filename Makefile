@@ -159,8 +159,8 @@ endif
 
 .PHONY: unit format format-check demo check check-long bench gpu-bundle help
 
-# In the engine's folder, so that nothing is compiled twice. Without a device the tests of the CUDA engine's inner parts
-# would be compiled, for minutes, only to skip themselves; `make gpu-bundle` compiles them.
+# In the engine's folder, so that nothing is compiled twice. Without a device the tests of the CUDA engine would be
+# compiled, for minutes, only to skip themselves; `make gpu-bundle` compiles them.
 DEVICE_TESTS := $(if $(wildcard /dev/nvidiactl),ON,OFF)
 # With the tests of what was studied and no statement uses (cuda/bench/studies/): ON or OFF.
 PG_GPU_STUDIES ?= OFF

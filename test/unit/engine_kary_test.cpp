@@ -584,7 +584,7 @@ TEST(EngineOpen, ReportsMissingDevices) {
     std::unique_ptr<Engine> engine;
     EngineOptions options;
     options.device = 1000;
-    const Status status = CudaEngineUnderTest::open(options, &engine);
+    const Status status = gpu_engine::device::open_engine(options, &engine);
     EXPECT_EQ(status.code, StatusCode::unavailable) << status.message;
     EXPECT_EQ(engine, nullptr);
 }

@@ -16,7 +16,7 @@ struct HostEngineUnderTest {
         return gpu_engine::host::open_engine(options, engine);
     }
 };
-#ifdef PG_GPU_HAVE_CUDA
+#if defined(PG_GPU_HAVE_CUDA) && !defined(PG_GPU_NO_DEVICE_TESTS)
 struct CudaEngineUnderTest {
     static constexpr const char *name = "cuda";
     static gpu_engine::Status open(const gpu_engine::EngineOptions &options,
@@ -26,7 +26,7 @@ struct CudaEngineUnderTest {
 };
 using Engines = testing::Types<HostEngineUnderTest, CudaEngineUnderTest>;
 #else
-// Tests of an engine that isn't built would be compiled only to skip themselves.
+// Tests of an engine that isn't built, or has no device here, would be compiled only to skip themselves.
 using Engines = testing::Types<HostEngineUnderTest>;
 #endif
 struct EngineName {
@@ -45,7 +45,7 @@ struct KeyCase {
 using KeyCases =
     testing::Types<KeyCase<std::uint32_t, HostEngineUnderTest>, KeyCase<std::uint64_t, HostEngineUnderTest>,
                    KeyCase<gpu_engine::Key128, HostEngineUnderTest>
-#ifdef PG_GPU_HAVE_CUDA
+#if defined(PG_GPU_HAVE_CUDA) && !defined(PG_GPU_NO_DEVICE_TESTS)
                    ,
                    KeyCase<std::uint32_t, CudaEngineUnderTest>, KeyCase<std::uint64_t, CudaEngineUnderTest>,
                    KeyCase<gpu_engine::Key128, CudaEngineUnderTest>
