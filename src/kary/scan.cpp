@@ -105,6 +105,13 @@ static int64 add_checked_to_bitmap(Scan<Key> *scan, Relation heap, TIDBitmap *bi
 
 // ---- callbacks --------------------------------------------------------------------------------------------
 
+// Rule "Other snapshots". The planner's look for a column's least or greatest value, for which PostgreSQL 18
+// takes the first ordered index there is, gives up at an entry that asks for a recheck. What another row
+// under the entry's TID can spoil is an estimate.
+static bool may_meet_other_rows(const SnapshotData *snapshot) {
+    return !IsMVCCSnapshot(snapshot) && snapshot->snapshot_type != SNAPSHOT_NON_VACUUMABLE;
+}
+
 // Any step; leaves the scan streaming where the next ones only need the fields that follow_stream sets.
 template <typename Key>
 [[gnu::noinline]] static bool take_step(Scan<Key> *scan, bool forward) {
@@ -119,8 +126,7 @@ template <typename Key>
     if (!next_entry(scan, forward))
         return false;
     descriptor->xs_heaptid = scan->last.tid;
-    descriptor->xs_recheck =
-        scan->condition.recheck || !IsMVCCSnapshot(descriptor->xs_snapshot);  // rule "Other snapshots"
+    descriptor->xs_recheck = scan->condition.recheck || may_meet_other_rows(descriptor->xs_snapshot);
     if (descriptor->xs_want_itup)
         descriptor->xs_itup = tuple_of_last(scan);
     scan->streaming = forward && scan->heap_count == 0;
