@@ -1,14 +1,15 @@
 # suite: long
 # Everything at once, for as long as PG_GPU_TEST_SECONDS says: indexes of all four kinds are read, written, vacuumed, merged
-# and rebuilt, while the server process is killed, mirrors are dropped and the memory limit changes. Answers are
-# compared inside the server throughout; memory and files must not grow.
+# and rebuilt, while mirrors are dropped and the memory limit changes. Answers are compared inside the server throughout;
+# memory and files must not grow. In the first half the server process is killed and stopped. The second half belongs to one
+# that nobody kills: now and then the clients go, and what it has then must be what it had before.
 
 use strict;
 use warnings FATAL => 'all';
 
 use FindBin;
 use lib "$FindBin::RealBin/../lib";
-use List::Util qw(max);
+use List::Util qw(max min);
 use PgGpuTest::Faults;
 use PgGpuTest::Server;
 use PgGpuTest;
@@ -122,13 +123,10 @@ push @upkeep, map { [ "VACUUM (INDEX_CLEANUP ON) $_;\n", 3 ] } 'keyed', 'placed'
 
 my (@memory, @bytes);
 
-# By name: the server process, and what each client's backend has beside shared memory.
+# What the largest of the clients' backends has beside shared memory, and the indexes' sizes.
 sub look
 {
 	my %memory;
-	my $server = server_pid($node);
-	# It may be gone before it is looked at.
-	$memory{server} = eval { resident_kib($server) } if $server;
 	foreach my $pid (split /\n/, $node->safe_psql('postgres', q{SELECT pid FROM pg_stat_activity WHERE application_name = 'clients'}))
 	{
 		my $kib = eval { resident_kib($pid) };
@@ -143,7 +141,8 @@ sub look
 my $limits = 0;
 sub disturb
 {
-	my $what = random_int(1, 10);
+	my ($kills) = @_;
+	my $what = random_int($kills ? 1 : 4, 10);
 	my $server = server_pid($node);
 	if ($what <= 2 && $server) { kill 'KILL', $server; }
 	elsif ($what == 3 && $server) { kill 'STOP', $server; usleep(300_000); kill 'CONT', $server; }
@@ -153,31 +152,89 @@ sub disturb
 	return;
 }
 
-my @runs = (
-	start_clients($node, \@reads, clients => 3, seconds => $seconds, options => "-c pg_gpu.path=$path"),
-	start_clients($node, \@reads, clients => 1, seconds => $seconds, options => '-c pg_gpu.path=paged'),
-	start_clients($node, \@writes, clients => 2, seconds => $seconds),
-	start_clients($node, \@upkeep, clients => 1, seconds => $seconds));
-my $end = time() + $seconds;
-my $next_look = 0;
-while (time() < $end - 1)
+# Everything at once for so many seconds.
+my @runs;
+sub work
 {
-	disturb();
-	usleep(random_int(100_000, 900_000));
-	if (time() > $next_look)
+	my ($kills, $work_seconds) = @_;
+	my @clients = (
+		start_clients($node, \@reads, clients => 3, seconds => $work_seconds, options => "-c pg_gpu.path=$path"),
+		start_clients($node, \@reads, clients => 1, seconds => $work_seconds, options => '-c pg_gpu.path=paged'),
+		start_clients($node, \@writes, clients => 2, seconds => $work_seconds),
+		start_clients($node, \@upkeep, clients => 1, seconds => $work_seconds));
+	my $end = time() + $work_seconds;
+	my $next_look = 0;
+	while (time() < $end - 1)
 	{
-		look();
-		$next_look = time() + $seconds / 40;
+		disturb($kills);
+		usleep(random_int(100_000, 900_000));
+		if ($kills && time() > $next_look)
+		{
+			look();
+			$next_look = time() + $seconds / 80;
+		}
 	}
+	finish_clients($_) foreach @clients;
+	push @runs, @clients;
+	return;
 }
-finish_clients($_) foreach @runs;
+
+work(1, int($seconds / 2));
+
+# --- one server process that nobody kills
+
+my $survivor = wait_for_server($node);
+set_host_limit($node, '1GB');
+
+# What the server process has when nobody asks for anything.
+my @rests;
+sub rest
+{
+	# A mirror goes with its run when somebody asks, who finds out which indexes are gone every two seconds. Merges may go on.
+	my $of_gone_runs = q{SELECT count(*) FROM gpu.mirrors AS m WHERE m.index_name IS NULL OR NOT EXISTS
+		(SELECT FROM gpu.runs(m.index_name) AS r WHERE r.run_id = m.run_id)};
+	ok(wait_until(sub {
+			sql($node, join '; ', "SET pg_gpu.path = $path", map { "SELECT gpu.load('$_')" } @indexes);
+			sql($node, "SET pg_gpu.path = $path; SELECT gpu.count('keyed_i', ARRAY[1::int8], ARRAY[9::int8])");
+			return sql($node, $of_gone_runs)->{out} =~ /^0$/; }, 500_000), 'no mirror is of a run that is gone');
+	ok(wait_until(sub { sql($node, 'SELECT gpu.evict_all()'); return mirrors($node) eq '0'; }), 'all mirrors go');
+	# Threads and descriptors of sessions that are gone go within moments.
+	my %had = %{ $rests[0] // { descriptors => 1000, threads => 1000 } };
+	my %has;
+	wait_until(sub {
+			%has = (descriptors => open_descriptors($survivor), threads => scalar(() = glob "/proc/$survivor/task/*"), memory => resident_kib($survivor));
+			return $has{descriptors} <= $had{descriptors} && $has{threads} <= $had{threads}; });
+	note join ', ', map { "$_ $has{$_}" } sort keys %has;
+	push @rests, \%has;
+	return;
+}
+
+my $periods = 6;
+foreach my $period (1 .. $periods)
+{
+	work(0, max(1, int($seconds / 2 / $periods)));
+	rest();
+}
+is(server_pid($node), $survivor, 'the server process is the same at the end of the second half');
+# The first period makes what all others use again. What a leak takes it has taken by each of the later rests, so the least of
+# the last ones tells, and not what one of them happened to see.
+my ($first, @later) = @rests;
+my @last = @later[ -2 .. -1 ];
+foreach my $what ('descriptors', 'threads')
+{
+	cmp_ok(min(map { $_->{$what} } @last), '<=', $first->{$what}, "$what of the server process at rest are no more than before");
+}
+cmp_ok(min(map { $_->{memory} } @last), '<=', max(map { $_->{memory} } $first, $later[0]) * 1.25 + MEMORY_SLACK,
+	'memory of the server process at rest does not grow');
 
 # A function is given an index by name: REINDEX CONCURRENTLY may put another in its place before it is opened.
 is(client_errors(\@runs, qr/index "\w+_ccold" is not valid/, qr/could not open relation with OID/), '', 'no errors and no wrong answers');
-foreach my $number (0 .. $#runs)
+# The same four again and again: readers by the server process and on pages, writers, upkeep.
+foreach my $number (0 .. 3)
 {
-	cmp_ok(client_transactions([ $runs[$number] ]), '>', 0, "clients $number had work going");
-	note 'clients ' . $number . ': ' . client_transactions([ $runs[$number] ]) . ' transactions';
+	my @same = map { $runs[$_] } grep { $_ % 4 == $number } 0 .. $#runs;
+	cmp_ok(client_transactions(\@same), '>', 0, "clients $number had work going");
+	note 'clients ' . $number . ': ' . client_transactions(\@same) . ' transactions';
 }
 cmp_ok($limits, '>', 0, 'the memory limit changed');
 my $bad = qr/deadlock|pg_gpu merge.*exited with exit code [^0]/;
@@ -194,11 +251,8 @@ sub quarters
 	return ($early, $late);
 }
 cmp_ok(scalar @memory, '>=', 8, 'there was time to look');
-foreach my $process ('server', 'clients')
-{
-	my ($early, $late) = quarters($process, @memory);
-	cmp_ok($late, '<=', $early * 1.25 + MEMORY_SLACK, "$process: memory does not grow");
-}
+my ($early_clients, $late_clients) = quarters('clients', @memory);
+cmp_ok($late_clients, '<=', $early_clients * 1.25 + MEMORY_SLACK, 'memory of the clients does not grow');
 foreach my $index (@indexes)
 {
 	my ($early, $late) = quarters($index, @bytes);
