@@ -347,10 +347,13 @@ static void add_tids(Tids *tids, const ItemPointerData *more, uint64 count) {
     tids->count += count;
 }
 
-static void intersect_on_pages(text::Corpus *corpus, const text::Query &query, Tids *tids) {
-    const client::PagedRequest request = client::begin_paged(client::RequestKind::IntersectText, 1);
+// Of all runs, or of those that are chosen.
+static void add_intersections(text::Corpus *corpus, const text::Query &query, const bool *chosen,
+                              Tids *tids) {
     for (int i = 0; i < corpus->run_count; i++) {
         text::RunReader *reader = &corpus->runs[i];
+        if (chosen != nullptr && !chosen[i])
+            continue;
         const text::OrdinalSet set =
             text::match_all_conditions(reader, &query, text::open_lists(reader, query), nullptr, 0);
         for (uint32 j = 0; j < set.count && !reader->stale; j++) {
@@ -362,7 +365,28 @@ static void intersect_on_pages(text::Corpus *corpus, const text::Query &query, T
             add_tids(tids, &tid, 1);
         }
     }
+}
+
+static void intersect_on_pages(text::Corpus *corpus, const text::Query &query, Tids *tids) {
+    const client::PagedRequest request = client::begin_paged(client::RequestKind::IntersectText, 1);
+    add_intersections(corpus, query, nullptr, tids);
     client::end_paged(request);
+}
+
+// false when the server is not asked or doesn't answer.
+static bool intersect_on_server(text::Corpus *corpus, const text::Query &query, Tids *tids) {
+    ItemPointerData *found;
+    uint64 count;
+    for (int tries = 0; tries < table::kMaxServerTries; tries++) {
+        if (text::intersect_by_server(corpus, query, &found, &count)) {
+            add_tids(tids, found, count);
+            add_intersections(corpus, query, corpus->at_home, tids);
+            return true;
+        }
+        if (!client::may_share_out_again())
+            break;
+    }
+    return false;
 }
 
 // TIDs of the entries that match, by run in order.
@@ -377,11 +401,7 @@ static Tids matching_tids(const functions::OpenIndex &open, Snapshot snapshot, T
                 if (text::match_item(item, &query, nullptr, 0) == text::Match::Yes)
                     add_tids(&tids, &item->head.tid, 1);
             });
-        ItemPointerData *found;
-        uint64 count;
-        if (text::intersect_by_server(corpus, query, &found, &count))
-            add_tids(&tids, found, count);
-        else
+        if (!intersect_on_server(corpus, query, &tids))
             intersect_on_pages(corpus, query, &tids);
         client::note_request_done(open.index, client::RequestKind::IntersectText);
     });

@@ -442,23 +442,25 @@ bool intersect_by_server(Corpus *corpus, const Query &query, ItemPointerData **t
     RankedQuery ranked;
     begin_query(query, 0, &ranked);
     find_lists(corpus, &ranked);
+    client::TextLists asked = {};
+    asked.request = request_of(corpus, client::RequestKind::IntersectText, &ranked, 1);
+    asked.request.results = asked.request.shortest + asked.request.entries;
+    const client::Choice choice = choose_path(corpus, asked.request);
+    if (choice.path == client::Path::Paged)
+        return false;
     auto *places = allocate<int>(corpus->run_count + 1);
     const client::RunSet set = run_set(
         corpus,
         [&](int run) {
-            return std::all_of(ranked.places[run], ranked.places[run] + query.term_count,
+            return !corpus->at_home[run] &&
+                   std::all_of(ranked.places[run], ranked.places[run] + query.term_count,
                                [](const ListPlace &place) { return place.documents > 0; });
         },
         places);
     *count = 0;
+    *tids = nullptr;
     if (set.count == 0)
         return true;
-    client::TextLists asked = {};
-    asked.request = request_of(corpus, client::RequestKind::IntersectText, &ranked, 1);
-    asked.request.results = asked.request.shortest + asked.request.entries;
-    const client::Choice choice = client::choose_path(asked.request);
-    if (choice.path == client::Path::Paged)
-        return false;
     const auto terms = static_cast<uint32>(query.term_count);
     auto *lists = allocate<TextList>(static_cast<uint64>(set.count) * terms);
     auto *first = allocate<uint32>(set.count + 1);

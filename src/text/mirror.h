@@ -51,8 +51,8 @@ void rank_on_pages(Corpus *corpus, RankedQuery *query);
 // Ranks once, by whichever path pays. Weights, norms and limit are the ranking's.
 void rank_by_any_path(Corpus *corpus, Ranking *ranking);
 
-// Finds the runs' live entries with all of the query's lexemes, by run and in order, palloc'd. Returns false
-// as the function above does.
+// Finds the live entries with all of the query's lexemes in the runs that aren't at home, by run and in
+// order, palloc'd. Returns false as the function above does.
 bool intersect_by_server(Corpus *corpus, const Query &query, ItemPointerData **tids, uint64 *count);
 
 }  // namespace pg_gpu::text

@@ -39,6 +39,7 @@ my %question = (
 	'values' => ['t_column', q{SELECT value, count FROM gpu.dictionary('t_column', 'c', 'k > 100') ORDER BY 1}],
 	'a histogram' => ['t_column', q{SELECT bin, count FROM gpu.histogram('t_column', 'n', 16, filter => 'k > 7') WHERE count > 0 ORDER BY 1}],
 	'a search' => ['t_text', q{SELECT tid, score FROM gpu.search('t_text', 'w3 & common', 2000, 'and')}],
+	'an intersection' => ['t_text', q{SELECT tid FROM gpu.intersect('t_text', ARRAY['w3', 'common']) AS tid ORDER BY 1}],
 	'a search of any' => ['t_text', q{SELECT tid, score FROM gpu.search('t_text', 'w3 | u20200 | u100', 50, 'or')}]);
 # Answers of pages, and of the server process for what it has; how many requests the latter answered.
 sub compare
