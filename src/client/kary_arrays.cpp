@@ -136,6 +136,12 @@ static bool ask_merge(const RunSet &set, const Choice &choice, ServerArray *arra
         bool again;
         switch (answer_of(reply.header)) {
             case protocol::Answer::done:
+                // The run that is written of them has room for no more.
+                if (reply.entries > entries) {
+                    disconnect();
+                    return fail(Trouble::Refused,
+                                "the server process has merged more entries than there are");
+                }
                 hold_on_server();
                 *array = {connection_number(), reply.handle, reply.entries,
                           RequestKind::Merge,  choice.path,  set.format->key_bits};
