@@ -23,18 +23,18 @@ inline std::uint64_t entries_on_page(const Pages &pages, std::uint64_t page) noe
 // that reach beyond a page. All sums stay far below 2^64 once this has passed.
 inline Status check_pages(const Pages &pages, std::uint32_t key_bytes, std::uint64_t entries,
                           std::uint64_t loaded, PageEntries *result) noexcept {
-    constexpr std::uint64_t most_entries = std::uint64_t(1) << 40;
-    constexpr std::uint32_t most_page_bytes = 65536;
+    constexpr std::uint64_t max_entries = std::uint64_t(1) << 40;
+    constexpr std::uint32_t max_page_bytes = 65536;
     const PageLayout &layout = pages.layout;
     const bool right_width =
         layout.key_bytes == key_bytes || (key_bytes == sizeof(Key128) && layout.key_bytes == 12);
-    if (!right_width || layout.page_bytes == 0 || layout.page_bytes > most_page_bytes ||
+    if (!right_width || layout.page_bytes == 0 || layout.page_bytes > max_page_bytes ||
         layout.page_bytes % 8 != 0 || layout.first_byte % 8 != 0 || layout.first_byte > layout.page_bytes ||
         layout.per_page == 0 ||
         layout.per_page > (layout.page_bytes - layout.first_byte) / (layout.key_bytes + sizeof(Tid))) {
         return make_status(StatusCode::invalid_argument, "no page has this layout");
     }
-    if (pages.run_entries > most_entries || pages.run_first > pages.run_entries ||
+    if (pages.run_entries > max_entries || pages.run_first > pages.run_entries ||
         entries > pages.run_entries - pages.run_first) {
         return make_status(StatusCode::invalid_argument, "the array has more entries than the run");
     }

@@ -19,7 +19,7 @@ constexpr double deadline_ms = 500;
 constexpr double max_busy_ms = 60000;
 
 // Of one call. A device that has so many at once has enough to do, and nobody waits long for the others.
-constexpr std::uint32_t most_items = 512;
+constexpr std::uint32_t max_items = 512;
 
 double milliseconds_now() {
     return std::chrono::duration<double, std::milli>(Clock::now().time_since_epoch()).count();
@@ -217,7 +217,7 @@ Queue::Company Queue::take_company(const Joint &joint) {
         const auto place = i++;
         Waiter &waiter = **place;
         if (waiter.joint == nullptr || waiter.joint->key() != joint.key() ||
-            items + waiter.joint->items() > most_items) {
+            items + waiter.joint->items() > max_items) {
             continue;
         }
         items += waiter.joint->items();

@@ -66,7 +66,7 @@ class Search {
     std::uint32_t *counts(std::size_t run) const noexcept { return counts_[run]; }
     TextHit *hits(std::size_t run) const noexcept { return hits_[run]; }
     std::uint64_t hit_count(std::size_t run) const noexcept { return hit_count_[run]; }
-    std::uint64_t most_hits() const noexcept {
+    std::uint64_t max_hits() const noexcept {
         return *std::max_element(hit_count_.begin(), hit_count_.end());
     }
 
@@ -118,9 +118,9 @@ Search::Search(Work &work, const protocol::SearchText &request, protocol::Result
 // ---- in one call with others' -----------------------------------------------------------------------------
 
 // Larger requests keep an engine busy by themselves, and others waiting.
-constexpr std::uint64_t most_joint_queries = 64;
-constexpr std::uint64_t most_joint_terms = 4096;  // of all runs
-constexpr std::uint64_t most_joint_hits = 4096;   // of a run
+constexpr std::uint64_t max_joint_queries = 64;
+constexpr std::uint64_t max_joint_terms = 4096;  // of all runs
+constexpr std::uint64_t max_joint_hits = 4096;   // of a run
 
 class JointSearch final : public Joint {
   public:
@@ -141,7 +141,7 @@ class JointSearch final : public Joint {
   private:
     const TextTerm *terms(std::size_t run) const { return terms_->data() + request_.first_term[run]; }
     std::uint32_t *counts(std::size_t run) const { return counts_->data() + run * search_.count(); }
-    TextHit *hits(std::size_t run) const { return hits_->data() + run * search_.most_hits(); }
+    TextHit *hits(std::size_t run) const { return hits_->data() + run * search_.max_hits(); }
 
     const protocol::SearchText request_;
     // Its places in the transfer buffer are for its own session's thread alone.
@@ -152,7 +152,7 @@ class JointSearch final : public Joint {
 };
 
 bool JointSearch::fits() const noexcept {
-    if (request_.first_term[search_.runs()] > most_joint_terms || search_.most_hits() > most_joint_hits) {
+    if (request_.first_term[search_.runs()] > max_joint_terms || search_.max_hits() > max_joint_hits) {
         return false;
     }
     for (std::size_t run = 0; run < search_.runs(); ++run) {
@@ -172,9 +172,9 @@ void JointSearch::prepare(Work &work) {
     const std::size_t runs = search_.runs();
     terms_.emplace(memory, request_.first_term[runs]);
     counts_.emplace(memory, runs * search_.count());
-    hits_.emplace(memory, runs * search_.most_hits());
+    hits_.emplace(memory, runs * search_.max_hits());
     // What a search leaves unwritten goes to the session, too.
-    std::fill_n(hits_->data(), runs * search_.most_hits(), TextHit{});
+    std::fill_n(hits_->data(), runs * search_.max_hits(), TextHit{});
     for (std::size_t run = 0; run < runs; ++run) {
         std::copy_n(search_.terms(run), search_.term_count(run), terms_->data() + request_.first_term[run]);
     }
@@ -270,7 +270,7 @@ void JointSearch::deliver(Work &work) {
 // Whatever the call's arguments are, but for queries and terms; and which dead bitmaps will do, so that those
 // of one will for all.
 std::string joint_key(const protocol::SearchText &request) {
-    if (request.count == 0 || request.count > most_joint_queries || request.runs > protocol::max_runs) {
+    if (request.count == 0 || request.count > max_joint_queries || request.runs > protocol::max_runs) {
         return {};
     }
     std::string key;

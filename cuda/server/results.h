@@ -59,7 +59,7 @@ class Results {
 
 // Boxes that are open in all columns take no room in the buffer, so that their number is the session's word
 // alone.
-inline constexpr std::uint64_t most_items = std::uint64_t(1) << 53;
+inline constexpr std::uint64_t max_items = std::uint64_t(1) << 53;
 
 // More TIDs than this are no answer: 2^53 items of 2^32 entries at most, of which the engine has counted far
 // fewer.
@@ -82,7 +82,7 @@ template <typename Key, typename Ask, typename AskKeys>
 void answer_entries(Work &work, std::size_t runs, std::uint64_t items, Results &results,
                     protocol::ResultReply &reply, Ask ask, AskKeys ask_keys) {
     constexpr bool with_keys = !std::is_same_v<AskKeys, std::nullptr_t>;
-    if (items > most_items) {
+    if (items > max_items) {
         refuse("more items than can be answered");
     }
     // All offsets come first: their size is known.
@@ -126,7 +126,7 @@ void answer_entries(Work &work, std::size_t runs, std::uint64_t items, Results &
 
 // What is known of heap blocks, for the work's engine. The caller has looked whether all are all-visible.
 inline std::unique_ptr<HeapBlocks> keep_blocks(Work &work, const protocol::BlocksPlace &place) {
-    if (place.slots > most_items) {
+    if (place.slots > max_items) {
         refuse("more heap blocks than there can be");
     }
     const TransferBuffer &buffer = work.connection.buffer;

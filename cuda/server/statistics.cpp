@@ -8,7 +8,7 @@ void Statistics::add(protocol::EngineName engine, protocol::Message type, std::u
                      const Done &done) {
     const std::lock_guard lock(mutex_);
     Kind kind{engine, type, user};
-    if (sums_.size() >= most_sums && !sums_.contains(kind)) {
+    if (sums_.size() >= max_sums && !sums_.contains(kind)) {
         kind.user = 0;
     }
     protocol::StatisticsRow &row = sums_[kind];

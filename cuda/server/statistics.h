@@ -25,7 +25,7 @@ class Statistics {
     std::uint64_t list(protocol::StatisticsRow *rows, std::uint64_t capacity, bool reset);
 
   private:
-    static constexpr std::size_t most_sums = 10000;
+    static constexpr std::size_t max_sums = 10000;
 
     struct Kind {
         protocol::EngineName engine;

@@ -103,13 +103,13 @@ class DecodedLists : public DeviceTest {
     }
 
     // Gaps about a mean that changes, and now and then far longer ones, as nested exceptions need.
-    std::vector<TextPosting> make_list(std::uint32_t count, std::uint32_t most_bits, std::uint32_t burst) {
+    std::vector<TextPosting> make_list(std::uint32_t count, std::uint32_t max_bits, std::uint32_t burst) {
         std::vector<TextPosting> list;
         std::uint64_t next = 0;
         std::uint32_t bits = 0;
         while (list.size() < count) {
             if (list.size() % burst == 0) {
-                bits = static_cast<std::uint32_t>(random_() % (most_bits + 1));
+                bits = static_cast<std::uint32_t>(random_() % (max_bits + 1));
             }
             const auto longer = static_cast<std::uint32_t>(random_() % 16 == 0 ? random_() % 8 : 0);
             const std::uint64_t at = next + (random_() & ((std::uint64_t{1} << (bits + longer)) - 1));
@@ -128,9 +128,9 @@ class DecodedLists : public DeviceTest {
 TEST_F(DecodedLists, AreWhatWasEncoded) {
     for (const Codec codec : codecs) {
         for (const std::uint32_t count : {2U, 127U, 128U, 129U, 4096U, 4097U, 5000U, 100000U}) {
-            for (const std::uint32_t most_bits : {0U, 3U, 9U, 15U, 23U}) {
+            for (const std::uint32_t max_bits : {0U, 3U, 9U, 15U, 23U}) {
                 for (const std::uint32_t burst : {1U, 13U, 64U, 1000U}) {
-                    const std::vector<TextPosting> list = make_list(count, most_bits, burst);
+                    const std::vector<TextPosting> list = make_list(count, max_bits, burst);
                     // Lists begin at any byte.
                     std::vector<std::uint8_t> section(random_() % 16);
                     const TextList named =
@@ -140,7 +140,7 @@ TEST_F(DecodedLists, AreWhatWasEncoded) {
                     for (const DecodeForm form : forms) {
                         const Decoded ordinals = decode(codec, section, named, documents, form, true);
                         const Decoded gaps = decode(codec, section, named, documents, form, false);
-                        ASSERT_FALSE(ordinals.damaged || gaps.damaged) << count << ' ' << most_bits;
+                        ASSERT_FALSE(ordinals.damaged || gaps.damaged) << count << ' ' << max_bits;
                         for (std::size_t i = 0; i < list.size(); ++i) {
                             const std::uint32_t before = i > 0 ? list[i - 1].ordinal + 1 : 0;
                             ASSERT_EQ(ordinals.values[i], list[i].ordinal) << i << " of " << count;

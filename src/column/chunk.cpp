@@ -110,7 +110,7 @@ Chunk *begin_chunk(Relation index, const Format &format, size_t memory) {
     chunk->places = allocate<uint64>(chunk->room);
     // A key and its slots take up to 24 bytes.
     const size_t most = memory / static_cast<size_t>(format.columns) / 32;
-    chunk->most_distinct = static_cast<uint32>(Max(Min(most, size_t{1} << 28), size_t{1} << 16));
+    chunk->max_distinct = static_cast<uint32>(Max(Min(most, size_t{1} << 28), size_t{1} << 16));
     for (int i = 0; i < format.columns; i++) {
         ChunkColumn *column = &chunk->column[i];
         column->type = format.types[i];
@@ -168,7 +168,7 @@ static void set_not_null(ChunkColumn *column, uint64 row) {
 // With about as many values as rows a dictionary doesn't pay, and a large one takes memory.
 static bool is_too_diverse(const Chunk *chunk, const ChunkColumn *column) {
     const uint64 distinct = column->integers.count;
-    return distinct > chunk->most_distinct || (distinct >= 65536 && distinct > chunk->rows / 8 * 7);
+    return distinct > chunk->max_distinct || (distinct >= 65536 && distinct > chunk->rows / 8 * 7);
 }
 
 static void give_up_dictionary(Chunk *chunk, ChunkColumn *column) {

@@ -83,7 +83,7 @@ struct Chunk {
     uint64 rows;
     uint64 room;
     uint64 *places;  // heap block << 16 | offset number
-    uint32 most_distinct;
+    uint32 max_distinct;
 };
 
 // Dictionaries of integers are given up when they would take more than `memory` bytes.

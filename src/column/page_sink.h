@@ -46,7 +46,7 @@ void add_tid(TidWriter *writer, uint64 place);
 void finish_tids(TidWriter *writer);
 
 // What TIDs of so many entries on so many heap blocks take at most.
-uint32 most_tid_pages(uint64 entries, uint64 heap_blocks);
+uint32 max_tid_pages(uint64 entries, uint64 heap_blocks);
 
 // ---- the stream -------------------------------------------------------------------------------------------
 

@@ -131,7 +131,7 @@ static void bound_run(Relation index, const Format &format, const storage::RunEn
         pfree(reader.dead);
 }
 
-static uint64 most_column_words(const ColumnType &type, const ColumnBound &bound, uint64 rows) {
+static uint64 max_column_words(const ColumnType &type, const ColumnBound &bound, uint64 rows) {
     const uint64 nulls = bound.any_null ? groups_of(rows) : 0;
     const uint64 distinct = Min(bound.distinct, rows);
     const uint64 code_words = groups_of(rows) * bits_for_entries(distinct);
@@ -171,8 +171,8 @@ static uint32 merge_page_bound(Relation index, const storage::RunKind *, const s
     check_run_rows(index, rows - dead);
     uint64 words = 0;
     for (int i = 0; i < format->columns; i++)
-        words += most_column_words(format->types[i], bounds[i], rows);
-    return most_tid_pages(rows, heap_blocks) + pages_of_words(words) + 1;
+        words += max_column_words(format->types[i], bounds[i], rows);
+    return max_tid_pages(rows, heap_blocks) + pages_of_words(words) + 1;
 }
 
 // Two rows of narrow columns can make wide ones of a page of them; 32768 rows take a page at least.
@@ -248,7 +248,7 @@ void insert_long_row(Relation index, const Format &format, const Datum *values, 
         words += kGroup + chunk->column[i].strings.used / sizeof(uint64) + 8;
     }
     finish_chunk(chunk);
-    storage::insert_run(index, run_kind(), most_tid_pages(1, 1) + pages_of_words(words) + 2, write_long_row,
+    storage::insert_run(index, run_kind(), max_tid_pages(1, 1) + pages_of_words(words) + 2, write_long_row,
                         chunk);
     end_chunk(chunk);
 }

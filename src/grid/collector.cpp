@@ -75,7 +75,7 @@ void write_collected(Collector *collector, Relation index, const uint64 *handed_
     const uint64 total = collector->total + files.rows;
     GridWriter grid;
     begin_grid(&grid, index, rule, rows_within(format, table::maintenance_memory()), total, writer, progress);
-    if (total <= grid.most_rows) {
+    if (total <= grid.max_rows) {
         const auto words = static_cast<size_t>(format.row_words);
         uint64 loaded = collector->count;
         if (collector->file != nullptr)

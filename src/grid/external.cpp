@@ -91,7 +91,7 @@ static void add_loaded_cells(GridWriter *grid, const Scales &scales, uint32 word
 static void add_dealt_cells(GridWriter *grid, const Scales &scales, uint32 word, uint32 first, uint32 end,
                             const uint64 *counts, const RowFiles &files) {
     check_stack_depth();
-    if (files.rows <= grid->most_rows)
+    if (files.rows <= grid->max_rows)
         return add_loaded_cells(grid, scales, word, first, end, files);
     if (end - first == 1) {
         begin_cell(grid, scales, word, first);
@@ -103,7 +103,7 @@ static void add_dealt_cells(GridWriter *grid, const Scales &scales, uint32 word,
     }
 
     // The cells are divided into groups of neighbours.
-    const uint64 most = Max(grid->most_rows, files.rows / (kMaxFiles / 2));
+    const uint64 most = Max(grid->max_rows, files.rows / (kMaxFiles / 2));
     auto *groups = allocate<uint8>(end - first);
     uint32 starts[kMaxFiles + 1];
     BufFile *dealt[kMaxFiles];

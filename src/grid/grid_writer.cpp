@@ -7,29 +7,29 @@ namespace pg_gpu::grid {
 // ---- the directory ----------------------------------------------------------------------------------------
 
 // Usually it takes about a word for 40 rows.
-uint64 most_directory_words(uint64 rows) {
+uint64 max_directory_words(uint64 rows) {
     return 4096 + rows / 16;
 }
 
-void begin_grid(GridWriter *grid, Relation index, SplitRule rule, uint64 most_rows, uint64 total_rows,
+void begin_grid(GridWriter *grid, Relation index, SplitRule rule, uint64 max_rows, uint64 total_rows,
                 storage::RunWriter *writer, ProgressReporter progress) {
     *grid = {};
     grid->index = index;
     grid->format = format_of(index);
     const Format *format = grid->format;
     grid->rule = rule;
-    grid->most_rows = most_rows;
+    grid->max_rows = max_rows;
     begin_pages(&grid->pages, format, writer, progress);
     grid->word_count = summary_words(format->array_count);
     grid->word_room = 4096;
     grid->words = allocate_zeroed<uint64>(grid->word_room);
-    grid->most_words = Min(most_directory_words(total_rows), uint64{PG_UINT32_MAX});
+    grid->max_words = Min(max_directory_words(total_rows), uint64{PG_UINT32_MAX});
 }
 
 uint32 place_grid(GridWriter *grid, const Scales &scales) {
     const Format &format = *grid->format;
     const uint64 needed = grid_words(format, scales);
-    if (grid->word_count + needed > grid->most_words)
+    if (grid->word_count + needed > grid->max_words)
         return 0;
     if (grid->word_count + needed > grid->word_room) {
         grid->word_room = (grid->word_count + needed) * 2;

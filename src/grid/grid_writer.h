@@ -20,19 +20,19 @@ struct GridWriter {
     const Format *format;
     SplitRule rule;
     PageWriter pages;
-    uint64 most_rows;  // in memory at once
-    uint64 *words;     // the directory
+    uint64 max_rows;  // in memory at once
+    uint64 *words;    // the directory
     uint64 word_count;
     uint64 word_room;
-    uint64 most_words;
+    uint64 max_words;
     uint32 grids;
 };
 
 // Returns how many words the directory of a run may take. Beyond them cells stay as large as they are.
-uint64 most_directory_words(uint64 rows);
+uint64 max_directory_words(uint64 rows);
 
 // `progress`, unless it is nullptr, is told now and then how many rows have been written.
-void begin_grid(GridWriter *grid, Relation index, SplitRule rule, uint64 most_rows, uint64 total_rows,
+void begin_grid(GridWriter *grid, Relation index, SplitRule rule, uint64 max_rows, uint64 total_rows,
                 storage::RunWriter *writer, ProgressReporter progress);
 
 // Ends the run: writes the directory and sets the entry's sections, access_method_data and `entries`.

@@ -80,7 +80,7 @@ static uint32 merge_page_bound(Relation index, const storage::RunKind *kind, con
             packed_bytes(format, fit + step, low, high) <= storage::kContentBytes)
             fit += step;
     return static_cast<uint32>((entries + fit - 1) / fit) + 1 +
-           static_cast<uint32>((most_directory_words(entries) + kWordsPerPage - 1) / kWordsPerPage);
+           static_cast<uint32>((max_directory_words(entries) + kWordsPerPage - 1) / kWordsPerPage);
 }
 
 // ---- merging ----------------------------------------------------------------------------------------------

@@ -139,7 +139,7 @@ Scales choose_scales(const Format &format, const RowStatistics &statistics, cons
     uint64 *sorted[kMaxDimensions];
     uint64 counts[kMaxDimensions];
     uint32 limits[kMaxDimensions];
-    const auto most_intervals =
+    const auto max_intervals =
         static_cast<uint32>(Max(sample_count / (kSampleRowsPerInterval / 4), uint64{2}));
     for (int i = 0; i < format.dimension_count; i++) {
         sorted[i] = allocate<uint64>(sample_count + 1);
@@ -151,7 +151,7 @@ Scales choose_scales(const Format &format, const RowStatistics &statistics, cons
         }
         std::sort(sorted[i], sorted[i] + counts[i]);
         scales.has_nulls[i] = statistics.has_nulls[i];
-        limits[i] = has_values(statistics, i) ? most_intervals : 0;
+        limits[i] = has_values(statistics, i) ? max_intervals : 0;
         if (rule == SplitRule::Distinct)
             limits[i] = Min(limits[i], Max(distinct_values(sorted[i], counts[i]), 1U));
         if (counts[i] == 0)

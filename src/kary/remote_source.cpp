@@ -297,7 +297,7 @@ static void merge_ranges(Scan<Key> *scan, const client::EntriesAnswer &answer, P
 
 // How many matches fit work_mem.
 template <typename Key>
-static uint64 most_matches() {
+static uint64 max_matches() {
     constexpr uint64 kBytes = sizeof(Key) + sizeof(ItemPointerData);
     return Min(uint64{static_cast<uint32>(work_mem)} * 1024 / kBytes, kMaxMatches);
 }
@@ -354,7 +354,7 @@ static bool load_items(Scan<Key> *scan, uint32 begin, uint32 end, Keep keep) {
     }
     uint32 from = 0;
     auto to = static_cast<uint32>(answer.items);
-    while (from < to && matches_of(scan, answer, from, to) > most_matches<Key>()) {
+    while (from < to && matches_of(scan, answer, from, to) > max_matches<Key>()) {
         const uint32 half = (to - from) / 2;
         if (keep == Keep::First)
             to = from + half;

@@ -19,14 +19,14 @@ inline constexpr uint32_t kMaxBlocks = UINT32_MAX;
 
 // Chooses room for `needed` blocks among the gaps between the `used` extents (sorted here, in place; they do
 // not overlap), at or after `first_block`. In this order: the smallest single gap that fits; at most
-// `most_pieces - 1` of the largest gaps together, when they suffice; the end of the used space. Returns the
-// number of extents written to `chosen` (room for `most_pieces`); 0 when a file can't have so many blocks.
-inline int choose_extents(Extent *used, int used_count, uint32_t first_block, uint32_t needed,
-                          int most_pieces, Extent *chosen) {
+// `max_pieces - 1` of the largest gaps together, when they suffice; the end of the used space. Returns the
+// number of extents written to `chosen` (room for `max_pieces`); 0 when a file can't have so many blocks.
+inline int choose_extents(Extent *used, int used_count, uint32_t first_block, uint32_t needed, int max_pieces,
+                          Extent *chosen) {
     std::sort(used, used + used_count, [](const Extent &a, const Extent &b) { return a.start < b.start; });
 
     Extent largest[8] = {};
-    const int pieces_wanted = std::min(most_pieces - 1, 8);
+    const int pieces_wanted = std::min(max_pieces - 1, 8);
     Extent best = {0, 0};
     uint32_t end = first_block;
 

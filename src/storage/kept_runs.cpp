@@ -232,11 +232,11 @@ void keep_large_runs(Relation index, View *view) {
         return;
     Copies *copies = kept->copies;
     MemoryContext caller = MemoryContextSwitchTo(copies->context);
-    const auto most_in_memory = static_cast<uint64>(work_mem) * 1024 / BLCKSZ;
+    const auto max_in_memory = static_cast<uint64>(work_mem) * 1024 / BLCKSZ;
     for (int i = 0; i < view->run_count; i++) {
         RunEntry *run = &view->runs[i];
         if (run->kept == 0 && run->pages <= kept->page_limit)
-            keep_run(index, copies, run, copies->pages_in_memory + uint64{run->pages} <= most_in_memory);
+            keep_run(index, copies, run, copies->pages_in_memory + uint64{run->pages} <= max_in_memory);
     }
     MemoryContextSwitchTo(caller);
 }

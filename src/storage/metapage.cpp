@@ -280,8 +280,8 @@ Buffer acquire_page(Relation index, BlockNumber block) {
     return ReadBufferExtended(index, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK, nullptr);
 }
 
-int place_pages(Relation index, Extent *used, int used_count, uint32 pages, int most_pieces, Extent *chosen) {
-    const int count = choose_extents(used, used_count, kFirstFreeBlock, pages, most_pieces, chosen);
+int place_pages(Relation index, Extent *used, int used_count, uint32 pages, int max_pieces, Extent *chosen) {
+    const int count = choose_extents(used, used_count, kFirstFreeBlock, pages, max_pieces, chosen);
     if (count == 0)
         ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
                         errmsg("index \"%s\" cannot grow beyond %u blocks", RelationGetRelationName(index),

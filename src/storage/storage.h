@@ -128,7 +128,7 @@ void check_extents_in_file(Relation index, const RunKind *kind, Page meta);
 const char *find_reservation_problem(Relation index, const RunKind *kind, Page meta);
 
 // Chooses room for new pages (extent_map.h); ERROR when the file cannot have so many blocks.
-int place_pages(Relation index, Extent *used, int used_count, uint32 pages, int most_pieces, Extent *chosen);
+int place_pages(Relation index, Extent *used, int used_count, uint32 pages, int max_pieces, Extent *chosen);
 
 // A pinned, exclusively locked buffer for a block nobody uses, extending the file if needed.
 Buffer acquire_page(Relation index, BlockNumber block);

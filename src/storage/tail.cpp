@@ -107,7 +107,7 @@ static void list_run(Page meta_image, const RunEntry &run, Page spill, BlockNumb
 }
 
 // A seal extends the file by no more blocks while it holds metapage and tail.
-static constexpr BlockNumber kMostUnderLocks = 16;
+static constexpr BlockNumber kMaxUnderLocks = 16;
 
 // Makes the full tail a one-page run of level 0 and empties it, in one WAL record. Does nothing when somebody
 // else was faster, nor, and says how long the file must be first, when its page lies far behind the end of
@@ -139,7 +139,7 @@ static BlockNumber seal_tail(Relation index, const RunKind *kind, uint32 wanted)
     }
     pfree(used);
     const BlockNumber blocks = Max(place.start, spill_place.start) + 1;
-    if (blocks > RelationGetNumberOfBlocks(index) + kMostUnderLocks) {
+    if (blocks > RelationGetNumberOfBlocks(index) + kMaxUnderLocks) {
         UnlockReleaseBuffer(tail_buffer);
         UnlockReleaseBuffer(meta_buffer);
         return blocks;

@@ -72,7 +72,7 @@ static size_t group_bytes() {
     return sizeof(FactsGroup) + size_t{kGroupBlocks} * cache.row_words * sizeof(uint64);
 }
 
-static uint32 most_sets() {
+static uint32 max_sets() {
     const size_t bytes_of_set = kWays * (group_bytes() + sizeof(uint64) + sizeof(FactsGroup *));
     return static_cast<uint32>(Min(get_hash_memory_limit() / bytes_of_set, size_t{PG_UINT32_MAX / kWays}));
 }
@@ -106,7 +106,7 @@ static void *allocate_for_session(size_t bytes) {
 }
 
 static bool grow() {
-    const uint32 sets = Max(Min(cache.sets * 2, most_sets()), kFewestSets);
+    const uint32 sets = Max(Min(cache.sets * 2, max_sets()), kFewestSets);
     if (sets <= cache.sets)
         return false;
     auto *keys = static_cast<uint64 *>(allocate_for_session(size_t{sets} * kWays * sizeof(uint64)));
@@ -145,7 +145,7 @@ static bool grow() {
 }
 
 uint64 begin_facts_question() {
-    if (cache.sets > Max(most_sets(), kFewestSets))
+    if (cache.sets > Max(max_sets(), kFewestSets))
         forget_block_facts();
     return ++cache.last_question;
 }

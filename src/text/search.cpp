@@ -172,7 +172,7 @@ double bound_shrink(const RunReader *reader, const postings::Norms &norms) {
     return shrink;
 }
 
-static int64 most_in_block(const ListCursor *list, uint32 block, double weight, double shrink) {
+static int64 max_in_block(const ListCursor *list, uint32 block, double weight, double shrink) {
     return postings::bound_contribution(weight, list->heads[block].bound, shrink);
 }
 
@@ -217,7 +217,7 @@ static bool reach_blocks(RequiredList *required, int count, uint32 ordinal, doub
             entry->block = find_block(entry->list, entry->block == kNoBlock ? 0 : entry->block, ordinal);
             if (entry->block == entry->list->blocks)
                 return false;
-            entry->most = most_in_block(entry->list, entry->block, entry->weight, shrink);
+            entry->most = max_in_block(entry->list, entry->block, entry->weight, shrink);
         }
         *most += entry->most;
     }
@@ -360,7 +360,7 @@ struct Window {
 }  // namespace
 
 // The most the list contributes to a document of the window.
-static int64 most_in_window(RankedList *ranked, const Window &window, double shrink) {
+static int64 max_in_window(RankedList *ranked, const Window &window, double shrink) {
     const ListCursor *list = ranked->list;
     ranked->block = find_block(list, ranked->block, window.first);
     if (ranked->block >= list->blocks)
@@ -378,7 +378,7 @@ static int64 most_in_window(RankedList *ranked, const Window &window, double shr
     for (uint32 block = ranked->block; block < list->blocks; block++) {
         if (block > ranked->block && list->heads[block - 1].last + 1 >= window.end)
             break;
-        most = Max(most, most_in_block(list, block, ranked->weight, shrink));
+        most = Max(most, max_in_block(list, block, ranked->weight, shrink));
     }
     return most;
 }
@@ -473,7 +473,7 @@ static void rank_any(RunReader *reader, ListCursor **lists, const Ranking &ranki
         window->first = static_cast<uint32>(first);
         window->end = static_cast<uint32>(Min(first + kWindow, reader->run.entries));
         for (int i = 0; i < count; i++)
-            ranked[i].most = most_in_window(&ranked[i], *window, shrink);
+            ranked[i].most = max_in_window(&ranked[i], *window, shrink);
         rank_window(reader, ranked, count, ranking.norms, window, best);
         first = window->end;
     }

@@ -26,7 +26,7 @@ using gpu_engine::protocol::RequestHeader;
 using gpu_engine::server::Server;
 
 constexpr std::uint64_t buffer_bytes = 64 << 10;
-constexpr std::uint64_t most_messages = 24;
+constexpr std::uint64_t max_messages = 24;
 constexpr std::uint64_t mirror_entries = 512;
 constexpr protocol::RunName mirror{1663, 5, 1, -1, 1, 0, 0};
 
@@ -234,7 +234,7 @@ void protocol(const std::uint8_t *data, std::size_t size) {
 
     session.begin();
     session.greet();
-    for (std::uint64_t i = 0; i < most_messages && messages.left() > 0; ++i) {
+    for (std::uint64_t i = 0; i < max_messages && messages.left() > 0; ++i) {
         alignas(16) char message[gpu_engine::protocol::max_message] = {};
         const std::size_t bytes = compose(messages, session, message);
         if (!session.send(message, bytes)) {

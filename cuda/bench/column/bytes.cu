@@ -29,10 +29,10 @@ __global__ void make_bytes_kernel(std::uint32_t *words, std::uint64_t count, Byt
 
 // The blocks' sums are added up by the processor.
 double measure_processor_sums(const Bench &bench, const ByteProblem &problem) {
-    constexpr std::uint64_t most_blocks = 4096;
+    constexpr std::uint64_t max_blocks = 4096;
     const device::Buffer<std::uint32_t> sums =
-        problem.call.buffer<std::uint32_t>(most_blocks * device::byte_slots);
-    HostArray<std::uint32_t> on_host(bench.engine, most_blocks * device::byte_slots, true);
+        problem.call.buffer<std::uint32_t>(max_blocks * device::byte_slots);
+    HostArray<std::uint32_t> on_host(bench.engine, max_blocks * device::byte_slots, true);
     std::vector<std::uint64_t> counts(device::byte_slots);
     return median_call_ms(bench, [&] {
         const std::uint64_t blocks = device::launch_byte_histogram<BytePlace::striped, 16>(

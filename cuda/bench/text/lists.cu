@@ -110,7 +110,7 @@ void measure_intersections(const Bench &bench) {
             const auto add = [&](const std::string &line, double ms) {
                 bench.results.add({table, line, in_thousands(counts[i]), ms, "ms", 0, 0});
             };
-            for (std::uint32_t levels = 1; levels <= device::most_find_levels; ++levels) {
+            for (std::uint32_t levels = 1; levels <= device::max_find_levels; ++levels) {
                 const std::string line = std::to_string(levels) + (levels == 1 ? " level" : " levels");
                 add("find, " + line, median_ms(bench, [&] {
                         device::find_blocks(call, lists.view, longer, ordinals.data(), count, levels,

@@ -55,20 +55,20 @@ Status refused(const char *message) noexcept {
 }  // namespace
 
 Status check_store_layout(const StoreLayout &layout) noexcept {
-    constexpr std::uint32_t most_page_bytes = 65536;
-    constexpr std::uint64_t most_stream_words = std::uint64_t(1) << 40;
+    constexpr std::uint32_t max_page_bytes = 65536;
+    constexpr std::uint64_t max_stream_words = std::uint64_t(1) << 40;
     if (layout.columns == 0 || layout.columns > max_store_columns) {
         return refused("a run has 1 to 32 columns");
     }
     if (layout.rows == 0 || layout.rows > Column::max_rows) {
         return refused("a run has 1 to 2^32 - 1 rows");
     }
-    if (layout.page_bytes == 0 || layout.page_bytes > most_page_bytes || layout.page_bytes % 8 != 0 ||
+    if (layout.page_bytes == 0 || layout.page_bytes > max_page_bytes || layout.page_bytes % 8 != 0 ||
         layout.first_byte % 8 != 0 || layout.first_byte > layout.page_bytes || layout.page_words == 0 ||
         layout.page_words > (layout.page_bytes - layout.first_byte) / 8) {
         return refused("no page has this layout");
     }
-    if (layout.stream_words > most_stream_words || layout.tid_pages == 0 || layout.tid_pages > layout.rows ||
+    if (layout.stream_words > max_stream_words || layout.tid_pages == 0 || layout.tid_pages > layout.rows ||
         layout.tid_pages > UINT32_MAX / layout.page_words) {
         return refused("no run has so many pages");
     }

@@ -10,7 +10,7 @@ namespace gpu_engine {
 namespace {
 
 constexpr std::uint32_t head_words = sizeof(TidPageHead) / 8;
-constexpr std::uint32_t most_offset = 2048;  // a heap page of 32 KiB has fewer line pointers
+constexpr std::uint32_t max_offset = 2048;  // a heap page of 32 KiB has fewer line pointers
 
 Status contradiction() {
     return make_status(StatusCode::invalid_argument, "a page of TIDs contradicts its run");
@@ -36,19 +36,19 @@ Status parse_tid_page(const std::uint64_t *content, std::uint32_t page_words, st
     for (std::uint32_t i = 0; i < head.stretches; ++i) {
         TidStretch stretch;
         std::memcpy(&stretch, copy + head_words + i, sizeof(stretch));
-        if (stretch.count == 0 || stretch.count > most_offset || stretch.count > head.entries - entries) {
+        if (stretch.count == 0 || stretch.count > max_offset || stretch.count > head.entries - entries) {
             return contradiction();
         }
         Stretch &kept = stretches[i];
         kept = {static_cast<std::uint32_t>(count->rows + entries), stretch.block,
                 static_cast<std::uint32_t>(count->words), stretch.first, 0};
         if ((stretch.first & tid_bitmap_flag) == 0) {
-            if (stretch.first == 0 || stretch.first + stretch.count - 1U > most_offset) {
+            if (stretch.first == 0 || stretch.first + stretch.count - 1U > max_offset) {
                 return contradiction();
             }
         } else {
             const std::uint32_t words = stretch.first & ~std::uint32_t(tid_bitmap_flag);
-            if (words > most_offset / 64 || words > page_words - word) {
+            if (words > max_offset / 64 || words > page_words - word) {
                 return contradiction();
             }
             std::uint32_t bits = 0;

@@ -20,7 +20,7 @@ struct Stretch {
 static_assert(sizeof(Stretch) == 16);
 
 // How many words of a page a stretch or a word of a bitmap takes: this bounds both.
-constexpr std::uint64_t most_stretch_words(const StoreLayout &layout) noexcept {
+constexpr std::uint64_t max_stretch_words(const StoreLayout &layout) noexcept {
     return std::uint64_t(layout.tid_pages) * layout.page_words;
 }
 

@@ -80,7 +80,7 @@ GPU_ENGINE_BOTH void choose_slots(std::uint64_t cells, std::uint32_t columns, co
 }
 
 // Cells with more entries get a grid of their own, unless these are all alike.
-inline std::uint32_t most_in_a_cell(const GridOptions &options, std::uint32_t columns) {
+inline std::uint32_t max_in_a_cell(const GridOptions &options, std::uint32_t columns) {
     const std::uint64_t most = std::uint64_t(options.bucket) << columns;
     return !options.hierarchical || most > Grid::max_entries ? UINT32_MAX : static_cast<std::uint32_t>(most);
 }

@@ -21,13 +21,13 @@ inline constexpr std::uint32_t grid_page_blocks = 0;
 inline constexpr std::uint32_t grid_page_offsets = 1;
 inline constexpr std::uint32_t grid_page_nulls = 2;
 inline constexpr std::uint32_t grid_page_keys = 3;
-inline constexpr std::uint32_t most_grid_page_arrays = grid_page_keys + max_grid_columns;
+inline constexpr std::uint32_t max_grid_page_arrays = grid_page_keys + max_grid_columns;
 
 // Where a page's arrays are. Read from it once, since others may write to it meanwhile.
 struct GridPageArrays {
-    std::uint64_t bases[most_grid_page_arrays];
-    std::uint32_t words[most_grid_page_arrays];  // at which the array begins
-    std::uint32_t widths[most_grid_page_arrays];
+    std::uint64_t bases[max_grid_page_arrays];
+    std::uint32_t words[max_grid_page_arrays];  // at which the array begins
+    std::uint32_t widths[max_grid_page_arrays];
 };
 
 // Takes the content of a page with `count` entries apart. False when they reach beyond its `size` words.
@@ -95,8 +95,8 @@ inline Status check_page_columns(const GridPageColumns &columns, std::uint64_t e
 }
 
 inline Status check_grid_pages(const GridPages &pages) noexcept {
-    constexpr std::uint32_t most_page_bytes = 65536;
-    if (pages.page_bytes == 0 || pages.page_bytes > most_page_bytes || pages.page_bytes % 8 != 0 ||
+    constexpr std::uint32_t max_page_bytes = 65536;
+    if (pages.page_bytes == 0 || pages.page_bytes > max_page_bytes || pages.page_bytes % 8 != 0 ||
         pages.first_byte % 8 != 0 || pages.first_byte > pages.page_bytes ||
         pages.page_bytes - pages.first_byte < sizeof(GridPageHead)) {
         return make_status(StatusCode::invalid_argument, "no page has this layout");

@@ -22,11 +22,11 @@ inline Status contradicted_by_list() noexcept {
 }
 
 inline Status check_text_shape(const TextShape &shape) noexcept {
-    constexpr std::uint64_t most_posting_bytes = std::uint64_t(1) << 44;
+    constexpr std::uint64_t max_posting_bytes = std::uint64_t(1) << 44;
     if (static_cast<int>(shape.codec) >= postings::kCodecs) {
         return make_status(StatusCode::invalid_argument, "there is no such codec");
     }
-    if (shape.posting_bytes > most_posting_bytes) {
+    if (shape.posting_bytes > max_posting_bytes) {
         return make_status(StatusCode::invalid_argument, "no run has so many bytes of postings");
     }
     return {};
@@ -36,9 +36,9 @@ inline Status check_text_shape(const TextShape &shape) noexcept {
 // are on these.
 inline Status check_text_pages(const TextPages &pages, std::uint64_t a_page, std::uint64_t all,
                                std::uint64_t loaded, std::uint64_t *count) noexcept {
-    constexpr std::uint32_t most_page_bytes = 65536;
+    constexpr std::uint32_t max_page_bytes = 65536;
     *count = 0;
-    if (pages.page_bytes == 0 || pages.page_bytes > most_page_bytes || pages.first_byte > pages.page_bytes ||
+    if (pages.page_bytes == 0 || pages.page_bytes > max_page_bytes || pages.first_byte > pages.page_bytes ||
         pages.content_bytes > pages.page_bytes - pages.first_byte || a_page == 0) {
         return make_status(StatusCode::invalid_argument, "no page has this layout");
     }
@@ -73,8 +73,8 @@ inline Status check_text_list(const TextShape &shape, const TextList &list) noex
 inline Status check_text_search(const TextShape &shape, const TextRanking &ranking, const TextTerm *terms,
                                 std::uint32_t term_count, const TextQuery *queries,
                                 std::uint32_t query_count) noexcept {
-    constexpr double most_factor = 0x1p60;
-    const auto is_factor = [](double value) { return value >= 0 && value <= most_factor; };
+    constexpr double max_factor = 0x1p60;
+    const auto is_factor = [](double value) { return value >= 0 && value <= max_factor; };
     if (!is_factor(ranking.norms.base) || !is_factor(ranking.norms.slope) || !(ranking.shrink <= 1)) {
         return make_status(StatusCode::invalid_argument, "the ranking's factors are out of range");
     }

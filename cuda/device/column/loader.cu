@@ -156,7 +156,7 @@ std::uint64_t DeviceColumn::store_bytes(const StoreLayout &layout) const noexcep
         const Status status = check_store_layout(layout);
         if (status.ok()) {
             bytes = keep_stream(layout).words * sizeof(std::uint64_t) +
-                    most_stretch_words(layout) * (sizeof(Stretch) + sizeof(std::uint64_t)) +
+                    max_stretch_words(layout) * (sizeof(Stretch) + sizeof(std::uint64_t)) +
                     3 * Memory::alignment;
         }
         return status;

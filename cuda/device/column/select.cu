@@ -12,7 +12,7 @@ namespace {
 
 constexpr int threads = 256;
 // Ranges over so many codes at most are looked up in a set.
-constexpr std::uint32_t most_set_bits = 16;
+constexpr std::uint32_t max_set_bits = 16;
 
 unsigned blocks_for(std::uint64_t count) {
     return static_cast<unsigned>((count + threads - 1) / threads);
@@ -333,7 +333,7 @@ class Selector {
             }
             return true;
         }
-        if (is_dictionary || column.bits <= most_set_bits) {
+        if (is_dictionary || column.bits <= max_set_bits) {
             auto *device_values = upload(values);
             const std::uint64_t words = ((std::uint64_t(1) << column.bits) + 63) / 64;
             std::uint64_t *set = hold(words);

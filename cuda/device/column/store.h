@@ -25,8 +25,8 @@ struct StoreParts {
         : layout(store_layout),
           kept(keep_stream(store_layout)),
           words(call.buffer<std::uint64_t>(kept.words)),
-          stretches(call.buffer<Stretch>(most_stretch_words(store_layout))),
-          bitmaps(call.buffer<std::uint64_t>(most_stretch_words(store_layout))) {}
+          stretches(call.buffer<Stretch>(max_stretch_words(store_layout))),
+          bitmaps(call.buffer<std::uint64_t>(max_stretch_words(store_layout))) {}
 
     std::uint64_t bytes() const noexcept { return words.bytes() + stretches.bytes() + bitmaps.bytes(); }
 

@@ -14,9 +14,9 @@ constexpr int threads = 256;
 constexpr int count_threads = 512;
 // Copies of a histogram in a block's shared memory: lanes that meet wait for each other, blocks that need too
 // much leave room for few of them.
-constexpr std::uint32_t most_copies = 32;
+constexpr std::uint32_t max_copies = 32;
 constexpr std::size_t shared_for_copies = 48 << 10;
-constexpr std::uint64_t most_copied_codes = 4096;
+constexpr std::uint64_t max_copied_codes = 4096;
 
 using Count = unsigned long long;
 
@@ -257,7 +257,7 @@ Target::Target(const Call &call, const StoreParts &parts, const ColumnTarget &ta
     call.copy(device_starts_.data(), static_cast<const std::uint64_t *>(starts_.data()), starts_.size());
     view_.finder.starts = device_starts_.data();
     const bool is_dictionary = view_.column.encoding == ColumnEncoding::dictionary;
-    if (is_dictionary || view_.column.bits <= most_counted_bits) {
+    if (is_dictionary || view_.column.bits <= max_counted_bits) {
         const std::uint64_t codes = std::uint64_t(1) << view_.column.bits;
         slot_of_code_ = call.buffer<std::uint32_t>(codes);
         find_slots_kernel<<<blocks_for(codes), threads, 0, call.stream()>>>(view_, slot_of_code_.data(),
@@ -288,7 +288,7 @@ void Target::count_slots(const Selection &selection) {
     const std::uint64_t codes = slot_of_code_.size();
     const std::uint64_t most = call_.engine().shared_bytes() / sizeof(std::uint32_t);
     // Few codes are counted one by one, and have their slots looked up once each.
-    if (codes == 0 || codes >= most || (codes > most_copied_codes && places <= most)) {
+    if (codes == 0 || codes >= most || (codes > max_copied_codes && places <= most)) {
         count_places(view_, selection, places, counts_.data());
         return;
     }
@@ -306,8 +306,8 @@ void Target::count_slots(const Selection &selection) {
 void Target::count_places(const TargetView &view, const Selection &selection, std::uint64_t places,
                           std::uint64_t *counts) {
     const std::size_t bytes = places * sizeof(std::uint32_t);
-    const std::size_t most_bytes = call_.engine().shared_bytes();
-    if (bytes > most_bytes) {
+    const std::size_t max_bytes = call_.engine().shared_bytes();
+    if (bytes > max_bytes) {
         count_places_kernel<false><<<row_blocks(call_), count_threads, 0, call_.stream()>>>(
             view, selection.words.data(), selection.words.size(), places, 1,
             reinterpret_cast<Count *>(counts));
@@ -315,14 +315,14 @@ void Target::count_places(const TargetView &view, const Selection &selection, st
         return;
     }
     std::uint32_t copies = 1;
-    while (copies < most_copies && 2 * copies * bytes <= shared_for_copies) {
+    while (copies < max_copies && 2 * copies * bytes <= shared_for_copies) {
         copies *= 2;
     }
     const std::size_t shared = copies * bytes;
     check(cudaFuncSetAttribute(count_places_kernel<true>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(most_bytes)),
+                               static_cast<int>(max_bytes)),
           "cudaFuncSetAttribute");
-    const std::size_t blocks = std::max<std::size_t>(1, std::min<std::size_t>(4, most_bytes / shared));
+    const std::size_t blocks = std::max<std::size_t>(1, std::min<std::size_t>(4, max_bytes / shared));
     count_places_kernel<true>
         <<<static_cast<unsigned>(call_.engine().multiprocessors() * blocks), count_threads, shared,
            call_.stream()>>>(view, selection.words.data(), selection.words.size(), places, copies,

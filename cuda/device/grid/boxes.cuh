@@ -37,7 +37,7 @@ struct BoxShape : Policy {
 };
 
 // A box of a small batch is cut into so many parts at most, and a batch into so many warps a multiprocessor.
-inline constexpr std::uint64_t most_parts = 4096;
+inline constexpr std::uint64_t max_parts = 4096;
 inline constexpr std::uint64_t warps_a_multiprocessor = 32;
 
 // A lower grid to look at for a box, in the columns of `tested`.
@@ -146,7 +146,7 @@ class BoxWalk {
 
     // Cells, one a lane.
     __device__ __forceinline__ void test_cells(std::uint32_t word, Run own) {
-        if (__any_sync(every_lane, own.size() > grid_.most_in_a_cell)) {
+        if (__any_sync(every_lane, own.size() > grid_.max_in_a_cell)) {
             const bool long_run = look(word, own);
             stream_each(long_run, own, 0, 1);
             own.last = long_run ? own.first : own.last;
@@ -161,7 +161,7 @@ class BoxWalk {
     // What is to be done with a lane's cell: true when all lanes should go through it together. Cells with
     // grids go on the queue; of entries that are all alike one is compared.
     __device__ __forceinline__ bool look(std::uint32_t word, Run &run) {
-        if (run.first == run.last || run.size() <= grid_.most_in_a_cell) {
+        if (run.first == run.last || run.size() <= grid_.max_in_a_cell) {
             return false;
         }
         if ((word & has_grid) != 0) {
@@ -407,7 +407,7 @@ void launch_boxes(const Call &call, const GridView<Key> &grid, const BoxBatch &b
         queue = {tasks.data(), fills.data(), capacity, fills.data() + 1};
     }
     const std::uint64_t parts =
-        std::clamp(multiprocessors * warps_a_multiprocessor / boxes.count, std::uint64_t(1), most_parts);
+        std::clamp(multiprocessors * warps_a_multiprocessor / boxes.count, std::uint64_t(1), max_parts);
 
     Sink::prepare(call, job, boxes.count, parts == 1 && grid.levels == 1);
     const auto kernel = boxes_kernel<D, Key, Sink, Shape>;
@@ -415,17 +415,17 @@ void launch_boxes(const Call &call, const GridView<Key> &grid, const BoxBatch &b
     int resident = 0;
     check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, Shape::threads, bytes),
           "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
-    const std::uint64_t most_blocks = static_cast<std::uint64_t>(std::max(resident, 1)) * multiprocessors;
+    const std::uint64_t max_blocks = static_cast<std::uint64_t>(std::max(resident, 1)) * multiprocessors;
     const std::uint64_t warps = Shape::threads / 32;
-    const std::uint64_t blocks = std::min((boxes.count * parts + warps - 1) / warps, most_blocks);
+    const std::uint64_t blocks = std::min((boxes.count * parts + warps - 1) / warps, max_blocks);
     kernel<<<static_cast<unsigned>(blocks), Shape::threads, bytes, call.stream()>>>(
         grid, boxes, dead, queue, static_cast<std::uint32_t>(parts), job);
     check_launch("boxes_kernel");
     for (std::uint32_t level = 1; level < grid.levels; ++level) {
         call.copy(queue.bounds + level, static_cast<const std::uint32_t *>(queue.filled), 1);
         lower_boxes_kernel<D, Key, Sink, Shape>
-            <<<static_cast<unsigned>(most_blocks), Shape::threads, 0, call.stream()>>>(grid, boxes, dead,
-                                                                                       queue, level, job);
+            <<<static_cast<unsigned>(max_blocks), Shape::threads, 0, call.stream()>>>(grid, boxes, dead,
+                                                                                      queue, level, job);
         check_launch("lower_boxes_kernel");
     }
 }

@@ -422,7 +422,7 @@ bool build_lower_level(const Call &call, const GridOptions &options, const GridE
                        std::vector<Level> *levels, GridParts *parts) {
     Level &above = levels->back();
     SegmentColumns made;
-    const std::uint32_t most = most_in_a_cell(options, parts->columns);
+    const std::uint32_t most = max_in_a_cell(options, parts->columns);
     const Segments segments = find_segments(call, entries, *parts, above, most, &made);
     if (segments.count == 0) {
         return false;

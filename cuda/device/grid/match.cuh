@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(MatchShape<D, Key>::threads, 1)
         find_leaf<D>(grid, top, key, first, last);
         std::uint32_t found = 0;
         std::uint32_t place = unknown_place;
-        if (last - first > grid.most_in_a_cell) {
+        if (last - first > grid.max_in_a_cell) {
             // All alike.
             if (equals<D>(grid, first, key)) {
                 found = last - first;
@@ -165,10 +165,10 @@ void launch_matches(const Call &call, const GridView<Key> &grid, const PointBatc
                     const DeadView &dead, std::size_t shared_bytes, std::uint32_t *counts,
                     std::uint32_t *places) {
     const auto multiprocessors = static_cast<std::uint64_t>(call.engine().multiprocessors());
-    constexpr int most_threads = MatchShape<D, Key>::threads;
-    const int threads = points.count < multiprocessors * most_threads ? small_match_threads : most_threads;
+    constexpr int max_threads = MatchShape<D, Key>::threads;
+    const int threads = points.count < multiprocessors * max_threads ? small_match_threads : max_threads;
     const std::uint64_t blocks = std::min<std::uint64_t>((points.count + threads - 1) / threads,
-                                                         multiprocessors * most_threads / threads);
+                                                         multiprocessors * max_threads / threads);
     count_matches_kernel<D, Key, Top>
         <<<static_cast<unsigned>(blocks), threads, shared_bytes, call.stream()>>>(grid, points, dead, counts,
                                                                                   places);

@@ -143,7 +143,7 @@ Status DeviceKaryArray<Key>::lookup(Stream &stream, const Key *keys, std::uint64
         const Call call(engine_, stream);
         const std::shared_ptr<const DeadBitmap> dead_entries = dead();
         const DeadView view = dead_entries ? dead_entries->view() : DeadView{};
-        if (count > 0 && count <= most_few_lookups && entries_ > 0 &&
+        if (count > 0 && count <= max_few_lookups && entries_ > 0 &&
             look_up_few(call, this->keys(), this->tids(), entries_, view, keys, count, offsets, tids,
                         capacity)) {
             return Status{};

@@ -80,9 +80,9 @@ template <typename Key>
 void bounds_piece(const Call &call, const Tree<Key> &tree, const Key *low, const Key *high,
                   std::uint64_t count, KaryRange *ranges);
 
-// KaryArray::lookup for a few keys of an array with entries: at most most_few_lookups. False: there are more
+// KaryArray::lookup for a few keys of an array with entries: at most max_few_lookups. False: there are more
 // results than this is for, or than `capacity`, and nothing was written.
-inline constexpr std::uint32_t most_few_lookups = 64;
+inline constexpr std::uint32_t max_few_lookups = 64;
 template <typename Key>
 bool look_up_few(const Call &call, const Key *array_keys, const Tid *array_tids, std::uint64_t entries,
                  const DeadView &dead, const Key *keys, std::uint64_t count, std::uint64_t *offsets,

@@ -188,9 +188,9 @@ Status count_ranges_on(const Call &call, const KaryRange *ranges, std::uint64_t 
 
     const std::uint64_t positions = read_one(call, static_cast<const std::uint64_t *>(begins.data() + count));
     const Sequence sequence = {ranges, begins.data(), count, array_tids, dead, known};
-    const std::uint64_t most_tiles =
+    const std::uint64_t max_tiles =
         (std::min(positions, piece_positions) + tile_positions - 1) / tile_positions;
-    const Buffer<std::uint32_t> tiles = call.buffer<std::uint32_t>(most_tiles + 1);
+    const Buffer<std::uint32_t> tiles = call.buffer<std::uint32_t>(max_tiles + 1);
     Buffer<Tid> copy;
     std::uint64_t total = 0;
     for (std::uint64_t first = 0; first < positions; first += piece_positions) {

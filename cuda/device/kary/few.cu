@@ -18,7 +18,7 @@ namespace gpu_engine::device {
 namespace {
 
 // More results are for many blocks to copy.
-constexpr std::uint32_t most_few_results = 4096;
+constexpr std::uint32_t max_few_results = 4096;
 constexpr int few_threads = 1024;
 
 // The position of the first of `entries` keys that isn't below `wanted`, or, with `Upper`, that is above it.
@@ -53,9 +53,9 @@ __global__ void __launch_bounds__(few_threads)
                        DeadView dead, const Tid *array_tids, std::uint64_t *offsets, Tid *tids,
                        std::uint32_t capacity, volatile std::uint64_t *results) {
     using Scan = cub::BlockScan<std::uint32_t, few_threads>;
-    __shared__ Key wanted_keys[most_few_lookups];
-    __shared__ KaryRange ranges[most_few_lookups];
-    __shared__ std::uint32_t firsts[most_few_lookups + 1];
+    __shared__ Key wanted_keys[max_few_lookups];
+    __shared__ KaryRange ranges[max_few_lookups];
+    __shared__ std::uint32_t firsts[max_few_lookups + 1];
     __shared__ typename Scan::TempStorage scratch;
     const std::uint32_t thread = threadIdx.x;
     // The caller's memory may be the host's: each key is read once.
@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(few_threads)
     __syncthreads();
     const std::uint32_t live = thread < count ? live_within(ranges[thread], dead) : 0;
     // So that sums don't overflow.
-    const bool too_many = __syncthreads_or(live > most_few_results ? 1 : 0) != 0;
+    const bool too_many = __syncthreads_or(live > max_few_results ? 1 : 0) != 0;
     std::uint32_t first;
     std::uint32_t total;
     Scan(scratch).ExclusiveSum(too_many ? 0 : live, first, total);
@@ -101,7 +101,7 @@ template <typename Key>
 bool look_up_few(const Call &call, const Key *array_keys, const Tid *array_tids, std::uint64_t entries,
                  const DeadView &dead, const Key *keys, std::uint64_t count, std::uint64_t *offsets,
                  Tid *tids, std::uint64_t capacity) {
-    const std::uint64_t room = std::min<std::uint64_t>(capacity, most_few_results);
+    const std::uint64_t room = std::min<std::uint64_t>(capacity, max_few_results);
     const Input<Key> input(call, keys, count, count);
     const Output<std::uint64_t> offsets_output(call, offsets, count + 1, count + 1);
     const Output<Tid> tids_output(call, tids, room, room);

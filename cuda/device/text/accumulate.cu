@@ -30,8 +30,8 @@ __global__ void find_windows_kernel(SearchBatch batch) {
 
 // The most that a posting of the list's blocks from `begin` to `end` contributes, in units of accumulated
 // scores.
-__device__ std::uint32_t most_in_blocks(const SearchBatch &batch, const RankedTerm &term, std::uint32_t begin,
-                                        std::uint32_t end) {
+__device__ std::uint32_t max_in_blocks(const SearchBatch &batch, const RankedTerm &term, std::uint32_t begin,
+                                       std::uint32_t end) {
     // By more than float arithmetic is wrong, and by what postings::bound_contribution adds.
     constexpr float upwards = 1 + 0x1p-18f;
     constexpr std::uint32_t more = 3;
@@ -65,7 +65,7 @@ __global__ void bound_windows_kernel(SearchBatch batch) {
         const std::uint32_t end = min(batch.starts[i + 1], term.list.blocks - 1);
         const bool is_here =
             term.list.documents > 1 ? begin <= end : term.list.ordinal / window_documents == window;
-        most = is_here ? most_in_blocks(batch, term, begin, end) : 0;
+        most = is_here ? max_in_blocks(batch, term, begin, end) : 0;
     }
     batch.mosts[i] = most;
 }
@@ -283,7 +283,7 @@ class Window {
 
     // Can the block have a member? Those that reach far aren't worth the look.
     __device__ bool may_have_member(const Head &head, std::uint32_t lane) const {
-        constexpr std::uint32_t most_words = 64;
+        constexpr std::uint32_t max_words = 64;
         const std::uint32_t low = head.first > first_ ? static_cast<std::uint32_t>(head.first) - first_ : 0;
         if (head.last < first_ || low >= size_) {
             // Damaged, or the list's only block.
@@ -291,7 +291,7 @@ class Window {
         }
         const std::uint32_t to = min(head.last - first_, size_ - 1);
         const std::uint32_t words = to / 32 - low / 32 + 1;
-        if (low > to || words > most_words) {
+        if (low > to || words > max_words) {
             return true;
         }
         std::uint32_t bits = 0;

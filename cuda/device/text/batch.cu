@@ -44,7 +44,7 @@ void TextQueries::rank(std::uint32_t number, std::uint64_t capacity, std::vector
     query.terms = asked.terms;
     query.all = asked.mode == TextMode::all ? 1 : 0;
     query.k = asked.k;
-    query.accumulated = query.all != 0 ? std::min(asked.terms, most_counted) : asked.terms;
+    query.accumulated = query.all != 0 ? std::min(asked.terms, max_counted) : asked.terms;
     query.score_bits = query.all != 0 ? all_score_bits : any_score_bits;
     for (std::uint32_t i = 0; i < asked.terms; ++i) {
         terms->push_back({views_[asked.first_term + i], terms_[asked.first_term + i].weight, 0});

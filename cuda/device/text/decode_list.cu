@@ -54,8 +54,8 @@ __global__ void __launch_bounds__(threads, 5)
 // ---- A lane a block ------------------------------------------------------------------------------
 
 // 128 gaps of so many bits have a sum of 32.
-constexpr std::uint32_t most_gap_bits = 24;
-constexpr std::uint32_t most_exceptions = 64;
+constexpr std::uint32_t max_gap_bits = 24;
+constexpr std::uint32_t max_exceptions = 64;
 // Values that a lane adds up before the warp writes them, and how far lanes' lie apart: no two meet in a
 // bank.
 constexpr std::uint32_t chunk = 16;
@@ -66,10 +66,10 @@ struct LaneShared {
         std::uint32_t values[32 * pitch];
         std::uint16_t scratch[lane_nested_exceptions * 32];
     };
-    alignas(16) std::uint16_t exceptions[(most_exceptions + 1) * 32];
+    alignas(16) std::uint16_t exceptions[(max_exceptions + 1) * 32];
     // The blocks' bytes follow, when they don't need more words than there are.
 };
-static_assert(most_exceptions % 4 == 0 && most_exceptions < a_block);
+static_assert(max_exceptions % 4 == 0 && max_exceptions < a_block);
 
 // A lane's next `chunk` values: the low bits, of which `PerAccess` come from one, and what is in the cells;
 // with `Sums` they become ordinals, the one before them being *sum.
@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(32)
     const std::uint32_t begin = __shfl_sync(all_lanes, head.offset, 0);
     bool sound = lane < size && (head.coding & Head::is_sound) != 0 && head.count() == a_block &&
                  head.offset >= begin && head.offset - begin <= 32 * postings::kMaxBlockBytes &&
-                 bits <= most_gap_bits;
+                 bits <= max_gap_bits;
     // Bytes are counted from a boundary of 16 before the first block's first.
     const std::uint64_t first_byte = list.offset + begin;
     const auto *pieces = reinterpret_cast<const uint4 *>(text.postings) + first_byte / 16;
@@ -146,7 +146,7 @@ __global__ void __launch_bounds__(32)
         sound = rest.at <= rest.end;
         if (sound) {
             exceptions = source.byte(frame);
-            sound = exceptions <= most_exceptions;
+            sound = exceptions <= max_exceptions;
             if (exceptions > 0) {
                 std::uint32_t all = 0;
 #pragma unroll 1
@@ -154,7 +154,7 @@ __global__ void __launch_bounds__(32)
                     sound = sound && store_values<1>(source, &rest, exceptions, part == 1,
                                                      shared.exceptions + lane, shared.scratch + lane, &all);
                 }
-                sound = sound && all < (1U << most_gap_bits >> bits) - 1;
+                sound = sound && all < (1U << max_gap_bits >> bits) - 1;
             }
             sound = sound && rest.at == rest.end;
         }
@@ -168,8 +168,8 @@ __global__ void __launch_bounds__(32)
     // Behind the last exception comes one that isn't in the block.
     const std::uint16_t *next = shared.exceptions + lane;
     const std::uint16_t *last = next + exceptions * 32;
-    shared.exceptions[exceptions * 32 + lane] = most_distance;
-    std::uint32_t place = exceptions > 0 ? *next & most_distance : a_block;
+    shared.exceptions[exceptions * 32 + lane] = max_distance;
+    std::uint32_t place = exceptions > 0 ? *next & max_distance : a_block;
     std::uint32_t high = ((*next >> distance_bits) + 1U) << own_bits;
     std::uint32_t *cells = shared.values + lane * pitch;
     std::uint32_t sum = head.first - 1;
@@ -182,7 +182,7 @@ __global__ void __launch_bounds__(32)
             cells[place - at] = high;
             next += 32;
             const std::uint32_t row = *next;
-            place += 1 + (row & most_distance);
+            place += 1 + (row & max_distance);
             high = ((row >> distance_bits) + 1) << own_bits;
         }
         const std::uint32_t from = lows + at * own_bits;

@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint32_t threads = 512;
 constexpr std::uint32_t warps = threads / 32;
 constexpr std::uint32_t sorted_a_thread = 4;
-constexpr std::uint32_t most_sorted = threads * sorted_a_thread;
+constexpr std::uint32_t max_sorted = threads * sorted_a_thread;
 
 constexpr std::int64_t no_hit = -1;
 
@@ -96,8 +96,8 @@ struct FinishShared {
         alignas(16) WarpScratch scratch[warps];
         typename FinishSort::TempStorage sort;
     };
-    std::uint32_t ordinals[most_sorted];
-    std::int64_t scores[most_sorted];
+    std::uint32_t ordinals[max_sorted];
+    std::int64_t scores[max_sorted];
     std::uint32_t count;
     std::uint32_t hits;
 };
@@ -112,7 +112,7 @@ __global__ void __launch_bounds__(threads)
     const std::uint32_t lane = threadIdx.x % 32;
     const std::uint32_t warp = threadIdx.x / 32;
     const std::uint32_t count = batch.counts[blockIdx.x];
-    if (count > query.capacity || query.k > most_finished_together) {
+    if (count > query.capacity || query.k > max_finished_together) {
         if (threadIdx.x == 0) {
             hit_counts[blockIdx.x] = unfinished;
         }
@@ -139,14 +139,14 @@ __global__ void __launch_bounds__(threads)
     for (std::uint32_t i = threadIdx.x; i < count; i += threads) {
         if (candidates[i].score >= floor) {
             const std::uint32_t place = atomicAdd(&shared.count, 1);
-            if (place < most_sorted) {
+            if (place < max_sorted) {
                 shared.ordinals[place] = candidates[i].ordinal;
             }
         }
     }
     __syncthreads();
     const std::uint32_t kept = shared.count;
-    if (kept > most_sorted) {
+    if (kept > max_sorted) {
         if (threadIdx.x == 0) {
             hit_counts[blockIdx.x] = unfinished;
         }

@@ -10,7 +10,7 @@
 
 namespace gpu_engine::device {
 
-inline constexpr std::uint32_t most_find_levels = 4;
+inline constexpr std::uint32_t max_find_levels = 4;
 
 // blocks[i] = the first block of the list that reaches ordinals[i]; ordinals ascend.
 void find_blocks(const Call &call, const TextView &text, const ListView &list, const std::uint32_t *ordinals,

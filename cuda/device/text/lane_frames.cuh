@@ -16,8 +16,8 @@ inline constexpr std::uint32_t lane_deep_exceptions = 4;
 // A row's halfword has an exception's distance from the one before in its lower bits, its high bits in the
 // upper.
 inline constexpr std::uint32_t distance_bits = 7;
-inline constexpr std::uint32_t most_distance = (1U << distance_bits) - 1;
-inline constexpr std::uint32_t most_row_high = (1U << (16 - distance_bits)) - 1;
+inline constexpr std::uint32_t max_distance = (1U << distance_bits) - 1;
+inline constexpr std::uint32_t max_row_high = (1U << (16 - distance_bits)) - 1;
 
 // A lane's bytes that are still to be read, counted from the source's first.
 struct LaneBytes {
@@ -33,7 +33,7 @@ struct LaneFrame {
 
 // Takes a nested frame's head and low bits from the rest. Twelve bytes are read, wherever the frame ends.
 __device__ __forceinline__ bool open_frame(const Source &source, LaneBytes *rest, std::uint32_t count,
-                                           std::uint32_t most_exceptions, LaneFrame *frame) {
+                                           std::uint32_t max_exceptions, LaneFrame *frame) {
     const std::uint32_t *words = source.words + rest->at / 4;
     const std::uint32_t shift = rest->at % 4 * 8;
     const std::uint32_t low = __funnelshift_r(words[0], words[1], shift);
@@ -41,7 +41,7 @@ __device__ __forceinline__ bool open_frame(const Source &source, LaneBytes *rest
     *frame = {low & 0xff, low >> 8 & 0xff, low >> 16 | high << 16};
     rest->at += 2 + packed_size(count, frame->bits);
     return frame->bits <= lane_value_bits && rest->at <= rest->end &&
-           frame->exceptions <= min(count, most_exceptions);
+           frame->exceptions <= min(count, max_exceptions);
 }
 
 __device__ __forceinline__ std::uint32_t byte_of(std::uint32_t bytes, std::uint32_t i) {
@@ -100,8 +100,8 @@ __device__ __forceinline__ bool store_values(const Source &source, LaneBytes *re
         return false;
     }
     const std::uint32_t shift = high_bits ? distance_bits : 0;
-    const std::uint32_t kept = high_bits ? most_distance : 0;
-    const std::uint32_t most = high_bits ? most_row_high : most_distance;
+    const std::uint32_t kept = high_bits ? max_distance : 0;
+    const std::uint32_t most = high_bits ? max_row_high : max_distance;
     const std::uint32_t mask = low_mask(frame.bits);
     for (std::uint32_t i = 0; i < count; i += 4, at += 4 * frame.bits) {
         std::uint32_t lows = source.bits(at);
@@ -134,7 +134,7 @@ __device__ __forceinline__ bool store_values(const Source &source, LaneBytes *re
         std::uint32_t high;
         if constexpr (Level == 1) {
             const std::uint32_t row = scratch[i * 32];
-            place += row & most_distance;
+            place += row & max_distance;
             high = row >> distance_bits;
         } else {
             place += byte_of(distances, i);

@@ -12,10 +12,10 @@
 namespace gpu_engine::device {
 namespace {
 
-constexpr std::uint64_t most_candidate_bytes = std::uint64_t(256) << 20;
-constexpr std::uint64_t most_start_bytes = std::uint64_t(64) << 20;
-constexpr std::uint64_t most_hit_bytes = std::uint64_t(64) << 20;
-constexpr std::uint64_t most_window_blocks = std::uint64_t(1) << 30;
+constexpr std::uint64_t max_candidate_bytes = std::uint64_t(256) << 20;
+constexpr std::uint64_t max_start_bytes = std::uint64_t(64) << 20;
+constexpr std::uint64_t max_hit_bytes = std::uint64_t(64) << 20;
+constexpr std::uint64_t max_window_blocks = std::uint64_t(1) << 30;
 
 // What a batch of queries takes.
 struct BatchSize {
@@ -24,10 +24,10 @@ struct BatchSize {
 
     bool has_room(std::uint64_t capacity, std::uint64_t hits_wanted, std::uint64_t terms,
                   std::uint64_t queries, std::uint64_t windows) const {
-        return (candidates + capacity) * sizeof(Candidate) <= most_candidate_bytes &&
-               (hits + hits_wanted) * sizeof(TextHit) <= most_hit_bytes &&
-               terms * (windows + 1) * 2 * sizeof(std::uint32_t) <= most_start_bytes &&
-               queries * windows <= most_window_blocks;
+        return (candidates + capacity) * sizeof(Candidate) <= max_candidate_bytes &&
+               (hits + hits_wanted) * sizeof(TextHit) <= max_hit_bytes &&
+               terms * (windows + 1) * 2 * sizeof(std::uint32_t) <= max_start_bytes &&
+               queries * windows <= max_window_blocks;
     }
 };
 
@@ -76,7 +76,7 @@ class Search {
             if (query.terms == 0) {
                 continue;
             }
-            if (query.k > most_finished_together) {
+            if (query.k > max_finished_together) {
                 alone_.push_back(next);
                 continue;
             }

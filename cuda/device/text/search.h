@@ -26,7 +26,7 @@ struct RankedTerm {
 inline constexpr std::uint32_t any_score_bits = 31;
 inline constexpr std::uint32_t all_score_bits = 27;
 // More lists aren't counted: of these queries every document with the first so many is a candidate.
-inline constexpr std::uint32_t most_counted = 31;
+inline constexpr std::uint32_t max_counted = 31;
 
 struct RankedQuery {
     std::uint32_t first_term;  // of the shortest list; the others follow by length
@@ -55,7 +55,7 @@ struct Candidate {
 };
 
 // Queries with more hits are finished by device-wide sorts.
-inline constexpr std::uint32_t most_finished_together = 1024;
+inline constexpr std::uint32_t max_finished_together = 1024;
 
 struct SearchBatch {
     TextView text;

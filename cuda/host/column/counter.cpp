@@ -13,10 +13,10 @@ namespace {
 
 using packing::group;
 
-constexpr std::uint64_t most_copied_places = 1 << 12;
-constexpr std::uint64_t most_copies = 4;
+constexpr std::uint64_t max_copied_places = 1 << 12;
+constexpr std::uint64_t max_copies = 4;
 // So many codes are counted one by one, and their slots looked up afterwards.
-constexpr std::uint64_t most_codes_counted = 1 << 16;
+constexpr std::uint64_t max_codes_counted = 1 << 16;
 constexpr std::uint64_t codes_a_piece = 1 << 14;
 
 }  // namespace
@@ -61,10 +61,10 @@ Counter::Counter(HostEngine &engine, const Workers &workers, const StoreParts &p
                 }
             });
         }
-        way_ = codes == 0 ? Way::values : codes <= most_codes_counted ? Way::codes : Way::table;
+        way_ = codes == 0 ? Way::values : codes <= max_codes_counted ? Way::codes : Way::table;
         places_ = way_ == Way::codes ? codes : target.slots;
     }
-    copies_ = places_ <= most_copied_places ? most_copies : 1;
+    copies_ = places_ <= max_copied_places ? max_copies : 1;
 }
 
 // Of a code beyond a dictionary that of nothing.
@@ -84,8 +84,8 @@ void Counter::count_slots(Local &local, const Code *codes, std::uint64_t selecte
     std::uint64_t *places = local.places.data();
     if (selected == UINT64_MAX) {
         const std::uint64_t distance = copies_ > 1 ? places_ : 0;
-        for (std::uint32_t i = 0; i < group; i += most_copies) {
-            for (std::uint32_t copy = 0; copy < most_copies; ++copy) {
+        for (std::uint32_t i = 0; i < group; i += max_copies) {
+            for (std::uint32_t copy = 0; copy < max_copies; ++copy) {
                 ++places[copy * distance + slot_of(codes[i + copy])];
             }
         }

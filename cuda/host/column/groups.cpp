@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::uint64_t first_room = 1024;
 // Dense groups, if all of them lie in a cache and rows aren't far fewer.
-constexpr std::uint32_t most_dense_bits = 20;
-constexpr std::uint64_t most_dense_bytes = 4 << 20;
+constexpr std::uint32_t max_dense_bits = 20;
+constexpr std::uint64_t max_dense_bytes = 4 << 20;
 // Large tables lie beyond the caches: their lines are asked for this many keys ahead.
 constexpr std::uint32_t keys_ahead = 16;
 
@@ -20,7 +20,7 @@ Groups::Groups(MemoryBudget &budget, const AggregatePlan &plan, std::uint64_t mo
     : budget_(&budget), plan_(&plan), most_(std::min<std::uint64_t>(most, UINT32_MAX - 1)) {
     const std::uint32_t bits = plan.key_bits();
     const std::uint64_t record_bytes = plan.record_words() * sizeof(std::uint64_t);
-    is_dense_ = bits <= most_dense_bits && record_bytes << bits <= most_dense_bytes &&
+    is_dense_ = bits <= max_dense_bits && record_bytes << bits <= max_dense_bytes &&
                 std::uint64_t(1) << bits <= plan.rows + first_room;
     room_ = is_dense_ ? std::uint64_t(1) << bits : first_room;
     records_ = Buffer<std::uint64_t>(budget, room_ * plan.record_words());

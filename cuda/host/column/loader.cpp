@@ -99,8 +99,8 @@ std::uint64_t HostColumn::store_bytes(const StoreLayout &layout) const noexcept 
         const Status status = check_store_layout(layout);
         if (status.ok()) {
             bytes = Buffer<std::uint64_t>::bytes_for(keep_stream(layout).words) +
-                    Buffer<Stretch>::bytes_for(most_stretch_words(layout)) +
-                    Buffer<std::uint64_t>::bytes_for(most_stretch_words(layout));
+                    Buffer<Stretch>::bytes_for(max_stretch_words(layout)) +
+                    Buffer<std::uint64_t>::bytes_for(max_stretch_words(layout));
         }
         return status;
     }));

@@ -26,8 +26,8 @@ struct StoreParts {
         : layout(store_layout),
           kept(keep_stream(store_layout)),
           words(budget, kept.words),
-          stretches(budget, most_stretch_words(store_layout)),
-          bitmaps(budget, most_stretch_words(store_layout)) {}
+          stretches(budget, max_stretch_words(store_layout)),
+          bitmaps(budget, max_stretch_words(store_layout)) {}
 
     std::uint64_t bytes() const noexcept { return words.bytes() + stretches.bytes() + bitmaps.bytes(); }
 };

@@ -14,7 +14,7 @@ namespace {
 using packing::group;
 
 // Ranges over so many codes at most are looked up in a table.
-constexpr std::uint32_t most_table_bits = 16;
+constexpr std::uint32_t max_table_bits = 16;
 
 std::uint64_t low_bits(std::uint32_t bits) {
     return bits == 0 ? 0 : UINT64_MAX >> (64 - bits);
@@ -118,7 +118,7 @@ void RowTests::add_ranges(HostEngine &engine, const StoreParts &parts, const Col
         test->range = test->ranges.empty() ? Range{1, 0} : test->ranges[0];
         return;
     }
-    if (column.bits > most_table_bits) {
+    if (column.bits > max_table_bits) {
         test->way = Way::ranges;
         return;
     }

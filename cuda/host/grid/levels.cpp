@@ -38,7 +38,7 @@ void count_crowded(const GridParts &parts, std::uint64_t first_cell, std::uint64
                    std::uint64_t *segments, std::uint64_t *entries) {
     for (std::uint64_t cell = first_cell; cell < last_cell; ++cell) {
         const std::uint32_t count = parts.directory[cell + 1] - parts.directory[cell];
-        if (count > parts.most_in_a_cell) {
+        if (count > parts.max_in_a_cell) {
             ++*segments;
             *entries += count;
         }
@@ -189,7 +189,7 @@ void build_lower_level(HostEngine &engine, const Workers &workers, const GridOpt
         for (std::uint64_t cell = first; cell < last; ++cell) {
             const std::uint32_t begin = parts->directory[cell];
             const std::uint32_t count = parts->directory[cell + 1] - begin;
-            if (count > parts->most_in_a_cell) {
+            if (count > parts->max_in_a_cell) {
                 segments[found++] = {static_cast<std::uint32_t>(cell), begin, count, {}, places, 0};
                 places += scale_places(count, options.bucket);
             }

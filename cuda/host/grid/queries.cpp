@@ -62,7 +62,7 @@ KaryRange leaf_of(const GridParts &grid, const Box &point) noexcept {
 KaryRange candidates_of(const GridParts &grid, const Box &point, std::uint32_t *tested) noexcept {
     KaryRange leaf = leaf_of(grid, point);
     *tested = point.bounded;
-    if (leaf.last - leaf.first > grid.most_in_a_cell) {
+    if (leaf.last - leaf.first > grid.max_in_a_cell) {
         for (std::uint32_t c = 0; c < grid.columns; ++c) {
             if (grid.keys[c].key(leaf.first) != point.low[c]) {
                 leaf.last = leaf.first;

@@ -133,7 +133,7 @@ class BoxWalk {
             const GridScales grid = parts_.lower(word & ~has_grid);
             const Rows rows = rows_of(parts_, grid, box_, tested, 0);
             visit(grid, rows, 0, rows.count);
-        } else if (last - first > parts_.most_in_a_cell) {
+        } else if (last - first > parts_.max_in_a_cell) {
             // All alike.
             bool inside = true;
             for (std::uint32_t c = 0; c < parts_.columns; ++c) {

@@ -45,14 +45,14 @@ class BatchSearch {
     // Keys compared at once, without a branch: so many that most searches need no second look, which the
     // processor would guess wrong.
     static constexpr std::uint64_t window = sizeof(Key) <= 8 ? 16 : 8;
-    static constexpr int most_windows = 4;
+    static constexpr int max_windows = 4;
     // Keys that are asked for early: beyond what the processor fetches by itself between two that wait for
     // each other.
     static constexpr std::uint64_t ahead = 1024 / sizeof(Key);
 
     // On from the rank of a key that isn't greater. False when the way is long.
     bool follow(Key key) noexcept {
-        for (int look = 0; look < most_windows; ++look) {
+        for (int look = 0; look < max_windows; ++look) {
             if (at_ + window > padded_) {
                 return false;
             }

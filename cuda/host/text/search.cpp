@@ -21,7 +21,7 @@ constexpr std::uint32_t queries_a_thread = 2;
 constexpr std::uint32_t least_piece = 1 << 16;
 constexpr std::uint32_t pieces_a_thread = 4;
 // Each piece may find as many hits as the query wants; all together about this many at most.
-constexpr std::uint32_t most_piece_hits = 1 << 17;
+constexpr std::uint32_t max_piece_hits = 1 << 17;
 
 // What all pieces of a query share: documents below the threshold can't be among its best.
 struct Shared {
@@ -118,7 +118,7 @@ class Search {
                                       ranking_.norms.of(parts_.lengths[ranked.cursor.ordinal(at)]),
                                       ranked.cursor.frequency(at));
     }
-    std::int64_t most_in_window(RankedList *ranked, const Window &window) const;
+    std::int64_t max_in_window(RankedList *ranked, const Window &window) const;
     void touch(RankedList *ranked, Window *window) const;
     void add_to_touched(RankedList *ranked, std::int64_t remaining, std::int64_t needed,
                         Window *window) const;
@@ -133,7 +133,7 @@ class Search {
 
 // ---- Any of the lists ----------------------------------------------------------------------------
 
-std::int64_t Search::most_in_window(RankedList *ranked, const Window &window) const {
+std::int64_t Search::max_in_window(RankedList *ranked, const Window &window) const {
     Cursor &cursor = ranked->cursor;
     const List &list = cursor.list();
     ranked->block = list.find_block(ranked->block, window.first);
@@ -202,7 +202,7 @@ void Search::rank_window(std::vector<RankedList *> &lists, Window *window, Best 
     const std::int64_t needed = best->threshold();
     std::int64_t remaining = 0;
     for (RankedList *list : lists) {
-        list->most = most_in_window(list, *window);
+        list->most = max_in_window(list, *window);
         remaining += list->most;
     }
     if (remaining == 0 || remaining < needed) {
@@ -361,14 +361,14 @@ Status HostTextIndex::search(Stream &stream, const TextRanking &ranking, const T
         const auto dead = dead_.get();
         const auto threads = static_cast<std::uint32_t>(workers.arena.max_concurrency());
         const std::uint32_t documents = parts_.shape.documents;
-        std::uint32_t most_hits = 1;
+        std::uint32_t max_hits = 1;
         for (const TextQuery &query : own) {
-            most_hits = std::max(most_hits, query.k);
+            max_hits = std::max(max_hits, query.k);
         }
         const std::uint32_t pieces_a_query =
             query_count >= threads * queries_a_thread || threads == 1
                 ? 1
-                : std::clamp(std::min(documents / least_piece, most_piece_hits / most_hits), 1U,
+                : std::clamp(std::min(documents / least_piece, max_piece_hits / max_hits), 1U,
                              threads * pieces_a_thread);
         std::vector<Piece> pieces;
         std::vector<std::uint64_t> first_hits;

@@ -52,10 +52,10 @@ struct StoredColumn {
 static_assert(sizeof(StoredColumn) == 72);
 
 // How many codes there are to be counted: entries of a dictionary, or all numbers that the bits can make.
-constexpr std::uint32_t most_counted_bits = 16;  // of codes that aren't places in a dictionary
+constexpr std::uint32_t max_counted_bits = 16;  // of codes that aren't places in a dictionary
 inline std::uint64_t code_slots(const StoredColumn &column) noexcept {
     return column.encoding == ColumnEncoding::dictionary ? column.distinct
-           : column.bits <= most_counted_bits            ? std::uint64_t(1) << column.bits
+           : column.bits <= max_counted_bits             ? std::uint64_t(1) << column.bits
                                                          : 0;
 }
 

@@ -30,7 +30,7 @@ class LeastSquares {
     Vector fit_nonnegative() const {
         static_assert(N <= 10);
         Vector best = {};
-        double most_explained = 0;
+        double max_explained = 0;
         for (unsigned subset = 1; subset <= all; ++subset) {
             const Vector fitted = fit_subset(subset);
             double explained = 0;  // of the sum of squares
@@ -39,8 +39,8 @@ class LeastSquares {
                 explained += fitted[i] * targets_[i];
                 allowed = allowed && fitted[i] >= 0;
             }
-            if (allowed && explained > most_explained) {
-                most_explained = explained;
+            if (allowed && explained > max_explained) {
+                max_explained = explained;
                 best = fitted;
             }
         }

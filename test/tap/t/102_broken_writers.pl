@@ -75,9 +75,9 @@ sub listed_pages { return sql_value($node, q{SELECT sum(pages) FROM gpu.runs('bi
 
 # The runs, a full copy of them for the merge under way, and as much again as inserts need between merges.
 # Room that is never given back would exceed this after the second broken merge.
-sub most_pages { return 2.3 * listed_pages() + 100; }
+sub max_pages { return 2.3 * listed_pages() + 100; }
 
-cmp_ok(pages_of_index($node, 'big_k'), '<=', most_pages(), 'a whole merge needs room for two copies');
+cmp_ok(pages_of_index($node, 'big_k'), '<=', max_pages(), 'a whole merge needs room for two copies');
 
 my $broken = 0;
 for my $round (1 .. rounds(5))
@@ -87,7 +87,7 @@ for my $round (1 .. rounds(5))
 	my $result = sql($node, "SET statement_timeout = $timeout; $merge");
 	like($result->{code}, qr/^(57014)?$/, "merge $round: only the timeout of $timeout ms breaks it");
 	$broken++ if $result->{code} ne '';
-	cmp_ok(pages_of_index($node, 'big_k'), '<=', most_pages(), "merge $round: reserved room is used again");
+	cmp_ok(pages_of_index($node, 'big_k'), '<=', max_pages(), "merge $round: reserved room is used again");
 }
 cmp_ok($broken, '>', 0, "$broken merges were broken off");
 check_sound($node, 'after broken merges: gpu.verify finds nothing', 'big_k');
@@ -112,12 +112,12 @@ for my $round (1 .. rounds(2))
 	}
 	is(client_errors([$run]), '', "$what: no errors of the client");
 	check_sound($node, "$what: gpu.verify finds nothing", 'big_k');
-	cmp_ok(pages_of_index($node, 'big_k'), '<=', most_pages(), "$what: reserved room is used again");
+	cmp_ok(pages_of_index($node, 'big_k'), '<=', max_pages(), "$what: reserved room is used again");
 }
 
 $node->safe_psql('postgres', $merge);
 is(sql_value($node, q{SELECT count(*) FROM gpu.runs('big_k')}), 1, 'a whole merge succeeds in the end');
-cmp_ok(pages_of_index($node, 'big_k'), '<=', most_pages(), 'and needs no more room than before');
+cmp_ok(pages_of_index($node, 'big_k'), '<=', max_pages(), 'and needs no more room than before');
 check_usable($node, 'big', 'after broken merges', keys => 10_000_000);
 
 $node->stop;

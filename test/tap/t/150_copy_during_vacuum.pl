@@ -16,7 +16,7 @@ use Time::HiRes qw(usleep);
 fault_seed();
 
 # A million rows are sealed some 2,000 times; runs that could not be merged meanwhile would show.
-my $most_runs = 120;
+my $max_runs = 120;
 my $rows = rounds(300_000, 1_000_000);
 
 my $node = new_node('copy', conf => "shared_buffers = 64MB\nautovacuum = off\n");
@@ -67,7 +67,7 @@ my $result = finish_sql($copy);
 is($result->{err}, '', 'COPY neither waits nor fails');
 my $runs = sql_value($node, q{SELECT count(*) FROM gpu.runs('t_k')});
 $longest = $runs if $runs > $longest;
-cmp_ok($longest, '<', $most_runs, "the list of runs stays short ($longest at most, seen $checks times)");
+cmp_ok($longest, '<', $max_runs, "the list of runs stays short ($longest at most, seen $checks times)");
 is(sql_value($node, 'SELECT phase FROM pg_stat_progress_vacuum'), 'vacuuming indexes',
 	'VACUUM was at the index all the time');
 
@@ -95,7 +95,7 @@ for my $round (1 .. rounds(1, 10))
 	my $third = start_sql($node, "SET vacuum_cost_delay = 1; VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) t");
 	is(finish_sql($second)->{err}, '', "COPY beside VACUUM $round");
 	is(finish_sql($third)->{err}, '', "VACUUM beside COPY $round");
-	cmp_ok(sql_value($node, q{SELECT count(*) FROM gpu.runs('t_k')}), '<', $most_runs, "few runs $round");
+	cmp_ok(sql_value($node, q{SELECT count(*) FROM gpu.runs('t_k')}), '<', $max_runs, "few runs $round");
 	check_sound($node, "COPY beside VACUUM $round: gpu.verify finds nothing", 't_k');
 	$node->safe_psql('postgres', "DELETE FROM t WHERE id > (SELECT max(id) - $rows FROM t); VACUUM (TRUNCATE OFF) t");
 }

@@ -17,7 +17,7 @@ use Test::More;
 fault_seed();
 
 # Readers that never get on, or only by means of a lock, take more.
-use constant { MOST_VIEWS => 7, FIRST_KEY => 4000 };
+use constant { MAX_VIEWS => 7, FIRST_KEY => 4000 };
 
 my $primary = new_node('primary', streaming => 1, conf => "pg_gpu.path = paged\nfsync = off\n");
 $primary->backup('base');
@@ -115,13 +115,13 @@ LOAD 'pg_gpu'; SET pg_gpu.hold_readers = " . FIRST_KEY . "; $question");
 				my $key = FIRST_KEY + $views % 2;
 				wait_until(sub { return waits_for($node, $key) || !$run->{handle}->pumpable }) or die 'the reader is stuck';
 				last unless $run->{handle}->pumpable;
-				last if ++$views > 2 * MOST_VIEWS;
+				last if ++$views > 2 * MAX_VIEWS;
 				take_pages_away($table, $index);
 				$gate->query_safe("SELECT pg_advisory_unlock($key), pg_advisory_lock($key)");
 			}
-			cmp_ok($views, '<=', MOST_VIEWS, "$what: ends after $views views");
+			cmp_ok($views, '<=', MAX_VIEWS, "$what: ends after $views views");
 			cmp_ok($views, '>', 1, "$what: its pages were taken away");
-			if ($views > MOST_VIEWS)
+			if ($views > MAX_VIEWS)
 			{
 				sql_value($node, q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'victim'});
 				finish_sql($run);

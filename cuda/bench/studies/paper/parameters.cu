@@ -62,11 +62,11 @@ void measure_pinning(const Bench &bench) {
             return "static " + std::to_string(variant.static_blocks) + " x " +
                    std::to_string(variant.threads);
         };
-        const auto measure = [&](const std::string &table, Variant variant, int most_steps) {
+        const auto measure = [&](const std::string &table, Variant variant, int max_steps) {
             variant.pinning = Pinning::none;
             workload.measure(table, "none", variant, line_of(variant));
             variant.pinning = Pinning::steps;
-            for (int steps = 1; steps <= most_steps; ++steps) {
+            for (int steps = 1; steps <= max_steps; ++steps) {
                 variant.steps = steps;
                 workload.measure(table, std::to_string(steps), variant, line_of(variant));
             }

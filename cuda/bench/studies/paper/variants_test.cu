@@ -41,7 +41,7 @@ std::vector<Variant> with_pinning(const Variant &variant) {
 std::vector<Variant> all_variants(std::size_t key_bytes) {
     std::vector<Variant> variants;
     std::vector<Variant> structures(1);
-    for (std::uint32_t fanout = least_fanout; fanout <= most_fanout; ++fanout) {
+    for (std::uint32_t fanout = least_fanout; fanout <= max_fanout; ++fanout) {
         // All lanes a node can take, each with full and with partly filled nodes.
         if (fanout <= 6 || (fanout >= 9 && fanout <= 10) || (fanout >= 17 && fanout <= 18) || fanout == 33 ||
             fanout >= 64) {

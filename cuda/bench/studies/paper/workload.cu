@@ -59,7 +59,7 @@ __global__ void differences_kernel(const std::uint32_t *ranks, const std::uint32
 
 template <typename Key>
 Workload<Key>::Workload(const Bench &bench, const device::Call &call, std::uint64_t entries,
-                        std::uint64_t most_lookups)
+                        std::uint64_t max_lookups)
     : bench_(bench), call_(call), entries_(entries) {
     {
         const device::Buffer<Key> keys = call.buffer<Key>(entries);
@@ -71,9 +71,9 @@ Workload<Key>::Workload(const Bench &bench, const device::Call &call, std::uint6
     tree_ = device::build_array_tree(call, sorted_.data(), entries, &tree_memory_);
     call.copy(&last_key_, static_cast<const Key *>(sorted_.data() + entries - 1), 1);
     call.wait();
-    lookups_ = call.buffer<Key>(most_lookups);
-    ranks_ = call.buffer<std::uint32_t>(most_lookups);
-    expected_ = call.buffer<std::uint32_t>(most_lookups);
+    lookups_ = call.buffer<Key>(max_lookups);
+    ranks_ = call.buffer<std::uint32_t>(max_lookups);
+    expected_ = call.buffer<std::uint32_t>(max_lookups);
 }
 
 template <typename Key>

@@ -22,8 +22,8 @@ struct LookupKind {
 template <typename Key>
 class Workload {
   public:
-    // Room for `most_lookups` at a time.
-    Workload(const Bench &bench, const device::Call &call, std::uint64_t entries, std::uint64_t most_lookups);
+    // Room for `max_lookups` at a time.
+    Workload(const Bench &bench, const device::Call &call, std::uint64_t entries, std::uint64_t max_lookups);
 
     // The lookups that are measured from now on, with their limit: the best of gathers of 4, 32 and 64 bytes
     // at the places where the lookups end.

@@ -80,16 +80,16 @@ struct CellMap {
 
     std::uint32_t length;  // of a cell, in codes
     std::uint32_t words;
-    std::uint32_t most_steps;  // which there are details for
-    std::uint32_t share;       // of a code in its cell's details, in bits
+    std::uint32_t max_steps;  // which there are details for
+    std::uint32_t share;      // of a code in its cell's details, in bits
     // To divide by, multiplied and shifted by 32 and 16 bits; exact for what they are used for.
     std::uint32_t reciprocal;
     std::uint32_t short_reciprocal;
 
-    CellMap(std::uint64_t entries, std::uint32_t length, std::uint32_t most_steps)
+    CellMap(std::uint64_t entries, std::uint32_t length, std::uint32_t max_steps)
         : length(length),
           words(static_cast<std::uint32_t>((entries - 1) / (word_cells * length) + 1)),
-          most_steps(most_steps),
+          max_steps(max_steps),
           share(32 / std::bit_ceil(length)),
           reciprocal(static_cast<std::uint32_t>(((std::uint64_t(1) << 32) + length - 1) / length)),
           short_reciprocal(((1U << 16) + length - 1) / length) {}
@@ -99,7 +99,7 @@ struct CellMap {
         return (static_cast<std::size_t>(words) * sizeof(uint2) + 15) / 16 * 16;
     }
     // Behind the steps' come those of words that are unknown.
-    std::size_t details() const { return static_cast<std::size_t>(most_steps) + word_cells; }
+    std::size_t details() const { return static_cast<std::size_t>(max_steps) + word_cells; }
 };
 
 struct CellLookup {
@@ -176,7 +176,7 @@ __global__ void __launch_bounds__(Warps * 32)
     const std::uint32_t lane = threadIdx.x % 32;
     const std::uint32_t index = blockIdx.x * Warps + threadIdx.x / 32;
     if (index == 0) {
-        details[cells.most_steps + lane] = CellMap::unknown;
+        details[cells.max_steps + lane] = CellMap::unknown;
     }
     if (index >= cells.words) {
         // Blocks copy two words at a time.
@@ -214,7 +214,7 @@ __global__ void __launch_bounds__(Warps * 32)
         previous = steps[i];
     }
     ascends = __all_sync(all, ascends) != 0;
-    const bool known = __shfl_sync(all, previous, 31) <= cells.most_steps;
+    const bool known = __shfl_sync(all, previous, 31) <= cells.max_steps;
     // Bits up to a cell: one more than up to the cell before it, but no more than steps. Less the cells
     // before, that is the least so far.
     auto least = static_cast<std::int32_t>(previous - before_word) - static_cast<std::int32_t>(lane);
@@ -232,7 +232,7 @@ __global__ void __launch_bounds__(Warps * 32)
     if (lane == 0) {
         words[index] = !ascends ? uint2{CellMap::falls, 0}
                        : known  ? uint2{before_word, bits}
-                                : uint2{cells.most_steps, all};
+                                : uint2{cells.max_steps, all};
     }
     if (ascends && known && is_set) {
         const std::uint32_t counted = before_word + bits_before;
@@ -253,7 +253,7 @@ inline constexpr std::uint32_t irregular_group = 1U << 31;
 
 struct SparseGroups {
     static constexpr std::uint32_t codes = 256;
-    static constexpr std::uint32_t most_steps = 12;
+    static constexpr std::uint32_t max_steps = 12;
 
     // Places not taken are 0, and counted always.
     static __device__ __forceinline__ std::uint32_t steps_up_to(const uint4 &group, std::uint32_t within) {
@@ -272,7 +272,7 @@ struct SparseGroups {
                 const auto from = static_cast<unsigned>(__ffs(static_cast<int>(stepping)) - 1);
                 stepping &= stepping - 1;
                 const std::uint32_t count = __shfl_sync(0xffffffffU, steps[k], static_cast<int>(from));
-                for (std::uint32_t i = 0; i < count && taken < most_steps; ++i, ++taken) {
+                for (std::uint32_t i = 0; i < count && taken < max_steps; ++i, ++taken) {
                     const std::uint32_t place = (k * 32 + from) << (taken % 4 * 8);
                     words[0] |= taken / 4 == 0 ? place : 0;
                     words[1] |= taken / 4 == 1 ? place : 0;
@@ -281,13 +281,13 @@ struct SparseGroups {
             }
         }
         static_cast<void>(lane);
-        return {before - (most_steps - taken), words[0], words[1], words[2]};
+        return {before - (max_steps - taken), words[0], words[1], words[2]};
     }
 };
 
 struct DenseGroups {
     static constexpr std::uint32_t codes = 96;
-    static constexpr std::uint32_t most_steps = 1;  // at a code
+    static constexpr std::uint32_t max_steps = 1;  // at a code
 
     static __device__ __forceinline__ std::uint32_t steps_up_to(const uint4 &group, std::uint32_t within) {
         const auto up_to = [&](std::uint32_t bits, int first) {
@@ -361,10 +361,10 @@ __global__ void group_steps_kernel(const std::uint32_t *map, std::uint32_t entri
         steps[k] = code > first && code < entries ? own - (lane > 0 ? before : last) - 1 : 0;
         last = __shfl_sync(0xffffffffU, own, 31);
         most = steps[k] > most ? steps[k] : most;
-        all += steps[k] > Groups::most_steps ? Groups::most_steps + 1 : steps[k];
+        all += steps[k] > Groups::max_steps ? Groups::max_steps + 1 : steps[k];
     }
-    const bool counted = Groups::most_steps == 1 || __reduce_add_sync(0xffffffffU, all) <= Groups::most_steps;
-    const bool regular = counted && __all_sync(0xffffffffU, most <= Groups::most_steps) != 0;
+    const bool counted = Groups::max_steps == 1 || __reduce_add_sync(0xffffffffU, all) <= Groups::max_steps;
+    const bool regular = counted && __all_sync(0xffffffffU, most <= Groups::max_steps) != 0;
     uint4 packed = {irregular_group, 0, 0, 0};
     if (regular) {
         packed = Groups::pack(map[first] - first, steps, lane);

@@ -16,7 +16,7 @@ constexpr std::uint32_t joined_bits = 12;
 constexpr std::uint32_t longest_joined_code = 6;
 constexpr std::uint32_t group_units = 32;
 constexpr std::size_t unit_copies_bytes = 48 << 10;
-constexpr std::uint32_t most_copies_shift = 5;
+constexpr std::uint32_t max_copies_shift = 5;
 
 std::uint32_t codes_a_unit(std::uint32_t bits) {
     return bits <= longest_joined_code ? joined_bits / bits : 1;
@@ -176,7 +176,7 @@ __global__ void count_last_codes_kernel(const std::uint32_t *words, std::uint64_
 template <int Bits>
 void launch_units(const Call &call, const UnitSource &source, std::uint64_t *counts) {
     constexpr std::uint32_t units = 1U << Bits;
-    constexpr std::size_t most_shared = std::size_t(192) << 10;
+    constexpr std::size_t max_shared = std::size_t(192) << 10;
     const auto launch = [&](auto kernel, int threads, std::size_t bytes, std::uint32_t words, auto run) {
         const std::uint64_t resident = resident_blocks(call.engine(), kernel, threads, bytes);
         const auto blocks = static_cast<unsigned>(
@@ -186,9 +186,9 @@ void launch_units(const Call &call, const UnitSource &source, std::uint64_t *cou
         check_launch("unit_histogram_kernel");
         add_block_sums(call, sums.data(), blocks, units, words < units, counts);
     };
-    if constexpr (units * sizeof(std::uint32_t) <= most_shared) {
+    if constexpr (units * sizeof(std::uint32_t) <= max_shared) {
         HistogramLayout layout{units, 0};
-        while (layout.shift < most_copies_shift &&
+        while (layout.shift < max_copies_shift &&
                HistogramLayout{units, layout.shift + 1}.bytes() <= unit_copies_bytes) {
             ++layout.shift;
         }

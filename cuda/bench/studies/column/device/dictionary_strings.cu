@@ -314,8 +314,8 @@ Status DeviceDictionaries::merge(Stream &stream, const StringDictionary &main, c
         const Output<std::uint32_t> main_map(call, merged->main_map, main.count, main.count);
         const Output<std::uint32_t> delta_map(call, merged->delta_map, delta.count, delta.count);
         const Output<std::uint64_t> offsets(call, merged->offsets, total + 1, total + 1);
-        const std::uint64_t most_bytes = main_input.bytes() + delta_input.bytes();
-        const Output<std::uint8_t> bytes(call, merged->bytes, most_bytes, most_bytes);
+        const std::uint64_t max_bytes = main_input.bytes() + delta_input.bytes();
+        const Output<std::uint8_t> bytes(call, merged->bytes, max_bytes, max_bytes);
         const Buffer<std::uint32_t> sources = call.buffer<std::uint32_t>(total);
         // A merge of what isn't sorted leaves places out.
         call.fill(sources.data(), 0, total * sizeof(std::uint32_t));
@@ -352,7 +352,7 @@ Status DeviceDictionaries::merge(Stream &stream, const StringDictionary &main, c
         std::uint64_t all_bytes = 0;
         call.copy(&all_bytes, static_cast<const std::uint64_t *>(offsets.piece(0)) + merged->count, 1);
         call.wait();
-        if (all_bytes > most_bytes) {
+        if (all_bytes > max_bytes) {
             return make_status(StatusCode::invalid_argument, not_sorted);
         }
         copy_strings_kernel<<<static_cast<unsigned>((merged->count + copy_threads - 1) / copy_threads),

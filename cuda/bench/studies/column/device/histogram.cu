@@ -10,7 +10,7 @@ namespace {
 // Up to so many copies' bytes a block, blocks of histogram_threads fill a multiprocessor.
 constexpr std::size_t copies_bytes = 48 << 10;
 // The same where one copy fills more.
-constexpr std::uint32_t most_copies_shift = 5;
+constexpr std::uint32_t max_copies_shift = 5;
 
 // A block of 32 x 32 threads: neighbours add up neighbouring slots, 32 blocks' sums at a time.
 template <bool Packed>
@@ -77,7 +77,7 @@ HistogramPlan histogram_plan(const DeviceEngine &engine, std::uint32_t slots) {
         plan.place = packed <= engine.shared_bytes() ? HistogramPlace::packed : HistogramPlace::global;
         return plan;
     }
-    while (plan.layout.shift < most_copies_shift &&
+    while (plan.layout.shift < max_copies_shift &&
            HistogramLayout{slots, plan.layout.shift + 1}.bytes() <= copies_bytes) {
         ++plan.layout.shift;
     }

@@ -208,7 +208,7 @@ constexpr std::uint64_t sparse_steps = 8;
 
 // How many steps main's map has at most, if it ascends and its codes fit: each is an entry of delta's. Other
 // maps are read as they are.
-std::uint64_t most_steps(const Recoding &recoding) {
+std::uint64_t max_steps(const Recoding &recoding) {
     const std::uint64_t entries = recoding.main.map_entries;
     const std::uint64_t codes = std::uint64_t(1) << recoding.bits;
     const std::uint64_t others = codes > entries ? codes - entries : 0;
@@ -268,7 +268,7 @@ void launch_grouped(const Call &call, const Recoding &recoding) {
 void launch_by_cells(const Call &call, const Recoding &recoding) {
     constexpr unsigned warps = 8;
     const auto entries = static_cast<std::uint32_t>(recoding.main.map_entries);
-    const auto steps = static_cast<std::uint32_t>(most_steps(recoding));
+    const auto steps = static_cast<std::uint32_t>(max_steps(recoding));
     const CellMap cells(entries, cell_length(entries, steps, call.engine().shared_bytes()), steps);
     const Buffer<char> memory = call.buffer<char>(cells.bytes() + cells.details() * sizeof(std::uint32_t));
     auto *const words = reinterpret_cast<uint2 *>(memory.data());
@@ -292,7 +292,7 @@ MapForm map_form(const Recoding &recoding, std::size_t shared_bytes) {
         recoding.main.codes.count < std::max(mapped_rows, entries / 2)) {
         return MapForm::plain;
     }
-    const std::uint64_t steps = most_steps(recoding);
+    const std::uint64_t steps = max_steps(recoding);
     const std::uint32_t length = cell_length(entries, steps, shared_bytes);
     // At least half of the cells have no step.
     if (CellMap(entries, length, 0).bytes() <= shared_bytes && steps * length <= entries / 2) {

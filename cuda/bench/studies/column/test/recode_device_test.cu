@@ -77,11 +77,11 @@ class RecodeForms : public DeviceTest {
             const std::vector<std::uint32_t> right_words = packed(right, bits);
             const Buffer<std::uint32_t> output = call.buffer<std::uint32_t>(right_words.size() + 1);
             // At most as many steps as delta has entries are expected. Only the first of these occur.
-            for (const std::uint64_t most_steps :
+            for (const std::uint64_t max_steps :
                  {std::max<std::uint64_t>(steps, delta_map.size()), std::uint64_t(delta_map.size())}) {
                 const Recoding recoding{
                     {{main_words.data(), main_rows, main.bits}, own_map.data(), map.size()},
-                    {{delta_words.data(), delta_rows, delta.bits}, own_delta_map.data(), most_steps},
+                    {{delta_words.data(), delta_rows, delta.bits}, own_delta_map.data(), max_steps},
                     bits,
                     output.data(),
                     call.answer()};
@@ -94,7 +94,7 @@ class RecodeForms : public DeviceTest {
                     call.wait();
                     ASSERT_EQ(*call.answer(), 0U);
                     ASSERT_TRUE(found == right_words) << "form " << static_cast<int>(form) << ", " << bits
-                                                      << " bits, at most " << most_steps << " steps";
+                                                      << " bits, at most " << max_steps << " steps";
                 }
             }
         }

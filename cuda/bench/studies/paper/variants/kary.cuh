@@ -22,7 +22,7 @@ struct KarySearch {
     std::int32_t levels;
     std::int32_t pinned_levels;  // that are pinned as a whole
     std::uint32_t pinned;        // separators in shared memory, the topmost
-    std::uint32_t first[most_levels + 1];
+    std::uint32_t first[max_levels + 1];
 
     // With `place_bytes` for pinned separators.
     KarySearch(const Index<Key> &index, const Variant &variant, std::size_t place_bytes)

@@ -19,10 +19,10 @@ __device__ __forceinline__ Key read_lookup(const Key *address) {
     }
 }
 
-inline constexpr int most_threads = 1024;
+inline constexpr int max_threads = 1024;
 
 template <typename Search>
-__global__ void __launch_bounds__(most_threads)
+__global__ void __launch_bounds__(max_threads)
     lookup_kernel(const __grid_constant__ Search search, const Batch<typename Search::Key> batch) {
     using Key = typename Search::Key;
     extern __shared__ uint4 shared_words[];

@@ -8,7 +8,7 @@
 
 namespace gpu_engine::bench::paper {
 
-inline constexpr int most_levels = 32;
+inline constexpr int max_levels = 32;
 
 // The levels of nodes above a sorted array that is cut into leaves of fanout - 1 keys. A node has fanout - 1
 // separators, each the last key below one of its children, so the number of its child is the number of
@@ -18,8 +18,8 @@ template <typename Key>
 struct Separators {
     device::Buffer<Key> keys;  // level after level from the top
     std::uint32_t fanout = 0;
-    int levels = 0;                             // without the leaves
-    std::uint32_t first[most_levels + 1] = {};  // where each level begins; the last: how many there are
+    int levels = 0;                            // without the leaves
+    std::uint32_t first[max_levels + 1] = {};  // where each level begins; the last: how many there are
 };
 
 template <typename Key>

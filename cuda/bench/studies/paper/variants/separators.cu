@@ -26,7 +26,7 @@ Separators<Key> build_separators(const device::Call &call, const Key *sorted, st
                                  std::uint32_t fanout) {
     const std::uint64_t width = fanout - 1;
     // From the leaves up.
-    std::uint64_t nodes[most_levels + 1];
+    std::uint64_t nodes[max_levels + 1];
     nodes[0] = (entries + width - 1) / width;
     Separators<Key> result;
     result.fanout = fanout;

@@ -27,7 +27,7 @@ enum class Reordering {
 };
 
 inline constexpr std::uint32_t least_fanout = 2;
-inline constexpr std::uint32_t most_fanout = 65;
+inline constexpr std::uint32_t max_fanout = 65;
 
 // The tile of a block that sorts, where it isn't the parameter that is looked at.
 inline constexpr int usual_sort_threads = 1024;
