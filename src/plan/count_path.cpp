@@ -28,7 +28,7 @@ static bool has_strict_clause(const IndexPath *path, AttrNumber column) {
     return false;
 }
 
-// count(*), count(<constant>) or count(<column that cannot be NULL in the rows counted>).
+// Is the aggregate count(*), count(<constant>), or count(<column that cannot be NULL in the rows counted>)?
 static bool counts_rows(const Aggref *aggregate, const IndexPath *path) {
     if (aggregate->aggfilter != nullptr || aggregate->aggdistinct != NIL || aggregate->aggorder != NIL ||
         aggregate->agglevelsup != 0)
@@ -55,7 +55,7 @@ static bool all_count_rows(List *aggregates, const IndexPath *path) {
     return aggregates != NIL;
 }
 
-// One plain table, all of its rows together.
+// Does the query aggregate all rows of one plain table, without groups?
 static bool is_candidate(PlannerInfo *root, RelOptInfo *input) {
     const Query *query = root->parse;
     if (!query->hasAggs || query->groupClause != NIL || query->groupingSets != NIL || query->hasTargetSRFs ||
@@ -122,9 +122,9 @@ static bool has_array_clause(const IndexPath *path) {
     return false;
 }
 
-// Where all rows are visible to everyone a range costs a search for each of its ends, which reads no page
-// that the index scan would not read. Otherwise every entry is looked at, as in that scan, but no tuple is
-// made of it.
+// The cost of counting by the path. Where all rows are visible to everyone, a range costs a search for each
+// of its ends, which reads no page that the index scan would not read. Otherwise every entry is looked at, as
+// in that scan, but no tuple is made of it.
 static Cost count_cost(const IndexPath *path) {
     const IndexOptInfo *index = path->indexinfo;
     const double entries = clamp_row_est(path->indexselectivity * index->tuples);
@@ -133,11 +133,11 @@ static Cost count_cost(const IndexPath *path) {
         return path->indextotalcost + heap;
     if (index->rel->allvisfrac >= 1.0 && !has_array_clause(path)) {
         const Cost pages = path->indextotalcost - path->path.startup_cost - entries * cpu_index_tuple_cost;
-        // Or everything, where the scan has done its work before its first row.
+        // A scan that has done its work before its first row costs no more than the whole of it.
         return Min(2 * path->path.startup_cost + Min(Max(pages, 0), 2 * random_page_cost),
                    path->indextotalcost);
     }
-    // Of an index-only scan that is reckoned in already.
+    // For an index-only scan the planner has already left out the pages that are all-visible.
     if (path->path.pathtype == T_IndexScan)
         heap *= 1.0 - index->rel->allvisfrac;
     return path->indextotalcost + heap;
@@ -148,7 +148,7 @@ static void add_count_path(RelOptInfo *output, IndexPath *index_path) {
     path->path.pathtype = T_CustomScan;
     path->path.parent = output;
     path->path.pathtarget = output->reltarget;
-    // A worker may run it, alone: it has no partial form.
+    // One worker may run the whole count; it has no partial path, so workers do not share it.
     path->path.parallel_safe = output->consider_parallel && index_path->path.parallel_safe;
     path->path.rows = 1;
     inherit_disabled(&path->path, &index_path->path);

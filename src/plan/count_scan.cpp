@@ -17,7 +17,7 @@ struct CountScanState {
     client::Usage usage;
 };
 
-// What both kinds of index scans have.
+// The parts of a child that plain and index-only index scans have under different names.
 struct ChildScan {
     ScanState *state;
     Relation index;
@@ -59,7 +59,8 @@ static int64 count_rows(const ChildScan &scan) {
         ResetExprContext(scan.runtime_context);
         ExecIndexEvalRuntimeKeys(scan.runtime_context, scan.runtime_keys, scan.runtime_key_count);
     }
-    // What index_beginscan and the heap fetches of an index scan would lock under SERIALIZABLE, or more.
+    // This locks at least what index_beginscan and the heap fetches of an index scan would lock under
+    // SERIALIZABLE.
     PredicateLockRelation(scan.index, snapshot);
     PredicateLockRelation(heap, snapshot);
     uint64 heap_fetches = 0;
@@ -82,7 +83,7 @@ static TupleTableSlot *execute_count_scan(CustomScanState *node) {
         InstrStartNode(instrument);
     count_search_of_node(&scan.state->ps);
     const client::Usage before = client::session_usage();
-    // What counting leaves behind goes with the next rescan.
+    // What counting leaves in memory is freed by the next rescan.
     ResetExprContext(node->ss.ps.ps_ExprContext);
     MemoryContext caller = MemoryContextSwitchTo(node->ss.ps.ps_ExprContext->ecxt_per_tuple_memory);
     const int64 count = count_rows(scan);

@@ -46,7 +46,7 @@ static LookupJoinState *state_of(CustomScanState *node) {
 
 // ---- execution --------------------------------------------------------------------------------------------
 
-// What the executor would have checked before calling the function.
+// Checks the privilege that the executor would have checked before calling the function.
 static void require_execute(Oid function) {
     const AclResult result = function_execute_privilege(function, GetUserId());
     if (result != ACLCHECK_OK)
@@ -120,8 +120,8 @@ static void fill_slot(LookupJoinState *state, TupleTableSlot *slot) {
     ExecStoreVirtualTuple(slot);
 }
 
-// Moves to the next position of the current row, whose key it has; the next row's when there is none. false
-// at the end.
+// Moves to the next position whose key the current row has, or to the next row's first one where none is
+// left. Returns false at the end.
 static bool next_position(LookupJoinState *state) {
     kary::RowCheck *check = state->lookup.check;
     for (;; state->position++) {
@@ -174,8 +174,9 @@ static TupleTableSlot *next_joined_row(ScanState *node) {
     return slot;
 }
 
-// Not by ExecScan: within a subplan of a query that rechecks changed rows, older minor releases would ask for
-// the recheck of a join here. No lookup join needs one: queries that lock or change rows get none.
+// ExecScan is not used here: within a subplan of a query that rechecks changed rows, older minor releases
+// would ask it to recheck a join. No lookup join needs that, because queries that lock or change rows have
+// none.
 static TupleTableSlot *execute_lookup_join(CustomScanState *node) {
     ExprContext *context = node->ss.ps.ps_ExprContext;
     ProjectionInfo *projection = node->ss.ps.ps_ProjInfo;
@@ -234,7 +235,7 @@ static void end_lookup_join(CustomScanState *node) {
 static void rescan_lookup_join(CustomScanState *node) {
     LookupJoinState *state = state_of(node);
     close_rows(state);
-    // Other parameters may mean other keys.
+    // The keys may depend on the parameters that have changed.
     if (node->ss.ps.chgParam != nullptr)
         forget_lookup(state);
     ExecScanReScan(&node->ss);
@@ -261,9 +262,9 @@ static const CustomScanMethods scan_methods = {
     .CreateCustomScanState = create_state<LookupJoinState, execution_methods>,
 };
 
-// The node's own tuple holds the columns that are asked for. They are taken from the relation,
-// whose target by now is what the query computes from them where it is the query's last one, and not from the
-// target list, which the planner leaves out where it will put its own projection in.
+// The node's own tuple holds the columns that are asked for. They are taken from the relation's target, which
+// for the query's last relation is what the query computes from them. They are not taken from the target
+// list, because the planner passes an empty one where it puts its own projection above.
 static Plan *plan_lookup_join(PlannerInfo *, RelOptInfo *relation, CustomPath *path, List *target_list,
                               List *, List *) {
     auto *scan = makeNode(CustomScan);

@@ -11,13 +11,14 @@ namespace pg_gpu::plan {
 static set_join_pathlist_hook_type previous_join_hook = nullptr;
 static set_rel_pathlist_hook_type previous_relation_hook = nullptr;
 
-// Of what a function scan takes for each row, which is written to a tuple store and read from there.
+// The part of a function scan's cost that is left when rows are not written to a tuple store and read from
+// there.
 static constexpr double kUnstoredRowShare = 0.5;
 
-// gpu.lookup's columns.
+// The place of `tid` among gpu.lookup's columns.
 static constexpr AttrNumber kTidColumn = 2;
 
-// The call of gpu.lookup that makes up a relation, nullptr when something else does.
+// Returns the call of gpu.lookup that makes up a relation; nullptr when something else does.
 static const FuncExpr *lookup_call(PlannerInfo *root, const RelOptInfo *relation) {
     if (relation->reloptkind != RELOPT_BASEREL || relation->rtekind != RTE_FUNCTION)
         return nullptr;
@@ -35,7 +36,7 @@ static const FuncExpr *lookup_call(PlannerInfo *root, const RelOptInfo *relation
     return function.fn_addr == pg_gpu_lookup ? call : nullptr;
 }
 
-// The index of a call whose index is a constant; InvalidOid otherwise.
+// Returns the index of a call whose index is a constant; InvalidOid otherwise.
 static Oid index_of_call(const FuncExpr *call) {
     const auto *argument = static_cast<const Node *>(linitial(call->args));
     if (!IsA(argument, Const) || reinterpret_cast<const Const *>(argument)->constisnull)
@@ -51,7 +52,7 @@ static bool is_column(const void *node, Index relation, AttrNumber column) {
     return var->varno == static_cast<int>(relation) && var->varattno == column && var->varlevelsup == 0;
 }
 
-// Is it table.ctid = lookup.tid, either way round?
+// Is the condition table.ctid = lookup.tid, either way round?
 static bool joins_by_tid(const RestrictInfo *restriction, Index table, Index lookup) {
     if (!IsA(restriction->clause, OpExpr))
         return false;
@@ -84,7 +85,7 @@ static bool are_plain_columns(List *columns) {
     return true;
 }
 
-// The conditions' columns too: some may be asked for there alone.
+// Conditions must have plain columns too, since some columns may be asked for there alone.
 static bool have_plain_columns(List *restrictions) {
     ListCell *cell;
     foreach (cell, restrictions)
@@ -106,7 +107,8 @@ static bool is_plain_table(PlannerInfo *root, const RelOptInfo *relation) {
     return is_heap;
 }
 
-// The lookup's own cost, and reading the rows as a bitmap heap scan would: in heap order, each page once.
+// Sets the cost: that of the lookup, and that of reading the rows as a bitmap heap scan would, which is in
+// heap order and each page once.
 static void cost_lookup_join(PlannerInfo *root, const RelOptInfo *lookup, const RelOptInfo *table,
                              ::Path *path) {
     double spc_random;
@@ -123,12 +125,12 @@ static void cost_lookup_join(PlannerInfo *root, const RelOptInfo *lookup, const 
                                        table->baserestrictcost.per_tuple);
 }
 
-// No rows that may have to be fetched again in another version.
+// A query that locks or changes rows may have to fetch them again in another version; others only read.
 static bool only_reads(const PlannerInfo *root) {
     return root->parse->commandType == CMD_SELECT && root->rowMarks == NIL;
 }
 
-// A path that gives the relation's rows, for the caller to cost.
+// Makes a path that gives the relation's rows. The caller sets its costs.
 static CustomPath *make_lookup_path(RelOptInfo *relation, const FuncExpr *call, Oid index,
                                     List *restrictions) {
     auto *path = makeNode(CustomPath);
@@ -147,7 +149,7 @@ static void consider_lookup_join(PlannerInfo *root, RelOptInfo *join, RelOptInfo
                                  JoinType type, JoinPathExtraData *extra) {
     if (previous_join_hook != nullptr)
         previous_join_hook(root, join, outer, inner, type, extra);
-    // The planner asks for both orders; once is enough.
+    // The planner asks for both orders of the two relations; one of them is enough.
     if (!lookup_join_enabled() || type != JOIN_INNER)
         return;
     const FuncExpr *call = lookup_call(root, outer);
@@ -179,8 +181,8 @@ static void consider_lookup_join(PlannerInfo *root, RelOptInfo *join, RelOptInfo
     add_path(join, &path->path);
 }
 
-// A call by itself: as the function scan, but its rows are given on as they are found instead of being
-// stored.
+// Adds a path for a call that is not joined: it costs what the function scan costs, but for the rows, which
+// are returned as they are found instead of being stored.
 static void consider_lookup_scan(PlannerInfo *root, RelOptInfo *relation, Index range_table_index,
                                  RangeTblEntry *entry) {
     if (previous_relation_hook != nullptr)

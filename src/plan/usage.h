@@ -6,10 +6,11 @@
 
 namespace pg_gpu::plan {
 
-// With ANALYZE, of a node that was executed: the paths, requests, items a request, and the time on the device
-// and on processors. What the paged path answers without counting it, as it does single ranges, has a path
-// only. `usage` is what this process has asked for the node; nullptr: it has not executed it. Of what
-// parallel workers asked for it nothing is known here, so the number of those who did is shown.
+// Shows, with ANALYZE, the paths of a node that was executed, the number of its requests, the items a
+// request, and the time on the device and on processors. Answers that the paged path doesn't count, such as
+// single ranges, show as a path only. `usage` is what this process has asked for the node; it is nullptr
+// where this process has not executed it. Parallel workers don't tell what they asked, so their number is
+// shown.
 void explain_usage(const client::Usage *usage, const PlanState *node, ExplainState *explain);
 
 }  // namespace pg_gpu::plan
