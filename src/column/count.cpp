@@ -41,19 +41,11 @@ int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const Sca
 
 void count_batch(Relation heap, Relation index, Snapshot snapshot, const keys::RangeReader &reader,
                  int64 *counts) {
-    MemoryContext context =
-        AllocSetContextCreate(CurrentMemoryContext, "gpu_column count", ALLOCSET_DEFAULT_SIZES);
-    MemoryContext caller = MemoryContextSwitchTo(context);
-    for (uint32 i = 0; i < reader.count; i++) {
-        CHECK_FOR_INTERRUPTS();
-        ScanKeyData keys[2 * kMaxColumns];
-        const int key_count = reader.read(reader.context, i, keys);
+    keys::for_each_range(reader, [&](uint32 i, const ScanKeyData *keys, int key_count) {
         uint64 heap_fetches;
         counts[i] = count_matching(heap, index, snapshot, keys, key_count, &heap_fetches);
-        MemoryContextReset(context);
-    }
-    MemoryContextSwitchTo(caller);
-    MemoryContextDelete(context);
+        return true;
+    });
 }
 
 }  // namespace pg_gpu::column

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "keys/codes.h"
+#include "keys/null_test.h"
 #include "keys/strategy.h"
 
 namespace pg_gpu::grid {
@@ -154,20 +155,10 @@ void make_condition(const Format &format, const ScanKeyData *keys, int key_count
 
     for (int i = 0; i < key_count; i++) {
         const ScanKeyData &key = keys[i];
-        const auto bit = static_cast<NullMask>(1U << (key.sk_attno - 1));
-        if (key.sk_flags & SK_SEARCHNULL) {
-            condition->nulls |= bit;
+        if (!take_null_test(key, condition))
             continue;
-        }
-        condition->not_nulls |= bit;  // operators are strict, and IS NOT NULL says so
-        if (key.sk_flags & SK_SEARCHNOTNULL)
-            continue;
-        if (key.sk_flags & SK_ISNULL) {
-            condition->nothing = true;
-            continue;
-        }
         const Column &column = format.columns[key.sk_attno - 1];
-        condition->bounded |= bit;
+        condition->bounded |= null_bit(key);
         if (column.is_point)
             add_point_comparison(column, key, condition);
         else

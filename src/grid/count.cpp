@@ -153,21 +153,11 @@ int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const Sca
 static constexpr uint32 kFewestBoxes = 64;
 
 static bool add_boxes(const Format &format, const RangeReader &reader, BoxList *boxes) {
-    MemoryContext box_context =
-        AllocSetContextCreate(CurrentMemoryContext, "gpu_grid box", ALLOCSET_SMALL_SIZES);
-    bool plain = true;
-    for (uint32 i = 0; plain && i < reader.count; i++) {
-        CHECK_FOR_INTERRUPTS();
-        MemoryContext caller = MemoryContextSwitchTo(box_context);
-        ScanKeyData keys[2 * kMaxColumns];
+    return for_each_range(reader, [&](uint32, const ScanKeyData *keys, int key_count) {
         Condition condition;
-        make_condition(format, keys, reader.read(reader.context, i, keys), &condition);
-        plain = add_box(boxes, condition);
-        MemoryContextSwitchTo(caller);
-        MemoryContextReset(box_context);
-    }
-    MemoryContextDelete(box_context);
-    return plain;
+        make_condition(format, keys, key_count, &condition);
+        return add_box(boxes, condition);
+    });
 }
 
 // Estimates from some of the boxes what the paged path would look at for all of them.
@@ -204,22 +194,15 @@ static bool count_batch_on_server(ViewReader *reader, const RangeReader &boxes, 
     return answered;
 }
 
-// A server that didn't answer for all of them isn't asked about each.
+// Counts box by box. A server that didn't answer for all boxes together isn't asked about each of them.
 static void count_one_by_one(Relation heap, Relation index, Snapshot snapshot, const RangeReader &boxes,
                              int64 *counts) {
     const bool may_ask = !client::may_ask_server(boxes.count, kFewestBoxes);
-    MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpu_grid box", ALLOCSET_SMALL_SIZES);
-    MemoryContext caller = MemoryContextSwitchTo(context);
-    for (uint32 i = 0; i < boxes.count; i++) {
-        CHECK_FOR_INTERRUPTS();
-        ScanKeyData keys[2 * kMaxColumns];
-        const int key_count = boxes.read(boxes.context, i, keys);
+    for_each_range(boxes, [&](uint32 i, const ScanKeyData *keys, int key_count) {
         uint64 heap_fetches;
         counts[i] = count_one(heap, index, snapshot, keys, key_count, may_ask, &heap_fetches);
-        MemoryContextReset(context);
-    }
-    MemoryContextSwitchTo(caller);
-    MemoryContextDelete(context);
+        return true;
+    });
 }
 
 void count_batch(Relation heap, Relation index, Snapshot snapshot, const RangeReader &boxes, int64 *counts) {

@@ -286,18 +286,10 @@ static bool drop_dead(RunScan *scan, Batch *batch) {
     uint64 dead[(kMaxOnPage + 63) / 64];
     if (!storage::read_dead_bits(scan->pages.index, run, page.first, page.count, dead))
         return false;
-    const auto words = static_cast<size_t>(format.row_words);
-    uint32 kept = 0;
-    for (uint32 i = 0; i < batch->count; i++) {
+    keep_entries(format, batch, [&](uint32 i) {
         const uint32 place = scan->places[i];
-        if ((dead[place / 64] >> (place % 64)) & 1)
-            continue;
-        batch->tids[kept] = batch->tids[i];
-        if (batch->rows != nullptr && kept != i)
-            memcpy(batch->rows + kept * words, batch->rows + i * words, words * sizeof(uint64));
-        kept++;
-    }
-    batch->count = kept;
+        return ((dead[place / 64] >> (place % 64)) & 1) == 0;
+    });
     return true;
 }
 

@@ -44,6 +44,22 @@ struct Batch {
     uint64 *rows;  // nullptr: not wanted
 };
 
+// Leaves those entries in the batch for whose number is_kept(i) holds.
+template <typename IsKept>
+void keep_entries(const Format &format, Batch *batch, IsKept &&is_kept) {
+    const auto words = static_cast<size_t>(format.row_words);
+    uint32 kept = 0;
+    for (uint32 i = 0; i < batch->count; i++) {
+        if (!is_kept(i))
+            continue;
+        batch->tids[kept] = batch->tids[i];
+        if (batch->rows != nullptr && kept != i)
+            memcpy(batch->rows + kept * words, batch->rows + i * words, words * sizeof(uint64));
+        kept++;
+    }
+    batch->count = kept;
+}
+
 // This scan goes through a run's matches.
 struct RunScan {
     DirectoryReader directory;

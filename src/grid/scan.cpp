@@ -59,17 +59,8 @@ static void begin_reading(Scan *scan) {
 // Leaves out what has been returned from older views.
 static void drop_returned(Scan *scan) {
     Batch *batch = &scan->batch;
-    const auto words = static_cast<size_t>(scan->format->row_words);
-    uint32 kept = 0;
-    for (uint32 i = 0; i < batch->count; i++) {
-        if (was_returned(scan->returned, batch->tids[i]))
-            continue;
-        batch->tids[kept] = batch->tids[i];
-        if (batch->rows != nullptr && kept != i)
-            memcpy(batch->rows + kept * words, batch->rows + i * words, words * sizeof(uint64));
-        kept++;
-    }
-    batch->count = kept;
+    keep_entries(*scan->format, batch,
+                 [&](uint32 i) { return !was_returned(scan->returned, batch->tids[i]); });
 }
 
 // The next batch with something in it; false at the end.

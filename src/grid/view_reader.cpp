@@ -201,7 +201,6 @@ void drain_view(ViewReader *reader, const BatchSink &sink) {
 // view says, no VACUUM finished in between, so an all-visible block's live entries are visible to everyone
 // (rules "Trust" and "Index-only scans"). The rest is looked up.
 bool resolve_batch(Resolver *resolver, const ViewReader &reader, Batch *batch) {
-    const auto words = static_cast<size_t>(reader.format->row_words);
     bool visible[kMaxOnPage];
     bool all_visible = true;
     for (uint32 i = 0; i < batch->count; i++) {
@@ -214,16 +213,7 @@ bool resolve_batch(Resolver *resolver, const ViewReader &reader, Batch *batch) {
         return true;
     // No heap page stays pinned while the cursor is idle: VACUUM (FREEZE) would wait for it.
     find_visible(&resolver->rows, batch->tids, batch->count, visible);
-    uint32 kept = 0;
-    for (uint32 i = 0; i < batch->count; i++) {
-        if (!visible[i])
-            continue;
-        batch->tids[kept] = batch->tids[i];
-        if (batch->rows != nullptr && kept != i)
-            memcpy(batch->rows + kept * words, batch->rows + i * words, words * sizeof(uint64));
-        kept++;
-    }
-    batch->count = kept;
+    keep_entries(*reader.format, batch, [&](uint32 i) { return visible[i]; });
     return true;
 }
 

@@ -9,6 +9,7 @@
 #include "keys/array_elements.h"
 #include "keys/codes.h"
 #include "keys/instant.h"
+#include "keys/null_test.h"
 #include "keys/radix_sort.h"
 #include "keys/strategy.h"
 #include "sort.h"
@@ -362,18 +363,8 @@ void make_condition(const KeyFormat &format, const ScanKeyData *keys, int key_co
     for (int i = 0; i < key_count; i++) {
         const ScanKeyData &key = keys[i];
         const int number = key.sk_attno - 1;
-        const auto bit = static_cast<NullMask>(1U << number);
-        if (key.sk_flags & SK_SEARCHNULL) {
-            condition->nulls |= bit;
+        if (!take_null_test(key, condition))
             continue;
-        }
-        condition->not_nulls |= bit;  // operators are strict, and IS NOT NULL says so
-        if (key.sk_flags & SK_SEARCHNOTNULL)
-            continue;
-        if (key.sk_flags & SK_ISNULL) {
-            condition->nothing = true;
-            continue;
-        }
         const KeyColumn &column = format.columns[number];
         condition->recheck = condition->recheck || is_lossy(column.encoding);
         if (tests == nullptr && is_instant_of_time_zone(column, key.sk_subtype))

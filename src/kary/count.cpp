@@ -242,23 +242,14 @@ static bool count_batch_on_server(Relation heap, Relation index, const KeyFormat
         return false;
     auto *low = allocate<Key>(uint64{reader.count} * 2);
     Key *high = low + reader.count;
-    MemoryContext range_context =
-        AllocSetContextCreate(CurrentMemoryContext, "gpu_kary range", ALLOCSET_SMALL_SIZES);
-    bool plain = true;
-    for (uint32 i = 0; plain && i < reader.count; i++) {
-        CHECK_FOR_INTERRUPTS();
-        MemoryContext caller = MemoryContextSwitchTo(range_context);
-        ScanKeyData keys[2 * kMaxColumns];
+    const bool plain = for_each_range(reader, [&](uint32 i, const ScanKeyData *keys, int key_count) {
         Condition<Key> condition;
-        make_condition(format, keys, reader.read(reader.context, i, keys), &condition);
-        plain = condition.nothing || is_plain_range(format, condition);
+        make_condition(format, keys, key_count, &condition);
         const Ranges<Key> ranges = ranges_in(format, condition, 0);
         low[i] = condition.nothing ? kHighestKey<Key> : ranges.low;
         high[i] = condition.nothing ? key_from<Key>(0) : ranges.high;
-        MemoryContextSwitchTo(caller);
-        MemoryContextReset(range_context);
-    }
-    MemoryContextDelete(range_context);
+        return condition.nothing || is_plain_range(format, condition);
+    });
     uint64 heap_fetches;
     const bool answered =
         plain && count_ranges(heap, index, format, snapshot, KeyRanges<Key>{low, high, reader.count}, 0,
@@ -271,29 +262,25 @@ static bool count_batch_on_server(Relation heap, Relation index, const KeyFormat
 // them; false when the table isn't, the view went stale, or one of them is more than a range.
 template <typename Key>
 static bool count_batch_by_rank(Relation heap, Relation index, const KeyFormat &format, Snapshot snapshot,
-                                const RangeReader &reader, MemoryContext range_context, int64 *counts) {
+                                const RangeReader &reader, int64 *counts) {
     const storage::RunKind *kind = run_kind_of<Key>(is_composite(format));
     storage::View view = {};
     storage::TailCopy tail = {allocate<char>(storage::kContentBytes), 0};
     storage::take_view(index, kind, snapshot, &view, storage::copy_tail, &tail);
-    bool sound = true;
-    for (uint32 i = 0; sound && i < reader.count; i++) {
-        CHECK_FOR_INTERRUPTS();
-        MemoryContext caller = MemoryContextSwitchTo(range_context);
-        ScanKeyData keys[2 * kMaxColumns];
+    const bool counted = for_each_range(reader, [&](uint32 i, const ScanKeyData *keys, int key_count) {
         Condition<Key> condition;
-        make_condition(format, keys, reader.read(reader.context, i, keys), &condition);
+        make_condition(format, keys, key_count, &condition);
         TailCount<Key> in_tail = {&format, &condition, 0};
+        bool sound = true;
         if (!condition.nothing) {
             sound = !condition.recheck && !condition.has_points && condition.filter_count == 0;
             count_tail<Key>(tail.items, tail.bytes, &in_tail);
             sound = sound && count_in_runs(index, kind, format, condition, view, &in_tail.matches);
         }
         counts[i] = static_cast<int64>(in_tail.matches);
-        MemoryContextSwitchTo(caller);
-        MemoryContextReset(range_context);
-    }
-    sound = sound && may_trust(heap, index, kind, view);
+        return sound;
+    });
+    const bool sound = counted && may_trust(heap, index, kind, view);
     if (sound)
         pgstat_count_index_scan(index);
     if (view.runs != nullptr)
@@ -330,25 +317,18 @@ int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const Sca
 static void count_batch_on_pages(Relation heap, Relation index, const KeyFormat &format, Snapshot snapshot,
                                  const RangeReader &reader, int64 *counts) {
     const client::PagedRequest request = client::begin_paged(client::RequestKind::Count, reader.count);
-    MemoryContext range_context =
-        AllocSetContextCreate(CurrentMemoryContext, "gpu_kary range", ALLOCSET_SMALL_SIZES);
-    // A forced path is asked about each.
+    // A forced path is asked about each range.
     const bool all_visible = is_table_all_visible(heap);
-    const bool counted = all_visible && !is_path_forced() && with_key_type(format.width, [&](auto key) {
-                             return count_batch_by_rank<decltype(key)>(heap, index, format, snapshot, reader,
-                                                                       range_context, counts);
-                         });
-    for (uint32 i = 0; !counted && i < reader.count; i++) {
-        CHECK_FOR_INTERRUPTS();
-        MemoryContext caller = MemoryContextSwitchTo(range_context);
-        ScanKeyData keys[2 * kMaxColumns];
-        const int key_count = reader.read(reader.context, i, keys);
-        uint64 heap_fetches;
-        counts[i] = count_matching(heap, index, snapshot, keys, key_count, all_visible, &heap_fetches);
-        MemoryContextSwitchTo(caller);
-        MemoryContextReset(range_context);
-    }
-    MemoryContextDelete(range_context);
+    const bool is_counted =
+        all_visible && !is_path_forced() && with_key_type(format.width, [&](auto key) {
+            return count_batch_by_rank<decltype(key)>(heap, index, format, snapshot, reader, counts);
+        });
+    if (!is_counted)
+        for_each_range(reader, [&](uint32 i, const ScanKeyData *keys, int key_count) {
+            uint64 heap_fetches;
+            counts[i] = count_matching(heap, index, snapshot, keys, key_count, all_visible, &heap_fetches);
+            return true;
+        });
     client::end_paged(request);
 }
 
