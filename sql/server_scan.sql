@@ -2,6 +2,7 @@
 LOAD 'pg_gpu';
 SET pg_gpu.min_mirror_entries = 0;
 SET pg_gpu.path = host;
+SET pg_gpu.enable_count_scan = off;
 CREATE TABLE scan_runs (a int4, b int4, v int4);
 INSERT INTO scan_runs SELECT i * 2, i % 7, i FROM generate_series(1, 20000) AS i;
 CREATE INDEX scan_runs_a ON scan_runs USING gpu_kary (a) WITH (fanout = 64);
@@ -13,23 +14,11 @@ VACUUM (ANALYZE) scan_runs;
 SELECT count(*) > 2 AS several, gpu.load('scan_runs_a') > 0 AS loaded FROM gpu.runs('scan_runs_a');
 SELECT count(*) > 2 AS several, gpu.load('scan_runs_ab') > 0 AS loaded FROM gpu.runs('scan_runs_ab');
 
--- What a statement answers on the server's path, whether that is what it answers from pages, and what it asked.
-CREATE FUNCTION asked(statement text, OUT same bool, OUT requests text) LANGUAGE plpgsql AS $$
-DECLARE
-    from_pages text;
-    from_server text;
-BEGIN
-    SET LOCAL enable_seqscan = off;
-    SET LOCAL pg_gpu.enable_count_scan = off;
-    SET LOCAL pg_gpu.path = paged;
-    EXECUTE format('SELECT array_agg(s) FROM (%s) AS s', statement) INTO from_pages;
-    SET LOCAL pg_gpu.path = host;
-    PERFORM gpu.stat_reset();
-    EXECUTE format('SELECT array_agg(s) FROM (%s) AS s', statement) INTO from_server;
-    same := from_pages = from_server;
-    requests := (SELECT string_agg(format('%s %s of %s', t.requests, t.request, t.items), ', ' ORDER BY t.request)
-                 FROM gpu.stat AS t WHERE t.requests > 0 AND t.path = 'host');
-END $$;
+\getenv source PG_ABS_SRCDIR
+\set asked :source '/test/regress/asked.sql'
+\set ECHO none
+\i :asked
+\set ECHO all
 SET enable_bitmapscan = off;
 SELECT * FROM asked('SELECT a, v FROM scan_runs WHERE a = ANY (ARRAY(SELECT generate_series(1, 9000, 3))) ORDER BY a');
 SELECT * FROM asked('SELECT a, v FROM scan_runs WHERE a = ANY (ARRAY(SELECT generate_series(1, 9000, 3))) ORDER BY a DESC');

@@ -18,22 +18,11 @@ SELECT name, (SELECT count(*) > 1 FROM gpu.runs(name::regclass)) AS several_runs
 FROM (VALUES ('young_a'), ('young_ab'), ('young_xy')) AS v (name);
 SELECT index_name, entries FROM gpu.mirrors WHERE index_name IN ('young_a'::regclass, 'young_ab'::regclass, 'young_xy'::regclass) ORDER BY index_name::text;
 
--- What a statement answers, whether that is what it answers from pages, and what it asked the server process.
-CREATE FUNCTION asked(statement text, OUT same bool, OUT requests text) LANGUAGE plpgsql AS $$
-DECLARE
-    from_pages text;
-    from_server text;
-BEGIN
-    SET LOCAL enable_seqscan = off;
-    SET LOCAL pg_gpu.path = paged;
-    EXECUTE format('SELECT array_agg(s) FROM (%s) AS s', statement) INTO from_pages;
-    SET LOCAL pg_gpu.path = host;
-    PERFORM gpu.stat_reset();
-    EXECUTE format('SELECT array_agg(s) FROM (%s) AS s', statement) INTO from_server;
-    same := from_pages = from_server;
-    requests := (SELECT string_agg(format('%s %s of %s', t.requests, t.request, t.items), ', ' ORDER BY t.request)
-                 FROM gpu.stat AS t WHERE t.requests > 0 AND t.path = 'host');
-END $$;
+\getenv source PG_ABS_SRCDIR
+\set asked :source '/test/regress/asked.sql'
+\set ECHO none
+\i :asked
+\set ECHO all
 SELECT * FROM asked('SELECT a, x FROM young WHERE a = ANY (ARRAY(SELECT generate_series(1, 9000, 3))) ORDER BY a, x');
 SELECT * FROM asked('SELECT a FROM young WHERE a BETWEEN 100 AND 9000 ORDER BY a DESC');
 SELECT * FROM asked('SELECT count(*) FROM young WHERE a = ANY (ARRAY(SELECT generate_series(1, 9000, 3)))');

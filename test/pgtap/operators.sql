@@ -1,11 +1,6 @@
 -- Operator classes and families: strategy numbers are btree's, and every pair of
 -- integer types that a query may bring has its operators, or the query would
 -- miss the index without a word. Those of lossy keys have no order.
-\set ECHO none
-\set QUIET 1
-\pset format unaligned
-\pset tuples_only true
-\pset pager off
 BEGIN;
 SELECT no_plan();
 

@@ -1,10 +1,5 @@
 -- Who may call what. Reading needs what a query on the table would need, merging
 -- needs ownership; the schema and nearly all functions are open to everybody.
-\set ECHO none
-\set QUIET 1
-\pset format unaligned
-\pset tuples_only true
-\pset pager off
 BEGIN;
 SELECT no_plan();
 

@@ -1,10 +1,5 @@
 -- Functions and indexes work whatever the search path holds, and call nothing
 -- that a user planted there.
-\set ECHO none
-\set QUIET 1
-\pset format unaligned
-\pset tuples_only true
-\pset pager off
 BEGIN;
 SELECT no_plan();
 

@@ -1,9 +1,4 @@
 -- The SQL surface that users may build on: what exists, with which signature.
-\set ECHO none
-\set QUIET 1
-\pset format unaligned
-\pset tuples_only true
-\pset pager off
 BEGIN;
 SELECT no_plan();
 
