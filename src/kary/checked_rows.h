@@ -20,19 +20,19 @@ struct CheckedRows {
     int at;
 };
 
-// Finds the entries, in one view. The snapshot is an MVCC one; keys are detoasted, and stay as they are until
-// the end.
+// Finds the entries, in one view. The snapshot must be an MVCC one. The keys must be detoasted, and stay as
+// they are until the end.
 template <typename Key>
 void begin_checked_rows(CheckedRows *checked, Relation heap, Relation index, Snapshot snapshot,
                         const KeyFormat &format, const Condition<Key> &condition, ScanKeyData *keys,
                         int key_count);
 void end_checked_rows(CheckedRows *checked);
 
-// The next entry whose row the snapshot sees and that meets the scan keys; false at the end.
+// Gives the TID of the next entry whose row the snapshot sees and that meets the scan keys; false at the end.
 bool next_checked_entry(CheckedRows *checked, ItemPointerData *tid);
 
-// The same in both directions, as amgettuple needs it. What has been returned is kept in the current memory
-// context. PostgreSQL starts scans that have no order forwards.
+// Gives the same entries in both directions, as amgettuple needs it. Entries that were returned are kept in
+// the current memory context. PostgreSQL starts scans that have no order forwards.
 struct CheckedScan {
     CheckedRows rows;
     ItemPointerData *tids;

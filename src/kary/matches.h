@@ -6,11 +6,12 @@
 
 namespace pg_gpu::kary {
 
-// What an entry's `key` is: nothing; the number of its point; or the condition's element for that. Points are
-// whole keys then.
+// What a match has as its `key`: nothing, the number of the condition's point that it matches, or the array
+// element that the point was made of. With Point and Element, points must be whole keys.
 enum class MatchKey { None, Point, Element };
 
-// All live entries that match, of one view, sorted by place. Palloc'd.
+// Returns all live entries of one view that match, sorted by their place in the table. The result is
+// palloc'd.
 template <typename Key>
 LookupMatch *collect_matches(Relation heap, Relation index, Snapshot snapshot,
                              const Condition<Key> &condition, MatchKey what, uint64 *count);

@@ -5,8 +5,8 @@
 
 namespace pg_gpu::kary {
 
-// From low[i] to high[i], both included; nothing where low[i] is above high[i]. Entries with NULLs are in
-// none.
+// Range i is from low[i] to high[i], both included, and empty where low[i] is above high[i]. Entries with
+// NULLs are in no range.
 template <typename Key>
 struct KeyRanges {
     const Key *low;
@@ -14,9 +14,9 @@ struct KeyRanges {
     uint32 count;
 };
 
-// Visible rows of each range, counted by the server, if that pays when the paged path must look at
-// `one_by_one` entries; *heap_fetches of their entries were looked up in the heap. false when it doesn't
-// answer; then counts hold nothing.
+// Has the server count the visible rows of each range, if that pays where the paged path must look at
+// `one_by_one` entries. *heap_fetches entries were looked up in the heap. Returns false when the server
+// doesn't answer; the counts then hold nothing of use.
 template <typename Key>
 bool count_ranges(Relation heap, Relation index, const KeyFormat &format, Snapshot snapshot,
                   const KeyRanges<Key> &ranges, uint64 one_by_one, int64 *counts, uint64 *heap_fetches);

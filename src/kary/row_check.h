@@ -7,7 +7,8 @@ namespace pg_gpu::kary {
 
 struct RowCheck;
 
-// For an index with lossy columns, which stays open; palloc'd. What `keys` refers to must live as long.
+// Begins a check for an index with lossy columns, palloc'd. The index must stay open, and what `keys` refers
+// to must live as long as the check.
 RowCheck *begin_row_check(Relation index, const LookupKeys &keys);
 void end_row_check(RowCheck *check);
 

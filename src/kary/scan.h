@@ -28,7 +28,7 @@ struct Cursor : Source<Key> {
     uint32 next_point;  // scans for points: the first point above last_key
 };
 
-// The entry last returned: where to go on after a change of view.
+// The entry that was returned last. After a change of view the scan goes on behind it.
 template <typename Key>
 struct Position {
     bool valid;
@@ -81,9 +81,10 @@ struct Scan {
     const client::Request *question;  // what it is asked in place of the condition's matches; or nullptr
     client::Usage usage;              // of all rescans
 
-    // Scan keys whose recheck would take long for a row; nullptr: others.
+    // The scan keys, where their recheck would take long for a row, else nullptr. A plain scan then checks
+    // rows.
     ScanKeyData *checked_keys;
-    CheckedScan *checked;  // a plain scan for them
+    CheckedScan *checked;  // the plain scan that does so
 
     bool counts_only;  // of batches only the size is wanted
     bool resolve;      // index-only scan under an MVCC snapshot: return visible entries only
@@ -92,7 +93,7 @@ struct Scan {
     bool index_only;  // the above is set up
     IndexOnlyTuple tuple;
 
-    // Mark.
+    // Where the scan was marked (scan_mark.cpp).
     Position<Key> marked;
     uint64 marked_view;
     int marked_phase;

@@ -7,7 +7,8 @@
 
 namespace pg_gpu::kary {
 
-// Sorts entries without NULLs by (key, TID). false, and the entries as they were, when the server doesn't.
+// Has the server sort entries without NULLs by (key, TID). Returns false, and leaves the entries as they
+// were, when the server doesn't do so.
 template <typename Key>
 bool sort_on_server(SortEntry<Key> *entries, size_t count);
 
@@ -20,7 +21,7 @@ struct LastAdded {
 };
 
 // Adds the live entries of the runs' first partitions to the builder, in order. When the server fails on the
-// way not all are added, those up to `*last`; false then.
+// way, only the entries up to `*last` have been added, and false is returned.
 template <typename Key>
 bool merge_on_server(Relation index, const storage::RunKind *kind, const storage::RunEntry *runs, int count,
                      RunBuilder<Key> *builder, LastAdded<Key> *last);
