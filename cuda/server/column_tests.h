@@ -1,4 +1,4 @@
-// Tests of rows of columns, as requests have them.
+// The tests of rows that requests about columns send.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace gpu_engine::server {
 
-// A request's tests, as each of the runs is asked them.
+// A request's tests, from which those that apply to a run are picked.
 class Tests {
   public:
     // `count` ColumnTestPlaces lie at `offset`. Throws Failure for tests that can't lie there.
@@ -16,11 +16,11 @@ class Tests {
             refuse("too many tests");
         }
         const auto *places = buffer.part<protocol::ColumnTestPlace>(offset, count);
-        // Read once: others may write there.
+        // The session may write to the buffer meanwhile, so it is read only once.
         places_.assign(places, places + count);
     }
 
-    // Until the next call.
+    // Returns the tests that run number `run` is asked. They are valid until the next call.
     const std::vector<ColumnTest> &of_run(std::size_t run) {
         tests_.clear();
         for (const protocol::ColumnTestPlace &place : places_) {

@@ -18,24 +18,24 @@ struct Handler;
 struct Work;
 class Joint;
 
-// Serves a connection until either side ends it. The socket stays the caller's.
+// Serves a connection until either side ends it. The caller closes the socket.
 void serve_connection(Server &server, int socket, int process) noexcept;
 
-// An array that only its connection knows, or one in the making.
+// An object that only its connection knows: an array without a name, or anything that is being loaded.
 struct OwnObject {
     protocol::EngineName engine{};
-    protocol::RunName name{};  // of one in the making that will be a mirror
+    protocol::RunName name{};  // of the mirror that it will be
     bool named = false;
     bool sorted = false;
     bool pinned = false;
     std::uint32_t user = 0;
     Mirrors::Claim claim;
-    GridPageColumns columns{};  // of points, as is the next
+    GridPageColumns columns{};  // this and the next are for points
     GridOptions grid;
-    TextShape lists{};                // of lists, as is the next
+    TextShape lists{};                // this and the next are for inverted lists
     std::uint32_t content_bytes = 0;  // of a page
-    AnyLoader loader;                 // until it is finished
-    AnyObject object;                 // from then on
+    AnyLoader loader;                 // holds what has come, until it is finished
+    AnyObject object;                 // holds it once it is finished
 };
 
 class Connection {
@@ -52,17 +52,17 @@ class Connection {
     std::map<std::uint64_t, OwnObject> objects;  // by handle
     std::uint64_t last_handle = 0;
     std::uint32_t user = 0;
-    // What came with the request that is being answered.
+    // The descriptor that came with the request that is being answered.
     Descriptor passed;
 
   private:
-    // False when the connection must end.
+    // These return false when the connection must end.
     bool answer(std::size_t bytes);
     bool answer_hello(std::size_t bytes);
     // Answers the request at `request_`. Throws what the handler throws.
     void run(const Handler &handler);
     void compute(const Handler &handler);
-    // What a request's computing came to.
+    // How a request's turn on an engine ended.
     struct Turn {
         Clock::time_point began{};
         Clock::duration took{};
@@ -70,21 +70,22 @@ class Connection {
         bool computed = false;  // else the reply says why not
     };
     Turn take_turn(const Handler &handler, Work &work, Queue &queue);
-    // With a place in the queue. With `company` those that wait and can be are computed, too.
+    // Computes a request that has a place in the queue. With `company` it also computes the waiting requests
+    // that can be computed in the same call.
     Status compute_together(Joint &joint, bool company, Work &work, Queue &queue);
-    // What `body` comes to, which computes on the work's engine.
+    // Runs `body`, which computes on the work's engine, and turns what it throws into a status.
     template <typename Body>
     Status on_engine(Work &work, Body &&body);
     bool send(std::size_t bytes);
     Purpose purpose_of(const protocol::RequestHeader &header) const noexcept;
 
-    const std::uint64_t number_;  // the server's, which no other connection has
+    const std::uint64_t number_;  // given by the server; no other connection has it
     const int socket_;
     const int process_;
     bool greeted_ = false;
     Activity activity_;
     std::array<Queue::Share, protocol::engine_count> shares_;  // of each engine
-    // A stream an engine, opened with the first request that computes there.
+    // One stream for each engine, opened by the first request that computes there.
     std::array<std::unique_ptr<Stream>, protocol::engine_count> streams_;
     alignas(16) char request_[protocol::max_message];
     alignas(16) char reply_[protocol::max_message];

@@ -24,7 +24,7 @@ class Descriptor {
     }
 
     int get() const noexcept { return number_; }
-    // The descriptor is the caller's then.
+    // Hands the descriptor over: from now on the caller closes it.
     int release() noexcept { return std::exchange(number_, -1); }
     bool valid() const noexcept { return number_ >= 0; }
 

@@ -1,9 +1,10 @@
 // Which processor computes a query: the scheduler of "Using Graphics Processors for High Performance IR Query
 // Processing" (Ding, He, Yan and Suel, WWW 2009). The time that a query takes on each side is estimated from
-// its lists' lengths; it waits in the queue of the side that is better at it by far, or in one for either;
-// a side with nothing to do helps the other; and nobody waits beyond a deadline for the sake of the others.
+// its lists' lengths. It waits in the queue of the side that is much better at it, or in a queue for either
+// side. A side with nothing to do helps the other, and no query waits beyond its deadline for others' sake.
 //
-// Bookkeeping alone: no threads, no clock. Times are milliseconds since any one moment.
+// The dispatcher only keeps books: it has no threads and no clock. Times are milliseconds since any one
+// moment.
 #pragma once
 
 #include <array>
@@ -28,8 +29,8 @@ struct QueryFeatures {
 // Milliseconds as a linear function of the features.
 class CostModel {
   public:
-    // By least squares. Estimates are never less than the least that was measured. `milliseconds` are as many
-    // as queries; without any all estimates are 0.
+    // Fits the model by least squares. `milliseconds` has one time for each query. Estimates are never less
+    // than the shortest time that was measured; without any queries, all estimates are 0.
     static CostModel fit(std::span<const QueryFeatures> queries, std::span<const double> milliseconds);
 
     double estimate(const QueryFeatures &query) const;
@@ -54,19 +55,19 @@ class Dispatcher {
   public:
     struct Settings {
         std::array<std::uint32_t, kSides> workers = {1, 1};
-        // A side has a query to itself when the other takes so many times as long.
+        // A query waits for one side alone when the other side would take this many times as long.
         double advantage = 2;
-        // A query comes first when it would miss its deadline after waiting so much longer.
+        // A query goes first when waiting this much longer would make it miss its deadline.
         double urgent_ms = 50;
     };
 
     explicit Dispatcher(const Settings &settings) : settings_(settings) {}
 
     void add(const Job &job);
-    // What a free worker of this side should compute now, which is removed; nothing when it should wait for
-    // the next query.
+    // Removes and returns the query that a free worker of this side should compute now. Returns nothing when
+    // the worker should wait for the next query.
     std::optional<Job> take(Side side, double now);
-    // One that was added and not yet taken needs neither side any more.
+    // Removes a query that was added and not yet taken, because nobody wants its answer any more.
     void remove(const Job &job);
     std::size_t waiting() const;
 
@@ -77,7 +78,7 @@ class Dispatcher {
     struct ByDeadline {
         bool operator()(const Job &a, const Job &b) const;
     };
-    // Some jobs in two orders.
+    // A set of jobs, sorted in two orders.
     struct Queue {
         std::set<Job, ByAdvantage> by_advantage;  // the processor's best first, the device's last
         std::set<Job, ByDeadline> by_deadline;
@@ -85,7 +86,7 @@ class Dispatcher {
 
         void add(const Job &job);
         Job remove(const Job &job);
-        // The same, into another one; allocates nothing.
+        // Moves a job to another queue without allocating memory.
         void move(const Job &job, Queue *to);
         const Job &best_for(Side side) const;
     };
@@ -97,7 +98,7 @@ class Dispatcher {
     };
 
     Queue &queue_for(Queues &queues, const Job &job) const;
-    // Moves those that can't be in time any more out of the way of those that can.
+    // Moves jobs that can no longer meet their deadlines to `late_`, so that they don't delay the others.
     void give_up_late(double now);
     std::optional<Job> take_urgent(Side side, double now);
     std::optional<Job> take(Queues &queues, Side side, double now) const;

@@ -35,21 +35,22 @@ class Engines {
     ~Engines();
 
     State state(protocol::EngineName name) const noexcept;
-    // Null unless it is ready (or lost).
+    // Returns the engine when it is ready or lost, else null.
     Engine *get(protocol::EngineName name) noexcept;
     Engine &host() noexcept { return *places_[0].engine; }
     Queue &queue(protocol::EngineName name) noexcept { return *places_[index(name)].queue; }
 
-    // Why there is none, when it is absent; empty when nobody has tried.
+    // Says why an absent engine could not be opened; empty when nobody has tried to open it.
     std::string why_absent(protocol::EngineName name);
-    // Looks whether the opening takes too long; then the engine counts as absent until it has ended. True but
-    // once.
+    // Checks whether opening the device takes too long. If so the engine counts as absent until the opening
+    // has ended. Returns true only the first time.
     bool notice_slow_opening();
 
-    // 0: the default.
+    // With 0 the default limit applies again.
     void set_memory_limit(protocol::EngineName name, std::uint64_t bytes) noexcept;
     void set_queue_limit(std::uint32_t limit);
-    // After a call failed for no reason of the request's: whether the engine is lost for good. True but once.
+    // Called after a call failed through no fault of the request. Returns whether the engine is lost for
+    // good, and true only the first time.
     bool lose_if_broken(protocol::EngineName name) noexcept;
 
     std::uint32_t threads() const noexcept { return threads_; }

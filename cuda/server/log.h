@@ -5,10 +5,10 @@
 
 namespace gpu_engine::server {
 
-// One line, with time and process. Never fails, never throws; too long lines are cut.
+// Writes one line with the time and the process. It never fails or throws; lines that are too long are cut.
 [[gnu::format(printf, 1, 2)]] void log_line(const char *format, ...) noexcept;
 
-// For what may happen very often: says whether it is time for another line of its kind, one a second.
+// For events that may happen very often: says whether a second has passed since the last line of this kind.
 class LogPace {
   public:
     bool due() noexcept {

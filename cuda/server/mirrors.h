@@ -38,12 +38,12 @@ struct Mirror {
     std::int64_t loaded_at = 0;  // microseconds since 1970
     std::atomic<std::int64_t> last_used{0};
     std::atomic<std::uint64_t> hits{0};
-    // The table's, under its mutex.
+    // The following belong to the table and are read and written under its mutex.
     std::uint64_t order = 0;          // of the last use
     std::uint64_t touched_by = 0;     // the connection that found or loaded it last
     std::uint32_t touched_for = 0;    // and its purpose
     std::int64_t touched_at = 0;      // microseconds since 1970
-    std::int64_t touched_before = 0;  // when another connection than that one did so last
+    std::int64_t touched_before = 0;  // when a connection other than `touched_by` last did so
 };
 
 std::int64_t microseconds_since_1970() noexcept;
@@ -59,13 +59,13 @@ class Mirrors {
     };
     struct Hash {
         std::size_t operator()(const Place &place) const noexcept {
-            // Run ids are random.
+            // Run ids are random, so they need no hashing.
             return static_cast<std::size_t>(place.name.run * 2 + static_cast<std::uint64_t>(place.engine));
         }
     };
 
   public:
-    // The right to load a run; while one holds it others don't get it.
+    // The right to load a run. Only one connection at a time has it; destroying it gives it back.
     class Claim {
       public:
         Claim() = default;
@@ -85,38 +85,41 @@ class Mirrors {
         Place place_{};
     };
 
-    // Null when the run isn't there. Counts as a use.
+    // Returns the run's mirror and counts this as a use; null when there is none.
     std::shared_ptr<Mirror> find(protocol::EngineName engine, const protocol::RunName &name,
                                  const Purpose &purpose);
 
     enum class Claimed { yes, present, by_another };
-    // For `present`, `*dead_version` is the mirror's.
+    // Asks for the right to load a run. When its mirror is present already, `*dead_version` is the version of
+    // the mirror's dead bitmap.
     Claimed claim(protocol::EngineName engine, const protocol::RunName &name, Claim *claim,
                   std::uint64_t *dead_version);
 
-    // False when the name is taken; the mirror then is the caller's still.
+    // Enters a mirror into the table. Returns false when the name is taken; the mirror is then not entered.
     bool add(std::shared_ptr<Mirror> mirror, const Purpose &purpose);
 
-    // Lets mirrors of the engine go, least recently used first, until `bytes` more fit into its memory. None
-    // goes that is pinned, in use, or needed for the same purpose, nor for a forced path one that another
-    // connection used within the last minute. False, and nothing has gone, when that isn't enough.
+    // Drops mirrors of the engine, least recently used first, until `bytes` more fit into its memory. Mirrors
+    // that are pinned, in use, or needed for the same purpose stay. For a forced path, mirrors that another
+    // connection used within the last minute stay too. Returns false, and drops nothing, when dropping all
+    // the others would not make enough room.
     bool make_room(protocol::EngineName engine, MemoryBudget &memory, std::uint64_t bytes,
                    const Purpose &purpose);
-    // Lets one of these go. False when there is none.
+    // Drops one of the mirrors that make_room may drop. Returns false when there is none.
     bool drop_one(protocol::EngineName engine, const Purpose &purpose);
-    // Lets any but pinned ones and those in use go until the engine's memory is within its limit, as far as
-    // possible.
+    // Drops mirrors that are neither pinned nor in use until the engine's memory is within its limit, or none
+    // of them is left.
     void shrink(protocol::EngineName engine, const MemoryBudget &memory);
 
-    // What protocol::Evict does.
+    // Does what protocol::Evict asks for. `*mirrors` and `*bytes` say how much was dropped.
     void evict(const protocol::RunName &name, std::uint64_t *mirrors, std::uint64_t *bytes);
-    // What protocol::KeepRuns does.
+    // Does what protocol::KeepRuns asks for, and says likewise how much was dropped.
     void keep(const protocol::RunName &relation, const std::unordered_set<std::uint64_t> &listed,
               std::int64_t listed_at, std::uint64_t *mirrors, std::uint64_t *bytes);
-    // Lets all of an engine go.
+    // Drops all mirrors of an engine.
     void clear(protocol::EngineName engine);
 
-    // At most `capacity` rows; the number of all is returned. `device` is the cuda engine's.
+    // Writes at most `capacity` rows and returns how many mirrors there are. `device` is the number of the
+    // cuda engine's device.
     std::uint64_t list(protocol::MirrorRow *rows, std::uint64_t capacity, std::int32_t device);
 
   private:

@@ -30,8 +30,8 @@ auto with_key(std::uint32_t key_bits, Function &&function) {
     }
 }
 
-// Objects of kary have their keys' width; those of grid, column and text have none, and numbers that are no
-// width.
+// Objects of kary are told apart by the width of their keys. Those of grid, column and text have numbers that
+// are no width.
 inline constexpr std::uint32_t grid_bits = 0;
 inline constexpr std::uint32_t column_bits = 1;
 inline constexpr std::uint32_t text_bits = 2;
@@ -50,7 +50,7 @@ class OfAnyKind {
         constexpr std::uint32_t bits[] = {32, 64, 128, grid_bits, column_bits, text_bits};
         return bits[object_.index()];
     }
-    // Null when there is none, or one of another width.
+    // Returns null when there is no object, or one of another width.
     template <typename Key>
     Kary<Key> *get() const noexcept {
         return get_object<Kary<Key>>();

@@ -1,4 +1,4 @@
-// What the server is started with.
+// The options that the server is started with.
 #pragma once
 
 #include <sys/types.h>
@@ -17,11 +17,11 @@ struct Options {
     std::string socket_path;    // relative to the working directory, or absolute
     pid_t parent = 0;           // the server ends with this process; 0: with none
     int watch_descriptor = -1;  // and when reading from this one meets the end; -1: none
-    // Bytes; 0 is the default.
+    // The limits are in bytes; 0 is the default.
     std::uint64_t memory_limit[protocol::engine_count] = {0, 0};
     std::uint64_t transfer_limit = 0;
     std::uint32_t queue_limit = 0;  // requests of an engine that wait; 0 is the default
-    // Calls at a time that others could join (queue.h); 0 is the engine's default.
+    // How many calls that other requests could join run at a time (queue.h); 0 is the engine's default.
     std::uint32_t joint_calls = 0;
     std::uint32_t connection_limit = 1000;  // further ones are closed at once
     std::int32_t threads = 0;               // of the host engine; 0 is half of the processors
@@ -31,20 +31,22 @@ struct Options {
     // How the cuda engine is opened; tests put another in its place. Empty: by device::open_engine, if that
     // is built in.
     std::function<Status(const EngineOptions &, std::unique_ptr<Engine> *)> open_device;
-    // Whether a new process could open the device. After a driver that wasn't there a process stays without
-    // it. Null: it isn't asked, and opening is tried again in this process.
+    // Says whether a new process could open the device: a process that once met no driver never finds one
+    // later. With null nobody is asked, and opening is tried again in this process.
     std::function<bool()> probe_device;
-    // Until opening a device is tried again, at first; each time twice as long, up to the second.
+    // How long the server waits before it tries again to open a device: this long at first, then twice as
+    // long each time, up to the longest.
     std::uint32_t first_retry_milliseconds = 1000;
     std::uint32_t longest_retry_milliseconds = 60000;
-    // An opening that takes so long is taken for one that hangs: sessions stop waiting for it.
+    // An opening that takes this long is taken to hang: sessions stop waiting for it.
     std::uint32_t slow_opening_milliseconds = 30000;
     bool probing = false;  // only look whether the device can be opened
-    // After a request was cancelled so long ago and still runs, the server gives itself up.
+    // When a request still runs this long after it was cancelled, the server gives itself up.
     std::uint32_t stuck_milliseconds = 30000;
 };
 
-// From a command line. False after a message on stderr; `*help` says that help was asked for and printed.
+// Reads the options from a command line. Returns false after a message on stderr; `*help` says that help was
+// asked for and printed.
 bool parse_options(int argc, char **argv, Options *options, bool *help);
 
 }  // namespace gpu_engine::server

@@ -29,18 +29,18 @@ class Joint {
     Joint &operator=(const Joint &) = delete;
     virtual ~Joint() = default;
 
-    // Those with equal keys go together.
+    // Requests with equal keys can be computed in one call.
     const std::string &key() const noexcept { return key_; }
     std::uint32_t items() const noexcept { return items_; }
     const protocol::ExpectedCost &cost() const noexcept { return cost_; }
 
-    // Computes this one and others of the same key, as the work of one of them. Throws what requests throw;
-    // then none of them is computed.
+    // Computes this request and others with the same key, as the work of one of them. Throws what requests
+    // throw; then none of them is computed.
     virtual void compute(Work &work, std::span<Joint *const> company) = 0;
-    // Hands the results over, in the thread of the request's own session.
+    // Copies the results into the session's buffer; called by the thread of the request's own session.
     virtual void deliver(Work &work) = 0;
 
-    // Set by who computes: when, and this one's share of the time.
+    // The thread that computes sets when it began, and this request's share of the time.
     Clock::time_point began{};
     Clock::duration share{};
 
@@ -52,9 +52,9 @@ class Joint {
 
 // Those whose sessions had the least of the engine so far go first, and of these the first that came
 // ("Start-time Fair Queueing", Goyal, Vin, Cheng, 1996): a session with large requests waits for others'
-// small ones, never the reverse for long. Requests that can be computed together are admitted by few calls at
-// a time; those that wait meanwhile go into the next one. Some go back to their sessions, which compute on
-// pages: what the dispatcher takes for the processor. All functions may be called by any thread.
+// small ones, never the reverse for long. Of requests that can be computed together only a few calls run at a
+// time; requests that wait meanwhile go into the next call. What the dispatcher assigns to the processor goes
+// back to its session, which computes on pages. All functions may be called by any thread.
 class Queue {
   public:
     enum class Result {
@@ -72,8 +72,8 @@ class Queue {
         std::uint32_t processors = 0;   // for sessions to compute on
     };
 
-    // What a session has had of the engine, in microseconds of the queue's virtual time; the queue's to read
-    // and write.
+    // How much of the engine a session has had, in microseconds of the queue's virtual time. Only the queue
+    // reads and writes it.
     class Share {
         friend class Queue;
         double finish_ = 0;  // of what it had last
@@ -81,25 +81,26 @@ class Queue {
 
     Queue(Watcher &watcher, const Settings &settings);
 
-    // Whether there is a place at once. `key` is empty for requests that can't be computed with others.
+    // Returns whether there is a place at once. `key` is empty for requests that can't be computed with
+    // others.
     bool try_enter(const std::string &key, Share &share);
-    // Waits for a place. A request that was taken into another one's call waits for its end.
+    // Waits for a place, or, when another request's call takes this one along, for the end of that call.
     Result enter(const Activity &activity, const std::string &key, Share &share);
     Result enter(const Activity &activity, const std::shared_ptr<Joint> &joint, Share &share);
-    // A place is free again, of which the session had so much.
+    // Gives a place back that the session held for so long.
     void leave(const std::string &key, Share &share, Clock::duration took);
-    // The session had so much of another one's call.
+    // Notes that a session had so much of a call that another session made.
     void charge(Share &share, Clock::duration took);
 
-    // Others that wait and that can be computed with an admitted one, taken from the queue. `end_company`
-    // must follow, with computed, alone or again.
+    // Takes from the queue the requests that can be computed with an admitted one. `end_company` must follow,
+    // with computed, alone or again.
     struct Waiter;
     using Company = std::vector<std::shared_ptr<Waiter>>;
     Company take_company(const Joint &joint);
     static Joint &joint_of(const Waiter &waiter) noexcept;
     void end_company(const Company &company, Result result);
 
-    // Those who wait look whether they are cancelled.
+    // Wakes the threads that wait, so that they see whether they are cancelled.
     void wake();
 
     std::uint32_t waiting();
@@ -110,7 +111,7 @@ class Queue {
 
     Result wait(const Activity &activity, const std::string &key, std::shared_ptr<Joint> joint,
                 const Share &share);
-    // These have the mutex.
+    // The following are called with the mutex held.
     void insert(std::list<std::shared_ptr<Waiter>> *waiter);
     void add_to(Share &share, Clock::duration took);
     bool has_place_for(const std::string &key) const;

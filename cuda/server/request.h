@@ -12,39 +12,39 @@
 
 namespace gpu_engine::server {
 
-// What a request is answered with. `engine` and `stream` are there for those that compute.
+// What a handler works with. `engine` and `stream` are null for requests that don't compute.
 struct Work {
     Connection &connection;
     protocol::EngineName engine_name;
     Engine *engine = nullptr;
     Stream *stream = nullptr;
     Purpose purpose{};
-    // For the statistics.
+    // The handler counts these for the statistics.
     std::uint64_t items = 0;
     std::uint64_t bytes = 0;
 
     Server &server() const noexcept { return connection.server; }
 };
 
-// A kind of request. `run` gets structures of these sizes, the reply's header filled in as done. It may throw
-// Failure, and std::bad_alloc.
+// How one kind of request is handled. `run` gets structures of these sizes; the reply's header already says
+// `done`. It may throw Failure and std::bad_alloc.
 struct Handler {
     std::size_t request_bytes;
     std::size_t reply_bytes;
     bool computes;  // takes a place in the engine's queue
     void (*run)(Work &work, const void *request, void *reply);
-    // Null for requests that are never computed together. Those with equal keys may be; an empty key: not
-    // this one.
+    // Requests with equal keys may be computed together, and a request with an empty key may not. Null for a
+    // kind that is never computed together.
     std::string (*joint_key)(const void *request);
-    // For one that has to wait. Null when it can't be computed with others after all, or when the reply says
-    // already why it can't be computed at all.
+    // Makes of a request that has to wait one that can be computed with others. Returns null when it can't be
+    // after all, or when the reply already says why the request can't be computed at all.
     std::shared_ptr<Joint> (*join)(Work &work, const void *request, void *reply);
 };
 
-// Null when there is none of that kind.
+// Returns null when there is no such kind of request.
 const Handler *find_handler(std::uint16_t type) noexcept;
 
-// ---- For the functions -----------------------------------------------------------------------------------
+// ---- for the handlers ------------------------------------------------------------------------------------
 
 [[noreturn]] inline void refuse(const char *message) {
     throw Failure{make_status(StatusCode::invalid_argument, message)};
@@ -56,12 +56,13 @@ inline void check(const Status &status) {
     }
 }
 
-// Runs `call`, which returns a Status, and when it lacks memory lets mirrors go and tries again. Where those
-// that may go are not enough for what was refused none goes. A device that is short of memory though the
-// limit isn't reached, because others use it, doesn't say how much it lacks: then one mirror goes at a time.
+// Runs `call`, which returns a Status. When the call lacks memory, mirrors are dropped and it is run again.
+// No mirror is dropped where all that may be dropped are not enough for what was refused. A device may be
+// short of memory below the limit, because other programs use it; it then doesn't say how much it lacks, and
+// mirrors are dropped one at a time.
 template <typename Call>
 Status with_room(Work &work, Call &&call) {
-    // Others may take what was made free; at some time that must end.
+    // Other requests may take the memory that was made free, so the number of attempts is limited.
     constexpr int max_refusals = 64;
     Mirrors &mirrors = work.server().mirrors();
     MemoryBudget &memory = work.engine->memory();
@@ -81,7 +82,7 @@ Status with_room(Work &work, Call &&call) {
     return make_status(StatusCode::out_of_memory, "the engine's memory is taken again as soon as it is free");
 }
 
-// ---- The functions ---------------------------------------------------------------------------------------
+// ---- the handlers ----------------------------------------------------------------------------------------
 
 // requests_state.cpp
 void answer_ping(Work &work, const protocol::RequestHeader &request, protocol::HelloReply &reply);

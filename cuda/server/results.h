@@ -1,4 +1,4 @@
-// How questions are answered in the transfer buffer.
+// How handlers write results into the transfer buffer.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ inline std::uint64_t aligned(std::uint64_t bytes) {
     return (bytes + alignment - 1) / alignment * alignment;
 }
 
-// The part of the transfer buffer that answers go to. What doesn't fit is counted.
+// The part of the transfer buffer that results go to.
 class Results {
   public:
     Results(const TransferBuffer &buffer, std::uint64_t begin, std::uint64_t capacity)
@@ -29,7 +29,7 @@ class Results {
         static_cast<void>(buffer.part<char>(begin, capacity));
     }
 
-    // The next `count` elements, and where they lie. Throws Failure when they don't fit.
+    // Takes room for the next `count` elements; *at says at which offset. Throws Failure when they don't fit.
     template <typename Element>
     Element *take(std::uint64_t count, std::uint64_t *at) {
         if (count > room<Element>()) {
@@ -39,7 +39,7 @@ class Results {
         at_ = std::min(at_ + aligned(count * sizeof(Element)), end_);
         return buffer_.part<Element>(*at, count);
     }
-    // The room that is left.
+    // Returns how many elements fit into the room that is left.
     template <typename Element>
     std::uint64_t room() const {
         return (end_ - at_) / sizeof(Element);
@@ -57,27 +57,26 @@ class Results {
     const std::uint64_t begin_;
 };
 
-// Boxes that are open in all columns take no room in the buffer, so that their number is the session's word
-// alone.
+// Boxes that are open in all columns take no room in the buffer, so the buffer's size doesn't limit how many
+// a session may claim. This does.
 inline constexpr std::uint64_t max_items = std::uint64_t(1) << 53;
 
-// More TIDs than this are no answer: 2^53 items of 2^32 entries at most, of which the engine has counted far
-// fewer.
+// No run has results with more TIDs than this, so a larger number in the buffer was written by the session.
 inline constexpr std::uint64_t entries_limit = std::uint64_t(1) << 56;
 
-// A number in the transfer buffer, which may change at any time, as it is now.
+// Reads a number in the transfer buffer, which the session may change at any time, exactly once.
 inline std::uint64_t read_once(std::uint64_t &number) {
     return std::atomic_ref(number).load(std::memory_order_relaxed);
 }
 
-// How many bytes of offsets there are for `items` items of so many runs.
+// Returns the bytes that the offsets of `items` items of so many runs take.
 inline std::uint64_t offsets_bytes(std::size_t runs, std::uint64_t items) {
     return runs * aligned((items + 1) * sizeof(std::uint64_t));
 }
 
-// Answers with entries of each run. `ask(run, offsets, tids, capacity)` has an array fill in offsets and
-// TIDs, as KaryArray::lookup does. `ask_keys(run, offsets, keys, tids, capacity)` the same with keys; it is
-// null when no keys are wanted.
+// Writes the entries that are found in each run. `ask(run, offsets, tids, capacity)` has an array fill in
+// offsets and TIDs, as KaryArray::lookup does; `ask_keys(run, offsets, keys, tids, capacity)` has it fill in
+// keys too, and is null when no keys are wanted.
 template <typename Key, typename Ask, typename AskKeys>
 void answer_entries(Work &work, std::size_t runs, std::uint64_t items, Results &results,
                     protocol::ResultReply &reply, Ask ask, AskKeys ask_keys) {
@@ -93,7 +92,7 @@ void answer_entries(Work &work, std::size_t runs, std::uint64_t items, Results &
     }
     bool fits = true;
     for (std::size_t i = 0; i < runs; ++i) {
-        // Where keys are wanted too, the TIDs are only counted first, for the place of the keys.
+        // Where keys are wanted too, the TIDs are only counted at first, to know where the keys begin.
         std::uint64_t capacity = fits && !with_keys ? results.room<Tid>() : 0;
         Status status = with_room(work, [&] { return ask(i, offsets[i], results.rest<Tid>(), capacity); });
         if (status.code != StatusCode::insufficient_space) {
@@ -124,7 +123,7 @@ void answer_entries(Work &work, std::size_t runs, std::uint64_t items, Results &
     work.bytes = results.used();
 }
 
-// What is known of heap blocks, for the work's engine. The caller has looked whether all are all-visible.
+// Hands what is known of heap blocks to the work's engine. It is not called where all blocks are all-visible.
 inline std::unique_ptr<HeapBlocks> keep_blocks(Work &work, const protocol::BlocksPlace &place) {
     if (place.slots > max_items) {
         refuse("more heap blocks than there can be");

@@ -1,4 +1,4 @@
-// The runs that a question asks.
+// The runs that a request asks about.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace gpu_engine::server {
 
-// Shares of their mirrors, so that these stay until the question is answered.
+// It shares the runs' mirrors, so that they stay in memory until the request is answered.
 class RunSet {
   public:
-    // Looks up `count` runs. When some aren't there, or their dead bitmaps are older than asked for, the
-    // reply says so and `complete` is false. Throws Failure for too many runs and for mirrors of another key
-    // width; those of grid have grid_bits, of column column_bits, of text text_bits.
+    // Looks up `count` runs. When some have no mirror, or a mirror whose dead bitmap is older than asked for,
+    // the reply says so and `complete` is false. Throws Failure for too many runs and for mirrors of another
+    // key width; for those of grid, column and text that is grid_bits, column_bits and text_bits.
     RunSet(Work &work, const protocol::RunUse *runs, std::uint32_t count, std::uint32_t key_bits,
            protocol::ReplyHeader &reply);
 

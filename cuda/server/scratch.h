@@ -1,4 +1,4 @@
-// Memory of a request, counted in a budget.
+// Memory that a request needs while it is answered, counted in a budget.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace gpu_engine::server {
 
-// Elements start uninitialised.
+// An array whose elements start uninitialised.
 template <typename Element>
 class Scratch {
   public:

@@ -19,17 +19,17 @@
 
 namespace gpu_engine::server {
 
-// What connections share.
+// The server: what all connections share.
 class Server {
   public:
     // `give_up` is called with a reason when only a new process can help: a device is lost, or a request
-    // can't be stopped. It had better end this one.
+    // can't be stopped. It should end the process.
     Server(const Options &options, std::function<void(const char *reason)> give_up);
     Server(const Server &) = delete;
     Server &operator=(const Server &) = delete;
     ~Server();
 
-    // Makes the socket and opens the engines. Not ok: nothing was started.
+    // Makes the socket and opens the engines. When the status isn't ok, nothing was started.
     Status start() noexcept;
     // Serves until it is stopped, then ends all connections.
     void run();
@@ -44,11 +44,11 @@ class Server {
     MemoryBudget &transfer_memory() noexcept { return transfer_memory_; }
     std::uint64_t start_number() const noexcept { return start_number_; }
     std::uint32_t connections();
-    // Another one each time.
+    // Returns another number each time.
     std::uint64_t number_connection() noexcept { return ++connections_made_; }
     void give_up(const char *reason) { give_up_(reason); }
 
-    // 0: the default.
+    // With 0 the default limit applies again.
     void set_transfer_limit(std::uint64_t bytes) noexcept;
 
   private:
@@ -57,7 +57,7 @@ class Server {
         int socket = -1;  // -1: the connection has ended
     };
 
-    // False when there is a shortage, and a pause would be good.
+    // Returns false when the system is short of something, and the caller should pause before the next try.
     bool accept_connections();
     void serve(Session &session, Descriptor socket, int process) noexcept;
     void join_ended(bool all);
@@ -74,7 +74,7 @@ class Server {
     LogPace refusals_;
     std::atomic<bool> stopping_{false};
     std::atomic<std::uint64_t> connections_made_{0};
-    // In this order: engines use the watcher, and both outlive all connections.
+    // The order matters: the engines use the watcher, and both outlive all connections.
     std::unique_ptr<Watcher> watcher_;
     std::unique_ptr<Engines> engines_;
     std::mutex sessions_mutex_;

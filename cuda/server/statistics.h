@@ -1,4 +1,4 @@
-// What requests did, summed by engine, kind and user.
+// Sums of the work that requests did, by engine, kind and user.
 #pragma once
 
 #include <compare>
@@ -21,7 +21,8 @@ class Statistics {
     };
     // Counts a request. Beyond so many sums, further users are counted as user 0.
     void add(protocol::EngineName engine, protocol::Message type, std::uint32_t user, const Done &done);
-    // At most `capacity` rows; the number of all is returned. With `reset` the sums begin anew.
+    // Writes at most `capacity` rows and returns how many there are. With `reset` the sums begin at zero
+    // afterwards.
     std::uint64_t list(protocol::StatisticsRow *rows, std::uint64_t capacity, bool reset);
 
   private:

@@ -11,7 +11,7 @@
 
 namespace gpu_engine::server {
 
-// Its content may change at any time, its size can't: seals make sure of that.
+// The session may change its content at any time. Seals make sure that its size doesn't change.
 class TransferBuffer {
   public:
     TransferBuffer() = default;
@@ -19,10 +19,11 @@ class TransferBuffer {
     TransferBuffer &operator=(const TransferBuffer &) = delete;
     ~TransferBuffer() { detach(); }
 
-    // Maps the memfd in place of what was mapped before. Counted in `budget`, which outlives this.
+    // Maps the memfd in place of the one mapped before, and counts its size in `budget`, which outlives this.
     Status attach(const Descriptor &memfd, std::uint64_t bytes, MemoryBudget &budget) noexcept;
     void detach() noexcept;
-    // Pins it for the engine, which outlives this, unless it is pinned. It works without too, slower.
+    // Pins the buffer for the engine, which outlives this, unless it is pinned already. Failing to do so only
+    // makes transfers slower.
     void pin(Engine &engine) noexcept;
 
     std::uint64_t bytes() const noexcept { return bytes_; }

@@ -10,13 +10,13 @@
 namespace gpu_engine::server {
 
 // A socket that listens under a name in the file system, which only the server's own user can open. A lock on
-// "NAME.lock" keeps a second server away as long as this one lives.
+// "NAME.lock" keeps a second server away while this object lives.
 class ListeningSocket {
   public:
     ListeningSocket() = default;
     ListeningSocket(const ListeningSocket &) = delete;
     ListeningSocket &operator=(const ListeningSocket &) = delete;
-    // Removes the name if it still is this socket's.
+    // Removes the name if it still belongs to this socket.
     ~ListeningSocket();
 
     Status open(const std::string &path) noexcept;
@@ -30,8 +30,8 @@ class ListeningSocket {
     unsigned long node_ = 0;
 };
 
-// Whether the process at the other end is this one's user's. `*process` and `*user` are told in any case,
-// when they are known.
+// Returns whether the process at the other end belongs to the user that this process runs as. `*process` and
+// `*user` are set in any case where they are known.
 bool peer_is_own_user(int socket, int *process, unsigned *user) noexcept;
 
 enum class Received {
@@ -46,10 +46,10 @@ enum class Received {
 Received receive_message(int socket, void *buffer, std::size_t capacity, std::size_t *bytes,
                          Descriptor *passed) noexcept;
 
-// False when the peer is gone, or didn't make room within SO_SNDTIMEO.
+// Returns false when the peer is gone, or didn't make room within SO_SNDTIMEO.
 bool send_message(int socket, const void *message, std::size_t bytes) noexcept;
 
-// 0 ms: waits for ever.
+// With 0 milliseconds the socket waits for ever.
 void set_timeout(int socket, int option, int milliseconds) noexcept;
 
 }  // namespace gpu_engine::server

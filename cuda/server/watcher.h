@@ -16,7 +16,7 @@ namespace gpu_engine::server {
 
 using Clock = std::chrono::steady_clock;
 
-// What a connection's thread is doing. All but the constructor is the watcher's, under its mutex.
+// What a connection's thread is doing. Only the watcher reads and writes it, under its mutex.
 class Activity {
   public:
     Activity() = default;
@@ -35,32 +35,32 @@ class Activity {
 
 class Watcher {
   public:
-    // `cancelled` is called when a request was cancelled, without the mutex, and `stuck` when one still runs
-    // so long after. Throws what std::thread and the kernel's refusals make.
+    // `cancelled` is called, without the mutex held, when a request was cancelled, and `stuck` when it still
+    // runs `patience` later. Throws what std::thread throws, and Failure where the kernel refuses something.
     Watcher(std::function<void()> cancelled, std::function<void()> stuck, std::chrono::milliseconds patience);
     Watcher(const Watcher &) = delete;
     Watcher &operator=(const Watcher &) = delete;
     ~Watcher();
 
-    // From add to remove the socket is watched for its peer's end. Throws Failure.
+    // From `add` to `remove` the watcher looks whether the socket's peer is gone. Throws Failure.
     void add(Activity &activity, int socket);
     void remove(Activity &activity, int socket) noexcept;
 
-    // A request begins, which has until `deadline`. It may be cancelled already.
+    // Notes that a request begins, which has time until `deadline`. It may be cancelled already.
     void begin(Activity &activity, Clock::time_point deadline);
-    // From now on cancelling it cancels this stream; null: no stream.
+    // From now on cancelling the request cancels this stream; with null it cancels no stream.
     void computes_on(Activity &activity, Stream *stream);
     void end(Activity &activity) noexcept;
 
     bool cancelled(const Activity &activity);
-    // What was the reason.
+    // Returns whether the request was cancelled because its time was up.
     bool too_late(const Activity &activity);
     // Ends all requests, for the server's stop.
     void cancel_all();
 
   private:
     void run() noexcept;
-    // These have the mutex.
+    // The following are called with the mutex held.
     void cancel(Activity &activity);
     void look_at_clocks();
     void arm(Clock::time_point time);
