@@ -7,15 +7,15 @@ pg_config=${PG_CONFIG:-pg_config}
 suite_limit=${PG_GPU_SUITE_LIMIT:-1500}
 jobs=$(nproc 2>/dev/null || echo 1)
 
-# Whatever the caller's server and locale are, the suites have their own.
+# The suites have their own server and locale, whatever the caller's environment names.
 unset PGHOST PGPORT PGUSER PGDATABASE PGSERVICE PGOPTIONS PGPASSWORD PGAPPNAME
-# Neither have they a part in the job server of the make that may have called them.
+# They also take no jobs from the make that may have called them.
 unset MAKEFLAGS MFLAGS MAKELEVEL
 export LC_ALL=C
 
 : "${PG_GPU_TEST_SEED:=20261121}"
 : "${PG_GPU_TEST_ROUNDS:=1}"
-# Where data lies that is not part of the sources; what needs it is skipped without.
+# The folder of data that is not part of the sources. Tests that need it are skipped where it is missing.
 : "${PG_GPU_DATA:=$root/../shared/data}"
 export PG_GPU_TEST_SEED PG_GPU_TEST_ROUNDS PG_GPU_DATA
 

@@ -1,4 +1,4 @@
-// The dispatcher's simulation against what is known of queues.
+// The dispatcher's simulation, compared with what queueing theory says.
 #include "bench/dispatch/simulation.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ std::vector<MeasuredQuery> mixed_queries() {
 }  // namespace
 
 TEST(DispatchSimulation, DelaysOfOneProcessorAreThoseOfTheTheory) {
-    // Constant times: Pollaczek and Khinchine's mean, and at an eighth of the load.
+    // With constant times the mean wait is that of Pollaczek and Khinchine, also at an eighth of the load.
     const std::vector<MeasuredQuery> queries = {{{1, 1, 2, 2}, {1, 100}}};
     for (const double load : {0.125, 0.5, 0.8}) {
         const Outcome outcome = simulate(
@@ -84,7 +84,7 @@ TEST(DispatchSimulation, BeyondCapacityQueriesInTimeAreNotGivenUpForLateOnes) {
     constexpr std::uint64_t kQueries = 60000;
     const double most = capacity(queries, {.queries = kQueries});
     const Outcome outcome = simulate(queries, {.per_second = 1.5 * most, .queries = kQueries});
-    // Two thirds can be.
+    // Two thirds of the queries can be answered in time.
     EXPECT_GT(outcome.in_time, 0.5);
     EXPECT_GT(outcome.per_second, 0.8 * most);
 }

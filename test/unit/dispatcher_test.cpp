@@ -49,7 +49,7 @@ TEST(CostModel, FindsALinearFunctionAgain) {
 }
 
 TEST(CostModel, FeaturesThatSayNothingNewDoNoHarm) {
-    // One list each: three features are the same, and the fourth is constant.
+    // Each query has one list, so three features are the same, and the fourth is constant.
     std::vector<QueryFeatures> queries;
     std::vector<double> milliseconds;
     for (int i = 1; i <= 20; ++i) {
@@ -70,8 +70,8 @@ TEST(CostModel, EstimatesAreNotBelowTheLeastMeasured) {
 }
 
 TEST(Dispatcher, NearlyEqualAdvantagesHaveAnOrder) {
-    // Of costs on one side by those on the other, rounded, the first two are equal, and so are the last two,
-    // but not the first and the last.
+    // The ratios of the costs on the two sides, rounded, are equal for the first two jobs and for the last
+    // two, but not for the first and the last.
     const std::vector<Job> jobs = {{1, kNever, {0x1.0236db6db6db7p+9, 0x1.ep+2}},
                                    {2, kNever, {0x1.2133333333333p+9, 0x1.0cccccccccccdp+3}},
                                    {3, kNever, {0x1.0ffc57c57c57cp+9, 0x1.f99999999999ap+2}}};
@@ -122,12 +122,12 @@ TEST(Dispatcher, OwnQueriesKeepTheirOrder) {
 TEST(Dispatcher, StealsWhatIsDoneSoonerThanByTheOwner) {
     Dispatcher dispatcher({});
     dispatcher.add({1, kNever, {30, 10}});
-    // The device is through with it in 10 ms, the processor in 30.
+    // The device would finish the job in 10 ms, the processor in 30.
     EXPECT_EQ(taken(dispatcher, Side::processor), 0U);
     dispatcher.add({2, kNever, {60, 10}});
     EXPECT_EQ(taken(dispatcher, Side::processor), 0U);
     dispatcher.add({3, kNever, {90, 20}});
-    // 40 ms: the one that the processor does at the least disadvantage.
+    // The job that takes the processor 40 ms is the one that it computes at the least disadvantage.
     EXPECT_EQ(taken(dispatcher, Side::processor), 1U);
     EXPECT_EQ(taken(dispatcher, Side::processor), 0U);
 }

@@ -41,7 +41,7 @@ class EngineDictionary : public EngineTest {
         return dictionary_of(std::move(values));
     }
 
-    // With a place more than each output needs.
+    // Each output has one place more than it needs, which must stay as it was.
     struct Output {
         explicit Output(const Entries &main, const Entries &delta)
             : entries(main.size() + delta.size() + 1, untouched_entry),
@@ -85,7 +85,7 @@ class EngineDictionary : public EngineTest {
 };
 TYPED_TEST_SUITE(EngineDictionary, Engines, EngineName);
 
-// Around the sizes of threads' and blocks' parts.
+// Sizes around those of the parts that threads and blocks take.
 constexpr std::size_t sizes[] = {0,   1,    2,    11,   15,   16,   31,   32,   64,   255,
                                  256, 1000, 2815, 2816, 2817, 3071, 3072, 3073, 8192, 40000};
 
@@ -129,7 +129,7 @@ TYPED_TEST(EngineDictionary, MergesTheLimitsAndManyEntries) {
     this->expect_merge(this->random_dictionary(700000, 1000000), this->random_dictionary(150000, 1000000));
 }
 
-// Entries that aren't sorted: any result, but nothing beyond the arguments.
+// Entries that aren't sorted may give any result, but nothing is read or written beyond the arguments.
 TYPED_TEST(EngineDictionary, StaysWithinItsArgumentsWhateverTheOrder) {
     for (const std::size_t main_size : {1000, 20000}) {
         for (const std::size_t delta_size : {0, 10, 5000, 40000}) {

@@ -28,7 +28,7 @@ class EngineColumns : public EngineTest {
         Status status = engine_->column().open_loader(*stream_, pages.layout, &loader);
         for (std::size_t page = 0; status.ok() && page < pages.count();) {
             const std::size_t count = std::min(1 + random_() % most, pages.count() - page);
-            // Pages of their own, so that reading beyond them shows.
+            // The pages have allocations of their own, so that sanitizers notice reads beyond them.
             const std::vector<char> images(
                 pages.images.begin() + static_cast<std::ptrdiff_t>(page * column_test::page_bytes),
                 pages.images.begin() + static_cast<std::ptrdiff_t>((page + count) * column_test::page_bytes));
@@ -408,7 +408,8 @@ TYPED_TEST(EngineColumns, PagesThatLie) {
                 default:
                     pages.images[this->random_() % pages.images.size()] = static_cast<char>(this->random_());
             }
-            // A lie about how much memory is wanted would only be refused for want of it.
+            // A layout that claims too much memory would only be refused for want of memory, which is not
+            // tested here.
             pages.layout.rows = std::min<std::uint64_t>(pages.layout.rows, 1 << 20);
         }
         std::unique_ptr<ColumnStore> store;

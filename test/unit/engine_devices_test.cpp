@@ -50,8 +50,7 @@ TEST(CudaDevices, RefusesMissingArguments) {
     EXPECT_EQ(gpu_engine::device::list_devices(nullptr, 1, &count).code, StatusCode::invalid_argument);
 }
 
-// Holds with a card and without one: either a list whose rows make sense, or `unavailable` and no row
-// touched.
+// With a device the list's rows make sense; without one the status is `unavailable`, and no row is touched.
 TEST(CudaDevices, ListsWhatIsThere) {
     std::vector<DeviceInfo> rows(16, untouched_row());
     std::size_t count = 99;

@@ -197,7 +197,7 @@ class EngineGrid : public EngineTest {
         EXPECT_EQ(tids[total], make_tid(12345)) << "written beyond the end";
         ASSERT_EQ(sets_of(offsets, tids), expected);
 
-        // Of all states some, and the last ones unknown.
+        // Blocks of every state, with unknown ones at the end.
         const std::uint64_t blocks = points.count() / 100 - points.count() / 1000;
         check_count_on(file, expected, boxes, HeapFacts::random(blocks, random_));
         check_count_on(file, expected, boxes,

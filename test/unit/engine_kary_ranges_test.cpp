@@ -210,7 +210,8 @@ TYPED_TEST(EngineRanges, CountsOnBlocks) {
     }
 }
 
-// So many positions that they are counted in several pieces, with entries elsewhere in some of them only.
+// There are so many positions that they are counted in several pieces, and only some pieces have entries on
+// blocks that must be looked up.
 TYPED_TEST(EngineRanges, CountsOnBlocksInPieces) {
     using Key = typename TypeParam::Key;
     const std::size_t size = 400000;

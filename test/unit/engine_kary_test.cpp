@@ -123,8 +123,8 @@ class EngineKary : public EngineTest {
         }
     }
 
-    // Small batches have a way of their own on a device. Answers get long where keys are equal: no batch is
-    // asked after one that had a million entries.
+    // A device answers small batches in another way. Answers get long where keys are equal, so a batch whose
+    // answer had a million entries is the last one.
     void expect_tids(const KaryArray<Key> &array, const Reference<Key> &reference,
                      const std::vector<Key> &probes) {
         for (const std::size_t batch : {std::size_t(1), std::size_t(2), std::size_t(33), std::size_t(64),

@@ -333,7 +333,7 @@ TYPED_TEST(EngineText, ManyTerms) {
         const std::size_t list = run.add(random_list(this->random_, run.documents(), 2.0 + 3 * i));
         terms.push_back(term_of(run, list, std::log(2.0 + 3 * i)));
     }
-    // Of these every document has all.
+    // Every document has all of these terms.
     for (int i = 0; i < 40; ++i) {
         terms.push_back(term_of(run, run.add(random_list(this->random_, run.documents(), 1)), 0.01));
     }
@@ -408,7 +408,7 @@ TYPED_TEST(EngineText, RefusesWhatCannotBe) {
     Tid tid;
     EXPECT_EQ(index->intersect(*this->stream_, &term.list, 0, &tid, 1, &found).code,
               StatusCode::invalid_argument);
-    // Nothing of all that has harmed the engine.
+    // The engine still works after all that.
     this->expect_hits(run, *index, {term}, {query});
 }
 
@@ -444,7 +444,7 @@ TYPED_TEST(EngineText, LoadersRefuseWhatDoesNotFit) {
     EXPECT_EQ(loader->loaded_documents(), 905U);
 }
 
-// Whatever the bytes are: an error, or some result, but no harm.
+// Whatever the bytes are, a call ends with an error or with some result, and harms nothing.
 TYPED_TEST(EngineText, SurvivesDamagedLists) {
     for (const Codec codec : codecs) {
         int refused = 0;

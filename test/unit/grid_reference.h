@@ -1,5 +1,5 @@
-// What tests of grid files compare with: points kept as they come, every question answered by looking at all
-// of them.
+// What tests of grid files compare with: points are kept as they come, and every request is answered by
+// looking at all of them.
 #pragma once
 
 #include <algorithm>

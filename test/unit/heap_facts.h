@@ -1,4 +1,4 @@
-// What a session knows of heap blocks, made up, and what that says of entries.
+// Made-up facts of heap blocks, as a session knows them, and what they say about entries.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ enum class Answer : std::uint8_t { hidden, visible, unknown };
 
 class HeapFacts {
   public:
-    // So many blocks of one state. Entries on known ones are hidden.
+    // Makes this many blocks of one state. Entries on known blocks are hidden.
     explicit HeapFacts(std::uint64_t blocks, State state = State::unknown, std::uint32_t row_words = 2)
         : row_words_(row_words), states_(blocks, state), rows_(blocks * row_words) {
         number_slots();
     }
 
-    // Of each state some, and some known blocks at the end without a slot.
+    // Makes blocks of each state, and at the end known blocks without a slot.
     template <typename Random>
     static HeapFacts random(std::uint64_t blocks, Random &random) {
         HeapFacts facts(blocks, State::all_visible, 1 + random() % 3);
@@ -64,7 +64,7 @@ class HeapFacts {
                   static_cast<std::uint64_t>(tid.block_low) << 16 | tid.offset);
     }
 
-    // As an engine takes it; good as long as this and until the next call.
+    // The facts as an engine takes them. They are valid as long as this object, and until the next call.
     gpu_engine::KnownBlocks known() {
         groups_.assign((states_.size() + 63) / 64, {});
         packed_.clear();
@@ -82,7 +82,7 @@ class HeapFacts {
         return {groups_.data(), groups_.size(), packed_.data(), slots_, row_words_};
     }
 
-    // The same in a transfer buffer, from `at` on.
+    // Writes the facts into a transfer buffer, from `at` on.
     gpu_engine::protocol::BlocksPlace place(char *buffer, std::uint64_t at) {
         const gpu_engine::KnownBlocks known = this->known();
         const std::uint64_t group_bytes = known.group_count * sizeof(gpu_engine::BlockGroup);

@@ -1,4 +1,5 @@
-// Sorted arrays answered for by std::partition_point, and the shapes of key sets they are tried with.
+// A reference for sorted arrays, which searches by std::partition_point, and the shapes of key sets they are
+// tried with.
 #pragma once
 
 #include <algorithm>

@@ -154,6 +154,6 @@ TYPED_TEST(Keys, RadixSortOfClustersTakesAllDigits) {
                       static_cast<uint32_t>(i / 50), static_cast<uint16_t>(i % 50 + 1), 0};
     int passes;
     expect_sorted(entries, &passes);
-    // Three passes are all there are for 32 bits.
+    // Keys of 32 bits have no more than three digits, which three passes sort.
     ASSERT_EQ(passes > 3, sizeof(TypeParam) > 4);
 }

@@ -1,4 +1,4 @@
-// Choosing a path by what requests took: made-up times, no clock.
+// Choosing a path by what requests took. The times are made up, and no clock is read.
 #include "client/path_record.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace {
 
 using Taken = std::function<double(int path, int request)>;
 
-// Sends requests one after the other; what all of them took.
+// Sends requests one after the other and returns what all of them took.
 struct Load {
     PathRecord record;
     std::array<int, kRecordedPaths> requests{};
@@ -98,7 +98,7 @@ TEST(PathRecord, LosesLittleWhereTheEstimatesAreRight) {
     }
 }
 
-// As beside writers: each entry that the server process finds must be looked up.
+// Beside writers, each entry that the server process finds must be looked up in the table.
 TEST(PathRecord, LeavesAPathThatTakesFarMoreThanItsEstimate) {
     const PathEstimates estimates = {9'400, 6'300, 430};
     expect_nearly_best(estimates, 2'000, always(81'000, 294'000, 152'000), 1.05);
@@ -109,7 +109,7 @@ TEST(PathRecord, LeavesAPathThatTakesFarMoreThanItsEstimate) {
 }
 
 TEST(PathRecord, FindsAPathThatTakesFarLessThanItsEstimate) {
-    // Long after: a path that seems to lie far behind is tried when much was spent.
+    // Much later a path that seems far slower is tried once more, when enough time was spent on the other.
     expect_nearly_best({100, 2'000, -1}, 20'000, always(100, 20, 0), 2.0);
     Load load;
     load.run({100, 2'000, -1}, 20'000, always(100, 20, 0));
@@ -118,7 +118,7 @@ TEST(PathRecord, FindsAPathThatTakesFarLessThanItsEstimate) {
 
 TEST(PathRecord, FollowsChanges) {
     const PathEstimates estimates = {1'000, 400, 100};
-    // Quiet, then writers come, then they go.
+    // Nobody writes at first; then writers come, and then they go.
     const auto taken = [](int path, int request) {
         const bool busy = request >= 5'000 && request < 10'000;
         return busy ? std::array{3'000.0, 9'000.0, 12'000.0}[static_cast<std::size_t>(path)]

@@ -29,7 +29,7 @@ class Anything final : public Joint {
     void deliver(Work &) override {}
 };
 
-// Somebody who waits, in a thread of his own.
+// A session that waits in a thread of its own.
 class Someone {
   public:
     Someone(Queue &queue, Watcher &watcher, std::shared_ptr<Joint> joint, Queue::Share *share = nullptr)
@@ -77,7 +77,7 @@ class QueueTest : public testing::Test {
                                         const ExpectedCost &cost = {}) {
         return std::make_shared<Anything>(key, items, cost);
     }
-    // Somebody who waits as one more.
+    // Another session waits, too.
     std::unique_ptr<Someone> wait(std::shared_ptr<Joint> joint) {
         const std::uint32_t before = queue_->waiting();
         auto someone = std::make_unique<Someone>(*queue_, watcher_, std::move(joint));
@@ -117,7 +117,7 @@ TEST_F(QueueTest, TheFirstTakesItsLike) {
     const auto third = wait(joint("b"));
     queue_->leave("a", share_, 0ms);
     EXPECT_EQ(first->result(), Queue::Result::admitted);
-    // 511 would be too many together, and the third is another's.
+    // With 511 the call would have too many items, and the third request has another key.
     const Queue::Company company = queue_->take_company(*leading);
     ASSERT_EQ(company.size(), 1U);
     EXPECT_EQ(queue_->waiting(), 2U);
@@ -149,8 +149,8 @@ TEST_F(QueueTest, WhoIsTakenMayLeave) {
     EXPECT_EQ(queue_->waiting(), 0U);
 }
 
-// Who had much waits for those who had little, however many requests of his are there; without that it is
-// first come, first served.
+// A session that had much of the engine waits for sessions that had little, however many requests it has.
+// Among equals the first that comes is served first.
 TEST_F(QueueTest, ThoseWhoHadLittleGoFirst) {
     make({.places = 1, .joint_calls = 1});
     Queue::Share greedy;
@@ -175,7 +175,7 @@ TEST_F(QueueTest, ThoseWhoHadLittleGoFirst) {
     EXPECT_EQ(queue_->waiting(), 2U);
     queue_->leave("", modest, 1ms);
     EXPECT_EQ(second->result(), Queue::Result::admitted);
-    // Meanwhile the first comes again: it had a millisecond, which is less than ten seconds still.
+    // Meanwhile the first session comes again. It had a millisecond, which still is less than ten seconds.
     const auto again = enter(modest);
     queue_->leave("", other, 1ms);
     EXPECT_EQ(again->result(), Queue::Result::admitted);
@@ -184,12 +184,12 @@ TEST_F(QueueTest, ThoseWhoHadLittleGoFirst) {
     queue_->leave("", greedy, 0ms);
 }
 
-// Searches for which pages are nearly as good go there while processors are idle; others when so many wait
-// that they would be through later.
+// Searches that pages answer nearly as fast go there while processors are idle. Others go there when so many
+// wait that the engine would finish them later.
 TEST_F(QueueTest, TheDispatcherGivesBack) {
     make({.places = 1, .joint_calls = 1, .processors = 2});
     ASSERT_TRUE(queue_->try_enter("", share_));
-    // Ten and twenty minutes.
+    // The estimates are ten and twenty minutes.
     EXPECT_EQ(Someone(*queue_, watcher_, joint("a", 1, {600e3, 700e3, 1})).result(),
               Queue::Result::elsewhere);
     const auto first = wait(joint("a", 1, {1200e3, 300e3, 300e3}));
@@ -198,7 +198,7 @@ TEST_F(QueueTest, TheDispatcherGivesBack) {
     const auto fourth = wait(joint("a", 1, {1200e3, 300e3, 300e3}));
     EXPECT_EQ(queue_->waiting(), 4U) << "four times five minutes are no more than twenty";
     const auto unestimated = wait(joint("a"));
-    // With the fifth they are. All are as good at it: the oldest goes.
+    // With the fifth search they would be. All are equally suited to pages, so the oldest goes.
     const auto fifth = std::make_unique<Someone>(*queue_, watcher_, joint("a", 1, {1200e3, 300e3, 300e3}));
     EXPECT_EQ(first->result(), Queue::Result::elsewhere);
     while (queue_->waiting() != 5) {

@@ -49,7 +49,7 @@ class ServerUnderTest {
     gpu_engine::server::Server &operator*() { return *server_; }
     gpu_engine::server::Server *operator->() { return server_.get(); }
     const std::string &path() const { return path_; }
-    // How often it gave up.
+    // How often the server gave itself up.
     int given_up() const { return given_up_; }
     // Waits until a device is open, or known not to be there.
     bool has(EngineName engine);

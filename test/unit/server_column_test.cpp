@@ -111,7 +111,8 @@ TEST_P(ServerColumns, AnswersEqualAPlainReference) {
     EXPECT_GT(total, 0U);
     check_room(Message::match_column, request, matched.needed);
 
-    // Slots of column 3 below its middle and above, as far as rows are known, and the unknown ones.
+    // Counts column 3's values below and above its middle for the rows that are known, and returns the
+    // unknown rows.
     request.target = static_cast<std::uint32_t>(TargetKind::bins);
     request.column = 3;
     request.slots = 2;
@@ -189,7 +190,7 @@ TEST_P(ServerColumns, RefuseWhatCantBe) {
     EXPECT_EQ(code_of_begin([](protocol::BeginColumn &request) { request.layout.rows = 0; }),
               StatusCode::invalid_argument);
 
-    // What doesn't fit a store in the making.
+    // Pages that can't belong to the store that is being loaded.
     const auto begun = begin(beginning(1, pages));
     ASSERT_EQ(Client::answer_of(begun.header), Answer::done);
     EXPECT_EQ(client_->append<std::uint32_t>(begun.handle, {1}, {make_tid(1, 1)}).status.code,
@@ -256,7 +257,7 @@ TEST_P(ServerColumns, RefuseWhatCantBe) {
         request.slots = 0;
     }));
 
-    // Questions of other kinds.
+    // Requests of other kinds to a mirror of columns.
     protocol::LookupKary lookup{};
     lookup.runs = 1;
     lookup.run[0].name = run_name(1);

@@ -1,4 +1,5 @@
-// Sessions beside each other: random requests, random ends, mirrors that come and go; each answer is right.
+// Sessions run side by side, with random requests, random ends, and mirrors that come and go. Each answer is
+// right.
 #include <atomic>
 #include <random>
 #include <thread>
@@ -66,7 +67,7 @@ struct Session {
     std::uint64_t wrong = 0;
 
   private:
-    // Loads what is lacking. False when another session does so, or memory is short.
+    // Loads the mirrors that are lacking. Returns false when another session does so, or memory is short.
     bool provide(const protocol::ReplyHeader &reply, std::uint64_t run) {
         switch (Client::answer_of(reply)) {
             case Answer::done:
@@ -97,7 +98,7 @@ struct Session {
         request.capacity = 65536;
         std::vector<std::uint64_t> asked;
         for (std::uint64_t i = 0; i < keys; ++i) {
-            // Beyond those that may be dead.
+            // The keys lie beyond the entries that may be dead.
             asked.push_back(3000 + random_() % (3 * run_entries));
             client_->at<std::uint64_t>(0)[i] = asked.back();
         }
@@ -138,7 +139,7 @@ struct Session {
         wrong += counts[0] == 200 * 50 - 1000 && counts[1] == 1 && reply.tids == 200 * 50 ? 0 : 1;
     }
     void set_dead(std::uint64_t run) {
-        // At most 1000, all in front of what is asked for.
+        // At most 1000 entries are dead, all of them before those that are asked for.
         const std::uint64_t version = random_() % 1000;
         std::vector<std::uint64_t> words((run_entries + 63) / 64, 0);
         for (std::uint64_t i = 0; i < version; ++i) {
@@ -160,7 +161,7 @@ struct Session {
             wrong += Client::answer_of(client_->drop(reply.handle)) == Answer::done ? 0 : 1;
         }
     }
-    // Ends in the middle of something.
+    // Ends the connection while a request runs or an object is being loaded.
     void break_off(std::uint64_t run) {
         switch (random_() % 4) {
             case 0: {
@@ -210,7 +211,7 @@ struct Session {
 
 TEST_P(ServerConcurrency, EightSessions) {
     gpu_engine::server::Options options;
-    // Not all runs fit at once.
+    // Not all runs fit into memory at once.
     for (std::uint64_t &limit : options.memory_limit) {
         limit = run_count * run_entries * 14 * 8 / 10;
     }

@@ -24,7 +24,7 @@ using gpu_engine::MemoryBudget;
 using gpu_engine::Status;
 using gpu_engine::Stream;
 
-// What a test does to its device, and learns of it.
+// How a test controls its device, and what it counts there.
 struct Stand {
     std::atomic<bool> may_open{true};
     std::atomic<bool> broken{false};
@@ -267,7 +267,7 @@ TEST(ServerWatcher, CancelsWhenThePeerEnds) {
     watched.watcher.begin(watched.activity, never);
     watched.watcher.computes_on(watched.activity, &watched.stream);
     EXPECT_FALSE(watched.watcher.cancelled(watched.activity));
-    // What it sends is no end.
+    // Sending something does not end the connection.
     EXPECT_EQ(send(watched.sockets[1], "x", 1, 0), 1);
     std::this_thread::sleep_for(20ms);
     EXPECT_FALSE(watched.stream.cancelled());
@@ -276,7 +276,7 @@ TEST(ServerWatcher, CancelsWhenThePeerEnds) {
     EXPECT_TRUE(wait_until([&] { return watched.stream.cancelled() && watched.cancelled == 1; }));
     EXPECT_FALSE(watched.watcher.too_late(watched.activity));
     watched.watcher.end(watched.activity);
-    // For good: the next one is cancelled from the start.
+    // The peer is gone for good, so the next request is cancelled from the start.
     watched.watcher.begin(watched.activity, never);
     EXPECT_TRUE(watched.watcher.cancelled(watched.activity));
     watched.watcher.computes_on(watched.activity, &watched.stream);
@@ -298,7 +298,7 @@ TEST(ServerWatcher, CancelsWhenTheTimeIsUp) {
     watched.watcher.computes_on(watched.activity, &watched.stream);
     std::this_thread::sleep_for(60ms);
     EXPECT_FALSE(watched.stream.cancelled());
-    // An earlier deadline than the one that was waited for.
+    // A deadline that comes before the one that the watcher waits for.
     watched.watcher.end(watched.activity);
     watched.watcher.begin(watched.activity, std::chrono::steady_clock::now() + 20ms);
     watched.watcher.computes_on(watched.activity, &watched.stream);

@@ -93,8 +93,8 @@ TEST_P(ServerLimits, LeastRecentlyUsedLeaveFirst) {
     EXPECT_EQ(load(6), Answer::done);
 }
 
-// A load of several runs, or a question to them, doesn't push out its own: what doesn't fit is refused, and
-// what was there first stays.
+// A load of several runs, or a request about them, doesn't drop mirrors that the same purpose needs. What
+// doesn't fit is refused, and what was loaded first stays.
 TEST_P(ServerLimits, WhatIsNeededTogetherStaysTogether) {
     configure(3 * array_bytes * 12 / 10);
     ASSERT_EQ(load(9), Answer::done);
@@ -105,7 +105,7 @@ TEST_P(ServerLimits, WhatIsNeededTogetherStaysTogether) {
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{1, 2, 3})) << "others leave";
     EXPECT_EQ(client_->begin_kary(run_name(4), entries, 32).header.status.code, StatusCode::out_of_memory);
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{1, 2, 3}));
-    // A question that finds two of them needs these two; the third may go.
+    // A request that finds two of the mirrors needs these two; the third may go.
     client_->purpose = 2;
     EXPECT_EQ(use(1), Answer::done);
     EXPECT_EQ(use(3), Answer::done);
@@ -119,7 +119,8 @@ TEST_P(ServerLimits, WhatIsNeededTogetherStaysTogether) {
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{3, 4}));
 }
 
-// Who forces a path may fill what is free or not used, but not push out what others used a moment ago.
+// A session that forces a path may use memory that is free or whose mirrors nobody used lately, but it
+// doesn't drop mirrors that other sessions used a moment ago.
 TEST_P(ServerLimits, ForcedPathsDisturbNobody) {
     configure(3 * array_bytes * 12 / 10);
     for (std::uint64_t run = 1; run <= 3; ++run) {
@@ -132,13 +133,13 @@ TEST_P(ServerLimits, ForcedPathsDisturbNobody) {
     other.forced = false;
     EXPECT_EQ(Client::answer_of(other.begin_kary(run_name(4), entries, 32).header), Answer::done);
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{2, 3}));
-    // One's own may go.
+    // The session's own mirrors may go.
     client_->forced = true;
     EXPECT_EQ(Client::answer_of(client_->begin_kary(run_name(5), entries, 32).header), Answer::done);
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{3}));
 }
 
-// What is pinned stays, and an array that can't have room takes none from others.
+// Pinned mirrors stay, and an array that can't have enough room takes none from others.
 TEST_P(ServerLimits, PinnedOnesStay) {
     configure(3 * array_bytes * 12 / 10);
     ASSERT_EQ(load(1, true), Answer::done);
@@ -176,7 +177,7 @@ TEST_P(ServerLimits, TwoLoadersOfOneRun) {
     Client other(server_.path(), GetParam());
     ASSERT_EQ(Client::answer_of(other.attach(1 << 20)), Answer::done);
     EXPECT_EQ(Client::answer_of(other.begin_kary(run_name(1), entries, 32).header), Answer::loading);
-    // When the first gives up, the second may.
+    // When the first session gives up loading, the second one may.
     client_->disconnect();
     protocol::BeginReply second{};
     EXPECT_TRUE(wait_until([&] {

@@ -41,7 +41,8 @@ class ServerMemory : public ServerTestOfEngine {
         EXPECT_EQ(Client::answer_of(client->attach(buffer_bytes)), Answer::done);
         return client;
     }
-    // One of each request that takes memory; those that failed say so in the result. The connection may end.
+    // Sends one request of each kind that takes memory. The result says which failed. The connection may end
+    // by it.
     void ask_all(Client &client, std::vector<protocol::ReplyHeader> *replies) {
         const auto ask = [&]<typename Reply>(Message type, auto request, Reply *reply) {
             if (!client.send_request(type, &request) || !client.receive_reply(reply)) {
@@ -161,7 +162,7 @@ class ServerMemory : public ServerTestOfEngine {
         evict.name = run_name(3);
         ask(Message::evict, evict, &evicted);
     }
-    // The same for grid files: loads one, asks it, and drops it.
+    // Loads a grid file, asks it, and drops it.
     template <typename Ask>
     static bool ask_about_points(Client &client, Ask ask) {
         // Behind what the other requests leave in the buffer.
@@ -333,7 +334,7 @@ TEST_P(ServerMemory, EveryRefusalOfTheHeap) {
         refused_runs += one_was_refused ? 1 : 0;
         without = one_was_refused ? 0 : without + 1;
         ASSERT_TRUE(wait_until([&] { return server_->connections() == 1; }));
-        // What a run left under its names goes.
+        // Drops the mirrors that a run of the test left under its names.
         client_->evict(run_name(2));
         client_->evict(run_name(3));
         client_->evict(run_name(4));
@@ -369,7 +370,7 @@ TEST_P(ServerMemory, NothingIsLeftAfterManyRequests) {
             client->begin_kary(run_name(9), 1000, 32);
         }
         if (i == 20) {
-            // By now allocators and libraries have what they keep.
+            // By now allocators and libraries hold all the memory that they will keep.
             ASSERT_TRUE(wait_until([&] { return server_->connections() == 1; }));
             descriptors = open_descriptors();
             heap = mallinfo2().uordblks;

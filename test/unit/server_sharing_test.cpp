@@ -81,7 +81,7 @@ TEST_P(ServerSharing, AnswersAreTheirOwn) {
         for (std::size_t i = 0; i < sessions; ++i) {
             check(i);
             questions_[i] = make_question(runs_, 1 + static_cast<std::size_t>(round) % 3);
-            // What few hits are wanted of is computed together, what many are wanted of is not.
+            // Searches that want few hits are computed together, those that want many are not.
             for (auto &queries : questions_[i].queries) {
                 for (TextQuery &query : queries) {
                     query.k = 1 + query.k % 100;
@@ -92,7 +92,8 @@ TEST_P(ServerSharing, AnswersAreTheirOwn) {
     }
 }
 
-// The call for all is refused memory. Were there none for all, the first one's would have been.
+// The joint call is refused memory. Without a joint call the first session's own call would have been
+// refused.
 TEST_P(ServerSharing, WithoutMemoryForAllEachComputesAlone) {
     hold();
     send_all_and_wait();
@@ -141,7 +142,7 @@ TEST_P(ServerSharing, WhoLeavesTakesNobodyAlong) {
     EXPECT_TRUE(wait_until([&] { return server_->connections() == sessions; }));
 }
 
-// Sessions that come and go, err and run out of time, without anybody's help.
+// Sessions come and go, make errors and run out of time, while nothing controls when.
 TEST_P(ServerSharing, UnderDisturbances) {
     std::vector<std::thread> threads;
     std::atomic<int> answered{0};
@@ -182,8 +183,8 @@ TEST_P(ServerSharing, UnderDisturbances) {
     EXPECT_EQ(server_.given_up(), 0);
 }
 
-// The one processor that is left to sessions gets a search that would take as long there, not a second one
-// while it is busy, and none that must be computed here.
+// The one processor that is left to sessions gets a search that would take as long there as on the engine. It
+// gets no second one while it is busy, and none that the engine must compute.
 TEST_P(ServerSharing, SomeGoBackToTheirSessions) {
     constexpr protocol::ExpectedCost even = {60000, 60000, 60000};
     hold();

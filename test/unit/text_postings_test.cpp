@@ -1,4 +1,5 @@
-// The codecs of inverted lists: what goes in comes out, and no bytes make a decoder go astray.
+// The codecs of inverted lists: decoding gives what was encoded, and no bytes make a decoder leave its
+// bounds.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -134,7 +135,7 @@ TEST_P(Codecs, RandomBytes) {
     EXPECT_LT(accepted, 200000u);
 }
 
-// One byte of a sound block changed: refused, or read as something, never astray.
+// A sound block with one byte changed is refused, or read as some postings, and never read beyond its end.
 TEST_P(Codecs, DamagedBlocks) {
     std::mt19937_64 random(10);
     for (int round = 0; round < 20000; round++) {

@@ -148,7 +148,7 @@ sub column_queries
 	my ($random, $table, $columns) = @option{qw(random table columns)};
 	my @columns = @$columns;
 	my $returnable = !grep { $_->{type} =~ /float/ } @columns;
-	# -0 and 0 are equal, and which comes first is nobody's business: -0 + 0 is 0.
+	# -0 and 0 are equal, so either may come first. Adding 0 makes both of them 0.
 	my @values = map { $_->{type} =~ /float/ ? "($_->{name} + 0::$_->{type})" : $_->{name} } @columns;
 	my $k = @columns == 1 ? "$values[0]::text" : 'ROW(' . join(', ', @values) . ')::text';
 	my %reverse = ('ASC' => 'DESC', 'DESC' => 'ASC', 'FIRST' => 'LAST', 'LAST' => 'FIRST');

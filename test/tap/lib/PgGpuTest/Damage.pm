@@ -56,7 +56,7 @@ sub damaged_methods
 	} @names ? @names : qw(kary grid text column);
 }
 
-# What most methods have none of: the first problem that gpu.verify reports of a fault, as "block: problem"; what the
+# Most methods leave these empty: the first problem that gpu.verify reports of a fault, as "block: problem"; what the
 # errors must say of it; and whether gpu.verify reports it without an error of its own.
 sub problem { return; }
 sub complaint { return; }
@@ -140,7 +140,7 @@ sub flip_runs
 
 # ---- asking and looking -------------------------------------------------------------------------------------
 
-# The whole conversation about one table, with the SQLSTATE after every statement.
+# The SQL that asks one table all questions and prints the SQLSTATE after every statement.
 sub conversation
 {
 	my ($method, $table) = @_;

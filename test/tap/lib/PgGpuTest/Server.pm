@@ -22,7 +22,7 @@ our @EXPORT = qw(
 use constant HOST => '-c pg_gpu.path=host';
 use constant SOCKET => 'pgsql_tmp.pg_gpu.socket';
 
-# From the postmaster's children, since pg_stat_activity shows no worker without a database connection.
+# Finds it among the postmaster's children, since pg_stat_activity shows no worker without a database connection.
 sub _children
 {
 	my ($parent) = @_;
@@ -59,7 +59,7 @@ sub _command_line
 	return $line;
 }
 
-# Process ids, or 0 when there is none.
+# These return process ids, or 0 when there is no such process.
 sub supervisor_pid
 {
 	my ($node) = @_;
@@ -78,7 +78,7 @@ sub server_pid
 	return $pid // 0;
 }
 
-# Waits for a server process, other than $old when given, that answers; its id.
+# Waits for a server process that answers, other than $old where it is given, and returns its id.
 sub wait_for_server
 {
 	my ($node, $old) = @_;
@@ -111,7 +111,8 @@ sub wait_for_log
 	return wait_until(sub { log_count($node, $pattern, $from) > 0 });
 }
 
-# Of a process: sockets, memfds and the like. PostgreSQL opens the files of relations as it needs them.
+# Counts the descriptors of a process that are sockets, memfds and the like. Files of relations don't count, because
+# PostgreSQL opens them as it needs them.
 sub open_descriptors
 {
 	my ($pid) = @_;
@@ -119,14 +120,14 @@ sub open_descriptors
 	return scalar @descriptors;
 }
 
-# Memory of a process that is its own: anonymous pages, KiB.
+# Returns the anonymous memory of a process, in KiB.
 sub resident_kib
 {
 	my ($pid) = @_;
 	return slurp_file("/proc/$pid/status") =~ /^RssAnon:\s+(\d+)/m ? $1 : die "no RssAnon of $pid";
 }
 
-# How many mirrors there are.
+# Returns how many mirrors there are.
 sub mirrors
 {
 	my ($node, $database) = @_;

@@ -82,7 +82,7 @@ sub answers_right
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
 	$self->SUPER::answers_right($node, $what, %params);
 	return if ($params{options} // '') !~ /path=host/;
-	# A session may be late with its first request to a busy server, and pages answer then: it must not stay so.
+	# Pages may answer a session's first request when the server is busy, but the server must answer later ones.
 	my ($same, $by_host);
 	wait_until(sub {
 		(undef, $same, $by_host) = split /\n/, sql_value($node, "SELECT gpu.stat_reset(); SELECT answers('host') = answers('paged');
