@@ -116,6 +116,22 @@ SELECT * FROM compare('SELECT word, sum(num) AS s FROM agg GROUP BY word ORDER B
 SELECT * FROM compare('SELECT sum(n), max(s) FROM (SELECT word, count(*) AS n, sum(num) AS s FROM agg GROUP BY word) AS t WHERE n > 100');
 SELECT * FROM compare('SELECT small, count(*) > (SELECT 100), (SELECT max(id) FROM agg) FROM agg GROUP BY small');
 
+-- The first groups in an order: ties, NULLs, sums beyond int8, and what keeps all groups.
+SELECT * FROM compare('SELECT id, count(*) FROM agg GROUP BY id ORDER BY count(*) DESC, id LIMIT 4 OFFSET 1');
+SELECT * FROM compare('SELECT small, sum(id) FROM agg WHERE id IS NOT NULL GROUP BY small ORDER BY sum(id), small LIMIT 3');
+SELECT * FROM compare('SELECT key, sum(id) AS s FROM agg WHERE id > 0 GROUP BY key ORDER BY s DESC, key LIMIT 5');
+SELECT * FROM compare('SELECT word, sum(big) AS s FROM agg WHERE big IS NOT NULL GROUP BY word ORDER BY s DESC, 1 LIMIT 2');
+SELECT * FROM compare('SELECT id, sum(big) AS s FROM agg WHERE id < 9 GROUP BY id ORDER BY s DESC, 1 LIMIT 4');
+SELECT * FROM compare('SELECT id, sum(9000000000000000000 - small % 2) AS s FROM agg GROUP BY id, small % 3 ORDER BY s, 1 LIMIT 3');
+SELECT * FROM compare('SELECT code, max(day) FROM agg GROUP BY code ORDER BY max(day) DESC, code FETCH FIRST 2 ROWS WITH TIES');
+SELECT * FROM compare('SELECT num, count(*) AS c FROM agg GROUP BY num ORDER BY c FETCH FIRST 1 ROW WITH TIES');
+SELECT * FROM compare('SELECT code, sum(price) AS s FROM agg GROUP BY code ORDER BY s LIMIT 2');
+SELECT * FROM compare('SELECT small, count(*) AS c FROM agg GROUP BY small HAVING count(*) < 600 ORDER BY c DESC LIMIT 2');
+SELECT * FROM compare('SELECT DISTINCT count(*) FROM agg GROUP BY id, num ORDER BY 1 DESC LIMIT 2');
+SELECT * FROM compare('SELECT small, count(*) AS c, rank() OVER (ORDER BY small) FROM agg GROUP BY small ORDER BY c DESC, 1 LIMIT 2');
+SELECT * FROM compare('SELECT small, count(*) AS c FROM agg GROUP BY small ORDER BY c DESC, 1 LIMIT 0');
+SELECT * FROM compare('SELECT small, count(*) AS c FROM agg GROUP BY small ORDER BY c DESC, 1 LIMIT (SELECT 2)');
+
 -- FILTER.
 SELECT * FROM compare('SELECT count(*) FILTER (WHERE flag), sum(num) FILTER (WHERE small > 3), avg(big) FILTER (WHERE word LIKE ''%1%''), min(word) FILTER (WHERE num > 0 AND flag) FROM agg');
 SELECT * FROM compare('SELECT small, count(*) FILTER (WHERE flag IS NOT TRUE), sum(num) FILTER (WHERE false), max(day) FILTER (WHERE id IS NULL) FROM agg GROUP BY small');

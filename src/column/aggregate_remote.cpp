@@ -62,8 +62,7 @@ static bool ask_groups(RemoteRows *rows, const AggregateProgram &program, const 
     client::GroupsQuestion question = {};
     question.program = &program;
     question.inputs = inputs_by_place(*rows, inputs);
-    // With room for the table that they are added up in.
-    question.max_groups = Max(memory / (2 * (found->words + 1) * sizeof(uint64)), size_t{1});
+    question.max_groups = Max(memory / ((found->words + 1) * sizeof(uint64)), size_t{1});
     question.request.kind = kKind;
     question.request.runs = rows->set.count;
     question.request.columns = static_cast<int>(program.input_count);

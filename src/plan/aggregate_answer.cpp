@@ -4,6 +4,7 @@
 #include "column/column.h"
 #include "compat.h"
 #include "plan/aggregate_key_rows.h"
+#include "plan/aggregate_top.h"
 #include "subtransaction.h"
 
 namespace pg_gpu::plan {
@@ -235,7 +236,7 @@ static void begin_answer(const AggregateQuestion &question, const InputMaker &ma
     answer->passes = 1;
     if (answer->spilled != nullptr)
         tuplestore_clear(answer->spilled);
-    answer->spilled_groups = 0;
+    answer->found_groups = 0;
 }
 
 // The groups so far go to the file, and their memory is free again.
@@ -258,11 +259,18 @@ static void spill_groups(const AggregateQuestion &question, AggregateAnswer *ans
         tuplestore_putvalues(answer->spilled, question.row, values, nulls);
         MemoryContextReset(context);
     }
-    answer->spilled_groups += answer->groups.groups;
     end_key_rows(&key_rows);
     MemoryContextDelete(context);
     pfree(values);
     pfree(nulls);
+}
+
+// In the current memory context: of a pass, or of all.
+static void take_groups(const AggregateQuestion &question, const CompiledAggregate &compiled,
+                        const gpu_engine::GroupTable &groups, AggregateAnswer *answer) {
+    answer->found_groups += groups.groups;
+    answer->groups = groups;
+    keep_top(question.query, compiled, &answer->groups);
 }
 
 // Adds rows up in so many passes. With several of them each takes the groups of some of the keys, all that
@@ -282,7 +290,9 @@ static AggregateOutcome run_passes(const AggregateQuestion &question, const Aggr
         outcome = column::aggregate_parts(parts, compiled.program, maker.inputs, groups);
         if (outcome != AggregateOutcome::answered)
             break;
-        answer->groups = column::finish_groups(groups);
+        MemoryContextSwitchTo(context);
+        take_groups(question, compiled, column::finish_groups(groups), answer);
+        MemoryContextSwitchTo(caller);
         if (passes > 1)
             spill_groups(question, answer);
     }

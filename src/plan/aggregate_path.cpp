@@ -6,6 +6,7 @@
 #include "plan/aggregate_compile.h"
 #include "plan/aggregate_cost.h"
 #include "plan/aggregate_scan.h"
+#include "plan/aggregate_top.h"
 #include "settings.h"
 
 namespace pg_gpu::plan {
@@ -123,6 +124,7 @@ static bool make_query(PlannerInfo *root, const RelOptInfo *input, const RelOptI
             return false;
         query->aggregates = lappend(query->aggregates, aggregate);
     }
+    find_top(root, having, targets.aggregates, query);
     *row = list_concat(keys, targets.aggregates);
     return true;
 }

@@ -7,12 +7,15 @@ namespace pg_gpu::plan {
 List *pack_query(const AggregateQuery &query) {
     return lappend(list_make5(list_make1_oid(query.index), query.conditions, query.keys, query.key_operators,
                               query.aggregates),
-                   makeBoolean(query.has_barrier));
+                   list_make4(makeBoolean(query.has_barrier), makeInteger(query.top.aggregate),
+                              makeInteger(query.top.count), makeBoolean(query.top.descending)));
 }
 
 AggregateQuery unpack_query(List *packed) {
     const auto list = [packed](int i) { return static_cast<List *>(list_nth(packed, i)); };
-    return {linitial_oid(list(0)), list(1), list(2), list(3), list(4), boolVal(list_nth(packed, 5))};
+    List *rest = list(5);
+    const TopGroups top = {intVal(list_nth(rest, 1)), intVal(list_nth(rest, 2)), boolVal(list_nth(rest, 3))};
+    return {linitial_oid(list(0)), list(1), list(2), list(3), list(4), boolVal(linitial(rest)), top};
 }
 
 // ---- expressions over an index ----------------------------------------------------------------------------

@@ -5,6 +5,13 @@
 
 namespace pg_gpu::plan {
 
+// Of the groups only those are wanted that can be among the first ones, by an aggregate.
+struct TopGroups {
+    int aggregate;  // by number; -1: all groups are wanted
+    int count;
+    bool descending;
+};
+
 // Expressions are over one index's columns: their Vars have varno 1 and the column's number, from 1 on.
 struct AggregateQuery {
     Oid index;
@@ -13,6 +20,7 @@ struct AggregateQuery {
     List *key_operators;  // OIDs: each key's equality
     List *aggregates;     // Aggrefs
     bool has_barrier;     // must conditions keep rows from other expressions?
+    TopGroups top;
 };
 
 // As nodes that can be copied, for a path and a plan.

@@ -224,8 +224,7 @@ static void explain_aggregate(CustomScanState *node, List *, ExplainState *expla
         return;
     }
     const bool is_spilled = state->answer.passes > 1;
-    ExplainPropertyUInteger("Groups", nullptr,
-                            is_spilled ? state->answer.spilled_groups : state->answer.groups.groups, explain);
+    ExplainPropertyUInteger("Groups", nullptr, state->answer.found_groups, explain);
     if (is_spilled)
         ExplainPropertyUInteger("Passes", nullptr, state->answer.passes, explain);
     ExplainPropertyUInteger("Heap Fetches", nullptr, state->heap_fetches, explain);

@@ -1,0 +1,17 @@
+// `GROUP BY … ORDER BY sum(x) DESC LIMIT n`: groups that can't be among the first n needn't become rows. What
+// is left out is decided by the first ORDER BY expression alone, and groups that it doesn't tell apart stay,
+// so the plan's own sort and limit above the node give what they would have given of all groups.
+#pragma once
+
+#include "plan/aggregate_results.h"
+
+namespace pg_gpu::plan {
+
+// Fills in query->top from the statement's ORDER BY and LIMIT, if they are such; else there is none. The
+// query's aggregates are those of `aggregates`, over the table, in the same order.
+void find_top(PlannerInfo *root, const List *having, const List *aggregates, AggregateQuery *query);
+
+// Leaves the groups that can be among the first ones. Their new table lies in the current memory context.
+void keep_top(const AggregateQuery &query, const CompiledAggregate &compiled, gpu_engine::GroupTable *groups);
+
+}  // namespace pg_gpu::plan
