@@ -109,8 +109,9 @@ void answer_aggregate_column(Work &work, const protocol::AggregateColumn &reques
         request.blocks.all_visible != 0 ? nullptr : keep_blocks(work, request.blocks);
     Results results(buffer, request.results, request.capacity);
     const AggregateQuestion question = {
-        &program, parts.parts().data(), static_cast<std::uint32_t>(parts.parts().size()),
-        0,        blocks.get(),         request.most_groups};
+        &program,   parts.parts().data(), static_cast<std::uint32_t>(parts.parts().size()),
+        0,          blocks.get(),         request.max_groups,
+        request.top};
     for (std::size_t run = 0; run < runs.size(); ++run) {
         work.items += runs.column(run).entries();
     }

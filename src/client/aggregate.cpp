@@ -150,7 +150,8 @@ bool aggregate_columns(const RunSet &set, const Choice &choice, const RowTests &
         message->tests = at.inputs[kTests];
         message->test_count = static_cast<uint32>(tests.count);
         message->blocks = place_of_blocks(visible, at, kGroups, kRows);
-        message->most_groups = question.max_groups;
+        message->max_groups = question.max_groups;
+        message->top = question.top;
         message->results = at.results;
         message->capacity = capacity;
     };

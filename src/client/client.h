@@ -327,7 +327,8 @@ struct GroupsQuestion {
     const gpu_engine::AggregateProgram *program;
     const gpu_engine::AggregateInput *const *inputs;  // by run of the set; of runs that aren't empty
     uint64 max_groups;                                // rows on unknown blocks among them
-    Request request;                                  // as it was chosen by
+    gpu_engine::AggregateTop top;
+    Request request;  // as it was chosen by
 };
 
 // Records lie one behind the other, each of `words`: a group's key and its accumulators. Those of doubtful

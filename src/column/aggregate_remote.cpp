@@ -57,12 +57,13 @@ static const AggregateInput **inputs_by_place(const RemoteRows &rows, const Aggr
 }
 
 static bool ask_groups(RemoteRows *rows, const AggregateProgram &program, const AggregateInput *const *inputs,
-                       size_t memory, uint64 expected, Found *found) {
+                       size_t memory, uint64 expected, const gpu_engine::AggregateTop &top, Found *found) {
     found->words = program.key_words + program.value_words;
     client::GroupsQuestion question = {};
     question.program = &program;
     question.inputs = inputs_by_place(*rows, inputs);
     question.max_groups = Max(memory / ((found->words + 1) * sizeof(uint64)), size_t{1});
+    question.top = top;
     question.request.kind = kKind;
     question.request.runs = rows->set.count;
     question.request.columns = static_cast<int>(program.input_count);
@@ -142,14 +143,16 @@ static bool is_added_up(const AggregateProgram &program, const AggregateParts &p
 
 bool aggregate_on_server(RemoteRows *rows, const AggregateParts &parts, const AggregateProgram &program,
                          const AggregateInput *const *inputs, size_t memory, uint64 expected,
-                         GroupTable *groups) {
-    Found found = {};
-    if (!ask_groups(rows, program, inputs, memory, expected, &found))
-        return false;
-    const uint64 visible = keep_visible(rows, found);
+                         const gpu_engine::AggregateTop &top, GroupTable *groups) {
     uint64 loose = 0;
     for (int part = rows->view->run_count; part < parts.count; part++)
         loose += parts.part[part].rows;
+    Found found = {};
+    // Loose rows may change the order.
+    if (!ask_groups(rows, program, inputs, memory, expected, loose > 0 ? gpu_engine::AggregateTop{} : top,
+                    &found))
+        return false;
+    const uint64 visible = keep_visible(rows, found);
     if (visible == 0 && loose == 0) {
         *groups = table_of(program, found);
         return true;

@@ -10,11 +10,12 @@ namespace pg_gpu::column {
 
 // Computes the groups of the view's rows that pass its tests and the program's filter, in the current memory
 // context. `parts` are the view's, and inputs[part] theirs. Groups take `memory` bytes at most, and about
-// `expected` of them are. False: the session must look through the runs, and gpu.stat tells why.
+// `expected` of them are; `top` may leave some out. False: the session must look through the runs, and
+// gpu.stat tells why.
 bool aggregate_on_server(RemoteRows *rows, const AggregateParts &parts,
                          const gpu_engine::AggregateProgram &program,
                          const gpu_engine::AggregateInput *const *inputs, size_t memory, uint64 expected,
-                         gpu_engine::GroupTable *groups);
+                         const gpu_engine::AggregateTop &top, gpu_engine::GroupTable *groups);
 
 // Marks the codes that a column has in a run, in visible rows that pass the view's tests, as `mark_codes`
 // does of a run that the session looks through. False: it can't be told. The first call for a column asks.

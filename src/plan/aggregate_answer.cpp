@@ -270,7 +270,7 @@ static void take_groups(const AggregateQuestion &question, const CompiledAggrega
                         const gpu_engine::GroupTable &groups, AggregateAnswer *answer) {
     answer->found_groups += groups.groups;
     answer->groups = groups;
-    keep_top(question.query, compiled, &answer->groups);
+    keep_top(order_of_groups(question.query, compiled), &answer->groups);
 }
 
 // Adds rows up in so many passes. With several of them each takes the groups of some of the keys, all that

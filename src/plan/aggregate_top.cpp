@@ -57,51 +57,40 @@ void find_top(PlannerInfo *root, const List *having, const List *aggregates, Agg
 
 // ---- execution --------------------------------------------------------------------------------------------
 
-namespace {
-
-// Where a group's number lies by which it is ordered.
-struct Order {
-    uint32 word;
-    bool is_wide;
-    bool descending;
-};
-
-}  // namespace
-
-// Only of results that are never NULL: those of all of a group's rows.
-static bool find_order(const AggregateQuery &query, const CompiledAggregate &compiled, Order *order) {
+// Only by results that are never NULL: those of all of a group's rows.
+gpu_engine::AggregateTop order_of_groups(const AggregateQuery &query, const CompiledAggregate &compiled) {
+    gpu_engine::AggregateTop top = {};
+    if (query.top.aggregate < 0)
+        return top;
     const AggregateResult &result = compiled.result[query.top.aggregate];
-    order->descending = query.top.descending;
-    order->word = result.value;
-    const uint8 rows = compiled.program.accumulator[0].word;
+    const bool is_never_null = result.count == compiled.program.accumulator[0].word;
+    bool is_ordered = is_never_null;
+    uint32 word = result.value;
     switch (result.kind) {
         case ResultKind::Count:
-            order->word = result.count;
-            order->is_wide = false;
-            return true;
+            is_ordered = true;
+            word = result.count;
+            break;
         case ResultKind::SumOfIntegers:
         case ResultKind::SumOfLong:
         case ResultKind::SumOfNumeric:
-            order->is_wide = true;
-            return result.count == rows;
+            top.is_wide = 1;
+            break;
         case ResultKind::Extreme:
-            order->is_wide = false;
-            return result.count == rows;
+            break;
         default:
-            return false;
+            is_ordered = false;
     }
+    top.word = compiled.program.key_words + word;
+    top.descending = query.top.descending ? 1 : 0;
+    top.count = is_ordered ? static_cast<uint64>(query.top.count) : 0;
+    return top;
 }
 
-// Greater ones come first. Numbers beyond int64 are all taken for the greatest, or the least.
-static int64 rank_of(const GroupTable &groups, uint64 group, const Order &order) {
-    auto number = static_cast<int64>(groups.value(group, order.word));
-    if (order.is_wide) {
-        const auto high = static_cast<int64>(groups.value(group, order.word + 1));
-        if (high != (number < 0 ? -1 : 0))
-            number = high < 0 ? PG_INT64_MIN : PG_INT64_MAX;
-    }
-    // ~number is -number - 1.
-    return order.descending ? number : ~number;
+static int64 rank_of(const GroupTable &groups, uint64 group, const gpu_engine::AggregateTop &top) {
+    const uint32 word = top.word - groups.key_words;
+    return rank_in_order(top, groups.value(group, word),
+                         top.is_wide != 0 ? groups.value(group, word + 1) : 0);
 }
 
 static GroupTable copy_groups(const GroupTable &groups, const uint64 *chosen, uint64 count) {
@@ -124,17 +113,15 @@ static GroupTable copy_groups(const GroupTable &groups, const uint64 *chosen, ui
     return copy;
 }
 
-void keep_top(const AggregateQuery &query, const CompiledAggregate &compiled, GroupTable *groups) {
-    Order order;
-    if (query.top.aggregate < 0 || groups->groups <= static_cast<uint64>(query.top.count) ||
-        !find_order(query, compiled, &order))
+void keep_top(const gpu_engine::AggregateTop &top, GroupTable *groups) {
+    if (top.count == 0 || groups->groups <= top.count)
         return;
     auto *ranks = allocate<int64>(groups->groups);
     for (uint64 group = 0; group < groups->groups; group++)
-        ranks[group] = rank_of(*groups, group, order);
+        ranks[group] = rank_of(*groups, group, top);
     auto *sorted = allocate<int64>(groups->groups);
     memcpy(sorted, ranks, groups->groups * sizeof(int64));
-    int64 *last = sorted + query.top.count - 1;
+    int64 *last = sorted + top.count - 1;
     std::nth_element(sorted, last, sorted + groups->groups, std::greater<>());
     uint64 count = 0;
     auto *chosen = reinterpret_cast<uint64 *>(sorted);

@@ -3,6 +3,7 @@
 // so the plan's own sort and limit above the node give what they would have given of all groups.
 #pragma once
 
+#include "gpu_engine/aggregate_top.h"
 #include "plan/aggregate_results.h"
 
 namespace pg_gpu::plan {
@@ -11,7 +12,10 @@ namespace pg_gpu::plan {
 // query's aggregates are those of `aggregates`, over the table, in the same order.
 void find_top(PlannerInfo *root, const List *having, const List *aggregates, AggregateQuery *query);
 
+// The order as records of groups have it; a count of 0 where all groups are wanted.
+gpu_engine::AggregateTop order_of_groups(const AggregateQuery &query, const CompiledAggregate &compiled);
+
 // Leaves the groups that can be among the first ones. Their new table lies in the current memory context.
-void keep_top(const AggregateQuery &query, const CompiledAggregate &compiled, gpu_engine::GroupTable *groups);
+void keep_top(const gpu_engine::AggregateTop &top, gpu_engine::GroupTable *groups);
 
 }  // namespace pg_gpu::plan

@@ -74,7 +74,7 @@ class ServerAggregates : public ServerColumnsTest {
         request.test_count = static_cast<std::uint32_t>(tests.size());
         EXPECT_LE(at, facts_at);
         request.blocks.all_visible = 1;
-        request.most_groups = UINT32_MAX;
+        request.max_groups = UINT32_MAX;
         request.results = results;
         request.capacity = buffer_bytes - results;
         request.runs = static_cast<std::uint32_t>(runs_.size());
@@ -130,7 +130,7 @@ class ServerAggregates : public ServerColumnsTest {
             EXPECT_EQ(small.header.status.code, StatusCode::insufficient_space);
             EXPECT_EQ(small.needed, reply.needed);
             request.capacity = reply.needed;
-            request.most_groups = reply.groups + reply.doubtful - 1;
+            request.max_groups = reply.groups + reply.doubtful - 1;
             if (reply.groups + reply.doubtful > 0) {
                 EXPECT_EQ(ask(request).outcome,
                           static_cast<std::uint32_t>(AggregateOutcome::too_many_groups));

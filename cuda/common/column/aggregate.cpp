@@ -207,6 +207,10 @@ AggregatePlan plan_aggregate(const AggregateQuestion &question) {
     AggregatePlan plan;
     plan.program = *question.program;
     check_program(plan.program);
+    if (question.top.count > 0 &&
+        question.top.word + (question.top.is_wide != 0 ? 1U : 0U) >= plan.record_words()) {
+        refuse("groups are ordered by a word that they don't have");
+    }
     if (question.part_count == 0) {
         refuse("a question has no runs");
     }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "device/column/aggregate_add.cuh"
+#include "device/column/aggregate_top.h"
 #include "device/column/column.h"
 #include "device/column/select.h"
 #include "gpu_engine/guard.h"
@@ -250,7 +251,7 @@ class Aggregator {
         const std::uint32_t bits = plan_.key_bits();
         const std::uint64_t record_bytes = value_words() * sizeof(std::uint64_t);
         // A table of far more groups than there are rows would only be filled and searched in vain.
-        const std::uint64_t most_groups = 4 * plan_.rows + (1 << 16);
+        const std::uint64_t max_dense_groups = 4 * plan_.rows + (1 << 16);
         if (plan_.program.key_count == 0) {
             way_ = Way::one;
         } else if (plan_.program.key_words > 1) {
@@ -258,7 +259,7 @@ class Aggregator {
         } else if (bits <= most_few_bits && record_bytes << bits <= most_shared_groups) {
             way_ = Way::few;
         } else if (bits <= most_dense_bits && record_bytes << bits <= most_dense_bytes &&
-                   std::uint64_t(1) << bits <= most_groups) {
+                   std::uint64_t(1) << bits <= max_dense_groups) {
             way_ = Way::dense;
         } else {
             way_ = Way::hashed;
@@ -333,7 +334,7 @@ class Aggregator {
             return;
         }
         list_.stride = plan_.record_words() + 1;
-        list_.capacity = std::min(most_doubtful_, question_.most_groups);
+        list_.capacity = std::min(most_doubtful_, question_.max_groups);
         doubtful_ = call_.buffer<std::uint64_t>(std::max<std::uint64_t>(1, list_.capacity * list_.stride));
         list_.records = reinterpret_cast<Word *>(doubtful_.data());
         for (const Part &part : parts_) {
@@ -411,9 +412,9 @@ class Aggregator {
     }
 
     AggregateOutcome outcome_of(const AggregateFlags &flags) const {
-        return flags.failed != 0                        ? AggregateOutcome::failed
-               : flags.doubtful > question_.most_groups ? AggregateOutcome::too_many_groups
-                                                        : AggregateOutcome::answered;
+        return flags.failed != 0                       ? AggregateOutcome::failed
+               : flags.doubtful > question_.max_groups ? AggregateOutcome::too_many_groups
+                                                       : AggregateOutcome::answered;
     }
 
     void list_groups(DeviceAggregateAnswer &answer, const AggregateFlags &flags) {
@@ -424,7 +425,8 @@ class Aggregator {
             check_launch("count_groups_kernel");
             groups = read_flags().groups;
         }
-        if (groups > question_.most_groups || flags.doubtful > question_.most_groups - groups) {
+        const bool wants_top = question_.top.count > 0 && flags.doubtful == 0;
+        if (!wants_top && (groups > question_.max_groups || flags.doubtful > question_.max_groups - groups)) {
             answer.set_outcome(AggregateOutcome::too_many_groups);
             return;
         }
@@ -441,7 +443,14 @@ class Aggregator {
                 reinterpret_cast<Word *>(count.data()), reinterpret_cast<Word *>(listed.data()));
             check_launch("list_groups_kernel");
         }
+        if (wants_top) {
+            listed = keep_top(call_, question_.top, words, std::move(listed), &groups);
+        }
         call_.wait();
+        if (groups > question_.max_groups) {
+            answer.set_outcome(AggregateOutcome::too_many_groups);
+            return;
+        }
         answer.take(std::move(listed), groups, std::move(doubtful_), flags.doubtful);
     }
 

@@ -1,7 +1,9 @@
 // Groups of rows: each thread has groups of its own, which are put together in the end.
 #include <tbb/enumerable_thread_specific.h>
 
+#include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -78,14 +80,17 @@ class HostAggregateAnswer final : public AggregateAnswer {
 
     AggregateOutcome outcome() const noexcept override { return outcome_; }
     std::uint64_t groups() const noexcept override {
-        return outcome_ == AggregateOutcome::answered ? count(groups_) : 0;
+        return outcome_ == AggregateOutcome::answered ? count(groups_) + count(top_) : 0;
     }
     std::uint64_t doubtful() const noexcept override {
         return outcome_ == AggregateOutcome::answered ? count(doubtful_) : 0;
     }
     Status read_groups(Stream &stream, std::uint64_t first, std::uint64_t count,
                        std::uint64_t *records) const noexcept override {
-        return guarded([&] { return read(stream, groups_, plan_->record_words(), first, count, records); });
+        return guarded([&] {
+            return top_.empty() ? read(stream, groups_, plan_->record_words(), first, count, records)
+                                : read(stream, top_, plan_->record_words(), first, count, records);
+        });
     }
     Status read_doubtful(Stream &stream, std::uint64_t first, std::uint64_t count,
                          std::uint64_t *records) const noexcept override {
@@ -122,6 +127,7 @@ class HostAggregateAnswer final : public AggregateAnswer {
     std::unique_ptr<AggregatePlan> plan_;  // the groups refer to it
     AggregateOutcome outcome_;
     std::vector<Groups> groups_;
+    std::vector<Records> top_;  // instead of groups_, where some were left out
     std::vector<Records> doubtful_;
 };
 
@@ -156,10 +162,14 @@ class Aggregator {
         return has_failed_.load(std::memory_order_relaxed) || is_full_.load(std::memory_order_relaxed);
     }
 
+    bool wants_top() const noexcept { return question_.top.count > 0; }
+    // Of groups before any are left out; what memory there is bounds them then.
+    std::uint64_t most_found() const noexcept { return wants_top() ? UINT32_MAX : question_.max_groups; }
+
     Local &local() {
         std::unique_ptr<Local> &local = locals_.local();
         if (local == nullptr) {
-            local = std::make_unique<Local>(budget_, plan_, question_.most_groups);
+            local = std::make_unique<Local>(budget_, plan_, most_found());
         }
         return *local;
     }
@@ -269,7 +279,7 @@ class Aggregator {
     void list_doubtful(Local &own, const AggregateInput *inputs) {
         const AggregateProgram &program = plan_.program;
         const std::uint32_t count = own.tile.count();
-        if (doubtful_.fetch_add(count, std::memory_order_relaxed) + count > question_.most_groups) {
+        if (doubtful_.fetch_add(count, std::memory_order_relaxed) + count > question_.max_groups) {
             is_full_ = true;
             return;
         }
@@ -308,7 +318,7 @@ class Aggregator {
         }
         locals_.clear();
         if (all.empty()) {
-            all.emplace_back(budget_, plan_, question_.most_groups);
+            all.emplace_back(budget_, plan_, most_found());
             all.back().finish();
         }
         if (all.size() == 1) {
@@ -318,13 +328,43 @@ class Aggregator {
         } else {
             merge_shares(all);
         }
-        if (answer_->groups() + answer_->doubtful() > question_.most_groups) {
+        if (wants_top() && !is_full_ && answer_->doubtful() == 0 && answer_->groups() > question_.top.count) {
+            keep_top();
+        }
+        if (answer_->groups() + answer_->doubtful() > question_.max_groups) {
             is_full_ = true;
         }
     }
 
+    // Leaves the groups that can be among the first ones.
+    void keep_top() {
+        const AggregateTop &top = question_.top;
+        const auto rank_of = [&top](const std::uint64_t *record) {
+            return rank_in_order(top, record[top.word], top.is_wide != 0 ? record[top.word + 1] : 0);
+        };
+        Buffer<std::int64_t> ranks(budget_, answer_->groups());
+        std::int64_t *end = ranks.data();
+        for (const Groups &groups : answer_->groups_) {
+            for (std::uint64_t i = 0; i < groups.count(); ++i) {
+                *end++ = rank_of(groups.record(i));
+            }
+        }
+        std::int64_t *last = ranks.data() + top.count - 1;
+        std::nth_element(ranks.data(), last, end, std::greater<>());
+        Records kept(budget_, plan_.record_words());
+        for (const Groups &groups : answer_->groups_) {
+            for (std::uint64_t i = 0; i < groups.count(); ++i) {
+                if (rank_of(groups.record(i)) >= *last) {
+                    std::copy_n(groups.record(i), plan_.record_words(), kept.add(1));
+                }
+            }
+        }
+        answer_->top_.push_back(std::move(kept));
+        answer_->groups_.clear();
+    }
+
     void merge_alone(const std::vector<Groups> &all) {
-        Groups merged(budget_, plan_, question_.most_groups);
+        Groups merged(budget_, plan_, most_found());
         for (const Groups &groups : all) {
             for (std::uint64_t i = 0; i < groups.count() && !is_full_; ++i) {
                 is_full_ = !merged.merge(groups.record(i));
@@ -375,7 +415,7 @@ class Aggregator {
     }
 
     std::unique_ptr<Groups> merge_share(const std::vector<Shared> &shared, std::uint64_t share) {
-        auto merged = std::make_unique<Groups>(budget_, plan_, question_.most_groups);
+        auto merged = std::make_unique<Groups>(budget_, plan_, most_found());
         for (const Shared &one : shared) {
             for (std::uint64_t i = one.starts[share]; i < one.starts[share + 1]; ++i) {
                 if (!merged->merge(one.groups->record(one.numbers[i]))) {

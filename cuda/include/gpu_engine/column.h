@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "gpu_engine/aggregate.h"
+#include "gpu_engine/aggregate_top.h"
 #include "gpu_engine/column_dictionary.h"
 #include "gpu_engine/engine.h"
 #include "gpu_engine/entry.h"
@@ -195,7 +196,8 @@ struct AggregateQuestion {
     std::uint32_t part_count;
     std::uint32_t reserved;
     const HeapBlocks *blocks;
-    std::uint64_t most_groups;  // doubtful rows among them
+    std::uint64_t max_groups;  // in the answer, doubtful rows among them
+    AggregateTop top;          // of no effect where there are doubtful rows: they may change the order
 };
 
 // Groups in the engine's memory. Word w of a group is word w of its record: those of its key come first. That

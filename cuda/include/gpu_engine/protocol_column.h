@@ -87,7 +87,8 @@ struct AggregateColumn {
     std::uint32_t test_count;
     std::uint32_t reserved;
     BlocksPlace blocks;
-    std::uint64_t most_groups;  // doubtful rows among them
+    std::uint64_t max_groups;  // in the answer, doubtful rows among them
+    AggregateTop top;
     std::uint64_t results;
     std::uint64_t capacity;
     std::uint32_t padding;
