@@ -52,7 +52,8 @@ static uint64 *copy_records(const uint64 *records, uint64 count, uint32 words) {
 static const AggregateInput **inputs_by_place(const RemoteRows &rows, const AggregateInput *const *inputs) {
     auto **by_place = allocate_zeroed<const AggregateInput *>(static_cast<size_t>(rows.set.count) + 1);
     for (int run = 0; run < rows.view->run_count; run++)
-        by_place[rows.set_places[run]] = inputs[run];
+        if (is_remote(rows.view, run))
+            by_place[rows.set_places[run]] = inputs[run];
     return by_place;
 }
 
@@ -68,8 +69,8 @@ static bool ask_groups(RemoteRows *rows, const AggregateProgram &program, const 
     question.request.runs = rows->set.count;
     question.request.columns = static_cast<int>(program.input_count);
     question.request.results = Min(expected, question.max_groups);
-    for (int run = 0; run < rows->view->run_count; run++)
-        question.request.entries += rows->view->runs[run].run.entries;
+    for (int run = 0; run < rows->set.count; run++)
+        question.request.entries += rows->set.runs[run].entries;
     client::GroupsAnswer answer;
     if (!client::aggregate_columns(rows->set, rows->choice, {rows->tests, rows->test_count}, question,
                                    rows->visible, &answer))
@@ -127,15 +128,38 @@ static GroupTable table_of(const AggregateProgram &program, const Found &found) 
     return table;
 }
 
-static bool is_added_up(const AggregateProgram &program, const AggregateParts &parts, const RemoteRows &rows,
-                        const AggregateInput *const *inputs, const Found &found, uint64 visible,
-                        size_t memory, GroupTable *table) {
-    const int runs = rows.view->run_count;
+namespace {
+
+// The parts that the session looks through: runs at home, and loose rows.
+struct OwnParts {
+    AggregateParts parts;
+    const AggregateInput **inputs;  // by part
+    bool any;                       // rows
+};
+
+}  // namespace
+
+static OwnParts find_own_parts(const RemoteRows &rows, const AggregateParts &parts,
+                               const AggregateInput *const *inputs) {
+    const auto count = static_cast<size_t>(parts.count) + 1;
+    OwnParts own = {
+        {parts.format, allocate<AggregatePart>(count), 0}, allocate<const AggregateInput *>(count), false};
+    for (int part = 0; part < parts.count; part++) {
+        if (part < rows.view->run_count && is_remote(rows.view, part))
+            continue;
+        own.inputs[own.parts.count] = inputs[part];
+        own.parts.part[own.parts.count++] = parts.part[part];
+        own.any = own.any || parts.part[part].rows > 0;
+    }
+    return own;
+}
+
+static bool is_added_up(const AggregateProgram &program, const OwnParts &own, const Found &found,
+                        uint64 visible, size_t memory, GroupTable *table) {
     AggregateGroups *groups = begin_groups(program, memory, 1, 0);
-    const AggregateParts loose = {parts.format, parts.part + runs, parts.count - runs};
     if (!add_records(groups, found.group_records, found.groups, found.words) ||
         !add_records(groups, found.doubtful_records, visible, found.words + 1) ||
-        aggregate_parts(loose, program, inputs + runs, groups) != AggregateOutcome::answered)
+        aggregate_parts(own.parts, program, own.inputs, groups) != AggregateOutcome::answered)
         return false;
     *table = finish_groups(groups);
     return true;
@@ -144,20 +168,18 @@ static bool is_added_up(const AggregateProgram &program, const AggregateParts &p
 bool aggregate_on_server(RemoteRows *rows, const AggregateParts &parts, const AggregateProgram &program,
                          const AggregateInput *const *inputs, size_t memory, uint64 expected,
                          const gpu_engine::AggregateTop &top, GroupTable *groups) {
-    uint64 loose = 0;
-    for (int part = rows->view->run_count; part < parts.count; part++)
-        loose += parts.part[part].rows;
+    const OwnParts own = find_own_parts(*rows, parts, inputs);
     Found found = {};
-    // Loose rows may change the order.
-    if (!ask_groups(rows, program, inputs, memory, expected, loose > 0 ? gpu_engine::AggregateTop{} : top,
+    // Rows elsewhere may change the order.
+    if (!ask_groups(rows, program, inputs, memory, expected, own.any ? gpu_engine::AggregateTop{} : top,
                     &found))
         return false;
     const uint64 visible = keep_visible(rows, found);
-    if (visible == 0 && loose == 0) {
+    if (visible == 0 && !own.any) {
         *groups = table_of(program, found);
         return true;
     }
-    if (is_added_up(program, parts, *rows, inputs, found, visible, memory, groups))
+    if (is_added_up(program, own, found, visible, memory, groups))
         return true;
     client::decline(kKind, rows->choice.path, "groups of rows elsewhere could not be added");
     return false;

@@ -1,5 +1,6 @@
 // The server process's answer to a question of aggregates: it computes groups of the runs' rows, and the
-// session adds what only it can tell: rows whose visibility the table must decide, and loose rows.
+// session adds what only it can tell: rows whose visibility the table must decide, runs that it reads at
+// home, and loose rows.
 #pragma once
 
 #include "column/aggregate_groups.h"
@@ -17,8 +18,9 @@ bool aggregate_on_server(RemoteRows *rows, const AggregateParts &parts,
                          const gpu_engine::AggregateInput *const *inputs, size_t memory, uint64 expected,
                          const gpu_engine::AggregateTop &top, gpu_engine::GroupTable *groups);
 
-// Marks the codes that a column has in a run, in visible rows that pass the view's tests, as `mark_codes`
-// does of a run that the session looks through. False: it can't be told. The first call for a column asks.
+// Marks the codes that a column has in a run of the server's, in visible rows that pass the view's tests, as
+// `mark_codes` does of a run that the session looks through. False: it can't be told. The first call for a
+// column asks.
 struct RemoteCodes {
     RemoteRows *rows;
     RemoteCounts *counted[kMaxColumns];  // by run; nullptr until asked for

@@ -374,9 +374,12 @@ static bool attempt_on_server(Attempt *attempt, column::RemoteRows *rows) {
     leave_out_accumulators(*maker, has_place, list_length(question.query.aggregates), compiled);
     begin_answer(question, *maker, has_place, compiled, attempt->answer);
     MemoryContext caller = MemoryContextSwitchTo(question.keep);
-    const bool answered =
-        column::aggregate_on_server(rows, parts, compiled->program, maker->inputs, maker->memory,
-                                    expected_groups(question), &attempt->answer->groups);
+    gpu_engine::GroupTable groups;
+    const bool answered = column::aggregate_on_server(rows, parts, compiled->program, maker->inputs,
+                                                      maker->memory, expected_groups(question),
+                                                      order_of_groups(question.query, *compiled), &groups);
+    if (answered)
+        take_groups(question, *compiled, groups, attempt->answer);
     MemoryContextSwitchTo(caller);
     return answered;
 }
@@ -386,7 +389,7 @@ static bool is_answered_by_server(Attempt *attempt, const column::Condition &con
     const AggregateQuestion &question = *attempt->question;
     const column::RemoteQuestion remote = {client::RequestKind::Aggregate,
                                            static_cast<int>(attempt->compiled->program.input_count),
-                                           expected_groups(question)};
+                                           expected_groups(question), true};
     bool answered = false;
     const auto work = [&] {
         answered = column::with_rows_on_server(

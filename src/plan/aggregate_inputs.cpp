@@ -95,7 +95,7 @@ static const uint8 *find_wanted(InputMaker *maker, const InputSource &source, co
     auto *marks = static_cast<uint8 *>(take_memory(maker, column::count_places(part, source.column)));
     if (marks == nullptr)
         return nullptr;
-    if (maker->remote_codes == nullptr || part.reader == nullptr)
+    if (part.selected != nullptr)
         column::mark_codes(part, source.column, part.selected, marks, any_null);
     else if (!column::mark_remote_codes(maker->remote_codes, static_cast<int>(&part - maker->parts->part),
                                         source.column, marks, any_null))

@@ -56,7 +56,8 @@ class EngineAggregates : public EngineTest {
     }
 
     Status ask(const std::vector<std::unique_ptr<ColumnStore>> &stores, const TestQuestion &question,
-               const HeapBlocks *blocks, std::uint64_t most, std::unique_ptr<AggregateAnswer> *answer) {
+               const HeapBlocks *blocks, std::uint64_t most, std::unique_ptr<AggregateAnswer> *answer,
+               const AggregateTop &top = {}) {
         std::vector<AggregatePart> parts;
         for (std::size_t i = 0; i < stores.size(); ++i) {
             parts.push_back({stores[i].get(), question.tests.data(),
@@ -64,7 +65,7 @@ class EngineAggregates : public EngineTest {
                              question.inputs[i].views.data()});
         }
         const AggregateQuestion asked = {
-            &question.program, parts.data(), static_cast<std::uint32_t>(parts.size()), 0, blocks, most};
+            &question.program, parts.data(), static_cast<std::uint32_t>(parts.size()), 0, blocks, most, top};
         return engine_->column().aggregate(*stream_, asked, answer);
     }
 
@@ -320,6 +321,68 @@ TYPED_TEST(EngineAggregates, FewGroupsAndMany) {
             ASSERT_FALSE(this->HasFatalFailure()) << distinct << " groups";
         }
     }
+}
+
+// Of groups in an order those that don't come first are left out, but for ties with the last one.
+TYPED_TEST(EngineAggregates, FirstGroupsInAnOrder) {
+    std::vector<TestRun> runs;
+    const auto stores = this->make_runs({70000, 9000}, &runs, false);
+    for (const std::uint64_t distinct : {1, 7, 495, 79000}) {
+        TestQuestion question;
+        Builder builder(&question);
+        for (const TestRun &run : runs) {
+            TestInputs inputs;
+            inputs.add_map(run, 7, AggregateInputKind::map32, [&](std::uint64_t code) {
+                return static_cast<std::int64_t>(code * 2654435761 % distinct);
+            });
+            // Sums of some groups lie beyond 64 bits, and many are alike.
+            inputs.add_map(run, 2, AggregateInputKind::map64, [](std::uint64_t code) {
+                return code % 3 == 0   ? INT64_MIN
+                       : code % 3 == 1 ? INT64_MAX
+                                       : static_cast<std::int64_t>(code % 5);
+            });
+            question.inputs.push_back(std::move(inputs));
+        }
+        const std::uint16_t group = builder.add_input();
+        const std::uint16_t number = builder.add_input();
+        builder.add_key(group, static_cast<std::uint8_t>(column_test::bits_for(distinct - 1)), 0, false);
+        builder.accumulate(AccumulatorKind::sum, number);
+        builder.accumulate(AccumulatorKind::count, no_aggregate_step);
+        std::unique_ptr<AggregateAnswer> answer;
+        ASSERT_TRUE(this->ask(stores, question, nullptr, UINT32_MAX, &answer).ok());
+        const auto all = this->read(*answer, question.program);
+        for (const std::uint64_t count : {1, 10, 400, 100000}) {
+            for (const bool is_wide : {false, true}) {
+                for (const bool descending : {false, true}) {
+                    SCOPED_TRACE(std::to_string(distinct) + " groups, the first " + std::to_string(count));
+                    const auto rank = [&](const std::vector<std::uint64_t> &values) {
+                        const Wide sum = static_cast<Wide>(wide_of_words(values[0], values[1]));
+                        const Wide wide = std::clamp<Wide>(sum, INT64_MIN, INT64_MAX);
+                        const Wide taken = is_wide ? wide : Wide(static_cast<std::int64_t>(values[2]));
+                        return descending ? -taken : taken;
+                    };
+                    std::vector<Wide> ranks;
+                    for (const auto &[key, values] : all) {
+                        ranks.push_back(rank(values));
+                    }
+                    std::sort(ranks.begin(), ranks.end());
+                    const Wide last = ranks[std::min<std::size_t>(count, ranks.size()) - 1];
+                    auto expected = all;
+                    std::erase_if(expected, [&](const auto &one) { return rank(one.second) > last; });
+                    const AggregateTop top = {count, question.program.key_words + (is_wide ? 0U : 2U),
+                                              static_cast<std::uint8_t>(is_wide ? 1 : 0),
+                                              static_cast<std::uint8_t>(descending ? 1 : 0), 0};
+                    ASSERT_TRUE(this->ask(stores, question, nullptr, expected.size(), &answer, top).ok());
+                    ASSERT_EQ(answer->outcome(), AggregateOutcome::answered);
+                    ASSERT_EQ(this->read(*answer, question.program), expected);
+                }
+            }
+        }
+    }
+    const TestQuestion question = simple_question(runs);
+    std::unique_ptr<AggregateAnswer> answer;
+    EXPECT_EQ(this->ask(stores, question, nullptr, UINT32_MAX, &answer, {1, 1000, 0, 0, 0}).code,
+              StatusCode::invalid_argument);
 }
 
 TYPED_TEST(EngineAggregates, QuestionsThatCantBe) {
