@@ -8,9 +8,10 @@ namespace gpu_engine::host {
 namespace {
 
 constexpr std::uint64_t first_room = 1024;
-// Dense groups, if all of them lie in a cache and rows aren't far fewer.
+// Dense groups, if they take little memory in each thread and rows aren't far fewer. Beyond the caches, too,
+// one line of memory a row is less than a hashed table's two and its growing.
 constexpr std::uint32_t max_dense_bits = 20;
-constexpr std::uint64_t max_dense_bytes = 4 << 20;
+constexpr std::uint64_t max_dense_bytes = 16 << 20;
 // Large tables lie beyond the caches: their lines are asked for this many keys ahead.
 constexpr std::uint32_t keys_ahead = 16;
 
