@@ -356,7 +356,8 @@ TYPED_TEST(EngineAggregates, FirstGroupsInAnOrder) {
                 for (const bool descending : {false, true}) {
                     SCOPED_TRACE(std::to_string(distinct) + " groups, the first " + std::to_string(count));
                     const auto rank = [&](const std::vector<std::uint64_t> &values) {
-                        const Wide sum = static_cast<Wide>(wide_of_words(values[0], values[1]));
+                        const Wide sum =
+                            Wide(static_cast<std::int64_t>(values[1])) * (Wide(1) << 64) + values[0];
                         const Wide wide = std::clamp<Wide>(sum, INT64_MIN, INT64_MAX);
                         const Wide taken = is_wide ? wide : Wide(static_cast<std::int64_t>(values[2]));
                         return descending ? -taken : taken;
