@@ -27,6 +27,15 @@ static void find_columns(const AggregateQuery &query, bool *is_read) {
     bms_free(columns);
 }
 
+// Both bounds of a column are one test of its codes.
+static int count_tested_columns(const CompiledAggregate &compiled) {
+    Bitmapset *columns = nullptr;
+    pull_varattnos(reinterpret_cast<Node *>(compiled.index_conditions), 1, &columns);
+    const int count = bms_num_members(columns);
+    bms_free(columns);
+    return count;
+}
+
 static Cost page_cost(const IndexOptInfo *index, const column::IndexSummary &summary, const bool *is_read,
                       int columns) {
     uint64 words = 0;
@@ -78,8 +87,8 @@ void cost_aggregate(PlannerInfo *root, const RelOptInfo *input, const IndexOptIn
     const double of_row = compiled.program.step_count * (kCodeOperators + kStepOperators) + find +
                           compiled.program.accumulator_count * kAddOperators * (groups > kFewGroups ? 2 : 1);
     const double passes = count_passes(compiled, groups);
-    const double work = rows * list_length(compiled.index_conditions) * kCodeOperators +
-                        selected * of_row * passes + summary.runs * kRunOperators + kQuestionOperators;
+    const double work = rows * count_tested_columns(compiled) * kCodeOperators + selected * of_row * passes +
+                        summary.runs * kRunOperators + kQuestionOperators;
     // Rows elsewhere are looked up in the table.
     const Cost heap = (1.0 - input->allvisfrac) * (selected * cpu_tuple_cost + input->pages * seq_page_cost);
     path->startup_cost = page_cost(index, summary, is_read, index->nkeycolumns) +
