@@ -25,6 +25,8 @@ constexpr std::uint64_t groups_a_piece = 64 * tile_groups;
 // So many groups are put together by one thread; of more each thread takes those of some hashes.
 constexpr std::uint64_t most_merged_alone = 1 << 15;
 constexpr std::uint32_t shares = 64;
+// Of all threads' groups, where these are numbered by their keys.
+constexpr std::uint64_t max_dense_bytes = 256 << 20;
 
 // Records one behind the other.
 class Records {
@@ -62,9 +64,9 @@ struct Local {
     Buffer<std::uint32_t> numbers;
     Buffer<std::uint8_t> counted;
 
-    Local(MemoryBudget &budget, const AggregatePlan &plan, std::uint64_t most)
+    Local(MemoryBudget &budget, const AggregatePlan &plan, std::uint64_t most, std::uint64_t dense_bytes)
         : tile(budget, plan),
-          groups(budget, plan, most),
+          groups(budget, plan, most, dense_bytes),
           doubtful(budget, plan.record_words() + 1),
           keys(budget, std::uint64_t(plan.program.key_words) * tile_rows),
           numbers(budget, tile_rows),
@@ -166,10 +168,15 @@ class Aggregator {
     // Of groups before any are left out; what memory there is bounds them then.
     std::uint64_t most_found() const noexcept { return wants_top() ? UINT32_MAX : question_.max_groups; }
 
+    // Each thread has groups of its own.
+    std::uint64_t dense_bytes() const noexcept {
+        return max_dense_bytes / static_cast<std::uint64_t>(std::max(workers_.arena.max_concurrency(), 1));
+    }
+
     Local &local() {
         std::unique_ptr<Local> &local = locals_.local();
         if (local == nullptr) {
-            local = std::make_unique<Local>(budget_, plan_, most_found());
+            local = std::make_unique<Local>(budget_, plan_, most_found(), dense_bytes());
         }
         return *local;
     }
@@ -318,7 +325,7 @@ class Aggregator {
         }
         locals_.clear();
         if (all.empty()) {
-            all.emplace_back(budget_, plan_, most_found());
+            all.emplace_back(budget_, plan_, most_found(), dense_bytes());
             all.back().finish();
         }
         if (all.size() == 1) {
@@ -364,7 +371,7 @@ class Aggregator {
     }
 
     void merge_alone(const std::vector<Groups> &all) {
-        Groups merged(budget_, plan_, most_found());
+        Groups merged(budget_, plan_, most_found(), dense_bytes());
         for (const Groups &groups : all) {
             for (std::uint64_t i = 0; i < groups.count() && !is_full_; ++i) {
                 is_full_ = !merged.merge(groups.record(i));
@@ -415,7 +422,7 @@ class Aggregator {
     }
 
     std::unique_ptr<Groups> merge_share(const std::vector<Shared> &shared, std::uint64_t share) {
-        auto merged = std::make_unique<Groups>(budget_, plan_, most_found());
+        auto merged = std::make_unique<Groups>(budget_, plan_, most_found(), 0);
         for (const Shared &one : shared) {
             for (std::uint64_t i = one.starts[share]; i < one.starts[share + 1]; ++i) {
                 if (!merged->merge(one.groups->record(one.numbers[i]))) {

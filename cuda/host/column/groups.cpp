@@ -8,20 +8,19 @@ namespace gpu_engine::host {
 namespace {
 
 constexpr std::uint64_t first_room = 1024;
-// Dense groups, if they take little memory in each thread and rows aren't far fewer. Beyond the caches, too,
-// one line of memory a row is less than a hashed table's two and its growing.
-constexpr std::uint32_t max_dense_bits = 20;
-constexpr std::uint64_t max_dense_bytes = 16 << 20;
+// Dense groups, if rows aren't far fewer. Beyond the caches, too, one line of memory a row is less than a
+// hashed table's two and its growing.
+constexpr std::uint32_t max_dense_bits = 22;
 // Large tables lie beyond the caches: their lines are asked for this many keys ahead.
 constexpr std::uint32_t keys_ahead = 16;
 
 }  // namespace
 
-Groups::Groups(MemoryBudget &budget, const AggregatePlan &plan, std::uint64_t most)
+Groups::Groups(MemoryBudget &budget, const AggregatePlan &plan, std::uint64_t most, std::uint64_t dense_bytes)
     : budget_(&budget), plan_(&plan), most_(std::min<std::uint64_t>(most, UINT32_MAX - 1)) {
     const std::uint32_t bits = plan.key_bits();
     const std::uint64_t record_bytes = plan.record_words() * sizeof(std::uint64_t);
-    is_dense_ = bits <= max_dense_bits && record_bytes << bits <= max_dense_bytes &&
+    is_dense_ = bits <= max_dense_bits && record_bytes << bits <= dense_bytes &&
                 std::uint64_t(1) << bits <= plan.rows + first_room;
     room_ = is_dense_ ? std::uint64_t(1) << bits : first_room;
     records_ = Buffer<std::uint64_t>(budget, room_ * plan.record_words());

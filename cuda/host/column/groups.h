@@ -9,8 +9,9 @@ namespace gpu_engine::host {
 // A thread's. Where keys have few bits the key itself is the group's number.
 class Groups {
   public:
-    // `most`: what the caller has room for. Throws Failure when there is no memory.
-    Groups(MemoryBudget &budget, const AggregatePlan &plan, std::uint64_t most);
+    // `most`: what the caller has room for. Groups are numbered by their keys only if all of them together
+    // take at most `dense_bytes`. Throws Failure when there is no memory.
+    Groups(MemoryBudget &budget, const AggregatePlan &plan, std::uint64_t most, std::uint64_t dense_bytes);
 
     // numbers[i] = the group of the key whose words are keys[word][i]. False when there are too many groups.
     bool find(const std::uint64_t *const *keys, std::uint32_t count, std::uint32_t *numbers);
