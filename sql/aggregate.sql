@@ -132,6 +132,14 @@ SELECT * FROM compare('SELECT small, count(*) AS c, rank() OVER (ORDER BY small)
 SELECT * FROM compare('SELECT small, count(*) AS c FROM agg GROUP BY small ORDER BY c DESC, 1 LIMIT 0');
 SELECT * FROM compare('SELECT small, count(*) AS c FROM agg GROUP BY small ORDER BY c DESC, 1 LIMIT (SELECT 2)');
 
+-- A float's minimum and maximum may be -0 or 0, which are equal.
+CREATE TABLE agg_zero AS SELECT (g % 6)::int AS k, CASE g % 2 WHEN 0 THEN '-0'::float8 ELSE '0' END AS f FROM generate_series(1, 60) AS g;
+CREATE INDEX ON agg_zero USING gpu_column (k, f);
+VACUUM ANALYZE agg_zero;
+SELECT * FROM compare('SELECT k, max(f) + 0.0::float8 FROM agg_zero GROUP BY k ORDER BY max(f) DESC, k DESC LIMIT 1');
+SELECT * FROM compare('SELECT k FROM agg_zero GROUP BY k ORDER BY min(f), k LIMIT 2');
+DROP TABLE agg_zero;
+
 -- FILTER.
 SELECT * FROM compare('SELECT count(*) FILTER (WHERE flag), sum(num) FILTER (WHERE small > 3), avg(big) FILTER (WHERE word LIKE ''%1%''), min(word) FILTER (WHERE num > 0 AND flag) FROM agg');
 SELECT * FROM compare('SELECT small, count(*) FILTER (WHERE flag IS NOT TRUE), sum(num) FILTER (WHERE false), max(day) FILTER (WHERE id IS NULL) FROM agg GROUP BY small');

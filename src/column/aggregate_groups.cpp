@@ -178,6 +178,8 @@ bool add_records(AggregateGroups *groups, const uint64 *records, uint64 count, u
     for (uint32 word = 0; word < groups->key_words; word++)
         keys[word] = &words[word];
     for (uint64 i = 0; i < count; i++, records += stride) {
+        if (i % kFirstRoom == 0)
+            CHECK_FOR_INTERRUPTS();
         memcpy(words, records, groups->key_words * sizeof(uint64));
         if (groups->is_dense && groups->key_words > 0 && words[0] >= groups->count)
             return false;

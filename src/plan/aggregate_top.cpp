@@ -77,6 +77,9 @@ gpu_engine::AggregateTop order_of_groups(const AggregateQuery &query, const Comp
             top.is_wide = 1;
             break;
         case ResultKind::Extreme:
+            // -0 and 0 are equal, but their numbers differ.
+            is_ordered = is_never_null && result.type.code != column::IntegerCode::Float4 &&
+                         result.type.code != column::IntegerCode::Float8;
             break;
         default:
             is_ordered = false;
