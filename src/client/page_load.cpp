@@ -171,7 +171,7 @@ static uint32 help_to_copy(Relation index, SharedLoad *shared, char *base) {
 
 static ParallelContext *launch_workers(const PageLoad &load, uint32 pages, SharedLoad **shared) {
     const uint32 share = kLeastShare * static_cast<uint32>(Max(min_parallel_index_scan_size, 1));
-    const int workers = Min(load.most_workers, static_cast<int>(pages / share));
+    const int workers = Min(load.max_workers, static_cast<int>(pages / share));
     // Temporary indexes lie in the session's own buffers.
     if (workers <= 0 || IsInParallelMode() || RelationUsesLocalBuffers(load.set->index))
         return nullptr;
@@ -286,7 +286,7 @@ static bool send_chunks(const PageLoad &load, SharedLoad *shared) {
 
 bool send_pages(const PageLoad &load) {
     const MirroredPages pages = mirrored_pages(*load.set->format, *load.run);
-    const int workers = Max(load.most_workers, 0);
+    const int workers = Max(load.max_workers, 0);
     // Two slots a participant: one is filled while the other one waits for its turn.
     const uint64 slots = Min(uint64{kMaxSlots}, 2 * (uint64{1} + static_cast<uint64>(workers)));
     // A run of a few pages needs no large buffer.

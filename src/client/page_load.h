@@ -10,7 +10,7 @@ struct PageLoad {
     const storage::RunEntry *run;
     uint64 handle;  // the array in the making
     Path path;
-    int most_workers;            // parallel workers that may help
+    int max_workers;             // parallel workers that may help
     void (*sent)(uint32 pages);  // told of progress
 };
 

@@ -302,7 +302,7 @@ static AggregateOutcome run_passes(const AggregateQuestion &question, const Aggr
 }
 
 static const char *attempt(Attempt *attempt, ColumnView *view) {
-    constexpr uint32 most_passes = 256;
+    constexpr uint32 max_passes = 256;
     const AggregateQuestion &question = *attempt->question;
     MemoryContextReset(question.keep);
     CompiledAggregate *compiled = copy_compiled(question, *attempt->compiled);
@@ -317,7 +317,7 @@ static const char *attempt(Attempt *attempt, ColumnView *view) {
     const bool has_place = has_variants(*maker);
     leave_out_accumulators(*maker, has_place, list_length(question.query.aggregates), compiled);
     AggregateOutcome outcome = AggregateOutcome::too_many_groups;
-    for (uint32 passes = 1; outcome == AggregateOutcome::too_many_groups && passes <= most_passes;
+    for (uint32 passes = 1; outcome == AggregateOutcome::too_many_groups && passes <= max_passes;
          passes *= 4) {
         begin_answer(question, *maker, has_place, compiled, attempt->answer);
         outcome = run_passes(question, parts, *maker, *compiled, passes, attempt->answer);

@@ -24,10 +24,10 @@ static void put(Serialized *state, uint64 value, uint32 width) {
 static void put_number(Serialized *state, Int128 number) {
     constexpr uint32 base = 10000;
     constexpr uint32 negative = 0x4000;
-    constexpr uint32 most_digits = 10;
+    constexpr uint32 max_digits = 10;
     UnsignedInt128 left =
         number < 0 ? -static_cast<UnsignedInt128>(number) : static_cast<UnsignedInt128>(number);
-    uint32 digits[most_digits];
+    uint32 digits[max_digits];
     uint32 count = 0;
     for (; left != 0; left /= base)
         digits[count++] = static_cast<uint32>(left % base);

@@ -5,7 +5,7 @@ namespace pg_gpu::plan {
 __extension__ typedef unsigned __int128 UnsignedInt128;
 
 // 10^38 is the greatest power that 127 bits hold.
-static constexpr int kMostDigits = 38;
+static constexpr int kMaxDigits = 38;
 
 static char *text_of(Numeric value) {
     return DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(value)));
@@ -36,13 +36,13 @@ bool read_wide(Numeric value, uint64 *words, uint8 *scale) {
             has_point = true;
             continue;
         }
-        is_sound = *at >= '0' && *at <= '9' && digits < kMostDigits;
+        is_sound = *at >= '0' && *at <= '9' && digits < kMaxDigits;
         digits += number == 0 && *at == '0' ? 0 : 1;
         behind += has_point ? 1 : 0;
         number = number * 10 + static_cast<unsigned>(*at - '0');
     }
     pfree(text);
-    if (!is_sound || behind > kMostDigits)
+    if (!is_sound || behind > kMaxDigits)
         return false;
     const UnsignedInt128 wide = is_negative ? -number : number;
     words[0] = static_cast<uint64>(wide);
@@ -90,7 +90,7 @@ bool scale_wide(WideNumbers *wide, uint64 rows, uint8 *scale) {
 
 Numeric make_numeric(Int128 number, int scale, int shown) {
     // Sign, digits, point, leading zeros of a fraction, end.
-    char text[2 * kMostDigits + 8];
+    char text[2 * kMaxDigits + 8];
     char *at = text + sizeof(text);
     *--at = '\0';
     UnsignedInt128 left =

@@ -21,11 +21,11 @@ namespace {
 constexpr int threads = 256;
 constexpr std::size_t shared_for_slots = 96 << 10;
 constexpr std::size_t shared_for_copies = 24 << 10;
-constexpr std::size_t most_shared_groups = 64 << 10;
-constexpr std::uint32_t most_copies = 32;
-constexpr std::uint32_t most_few_bits = 12;
-constexpr std::uint32_t most_dense_bits = 26;
-constexpr std::uint64_t most_dense_bytes = std::uint64_t(1) << 30;
+constexpr std::size_t max_shared_groups = 64 << 10;
+constexpr std::uint32_t max_copies = 32;
+constexpr std::uint32_t max_few_bits = 12;
+constexpr std::uint32_t max_dense_bits = 26;
+constexpr std::uint64_t max_dense_bytes = std::uint64_t(1) << 30;
 constexpr std::uint64_t first_slots = std::uint64_t(1) << 20;
 constexpr std::uint64_t least_slots = 1024;
 
@@ -234,7 +234,7 @@ class Aggregator {
                 call_.copy(const_cast<std::uint64_t *>(call_.answer()),
                            static_cast<const std::uint64_t *>(found.data()), 1);
                 call_.wait();
-                most_doubtful_ += *call_.answer();
+                max_doubtful_ += *call_.answer();
             }
         }
         part.program = std::make_unique<PartProgram>(call_, plan_, plan_.inputs_of(number), *part.parts,
@@ -256,9 +256,9 @@ class Aggregator {
             way_ = Way::one;
         } else if (plan_.program.key_words > 1) {
             way_ = Way::hashed_wide;
-        } else if (bits <= most_few_bits && record_bytes << bits <= most_shared_groups) {
+        } else if (bits <= max_few_bits && record_bytes << bits <= max_shared_groups) {
             way_ = Way::few;
-        } else if (bits <= most_dense_bits && record_bytes << bits <= most_dense_bytes &&
+        } else if (bits <= max_dense_bits && record_bytes << bits <= max_dense_bytes &&
                    std::uint64_t(1) << bits <= max_dense_groups) {
             way_ = Way::dense;
         } else {
@@ -330,11 +330,11 @@ class Aggregator {
     }
 
     void list_doubtful() {
-        if (most_doubtful_ == 0) {
+        if (max_doubtful_ == 0) {
             return;
         }
         list_.stride = plan_.record_words() + 1;
-        list_.capacity = std::min(most_doubtful_, question_.max_groups);
+        list_.capacity = std::min(max_doubtful_, question_.max_groups);
         doubtful_ = call_.buffer<std::uint64_t>(std::max<std::uint64_t>(1, list_.capacity * list_.stride));
         list_.records = reinterpret_cast<Word *>(doubtful_.data());
         for (const Part &part : parts_) {
@@ -348,8 +348,8 @@ class Aggregator {
             return;
         }
         const ProgramView &program = part.program->view();
-        const std::size_t most_bytes = call_.engine().shared_bytes();
-        unsigned block_threads = most_threads;
+        const std::size_t max_bytes = call_.engine().shared_bytes();
+        unsigned block_threads = max_threads;
         const auto thread_bytes = [&] {
             const std::size_t key_bytes =
                 way == Way::hashed_wide ? program.key_words * rows_a_thread * sizeof(std::uint64_t) : 0;
@@ -365,7 +365,7 @@ class Aggregator {
             block.groups = static_cast<std::uint32_t>(slots_);
             block.copies = 1;
             const std::size_t bytes = slots_ * program.value_words * sizeof(std::uint64_t);
-            while (block.copies < most_copies && 2 * block.copies * bytes <= shared_for_copies) {
+            while (block.copies < max_copies && 2 * block.copies * bytes <= shared_for_copies) {
                 block.copies *= 2;
             }
         }
@@ -373,18 +373,18 @@ class Aggregator {
                                                         program.value_words * block.copies *
                                                         sizeof(std::uint64_t);
         if constexpr (way == Way::few) {
-            if (shared > most_bytes) {
+            if (shared > max_bytes) {
                 // The slots leave no room for groups; those in device memory have the same numbers.
                 launch<Way::dense>(part, rows);
                 return;
             }
         }
-        if (shared > most_bytes) {
+        if (shared > max_bytes) {
             throw Failure{
                 make_status(StatusCode::internal, "a program takes more shared memory than a block has")};
         }
         check(cudaFuncSetAttribute(aggregate_kernel<way>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                   static_cast<int>(most_bytes)),
+                                   static_cast<int>(max_bytes)),
               "cudaFuncSetAttribute");
         int blocks = 0;
         check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, aggregate_kernel<way>,
@@ -462,7 +462,7 @@ class Aggregator {
     const std::uint32_t rows_word_;
     const Buffer<AggregateFlags> flags_;
     std::vector<Part> parts_;
-    std::uint64_t most_doubtful_ = 0;
+    std::uint64_t max_doubtful_ = 0;
     bool first_pass_done_ = false;
     Way way_ = Way::one;
     std::uint64_t slots_ = 1;

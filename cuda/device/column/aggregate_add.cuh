@@ -15,7 +15,7 @@ enum class Way {
     list,         // each row is listed by itself
 };
 
-inline constexpr unsigned most_threads = 256;
+inline constexpr unsigned max_threads = 256;
 
 // The groups that a block has in shared memory: word w of group g is at (g * words + w) * copies + copy.
 struct BlockTable {
@@ -338,7 +338,7 @@ __device__ inline void list_rows(const RowComputer &rows, const ProgramView &pro
 // ---- the kernel -------------------------------------------------------------------------------------------
 
 template <Way way>
-__global__ void __launch_bounds__(most_threads)
+__global__ void __launch_bounds__(max_threads)
     aggregate_kernel(const __grid_constant__ ProgramView program,
                      const __grid_constant__ StretchesView places, RowsView selected,
                      const __grid_constant__ TableView table, BlockTable block, ListView list) {

@@ -106,7 +106,7 @@ inline constexpr std::uint32_t slot_is_free = 0;
 inline constexpr std::uint32_t slot_is_taken = 1;
 inline constexpr std::uint32_t slot_has_key = 2;
 // Beyond so many slots the table counts as full.
-inline constexpr std::uint32_t most_probes = 512;
+inline constexpr std::uint32_t max_probes = 512;
 
 __device__ inline Word *find_record(const TableView &table, Word key) {
     if (key == free_key) {
@@ -114,7 +114,7 @@ __device__ inline Word *find_record(const TableView &table, Word key) {
         return table.record(table.slots);
     }
     std::uint64_t slot = mix_key(0, key) & (table.slots - 1);
-    for (std::uint32_t probe = 0; probe < most_probes; ++probe) {
+    for (std::uint32_t probe = 0; probe < max_probes; ++probe) {
         Word *record = table.record(slot);
         Word seen = __ldcg(record);
         if (seen == free_key) {
@@ -135,7 +135,7 @@ template <typename KeyAt>
 __device__ Word *find_record(const TableView &table, std::uint64_t hash, KeyAt key_at) {
     const std::uint32_t wanted = static_cast<std::uint32_t>(hash >> 32) | slot_has_key;
     std::uint64_t slot = hash & (table.slots - 1);
-    for (std::uint32_t probe = 0; probe < most_probes;) {
+    for (std::uint32_t probe = 0; probe < max_probes;) {
         Word *record = table.record(slot);
         std::uint32_t state = *reinterpret_cast<volatile std::uint32_t *>(table.states + slot);
         if (state == slot_is_free) {

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::uint64_t groups_a_piece = 64 * tile_groups;
 // So many groups are put together by one thread; of more each thread takes those of some hashes.
-constexpr std::uint64_t most_merged_alone = 1 << 15;
+constexpr std::uint64_t max_merged_alone = 1 << 15;
 constexpr std::uint32_t shares = 64;
 // Of all threads' groups, where these are numbered by their keys.
 constexpr std::uint64_t max_dense_bytes = 256 << 20;
@@ -166,7 +166,7 @@ class Aggregator {
 
     bool wants_top() const noexcept { return question_.top.count > 0; }
     // Of groups before any are left out; what memory there is bounds them then.
-    std::uint64_t most_found() const noexcept { return wants_top() ? UINT32_MAX : question_.max_groups; }
+    std::uint64_t max_found() const noexcept { return wants_top() ? UINT32_MAX : question_.max_groups; }
 
     // Each thread has groups of its own.
     std::uint64_t dense_bytes() const noexcept {
@@ -176,7 +176,7 @@ class Aggregator {
     Local &local() {
         std::unique_ptr<Local> &local = locals_.local();
         if (local == nullptr) {
-            local = std::make_unique<Local>(budget_, plan_, most_found(), dense_bytes());
+            local = std::make_unique<Local>(budget_, plan_, max_found(), dense_bytes());
         }
         return *local;
     }
@@ -325,12 +325,12 @@ class Aggregator {
         }
         locals_.clear();
         if (all.empty()) {
-            all.emplace_back(budget_, plan_, most_found(), dense_bytes());
+            all.emplace_back(budget_, plan_, max_found(), dense_bytes());
             all.back().finish();
         }
         if (all.size() == 1) {
             answer_->groups_ = std::move(all);
-        } else if (groups <= most_merged_alone || plan_.program.key_count == 0) {
+        } else if (groups <= max_merged_alone || plan_.program.key_count == 0) {
             merge_alone(all);
         } else {
             merge_shares(all);
@@ -371,7 +371,7 @@ class Aggregator {
     }
 
     void merge_alone(const std::vector<Groups> &all) {
-        Groups merged(budget_, plan_, most_found(), dense_bytes());
+        Groups merged(budget_, plan_, max_found(), dense_bytes());
         for (const Groups &groups : all) {
             for (std::uint64_t i = 0; i < groups.count() && !is_full_; ++i) {
                 is_full_ = !merged.merge(groups.record(i));
@@ -422,7 +422,7 @@ class Aggregator {
     }
 
     std::unique_ptr<Groups> merge_share(const std::vector<Shared> &shared, std::uint64_t share) {
-        auto merged = std::make_unique<Groups>(budget_, plan_, most_found(), 0);
+        auto merged = std::make_unique<Groups>(budget_, plan_, max_found(), 0);
         for (const Shared &one : shared) {
             for (std::uint64_t i = one.starts[share]; i < one.starts[share + 1]; ++i) {
                 if (!merged->merge(one.groups->record(one.numbers[i]))) {
