@@ -156,8 +156,7 @@ static OwnParts find_own_parts(const RemoteRows &rows, const AggregateParts &par
 
 static bool is_added_up(const AggregateProgram &program, const OwnParts &own, const Found &found,
                         uint64 visible, size_t memory, GroupTable *table) {
-    const size_t taken =
-        (found.groups * found.words + found.doubtful * (found.words + 1)) * sizeof(uint64);
+    const size_t taken = (found.groups * found.words + found.doubtful * (found.words + 1)) * sizeof(uint64);
     AggregateGroups *groups = begin_groups(program, memory - Min(taken, memory), 1, 0);
     if (!add_records(groups, found.group_records, found.groups, found.words) ||
         !add_records(groups, found.doubtful_records, visible, found.words + 1) ||
