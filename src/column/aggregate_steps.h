@@ -2,15 +2,15 @@
 #pragma once
 
 #include "column/aggregate_parts.h"
-#include "gpu_engine/aggregate.h"
+#include "gpu_engine/aggregate_steps.h"
 
 namespace pg_gpu::column {
 
-// A step's results for the rows of a batch.
+// A step's results for the rows of a batch, and the room for them.
 struct StepResult {
     bool is_computed;
-    int64 *values;
-    uint8 *nulls;  // nullptr: none is NULL
+    gpu_engine::StepValues found;
+    int64 *room;
     uint8 *null_room;
 };
 
@@ -41,6 +41,6 @@ void begin_batch(StepBatch *batch, uint64 first, uint32 groups);
 void choose_rows(StepBatch *batch, const uint16 *positions, uint32 count);
 
 // The step's results, computed with all that they need unless they are there.
-const StepResult &compute_step(StepBatch *batch, uint16 step);
+const gpu_engine::StepValues &compute_step(StepBatch *batch, uint16 step);
 
 }  // namespace pg_gpu::column
