@@ -76,9 +76,14 @@ static constexpr CostConstant kConstants[] = {
 
 static char *costs_text = nullptr;
 static CostSettings costs = {};
+static bool costs_by_user = false;
 
 const CostSettings &cost_settings() {
     return costs;
+}
+
+bool costs_are_users() {
+    return costs_by_user;
 }
 
 std::span<const CostConstant> cost_constants() {
@@ -169,10 +174,21 @@ static bool parse_costs(const char *text, CostSettings *parsed) {
     }
 }
 
-static bool check_costs(char **text, void **extra, GucSource) {
-    CostSettings parsed = {};
-    if (!parse_costs(*text, &parsed))
+namespace {
+
+struct ParsedCosts {
+    CostSettings costs;
+    bool by_user;
+};
+
+}  // namespace
+
+static bool check_costs(char **text, void **extra, GucSource source) {
+    ParsedCosts parsed = {};
+    if (!parse_costs(*text, &parsed.costs))
         return false;
+    // Not by the configuration, nor for everybody.
+    parsed.by_user = source > PGC_S_GLOBAL;
     *extra = allocate_setting(sizeof(parsed));
     if (*extra == nullptr)
         return false;
@@ -181,7 +197,9 @@ static bool check_costs(char **text, void **extra, GucSource) {
 }
 
 static void assign_costs(const char *, void *extra) {
-    memcpy(&costs, extra, sizeof(costs));
+    const auto *parsed = static_cast<const ParsedCosts *>(extra);
+    costs = parsed->costs;
+    costs_by_user = parsed->by_user;
 }
 
 void define_cost_settings() {

@@ -6,6 +6,8 @@ static int path = static_cast<int>(PathSetting::Auto);
 static int mirror = static_cast<int>(MirrorSetting::Auto);
 static int server_process = static_cast<int>(ServerSetting::Auto);
 static int smallest_mirror = 4096;
+static int role_quota = 0;
+static int database_quota = 0;
 
 static bool enable_count_scan = true;
 static bool enable_lookup_join = true;
@@ -42,6 +44,11 @@ static void define_server_setting(const char *name, const char *description, con
                                   int most, int flags) {
     DefineCustomIntVariable(name, description, more, value, 0, 0, most, PGC_SIGHUP, flags, nullptr, nullptr,
                             nullptr);
+}
+
+static void define_quota(const char *name, const char *description, int *value) {
+    DefineCustomIntVariable(name, description, "0 is no quota.", value, 0, 0, INT_MAX, PGC_SUSET, GUC_UNIT_MB,
+                            nullptr, nullptr, nullptr);
 }
 
 static void define_server_settings() {
@@ -93,6 +100,11 @@ void define_settings() {
         "pg_gpu.min_mirror_entries", "Entries of the smallest run that is copied into the server process.",
         "Smaller runs are read from pages on every path, by indexes of gpu_kary and gpu_grid. 0 copies all.",
         &smallest_mirror, smallest_mirror, 0, INT_MAX, PGC_SUSET, 0, nullptr, nullptr, nullptr);
+    define_quota("pg_gpu.role_mirror_quota",
+                 "Memory that mirrors which the session's user loaded may take, of each engine.",
+                 &role_quota);
+    define_quota("pg_gpu.database_mirror_quota",
+                 "Memory that mirrors of the database may take, of each engine.", &database_quota);
     DefineCustomBoolVariable(
         "pg_gpu.enable_count_scan", "Enables the planner's use of count scans on pg_gpu's indexes.",
         "A query that only counts rows is answered from the index without a tuple an entry.",
@@ -138,6 +150,14 @@ PathSetting path_setting() {
 
 MirrorSetting mirror_setting() {
     return static_cast<MirrorSetting>(mirror);
+}
+
+uint64 role_mirror_quota() {
+    return static_cast<uint64>(role_quota) << 20;
+}
+
+uint64 database_mirror_quota() {
+    return static_cast<uint64>(database_quota) << 20;
 }
 
 uint64 min_mirror_entries() {

@@ -28,6 +28,11 @@ bool block_facts_enabled();
 PathSetting path_setting();
 MirrorSetting mirror_setting();
 
+// Bytes that mirrors may take in an engine's memory: those that the session's user loaded, and those of the
+// database. 0: any number.
+uint64 role_mirror_quota();
+uint64 database_mirror_quota();
+
 // Runs with fewer entries are read from pages.
 uint64 min_mirror_entries();
 
@@ -73,6 +78,9 @@ struct CostSettings {
     double load;      // a MiB of index pages made a mirror
 };
 const CostSettings &cost_settings();
+// Were they set for a role, a database or the session, and not for all of the server? Such costs can force a
+// path as pg_gpu.path does.
+bool costs_are_users();
 
 // Defines pg_gpu.costs; define_settings does it.
 void define_cost_settings();

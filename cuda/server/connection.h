@@ -27,8 +27,7 @@ struct OwnObject {
     protocol::RunName name{};  // of the mirror that it will be
     bool named = false;
     bool sorted = false;
-    bool pinned = false;
-    std::uint32_t user = 0;
+    protocol::Holder holder{};  // and whose
     Mirrors::Claim claim;
     GridPageColumns columns{};  // this and the next are for points
     GridOptions grid;

@@ -75,7 +75,7 @@ Mirrors::Claimed Mirrors::claim(EngineName engine, const RunName &name, Claim *c
         *dead_version = dead_version_of(found->second->object);
         return Claimed::present;
     }
-    if (!claimed_.insert(place).second) {
+    if (!claimed_.try_emplace(place).second) {
         return Claimed::by_another;
     }
     claim->mirrors_ = this;
@@ -94,8 +94,8 @@ bool Mirrors::add(std::shared_ptr<Mirror> mirror, const Purpose &purpose) {
     return true;
 }
 
-std::vector<Mirrors::Table::iterator> Mirrors::leavers(EngineName engine, const Purpose &purpose) {
-    std::vector<Table::iterator> result;
+Mirrors::Leavers Mirrors::leavers(EngineName engine, const Purpose &purpose) {
+    Leavers result;
     const std::int64_t lately = microseconds_since_1970() - undisturbed_microseconds;
     const auto is_needed = [&](const Mirror &mirror) {
         if (purpose.is(mirror.touched_by, mirror.touched_for)) {
@@ -107,7 +107,7 @@ std::vector<Mirrors::Table::iterator> Mirrors::leavers(EngineName engine, const 
     };
     for (auto i = table_.begin(); i != table_.end(); ++i) {
         // Others get their share of a mirror under the mutex, so one that only the table has stays so.
-        if (i->first.engine == engine && !i->second->pinned && i->second.use_count() == 1 &&
+        if (i->first.engine == engine && i->second->holder.pinned == 0 && i->second.use_count() == 1 &&
             !is_needed(*i->second)) {
             result.push_back(i);
         }
@@ -118,7 +118,7 @@ std::vector<Mirrors::Table::iterator> Mirrors::leavers(EngineName engine, const 
 }
 
 template <typename Wanted>
-void Mirrors::unlink(const std::vector<Table::iterator> &leavers, Wanted wanted, Gone *gone) {
+void Mirrors::unlink(const Leavers &leavers, Wanted wanted, Gone *gone) {
     // Before anything is unlinked, what can fail.
     gone->reserve(leavers.size());
     std::uint64_t bytes = 0;
@@ -145,7 +145,7 @@ bool Mirrors::make_room(EngineName engine, MemoryBudget &memory, std::uint64_t b
         return true;
     }
     const std::uint64_t needed = used - (limit - bytes);
-    const std::vector<Table::iterator> all = leavers(engine, purpose);
+    const Leavers all = leavers(engine, purpose);
     std::uint64_t available = 0;
     for (const Table::iterator &leaver : all) {
         available += bytes_of(leaver->second->object);
@@ -156,6 +156,96 @@ bool Mirrors::make_room(EngineName engine, MemoryBudget &memory, std::uint64_t b
     unlink(
         all, [&](std::uint64_t freed) { return freed < needed; }, &gone);
     return true;
+}
+
+template <typename Counts>
+std::uint64_t Mirrors::taken(EngineName engine, Counts counts) const {
+    std::uint64_t bytes = 0;
+    for (const auto &[place, mirror] : table_) {
+        bytes +=
+            place.engine == engine && counts(place.name, mirror->holder.user) ? bytes_of(mirror->object) : 0;
+    }
+    for (const auto &[place, share] : claimed_) {
+        // A claim goes shortly after its mirror has come.
+        bytes += place.engine == engine && counts(place.name, share.user) && !table_.contains(place)
+                     ? share.bytes
+                     : 0;
+    }
+    return bytes;
+}
+
+Room Mirrors::choose_leavers(const NewMirror &mirror, const MemoryBudget *memory, const Purpose &purpose,
+                             Leavers *chosen) {
+    Leavers left = leavers(mirror.engine, purpose);
+    // Moves mirrors to the chosen ones until those that count are as many bytes as are needed.
+    const auto choose = [&](std::uint64_t needed, auto counts) {
+        std::uint64_t bytes = 0;
+        for (const Table::iterator &leaver : *chosen) {
+            bytes += counts(leaver->first.name, leaver->second->holder.user)
+                         ? bytes_of(leaver->second->object)
+                         : 0;
+        }
+        for (auto leaver = left.begin(); bytes < needed && leaver != left.end();) {
+            if (!counts((*leaver)->first.name, (*leaver)->second->holder.user)) {
+                ++leaver;
+                continue;
+            }
+            bytes += bytes_of((*leaver)->second->object);
+            chosen->push_back(*leaver);
+            leaver = left.erase(leaver);
+        }
+        return bytes >= needed;
+    };
+    const auto keeps_within = [&](std::uint64_t quota, auto counts) {
+        if (quota == 0) {
+            return true;
+        }
+        const std::uint64_t used = taken(mirror.engine, counts) + mirror.bytes;
+        return mirror.bytes <= quota && (used <= quota || choose(used - quota, counts));
+    };
+    if (!keeps_within(mirror.holder.role_quota,
+                      [&](const RunName &, std::uint32_t user) { return user == mirror.holder.user; })) {
+        return Room::beyond_role_quota;
+    }
+    if (!keeps_within(mirror.holder.database_quota, [&](const RunName &name, std::uint32_t) {
+            return is_of_database(name, mirror.name);
+        })) {
+        return Room::beyond_database_quota;
+    }
+    if (memory == nullptr) {
+        return Room::made;
+    }
+    const std::uint64_t limit = memory->limit();
+    const std::uint64_t used = memory->used();
+    if (mirror.bytes_in_the_making > limit) {
+        return Room::beyond_limit;
+    }
+    const std::uint64_t free_then = limit - mirror.bytes_in_the_making;
+    return used <= free_then || choose(used - free_then, [](const RunName &, std::uint32_t) { return true; })
+               ? Room::made
+               : Room::beyond_limit;
+}
+
+Room Mirrors::make_room_for(const NewMirror &mirror, const MemoryBudget *memory, const Purpose &purpose,
+                            Claim *claim) {
+    Gone gone;
+    const std::lock_guard lock(mutex_);
+    Leavers chosen;
+    const Room room = choose_leavers(mirror, memory, purpose, &chosen);
+    if (room != Room::made) {
+        Purpose of_auto = purpose;
+        of_auto.forced = false;
+        chosen.clear();
+        return purpose.forced && choose_leavers(mirror, memory, of_auto, &chosen) == Room::made
+                   ? Room::used_by_others
+                   : room;
+    }
+    if (claim != nullptr) {
+        claimed_[claim->place_] = {mirror.holder.user, mirror.bytes};
+    }
+    unlink(
+        chosen, [](std::uint64_t) { return true; }, &gone);
+    return room;
 }
 
 bool Mirrors::drop_one(EngineName engine, const Purpose &purpose) {
@@ -180,7 +270,7 @@ void Mirrors::shrink(EngineName engine, const MemoryBudget &memory) {
 template <typename Chosen>
 void Mirrors::unlink_chosen(Chosen chosen, std::uint64_t *mirrors, std::uint64_t *bytes, Gone *gone) {
     *bytes = 0;
-    std::vector<Table::iterator> all;
+    Leavers all;
     for (auto i = table_.begin(); i != table_.end(); ++i) {
         if (chosen(*i->second)) {
             all.push_back(i);
@@ -219,7 +309,7 @@ void Mirrors::keep(const RunName &relation, const std::unordered_set<std::uint64
 void Mirrors::clear(EngineName engine) {
     Gone gone;
     const std::lock_guard lock(mutex_);
-    std::vector<Table::iterator> all;
+    Leavers all;
     for (auto i = table_.begin(); i != table_.end(); ++i) {
         if (i->first.engine == engine) {
             all.push_back(i);
@@ -242,9 +332,9 @@ std::uint64_t Mirrors::list(protocol::MirrorRow *rows, std::uint64_t capacity, s
                 mirror->loaded_at,
                 mirror->last_used.load(std::memory_order_relaxed),
                 static_cast<std::uint32_t>(place.engine),
-                mirror->pinned ? 1U : 0U,
+                mirror->holder.pinned != 0 ? 1U : 0U,
                 place.engine == EngineName::cuda ? device : -1,
-                mirror->user,
+                mirror->holder.user,
                 static_cast<std::uint32_t>(kind_of(mirror->object)),
                 0,
             };

@@ -33,8 +33,7 @@ struct Mirror {
     protocol::RunName name{};
     protocol::EngineName engine{};
     AnyObject object;
-    bool pinned = false;
-    std::uint32_t user = 0;
+    protocol::Holder holder{};
     std::int64_t loaded_at = 0;  // microseconds since 1970
     std::atomic<std::int64_t> last_used{0};
     std::atomic<std::uint64_t> hits{0};
@@ -47,6 +46,24 @@ struct Mirror {
 };
 
 std::int64_t microseconds_since_1970() noexcept;
+
+// A mirror that is about to be made, and the memory that it will take at last and while it is made.
+struct NewMirror {
+    protocol::EngineName engine;
+    protocol::RunName name;
+    protocol::Holder holder;
+    std::uint64_t bytes;
+    std::uint64_t bytes_in_the_making;
+};
+
+// Whether there is room for a mirror, or why not.
+enum class Room {
+    made,
+    beyond_limit,
+    beyond_role_quota,
+    beyond_database_quota,
+    used_by_others,  // what would have to leave a forced path doesn't disturb
+};
 
 // All functions may be called by any thread.
 class Mirrors {
@@ -104,6 +121,11 @@ class Mirrors {
     // the others would not make enough room.
     bool make_room(protocol::EngineName engine, MemoryBudget &memory, std::uint64_t bytes,
                    const Purpose &purpose);
+    // The same for a mirror, which must also stay within its holder's quotas: for these, mirrors of the same
+    // role or the same database leave. `claim`, where there is one, holds the mirror's part of the quotas
+    // until the mirror is in the table. Without `memory` the mirror has its memory already.
+    Room make_room_for(const NewMirror &mirror, const MemoryBudget *memory, const Purpose &purpose,
+                       Claim *claim);
     // Drops one of the mirrors that make_room may drop. Returns false when there is none.
     bool drop_one(protocol::EngineName engine, const Purpose &purpose);
     // Drops mirrors that are neither pinned nor in use until the engine's memory is within its limit, or none
@@ -126,8 +148,21 @@ class Mirrors {
     using Table = std::unordered_map<Place, std::shared_ptr<Mirror>, Hash>;
     using Gone = std::vector<std::shared_ptr<Mirror>>;
 
+    // What the run of a claim will take.
+    struct Share {
+        std::uint32_t user = 0;
+        std::uint64_t bytes = 0;
+    };
+    using Leavers = std::vector<Table::iterator>;
+
     // Those that may go, least recently used first. The mutex is held.
-    std::vector<Table::iterator> leavers(protocol::EngineName engine, const Purpose &purpose);
+    Leavers leavers(protocol::EngineName engine, const Purpose &purpose);
+    // What mirrors and claims take of which `counts(name, user)`. The mutex is held.
+    template <typename Counts>
+    std::uint64_t taken(protocol::EngineName engine, Counts counts) const;
+    // Says who has to leave for a mirror. The mutex is held.
+    Room choose_leavers(const NewMirror &mirror, const MemoryBudget *memory, const Purpose &purpose,
+                        Leavers *chosen);
     void touch(Mirror &mirror, const Purpose &purpose);
     // Unlinks mirrors for as long as they are wanted; `wanted(bytes gone so far)`. The mutex is held. What is
     // gone is freed by the caller, without the mutex.
@@ -135,11 +170,11 @@ class Mirrors {
     template <typename Chosen>
     void unlink_chosen(Chosen chosen, std::uint64_t *mirrors, std::uint64_t *bytes, Gone *gone);
     template <typename Wanted>
-    void unlink(const std::vector<Table::iterator> &leavers, Wanted wanted, Gone *gone);
+    void unlink(const Leavers &leavers, Wanted wanted, Gone *gone);
 
     std::mutex mutex_;
     Table table_;
-    std::unordered_set<Place, Hash> claimed_;
+    std::unordered_map<Place, Share, Hash> claimed_;
     std::uint64_t uses_ = 0;
 };
 

@@ -68,13 +68,12 @@ void describe(const AnyObject &object, protocol::HandleReply &reply) {
 }
 
 // Puts a finished object into the table; when its name is taken it is dropped.
-void make_mirror(Work &work, AnyObject object, const RunName &name, std::uint32_t user, bool pinned) {
+void make_mirror(Work &work, AnyObject object, const RunName &name, const protocol::Holder &holder) {
     auto mirror = std::make_shared<Mirror>();
     mirror->name = name;
     mirror->engine = work.engine_name;
     mirror->object = std::move(object);
-    mirror->pinned = pinned;
-    mirror->user = user;
+    mirror->holder = holder;
     mirror->loaded_at = microseconds_since_1970();
     mirror->last_used = mirror->loaded_at;
     static_cast<void>(work.server().mirrors().add(std::move(mirror), work.purpose));
@@ -86,8 +85,7 @@ bool begin_own(Work &work, const Request &request, OwnObject *own, protocol::Beg
     own->engine = work.engine_name;
     own->name = request.name;
     own->named = is_named(request.name);
-    own->pinned = request.pinned != 0;
-    own->user = request.user;
+    own->holder = request.holder;
     if (!own->named) {
         return true;
     }
@@ -103,10 +101,32 @@ bool begin_own(Work &work, const Request &request, OwnObject *own, protocol::Beg
     return true;
 }
 
-void require_room(Work &work, std::uint64_t bytes) {
-    if (!work.server().mirrors().make_room(work.engine_name, work.engine->memory(), bytes, work.purpose)) {
-        throw Failure{
-            make_status(StatusCode::out_of_memory, "the engine's memory limit leaves no room for the array")};
+const char *reason_of(Room room) {
+    switch (room) {
+        case Room::beyond_role_quota:
+            return "pg_gpu.role_mirror_quota leaves no room for the mirror";
+        case Room::beyond_database_quota:
+            return "pg_gpu.database_mirror_quota leaves no room for the mirror";
+        case Room::used_by_others:
+            return "other sessions used lately what a mirror for a forced path would replace";
+        default:
+            return "the engine's memory limit leaves no room for the array";
+    }
+}
+
+// Room for an object that takes `bytes` when it is finished, and others until then.
+void require_room(Work &work, OwnObject &own, std::uint64_t bytes, std::uint64_t bytes_in_the_making) {
+    Mirrors &mirrors = work.server().mirrors();
+    MemoryBudget &memory = work.engine->memory();
+    Room room = Room::made;
+    if (own.named) {
+        room = mirrors.make_room_for({work.engine_name, own.name, own.holder, bytes, bytes_in_the_making},
+                                     &memory, work.purpose, &own.claim);
+    } else if (!mirrors.make_room(work.engine_name, memory, bytes_in_the_making, work.purpose)) {
+        room = Room::beyond_limit;
+    }
+    if (room != Room::made) {
+        throw Failure{make_status(StatusCode::out_of_memory, reason_of(room))};
     }
 }
 
@@ -202,7 +222,8 @@ void answer_begin_kary(Work &work, const protocol::BeginKary &request, protocol:
             refuse("more entries than an array can hold");
         }
         Kary<Key> &kary = gpu_engine::kary<Key>(*work.engine);
-        require_room(work, kary.array_bytes(request.entries));
+        const std::uint64_t bytes = kary.array_bytes(request.entries);
+        require_room(work, own, bytes, bytes);
         std::unique_ptr<KaryLoader<Key>> loader;
         check(kary.open_loader(*work.stream, request.entries, &loader));
         own.loader = AnyLoader(std::move(loader));
@@ -231,8 +252,8 @@ void answer_begin_grid(Work &work, const protocol::BeginGrid &request, protocol:
         return;
     }
     // Entries and file must be there together in the end.
-    require_room(work,
-                 request.entries * own.columns.entry_bytes() + grid_bytes(own.columns, request.entries));
+    const std::uint64_t bytes = grid_bytes(own.columns, request.entries);
+    require_room(work, own, bytes, request.entries * own.columns.entry_bytes() + bytes);
     std::unique_ptr<GridLoader> loader;
     check(work.engine->grid().open_loader(*work.stream, own.columns, request.entries, &loader));
     own.loader = AnyLoader(std::move(loader));
@@ -248,7 +269,8 @@ void answer_begin_column(Work &work, const protocol::BeginColumn &request, proto
         return;
     }
     Column &stores = work.engine->column();
-    require_room(work, stores.store_bytes(request.layout));
+    const std::uint64_t bytes = stores.store_bytes(request.layout);
+    require_room(work, own, bytes, bytes);
     std::unique_ptr<ColumnLoader> loader;
     check(stores.open_loader(*work.stream, request.layout, &loader));
     own.loader = AnyLoader(std::move(loader));
@@ -269,7 +291,8 @@ void answer_begin_text(Work &work, const protocol::BeginText &request, protocol:
         return;
     }
     Text &text = work.engine->text();
-    require_room(work, text.index_bytes(own.lists));
+    const std::uint64_t bytes = text.index_bytes(own.lists);
+    require_room(work, own, bytes, bytes);
     std::unique_ptr<TextLoader> loader;
     check(text.open_loader(*work.stream, own.lists, &loader));
     own.loader = AnyLoader(std::move(loader));
@@ -340,7 +363,7 @@ void answer_finish(Work &work, const protocol::HandleRequest &request, protocol:
     work.items = reply.entries;
     work.bytes = reply.bytes;
     if (own.named) {
-        make_mirror(work, std::move(own.object), own.name, own.user, own.pinned);
+        make_mirror(work, std::move(own.object), own.name, own.holder);
         return;
     }
     reply.handle = request.handle;
@@ -358,7 +381,10 @@ void answer_name_kary(Work &work, const protocol::NameKary &request, protocol::H
         refuse("the name is empty");
     }
     describe(own.object, reply);
-    make_mirror(work, std::move(own.object), request.name, request.user, request.pinned != 0);
+    const NewMirror mirror = {work.engine_name, request.name, request.holder, reply.bytes, 0};
+    if (work.server().mirrors().make_room_for(mirror, nullptr, work.purpose, nullptr) == Room::made) {
+        make_mirror(work, std::move(own.object), request.name, request.holder);
+    }
     work.connection.objects.erase(request.handle);
 }
 

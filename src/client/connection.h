@@ -78,7 +78,7 @@ inline protocol::RequestHeader make_header(protocol::Message type, Path path, ui
             0,
             0,
             current_purpose(),
-            path_setting() == PathSetting::Auto ? 0U : 1U};
+            path_setting() != PathSetting::Auto || costs_are_users() ? 1U : 0U};
 }
 
 template <typename Message>

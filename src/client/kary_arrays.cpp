@@ -60,7 +60,7 @@ bool begin_sort(const Choice &choice, int key_bits, uint64 entries, ServerArray 
     auto message = make_message<protocol::BeginKary>(protocol::Message::begin_kary, choice.path);
     message.entries = entries;
     message.key_bits = static_cast<uint32>(key_bits);
-    message.user = GetSessionUserId();
+    message.holder = holder_of_mirrors(false);
     protocol::BeginReply reply;
     if (!exchange(&message, &reply))
         return fail_sort(array);
@@ -207,7 +207,7 @@ void name_array(ServerArray *array, Relation index, const storage::RunEntry &run
     auto message = make_message<protocol::NameKary>(protocol::Message::name_kary, array->path);
     message.handle = array->handle;
     message.name = run_name(index, run.run_id);
-    message.user = GetSessionUserId();
+    message.holder = holder_of_mirrors(false);
     protocol::HandleReply reply;
     if (exchange(&message, &reply)) {
         if (answer_of(reply.header) == protocol::Answer::done)

@@ -24,6 +24,10 @@ protocol::RunName run_name(Relation index, uint64 run_id) {
             0};
 }
 
+protocol::Holder holder_of_mirrors(bool pinned) {
+    return {GetSessionUserId(), pinned ? 1U : 0U, role_mirror_quota(), database_mirror_quota()};
+}
+
 bool is_worth_mirroring(const MirrorFormat &format, const storage::RunEntry &run) {
     const uint64 entries = format.mirrored_entries(run);
     return entries > 0 && entries >= min_mirror_entries();

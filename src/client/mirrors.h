@@ -50,14 +50,16 @@ inline MirroredPages mirrored_pages(const MirrorFormat &format, const storage::R
     return format.kind->pages(format, run);
 }
 
+// This session's user and quotas.
+protocol::Holder holder_of_mirrors(bool pinned);
+
 // Fills in what such messages have in common, and asks.
 template <typename Message>
 bool begin_mirror(const NewMirror &mirror, Message *message, protocol::BeginReply *reply) {
     message->name = run_name(mirror.set->index, mirror.run->run_id);
     if constexpr (requires { message->entries; })
         message->entries = mirror.set->format->mirrored_entries(*mirror.run);
-    message->pinned = mirror.pinned ? 1 : 0;
-    message->user = GetSessionUserId();
+    message->holder = holder_of_mirrors(mirror.pinned);
     return exchange(message, reply) &&
            (answer_of(reply->header) == protocol::Answer::done || fail_by_answer(reply->header));
 }

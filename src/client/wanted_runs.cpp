@@ -5,6 +5,7 @@
 
 #include "client/availability.h"
 #include "client/cost.h"
+#include "client/counters.h"
 #include "client/experience.h"
 #include "client/gone_mirrors.h"
 #include "settings.h"
@@ -38,6 +39,8 @@ static constexpr int kRefusedMs = 10000;
 static constexpr double kRequestsToLoad = 4;
 static constexpr char kManual[] = "runs are not resident, and pg_gpu.mirror is manual";
 static HTAB *wanted_runs = nullptr;
+// Why the server refused the last run that it had no room for.
+static char refusal[sizeof(Counters::last_reason)];
 // Has the last request found runs out that are not resident, or a view that is out of date?
 static bool found_lacking = false;
 
@@ -130,8 +133,7 @@ bool is_worth_asking(const RunSet &set, const LiveRuns &live, const Choice &choi
         refused = refused || wanted->refused;
         waits = waits || !pays(set, place, *wanted, choice.path);
     }
-    return !waits ||
-           fail(Trouble::NotWanted, refused ? "no room for the runs' mirrors" : "runs are not resident");
+    return !waits || fail(Trouble::NotWanted, "%s", refused ? refusal : "runs are not resident");
 }
 
 static void look_again_in(WantedRun *wanted, int milliseconds) {
@@ -175,6 +177,7 @@ void note_no_room(const RunSet &set, int place, Path path) {
     WantedRun *wanted = find_wanted(set, place, path, HASH_ENTER);
     look_again_in(wanted, kRefusedMs);
     wanted->refused = true;
+    strlcpy(refusal, last_reason(), sizeof(refusal));
 }
 
 // ---- sharing out ------------------------------------------------------------------------------------------

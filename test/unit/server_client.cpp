@@ -152,8 +152,8 @@ protocol::BeginReply Client::begin_kary(const protocol::RunName &name, std::uint
     request.entries = entries;
     request.key_bits = key_bits;
     request.sorted = sorted ? 1 : 0;
-    request.pinned = pinned ? 1 : 0;
-    request.user = 10;
+    request.holder = holder;
+    request.holder.pinned = pinned ? 1 : 0;
     return ask<protocol::BeginReply>(Message::begin_kary, request);
 }
 

@@ -191,6 +191,8 @@ class Client {
     std::uint32_t purpose = 0;
     bool forced = false;
     std::uint32_t deadline_ms = 0;
+    // Of the arrays of kary to come.
+    protocol::Holder holder{10, 0, 0, 0};
 
   private:
     int socket_ = -1;

@@ -15,7 +15,7 @@ class ServerColumnsTest : public ServerTestOfEngine {
     static protocol::BeginColumn beginning(std::uint64_t run, const Pages &pages) {
         protocol::BeginColumn begin{};
         begin.name = run_name(run);
-        begin.user = 10;
+        begin.holder.user = 10;
         begin.layout = pages.layout;
         return begin;
     }

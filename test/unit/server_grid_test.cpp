@@ -84,7 +84,7 @@ class ServerPoints : public ServerTestOfEngine {
         protocol::BeginGrid begin{};
         begin.name = run_name(run);
         begin.entries = entries;
-        begin.user = 10;
+        begin.holder.user = 10;
         begin.columns = static_cast<std::uint32_t>(columns.wide.size());
         begin.bucket = 8;
         begin.distinct = run % 2;

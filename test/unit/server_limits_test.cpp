@@ -128,7 +128,10 @@ TEST_P(ServerLimits, ForcedPathsDisturbNobody) {
     }
     Client other(server_.path(), GetParam());
     other.forced = true;
-    EXPECT_EQ(other.begin_kary(run_name(4), entries, 32).header.status.code, StatusCode::out_of_memory);
+    const auto refused = other.begin_kary(run_name(4), entries, 32);
+    EXPECT_EQ(refused.header.status.code, StatusCode::out_of_memory);
+    EXPECT_PRED_FORMAT2(testing::IsSubstring, "other sessions used lately",
+                        static_cast<const char *>(refused.header.status.message));
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{1, 2, 3}));
     other.forced = false;
     EXPECT_EQ(Client::answer_of(other.begin_kary(run_name(4), entries, 32).header), Answer::done);
@@ -137,6 +140,75 @@ TEST_P(ServerLimits, ForcedPathsDisturbNobody) {
     client_->forced = true;
     EXPECT_EQ(Client::answer_of(client_->begin_kary(run_name(5), entries, 32).header), Answer::done);
     EXPECT_EQ(resident(), (std::set<std::uint64_t>{3}));
+}
+
+// Mirrors of a role, or of a database, replace each other when they reach a quota; what can't is refused, and
+// says why. Others' stay.
+TEST_P(ServerLimits, QuotasOfRolesAndDatabases) {
+    constexpr std::uint64_t three = 3 * array_bytes * 12 / 10;
+    configure(0);
+    ASSERT_EQ(load(1), Answer::done);
+    client_->holder = {11, 0, three, 0};
+    for (std::uint64_t run = 2; run <= 4; ++run) {
+        ASSERT_EQ(load(run), Answer::done);
+    }
+    EXPECT_EQ(resident(), (std::set<std::uint64_t>{1, 2, 3, 4}));
+    EXPECT_EQ(use(2), Answer::done);
+    ASSERT_EQ(load(5), Answer::done);
+    EXPECT_EQ(resident(), (std::set<std::uint64_t>{1, 2, 4, 5})) << "of the role the least recently used one";
+    // The database's are all of these.
+    client_->holder = {12, 0, 0, 2 * array_bytes * 12 / 10};
+    ASSERT_EQ(load(6), Answer::done);
+    EXPECT_EQ(resident(), (std::set<std::uint64_t>{5, 6})) << "but two of the least recently used";
+    protocol::RunName elsewhere = run_name(7);
+    elsewhere.database = 6;
+    ASSERT_EQ(client_->load(elsewhere, keys_, tids_), Answer::done);
+    EXPECT_EQ(resident(), (std::set<std::uint64_t>{5, 6, 7})) << "another database";
+    // What alone is beyond the quota, or beside what is pinned, drops nothing.
+    client_->holder = {12, 0, array_bytes / 2, 0};
+    auto refused = client_->begin_kary(run_name(8), entries, 32);
+    EXPECT_EQ(refused.header.status.code, StatusCode::out_of_memory);
+    EXPECT_PRED_FORMAT2(testing::IsSubstring, "role_mirror_quota",
+                        static_cast<const char *>(refused.header.status.message));
+    client_->holder = {13, 0, array_bytes * 12 / 10, 0};
+    ASSERT_EQ(load(8, true), Answer::done);
+    EXPECT_EQ(client_->begin_kary(run_name(9), entries, 32).header.status.code, StatusCode::out_of_memory);
+    client_->holder = {14, 0, 0, array_bytes / 2};
+    refused = client_->begin_kary(run_name(9), entries, 32);
+    EXPECT_EQ(refused.header.status.code, StatusCode::out_of_memory);
+    EXPECT_PRED_FORMAT2(testing::IsSubstring, "database_mirror_quota",
+                        static_cast<const char *>(refused.header.status.message));
+    EXPECT_EQ(resident(), (std::set<std::uint64_t>{5, 6, 7, 8}));
+}
+
+// What is being loaded counts for a quota, until it is given up.
+TEST_P(ServerLimits, QuotasCountWhatIsBeingLoaded) {
+    client_->holder = {11, 0, 2 * array_bytes * 12 / 10 - array_bytes / 2, 0};
+    const auto first = client_->begin_kary(run_name(1), entries, 32);
+    ASSERT_EQ(Client::answer_of(first.header), Answer::done);
+    Client other(server_.path(), GetParam());
+    other.holder = client_->holder;
+    EXPECT_EQ(other.begin_kary(run_name(2), entries, 32).header.status.code, StatusCode::out_of_memory);
+    client_->drop(first.handle);
+    EXPECT_EQ(Client::answer_of(other.begin_kary(run_name(2), entries, 32).header), Answer::done);
+}
+
+// An array that gets a name is dropped where a quota leaves no room for it.
+TEST_P(ServerLimits, QuotasBoundNamedArrays) {
+    ASSERT_EQ(load(1, true), Answer::done);
+    for (const std::uint64_t quota : {array_bytes * 15 / 10, 3 * array_bytes}) {
+        const auto own = client_->begin_kary({}, entries, 32);
+        ASSERT_EQ(Client::answer_of(client_->append(own.handle, keys_, tids_)), Answer::done);
+        ASSERT_EQ(Client::answer_of(client_->finish(own.handle).header), Answer::done);
+        protocol::NameKary name{};
+        name.handle = own.handle;
+        name.name = run_name(2);
+        name.holder = {10, 0, 0, quota};
+        ASSERT_EQ(Client::answer_of(client_->ask<protocol::HandleReply>(Message::name_kary, name).header),
+                  Answer::done);
+        EXPECT_EQ(resident().contains(2), quota > 2 * array_bytes);
+        EXPECT_EQ(used() > 2 * array_bytes, quota > 2 * array_bytes);
+    }
 }
 
 // Pinned mirrors stay, and an array that can't have enough room takes none from others.

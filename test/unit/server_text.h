@@ -55,7 +55,7 @@ class ServerText : public ServerTestOfEngine {
         begin.documents = run.documents();
         begin.codec = static_cast<std::uint32_t>(run.shape().codec);
         begin.content_bytes = text_test::content_bytes;
-        begin.user = 10;
+        begin.holder.user = 10;
         return begin;
     }
     StatusCode begin_code(const protocol::BeginText &begin) {

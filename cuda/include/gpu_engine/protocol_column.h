@@ -14,8 +14,7 @@ namespace gpu_engine::protocol {
 struct BeginColumn {
     RequestHeader header;
     RunName name;
-    std::uint32_t pinned;
-    std::uint32_t user;
+    Holder holder;
     StoreLayout layout;
 };
 

@@ -11,7 +11,7 @@
 namespace gpu_engine::protocol {
 
 // Raised with every change of these headers that a peer could notice.
-inline constexpr std::uint32_t version = 9;
+inline constexpr std::uint32_t version = 10;
 inline constexpr std::uint32_t magic = 0x53504750;  // "PGPS"
 inline constexpr std::size_t max_message = 8192;
 inline constexpr std::size_t max_runs = 64;  // of a request
@@ -83,8 +83,9 @@ struct RequestHeader {
     // What it is part of, a number of the session's: mirrors that were found or loaded for the same purpose
     // don't leave to make room for it. 0: for nothing in particular.
     std::uint32_t purpose;
-    std::uint32_t
-        forced;  // the path was set, not chosen by cost: what others used lately doesn't leave for it
+    // The path was set, or the costs that it was chosen by were the session's own: what others used lately
+    // doesn't leave for it.
+    std::uint32_t forced;
 };
 static_assert(sizeof(RequestHeader) == 32);
 
@@ -118,6 +119,16 @@ struct RunName {
     friend bool operator==(const RunName &, const RunName &) noexcept = default;
 };
 static_assert(sizeof(RunName) == 32);
+
+// Whose a mirror will be, and how many bytes mirrors may then take in the engine's memory: those that `user`
+// loaded, and those of its database. 0: as many as the engine has.
+struct Holder {
+    std::uint32_t user;    // oid: who loads it
+    std::uint32_t pinned;  // not evicted to make room
+    std::uint64_t role_quota;
+    std::uint64_t database_quota;
+};
+static_assert(sizeof(Holder) == 24);
 
 struct RunUse {
     RunName name;
@@ -157,6 +168,7 @@ struct ResultReply {  // of kary, grid and text
 template <typename... Listed>
 struct Structures {};
 
-using CommonStructures = Structures<RequestHeader, ReplyHeader, RunName, RunUse, BlocksPlace, ResultReply>;
+using CommonStructures =
+    Structures<RequestHeader, ReplyHeader, RunName, Holder, RunUse, BlocksPlace, ResultReply>;
 
 }  // namespace gpu_engine::protocol

@@ -15,9 +15,8 @@ inline constexpr std::size_t max_columns = 8;  // of points
 struct BeginGrid {
     RequestHeader header;
     RunName name;
+    Holder holder;
     std::uint64_t entries;
-    std::uint32_t pinned;
-    std::uint32_t user;
     std::uint32_t columns;
     std::uint32_t bucket;                 // entries a cell, on average
     std::uint32_t distinct;               // cells are shared out among columns by their distinct keys

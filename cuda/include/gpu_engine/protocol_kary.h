@@ -13,10 +13,9 @@ namespace gpu_engine::protocol {
 struct BeginKary {
     RequestHeader header;
     RunName name;
+    Holder holder;
     std::uint64_t entries;
     std::uint32_t key_bits;  // 32, 64, 128
-    std::uint32_t pinned;    // not evicted to make room
-    std::uint32_t user;      // oid: who loads it
     std::uint32_t sorted;    // 0: finish sorts
 };
 
@@ -30,13 +29,13 @@ struct AppendKary {
 };
 
 // Gives a connection's own finished array a name, which ends its handle. Its dead bitmap has version 0. When
-// the name is taken already the array is dropped and the one there stays.
+// the name is taken already the array is dropped and the one there stays. It is dropped as well when the
+// holder's quotas leave no room for it.
 struct NameKary {
     RequestHeader header;
     std::uint64_t handle;
     RunName name;
-    std::uint32_t user;
-    std::uint32_t pinned;
+    Holder holder;
 };
 
 // Item i: entries whose key is keys[i].

@@ -14,12 +14,11 @@ namespace gpu_engine::protocol {
 struct BeginText {
     RequestHeader header;
     RunName name;
+    Holder holder;
     std::uint64_t posting_bytes;
     std::uint32_t documents;
     std::uint32_t codec;          // postings::Codec
     std::uint32_t content_bytes;  // of each page
-    std::uint32_t pinned;
-    std::uint32_t user;
     std::uint32_t reserved;
 };
 
