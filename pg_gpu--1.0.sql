@@ -96,6 +96,12 @@ LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 30;
 REVOKE EXECUTE ON FUNCTION gpu.calibrate(bool) FROM PUBLIC;
 COMMENT ON FUNCTION gpu.calibrate(bool) IS 'measures the cost model''s constants on this machine and stores them in pg_gpu.costs with ALTER SYSTEM, or only tells';
 
+CREATE FUNCTION gpu.explain_why(query text, OUT node text, OUT candidate text, OUT used bool, OUT reason text, OUT cost float8, OUT other_cost float8)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_gpu_explain_why'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE COST 10000 ROWS 3;
+COMMENT ON FUNCTION gpu.explain_why(text) IS 'plans a SELECT and tells which of our nodes it could have had, and why it has them or not';
+
 CREATE FUNCTION gpu.stat_reset()
 RETURNS void
 AS 'MODULE_PATHNAME', 'pg_gpu_stat_reset'

@@ -137,7 +137,7 @@ static void compile_key(Compiler *compiler, Expr *expression, Oid equality, KeyR
     }
     Oid hash;
     if (!get_op_hash_functions(equality, &hash, nullptr)) {
-        refuse(compiler, "a grouping column's type can't be hashed");
+        refuse(compiler, "a grouping column's type can't be hashed", expression);
         return;
     }
     key->input = add_source(compiler, SourceKind::Group, expression, equality);
@@ -186,11 +186,11 @@ static Oid order_of(Oid aggregate) {
     return order;
 }
 
-static void compile_extreme(Compiler *compiler, const Aggref *aggregate, Expr *argument, uint16 filter,
+static void compile_extreme(Compiler *compiler, Aggref *aggregate, Expr *argument, uint16 filter,
                             AggregateResult *result) {
     const Oid order = order_of(aggregate->aggfnoid);
     if (!OidIsValid(order)) {
-        refuse(compiler, "an aggregate isn't supported");
+        refuse(compiler, "an aggregate isn't supported", reinterpret_cast<Expr *>(aggregate));
         return;
     }
     const Oid type = exprType(reinterpret_cast<Node *>(argument));
@@ -253,10 +253,11 @@ static bool is_supported_call(const Aggref *aggregate) {
            aggregate->aggorder == NIL && !aggregate->aggvariadic;
 }
 
-static void compile_result(Compiler *compiler, const Aggref *aggregate, AggregateResult *result) {
+static void compile_result(Compiler *compiler, Aggref *aggregate, AggregateResult *result) {
     *result = {};
+    auto *expression = reinterpret_cast<Expr *>(aggregate);
     if (!is_supported_call(aggregate)) {
-        refuse(compiler, "an aggregate has an order, or isn't an ordinary one");
+        refuse(compiler, "an aggregate has an order, or isn't an ordinary one", expression);
         return;
     }
     uint16 filter = no_aggregate_step;
@@ -272,12 +273,12 @@ static void compile_result(Compiler *compiler, const Aggref *aggregate, Aggregat
         return;
     }
     if (list_length(aggregate->args) != 1) {
-        refuse(compiler, "an aggregate isn't supported");
+        refuse(compiler, "an aggregate isn't supported", expression);
         return;
     }
     Expr *argument = linitial_node(TargetEntry, aggregate->args)->expr;
     if (aggregate->aggdistinct != NIL && !OidIsValid(order_of(aggregate->aggfnoid))) {
-        refuse(compiler, "an aggregate of distinct values isn't supported");
+        refuse(compiler, "an aggregate of distinct values isn't supported", expression);
         return;
     }
     switch (aggregate->aggfnoid) {

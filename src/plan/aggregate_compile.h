@@ -83,6 +83,7 @@ struct CompiledAggregate {
     bool has_place;
     uint8 place;
     AggregateResult *result;  // of each aggregate
+    Expr *refused;            // what can't be computed, if it is one expression
 };
 
 // The columns that expressions are over.

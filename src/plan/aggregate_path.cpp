@@ -15,21 +15,51 @@ static create_upper_paths_hook_type previous_hook = nullptr;
 
 // ---- which queries ----------------------------------------------------------------------------------------
 
-// One plain table, and groups of one kind.
-static bool is_candidate(PlannerInfo *root, RelOptInfo *input) {
+// One plain table, and groups of one kind. Returns nullptr, or why it isn't a query for the node.
+static const char *refuse_statement(PlannerInfo *root, const RelOptInfo *input) {
     const Query *query = root->parse;
-    if ((!query->hasAggs && query->groupClause == NIL) || query->groupingSets != NIL ||
-        query->hasTargetSRFs || query->commandType != CMD_SELECT || root->rowMarks != NIL ||
-        input->reloptkind != RELOPT_BASEREL || input->rtekind != RTE_RELATION || input->indexlist == NIL ||
-        IS_DUMMY_REL(input) || input->lateral_relids != nullptr)
-        return false;
+    if (!query->hasAggs && query->groupClause == NIL)
+        return "there are no aggregates and no groups";
+    if (query->groupingSets != NIL)
+        return "there are grouping sets";
+    if (query->hasTargetSRFs)
+        return "a function returns a set";
+    if (query->commandType != CMD_SELECT || root->rowMarks != NIL)
+        return "rows are locked or changed";
+    if (IS_JOIN_REL(input))
+        return "tables are joined";
+    if (input->reloptkind != RELOPT_BASEREL || input->rtekind != RTE_RELATION)
+        return "what is aggregated isn't a table";
     const RangeTblEntry *table = planner_rt_fetch(input->relid, root);
-    return !table->inh && table->tablesample == nullptr;
+    if (table->inh)
+        return "the table is partitioned, or others inherit from it";
+    if (table->tablesample != nullptr)
+        return "a sample is read";
+    if (input->lateral_relids != nullptr)
+        return "what is aggregated depends on another table's rows";
+    return nullptr;
 }
 
-static bool is_usable(const IndexOptInfo *index) {
-    return !index->hypothetical && (index->indpred == NIL || index->predOK) &&
-           find_access_method(index) == &gpu_column;
+static bool is_column_index(const IndexOptInfo *index) {
+    return !index->hypothetical && find_access_method(index) == &gpu_column;
+}
+
+// Why nothing is answered, though the statement is of the right kind.
+static const char *refuse_relation(PlannerInfo *root, RelOptInfo *input) {
+    bool any_index = false;
+    ListCell *cell;
+    foreach (cell, input->indexlist)
+        any_index = any_index || is_column_index(lfirst_node(IndexOptInfo, cell));
+    if (!any_index)
+        return "the table has no gpu_column index";
+    if (!aggregate_enabled())
+        return "pg_gpu.enable_aggregate is off";
+    if (IS_DUMMY_REL(input))
+        return "no row can pass the conditions";
+    // Aggregates in an order need sorted input in the replaced path.
+    if (grouping_clauses(root) != NIL && root->numOrderedAggs > 0)
+        return "an aggregate takes its values in an order, or distinct ones";
+    return grouping_is_hashable(grouping_clauses(root)) ? nullptr : "a grouping column can't be hashed";
 }
 
 // ---- what is asked ----------------------------------------------------------------------------------------
@@ -40,7 +70,7 @@ namespace {
 struct Targets {
     const List *keys;  // of the table
     List *aggregates;
-    bool is_impossible;
+    Refusal *refusal;
 };
 
 }  // namespace
@@ -55,11 +85,13 @@ static bool collect_targets(Node *node, void *context) {
             targets->aggregates = list_append_unique(targets->aggregates, node);
             return false;
         case T_Var:
+            refuse(targets->refusal, "a column is neither grouped by nor aggregated", node);
+            return true;
         case T_PlaceHolderVar:
         case T_GroupingFunc:
         case T_SubPlan:
         case T_AlternativeSubPlan:
-            targets->is_impossible = true;
+            refuse(targets->refusal, "a subquery is computed of a group");
             return true;
         default:
             return walk_expression(node, collect_targets, context);
@@ -73,13 +105,16 @@ static bool keeps_barrier(PlannerInfo *root, const RelOptInfo *input, const Rest
 }
 
 static bool add_conditions(PlannerInfo *root, const RelOptInfo *input, const IndexOptInfo *index,
-                           AggregateQuery *query) {
+                           AggregateQuery *query, Refusal *refusal) {
     ListCell *cell;
     foreach (cell, index->indrestrictinfo) {
         const auto *condition = lfirst_node(RestrictInfo, cell);
-        Node *expression = condition->pseudoconstant || !keeps_barrier(root, input, condition)
-                               ? nullptr
-                               : over_index(reinterpret_cast<Node *>(condition->clause), index);
+        auto *clause = reinterpret_cast<Node *>(condition->clause);
+        if (condition->pseudoconstant)
+            refuse(refusal, "a condition isn't about rows", clause);
+        else if (!keeps_barrier(root, input, condition))
+            refuse(refusal, "a condition must not see rows that a security barrier hides", clause);
+        Node *expression = refusal->reason != nullptr ? nullptr : over_index(clause, index, refusal);
         if (expression == nullptr)
             return false;
         query->conditions = lappend(query->conditions, expression);
@@ -88,12 +123,13 @@ static bool add_conditions(PlannerInfo *root, const RelOptInfo *input, const Ind
 }
 
 // The grouping columns over the table in *keys.
-static bool add_keys(PlannerInfo *root, const IndexOptInfo *index, AggregateQuery *query, List **keys) {
+static bool add_keys(PlannerInfo *root, const IndexOptInfo *index, AggregateQuery *query, List **keys,
+                     Refusal *refusal) {
     ListCell *cell;
     foreach (cell, grouping_clauses(root)) {
         auto *clause = lfirst_node(SortGroupClause, cell);
         Node *key = get_sortgroupclause_expr(clause, root->processed_tlist);
-        Node *expression = over_index(key, index);
+        Node *expression = over_index(key, index, refusal);
         if (expression == nullptr)
             return false;
         *keys = lappend(*keys, key);
@@ -103,23 +139,25 @@ static bool add_keys(PlannerInfo *root, const IndexOptInfo *index, AggregateQuer
     return true;
 }
 
-// What the node would compute from this index; false when it can't. *row are the expressions of its tuples.
+// What the node would compute from this index; false, with the reason, when it can't. *row are the
+// expressions of its tuples.
 static bool make_query(PlannerInfo *root, const RelOptInfo *input, const RelOptInfo *output,
-                       const IndexOptInfo *index, List *having, AggregateQuery *query, List **row) {
+                       const IndexOptInfo *index, List *having, AggregateQuery *query, List **row,
+                       Refusal *refusal) {
     *query = {};
     query->index = index->indexoid;
     query->has_barrier = root->qual_security_level > 0;
     List *keys = NIL;
-    if (!add_keys(root, index, query, &keys) || !add_conditions(root, input, index, query))
+    if (!add_keys(root, index, query, &keys, refusal) || !add_conditions(root, input, index, query, refusal))
         return false;
-    Targets targets = {keys, NIL, false};
+    Targets targets = {keys, NIL, refusal};
     collect_targets(reinterpret_cast<Node *>(output->reltarget->exprs), &targets);
     collect_targets(reinterpret_cast<Node *>(having), &targets);
-    if (targets.is_impossible)
+    if (refusal->reason != nullptr)
         return false;
     ListCell *cell;
     foreach (cell, targets.aggregates) {
-        Node *aggregate = over_index(static_cast<Node *>(lfirst(cell)), index);
+        Node *aggregate = over_index(static_cast<Node *>(lfirst(cell)), index, refusal);
         if (aggregate == nullptr)
             return false;
         query->aggregates = lappend(query->aggregates, aggregate);
@@ -160,6 +198,12 @@ static double estimate_groups(PlannerInfo *root, const RelOptInfo *input) {
 
 // ---- paths ------------------------------------------------------------------------------------------------
 
+static Candidate candidate_of(PlannerInfo *root, const RelOptInfo *input, RelOptInfo *output,
+                              const IndexOptInfo *index) {
+    return {aggregate_path_methods()->CustomName, root, input, output,
+            index == nullptr ? InvalidOid : index->indexoid};
+}
+
 static void add_aggregate_path(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
                                const IndexOptInfo *index, const AggregateQuery &query,
                                const CompiledAggregate &compiled, const column::IndexSummary &summary,
@@ -178,15 +222,20 @@ static void add_aggregate_path(PlannerInfo *root, RelOptInfo *input, RelOptInfo 
     path->custom_paths = list_make1(make_replaced_path(root, input, output, row, groups));
     path->custom_private = list_make3(pack_query(query), row, having);
     path->methods = aggregate_path_methods();
+    note_offered(candidate_of(root, input, output, index), path);
     add_path(output, &path->path);
 }
 
 static void consider_index(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
                            const IndexOptInfo *index, List *having) {
+    const Candidate candidate = candidate_of(root, input, output, index);
     AggregateQuery query;
     List *row;
-    if (!make_query(root, input, output, index, having, &query, &row))
+    Refusal refusal = {};
+    if (!make_query(root, input, output, index, having, &query, &row, &refusal)) {
+        note_declined(candidate, refusal, {input->relid, planner_rt_fetch(input->relid, root)->relid});
         return;
+    }
     Relation relation = index_open(index->indexoid, NoLock);
     const column::Format *format = column::make_format(relation);
     const column::IndexSummary summary = column::summarise_columns(relation, *format);
@@ -196,8 +245,12 @@ static void consider_index(PlannerInfo *root, RelOptInfo *input, RelOptInfo *out
         has_codes[i] = summary.column[i].has_codes;
     const IndexColumns columns = {format, index->opfamily, index->indexcollations, has_codes};
     auto *compiled = allocate<CompiledAggregate>(1);
-    if (compile_aggregate(query, columns, nullptr, compiled) == nullptr)
+    const char *problem = compile_aggregate(query, columns, nullptr, compiled);
+    if (problem == nullptr)
         add_aggregate_path(root, input, output, index, query, *compiled, summary, row, having);
+    else
+        note_declined(candidate, {problem, reinterpret_cast<Node *>(compiled->refused)},
+                      {1, index->indexoid});
     pfree(compiled);
 }
 
@@ -205,19 +258,27 @@ static void consider_aggregate_paths(PlannerInfo *root, UpperRelationKind stage,
                                      RelOptInfo *output, void *extra) {
     if (previous_hook != nullptr)
         previous_hook(root, stage, input, output, extra);
-    if (stage != UPPERREL_GROUP_AGG || !aggregate_enabled() || output->pathlist == NIL ||
-        !is_candidate(root, input))
+    if (stage != UPPERREL_GROUP_AGG || output->pathlist == NIL)
         return;
-    // Aggregates in an order need sorted input in the replaced path.
-    if (grouping_clauses(root) != NIL &&
-        (root->numOrderedAggs > 0 || !grouping_is_hashable(grouping_clauses(root))))
+    note_other_paths(root, output);
+    const char *refused = refuse_statement(root, input);
+    if (refused == nullptr)
+        refused = refuse_relation(root, input);
+    if (refused != nullptr) {
+        note_declined(candidate_of(root, input, output, nullptr), refused);
         return;
+    }
     auto *having = reinterpret_cast<List *>(static_cast<GroupPathExtraData *>(extra)->havingQual);
     ListCell *cell;
     foreach (cell, input->indexlist) {
         const auto *index = lfirst_node(IndexOptInfo, cell);
-        if (is_usable(index))
+        if (!is_column_index(index))
+            continue;
+        if (index->indpred == NIL || index->predOK)
             consider_index(root, input, output, index, having);
+        else
+            note_declined(candidate_of(root, input, output, index),
+                          "the conditions don't imply those of the partial index");
     }
 }
 

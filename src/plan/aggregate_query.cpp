@@ -24,7 +24,7 @@ namespace {
 
 struct Columns {
     const IndexOptInfo *index;
-    bool is_impossible;
+    Refusal *refusal;
 };
 
 }  // namespace
@@ -49,7 +49,7 @@ static Node *replace_columns(Node *node, void *context) {
                                           ? column_of(columns->index, var->varattno)
                                           : 0;
             if (column == 0) {
-                columns->is_impossible = true;
+                refuse(columns->refusal, "the index doesn't have a column", node);
                 return node;
             }
             return reinterpret_cast<Node *>(
@@ -62,7 +62,7 @@ static Node *replace_columns(Node *node, void *context) {
         case T_GroupingFunc:
         case T_WindowFunc:
         case T_CurrentOfExpr:
-            columns->is_impossible = true;
+            refuse(columns->refusal, "there is a subquery, or another expression that isn't of a row alone");
             return node;
         default:
             return mutate_expression(node, replace_columns, context);
@@ -82,12 +82,16 @@ static bool has_storage_function(Node *node, void *context) {
     return walk_expression(node, has_storage_function, context);
 }
 
-Node *over_index(Node *expression, const IndexOptInfo *index) {
-    if (contain_volatile_functions(expression) || has_storage_function(expression, nullptr))
+Node *over_index(Node *expression, const IndexOptInfo *index, Refusal *refusal) {
+    if (contain_volatile_functions(expression))
+        refuse(refusal, "an expression is volatile", expression);
+    if (has_storage_function(expression, nullptr))
+        refuse(refusal, "an expression asks how a value is stored", expression);
+    if (refusal->reason != nullptr)
         return nullptr;
-    Columns columns = {index, false};
+    Columns columns = {index, refusal};
     Node *replaced = replace_columns(expression, &columns);
-    if (columns.is_impossible)
+    if (refusal->reason != nullptr)
         return nullptr;
     fix_opfuncids(replaced);
     return replaced;

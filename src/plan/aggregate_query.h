@@ -1,7 +1,7 @@
 // What a GpuAggregate is to answer, as planner and executor hand it on.
 #pragma once
 
-#include "postgres_headers.h"
+#include "plan/explain_why.h"
 
 namespace pg_gpu::plan {
 
@@ -27,9 +27,9 @@ struct AggregateQuery {
 List *pack_query(const AggregateQuery &query);
 AggregateQuery unpack_query(List *packed);
 
-// The expression with columns of the index in place of the table's; nullptr when it has others, or when it is
-// of a kind that can't be evaluated by entries of a dictionary: volatile, with a subquery, of a whole row, of
-// how a value is stored.
-Node *over_index(Node *expression, const IndexOptInfo *index);
+// The expression with columns of the index in place of the table's; nullptr, with the reason, when it has
+// others, or when it is of a kind that can't be evaluated by entries of a dictionary: volatile, with a
+// subquery, of a whole row, of how a value is stored.
+Node *over_index(Node *expression, const IndexOptInfo *index, Refusal *refusal);
 
 }  // namespace pg_gpu::plan

@@ -8,6 +8,7 @@
 #include "plan/aggregate_key_rows.h"
 #include "plan/aggregate_path.h"
 #include "plan/custom_node.h"
+#include "plan/explain_why.h"
 #include "plan/usage.h"
 
 namespace pg_gpu::plan {
@@ -241,8 +242,9 @@ static const CustomScanMethods scan_methods = {
 };
 
 // The node's own tuple holds keys and aggregates; its target list and HAVING are computed from them.
-static Plan *plan_aggregate(PlannerInfo *, RelOptInfo *, CustomPath *path, List *target_list, List *,
+static Plan *plan_aggregate(PlannerInfo *root, RelOptInfo *, CustomPath *path, List *target_list, List *,
                             List *child_plans) {
+    note_chosen(root, path);
     const AggregatePlanning planning = read_planning(path);
     auto *scan = makeNode(CustomScan);
     scan->flags = path->flags;

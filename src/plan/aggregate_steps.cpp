@@ -48,6 +48,14 @@ bool has_codes(const Compiler &compiler, Expr *expression) {
     return column >= 0 && compiler.columns->has_codes[column];
 }
 
+// An expression that can be evaluated only once for each of one column's codes.
+static void refuse_columns(Compiler *compiler, Expr *expression) {
+    refuse(compiler,
+           single_column(expression) < 0 ? "an expression is over several columns"
+                                         : "an expression is over a column without a dictionary",
+           expression);
+}
+
 static bool needs_codes(SourceKind kind) {
     return kind != SourceKind::Value && kind != SourceKind::Presence;
 }
@@ -55,12 +63,8 @@ static bool needs_codes(SourceKind kind) {
 uint16 add_source(Compiler *compiler, SourceKind kind, Expr *expression, Oid operator_oid, Oid collation) {
     CompiledAggregate *compiled = compiler->compiled;
     const int column = single_column(expression);
-    if (column < 0) {
-        refuse(compiler, "an expression is over several columns");
-        return 0;
-    }
-    if (needs_codes(kind) && !compiler->columns->has_codes[column]) {
-        refuse(compiler, "an expression is over a column without a dictionary");
+    if (column < 0 || (needs_codes(kind) && !compiler->columns->has_codes[column])) {
+        refuse_columns(compiler, expression);
         return 0;
     }
     for (uint32 i = 0; i < compiled->program.input_count; i++) {
@@ -186,12 +190,10 @@ static bool read_call(Expr *expression, Oid *function, List **arguments) {
 }
 
 static uint16 compile_arithmetic(Compiler *compiler, Expr *expression) {
-    static const char *const problem =
-        "an expression is over several columns, or over one without a dictionary";
     Oid function;
     List *arguments;
     if (!read_call(expression, &function, &arguments)) {
-        refuse(compiler, problem);
+        refuse_columns(compiler, expression);
         return 0;
     }
     const auto zero = [compiler] { return add_step(compiler, AggregateOperation::constant, 0, 0, 0); };
@@ -212,7 +214,7 @@ static uint16 compile_arithmetic(Compiler *compiler, Expr *expression) {
         const uint16 right = argument(1);
         return add_step(compiler, arithmetic->operation, arithmetic->width, left, right);
     }
-    refuse(compiler, problem);
+    refuse_columns(compiler, expression);
     return 0;
 }
 
@@ -220,7 +222,7 @@ uint16 compile_number(Compiler *compiler, Expr *expression) {
     const column::ColumnType type =
         column::describe_type(exprType(reinterpret_cast<Node *>(expression)), InvalidOid);
     if (!type.is_integer || !type.is_ordered) {
-        refuse(compiler, "an expression isn't of a type that integers stand for");
+        refuse(compiler, "an expression isn't of a type that integers stand for", expression);
         return 0;
     }
     if (IsA(expression, Const))
@@ -257,12 +259,12 @@ static int comparison_strategy(Oid operator_oid, bool *is_negated) {
     return 0;
 }
 
-static uint16 compile_comparison(Compiler *compiler, const OpExpr *comparison) {
+static uint16 compile_comparison(Compiler *compiler, OpExpr *comparison) {
     bool is_negated = false;
     const int strategy =
         list_length(comparison->args) == 2 ? comparison_strategy(comparison->opno, &is_negated) : 0;
     if (strategy == 0) {
-        refuse(compiler, "a condition is over several columns, or over one without a dictionary");
+        refuse_columns(compiler, reinterpret_cast<Expr *>(comparison));
         return 0;
     }
     const uint16 left = compile_number(compiler, static_cast<Expr *>(linitial(comparison->args)));
@@ -333,7 +335,7 @@ uint16 compile_truth(Compiler *compiler, Expr *expression) {
         case T_NullTest: {
             const auto *test = reinterpret_cast<const NullTest *>(expression);
             if (test->argisrow) {
-                refuse(compiler, "a condition is over a row");
+                refuse(compiler, "a condition is over a row", expression);
                 return 0;
             }
             const uint16 argument =
@@ -348,7 +350,7 @@ uint16 compile_truth(Compiler *compiler, Expr *expression) {
         case T_OpExpr:
             return compile_comparison(compiler, reinterpret_cast<OpExpr *>(expression));
         default:
-            refuse(compiler, "a condition is over several columns, or over one without a dictionary");
+            refuse_columns(compiler, expression);
             return 0;
     }
 }

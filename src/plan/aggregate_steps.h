@@ -15,9 +15,11 @@ struct Compiler {
     const char *reason;
 };
 
-inline void refuse(Compiler *compiler, const char *reason) {
-    if (compiler->reason == nullptr)
-        compiler->reason = reason;
+inline void refuse(Compiler *compiler, const char *reason, Expr *expression = nullptr) {
+    if (compiler->reason != nullptr)
+        return;
+    compiler->reason = reason;
+    compiler->compiled->refused = expression;
 }
 
 // The same step, or input, is there once.

@@ -4,6 +4,7 @@
 #include "access_methods.h"
 #include "compat.h"
 #include "plan/count_scan.h"
+#include "plan/explain_why.h"
 #include "settings.h"
 
 namespace pg_gpu::plan {
@@ -50,20 +51,44 @@ static bool counts_rows(const Aggref *aggregate, const IndexPath *path) {
 static bool all_count_rows(List *aggregates, const IndexPath *path) {
     ListCell *cell;
     foreach (cell, aggregates)
-        if (!IsA(lfirst(cell), Aggref) || !counts_rows(lfirst_node(Aggref, cell), path))
+        if (!counts_rows(lfirst_node(Aggref, cell), path))
+            return false;
+    return true;
+}
+
+// Are they counts, of whatever?
+static bool are_counts(List *aggregates) {
+    ListCell *cell;
+    foreach (cell, aggregates)
+        if (!IsA(lfirst(cell), Aggref) || (lfirst_node(Aggref, cell)->aggfnoid != F_COUNT_ &&
+                                           lfirst_node(Aggref, cell)->aggfnoid != F_COUNT_ANY))
             return false;
     return aggregates != NIL;
 }
 
-// Does the query aggregate all rows of one plain table, without groups?
-static bool is_candidate(PlannerInfo *root, RelOptInfo *input) {
-    const Query *query = root->parse;
-    if (!query->hasAggs || query->groupClause != NIL || query->groupingSets != NIL || query->hasTargetSRFs ||
-        query->havingQual != nullptr || input->reloptkind != RELOPT_BASEREL ||
-        input->rtekind != RTE_RELATION || IS_DUMMY_REL(input))
-        return false;
+// Does the query aggregate all rows, without groups?
+static bool has_one_group(const Query *query) {
+    return query->hasAggs && query->groupClause == NIL && query->groupingSets == NIL;
+}
+
+// Returns nullptr, or why counts aren't those of one plain table's rows.
+static const char *refuse_statement(PlannerInfo *root, RelOptInfo *input) {
+    if (!count_scan_enabled())
+        return "pg_gpu.enable_count_scan is off";
+    if (root->parse->hasTargetSRFs)
+        return "a function returns a set";
+    if (root->parse->havingQual != nullptr)
+        return "there is a HAVING";
+    if (IS_JOIN_REL(input))
+        return "tables are joined";
+    if (input->reloptkind != RELOPT_BASEREL || input->rtekind != RTE_RELATION)
+        return "what is counted isn't a table's rows";
     const RangeTblEntry *table = planner_rt_fetch(input->relid, root);
-    return !table->inh && table->tablesample == nullptr;
+    if (table->inh)
+        return "the table is partitioned, or others inherit from it";
+    if (table->tablesample != nullptr)
+        return "a sample is read";
+    return IS_DUMMY_REL(input) ? "no row can pass the conditions" : nullptr;
 }
 
 // ---- the index path underneath ----------------------------------------------------------------------------
@@ -143,7 +168,8 @@ static Cost count_cost(const IndexPath *path) {
     return path->indextotalcost + heap;
 }
 
-static void add_count_path(RelOptInfo *output, IndexPath *index_path) {
+static void add_count_path(const Candidate &candidate, IndexPath *index_path) {
+    RelOptInfo *output = candidate.output;
     auto *path = makeNode(CustomPath);
     path->path.pathtype = T_CustomScan;
     path->path.parent = output;
@@ -157,6 +183,7 @@ static void add_count_path(RelOptInfo *output, IndexPath *index_path) {
     path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
     path->custom_paths = list_make1(index_path);
     path->methods = count_path_methods();
+    note_offered(candidate, path);
     add_path(output, &path->path);
 }
 
@@ -164,20 +191,35 @@ static void consider_count_paths(PlannerInfo *root, UpperRelationKind stage, Rel
                                  RelOptInfo *output, void *extra) {
     if (previous_hook != nullptr)
         previous_hook(root, stage, input, output, extra);
-    if (stage != UPPERREL_GROUP_AGG || !count_scan_enabled() || !is_candidate(root, input))
+    if (stage != UPPERREL_GROUP_AGG || !has_one_group(root->parse))
         return;
     List *aggregates = pull_var_clause(reinterpret_cast<Node *>(output->reltarget->exprs),
                                        PVC_INCLUDE_AGGREGATES | PVC_INCLUDE_PLACEHOLDERS);
+    if (!are_counts(aggregates))
+        return;
+    note_other_paths(root, output);
+    Candidate candidate = {count_path_methods()->CustomName, root, input, output, InvalidOid};
+    if (const char *refused = refuse_statement(root, input)) {
+        note_declined(candidate, refused);
+        return;
+    }
     ListCell *cell;
     foreach (cell, input->indexlist) {
         const auto *index = lfirst_node(IndexOptInfo, cell);
         const Method *method = find_access_method(index);
         if (index->hypothetical || method == nullptr || method->count_matching == nullptr)
             continue;
+        candidate.index = index->indexoid;
         IndexPath *path = answering_path(root, input, index);
-        if (path != nullptr && all_count_rows(aggregates, path))
-            add_count_path(output, path);
+        if (path == nullptr)
+            note_declined(candidate, "the index doesn't answer all conditions exactly");
+        else if (!all_count_rows(aggregates, path))
+            note_declined(candidate, "a count may pass over rows, by its own condition or by NULLs");
+        else
+            add_count_path(candidate, path);
     }
+    if (!OidIsValid(candidate.index))
+        note_declined(candidate, "the table has no index that counts");
 }
 
 void install_count_planner() {

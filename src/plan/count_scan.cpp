@@ -7,6 +7,7 @@
 #include "memory.h"
 #include "plan/count_path.h"
 #include "plan/custom_node.h"
+#include "plan/explain_why.h"
 #include "plan/usage.h"
 
 namespace pg_gpu::plan {
@@ -139,8 +140,9 @@ static const CustomScanMethods scan_methods = {
 // The node's own tuple holds the aggregates' values; its target list is computed from them. They are taken
 // from the relation and not from the target list, which the planner leaves out where it will put its own
 // projection in.
-static Plan *plan_count_scan(PlannerInfo *, RelOptInfo *output, CustomPath *path, List *target_list, List *,
-                             List *child_plans) {
+static Plan *plan_count_scan(PlannerInfo *root, RelOptInfo *output, CustomPath *path, List *target_list,
+                             List *, List *child_plans) {
+    note_chosen(root, path);
     auto *scan = makeNode(CustomScan);
     scan->flags = path->flags;
     scan->scan.plan.targetlist = target_list;

@@ -7,6 +7,7 @@
 #include "kary/row_check.h"
 #include "memory.h"
 #include "plan/custom_node.h"
+#include "plan/explain_why.h"
 #include "plan/lookup_path.h"
 #include "plan/usage.h"
 
@@ -265,8 +266,9 @@ static const CustomScanMethods scan_methods = {
 // The node's own tuple holds the columns that are asked for. They are taken from the relation's target, which
 // for the query's last relation is what the query computes from them. They are not taken from the target
 // list, because the planner passes an empty one where it puts its own projection above.
-static Plan *plan_lookup_join(PlannerInfo *, RelOptInfo *relation, CustomPath *path, List *target_list,
+static Plan *plan_lookup_join(PlannerInfo *root, RelOptInfo *relation, CustomPath *path, List *target_list,
                               List *, List *) {
+    note_chosen(root, path);
     auto *scan = makeNode(CustomScan);
     scan->flags = path->flags;
     scan->scan.plan.targetlist = target_list;
@@ -285,6 +287,10 @@ static constexpr CustomPathMethods path_methods = path_methods_of("GpuLookup", p
 
 const CustomPathMethods *lookup_path_methods() {
     return &path_methods;
+}
+
+const char *lookup_scan_name() {
+    return scan_methods.CustomName;
 }
 
 void register_lookup_join() {

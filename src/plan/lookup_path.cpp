@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "functions/lookup.h"
+#include "plan/explain_why.h"
 #include "settings.h"
 
 namespace pg_gpu::plan {
@@ -145,40 +146,91 @@ static CustomPath *make_lookup_path(RelOptInfo *relation, const FuncExpr *call, 
     return path;
 }
 
+// ---- joins ------------------------------------------------------------------------------------------------
+
+// Returns nullptr, or why a call and a relation aren't joined by the node, whatever the conditions are.
+static const char *refuse_join(PlannerInfo *root, const RelOptInfo *join, const RelOptInfo *outer,
+                               const RelOptInfo *inner, JoinType type, Oid index) {
+    if (!lookup_join_enabled())
+        return "pg_gpu.enable_lookup_join is off";
+    if (type != JOIN_INNER)
+        return "it isn't an inner join";
+    if (!is_plain_table(root, inner))
+        return "gpu.lookup isn't joined with a plain table of PostgreSQL's own access method";
+    if (!only_reads(root))
+        return "rows are locked or changed";
+    if (outer->lateral_relids != nullptr || join->lateral_relids != nullptr)
+        return "keys or columns come from another table's rows";
+    if (!are_plain_columns(join->reltarget->exprs))
+        return "more than columns is asked for, as whole rows are";
+    if (!OidIsValid(index))
+        return "the index isn't a constant";
+    return IndexGetRelation(index, true) == planner_rt_fetch(inner->relid, root)->relid
+               ? nullptr
+               : "gpu.lookup is joined with another table than its index's";
+}
+
+// The conditions of the join in *restrictions, but for the equality of TIDs. Returns nullptr, or why the node
+// can't check them.
+static const char *refuse_conditions(const RelOptInfo *outer, const RelOptInfo *inner, List *conditions,
+                                     List **restrictions) {
+    bool by_tid = false;
+    ListCell *cell;
+    foreach (cell, conditions) {
+        if (joins_by_tid(lfirst_node(RestrictInfo, cell), inner->relid, outer->relid))
+            by_tid = true;
+        else
+            *restrictions = lappend(*restrictions, lfirst(cell));
+    }
+    *restrictions = list_concat(*restrictions, outer->baserestrictinfo);
+    *restrictions = list_concat(*restrictions, inner->baserestrictinfo);
+    if (!by_tid)
+        return "the join isn't by ctid = tid";
+    if (!are_plain(conditions) || !are_plain(*restrictions))
+        return "a condition isn't about rows, or must not see rows that a security barrier hides";
+    return have_plain_columns(*restrictions) ? nullptr : "a condition is over a whole row";
+}
+
 static void consider_lookup_join(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer, RelOptInfo *inner,
                                  JoinType type, JoinPathExtraData *extra) {
     if (previous_join_hook != nullptr)
         previous_join_hook(root, join, outer, inner, type, extra);
     // The planner asks for both orders of the two relations; one of them is enough.
-    if (!lookup_join_enabled() || type != JOIN_INNER)
-        return;
     const FuncExpr *call = lookup_call(root, outer);
-    if (call == nullptr || !is_plain_table(root, inner) || !only_reads(root) ||
-        outer->lateral_relids != nullptr || join->lateral_relids != nullptr ||
-        !are_plain_columns(join->reltarget->exprs))
+    if (call == nullptr)
         return;
+    note_other_paths(root, join);
     const Oid index = index_of_call(call);
-    if (!OidIsValid(index) || IndexGetRelation(index, true) != planner_rt_fetch(inner->relid, root)->relid)
-        return;
-
+    const Candidate candidate = {lookup_path_methods()->CustomName, root, join, join, index};
     List *restrictions = NIL;
-    bool by_tid = false;
-    ListCell *cell;
-    foreach (cell, extra->restrictlist) {
-        if (joins_by_tid(lfirst_node(RestrictInfo, cell), inner->relid, outer->relid))
-            by_tid = true;
-        else
-            restrictions = lappend(restrictions, lfirst(cell));
-    }
-    restrictions = list_concat(restrictions, outer->baserestrictinfo);
-    restrictions = list_concat(restrictions, inner->baserestrictinfo);
-    if (!by_tid || !are_plain(extra->restrictlist) || !are_plain(restrictions) ||
-        !have_plain_columns(restrictions))
+    const char *refused = refuse_join(root, join, outer, inner, type, index);
+    if (refused == nullptr)
+        refused = refuse_conditions(outer, inner, extra->restrictlist, &restrictions);
+    if (refused != nullptr) {
+        note_declined(candidate, refused);
         return;
-
+    }
     CustomPath *path = make_lookup_path(join, call, index, restrictions);
     cost_lookup_join(root, outer, inner, &path->path);
+    note_offered(candidate, path);
     add_path(join, &path->path);
+}
+
+// ---- calls that aren't joined -----------------------------------------------------------------------------
+
+// Returns nullptr, or why the function is left to be scanned.
+static const char *refuse_scan(const PlannerInfo *root, const RelOptInfo *relation, Oid index) {
+    if (!lookup_join_enabled())
+        return "pg_gpu.enable_lookup_join is off";
+    if (!only_reads(root))
+        return "rows are locked or changed";
+    if (relation->lateral_relids != nullptr)
+        return "keys come from another table's rows";
+    if (!are_plain(relation->baserestrictinfo))
+        return "a condition isn't about rows, or must not see rows that a security barrier hides";
+    if (!are_plain_columns(relation->reltarget->exprs) || !have_plain_columns(relation->baserestrictinfo))
+        return "more than columns is asked for, as whole rows are";
+    return OidIsValid(index) ? nullptr : "the index isn't a constant";
 }
 
 // Adds a path for a call that is not joined: it costs what the function scan costs, but for the rows, which
@@ -187,21 +239,22 @@ static void consider_lookup_scan(PlannerInfo *root, RelOptInfo *relation, Index 
                                  RangeTblEntry *entry) {
     if (previous_relation_hook != nullptr)
         previous_relation_hook(root, relation, range_table_index, entry);
-    if (!lookup_join_enabled())
-        return;
     const FuncExpr *call = lookup_call(root, relation);
-    if (call == nullptr || !only_reads(root) || relation->lateral_relids != nullptr ||
-        relation->pathlist == NIL || !are_plain(relation->baserestrictinfo) ||
-        !are_plain_columns(relation->reltarget->exprs) || !have_plain_columns(relation->baserestrictinfo))
+    if (call == nullptr || relation->pathlist == NIL)
         return;
+    note_other_paths(root, relation);
     const Oid index = index_of_call(call);
-    if (!OidIsValid(index))
+    const Candidate candidate = {lookup_scan_name(), root, relation, relation, index};
+    if (const char *refused = refuse_scan(root, relation, index)) {
+        note_declined(candidate, refused);
         return;
+    }
     const auto *function_scan = linitial_node(Path, relation->pathlist);
     CustomPath *path = make_lookup_path(relation, call, index, list_copy(relation->baserestrictinfo));
     path->path.startup_cost = function_scan->startup_cost;
     path->path.total_cost = function_scan->startup_cost +
                             (function_scan->total_cost - function_scan->startup_cost) * kUnstoredRowShare;
+    note_offered(candidate, path);
     add_path(relation, &path->path);
 }
 

@@ -35,6 +35,8 @@ INSERT INTO wanted VALUES
   ('evict_all', '', 'bigint', false),
   ('evict_database', 'database name DEFAULT current_database()', 'bigint', false),
   ('evict_run', 'run_id bigint', 'bigint', false),
+  ('explain_why', 'query text',
+   'TABLE(node text, candidate text, used boolean, reason text, cost double precision, other_cost double precision)', true),
   ('histogram',
    'index regclass, column_name name, bins integer DEFAULT 256, low double precision DEFAULT NULL::double precision, '
    'high double precision DEFAULT NULL::double precision, filter text DEFAULT NULL::text',
@@ -97,6 +99,7 @@ INSERT INTO label VALUES
   ('count', 2, 's', 'r', 10000, 0), ('count', 3, 's', 'r', 10000, 0), ('count', 3, 's', 'r', 1000, 0), ('count', 3, 's', 'r', 1000, 0), ('count_batch', 3, 's', 'r', 10000, 1000),
   ('devices', 0, 'v', 'r', 1000, 1), ('dictionary', 3, 's', 'r', 10000, 1000), ('dictionary', 4, 's', 'r', 10000, 1000), ('evict', 1, 'v', 'u', 1000, 0),
   ('evict_all', 0, 'v', 'u', 1000, 0), ('evict_database', 1, 'v', 'u', 1000, 0), ('evict_run', 1, 'v', 'u', 1000, 0),
+  ('explain_why', 1, 'v', 'u', 10000, 3),
   ('histogram', 6, 's', 'r', 10000, 260), ('histogram', 7, 's', 'r', 10000, 260), ('intersect', 2, 's', 'r', 1000, 1000), ('load', 2, 'v', 'u', 100000, 0),
   ('lookup', 2, 's', 'r', 1000, 1000), ('merge', 1, 'v', 'u', 1000000, 10), ('mirror_rows', 0, 'v', 'r', 1000, 100),
   ('query', 2, 's', 'r', 1000, 0), ('runs', 1, 'v', 'r', 100, 10), ('search', 4, 's', 'r', 1000, 10), ('search_batch', 4, 's', 'r', 10000, 1000),
