@@ -144,6 +144,39 @@ DROP TABLE agg_zero;
 SELECT * FROM compare('SELECT count(*) FILTER (WHERE flag), sum(num) FILTER (WHERE small > 3), avg(big) FILTER (WHERE word LIKE ''%1%''), min(word) FILTER (WHERE num > 0 AND flag) FROM agg');
 SELECT * FROM compare('SELECT small, count(*) FILTER (WHERE flag IS NOT TRUE), sum(num) FILTER (WHERE false), max(day) FILTER (WHERE id IS NULL) FROM agg GROUP BY small');
 
+-- DISTINCT.
+SELECT * FROM compare('SELECT count(DISTINCT small), count(DISTINCT num), count(DISTINCT big), count(DISTINCT word), count(DISTINCT flag), count(DISTINCT any_scale), count(DISTINCT f4), count(DISTINCT code) FROM agg');
+SELECT * FROM compare('SELECT small, count(DISTINCT word), count(*), count(word), sum(DISTINCT num), avg(DISTINCT num), min(DISTINCT num), max(DISTINCT word) FROM agg GROUP BY small');
+SELECT * FROM compare('SELECT word, sum(DISTINCT small), avg(DISTINCT small), sum(DISTINCT big), avg(DISTINCT big), sum(big), avg(num) FROM agg GROUP BY word');
+SELECT * FROM compare('SELECT small, sum(DISTINCT price), avg(DISTINCT price), count(DISTINCT price), sum(price) FROM agg GROUP BY small');
+SELECT * FROM compare('SELECT sum(DISTINCT price) FILTER (WHERE num > 0), count(DISTINCT price) FILTER (WHERE flag), avg(DISTINCT price * 2) FROM agg');
+SELECT * FROM compare('SELECT sum(DISTINCT any_scale) FROM agg');
+SELECT * FROM compare('SELECT small, flag, sum(DISTINCT any_scale) FROM agg GROUP BY small, flag');
+SELECT * FROM compare('SELECT small, flag, count(DISTINCT num) FILTER (WHERE big > 0), count(DISTINCT num) FILTER (WHERE NOT flag), count(DISTINCT num) FROM agg WHERE num < 20000 AND word LIKE ''%1%'' GROUP BY small, flag');
+SELECT * FROM compare('SELECT count(DISTINCT num + small), sum(DISTINCT num - small), count(DISTINCT length(word)), count(DISTINCT CASE WHEN word > ''word 3'' THEN word END) FROM agg WHERE small < 5');
+SELECT * FROM compare('SELECT num + small AS k, count(DISTINCT big % 7), sum(DISTINCT big % 7) FROM agg GROUP BY 1');
+SELECT * FROM compare('SELECT any_scale, count(DISTINCT f8), count(DISTINCT any_scale) FROM agg GROUP BY any_scale');
+SELECT * FROM compare('SELECT word, count(DISTINCT num) AS c FROM agg GROUP BY word ORDER BY c DESC, word LIMIT 4');
+SELECT * FROM compare('SELECT word, count(DISTINCT num) AS c FROM agg GROUP BY word ORDER BY count(*) DESC, word LIMIT 4');
+SELECT * FROM compare('SELECT word, count(DISTINCT num) AS c FROM agg GROUP BY word HAVING count(DISTINCT num) > 200 AND sum(DISTINCT small) > 3');
+SELECT * FROM compare('SELECT count(DISTINCT num), sum(DISTINCT num), avg(DISTINCT price) FROM agg WHERE num > 1000000');
+SELECT * FROM compare('SELECT small, count(DISTINCT num), sum(DISTINCT num) FROM agg WHERE num IS NULL GROUP BY small');
+SELECT * FROM compare('SELECT count(DISTINCT 1), count(DISTINCT NULL::int), sum(DISTINCT 3) FROM agg');
+EXPLAIN (COSTS OFF) SELECT small, count(DISTINCT num) FROM agg GROUP BY small ORDER BY 2 DESC LIMIT 3;
+SELECT * FROM compare('SELECT count(DISTINCT (small, num)) FROM agg');
+SELECT * FROM compare('SELECT count(DISTINCT num ORDER BY num) FROM agg');
+SELECT * FROM compare('SELECT sum(DISTINCT f8), avg(DISTINCT f8), var_pop(DISTINCT small) FROM agg WHERE f8 > 0');
+SELECT * FROM compare('SELECT small, count(DISTINCT id / (small - 4)) FROM agg GROUP BY small');
+SELECT * FROM compare('SELECT sum(DISTINCT big * 1000000) FROM agg');
+-- Many groups and many values in little memory.
+SET work_mem = '256kB';
+SET hash_mem_multiplier = 1;
+SELECT * FROM compare('SELECT id, count(DISTINCT num), sum(DISTINCT big) FROM agg GROUP BY id');
+SELECT * FROM compare('SELECT count(DISTINCT id), sum(DISTINCT id), count(DISTINCT num), small FROM agg GROUP BY small');
+SELECT * FROM compare('SELECT count(DISTINCT id), avg(DISTINCT big) FROM agg');
+RESET work_mem;
+RESET hash_mem_multiplier;
+
 -- WHERE.
 SELECT * FROM compare('SELECT count(*), sum(num) FROM agg WHERE num > 1000 AND small = 4');
 SELECT * FROM compare('SELECT count(*), sum(num) FROM agg WHERE num > 1000 OR small = 4 OR word IS NULL');
@@ -210,6 +243,7 @@ INSERT INTO agg (id, small, word, num) VALUES (-1, 99, 'mine', -2147483648), (-2
 SELECT * FROM compare('SELECT small, word, min(num), max(num), sum(num), count(*) FROM agg WHERE id < 200 GROUP BY 1, 2');
 SAVEPOINT s;
 DELETE FROM agg WHERE small = 99;
+SELECT * FROM compare('SELECT small, count(DISTINCT num), sum(DISTINCT num), count(DISTINCT word), avg(DISTINCT price) FROM agg WHERE id < 200 GROUP BY small');
 SELECT * FROM compare('SELECT small, word, min(num), max(num), sum(num), count(*) FROM agg WHERE id < 200 GROUP BY 1, 2');
 ROLLBACK TO s;
 SELECT * FROM compare('SELECT small, word, min(num), max(num), sum(num), count(*) FROM agg WHERE id < 200 GROUP BY 1, 2');

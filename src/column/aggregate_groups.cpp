@@ -39,11 +39,13 @@ AggregateGroups *begin_groups(const AggregateProgram &program, size_t memory, ui
     groups->key_words = program.key_words;
     groups->value_words = program.value_words;
     groups->initial = make_initial(program);
-    // Most of a sparse table of groups would be empty lines of the cache.
+    // Most of a sparse table of groups would be empty lines of the cache. Dense groups are all there at once,
+    // which is what several passes are to avoid.
     constexpr size_t dense_share = 8;
     const uint32 bits = key_bits(program);
-    if (bits <= kMaxDenseBits && ((uint64{groups->value_words} * sizeof(uint64)) << bits) <=
-                                     Max(memory / dense_share, size_t{65536})) {
+    if ((passes == 1 || program.key_words == 0) && bits <= kMaxDenseBits &&
+        ((uint64{groups->value_words} * sizeof(uint64)) << bits) <=
+            Max(memory / dense_share, size_t{65536})) {
         make_dense(groups, bits);
         return groups;
     }

@@ -27,7 +27,8 @@ struct AggregateGroups {
     uint32 pass;
 };
 
-// Keys of at most so many bits may be dense, and are if their groups take a small part of the memory.
+// Keys of at most so many bits may be dense, and are in a single pass if their groups take a small part of
+// the memory.
 inline constexpr uint32 kMaxDenseBits = 22;
 
 // In the current memory context, for one of so many passes, from 0 on. `memory` bounds what groups take.

@@ -3,6 +3,7 @@
 #include "column/aggregate_run.h"
 #include "column/column.h"
 #include "compat.h"
+#include "plan/aggregate_distinct.h"
 #include "plan/aggregate_key_rows.h"
 #include "plan/aggregate_top.h"
 #include "subtransaction.h"
@@ -69,84 +70,6 @@ static void make_index_condition(const AggregateQuestion &question, const IndexC
     column::make_condition(question.index, *columns.format, keys, count, made);
 }
 
-// ---- keys -------------------------------------------------------------------------------------------------
-
-// Lays the keys out in words, each in as many bits as its numbers need.
-static bool lay_out_keys(const InputMaker &maker, AggregateProgram *program) {
-    uint32 word = 0;
-    uint32 shift = 0;
-    for (uint32 i = 0; i < program->key_count; i++) {
-        AggregateKey *key = &program->key[i];
-        const gpu_engine::AggregateStep &step = program->step[key->step];
-        uint32 bits = 64;
-        key->least = 0;
-        if (step.operation == gpu_engine::AggregateOperation::is_null) {
-            bits = 1;
-        } else if (step.operation == gpu_engine::AggregateOperation::input) {
-            const bool any = maker.least[step.left] <= maker.greatest[step.left];
-            key->least = any ? maker.least[step.left] : 0;
-            const uint64 range =
-                any ? static_cast<uint64>(maker.greatest[step.left]) - static_cast<uint64>(key->least) : 0;
-            if (range == PG_UINT64_MAX)
-                return false;
-            bits = column::bits_for_range(range + (key->may_be_null ? 1 : 0));
-        }
-        if (shift + bits > 64) {
-            word++;
-            shift = 0;
-        }
-        key->bits = static_cast<uint8>(bits);
-        key->word = static_cast<uint8>(word);
-        key->shift = static_cast<uint8>(shift);
-        shift += bits;
-    }
-    program->key_words = program->key_count == 0 ? 0 : word + 1;
-    return true;
-}
-
-// Do equal keys differ in their bytes?
-static bool has_variants(const InputMaker &maker) {
-    for (uint32 i = 0; i < maker.compiled->program.input_count; i++)
-        if (maker.has_variants[i])
-            return true;
-    return false;
-}
-
-// Leaves out accumulators that aren't needed: of places where equal keys have the same bytes, and counts of
-// what is never NULL, which are the group's rows. Then words' places change.
-static void leave_out_accumulators(const InputMaker &maker, bool has_place, int results,
-                                   CompiledAggregate *compiled) {
-    AggregateProgram *program = &compiled->program;
-    uint8 moved[UINT8_MAX + 1] = {};  // words' new places
-    uint32 kept = 0;
-    uint32 words = 0;
-    for (uint32 i = 0; i < program->accumulator_count; i++) {
-        gpu_engine::Accumulator accumulator = program->accumulator[i];
-        const bool is_place = compiled->has_place && i == program->accumulator_count - 1;
-        const bool counts_rows = i > 0 && accumulator.kind == gpu_engine::AccumulatorKind::count &&
-                                 accumulator.filter == no_aggregate_step &&
-                                 is_never_null(maker, accumulator.step);
-        if ((is_place && !has_place) || counts_rows)
-            continue;  // word 0 has the group's rows
-        const uint32 width = gpu_engine::accumulator_words(accumulator.kind);
-        for (uint32 word = 0; word < width; word++)
-            moved[accumulator.word + word] = static_cast<uint8>(words + word);
-        accumulator.word = static_cast<uint8>(words);
-        words += width;
-        program->accumulator[kept++] = accumulator;
-    }
-    program->accumulator_count = kept;
-    program->value_words = words;
-    compiled->place = moved[compiled->place];
-    for (int i = 0; i < results; i++) {
-        AggregateResult *result = &compiled->result[i];
-        result->count = moved[result->count];
-        result->value = moved[result->value];
-        result->scale = moved[result->scale];
-        result->squares = moved[result->squares];
-    }
-}
-
 static uint64 expected_groups(const AggregateQuestion &question) {
     constexpr double most = 1e9;
     return static_cast<uint64>(Max(Min(question.groups, most), 1.0));
@@ -186,6 +109,13 @@ static bool make_all_inputs(InputMaker *maker) {
         const gpu_engine::Accumulator &accumulator = program.accumulator[i];
         if ((accumulator.filter != no_aggregate_step && !make_inputs(maker, &accumulator.filter, 1)) ||
             (accumulator.step != no_aggregate_step && !make_inputs(maker, &accumulator.step, 1)))
+            return false;
+    }
+    const CompiledAggregate &compiled = *maker->compiled;
+    for (uint32 i = 0; i < compiled.distinct_count; i++) {
+        const DistinctArgument &distinct = compiled.distinct[i];
+        if (!make_inputs(maker, &distinct.step, 1) ||
+            (distinct.filter != no_aggregate_step && !make_inputs(maker, &distinct.filter, 1)))
             return false;
     }
     return program.filter == no_aggregate_step || make_inputs(maker, &program.filter, 1);
@@ -265,6 +195,83 @@ static void spill_groups(const AggregateQuestion &question, AggregateAnswer *ans
     pfree(nulls);
 }
 
+// ---- distinct values --------------------------------------------------------------------------------------
+
+static constexpr uint32 kMaxPasses = 256;
+
+namespace {
+
+// What an argument of aggregates of distinct values is added up with.
+struct DistinctQuestion {
+    AggregateProgram program;
+    DistinctNumbers numbers;
+};
+
+}  // namespace
+
+// By argument, in the current memory context; nullptr when the maker has a problem with one.
+static DistinctQuestion *make_distinct_questions(InputMaker *maker, const CompiledAggregate &compiled) {
+    auto *questions = allocate<DistinctQuestion>(compiled.distinct_count + 1);
+    for (uint32 i = 0; i < compiled.distinct_count; i++)
+        if (!make_pair_program(maker, compiled, compiled.distinct[i], &questions[i].program) ||
+            !make_distinct_numbers(maker, compiled, i, &questions[i].numbers))
+            return nullptr;
+    return questions;
+}
+
+// The groups, what distinct values add up to, and pairs share the memory.
+static size_t memory_of_groups(const InputMaker &maker, const CompiledAggregate &compiled) {
+    return compiled.distinct_count == 0 ? maker.memory : maker.memory / 4;
+}
+static size_t memory_of_pairs(const InputMaker &maker) {
+    return maker.memory / 2;
+}
+
+// The pairs come in so many passes, in each of which memory has room for all that there are.
+static AggregateOutcome add_argument(const AggregateParts &parts, const InputMaker &maker,
+                                     const DistinctQuestion &question, uint32 passes,
+                                     DistinctGroups *distinct) {
+    AggregateOutcome outcome = AggregateOutcome::answered;
+    clear_argument(distinct, question.numbers.argument);
+    for (uint32 pass = 0; pass < passes && outcome == AggregateOutcome::answered; pass++) {
+        MemoryContext context =
+            AllocSetContextCreate(CurrentMemoryContext, "GpuAggregate pairs", ALLOCSET_DEFAULT_SIZES);
+        MemoryContext caller = MemoryContextSwitchTo(context);
+        column::AggregateGroups *pairs =
+            column::begin_groups(question.program, memory_of_pairs(maker), passes, pass);
+        outcome = column::aggregate_parts(parts, question.program, maker.inputs, pairs);
+        if (outcome == AggregateOutcome::answered)
+            add_pairs(distinct, question.numbers, question.program, column::finish_groups(pairs));
+        MemoryContextSwitchTo(caller);
+        MemoryContextDelete(context);
+    }
+    return outcome;
+}
+
+// Adds to the groups what distinct values add up to, in the current memory context.
+static AggregateOutcome add_distinct(const AggregateParts &parts, const InputMaker &maker,
+                                     const CompiledAggregate &compiled, const DistinctQuestion *questions,
+                                     gpu_engine::GroupTable *groups) {
+    if (compiled.distinct_count == 0)
+        return AggregateOutcome::answered;
+    if (bytes_of_distinct(compiled, groups->groups) > memory_of_groups(maker, compiled) &&
+        compiled.program.key_count > 0)
+        return AggregateOutcome::too_many_groups;
+    DistinctGroups distinct = begin_distinct(compiled, *groups);
+    for (uint32 i = 0; i < compiled.distinct_count; i++) {
+        AggregateOutcome outcome = AggregateOutcome::too_many_groups;
+        for (uint32 passes = 1; outcome == AggregateOutcome::too_many_groups && passes <= kMaxPasses;
+             passes *= 4)
+            outcome = add_argument(parts, maker, questions[i], passes, &distinct);
+        if (outcome != AggregateOutcome::answered)
+            return outcome;
+    }
+    *groups = distinct.table;
+    return AggregateOutcome::answered;
+}
+
+// ---- passes -----------------------------------------------------------------------------------------------
+
 // In the current memory context: of a pass, or of all.
 static void take_groups(const AggregateQuestion &question, const CompiledAggregate &compiled,
                         const gpu_engine::GroupTable &groups, AggregateAnswer *answer) {
@@ -276,8 +283,8 @@ static void take_groups(const AggregateQuestion &question, const CompiledAggrega
 // Adds rows up in so many passes. With several of them each takes the groups of some of the keys, all that
 // memory has room for, and puts them into the file.
 static AggregateOutcome run_passes(const AggregateQuestion &question, const AggregateParts &parts,
-                                   const InputMaker &maker, const CompiledAggregate &compiled, uint32 passes,
-                                   AggregateAnswer *answer) {
+                                   const InputMaker &maker, const CompiledAggregate &compiled,
+                                   const DistinctQuestion *distinct, uint32 passes, AggregateAnswer *answer) {
     MemoryContext context =
         AllocSetContextCreate(question.keep, "GpuAggregate groups", ALLOCSET_DEFAULT_SIZES);
     AggregateOutcome outcome = AggregateOutcome::answered;
@@ -285,15 +292,19 @@ static AggregateOutcome run_passes(const AggregateQuestion &question, const Aggr
     for (uint32 pass = 0; pass < passes && outcome == AggregateOutcome::answered; pass++) {
         MemoryContextReset(context);
         MemoryContext caller = MemoryContextSwitchTo(context);
-        column::AggregateGroups *groups = column::begin_groups(compiled.program, maker.memory, passes, pass);
+        column::AggregateGroups *groups =
+            column::begin_groups(compiled.program, memory_of_groups(maker, compiled), passes, pass);
         MemoryContextSwitchTo(caller);
         outcome = column::aggregate_parts(parts, compiled.program, maker.inputs, groups);
         if (outcome != AggregateOutcome::answered)
             break;
         MemoryContextSwitchTo(context);
-        take_groups(question, compiled, column::finish_groups(groups), answer);
+        gpu_engine::GroupTable table = column::finish_groups(groups);
+        outcome = add_distinct(parts, maker, compiled, distinct, &table);
+        if (outcome == AggregateOutcome::answered)
+            take_groups(question, compiled, table, answer);
         MemoryContextSwitchTo(caller);
-        if (passes > 1)
+        if (passes > 1 && outcome == AggregateOutcome::answered)
             spill_groups(question, answer);
     }
     if (passes > 1 || outcome != AggregateOutcome::answered)
@@ -302,7 +313,6 @@ static AggregateOutcome run_passes(const AggregateQuestion &question, const Aggr
 }
 
 static const char *attempt(Attempt *attempt, ColumnView *view) {
-    constexpr uint32 max_passes = 256;
     const AggregateQuestion &question = *attempt->question;
     MemoryContextReset(question.keep);
     CompiledAggregate *compiled = copy_compiled(question, *attempt->compiled);
@@ -316,11 +326,14 @@ static const char *attempt(Attempt *attempt, ColumnView *view) {
         return "a grouping column's values are too far apart";
     const bool has_place = has_variants(*maker);
     leave_out_accumulators(*maker, has_place, list_length(question.query.aggregates), compiled);
+    const DistinctQuestion *distinct = make_distinct_questions(maker, *compiled);
+    if (distinct == nullptr)
+        return maker->problem;
     AggregateOutcome outcome = AggregateOutcome::too_many_groups;
-    for (uint32 passes = 1; outcome == AggregateOutcome::too_many_groups && passes <= max_passes;
+    for (uint32 passes = 1; outcome == AggregateOutcome::too_many_groups && passes <= kMaxPasses;
          passes *= 4) {
         begin_answer(question, *maker, has_place, compiled, attempt->answer);
-        outcome = run_passes(question, parts, *maker, *compiled, passes, attempt->answer);
+        outcome = run_passes(question, parts, *maker, *compiled, distinct, passes, attempt->answer);
         // A run that was stale has shown anything.
         if (column::is_stale(view))
             return nullptr;
@@ -348,6 +361,50 @@ static bool join_filters(CompiledAggregate *compiled) {
     return true;
 }
 
+// At most as many as there are rows, and as many of each group as the argument has values.
+static uint64 expected_pairs(const AggregateQuestion &question, const column::RemoteRows &rows,
+                             const AggregateProgram &program) {
+    uint64 entries = 1;
+    for (int run = 0; run < rows.set.count; run++)
+        entries += rows.set.runs[run].entries;
+    const uint32 bits = program.key[program.key_count - 1].bits;
+    const uint64 groups = program.key_count == 1 ? 1 : expected_groups(question);
+    return bits >= 32 || groups > entries >> bits ? entries : groups << bits;
+}
+
+static bool add_distinct_on_server(const AggregateQuestion &question, column::RemoteRows *rows,
+                                   const AggregateParts &parts, const InputMaker &maker,
+                                   const CompiledAggregate &compiled, const DistinctQuestion *questions,
+                                   gpu_engine::GroupTable *groups) {
+    if (compiled.distinct_count == 0)
+        return true;
+    if (bytes_of_distinct(compiled, groups->groups) > memory_of_groups(maker, compiled) &&
+        compiled.program.key_count > 0) {
+        client::decline(client::RequestKind::Aggregate, rows->choice.path,
+                        "work_mem has no room for the groups");
+        return false;
+    }
+    DistinctGroups distinct = begin_distinct(compiled, *groups);
+    for (uint32 i = 0; i < compiled.distinct_count; i++) {
+        MemoryContext context =
+            AllocSetContextCreate(CurrentMemoryContext, "GpuAggregate pairs", ALLOCSET_DEFAULT_SIZES);
+        MemoryContext caller = MemoryContextSwitchTo(context);
+        const AggregateProgram &program = questions[i].program;
+        gpu_engine::GroupTable pairs;
+        const bool answered = column::aggregate_on_server(
+            rows, parts, program, maker.inputs, memory_of_pairs(maker),
+            expected_pairs(question, *rows, program), gpu_engine::AggregateTop{}, &pairs);
+        if (answered)
+            add_pairs(&distinct, questions[i].numbers, program, pairs);
+        MemoryContextSwitchTo(caller);
+        MemoryContextDelete(context);
+        if (!answered)
+            return false;
+    }
+    *groups = distinct.table;
+    return true;
+}
+
 // Expressions that may fail are evaluated for more rows than SQL would: for those that index conditions
 // leave, before other conditions are applied.
 static bool attempt_on_server(Attempt *attempt, column::RemoteRows *rows) {
@@ -372,12 +429,22 @@ static bool attempt_on_server(Attempt *attempt, column::RemoteRows *rows) {
     }
     const bool has_place = has_variants(*maker);
     leave_out_accumulators(*maker, has_place, list_length(question.query.aggregates), compiled);
+    const DistinctQuestion *distinct = make_distinct_questions(maker, *compiled);
+    if (distinct == nullptr) {
+        client::decline(client::RequestKind::Aggregate, rows->choice.path, maker->problem);
+        return false;
+    }
     begin_answer(question, *maker, has_place, compiled, attempt->answer);
     MemoryContext caller = MemoryContextSwitchTo(question.keep);
+    gpu_engine::AggregateTop top = order_of_groups(question.query, *compiled);
+    // The server doesn't know what distinct values add up to.
+    if (top.word >= compiled->program.key_words + compiled->program.value_words)
+        top = {};
     gpu_engine::GroupTable groups;
     const bool answered = column::aggregate_on_server(rows, parts, compiled->program, maker->inputs,
-                                                      maker->memory, expected_groups(question),
-                                                      order_of_groups(question.query, *compiled), &groups);
+                                                      memory_of_groups(*maker, *compiled),
+                                                      expected_groups(question), top, &groups) &&
+                          add_distinct_on_server(question, rows, parts, *maker, *compiled, distinct, &groups);
     if (answered)
         take_groups(question, *compiled, groups, attempt->answer);
     MemoryContextSwitchTo(caller);

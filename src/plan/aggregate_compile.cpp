@@ -118,32 +118,53 @@ static bool has_one_image(Oid type, Oid equality, Oid collation) {
            DatumGetBool(OidFunctionCall1Coll(procedure, collation, ObjectIdGetDatum(entry->btree_opintype)));
 }
 
-static void compile_key(Compiler *compiler, Expr *expression, Oid equality, KeyResult *key) {
-    const Oid type = exprType(reinterpret_cast<Node *>(expression));
-    *key = {};
-    key->key = static_cast<uint16>(compiler->compiled->program.key_count);
-    key->input = UINT16_MAX;
-    key->type = column::describe_type(type, exprCollation(reinterpret_cast<Node *>(expression)));
+namespace {
+
+// A number that is the same for equal values.
+struct Identity {
+    uint16 step;
+    uint16 null_step;  // is it NULL? no_aggregate_step: its own range is known, and has room for NULL
+    uint16 input;      // Group: whose results; of others UINT16_MAX
+};
+
+}  // namespace
+
+static Identity compile_identity(Compiler *compiler, Expr *expression, Oid equality) {
+    Node *node = reinterpret_cast<Node *>(expression);
+    const column::ColumnType type = column::describe_type(exprType(node), exprCollation(node));
     // Equal floats may differ in their bits.
-    if (key->type.is_integer && key->type.is_ordered && key->type.code != column::IntegerCode::Float4 &&
-        key->type.code != column::IntegerCode::Float8 && is_plain_equality(type, equality)) {
+    if (type.is_integer && type.is_ordered && !is_float(type) &&
+        is_plain_equality(exprType(node), equality)) {
         const uint16 step = compile_number(compiler, expression);
         // Of a result of arithmetic the range isn't known: all bits may be needed.
-        key->has_null = !has_known_range(*compiler, step);
-        add_key(compiler, step, !key->has_null);
-        if (key->has_null)
-            add_key(compiler, add_step(compiler, AggregateOperation::is_null, 0, step, 0), false);
-        return;
+        return {step,
+                has_known_range(*compiler, step)
+                    ? no_aggregate_step
+                    : add_step(compiler, AggregateOperation::is_null, 0, step, 0),
+                UINT16_MAX};
     }
     Oid hash;
     if (!get_op_hash_functions(equality, &hash, nullptr)) {
         refuse(compiler, "a grouping column's type can't be hashed", expression);
-        return;
+        return {0, no_aggregate_step, UINT16_MAX};
     }
-    key->input = add_source(compiler, SourceKind::Group, expression, equality);
-    key->has_variants = !has_one_image(type, equality, key->type.collation);
+    const uint16 input = add_source(compiler, SourceKind::Group, expression, equality);
+    return {add_input_step(compiler, input), no_aggregate_step, input};
+}
+
+static void compile_key(Compiler *compiler, Expr *expression, Oid equality, KeyResult *key) {
+    const Oid type = exprType(reinterpret_cast<Node *>(expression));
+    *key = {};
+    key->key = static_cast<uint16>(compiler->compiled->program.key_count);
+    key->type = column::describe_type(type, exprCollation(reinterpret_cast<Node *>(expression)));
+    const Identity identity = compile_identity(compiler, expression, equality);
+    key->input = identity.input;
+    key->has_null = identity.null_step != no_aggregate_step;
+    add_key(compiler, identity.step, !key->has_null);
+    if (key->has_null)
+        add_key(compiler, identity.null_step, false);
+    key->has_variants = identity.input != UINT16_MAX && !has_one_image(type, equality, key->type.collation);
     compiler->compiled->has_place = compiler->compiled->has_place || key->has_variants;
-    add_key(compiler, add_input_step(compiler, key->input), true);
 }
 
 // ---- aggregates -------------------------------------------------------------------------------------------
@@ -229,6 +250,65 @@ static void compile_sum(Compiler *compiler, Expr *argument, uint16 filter, Resul
     result->count = add_accumulator(compiler, AccumulatorKind::count, step, filter);
 }
 
+static ResultKind kind_of_distinct(Oid aggregate, bool *is_supported) {
+    *is_supported = true;
+    switch (aggregate) {
+        case F_COUNT_ANY:
+            return ResultKind::Count;
+        case F_SUM_INT2:
+        case F_SUM_INT4:
+            return ResultKind::SumOfIntegers;
+        case F_SUM_INT8:
+            return ResultKind::SumOfLong;
+        case F_AVG_INT2:
+        case F_AVG_INT4:
+        case F_AVG_INT8:
+            return ResultKind::AverageOfLong;
+        case F_SUM_NUMERIC:
+            return ResultKind::SumOfNumeric;
+        case F_AVG_NUMERIC:
+            return ResultKind::AverageOfNumeric;
+        default:
+            *is_supported = false;
+            return ResultKind::Count;
+    }
+}
+
+// Of distinct values. The words' places are known once the program's own are.
+static void compile_distinct(Compiler *compiler, Aggref *aggregate, Expr *argument, uint16 filter,
+                             AggregateResult *result) {
+    CompiledAggregate *compiled = compiler->compiled;
+    bool is_supported;
+    result->kind = kind_of_distinct(aggregate->aggfnoid, &is_supported);
+    if (!is_supported) {
+        refuse(compiler, "an aggregate of distinct values isn't supported",
+               reinterpret_cast<Expr *>(aggregate));
+        return;
+    }
+    const Identity identity =
+        compile_identity(compiler, argument, linitial_node(SortGroupClause, aggregate->aggdistinct)->eqop);
+    const bool is_numeric =
+        result->kind == ResultKind::SumOfNumeric || result->kind == ResultKind::AverageOfNumeric;
+    result->input = is_numeric ? identity.input : 0;
+    for (uint32 i = 0; i < compiled->distinct_count; i++) {
+        DistinctArgument *other = &compiled->distinct[i];
+        if (other->step == identity.step && other->filter == filter) {
+            other->is_numeric = other->is_numeric || is_numeric;
+            result->distinct = static_cast<uint8>(i + 1);
+            return;
+        }
+    }
+    constexpr uint32 keys_of_argument = 2;
+    if (compiled->distinct_count == kMaxDistinctArguments ||
+        compiled->program.key_count + keys_of_argument > gpu_engine::max_aggregate_keys) {
+        refuse(compiler, "there are too many aggregates of distinct values, or grouping columns beside them");
+        return;
+    }
+    compiled->distinct[compiled->distinct_count++] = {identity.step, identity.null_step, identity.input,
+                                                      filter, is_numeric};
+    result->distinct = static_cast<uint8>(compiled->distinct_count);
+}
+
 // By core's own functions.
 static void compile_deviation(Compiler *compiler, Oid aggregate, Expr *argument, uint16 filter,
                               AggregateResult *result) {
@@ -277,8 +357,9 @@ static void compile_result(Compiler *compiler, Aggref *aggregate, AggregateResul
         return;
     }
     Expr *argument = linitial_node(TargetEntry, aggregate->args)->expr;
+    // The first of all values is the first of the distinct ones.
     if (aggregate->aggdistinct != NIL && !OidIsValid(order_of(aggregate->aggfnoid))) {
-        refuse(compiler, "an aggregate of distinct values isn't supported", expression);
+        compile_distinct(compiler, aggregate, argument, filter, result);
         return;
     }
     switch (aggregate->aggfnoid) {

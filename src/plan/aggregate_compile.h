@@ -53,6 +53,7 @@ struct AggregateResult {
     uint8 value;
     uint8 scale;               // of numerics: the greatest scale of what was added up
     uint8 squares;             // Deviation
+    uint8 distinct;            // of distinct values: their argument's number and 1; of all values 0
     uint16 input;              // Ranked and numerics
     column::ColumnType type;   // Extreme
     FinalFunctions functions;  // Deviation
@@ -66,6 +67,17 @@ struct KeyResult {
     bool has_variants;  // may equal values differ in their bytes?
     column::ColumnType type;
 };
+
+// The argument of aggregates of distinct values. Another program has it as a last key, so that its groups are
+// pairs of a group's keys and one of the values (aggregate_distinct.h).
+struct DistinctArgument {
+    uint16 step;
+    uint16 null_step;  // a truth value: is it NULL? no_aggregate_step: the key tells by itself
+    uint16 input;      // Group: whose results; of others UINT16_MAX
+    uint16 filter;     // a truth value: only rows of which it is true; no_aggregate_step: all rows
+    bool is_numeric;   // the sum is one of numerics
+};
+inline constexpr uint32 kMaxDistinctArguments = 8;
 
 struct CompiledAggregate {
     gpu_engine::AggregateProgram
@@ -84,6 +96,8 @@ struct CompiledAggregate {
     uint8 place;
     AggregateResult *result;  // of each aggregate
     Expr *refused;            // what can't be computed, if it is one expression
+    uint32 distinct_count;
+    DistinctArgument distinct[kMaxDistinctArguments];
 };
 
 // The columns that expressions are over.
@@ -109,6 +123,10 @@ struct IndexCondition {
     bool is_null;  // IS NULL
 };
 bool read_index_condition(Node *condition, const IndexColumns &columns, IndexCondition *read);
+
+inline bool is_float(const column::ColumnType &type) {
+    return type.code == column::IntegerCode::Float4 || type.code == column::IntegerCode::Float8;
+}
 
 // Signed numbers in the order of a type's values: integers of SQL are themselves.
 inline int64 number_of_code(const column::ColumnType &type, uint64 code) {

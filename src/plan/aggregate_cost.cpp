@@ -87,8 +87,11 @@ void cost_aggregate(PlannerInfo *root, const RelOptInfo *input, const IndexOptIn
     const double of_row = compiled.program.step_count * (kCodeOperators + kStepOperators) + find +
                           compiled.program.accumulator_count * kAddOperators * (groups > kFewGroups ? 2 : 1);
     const double passes = count_passes(compiled, groups);
-    const double work = rows * count_tested_columns(compiled) * kCodeOperators + selected * of_row * passes +
-                        summary.runs * kRunOperators + kQuestionOperators;
+    // Pairs of groups and distinct values, which are then added to the groups.
+    const double of_pairs = compiled.distinct_count * (of_row + 2 * kFindOperators);
+    const double work = rows * count_tested_columns(compiled) * kCodeOperators +
+                        selected * (of_row + of_pairs) * passes + summary.runs * kRunOperators +
+                        kQuestionOperators;
     // Rows elsewhere are looked up in the table.
     const Cost heap = (1.0 - input->allvisfrac) * (selected * cpu_tuple_cost + input->pages * seq_page_cost);
     path->startup_cost = page_cost(index, summary, is_read, index->nkeycolumns) +

@@ -56,9 +56,9 @@ static const char *refuse_relation(PlannerInfo *root, RelOptInfo *input) {
         return "pg_gpu.enable_aggregate is off";
     if (IS_DUMMY_REL(input))
         return "no row can pass the conditions";
-    // Aggregates in an order need sorted input in the replaced path.
-    if (grouping_clauses(root) != NIL && root->numOrderedAggs > 0)
-        return "an aggregate takes its values in an order, or distinct ones";
+    // The replaced path sorts where aggregates need that, and else hashes.
+    if (root->numOrderedAggs > 0)
+        return grouping_is_sortable(grouping_clauses(root)) ? nullptr : "a grouping column can't be sorted";
     return grouping_is_hashable(grouping_clauses(root)) ? nullptr : "a grouping column can't be hashed";
 }
 
@@ -182,11 +182,16 @@ static Path *make_replaced_path(PlannerInfo *root, RelOptInfo *input, RelOptInfo
     set_pathtarget_cost_width(root, target);
     Path *scan = create_seqscan_path(root, input, nullptr, 0);
     scan = reinterpret_cast<Path *>(create_projection_path(root, input, scan, input->reltarget));
+    // Aggregates of distinct values need their groups one after the other, and from PostgreSQL 16 on perhaps
+    // their arguments in an order, which is part of these pathkeys.
+    const bool is_sorted = root->numOrderedAggs > 0;
+    if (is_sorted && root->group_pathkeys != NIL)
+        scan = reinterpret_cast<Path *>(create_sort_path(root, input, scan, root->group_pathkeys, -1));
     AggClauseCosts costs = {};
     get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &costs);
-    return reinterpret_cast<Path *>(create_agg_path(root, output, scan, target,
-                                                    clauses == NIL ? AGG_PLAIN : AGG_HASHED, AGGSPLIT_SIMPLE,
-                                                    clauses, NIL, &costs, groups));
+    const AggStrategy strategy = clauses == NIL ? AGG_PLAIN : is_sorted ? AGG_SORTED : AGG_HASHED;
+    return reinterpret_cast<Path *>(
+        create_agg_path(root, output, scan, target, strategy, AGGSPLIT_SIMPLE, clauses, NIL, &costs, groups));
 }
 
 static double estimate_groups(PlannerInfo *root, const RelOptInfo *input) {

@@ -78,8 +78,7 @@ gpu_engine::AggregateTop order_of_groups(const AggregateQuery &query, const Comp
             break;
         case ResultKind::Extreme:
             // -0 and 0 are equal, but their numbers differ.
-            is_ordered = is_never_null && result.type.code != column::IntegerCode::Float4 &&
-                         result.type.code != column::IntegerCode::Float8;
+            is_ordered = is_never_null && !is_float(result.type);
             break;
         default:
             is_ordered = false;

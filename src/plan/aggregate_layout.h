@@ -1,0 +1,25 @@
+// Where a program's keys and accumulators lie in a group's words, once the inputs' numbers are known.
+#pragma once
+
+#include "plan/aggregate_inputs.h"
+
+namespace pg_gpu::plan {
+
+// Behind a group's words: those of each argument of aggregates of distinct values.
+inline constexpr uint32 kDistinctCount = 0;
+inline constexpr uint32 kDistinctSum = 1;    // two words, the lower one first
+inline constexpr uint32 kDistinctScale = 3;  // of numerics: the greatest scale of what was added up
+inline constexpr uint32 kDistinctWords = 4;
+
+// Lays the keys out in words, each in as many bits as its numbers need. False: a key has too many of them.
+bool lay_out_keys(const InputMaker &maker, gpu_engine::AggregateProgram *program);
+
+// Do equal keys differ in their bytes?
+bool has_variants(const InputMaker &maker);
+
+// Leaves out accumulators that aren't needed: of places where equal keys have the same bytes, and counts of
+// what is never NULL, which are the group's rows. Then words' places change.
+void leave_out_accumulators(const InputMaker &maker, bool has_place, int results,
+                            CompiledAggregate *compiled);
+
+}  // namespace pg_gpu::plan
