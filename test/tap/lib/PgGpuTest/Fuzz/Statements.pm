@@ -1,0 +1,288 @@
+package PgGpuTest::Fuzz::Statements;
+
+# Random statements that aggregate a table.
+#
+#   my $statement = random_statement($random, $table);
+#   sql_of($statement)            the text
+#   $statement->{kinds}           how each column of the answer is compared
+#   $statement->{parameters}      of a prepared statement: a list of hashes of type and literal; or undef
+#   $statement->{is_ordered}      the rows' order is told by the statement
+#   $statement->{risks}           hash of SQLSTATEs that it may raise
+#   $statement->{order_decides}   whether one of these is raised may depend on which condition is evaluated first
+#   simpler_statements($statement)   copies with something left out
+
+use strict;
+use warnings FATAL => 'all';
+
+use Exporter 'import';
+our @EXPORT = qw(random_statement sql_of simpler_statements);
+
+use PgGpuTest::Fuzz::Expressions;
+use PgGpuTest::Fuzz::Tables;
+use PgGpuTest::Fuzz::Types;
+
+# ---- parts ------------------------------------------------------------------------------------------------
+
+# Grouped by columns, of which any type will do, and by expressions.
+sub _key
+{
+	my ($random, $made) = @_;
+	my $column = $random->pick(@{ $made->{columns} });
+	return { sql => $column->{name}, kind => kind_of($column->{type}) } if !$random->once_in(3);
+	my $class = $made->class_of(qw(int int text text bool date timestamp timestamptz float numeric));
+	my $kind = $class =~ /^(float|numeric)$/ ? $class : 'exact';
+	my $sql = $made->of_class($class, $random->between(1, 2));
+	# Of text of all collations, caseless too.
+	return { sql => $sql, kind => $kind };
+}
+
+# The argument of an aggregate: a column or an expression of a class.
+sub _argument { my ($random, $made, $class) = @_; return $made->of_class($class, $random->pick(0, 0, 1, 1, 2)); }
+
+sub _extreme
+{
+	my ($random, $made) = @_;
+	my @columns = grep { type_of($_->{type})->{extremes} } @{ $made->{columns} };
+	if (@columns && !$random->once_in(4))
+	{
+		my $column = $random->pick(@columns);
+		return ($column->{name}, kind_of($column->{type}));
+	}
+	my $class = $made->class_of(qw(int text date timestamp numeric float));
+	return (_argument($random, $made, $class), $class =~ /^(float|numeric)$/ ? $class : 'exact');
+}
+
+sub _aggregate
+{
+	my ($random, $made) = @_;
+	my ($sql, $kind) = ('', 'exact');
+	my $distinct = $random->once_in(8) ? 'DISTINCT ' : '';
+	my $way = $random->between(0, 19);
+	if ($way < 3) { $sql = 'count(*)'; }
+	elsif ($way < 5) { $sql = "count($distinct" . ($random->once_in(2) ? $random->pick(@{ $made->{columns} })->{name} : _argument($random, $made, $made->class_of(qw(int text bool date)))) . ')'; }
+	elsif ($way < 9 && $made->columns_of('int')) { $sql = $random->pick('sum', 'sum', 'avg') . "($distinct" . _argument($random, $made, 'int') . ')'; }
+	elsif ($way < 11 && $made->columns_of('numeric'))
+	{
+		my $function = $random->pick('sum', 'sum', 'avg');
+		$kind = 'numeric';
+		# The scale of the quotient depends on which of several equal values has remained.
+		$kind = 'approximate' if $distinct && $function eq 'avg';
+		$sql = "$function($distinct" . _argument($random, $made, 'numeric') . ')';
+	}
+	elsif ($way < 15)
+	{
+		my ($argument, $of) = _extreme($random, $made);
+		($sql, $kind) = ($random->pick('min', 'max') . "($distinct$argument)", $of);
+	}
+	elsif ($way == 15) { $sql = $random->pick('bool_and', 'bool_or', 'every') . '(' . _argument($random, $made, 'bool') . ')'; }
+	elsif ($way == 16) { $sql = $random->pick('bit_and', 'bit_or') . '(' . _argument($random, $made, 'int') . ')'; }
+	elsif ($way == 17)
+	{
+		my $class = $made->class_of('int', 'int', 'numeric');
+		$kind = 'numeric';
+		$kind = 'approximate' if $distinct;
+		$sql = $random->pick(qw(var_pop var_samp variance stddev_pop stddev_samp stddev)) . "($distinct" . _argument($random, $made, $class) . ')';
+	}
+	elsif ($way == 18 && (my @floats = $made->columns_of('float')))
+	{
+		$kind = 'approximate';
+		$sql = $random->pick(qw(sum avg stddev var_pop)) . '(' . $random->pick(@floats)->{name} . ')';
+		$sql = $random->pick(qw(corr covar_pop regr_count regr_avgx regr_sxy)) . '(' . $random->pick(@floats)->{name} . ', ' . $random->pick(@floats)->{name} . ')' if $random->once_in(5);
+	}
+	else { $sql = "sum(" . _argument($random, $made, 'int') . ')'; }
+	my $filter = $random->once_in(4) ? $made->condition($random->between(0, 1)) : undef;
+	return { sql => $sql, filter => $filter, kind => $kind };
+}
+
+sub _aggregate_sql { my ($aggregate) = @_; return $aggregate->{sql} . (defined $aggregate->{filter} ? " FILTER (WHERE $aggregate->{filter})" : ''); }
+
+sub _having
+{
+	my ($random, $made, $body) = @_;
+	my @ways = (sub { 'count(*) ' . $random->pick('>', '<', '=', '>=') . ' ' . $made->constant('int8', $random->pick(1, 2, 10, 50)) });
+	my @counted = grep { $_->{kind} eq 'exact' } @{ $body->{aggregates} };
+	push @ways, sub { _aggregate_sql($random->pick(@counted)) . ' IS ' . $random->pick('', 'NOT ') . 'NULL' } if @counted;
+	push @ways, sub { 'sum(' . $made->of_class('int', 0) . ') > ' . $made->constant('int8', $random->between(-20, 100)) };
+	# What is asked of a key alone, PostgreSQL asks of the rows.
+	my @keys = grep { $_->{kind} eq 'exact' } @{ $body->{keys} };
+	push @ways, sub { $random->pick(@keys)->{sql} . ' IS NOT NULL' } if @keys;
+	return join $random->pick(' AND ', ' OR '), map { $random->pick(@ways)->() } 1 .. $random->pick(1, 1, 2);
+}
+
+# Are there several conditions, so that an error of one depends on whether another comes before it?
+sub _is_told_by_order
+{
+	my ($body, $risks) = @_;
+	my @conditions = (@{ $body->{conditions} }, @{ $body->{having} });
+	return $risks && (@conditions > 1 || "@conditions" =~ /\b(AND|OR)\b/);
+}
+
+# SELECT keys, aggregates FROM table WHERE ... GROUP BY ... HAVING ... ORDER BY ... LIMIT ...
+sub _body
+{
+	my ($random, $made, $table) = @_;
+	my $body = { table => $table->{name}, keys => [], aggregates => [], conditions => [], having => [], sets => undef, order => undef, distinct => '' };
+	my %keys = map { $_->{sql} => $_ } map { _key($random, $made) } 1 .. $random->pick(0, 0, 1, 1, 1, 2, 2, 3, 4);
+	$body->{keys} = [ map { $keys{$_} } sort keys %keys ];
+	push @{ $body->{aggregates} }, _aggregate($random, $made) foreach 1 .. $random->pick(1, 1, 2, 3, 4);
+	$body->{aggregates} = [] if @{ $body->{keys} } && $random->once_in(12);
+	my %elsewhere = %{ $made->{risks} };
+	$made->{risks} = {};
+	push @{ $body->{conditions} }, $made->condition($random->between(0, 2)) foreach 1 .. $random->pick(0, 0, 1, 1, 2);
+	push @{ $body->{having} }, _having($random, $made, $body) if $random->once_in(5) && (@{ $body->{keys} } || @{ $body->{aggregates} });
+	$body->{order_decides} = _is_told_by_order($body, scalar keys %{ $made->{risks} });
+	$made->{risks} = { %elsewhere, %{ $made->{risks} } };
+	$body->{sets} = $random->pick('ROLLUP', 'CUBE', 'SETS') if @{ $body->{keys} } && @{ $body->{keys} } <= 3 && $random->once_in(15);
+	$body->{distinct} = 'DISTINCT ' if $random->once_in(25);
+	_order($random, $made, $body) if @{ $body->{keys} } && $random->once_in(3);
+	return $body;
+}
+
+# By aggregates first, and then by all keys, so that it is known which rows a LIMIT leaves; or by an aggregate alone, when only that is
+# compared.
+sub _order
+{
+	my ($random, $made, $body) = @_;
+	my $direction = sub { $random->pick('', '', ' DESC') . $random->pick('', '', ' NULLS FIRST', ' NULLS LAST') };
+	my $keys = @{ $body->{keys} };
+	my @by = grep { $body->{aggregates}[$_]{kind} ne 'approximate' } 0 .. $#{ $body->{aggregates} };
+	my $limit = $random->once_in(4) ? undef : $random->pick($made->constant('int8', $random->between(0, 12)), $random->between(1, 5), 'NULL');
+	my $offset = $random->once_in(3) ? $made->constant('int8', $random->pick(0, 1, 3, 1000)) : undef;
+	my $order = { by => [], limit => $limit, offset => $offset, is_total => 1, keys => [ map { $direction->() } 1 .. $keys ] };
+	push @{ $order->{by} }, { aggregate => $random->pick(@by), direction => $direction->() } if @by && !$random->once_in(4);
+	$order->{is_total} = 0 if @{ $order->{by} } && $random->once_in(5) && !$body->{distinct};
+	$body->{order} = $order;
+	return;
+}
+
+# ---- text -------------------------------------------------------------------------------------------------
+
+sub _body_sql
+{
+	my ($body) = @_;
+	my @keys = map { $_->{sql} } @{ $body->{keys} };
+	my @shown = (@keys, map { _aggregate_sql($_) } @{ $body->{aggregates} });
+	push @shown, 'GROUPING(' . join(', ', @keys) . ')' if $body->{sets};
+	push @shown, '1' unless @shown;
+	my $number = 0;
+	my $sql = "SELECT $body->{distinct}" . join(', ', map { $_ . ' AS r' . ++$number } @shown) . " FROM $body->{table}";
+	$sql .= ' WHERE ' . join(' AND ', map { "($_)" } @{ $body->{conditions} }) if @{ $body->{conditions} };
+	if (@keys)
+	{
+		my $list = join(', ', 1 .. @keys);
+		$sql .= ' GROUP BY ' . (!$body->{sets} ? $list : $body->{sets} eq 'SETS' ? "GROUPING SETS (($list), (), (1))" : "$body->{sets} ($list)");
+	}
+	$sql .= ' HAVING ' . join(' AND ', @{ $body->{having} }) if @{ $body->{having} };
+	if (my $order = $body->{order})
+	{
+		my @by = map { (@keys + $_->{aggregate} + 1) . $_->{direction} } @{ $order->{by} };
+		push @by, map { ($_ + 1) . ($order->{keys}[$_] // '') } 0 .. $#keys if $order->{is_total};
+		push @by, scalar(@shown) if $body->{sets};
+		$sql .= ' ORDER BY ' . join(', ', @by) if @by;
+		$sql .= " LIMIT $order->{limit}" if defined $order->{limit};
+		$sql .= " OFFSET $order->{offset}" if defined $order->{offset};
+	}
+	return $sql;
+}
+
+sub _body_kinds
+{
+	my ($body) = @_;
+	my @kinds = map { $_->{kind} } @{ $body->{keys} }, @{ $body->{aggregates} };
+	push @kinds, 'exact' if $body->{sets} || !@kinds;
+	my $order = $body->{order};
+	if ($order && !$order->{is_total})
+	{
+		# Which of several rows with the same place in the order comes is not told.
+		my $compared = @{ $body->{keys} } + $order->{by}[0]{aggregate};
+		@kinds = map { $_ == $compared ? $kinds[$_] : 'ignored' } 0 .. $#kinds;
+	}
+	return @kinds;
+}
+
+# What stands around a body: its text from the body's, and the kinds of its columns.
+my %forms = (
+	plain => { sql => sub { $_[0] }, kinds => sub { @_ } },
+	counted => {
+		sql => sub { "SELECT count(*), count(s.r1), count(DISTINCT s.*) > 0 FROM ($_[0]) AS s" },
+		kinds => sub { ('exact') x 3 }
+	},
+	windowed => {
+		sql => sub { "SELECT s.*, count(*) OVER (), rank() OVER (ORDER BY s.r1), count(*) OVER (PARTITION BY s.r1) FROM ($_[0]) AS s" },
+		kinds => sub { (@_, ('exact') x 3) }
+	},
+	materialized => { sql => sub { "WITH s AS MATERIALIZED ($_[0]) SELECT * FROM s UNION ALL SELECT * FROM s" }, kinds => sub { @_ } },
+	lateral => { sql => sub { "SELECT o.n, s.* FROM outer_rows AS o, LATERAL ($_[0]) AS s" }, kinds => sub { ('exact', @_) } },
+	scalar => { sql => sub { "SELECT o.n, ($_[0]) FROM outer_rows AS o" }, kinds => sub { ('exact', @_) } },);
+
+sub sql_of { my ($statement) = @_; return $forms{ $statement->{form} }{sql}->(_body_sql($statement->{body})); }
+
+sub _finish
+{
+	my ($statement) = @_;
+	my @kinds = _body_kinds($statement->{body});
+	$statement->{kinds} = [ $forms{ $statement->{form} }{kinds}->(@kinds) ];
+	my $order = $statement->{body}{order};
+	$statement->{is_ordered} = $statement->{form} eq 'plain' && $order && ($order->{is_total} || @{ $order->{by} });
+	return $statement;
+}
+
+sub random_statement
+{
+	my ($random, $table) = @_;
+	my @columns = $random->once_in(20) ? @{ $table->{columns} } : @{ $table->{indexed} };
+	my $made = PgGpuTest::Fuzz::Expressions->new($random, @columns);
+	$made->{table} = $table->{name} if $random->once_in(3);
+	my $form = $random->pick(('plain') x 12, 'counted', 'windowed', 'materialized', 'lateral', 'scalar');
+	$made->{outer} = { int4 => 'o.i4', int8 => 'o.i8', text => 'o.t', date => 'o.d', numeric => 'o.n4' } if $form =~ /lateral|scalar/;
+	$made->{parameters} = [] if !$made->{outer} && $random->once_in(5);
+	my $body = _body($random, $made, $table);
+	if ($form eq 'scalar')
+	{
+		@$body{qw(keys having sets order distinct)} = ([], [], undef, undef, '');
+		$body->{aggregates} = [ $body->{aggregates}[0] // { sql => 'count(*)', kind => 'exact' } ];
+	}
+	# Ranks of numbers that differ in their last digits may differ.
+	my $first = (_body_kinds($body))[0];
+	$form = 'plain' if $form =~ /windowed|counted/ && $first =~ /approximate|ignored/;
+	my @kinds = _body_kinds($body);
+	$form = 'plain' if $form =~ /windowed|counted|lateral/ && grep { $_ eq 'ignored' } @kinds;
+	# Nor need a row be computed that a LIMIT leaves out.
+	$body->{order_decides} ||= $body->{order} && defined $body->{order}{limit};
+	return _finish({
+		form => $form, body => $body, parameters => $made->{parameters}, risks => $made->{risks}, order_decides => $body->{order_decides}
+	});
+}
+
+# ---- simpler ones -----------------------------------------------------------------------------------------
+
+sub _without { my ($list, $index) = @_; my @rest = @$list; splice(@rest, $index, 1); return \@rest; }
+
+sub simpler_statements
+{
+	my ($statement) = @_;
+	my $body = $statement->{body};
+	my @simpler;
+	my $add = sub { push @simpler, _finish({ %$statement, body => { %$body, @_ } }); };
+	push @simpler, _finish({ %$statement, form => 'plain' }) if $statement->{form} =~ /counted|windowed|materialized/;
+	$add->(order => undef) if $body->{order};
+	$add->(sets => undef) if $body->{sets};
+	$add->(distinct => '') if $body->{distinct};
+	$add->(having => []) if @{ $body->{having} };
+	$add->(conditions => _without($body->{conditions}, $_)) foreach 0 .. $#{ $body->{conditions} };
+	if (!$body->{order})
+	{
+		$add->(keys => _without($body->{keys}, $_)) foreach 0 .. $#{ $body->{keys} };
+		foreach my $i (0 .. $#{ $body->{aggregates} })
+		{
+			my @aggregates = @{ $body->{aggregates} };
+			$add->(aggregates => _without(\@aggregates, $i)) if @aggregates > 1 || @{ $body->{keys} };
+			next unless defined $aggregates[$i]{filter};
+			$aggregates[$i] = { %{ $aggregates[$i] }, filter => undef };
+			$add->(aggregates => \@aggregates);
+		}
+	}
+	return @simpler;
+}
+
+1;
