@@ -34,7 +34,7 @@ enum class AggregateInputKind : std::uint8_t {
 // A number that depends on one column, in one part.
 struct AggregateInput {
     AggregateInputKind kind;
-    bool column_null_is_null;  // what it is where the column is NULL: NULL, or `of_column_null`
+    bool column_null_is_null;  // NULL where the column is NULL; otherwise it is `of_column_null` there
     std::uint16_t reserved;
     std::uint32_t column;  // of the run
     std::uint64_t offset;  // kind code
@@ -91,8 +91,8 @@ struct AggregateStep {
 };
 
 // A part of the group's key: `bits` bits of one of its words, from bit `shift` on. Its code is the number
-// less `least`, and one more where `may_be_null` has NULLs told from numbers. The code of a NULL is 0. Of a
-// code that doesn't fit its bits, which is damage, the lowest ones are taken.
+// less `least`, and one more where `may_be_null` has NULLs told from numbers. The code of a NULL is 0. A code
+// that doesn't fit its bits is damage; its lowest bits are taken.
 struct AggregateKey {
     std::uint16_t step;
     std::uint8_t bits;   // 0 to 64
@@ -115,7 +115,8 @@ constexpr std::uint32_t accumulator_words(AccumulatorKind kind) noexcept {
     return kind == AccumulatorKind::sum || kind == AccumulatorKind::sum_squares ? 2 : 1;
 }
 
-// What is kept of a group. NULLs are passed over. Whether there was any number a count of the same step says.
+// What is kept of each group. NULLs are passed over; a count of the same step says whether there was any
+// number.
 struct Accumulator {
     AccumulatorKind kind;
     std::uint8_t word;     // its first place among the group's words
@@ -161,7 +162,7 @@ struct GroupTable {
     }
 };
 
-// How an answer came out. Of a question that isn't answered the groups mean nothing.
+// How a question came out. The groups mean nothing unless it was answered.
 enum class AggregateOutcome : std::uint8_t {
     answered = 1,
     failed,  // a step overflowed or divided by zero, in a row that counts or that a filter of an

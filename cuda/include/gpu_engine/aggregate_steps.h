@@ -27,7 +27,7 @@ GPU_ENGINE_BOTH bool fits_width(std::int64_t value, std::uint8_t width) {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(value) << unused) >> unused == value;
 }
 
-// What SQL's operators of 64-bit integers compute; false where they raise an error.
+// Computes what SQL's operators of 64-bit integers do; returns false where they raise an error.
 template <AggregateOperation operation>
 GPU_ENGINE_BOTH bool compute_integer(std::int64_t left, std::int64_t right, std::int64_t *value) {
     const auto unsigned_left = static_cast<std::uint64_t>(left);
@@ -65,7 +65,7 @@ GPU_ENGINE_BOTH bool compare_integers(std::int64_t left, std::int64_t right) {
                                                         : left <= right;
 }
 
-// The place of a code in a map, whatever damaged pages say.
+// The place of a code in a map. On damaged pages a code may lie beyond the map; it gets place 0 then.
 GPU_ENGINE_BOTH std::uint64_t place_in_map(const AggregateInput &input, std::uint64_t code) {
     return code < input.places ? code : 0;
 }
@@ -105,8 +105,8 @@ inline void look_up_tile(const AggregateInput &input, const Code *codes, const s
     });
 }
 
-// An input's numbers: `codes` and `column_nulls` (a bit a row; may be nullptr) are those of the tile's
-// column, by row. Of map128 the results are places in the map. Nulls go to `null_room` where there are any.
+// Loads an input's numbers. `codes` and `column_nulls` (a bit a row; may be nullptr) are those of the tile's
+// column, by row. For map128 the results are places in the map. Nulls go to `null_room` where there are any.
 template <typename Code>
 inline StepValues load_input_tile(const AggregateInput &input, const Code *codes,
                                   const std::uint64_t *column_nulls, const std::uint16_t *positions,
@@ -198,7 +198,7 @@ inline void compare_tile(std::uint32_t count, const StepValues &left, const Step
     }
 }
 
-// Three-valued: `decisive` is the operand that decides alone.
+// Joins truth values by three-valued logic: an operand that is `decisive` decides, whatever the other one is.
 inline StepValues join_truth_tile(std::uint32_t count, const StepValues &left, const StepValues &right,
                                   std::int64_t decisive, std::int64_t *values, std::uint8_t *null_room) {
     const bool any_null = left.nulls != nullptr || right.nulls != nullptr;
@@ -226,8 +226,8 @@ inline StepValues compute_of_one_tile(AggregateOperation operation, std::uint32_
     return {values, operation == AggregateOperation::logical_not ? left.nulls : nullptr};
 }
 
-// A step that is neither an input nor a place, of `count` rows; its results go to `values` and, where there
-// are NULLs, to `null_room` or an operand's. False when it fails in a row.
+// Computes a step that is neither an input nor a place, for `count` rows. Its results go to `values` and,
+// where there are NULLs, to `null_room` or an operand's. Returns false when it fails in a row.
 inline bool compute_tile(const AggregateStep &step, std::uint32_t count, const StepValues &left,
                          const StepValues &right, std::int64_t *values, std::uint8_t *null_room,
                          StepValues *result) {

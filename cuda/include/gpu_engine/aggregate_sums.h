@@ -22,7 +22,7 @@ GPU_ENGINE_BOTH UInt128 wide_square(std::int64_t value) {
     return wide_of_number(value) * wide_of_number(value);
 }
 
-// What the words of an accumulator begin with.
+// The first word of an accumulator to which no row was added; any others are 0.
 GPU_ENGINE_BOTH std::uint64_t first_word(AccumulatorKind kind) {
     return kind == AccumulatorKind::least      ? static_cast<std::uint64_t>(INT64_MAX)
            : kind == AccumulatorKind::greatest ? static_cast<std::uint64_t>(INT64_MIN)
@@ -45,7 +45,7 @@ inline void begin_group(const AggregateProgram &program, std::uint64_t *words) {
     }
 }
 
-// Adds the words of another group, or of the same group elsewhere.
+// Adds `others` to `words`: they are the words of another group, or of the same group in another table.
 inline void merge_group(const AggregateProgram &program, std::uint64_t *words, const std::uint64_t *others) {
     for (std::uint32_t i = 0; i < program.accumulator_count; i++) {
         const Accumulator &accumulator = program.accumulator[i];
@@ -90,7 +90,7 @@ inline bool is_true_at(const StepValues &truth, std::uint32_t i) {
     return truth.values[i] != 0 && (truth.nulls == nullptr || truth.nulls[i] == 0);
 }
 
-// Which rows an accumulator takes, by row: in `room`, or nullptr for all.
+// Says which rows an accumulator takes: a byte a row in `room`, which is returned; nullptr means all rows.
 inline const std::uint8_t *find_counted(const AccumulatorTile &tile, std::uint32_t count,
                                         std::uint8_t *room) {
     const std::uint8_t *nulls = tile.argument == nullptr ? nullptr : tile.argument->nulls;
@@ -116,7 +116,8 @@ inline void add_by_group(const TileGroups &groups, std::uint32_t word, std::uint
     }
 }
 
-// What is added stays in registers. `number_of(i)` is what a row that counts adds; `join` puts two together.
+// Joins the numbers of the rows that count to `first`, which stays in a register all the while.
+// `number_of(i)` is what row i adds, and `join` makes one number of two.
 template <typename Number, typename NumberOf, typename Join>
 inline Number join_all(Number first, std::uint32_t count, const std::uint8_t *counted, NumberOf number_of,
                        Join join) {
@@ -205,7 +206,7 @@ inline void accumulate_tile(const Accumulator &accumulator, const AccumulatorTil
 
 // ---- keys -------------------------------------------------------------------------------------------------
 
-// A number's part of the key, in its place within the word.
+// A number's code as a part of the key, shifted to its place within the word.
 GPU_ENGINE_BOTH std::uint64_t key_part(const AggregateKey &key, std::int64_t value, bool is_null) {
     if (is_null || key.bits == 0) {
         return 0;

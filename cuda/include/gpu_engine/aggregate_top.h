@@ -18,13 +18,14 @@ struct AggregateTop {
     std::uint16_t reserved;
 };
 
-// Greater ranks come first. Numbers beyond 64 bits all have the greatest or the least one.
+// The rank of a number: groups with greater ranks come first. All numbers beyond 64 bits share the greatest
+// rank or the least.
 GPU_ENGINE_BOTH std::int64_t rank_in_order(const AggregateTop &top, std::uint64_t low, std::uint64_t high) {
     auto number = static_cast<std::int64_t>(low);
     if (top.is_wide != 0 && static_cast<std::int64_t>(high) != (number < 0 ? -1 : 0)) {
         number = static_cast<std::int64_t>(high) < 0 ? INT64_MIN : INT64_MAX;
     }
-    // ~number is -number - 1.
+    // ~number is -number - 1, so it turns the order round and can't overflow.
     return top.descending != 0 ? number : ~number;
 }
 

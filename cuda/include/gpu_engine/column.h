@@ -79,7 +79,7 @@ struct StoreLayout {
 
 // ---- questions -------------------------------------------------------------------------------------------
 
-// Both included.
+// Both bounds are included.
 struct ValueRange {
     std::uint64_t low;
     std::uint64_t high;
@@ -128,8 +128,8 @@ struct ColumnTarget {
 };
 inline constexpr std::uint64_t bounds_places = 3;
 
-// A row whose heap block is unknown, and its slot, its code or its value. NULL's slot is the
-// number of slots.
+// A row whose heap block is unknown. `number` is its slot, its code or its value, as the target has it. The
+// slot of NULL is the number of slots.
 struct alignas(8) DoubtfulRow {
     std::uint64_t number;
     Tid tid;
@@ -140,8 +140,8 @@ static_assert(sizeof(DoubtfulRow) == 16);
 // ---- stores ----------------------------------------------------------------------------------------------
 
 // All functions but the destructor may run on several streams at once. On a status that isn't ok the outputs
-// hold nothing of use, unless said otherwise. Memory of the caller's that changes meanwhile, and pages that
-// lie, make answers wrong, no more.
+// hold nothing of use, unless said otherwise. Where the caller's memory changes meanwhile, or pages lie,
+// answers are wrong, but nothing else goes wrong.
 class ColumnStore {
   public:
     ColumnStore() = default;
@@ -150,11 +150,11 @@ class ColumnStore {
     virtual ~ColumnStore() = default;
 
     virtual std::uint64_t entries() const noexcept = 0;
-    // Bytes of the engine's memory.
+    // Bytes that the store takes of the engine's memory.
     virtual std::uint64_t bytes() const noexcept = 0;
     virtual const StoreLayout &layout() const noexcept = 0;
 
-    // As KaryArray::set_dead.
+    // Marks rows dead, as KaryArray::set_dead does entries.
     virtual Status set_dead(Stream &stream, const std::uint64_t *bitmap, std::uint64_t version) noexcept = 0;
     virtual std::uint64_t dead_version() const noexcept = 0;
     virtual std::uint64_t dead_entries() const noexcept = 0;
@@ -233,8 +233,8 @@ class ColumnLoader {
     virtual const StoreLayout &layout() const noexcept = 0;
     virtual std::uint64_t loaded_pages() const noexcept = 0;
 
-    // Pages that contradict themselves or those before are invalid_argument. After a failure none of them has
-    // come.
+    // Takes the next pages. Pages that contradict themselves or those before are invalid_argument. After a
+    // failure none of them has been taken.
     virtual Status append_pages(Stream &stream, const void *images, std::uint32_t pages) noexcept = 0;
 
     // All pages must have come; the loader is then empty.
@@ -251,15 +251,15 @@ class Column {
     Column &operator=(const Column &) = delete;
     virtual ~Column() = default;
 
-    // Takes the memory of the whole store.
+    // Reserves the memory of the whole store.
     virtual Status open_loader(Stream &stream, const StoreLayout &layout,
                                std::unique_ptr<ColumnLoader> *loader) noexcept = 0;
-    // What a store of this layout takes of the engine's memory. Throws nothing; 0 for a layout that can't be.
+    // The bytes that a store of this layout takes of the engine's memory; 0 for a layout that can't be.
     virtual std::uint64_t store_bytes(const StoreLayout &layout) const noexcept = 0;
 
     // Computes groups of rows (gpu_engine/aggregate.h) of this engine's stores. A program, inputs or tests
-    // that can't be are invalid_argument. Steps are computed of rows that pass the program's filter; those
-    // that it needs itself, of all. Where one fails in a doubtful row the question fails.
+    // that can't be are invalid_argument. The steps that the program's filter needs are computed for all
+    // rows, the others for rows that pass it. Where a step fails in a doubtful row the question fails.
     virtual Status aggregate(Stream &stream, const AggregateQuestion &question,
                              std::unique_ptr<AggregateAnswer> *answer) noexcept = 0;
 

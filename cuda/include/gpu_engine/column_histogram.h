@@ -59,7 +59,7 @@ void find_bin_edges(double low, double high, std::uint32_t bins, Bucket bucket, 
         std::int64_t first = place_of_double(low);  // the edge isn't before
         std::int64_t last = place_of_double(high);  // nor behind: `high` is above all bins
         std::int64_t probe = place_of_double(guess);
-        // Steps that double, until the edge is between; then halves.
+        // The steps double until the edge is between the two places; from then on the distance is halved.
         const bool falls = is_above(probe);
         for (std::uint64_t step = 1;; step *= 2) {
             (falls ? last : first) = falls ? probe : probe + 1;

@@ -22,11 +22,11 @@ struct DeviceInfo {
 // Both fill at most `capacity` rows and set `count` to how many devices there are; `devices` may be null when
 // `capacity` is 0. On a status that isn't ok `count` is 0.
 namespace host {
-// The processor is no device: no rows.
+// The processor is no device, so there are no rows.
 Status list_devices(DeviceInfo *devices, std::size_t capacity, std::size_t *count) noexcept;
 }  // namespace host
 
-// Only in builds with PG_GPU_HAVE_CUDA.
+// These functions exist only in builds with PG_GPU_HAVE_CUDA.
 namespace device {
 // Makes a context on each device it describes, which costs device memory: for the server process only.
 // Without a driver the status is `unavailable`.

@@ -54,23 +54,23 @@ class Engine {
 
     // "cuda" or "host".
     virtual const char *name() const noexcept = 0;
-    // Counts all that this engine's arrays and running calls hold.
+    // What all of this engine's arrays and running calls hold is counted here.
     virtual MemoryBudget &memory() noexcept = 0;
     virtual Status open_stream(std::unique_ptr<Stream> *stream) noexcept = 0;
 
-    // Makes whole pages of the caller's memory quick to copy to and from the device; costs some 100 us a MiB.
-    // They stay mapped until `unpin`. The host engine does nothing.
+    // Makes whole pages of the caller's memory quick to copy to and from the device, until `unpin`. This
+    // costs some 100 us a MiB. The host engine does nothing.
     virtual Status pin(void *memory, std::uint64_t bytes) noexcept = 0;
     virtual void unpin(void *memory) noexcept = 0;
 
-    // For all questions that are asked under the same visibility. Row words beyond max_row_words are
-    // invalid_argument.
+    // Copies the facts of heap blocks to where this engine reads them, once for all questions that are asked
+    // under the same visibility. Row words beyond max_row_words are invalid_argument.
     virtual Status keep_blocks(Stream &stream, const KnownBlocks &known,
                                std::unique_ptr<HeapBlocks> *blocks) noexcept = 0;
 
-    // The device it computes on; `unavailable` for the host engine.
+    // Describes the device that it computes on; `unavailable` for the host engine.
     virtual Status describe(DeviceInfo *info) noexcept = 0;
-    // Whether calls can still succeed. A device that failed once stays lost until the process ends.
+    // Says whether calls can still succeed. A device that failed once stays lost until the process ends.
     virtual Status probe() noexcept = 0;
 
     // Sorted arrays (gpu_engine/kary.h).
@@ -96,7 +96,7 @@ namespace host {
 Status open_engine(const EngineOptions &options, std::unique_ptr<Engine> *engine) noexcept;
 }  // namespace host
 
-// Only in builds with PG_GPU_HAVE_CUDA.
+// These functions exist only in builds with PG_GPU_HAVE_CUDA.
 namespace device {
 // Makes a context on the device, which costs memory there beyond the limit: for the server process only.
 // Without a driver or that device the status is `unavailable`.

@@ -28,9 +28,9 @@ struct GridOptions {
     std::uint32_t bucket = 8;  // entries a cell, on average; at least 1
     GridSplits splits = GridSplits::equal;
     bool hierarchical = true;  // without, cells have no grids of their own
-    // Bit c: column c has one slot on the first level. Keys of 128 bits are two columns, the lower half of
-    // which is such a one: a key is a point of both, and a range of keys is up to three boxes, those of its
-    // two outermost upper halves and of what lies between.
+    // Bit c says that column c has one slot on the first level. A key of 128 bits is two columns, of which
+    // the lower half is such a column: the key is then a point of both, and a range of keys is up to three
+    // boxes, those of its two outermost upper halves and that of what lies between.
     std::uint32_t unsplit = 0;
 };
 
@@ -101,10 +101,10 @@ class GridFile {
     virtual ~GridFile() = default;
 
     virtual std::uint64_t entries() const noexcept = 0;
-    // Bytes of the engine's memory: directory, keys, TIDs, the order, the dead bitmap.
+    // Bytes of the engine's memory: those of directory, keys, TIDs, the order and the dead bitmap.
     virtual std::uint64_t bytes() const noexcept = 0;
     virtual GridShape shape() const noexcept = 0;
-    // Of the column's keys, here and in what is asked: 4 or 8.
+    // The width of the column's keys, here and in what is asked: 4 or 8 bytes.
     virtual std::uint32_t key_bytes(std::uint32_t column) const noexcept = 0;
 
     // Marks entries dead, as KaryArray::set_dead does: bit i is that of the i-th entry given to Grid::build.
@@ -143,15 +143,16 @@ class GridLoader {
     GridLoader &operator=(const GridLoader &) = delete;
     virtual ~GridLoader() = default;
 
-    // How many it was begun with, and how many have come.
+    // How many entries it was begun with, and how many have come.
     virtual std::uint64_t entries() const noexcept = 0;
     virtual std::uint64_t loaded() const noexcept = 0;
 
     // Takes all entries of the pages, the first of which must be the next one. Pages that contradict
-    // themselves or the entries so far are invalid_argument. After a failure nothing has come.
+    // themselves or the entries so far are invalid_argument. After a failure none of them has been taken.
     virtual Status append_pages(Stream &stream, const GridPages &pages) noexcept = 0;
 
-    // Grid::build with all entries, which must have come. They stay, so it may be tried again.
+    // Builds the file as Grid::build does, of all entries, which must have come. They stay, so it may be
+    // tried again.
     virtual Status finish(Stream &stream, const GridOptions &options,
                           std::unique_ptr<GridFile> *file) noexcept = 0;
 };
@@ -160,7 +161,7 @@ class GridLoader {
 class Grid {
   public:
     static constexpr std::uint64_t max_entries = (std::uint64_t(1) << 31) - 1;
-    // Of one file, all levels together; one that would need more is invalid_argument.
+    // The cells that one file may have on all its levels; entries that would need more are invalid_argument.
     static constexpr std::uint64_t max_cells = std::uint64_t(1) << 31;
 
     Grid() = default;
@@ -168,11 +169,11 @@ class Grid {
     Grid &operator=(const Grid &) = delete;
     virtual ~Grid() = default;
 
-    // From entries in any order. Needs about three times the file's memory meanwhile.
+    // Makes a file of entries in any order. It needs about three times the file's memory meanwhile.
     virtual Status build(Stream &stream, const GridEntries &entries, const GridOptions &options,
                          std::unique_ptr<GridFile> *file) noexcept = 0;
 
-    // Takes the memory for so many entries.
+    // Reserves the memory for this many entries.
     virtual Status open_loader(Stream &stream, const GridPageColumns &columns, std::uint64_t entries,
                                std::unique_ptr<GridLoader> *loader) noexcept = 0;
 };

@@ -1,5 +1,5 @@
-// Keeps exceptions inside the engine. For entry points; `noexcept` alone would turn a failed allocation into
-// an abort of the whole process.
+// Keeps exceptions inside the engine. Entry points use it, since `noexcept` alone would turn a failed
+// allocation into an abort of the whole process.
 #pragma once
 
 #include <exception>

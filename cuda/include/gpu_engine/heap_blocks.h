@@ -6,8 +6,8 @@
 
 namespace gpu_engine {
 
-// Of 64 blocks that follow one another, a bit each. A block that is neither all-visible nor known is unknown:
-// entries there are the session's to look at.
+// What is known of 64 consecutive blocks, in a bit for each. A block that is neither all-visible nor known is
+// unknown: the session looks at the rows of entries there.
 struct BlockGroup {
     std::uint64_t all_visible;
     std::uint64_t known;
@@ -28,7 +28,8 @@ struct KnownBlocks {
     static constexpr std::uint32_t max_row_words = 32;  // a heap page of 32 KiB has fewer line pointers
 };
 
-// The same where an engine's questions reach it (Engine::keep_blocks); for that engine only.
+// The same facts where an engine's calls read them (Engine::keep_blocks). They are of use to that engine
+// only.
 class HeapBlocks {
   public:
     HeapBlocks() = default;

@@ -33,9 +33,9 @@ class KaryArray {
     virtual ~KaryArray() = default;
 
     virtual std::uint64_t entries() const noexcept = 0;
-    // Bytes of the engine's memory: keys, separators, TIDs, dead bitmap.
+    // Bytes of the engine's memory: those of keys, separators, TIDs and the dead bitmap.
     virtual std::uint64_t bytes() const noexcept = 0;
-    // Of these, what a lookup reads: keys and separators.
+    // Those among them that a lookup reads: keys and separators.
     virtual std::uint64_t search_bytes() const noexcept = 0;
 
     // Marks entries dead: bit i % 64 of word i / 64 is entry i's; bits beyond the last entry are ignored.
@@ -64,12 +64,12 @@ class KaryArray {
     virtual Status gather(Stream &stream, const KaryRange *ranges, std::uint64_t count,
                           std::uint64_t *offsets, Tid *tids, std::uint64_t capacity) const noexcept = 0;
 
-    // find, then gather.
+    // Does what find and then gather do.
     virtual Status lookup(Stream &stream, const Key *keys, std::uint64_t count, std::uint64_t *offsets,
                           Tid *tids, std::uint64_t capacity) const noexcept = 0;
 
-    // The live entries with low[i] <= key <= high[i] of each i, as lookup gives them. `keys` has their keys
-    // and may be null.
+    // Gives, for each i, the live entries with low[i] <= key <= high[i], as lookup gives them. `keys`
+    // receives their keys and may be null.
     virtual Status range(Stream &stream, const Key *low, const Key *high, std::uint64_t count,
                          std::uint64_t *offsets, Key *keys, Tid *tids,
                          std::uint64_t capacity) const noexcept = 0;
@@ -105,7 +105,7 @@ class KaryLoader {
     KaryLoader &operator=(const KaryLoader &) = delete;
     virtual ~KaryLoader() = default;
 
-    // How many it was begun with, and how many have come.
+    // How many entries it was begun with, and how many have come.
     virtual std::uint64_t entries() const noexcept = 0;
     virtual std::uint64_t loaded() const noexcept = 0;
 
@@ -121,7 +121,8 @@ class KaryLoader {
                           std::unique_ptr<KaryArray<Key>> *array) noexcept = 0;
 };
 
-// Makes arrays. At most `max_entries` an array, since positions have 32 bits; more is invalid_argument.
+// Makes arrays. One has at most `max_entries` entries, since positions have 32 bits; more are
+// invalid_argument.
 template <typename Key>
 class Kary {
   public:
@@ -132,23 +133,23 @@ class Kary {
     Kary &operator=(const Kary &) = delete;
     virtual ~Kary() = default;
 
-    // From pairs (keys[i], tids[i]) in any order. Needs about twice the array's memory meanwhile; fastest
-    // when the TIDs ascend already.
+    // Makes an array of pairs (keys[i], tids[i]) in any order. It needs about twice the array's memory
+    // meanwhile, and is fastest when the TIDs ascend already.
     virtual Status build(Stream &stream, const Key *keys, const Tid *tids, std::uint64_t count,
                          std::unique_ptr<KaryArray<Key>> *array) noexcept = 0;
 
-    // From pairs already ordered by (key, TID). Others are invalid_argument.
+    // Makes an array of pairs already ordered by (key, TID). Others are invalid_argument.
     virtual Status load(Stream &stream, const Key *keys, const Tid *tids, std::uint64_t count,
                         std::unique_ptr<KaryArray<Key>> *array) noexcept = 0;
 
-    // Takes the memory for the keys and TIDs of so many entries.
+    // Reserves the memory for the keys and TIDs of this many entries.
     virtual Status open_loader(Stream &stream, std::uint64_t entries,
                                std::unique_ptr<KaryLoader<Key>> *loader) noexcept = 0;
-    // What an array of so many live entries takes of the engine's memory.
+    // The bytes that an array of this many live entries takes of the engine's memory.
     virtual std::uint64_t array_bytes(std::uint64_t entries) const noexcept = 0;
 
-    // One array of the live entries of `runs`, which must be this engine's. Needs about twice the new array's
-    // memory meanwhile.
+    // Makes one array of the live entries of `runs`, which must be this engine's. It needs about twice the
+    // new array's memory meanwhile.
     virtual Status merge(Stream &stream, const KaryArray<Key> *const *runs, std::size_t run_count,
                          std::unique_ptr<KaryArray<Key>> *array) noexcept = 0;
 };

@@ -6,8 +6,8 @@
 
 namespace gpu_engine {
 
-// Of samples of some features and a value, the coefficients whose sum over the features comes closest to it.
-// Features may differ in scale by any factor.
+// Collects samples of some features and a value, and finds the coefficients with which the features add up to
+// what comes closest to the values. Features may differ in scale by any factor.
 template <std::size_t N>
 class LeastSquares {
   public:
@@ -25,8 +25,8 @@ class LeastSquares {
     // A feature that says nothing new has coefficient 0.
     Vector fit() const { return fit_subset(all); }
 
-    // With no coefficient below 0. It is the fit of some of the features alone: of few, all subsets are
-    // tried.
+    // The fit without coefficients below 0. It is the fit of some of the features alone. There are few
+    // features, so all subsets are tried.
     Vector fit_nonnegative() const {
         static_assert(N <= 10);
         Vector best = {};
@@ -50,13 +50,13 @@ class LeastSquares {
   private:
     static constexpr unsigned all = (1U << N) - 1;
 
-    // Gauss's elimination; the matrix is symmetric and positive semidefinite.
+    // Solves the equations by Gauss's elimination; the matrix is symmetric and positive semidefinite.
     Vector fit_subset(unsigned subset) const {
         std::array<Vector, N> a = products_;
         Vector b = targets_;
         std::array<bool, N> used = {};
         for (std::size_t i = 0; i < N; ++i) {
-            // Rounding leaves a little of what would be 0.
+            // Rounding leaves a little of what would be 0, which counts as 0 here.
             used[i] = (subset >> i & 1U) != 0 && a[i][i] > 1e-12 * products_[i][i];
             if (!used[i]) {
                 continue;

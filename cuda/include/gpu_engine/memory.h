@@ -11,7 +11,7 @@ class MemoryBudget {
   public:
     explicit MemoryBudget(std::uint64_t limit) noexcept : limit_(limit) {}
 
-    // False when `bytes` more would pass the limit; then nothing was counted.
+    // Returns false when `bytes` more would pass the limit; then nothing was counted.
     bool reserve(std::uint64_t bytes) noexcept {
         if (refuse_after_.load(std::memory_order_relaxed) >= 0 &&
             refuse_after_.fetch_sub(1, std::memory_order_relaxed) == 0) {
@@ -31,15 +31,15 @@ class MemoryBudget {
 
     std::uint64_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
     std::uint64_t limit() const noexcept { return limit_.load(std::memory_order_relaxed); }
-    // A limit below what is in use only refuses further memory.
+    // A limit below what is in use frees nothing; it only refuses further memory.
     void set_limit(std::uint64_t limit) noexcept { limit_.store(limit, std::memory_order_relaxed); }
 
-    // How many bytes the limit refused last, of whichever caller; 0 when it hasn't since this was asked. What
-    // makes room after a refusal goes by it: with another caller's number it frees too little or too much,
-    // and the next attempt tells.
+    // How many bytes the limit refused last, to whichever caller; 0 when it hasn't refused any since this was
+    // last asked. A caller that makes room after a refusal frees so much. Where the number is another
+    // caller's that is too little or too much, and the next attempt tells.
     std::uint64_t take_refused() noexcept { return refused_.exchange(0, std::memory_order_relaxed); }
 
-    // For tests: after `requests` more the next one is refused, once.
+    // For tests: after `requests` more requests the next one is refused, once.
     void refuse_after(std::int64_t requests) noexcept {
         refuse_after_.store(requests, std::memory_order_relaxed);
     }

@@ -62,7 +62,7 @@ inline std::uint32_t packed_bytes(std::uint32_t count, std::uint32_t bits) {
     return (count * bits + 7) / 8;
 }
 
-// The low `bits` bits (at most 32) of each value; packed_bytes(count, bits) bytes are written.
+// Packs the low `bits` bits (at most 32) of each value; it writes packed_bytes(count, bits) bytes.
 inline void pack(const std::uint32_t *values, std::uint32_t count, std::uint32_t bits, std::uint8_t *out) {
     std::uint64_t word = 0;
     std::uint32_t filled = 0;
@@ -109,7 +109,7 @@ inline void unpack_eights(const std::uint8_t *in, std::uint32_t eights, std::uin
     kRuns[bits](in, eights, out);
 }
 
-// `bits` is at most 32. Reads up to kPadding bytes behind the packed ones.
+// Unpacks what `pack` wrote; `bits` is at most 32. It reads up to kPadding bytes behind the packed ones.
 inline void unpack(const std::uint8_t *in, std::uint32_t count, std::uint32_t bits, std::uint32_t *out) {
     unpack_eights(in, count / 8, bits, out, std::make_index_sequence<33>());
     for (std::uint32_t i = count / 8 * 8; i < count; i++)
@@ -125,7 +125,8 @@ inline std::uint32_t widest(const std::uint32_t *values, std::uint32_t count) {
 
 // ---- PForDelta -------------------------------------------------------------------------------------------
 
-// The b that makes `count` values smallest, roughly: an exception costs its high bits and its place.
+// The b with which `count` values take roughly the least room: an exception costs its high bits and its
+// place.
 inline std::uint32_t choose_frame_bits(const std::uint32_t *values, std::uint32_t count) {
     constexpr std::uint64_t kPlaceBits = 4;
     std::uint64_t of_width[33] = {};
@@ -145,13 +146,13 @@ inline std::uint32_t choose_frame_bits(const std::uint32_t *values, std::uint32_
     return best;
 }
 
-// Exceptions are nested so deep at most; the deepest level has none.
+// Exceptions are nested at most so deep; those of the deepest level have no exceptions.
 inline constexpr int kMaxNesting = 4;
 
 inline std::uint32_t encode_frame(const std::uint32_t *values, std::uint32_t count, std::uint32_t bits,
                                   int depth, std::uint8_t *out);
 
-// With its own b in front.
+// Encodes the places or the high bits of exceptions, with a b of their own in front.
 inline std::uint32_t encode_nested(const std::uint32_t *values, std::uint32_t count, int depth,
                                    std::uint8_t *out) {
     const std::uint32_t bits =
@@ -160,8 +161,8 @@ inline std::uint32_t encode_nested(const std::uint32_t *values, std::uint32_t co
     return 1 + encode_frame(values, count, bits, depth, out + 1);
 }
 
-// A count of exceptions, the low bits, the exceptions' places (as gaps) and their high bits. At most
-// 3 * kMaxGapBytes bytes for 128 values.
+// Writes the number of exceptions, the low bits, and the exceptions' places (as gaps) and high bits. They
+// take at most 3 * kMaxGapBytes bytes for 128 values.
 inline std::uint32_t encode_frame(const std::uint32_t *values, std::uint32_t count, std::uint32_t bits,
                                   int depth, std::uint8_t *out) {
     std::uint32_t places[kBlockPostings];
@@ -248,7 +249,7 @@ inline std::uint32_t choose_rice_parameter(const std::uint32_t *values, std::uin
     return best;
 }
 
-// The remainders packed, then the quotients: so many zeros and a one each.
+// Writes the remainders, packed, and then the quotients: as many zeros as each says, and a one behind them.
 inline std::uint32_t encode_rice(const std::uint32_t *values, std::uint32_t count, std::uint32_t k,
                                  std::uint8_t *out) {
     const std::uint32_t binary = packed_bytes(count, k);
@@ -297,7 +298,7 @@ inline bool decode_rice(const std::uint8_t *in, std::uint32_t bytes, std::uint32
 
 // ---- gaps ------------------------------------------------------------------------------------------------
 
-// In a block's parameter: the gaps are bit-packed, whatever the list's codec.
+// This flag in a block's parameter says that the gaps are bit-packed, whatever the list's codec.
 inline constexpr std::uint32_t kPackedFlag = 0x80;
 
 // Encodes 1 to 128 gaps into at most kMaxGapBytes bytes; returns how many. `frame_bits` is PForDelta's b of
@@ -326,7 +327,8 @@ inline std::uint32_t encode_gaps(Codec codec, const std::uint32_t *gaps, std::ui
     return packed;
 }
 
-// False when `bytes` bytes are no encoding of `count` gaps (1 to 128). kPadding bytes behind them are read.
+// Returns false when `bytes` bytes are no encoding of `count` gaps (1 to 128). It reads kPadding bytes behind
+// them.
 inline bool decode_gaps(Codec codec, const std::uint8_t *in, std::uint32_t bytes, std::uint32_t count,
                         std::uint8_t parameter, std::uint32_t *gaps) {
     const std::uint32_t bits = parameter & ~kPackedFlag;
@@ -347,15 +349,15 @@ inline bool decode_gaps(Codec codec, const std::uint8_t *in, std::uint32_t bytes
     return decode_frame(in, bytes, count, bits, 0, gaps, &used) && used == bytes;
 }
 
-// Ordinals of eight gaps; returns the last one's successor.
+// Turns eight gaps into ordinals, and returns the last one's successor.
 template <std::size_t... Place>
 inline std::uint64_t add_eight_gaps(std::uint32_t *gaps, std::uint64_t end, std::index_sequence<Place...>) {
     ((end += gaps[Place], gaps[Place] = static_cast<std::uint32_t>(end + Place)), ...);
     return end + sizeof...(Place);
 }
 
-// Ordinals from gaps: `first` is the least the first can be, the previous one's successor. False when they
-// leave 32 bits.
+// Turns gaps into ordinals; `first` is the least that the first one can be, the successor of the previous
+// block's last. Returns false when they leave 32 bits.
 inline bool add_gaps(std::uint32_t *gaps, std::uint32_t count, std::uint64_t first) {
     std::uint64_t end = first;
     std::uint32_t i = 0;
@@ -384,7 +386,8 @@ struct Norms {
     }
 };
 
-// `weight` is idf (k1 + 1) / kScoreUnit. At least one unit, so that every match counts.
+// What a posting adds to a score; `weight` is idf (k1 + 1) / kScoreUnit. It is at least one unit, so that
+// every match counts.
 inline std::int64_t contribution(double weight, double norm, std::uint32_t frequency) {
     const double tf = static_cast<double>(frequency);
     const auto units = static_cast<std::int64_t>(weight * tf / (tf + norm) + 0.5);

@@ -30,7 +30,7 @@ namespace gpu_engine::protocol {
 
 template <typename... Listed>
 constexpr std::uint64_t add_layout(std::uint64_t layout, Structures<Listed...>) noexcept {
-    // FNV-1a, a step a structure.
+    // This is FNV-1a, with a step for each structure.
     ((layout = (layout ^ (sizeof(Listed) * 16 + alignof(Listed))) * 0x100000001b3ULL), ...);
     return layout;
 }

@@ -108,8 +108,9 @@ struct AggregateReply {
     std::uint32_t reserved;
 };
 
-// The union of two sorted dictionaries of 64-bit integers and the maps to it (Dictionaries::merge): to
-// `entries` as many of 64 bits as both have together, to the maps a code of 32 bits for each entry of theirs.
+// Merges two sorted dictionaries of 64-bit integers (Column::merge_dictionaries). At `entries` the server
+// writes their union, for which there is room for as many entries as both have together, and to each map a
+// code of 32 bits for each entry of that dictionary.
 struct MergeColumnDictionaries {
     RequestHeader header;
     std::uint64_t main;

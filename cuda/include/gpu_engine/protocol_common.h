@@ -10,7 +10,7 @@
 
 namespace gpu_engine::protocol {
 
-// Raised with every change of these headers that a peer could notice.
+// Rises with every change of these headers that a peer could notice.
 inline constexpr std::uint32_t version = 10;
 inline constexpr std::uint32_t magic = 0x53504750;  // "PGPS"
 inline constexpr std::size_t max_message = 8192;
@@ -80,11 +80,11 @@ struct RequestHeader {
     std::uint32_t bytes;        // of the whole message
     std::uint32_t deadline_ms;  // from its arrival on; then the server gives up (cancelled). 0: never
     std::uint64_t request;      // number, given back in the reply
-    // What it is part of, a number of the session's: mirrors that were found or loaded for the same purpose
-    // don't leave to make room for it. 0: for nothing in particular.
+    // The number that the session gives to what the request is part of. Mirrors that were found or loaded for
+    // the same purpose are not evicted to make room for it. 0 stands for no purpose.
     std::uint32_t purpose;
-    // The path was set, or the costs that it was chosen by were the session's own: what others used lately
-    // doesn't leave for it.
+    // Set where the path, or the costs that it was chosen by, were the session's own. No mirror that others
+    // used lately is evicted for it.
     std::uint32_t forced;
 };
 static_assert(sizeof(RequestHeader) == 32);

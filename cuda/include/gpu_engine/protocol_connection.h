@@ -38,10 +38,10 @@ struct Configure {
     std::uint32_t reserved;
 };
 
-// With the memfd as SCM_RIGHTS. It must be sealed against shrinking, growing and further seals, be of this
-// size, a multiple of 4096, and is pinned for the device with the first request that computes there. Replaces
-// the buffer attached before, which is let go first: after a refusal there is none. Refused (out_of_memory)
-// beyond the transfer limit.
+// Hands over a transfer buffer: its memfd comes as SCM_RIGHTS. It must be sealed against shrinking, growing
+// and further seals, and have this size, a multiple of 4096. It is pinned for the device by the first request
+// that computes there. The buffer attached before is let go first, so after a refusal there is none. A buffer
+// beyond the transfer limit is refused (out_of_memory).
 struct Attach {
     RequestHeader header;
     std::uint64_t bytes;
@@ -49,8 +49,8 @@ struct Attach {
 
 // ---- what the server tells of itself ---------------------------------------------------------------------
 
-// As many rows as fit go to the buffer at `offset`; `rows` in the reply says how many there are. Without room
-// for one (capacity 0) no buffer is needed.
+// Asks for rows. As many as fit are written to the buffer at `offset`; `rows` in the reply says how many
+// there are. Without room for one (capacity 0) no buffer is needed.
 struct List {  // mirrors, statistics, devices
     RequestHeader header;
     std::uint64_t offset;
@@ -109,8 +109,8 @@ struct DeviceRow {
 
 // ---- tests -----------------------------------------------------------------------------------------------
 
-// After `refuse_after` more the engine's next request for memory is refused, once. Refused itself
-// (invalid_argument) unless the server was started for tests.
+// For tests: after `refuse_after` more requests of the engine for memory the next one is refused, once. The
+// message is refused itself (invalid_argument) unless the server was started for tests.
 struct Inject {
     RequestHeader header;
     std::int64_t refuse_after;

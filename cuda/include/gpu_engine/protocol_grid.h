@@ -38,7 +38,7 @@ struct BoxesPlace {
     std::uint32_t reserved;
 };
 
-// Item i: entries in box i. TIDs of an item come in no certain order.
+// Item i asks for the entries in box i. The TIDs of an item come in no certain order.
 struct SearchGrid {
     RequestHeader header;
     BoxesPlace boxes;
@@ -49,7 +49,7 @@ struct SearchGrid {
     RunUse run[max_runs];
 };
 
-// Item i: entries in box i, counted as CountKary does.
+// Item i asks for the number of entries in box i, which are counted as CountKary does.
 struct CountGrid {
     RequestHeader header;
     BoxesPlace boxes;
@@ -61,7 +61,7 @@ struct CountGrid {
     RunUse run[max_runs];
 };
 
-// Item i: entries without NULL whose keys are keys[0][i], keys[1][i], ...
+// Item i asks for the entries without NULL whose keys are keys[0][i], keys[1][i], ...
 struct MatchGrid {
     RequestHeader header;
     std::uint64_t keys[max_columns];

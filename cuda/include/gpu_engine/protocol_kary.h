@@ -7,9 +7,9 @@
 
 namespace gpu_engine::protocol {
 
-// Reserves memory for an array of `entries` entries, for which unpinned mirrors that nobody uses leave, least
-// recently used first. out_of_memory when there isn't enough even so; then none has left. An array that is
-// named already gives Answer::done with `handle` 0: nothing is to be loaded.
+// Reserves memory for an array of `entries` entries. To make room, unpinned mirrors that nobody uses are
+// evicted, least recently used first. When there isn't enough even so none is evicted, and the status is
+// out_of_memory. An array that is named already gives Answer::done with `handle` 0: nothing is to be loaded.
 struct BeginKary {
     RequestHeader header;
     RunName name;
@@ -19,7 +19,7 @@ struct BeginKary {
     std::uint32_t sorted;    // 0: finish sorts
 };
 
-// Keys as wide as `key_bits` has it.
+// Appends entries, whose keys are as wide as `key_bits` of BeginKary has it.
 struct AppendKary {
     RequestHeader header;
     std::uint64_t handle;
@@ -38,7 +38,7 @@ struct NameKary {
     Holder holder;
 };
 
-// Item i: entries whose key is keys[i].
+// Item i asks for the entries whose key is keys[i].
 struct LookupKary {
     RequestHeader header;
     std::uint64_t keys;  // offset
@@ -50,7 +50,8 @@ struct LookupKary {
     RunUse run[max_runs];
 };
 
-// Item i: entries with low[i] <= key <= high[i]. With `with_keys` their keys too, as the TIDs lie.
+// Item i asks for the entries with low[i] <= key <= high[i]. With `with_keys` their keys come too, in the
+// order of the TIDs.
 struct RangeKary {
     RequestHeader header;
     std::uint64_t low;
@@ -65,9 +66,10 @@ struct RangeKary {
     RunUse run[max_runs];
 };
 
-// Item i: entries with low[i] <= key <= high[i]. At `results` lie counts[count] of 64 bits: the live ones of
-// all runs together that are visible as far as that is known. Those on unknown blocks, hidden ones, follow
-// for each run as above; where all blocks are all-visible there are none, and no offsets.
+// Item i asks for the number of entries with low[i] <= key <= high[i]. At `results` lie counts[count] of 64
+// bits: the live ones of all runs together that are visible as far as that is known. The TIDs of those on
+// unknown blocks, for each run as described at ResultReply, follow. Where all blocks are all-visible there
+// are none, and no offsets.
 struct CountKary {
     RequestHeader header;
     std::uint64_t low;
@@ -81,7 +83,7 @@ struct CountKary {
     RunUse run[max_runs];
 };
 
-// An array of the live entries of the runs, which only this connection knows: a HandleReply.
+// Makes an array of the live entries of the runs, which only this connection knows; a HandleReply answers.
 struct MergeKary {
     RequestHeader header;
     std::uint32_t key_bits;
@@ -89,7 +91,7 @@ struct MergeKary {
     RunUse run[max_runs];
 };
 
-// `count` entries of the connection's own array from `first` on.
+// Reads `count` entries of the connection's own array from `first` on.
 struct ReadKary {
     RequestHeader header;
     std::uint64_t handle;

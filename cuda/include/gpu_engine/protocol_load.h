@@ -33,8 +33,8 @@ struct AppendPages {
     PageLayout layout;
 };
 
-// finish: all entries must have come. A named array becomes a mirror and its handle ends; one without a
-// name keeps it. drop: also one that is not finished.
+// For finish all entries must have come. A named array becomes a mirror and its handle ends; one without a
+// name keeps it. An array may be dropped before it is finished, too.
 struct HandleRequest {
     RequestHeader header;
     std::uint64_t handle;

@@ -56,7 +56,7 @@ struct ListsPlace {
     std::uint32_t reserved;
 };
 
-// documents[i] of 32 bits, at `results`: the live documents of list i.
+// At `results` lie documents[i] of 32 bits: how many live documents list i has.
 struct CountText {
     RequestHeader header;
     ListsPlace lists;
@@ -67,7 +67,7 @@ struct CountText {
     RunUse run[max_runs];
 };
 
-// One item: a run's entries that are in all of its lists.
+// There is one item: the entries of a run that are in all of its lists.
 struct IntersectText {
     RequestHeader header;
     ListsPlace lists;

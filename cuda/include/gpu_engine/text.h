@@ -24,10 +24,10 @@ inline constexpr std::uint32_t max_text_terms = 1024;  // of a query
 inline constexpr std::uint32_t max_text_hits = 10000;  // of a query
 inline constexpr std::uint32_t max_text_queries = 1 << 16;
 
-// The length that says: an entry, but no document. No list has one.
+// The length that marks an entry which is no document (a NULL). No list has such an entry.
 inline constexpr std::uint32_t null_text_length = 0xffffff;
 
-// Of weights, in units (postings::kScoreUnit). Sums of max_text_terms of them stay below 2^63.
+// The greatest weight, in units (postings::kScoreUnit). Sums of max_text_terms of them stay below 2^63.
 inline constexpr double max_text_weight = 0x1p52;
 
 struct TextShape {
@@ -69,8 +69,8 @@ enum class TextMode : std::uint32_t {
     all,  // documents in every list
 };
 
-// A query's terms are terms[first_term] and the following. A lexeme that the run doesn't have is left out by
-// the caller, which with `all` leaves out the query. Without terms there are no hits.
+// The query's terms are terms[first_term] and the following. A lexeme that the run doesn't have is left out
+// by the caller; with `all` the caller leaves out the whole query. Without terms there are no hits.
 struct TextQuery {
     std::uint32_t first_term;
     std::uint32_t terms;
@@ -111,7 +111,7 @@ class TextIndex {
     virtual ~TextIndex() = default;
 
     virtual const TextShape &shape() const noexcept = 0;
-    // Bytes of the engine's memory, the dead bitmap's included.
+    // Bytes of the engine's memory, those of the dead bitmap included.
     virtual std::uint64_t bytes() const noexcept = 0;
 
     // Marks documents dead, as KaryArray::set_dead does: bit i is document i's.
@@ -145,16 +145,16 @@ class TextLoader {
     TextLoader &operator=(const TextLoader &) = delete;
     virtual ~TextLoader() = default;
 
-    // What of each has come.
+    // How much of each section has come.
     virtual std::uint64_t loaded_posting_bytes() const noexcept = 0;
     virtual std::uint32_t loaded_documents() const noexcept = 0;
 
-    // The next pages of a section. More than the shape has are invalid_argument, and so are TIDs that
-    // descend. After a failure nothing has come.
+    // Takes the next pages of a section. More of them than the shape has are invalid_argument, and so are
+    // TIDs that descend. After a failure none of them has been taken.
     virtual Status append_postings(Stream &stream, const TextPages &pages) noexcept = 0;
     virtual Status append_documents(Stream &stream, const TextPages &pages) noexcept = 0;
 
-    // All must have come. The loader is empty afterwards.
+    // Makes the index. All pages must have come, and the loader is empty afterwards.
     virtual Status finish(Stream &stream, std::unique_ptr<TextIndex> *index) noexcept = 0;
 };
 
@@ -165,9 +165,9 @@ class Text {
     Text &operator=(const Text &) = delete;
     virtual ~Text() = default;
 
-    // What an index without dead documents takes.
+    // The bytes that an index without dead documents takes of the engine's memory.
     virtual std::uint64_t index_bytes(const TextShape &shape) const noexcept = 0;
-    // Takes the memory for it.
+    // Reserves that memory.
     virtual Status open_loader(Stream &stream, const TextShape &shape,
                                std::unique_ptr<TextLoader> *loader) noexcept = 0;
 };
