@@ -25,7 +25,7 @@ GPU_ENGINE_BOTH std::uint64_t low_bits(std::uint32_t count) {
     return count < 64 ? (std::uint64_t(1) << count) - 1 : UINT64_MAX;
 }
 
-// Those bits of `bits` that stand where `places` has one, moved together.
+// The bits of `bits` that stand where `places` has a one, moved together.
 GPU_ENGINE_BOTH std::uint64_t gather_bits(std::uint64_t bits, std::uint64_t places) {
     std::uint64_t gathered = 0;
     for (std::uint32_t i = 0; places != 0; ++i, places &= places - 1) {

@@ -19,8 +19,8 @@ inline std::uint64_t entries_on_page(const Pages &pages, std::uint64_t page) noe
     return rest < pages.layout.per_page ? rest : pages.layout.per_page;
 }
 
-// Fails on pages that the next entries of an array with `loaded` of `entries` can't be on, and on layouts
-// that reach beyond a page. All sums stay far below 2^64 once this has passed.
+// Fails for pages that can't have the next entries of an array, of whose `entries` entries `loaded` have
+// come, and for layouts that reach beyond a page. All sums stay far below 2^64 once this has passed.
 inline Status check_pages(const Pages &pages, std::uint32_t key_bytes, std::uint64_t entries,
                           std::uint64_t loaded, PageEntries *result) noexcept {
     constexpr std::uint64_t max_entries = std::uint64_t(1) << 40;

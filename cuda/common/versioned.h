@@ -10,7 +10,7 @@
 
 namespace gpu_engine {
 
-// Readers keep what they took; the version never falls.
+// Readers keep the part that they took, however often it is replaced. The version never falls.
 template <typename Part>
 class Versioned {
   public:

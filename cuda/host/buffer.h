@@ -13,7 +13,7 @@
 
 namespace gpu_engine::host {
 
-// Begins on a cache line; elements start uninitialised.
+// An array that begins on a cache line and whose elements start uninitialised.
 template <typename Element>
 class Buffer {
     static_assert(std::is_trivially_copyable_v<Element>);

@@ -6,7 +6,7 @@
 
 namespace gpu_engine::host {
 
-// A copy: a caller's may change meanwhile, and each look must find places that are there.
+// A copy of the facts. The caller's may change meanwhile, and each look must find places that exist.
 class HostHeapBlocks final : public HeapBlocks {
   public:
     HostHeapBlocks(MemoryBudget &budget, const KnownBlocks &known);

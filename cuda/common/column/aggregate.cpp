@@ -15,7 +15,7 @@ namespace {
     throw Failure{make_status(StatusCode::invalid_argument, message)};
 }
 
-// Numbers of 128 bits are for sums: nothing else looks at a step that has them.
+// Checks a step by itself. Whether its operands may be numbers of 128 bits is checked by check_wide.
 void check_step(const AggregateProgram &program, std::uint32_t number) {
     const AggregateStep &step = program.step[number];
     if (step.operation < AggregateOperation::input || step.operation > AggregateOperation::is_true) {
@@ -151,7 +151,7 @@ class NeededSteps {
             is_needed_[step] = true;
         }
     }
-    // With all that they need, which comes before them.
+    // The steps that are needed, and all steps that those need, which come before them.
     std::vector<std::uint16_t> list() {
         std::vector<std::uint16_t> steps;
         for (std::size_t i = program_.step_count; i-- > 0;) {

@@ -27,14 +27,14 @@ struct AggregatePlan {
         return inputs.data() + part * program.input_count;
     }
     std::uint32_t record_words() const { return program.key_words + program.value_words; }
-    // Bits that keys of one word have; 0 without keys, 64 when there are more words.
+    // How many bits the keys of one word have: 0 without keys, 64 when there are more words.
     std::uint32_t key_bits() const;
 };
 
-// Throws Failure (invalid_argument) for a question that can't be, std::bad_alloc.
+// Throws Failure (invalid_argument) for a question that can't be, and std::bad_alloc.
 AggregatePlan plan_aggregate(const AggregateQuestion &question);
 
-// The map whose places are a step's results; nullptr: they are numbers.
+// Returns the input in whose map a step's results are places; nullptr when they are numbers.
 inline const AggregateInput *wide_input(const AggregateProgram &program, const AggregateInput *inputs,
                                         std::uint16_t step) {
     if (step == no_aggregate_step || program.step[step].operation != AggregateOperation::input ||

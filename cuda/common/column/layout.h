@@ -9,7 +9,7 @@
 
 namespace gpu_engine {
 
-// Value i of an area of packed values, of which two words are read.
+// Value i of an area of packed values. Two words are read for it.
 GPU_ENGINE_BOTH std::uint64_t packed_at(const std::uint64_t *words, std::uint64_t i, std::uint32_t bits) {
     if (bits == 0) {
         return 0;
@@ -17,12 +17,13 @@ GPU_ENGINE_BOTH std::uint64_t packed_at(const std::uint64_t *words, std::uint64_
     const std::uint64_t bit = i * bits;
     const auto shift = static_cast<std::uint32_t>(bit % 64);
     const std::uint64_t low = words[bit / 64] >> shift;
-    // Without a branch: where nothing of it is wanted the next word is shifted out.
+    // This does without a branch: where nothing of the next word is wanted, all of it is shifted out.
     const std::uint64_t high = words[bit / 64 + 1] << 1 << (63 - shift);
     return (low | high) & (UINT64_MAX >> (64 - bits));
 }
 
-// How many entries of a dictionary of integers are below a value: entries are `base` and the packed values.
+// How many entries of a dictionary of integers are below a value. An entry is `base` and a packed value
+// together.
 GPU_ENGINE_BOTH std::uint64_t entries_below(const std::uint64_t *dictionary, const StoredColumn &column,
                                             std::uint64_t value) {
     if (value <= column.base) {
@@ -43,7 +44,7 @@ GPU_ENGINE_BOTH std::uint64_t entries_below(const std::uint64_t *dictionary, con
 }
 
 // What a store keeps of the stream: the areas one after the other, each of them on a boundary of 8 words, and
-// 8 words of nothing behind the last, for codes are read two words at a time.
+// 8 words that mean nothing behind the last, since codes are read two words at a time.
 inline constexpr std::uint64_t kept_alignment = 8;
 
 struct KeptColumn {
@@ -63,7 +64,7 @@ struct KeptStream {
     std::vector<KeptArea> areas;
 };
 
-// invalid_argument unless a run can have this layout.
+// Returns invalid_argument unless a run can have this layout.
 Status check_store_layout(const StoreLayout &layout) noexcept;
 
 // Throws std::bad_alloc.
@@ -78,14 +79,14 @@ struct KeptPiece {
     std::uint64_t to;
 };
 
-// What is to be kept of `pages` pages of the stream, of which `first` is the first one's number.
+// What a store keeps of `pages` pages of the stream, the first of which has number `first`.
 std::vector<KeptPiece> pieces_of_pages(const StoreLayout &layout, const KeptStream &kept, std::uint64_t first,
                                        std::uint64_t pages);
 
-// A test's ranges, which the caller may change meanwhile. Throws Failure when they don't ascend.
+// Copies a test's ranges, which the caller may change meanwhile. Throws Failure when they don't ascend.
 std::vector<ValueRange> copy_ranges(const ColumnTest &test);
 
-// Which tests and targets a store of the layout can be asked.
+// Says whether a store of the layout can be asked these tests, or counted by this target.
 Status check_question(const StoreLayout &layout, const ColumnTest *tests, std::uint32_t test_count) noexcept;
 Status check_target(const StoreLayout &layout, const ColumnTarget &target) noexcept;
 

@@ -10,7 +10,8 @@
 
 namespace gpu_engine {
 
-// Floats as gpu_column orders them: of negative ones all bits are flipped, of others the sign's.
+// The double of a float's code as gpu_column orders them: of negative floats all bits were flipped, of others
+// the sign's.
 GPU_ENGINE_BOTH double double_of_value(std::uint64_t value) {
     const std::uint64_t is_negative = (value >> 63) - 1;
     const std::uint64_t bits = value ^ (is_negative | std::uint64_t(1) << 63);
@@ -26,8 +27,8 @@ GPU_ENGINE_BOTH double float_of_value(std::uint64_t value) {
     return number;
 }
 
-// A value's slot is the number of starts that aren't above it. A guess from the distance between starts is
-// looked at, and its neighbours; where that doesn't do all starts are searched.
+// Finds a value's slot, which is the number of starts that aren't above it. The distance between starts gives
+// a guess, which is tried with its neighbours; where these don't have the value all starts are searched.
 struct SlotFinder {
     const std::uint64_t *starts;
     std::uint32_t slots;  // as many as starts, and one
@@ -81,8 +82,8 @@ struct SlotFinder {
     GPU_ENGINE_BOTH std::uint32_t slot(std::uint64_t value) const { return slot_near(guess(value), value); }
 };
 
-// From the caller's starts, which may change meanwhile: `starts` gets a copy, which the finder refers to.
-// Throws Failure when they don't ascend.
+// Makes the finder of a target's starts. The caller may change them meanwhile, so `starts` gets a copy, which
+// the finder refers to. Throws Failure when they don't ascend.
 SlotFinder make_slot_finder(const ColumnTarget &target, std::vector<std::uint64_t> *starts);
 
 }  // namespace gpu_engine

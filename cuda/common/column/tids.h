@@ -8,8 +8,9 @@
 
 namespace gpu_engine {
 
-// `count` rows from number `row` on, of one heap block: with offset numbers from `first` on; or those of
-// `bitmap_words` words from word `bitmap` on, bit 0 for offset number 1.
+// `count` rows of one heap block, the first of which is row number `row`. Their offset numbers follow each
+// other from `first` on, or are those whose bits are set in `bitmap_words` words from word `bitmap` on, bit 0
+// for offset number 1.
 struct Stretch {
     std::uint32_t row;
     std::uint32_t block;
@@ -24,16 +25,16 @@ constexpr std::uint64_t max_stretch_words(const StoreLayout &layout) noexcept {
     return std::uint64_t(layout.tid_pages) * layout.page_words;
 }
 
-// What has come so far.
+// How much has come so far.
 struct StretchCount {
     std::uint64_t rows = 0;
     std::uint64_t stretches = 0;
     std::uint64_t words = 0;  // of bitmaps
 };
 
-// Takes a page's content of `page_words` words apart. Everything is read once into `copy` (as many words) and
-// checked; `count` goes on, its rows never beyond `rows`. `stretches` and `bitmaps` are where the page's go.
-// invalid_argument for a page that can't be the next.
+// Takes a page's content of `page_words` words apart. Everything is read once, into `copy` (as many words),
+// and checked. `count` is carried on; its rows never go beyond `rows`. The page's stretches and bitmaps go to
+// `stretches` and `bitmaps`. Returns invalid_argument for a page that can't be the next.
 Status parse_tid_page(const std::uint64_t *content, std::uint32_t page_words, std::uint64_t rows,
                       std::uint64_t *copy, StretchCount *count, Stretch *stretches, std::uint64_t *bitmaps);
 

@@ -12,11 +12,13 @@ namespace gpu_engine {
 
 // ---- Slots ---------------------------------------------------------------------------------------
 
-// Grids below the first have no more slots a column, so that their numbers fit into bytes.
+// Grids below the first level have at most so many slots a column, so that the numbers of slots fit into
+// bytes.
 inline constexpr std::uint32_t max_lower_slots = 256;
 // Their scales come from a sample of at most so many entries.
 inline constexpr std::uint32_t lower_sample = 512;
-// A sample for the first level's scales has so many entries for each slot, and at least so many in all.
+// A sample for the first level's scales has so many entries for each slot, and at least `least_sample` in
+// all.
 inline constexpr std::uint64_t sample_per_slot = 64;
 inline constexpr std::uint64_t least_sample = std::uint64_t(1) << 20;
 
@@ -67,7 +69,7 @@ GPU_ENGINE_BOTH void choose_slots(std::uint64_t cells, std::uint32_t columns, co
     for (std::uint32_t i = 0; i < open; ++i) {
         product *= root;
     }
-    // The last columns first: their slots are neighbours in the directory.
+    // The last columns come first, because their slots are neighbours in the directory.
     for (std::uint32_t i = columns; i-- > 0;) {
         if (slots[i] == 0) {
             slots[i] = static_cast<std::uint32_t>(root);
@@ -104,8 +106,8 @@ inline std::uint64_t sample_size(std::uint64_t entries, std::uint64_t slots) {
     return wanted >= entries / 2 ? entries : wanted;
 }
 
-// How many slots a column of a first level can use, by the distinct keys of a sample. One in which most are
-// distinct doesn't tell.
+// How many slots a column of a first level can use, by the distinct keys of a sample. A sample in which most
+// keys are distinct doesn't tell, so no limit follows from it.
 inline std::uint32_t usable_slots(std::uint64_t distinct, std::uint64_t sampled, std::uint64_t entries,
                                   bool differ) {
     if (sampled < entries && distinct >= sampled / 2) {
@@ -115,7 +117,8 @@ inline std::uint32_t usable_slots(std::uint64_t distinct, std::uint64_t sampled,
     return static_cast<std::uint32_t>(distinct < least ? least : distinct);
 }
 
-// A run of cells that must be tested is looked at cell by cell where it has more entries a cell.
+// A run of cells whose entries must be tested is looked at cell by cell where its cells have more entries
+// than this on average.
 inline std::uint64_t crowded_cells(const GridOptions &options) {
     return options.hierarchical ? std::uint64_t(options.bucket) * 4 : UINT32_MAX;
 }
@@ -178,7 +181,7 @@ inline Status check_boxes(const GridBoxes &boxes, std::uint32_t columns) noexcep
     return {};
 }
 
-// Columns that all boxes leave open, apart from those that take NULL only.
+// The columns that all boxes leave open. Columns of which a box takes NULL only are not among them.
 inline std::uint32_t unbounded_columns(const GridBoxes &boxes, std::uint32_t columns) noexcept {
     std::uint32_t unbounded = 0;
     for (std::uint32_t c = 0; c < columns; ++c) {

@@ -23,14 +23,15 @@ inline constexpr std::uint32_t grid_page_nulls = 2;
 inline constexpr std::uint32_t grid_page_keys = 3;
 inline constexpr std::uint32_t max_grid_page_arrays = grid_page_keys + max_grid_columns;
 
-// Where a page's arrays are. Read from it once, since others may write to it meanwhile.
+// Where a page's arrays are. This is read from the page once, since others may write to the page meanwhile.
 struct GridPageArrays {
     std::uint64_t bases[max_grid_page_arrays];
     std::uint32_t words[max_grid_page_arrays];  // at which the array begins
     std::uint32_t widths[max_grid_page_arrays];
 };
 
-// Takes the content of a page with `count` entries apart. False when they reach beyond its `size` words.
+// Takes the content of a page with `count` entries apart. Returns false when they reach beyond its `size`
+// words.
 GPU_ENGINE_BOTH bool open_grid_page(const std::uint64_t *content, std::uint32_t size, std::uint32_t count,
                                     std::uint32_t arrays, GridPageArrays *page) {
     constexpr std::uint32_t head_words = sizeof(GridPageHead) / 8;
@@ -70,7 +71,7 @@ GPU_ENGINE_BOTH std::uint64_t grid_page_value(const std::uint64_t *content, cons
     return page.bases[array] + (width == 64 ? value : value & ((std::uint64_t(1) << width) - 1));
 }
 
-// Bit c: the entry is NULL in column c.
+// Bit c says that the entry is NULL in column c.
 GPU_ENGINE_BOTH std::uint8_t grid_null_mask(const GridPageColumns &columns, std::uint64_t page_mask) {
     std::uint32_t mask = 0;
     for (std::uint32_t c = 0; c < columns.columns; ++c) {
@@ -104,8 +105,8 @@ inline Status check_grid_pages(const GridPages &pages) noexcept {
     return {};
 }
 
-// Sums up the entries of pages whose heads have come, where `loaded` of `entries` came before; *found are on
-// these. Fails when they aren't the next ones. `heads` is read once.
+// Sums up the entries of the pages with these heads; *found becomes their number. `loaded` of `entries`
+// entries came before. Fails when the pages aren't the next ones. `heads` is read once.
 inline Status sum_grid_pages(const GridPageHead *heads, std::uint64_t pages, std::uint32_t arrays,
                              std::uint64_t loaded, std::uint64_t entries, std::uint32_t *begins,
                              std::uint64_t *found) noexcept {

@@ -14,8 +14,8 @@ struct TextPosting {
     std::uint32_t frequency;
 };
 
-// Appends a list to a posting section and names it. Bounds are written by `norms`; without `lengths` they
-// tell nothing.
+// Appends a list to a posting section and names it. Blocks' bounds are written by `norms`; without `lengths`
+// they bound nothing.
 inline TextList append_text_list(postings::Codec codec, const TextPosting *list, std::uint32_t count,
                                  const postings::Norms &norms, const std::uint32_t *lengths,
                                  std::vector<std::uint8_t> *section) {

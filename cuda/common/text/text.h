@@ -9,7 +9,8 @@ namespace gpu_engine {
 
 inline constexpr std::uint32_t text_length_bytes = 3;
 inline constexpr std::uint32_t text_document_bytes = sizeof(Tid) + text_length_bytes;
-// A list of one block: its parameter and its frequencies' width, then the block.
+// A list of one block begins with its parameter and its frequencies' width, a byte each; then comes the
+// block.
 inline constexpr std::uint32_t short_list_head = 2;
 
 inline std::uint32_t text_blocks(std::uint32_t documents) noexcept {
@@ -32,8 +33,8 @@ inline Status check_text_shape(const TextShape &shape) noexcept {
     return {};
 }
 
-// Pages whose parts, `a_page` of them each, must be the next of `all`, of which `loaded` have come; *count
-// are on these.
+// Checks pages of parts, `a_page` of them on each, which must be the next of `all`; `loaded` have come
+// before. *count becomes the number of parts on these pages.
 inline Status check_text_pages(const TextPages &pages, std::uint64_t a_page, std::uint64_t all,
                                std::uint64_t loaded, std::uint64_t *count) noexcept {
     constexpr std::uint32_t max_page_bytes = 65536;
@@ -69,7 +70,7 @@ inline Status check_text_list(const TextShape &shape, const TextList &list) noex
     return is_within(shape, list) ? Status{} : contradicted_by_list();
 }
 
-// `terms` and `queries` are private copies.
+// `terms` and `queries` must be private copies, since what is checked here is used afterwards.
 inline Status check_text_search(const TextShape &shape, const TextRanking &ranking, const TextTerm *terms,
                                 std::uint32_t term_count, const TextQuery *queries,
                                 std::uint32_t query_count) noexcept {

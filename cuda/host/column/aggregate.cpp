@@ -22,10 +22,11 @@ namespace gpu_engine::host {
 namespace {
 
 constexpr std::uint64_t groups_a_piece = 64 * tile_groups;
-// So many groups are put together by one thread; of more each thread takes those of some hashes.
+// Up to so many groups are merged by one thread. When there are more, each thread merges those of some
+// hashes.
 constexpr std::uint64_t max_merged_alone = 1 << 15;
 constexpr std::uint32_t shares = 64;
-// Of all threads' groups, where these are numbered by their keys.
+// The memory that all threads' groups may take together where they are numbered by their keys.
 constexpr std::uint64_t max_dense_bytes = 256 << 20;
 
 // Records one behind the other.
@@ -35,7 +36,7 @@ class Records {
 
     std::uint64_t count() const noexcept { return count_; }
     const std::uint64_t *record(std::uint64_t i) const noexcept { return records_.data() + i * words_; }
-    // Room for `count` more, of which the first is returned.
+    // Makes room for `count` more records and returns the first.
     std::uint64_t *add(std::uint32_t count) {
         const std::uint64_t needed = (count_ + count) * words_;
         if (needed > records_.size()) {
@@ -54,7 +55,7 @@ class Records {
     Buffer<std::uint64_t> records_;
 };
 
-// What a thread computes with.
+// What a thread computes with, and its own groups.
 struct Local {
     Tile tile;
     Groups groups;
@@ -165,10 +166,11 @@ class Aggregator {
     }
 
     bool wants_top() const noexcept { return question_.top.count > 0; }
-    // Of groups before any are left out; what memory there is bounds them then.
+    // How many groups may be found before any are left out of the answer. Where the answer has only the first
+    // ones, memory alone bounds what is found.
     std::uint64_t max_found() const noexcept { return wants_top() ? UINT32_MAX : question_.max_groups; }
 
-    // Each thread has groups of its own.
+    // How much memory the dense groups of one thread may take.
     std::uint64_t dense_bytes() const noexcept {
         return max_dense_bytes / static_cast<std::uint64_t>(std::max(workers_.arena.max_concurrency(), 1));
     }
@@ -228,7 +230,7 @@ class Aggregator {
         }
     }
 
-    // Computes the chosen rows' steps and keys. False when no row is left.
+    // Computes the chosen rows' steps and keys. Returns false when no row is left.
     bool compute(Local &own) {
         if (!own.tile.compute()) {
             has_failed_ = true;
@@ -307,7 +309,7 @@ class Aggregator {
 
     // ---- putting together ---------------------------------------------------------------------------------
 
-    // A thread's groups, ordered by the share that has them.
+    // The groups of a thread, ordered by the share of hashes that they belong to.
     struct Shared {
         const Groups *groups;
         Buffer<std::uint32_t> numbers;
@@ -343,7 +345,7 @@ class Aggregator {
         }
     }
 
-    // Leaves the groups that can be among the first ones.
+    // Keeps only the groups that can be among the first ones.
     void keep_top() {
         const AggregateTop &top = question_.top;
         const auto rank_of = [&top](const std::uint64_t *record) {

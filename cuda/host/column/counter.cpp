@@ -15,7 +15,7 @@ using packing::group;
 
 constexpr std::uint64_t max_copied_places = 1 << 12;
 constexpr std::uint64_t max_copies = 4;
-// So many codes are counted one by one, and their slots looked up afterwards.
+// Up to so many codes are counted one by one, and their slots are looked up afterwards.
 constexpr std::uint64_t max_codes_counted = 1 << 16;
 constexpr std::uint64_t codes_a_piece = 1 << 14;
 
@@ -45,7 +45,7 @@ Counter::Counter(HostEngine &engine, const Workers &workers, const StoreParts &p
         way_ = Way::bounds;
         return;
     }
-    // Codes of so many bits may lie, and lie beyond the dictionary then.
+    // Every code of so many bits may occur; on damaged pages some lie beyond the dictionary.
     const std::uint64_t codes =
         code_slots(*column_) > 0 || column_->bits == 0 ? std::uint64_t(1) << column_->bits : 0;
     if (target.kind == TargetKind::codes) {
@@ -67,7 +67,7 @@ Counter::Counter(HostEngine &engine, const Workers &workers, const StoreParts &p
     copies_ = places_ <= max_copied_places ? max_copies : 1;
 }
 
-// Of a code beyond a dictionary that of nothing.
+// A code beyond its dictionary, which is damage, has the value 0.
 std::uint64_t Counter::value_of(std::uint64_t code) const {
     if (column_->encoding != ColumnEncoding::dictionary) {
         return column_->base + code;
@@ -106,7 +106,7 @@ void Counter::count_group(Local &local, const Code *codes, std::uint64_t selecte
             count_slots(local, codes, selected, [this](Code code) { return slot_of_code_[code]; });
             break;
         case Way::values: {
-            // All 64, for loops of a fixed length.
+            // The loops go over all 64 rows of the group, since loops of a fixed length are vectorised.
             const std::uint64_t base = column_->base;
             std::uint32_t slots[group];
             for (std::uint32_t i = 0; i < group; ++i) {
@@ -201,7 +201,7 @@ void Counter::finish(std::uint64_t *counts) const {
         for (std::uint64_t i = 0; i < local.places.size(); ++i) {
             const std::uint64_t place = i % places_;
             const std::uint64_t slot = folds ? slot_of_code_[place] : place;
-            // Nothing is counted for a code that the dictionary hasn't got.
+            // A code that the dictionary hasn't got has no slot, so it isn't counted.
             if (slot < slots) {
                 counts[slot] += local.places[i];
             }

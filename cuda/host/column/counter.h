@@ -17,16 +17,17 @@ class Counter {
     // Throws Failure for a target that the store can't be asked.
     Counter(HostEngine &engine, const Workers &workers, const StoreParts &parts, const ColumnTarget &target);
 
-    // Counts the selected rows of `groups` groups from `first` on.
+    // Counts the selected rows among `groups` groups from `first` on.
     void count(std::uint64_t first, std::uint64_t groups, const std::uint64_t *selected);
-    // Takes those of doubtful rows that count for nothing out, and tells the others' numbers.
+    // Says whether a doubtful row may count for something; the caller gets only such rows.
     bool wants(std::uint64_t row) const;
     std::uint64_t number(std::uint64_t row) const;
-    // The sums of all threads.
+    // Adds up what all threads have counted.
     void finish(std::uint64_t *counts) const;
 
   private:
-    // A thread's. Places by slot or by code, in copies, so that equal ones don't wait for each other.
+    // What one thread counts. It has several copies of the places, by slot or by code, so that rows of the
+    // same place needn't wait for each other.
     struct Local {
         Buffer<std::uint64_t> places;
         std::uint64_t rows = 0;

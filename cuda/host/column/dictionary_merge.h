@@ -13,7 +13,8 @@
 namespace gpu_engine::host {
 
 inline constexpr std::uint64_t merged_a_piece = 1 << 15;
-// Pieces are first counted and then written; so many at once that the second time they are found in a cache.
+// Pieces are first counted and then written. So many are counted at once that they are still in a cache when
+// they are written.
 inline constexpr std::uint64_t pieces_a_wave = 16;
 
 inline constexpr char not_sorted[] = "the entries of a dictionary don't ascend";
@@ -25,7 +26,8 @@ inline void check_merged_entries(std::uint64_t main_count, std::uint64_t delta_c
     }
 }
 
-// A part of both dictionaries. Duplicates of main's entry before the part belong to it too.
+// A part of both dictionaries. Entries of delta's that equal main's last entry before the part belong to it
+// too.
 struct MergePart {
     std::uint64_t main_first;
     std::uint64_t main_last;
@@ -33,9 +35,9 @@ struct MergePart {
     std::uint64_t delta_last;
 };
 
-// `entries` says how delta's entry j and main's entry i lie to each other: before(j, i), same(j, i). Calls
-// take_main(i, code) and take_delta(j, code, is_new) with codes from `code` on; returns the code behind the
-// last.
+// Merges a part. `entries` compares delta's entry j with main's entry i: before(j, i), same(j, i). It calls
+// take_main(i, code) and take_delta(j, code, is_new) with codes from `code` on, and returns the code behind
+// the last.
 template <typename Entries, typename TakeMain, typename TakeDelta>
 std::uint64_t merge_part(const Entries &entries, const MergePart &part, std::uint64_t code,
                          TakeMain take_main, TakeDelta take_delta) {
@@ -68,7 +70,7 @@ std::uint64_t count_part(const Entries &entries, const MergePart &part) {
     return merge_part(entries, part, 0, nothing, nothing);
 }
 
-// Writes maps, and the union by entries.emit_main(i, code) and entries.emit_delta(j, code).
+// Writes the maps, and by entries.emit_main(i, code) and entries.emit_delta(j, code) the union.
 template <typename Entries>
 void write_part(Entries &entries, const MergePart &part, std::uint64_t code, std::uint32_t *main_map,
                 std::uint32_t *delta_map) {
@@ -86,7 +88,7 @@ void write_part(Entries &entries, const MergePart &part, std::uint64_t code, std
         });
 }
 
-// Counts and writes `parts` parts of `total` entries, part_of(p) each, in waves. Returns the number of
+// Counts and writes `parts` parts of `total` entries in waves; part_of(p) is part p. Returns the number of
 // entries of the union.
 template <typename Entries, typename PartOf>
 std::uint64_t merge_parts(const Workers &workers, Entries &entries, std::uint64_t total, std::uint64_t parts,
@@ -135,7 +137,7 @@ std::uint64_t merge_fused(const Workers &workers, Entries &entries, std::uint64_
                            const std::uint64_t first = piece * merged_a_piece;
                            const std::uint64_t last = std::min(first + merged_a_piece, total);
                            const std::uint64_t main_first = split(first);
-                           // Sorted or not, the part lies within both.
+                           // The part lies within both dictionaries even where these are not sorted.
                            const std::uint64_t main_last = std::max(main_first, split(last));
                            return MergePart{main_first, main_last, first - main_first,
                                             std::max(first - main_first, last - main_last)};

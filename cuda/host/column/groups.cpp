@@ -8,10 +8,10 @@ namespace gpu_engine::host {
 namespace {
 
 constexpr std::uint64_t first_room = 1024;
-// Dense groups, if rows aren't far fewer. Beyond the caches, too, one line of memory a row is less than a
-// hashed table's two and its growing.
+// Groups are dense if rows aren't far fewer than the keys there can be. Even beyond the caches a row then
+// costs one line of memory, which is less than the two lines of a hashed table and its growing.
 constexpr std::uint32_t max_dense_bits = 22;
-// Large tables lie beyond the caches: their lines are asked for this many keys ahead.
+// Large tables lie beyond the caches, so their lines are fetched this many keys ahead.
 constexpr std::uint32_t keys_ahead = 16;
 
 }  // namespace
@@ -38,7 +38,7 @@ Groups::Groups(MemoryBudget &budget, const AggregatePlan &plan, std::uint64_t mo
             records_[group * plan.record_words()] = group;
         }
     }
-    // Without keys there is a group even without rows.
+    // Without keys there is one group, even without rows.
     present_[0] = plan.program.key_count == 0 ? 1 : 0;
 }
 
@@ -73,7 +73,8 @@ bool Groups::grow() {
     return true;
 }
 
-// `has_key(record)` says whether a group's record has the key wanted, `take_key(record)` writes it there.
+// `has_key(record)` says whether a group's record has the key that is looked for; `take_key(record)` writes
+// the key into it.
 template <typename HasKey, typename TakeKey>
 bool Groups::find_one(std::uint64_t hash, HasKey has_key, TakeKey take_key, std::uint32_t *number) {
     if (count_ == room_ && !grow()) {

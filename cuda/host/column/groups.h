@@ -6,23 +6,24 @@
 
 namespace gpu_engine::host {
 
-// A thread's. Where keys have few bits the key itself is the group's number.
+// The groups that one thread finds. Where keys have few bits the key itself is the group's number.
 class Groups {
   public:
-    // `most`: what the caller has room for. Groups are numbered by their keys only if all of them together
-    // take at most `dense_bytes`. Throws Failure when there is no memory.
+    // `most` is the number of groups that the caller has room for. Groups are numbered by their keys only if
+    // all of them together take at most `dense_bytes`. Throws Failure when there is no memory.
     Groups(MemoryBudget &budget, const AggregatePlan &plan, std::uint64_t most, std::uint64_t dense_bytes);
 
-    // numbers[i] = the group of the key whose words are keys[word][i]. False when there are too many groups.
+    // Sets numbers[i] to the group of the key whose words are keys[word][i]. Returns false when there are too
+    // many groups.
     bool find(const std::uint64_t *const *keys, std::uint32_t count, std::uint32_t *numbers);
-    // Adds a group's record. False when there are too many groups.
+    // Adds a group's record. Returns false when there are too many groups.
     bool merge(const std::uint64_t *record);
 
-    // Where rows of groups are added to, until the next group is found.
+    // Where rows are added to their groups. It is valid until the next group is found.
     TileGroups tile_groups(const std::uint32_t *numbers) noexcept {
         return {records_.data() + plan_->program.key_words, plan_->record_words(), numbers};
     }
-    // Groups without rows go, where their places were there before them.
+    // Takes out groups without rows. Only groups that are numbered by their keys can have none.
     void finish();
 
     std::uint64_t count() const noexcept { return count_; }
@@ -49,7 +50,7 @@ class Groups {
     std::uint64_t mask_ = 0;
 };
 
-// The hash of a key that lies in one piece.
+// The hash of a key whose words follow each other.
 inline std::uint64_t hash_key(const std::uint64_t *key, std::uint32_t words) noexcept {
     std::uint64_t hash = 0;
     for (std::uint32_t word = 0; word < words; ++word) {

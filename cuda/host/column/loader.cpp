@@ -56,7 +56,7 @@ class HostColumnLoader final : public ColumnLoader {
             loaded_ += pages;
             return Status{};
         });
-        // Where memory was lacking the call may be made again: the same goes to the same places.
+        // When memory was lacking the caller may try the same pages again, and they go to the same places.
         if (!status.ok()) {
             parts_.count = count;
         }

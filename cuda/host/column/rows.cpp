@@ -35,7 +35,7 @@ void set_bits(std::uint64_t *words, std::uint64_t begin, std::uint64_t end) {
     }
 }
 
-// Adds `count` bits, at most 64, from bit `first` on.
+// Sets `count` bits, at most 64, from bit `first` on.
 void add_bits(std::uint64_t *words, std::uint64_t first, std::uint32_t count, std::uint64_t bits) {
     bits &= low_bits(count);
     words[first / 64] |= bits << (first % 64);
@@ -44,7 +44,8 @@ void add_bits(std::uint64_t *words, std::uint64_t first, std::uint32_t count, st
     }
 }
 
-// Adds the visible ones among rows [from, to) of a stretch on a known block; bit 0 is row `begin`.
+// Sets the bits of those rows [from, to) of a stretch on a known block that are visible; bit 0 is row
+// `begin`.
 void add_visible(const StoreParts &parts, const KnownBlocks &known, const Stretch &stretch,
                  const std::uint64_t *rows, std::uint64_t begin, std::uint64_t from, std::uint64_t to,
                  std::uint64_t *visible) {
@@ -70,7 +71,7 @@ void add_visible(const StoreParts &parts, const KnownBlocks &known, const Stretc
     }
 }
 
-// Which rows are visible, and on which blocks that isn't known.
+// Finds which rows are visible, and which lie on blocks of which that isn't known.
 void select_visible(const StoreParts &parts, const KnownBlocks &known, std::uint64_t first,
                     std::uint64_t groups, std::uint64_t *visible, std::uint64_t *unknown) {
     std::fill_n(visible, groups, 0);

@@ -9,12 +9,12 @@
 
 namespace gpu_engine::host {
 
-// Rows that are there and alive, of `groups` groups from `first` on: a bit a row.
+// Selects, by a bit a row, the live rows of `groups` groups from `first` on.
 void select_live(const StoreParts &parts, const DeadBitmap *dead, std::uint64_t first, std::uint64_t groups,
                  std::uint64_t *selected);
 
-// Of the selected rows, of at most batch_groups groups, the visible ones stay. Those on unknown blocks become
-// the doubtful ones. False when there is none.
+// Leaves only the visible ones among the selected rows of at most batch_groups groups. Those on unknown
+// blocks become the doubtful ones. Returns false when there are no doubtful ones.
 bool split_doubtful(const StoreParts &parts, const KnownBlocks &known, std::uint64_t first,
                     std::uint64_t groups, std::uint64_t *selected, std::uint64_t *doubtful);
 
@@ -29,7 +29,7 @@ void for_stretches(const StoreParts &parts, std::uint64_t begin, std::uint64_t e
     }
 }
 
-// Calls visit(row, tid) for selected rows.
+// Calls visit(row, tid) for each selected row.
 template <typename Visit>
 void for_selected(const StoreParts &parts, std::uint64_t first, std::uint64_t groups,
                   const std::uint64_t *selected, Visit visit) {

@@ -13,14 +13,14 @@ namespace {
 
 using packing::group;
 
-// Ranges over so many codes at most are looked up in a table.
+// Ranges over codes of at most so many bits are looked up in a table.
 constexpr std::uint32_t max_table_bits = 16;
 
 std::uint64_t low_bits(std::uint32_t bits) {
     return bits == 0 ? 0 : UINT64_MAX >> (64 - bits);
 }
 
-// Sixty-four bytes of 0 or 1 as bits.
+// Makes a bit of each of sixty-four bytes, which are 0 or 1.
 std::uint64_t gather_bits(const std::uint8_t *hits) {
     std::uint64_t bits = 0;
     for (std::uint32_t i = 0; i < 8; ++i) {
@@ -88,7 +88,7 @@ void RowTests::add(HostEngine &engine, const StoreParts &parts, const ColumnTest
 void RowTests::add_ranges(HostEngine &engine, const StoreParts &parts, const ColumnTest &asked, Test *test) {
     const StoredColumn &column = parts.layout.column[asked.column];
     const std::uint64_t *dictionary = parts.words.data() + parts.kept.column[asked.column].dictionary;
-    // The caller's may change: they are read once.
+    // The ranges are read once, because the caller's memory may change.
     const std::vector<ValueRange> ranges = copy_ranges(asked);
     for (const ValueRange &values : ranges) {
         if (values.high < column.base) {

@@ -8,10 +8,10 @@
 
 namespace gpu_engine::host {
 
-// Rows are looked at in batches of so many groups.
+// Rows are looked at in batches of so many groups of 64.
 inline constexpr std::uint64_t batch_groups = 64;
 
-// Codes of one group; values have 32 bits where the codes do.
+// Unpacks the codes of one group. Values have 32 bits where the codes have no more.
 void unpack_group(const std::uint64_t *words, std::uint64_t group, std::uint32_t bits, std::uint32_t *values);
 void unpack_group(const std::uint64_t *words, std::uint64_t group, std::uint32_t bits, std::uint64_t *values);
 
@@ -28,7 +28,7 @@ class RowTests {
     RowTests(HostEngine &engine, const StoreParts &parts, const ColumnTest *tests, std::uint32_t count);
 
     bool none_passes() const noexcept { return none_passes_; }
-    // Clears the bits of the rows of `groups` groups from `first` on that don't pass.
+    // Clears the bits of rows that don't pass, among `groups` groups from `first` on.
     void apply(std::uint64_t first, std::uint64_t groups, std::uint64_t *selected) const;
 
   private:

@@ -121,7 +121,7 @@ bool Tile::compute_steps(const std::vector<std::uint16_t> &steps) {
             load_places(number);
             continue;
         }
-        // Of steps without operands they are any.
+        // A step without operands ignores these, so any results will do.
         const StepValues &left =
             results_[takes_one(step.operation) || takes_two(step.operation) ? step.left : 0];
         const StepValues &right = results_[takes_two(step.operation) ? step.right : 0];

@@ -8,11 +8,11 @@
 
 namespace gpu_engine::host {
 
-// Rows that are computed together: what their steps come to stays in a processor's caches.
+// So many groups of rows are computed together that the results of their steps stay in a processor's caches.
 inline constexpr std::uint32_t tile_groups = 16;
 inline constexpr std::uint32_t tile_rows = tile_groups * packing::group;
 
-// A thread's.
+// The rows that one thread computes at a time.
 class Tile {
   public:
     // Throws Failure when there is no memory.
@@ -20,13 +20,13 @@ class Tile {
 
     // Goes on to another part.
     void begin_part(const StoreParts &parts, const AggregateInput *inputs);
-    // Goes on to `groups` groups from `first` on, and chooses the selected rows: a bit a row.
+    // Goes on to `groups` groups from `first` on, and chooses the selected rows, which have a bit each.
     void begin(std::uint64_t first, std::uint32_t groups, const std::uint64_t *selected);
-    // Of the rows that were begun with, chooses these.
+    // Chooses these of the rows that were begun with.
     void choose(const std::uint64_t *selected);
 
-    // Leaves the rows that pass the program's filter, and computes what keys and accumulators need of them.
-    // False when a step failed.
+    // Keeps the rows that pass the program's filter, and computes what keys and accumulators need of them.
+    // Returns false when a step failed.
     bool compute();
 
     std::uint32_t count() const noexcept { return count_; }

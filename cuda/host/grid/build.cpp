@@ -92,7 +92,8 @@ Sample sample_of(HostEngine &engine, const Workers &workers, const Given &given,
             present += given.is_null(size == count ? i : sample_place(i, count)) ? 0 : 1;
         }
         std::uint64_t place = filled.fetch_add(present);
-        // NULLs may have come and gone since: never beyond these places, and none left open.
+        // The caller may have changed NULLs since they were counted. So keys are not written beyond these
+        // places, and places that stay empty are filled.
         const std::uint64_t end = place + present;
         for (std::uint64_t i = first; i < last && place < end; ++i) {
             const std::uint64_t at = size == count ? i : sample_place(i, count);
@@ -116,7 +117,7 @@ std::uint32_t distinct_of(const Sample &sample) {
     return distinct;
 }
 
-// Turns numbers of entries into positions. `words` has one place more than cells.
+// Turns the numbers of cells' entries into positions. `words` has one place more than there are cells.
 void sum_cells(std::uint32_t *words, std::uint64_t cells, std::uint32_t first) {
     std::uint32_t sum = first;
     for (std::uint64_t cell = 0; cell < cells; ++cell) {
@@ -179,7 +180,7 @@ void build_first_level(HostEngine &engine, const Workers &workers, const GridEnt
             std::uint64_t cell = 0;
             for (std::uint32_t c = 0; c < parts->columns; ++c) {
                 const Scale &scale = scales.columns[c];
-                // A column may have gained NULLs since they were looked for.
+                // A column may have gained NULLs since it was searched for them.
                 const bool is_null = scale.has_null && given[c].is_null(i);
                 cell = cell * scale.all_slots() + (is_null ? scale.slots : scale.slot_of(given[c].key(i)));
             }
@@ -196,7 +197,7 @@ void build_first_level(HostEngine &engine, const Workers &workers, const GridEnt
             parts->order[place] = static_cast<std::uint32_t>(i);
         }
     });
-    // Each word has moved on to its cell's end, the next one's begin.
+    // Each word has been moved on to its cell's end, which is where the next cell begins.
     std::copy_backward(words, words + cells, words + cells + 1);
     words[0] = 0;
     workers.for_pieces(cells, cells_a_piece, [&](std::uint64_t first, std::uint64_t last) {

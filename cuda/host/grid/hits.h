@@ -30,7 +30,7 @@ class HitTest {
         return found;
     }
 
-    // Calls each(position) for these.
+    // Calls each(position) for the positions that `count` would count.
     template <typename Each>
     void for_each(std::uint64_t first, std::uint64_t last, std::uint32_t columns, Each each) {
         for (; first < last; first += batch) {

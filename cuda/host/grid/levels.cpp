@@ -45,7 +45,7 @@ void count_crowded(const GridParts &parts, std::uint64_t first_cell, std::uint64
     }
 }
 
-// The segment's scales, or one slot in every column when its entries are all alike.
+// Chooses the segment's scales. Each column gets one slot when all entries are alike.
 void choose_scales(const GridParts &parts, const GridOptions &options, Segment *segment,
                    std::uint64_t *scales) {
     const std::uint64_t count = segment->count;
@@ -202,7 +202,7 @@ void build_lower_level(HostEngine &engine, const Workers &workers, const GridOpt
         }
     });
 
-    // Those whose entries are all alike drop out; the others get their places.
+    // Segments whose entries are all alike drop out; the others get their places.
     const std::uint64_t words = parts->cells + parts->grid_count + 1;
     std::uint64_t used_scales = 0;
     if (parts->grid_count > 0) {

@@ -89,7 +89,7 @@ class HostGridLoader final : public GridLoader {
         if (!open_grid_page(content, words, count, arrays(), &page)) {
             throw Failure{contradicted_by_page()};
         }
-        // Bits that no value may have.
+        // These bits are set in some value, though no value may have them.
         std::uint64_t excess = 0;
         std::uint32_t all_nulls = 0;
         for (std::uint32_t i = 0; i < count; ++i) {
@@ -115,7 +115,7 @@ class HostGridLoader final : public GridLoader {
             auto *keys = reinterpret_cast<std::uint32_t *>(keys_[c].data()) + begin;
             for (std::uint32_t i = 0; i < count; ++i) {
                 const std::uint64_t key = grid_page_value(content, page, grid_page_keys + c, i);
-                // What a page has for a NULL means nothing.
+                // The key of an entry that is NULL may be anything.
                 excess |= (nulls_[begin + i] >> c & 1) != 0 ? 0 : key >> 32;
                 keys[i] = static_cast<std::uint32_t>(key);
             }

@@ -15,7 +15,7 @@ namespace gpu_engine::host {
 namespace {
 
 constexpr std::uint64_t points_a_piece = 1 << 10;
-// A batch of fewer boxes is cut into parts of boxes, so that one box is shared by all threads.
+// A batch of fewer boxes is cut into parts of boxes, so that all threads share each box.
 constexpr std::uint64_t many_boxes = 64;
 constexpr std::uint64_t parts_of_a_box = 64;
 constexpr std::uint64_t boxes_a_piece = 4;
@@ -58,7 +58,8 @@ KaryRange leaf_of(const GridParts &grid, const Box &point) noexcept {
     }
 }
 
-// Positions of a point's leaf that must be compared: of entries that are all alike, those that are equal.
+// The positions of a point's leaf that must be compared. If the leaf has so many entries that they are all
+// alike, these are all of its positions or none, and nothing is left to compare.
 KaryRange candidates_of(const GridParts &grid, const Box &point, std::uint32_t *tested) noexcept {
     KaryRange leaf = leaf_of(grid, point);
     *tested = point.bounded;
@@ -177,7 +178,8 @@ Status HostGridFile::set_dead(Stream &stream, const std::uint64_t *bitmap, std::
     return guarded([&] {
         std::shared_ptr<const DeadBitmap> replacement;
         if (bitmap != nullptr) {
-            // From the order of the entries as they were given to that of the cells.
+            // The bitmap's order is that of the entries as they were given; here it becomes that of the
+            // cells.
             Buffer<std::uint64_t> words(engine_.memory(), (parts_.entries + 63) / 64);
             engine_.workers(stream).for_pieces(
                 words.size(), 1 << 12, [&](std::uint64_t first, std::uint64_t last) {
@@ -235,7 +237,8 @@ Status HostGridFile::write_tids(const Workers &workers, std::uint64_t count, std
     workers.for_pieces(pieces, grain, [&](std::uint64_t first, std::uint64_t last) {
         for (std::uint64_t piece = first; piece < last; ++piece) {
             std::uint64_t place = places[piece];
-            // The question may have changed meanwhile: never beyond the piece's own places.
+            // The question may have changed since its entries were counted, so nothing is written beyond the
+            // piece's own places.
             const std::uint64_t end = places[piece + 1];
             visit(
                 piece, false,

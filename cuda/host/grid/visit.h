@@ -30,7 +30,7 @@ struct Rows {
     std::uint64_t count;
 };
 
-// `bounded` are the columns to look at; all slots of the others are inside.
+// Only the columns in `bounded` are looked at; all slots of the others are inside.
 inline Rows rows_of(const GridParts &parts, const GridScales &grid, const Box &box, std::uint32_t bounded,
                     std::uint32_t null_only) noexcept {
     Rows rows = {};
@@ -134,7 +134,7 @@ class BoxWalk {
             const Rows rows = rows_of(parts_, grid, box_, tested, 0);
             visit(grid, rows, 0, rows.count);
         } else if (last - first > parts_.max_in_a_cell) {
-            // All alike.
+            // All entries of the cell are alike, so one of them stands for all.
             bool inside = true;
             for (std::uint32_t c = 0; c < parts_.columns; ++c) {
                 const std::uint64_t key = parts_.keys[c].key(first);

@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint64_t searches_a_piece = 1 << 12;
 constexpr std::uint64_t tids_a_piece = 1 << 16;
 constexpr std::uint64_t ranges_a_piece = 1 << 16;
-// How far ahead of copying TIDs are asked for.
+// While a range's TIDs are copied, those of the range this many places ahead are fetched already.
 constexpr std::uint64_t ranges_ahead = 48;
 
 // Searches copy a batch's keys first: the caller's may change meanwhile, and a search through the levels
@@ -180,8 +180,8 @@ Status HostKaryArray<Key>::count(Stream &stream, const Key *low, const Key *high
     });
 }
 
-// Live entries before each range, and in all of them: each piece by itself first, then the pieces' places are
-// added. False when a range lies outside the array.
+// Counts the live entries before each range, and in all of them: first within each piece, then the pieces'
+// sums are added. Returns false when a range lies outside the array.
 template <typename Key>
 bool HostKaryArray<Key>::sum_live_entries(const Workers &workers, const KaryRange *ranges,
                                           std::uint64_t count, const DeadBitmap *dead_entries,
@@ -217,7 +217,7 @@ Status HostKaryArray<Key>::gather_entries(const Workers &workers, const KaryRang
                                           std::uint64_t count, std::uint64_t *offsets, Key *keys, Tid *tids,
                                           std::uint64_t capacity) const {
     const std::shared_ptr<const DeadBitmap> dead_entries = dead();
-    // What is written follows these, not the caller's copy, which may change meanwhile.
+    // What is written is placed by these, not by the caller's copy, which may change meanwhile.
     Buffer<std::uint64_t> own_offsets(engine_.memory(), count + 1);
     std::uint64_t total = 0;
     if (!sum_live_entries(workers, ranges, count, dead_entries.get(), own_offsets.data(), &total)) {
@@ -231,7 +231,7 @@ Status HostKaryArray<Key>::gather_entries(const Workers &workers, const KaryRang
         return make_status(StatusCode::insufficient_space, "more TIDs match than there is space for");
     }
 
-    // Cut by output, so that one long range is shared by all threads.
+    // The work is cut by output, so that all threads share one long range.
     const std::uint64_t *begins = own_offsets.data();
     workers.for_pieces(total, tids_a_piece, [&](std::uint64_t first, std::uint64_t last) {
         std::uint64_t i = std::upper_bound(begins, begins + count, first) - begins - 1;

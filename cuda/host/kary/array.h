@@ -53,7 +53,7 @@ class HostKaryArray final : public KaryArray<Key> {
     std::shared_ptr<const DeadBitmap> dead() const noexcept { return dead_.get(); }
 
   private:
-    // What the entry points of the same names do; these throw.
+    // These do what the entry points of the same names do, but throw.
     void find_ranges(const Workers &workers, const Key *keys, std::uint64_t count, KaryRange *ranges) const;
     void find_bounds(const Key *low, const Key *high, std::uint64_t count, KaryRange *ranges) const;
     void find_bounds(const Workers &workers, const Key *low, const Key *high, std::uint64_t count,

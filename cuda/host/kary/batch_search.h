@@ -9,7 +9,7 @@
 
 namespace gpu_engine::host {
 
-// Of one piece of a batch; not for several threads.
+// Searches one piece of a batch; several threads can't share it.
 template <typename Key>
 class BatchSearch {
   public:
@@ -39,18 +39,18 @@ class BatchSearch {
     }
 
   private:
-    // Entries between two keys, on average, up to which going on beats a search that shares its cache misses
-    // with others.
+    // The average number of entries between two keys up to which going on from one key to the next beats a
+    // search that shares its cache misses with others.
     static constexpr std::uint64_t near = 24;
-    // Keys compared at once, without a branch: so many that most searches need no second look, which the
-    // processor would guess wrong.
+    // Keys compared at once, without a branch. There are so many that most searches need no second look,
+    // since the processor would mispredict whether one is needed.
     static constexpr std::uint64_t window = sizeof(Key) <= 8 ? 16 : 8;
     static constexpr int max_windows = 4;
-    // Keys that are asked for early: beyond what the processor fetches by itself between two that wait for
-    // each other.
+    // How far ahead keys are fetched: farther than the processor fetches by itself between two searches that
+    // wait for each other.
     static constexpr std::uint64_t ahead = 1024 / sizeof(Key);
 
-    // On from the rank of a key that isn't greater. False when the way is long.
+    // Goes on from the rank of a key that isn't greater. Returns false when the next rank is far away.
     bool follow(Key key) noexcept {
         for (int look = 0; look < max_windows; ++look) {
             if (at_ + window > padded_) {

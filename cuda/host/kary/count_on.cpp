@@ -12,8 +12,9 @@
 namespace gpu_engine::host {
 namespace {
 
-// The ranges' positions are taken as one sequence, cut into pieces for the threads. So many pieces are
-// counted together before their entries elsewhere are written; that bounds what must be remembered of them.
+// The ranges' positions are taken as one sequence, which is cut into pieces for the threads. So many pieces
+// are counted together before their entries on unknown blocks are written; that bounds what must be
+// remembered of them.
 constexpr std::uint64_t positions_a_piece = 1 << 15;
 constexpr std::uint64_t pieces_at_once = 1 << 12;
 
@@ -79,7 +80,7 @@ Status HostKaryArray<Key>::count_on(Stream &stream, const Key *low, const Key *h
                     });
                 found[first / positions_a_piece] = found_here;
             });
-            // From numbers to places.
+            // The numbers of what was found become places.
             const std::uint64_t pieces = (size + positions_a_piece - 1) / positions_a_piece;
             const std::uint64_t before = total;
             for (std::uint64_t piece = 0; piece < pieces; ++piece) {

@@ -17,7 +17,7 @@ struct DeadBitmap {
     Buffer<std::uint32_t> before_block;
     std::uint64_t dead = 0;
 
-    // `entries` bits are copied, the rest of the last block is cleared.
+    // Copies `entries` bits and clears the rest of the last block.
     DeadBitmap(MemoryBudget &budget, const std::uint64_t *bitmap, std::uint64_t entries)
         : words(budget, (entries / (block_words * 64) + 1) * block_words),
           before_block(budget, words.size() / block_words) {

@@ -80,7 +80,8 @@ Status HostTextIndex::intersect(Stream &stream, const TextList *lists, std::uint
         std::sort(opened.begin(), opened.end(),
                   [](const List &a, const List &b) { return a.documents() < b.documents(); });
         const auto dead = dead_.get();
-        // Pieces of the shortest list's blocks, each piece's members behind those of the pieces before.
+        // The shortest list's blocks are looked at in pieces. Each piece has places of its own for the
+        // members that it finds, behind those of the pieces before.
         constexpr std::uint64_t blocks_a_piece = 64;
         const std::uint64_t pieces = (opened[0].blocks() + blocks_a_piece - 1) / blocks_a_piece;
         Buffer<std::uint32_t> members(engine_.memory(), opened[0].documents());

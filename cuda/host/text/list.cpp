@@ -40,7 +40,7 @@ List::List(const TextParts &parts, const TextList &list)
 }
 
 std::uint32_t List::find_block(std::uint32_t block, std::uint32_t ordinal) const noexcept {
-    // Near blocks first: callers move forward by little mostly.
+    // Near blocks are tried first, because callers mostly move forward by little.
     std::uint32_t step = 1;
     std::uint32_t low = block;
     std::uint32_t high = block;

@@ -18,8 +18,8 @@ class List {
 
     std::uint32_t documents() const noexcept { return list_.documents; }
     std::uint32_t blocks() const noexcept { return blocks_; }
-    // The last ordinal of a block; of a list of one block that is known when it has been decoded, until then
-    // it is the highest there can be.
+    // The last ordinal of a block. That of a list of one block is known once it has been decoded; until then
+    // this is the highest that there can be.
     std::uint32_t last(std::uint32_t block) const noexcept {
         return heads_ == nullptr ? last_ordinal_ : head(block).last;
     }
@@ -71,10 +71,10 @@ class Cursor {
     }
     void move_to(std::uint32_t at) noexcept { at_ = at; }
 
-    // Decodes a block and stands at its first posting; false behind the last one. Throws Failure when the
-    // block contradicts itself.
+    // Decodes a block and stands at its first posting. Returns false behind the last block. Throws Failure
+    // when the block contradicts itself.
     bool load(std::uint32_t block);
-    // Moves forward to the first posting that isn't below; false when there is none.
+    // Moves forward to the first posting that isn't below the ordinal. Returns false when there is none.
     bool seek(std::uint32_t ordinal) {
         if (block_ == none || (block_ < list_->blocks() && ordinals_[count_ - 1] < ordinal)) {
             if (!load(list_->find_block(block_ == none ? 0 : block_ + 1, ordinal))) {
@@ -87,7 +87,8 @@ class Cursor {
         // Only in a list of one block can all postings be below.
         return at_ < count_ || load(block_ + 1);
     }
-    // The first posting of the block from `at` on that isn't below; count() when there is none.
+    // The place of the block's first posting from `at` on that isn't below the ordinal; count() when there is
+    // none.
     std::uint32_t find(std::uint32_t at, std::uint32_t ordinal) const noexcept {
         for (;;) {
             std::uint32_t below = 0;
@@ -103,7 +104,7 @@ class Cursor {
 
   private:
     static constexpr std::uint32_t none = UINT32_MAX;
-    // So many of the highest ordinal, which no document has, follow a block's.
+    // Behind a block's ordinals stand so many of the highest ordinal, which no document has.
     static constexpr std::uint32_t step = 8;
 
     const List *list_;

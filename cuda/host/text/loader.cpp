@@ -90,7 +90,8 @@ class HostTextLoader final : public TextLoader {
     }
 
   private:
-    // Calls take(content, first, count) for each page, where `first` of `count` parts came before.
+    // Calls take(content, first, count) for each page; `first` of the `count` parts of all pages came before
+    // it.
     template <typename Take>
     void for_each_page(const Stream &stream, const TextPages &pages, std::uint64_t a_page,
                        std::uint64_t count, const Take &take) {

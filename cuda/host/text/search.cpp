@@ -15,15 +15,15 @@ namespace gpu_engine::host {
 namespace {
 
 constexpr std::uint32_t window_documents = 2048;
-// Queries that are fewer than this many times the threads are divided among these, in pieces of at least so
-// many documents.
+// When a batch has fewer queries than this many times the threads, the documents are divided among the
+// threads, in pieces of at least `least_piece`.
 constexpr std::uint32_t queries_a_thread = 2;
 constexpr std::uint32_t least_piece = 1 << 16;
 constexpr std::uint32_t pieces_a_thread = 4;
-// Each piece may find as many hits as the query wants; all together about this many at most.
+// Each piece may find as many hits as the query wants. All pieces together find about this many at most.
 constexpr std::uint32_t max_piece_hits = 1 << 17;
 
-// What all pieces of a query share: documents below the threshold can't be among its best.
+// What all pieces of a query share: documents with lower scores than the threshold can't be among the best.
 struct Shared {
     std::atomic<std::int64_t> threshold{0};
 
@@ -67,7 +67,7 @@ class Best {
         }
     }
 
-    // Best first.
+    // Puts the best hit first.
     void sort() noexcept { std::sort(hits_.data(), hits_.data() + count_, ranks_before); }
     const TextHit *hits() const noexcept { return hits_.data(); }
     std::uint32_t count() const noexcept { return count_; }
@@ -144,7 +144,7 @@ std::int64_t Search::max_in_window(RankedList *ranked, const Window &window) con
         cursor.load(0);
     }
     if (cursor.block() == ranked->block) {
-        // Known to the posting.
+        // The block is decoded, so the postings themselves tell.
         const std::uint32_t at = cursor.find(cursor.at(), window.first);
         if (at < cursor.count() ? cursor.ordinal(at) >= window.end : list.blocks() == 1) {
             return 0;
@@ -179,7 +179,7 @@ void Search::touch(RankedList *ranked, Window *window) const {
     }
 }
 
-// Only for documents that can still be among the best.
+// Looks the list up only for documents that can still be among the best.
 void Search::add_to_touched(RankedList *ranked, std::int64_t remaining, std::int64_t needed,
                             Window *window) const {
     std::uint32_t kept = 0;
@@ -212,7 +212,8 @@ void Search::rank_window(std::vector<RankedList *> &lists, Window *window, Best 
               [](const RankedList *a, const RankedList *b) { return a->most > b->most; });
     bool sorted = true;
     for (std::size_t i = 0; i < lists.size() && lists[i]->most > 0; ++i) {
-        // Documents that no list so far has can't reach what is needed by the others alone.
+        // A document that none of the lists so far has can't reach the needed score by the remaining lists
+        // alone.
         if (remaining >= needed) {
             touch(lists[i], window);
             sorted = i == 0;
@@ -253,7 +254,7 @@ void Search::any(std::vector<RankedList> &lists, std::uint32_t first, std::uint3
 
 // ---- All of the lists ----------------------------------------------------------------------------
 
-// Moves to the blocks that can hold the ordinal; false when a list has none.
+// Moves to the blocks that can hold the ordinal. Returns false when a list has none.
 bool Search::reach(std::vector<RankedList> &lists, std::uint32_t ordinal, std::int64_t *most) const {
     *most = 0;
     for (RankedList &ranked : lists) {
@@ -271,7 +272,7 @@ bool Search::reach(std::vector<RankedList> &lists, std::uint32_t ordinal, std::i
     return true;
 }
 
-// Keeps what the list has too, and its places there.
+// Keeps the candidates that the list has too, and notes their places there.
 void Search::keep_common(std::vector<RankedList> &lists, std::size_t number, Candidates *candidates) {
     RankedList &ranked = lists[number];
     ranked.cursor.load(ranked.block);
@@ -337,7 +338,7 @@ void Search::all(std::vector<RankedList> &lists, std::uint32_t first, std::uint3
     }
 }
 
-// A part of a query's documents.
+// A part of a query's documents, with the query's number.
 struct Piece {
     std::uint32_t query;
     std::uint32_t first;
@@ -421,7 +422,7 @@ Status HostTextIndex::search(Stream &stream, const TextRanking &ranking, const T
                 const Best &best = *results[std::uint64_t(i) * pieces_a_query + part];
                 merged.insert(merged.end(), best.hits(), best.hits() + best.count());
             }
-            // What is written there isn't read again: it may be a session's memory.
+            // What was written to `hits` isn't read again, since it may lie in a session's memory.
             const std::uint32_t wanted = std::min(static_cast<std::uint32_t>(merged.size()), own[i].k);
             std::partial_sort(merged.begin(), merged.begin() + wanted, merged.end(), ranks_before);
             std::copy_n(merged.begin(), wanted, hits + first_hits[i]);
