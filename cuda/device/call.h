@@ -27,7 +27,7 @@ class Call {
 
     Call(const Call &) = delete;
     Call &operator=(const Call &) = delete;
-    // However the call ends, no work of it is left that could touch the caller's arrays.
+    // However the call ends, the device no longer works on the caller's arrays afterwards.
     ~Call() { static_cast<void>(cudaStreamSynchronize(stream())); }
 
     DeviceEngine &engine() const noexcept { return engine_; }
@@ -63,13 +63,14 @@ class Call {
     DeviceStream *stream_;
 };
 
-// The address a kernel reaches a caller's array under; null when only a copy will do. Pinned memory is
-// reached directly where `direct_pinned` says that it is touched once and little.
+// The address under which a kernel reaches a caller's array; null when only a copy will do. Pinned memory is
+// reached directly where `direct_pinned` says that little of it is touched, and only once.
 void *device_address(const void *array, bool direct_pinned);
 
 inline constexpr std::uint64_t direct_bytes = 1 << 16;
 
-// A caller's array to read, piece by piece: as it is when the device can reach it, else through a copy.
+// A caller's array that is read piece by piece: directly when the device can reach it, otherwise through a
+// copy.
 template <typename Element>
 class Input {
   public:
@@ -83,7 +84,7 @@ class Input {
             }
         }
     }
-    // The elements from `first` on; valid until the next call.
+    // The elements from `first` on. They are valid until the next call.
     const Element *piece(std::uint64_t first, std::uint64_t count) const {
         if (direct_ != nullptr) {
             return direct_ + first;
@@ -99,7 +100,7 @@ class Input {
     Buffer<Element> copy_;
 };
 
-// A caller's array to write, in the same way.
+// A caller's array that is written in the same way.
 template <typename Element>
 class Output {
   public:

@@ -28,7 +28,7 @@ Status status_of(cudaError_t error, const char *call) noexcept {
     }
     char message[Status::message_capacity];
     std::snprintf(message, sizeof(message), "%s: %s", call, cudaGetErrorString(error));
-    // The runtime keeps the last error; the next call must not find this one.
+    // The runtime keeps the last error; it is taken here, so that the next call doesn't find it.
     static_cast<void>(cudaGetLastError());
     return make_status(code, message);
 }

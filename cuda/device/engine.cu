@@ -12,8 +12,8 @@
 namespace gpu_engine::device {
 namespace {
 
-// The share of the device's memory that the pool keeps for the next call when it was given back, at most the
-// limit; taking it from the driver anew would cost large calls milliseconds.
+// The share of the device's memory, at most the limit, that the pool keeps for the next call when it was
+// given back. Large calls would lose milliseconds if they took it from the driver anew.
 constexpr std::uint64_t kept_share = 8;
 
 }  // namespace
@@ -93,7 +93,7 @@ Status DeviceEngine::pin(void *memory, std::uint64_t bytes) noexcept {
 
 void DeviceEngine::unpin(void *memory) noexcept {
     static_cast<void>(cudaSetDevice(device_));
-    // Fails only on a device that is lost; the error must not stay for the next call to find.
+    // This fails only on a device that is lost; the error must not stay for the next call to find.
     static_cast<void>(status_of(cudaHostUnregister(memory), "cudaHostUnregister"));
 }
 

@@ -102,7 +102,7 @@ class DeviceEngine final : public Engine {
     // Shared memory that a block may have.
     std::size_t shared_bytes() const noexcept { return static_cast<std::size_t>(shared_bytes_); }
     MemorySource source() noexcept { return MemorySource{&memory_, pool_}; }
-    // What arrays and streams that end give their memory back on.
+    // Arrays give their memory back on this stream when their own has ended.
     cudaStream_t release_stream() const noexcept { return release_stream_; }
 
   private:

@@ -6,7 +6,7 @@
 
 namespace gpu_engine::device {
 
-// A copy, which all questions of a request share.
+// A copy of the facts, which all questions of a request share.
 class DeviceHeapBlocks final : public HeapBlocks {
   public:
     DeviceHeapBlocks(const Call &call, const KnownBlocks &known);

@@ -27,7 +27,7 @@ Memory::Memory(const MemorySource &source, std::uint64_t bytes, cudaStream_t str
 
 Memory::~Memory() {
     if (data_ != nullptr) {
-        // Fails only on a device that is lost, whose memory is lost with it.
+        // This fails only on a device that is lost, and its memory is lost with it.
         static_cast<void>(cudaFreeAsync(data_, stream_));
         budget_->release(bytes_);
     }

@@ -19,7 +19,7 @@ struct MemorySource {
 // Bytes of device memory, taken and given back in the order of a stream's work.
 class Memory {
   public:
-    // Begins on a boundary of at least this many bytes, and so does what lies behind it.
+    // The memory begins on a boundary of at least this many bytes, and so does what lies behind it.
     static constexpr std::uint64_t alignment = 256;
 
     Memory() = default;
@@ -39,7 +39,8 @@ class Memory {
         std::swap(budget_, other.budget_);
         std::swap(stream_, other.stream_);
     }
-    // For memory that outlives the stream it was taken on: it is given back in the order of another.
+    // Memory that outlives the stream it was taken on is given back on another stream, in the order of that
+    // one's work.
     void set_stream(cudaStream_t stream) noexcept { stream_ = stream; }
 
     void *data() const noexcept { return data_; }

@@ -1,8 +1,9 @@
 // Groups of rows on the device.
 //
-// Few groups are kept in a block's shared memory and added to the table in the end; of more, rows are added
-// to the table in device memory. There a group's number is its key while keys have few bits; else groups are
-// found by a hash of the key, in a table that is made anew, larger, when it turns out to be full.
+// Where there are few groups, each block keeps them in its shared memory and adds them to the table in the
+// end. Where there are more, rows are added to the table in device memory at once. While keys have few bits a
+// group's number is its key. Otherwise groups are found by a hash of the key; a table that turns out to be
+// full is made anew, larger.
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -46,7 +47,7 @@ __global__ void begin_table_kernel(TableView table, std::uint64_t records,
     }
 }
 
-// `rows_word`: that counts all rows, where groups are dense.
+// Does the slot hold a group? Where groups are dense, word `rows_word` counts the group's rows.
 __device__ bool is_group(const TableView &table, std::uint64_t slot, std::uint32_t rows_word) {
     if (table.key_words == 0) {
         return table.record(slot)[rows_word] != 0;
@@ -70,12 +71,13 @@ __global__ void count_groups_kernel(TableView table, std::uint64_t records, std:
     }
 }
 
-// Groups that have rows, one behind the other: `words` words each, without those that were added here.
+// Lists the groups that have rows, one behind the other: `words` words of each, without any that was added to
+// the program here.
 __global__ void list_groups_kernel(TableView table, std::uint64_t records, std::uint32_t rows_word,
                                    std::uint32_t key_words, std::uint32_t words, Word *listed, Word *groups) {
     const std::uint32_t lane = threadIdx.x % 32;
     const std::uint64_t step = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
-    // Whole warps go on together.
+    // A warp's lanes go on together, since they ask each other.
     for (std::uint64_t begin = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x - lane;
          begin < records; begin += step) {
         const std::uint64_t slot = begin + lane;
@@ -121,7 +123,7 @@ class DeviceAggregateAnswer final : public AggregateAnswer {
     }
 
     void set_outcome(AggregateOutcome outcome) noexcept { outcome_ = outcome; }
-    // They outlive the stream they were made on.
+    // The buffers outlive the stream that they were made on.
     void take(Buffer<std::uint64_t> groups, std::uint64_t group_count, Buffer<std::uint64_t> doubtful,
               std::uint64_t doubtful_count) noexcept {
         groups_ = std::move(groups);
@@ -159,7 +161,7 @@ class DeviceAggregateAnswer final : public AggregateAnswer {
 
 // ---- a question -------------------------------------------------------------------------------------------
 
-// A run's rows, and what is computed of them.
+// The rows of a run, and the program with what it needs there.
 struct Part {
     const StoreParts *parts;
     std::shared_ptr<const DeadBitmap> dead;
@@ -225,7 +227,8 @@ class Aggregator {
         part.selection =
             select_rows(call_, *part.parts, part.dead.get(), asked.tests, asked.test_count, &part.held);
         if (question_.blocks != nullptr) {
-            // How many there are: room for those that the filter keeps out is too much.
+            // The rows are counted, since room for all of them would be too much where the filter keeps many
+            // out.
             const Buffer<std::uint64_t> found = call_.buffer<std::uint64_t>(1);
             call_.fill(found.data(), 0, sizeof(std::uint64_t));
             part.doubtful = split_doubtful(call_, *part.parts, known_of(*question_.blocks), nullptr,
@@ -250,7 +253,7 @@ class Aggregator {
     void choose_way() {
         const std::uint32_t bits = plan_.key_bits();
         const std::uint64_t record_bytes = value_words() * sizeof(std::uint64_t);
-        // A table of far more groups than there are rows would only be filled and searched in vain.
+        // A table with far more places than there are rows would be filled and searched in vain.
         const std::uint64_t max_dense_groups = 4 * plan_.rows + (1 << 16);
         if (plan_.program.key_count == 0) {
             way_ = Way::one;
@@ -276,7 +279,7 @@ class Aggregator {
     }
     bool is_hashed() const { return way_ == Way::hashed || way_ == Way::hashed_wide; }
 
-    // With a record behind those of the slots, for the key that means that a slot is free.
+    // A hashed table has one record more than slots, for the group whose key means that a slot is free.
     std::uint64_t records() const { return slots_ + (way_ == Way::hashed ? 1 : 0); }
 
     void begin_table() {
@@ -284,7 +287,7 @@ class Aggregator {
         table_.stride = table_.key_words + value_words();
         table_.slots = slots_;
         table_.flags = flags_.data();
-        // The one that was too small first gives its memory back.
+        // The table that was too small gives its memory back first.
         records_ = Buffer<std::uint64_t>();
         states_ = Buffer<std::uint32_t>();
         records_ = call_.buffer<std::uint64_t>(std::max<std::uint64_t>(1, records() * table_.stride));
@@ -295,7 +298,7 @@ class Aggregator {
             call_.fill(states_.data(), 0, slots_ * sizeof(std::uint32_t));
             table_.states = states_.data();
         }
-        // `full` and `has_last` are this table's.
+        // `full` and `has_last` are about this table, so they begin anew with it.
         call_.fill(&flags_.data()->full, 0, 2 * sizeof(std::uint32_t));
         const ProgramView &program = parts_[0].program->view();
         begin_table_kernel<<<blocks_of(records()), threads, 0, call_.stream()>>>(
@@ -374,7 +377,8 @@ class Aggregator {
                                                         sizeof(std::uint64_t);
         if constexpr (way == Way::few) {
             if (shared > max_bytes) {
-                // The slots leave no room for groups; those in device memory have the same numbers.
+                // Shared memory has no room for groups beside the slots. Groups in device memory have the
+                // same numbers.
                 launch<Way::dense>(part, rows);
                 return;
             }

@@ -58,7 +58,7 @@ __device__ Word join_warp(Word word, Join join) {
     return word;
 }
 
-// Whole warps call it. `words` are the warp's own, `copies` apart.
+// All lanes of a warp call it. `words` are the warp's own, and lie `copies` apart.
 __device__ inline void add_to_one(const RowComputer &rows, const AccumulatorView &accumulator, Word *words,
                                   std::uint32_t copies) {
     const RowComputer::Argument argument = rows.argument(accumulator);
@@ -128,7 +128,7 @@ __device__ inline void add_to_few(const RowComputer &rows, const ProgramView &pr
             Word *word = own + (keys[i] * program.value_words + accumulator.word) * copies;
             switch (accumulator.kind) {
                 case AccumulatorKind::count:
-                    // A block has fewer than 2^32 rows.
+                    // 32 bits are enough, because a block has fewer than 2^32 rows.
                     atomicAdd(reinterpret_cast<std::uint32_t *>(word), 1U);
                     break;
                 case AccumulatorKind::least:
@@ -145,7 +145,7 @@ __device__ inline void add_to_few(const RowComputer &rows, const ProgramView &pr
     }
 }
 
-// All threads of a block call these two.
+// All threads of a block call these two functions.
 __device__ inline void begin_block_table(const ProgramView &program, const BlockTable &block, Word *table) {
     const std::uint32_t places = block.groups * program.value_words * block.copies;
     for (std::uint32_t i = threadIdx.x; i < places; i += blockDim.x) {
@@ -194,7 +194,7 @@ __device__ inline void finish_block_table(const ProgramView &program, const Bloc
 
 // ---- groups in device memory ------------------------------------------------------------------------------
 
-// `records`: each active row's; null where the table is full.
+// `records` has the record of each active row; it is null where the table is full.
 __device__ inline void add_to_records(const RowComputer &rows, const ProgramView &program,
                                       const TableView &table, Word *const *records) {
     for (std::uint32_t a = 0; a < program.accumulator_count; ++a) {
@@ -228,7 +228,7 @@ __device__ void find_records(const RowComputer &rows, const TableView &table, Wo
         records[i] = nullptr;
     }
     if constexpr (way == Way::hashed_wide) {
-        // Each thread's words by themselves.
+        // Each thread reads the words of its own rows.
         std::uint64_t hashes[rows_a_thread] = {};
         for (std::uint32_t word = 0; word < table.key_words; ++word) {
             rows.key_word(word, keys);
@@ -259,7 +259,7 @@ __device__ void find_records(const RowComputer &rows, const TableView &table, Wo
 
 // ---- rows by themselves -----------------------------------------------------------------------------------
 
-// Whole warps call it. Rows that find no room are counted all the same.
+// All lanes of a warp call it. Rows that find no room are counted all the same.
 __device__ inline void list_rows(const RowComputer &rows, const ProgramView &program, const TableView &table,
                                  const ListView &list) {
     const std::uint32_t lane = threadIdx.x % 32;
@@ -285,7 +285,7 @@ __device__ inline void list_rows(const RowComputer &rows, const ProgramView &pro
             ++first;
         }
     }
-    // Words that no accumulator has are 0.
+    // Words that belong to no accumulator are 0.
 #pragma unroll
     for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
         for (std::uint32_t word = program.key_words; records[i] != nullptr && word < list.stride; ++word) {
@@ -326,7 +326,7 @@ __device__ inline void list_rows(const RowComputer &rows, const ProgramView &pro
             }
         }
     }
-    // Last: a count of all rows that was added to the program was at this place.
+    // The TID is written last, because a count of all rows that was added to the program has the same place.
 #pragma unroll
     for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
         if (records[i] != nullptr) {
@@ -343,7 +343,7 @@ __global__ void __launch_bounds__(max_threads)
                      const __grid_constant__ StretchesView places, RowsView selected,
                      const __grid_constant__ TableView table, BlockTable block, ListView list) {
     extern __shared__ long long shared[];
-    // Behind the slots: the block's groups, or the keys of its rows.
+    // Behind the slots lie the block's groups, or the keys of its rows.
     auto *room =
         reinterpret_cast<Word *>(reinterpret_cast<char *>(shared) + static_cast<std::size_t>(program.slots) *
                                                                         blockDim.x * RowComputer::slot_bytes);
@@ -354,7 +354,7 @@ __global__ void __launch_bounds__(max_threads)
     }
     for_words(selected.selected, selected.words, [&](std::uint64_t first, const std::uint32_t *bits) {
         if constexpr (way == Way::hashed || way == Way::hashed_wide) {
-            // What is left of a table that is too small is thrown away.
+            // A table that is too small will be thrown away, so nothing is added to it any more.
             if (*static_cast<volatile std::uint32_t *>(&table.flags->full) != 0) {
                 return;
             }

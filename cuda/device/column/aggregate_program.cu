@@ -96,12 +96,12 @@ class Compiler {
             instruction.left = operands_[step.left];
             instruction.right = takes_two(step.operation) ? operands_[step.right] : instruction.left;
         }
-        // An operand's slot may be its own: rows are read before they are written.
+        // The result may take an operand's slot, because operands are read before the result is written.
         instruction.to = take_slot(place, last_use_[number]);
         operands_[number] = {Source::slot, instruction.to};
         instructions_[place < filter_steps_ ? 0 : 1].push_back(instruction);
     }
-    // A slot that isn't wanted from `place` on.
+    // Takes a slot whose value isn't wanted from `place` on.
     std::uint16_t take_slot(std::size_t place, std::size_t last_use) {
         std::size_t slot = 0;
         while (slot < busy_until_.size() && busy_until_[slot] > place) {
@@ -152,7 +152,7 @@ std::uint32_t find_rows_word(const AggregateProgram &program) {
     return program.value_words;
 }
 
-// At least a place, for codes that lie beyond a map are looked up at the first one.
+// Maps have at least one place, because codes beyond a map are looked up at the first one.
 const void *PartProgram::upload(const Call &call, const void *values, std::uint64_t bytes) {
     constexpr std::uint64_t least = 2 * sizeof(std::uint64_t);
     held_.push_back(call.buffer<std::uint64_t>((std::max(bytes, least) + 7) / 8));
@@ -225,7 +225,7 @@ PartProgram::PartProgram(const Call &call, const AggregatePlan &plan, const Aggr
         ++view_.value_words;
     }
     const auto give = [&]<typename Element>(const std::vector<Element> &elements, const Element **view) {
-        // From memory that isn't pinned: it has been read when this returns.
+        // The memory isn't pinned, so it has been read when the call returns.
         *view =
             static_cast<const Element *>(upload(call, elements.data(), elements.size() * sizeof(Element)));
         return static_cast<std::uint32_t>(elements.size());

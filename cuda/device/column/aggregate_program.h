@@ -8,8 +8,8 @@
 
 namespace gpu_engine::device {
 
-// Where numbers come from. What is wanted once, or is a constant, has no slot: it is looked up when it is
-// used.
+// Where numbers come from. A step that is used once, or is a constant, has no slot; it is computed where it
+// is used.
 enum class Source : std::uint16_t { slot = 1, input, constant, null, place };
 struct Operand {
     Source source;
@@ -69,8 +69,8 @@ struct ProgramView {
 // A part's program with its maps, on the device.
 class PartProgram {
   public:
-    // `rows_word`: of an accumulator that counts all rows; one is added where this is the first word behind
-    // all others.
+    // `rows_word` is the word of an accumulator that counts all rows. If it is the first word behind all
+    // others, such an accumulator is added.
     PartProgram(const Call &call, const AggregatePlan &plan, const AggregateInput *inputs,
                 const StoreParts &parts, std::uint32_t rows_word);
 

@@ -21,16 +21,16 @@ struct StretchesView {
 // A thread's rows: number i is `first + i * 32`, if bit i of `active` is set.
 inline constexpr std::uint32_t rows_a_thread = words_a_warp;
 
-// NULLs are a bit a row.
+// Numbers of a thread's rows; `nulls` has a bit a row.
 struct RowValues {
     long long number[rows_a_thread];
     std::uint32_t nulls;
 };
 
-// What a thread computes with. Its slots are its own: nobody else looks at them.
+// What a thread computes with. Other threads don't look at its slots.
 class RowComputer {
   public:
-    // `slots`: shared memory of the block, slot_bytes a slot and thread.
+    // `slots` lies in the block's shared memory, with slot_bytes for each slot and thread.
     __device__ RowComputer(const ProgramView &program, const StretchesView &places, long long *slots)
         : program_(program),
           places_(places),
@@ -40,7 +40,7 @@ class RowComputer {
 
     static constexpr std::size_t slot_bytes = rows_a_thread * sizeof(long long) + 1;
 
-    // Goes on to other rows. What passes the program's filter stays active, and its steps are computed.
+    // Goes on to other rows. Those that pass the program's filter stay active, and their steps are computed.
     __device__ void compute(std::uint64_t first, std::uint32_t active) {
         first_ = first;
         active_ = active;
@@ -85,7 +85,7 @@ class RowComputer {
                 return values;
         }
     }
-    // Rows of which a truth value is true.
+    // The rows for which a truth value is true.
     __device__ std::uint32_t trues(Operand operand) const {
         const RowValues truth = load(operand);
         std::uint32_t rows = 0;
@@ -137,7 +137,7 @@ class RowComputer {
         }
         return argument;
     }
-    // A row that counts, as a number to be added up.
+    // What a row that counts adds to a sum.
     __device__ static UInt128 wide_number(const AccumulatorView &accumulator, long long number) {
         if (accumulator.kind == AccumulatorKind::sum_squares) {
             return wide_square(number);
@@ -173,7 +173,7 @@ class RowComputer {
         slot_nulls_[to * blockDim.x + threadIdx.x] = static_cast<std::uint8_t>(values.nulls);
     }
 
-    // Of rows that aren't active nothing is read.
+    // Looks up the numbers of active rows; nothing is read for others.
     template <typename Value>
     __device__ void look_up(const AggregateInput &input, RowValues *values) const {
         const auto *map = static_cast<const Value *>(input.values);
@@ -268,7 +268,8 @@ class RowComputer {
             result->number[i] = compare_integers<operation>(left.number[i], right.number[i]) ? 1 : 0;
         }
     }
-    // Three-valued: `decisive` is the operand that decides alone.
+    // Joins truth values by three-valued logic: an operand that is `decisive` decides, whatever the other one
+    // is.
     __device__ static void join_truth(long long decisive, const RowValues &left, const RowValues &right,
                                       RowValues *result) {
         std::uint32_t decided = 0;

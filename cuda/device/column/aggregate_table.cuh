@@ -1,5 +1,5 @@
 // Groups on the device: where a row's group is found, and how rows are added to it. All rows of a question
-// are added to one table, in any order; whoever comes first makes a group.
+// are added to one table, in any order; the thread whose row comes first makes the group.
 #pragma once
 
 #include "device/column/aggregate_rows.cuh"
@@ -10,8 +10,8 @@ using Word = unsigned long long;
 
 // ---- words that several threads add to --------------------------------------------------------------------
 
-// Adds to a number of 128 bits in device memory. Each half is exact by itself: what the lower one loses is
-// carried by who made it overflow.
+// Adds to a number of 128 bits in device memory. The result is exact though the halves are added one by one:
+// the thread that makes the lower half overflow adds the carry to the upper half.
 __device__ inline void add_wide_in_memory(Word *low, Word *high, UInt128 number) {
     const auto low_part = static_cast<Word>(number);
     Word high_part = static_cast<Word>(number >> 64);
@@ -24,7 +24,7 @@ __device__ inline void add_wide_in_memory(Word *low, Word *high, UInt128 number)
     }
 }
 
-// The same in shared memory, where only additions of 32 bits are quick. Returns what is carried.
+// The same in shared memory, where only additions of 32 bits are fast. Returns the carry.
 __device__ inline std::uint32_t add_piece(std::uint32_t *piece, std::uint32_t part, std::uint32_t carry) {
     const std::uint64_t sum = static_cast<std::uint64_t>(part) + carry;
     const auto added = static_cast<std::uint32_t>(sum);
@@ -44,7 +44,7 @@ __device__ inline void add_wide_in_block(Word *low, Word *high, UInt128 number) 
     add_piece(high_pieces + 1, static_cast<std::uint32_t>(number >> 96), carry);
 }
 
-// Extremes settle down soon: most rows only look.
+// A least or greatest number soon changes no more, so most rows only look at it.
 __device__ inline void join_least(Word *word, long long number) {
     if (number < *reinterpret_cast<volatile long long *>(word)) {
         atomicMin(reinterpret_cast<long long *>(word), number);
@@ -56,7 +56,7 @@ __device__ inline void join_greatest(Word *word, long long number) {
     }
 }
 
-// Adds what some rows come to, of which there is at least one, to a group in device memory.
+// Adds the sum of one row or more to a group in device memory.
 __device__ inline void join_words(AccumulatorKind kind, Word *word, Word low, Word high) {
     switch (kind) {
         case AccumulatorKind::count:
@@ -77,7 +77,7 @@ __device__ inline void join_words(AccumulatorKind kind, Word *word, Word low, Wo
 
 // ---- finding groups ---------------------------------------------------------------------------------------
 
-// What happened to a question.
+// What became of a question.
 struct AggregateFlags {
     std::uint32_t failed;    // a step did
     std::uint32_t full;      // the table is too small
@@ -99,13 +99,15 @@ struct TableView {
     __device__ Word *record(std::uint64_t slot) const { return records + slot * stride; }
 };
 
-// Of keys of one word: no slot has been taken yet. The group that has this very key lies behind all slots.
+// For keys of one word: this key says that a slot is free. The group that has this very key lies behind all
+// slots.
 inline constexpr Word free_key = UINT64_MAX;
-// Of keys of several words: a slot's state. Others are keys that are there, told apart by some bits.
+// For keys of several words: the state of a slot. All other states say that the key is there, and have bits
+// of the key's hash, by which most keys are told apart.
 inline constexpr std::uint32_t slot_is_free = 0;
 inline constexpr std::uint32_t slot_is_taken = 1;
 inline constexpr std::uint32_t slot_has_key = 2;
-// Beyond so many slots the table counts as full.
+// A key that isn't found within so many slots makes the table count as full.
 inline constexpr std::uint32_t max_probes = 512;
 
 __device__ inline Word *find_record(const TableView &table, Word key) {
@@ -129,8 +131,8 @@ __device__ inline Word *find_record(const TableView &table, Word key) {
     return nullptr;
 }
 
-// `key_at(word)` is a word of the key. Whoever takes a slot writes the key at once, without waiting for
-// anybody, so who waits for it doesn't wait long.
+// `key_at(word)` is a word of the key. The thread that takes a slot writes the key at once, without waiting
+// for others, so those that wait for the key don't wait long.
 template <typename KeyAt>
 __device__ Word *find_record(const TableView &table, std::uint64_t hash, KeyAt key_at) {
     const std::uint32_t wanted = static_cast<std::uint32_t>(hash >> 32) | slot_has_key;

@@ -28,7 +28,7 @@ __global__ void rank_kernel(AggregateTop top, const std::uint64_t *records, std:
     }
 }
 
-// `last`: the rank that just belongs to them.
+// `last` is the lowest rank that is kept.
 __global__ void keep_kernel(AggregateTop top, const std::uint64_t *records, std::uint64_t groups,
                             std::uint32_t words, const std::int64_t *last, unsigned long long *kept_count,
                             std::uint64_t *kept) {

@@ -6,8 +6,8 @@
 
 namespace gpu_engine::device {
 
-// Of `*groups` records of `words` words each those that can be among the first top.count: all with the rank
-// of the last of these, and better ones. *groups becomes their number. Throws Failure.
+// Keeps those of `*groups` records of `words` words each that can be among the first top.count: those with
+// the last one's rank or a better one. *groups becomes their number. Throws Failure.
 Buffer<std::uint64_t> keep_top(const Call &call, const AggregateTop &top, std::uint32_t words,
                                Buffer<std::uint64_t> records, std::uint64_t *groups);
 

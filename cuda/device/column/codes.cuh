@@ -5,7 +5,7 @@
 
 namespace gpu_engine::device {
 
-// Blocks of a kernel that goes over all rows: what keeps a device busy.
+// A kernel that goes over all rows has so many blocks that the device is busy.
 inline constexpr int row_threads = 256;
 inline constexpr int row_blocks_a_multiprocessor = 8;
 
@@ -19,12 +19,13 @@ struct CodesView {
         }
         const std::uint64_t bit = row * bits;
         const auto *halves = reinterpret_cast<const std::uint32_t *>(words) + bit / 32;
-        // Behind the last code there are words of nothing.
+        // The word behind may be one that follows the last code; it means nothing, but can be read.
         const std::uint32_t window = __funnelshift_r(halves[0], halves[1], static_cast<unsigned>(bit % 32));
         return bits == 32 ? window : window & ((1U << bits) - 1);
     }
 
-    // Of those selected among a lane's rows: `row` and the same of the next words. All are under way at once.
+    // Reads the codes of the selected ones among a lane's rows: `row` and the same row of the next words. All
+    // reads are under way at once.
     __device__ void read(std::uint64_t row, const std::uint32_t *selected, std::uint64_t *codes) const;
 };
 
@@ -32,7 +33,7 @@ struct CodesView {
 inline constexpr std::uint32_t words_a_warp = 4;
 inline constexpr std::uint32_t rows_a_warp = 32 * words_a_warp;
 
-// 64-bit words of a selection, so that the last warp has all of its own.
+// How many 64-bit words a selection of so many rows takes. The last warp has all of its words for itself.
 constexpr std::uint64_t selection_words(std::uint64_t rows) {
     return (rows + rows_a_warp - 1) / rows_a_warp * (rows_a_warp / 64);
 }
@@ -46,7 +47,8 @@ __device__ inline void CodesView::read(std::uint64_t row, const std::uint32_t *s
     }
 }
 
-// Calls visit(first row of the warp, its words) for all words that aren't empty, with whole warps.
+// Calls visit(first row of the warp, its words) for all words that aren't empty. All lanes of a warp call it
+// together.
 template <typename Visit>
 __device__ void for_words(const std::uint64_t *selected, std::uint64_t words, Visit visit) {
     const std::uint64_t warps = static_cast<std::uint64_t>(gridDim.x) * blockDim.x / 32;

@@ -66,8 +66,9 @@ __device__ __forceinline__ std::uint32_t partition_point(std::uint32_t count, Go
     return low;
 }
 
-// How many of the first `diagonal` entries come from main. Delta's are looked for where they would be if they
-// were spread evenly over main's, then further and further from there: each step waits for device memory.
+// How many of the first `diagonal` entries come from main. The search begins where the split would be if
+// delta's entries were spread evenly over main's, and goes further and further from there, because each step
+// waits for device memory.
 template <typename Merge>
 __device__ std::uint32_t find_split(const Merge &merge, std::uint32_t main_count, std::uint32_t delta_count,
                                     std::uint32_t diagonal) {
@@ -75,7 +76,7 @@ __device__ std::uint32_t find_split(const Merge &merge, std::uint32_t main_count
     constexpr std::uint64_t growth = 16;
     const std::uint32_t least = diagonal > delta_count ? diagonal - delta_count : 0;
     const std::uint32_t most = min(diagonal, main_count);
-    // Whether so many are enough.
+    // Do so many suffice?
     const auto suffice = [&](std::uint32_t i) {
         const std::uint32_t j = diagonal - 1 - i;
         return merge.before(merge.delta_key(j), j, merge.main_key(i), i);
@@ -128,7 +129,7 @@ struct TilePart {
         offset = misplaced / sizeof(Key);
         aligned = misplaced % sizeof(Key) == 0;
     }
-    // How many keys' places it takes.
+    // How many places of keys it takes.
     __device__ std::uint32_t places() const {
         return (offset + count + keys_a_copy - 1) / keys_a_copy * keys_a_copy;
     }
@@ -150,8 +151,8 @@ struct TilePart {
     }
 };
 
-// Calls write(to[i], i) for each i below `count`: the block's warps take lines of the caches, since writing
-// parts of their sectors takes longer.
+// Calls write(to[i], i) for each i below `count`. Each warp takes whole cache lines, since writing parts of
+// their sectors takes longer.
 template <typename Element, typename Write>
 __device__ __forceinline__ void for_each_aligned(Element *to, std::uint32_t count, Write write) {
     constexpr auto line = static_cast<std::uint32_t>(128 / sizeof(Element));
@@ -179,10 +180,10 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     constexpr std::uint32_t rounding = 16 / sizeof(Key);
     using Prefix = cub::TilePrefixCallbackOp<std::uint32_t, cuda::std::plus<>, TileState>;
     __shared__ typename Prefix::TempStorage prefix_memory;
-    // Main's keys, then delta's.
+    // Main's keys come first, then delta's.
     __shared__ __align__(16) char key_memory[(tile + 3 * rounding) * sizeof(Key)];
-    // Of each place in the merged order: whether an entry that was looked up goes there, and whether an entry
-    // of delta's that main has, too.
+    // Two bits for each place in the merged order: whether an entry that was looked up goes there, and
+    // whether that is an entry of delta's which main has, too.
     constexpr std::uint32_t mark_words = warps * items;
     __shared__ std::uint32_t looked_up[mark_words];
     __shared__ std::uint32_t doubled[mark_words];
@@ -273,7 +274,8 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     const std::uint32_t lane = threadIdx.x % 32;
     const std::uint32_t warp = threadIdx.x / 32;
     const std::uint32_t warp_first = warp * items * 32;
-    // Lane k's: delta's entries and duplicates among the k-th 32 places of the warp.
+    // Lane k has the bits of the k-th 32 places of the warp: which have delta's entries, and which have
+    // duplicates.
     std::uint32_t delta_bits = 0;
     std::uint32_t duplicate_bits = 0;
     if (lane < items) {
@@ -283,7 +285,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
         delta_bits = (looks_up_delta ? found : ~found) & ~behind;
         duplicate_bits = doubled[warp * items + lane] & delta_bits;
     }
-    // Both counts in one word: of delta's entries in the lower half, of duplicates in the upper.
+    // One word has both counts: that of delta's entries in the lower half, that of duplicates in the upper.
     const auto own_sum = static_cast<std::uint32_t>(__popc(delta_bits)) |
                          static_cast<std::uint32_t>(__popc(duplicate_bits)) << 16;
     std::uint32_t sum = own_sum;
@@ -303,11 +305,12 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
         warp_before = w == warp ? tile_sum : warp_before;
         tile_sum += warp_sums[w];
     }
-    // Before the lane's places.
+    // The counts before the lane's places.
     const std::uint32_t before = warp_before + sum - own_sum;
     const std::uint32_t tile_duplicates = tile_sum >> 16;
-    // Of each entry one more than its code less the tile's first, main's entries before delta's; and of each
-    // such code where the key is. So that what is written next to each other can be written together.
+    // `ranks` has, for each entry, one more than its code less the tile's first, main's entries before
+    // delta's. `sources` has, for each such code, where its key is. With both, neighbouring threads write
+    // neighbouring places.
     __shared__ std::uint16_t ranks[tile];
     __shared__ std::uint16_t sources[tile];
     const auto *const keys = reinterpret_cast<const Key *>(key_memory);
@@ -372,7 +375,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     }
 }
 
-// Leaves the number of entries in *count, which the device reaches. There must be an entry.
+// Leaves the number of entries in *count, which the device can reach. There must be an entry.
 template <typename Shape, typename Merge>
 void launch_fused_merge(const Call &call, const Merge &merge, std::uint64_t main_count,
                         std::uint64_t delta_count, std::uint32_t *main_map, std::uint32_t *delta_map,
@@ -382,7 +385,7 @@ void launch_fused_merge(const Call &call, const Merge &merge, std::uint64_t main
     const std::uint32_t tiles = (total - 1) / tile + 1;
     std::size_t state_bytes = 0;
     check(TileState::AllocationSize(static_cast<int>(tiles), state_bytes), "ScanTileState::AllocationSize");
-    // The states, then the splits.
+    // The states come first, then the splits.
     state_bytes = (state_bytes + 15) / 16 * 16;
     const Buffer<char> memory = call.buffer<char>(state_bytes + (tiles + 1) * sizeof(std::uint32_t));
     TileState state;

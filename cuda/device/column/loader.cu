@@ -14,7 +14,7 @@ namespace {
 constexpr int threads = 256;
 constexpr std::uint64_t piece_bytes = std::uint64_t(32) << 20;
 
-// A block copies a piece.
+// Each block copies a piece.
 __global__ void keep_pieces_kernel(const std::uint64_t *contents, std::uint64_t page_words,
                                    const KeptPiece *pieces, std::uint64_t *words) {
     const KeptPiece piece = pieces[blockIdx.x];
@@ -68,7 +68,7 @@ class DeviceColumnLoader final : public ColumnLoader {
             }
             return Status{};
         });
-        // Where memory was lacking the call may be made again: the same goes to the same places.
+        // When memory was lacking the caller may try the same pages again, and they go to the same places.
         if (!status.ok()) {
             parts_.count = count;
             loaded_ = loaded;
@@ -113,7 +113,7 @@ class DeviceColumnLoader final : public ColumnLoader {
         return {};
     }
 
-    // Pages on the device, the next of the stream.
+    // Keeps pages that lie on the device, the next of the stream.
     void keep_stream_pages(const Call &call, const unsigned char *bytes, std::uint64_t pages) {
         const StoreLayout &layout = parts_.layout;
         const std::vector<KeptPiece> pieces =
@@ -126,7 +126,7 @@ class DeviceColumnLoader final : public ColumnLoader {
                 device_pieces.data(), parts_.words.data());
             check_launch("keep_pieces_kernel");
         }
-        // The processor's array ends here, and the pages' place is taken by the next.
+        // The processor's array ends here, and the next pages take these pages' place.
         call.wait();
     }
 

@@ -11,7 +11,7 @@ namespace gpu_engine::device {
 namespace {
 
 constexpr int threads = 256;
-// Ranges over so many codes at most are looked up in a set.
+// Ranges over codes of at most so many bits are looked up in a set.
 constexpr std::uint32_t max_set_bits = 16;
 
 unsigned blocks_for(std::uint64_t count) {
@@ -40,7 +40,7 @@ __global__ void select_nulls_kernel(std::uint64_t *selected, std::uint64_t words
     }
 }
 
-// Codes from low to high; none when low is above.
+// The codes from low to high. There are none when low is above high.
 struct CodeRange {
     std::uint64_t low;
     std::uint64_t high;
@@ -97,7 +97,7 @@ struct InRanges {
     __device__ Look look() const { return {ranges, count}; }
 };
 
-// Codes of words that are empty aren't read.
+// Where a word of the selection is empty no codes are read.
 template <typename Test>
 __global__ void __launch_bounds__(row_threads)
     select_codes_kernel(std::uint64_t *selected, std::uint64_t words, CodesView view, Test test) {
@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(row_threads)
     });
 }
 
-// From a range of values to one of a dictionary's codes.
+// Turns a range of values into one of a dictionary's codes.
 __global__ void find_codes_kernel(const std::uint64_t *dictionary, StoredColumn column, ValueRange values,
                                   CodeRange *codes) {
     const std::uint64_t low = entries_below(dictionary, column, values.low);
@@ -127,7 +127,7 @@ __global__ void find_codes_kernel(const std::uint64_t *dictionary, StoredColumn 
     *codes = low < end ? CodeRange{low, end - 1} : CodeRange{1, 0};
 }
 
-// The codes whose values are in one of the ranges; a warp a word of 32.
+// Finds the codes whose values are in one of the ranges. Each warp makes a word of 32 codes.
 __global__ void find_set_kernel(const std::uint64_t *dictionary, StoredColumn column, const CodeRange *values,
                                 std::uint32_t count, std::uint32_t *set, std::uint64_t words) {
     const std::uint64_t word = (static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
@@ -162,7 +162,8 @@ __device__ void add_shared(std::uint64_t *words, std::uint64_t first, std::uint3
     }
 }
 
-// Rows [begin, end). Words that the thread has alone are stored, those it shares are added to.
+// Adds rows [begin, end). A word that is all the thread's own is stored; to a word that it shares with others
+// it adds.
 __device__ void add_rows(std::uint64_t *words, std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t word = begin / 64; word * 64 < end; ++word) {
         std::uint64_t bits = UINT64_MAX;
@@ -180,7 +181,7 @@ __device__ void add_rows(std::uint64_t *words, std::uint64_t begin, std::uint64_
     }
 }
 
-// The visible ones among the rows of a stretch on a known block.
+// Adds the visible rows of a stretch on a known block.
 __device__ void add_visible_rows(const Stretch &stretch, std::uint32_t count, const std::uint64_t *bitmaps,
                                  const KnownBlocks &known, const std::uint64_t *rows,
                                  std::uint64_t *visible) {
@@ -200,7 +201,7 @@ __device__ void add_visible_rows(const Stretch &stretch, std::uint32_t count, co
     }
 }
 
-// A thread a stretch.
+// Each thread takes a stretch.
 __global__ void select_visible_kernel(const Stretch *stretches, std::uint64_t count, std::uint64_t rows,
                                       const std::uint64_t *bitmaps, KnownBlocks known, std::uint64_t *visible,
                                       std::uint64_t *unknown) {
@@ -227,7 +228,8 @@ __device__ void add_bits(std::uint64_t bits, std::uint64_t *count) {
     }
 }
 
-// Selected rows that aren't visible go; *unknown becomes those that it is not known of.
+// Takes selected rows that aren't visible out of the selection. *unknown becomes those of which it isn't
+// known.
 __global__ void split_doubtful_kernel(std::uint64_t *selected, const std::uint64_t *visible,
                                       std::uint64_t *unknown, std::uint64_t words, const std::uint64_t *nulls,
                                       std::uint64_t *found) {
@@ -257,13 +259,13 @@ __global__ void count_selected_kernel(const std::uint64_t *selected, std::uint64
     }
 }
 
-// Makes a question's kernels.
+// Launches the kernels of a question.
 class Selector {
   public:
     Selector(const Call &call, const StoreParts &parts, const Selection &selection, HeldBuffers *held)
         : call_(call), parts_(parts), selection_(selection), held_(held) {}
 
-    // False when no row passes.
+    // Returns false when no row passes.
     bool apply(const ColumnTest &test) {
         const StoredColumn &column = parts_.layout.column[test.column];
         const std::uint64_t *nulls = parts_.null_bits(test.column);
@@ -306,7 +308,7 @@ class Selector {
 
     bool apply_ranges(const ColumnTest &test, const StoredColumn &column) {
         static_assert(sizeof(CodeRange) == sizeof(ValueRange));
-        // The caller's may change: they are read once.
+        // The ranges are read once, because the caller's memory may change.
         const std::vector<ValueRange> values = copy_ranges(test);
         if (values.empty()) {
             return false;
@@ -360,7 +362,7 @@ class Selector {
 
     const CodeRange *upload(const std::vector<ValueRange> &ranges) {
         auto *device = reinterpret_cast<ValueRange *>(hold(ranges.size() * 2));
-        // From memory that isn't pinned: it has been read when this returns.
+        // The memory isn't pinned, so it has been read when the call returns.
         call_.copy(device, ranges.data(), ranges.size());
         return reinterpret_cast<const CodeRange *>(device);
     }

@@ -13,21 +13,21 @@ struct Selection {
     std::uint64_t count = 0;  // of words; 0: no row passes
 };
 
-// The live rows that pass. Throws Failure for tests that the store can't be asked. Nothing is waited for;
-// what the work reads until then is in `held`.
+// Selects the live rows that pass. Throws Failure for tests that the store can't be asked. It doesn't wait
+// for the device; what the device reads until the next wait is kept in `held`.
 struct HeldBuffers {
     std::vector<Buffer<std::uint64_t>> words;
 };
 Selection select_rows(const Call &call, const StoreParts &parts, const DeadBitmap *dead,
                       const ColumnTest *tests, std::uint32_t test_count, HeldBuffers *held);
 
-// Only visible rows stay in the selection. Those on unknown blocks go to the result, but for those with a
-// NULL where `nulls` isn't null; *found, on the device, is how many they are.
+// Leaves only visible rows in the selection. Returns those on unknown blocks, without those that are NULL by
+// `nulls`, which may be null; *found, on the device, becomes their number.
 Buffer<std::uint64_t> split_doubtful(const Call &call, const StoreParts &parts, const KnownBlocks &known,
                                      const std::uint64_t *nulls, const Selection &selection,
                                      std::uint64_t *found, HeldBuffers *held);
 
-// *count, on the device, is how many rows are selected.
+// *count, on the device, becomes the number of selected rows.
 void count_selected(const Call &call, const Selection &selection, std::uint64_t *count);
 
 }  // namespace gpu_engine::device

@@ -12,8 +12,8 @@ namespace {
 
 constexpr int threads = 256;
 constexpr int count_threads = 512;
-// Copies of a histogram in a block's shared memory: lanes that meet wait for each other, blocks that need too
-// much leave room for few of them.
+// How many copies of a histogram a block may have in shared memory. Lanes that add to the same place wait for
+// each other, but the more a block takes, the fewer blocks find room.
 constexpr std::uint32_t max_copies = 32;
 constexpr std::size_t shared_for_copies = 48 << 10;
 constexpr std::uint64_t max_copied_codes = 4096;
@@ -31,7 +31,7 @@ __device__ std::uint64_t value_of(const TargetView &target, std::uint64_t code) 
     if (target.column.encoding != ColumnEncoding::dictionary) {
         return target.column.base + code;
     }
-    // A code may lie beyond its dictionary where pages lie.
+    // On damaged pages a code may lie beyond its dictionary.
     return code < target.column.distinct
                ? target.column.base + packed_at(target.dictionary, code, target.column.entry_bits)
                : 0;
@@ -56,8 +56,8 @@ __device__ bool is_null(const TargetView &target, std::uint64_t row) {
     return target.nulls != nullptr && (target.nulls[row / 64] >> (row % 64) & 1) != 0;
 }
 
-// With `copies` counts are kept in shared memory first, copy c of place p at p * copies + c; without, there
-// are only those in device memory. The last place is NULL's.
+// With `copies`, counts are kept in shared memory first: copy c of place p is at p * copies + c. Without,
+// they are added in device memory at once. The last place is that of NULL.
 template <bool in_shared_memory>
 __global__ void __launch_bounds__(count_threads)
     count_places_kernel(TargetView target, const std::uint64_t *selected, std::uint64_t words,
@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(count_threads)
             }
             const std::uint64_t place =
                 is_null(target, first + i * 32 + lane) ? places - 1 : slot_of(target, codes[i]);
-            // Nothing is counted for a code that the dictionary hasn't got.
+            // A code that the dictionary hasn't got has no place, so it isn't counted.
             if (place >= places) {
                 continue;
             }
@@ -106,7 +106,7 @@ __global__ void __launch_bounds__(count_threads)
     }
 }
 
-// From counts by code to those by slot; `codes` codes, and NULL's place behind them.
+// Makes counts by slot of counts by code. There are `codes` codes, and behind them a place for NULL.
 __global__ void fold_codes_kernel(const Count *by_code, const std::uint32_t *slot_of_code,
                                   std::uint64_t codes, std::uint64_t slots, Count *counts) {
     const std::uint64_t code = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -115,7 +115,7 @@ __global__ void fold_codes_kernel(const Count *by_code, const std::uint32_t *slo
     }
 }
 
-// counts: rows, least code, greatest code.
+// `counts` are the number of rows, the least code and the greatest code.
 __global__ void count_bounds_kernel(TargetView target, const std::uint64_t *selected, std::uint64_t words,
                                     Count *counts) {
     const std::uint32_t lane = threadIdx.x % 32;
@@ -151,7 +151,7 @@ __global__ void count_bounds_kernel(TargetView target, const std::uint64_t *sele
     }
 }
 
-// From codes to values, once all is counted.
+// Replaces the codes by their values, once all is counted.
 __global__ void find_bounds_kernel(TargetView target, Count *counts) {
     if (counts[0] == 0) {
         counts[1] = counts[2] = 0;
@@ -161,7 +161,7 @@ __global__ void find_bounds_kernel(TargetView target, Count *counts) {
     counts[2] = value_of(target, counts[2]);
 }
 
-// The place in the list of the first of `count` rows of a warp. All lanes call it.
+// Reserves places in the list for `count` rows of a warp, and returns the first. All lanes call it.
 __device__ std::uint64_t reserve_rows(std::uint32_t count, Count *listed) {
     Count first = 0;
     if (threadIdx.x % 32 == 0) {
@@ -287,7 +287,7 @@ void Target::count_slots(const Selection &selection) {
     const std::uint64_t places = view_.slots + 1;
     const std::uint64_t codes = slot_of_code_.size();
     const std::uint64_t most = call_.engine().shared_bytes() / sizeof(std::uint32_t);
-    // Few codes are counted one by one, and have their slots looked up once each.
+    // Where there are few codes they are counted one by one, and each one's slot is looked up once.
     if (codes == 0 || codes >= most || (codes > max_copied_codes && places <= most)) {
         count_places(view_, selection, places, counts_.data());
         return;

@@ -46,7 +46,7 @@ class Target {
     Buffer<std::uint64_t> by_code_;
 };
 
-// The selected rows, as the caller gets them: `count` of them.
+// Lists the selected rows, of which there are `count`, as the caller gets them.
 void list_doubtful(const Call &call, const StoreParts &parts, const TargetView &target,
                    const Buffer<std::uint64_t> &selected, std::uint64_t count, DoubtfulRow *rows);
 void list_tids(const Call &call, const StoreParts &parts, const Buffer<std::uint64_t> &selected,

@@ -9,8 +9,8 @@ namespace gpu_engine::device {
 
 inline constexpr unsigned every_lane = 0xffffffffU;
 
-// Boxes that a warp finds the slots of together, and the lanes that each has: lane 2c + s finds that of
-// column c's bound s.
+// A warp finds the slots of so many boxes together; each box has so many lanes, of which lane 2c + s finds
+// the slot of column c's bound s.
 template <int D>
 inline constexpr int boxes_together = D <= 2   ? 8
                                       : D <= 4 ? 4
@@ -49,8 +49,8 @@ __device__ __forceinline__ bool inside(const GridView<Key> &grid, const BoxPlace
     return in;
 }
 
-// Fills the warp's places with the slots that as many boxes touch, of the first level or of a lower grid
-// each. All lanes call it, each for the box that it works on; a box of no use is `none`.
+// Fills the warp's places with the slots that its boxes touch, of the first level or of a lower grid each.
+// All lanes call it, each for the box that it works on; a lane without a box has `none`.
 template <int D, typename Key, bool FirstLevel>
 __device__ __forceinline__ void find_slots(const GridView<Key> &grid, const Key *top, const BoxBatch &boxes,
                                            bool none, std::uint32_t box, std::uint32_t lower_grid,
@@ -106,7 +106,7 @@ __device__ __forceinline__ void find_slots(const GridView<Key> &grid, const Key 
     const unsigned first_lane = group * lanes_a_box<D>;
     const unsigned tests = __ballot_sync(every_lane, test) >> first_lane & own_lanes;
     const unsigned empties = __ballot_sync(every_lane, empty) >> first_lane & own_lanes;
-    // Cells between the slots of each column, and the first cell touched.
+    // From here on: the cells between the slots of each column, and the first cell that is touched.
     const std::uint32_t low_slot = bounded ? found.slot : takes_null ? key_slots : 0;
     std::uint32_t stride = 1;
     std::uint32_t first_cell = lower.first_cell;
@@ -117,7 +117,7 @@ __device__ __forceinline__ void find_slots(const GridView<Key> &grid, const Key 
         first_cell += __shfl_sync(every_lane, low_slot, 2 * c, lanes_a_box<D>) * stride;
         stride *= __shfl_sync(every_lane, all_slots, 2 * c, lanes_a_box<D>);
     }
-    // All lanes are done with what was there.
+    // All lanes must be done with what was there before.
     __syncwarp();
     if (column < D && !is_high) {
         place.low[column] = key;

@@ -14,7 +14,7 @@
 
 namespace gpu_engine::device {
 
-// How boxes are looked at. A policy derives from this one and names what it has otherwise.
+// How boxes are looked at. A policy derives from this one and redefines what differs.
 struct BoxPolicy {
     static constexpr int threads = 256;  // a block
     static constexpr int blocks = 3;     // that a multiprocessor shall hold
@@ -36,7 +36,7 @@ struct BoxShape : Policy {
                                           : Policy::run_chunks_32 / 2;
 };
 
-// A box of a small batch is cut into so many parts at most, and a batch into so many warps a multiprocessor.
+// A box of a small batch is cut into at most max_parts parts, so that each multiprocessor has so many warps.
 inline constexpr std::uint64_t max_parts = 4096;
 inline constexpr std::uint64_t warps_a_multiprocessor = 32;
 
@@ -70,16 +70,16 @@ class BoxWalk {
                                        const DeadView &dead, const BoxQueue &queue, Sink &sink)
         : grid_(grid), place_(place), dead_(dead), queue_(queue), sink_(sink) {}
 
-    // Part `part` of `parts` of the rows; all lanes call it.
+    // Walks through part `part` of `parts` parts of the rows. All lanes call it.
     __device__ __forceinline__ void walk(std::uint32_t part, std::uint32_t parts) {
         std::uint32_t rows = 1;
 #pragma unroll
         for (int c = 0; c < along; ++c) {
             rows *= place_.slots[c];
         }
-        // Each end of a row is a lane's.
+        // A lane has one end of a row.
         const std::uint32_t most = place_.slots[along] > 1 ? 16 : 32;
-        // With fewer rows than parts, parts share the rows' long runs.
+        // With fewer rows than parts, several parts share the rows and divide their long runs.
         const std::uint32_t chunks = (rows - 1) / most + 1;
         const std::uint32_t row_parts = min(parts, chunks);
         sharers_ = parts / row_parts;
@@ -132,7 +132,7 @@ class BoxWalk {
         }
         Run own = {position_of(grid_.grids, word), position_of(grid_.grids, next_word),
                    tested | test_end << along};
-        // What lies between the ends goes together with those that need no test.
+        // Cells between the ends go together with ends that need no test.
         const bool whole = own.tested == 0;
         const std::uint32_t begin = whole ? own.first : own.last;
         const std::uint32_t end = __shfl_down_sync(every_lane, whole ? own.last : own.first, 1);
@@ -144,7 +144,7 @@ class BoxWalk {
         visit_runs(cell + 1, cell + slots - 1, middle);
     }
 
-    // Cells, one a lane.
+    // Tests cells, of which each lane has one.
     __device__ __forceinline__ void test_cells(std::uint32_t word, Run own) {
         if (__any_sync(every_lane, own.size() > grid_.max_in_a_cell)) {
             const bool long_run = look(word, own);
@@ -158,8 +158,8 @@ class BoxWalk {
         }
     }
 
-    // What is to be done with a lane's cell: true when all lanes should go through it together. Cells with
-    // grids go on the queue; of entries that are all alike one is compared.
+    // Looks at a large cell: true when all lanes should go through it together. A cell with a grid goes on
+    // the queue. Entries that are all alike are compared by one of them.
     __device__ __forceinline__ bool look(std::uint32_t word, Run &run) {
         if (run.first == run.last || run.size() <= grid_.max_in_a_cell) {
             return false;
@@ -191,7 +191,7 @@ class BoxWalk {
         return true;
     }
 
-    // A run of cells a lane.
+    // Visits runs of cells, of which each lane has one.
     __device__ __forceinline__ void visit_runs(std::uint32_t first_cell, std::uint32_t last_cell,
                                                const Run &run) {
         const bool crowded = run.first < run.last && run.tested != 0 &&
@@ -219,11 +219,11 @@ class BoxWalk {
         }
     }
 
-    // The runs of the lanes that want it, two at a time, each by half of the warp, or one by all of it; this
-    // warp takes its share of each.
+    // Goes through the runs of the lanes that want it: two at a time, each by half of the warp, or one by all
+    // of it. This warp takes its share of each.
     __device__ __forceinline__ void stream_each(bool wanted, const Run &run, std::uint32_t share,
                                                 std::uint32_t sharers) {
-        // Whole runs need no look at their entries.
+        // In runs that lie inside as a whole the entries needn't be looked at.
         if constexpr (Sink::together) {
             const bool all = wanted && run.tested == 0 && dead_.words == nullptr && sink_.takes_all();
 #pragma unroll 1
@@ -256,7 +256,7 @@ class BoxWalk {
                 (lower ? own.last : own.first) = middle;
             }
             rest = second & (second - 1);
-            // Positions are below 2^31, so that these don't overflow.
+            // Positions are below 2^31, so the sums below don't overflow.
 #pragma unroll 1
             for (std::uint32_t at = window_of(own.first) + threadIdx.x % 16 * chunk_keys;
                  __any_sync(every_lane, at < own.last); at += run_chunks * half_keys) {
@@ -273,7 +273,7 @@ class BoxWalk {
                                                                  share / sharers);
     }
 
-    // The entries of a window that belong to a run; all lanes call it.
+    // Tests the entries of a window that belong to a run. All lanes call it.
     template <int Chunks, int Step>
     __device__ __forceinline__ void test(std::uint32_t at, const Run &run) {
         std::uint32_t bits = window_positions<Chunks, Step>(at, run.first, run.last);
@@ -293,7 +293,7 @@ class BoxWalk {
     Sink &sink_;
 };
 
-// What all boxes' columns ask for.
+// Reads which columns the box tests and which must be NULL.
 __device__ __forceinline__ void read_masks(const BoxBatch &boxes, std::uint32_t columns, std::uint32_t box,
                                            std::uint32_t *tested, std::uint32_t *null_only) {
     const std::uint32_t all = (1U << columns) - 1;
@@ -302,13 +302,13 @@ __device__ __forceinline__ void read_masks(const BoxBatch &boxes, std::uint32_t 
     *tested = all & ~open & ~*null_only & ~boxes.unbounded;
 }
 
-// Where the share of warp `warp` begins, of items that all warps take runs of alike.
+// Where the share of warp `warp` begins, when all warps take equal runs of the items.
 __device__ __forceinline__ std::uint32_t share_of_warp(std::uint32_t items, std::uint32_t warp,
                                                        std::uint32_t warps) {
     return static_cast<std::uint32_t>(static_cast<std::uint64_t>(items) * warp / warps);
 }
 
-// A part of each of some boxes; `alone` says that no other warp looks at them.
+// Walks through a part of each of some boxes; `alone` says that no other warp looks at them.
 template <int D, typename Key, typename Sink, typename Shape>
 __device__ __forceinline__ void walk_boxes(const GridView<Key> &grid, const DeadView &dead,
                                            const BoxQueue &queue, const typename Sink::Job &job,
@@ -324,7 +324,7 @@ __device__ __forceinline__ void walk_boxes(const GridView<Key> &grid, const Dead
     }
 }
 
-// Parts of boxes on the first level.
+// Walks through parts of boxes on the first level.
 template <int D, typename Key, typename Sink, typename Shape>
 __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     boxes_kernel(const __grid_constant__ GridView<Key> grid, const __grid_constant__ BoxBatch boxes,
@@ -351,7 +351,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
         if (group < number) {
             read_masks(boxes, grid.columns, box, &tested, &null_only);
         }
-        // All lanes of a box go by what one has read.
+        // All lanes of a box use what one of them has read.
         tested = __shfl_sync(every_lane, tested, 0, lanes_a_box<D>);
         null_only = __shfl_sync(every_lane, null_only, 0, lanes_a_box<D>);
         find_slots<D, Key, true>(grid, top, boxes, group >= number, box, 0, tested, null_only, own);
@@ -360,7 +360,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     }
 }
 
-// The queue's tasks of one level.
+// Walks through the queue's tasks of one level.
 template <int D, typename Key, typename Sink, typename Shape>
 __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     lower_boxes_kernel(const __grid_constant__ GridView<Key> grid, const __grid_constant__ BoxBatch boxes,
@@ -386,7 +386,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     }
 }
 
-// Tasks that the queue of a batch has places for.
+// For how many tasks the queue of a batch has places.
 inline std::uint32_t queue_capacity(std::uint64_t boxes) {
     constexpr std::uint64_t least = std::uint64_t(1) << 16;
     constexpr std::uint64_t most = std::uint64_t(1) << 22;

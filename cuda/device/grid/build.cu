@@ -27,7 +27,7 @@ __global__ void number_kernel(std::uint32_t *numbers, std::uint64_t count) {
     }
 }
 
-// Where each cell begins in ascending cells.
+// Finds where each cell begins, in the ascending cells of all entries.
 __global__ void first_directory_kernel(const std::uint32_t *cells, std::uint64_t entries, std::uint64_t words,
                                        std::uint32_t *directory) {
     const std::uint64_t word = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -71,7 +71,7 @@ __global__ void narrow_kernel(const std::uint64_t *keys, std::uint64_t count, Vi
     }
 }
 
-// The caller's arrays where the device reaches them.
+// The caller's arrays, where the device reaches them.
 struct Given {
     std::optional<Input<char>> keys[max_grid_columns];
     std::optional<Input<std::uint8_t>> nulls;
@@ -97,7 +97,7 @@ struct Given {
     }
 };
 
-// First-level scales: one of the two kinds a column.
+// The first level's scales. A column's scale is of one of the two kinds.
 struct FirstScales {
     ColumnScale<std::uint32_t> narrow[max_grid_columns];
     ColumnScale<std::uint64_t> wide[max_grid_columns];
@@ -155,7 +155,7 @@ std::uint64_t make_scales(const Call &call, const GridEntries &entries, const Gr
     return cells;
 }
 
-// The entries in the order of the first level's cells, and its directory.
+// Brings the entries into the order of the first level's cells, and makes its directory.
 Level distribute(const Call &call, const GridEntries &entries, const Given &given, FirstScales &scales,
                  std::uint64_t cells, GridParts *parts) {
     const std::uint64_t count = entries.count;
@@ -209,7 +209,7 @@ Level distribute(const Call &call, const GridEntries &entries, const Given &give
     return level;
 }
 
-// How the scales are searched: as much of them in shared memory as goes.
+// Decides how the scales are searched; as much of them as fits is copied into shared memory.
 template <typename ViewKey>
 void shape_trees(std::uint32_t columns, FirstScales *scales, std::uint32_t *top_keys) {
     for (std::uint32_t c = 0; c < columns; ++c) {
@@ -241,7 +241,7 @@ void lay_out(const Call &call, const GridEntries &entries, const GridOptions &op
     shape_trees<ViewKey>(entries.columns, &scales, &view->top_keys);
     parts->top = call.buffer<char>(view->top_keys * sizeof(ViewKey));
     auto *top = reinterpret_cast<ViewKey *>(parts->top.data());
-    // Places that no tree uses are copied too.
+    // All places are copied, so those that no tree uses are filled, too.
     call.fill(top, 0, view->top_keys * sizeof(ViewKey));
     for (std::uint32_t c = 0; c < entries.columns; ++c) {
         const ScaleShape &shape = scales.shapes[c];

@@ -24,11 +24,12 @@ struct Extent {
     unsigned long long highest;
     std::uint32_t has_null;
 };
-// Where all are NULL, `lowest` is above `highest`. Waits.
+// Finds a column's least and greatest key. Where all keys are NULL, `lowest` is above `highest`. Waits for
+// the device.
 template <typename Key>
 Extent column_extent(const Call &call, const GivenColumn<Key> &given);
 
-// Ascending keys that aren't NULL: all, or a sample.
+// Sorts the keys that aren't NULL: all of them, or a sample.
 template <typename Key>
 struct Sample {
     Buffer<Key> keys;
@@ -36,12 +37,12 @@ struct Sample {
 };
 template <typename Key>
 Sample<Key> take_sample(const Call &call, const GivenColumn<Key> &given, std::uint64_t size);
-// Distinct keys of a sample. Waits.
+// Counts the distinct keys of a sample. Waits for the device.
 template <typename Key>
 std::uint32_t count_distinct(const Call &call, const Sample<Key> &sample);
 
-// The lowest keys of slots 1, 2, ...: at least one, at most `slots` - 1. The column has different keys, and
-// `slots` is 2 at least. Waits.
+// Chooses the lowest keys of slots 1, 2, ...: at least one, at most `slots` - 1. The column's keys must
+// differ, and `slots` must be at least 2. Waits for the device.
 template <typename Key>
 struct ColumnScale {
     Buffer<Key> lowest;
@@ -51,25 +52,25 @@ template <typename Key>
 ColumnScale<Key> make_scale(const Call &call, const GivenColumn<Key> &given, const Sample<Key> &sample,
                             const Extent &extent, std::uint32_t slots);
 
-// cells[i] = cells[i] x all_slots + the slot of entry i; `all_slots` is one more than scale's where NULLs
-// have one.
+// Sets cells[i] = cells[i] x all_slots + the slot of entry i. Where NULLs have a slot `all_slots` is one more
+// than the scale's.
 template <typename Key>
 void add_slots(const Call &call, const GivenColumn<Key> &given, const ColumnScale<Key> &scale,
                std::uint32_t all_slots, std::uint32_t *cells);
 
-// to[i] = key of entry order[i], 0 where it is NULL.
+// Sets to[i] to the key of entry order[i], or to 0 where it is NULL.
 template <typename Key>
 void gather_column(const Call &call, const GivenColumn<Key> &given, const std::uint32_t *order, Key *to);
 
-// The scale in the form of a view: padded for searches, and its tree.
+// Brings the scale into the form that views have: padded for searches, and with its tree.
 template <typename Key, typename ViewKey>
 void lay_out_scale(const Call &call, const ColumnScale<Key> &scale, const ScaleShape &shape, ViewKey *padded,
                    ViewKey *tree);
 
 // ---- Lower levels -------------------------------------------------------------------------------
 
-// Crowded cells of one level, `count` of them, whose entries are taken as one sequence: those of segment s
-// are begins[s] to begins[s + 1] - 1 of it, and positions first[s] on.
+// The crowded cells of one level, `count` of them. Their entries are taken as one sequence: those of segment
+// s are begins[s] to begins[s + 1] - 1 of the sequence, and begin at position first[s].
 struct Segments {
     std::uint64_t count = 0;
     std::uint64_t entries = 0;
@@ -79,7 +80,7 @@ struct Segments {
     Buffer<std::uint32_t> owner;   // of each entry of the sequence, its segment
 };
 
-// Per segment and column, segment by segment.
+// What is kept for each segment and column, segment by segment.
 struct SegmentColumns {
     Buffer<unsigned long long> lowest;
     Buffer<unsigned long long> highest;
@@ -93,7 +94,7 @@ struct SegmentColumns {
 template <typename Key>
 void add_extents(const Call &call, const Segments &segments, std::uint32_t columns, std::uint32_t column,
                  const Key *keys, SegmentColumns *result);
-// most = distinct keys of a sample of the segment, at least 2 where keys differ.
+// Sets `most` to the number of distinct keys of a sample of the segment, at least 2 where keys differ.
 template <typename Key>
 void find_distinct(const Call &call, const Segments &segments, std::uint32_t columns, std::uint32_t column,
                    const Key *keys, SegmentColumns *result);
@@ -101,7 +102,7 @@ void find_distinct(const Call &call, const Segments &segments, std::uint32_t col
 template <typename Key>
 void make_lower_scales(const Call &call, const Segments &segments, std::uint32_t columns,
                        std::uint32_t column, const Key *keys, SegmentColumns *result);
-// cells[i] = cells[i] x slots + the slot of entry i of the sequence.
+// Sets cells[i] = cells[i] x slots + the slot of entry i of the sequence.
 template <typename Key>
 void add_lower_slots(const Call &call, const Segments &segments, std::uint32_t columns, std::uint32_t column,
                      const Key *keys, const SegmentColumns &made, std::uint32_t *cells);
@@ -117,7 +118,8 @@ struct Level {
     Buffer<LowerGrid> grids;
     Buffer<std::uint64_t> scales;
 };
-// Appends grids for the crowded cells of the last level, and marks these. False when there are none. Waits.
+// Appends grids for the crowded cells of the last level, and marks these. False when there are none. Waits
+// for the device.
 bool build_lower_level(const Call &call, const GridOptions &options, const GridEntries &entries,
                        std::vector<Level> *levels, GridParts *parts);
 

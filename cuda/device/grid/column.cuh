@@ -14,13 +14,13 @@
 namespace gpu_engine::device {
 
 inline constexpr int column_threads = 256;
-// Scales of up to so many bytes are searched in shared memory.
+// Scales of at most so many bytes are searched in shared memory.
 inline constexpr std::size_t shared_scale_bytes = 40 << 10;
 
 inline unsigned column_blocks(std::uint64_t count) {
     return static_cast<unsigned>((count + column_threads - 1) / column_threads);
 }
-// For kernels that loop.
+// How many blocks a kernel gets that loops over its elements.
 inline unsigned looping_blocks(const Call &call, std::uint64_t count) {
     return static_cast<unsigned>(
         std::min<std::uint64_t>((count + column_threads - 1) / column_threads,
@@ -81,7 +81,8 @@ Extent column_extent(const Call &call, const GivenColumn<Key> &given) {
     return read_element(call, static_cast<const Extent *>(extent.data()));
 }
 
-// NULLs become the highest key and are counted, so that they lie behind `present` others when sorted.
+// NULLs become the highest key and are counted. When the keys are sorted they lie behind the `present`
+// others.
 template <typename Key>
 __global__ void sample_kernel(const GivenColumn<Key> given, std::uint64_t size, Key *sample,
                               unsigned long long *present) {
@@ -115,7 +116,7 @@ Sample<Key> take_sample(const Call &call, const GivenColumn<Key> &given, std::ui
     return sample;
 }
 
-// Each of `count` ascending keys once; returns their number. Waits.
+// Leaves one of each of `count` ascending keys; returns their number. Waits for the device.
 template <typename Key>
 std::uint32_t unique_keys(const Call &call, const Key *keys, std::uint64_t count, Key *unique) {
     const Buffer<std::uint32_t> picked = call.buffer<std::uint32_t>(1);
@@ -158,7 +159,7 @@ __global__ void next_above_kernel(const GivenColumn<Key> given, unsigned long lo
     atomicMin(next, own);
 }
 
-// Leaves out the first key where the first slot has it already.
+// Leaves out the first key where that is the lowest key, which the first slot has already.
 template <typename Key>
 ColumnScale<Key> above_lowest(const Call &call, Buffer<Key> keys, std::uint32_t count, const Extent &extent) {
     Key first = 0;
@@ -244,7 +245,7 @@ __global__ void __launch_bounds__(column_threads)
     const std::uint64_t stride = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
     for (std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < given.count;
          i += stride) {
-        // A column may have gained NULLs since they were looked for.
+        // A column may have gained NULLs since it was searched for them.
         const bool null_slot = all_slots > count + 1 && is_null(given, i);
         const std::uint32_t slot = null_slot ? count + 1 : keys_up_to(keys, count, given.keys[i]);
         cells[i] = cells[i] * all_slots + slot;
@@ -290,7 +291,8 @@ __global__ void lay_out_scale_kernel(const Key *lowest, std::uint32_t count, con
         padded[i] = i < count ? static_cast<ViewKey>(lowest[i]) : highest_of<ViewKey>();
     }
     if (i > 0 && i < 1U << shape.height) {
-        // In order the node is the `within`-th of its level, which stand between those of the levels below.
+        // In ascending order the node is the `within`-th of its level, whose nodes stand between those of the
+        // levels below.
         const int level = 31 - __clz(static_cast<int>(i));
         const std::uint32_t within = i - (1U << level);
         const std::uint32_t rank = ((2 * within + 1) << (shape.height - level - 1)) - 1;

@@ -20,7 +20,7 @@ class EachSink {
         }
     }
 
-    // A window's hits; all lanes call it.
+    // Takes the hits of a window. All lanes call it.
     template <int Step>
     __device__ void take(std::uint32_t bits, std::uint32_t at) {
         if (takes_all()) {
@@ -31,7 +31,7 @@ class EachSink {
             take_one(bits != 0, window_position<Step>(at, lowest_bit(bits)));
         }
     }
-    // Whether every live entry's TID is written.
+    // Says whether the TID of every live entry is written.
     __device__ bool takes_all() const { return job_.out != nullptr && !job_.by_block; }
     // Writes the TIDs of a run; all lanes call it.
     __device__ void take_all(std::uint32_t first, std::uint32_t last) {
@@ -103,14 +103,15 @@ class EachSink {
         }
         const unsigned lane = threadIdx.x % 32;
         const std::uint64_t begin = reserve(__popc(wanted));
-        // The boxes may have changed since they were counted: never beyond a box's own places.
+        // The boxes may have changed since they were counted, so nothing is written beyond a box's own
+        // places.
         const std::uint64_t place = begin + __popc(wanted & ((1U << lane) - 1));
         if (seen == Seen::unknown && place < limit_) {
             job_.out[place] = tid;
         }
     }
 
-    // The TIDs of all hits.
+    // Writes the TIDs of all hits.
     template <int Step>
     __device__ void write(std::uint32_t bits, std::uint32_t at) {
         const unsigned lane = threadIdx.x % 32;
@@ -139,7 +140,7 @@ class EachSink {
             }
 #pragma unroll
             for (int k = 0; k < together; ++k) {
-                // Never beyond a box's own places, as above.
+                // As above, nothing is written beyond a box's own places.
                 if (bits != 0 && place < limit_) {
                     job_.out[place] = tids[k];
                     ++place;
@@ -150,7 +151,7 @@ class EachSink {
         __syncwarp();
     }
 
-    // Places for so many TIDs; all lanes call it.
+    // Reserves places for so many TIDs. All lanes call it.
     __device__ std::uint64_t reserve(std::uint32_t count) {
         unsigned long long begin = next_;
         if (alone_) {

@@ -14,7 +14,7 @@ namespace gpu_engine::device {
 namespace {
 
 constexpr int threads = 256;
-// Questions of a piece: some milliseconds of work where answers are small.
+// How many questions a piece has: some milliseconds of work where answers are small.
 constexpr std::uint64_t piece_points = std::uint64_t(1) << 24;
 constexpr std::uint64_t piece_boxes = std::uint64_t(1) << 19;
 
@@ -22,7 +22,7 @@ unsigned blocks_for(std::uint64_t count) {
     return static_cast<unsigned>((count + threads - 1) / threads);
 }
 
-// A caller's arrays of keys, a piece at a time on the device.
+// The caller's arrays of keys, which are brought to the device a piece at a time.
 class KeyInputs {
   public:
     void add(const Call &call, std::uint32_t column, const void *keys, bool wide, std::uint64_t count,
@@ -116,7 +116,8 @@ class BoxInputs {
     std::uint64_t count_;
 };
 
-// Turns numbers of found entries, count + 1 places of which the last is ignored, into offsets for the caller.
+// Turns the numbers of found entries into offsets for the caller. There are count + 1 places, of which the
+// last is ignored.
 struct Places {
     Buffer<std::uint64_t> offsets;
     std::uint64_t total;
@@ -135,7 +136,7 @@ Status no_space() {
     return make_status(StatusCode::insufficient_space, "more TIDs match than there is space for");
 }
 
-// `out` when the device reaches it, else a copy that is brought to the caller last.
+// Writes to `out` when the device reaches it, otherwise to a copy that is brought to the caller last.
 class TidOutput {
   public:
     TidOutput(const Call &call, Tid *out, std::uint64_t count) : call_(call), out_(out), count_(count) {
@@ -162,7 +163,7 @@ class TidOutput {
     Buffer<Tid> copy_;
 };
 
-// Bits of given entries, as bits of positions.
+// Turns bits of entries as they were given into bits of positions.
 __global__ void permute_bits_kernel(const std::uint64_t *bitmap, const std::uint32_t *order,
                                     std::uint64_t entries, std::uint32_t *words) {
     const std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;

@@ -47,7 +47,7 @@ struct GridParts {
 
 class DeviceGridFile final : public GridFile {
   public:
-    // Waits.
+    // Waits for the device.
     DeviceGridFile(const Call &call, GridParts parts);
 
     std::uint64_t entries() const noexcept override { return parts_.entries; }
@@ -78,7 +78,7 @@ class DeviceGridFile final : public GridFile {
         return dead ? dead->view() : DeadView{};
     }
     std::shared_ptr<const DeadBitmap> dead() const noexcept { return dead_.get(); }
-    // Whether each heap block that entries lie on is all-visible. Waits.
+    // Is each heap block on which entries lie all-visible? Waits for the device.
     bool all_on(const Call &call, const KnownBlocks &known) const;
 
     DeviceEngine &engine_;
@@ -86,7 +86,8 @@ class DeviceGridFile final : public GridFile {
     Versioned<DeadBitmap> dead_;
 };
 
-// The file's parts from a caller's entries, which are at least one and pass check_grid. Waits.
+// Makes the file's parts of a caller's entries, of which there is at least one, and which pass check_grid.
+// Waits for the device.
 GridParts build_grid(const Call &call, const GridEntries &entries, const GridOptions &options);
 
 }  // namespace gpu_engine::device

@@ -20,7 +20,7 @@ unsigned blocks_for(std::uint64_t count) {
     return static_cast<unsigned>((count + threads - 1) / threads);
 }
 
-// The last of `count` ascending numbers that isn't above `number`; the first is not.
+// The place of the last of `count` ascending numbers that isn't above `number`; the first one isn't above it.
 template <typename Number>
 __device__ std::uint32_t last_up_to(const Number *numbers, std::uint32_t count, std::uint64_t number) {
     std::uint32_t low = 0;
@@ -36,7 +36,8 @@ __device__ std::uint32_t last_up_to(const Number *numbers, std::uint32_t count, 
     return low;
 }
 
-// Whether word i of a level is that of a crowded cell. The word behind a grid's last cell isn't a cell's.
+// Says whether word i of a level is that of a crowded cell. The word behind a grid's last cell belongs to no
+// cell.
 struct IsCrowded {
     const std::uint32_t *directory;
     std::uint32_t words;
@@ -150,7 +151,7 @@ __global__ void choose_slots_kernel(const std::uint32_t *begins, std::uint32_t c
     places[s] = keys;
 }
 
-// What each segment's grid takes: words of the directory, keys of scales.
+// Measures what each segment's grid takes: words of the directory, and keys of scales.
 __global__ void measure_grids_kernel(const std::uint32_t *slots, std::uint32_t count, std::uint32_t columns,
                                      std::uint64_t *words, std::uint64_t *keys) {
     const std::uint32_t s = blockIdx.x * blockDim.x + threadIdx.x;
@@ -206,7 +207,7 @@ __global__ void write_grids_kernel(const NewGrids made, LowerGrid *grids, std::u
     directory_above[made.words[s]] = has_grid | (made.first_grid + s);
 }
 
-// From cells within grids to words of the level, and the positions as they are.
+// Turns cells within grids into words of the level, and notes the entries' present positions.
 __global__ void place_cells_kernel(const std::uint32_t *owner, const std::uint32_t *first,
                                    const std::uint32_t *begins, const std::uint64_t *word_at,
                                    std::uint32_t entries, std::uint32_t *cells, std::uint32_t *positions) {
@@ -257,7 +258,7 @@ __global__ void put_kernel(const std::uint32_t *to, std::uint64_t count, const E
     }
 }
 
-// elements[to[i]] = what was elements[from[i]].
+// Sets elements[to[i]] to what elements[from[i]] was before.
 template <typename Element>
 void permute(const Call &call, const std::uint32_t *from, const std::uint32_t *to, std::uint64_t count,
              Element *elements) {
@@ -270,7 +271,7 @@ void permute(const Call &call, const std::uint32_t *from, const std::uint32_t *t
     check_launch("put_kernel");
 }
 
-// The crowded cells of the last level, as words of it.
+// Finds the crowded cells of the last level, as words of that level.
 std::uint64_t find_crowded(const Call &call, const Level &level, std::uint32_t most, std::uint64_t entries,
                            Buffer<std::uint32_t> *words) {
     *words = call.buffer<std::uint32_t>(entries / most + 1);
@@ -307,7 +308,7 @@ void find_extents(const Call &call, const GridEntries &entries, const GridParts 
     }
 }
 
-// The crowded cells whose entries aren't all alike, with their columns' extents.
+// Finds the crowded cells whose entries aren't all alike, and their columns' extents.
 Segments find_segments(const Call &call, const GridEntries &entries, const GridParts &parts,
                        const Level &level, std::uint32_t most, SegmentColumns *made) {
     Buffer<std::uint32_t> words;

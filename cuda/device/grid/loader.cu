@@ -32,7 +32,7 @@ __global__ void copy_heads_kernel(const unsigned char *contents, std::uint64_t p
     }
 }
 
-// A block takes a page; its entries go to positions from begins[page] on.
+// Each block takes a page, whose entries go to positions from begins[page] on.
 __global__ void parse_grid_pages_kernel(const unsigned char *contents, std::uint64_t page_bytes,
                                         std::uint32_t words, const GridPageHead *heads,
                                         const std::uint32_t *begins, LoadedColumns loaded,
@@ -70,7 +70,7 @@ __global__ void parse_grid_pages_kernel(const unsigned char *contents, std::uint
             if (loaded.columns.key_bytes[c] == 8) {
                 static_cast<std::uint64_t *>(loaded.keys[c])[begin + i] = key;
             } else {
-                // What a page has for a NULL means nothing.
+                // The key of an entry that is NULL may be anything.
                 excess |= (nulls >> c & 1) != 0 ? 0 : key >> 32;
                 static_cast<std::uint32_t *>(loaded.keys[c])[begin + i] = static_cast<std::uint32_t>(key);
             }
@@ -164,7 +164,8 @@ class DeviceGridLoader final : public GridLoader {
     }
 
   private:
-    // Parses pages behind which `before` entries of this call lie already; *found are on them.
+    // Parses pages; `before` entries of this call lie on pages before them. *found becomes the number of
+    // entries on them.
     Status parse_piece(const Call &call, const unsigned char *contents, const GridPages &pages,
                        std::uint64_t size, GridPageHead *heads, std::uint32_t *begins, std::uint64_t before,
                        std::uint32_t *findings, std::uint64_t *found) {
@@ -193,7 +194,7 @@ class DeviceGridLoader final : public GridLoader {
             contents, pages.page_bytes, (pages.page_bytes - pages.first_byte) / 8, heads, begins, loaded,
             findings);
         check_launch("parse_grid_pages_kernel");
-        // The host's arrays end here.
+        // The host's arrays end here, so the device must have read them.
         call.wait();
         return {};
     }

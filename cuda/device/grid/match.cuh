@@ -1,4 +1,4 @@
-// Exact matches: a thread a point.
+// Exact matches: each thread has a point.
 #pragma once
 
 #include <algorithm>
@@ -18,14 +18,14 @@ struct MatchShape {
     static constexpr int threads = 1024;
     static constexpr int chunks = sizeof(Key) == 8 ? 2 : D == 3 ? 8 : 5;
 };
-// Batches that don't fill the device are cut into smaller blocks.
+// Batches that don't fill the device are divided among smaller blocks.
 inline constexpr int small_match_threads = 128;
 
 inline constexpr unsigned whole_warp = 0xffffffffU;
-// Of points with one entry `places` has its position, unless it is one of a large cell's.
+// For points with one entry `places` has its position, or this if the entry is one of a large cell's.
 inline constexpr std::uint32_t unknown_place = UINT32_MAX;
 
-// Whether the entry has these keys in all columns but one, or in all when that is none.
+// Does the entry have these keys in all columns but one, or in all of them when `but` is no column?
 template <int D, typename Key>
 __device__ __forceinline__ bool equals(const GridView<Key> &grid, std::uint32_t position, const Key (&key)[D],
                                        std::uint32_t but = UINT32_MAX) {
@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(MatchShape<D, Key>::threads, 1)
         std::uint32_t found = 0;
         std::uint32_t place = unknown_place;
         if (last - first > grid.max_in_a_cell) {
-            // All alike.
+            // All entries of the cell are alike.
             if (equals<D>(grid, first, key)) {
                 found = last - first;
                 if (dead.words != nullptr) {
@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(MatchShape<D, Key>::threads, 1)
     }
 }
 
-// Points with one entry have it written by a thread, others by a warp.
+// A thread writes for points with one entry, a warp for others.
 template <int D, typename Key>
 __global__ void write_matches_kernel(const GridView<Key> grid, const PointBatch points, const DeadView dead,
                                      const std::uint32_t *counts, const std::uint32_t *places,
@@ -151,7 +151,8 @@ __global__ void write_matches_kernel(const GridView<Key> grid, const PointBatch 
             const bool hit = position < end && equals<D>(grid, position, wanted) && is_live(dead, position);
             const unsigned hits = __ballot_sync(whole_warp, hit);
             const std::uint64_t own = to + __popc(hits & ((1U << lane) - 1));
-            // The points may have changed since they were counted: never beyond a point's own places.
+            // The points may have changed since they were counted, so nothing is written beyond a point's own
+            // places.
             if (hit && own < to_end) {
                 out[own] = tids[position];
             }

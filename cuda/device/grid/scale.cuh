@@ -12,8 +12,8 @@ __host__ __device__ constexpr Key highest_of() {
     return static_cast<Key>(~Key(0));
 }
 
-// The slot of a key, and the keys that it lies between: `lowest` of its own slot, 0 for the first; `next`,
-// the lowest of the slot behind it, anything for the last.
+// The slot of a key, and the keys that it lies between. `lowest` is that of its own slot, and 0 for the first
+// slot; `next` is the lowest key of the slot behind it, and anything for the last slot.
 template <typename Key>
 struct SlotPlace {
     std::uint32_t slot;
@@ -21,7 +21,7 @@ struct SlotPlace {
     Key next;
 };
 
-// First level; `top` are the trees.
+// Finds the slot in a scale of the first level; `top` are the trees.
 template <typename Key>
 __device__ __forceinline__ SlotPlace<Key> find_slot(const ScaleShape &shape, const Key *top, const Key *scale,
                                                     Key key) {
@@ -44,7 +44,8 @@ __device__ __forceinline__ SlotPlace<Key> find_slot(const ScaleShape &shape, con
         slot += right ? 1U << bit : 0U;
     }
     if (slot >= shape.slots) {
-        // The highest key also passes what pads the scale. It may lie anywhere in the last slot.
+        // The highest key also passes the keys that pad the scale. Where in the last slot it lies isn't
+        // known, so `lowest` is 0.
         slot = shape.slots - 1;
         place.lowest = 0;
     }
@@ -52,7 +53,7 @@ __device__ __forceinline__ SlotPlace<Key> find_slot(const ScaleShape &shape, con
     return place;
 }
 
-// A lower grid's scale of `last_slot` keys.
+// Finds the slot in a lower grid's scale of `last_slot` keys.
 template <typename Key>
 __device__ __forceinline__ SlotPlace<Key> find_lower_slot(const Key *scale, std::uint32_t last_slot,
                                                           Key key) {
@@ -90,7 +91,7 @@ __device__ __forceinline__ std::uint32_t position_of(const LowerGrid *grids, std
     return (word & has_grid) != 0 ? __ldg(&grids[word & ~has_grid].first) : word;
 }
 
-// Element i of an array of 32- or 64-bit keys.
+// Element i of an array whose keys have 32 or 64 bits.
 template <typename Key>
 __device__ __forceinline__ Key read_key(const void *keys, bool wide, std::uint64_t i) {
     if constexpr (sizeof(Key) == 4) {
@@ -110,7 +111,7 @@ __device__ __forceinline__ Key key_at(const GridView<Key> &grid, int column, std
     return __ldcs(static_cast<const std::uint32_t *>(grid.keys[column]) + position);
 }
 
-// The block's copy of the trees; all its threads call it.
+// Makes the block's copy of the trees. All of its threads call it.
 template <typename Key>
 __device__ __forceinline__ void copy_top(const GridView<Key> &grid, Key *top) {
     for (std::uint32_t i = threadIdx.x; i < grid.top_keys; i += blockDim.x) {
@@ -123,7 +124,7 @@ __device__ __forceinline__ void copy_top(const GridView<Key> &grid, Key *top) {
 template <int D, typename Key>
 __device__ __forceinline__ void find_leaf(const GridView<Key> &grid, const Key *top, const Key (&key)[D],
                                           std::uint32_t &first, std::uint32_t &last) {
-    // Down all columns' trees at once.
+    // All columns' trees are descended at once.
     std::uint32_t node[D];
 #pragma unroll
     for (int c = 0; c < D; ++c) {
@@ -145,7 +146,7 @@ __device__ __forceinline__ void find_leaf(const GridView<Key> &grid, const Key *
         for (int bit = shape.shift; bit-- > 0;) {
             slot += __ldg(grid.scales[c] + slot + (1U << bit) - 1) <= key[c] ? 1U << bit : 0U;
         }
-        // The highest key also passes what pads the scale.
+        // The highest key also passes the keys that pad the scale.
         cell = cell * shape.all_slots + min(slot, shape.slots - 1);
     }
     first = __ldg(grid.directory + cell);

@@ -72,7 +72,7 @@ __global__ void add_extents_kernel(const SegmentView<Key> view) {
     const Key key = view.keys[view.first[segment] + (i - view.begins[segment])];
     Key lowest = key;
     Key highest = key;
-    // Most warps lie within one segment.
+    // Most warps lie within one segment, so their lanes join their extents first.
     const std::uint32_t leader = __shfl_sync(present, segment, 0);
     if (__all_sync(present, segment == leader)) {
         if (present == 0xffffffffU) {
@@ -183,7 +183,7 @@ __global__ void __launch_bounds__(segment_threads) make_lower_scales_kernel(cons
         scale += view.slots[segment * view.columns + c] - 1;
     }
     const std::uint32_t size = sample.take(view, segment);
-    // All distinct keys above the lowest, or quantiles where these are too many.
+    // The scale has all distinct keys above the lowest, or quantiles where these are too many.
     std::uint32_t places[segment_items];
     std::uint32_t picked[segment_items];
     const auto key_before = [&](std::uint32_t i) { return i == 0 ? lowest : sample.keys[i - 1]; };

@@ -43,10 +43,10 @@ struct GridView {
     std::uint32_t levels;
 };
 
-// Trees of all columns together have at most so many bytes.
+// The trees of all columns together have at most so many bytes.
 inline constexpr std::uint64_t top_bytes = 32 << 10;
 
-// A batch's piece, its arrays on the device.
+// A piece of a batch, whose arrays are on the device.
 struct PointBatch {
     const void *keys[max_grid_columns];
     std::uint64_t count;
@@ -62,17 +62,18 @@ struct BoxBatch {
 
 // ---- What is asked, each in files of its own ----------------------------------------------------
 
-// counts[i] = live entries that are point i; where that is 1, places[i] = its position. `places` may be null.
+// Sets counts[i] to the number of live entries that are point i. Where that is 1, places[i] becomes the
+// entry's position. `places` may be null.
 template <typename Key>
 void count_matches(const Call &call, const GridView<Key> &grid, const PointBatch &points,
                    const DeadView &dead, std::uint32_t *counts, std::uint32_t *places);
-// Writes these entries' TIDs to out[offsets[i]] up to out[offsets[i + 1] - 1].
+// Writes the TIDs of these entries to out[offsets[i]] up to out[offsets[i + 1] - 1].
 template <typename Key>
 void write_matches(const Call &call, const GridView<Key> &grid, const PointBatch &points,
                    const DeadView &dead, const std::uint32_t *counts, const std::uint32_t *places,
                    const Tid *tids, const std::uint64_t *offsets, Tid *out);
 
-// counts[i] = live entries in box i.
+// Sets counts[i] to the number of live entries in box i.
 template <typename Key>
 void count_boxes(const Call &call, const GridView<Key> &grid, const BoxBatch &boxes, const DeadView &dead,
                  std::uint32_t *counts);

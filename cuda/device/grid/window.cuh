@@ -43,7 +43,7 @@ __device__ __forceinline__ std::uint32_t window_positions(std::uint32_t at, std:
     return bits;
 }
 
-// Those of them that are dead.
+// Those among the window's positions that are dead.
 template <int Chunks, int Step>
 __device__ __forceinline__ std::uint32_t window_dead(const DeadView &dead, std::uint32_t at,
                                                      std::uint32_t last) {
@@ -60,8 +60,9 @@ __device__ __forceinline__ std::uint32_t window_dead(const DeadView &dead, std::
     return bits;
 }
 
-// Keys of a column, of the chunks that begin before `last`. What lies behind the array's end belongs to its
-// memory too (Memory::alignment). They are the first to leave L2 again, for the directory to stay.
+// Reads a column's keys of the chunks that begin before `last`. What lies behind the array's end belongs to
+// its memory too (Memory::alignment). The keys are the first to leave L2 again, so that the directory stays
+// there.
 template <int Chunks, int Step, typename Key>
 __device__ __forceinline__ void read_window(const GridView<Key> &grid, int column, std::uint32_t at,
                                             std::uint32_t last, Key (&keys)[Chunks * chunk_keys]) {
@@ -97,7 +98,7 @@ __device__ __forceinline__ void read_window(const GridView<Key> &grid, int colum
     }
 }
 
-// The keys from `low` up to `low` + `width`.
+// Which of the keys lie from `low` up to `low` + `width`.
 template <int Number, typename Key>
 __device__ __forceinline__ std::uint32_t window_between(const Key (&keys)[Number], Key low, Key width) {
     static_assert(Number <= 32);
@@ -109,8 +110,8 @@ __device__ __forceinline__ std::uint32_t window_between(const Key (&keys)[Number
     return bits;
 }
 
-// Of the positions in `bits` those of entries whose keys in the columns of `tested` are between the bounds.
-// The last column comes first; each lane has columns of its own.
+// Of the positions in `bits`, keeps those of entries whose keys in the columns of `tested` are between the
+// bounds. The last column comes first. The lanes of a warp may test different columns.
 template <int Chunks, int Step, typename Key>
 __device__ __forceinline__ std::uint32_t window_inside(const GridView<Key> &grid, std::uint32_t at,
                                                        std::uint32_t last, std::uint32_t bits,

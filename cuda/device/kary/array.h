@@ -17,7 +17,7 @@ namespace gpu_engine::device {
 template <typename Key>
 class DeviceKaryArray final : public KaryArray<Key> {
   public:
-    // `keys` has padded_keys places, of which `entries` are filled. Waits.
+    // `keys` has padded_keys places, of which `entries` are filled. Waits for the device.
     DeviceKaryArray(const Call &call, Buffer<Key> keys, Buffer<Tid> tids, std::uint64_t entries);
 
     std::uint64_t entries() const noexcept override { return entries_; }
@@ -51,7 +51,7 @@ class DeviceKaryArray final : public KaryArray<Key> {
     std::shared_ptr<const DeadBitmap> dead() const noexcept { return dead_.get(); }
 
   private:
-    // Where low[i] to high[i] lie; the ranges stay on the device.
+    // Finds where low[i] to high[i] lie. The ranges stay on the device.
     Buffer<KaryRange> bounds(const Call &call, const Key *low, const Key *high, std::uint64_t count) const;
 
     DeviceEngine &engine_;
@@ -65,11 +65,12 @@ class DeviceKaryArray final : public KaryArray<Key> {
 
 // ---- The parts, each in a file of its own -------------------------------------------------------
 
-// The tree above an array's keys, which have padded_keys places; there is at least one. Waits.
+// The tree above an array's keys, for which there are padded_keys places; there is at least one key. Waits
+// for the device.
 template <typename Key>
 Tree<Key> build_array_tree(const Call &call, Key *keys, std::uint64_t entries, TreeMemory *memory);
 
-// Searches of one piece of a batch, all arrays on the device; the tree has entries.
+// Search for one piece of a batch. All arrays are on the device, and the tree has entries.
 template <typename Key>
 void rank_piece(const Call &call, const Tree<Key> &tree, const Key *keys, std::uint64_t count,
                 std::uint32_t *ranks);
@@ -80,15 +81,15 @@ template <typename Key>
 void bounds_piece(const Call &call, const Tree<Key> &tree, const Key *low, const Key *high,
                   std::uint64_t count, KaryRange *ranges);
 
-// KaryArray::lookup for a few keys of an array with entries: at most max_few_lookups. False: there are more
-// results than this is for, or than `capacity`, and nothing was written.
+// Does what KaryArray::lookup does for at most max_few_lookups keys of an array with entries. Returns false
+// when there are more results than this is for, or than `capacity`; then nothing was written.
 inline constexpr std::uint32_t max_few_lookups = 64;
 template <typename Key>
 bool look_up_few(const Call &call, const Key *array_keys, const Tid *array_tids, std::uint64_t entries,
                  const DeadView &dead, const Key *keys, std::uint64_t count, std::uint64_t *offsets,
                  Tid *tids, std::uint64_t capacity);
 
-// counts[i] = live entries of ranges[i].
+// Sets counts[i] to the number of live entries of ranges[i].
 void count_live(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
                 std::uint32_t *counts);
 
@@ -97,25 +98,26 @@ struct Gathered {
     Buffer<std::uint64_t> offsets;
     std::uint64_t total = 0;
 };
-// Throws Failure when a range lies outside the array. Waits.
+// Throws Failure when a range lies outside the array. Waits for the device.
 Gathered measure_ranges(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
                         std::uint64_t entries);
-// Copies the live entries' elements, from an array's keys or TIDs to the caller. Waits if there are any.
+// Copies the live entries' elements, from an array's keys or TIDs to the caller. Waits for the device if
+// there are any.
 template <typename Element>
 void gather_elements(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
                      const Element *from, const Gathered &gathered, Element *to);
 
-// KaryArray::count_on with ranges on the device and all else the caller's.
+// Does what KaryArray::count_on does, with ranges on the device and everything else the caller's.
 Status count_ranges_on(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
                        const Tid *array_tids, const KnownBlocks &known, std::uint64_t *counts,
                        std::uint64_t *offsets, Tid *tids, std::uint64_t capacity);
 
-// KaryArray::gather with ranges on the device.
+// Does what KaryArray::gather does, with ranges on the device.
 Status gather_tids(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
                    const Tid *array_tids, std::uint64_t entries, std::uint64_t *offsets, Tid *tids,
                    std::uint64_t capacity);
 
-// An array's entries on their way. `keys` has the places a tree needs.
+// The entries of an array in the making. `keys` has as many places as a tree needs.
 template <typename Key>
 struct Pairs {
     Buffer<Key> keys;
@@ -130,14 +132,14 @@ Pairs<Key> make_pairs(const Call &call, std::uint64_t count) {
 // Sorts a caller's pairs by (key, TID).
 template <typename Key>
 Pairs<Key> sort_pairs(const Call &call, const Key *keys, const Tid *tids, std::uint64_t count);
-// Whether the pairs ascend by (key, TID). Waits.
+// Do the pairs ascend by (key, TID)? Waits for the device.
 template <typename Key>
 bool pairs_ascend(const Call &call, const Pairs<Key> &pairs);
-// The live entries among `count` sorted ones.
+// Copies the live entries among `count` sorted ones.
 template <typename Key>
 Pairs<Key> live_pairs(const Call &call, const Key *keys, const Tid *tids, std::uint64_t count,
                       const DeadBitmap &dead);
-// Merges two sorted sequences; equal entries of the first come first.
+// Merges two sorted sequences. Of equal entries those of the first come first.
 template <typename Key>
 Pairs<Key> merge_pairs(const Call &call, const Key *keys_a, const Tid *tids_a, std::uint64_t count_a,
                        const Key *keys_b, const Tid *tids_b, std::uint64_t count_b);

@@ -14,11 +14,11 @@ namespace gpu_engine::device {
 namespace {
 
 constexpr int threads = 256;
-// The ranges' positions are taken as one sequence. A block takes a tile of it, its threads neighbouring
-// places.
+// The ranges' positions are taken as one sequence. Each block takes a tile of it, in which neighbouring
+// threads take neighbouring places.
 constexpr int rounds = 16;
 constexpr std::uint64_t tile_positions = static_cast<std::uint64_t>(threads) * rounds;
-// Positions between two cancellation points, which bounds the copy of TIDs on their way too (96 MB).
+// How many positions there are between two cancellation points. This bounds the copy of TIDs, too (96 MB).
 constexpr std::uint64_t piece_positions = std::uint64_t(1) << 24;
 
 __global__ void lengths_kernel(const KaryRange *ranges, std::uint64_t count, std::uint64_t *lengths) {
@@ -28,7 +28,7 @@ __global__ void lengths_kernel(const KaryRange *ranges, std::uint64_t count, std
     }
 }
 
-// All on the device.
+// All of these arrays are on the device.
 struct Sequence {
     const KaryRange *ranges;
     const std::uint64_t *begins;  // count + 1
@@ -54,7 +54,7 @@ __device__ std::uint64_t range_at(const std::uint64_t *begins, std::uint64_t low
 
 enum class Found { nothing, on, elsewhere };
 
-// What lies at `place` of the sequence, a part of whose ranges [low, high] it is.
+// Looks at what lies at `place` of the sequence; it belongs to one of ranges [low, high].
 __device__ Found look(const Sequence &sequence, std::uint64_t low, std::uint64_t high, std::uint64_t place,
                       std::uint64_t *range, Tid *tid) {
     *range = range_at(sequence.begins, low, high, place);
@@ -67,7 +67,7 @@ __device__ Found look(const Sequence &sequence, std::uint64_t low, std::uint64_t
     return seen == Seen::no ? Found::nothing : seen == Seen::yes ? Found::on : Found::elsewhere;
 }
 
-// The ranges that places [first, last) belong to. All threads of the block call it.
+// Finds the ranges that places [first, last) belong to. All threads of the block call it.
 __device__ void bracket(const Sequence &sequence, std::uint64_t first, std::uint64_t last,
                         std::uint64_t *bounds) {
     if (threadIdx.x < 2) {
@@ -77,7 +77,7 @@ __device__ void bracket(const Sequence &sequence, std::uint64_t first, std::uint
     __syncthreads();
 }
 
-// Adds to each range's numbers, and writes how many entries elsewhere each tile has.
+// Adds to each range's numbers, and writes how many entries on unknown blocks each tile has.
 __global__ void __launch_bounds__(threads)
     count_tiles_kernel(const Sequence sequence, std::uint64_t first, std::uint64_t last, std::uint64_t *on,
                        std::uint64_t *elsewhere, std::uint32_t *tiles) {
@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(threads)
     }
 }
 
-// Writes the TIDs elsewhere, each tile's from tiles[tile] on.
+// Writes the TIDs on unknown blocks; each tile's begin at tiles[tile].
 __global__ void __launch_bounds__(threads)
     write_tiles_kernel(const Sequence sequence, std::uint64_t first, std::uint64_t last,
                        const std::uint32_t *tiles, Tid *tids) {
@@ -149,7 +149,7 @@ __global__ void __launch_bounds__(threads)
 static_assert(tile_positions < 1 << 16);
 static_assert(piece_positions < std::uint64_t(1) << 32);
 
-// In place.
+// Sums up numbers in place.
 template <typename Number>
 void exclusive_sum(const Call &call, Number *numbers, std::uint64_t count) {
     std::size_t bytes = 0;

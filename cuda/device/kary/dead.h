@@ -8,7 +8,7 @@
 
 namespace gpu_engine::device {
 
-// What kernels see. All null when no entry is dead.
+// What kernels see. All pointers are null when no entry is dead.
 struct DeadView {
     static constexpr std::uint32_t block_words = 8;
 
@@ -26,7 +26,7 @@ struct DeadBitmap {
     std::uint64_t bytes() const { return words.bytes() + before_block.bytes(); }
 };
 
-// From a caller's bitmap of `entries` bits, wherever it lies. Waits.
+// Makes the bitmap from a caller's `entries` bits, wherever these lie. Waits for the device.
 DeadBitmap make_dead_bitmap(const Call &call, const std::uint64_t *bitmap, std::uint64_t entries);
 
 }  // namespace gpu_engine::device

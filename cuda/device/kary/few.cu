@@ -17,7 +17,7 @@
 namespace gpu_engine::device {
 namespace {
 
-// More results are for many blocks to copy.
+// More results than this are left to kernels of many blocks.
 constexpr std::uint32_t max_few_results = 4096;
 constexpr int few_threads = 1024;
 
@@ -33,7 +33,7 @@ __device__ std::uint32_t warp_bound(const Key *keys, std::uint32_t entries, cons
     std::uint64_t low = 0;
     std::uint64_t size = entries;
     while (size > lanes) {
-        // The places of the 32 separators of 33 parts.
+        // Separator i is the one of 32 that divide the keys into 33 parts.
         const auto separator = [&](std::uint32_t i) { return low + (i + 1) * size / (lanes + 1); };
         const auto before =
             static_cast<std::uint32_t>(__popc(__ballot_sync(0xffffffffU, lies_before(separator(lane)))));
@@ -45,8 +45,8 @@ __device__ std::uint32_t warp_bound(const Key *keys, std::uint32_t entries, cons
         low + __popc(__ballot_sync(0xffffffffU, lane < size && lies_before(low + lane))));
 }
 
-// offsets[0] to offsets[count], and the TIDs, if there are no more than `capacity`; *results is how many, or
-// beyond it.
+// Writes offsets[0] to offsets[count], and the TIDs, if there are no more than `capacity`. *results becomes
+// their number, or a number beyond `capacity`.
 template <typename Key>
 __global__ void __launch_bounds__(few_threads)
     few_lookups_kernel(const Key *keys, std::uint32_t entries, const Key *wanted, std::uint32_t count,
@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(few_threads)
     __shared__ std::uint32_t firsts[max_few_lookups + 1];
     __shared__ typename Scan::TempStorage scratch;
     const std::uint32_t thread = threadIdx.x;
-    // The caller's memory may be the host's: each key is read once.
+    // The caller's memory may be the host's and may change, so each key is read once.
     if (thread < count) {
         wanted_keys[thread] = wanted[thread];
     }
@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(few_threads)
     }
     __syncthreads();
     const std::uint32_t live = thread < count ? live_within(ranges[thread], dead) : 0;
-    // So that sums don't overflow.
+    // More results than these are left to others, so the sums below don't overflow.
     const bool too_many = __syncthreads_or(live > max_few_results ? 1 : 0) != 0;
     std::uint32_t first;
     std::uint32_t total;

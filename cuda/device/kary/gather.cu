@@ -12,7 +12,7 @@ namespace gpu_engine::device {
 namespace {
 
 constexpr int threads = 256;
-// Elements of a piece: about a millisecond of work, 96 MB of TIDs.
+// How many elements a piece has: about a millisecond of work, 96 MB of TIDs.
 constexpr std::uint64_t piece_elements = std::uint64_t(1) << 24;
 
 unsigned blocks_for(std::uint64_t count) {
@@ -27,7 +27,7 @@ __global__ void count_live_kernel(const KaryRange *ranges, std::uint64_t count, 
     }
 }
 
-// Sizes go where their sums will stand. Ranges come from callers, so they may be anything.
+// The sizes are written where their sums will stand. Ranges come from callers, so they may be anything.
 __global__ void measure_kernel(const KaryRange *ranges, std::uint64_t count, std::uint64_t entries,
                                DeadView dead, std::uint64_t *sizes, std::uint32_t *outside) {
     const std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -46,7 +46,8 @@ __global__ void measure_kernel(const KaryRange *ranges, std::uint64_t count, std
     sizes[i] = size;
 }
 
-// Writes the TIDs of outputs [first, first + size). A block narrows the search for its outputs' ranges first.
+// Writes the TIDs of outputs [first, first + size). A block first narrows down which ranges its outputs
+// belong to.
 template <typename Element>
 __global__ void gather_kernel(const KaryRange *ranges, const std::uint64_t *offsets, std::uint64_t count,
                               DeadView dead, const Element *from, std::uint64_t first, std::uint64_t size,

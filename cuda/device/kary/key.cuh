@@ -70,7 +70,7 @@ __device__ __forceinline__ Key next_key(Key key) {
     }
 }
 
-// Bits up to the highest one that is set.
+// How many bits there are up to the highest one that is set.
 __host__ __device__ __forceinline__ int bit_width(std::uint32_t a) {
 #ifdef __CUDA_ARCH__
     return 32 - __clz(static_cast<int>(a));
@@ -97,7 +97,7 @@ __host__ __device__ __forceinline__ std::uint64_t shifted(const Key128 &key, int
     return bits == 64 ? key.high : key.low >> bits | key.high << (64 - bits);
 }
 
-// A key of the same thread's neighbour in a group of `width` lanes.
+// The key that lane `lane` of a group of `width` lanes has.
 template <typename Key>
 __device__ __forceinline__ Key shuffle(Key key, int lane, int width) {
     if constexpr (sizeof(Key) == 16) {

@@ -10,8 +10,8 @@
 
 namespace gpu_engine::device {
 
-// Batches that give each multiprocessor less than a search for so many bytes of the copies read what they
-// need where it lies: copying it into shared memory wouldn't pay.
+// A batch that gives each multiprocessor less than one search for so many bytes of the copies reads what it
+// needs where it lies, since copying into shared memory wouldn't pay.
 inline constexpr std::size_t shared_bytes_a_search = 128;
 
 template <typename Shape, typename Operation>

@@ -67,7 +67,7 @@ Pairs<Key> live_pairs(const Call &call, const Key *keys, const Tid *tids, std::u
     return result;
 }
 
-// Equal entries of the first come first.
+// Of equal entries those of the first sequence come first.
 template <typename Key>
 Pairs<Key> merge_pairs(const Call &call, const Key *keys_a, const Tid *tids_a, std::uint64_t count_a,
                        const Key *keys_b, const Tid *tids_b, std::uint64_t count_b) {
@@ -92,7 +92,7 @@ Status DeviceKary<Key>::merge(Stream &stream, const KaryArray<Key> *const *runs,
                               std::unique_ptr<KaryArray<Key>> *array) noexcept {
     return guarded([&] {
         const Call call(engine_, stream);
-        // A sequence that waits for its merge: an array's own, or `pairs`.
+        // A sequence that waits for its merge. It is an array's own, or it is in `pairs`.
         struct Part {
             const Key *keys;
             const Tid *tids;
@@ -126,7 +126,8 @@ Status DeviceKary<Key>::merge(Stream &stream, const KaryArray<Key> *const *runs,
                 parts.push_back(Part{run.keys(), run.tids(), run.entries(), {}});
             }
         }
-        // The two shortest first (Huffman's order), so that every entry moves as seldom as can be.
+        // The two shortest sequences are merged first (Huffman's order), so that entries are moved as seldom
+        // as possible.
         const auto longer = [](const Part &a, const Part &b) { return a.count > b.count; };
         std::make_heap(parts.begin(), parts.end(), longer);
         while (parts.size() > 1) {
@@ -144,7 +145,7 @@ Status DeviceKary<Key>::merge(Stream &stream, const KaryArray<Key> *const *runs,
         if (!parts.empty()) {
             merged = std::move(parts[0].pairs);
             if (merged.count != total || total == 0) {
-                // One array without dead entries.
+                // There is one array without dead entries, which hasn't been copied yet.
                 merged = make_pairs<Key>(call, total);
                 call.copy(merged.keys.data(), parts[0].keys, total);
                 call.copy(merged.tids.data(), parts[0].tids, total);

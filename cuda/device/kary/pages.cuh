@@ -19,8 +19,8 @@ __device__ __forceinline__ Key page_key(const unsigned char *address) {
     }
 }
 
-// A block takes a page; `images` begins with page `first_page`. Neighbouring threads copy neighbouring keys,
-// and then neighbouring thirds of TIDs.
+// Each block takes a page; `images` begins with page `first_page`. Neighbouring threads copy neighbouring
+// keys, and then neighbouring thirds of TIDs.
 template <typename Key, int PageKeyBytes>
 __global__ void parse_pages_kernel(const unsigned char *images, Pages pages, std::uint64_t first_page,
                                    PageEntries wanted, Key *keys, Tid *tids) {
@@ -50,7 +50,7 @@ __global__ void parse_pages_kernel(const unsigned char *images, Pages pages, std
 }
 
 // Copies the wanted entries of a run's pages, which check_pages found good, to where they belong in the
-// array. Pages in the host's memory pass through a copy of bounded size. Waits.
+// array. Pages in the host's memory pass through a copy of bounded size. Waits for the device.
 template <typename Key>
 void parse_pages(const Call &call, const Pages &pages, const PageEntries &wanted, Key *keys, Tid *tids) {
     constexpr int threads = 256;

@@ -11,7 +11,7 @@ namespace gpu_engine::device {
 
 // ---- Reading ------------------------------------------------------------------------------------
 
-// Leaves are met once; what stands above them is met by every search and should stay in the caches.
+// A leaf is read once; what stands above the leaves is read by every search and should stay in the caches.
 template <CacheHints Hints>
 __device__ __forceinline__ uint4 load_leaf(const uint4 *address) {
     uint4 words;
@@ -94,13 +94,13 @@ __device__ __forceinline__ Code stored_code(std::uint32_t code) {
     return static_cast<Code>(sizeof(Code) == 1 ? code : 0U - code);
 }
 
-// A code as it is compared with a node's: copied into each place of a word.
+// A code in the form in which it is compared with a node's: copied into each place of a word.
 template <typename Code>
 __device__ __forceinline__ std::uint32_t spread(std::uint32_t code) {
     return sizeof(Code) == 1 ? code * 0x01010101U : code * 0x00010001U;
 }
 
-// How many codes are below; of 16-bit codes the count is the sum of the two halves.
+// How many codes are below the wanted one. With 16-bit codes the count is the sum of the result's two halves.
 template <typename Code>
 __device__ __forceinline__ std::uint32_t codes_below(const uint4 &words, std::uint32_t spread_code) {
     if constexpr (sizeof(Code) == 1) {
@@ -108,7 +108,7 @@ __device__ __forceinline__ std::uint32_t codes_below(const uint4 &words, std::ui
                                    __vsetltu4(words.z, spread_code) + __vsetltu4(words.w, spread_code);
         return __dp4a(sums, 0x01010101U, 0U);
     } else {
-        // min(max(wanted - code, 0), 1)
+        // Each of these adds min(max(wanted - code, 0), 1).
         constexpr std::uint32_t ones = 0x00010001U;
         return __viaddmin_s16x2_relu(spread_code, words.x, ones) +
                __viaddmin_s16x2_relu(spread_code, words.y, ones) +
@@ -180,8 +180,9 @@ __device__ __forceinline__ void shared_load(const uint4 *blocks, std::uint32_t b
     }
 }
 
-// Counts in each block for its owner. `count` is called with 16 bytes and the owner's needle; with `Halves` a
-// count is the sum of its two halves. The sums go back to the owners, a byte each, so they may reach 255.
+// Counts in each lane's block, on behalf of the lane that owns the search. `count` is called with 16 bytes
+// and the owner's needle; with `Halves` a count is the sum of its two halves. The sums go back to the owners
+// in a byte each, so they may reach 255.
 template <int Lanes, bool Halves, typename Needle, typename Count>
 __device__ __forceinline__ std::uint32_t shared_count(const uint4 (&words)[Lanes], Needle needle,
                                                       Count count) {
@@ -190,7 +191,7 @@ __device__ __forceinline__ std::uint32_t shared_count(const uint4 (&words)[Lanes
         return Halves ? (sum + (sum >> 16)) & 0xffffU : sum;
     } else {
         const int lane = static_cast<int>(threadIdx.x) & (Lanes - 1);
-        // Two owners a word's half.
+        // Each word has the counts of two owners in each half.
         std::uint32_t pairs[Lanes / 2];
 #pragma unroll
         for (int i = 0; i < Lanes / 2; ++i) {
@@ -257,18 +258,19 @@ struct Place {
     bool goes_on;         // equal keys may follow in the next leaf
 };
 
-// Where a search finds what stands above the leaves: in the tree, or in the block's copies.
+// Where a search finds what stands above the leaves: in the tree itself, or in the block's copies.
 struct Above {
     const Prefix *top;
     const uint4 *nodes;
 };
 
-// The first node from `first` on whose last key isn't below the key, which is at most the array's last.
+// The first node from `first` on whose last key isn't below the key. The key is at most the array's last.
 template <typename Shape>
 __device__ std::uint32_t node_from(const Tree<typename Shape::Key> &tree, std::uint32_t first,
                                    typename Shape::Key key) {
     constexpr std::uint64_t node_keys = std::uint64_t(Shape::leaf_keys) * Shape::node_codes;
-    // Nodes of one prefix are seldom many: ever longer steps, then halves.
+    // There are seldom many nodes of one prefix. The steps get longer and longer, and then halve the
+    // distance.
     std::uint32_t last = first;
     for (std::uint32_t step = 1; less(node_end(tree, last, node_keys), key); step *= 2) {
         first = last + 1;
@@ -285,11 +287,11 @@ __device__ std::uint32_t node_from(const Tree<typename Shape::Key> &tree, std::u
     return first;
 }
 
-// The first leaf of [first, end) whose last key isn't below the key; the last one's never is.
+// The first leaf of [first, end) whose last key isn't below the key. The last leaf's never is.
 template <typename Shape, typename Key>
 __device__ std::uint32_t leaf_among(const Key *keys, std::uint32_t first, std::uint32_t end, Key key) {
     std::uint32_t last = end - 1;
-    std::uint32_t middle = first;  // nearly always the one
+    std::uint32_t middle = first;  // this is nearly always the one
     while (first < last) {
         const std::size_t last_key =
             static_cast<std::size_t>(middle) * Shape::leaf_keys + (Shape::leaf_keys - 1);
@@ -303,7 +305,8 @@ __device__ std::uint32_t leaf_among(const Key *keys, std::uint32_t first, std::u
     return first;
 }
 
-// The node of a key from the tree's first to its last, and the prefixes before and at its end.
+// Finds the node of a key, from the tree's first to its last, and the prefixes before the node and at its
+// end.
 template <typename Shape, int Searches>
 __device__ __forceinline__ void search_nodes(const Tree<typename Shape::Key> &tree, const Prefix *top,
                                              const typename Shape::Key (&keys)[Searches],
@@ -366,7 +369,7 @@ __device__ __forceinline__ void search_nodes(const Tree<typename Shape::Key> &tr
     if constexpr (!prefixes_are_exact<Key>) {
 #pragma unroll
         for (int i = 0; i < Searches; ++i) {
-            // Whole keys decide between neighbours of one prefix.
+            // Between nodes of the same prefix whole keys decide.
             if (high[i] == prefixes[i]) {
                 constexpr std::uint64_t node_keys = std::uint64_t(Shape::leaf_keys) * Shape::node_codes;
                 const std::uint32_t node = node_from<Shape>(tree, nodes[i], keys[i]);
@@ -380,7 +383,7 @@ __device__ __forceinline__ void search_nodes(const Tree<typename Shape::Key> &tr
     }
 }
 
-// All threads of the warp call this together, each with searches of its own.
+// Searches for some keys a thread. All threads of the warp call this together, each with searches of its own.
 template <typename Shape, bool WithEqual, int Searches>
 __device__ __forceinline__ void search(const Tree<typename Shape::Key> &tree, const Above &above,
                                        const typename Shape::Key (&wanted)[Searches],
@@ -389,14 +392,14 @@ __device__ __forceinline__ void search(const Tree<typename Shape::Key> &tree, co
     using Code = typename Shape::Code;
     constexpr std::uint32_t leaf_keys = Shape::leaf_keys;
 
-    // A key outside the array has no leaf: it goes along with the first key until the end.
+    // A key outside the array has no leaf. It goes along with the first key until the end.
     Key keys[Searches];
     bool outside[Searches];
     Window<Key> windows[Searches];
     Prefix prefixes[Searches];
 #pragma unroll
     for (int i = 0; i < Searches; ++i) {
-        // Of a key before the first, the distance wraps around.
+        // For a key before the first the distance wraps around.
         const Key from_first = distance(wanted[i], tree.first_key);
         outside[i] = less(tree.span, from_first);
         keys[i] = outside[i] ? tree.first_key : wanted[i];
@@ -444,7 +447,7 @@ __device__ __forceinline__ void search(const Tree<typename Shape::Key> &tree, co
                 words[i], keys[i],
                 [](const uint4 &block, const Key &needle) { return keys_below(block, needle); });
         }
-        if (below == leaf_keys) {  // one of the next leaves, which have the same code
+        if (below == leaf_keys) {  // the key is in one of the next leaves, which have the same code
             const std::uint32_t node_last = (nodes[i] + 1) * Shape::node_codes;
             leaves[i] = leaf_among<Shape>(tree.keys, leaves[i] + 1,
                                           node_last < tree.leaves ? node_last : tree.leaves, keys[i]);
@@ -471,7 +474,7 @@ __device__ __forceinline__ void search(const Tree<typename Shape::Key> &tree, co
 
 // ---- The operations -----------------------------------------------------------------------------
 
-// Loads of what is read once and stores of what is written once leave the caches to the tree.
+// What is read once and what is written once passes the caches by, so that these keep the tree.
 template <typename Key>
 __device__ __forceinline__ Key load_once(const Key *address) {
     if constexpr (sizeof(Key) == 16) {
@@ -484,8 +487,8 @@ __device__ __forceinline__ Key load_once(const Key *address) {
     }
 }
 
-// An operation's needles are what it reads for one of its results. It is run with as many of them at once as
-// `batch` says, all threads of the warp together; `results` are their numbers, `count` and higher ones idle.
+// An operation reads needles for its results. It is called with as many of them at once as `batch` says, by
+// all threads of the warp together. `results` are their numbers; numbers from `count` on stand for nothing.
 
 template <typename Shape>
 struct RankOperation {
@@ -511,14 +514,14 @@ struct RankOperation {
     }
 };
 
-// Entries up to the key, for a search that has found the first of them.
+// Counts the entries up to the key, for a search that has found the first of them.
 template <typename Shape>
 __device__ __forceinline__ std::uint32_t end_of_equal(const Tree<typename Shape::Key> &tree,
                                                       const Above &above, typename Shape::Key key,
                                                       const Place &place) {
     using Key = typename Shape::Key;
     const bool highest = equal(key, highest_key<Key>());
-    // The filling equals the highest key.
+    // What fills the last leaf up equals the highest key, so it must not be counted.
     std::uint32_t end = highest || place.up_to > tree.entries ? tree.entries : place.up_to;
     const bool goes_on = place.goes_on && end < tree.entries && equal(tree.keys[end], key);
     if (__any_sync(0xffffffffU, goes_on)) {
@@ -561,7 +564,8 @@ struct KeyPair {
     Key high;
 };
 
-// Ranges of keys, both ends included, as positions. An empty one has both positions equal.
+// Turns ranges of keys, both ends included, into ranges of positions. An empty one has twice the same
+// position.
 template <typename Shape>
 struct BoundsOperation {
     using Key = typename Shape::Key;
@@ -592,15 +596,15 @@ struct BoundsOperation {
     }
 };
 
-// Shared memory that a block's copies take.
+// How much shared memory a block's copies take.
 template <typename Shape>
 std::size_t shared_bytes(const Tree<typename Shape::Key> &tree) {
     const std::size_t top = ((std::size_t(1) << tree.top_depth) + 3) / 4 * sizeof(uint4);
     return Shape::shared_nodes ? top + std::size_t(tree.nodes) * sizeof(uint4) : top;
 }
 
-// Blocks stay and take one tile of searches after the other, so that what they share is copied once a block.
-// The next tile's needles are read before the present one is searched.
+// Each block takes one tile of searches after the other, so that it copies what its threads share only once.
+// The next tile's needles are read before the present tile is searched.
 template <typename Shape, bool Shared, typename Operation>
 __global__ void __launch_bounds__(Shape::threads)
     search_kernel(const __grid_constant__ Tree<typename Shape::Key> tree,

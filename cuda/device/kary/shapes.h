@@ -10,7 +10,7 @@
 
 namespace gpu_engine::device {
 
-// For arrays so small that their nodes go into shared memory with the top.
+// The shape for arrays so small that their nodes go into shared memory with the top.
 struct SmallTree32 : TreePolicy {
     static constexpr int node_lanes = 1;
     static constexpr int top_depth = 13;

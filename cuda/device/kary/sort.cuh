@@ -15,7 +15,7 @@
 
 namespace gpu_engine::device {
 
-// As Key128Parts.
+// The parts of a TID to sort by, as Key128Parts are those of a key.
 struct TidParts {
     __host__ __device__ cuda::std::tuple<std::uint16_t &, std::uint16_t &, std::uint16_t &> operator()(
         Tid &tid) const {
@@ -65,7 +65,7 @@ __global__ void survey_kernel(const Key *keys, const Tid *tids, std::uint64_t co
         own.tids_descend |= tid < tid_value(tids[i > 0 ? i - 1 : 0]) ? 1 : 0;
     };
     std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-    // Several reads under way at a time.
+    // Several reads are under way at a time.
     constexpr int together = 4;
     for (; i + (together - 1) * stride < count; i += together * stride) {
 #pragma unroll
@@ -121,7 +121,7 @@ bool pairs_ascend(const Call &call, const Pairs<Key> &pairs) {
     return result == 0;
 }
 
-// Bits [begin, end) are those in which values differ; begin == end when none do.
+// Values differ in bits [begin, end) only; begin == end when all are the same.
 struct BitSpan {
     int begin = 0;
     int end = 0;
@@ -153,7 +153,7 @@ Survey survey_pairs(const Call &call, const Key *keys, const Tid *tids, std::uin
 
 // ---- Equal keys ---------------------------------------------------------------------------------
 
-// Longer groups of equal keys are not for one thread to sort.
+// Groups of equal keys that are longer than this are not left to one thread.
 inline constexpr int short_group = 32;
 
 // Puts the TIDs of each short group of equal keys into order. `keys` ascend.
@@ -198,7 +198,7 @@ __global__ void groups_descend_kernel(const Key *keys, const Tid *tids, std::uin
     }
 }
 
-// Orders equal keys by TID; false when some are left in disorder. Waits.
+// Orders equal keys by TID. Returns false when some are left in disorder. Waits for the device.
 template <typename Key>
 bool order_groups(const Call &call, Pairs<Key> &pairs) {
     constexpr int threads = 256;
@@ -246,7 +246,7 @@ struct PartsOf<Tid> {
     using type = TidParts;
 };
 
-// A caller's pairs on their way to order: stable sorts, one after the other.
+// The pairs of a caller, which are sorted by one stable sort after the other.
 template <typename Key>
 class PairSort {
   public:
@@ -277,7 +277,7 @@ class PairSort {
             bits, tids_, keys_, [](Pairs<Key> &to) { return to.tids.data(); },
             [](Pairs<Key> &to) { return to.keys.data(); });
     }
-    // The pairs as they are now, after one sort at least.
+    // The pairs in their present order. They must have been sorted at least once.
     Pairs<Key> &pairs() { return pairs_; }
 
   private:
@@ -318,7 +318,7 @@ class PairSort {
             own(std::move(to));
             return;
         }
-        // What is owned may be overwritten, so that no third place is needed.
+        // What the sort owns may be overwritten, so no third copy is needed.
         cub::DoubleBuffer<SortKey> keys(keys_of(pairs_), to_keys);
         cub::DoubleBuffer<Value> values(values_of(pairs_), to_values);
         with_scratch(call_, "DeviceRadixSort::SortPairs", [&](void *scratch, std::size_t &bytes) {
@@ -353,8 +353,9 @@ Pairs<Key> sort_pairs(const Call &call, const Key *keys, const Tid *tids, std::u
     const BitSpan key_bits =
         differing_bits(survey.key_any[0] ^ survey.key_all[0], survey.key_any[1] ^ survey.key_all[1]);
     const BitSpan tid_bits = differing_bits(0, survey.tid_any ^ survey.tid_all);
-    // Where TIDs don't ascend, the order by key is mended among equal keys. With long groups of these a sort
-    // by TID goes before the one by key; few bits of the keys promise such groups.
+    // Where TIDs don't ascend, equal keys are put into the order of their TIDs after the sort by key. Where
+    // groups of equal keys are long, the pairs are sorted by TID before that instead; few bits of the keys
+    // promise such groups.
     const bool long_groups =
         key_bits.end - key_bits.begin + std::bit_width(std::uint64_t(short_group)) < std::bit_width(count);
     if (survey.tids_descend != 0 && long_groups) {

@@ -21,14 +21,14 @@
 
 namespace gpu_engine::device {
 
-// What a search says about the lines it reads.
+// What a search tells the caches about the lines that it reads.
 enum class CacheHints {
     none,
     leaves_pass_l1,        // leaves are not kept in L1
     leaves_leave_l2_first  // and leave L2 before nodes do
 };
 
-// How a tree is cut and searched. A policy derives from this one and names what it has otherwise.
+// How a tree is cut and searched. A policy derives from this one and redefines what differs.
 struct TreePolicy {
     using Code = std::uint16_t;
     // Neighbouring threads that read a node or a leaf together, 16 bytes each.
@@ -37,11 +37,11 @@ struct TreePolicy {
     static constexpr int block_prefixes = 4;
     // The top has at most 2^top_depth - 1 prefixes.
     static constexpr int top_depth = 15;
-    // Of the search kernel: threads a block, and searches that a thread has under way together.
+    // For the search kernel: the threads of a block, and how many searches a thread has under way at once.
     static constexpr int threads = 1024;
     static constexpr int searches = 1;
     static constexpr CacheHints hints = CacheHints::leaves_pass_l1;
-    // Nodes go into shared memory beside the top, where both fit, and each thread reads its own.
+    // Set where nodes go into shared memory beside the top, if both fit, and each thread reads its own.
     static constexpr bool shared_nodes = false;
 };
 
@@ -52,7 +52,7 @@ struct TreeShape : Policy {
     using typename Policy::Code;
     static constexpr std::uint32_t node_codes = Policy::node_lanes * 16 / sizeof(Code);
     static constexpr std::uint32_t leaf_keys = Policy::leaf_lanes * 16 / sizeof(Key);
-    // Codes of 16 bits keep one for the sign that their comparison needs.
+    // A code of 16 bits leaves one to the sign, which comparisons need.
     static constexpr int code_bits = sizeof(Code) == 1 ? 8 : 15;
     static constexpr std::uint32_t block_prefixes = Policy::block_prefixes;
     static_assert(!Policy::shared_nodes || Policy::node_lanes == 1);
@@ -60,13 +60,13 @@ struct TreeShape : Policy {
 
 using Prefix = std::uint32_t;
 
-// What is computed with of a distance between keys.
+// The type of a distance between keys for arithmetic.
 template <typename Key>
 using Window = std::conditional_t<sizeof(Key) == 4, std::uint32_t, std::uint64_t>;
 
 inline constexpr int max_upper_levels = 16;
 
-// Addresses within the device's memory.
+// The tree as kernels see it: all pointers lead into the device's memory.
 template <typename Key>
 struct Tree {
     const Key *keys;
@@ -107,7 +107,7 @@ struct TreeSizes {
         codes = nodes * Shape::node_codes;
         upper_levels = 0;
         upper_count[0] = nodes;
-        // The search knows the last key: the top does without its prefix.
+        // The search knows the last key, so the top has no prefix for it.
         while (upper_count[upper_levels] > std::uint64_t(1) << Shape::top_depth) {
             upper_count[upper_levels + 1] =
                 (upper_count[upper_levels] + Shape::block_prefixes - 1) / Shape::block_prefixes;
@@ -119,16 +119,17 @@ struct TreeSizes {
         }
     }
 
-    // Prefixes of a level with the filling to whole blocks.
+    // How many prefixes a level has when whole blocks are filled.
     std::uint64_t upper_size(int level) const {
         return (upper_count[level] + Shape::block_prefixes - 1) / Shape::block_prefixes *
                Shape::block_prefixes;
     }
-    // The top's places, whole 16-byte words.
+    // The places of the top, in whole 16-byte words.
     std::uint64_t top_size() const { return top_depth < 2 ? 4 : std::uint64_t(1) << top_depth; }
 };
 
-// Places for `entries` keys, enough for the filling of every shape: leaves have at most 128 bytes.
+// Places for `entries` keys. They are enough to fill the last leaf of every shape: leaves have at most 128
+// bytes.
 template <typename Key>
 constexpr std::uint64_t padded_keys(std::uint64_t entries) {
     constexpr std::uint64_t most = 128 / sizeof(Key);

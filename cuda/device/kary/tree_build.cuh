@@ -17,7 +17,7 @@ inline unsigned blocks_for(std::uint64_t count, int threads) {
                                  static_cast<std::uint64_t>(threads));
 }
 
-// upper[i] = the prefix of node i's last key; from `nodes` up to `size` the highest.
+// Sets upper[i] to the prefix of node i's last key; from `nodes` up to `size` to the highest.
 template <typename Key>
 __global__ void node_prefixes_kernel(const __grid_constant__ Tree<Key> tree, std::uint64_t node_keys,
                                      Prefix *upper, std::uint64_t size) {
@@ -27,8 +27,8 @@ __global__ void node_prefixes_kernel(const __grid_constant__ Tree<Key> tree, std
     }
 }
 
-// prefixes[i] = the last of each block of below[0 ... below_count - 1]; the rest up to `size` is filled with
-// the highest.
+// Sets prefixes[i] to the last of each block of below[0 ... below_count - 1]; the rest up to `size` is filled
+// with the highest.
 template <typename Shape>
 __global__ void block_prefixes_kernel(const Prefix *below, std::uint64_t below_count, Prefix *prefixes,
                                       std::uint64_t size) {
@@ -41,7 +41,8 @@ __global__ void block_prefixes_kernel(const Prefix *below, std::uint64_t below_c
     }
 }
 
-// The breadth-first order of the complete binary tree of 2^depth - 1 ascending prefixes, from index 1 on.
+// Brings 2^depth - 1 ascending prefixes into the breadth-first order of a complete binary tree, from index 1
+// on.
 template <typename Shape>
 __global__ void top_kernel(const Prefix *prefixes, std::uint64_t count, int depth, Prefix *top,
                            std::uint64_t size) {

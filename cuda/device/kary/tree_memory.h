@@ -21,7 +21,8 @@ struct TreeMemory {
     }
 };
 
-// Places of a level of prefixes: it ends where the next may begin, on a boundary that vector loads can use.
+// How many places a level of prefixes takes: it ends where the next may begin, on a boundary for vector
+// loads.
 inline std::uint64_t aligned_prefixes(std::uint64_t size) {
     constexpr std::uint64_t align = Memory::alignment / sizeof(Prefix);
     return (size + align - 1) / align * align;
@@ -36,7 +37,7 @@ std::uint64_t all_prefixes(const TreeSizes<Shape> &sizes) {
 }
 
 // Builds all levels above `keys` from the bottom up. `keys` has padded_keys places, of which `entries` (at
-// least one) are filled; the rest is filled here. Waits.
+// least one) are filled; the rest is filled here. Waits for the device.
 template <typename Shape>
 Tree<typename Shape::Key> build_tree(const Call &call, typename Shape::Key *keys, std::uint64_t entries,
                                      TreeMemory *memory);

@@ -18,7 +18,7 @@ __global__ void find_windows_kernel(SearchBatch batch) {
     }
     const ListView &list = batch.terms[i / places].list;
     const auto window = static_cast<std::uint32_t>(i % places);
-    // A list of one block is looked into in all windows.
+    // A list of one block has no heads to look at, so it is looked into in all windows.
     std::uint32_t block = 0;
     if (window == batch.windows) {
         block = list.blocks - 1;
@@ -32,7 +32,8 @@ __global__ void find_windows_kernel(SearchBatch batch) {
 // scores.
 __device__ std::uint32_t max_in_blocks(const SearchBatch &batch, const RankedTerm &term, std::uint32_t begin,
                                        std::uint32_t end) {
-    // By more than float arithmetic is wrong, and by what postings::bound_contribution adds.
+    // Rounds upwards, by more than the error of float arithmetic and by what postings::bound_contribution
+    // adds.
     constexpr float upwards = 1 + 0x1p-18f;
     constexpr std::uint32_t more = 3;
     float least = 0;
@@ -77,7 +78,7 @@ constexpr int blocks_at_once = 2;
 constexpr std::uint32_t terms_at_once = 32;
 static_assert(window_documents % (threads * 8) == 0 && window_documents / 32 == threads);
 
-// A list in a window.
+// A list as far as it lies in a window.
 struct PlacedTerm {
     ListView list;
     float scaled;
@@ -107,7 +108,7 @@ struct WindowShared {
     std::uint32_t better;
 };
 
-// What lists that come together do with a document's score. It may hold the count of lists in its upper bits.
+// What a list that is added does with a document's score, whose upper bits may count lists.
 struct Phase {
     std::uint32_t one;     // added beside each contribution
     std::uint32_t hit;     // from here on the document can be a hit
@@ -130,8 +131,8 @@ class Window {
         }
     }
 
-    // The first two warps fetch what the window needs of a query; the others clear what the one before left.
-    // Barriers must lie before and behind.
+    // The first two warps fetch what the window needs of a query; the others clear what the query before
+    // left. The caller puts barriers before and behind.
     __device__ void prepare(std::uint32_t number, bool is_one) {
         if (threadIdx.x >= 64) {
             if (is_dirty_) {
@@ -182,7 +183,7 @@ class Window {
         return std::uint64_t(query.first_term + term) * (batch_.windows + 1) + number_;
     }
 
-    // By the first warp.
+    // The first warp calls it.
     __device__ void open(const RankedQuery &query, std::uint32_t number) {
         const std::uint32_t threshold = *const_cast<volatile std::uint32_t *>(&batch_.thresholds[number]);
         std::uint32_t most = 0;
@@ -199,7 +200,7 @@ class Window {
         }
     }
 
-    // By the second one.
+    // The second warp calls it.
     __device__ void place_terms(const RankedQuery &query, std::uint32_t first) {
         const std::uint32_t lane = threadIdx.x % 32;
         const std::uint32_t t = first + lane;
@@ -221,7 +222,7 @@ class Window {
         }
     }
 
-    // Once, by all threads; a barrier follows before they are read.
+    // All threads call it, once; a barrier follows before the lengths are read.
     __device__ void load_lengths() {
         if (has_lengths_) {
             return;
@@ -234,7 +235,7 @@ class Window {
         __syncthreads();
     }
 
-    // Adds up the lists' contributions. False when no document of the window can be a hit.
+    // Adds up the lists' contributions. Returns false when no document of the window can be a hit.
     template <postings::Codec Codec>
     __device__ bool add_lists(const RankedQuery &query, std::uint32_t floor) {
         const bool all = query.all != 0;
@@ -261,8 +262,8 @@ class Window {
                     phase.member = UINT32_MAX;
                     has_members = false;
                 }
-                // Lists up to the one behind which only some documents can still be hits. With `all` that is
-                // the first.
+                // Takes lists up to the one behind which only some documents can still be hits. With `all`
+                // that is the first one.
                 std::uint32_t end = t;
                 do {
                     remaining -= shared_.terms[end].most;
@@ -281,12 +282,12 @@ class Window {
         return true;
     }
 
-    // Can the block have a member? Those that reach far aren't worth the look.
+    // Can the block have a member? Blocks that reach far aren't worth the look.
     __device__ bool may_have_member(const Head &head, std::uint32_t lane) const {
         constexpr std::uint32_t max_words = 64;
         const std::uint32_t low = head.first > first_ ? static_cast<std::uint32_t>(head.first) - first_ : 0;
         if (head.last < first_ || low >= size_) {
-            // Damaged, or the list's only block.
+            // The block is damaged, or the only one of its list.
             return true;
         }
         const std::uint32_t to = min(head.last - first_, size_ - 1);
@@ -304,7 +305,7 @@ class Window {
         return __any_sync(all_lanes, bits != 0);
     }
 
-    // Warps take the lists' blocks in turn; lanes read the heads of the warp's.
+    // Warps take the lists' blocks in turn; each lane reads one head of its warp's blocks.
     template <postings::Codec Codec>
     __device__ void add_terms(const Phase &phase, std::uint32_t begin, std::uint32_t end) {
         const std::uint32_t lane = threadIdx.x % 32;
@@ -396,7 +397,7 @@ class Window {
         static_assert(window_documents / 32 == threads);
         for (std::uint32_t bits = shared_.reached[threadIdx.x]; bits != 0; bits &= bits - 1) {
             const std::uint32_t slot = threadIdx.x * 32 + __ffs(static_cast<int>(bits)) - 1;
-            // No value has a higher count than is required.
+            // No document is in more lists than are required.
             const std::uint32_t score = shared_.scores[slot] - required(query);
             if (score >= least && score <= query.highest && lives(slot)) {
                 visit(slot, score);
@@ -412,7 +413,8 @@ class Window {
         }
     }
 
-    // What can be among the best goes to the candidates; the threshold rises to the window's k-th score.
+    // Puts documents that can be among the best among the candidates, and raises the threshold to the
+    // window's k-th score.
     __device__ void choose(const RankedQuery &query, std::uint32_t number, std::uint32_t threshold,
                            std::uint32_t floor) {
         for_each(query, floor, [&](std::uint32_t slot, std::uint32_t score) {
@@ -476,7 +478,7 @@ class Window {
     bool is_dirty_ = false;
 };
 
-// A block takes a window and each `groups`-th query.
+// Each block takes a window and every `groups`-th query.
 template <postings::Codec Codec>
 __global__ void __launch_bounds__(threads, blocks_at_once)
     accumulate_kernel(const __grid_constant__ SearchBatch batch, std::uint32_t groups) {
@@ -485,7 +487,8 @@ __global__ void __launch_bounds__(threads, blocks_at_once)
     const std::uint32_t number = blockIdx.x / groups;
     Window window(batch, *reinterpret_cast<WindowShared *>(dynamic_shared), number);
     const std::uint32_t count = (batch.query_count - group + groups - 1) / groups;
-    // Windows begin with different queries, so that each finds thresholds of those before it.
+    // Windows begin with different queries, so that each finds the thresholds that others have reached before
+    // it.
     constexpr std::uint32_t golden = 0x9e3779b9;
     std::uint32_t at = __umulhi(number * golden, count);
     window.prepare(group + at * groups, true);

@@ -86,7 +86,8 @@ void accumulate(const Call &call, const SearchBatch &batch);
 // be sorted together.
 inline constexpr std::uint32_t unfinished = UINT32_MAX;
 void finish(const Call &call, const SearchBatch &batch, TextHit *hits, std::uint32_t *hit_counts);
-// The same for one query of any size, the batch's first, whose candidates haven't overflowed. Waits.
+// The same for one query of any size, the batch's first, whose candidates haven't overflowed. Waits for the
+// device.
 void finish_alone(const Call &call, const SearchBatch &batch, const RankedQuery &query, TextHit *hits,
                   std::uint32_t *hit_count);
 
