@@ -29,7 +29,7 @@ std::uint64_t microseconds_of(Clock::duration duration) {
         std::chrono::duration_cast<std::chrono::microseconds>(duration).count());
 }
 
-// A place in the queue.
+// A place in the queue, which is given back when this ends.
 struct Place {
     Queue &queue;
     const std::string &key;
@@ -38,7 +38,7 @@ struct Place {
     ~Place() { queue.leave(key, share, Clock::now() - began); }
 };
 
-// Those that wait for one's call, whatever its end.
+// The requests that were taken into one's call. They are told how it ended, whatever its end.
 struct CompanyTaken {
     Queue &queue;
     Queue::Company company;
@@ -352,7 +352,7 @@ Status Connection::compute_together(Joint &joint, bool company, Work &work, Queu
     if (joints.size() == 1) {
         return status;
     }
-    // One of them is to blame. Each finds out for itself.
+    // One of the requests is to blame. Each is tried alone, to find out which.
     queue.end_company(taken.company, Queue::Result::alone);
     taken.company.clear();
     return on_engine(work, [&] { joint.compute(work, std::span(joints).first(1)); });

@@ -21,8 +21,8 @@ using namespace std::chrono_literals;
 constexpr auto patience = 30s;
 constexpr auto pause = 20ms;
 
-// What posix_spawn is told: no output, no descriptor of ours but the closed-on-exec ones, which end by
-// themselves.
+// What posix_spawn is told. The new process has no output, and none of our descriptors: they are closed on
+// exec.
 class Actions {
   public:
     Actions() {

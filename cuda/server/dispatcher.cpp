@@ -20,7 +20,7 @@ std::size_t number(Side side) {
     return static_cast<std::size_t>(side);
 }
 
-// On either side, begun now?
+// Would the job be late on either side if it were begun now?
 bool is_late(const Job &job, double now) {
     return now + std::min(job.cost[0], job.cost[1]) > job.deadline;
 }
@@ -59,7 +59,8 @@ double CostModel::estimate(const QueryFeatures &query) const {
 // ---- Queues -----------------------------------------------------------------------------------------------
 
 bool Dispatcher::ByAdvantage::operator()(const Job &a, const Job &b) const {
-    // Each job's own ratio: products of two jobs' costs, rounded, would not order three of them.
+    // Each job has a ratio of its own. If products of two jobs' costs were compared instead, rounding could
+    // give three jobs no order.
     const auto ratio = [](const Job &job) { return job.on(Side::processor) / job.on(Side::device); };
     return std::pair(ratio(a), a.id) < std::pair(ratio(b), b.id);
 }
@@ -176,7 +177,7 @@ std::optional<Job> Dispatcher::take(Queues &queues, Side side, double now) const
     if (others.by_deadline.empty()) {
         return std::nullopt;
     }
-    // Stolen is only what is done here before the other would be through with its queue.
+    // A job is only stolen if it is finished here before the other side would be through with its queue.
     const Job &job = others.best_for(side);
     const double others_need = others.cost[number(other(side))] / settings_.workers[number(other(side))];
     const bool in_time = now + job.on(side) <= job.deadline || is_late(job, now);

@@ -3,8 +3,7 @@
 // its lists' lengths. It waits in the queue of the side that is much better at it, or in a queue for either
 // side. A side with nothing to do helps the other, and no query waits beyond its deadline for others' sake.
 //
-// The dispatcher only keeps books: it has no threads and no clock. Times are milliseconds since any one
-// moment.
+// The dispatcher only decides: it has no threads and no clock. Times are milliseconds since any one moment.
 #pragma once
 
 #include <array>

@@ -14,25 +14,25 @@ namespace {
 
 using protocol::EngineName;
 
-// Defaults.
-// With the transfer buffers' 1/32 (server.cpp) the mirrors of an unasked server process take an eighth of the
-// machine's memory at most.
+// These are the defaults. Together with the transfer buffers' 1/32 (server.cpp) the mirrors of a server
+// process without settings take at most an eighth of the machine's memory.
 constexpr std::uint64_t host_memory_parts = 3;
 constexpr std::uint64_t host_memory_whole = 32;
 constexpr std::uint64_t device_memory_share = 2;
 constexpr std::uint32_t default_queue_limit = 64;
 
-// Requests that compute at a time. More would not make the engine faster, only all of them slower; fewer
-// would let a large one keep small ones waiting.
+// How many requests compute at a time. With more of them the engine wouldn't be faster, and each would take
+// longer; with fewer a large one would keep small ones waiting.
 constexpr std::uint32_t places_on_device = 16;
 std::uint32_t places_on_host(std::uint32_t threads) {
     return std::max<std::uint32_t>(2 * threads, 4);
 }
 
-// Of these, calls that others could join. A device takes nearly as long for one small request as for many
-// together, so those that come meanwhile wait for the next call; several, so that some are prepared and read
-// while another computes (four measured best: bench/results/2026-11-22-joint-calls-h100.txt). The host
-// engine's threads have work enough by any: only what finds no place waits.
+// How many of these may be calls that other requests could join. A device takes nearly as long for one small
+// request as for many together, so those that come meanwhile wait for the next call. There are several such
+// calls, so that some are prepared and read while another computes; four measured best
+// (bench/results/2026-11-22-joint-calls-h100.txt). The host engine's threads have work enough with any number
+// of calls, so only what finds no place waits there.
 constexpr std::uint32_t joint_calls_on_device = 4;
 
 Queue::Settings settings_of(const Options &options, std::uint32_t places, std::uint32_t joint_calls,
@@ -99,7 +99,7 @@ Engines::~Engines() {
     }
 }
 
-// Logs a reason that is new.
+// Keeps the reason, and logs it if it is new.
 void Engines::keep_reason(const char *reason) {
     const std::lock_guard lock(mutex_);
     if (reason_ != reason) {
@@ -126,7 +126,7 @@ bool Engines::notice_slow_opening() {
     return true;
 }
 
-// False when the server is stopping.
+// Returns false when the server is stopping.
 bool Engines::wait_for_retry(std::chrono::milliseconds pause) {
     std::unique_lock lock(mutex_);
     return !ending_.wait_for(lock, pause, [this] { return stopping_; });
@@ -178,7 +178,8 @@ bool Engines::try_to_open() {
     };
     apply_limit();
     cuda.state = State::ready;
-    // Once more, for one that was chosen meanwhile: who chooses stores it first.
+    // The limit may have been chosen anew meanwhile. Whoever chooses one stores it before applying it, so
+    // this finds it.
     while (apply_limit() != cuda.chosen_limit) {}
     log_line(
         "engine cuda: device %d, %s, compute capability %d.%d, %llu MiB of %llu MiB free, limit %llu MiB",

@@ -46,7 +46,7 @@ class Engines {
     // has ended. Returns true only the first time.
     bool notice_slow_opening();
 
-    // With 0 the default limit applies again.
+    // 0 stands for the default limit.
     void set_memory_limit(protocol::EngineName name, std::uint64_t bytes) noexcept;
     void set_queue_limit(std::uint32_t limit);
     // Called after a call failed through no fault of the request. Returns whether the engine is lost for

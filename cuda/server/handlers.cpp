@@ -32,7 +32,7 @@ constexpr Handler handler(bool computes) {
                    nullptr};
 }
 
-// Of requests that may be computed together.
+// A row for requests that may be computed together.
 template <auto function, auto key, auto join>
 constexpr Handler joint_handler() {
     using Request = typename Parts<decltype(function)>::RequestType;
@@ -55,7 +55,7 @@ constexpr bool at_once = false;
 
 using protocol::Message;
 
-// All but hello, which the connection answers.
+// All requests but hello, which the connection answers.
 constexpr Row rows[] = {
     {Message::ping, handler<answer_ping>(at_once)},
     {Message::configure, handler<answer_configure>(at_once)},

@@ -28,7 +28,7 @@ void log_line(const char *format, ...) noexcept {
     append(std::vsnprintf(line + used, sizeof(line) - used, format, arguments));
     va_end(arguments);
     line[used++] = '\n';
-    // One write a line, so that lines of several threads don't mix. Nobody can be told when it fails.
+    // Each line is one write, so that lines of several threads don't mix. Nobody can be told when it fails.
     static_cast<void>(!write(STDERR_FILENO, line, used));
 }
 

@@ -35,7 +35,8 @@ bool has_controller(const Membership &membership, const std::string &controller)
     return ("," + membership.controllers + ",").find("," + controller + ",") != std::string::npos;
 }
 
-// The first word of a file as a number; false for "max", which is no limit, and where there is no file.
+// Reads the first word of a file as a number. Returns false for "max", which is no limit, and where there is
+// no file.
 bool read_number(std::istream &&file, double *number) {
     return static_cast<bool>(file >> *number);
 }
@@ -109,7 +110,7 @@ Machine read_machine(const std::string &root) {
             each_group(mount, membership.path,
                        [&](const std::string &folder) { look_at_version_2(folder, &machine); });
         } else if (has_controller(membership, "memory") || has_controller(membership, "cpu")) {
-            // The folder has the name of all controllers; some systems have links with the name of one.
+            // The folder has the names of all its controllers; some systems have links with the name of one.
             each_group(mount + "/" + membership.controllers, membership.path,
                        [&](const std::string &folder) { look_at_version_1(folder, &machine); });
         }

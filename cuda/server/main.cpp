@@ -30,14 +30,15 @@ enum ExitCode : int {
 
 // Threads of sessions need little, and there may be many of them.
 constexpr std::size_t stack_bytes = std::size_t(1) << 20;
-// Time to end connections in. A hung device must not keep the process alive.
+// How long the server has to end its connections. A hung device must not keep the process alive.
 constexpr unsigned stop_seconds = 5;
-// After which a probe ends, whoever started it.
+// A probe ends after this time, whoever started it.
 constexpr unsigned probe_seconds = 60;
 
 Server *running = nullptr;
 
-// SIGTERM and SIGINT: ends what runs. SIGQUIT, PostgreSQL's immediate shutdown: ends at once.
+// SIGTERM and SIGINT end the requests that run, and then the server. SIGQUIT, which is PostgreSQL's immediate
+// shutdown, ends the server at once.
 void take_signal(int signal) {
     if (signal == SIGQUIT) {
         _exit(exit_stopped);
@@ -68,7 +69,7 @@ void raise_descriptor_limit() {
     }
 }
 
-// Exit status of --probe-device.
+// Returns the exit status of --probe-device.
 int probe(const Options &options) {
     alarm(probe_seconds);
 #ifdef PG_GPU_HAVE_CUDA

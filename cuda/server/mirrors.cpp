@@ -12,7 +12,7 @@ using protocol::RunName;
 
 namespace {
 
-// What others used within this stays for a forced path.
+// A mirror that another connection used within this time stays when a forced path needs room.
 constexpr std::int64_t undisturbed_microseconds = 60'000'000;
 
 protocol::RunKind kind_of(const AnyObject &object) {
@@ -106,7 +106,8 @@ Mirrors::Leavers Mirrors::leavers(EngineName engine, const Purpose &purpose) {
         return purpose.forced && by_others > lately;
     };
     for (auto i = table_.begin(); i != table_.end(); ++i) {
-        // Others get their share of a mirror under the mutex, so one that only the table has stays so.
+        // Requests get their share of a mirror under the mutex, so a mirror that only the table has stays
+        // unused meanwhile.
         if (i->first.engine == engine && i->second->holder.pinned == 0 && i->second.use_count() == 1 &&
             !is_needed(*i->second)) {
             result.push_back(i);
@@ -119,7 +120,7 @@ Mirrors::Leavers Mirrors::leavers(EngineName engine, const Purpose &purpose) {
 
 template <typename Wanted>
 void Mirrors::unlink(const Leavers &leavers, Wanted wanted, Gone *gone) {
-    // Before anything is unlinked, what can fail.
+    // What can fail comes first, before anything is unlinked.
     gone->reserve(leavers.size());
     std::uint64_t bytes = 0;
     for (const Table::iterator &leaver : leavers) {

@@ -155,7 +155,7 @@ class Mirrors {
     };
     using Leavers = std::vector<Table::iterator>;
 
-    // Those that may go, least recently used first. The mutex is held.
+    // The mirrors that may go, least recently used first. The mutex is held.
     Leavers leavers(protocol::EngineName engine, const Purpose &purpose);
     // What mirrors and claims take of which `counts(name, user)`. The mutex is held.
     template <typename Counts>
@@ -164,11 +164,11 @@ class Mirrors {
     Room choose_leavers(const NewMirror &mirror, const MemoryBudget *memory, const Purpose &purpose,
                         Leavers *chosen);
     void touch(Mirror &mirror, const Purpose &purpose);
-    // Unlinks mirrors for as long as they are wanted; `wanted(bytes gone so far)`. The mutex is held. What is
-    // gone is freed by the caller, without the mutex.
-    // Unlinks those that `chosen(mirror)` has, and counts them. The mutex is held.
+    // Unlinks the mirrors for which `chosen(mirror)` is true, and counts them. The mutex is held.
     template <typename Chosen>
     void unlink_chosen(Chosen chosen, std::uint64_t *mirrors, std::uint64_t *bytes, Gone *gone);
+    // Unlinks mirrors for as long as `wanted(bytes gone so far)` says so. The mutex is held. The caller frees
+    // what is gone, without the mutex.
     template <typename Wanted>
     void unlink(const Leavers &leavers, Wanted wanted, Gone *gone);
 

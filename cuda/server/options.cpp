@@ -32,7 +32,7 @@ usage: pg_gpu_server --socket PATH [option ...]
   --testing                allow tests to make requests for memory fail
 )";
 
-// A decimal number from `lowest` to `highest`.
+// Reads a decimal number from `lowest` to `highest`.
 bool parse_number(const char *text, std::int64_t lowest, std::uint64_t highest, std::int64_t *number) {
     errno = 0;
     char *end = nullptr;

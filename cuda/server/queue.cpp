@@ -11,14 +11,15 @@
 namespace gpu_engine::server {
 namespace {
 
-// The paper's.
+// The deadline of the paper.
 constexpr double deadline_ms = 500;
 
-// A session says how long a search takes it on pages, and may be wrong: for longer no processor counts as
-// busy.
+// The longest time for which a processor counts as busy. A session says how long a search will take it on
+// pages, and may be wrong.
 constexpr double max_busy_ms = 60000;
 
-// Of one call. A device that has so many at once has enough to do, and nobody waits long for the others.
+// The most items of one call. A device that has so many at once has enough to do, and nobody waits long for
+// the others.
 constexpr std::uint32_t max_items = 512;
 
 double milliseconds_now() {
@@ -27,7 +28,7 @@ double milliseconds_now() {
 
 }  // namespace
 
-// One that waits. Who takes it into a call shares it, so that its thread may leave before that.
+// A request that waits. Whoever takes it into a call shares it, because its own thread may leave earlier.
 struct Queue::Waiter {
     enum class State { waiting, taken, left, done };
 
@@ -63,7 +64,7 @@ bool Queue::has_place_for(const std::string &key) const {
            (key.empty() || std::count(running_.begin(), running_.end(), key) < settings_.joint_calls);
 }
 
-// The key is in a list of its own, so that nothing is allocated here.
+// The key comes in a list of its own, so that nothing is allocated here.
 void Queue::take_place(std::list<std::string> *key) {
     running_.splice(running_.end(), *key);
 }
@@ -87,7 +88,7 @@ Queue::Result Queue::enter(const Activity &activity, const std::shared_ptr<Joint
     return wait(activity, joint->key(), joint, share);
 }
 
-// Behind all whose turn comes no later.
+// Inserts the waiter behind all whose turn comes no later.
 void Queue::insert(std::list<std::shared_ptr<Waiter>> *waiter) {
     auto place = waiting_.end();
     while (place != waiting_.begin() && (*std::prev(place))->start > waiter->front()->start) {
@@ -115,7 +116,8 @@ Queue::Result Queue::wait(const Activity &activity, const std::string &key, std:
     dispatch(waiter.get());
     insert(&own);
     give_back();
-    // Looking at the activity takes the watcher's mutex within this one; the watcher never does the reverse.
+    // Asking the activity takes the watcher's mutex while this one is held; the watcher never does the
+    // reverse.
     waiter->changed.wait(
         lock, [&] { return waiter->state == Waiter::State::done || watcher_.cancelled(activity); });
     if (waiter->state == Waiter::State::done) {
@@ -149,7 +151,7 @@ void Queue::leave(const std::string &key, Share &share, Clock::duration took) {
 
 // ---- those that wait --------------------------------------------------------------------------------------
 
-// Lets the dispatcher have it, if it may go elsewhere.
+// Gives the job to the dispatcher, if it may go elsewhere.
 void Queue::dispatch(Waiter *waiter) {
     const auto estimated = [](const protocol::ExpectedCost &cost) {
         return cost.on_pages > 0 && cost.alone > 0 && cost.further > 0 &&
@@ -158,7 +160,7 @@ void Queue::dispatch(Waiter *waiter) {
     if (waiter->joint == nullptr || busy_until_.empty() || !estimated(waiter->joint->cost())) {
         return;
     }
-    // Only the first of those that go together pays for the call.
+    // Of requests that are computed together only the first pays for the call.
     const bool is_first = std::none_of(waiting_.begin(), waiting_.end(), [&](const auto &other) {
         return other->joint != nullptr && other->joint->key() == waiter->joint->key();
     });
@@ -184,7 +186,7 @@ void Queue::advance() {
     give_back();
 }
 
-// A processor that a session was sent to is busy for as long as that was expected to take.
+// A processor that a session was sent to counts as busy for as long as that was expected to take.
 void Queue::give_back() {
     if (dispatcher_.waiting() == 0) {
         return;
@@ -242,7 +244,7 @@ void Queue::end_company(const Company &company, Result result) {
 // ---- looking on -------------------------------------------------------------------------------------------
 
 void Queue::wake() {
-    // With the mutex, so that nobody is between looking and waiting.
+    // With the mutex held, no thread is between looking and waiting.
     const std::lock_guard lock(mutex_);
     for (const Waiting *waiters : {&waiting_, &taken_}) {
         for (const std::shared_ptr<Waiter> &waiter : *waiters) {

@@ -11,14 +11,14 @@
 namespace gpu_engine::server {
 namespace {
 
-// What any byte may be.
+// A byte of a truth value may be anything, since a session wrote it.
 bool read_truth(const bool &truth) {
     unsigned char byte;
     std::memcpy(&byte, &truth, sizeof(byte));
     return byte != 0;
 }
 
-// Read once: others may write there.
+// The program is read once, since others may write there.
 AggregateProgram read_program(const TransferBuffer &buffer, std::uint64_t offset) {
     AggregateProgram program;
     std::memcpy(&program, buffer.part<AggregateProgram>(offset, 1), sizeof(program));
@@ -63,7 +63,7 @@ AggregateInput input_at(const TransferBuffer &buffer, const protocol::AggregateI
     return input;
 }
 
-// A question's parts, with what they refer to.
+// The parts of a question, with all that they refer to.
 class Parts {
   public:
     Parts(const TransferBuffer &buffer, const protocol::AggregateColumn &request, const RunSet &runs,

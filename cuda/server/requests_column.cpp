@@ -25,7 +25,7 @@ ColumnTarget target_of(const TransferBuffer &buffer, const protocol::AskColumn &
     return target;
 }
 
-// Answers with rows of each run: `ask(run, rows, capacity, &found)` has a store fill them in.
+// Answers with rows of each run. `ask(run, rows, capacity, &found)` has a store fill them in.
 template <typename Row, typename Ask>
 void answer_rows(Work &work, std::size_t runs, Results &results, protocol::ColumnReply &reply, Ask ask) {
     bool fits = true;
@@ -64,7 +64,7 @@ void answer_count_column(Work &work, const protocol::AskColumn &request, protoco
     const std::unique_ptr<HeapBlocks> blocks =
         request.blocks.all_visible != 0 ? nullptr : keep_blocks(work, request.blocks);
     Results results(buffer, request.results, request.capacity);
-    // All counts come first: their size is known.
+    // The counts come first, because their size is known.
     std::uint64_t *counts[protocol::max_runs];
     for (std::size_t i = 0; i < runs.size(); ++i) {
         const std::uint64_t places = runs.column(i).places(target);

@@ -7,7 +7,7 @@
 namespace gpu_engine::server {
 namespace {
 
-// So that what is asked has keys of the widths that the files read.
+// Makes sure that what is asked has keys of the widths that the files read.
 void require_columns(const RunSet &runs, std::uint32_t columns, const std::uint8_t *key_bytes) {
     if (columns > max_grid_columns) {
         refuse("points have more columns than a grid");
@@ -24,7 +24,7 @@ void require_columns(const RunSet &runs, std::uint32_t columns, const std::uint8
     }
 }
 
-// `count` keys of a width.
+// Finds `count` keys of a width.
 const void *keys_at(const TransferBuffer &buffer, std::uint64_t offset, std::uint64_t count,
                     std::uint32_t key_bytes) {
     switch (key_bytes) {

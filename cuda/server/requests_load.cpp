@@ -14,7 +14,7 @@ using protocol::RunName;
 
 namespace {
 
-// Of a connection, so that it can't take the server's memory with ever more of them.
+// The objects that a connection may have, so that it can't take the server's memory with ever more of them.
 constexpr std::size_t max_own_objects = 64;
 
 bool is_named(const RunName &name) {
@@ -79,7 +79,8 @@ void make_mirror(Work &work, AnyObject object, const RunName &name, const protoc
     static_cast<void>(work.server().mirrors().add(std::move(mirror), work.purpose));
 }
 
-// What beginnings have in common. False when there is nothing to be loaded, as the reply says then.
+// What the requests that begin a load have in common. Returns false when there is nothing to be loaded, as
+// the reply then says.
 template <typename Request>
 bool begin_own(Work &work, const Request &request, OwnObject *own, protocol::BeginReply &reply) {
     own->engine = work.engine_name;
@@ -130,7 +131,7 @@ void require_room(Work &work, OwnObject &own, std::uint64_t bytes, std::uint64_t
     }
 }
 
-// Of a file of so many entries, without its directory: keys, TIDs and the order.
+// The bytes of a file of so many entries without its directory: those of keys, TIDs and the order.
 std::uint64_t grid_bytes(const GridPageColumns &columns, std::uint64_t entries) {
     return entries * (columns.entry_bytes() + sizeof(std::uint32_t));
 }
@@ -146,7 +147,7 @@ std::uint64_t loaded_by(const Loader &loader) {
     }
 }
 
-// Documents come first, then postings: pages are numbered through both.
+// Documents come first, then postings; pages are numbered through both.
 Status append_lists(Work &work, TextLoader &loader, const OwnObject &own,
                     const protocol::AppendPages &request, const void *images) {
     constexpr std::uint32_t document_bytes = sizeof(Tid) + 3;
@@ -167,11 +168,12 @@ Status append_lists(Work &work, TextLoader &loader, const OwnObject &own,
     return with_room(work, [&] { return loader.append_postings(*work.stream, pages); });
 }
 
-// *ordered says whether they were.
+// *ordered says whether the entries came in order.
 void finish_sorted(Work &work, OwnObject &own, bool *ordered) {
     with_key(own.loader.key_bits(), [&]<typename Key>(Key) {
         KaryLoader<Key> &loader = *own.loader.get<Key>();
-        // The levels, and what sorting takes. Not having it all isn't fatal, so the result doesn't matter.
+        // Makes room for the levels and for what sorting takes. Not having it all isn't fatal, so the result
+        // doesn't matter.
         const std::uint64_t bytes = gpu_engine::kary<Key>(*work.engine).array_bytes(loader.entries());
         const std::uint64_t held = loader.entries() * (sizeof(Key) + sizeof(Tid));
         static_cast<void>(work.server().mirrors().make_room(
@@ -188,7 +190,8 @@ void finish_sorted(Work &work, OwnObject &own, bool *ordered) {
 
 void finish_grid(Work &work, OwnObject &own) {
     GridLoader &loader = *own.loader.grid();
-    // What building takes at most; not having it all isn't fatal, so the result doesn't matter.
+    // Makes room for what building takes at most. Not having it all isn't fatal, so the result doesn't
+    // matter.
     static_cast<void>(work.server().mirrors().make_room(work.engine_name, work.engine->memory(),
                                                         3 * grid_bytes(own.columns, loader.entries()),
                                                         work.purpose));
@@ -251,7 +254,7 @@ void answer_begin_grid(Work &work, const protocol::BeginGrid &request, protocol:
     if (!begin_own(work, request, &own, reply)) {
         return;
     }
-    // Entries and file must be there together in the end.
+    // In the end the entries and the file are there together.
     const std::uint64_t bytes = grid_bytes(own.columns, request.entries);
     require_room(work, own, bytes, request.entries * own.columns.entry_bytes() + bytes);
     std::unique_ptr<GridLoader> loader;
@@ -338,7 +341,7 @@ void answer_append_kary(Work &work, const protocol::AppendKary &request, protoco
 }
 
 void answer_finish(Work &work, const protocol::HandleRequest &request, protocol::HandleReply &reply) {
-    // Out of the connection's hands: whatever fails, it ends.
+    // From here on the object no longer belongs to the connection, so it ends whatever fails.
     object_in_the_making(work, request);
     auto node = work.connection.objects.extract(request.handle);
     OwnObject &own = node.mapped();
@@ -409,7 +412,7 @@ void answer_set_dead(Work &work, const protocol::SetDead &request, protocol::Rep
         }
         const Status status =
             with_room(work, [&] { return array->set_dead(*work.stream, bitmap, request.version); });
-        // A newer one may have come meanwhile, which makes this one needless.
+        // A newer bitmap may have come meanwhile, which makes this one needless.
         if (!status.ok() && array->dead_version() <= request.version) {
             throw Failure{status};
         }
@@ -444,7 +447,7 @@ void answer_merge_kary(Work &work, const protocol::MergeKary &request, protocol:
             arrays.push_back(&runs.kary<Key>(i));
             work.items += arrays.back()->entries();
         }
-        // What merging takes; not having it all isn't fatal, so the result doesn't matter.
+        // Makes room for what merging takes. Not having it all isn't fatal, so the result doesn't matter.
         static_cast<void>(work.server().mirrors().make_room(work.engine_name, work.engine->memory(),
                                                             2 * kary.array_bytes(work.items), work.purpose));
         std::unique_ptr<KaryArray<Key>> merged;

@@ -19,7 +19,7 @@ std::uint32_t bit(EngineName name) {
     return 1U << static_cast<std::uint32_t>(name);
 }
 
-// Rows for the session: `list(rows, capacity)` fills them in and returns how many there are.
+// Writes rows for the session. `list(rows, capacity)` fills them in and returns how many there are.
 template <typename Row, typename ListRows>
 void answer_list(Work &work, const protocol::List &request, protocol::ListReply &reply, ListRows list) {
     const std::uint64_t capacity = request.capacity / sizeof(Row);
@@ -84,7 +84,7 @@ void answer_evict(Work &work, const protocol::Evict &request, protocol::EvictRep
 }
 
 void answer_keep_runs(Work &work, const protocol::KeepRuns &request, protocol::EvictReply &reply) {
-    // A copy, since the session may change the buffer meanwhile.
+    // The ids are copied, since the session may change the buffer meanwhile.
     const auto *ids = work.connection.buffer.part<std::uint64_t>(request.offset, request.count);
     const std::unordered_set<std::uint64_t> listed(ids, ids + request.count);
     work.server().mirrors().keep(request.name, listed, request.listed_at, &reply.mirrors, &reply.bytes);

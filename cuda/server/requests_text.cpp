@@ -17,7 +17,8 @@
 namespace gpu_engine::server {
 namespace {
 
-// `first` says where the parts of each of so many runs begin, and where the last ends.
+// Checks that `first`, which says where the parts of each run begin and where the last run's end, doesn't
+// descend.
 void require_order(const std::uint32_t *first, std::uint32_t runs) {
     for (std::uint32_t i = 0; i < runs; ++i) {
         if (first[i] > first[i + 1]) {
@@ -47,7 +48,7 @@ std::uint64_t hits_of(const TextQuery *queries, std::uint64_t count) {
 // its results.
 class Search {
   public:
-    // The reply says where results go, or which runs are lacking. Throws Failure.
+    // The reply says where the results go, or which runs are lacking. Throws Failure.
     Search(Work &work, const protocol::SearchText &request, protocol::ResultReply &reply);
 
     bool complete() const noexcept { return runs_.complete(); }
@@ -57,12 +58,13 @@ class Search {
 
     std::uint32_t count() const noexcept { return count_; }
     const TextQuery *queries(std::size_t run) const noexcept { return queries_->data() + run * count_; }
-    // Of the run, in the transfer buffer.
+    // The terms of the run, in the transfer buffer.
     const TextTerm *terms(std::size_t run) const noexcept { return terms_ + request_.first_term[run]; }
     std::uint32_t term_count(std::size_t run) const noexcept {
         return request_.first_term[run + 1] - request_.first_term[run];
     }
-    // Of the run, in the transfer buffer: `count` numbers, and as many hits as the queries want together.
+    // Where the run's results go, in the transfer buffer: `count` numbers, and as many hits as the queries
+    // want together.
     std::uint32_t *counts(std::size_t run) const noexcept { return counts_[run]; }
     TextHit *hits(std::size_t run) const noexcept { return hits_[run]; }
     std::uint64_t hit_count(std::size_t run) const noexcept { return hit_count_[run]; }
@@ -117,7 +119,8 @@ Search::Search(Work &work, const protocol::SearchText &request, protocol::Result
 
 // ---- in one call with others' -----------------------------------------------------------------------------
 
-// Larger requests keep an engine busy by themselves, and others waiting.
+// Larger requests are not computed with others: they keep an engine busy by themselves, and would keep the
+// others waiting.
 constexpr std::uint64_t max_joint_queries = 64;
 constexpr std::uint64_t max_joint_terms = 4096;  // of all runs
 constexpr std::uint64_t max_joint_hits = 4096;   // of a run
@@ -130,9 +133,10 @@ class JointSearch final : public Joint {
           search_(work, request_, reply) {}
 
     bool complete() const noexcept { return search_.complete(); }
-    // Whether it is small, and each query's terms are among the run's: they must not become another one's.
+    // Says whether the request is small, and whether each query's terms are among the run's, so that no query
+    // can get another one's terms.
     bool fits() const noexcept;
-    // Copies the terms and takes the room for results.
+    // Copies the terms and makes room for the results.
     void prepare(Work &work);
 
     void compute(Work &work, std::span<Joint *const> company) override;
@@ -144,7 +148,7 @@ class JointSearch final : public Joint {
     TextHit *hits(std::size_t run) const { return hits_->data() + run * search_.max_hits(); }
 
     const protocol::SearchText request_;
-    // Its places in the transfer buffer are for its own session's thread alone.
+    // Only the thread of its own session may touch its places in the transfer buffer.
     const Search search_;
     std::optional<Scratch<TextTerm>> terms_;
     std::optional<Scratch<std::uint32_t>> counts_;
@@ -173,14 +177,14 @@ void JointSearch::prepare(Work &work) {
     terms_.emplace(memory, request_.first_term[runs]);
     counts_.emplace(memory, runs * search_.count());
     hits_.emplace(memory, runs * search_.max_hits());
-    // What a search leaves unwritten goes to the session, too.
+    // What a search leaves unwritten goes to the session, too, so it is cleared.
     std::fill_n(hits_->data(), runs * search_.max_hits(), TextHit{});
     for (std::size_t run = 0; run < runs; ++run) {
         std::copy_n(search_.terms(run), search_.term_count(run), terms_->data() + request_.first_term[run]);
     }
 }
 
-// Several requests' queries and terms of a run behind one another, and their results.
+// The queries and terms of several requests, one request's behind the other's in each run, and their results.
 class Joined {
   public:
     Joined(MemoryBudget &memory, std::uint64_t queries, std::uint64_t terms, std::uint64_t hits)
@@ -200,7 +204,7 @@ class Joined {
         return lists.search(stream, ranking, terms_.data(), term_count_, queries_.data(), query_count_,
                             hits_.data(), counts_.data());
     }
-    // The results of the next queries, as many as were added together.
+    // Takes the results of the next queries, as many as were added together.
     void take(std::uint32_t count, std::uint64_t hit_count, std::uint32_t *counts, TextHit *hits) {
         std::copy_n(counts_.data() + taken_queries_, count, counts);
         std::copy_n(hits_.data() + taken_hits_, hit_count, hits);
@@ -232,7 +236,7 @@ void JointSearch::compute(Work &work, std::span<Joint *const> company) {
     }
     std::vector<const JointSearch *> searches;
     for (const Joint *joint : company) {
-        // Equal keys are of the same kind.
+        // Only requests of the same kind have equal keys.
         searches.push_back(static_cast<const JointSearch *>(joint));
     }
     for (std::size_t run = 0; run < search_.runs(); ++run) {
@@ -267,8 +271,8 @@ void JointSearch::deliver(Work &work) {
 
 }  // namespace
 
-// Whatever the call's arguments are, but for queries and terms; and which dead bitmaps will do, so that those
-// of one will for all.
+// The key has all of the call's arguments apart from queries and terms. It also has the versions of the dead
+// bitmaps that will do, so that bitmaps that are new enough for one request are so for all.
 std::string joint_key(const protocol::SearchText &request) {
     if (request.count == 0 || request.count > max_joint_queries || request.runs > protocol::max_runs) {
         return {};

@@ -156,7 +156,7 @@ void answer_counts(Work &work, std::size_t runs, std::uint64_t items, const Coun
     reply.needed = items * sizeof(std::uint64_t);
     std::uint64_t counts_at = 0;
     auto *counts = results.take<std::uint64_t>(items, &counts_at);
-    // Summed up here, not in the buffer, where others may write.
+    // The sums are made here and not in the buffer, where others may write.
     MemoryBudget &memory = work.server().engines().host().memory();
     const Scratch<std::uint64_t> sums(memory, items);
     std::fill_n(sums.data(), items, 0);

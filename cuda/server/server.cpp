@@ -22,13 +22,13 @@ namespace {
 using protocol::EngineName;
 
 constexpr std::uint64_t transfer_memory_share = 32;
-// How often it is looked whether a device is still being opened.
+// How often the server looks whether a device is still being opened.
 constexpr int opening_milliseconds = 1000;
-// A session that doesn't take its answer within this is given up.
+// A session that doesn't take its answer within this time is given up.
 constexpr int send_milliseconds = 10000;
-// Time to say hello.
+// How long a session has to say hello.
 constexpr int hello_milliseconds = 10000;
-// After accept failed for want of descriptors or memory.
+// How long the server waits after accept failed for want of descriptors or memory.
 constexpr int pause_milliseconds = 100;
 
 Status out_of_resources(const char *what) {
@@ -45,7 +45,7 @@ Server::Server(const Options &options, std::function<void(const char *)> give_up
 }
 
 Server::~Server() {
-    // Arrays end before their engine does.
+    // The arrays must end before their engine does.
     mirrors_.clear(EngineName::host);
     mirrors_.clear(EngineName::cuda);
 }
@@ -64,7 +64,7 @@ Status Server::start() noexcept {
             return out_of_resources("eventfd");
         }
         if (options_.parent > 0) {
-            // The parent may have ended before the kernel was told to tell us.
+            // The parent may have ended before prctl asked the kernel to signal its death.
             parent_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, options_.parent, 0)));
             // Old kernels lack the call, and old profiles of containers refuse what they don't know. The
             // signal at the parent's death and the watched descriptor tell as well.
@@ -171,7 +171,8 @@ bool Server::accept_connections() {
         set_timeout(socket.get(), SO_SNDTIMEO, send_milliseconds);
         set_timeout(socket.get(), SO_RCVTIMEO, hello_milliseconds);
         const std::lock_guard lock(sessions_mutex_);
-        // The supervisor must get through when sessions have taken all, or it would take the server for dead.
+        // The supervisor must get through even when sessions have taken all connections; otherwise it would
+        // take the server for dead.
         if (sessions_.size() >= options_.connection_limit && process != options_.parent) {
             if (refusals_.due()) {
                 log_line("refused a connection of process %d: there are %u already", process,
@@ -183,7 +184,8 @@ bool Server::accept_connections() {
             Session &session = sessions_.emplace_back();
             session.socket = socket.get();
             try {
-                // Gets the descriptor's number first: the thread's own copy of it closes it.
+                // The thread has its own copy of the descriptor, which it closes, so its number is read
+                // first.
                 session.thread = std::thread([this, &session, number = socket.get(), process] {
                     serve(session, Descriptor(number), process);
                 });
@@ -204,7 +206,7 @@ bool Server::accept_connections() {
 void Server::serve(Session &session, Descriptor socket, int process) noexcept {
     serve_connection(*this, socket.get(), process);
     {
-        // While the descriptor is open, so that its number isn't another's when `run` shuts it down.
+        // The descriptor is still open here, so that its number isn't another's when `run` shuts it down.
         const std::lock_guard lock(sessions_mutex_);
         session.socket = -1;
     }

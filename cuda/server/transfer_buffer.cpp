@@ -48,7 +48,7 @@ Status TransferBuffer::attach(const Descriptor &memfd, std::uint64_t bytes, Memo
     if (!budget.reserve(bytes)) {
         return make_status(StatusCode::out_of_memory, "the limit of all transfer buffers is reached");
     }
-    // Takes what memory it lacks now, where that can fail, rather than on access, where it can't.
+    // Memory that the buffer lacks is taken now, where that can fail, and not on access, where it can't.
     void *data = MAP_FAILED;
     int error = posix_fallocate(memfd.get(), 0, file.st_size);
     if (error == 0) {

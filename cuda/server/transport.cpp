@@ -29,7 +29,7 @@ constexpr int waiting_connections = 128;
 
 Status ListeningSocket::open(const std::string &path) noexcept {
     return guarded([&] {
-        // Bound under another name first, so that nobody meets a socket that doesn't listen yet.
+        // The socket is bound under another name first, so that nobody meets one that doesn't listen yet.
         const std::string early_path = path + ".new";
         sockaddr_un address{};
         address.sun_family = AF_UNIX;
@@ -99,7 +99,8 @@ bool peer_is_own_user(int socket, int *process, unsigned *user) noexcept {
 Received receive_message(int socket, void *buffer, std::size_t capacity, std::size_t *bytes,
                          Descriptor *passed) noexcept {
     iovec part{buffer, capacity};
-    // Room for some more, so that they are seen and closed; the kernel closes what doesn't fit.
+    // There is room for some descriptors more than wanted, so that they are seen and closed; the kernel
+    // closes those that don't fit.
     alignas(cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))];
     msghdr header{};
     header.msg_iov = &part;

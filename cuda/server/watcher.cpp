@@ -65,7 +65,8 @@ void Watcher::add(Activity &activity, int socket) {
     const std::lock_guard lock(mutex_);
     activities_.emplace(socket, &activity);
     try {
-        // Only the peer's end, and only once: what it sends is its connection's thread's business.
+        // Only the end of the peer is watched for, and told once. What the peer sends is read by its
+        // connection's thread.
         watch(epoll_.get(), socket, EPOLLRDHUP | EPOLLET);
     } catch (...) {
         activities_.erase(socket);
@@ -95,7 +96,8 @@ void Watcher::computes_on(Activity &activity, Stream *stream) {
     const std::lock_guard lock(mutex_);
     activity.stream_ = stream;
     if (stream != nullptr) {
-        // Under the mutex, so that neither of the two undoes a cancellation that comes meanwhile.
+        // This is done under the mutex, so that neither of the two undoes a cancellation that comes
+        // meanwhile.
         stream->resume();
         if (activity.cancelled_at_ != Clock::time_point::max()) {
             stream->cancel();
@@ -200,7 +202,7 @@ void Watcher::run() noexcept {
                     static_cast<void>(!read(timer_.get(), &times, sizeof(times)));
                     look_at_clocks();
                 } else if (const auto found = activities_.find(descriptor); found != activities_.end()) {
-                    // The event may be an earlier connection's of this number.
+                    // The event may belong to an earlier connection that had the same descriptor.
                     pollfd state{descriptor, POLLRDHUP, 0};
                     if (poll(&state, 1, 0) <= 0 || state.revents == 0) {
                         continue;

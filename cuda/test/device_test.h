@@ -1,4 +1,5 @@
-// An engine and a stream of the first device, for tests of kernels; skipped where there is none.
+// An engine and a stream of the first device, for tests of kernels. The tests are skipped where there is no
+// device.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -23,7 +23,7 @@ TEST(GridBoxes, FullQueuesLoseNothing) {
     auto &engine = static_cast<DeviceEngine &>(*opened);
     DeviceStream stream(engine);
 
-    // Skewed, so that most of the entries lie in lower grids.
+    // The keys are skewed, so that most of the entries lie in lower grids.
     constexpr std::size_t count = 50000;
     constexpr std::size_t boxes = 200;
     std::mt19937_64 random(5);

@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t entries = (std::uint64_t(1) << 31) + (std::uint64_t(1) << 26) + 12'345;
 constexpr std::uint64_t piece = std::uint64_t(1) << 26;
 
-// Each key twice.
+// Each key comes twice.
 std::uint32_t key_at(std::uint64_t position) {
     return static_cast<std::uint32_t>(position / 2);
 }
@@ -46,7 +46,7 @@ class LargeKaryArray : public testing::Test {
         ASSERT_TRUE(engine_->open_stream(&stream_).ok());
     }
 
-    // From the first entry to the last, or the other way round, to be sorted.
+    // Loads the entries from first to last, or the other way round, in which case they must be sorted.
     void load(bool backwards) {
         std::unique_ptr<KaryLoader<std::uint32_t>> loader;
         Status status = engine_->kary32().open_loader(*stream_, entries, &loader);

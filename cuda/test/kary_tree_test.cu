@@ -41,7 +41,7 @@ using TestedShapes = testing::Types<
     TriedShape<K64, u8, 1, 4, 4, 2, 64, 2, pass, true>, TriedShape<Key128, u8, 1, 1, 4, 0, 64>,
     TriedShape<Key128, u16, 4, 4, 4, 1, 128, 2>, TriedShape<Key128, u8, 2, 8, 4, 2, 64, 1, l2>,
     TriedShape<Key128, u8, 1, 8, 4, 2, 64, 1, pass, true>,
-    // The library's.
+    // These are the library's shapes.
     Shapes<K32>::Small, Shapes<K32>::Medium, Shapes<K32>::Large, Shapes<K64>::Small, Shapes<K64>::Medium,
     Shapes<K64>::Large, Shapes<Key128>::Small, Shapes<Key128>::Medium, Shapes<Key128>::Large>;
 
@@ -59,7 +59,7 @@ class KaryTree : public DeviceTest {
   protected:
     using Key = typename Shape::Key;
 
-    // Keys need not be sorted. All three operations, with and without copies in shared memory.
+    // Tries all three operations, with and without copies in shared memory. Keys need not be sorted.
     void expect_all(std::vector<Key> keys) {
         std::sort(keys.begin(), keys.end());
         const Call call(*engine_, *stream_);
@@ -112,7 +112,7 @@ class KaryTree : public DeviceTest {
         call.fill(ranks.data(), 0xee, ranks.bytes());
         call.fill(found.data(), 0xee, found.bytes());
         call.fill(bounds.data(), 0xee, bounds.bytes());
-        // Fewer blocks than tiles, so that blocks take several.
+        // There are fewer blocks than tiles, so blocks take several tiles.
         std::size_t bytes = 0;
         if constexpr (Shared) {
             bytes = shared_bytes<Shape>(tree);

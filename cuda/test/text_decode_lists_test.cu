@@ -27,7 +27,7 @@ struct Decoded {
     bool damaged;
 };
 
-// A list of several blocks, one after the other. Its section must have postings::kPadding bytes more.
+// Decodes a list of several blocks, one after the other. Its section must have postings::kPadding bytes more.
 Decoded decode_here(Codec codec, const std::vector<std::uint8_t> &section, const TextList &list,
                     std::uint32_t documents) {
     constexpr std::uint32_t a_block = postings::kBlockPostings;
@@ -102,7 +102,8 @@ class DecodedLists : public DeviceTest {
         return decoded;
     }
 
-    // Gaps about a mean that changes, and now and then far longer ones, as nested exceptions need.
+    // Makes gaps about a mean that changes, and now and then far longer ones, for which exceptions are
+    // nested.
     std::vector<TextPosting> make_list(std::uint32_t count, std::uint32_t max_bits, std::uint32_t burst) {
         std::vector<TextPosting> list;
         std::uint64_t next = 0;
@@ -131,7 +132,7 @@ TEST_F(DecodedLists, AreWhatWasEncoded) {
             for (const std::uint32_t max_bits : {0U, 3U, 9U, 15U, 23U}) {
                 for (const std::uint32_t burst : {1U, 13U, 64U, 1000U}) {
                     const std::vector<TextPosting> list = make_list(count, max_bits, burst);
-                    // Lists begin at any byte.
+                    // Lists may begin at any byte.
                     std::vector<std::uint8_t> section(random_() % 16);
                     const TextList named =
                         append_text_list(codec, list.data(), static_cast<std::uint32_t>(list.size()), {1, 1},
