@@ -12,8 +12,8 @@ struct Part {
     void (*measure)(const Bench &);
 };
 
-// main() of a program: runs the parts that `--only` names, or all. `defaults` are the options where none are
-// given.
+// The main() of a program: runs the parts that `--only` names, or all of them. `defaults` are the options
+// where none are given.
 int run_program(int argc, char **argv, const char *benchmark, const char *usage, const Options &defaults,
                 std::span<const Part> parts);
 

@@ -8,7 +8,7 @@
 namespace gpu_engine::bench {
 namespace {
 
-// The values of `part` over the figures, each once, in the order of their first mention.
+// Collects the values of `part` over the figures, each once, in the order of their first mention.
 template <typename Part>
 std::vector<std::string> distinct(const std::vector<Figure> &figures, Part part) {
     std::vector<std::string> result;

@@ -25,10 +25,10 @@ class Results {
     }
 
     std::size_t size() const { return figures_.size(); }
-    // The figures from number `first` on: one table after the other, a line for each thing measured and a
-    // column for each size.
+    // Prints the figures from number `first` on: one table after the other, with a line for each thing
+    // measured and a column for each size.
     void print(std::FILE *out, std::size_t first) const;
-    // False when the file can't be written.
+    // Returns false when the file can't be written.
     bool write_json(const std::string &path) const;
 
   private:

@@ -8,7 +8,7 @@ namespace {
 
 using device::BytePlace;
 
-// Which bytes: uniform, all equal, or as in a picture, where most lie within a narrow range of grey.
+// How the bytes lie: uniform, all equal, or as in a picture, where most lie within a narrow range of grey.
 enum class ByteInput { uniform, equal, picture };
 
 __global__ void make_bytes_kernel(std::uint32_t *words, std::uint64_t count, ByteInput input) {
@@ -27,7 +27,7 @@ __global__ void make_bytes_kernel(std::uint32_t *words, std::uint64_t count, Byt
     }
 }
 
-// The blocks' sums are added up by the processor.
+// The processor adds up the sums of the blocks.
 double measure_processor_sums(const Bench &bench, const ByteProblem &problem) {
     constexpr std::uint64_t max_blocks = 4096;
     const device::Buffer<std::uint32_t> sums =

@@ -17,7 +17,7 @@ __global__ void make_code_words_kernel(std::uint32_t *words, std::uint64_t count
 
 }  // namespace
 
-// Random words are random codes where the dictionary has a power of two of entries.
+// Random words are random codes where the number of the dictionary's entries is a power of two.
 void measure_codes(const Bench &bench) {
     for (const int size : bench.options.sizes) {
         const std::uint64_t word_count = std::uint64_t(1) << (size - 2);

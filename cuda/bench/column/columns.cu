@@ -1,5 +1,5 @@
-// The merge of whole columns: dictionaries and maps, then the codes of main and delta in the new width; on
-// the device, and from and to the host's memory, beside one core of the processor.
+// The merge of whole columns: of dictionaries and maps, then of main's and delta's codes, which get a new
+// width. It is measured on the device, and from and to the host's memory, beside one core of the processor.
 #include <cstdio>
 #include <thread>
 
@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t main_rows = 100000000;
 constexpr std::uint64_t delta_rows = 3000000;
 
-// A code for each row, at random, packed.
+// Makes a random code for each row, packed.
 __global__ void make_codes_kernel(std::uint32_t *words, std::uint64_t word_count, std::uint64_t rows,
                                   std::uint32_t bits, std::uint64_t entries) {
     const std::uint64_t word = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -31,7 +31,7 @@ __global__ void make_codes_kernel(std::uint32_t *words, std::uint64_t word_count
     words[word] = result;
 }
 
-// The rows that make_codes_kernel's codes stand for.
+// Makes the rows that make_codes_kernel's codes stand for.
 template <typename Entry>
 __global__ void make_rows_kernel(const Entry *dictionary, std::uint64_t entries, std::uint64_t rows,
                                  Entry *values) {
@@ -148,7 +148,7 @@ void measure_column(const Bench &bench, int percent, double bandwidth) {
     add("limit: the bytes, as fast as a copy", merge_limit + recode_limit, 0);
     add("limit of the codes: main's map read at random", gather_ms, 0);
     {
-        // The forms of main's map, kernels alone.
+        // Measures the forms of main's map, kernels alone.
         const device::Buffer<std::uint32_t> formed = call.buffer<std::uint32_t>(new_words);
         const device::Recoding recoding{mapped_main, mapped_delta, bits, formed.data(), call.answer()};
         const struct {
@@ -174,7 +174,7 @@ void measure_column(const Bench &bench, int percent, double bandwidth) {
     }
 
     {
-        // Delta kept raw, as a tail is: its dictionary is made first.
+        // Delta may also be kept raw, as a tail is; its dictionary is made first then.
         const device::Buffer<Entry> values = call.buffer<Entry>(delta_rows);
         const device::Buffer<Entry> entries = call.buffer<Entry>(delta_rows);
         const device::Buffer<std::uint32_t> codes = call.buffer<std::uint32_t>(delta_rows);
@@ -190,7 +190,7 @@ void measure_column(const Bench &bench, int percent, double bandwidth) {
         add("both, delta raw", build_ms + merge_ms + recode_ms, merge_limit + recode_limit);
     }
 
-    // From and to the host's memory.
+    // From here on the data comes from the host's memory and goes back there.
     const std::uint64_t merged_capacity = sizes.main + sizes.delta;
     for (const bool pinned : {false, true}) {
         HostArray<Entry> host_main(bench.engine, sizes.main, pinned);
@@ -208,7 +208,7 @@ void measure_column(const Bench &bench, int percent, double bandwidth) {
         call.copy(delta_words.data(), static_cast<const std::uint32_t *>(delta.words.data()),
                   delta.words.size());
         call.wait();
-        // The maps stay on the device.
+        // The maps stay on the device here.
         const auto merge = [&] {
             MergedDictionary<Entry> result{host_entries.data(), merged.main_map, merged.delta_map, 0};
             require(dictionaries.merge(bench.stream, {host_main.data(), sizes.main},
@@ -244,7 +244,7 @@ void measure_column(const Bench &bench, int percent, double bandwidth) {
                 ms, 0);
         }
         if (pinned) {
-            // One core of the processor, once.
+            // One core of the processor does the same once, for comparison.
             std::unique_ptr<Engine> host;
             EngineOptions one_thread;
             one_thread.threads = 1;
@@ -269,8 +269,8 @@ void measure_column(const Bench &bench, int percent, double bandwidth) {
     std::fflush(stdout);
 }
 
-// Time by step of the merge (the study's figure 2): by delta's size, the share of unique values and their
-// length.
+// Measures the time of each step of the merge (the study's figure 2), by delta's size, the share of unique
+// values and their length.
 template <typename Entry>
 void measure_steps(const Bench &bench) {
     const auto studies = open_column_studies(bench.engine);
@@ -328,7 +328,7 @@ void measure_columns(const Bench &bench) {
         const device::Call call(bench.engine, bench.stream);
         bandwidth = copy_bandwidth(bench, call, std::uint64_t(1) << 30);
     }
-    // By share of unique values, and by value length at one share (the study's figure 2).
+    // Measures by share of unique values, and by value length at one share (the study's figure 2).
     for (const int percent : {1, 10, 100}) {
         measure_column<std::uint64_t>(bench, percent, bandwidth);
     }

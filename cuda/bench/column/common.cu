@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(512)
             own += read[k].x ^ read[k].y ^ read[k].z ^ read[k].w;
         }
     }
-    // Never so in practice, but the compiler can't know.
+    // This is never so in practice, but the compiler can't know.
     if (own == 0x12345678) {
         *sum = own;
     }

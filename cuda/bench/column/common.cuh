@@ -20,14 +20,14 @@ inline void require(bool holds, const char *what) {
     }
 }
 
-// GB/s, measured on `bytes` of device memory.
+// The bandwidth of reading `bytes` of device memory, in GB/s.
 double read_bandwidth(const Bench &bench, const device::Call &call, std::uint64_t bytes);
 double copy_bandwidth(const Bench &bench, const device::Call &call, std::uint64_t bytes);
 
-// How many of the words differ.
+// Counts the words that differ.
 std::uint64_t differing_words(const device::Call &call, const void *a, const void *b, std::uint64_t bytes);
 
-// The same with few repeats, for what is measured only to be compared with the library's choice.
+// The benchmark with few repeats, for what is measured only to be compared with the library's choice.
 class Briefly {
   public:
     explicit Briefly(const Bench &bench)
@@ -45,7 +45,7 @@ class Briefly {
     Bench bench_;
 };
 
-// Median of the repeats by the host's clock, after one run that warms up.
+// The median of the repeats by the host's clock, after one run that warms up.
 template <typename Work>
 double median_call_ms(const Bench &bench, Work work) {
     work();
@@ -60,7 +60,7 @@ double median_call_ms(const Bench &bench, Work work) {
     return times[times.size() / 2];
 }
 
-// Memory of the host that the engine has pinned, or not.
+// Memory of the host that the engine has pinned, or that it hasn't.
 template <typename Element>
 class HostArray {
   public:

@@ -34,7 +34,7 @@ Host &host_under_test() {
     return host;
 }
 
-// Arguments: bins; 1 when all values are equal.
+// The arguments are the number of bins, and 1 when all values are equal.
 template <typename Value>
 void histogram(benchmark::State &state) {
     constexpr double high = 1e9;
@@ -77,7 +77,7 @@ void byte_histogram(benchmark::State &state) {
     state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes.size()));
 }
 
-// Arguments: power of two of main's entries, of delta's, the way.
+// The arguments are powers of two of main's and delta's entries, and the way to merge them.
 template <typename Entry>
 void merge(benchmark::State &state) {
     const auto make = [](std::uint64_t count, std::uint64_t seed) {

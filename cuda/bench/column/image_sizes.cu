@@ -1,4 +1,4 @@
-// The processor against the device by image size: 256 grey values, four a load.
+// Compares the processor and the device by image size, with 256 grey values, of which a load brings four.
 #include <thread>
 
 #include "bench/studies/column/studies.h"
@@ -19,7 +19,7 @@ void measure_image_sizes(const Bench &bench) {
     }
     const std::string all = std::to_string(std::thread::hardware_concurrency()) + " threads of the processor";
     for (const int side : {256, 512, 1024, 2048, 4096, 8192}) {
-        // The study's images have an int a pixel.
+        // The study's images have an int for each pixel.
         const std::uint64_t count = static_cast<std::uint64_t>(side) * static_cast<std::uint64_t>(side) * 4;
         HostArray<std::uint8_t> image(bench.engine, count, true);
         for (std::uint64_t i = 0; i < count; ++i) {

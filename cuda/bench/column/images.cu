@@ -16,7 +16,7 @@ using device::BytePlace;
 
 constexpr std::uint64_t repeated_bytes = std::uint64_t(1) << 28;
 
-// The samples of a PGM or PPM file of 8 bits a sample, without comments.
+// Reads the samples of a PGM or PPM file of 8 bits a sample, without comments.
 std::vector<std::uint8_t> read_picture(const std::filesystem::path &path) {
     std::ifstream file(path, std::ios::binary);
     std::string kind;

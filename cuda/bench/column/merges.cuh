@@ -13,7 +13,7 @@ struct MergeSizes {
     int shared_percent;
 };
 
-// The entry of a place; places in order have entries in order, with gaps of random length.
+// Makes the entry of a place. Places in order have entries in order, with gaps of random length.
 template <typename Entry>
 __device__ Entry entry_at(std::uint64_t place) {
     const std::uint64_t number = place * 16 + (scramble(place + 1) & 15);
@@ -35,7 +35,7 @@ __global__ void make_main_kernel(Entry *entries, std::uint64_t count) {
     }
 }
 
-// Of delta's entries `shared_percent` take even places too, the others odd ones.
+// Of delta's entries `shared_percent` take even places, too, and the others odd ones.
 template <typename Entry>
 __global__ void make_delta_kernel(Entry *entries, std::uint64_t count, std::uint64_t main_count,
                                   int shared_percent) {
@@ -69,7 +69,7 @@ class MergeProblem {
         return {merged_.data(), main_map_.data(), delta_map_.data(), 0};
     }
     const MergeSizes &sizes() const { return sizes_; }
-    // Read both, write the union and both maps.
+    // The bytes of reading both dictionaries and of writing the union and both maps.
     double bytes(std::uint64_t merged_count) const {
         return static_cast<double>(sizes_.main + sizes_.delta) * (sizeof(Entry) + sizeof(std::uint32_t)) +
                static_cast<double>(merged_count) * sizeof(Entry);
@@ -92,7 +92,7 @@ inline const struct {
                   {MergeWay::slices, "slices"},
                   {MergeWay::fused, "fused"}};
 
-// The same problem by all ways, which must agree.
+// Solves the same problem in all ways; the results must agree.
 template <typename Entry>
 void measure_ways(const Bench &bench, const device::Call &call, const MergeSizes &sizes,
                   const std::string &table, const std::string &column, double bandwidth) {
@@ -130,7 +130,7 @@ struct TriedShape {
     static constexpr int items = Items;
 };
 
-// The fused way by threads a block, blocks a multiprocessor and entries a thread.
+// Measures the fused way by threads a block, blocks a multiprocessor and entries a thread.
 template <typename Entry>
 void measure_shapes(const Bench &bench, const device::Call &call, const MergeSizes &sizes, double bandwidth) {
     const MergeProblem<Entry> problem(call, sizes);
@@ -183,7 +183,8 @@ void measure_shapes(const Bench &bench, const device::Call &call, const MergeSiz
     }
 }
 
-// From and to the host's memory, pinned or not: merge throughput by dictionary size (the study's figure 4).
+// Measures merges from and to the host's memory, pinned or not: throughput by dictionary size (the study's
+// figure 4).
 template <typename Entry>
 void measure_transfers(const Bench &bench, const MergeSizes &sizes, const std::string &column) {
     const device::Call call(bench.engine, bench.stream);
@@ -222,7 +223,7 @@ __global__ void make_values_kernel(Entry *values, std::uint64_t count, std::uint
     }
 }
 
-// Duplicate removal: values to dictionary, with and without codes.
+// Measures the removal of duplicates, which makes a dictionary of values, with and without codes.
 template <typename Entry>
 void measure_build_dictionary(const Bench &bench, int size) {
     const std::uint64_t count = std::uint64_t(1) << size;

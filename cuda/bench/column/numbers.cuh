@@ -14,8 +14,8 @@ namespace gpu_engine::bench {
 
 enum class NumberInput { uniform, equal, two, normal };
 
-// Values between the bounds, which are 0 and 0.7 for floating point, else 0 and 10^9: no power of two, so
-// that bins don't begin with round numbers.
+// Makes values between the bounds, which are 0 and 0.7 for floating point, otherwise 0 and 10^9. These are no
+// powers of two, so that bins don't begin with round numbers.
 template <typename Value>
 inline constexpr double upper_bound = std::is_floating_point_v<Value> ? 0.7 : 1e9;
 
@@ -38,7 +38,7 @@ __global__ void make_numbers_kernel(Value *values, std::uint64_t count, NumberIn
             place = (i & 1) != 0 ? 0.37 : 0.71;
             break;
         case NumberInput::normal:
-            // The mean of several: bell-shaped, a fortieth wide.
+            // The mean of several random numbers is bell-shaped, a fortieth wide.
             for (std::uint64_t k = 0; k < 12; ++k) {
                 place += share(scramble(i * 16 + k + 1));
             }
@@ -137,7 +137,7 @@ void measure_numbers(const Bench &bench, const char *type) {
                     measure(brief.bench(), "counters of 16 bits",
                             HistogramPlan{HistogramPlace::packed, {slots, 0}, 0}, count);
                 }
-                // The slowest, on fewer values.
+                // This is the slowest way, so it gets fewer values.
                 measure(brief.bench(), "global atomics", HistogramPlan{HistogramPlace::global, {slots, 0}, 0},
                         count / 16);
                 add("CUB DeviceHistogram",

@@ -32,8 +32,8 @@ __global__ void invert_kernel(std::uint32_t *selected, std::uint64_t words) {
     }
 }
 
-// The library's kernel, but for the bits: four values have four of a word. Values of which none is selected
-// aren't read.
+// This is the library's kernel, but for the bits: four values have four bits of a word. Values are not read
+// where none of them is selected.
 template <typename Value, typename SlotOf>
 __global__ void __launch_bounds__(device::histogram_threads, 2)
     selected_histogram_kernel(const Value *values, const std::uint32_t *selected, std::uint64_t count,

@@ -53,7 +53,7 @@ struct DeviceStrings {
 constexpr std::uint64_t main_count = std::uint64_t(1) << 22;
 constexpr std::uint64_t delta_count = main_count / 4;
 
-// Strings in order: digits of a growing number behind a beginning, and a tail of random length.
+// Makes strings in order: digits of a growing number behind a beginning, and a tail of random length.
 void make_strings(const char *beginning, std::uint64_t longest, Strings *main, Strings *delta) {
     std::mt19937_64 random(20261121);
     char string[200];
@@ -64,7 +64,7 @@ void make_strings(const char *beginning, std::uint64_t longest, Strings *main, S
         for (auto at = static_cast<std::size_t>(digits); at < length; ++at) {
             string[at] = static_cast<char>('a' + at % 26);
         }
-        // A fifth of the places is delta's, the half of which main has too.
+        // A fifth of the places is delta's, and main has half of these, too.
         const std::uint64_t kind = i % (main_count / delta_count * 2 + 1);
         if (kind != 1) {
             main->add(string, length);
@@ -96,13 +96,13 @@ void measure_strings(const Bench &bench, const Strings &main, const Strings &del
     std::uint64_t merged_bytes = 0;
     call.copy(&merged_bytes, static_cast<const std::uint64_t *>(offsets.data()) + merged.count, 1);
     call.wait();
-    // Read both, write the union and both maps.
+    // Both dictionaries are read, and the union and both maps are written.
     const double moved = static_cast<double>(main.bytes.size() + delta.bytes.size() + merged_bytes) +
                          static_cast<double>(total) * 12 + static_cast<double>(merged.count) * 8;
     const std::string table = "dictionary merge, strings, 2^22 and a quarter in delta";
     bench.results.add({table, line, column, ms, "ms, share of the bytes", moved / bandwidth / 1e6 / ms,
                        moved / static_cast<double>(total)});
-    // One core of the processor, once.
+    // One core of the processor does the same once, for comparison.
     std::unique_ptr<Engine> host;
     EngineOptions one_thread;
     one_thread.threads = 1;

@@ -1,6 +1,6 @@
-// Throughput against delay of the processor alone, the device alone, a fixed rule, and the dispatcher: Fig. 7
-// of "Using Graphics Processors for High Performance IR Query Processing", simulated from queries measured on
-// both.
+// Measures throughput against delay for the processor alone, the device alone, a fixed rule, and the
+// dispatcher: Fig. 7 of "Using Graphics Processors for High Performance IR Query Processing". The queue is
+// simulated, with queries that were measured on both.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -96,7 +96,7 @@ std::vector<MeasuredQuery> read_costs(const std::string &path) {
     return queries;
 }
 
-// Mean relative error of what is fitted.
+// The mean relative error of the estimates.
 double error_of(const std::vector<MeasuredQuery> &queries, std::size_t side) {
     std::vector<server::QueryFeatures> features;
     std::vector<double> milliseconds;
@@ -155,7 +155,7 @@ Status run(const Options &options) {
         results.add({"95 % within the deadline", name, "at most", most, "queries/s", 0, 0});
     }
     for (int step = 1; step <= options.rates; ++step) {
-        // A little beyond what the best can do.
+        // The highest rate is a little beyond what the best can do.
         const double rate = std::round(1.1 * highest * step / options.rates);
         const std::string column = std::to_string(static_cast<long>(rate));
         for (const auto &[policy, name] : policies) {

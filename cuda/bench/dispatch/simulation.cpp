@@ -27,7 +27,7 @@ std::size_t number(Side side) {
     return static_cast<std::size_t>(side);
 }
 
-// The library's distributions may differ from one machine to the next; the generator doesn't.
+// Distributions of the standard library may differ from one machine to the next; its generator doesn't.
 double uniform(std::mt19937_64 &random) {
     return static_cast<double>(random() >> 11) * 0x1p-53;
 }
@@ -45,7 +45,7 @@ struct Completion {
     bool operator>(const Completion &other) const { return time > other.time; }
 };
 
-// Where arrivals wait.
+// Where queries wait after their arrival.
 class Waiting {
   public:
     Waiting(std::span<const MeasuredQuery> measured, const Scenario &scenario)
@@ -130,7 +130,7 @@ double best_threshold(std::span<const MeasuredQuery> measured) {
     std::vector<MeasuredQuery> queries(measured.begin(), measured.end());
     std::sort(queries.begin(), queries.end(),
               [](const MeasuredQuery &a, const MeasuredQuery &b) { return a.features.sum < b.features.sum; });
-    // All on the device, then one more on the processor at a time.
+    // At first all queries are on the device; then one more at a time goes to the processor.
     double together = 0;
     for (const MeasuredQuery &query : queries) {
         together += query.milliseconds[number(Side::device)];

@@ -37,14 +37,15 @@ struct Outcome {
     double per_second;  // answered, from the first arrival to the last answer
 };
 
-// The sum of lengths from which on the fixed rule uses the device: that which takes least time together.
+// The sum of lengths from which on the fixed rule uses the device: the one with which all queries together
+// take the least time.
 double best_threshold(std::span<const MeasuredQuery> measured);
 
 // Draws queries among those measured, with arrivals by a Poisson process. They take the time that was
 // measured; the dispatcher knows only what was fitted to it.
 Outcome simulate(std::span<const MeasuredQuery> measured, const Scenario &scenario);
 
-// The highest rate at which 95 of a hundred are answered within the deadline, to a hundredth.
+// The highest rate at which 95 of a hundred queries are answered within the deadline, to a hundredth.
 double capacity(std::span<const MeasuredQuery> measured, const Scenario &scenario);
 
 }  // namespace gpu_engine::bench

@@ -35,7 +35,7 @@ class DeviceStorage final : public Storage {
     void *data_ = nullptr;
 };
 
-// Trees in constant memory, and where the file has them.
+// Variants that have the trees in constant memory, or read them where the file has them.
 __constant__ std::uint32_t constant_top[device::top_bytes / sizeof(std::uint32_t)];
 struct ConstantTop {
     static __device__ __forceinline__ const std::uint32_t *get(const device::GridView<std::uint32_t> &) {
@@ -170,7 +170,7 @@ class DeviceMachine final : public Machine {
         return batch;
     }
 
-    // Blocks of 256 threads, as many as the device has room for.
+    // As many blocks of 256 threads as the device has room for.
     static unsigned read_blocks(const device::Call &call) {
         return 8 * static_cast<unsigned>(call.engine().multiprocessors());
     }

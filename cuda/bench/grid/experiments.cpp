@@ -32,7 +32,7 @@ GridOptions flat() {
     return options;
 }
 
-// Questions on the machine.
+// A batch of questions, brought to where the machine reads them.
 struct Asked {
     GridPoints points = {};
     GridBoxes boxes = {};
@@ -68,7 +68,7 @@ class Experiment {
         return rate > 0 ? bytes / rate * 1000 : 0;
     }
 
-    // A batch of exact matches of existing points.
+    // Measures a batch of exact matches of existing points.
     void match(Subject &subject, const GridFile &file, const std::string &name, const Limits *limits) const {
         const Questions questions =
             choose_points(subject.points(), std::uint64_t(1) << bench_.options.lookups);
@@ -80,14 +80,14 @@ class Experiment {
         }
         double limit = 0;
         if (limits != nullptr) {
-            // The point, the answer, and what must be looked at.
+            // The bytes of the point and of the answer; what must be looked at comes on top.
             const double own = (subject.points().columns() + 1) * sizeof(std::uint32_t);
             limit = limit_ms((limits->bytes(questions) + own) * static_cast<double>(asked.count));
         }
         add(name, ms, "ms", limit, static_cast<double>(file.bytes()) / static_cast<double>(file.entries()));
     }
 
-    // A batch of boxes, counted; returns how many entries there are in them.
+    // Measures a batch of boxes, counted; returns how many entries there are in them.
     std::uint64_t count(Subject &subject, const GridFile &file, const std::string &name,
                         const Questions &questions, const Limits *limits) const {
         const Asked asked(subject, questions);
@@ -256,7 +256,7 @@ void measure_single_boxes(const Bench &bench) {
         const Experiment experiment(bench, "one box, 3 columns, " + std::to_string(count) + " entries",
                                     share);
         const Questions questions = choose_boxes(subject.points(), 1, std::cbrt(std::atof(share)));
-        // From and to the host's memory, as a session asks.
+        // From and to the host's memory, as a session asks:
         GridBoxes boxes = {};
         for (std::uint32_t c = 0; c < 3; ++c) {
             boxes.low[c] = questions.low[c].data();
@@ -270,7 +270,7 @@ void measure_single_boxes(const Bench &bench) {
         std::uint64_t offsets[2] = {};
         std::vector<Tid> tids(found);
         for (const bool all_visible : {true, false}) {
-            // A tenth of the blocks aren't all-visible.
+            // Every tenth block isn't all-visible.
             for (std::uint64_t block = 0; block < blocks && !all_visible; block += 10) {
                 groups[block / 64].all_visible &= ~(std::uint64_t(1) << (block % 64));
             }
@@ -307,7 +307,7 @@ void measure_builds(const Bench &bench) {
             file.reset();
             file = subject.build(options);
         });
-        // Read once, written once.
+        // Everything is read once and written once.
         const double bytes = 2.0 * static_cast<double>(count) *
                              (subject.entries().columns * sizeof(std::uint32_t) + sizeof(Tid));
         experiment.add(name, ms, "ms", experiment.limit_ms(bytes),

@@ -29,16 +29,16 @@ struct Bench {
     Results &results;
 };
 
-// Exact matches by number of entries, by columns, by skew.
+// Measures exact matches by number of entries, by columns, and by skew.
 void measure_sizes(const Bench &bench);
 void measure_columns(const Bench &bench);
 void measure_skew(const Bench &bench);
-// The sphere and the scan, with and without hierarchy.
+// Measures the sphere and the scan, with and without hierarchy.
 void measure_surfaces(const Bench &bench);
-// Boxes of 0.1 to 1 % a side, counted and returned; one box at a time.
+// Measures boxes of 0.1 to 1 % a side, counted and returned, and one box at a time.
 void measure_boxes(const Bench &bench);
 void measure_single_boxes(const Bench &bench);
-// Build time and memory.
+// Measures the time to build a file, and its memory.
 void measure_builds(const Bench &bench);
 
 }  // namespace gpu_engine::bench

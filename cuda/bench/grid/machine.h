@@ -21,7 +21,7 @@ inline void require(const Status &status) {
     }
 }
 
-// Memory that the engine reads and writes at its best.
+// Memory where the engine reads and writes fastest.
 class Storage {
   public:
     Storage() = default;
@@ -44,16 +44,16 @@ class Machine {
     virtual std::unique_ptr<Storage> store(std::uint64_t bytes) = 0;
     virtual void write(void *to, const void *from, std::uint64_t bytes) = 0;
     virtual void read(void *to, const void *from, std::uint64_t bytes) = 0;
-    // Bytes a second that a copy reads and writes; 0 where that isn't measured.
+    // How many bytes a second a copy reads and writes; 0 where that isn't measured.
     virtual double copied_bytes() = 0;
-    // The work alone of match_count and count, in milliseconds; on the device by CUDA's events, without what
-    // a call costs the processor. Medians.
+    // The medians of the work alone of match_count and count, in milliseconds. On the device CUDA's events
+    // measure it, without what a call costs the processor.
     virtual double match_ms(const GridFile &file, const GridPoints &points, std::uint64_t count,
                             std::uint32_t *counts, int repeats) = 0;
     virtual double count_ms(const GridFile &file, const GridBoxes &boxes, std::uint64_t count,
                             std::uint32_t *counts, int repeats) = 0;
-    // The same with the first level's scales elsewhere, and what must be read at places that are known, for
-    // two columns: a name and a time each.
+    // The same for two columns with the first level's scales elsewhere, and for reading what must be read at
+    // places that are known: a name and a time each.
     virtual std::vector<std::pair<const char *, double>> match_variants_ms(const GridFile &,
                                                                            const GridPoints &, std::uint64_t,
                                                                            std::uint32_t *, int) {
@@ -72,7 +72,7 @@ std::unique_ptr<Machine> open_host();
 std::unique_ptr<Machine> open_device();
 #endif
 
-// A call as its caller sees it: the median in milliseconds, after one that warms up.
+// The time of a call as its caller sees it: the median in milliseconds, after one call that warms up.
 template <typename Work>
 double median_ms(int repeats, Work work) {
     work();

@@ -22,7 +22,7 @@ PointSet empty_set(std::uint64_t count, std::uint32_t columns) {
     return set;
 }
 
-// From -1 to 1.
+// Makes a key of a number from -1 to 1.
 std::uint32_t key_of(double value) {
     return static_cast<std::uint32_t>(std::clamp((value + 1) / 2, 0.0, 1.0) * UINT32_MAX);
 }

@@ -18,9 +18,9 @@ struct PointSet {
 };
 
 PointSet uniform_points(std::uint64_t count, std::uint32_t columns);
-// Normally distributed around the middle, with this deviation.
+// Points that are normally distributed around the middle, with this deviation.
 PointSet gaussian_points(std::uint64_t count, std::uint32_t columns, double deviation);
-// On the surface of a sphere, in three columns.
+// Points on the surface of a sphere, in three columns.
 PointSet sphere_points(std::uint64_t count);
 // Points on the lines between a scan's neighbours, a little beside them; `file` has float32 x, y, z. Empty
 // when it can't be read.

@@ -1,5 +1,5 @@
-// What questions to a grid of two columns of uniform keys must read, at places that are known without a
-// search: how fast the device is at such reads.
+// Reads what questions to a grid of two columns of uniform keys must read, at places that are known without a
+// search. It shows how fast the device is at such reads.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ __device__ inline std::uint64_t read_place(std::uint32_t a, std::uint32_t b, std
     return static_cast<std::uint64_t>((a * 0x9e3779b1U) ^ b) * places >> 32;
 }
 
-// A cell's two words, then, as no one can know before, 32 bytes of its entries' keys in one column. The sum
-// of all that; `next` is 0, but only the words say so.
+// Reads a cell's two words, and then 32 bytes of its entries' keys in one column, whose place only the words
+// tell. Returns the sum of all that; `next` is 0, which the compiler can't know.
 __device__ inline std::uint32_t read_cell(const std::uint32_t *directory, const std::uint32_t *keys,
                                           std::uint64_t cell, std::uint64_t entry, std::uint32_t *next) {
     std::uint32_t sum = __ldg(directory + cell) + __ldg(directory + cell + 1);
@@ -27,7 +27,7 @@ __device__ inline std::uint32_t read_cell(const std::uint32_t *directory, const 
     return sum;
 }
 
-// Exact matches: a point, its cell, the other column's key of one entry; the answer.
+// Reads for exact matches: a point, its cell and the other column's key of one entry; and writes the answer.
 __global__ void __launch_bounds__(256)
     match_reads_kernel(const device::GridView<std::uint32_t> grid, const device::PointBatch points,
                        std::uint64_t cells, std::uint64_t entries, std::uint32_t *counts) {
@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(256)
     }
 }
 
-// Boxes: the cells at both ends of each row, then the first and the last row's keys.
+// Reads for boxes: the cells at both ends of each row, then the first and the last row's keys.
 __global__ void __launch_bounds__(256)
     box_reads_kernel(const device::GridView<std::uint32_t> grid, const device::BoxBatch boxes,
                      std::uint64_t cells, std::uint64_t entries, std::uint32_t *counts) {

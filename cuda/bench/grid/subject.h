@@ -22,7 +22,7 @@ class Subject {
 
     const PointSet &points() const { return points_; }
     const GridEntries &entries() const { return entries_; }
-    // The same in the host's memory.
+    // The same entries in the host's memory.
     GridEntries host_entries() const {
         GridEntries result = entries_;
         for (std::uint32_t c = 0; c < points_.columns(); ++c) {
@@ -36,7 +36,7 @@ class Subject {
         require(bench_.machine.engine().grid().build(bench_.machine.stream(), entries_, options, &file));
         return file;
     }
-    // Of the machine's memory, until the subject ends.
+    // Puts bytes into the machine's memory, where they stay until the subject ends.
     void *put(const void *from, std::uint64_t bytes) {
         kept_.push_back(bench_.machine.store(bytes));
         bench_.machine.write(kept_.back()->data(), from, bytes);
@@ -59,7 +59,7 @@ class Subject {
     std::vector<std::unique_ptr<Storage>> kept_;
 };
 
-// A batch of boxes around points of the file, or anywhere; points are boxes without sides.
+// A batch of boxes around points of the file, or anywhere. Points are boxes without sides.
 struct Questions {
     std::vector<std::vector<std::uint32_t>> low;
     std::vector<std::vector<std::uint32_t>> high;
@@ -67,7 +67,7 @@ struct Questions {
     std::uint64_t count() const { return low[0].size(); }
 };
 
-// Existing points.
+// Chooses existing points.
 inline Questions choose_points(const PointSet &points, std::uint64_t count) {
     Questions result = {std::vector(points.columns(), std::vector<std::uint32_t>(count)), {}};
     std::mt19937_64 random(11);
@@ -81,7 +81,7 @@ inline Questions choose_points(const PointSet &points, std::uint64_t count) {
     return result;
 }
 
-// Boxes whose sides are this share of the whole range, their middles at existing points.
+// Makes boxes whose sides are this share of the whole range, and whose middles are existing points.
 inline Questions choose_boxes(const PointSet &points, std::uint64_t count, double side) {
     Questions result = choose_points(points, count);
     const auto half = static_cast<std::uint32_t>(side / 2 * UINT32_MAX);
@@ -96,8 +96,8 @@ inline Questions choose_boxes(const PointSet &points, std::uint64_t count, doubl
 }
 
 // The bytes of directory and entries that a question must read, on average: the words at the ends of each run
-// of cells, and all keys of the entries in cells that aren't inside. Found by the host's walk through a file
-// of the same scales.
+// of cells, and all keys of the entries in cells that aren't inside. The host's walk through a file of the
+// same scales finds them.
 class Limits {
   public:
     Limits(const GridEntries &entries, const GridOptions &options) {

@@ -9,7 +9,7 @@
 namespace gpu_engine::bench {
 namespace {
 
-// Binary search as it stands in textbooks, by offsets, a thread a lookup.
+// Binary search as it stands in textbooks, by offsets. Each thread has a lookup.
 template <typename Key>
 __global__ void binary_search_kernel(const Key *sorted, std::uint64_t entries, const Key *lookups,
                                      std::uint64_t count, std::uint32_t *ranks) {

@@ -44,7 +44,7 @@ double measure_cub_sort(const Bench &bench, const device::Call &call, const Key 
                      [&] { device::check(sort(scratch.data(), bytes), "DeviceRadixSort::SortPairs"); });
 }
 
-// Groups of entries of the same key, in disorder and with TIDs in disorder; `count` is a power of two.
+// Makes groups of entries of the same key, in disorder and with TIDs in disorder; `count` is a power of two.
 template <typename Key>
 __global__ void make_groups_kernel(Key *keys, Tid *tids, std::uint64_t group, std::uint64_t count) {
     const std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -109,7 +109,7 @@ void measure_build(const Bench &bench, int size) {
     }
 }
 
-// `runs` of the same size, together 2^size entries.
+// Measures merges of `runs` arrays of the same size, which have 2^size entries together.
 template <typename Key>
 void measure_merge(const Bench &bench, int size, int runs, double small_share, double dead_share) {
     const std::uint64_t entries = std::uint64_t(1) << size;
@@ -154,7 +154,7 @@ void measure_merge(const Bench &bench, int size, int runs, double small_share, d
     } else {
         std::snprintf(line, sizeof(line), "%d runs%s", runs, dead_share > 0 ? ", a fifth dead" : "");
     }
-    // Every entry read once and written once, as fast as the device copies that many bytes.
+    // The limit: every entry is read once and written once, as fast as the device copies that many bytes.
     const device::Buffer<char> from = call.buffer<char>(entries * (sizeof(Key) + sizeof(Tid)));
     const device::Buffer<char> to = call.buffer<char>(from.size());
     const double limit_ms =
@@ -167,7 +167,8 @@ void measure_merge(const Bench &bench, int size, int runs, double small_share, d
 template <typename Key>
 void measure_build_and_merge(const Bench &bench) {
     for (const int size : bench.options.sizes) {
-        // 128-bit pairs with all that a sort needs beside them would fill smaller cards.
+        // 128-bit pairs, with all that a sort needs beside them, would need more memory than smaller cards
+        // have.
         if (sizeof(Key) == 16 && size > 27) {
             continue;
         }

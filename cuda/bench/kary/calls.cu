@@ -34,7 +34,7 @@ class Pinned {
     Element *data_ = nullptr;
 };
 
-// Median of a call's time on the clock, in microseconds.
+// The median of a call's time by the clock, in microseconds.
 template <typename Work>
 double median_us(int repeats, Work work) {
     std::vector<double> times;
@@ -65,7 +65,7 @@ void measure_width(const Bench &bench) {
             device::check_launch("make_pairs_kernel");
             require(kary<Key>(bench.engine).build(bench.stream, keys.data(), tids.data(), entries, &array));
         }
-        // On the device.
+        // Here all arrays are on the device.
         const std::uint64_t count = std::uint64_t(1) << std::min(bench.options.lookups, 24);
         const device::Buffer<Key> sorted = call.buffer<Key>(entries);
         require(array->read(bench.stream, 0, entries, sorted.data(), nullptr));
@@ -100,7 +100,7 @@ void measure_width(const Bench &bench) {
                     array->lookup(bench.stream, lookups.data(), count, offsets.data(), tids.data(), count));
             }));
 
-        // From and to pinned memory, as the server uses it.
+        // Here they are in pinned memory, as the server uses it.
         const std::uint64_t most = 1 << 20;
         const Pinned<Key> pinned_lookups(most);
         const Pinned<std::uint32_t> pinned_ranks(most);

@@ -57,7 +57,7 @@ struct Data {
     }
 };
 
-// One size at a time is kept.
+// Only one size is kept at a time.
 template <typename Key>
 Data<Key> &data_of(std::uint64_t entries) {
     static std::unique_ptr<Data<Key>> data;
@@ -86,7 +86,7 @@ void rank(benchmark::State &state) {
     state.counters["bytes a key"] = static_cast<double>(data.array->search_bytes()) / data.keys.size();
 }
 
-// What rank is compared with: a search from the standard library after the other.
+// What rank is compared with: one search of the standard library after the other.
 template <typename Key>
 void lower_bound(benchmark::State &state) {
     Data<Key> &data = data_of<Key>(std::uint64_t(1) << state.range(0));
@@ -108,7 +108,7 @@ void lower_bound(benchmark::State &state) {
     state.SetItemsProcessed(state.iterations() * state.range(1));
 }
 
-// As index scans ask: keys in order, and their entries' TIDs.
+// Asks as index scans do: for keys in order, and their entries' TIDs.
 template <typename Key>
 void lookup_ascending(benchmark::State &state) {
     Data<Key> &data = data_of<Key>(std::uint64_t(1) << state.range(0));

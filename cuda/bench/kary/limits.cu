@@ -20,7 +20,7 @@ __global__ void gather_4_kernel(const std::uint32_t *data, const std::uint32_t *
     }
 }
 
-// Blocks of 16 bytes times `Lanes`, read as the tree's nodes are.
+// Reads blocks of 16 bytes times `Lanes` as the tree's nodes are read.
 template <int Lanes>
 __global__ void gather_blocks_kernel(const uint4 *data, const std::uint32_t *indexes, std::uint32_t *output,
                                      std::uint64_t count) {

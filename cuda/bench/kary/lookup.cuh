@@ -11,7 +11,7 @@
 
 namespace gpu_engine::bench {
 
-// One batch on one array.
+// A batch of lookups on one array.
 template <typename Key>
 struct LookupTask {
     const device::Call &call;
@@ -33,7 +33,7 @@ struct LookupVariant {
     Timing (*measure)(const Bench &, const LookupTask<Key> &);
 };
 
-// A tree of a shape, built and searched.
+// Builds a tree of a shape and searches it.
 template <typename Shape>
 Timing measure_tree(const Bench &bench, const LookupTask<typename Shape::Key> &task) {
     using Key = typename Shape::Key;
@@ -76,18 +76,18 @@ LookupVariant<typename Shape::Key> tree_variant() {
     return {name, measure_tree<Shape>};
 }
 
-// Those of each width, the library's default first.
+// The variants of each width, the library's default first.
 std::vector<LookupVariant<std::uint32_t>> tree_variants_32();
 std::vector<LookupVariant<std::uint64_t>> tree_variants_64();
 std::vector<LookupVariant<Key128>> tree_variants_128();
 template <typename Key>
 std::vector<LookupVariant<Key>> baselines();
 
-// Million lookups/s when each reads its 4-byte index from an array and `bytes` (4, 32, 64, 128) at that
-// place, and writes 4 bytes: what no way to look up can pass.
+// Million lookups a second when each reads its 4-byte index from an array and `bytes` (4, 32, 64, 128) at
+// that place, and writes 4 bytes. No way to look up can be faster.
 double gather_rate(const Bench &bench, const device::Call &call, const void *data,
                    const std::uint32_t *indexes, std::uint32_t *output, std::uint64_t count, int bytes);
-// The same at the places of make_lookups_kernel's lookups, written to `indexes` first.
+// The same at the places of make_lookups_kernel's lookups, which are written to `indexes` first.
 double gather_limit(const Bench &bench, const device::Call &call, const void *data, std::uint64_t data_bytes,
                     std::uint32_t *indexes, std::uint32_t *output, std::uint64_t count, int bytes);
 

@@ -1,4 +1,4 @@
-// Lookups: every variant on every size, as a share of the gather limit measured beside it.
+// Lookups: every variant on every size, as a share of the gather limit that is measured beside it.
 #include "bench/kary/parts.h"
 
 #include <cstdio>
@@ -21,7 +21,7 @@ __global__ void check_ranks_kernel(const std::uint32_t *ranks, std::uint64_t n, 
     }
 }
 
-// How many of the ranks aren't those of the keys that make_lookups_kernel took.
+// Counts the ranks that aren't those of the keys that make_lookups_kernel took.
 std::uint64_t wrong_ranks(const device::Call &call, const std::uint32_t *ranks, std::uint64_t n,
                           std::uint64_t count) {
     const device::Buffer<unsigned long long> wrong = call.buffer<unsigned long long>(1);
@@ -34,7 +34,7 @@ std::uint64_t wrong_ranks(const device::Call &call, const std::uint32_t *ranks, 
     return result;
 }
 
-// Counts lookups whose rank differs from the host engine's, on the first of them.
+// Counts the lookups whose rank differs from the host engine's, among the first of them.
 template <typename Key>
 std::uint64_t wrong_on_host(KaryArray<Key> &array, Stream &stream, const LookupTask<Key> &task) {
     const std::uint64_t count = std::min(task.count, host_checked);
@@ -81,7 +81,7 @@ void measure_width(const Bench &bench, const std::vector<LookupVariant<Key>> &va
             if (status.ok()) {
                 status = array->read(bench.stream, 0, entries, sorted.data(), tids.data());
             }
-            // The host's check needs its memory and time: on the smaller sizes only.
+            // The check on the host takes memory and time, so only smaller sizes are checked.
             if (status.ok() && size <= 24) {
                 std::vector<Key> keys(entries);
                 std::vector<Tid> host_tids(entries);
@@ -103,7 +103,7 @@ void measure_width(const Bench &bench, const std::vector<LookupVariant<Key>> &va
 
         double limit = 0;
         for (const int bytes : {4, 32, 64, 128}) {
-            // The lookups' place serves for the indexes.
+            // The memory of the lookups serves for the indexes.
             const double rate =
                 gather_limit(bench, call, sorted.data(), entries * sizeof(Key),
                              reinterpret_cast<std::uint32_t *>(lookups.data()), ranks.data(), count, bytes);

@@ -35,7 +35,7 @@ struct Bench {
     Results &results;
 };
 
-// Median of the repeats, in milliseconds by CUDA's events, after one run that warms up.
+// The median of the repeats in milliseconds, by CUDA's events, after one run that warms up.
 template <typename Work>
 double median_ms(const Bench &bench, Work work) {
     cudaStream_t stream = bench.stream.cuda();
@@ -60,7 +60,7 @@ double median_ms(const Bench &bench, Work work) {
     return times[times.size() / 2];
 }
 
-// Bijections, so that different inputs give different keys (the finalisers of MurmurHash3).
+// These are bijections, so different inputs give different keys (the finalisers of MurmurHash3).
 __host__ __device__ inline std::uint32_t scramble(std::uint32_t x) {
     x ^= x >> 16;
     x *= 0x85ebca6bU;
@@ -90,7 +90,7 @@ inline unsigned grid_for(std::uint64_t count) {
     return static_cast<unsigned>((count + 255) / 256);
 }
 
-// Unique random keys with ascending TIDs.
+// Makes unique random keys with ascending TIDs.
 template <typename Key>
 __global__ void make_pairs_kernel(Key *keys, Tid *tids, std::uint64_t first, std::uint64_t count) {
     const std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;

@@ -8,7 +8,7 @@
 
 namespace gpu_engine::bench {
 
-// About `count` postings of a list that comes in bursts, as words do: gaps are geometric, and every 64
+// Makes about `count` postings of a list that comes in bursts, as words do: gaps are geometric, and every 64
 // postings their mean changes by a factor of a log-normal distribution.
 std::vector<TextPosting> make_list(std::uint64_t seed, std::uint32_t documents, std::uint32_t count);
 
@@ -24,10 +24,10 @@ struct Lists {
 Lists make_lists(postings::Codec codec, std::uint32_t documents, const std::vector<std::uint32_t> &counts,
                  const postings::Norms &norms, const std::uint32_t *lengths);
 
-// Lengths of documents: log-normal about `mean`.
+// Makes lengths of documents, which are log-normal about `mean`.
 std::vector<std::uint32_t> make_lengths(std::uint32_t documents, std::uint32_t mean);
 
-// An index of the lists with one document a TID; the engine gets page images.
+// Makes an index of the lists in which each TID has a document; the engine gets page images.
 Status load_corpus(Engine &engine, Stream &stream, const Lists &lists,
                    const std::vector<std::uint32_t> &lengths, std::unique_ptr<TextIndex> *index);
 
@@ -36,7 +36,7 @@ struct Queries {
     std::vector<TextTerm> terms;
     std::vector<TextQuery> queries;
 };
-// 2 to 5 lists each, the numbers of which are as frequent as in web search: 40, 30, 20, 10 %.
+// Makes queries of 2 to 5 lists, whose numbers are as frequent as in web search: 40, 30, 20, 10 %.
 Queries make_queries(const Lists &lists, std::uint32_t count, TextMode mode, std::uint32_t k);
 
 }  // namespace gpu_engine::bench

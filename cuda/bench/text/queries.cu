@@ -39,13 +39,13 @@ struct Answer {
     std::vector<std::uint32_t> counts;
 };
 
-// One call with `count` queries from number `first` on.
+// Makes one call with `count` queries from number `first` on.
 double ask(Stream &stream, const TextIndex &index, const TextRanking &ranking, const Queries &asked,
            std::uint32_t first, std::uint32_t count, Answer *answer) {
     const std::uint32_t k = asked.queries[first].k;
     answer->hits.resize(std::uint64_t(count) * k);
     answer->counts.resize(count);
-    // A query alone comes with its own terms only.
+    // A query that is asked alone comes with its own terms only.
     const std::uint32_t first_term = asked.queries[first].first_term;
     const TextQuery &last = asked.queries[first + count - 1];
     std::vector<TextQuery> own(asked.queries.begin() + first, asked.queries.begin() + first + count);
@@ -77,7 +77,7 @@ void require_same(const Answer &one, const Answer &other, std::uint32_t k) {
     }
 }
 
-// The steps of a batch, each by itself.
+// Measures the steps of a batch, each by itself.
 void measure_steps(const Bench &bench, const TextIndex &index, const TextRanking &ranking,
                    const Queries &asked, const std::string &table, const std::string &column,
                    double bandwidth) {
@@ -205,7 +205,7 @@ void measure_codec(const Bench &bench, postings::Codec codec, const std::string 
         }
         add("host engine, alone", host_alone / host_queries, "ms a query");
         if (line.mode == TextMode::all) {
-            // Disjunctions only where a conjunction has too few hits.
+            // Disjunctions are measured only where a conjunction has too few hits.
             const Queries any = make_queries(lists, query_count, TextMode::any, line.k);
             for (std::uint32_t i = 0; i < queries_alone; ++i) {
                 if (found[i] < line.k) {

@@ -50,8 +50,7 @@ struct MappedCodes {
 };
 
 // Dictionaries that aren't sorted are invalid_argument or give a wrong result, but no access beyond the
-// arguments. Outputs mustn't overlap
-// inputs.
+// arguments. Outputs mustn't overlap inputs.
 class Dictionaries {
   public:
     Dictionaries() = default;
@@ -67,7 +66,8 @@ class Dictionaries {
                          MergedDictionary<std::uint64_t> *merged) noexcept = 0;
     virtual Status merge(Stream &stream, const Dictionary<Key128> &main, const Dictionary<Key128> &delta,
                          MergeWay way, MergedDictionary<Key128> *merged) noexcept = 0;
-    // Fused. Offsets that fall, or begin with another number than 0, are invalid_argument.
+    // Strings are merged in the fused way. Offsets that fall, or begin with another number than 0, are
+    // invalid_argument.
     virtual Status merge(Stream &stream, const StringDictionary &main, const StringDictionary &delta,
                          StringOrder order, MergedStrings *merged) noexcept = 0;
 

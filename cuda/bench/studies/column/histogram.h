@@ -20,7 +20,7 @@ struct PackedCodes {
 constexpr std::uint64_t packed_words(std::uint64_t count, std::uint32_t bits) noexcept {
     return (count * bits + 31) / 32;
 }
-// What codes of so many dictionary entries need.
+// How many bits the codes of so many dictionary entries need.
 constexpr std::uint32_t bits_for(std::uint64_t entries) noexcept {
     std::uint32_t bits = 0;
     while (bits < 32 && entries > std::uint64_t(1) << bits) {
@@ -39,7 +39,7 @@ class Histograms {
     Histograms &operator=(const Histograms &) = delete;
     virtual ~Histograms() = default;
 
-    // bins.slots() counts.
+    // `counts` has bins.slots() places.
     virtual Status count(Stream &stream, const std::uint8_t *values, std::uint64_t count,
                          const HistogramBins &bins, std::uint64_t *counts) noexcept = 0;
     virtual Status count(Stream &stream, const std::int32_t *values, std::uint64_t count,
@@ -51,7 +51,7 @@ class Histograms {
     virtual Status count(Stream &stream, const double *values, std::uint64_t count, const HistogramBins &bins,
                          std::uint64_t *counts) noexcept = 0;
 
-    // 256 counts: how often each byte occurs.
+    // `counts` has 256 places, and says how often each byte occurs.
     virtual Status count_bytes(Stream &stream, const std::uint8_t *bytes, std::uint64_t count,
                                std::uint64_t *counts) noexcept = 0;
 

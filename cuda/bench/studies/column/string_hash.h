@@ -11,8 +11,8 @@
 
 namespace gpu_engine {
 
-// The same on the processor and on a device, and in all versions that share dictionaries. Not one to
-// withstand chosen strings: who chooses them can make any number collide.
+// It is the same on the processor and on a device, and must be so in all versions that share dictionaries. It
+// doesn't withstand chosen strings: whoever chooses them can make any number of them collide.
 GPU_ENGINE_HASH std::uint64_t string_hash(const std::uint8_t *bytes, std::uint64_t length) noexcept {
     std::uint64_t hash = length * 0x9e3779b97f4a7c15ULL;
     for (std::uint64_t first = 0; first < length; first += 8) {

@@ -26,12 +26,12 @@ namespace host {
 std::unique_ptr<ColumnStudies> make_column_studies(Engine &engine);
 }  // namespace host
 
-// Only in builds with PG_GPU_HAVE_CUDA.
+// This exists only in builds with PG_GPU_HAVE_CUDA.
 namespace device {
 std::unique_ptr<ColumnStudies> make_column_studies(Engine &engine);
 }  // namespace device
 
-// They must not outlive the engine.
+// The studies must not outlive the engine.
 inline std::unique_ptr<ColumnStudies> open_column_studies(Engine &engine) {
 #ifdef PG_GPU_HAVE_CUDA
     if (std::strcmp(engine.name(), "cuda") == 0) {

@@ -1,4 +1,4 @@
-// What it takes to make an index, and to add keys to one.
+// Measures what it takes to make an index, and to add keys to one.
 #include <cstdio>
 
 #include "bench/studies/paper/parts.h"
@@ -16,7 +16,7 @@ void require(const Status &status) {
     }
 }
 
-// Random keys and TIDs, the keys in disorder.
+// Makes random keys and TIDs, the keys in disorder.
 template <typename Key>
 struct Disorder {
     device::Buffer<Key> keys;
@@ -79,7 +79,7 @@ void measure_updates_of(const Bench &bench, int size) {
         const std::uint64_t total = entries + added;
         char column[16];
         std::snprintf(column, sizeof(column), "%g %%", share * 100);
-        // Read and written once.
+        // The limit is that all bytes are read and written once.
         double limit_ms = 0;
         {
             const std::uint64_t bytes = total * (sizeof(Key) + sizeof(Tid));

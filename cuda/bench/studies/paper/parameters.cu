@@ -1,4 +1,4 @@
-// Tables by the parameters of the optimizations, 32-bit keys.
+// Makes tables by the parameters of the optimizations, with 32-bit keys.
 #include <string>
 #include <utility>
 
@@ -78,7 +78,7 @@ void measure_pinning(const Bench &bench) {
                 Variant variant = structure_of(fanout);
                 variant.static_blocks = blocks;
                 variant.threads = threads;
-                // What fits into the shared memory that a block has.
+                // Only what fits into the shared memory that a block has is pinned.
                 if (fanout == 2) {
                     measure("pinned steps, binary, " + keys, variant, blocks == 1 ? 15 : 14);
                 } else {

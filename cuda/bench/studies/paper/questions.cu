@@ -1,4 +1,4 @@
-// Tables by what is looked up.
+// Makes tables by what is looked up.
 #include <cstdio>
 
 #include "bench/studies/paper/parts.h"
@@ -10,7 +10,7 @@
 namespace gpu_engine::bench::paper {
 namespace {
 
-// The library's for these sizes but for its hint: often read leaves may stay in L1.
+// The library's shape for these sizes with another hint: leaves that are read often may stay in L1.
 struct LeavesMayStayInL1 : device::WideCodes32 {
     static constexpr device::CacheHints hints = device::CacheHints::none;
 };

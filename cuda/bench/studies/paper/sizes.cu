@@ -1,4 +1,4 @@
-// Tables by the number of entries.
+// Makes tables by the number of entries.
 #include <cstdio>
 
 #include "bench/studies/paper/parts.h"
@@ -29,7 +29,7 @@ std::vector<NamedVariant> compared_variants(std::size_t key_bytes) {
     all.pinning = Pinning::full;
     Variant kary;
     kary.structure = Structure::kary;
-    // The best fan-out of those measured.
+    // This fan-out was the best of those measured.
     Variant nine = kary;
     nine.fanout = 9;
     nine.together = 2;
@@ -55,7 +55,7 @@ void measure_sizes(const Bench &bench, const std::string &name, bool ordered, in
     const std::string table = name + " " + std::to_string(sizeof(Key) * 8);
     const std::uint64_t count = fewer_lookups(bench, halvings);
     for (const int size : bench.options.sizes) {
-        // Beside the paper's own table every second size will do.
+        // Every second size is enough beside the paper's own table.
         if (halvings > 0 && size % 2 != 0) {
             continue;
         }

@@ -20,7 +20,7 @@ namespace {
 std::vector<Variant> with_pinning(const Variant &variant) {
     std::vector<Variant> variants = {variant};
     Variant pinned = variant;
-    // The more blocks, the less is pinned of arrays as small as these.
+    // The more blocks there are, the less of arrays as small as these is pinned.
     for (const int blocks : {1, 16}) {
         pinned.static_blocks = blocks;
         pinned.pinning = Pinning::none;
@@ -37,12 +37,12 @@ std::vector<Variant> with_pinning(const Variant &variant) {
     return variants;
 }
 
-// All that are compiled for keys of so many bytes.
+// All variants that are compiled for keys of so many bytes.
 std::vector<Variant> all_variants(std::size_t key_bytes) {
     std::vector<Variant> variants;
     std::vector<Variant> structures(1);
     for (std::uint32_t fanout = least_fanout; fanout <= max_fanout; ++fanout) {
-        // All lanes a node can take, each with full and with partly filled nodes.
+        // Nodes for each number of lanes are tried, each with full and with partly filled nodes.
         if (fanout <= 6 || (fanout >= 9 && fanout <= 10) || (fanout >= 17 && fanout <= 18) || fanout == 33 ||
             fanout >= 64) {
             Variant kary;
@@ -117,7 +117,7 @@ class PaperVariants : public testing::Test {
         stream_ = std::make_unique<device::DeviceStream>(*engine_);
     }
 
-    // `keys` need not be sorted. About four lookups for each of `taken` of them.
+    // `keys` need not be sorted. There are about four lookups for each of `taken` of them.
     void expect_all(std::vector<Key> keys, const std::vector<Variant> &variants, std::size_t taken) {
         std::sort(keys.begin(), keys.end());
         std::vector<Key> lookups = {Key{}, device::highest_key<Key>(), key_of<Key>(0, 1),
@@ -153,7 +153,7 @@ class PaperVariants : public testing::Test {
                 separators = build_separators(call, device_keys.data(), keys.size(), variant.fanout);
             }
             const Index<Key> index{device_keys.data(), keys.size(), keys.back(), &separators};
-            // No multiple of anything, and of one array a single one.
+            // The number of lookups is no multiple of anything; and one array gets a single lookup.
             for (const std::size_t count : {lookups.size(), std::size_t(1)}) {
                 if (count == 1 && keys.size() != 273) {
                     continue;
@@ -197,7 +197,7 @@ TYPED_TEST(PaperVariants, AnswerAsTheStandardLibrary) {
     using Key = TypeParam;
     const std::vector<Variant> variants = all_variants(sizeof(Key));
     auto &random = this->random_;
-    // Around whole nodes and levels of several fan-outs, and around powers of two.
+    // The sizes lie around whole nodes and levels of several fan-outs, and around powers of two.
     for (const std::size_t size : {1, 2, 3, 17, 64, 257, 272, 273, 4097, 4913, 70003}) {
         std::vector<Key> keys(size);
         const auto expect = [&](const char *pattern, auto key) {
@@ -218,7 +218,7 @@ TYPED_TEST(PaperVariants, AnswerAsTheStandardLibrary) {
     }
 }
 
-// More lookups than the blocks of static scheduling take at once.
+// There are more lookups than the blocks of static scheduling take at once.
 TYPED_TEST(PaperVariants, AnswerLargeBatches) {
     using Key = TypeParam;
     std::vector<Key> keys(1000003);
@@ -252,7 +252,7 @@ TYPED_TEST(PaperVariants, RefuseWhatIsNotCompiled) {
     }
 }
 
-// Each of a few numbers as often as the distribution says.
+// Each of a few numbers is drawn as often as the distribution says.
 TEST(PaperZipf, FollowsItsDistribution) {
     constexpr std::uint64_t most = 8;
     constexpr std::uint64_t draws = 100000;
@@ -270,7 +270,7 @@ TEST(PaperZipf, FollowsItsDistribution) {
             sum += std::pow(static_cast<double>(k), -exponent);
         }
         for (std::uint64_t k = 1; k <= most; ++k) {
-            // Five standard deviations of a share of a half.
+            // This is five standard deviations of a share of a half.
             EXPECT_NEAR(shares[k], std::pow(static_cast<double>(k), -exponent) / sum, 0.008)
                 << k << " of exponent " << exponent;
         }

@@ -9,7 +9,7 @@
 namespace gpu_engine::bench::paper {
 namespace {
 
-// Where lookups find their keys; `entries` is a power of two.
+// Chooses where lookups find their keys; `entries` is a power of two.
 __global__ void places_kernel(std::uint32_t *places, std::uint64_t entries, std::uint64_t count) {
     const std::uint64_t j = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
     if (j < count) {
@@ -17,7 +17,7 @@ __global__ void places_kernel(std::uint32_t *places, std::uint64_t entries, std:
     }
 }
 
-// The often looked up ones lie anywhere.
+// The keys that are looked up often may lie anywhere.
 __global__ void zipf_places_kernel(const Zipf zipf, std::uint32_t *places, std::uint64_t entries,
                                    std::uint64_t count) {
     const std::uint64_t j = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -37,7 +37,7 @@ __global__ void lookups_kernel(const Key *sorted, std::uint64_t entries, const s
     }
 }
 
-// Blocks of `bytes` in which ranks lie.
+// Finds the blocks of `bytes` bytes in which the ranks lie.
 __global__ void blocks_kernel(const std::uint32_t *ranks, std::uint64_t entries, std::uint64_t key_bytes,
                               std::uint64_t bytes, std::uint32_t *indexes, std::uint64_t count) {
     const std::uint64_t j = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -80,7 +80,7 @@ template <typename Key>
 void Workload<Key>::set_lookups(const LookupKind &kind) {
     kind_ = kind;
     const std::uint64_t count = kind.count;
-    // The ranks' place serves for places and for indexes.
+    // The memory of the ranks serves for places and for indexes.
     if (kind.zipf_exponent > 0) {
         zipf_places_kernel<<<grid_for(count), 256, 0, call_.stream()>>>(Zipf(entries_, kind.zipf_exponent),
                                                                         ranks_.data(), entries_, count);

@@ -18,25 +18,25 @@ struct LookupKind {
     double zipf_exponent = 0;  // which entries are looked up how often; 0: all alike
 };
 
-// Unique random keys, a power of two of them.
+// Unique random keys; their number is a power of two.
 template <typename Key>
 class Workload {
   public:
-    // Room for `max_lookups` at a time.
+    // There is room for `max_lookups` at a time.
     Workload(const Bench &bench, const device::Call &call, std::uint64_t entries, std::uint64_t max_lookups);
 
-    // The lookups that are measured from now on, with their limit: the best of gathers of 4, 32 and 64 bytes
-    // at the places where the lookups end.
+    // Sets the lookups that are measured from now on, and measures their limit: the best of gathers of 4, 32
+    // and 64 bytes at the places where the lookups end.
     void set_lookups(const LookupKind &kind);
 
     // Adds a line to a table of the results. Throws Failure when ranks aren't the reference's.
     void measure(const std::string &table, const std::string &column, const Variant &variant);
-    // The same under a name of its own.
+    // Adds the line under a name of its own.
     void measure(const std::string &table, const std::string &column, const Variant &variant,
                  const std::string &line);
-    // The search that the library does.
+    // Measures the search that the library does.
     void measure_library(const std::string &table, const std::string &column);
-    // A tree of another shape than the library's.
+    // Measures a tree of another shape than the library's.
     void measure_tree(const std::string &table, const std::string &column, const std::string &line,
                       Timing (*measure)(const Bench &, const LookupTask<Key> &));
     void add_limit(const std::string &table, const std::string &column);
@@ -62,7 +62,7 @@ class Workload {
     double limit_ = 0;
 };
 
-// thrust::lower_bound.
+// Measures thrust::lower_bound.
 template <typename Key>
 void reference_ranks(const device::Call &call, const Key *sorted, std::uint64_t entries, const Key *lookups,
                      std::uint64_t count, std::uint32_t *ranks);

@@ -9,7 +9,7 @@
 
 namespace gpu_engine::bench::paper {
 
-// 1 to `most`, k as often as k^-exponent says; exponent > 0.
+// Draws numbers from 1 to `most`, k as often as k^-exponent says; the exponent is above 0.
 class Zipf {
   public:
     Zipf(std::uint64_t most, double exponent)
@@ -19,7 +19,7 @@ class Zipf {
           high_(integral(most_ + 0.5)),
           margin_(2 - inverse(integral(2.5) - std::pow(2, -exponent))) {}
 
-    // The same number for the same `seed` each time.
+    // Returns the same number for the same `seed` each time.
     __host__ __device__ std::uint64_t draw(std::uint64_t seed) const {
         for (std::uint64_t state = seed;; state = scramble(state)) {
             state += 0x9e3779b97f4a7c15;
@@ -34,7 +34,7 @@ class Zipf {
     }
 
   private:
-    // Of x^-exponent.
+    // The integral of x^-exponent.
     __host__ __device__ double integral(double x) const {
         return exponent_ == 1 ? log(x) : expm1((1 - exponent_) * log(x)) / (1 - exponent_);
     }

@@ -12,8 +12,8 @@ namespace {
     throw Failure{make_status(StatusCode::invalid_argument, message)};
 }
 
-// Whether every integer falls into its bin without a look at the edges. Positions don't fall as values rise,
-// so the integers on both sides of each edge tell.
+// Does every integer fall into its bin without a look at the edges? Positions don't fall as values rise, so
+// it is enough to try the integers on both sides of each edge.
 bool integers_are_exact(const BinMap &map, const double *edges) {
     constexpr double largest = 9007199254740992.0;  // up to 2^53 the integers are all doubles
     if (map.low < -largest || map.high > largest) {
@@ -36,7 +36,7 @@ BinMap make_bin_map(const HistogramBins &bins, const double *edges, bool for_int
     if (!std::isfinite(bins.low) || !std::isfinite(bins.high) || !(bins.low < bins.high)) {
         refuse("a histogram's bounds must be finite, and the lower one below the upper one");
     }
-    // high - low may overflow; its half can't, but loses the lowest bit of the smallest numbers.
+    // high - low may overflow. Its half can't, but it loses the lowest bit of the smallest numbers.
     int exponent = 0;
     if (std::isfinite(bins.high - bins.low)) {
         static_cast<void>(std::frexp(bins.high - bins.low, &exponent));

@@ -81,7 +81,7 @@ BinMap make_bin_map(const HistogramBins &bins, const double *edges, bool for_int
 // The same from the caller's edges, which may change meanwhile: `edges` gets a copy.
 BinMap make_bin_map(const HistogramBins &bins, std::vector<double> *edges, bool for_integers = true);
 
-// The slots' counts from those of the 256 bytes.
+// Makes the slots' counts of those of the 256 bytes.
 std::vector<std::uint64_t> slots_of_bytes(const HistogramBins &bins, const std::uint64_t *byte_counts);
 
 }  // namespace gpu_engine

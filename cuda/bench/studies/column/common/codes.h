@@ -15,7 +15,8 @@ GPU_ENGINE_BOTH std::uint32_t code_at(const std::uint32_t *words, std::uint64_t 
     const std::uint64_t bit = i * bits;
     const std::uint64_t word = bit / 32;
     const auto offset = static_cast<std::uint32_t>(bit % 32);
-    // The next word need not exist where the code doesn't reach into it; no branch, for the sake of devices.
+    // Where the code doesn't reach into the next word, that word need not exist. There is no branch, for the
+    // sake of devices.
     const std::uint64_t next = offset + bits > 32 ? word + 1 : word;
     const std::uint64_t window = static_cast<std::uint64_t>(words[next]) << 32 | words[word];
     return static_cast<std::uint32_t>(window >> offset) &

@@ -28,7 +28,7 @@ Status DeviceHistograms::count_bytes(Stream &stream, const std::uint8_t *bytes, 
     });
 }
 
-// Bytes are counted one by one first; only 256 values are left to put into bins.
+// Bytes are counted one by one at first, so only 256 values are left to put into bins.
 Status DeviceHistograms::count(Stream &stream, const std::uint8_t *values, std::uint64_t count,
                                const HistogramBins &bins, std::uint64_t *counts) noexcept {
     return guarded([&] {

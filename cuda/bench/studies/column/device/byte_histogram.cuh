@@ -146,8 +146,8 @@ __global__ void __launch_bounds__(byte_threads(Place))
     }
 }
 
-// Adds to `counts`, on the device. `blocks` 0: as many as fit on the device at once. With `sums` the blocks'
-// sums go there and aren't added up.
+// Adds to `counts`, which are on the device. With `blocks` 0 there are as many blocks as fit on the device at
+// once. With `sums` the blocks' sums go there and aren't added up.
 template <BytePlace Place, int LoadBytes>
 std::uint64_t launch_byte_histogram(const Call &call, const std::uint8_t *bytes, std::uint64_t count,
                                     std::uint64_t *counts, std::uint64_t blocks = 0,

@@ -1,7 +1,7 @@
 // Maps of old codes to new ones, made small. New codes follow each other as old ones do, except where entries
-// of delta have come between: a step. So a map is the places of its steps: a code becomes itself plus the
-// number of steps at codes up to it. What is small stays where lookups are fast, since rows' codes come in no
-// order: in shared memory, or the caches.
+// of delta have come between; such a place is a step. So a map can be given by the places of its steps: a
+// code becomes itself plus the number of steps at codes up to it. What is small stays where lookups are fast,
+// in shared memory or the caches, and lookups need that, since rows' codes come in no order.
 #pragma once
 
 #include <bit>
@@ -23,7 +23,7 @@ inline constexpr MapForm map_forms[] = {MapForm::plain, MapForm::cells, MapForm:
 // prefetches the next codes unless the second level of caches, which they come through, has enough to do with
 // its reads.
 
-// A map as it is.
+// The map as it is.
 struct PlainLookup {
     static constexpr int threads = 256;
     static constexpr int blocks = 4;
@@ -48,7 +48,7 @@ __device__ __forceinline__ std::uint32_t bytes_up_to(std::uint32_t bytes, std::u
     return ((~bytes & most) | (~(bytes ^ most) & lower)) & upper;
 }
 
-// What the address holds, or 0: without a branch, so that loads behind this one needn't wait.
+// Returns what the address holds, or 0. There is no branch, so loads behind this one needn't wait.
 __device__ __forceinline__ std::uint32_t load_if(bool is_there, const std::uint32_t *address) {
     std::uint32_t value;
     asm("{\n"
@@ -73,9 +73,9 @@ struct CellMap {
     static constexpr std::uint32_t word_cells = 32;
     static constexpr std::uint32_t shortest = 2;
     static constexpr std::uint32_t longest = 16;
-    // Details of a word whose codes are all looked up in the map.
+    // The details of a word whose codes are all looked up in the map.
     static constexpr std::uint32_t unknown = 0xffffffffU;
-    // In place of the steps before a word: the map doesn't ascend, and is read as it is.
+    // Stands in place of the steps before a word where the map doesn't ascend, so that it is read as it is.
     static constexpr std::uint32_t falls = 0xffffffffU;
 
     std::uint32_t length;  // of a cell, in codes
@@ -94,11 +94,11 @@ struct CellMap {
           reciprocal(static_cast<std::uint32_t>(((std::uint64_t(1) << 32) + length - 1) / length)),
           short_reciprocal(((1U << 16) + length - 1) / length) {}
 
-    // Of the words; blocks copy 16 bytes at a time.
+    // How many bytes the words take. Blocks copy 16 bytes at a time.
     __host__ __device__ std::size_t bytes() const {
         return (static_cast<std::size_t>(words) * sizeof(uint2) + 15) / 16 * 16;
     }
-    // Behind the steps' come those of words that are unknown.
+    // Behind the details of the steps come those of words that are unknown.
     std::size_t details() const { return static_cast<std::size_t>(max_steps) + word_cells; }
 };
 
@@ -113,7 +113,7 @@ struct CellLookup {
     const std::uint32_t *details;
     const std::uint32_t *map;
 
-    // Copies the words into the block's memory. Whether the map ascends.
+    // Copies the words into the block's memory. Returns whether the map ascends.
     __device__ bool enter(uint4 *shared) {
         const auto *from = reinterpret_cast<const uint4 *>(words);
         const auto count = static_cast<unsigned>(cells.bytes() / sizeof(uint4));
@@ -164,7 +164,7 @@ struct CellLookup {
     }
 };
 
-// A warp a word, a lane a cell.
+// Each warp makes a word, and each of its lanes a cell.
 template <unsigned Warps>
 __global__ void __launch_bounds__(Warps * 32)
     make_cells_kernel(const std::uint32_t *map, std::uint32_t entries, CellMap cells, uint2 *words,
@@ -186,7 +186,7 @@ __global__ void __launch_bounds__(Warps * 32)
         return;
     }
     const std::uint32_t first = index * CellMap::word_cells * cells.length;
-    // Of each code: the steps at it and before.
+    // For each code: the number of steps at it and before.
     std::uint32_t *const steps_of_word = memory[threadIdx.x / 32];
     const auto steps_at = [&](std::uint32_t code) { return __ldg(map + code) - code; };
     std::uint32_t steps[longest];
@@ -201,7 +201,7 @@ __global__ void __launch_bounds__(Warps * 32)
     __syncwarp();
 #pragma unroll
     for (std::uint32_t i = 0; i < longest; ++i) {
-        // Behind the cell's last code the last again.
+        // Behind the cell's last code the last number is repeated.
         steps[i] = steps_of_word[lane * cells.length + min(i, cells.length - 1)];
     }
     const std::uint32_t before_word = first == 0 ? 0 : steps_at(first - 1);
@@ -215,8 +215,8 @@ __global__ void __launch_bounds__(Warps * 32)
     }
     ascends = __all_sync(all, ascends) != 0;
     const bool known = __shfl_sync(all, previous, 31) <= cells.max_steps;
-    // Bits up to a cell: one more than up to the cell before it, but no more than steps. Less the cells
-    // before, that is the least so far.
+    // The number of bits up to a cell is one more than up to the cell before, but no more than there are
+    // steps. With the cells before subtracted, it is the least number so far.
     auto least = static_cast<std::int32_t>(previous - before_word) - static_cast<std::int32_t>(lane);
 #pragma unroll
     for (std::uint32_t distance = 1; distance < 32; distance *= 2) {
@@ -247,21 +247,21 @@ __global__ void __launch_bounds__(Warps * 32)
 
 // ---- Groups of codes --------------------------------------------------------------------------------------
 
-// 16 bytes for `codes` codes: how many steps come before, then the steps within. Irregular: the map itself is
-// read.
+// 16 bytes for `codes` codes: how many steps come before, then the steps within. For an irregular group the
+// map itself is read.
 inline constexpr std::uint32_t irregular_group = 1U << 31;
 
 struct SparseGroups {
     static constexpr std::uint32_t codes = 256;
     static constexpr std::uint32_t max_steps = 12;
 
-    // Places not taken are 0, and counted always.
+    // Places that no step takes are 0, and are always counted.
     static __device__ __forceinline__ std::uint32_t steps_up_to(const uint4 &group, std::uint32_t within) {
         const std::uint32_t most = within * 0x01010101U;
         return static_cast<std::uint32_t>(__popc(
             bytes_up_to(group.y, most) | bytes_up_to(group.z, most) >> 1 | bytes_up_to(group.w, most) >> 2));
     }
-    // A warp's: lane's codes are each 32nd. `steps(k)` is how many the k-th has.
+    // A warp calls it; each lane has every 32nd code. `steps(k)` is how many steps its k-th code has.
     static __device__ uint4 pack(std::uint32_t before, const std::uint32_t (&steps)[codes / 32],
                                  unsigned lane) {
         std::uint32_t words[3] = {};
@@ -338,7 +338,7 @@ struct GroupedLookup {
     }
 };
 
-// A warp a group.
+// Each warp makes a group.
 template <typename Groups>
 __global__ void group_steps_kernel(const std::uint32_t *map, std::uint32_t entries, uint4 *groups) {
     constexpr unsigned parts = Groups::codes / 32;
@@ -357,7 +357,7 @@ __global__ void group_steps_kernel(const std::uint32_t *map, std::uint32_t entri
         const std::uint32_t code = first + k * 32 + lane;
         const std::uint32_t own = code < entries ? map[code] : 0;
         const std::uint32_t before = __shfl_up_sync(0xffffffffU, own, 1);
-        // The last of the 32 before, for the first lane.
+        // The first lane needs the last code of the 32 before.
         steps[k] = code > first && code < entries ? own - (lane > 0 ? before : last) - 1 : 0;
         last = __shfl_sync(0xffffffffU, own, 31);
         most = steps[k] > most ? steps[k] : most;

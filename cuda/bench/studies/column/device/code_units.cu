@@ -1,5 +1,5 @@
-// A lane takes 32 units, which are as many words as a unit has bits: with that number known when this is
-// compiled, where each unit lies is known too. Short codes are counted several at once, as one unit.
+// Each lane takes 32 units, which are as many words as a unit has bits. Where that number is known at compile
+// time, so is where each unit lies. Several short codes are counted at once, as one unit.
 #include "bench/studies/column/device/code_units.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ template <int Bits>
 struct UnitGroup {
     std::uint32_t words[Bits];
 
-    // `aligned`: the first group is on a boundary of 16 bytes.
+    // `aligned` says that the first group is on a boundary of 16 bytes.
     __device__ __forceinline__ void read(const std::uint32_t *from, std::uint64_t group, bool aligned) {
         from += group * Bits;
         const auto read_as = [&](auto vector) {
@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(histogram_threads, 2)
     write_block_sums(counters, layout, sums);
 }
 
-// Counters of 16 bits, as in packed_histogram_kernel.
+// The counters have 16 bits, as in packed_histogram_kernel.
 template <int Bits>
 __global__ void __launch_bounds__(packed_threads, 1)
     packed_unit_histogram_kernel(UnitSource source, std::uint32_t *sums, std::uint64_t *counts) {
@@ -99,7 +99,7 @@ __global__ void __launch_bounds__(packed_threads, 1)
     if (group < source.groups) {
         own.read(source.words, group, source.aligned);
     }
-    // All threads of a block go round as often as its first.
+    // All threads of a block go round as often as its first one.
     for (std::uint64_t first = static_cast<std::uint64_t>(blockIdx.x) * packed_threads; first < source.groups;
          first += threads, group += threads) {
         if (group < source.groups) {
@@ -129,7 +129,7 @@ __global__ void __launch_bounds__(packed_threads, 1)
     }
 }
 
-// A block a code: the units that have it, as often as they do.
+// Each block takes a code and adds up the units that have it, as often as they do.
 __global__ void fold_units_kernel(const std::uint64_t *unit_counts, std::uint32_t units, std::uint32_t bits,
                                   std::uint32_t codes_a_unit, std::uint32_t entries,
                                   std::uint64_t *code_counts) {
@@ -161,7 +161,7 @@ __global__ void fold_codes_kernel(const std::uint64_t *unit_counts, std::uint32_
     }
 }
 
-// What is left behind the last group.
+// Counts what is left behind the last group.
 __global__ void count_last_codes_kernel(const std::uint32_t *words, std::uint64_t first, std::uint64_t count,
                                         std::uint32_t bits, std::uint32_t entries,
                                         std::uint64_t *code_counts) {
@@ -172,7 +172,7 @@ __global__ void count_last_codes_kernel(const std::uint32_t *words, std::uint64_
     }
 }
 
-// Adds to `counts`, a place for each unit.
+// Adds to `counts`, which has a place for each unit.
 template <int Bits>
 void launch_units(const Call &call, const UnitSource &source, std::uint64_t *counts) {
     constexpr std::uint32_t units = 1U << Bits;

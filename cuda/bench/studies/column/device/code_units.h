@@ -9,7 +9,7 @@ namespace gpu_engine::device {
 
 inline constexpr std::uint32_t counted_bits = 16;
 
-// A launch takes at most this many codes of so many bits: whole words.
+// The most codes of so many bits that a launch takes; they fill whole words.
 std::uint64_t counted_piece(std::uint32_t bits);
 
 // Adds to code_counts[c] how often code c occurs, all on the device. `bits` is 1 to counted_bits; codes from

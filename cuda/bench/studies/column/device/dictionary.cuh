@@ -98,7 +98,7 @@ __global__ void ascend_kernel(const Entry *entries, std::uint64_t count, std::ui
     }
 }
 
-// CUB's merge of what isn't sorted traps, and the device would be lost.
+// CUB's merge traps when its input isn't sorted, and the device would be lost then.
 template <typename Entry>
 void require_ascending(const Call &call, const MergeArrays<Entry> &merge) {
     constexpr unsigned threads = 256;
@@ -144,7 +144,7 @@ std::uint64_t sort_unique_map(const Call &call, const MergeArrays<Entry> &merge)
 
 // ---- Slices -----------------------------------------------------------------------------------------------
 
-// Entries of main a thread takes.
+// How many entries of main a thread takes.
 inline constexpr std::uint32_t slice_entries = 64;
 
 template <typename Entry>
@@ -162,8 +162,8 @@ __device__ std::uint32_t lower_bound(const Entry *entries, std::uint32_t count, 
     return low;
 }
 
-// With `Write` false counts each slice's union to sizes[slice]; else writes it from sizes[slice] on, and the
-// maps.
+// Without `Write` counts each slice's union to sizes[slice]; with it writes the union from sizes[slice] on,
+// and the maps.
 template <bool Write, typename Entry>
 __global__ void merge_slices_kernel(MergeArrays<Entry> merge, std::uint32_t slices, std::uint32_t *sizes) {
     const std::uint32_t slice = blockIdx.x * blockDim.x + threadIdx.x;
@@ -222,7 +222,7 @@ std::uint64_t merge_slices(const Call &call, const MergeArrays<Entry> &merge) {
     call.copy(&count, static_cast<const std::uint32_t *>(sizes.data()) + slices, 1);
     call.wait();
     if (count > merge.total()) {
-        // Slices can overlap then, and have more entries than there are places.
+        // Entries aren't sorted then: slices can overlap, and have more entries than there are places.
         throw Failure{make_status(StatusCode::invalid_argument, not_sorted)};
     }
     merge_slices_kernel<true><<<grid, threads, 0, call.stream()>>>(merge, slices, sizes.data());
@@ -232,7 +232,7 @@ std::uint64_t merge_slices(const Call &call, const MergeArrays<Entry> &merge) {
 
 // ---- The entry points -------------------------------------------------------------------------------------
 
-// On the device; returns how many entries the union has.
+// Merges on the device; returns how many entries the union has.
 template <typename Entry>
 std::uint64_t merge_on_device(const Call &call, const MergeArrays<Entry> &merge, MergeWay way) {
     if (merge.total() == 0) {
@@ -263,7 +263,7 @@ Status merge_dictionaries(DeviceEngine &engine, Stream &stream, const Dictionary
                               });
 }
 
-// Whether an entry of a sorted sequence is the first of its kind.
+// Is an entry of a sorted sequence the first of its kind?
 template <typename Entry>
 struct IsFirst {
     const Entry *sorted;
@@ -273,7 +273,7 @@ struct IsFirst {
     }
 };
 
-// ranks[i] is how many kinds the entries up to the i-th are of.
+// Sets ranks[i] to the number of kinds that the entries up to the i-th have.
 template <typename Entry>
 __global__ void assign_codes_kernel(const Entry *sorted, const std::uint32_t *rows,
                                     const std::uint32_t *ranks, std::uint64_t count, Entry *entries,
@@ -288,7 +288,7 @@ __global__ void assign_codes_kernel(const Entry *sorted, const std::uint32_t *ro
     }
 }
 
-// Both arrays on the device; returns how many entries there are.
+// Both arrays are on the device. Returns how many entries there are.
 template <typename Entry>
 std::uint64_t build_with_codes(const Call &call, const Entry *values, std::uint64_t count, Entry *entries,
                                std::uint32_t *codes) {
@@ -297,7 +297,7 @@ std::uint64_t build_with_codes(const Call &call, const Entry *values, std::uint6
     const Buffer<Entry> sorted = call.buffer<Entry>(count);
     const Buffer<std::uint32_t> rows = call.buffer<std::uint32_t>(count);
     const Buffer<std::uint32_t> ranks = call.buffer<std::uint32_t>(count);
-    // The numbers before sorting lie where the ranks come to lie.
+    // The numbers before sorting lie where the ranks will lie.
     Scratch scratch(call);
     thrust::sequence(thrust::cuda::par_nosync(scratch).on(call.stream()), ranks.data(), ranks.data() + count);
     with_scratch(call, "DeviceRadixSort::SortPairs", [&](void *memory, std::size_t &bytes) {

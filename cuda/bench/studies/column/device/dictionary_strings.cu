@@ -1,6 +1,6 @@
-// Dictionaries of byte strings: merged as numbers are, by their hash, or by their first 8 bytes behind what
-// all have in common; and by all bytes where these are equal. The merge gives each new entry's source;
-// lengths, offsets and bytes follow.
+// Dictionaries of byte strings. They are merged as dictionaries of numbers are: by their hash, or by their
+// first 8 bytes behind what all have in common; where these are equal all bytes decide. The merge gives each
+// new entry's source; lengths, offsets and bytes follow from that.
 #include <cub/device/device_scan.cuh>
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
@@ -22,7 +22,7 @@ struct Strings {
     const std::uint8_t *bytes;
 
     __device__ std::uint64_t length(std::uint32_t i) const { return offsets[i + 1] - offsets[i]; }
-    // 8 bytes from `skip` on as a number that orders as they do; bytes behind the end are 0.
+    // Makes a number of the 8 bytes from `skip` on, which orders as they do. Bytes behind the end are 0.
     __device__ std::uint64_t prefix(std::uint32_t i, std::uint64_t skip) const {
         const std::uint64_t end = offsets[i + 1];
         const std::uint64_t first = offsets[i] + skip;
@@ -35,7 +35,8 @@ struct Strings {
     }
 };
 
-// Negative, 0 or positive as a is before, the same as or behind b; they are known to agree up to `first`.
+// Returns a negative number, 0 or a positive one as a is before, the same as or behind b. They are known to
+// agree up to `first`.
 __device__ int compare(const Strings &a, std::uint32_t i, const Strings &b, std::uint32_t j,
                        std::uint64_t first) {
     const std::uint64_t a_length = a.length(i);
@@ -113,7 +114,8 @@ __global__ void hash_strings_kernel(Strings strings, std::uint64_t count, std::u
     }
 }
 
-// In sorted dictionaries all entries begin as the first and the last ones do. One warp.
+// In sorted dictionaries all entries begin with what the first and the last ones have in common. One warp
+// finds it.
 __global__ void common_prefix_kernel(Strings main, std::uint32_t main_count, Strings delta,
                                      std::uint32_t delta_count, std::uint64_t *common) {
     const Strings &base = main_count > 0 ? main : delta;
@@ -171,8 +173,8 @@ struct SourceLength {
 constexpr int copy_threads = 256;
 constexpr int copy_bytes = 16;
 
-// A block copies the bytes of copy_threads entries. Its threads take 16 bytes of the result at a time, which
-// they write at once where all are the block's.
+// Each block copies the bytes of copy_threads entries. Its threads take 16 bytes of the result at a time, and
+// write them at once where all of them are the block's.
 __global__ void __launch_bounds__(copy_threads)
     copy_strings_kernel(Strings main, Strings delta, const std::uint32_t *sources,
                         const std::uint64_t *offsets, std::uint64_t count, std::uint8_t *bytes) {
@@ -195,7 +197,7 @@ __global__ void __launch_bounds__(copy_threads)
         static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(bytes + begin) % copy_bytes);
     for (std::uint64_t turn = threadIdx.x; turn * copy_bytes < misplaced + end - begin;
          turn += copy_threads) {
-        // From the boundary before `begin` on.
+        // The chunks are counted from the boundary before `begin`.
         const std::uint64_t chunk = turn * copy_bytes;
         const std::uint64_t at = begin + (chunk > misplaced ? chunk - misplaced : 0);
         const std::uint64_t last = min(end, begin + chunk + copy_bytes - misplaced);
@@ -276,7 +278,7 @@ class StringInput {
     Strings own_{};
 };
 
-// Comparing strings beyond their keys takes registers.
+// Comparing strings beyond their keys takes many registers, so this shape has fewer threads.
 struct StringShape {
     static constexpr int threads = 256;
     static constexpr int blocks = 5;
@@ -317,7 +319,7 @@ Status DeviceDictionaries::merge(Stream &stream, const StringDictionary &main, c
         const std::uint64_t max_bytes = main_input.bytes() + delta_input.bytes();
         const Output<std::uint8_t> bytes(call, merged->bytes, max_bytes, max_bytes);
         const Buffer<std::uint32_t> sources = call.buffer<std::uint32_t>(total);
-        // A merge of what isn't sorted leaves places out.
+        // A merge of entries that aren't sorted leaves places out.
         call.fill(sources.data(), 0, total * sizeof(std::uint32_t));
         const auto merge_sources = [&](const auto &merge) {
             launch_fused_merge<StringShape>(call, merge, main.count, delta.count, main_map.piece(0),

@@ -7,12 +7,12 @@
 namespace gpu_engine::device {
 namespace {
 
-// Up to so many copies' bytes a block, blocks of histogram_threads fill a multiprocessor.
+// As long as the copies of a block take no more bytes, blocks of histogram_threads fill a multiprocessor.
 constexpr std::size_t copies_bytes = 48 << 10;
 // The same where one copy fills more.
 constexpr std::uint32_t max_copies_shift = 5;
 
-// A block of 32 x 32 threads: neighbours add up neighbouring slots, 32 blocks' sums at a time.
+// A block has 32 x 32 threads: neighbours add up neighbouring slots, of 32 blocks' sums at a time.
 template <bool Packed>
 __global__ void __launch_bounds__(1024)
     block_sums_kernel(const std::uint32_t *sums, std::uint64_t blocks, std::uint32_t words,
@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(1024)
         for (int part = 0; part < parts; ++part) {
             const std::uint32_t slot = word * parts + part;
             if (slot < slots) {
-                // The packed kernel's hand-overs have come to the same counts.
+                // What the packed kernel has handed over was added to the same counts.
                 counts[slot] += partial[part][0][threadIdx.x];
             }
         }

@@ -1,6 +1,6 @@
 // The kernels of histograms. A block counts in shared memory, in as many copies of the histogram as fit:
 // lanes of a warp take different copies, and copies of one slot lie in different banks. With 32 copies no two
-// lanes ever meet. Each block then writes its sums, and a second kernel adds the blocks' up.
+// lanes ever meet. Each block then writes its sums, and a second kernel adds up those of all blocks.
 #pragma once
 
 #include <algorithm>
@@ -45,7 +45,7 @@ __device__ __forceinline__ void visit_values(const Value *values, std::uint64_t 
     constexpr int per_load = 16 / static_cast<int>(sizeof(Value));
     const std::uint64_t thread = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
     const std::uint64_t threads = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
-    // Up to the first whole 16 bytes, and behind the last.
+    // The values up to the first whole 16 bytes, and those behind the last, are read one by one.
     const auto misplaced = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(values) & 15U);
     std::uint64_t before = misplaced == 0 ? 0 : (16 - misplaced) / sizeof(Value);
     before = before < count ? before : count;
@@ -83,7 +83,7 @@ __device__ __forceinline__ void visit_values(const Value *values, std::uint64_t 
     }
 }
 
-// Which slot a value belongs to.
+// Says which slot a value belongs to.
 template <bool Checked>
 struct SlotOfValue {
     BinMap map;
@@ -102,7 +102,7 @@ __device__ inline void clear_counters(std::uint32_t *counters, std::uint32_t cou
     __syncthreads();
 }
 
-// The block's sums over its copies, to sums[block][slot].
+// Writes the block's sums over its copies to sums[block][slot].
 __device__ inline void write_block_sums(const std::uint32_t *counters, HistogramLayout layout,
                                         std::uint32_t *sums) {
     __syncthreads();
@@ -128,7 +128,7 @@ __global__ void __launch_bounds__(histogram_threads, 2)
     write_block_sums(counters, layout, sums);
 }
 
-// One histogram in device memory for all.
+// All blocks count in one histogram in device memory.
 template <typename Value, typename SlotOf>
 __global__ void __launch_bounds__(histogram_threads, 2)
     global_histogram_kernel(const Value *values, std::uint64_t count, SlotOf slot_of, std::uint64_t *counts) {
@@ -156,8 +156,8 @@ __device__ __forceinline__ void add_packed(std::uint32_t *counters, std::uint32_
     }
 }
 
-// A block's values between two barriers: packed_threads * packed_loads loads of 16 bytes; at most 16 values
-// each for 32 bits, so 2^14 at most are added to a counter.
+// A block's values between two barriers: packed_threads * packed_loads loads of 16 bytes. A load brings at
+// most 16 values, so at most 2^14 are added to a counter.
 template <typename Value, typename SlotOf>
 __global__ void __launch_bounds__(packed_threads, 1)
     packed_histogram_kernel(const Value *values, std::uint64_t count, SlotOf slot_of, std::uint32_t slots,
@@ -229,7 +229,7 @@ __global__ void __launch_bounds__(packed_threads, 1)
 
 // ---- Sums over the blocks ---------------------------------------------------------------------------------
 
-// Adds the sums of all blocks to `counts`. Packed: two 16-bit sums a word.
+// Adds the sums of all blocks to `counts`. Where they are packed a word has two sums of 16 bits.
 void add_block_sums(const Call &call, const std::uint32_t *sums, std::uint64_t blocks, std::uint32_t slots,
                     bool packed, std::uint64_t *counts);
 
@@ -242,7 +242,7 @@ struct HistogramPlan {
     std::uint64_t blocks;  // 0: as many as fit on the device at once
 };
 
-// The one the library takes.
+// The plan that the library takes.
 HistogramPlan histogram_plan(const DeviceEngine &engine, std::uint32_t slots);
 
 template <typename Kernel>
@@ -257,7 +257,7 @@ std::uint64_t resident_blocks(const DeviceEngine &engine, Kernel kernel, int thr
            static_cast<std::uint64_t>(engine.multiprocessors());
 }
 
-// Adds the values' slots to `counts`, all on the device.
+// Adds the values' slots to `counts`. All arrays are on the device.
 template <typename Value, typename SlotOf>
 void launch_histogram(const Call &call, const Value *values, std::uint64_t count, const SlotOf &slot_of,
                       const HistogramPlan &plan, std::uint64_t *counts) {
@@ -308,14 +308,14 @@ void launch_histogram(const Call &call, const Value *values, std::uint64_t count
     }
 }
 
-// A caller's edges on the device.
+// The caller's edges, on the device.
 struct DeviceBins {
     BinMap map;
     Buffer<double> edges;
 };
 DeviceBins make_device_bins(const Call &call, const HistogramBins &bins, bool for_integers);
 
-// What the entry points do. `counts` is the caller's.
+// Does what the entry points do. `counts` is the caller's.
 template <typename Value>
 Status count_values(DeviceEngine &engine, Stream &stream, const Value *values, std::uint64_t count,
                     const HistogramBins &bins, std::uint64_t *counts, const HistogramPlan *plan = nullptr) {

@@ -1,5 +1,5 @@
-// Histograms of dictionary codes: the dictionary's entries have their slots, the rows only their codes. Codes
-// of few bits are counted as they are, and the counts put into the slots last.
+// Histograms of dictionary codes: slots belong to the dictionary's entries, and rows have only codes. Codes
+// of few bits are counted as they are, and their counts are put into the slots last.
 #include "bench/studies/column/common/codes.h"
 #include "bench/studies/column/device/code_units.h"
 #include "bench/studies/column/device/studies.h"
@@ -10,7 +10,7 @@
 namespace gpu_engine::device {
 namespace {
 
-// Codes of a row to slots. What isn't there has a slot of its own behind the others.
+// Turns a row's code into a slot. Codes beyond the dictionary have a slot of their own behind the others.
 struct SlotOfCode {
     const std::uint32_t *slot_of_code;
     std::uint32_t entries;
@@ -32,7 +32,7 @@ struct CodeSource {
     __device__ __forceinline__ std::uint32_t at(std::uint64_t i) const { return code_at(words, i, bits); }
 };
 
-// Calls visit(code) for the block's share.
+// Calls visit(code) for the block's share of the codes.
 template <typename Visit>
 __device__ __forceinline__ void visit_codes(const CodeSource &codes, std::uint64_t count, Visit visit) {
     constexpr int at_once = 4;
@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(histogram_threads)
 __global__ void fold_slots_kernel(const std::uint64_t *code_counts, SlotOfCode slot_of,
                                   std::uint64_t *counts) {
     const std::uint32_t code = blockIdx.x * blockDim.x + threadIdx.x;
-    // The place behind the last entry counted the codes that lie beyond.
+    // The place behind the last entry has counted the codes that lie beyond.
     if (code <= slot_of.entries && code_counts[code] != 0) {
         atomicAdd(reinterpret_cast<unsigned long long *>(counts) + slot_of(code),
                   static_cast<unsigned long long>(code_counts[code]));
@@ -117,7 +117,7 @@ Status DeviceHistograms::count_codes(Stream &stream, const PackedCodes &codes,
         }
         const Call call(engine_, stream);
         const bool counted = codes.bits > 0 && codes.bits <= counted_bits;
-        // Codes can't lie beyond entries that their bits can't name.
+        // Codes can't lie beyond the entries that their bits can name.
         const std::uint64_t own_entries =
             counted ? std::min(entries, std::uint64_t(1) << codes.bits) : entries;
         const Input<std::uint32_t> map(call, slot_of_code, entries, entries);

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::uint32_t wide_bits = 16;
 
-// What a lane needs to pack the codes of its warp: 32 codes are as many words as a code has bits. `Wide`:
-// codes of at least wide_bits, of which no word has parts of more than 3.
+// What a lane needs to pack the codes of its warp: 32 codes are as many words as a code has bits. `Wide` is
+// for codes of at least wide_bits, of which no word has parts of more than 3.
 template <bool Wide>
 struct WarpPacking {
     std::uint32_t bits;
@@ -69,7 +69,7 @@ struct WarpUnpacking {
           mask(static_cast<std::uint32_t>((std::uint64_t(1) << bits) - 1)),
           word((begin + lane * bits) / 32),
           offset((begin + lane * bits) % 32) {}
-    // Without branches, so that the reads are under way together. 32 more codes must follow these: the word
+    // There are no branches, so the reads are under way together. 32 more codes must follow these: the word
     // behind a code's first is read whether or not the code reaches into it.
     template <int Codes>
     __device__ __forceinline__ void read(const std::uint32_t *words, std::uint32_t (&own)[Codes]) const {
@@ -98,7 +98,7 @@ __device__ __forceinline__ void recode_rows(const Recoding &recoding, const Look
     const WarpPacking<Wide> packing(bits, lane);
     const MappedCodes &main = recoding.main;
     const MappedCodes &delta = recoding.delta;
-    // Chunks of main alone, and of delta alone, behind which another 32 codes follow.
+    // Takes the chunks of main alone, and of delta alone, behind which another 32 codes follow.
     const std::uint64_t main_chunks = main.codes.bits > 0 && main.map_entries > 0 && main.codes.count >= 32
                                           ? (main.codes.count - 32) / chunk_codes
                                           : 0;
@@ -201,13 +201,13 @@ __global__ void __launch_bounds__(CellLookup::threads, CellLookup::blocks)
     }
 }
 
-// Making a map small pays for so many rows an entry, and at least so many.
+// Making a map small pays for so many rows an entry, and for at least so many rows.
 constexpr std::uint64_t mapped_rows = 1 << 20;
-// What 256 codes may have steps of, on average, so that few have more than fit.
+// How many steps 256 codes may have on average. With that, few groups have more than fit.
 constexpr std::uint64_t sparse_steps = 8;
 
-// How many steps main's map has at most, if it ascends and its codes fit: each is an entry of delta's. Other
-// maps are read as they are.
+// How many steps main's map has at most, if it ascends and its codes fit; each step is an entry of delta's.
+// Other maps are read as they are.
 std::uint64_t max_steps(const Recoding &recoding) {
     const std::uint64_t entries = recoding.main.map_entries;
     const std::uint64_t codes = std::uint64_t(1) << recoding.bits;
@@ -215,8 +215,8 @@ std::uint64_t max_steps(const Recoding &recoding) {
     return std::min(recoding.delta.map_entries > 0 ? recoding.delta.map_entries : others, entries);
 }
 
-// The cells' length: the shortest whose words fit; longer ones where few cells have a step all the same,
-// since what shared memory doesn't take is left to the first level of caches.
+// The length of the cells: the shortest one whose words fit. Longer cells are taken where few of them have a
+// step all the same, since what shared memory doesn't take is left to the first level of caches.
 std::uint32_t cell_length(std::uint64_t entries, std::uint64_t steps, std::size_t shared_bytes) {
     constexpr std::size_t small_bytes = 64 << 10;
     constexpr std::uint64_t few = 8;

@@ -20,11 +20,11 @@ struct Recoding {
     __host__ __device__ std::uint64_t total() const { return main.codes.count + delta.codes.count; }
 };
 
-// Which form serves best for main's map. `shared_bytes`: of a block.
+// Which form serves best for main's map. `shared_bytes` is what a block may have.
 MapForm map_form(const Recoding &recoding, std::size_t shared_bytes);
 
-// All on the device. There must be a row; any form but the plain one needs an entry of main, and the cells
-// must fit into shared memory.
+// All arrays are on the device. There must be a row. Any form but the plain one needs an entry of main, and
+// the cells must fit into shared memory.
 void launch_recode(const Call &call, const Recoding &recoding, MapForm form);
 
 }  // namespace gpu_engine::device

@@ -17,7 +17,7 @@ namespace gpu_engine::host {
 namespace {
 
 constexpr std::uint64_t entries_a_piece = 1 << 16;
-// Entries of main in a slice.
+// How many entries of main a slice has.
 constexpr std::uint64_t slice_entries = 1 << 13;
 
 // What a merge works on.
@@ -81,7 +81,7 @@ std::uint64_t number_kinds(const Workers &workers, const Entry *sorted, std::uin
         kinds += std::exchange(code, kinds);
     }
     workers.for_pieces(count, entries_a_piece, [&](std::uint64_t first, std::uint64_t last) {
-        // Of the entry before the piece.
+        // The code of the entry before the piece.
         std::uint64_t code = codes[first / entries_a_piece];
         for (std::uint64_t i = first; i < last; ++i) {
             const bool is_new = is_first(i);
@@ -92,7 +92,7 @@ std::uint64_t number_kinds(const Workers &workers, const Entry *sorted, std::uin
     return kinds;
 }
 
-// From all entries, sorted, to the union and the maps.
+// Makes the union and the maps of all entries, which are sorted.
 template <typename Entry>
 std::uint64_t unique_and_map(const MergeCall<Entry> &call, const Buffer<Entry> &sorted) {
     Entry *const merged = call.merged.entries;
@@ -126,7 +126,8 @@ std::uint64_t merge_unique_map(const MergeCall<Entry> &call) {
                           [&](std::uint64_t i, std::uint64_t j) { return b[j] < a[i]; });
     };
     call.workers.for_pieces(call.total(), entries_a_piece, [&](std::uint64_t first, std::uint64_t last) {
-        // Entries that don't ascend could split anywhere: a piece is merged with as many as it has.
+        // Entries that don't ascend could split anywhere, so a piece is merged with as many entries as it
+        // has.
         std::uint64_t i = split(first);
         std::uint64_t j = first - i;
         for (std::uint64_t place = first; place < last; ++place) {

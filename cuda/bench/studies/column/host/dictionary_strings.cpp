@@ -45,7 +45,8 @@ struct Strings {
         });
     }
     std::uint64_t size() const { return offsets[offsets.size() - 1]; }
-    // Compared by bytes as unsigned numbers, the shorter first.
+    // Strings are compared by their bytes as unsigned numbers; where one begins with the other the shorter
+    // comes first.
     std::string_view at(std::uint64_t i) const { return {bytes + offsets[i], offsets[i + 1] - offsets[i]}; }
 };
 

@@ -17,7 +17,8 @@ namespace gpu_engine::host {
 namespace {
 
 constexpr std::uint64_t values_a_piece = 1 << 18;
-// Up to so many slots a thread counts in several copies, so that equal values don't wait for each other.
+// Up to so many slots are counted in several copies by each thread, so that equal values don't wait for each
+// other.
 constexpr std::uint64_t copied_slots = 1 << 12;
 constexpr std::uint64_t copies = 4;
 
@@ -139,7 +140,7 @@ Status HostHistograms::count_codes(Stream &stream, const PackedCodes &codes,
             return make_status(StatusCode::invalid_argument,
                                "codes of so many bits or slots can't be counted");
         }
-        // The place behind the last slot counts what has none.
+        // The place behind the last slot counts the codes that have no slot.
         std::vector<std::uint64_t> sums(std::uint64_t(slots) + 1);
         count_in_threads(
             engine_, engine_.workers(stream), codes.count, sums.size(), sums.data(),

@@ -11,10 +11,10 @@
 namespace gpu_engine::host {
 namespace {
 
-// A multiple of 32, so that pieces end with a word of the result.
+// This is a multiple of 32, so that pieces end with a word of the result.
 constexpr std::uint64_t codes_a_piece = 1 << 16;
 
-// Writes codes one behind the other from a whole word on.
+// Writes codes one behind the other, beginning with a whole word.
 class CodeWriter {
   public:
     CodeWriter(std::uint32_t *words, std::uint32_t bits) : words_(words), bits_(bits) {}

@@ -94,7 +94,7 @@ class EngineDictionary : public StudiesTest {
 };
 TYPED_TEST_SUITE(EngineDictionary, KeyCases, KeyCaseName);
 
-// Around the sizes of threads' and blocks' parts.
+// Sizes around those of the parts that threads and blocks take.
 const std::size_t sizes[] = {0,    1,    2,    3,    7,    11,   15,   16,   31,   32,   64,   65,    256,
                              1791, 1792, 1793, 2815, 2816, 2817, 3839, 3840, 3841, 7680, 8192, 10000, 30000};
 
@@ -104,7 +104,7 @@ TYPED_TEST(EngineDictionary, MergesRandomEntries) {
         for (const std::size_t delta_size : sizes) {
             const std::vector<Entry> main = this->random_dictionary(main_size);
             std::vector<Entry> delta = this->random_dictionary(delta_size);
-            // About half of the smaller one in the larger one.
+            // About half of the smaller one's entries are in the larger one.
             const std::size_t shared = std::min(main.size(), delta.size()) / 2;
             for (std::size_t i = 0; i < shared; ++i) {
                 delta[2 * i] = main[this->random_() % main.size()];
@@ -121,7 +121,7 @@ TYPED_TEST(EngineDictionary, MergesAllThatIsThereAlready) {
     for (const std::size_t size : sizes) {
         const auto main = this->random_dictionary(size);
         this->expect_merge(main, main);
-        // Every tenth, and all but every tenth.
+        // One has every tenth entry, the other all but every tenth.
         for (const bool few : {true, false}) {
             std::remove_const_t<decltype(main)> part;
             for (std::size_t i = 0; i < main.size(); ++i) {
@@ -157,7 +157,7 @@ TYPED_TEST(EngineDictionary, MergesOneBehindTheOther) {
                 all.begin() + static_cast<std::ptrdiff_t>(cut) - 1, all.end());
             this->expect_merge(low, overlapping);
             this->expect_merge(overlapping, low);
-            // One within a gap of the other.
+            // All entries of one lie within a gap of the other.
             std::remove_const_t<decltype(all)> outer(low.begin(),
                                                      low.begin() + static_cast<std::ptrdiff_t>(cut / 2));
             outer.insert(outer.end(), high.begin(), high.end());
@@ -193,7 +193,7 @@ TYPED_TEST(EngineDictionary, MergesTheLimits) {
     this->expect_merge(even, odd);
     this->expect_merge(odd, even);
     if constexpr (sizeof(Entry) == 16) {
-        // Entries that differ in one half only.
+        // Here entries differ in one half only.
         std::vector<Entry> high;
         std::vector<Entry> low;
         for (std::uint64_t i = 0; i < 5000; ++i) {
@@ -214,7 +214,7 @@ TYPED_TEST(EngineDictionary, MergesManyEntries) {
     this->expect_merge(main, dictionary_of(std::move(delta)));
 }
 
-// Entries that aren't sorted: any result, but nothing beyond the arguments.
+// Entries that aren't sorted may give any result, but nothing is read or written beyond the arguments.
 TYPED_TEST(EngineDictionary, StaysWithinItsArgumentsWhateverTheOrder) {
     using Entry = typename TypeParam::Key;
     for (const std::size_t main_size : {1000, 20000}) {

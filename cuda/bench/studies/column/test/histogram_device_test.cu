@@ -1,4 +1,4 @@
-// All layouts of the histogram kernels, whichever the library takes: their counts must be the same.
+// Tries all layouts of the histogram kernels, whichever the library takes: their counts must be the same.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -99,7 +99,7 @@ TEST_F(HistogramLayouts, AllCountTheSame) {
     }
 }
 
-// More equal values than a block's counters of 16 bits hold between two barriers.
+// There are more equal values than a block's counters of 16 bits can hold between two barriers.
 TEST_F(HistogramLayouts, CountersOfSixteenBitsHandOver) {
     for (const std::size_t size : {32768, 65536, 1000000, 30000001}) {
         for (const int kinds : {1, 2, 3}) {

@@ -28,7 +28,7 @@ class EngineHistogram : public StudiesTest {
   protected:
     void SetUp() override { open<Type>(); }
 
-    // Values around every edge, beyond the bounds, and random ones.
+    // Makes values around every edge, beyond the bounds, and random ones.
     template <typename Value>
     std::vector<Value> values_for(const Bounds &bounds, const std::vector<double> &edges) {
         std::vector<Value> values;
@@ -132,7 +132,7 @@ class EngineHistogram : public StudiesTest {
         }
     }
 
-    // Sizes around those of loads, blocks and tiles, from all places within 16 bytes.
+    // Tries sizes around those of loads, blocks and tiles, from all places within 16 bytes.
     template <typename Value>
     void expect_right_sizes() {
         std::vector<Value> values(140000);
@@ -153,7 +153,7 @@ class EngineHistogram : public StudiesTest {
         }
     }
 
-    // Equal values, or all but, as many as counters of 16 bits can't count.
+    // Tries values that are equal, or nearly all so, and more of them than counters of 16 bits can count.
     template <typename Value>
     void expect_right_skew() {
         for (const std::uint32_t bins : {256, 4096, 65536}) {
@@ -292,7 +292,7 @@ TYPED_TEST(EngineHistogram, CountsCodesBySlot) {
     }
 }
 
-// One slot in the middle of a dictionary is that of nearly all rows, as are two codes in turn.
+// Nearly all rows have one slot in the middle of a dictionary, or two codes in turn.
 TYPED_TEST(EngineHistogram, CountsCodesThatAreMuchAlike) {
     for (const std::uint32_t bits : {1, 5, 8, 12, 15, 16}) {
         constexpr std::size_t size = 3000001;

@@ -8,7 +8,7 @@
 
 #include "bench/studies/column/histogram.h"
 
-// Sorted, each value once.
+// Makes a sorted dictionary, which has each value once.
 template <typename Entry>
 std::vector<Entry> dictionary_of(std::vector<Entry> values) {
     std::sort(values.begin(), values.end());

@@ -1,4 +1,4 @@
-// Codes written anew by each form of main's map, whatever the map: where a form doesn't suit it, the map
+// Writes codes anew by each form of main's map, whatever the map. Where a form doesn't suit the map, the map
 // itself is read.
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ class RecodeForms : public DeviceTest {
         std::vector<std::uint32_t> words;
         std::uint32_t bits;
     };
-    // Each code first, as far as there are rows, then codes at random.
+    // Makes rows that have each code first, as far as there are rows, and then random codes.
     Rows rows_of(std::size_t entries, std::size_t count) {
         Rows rows{std::vector<std::uint32_t>(count), {}, bits_for(entries)};
         for (std::size_t i = 0; i < count; ++i) {
@@ -76,7 +76,7 @@ class RecodeForms : public DeviceTest {
         for (const std::uint32_t bits : {least_bits, std::max(least_bits, 17U)}) {
             const std::vector<std::uint32_t> right_words = packed(right, bits);
             const Buffer<std::uint32_t> output = call.buffer<std::uint32_t>(right_words.size() + 1);
-            // At most as many steps as delta has entries are expected. Only the first of these occur.
+            // A map has at most as many steps as delta has entries. Only the first of these numbers occur.
             for (const std::uint64_t max_steps :
                  {std::max<std::uint64_t>(steps, delta_map.size()), std::uint64_t(delta_map.size())}) {
                 const Recoding recoding{
@@ -105,7 +105,7 @@ class RecodeForms : public DeviceTest {
 
 TEST_F(RecodeForms, AllGiveTheSameCodes) {
     for (const std::size_t entries : {1, 2, 95, 96, 97, 255, 256, 257, 5000, 200001}) {
-        // One code in so many has a step, of so many entries.
+        // Of so many entries, one in `distance` has a step.
         for (const std::uint64_t distance : {1, 2, 20, 67, 1000}) {
             for (const std::uint32_t step : {1, 2, 13, 3000}) {
                 std::vector<std::uint32_t> map(entries);
@@ -123,7 +123,7 @@ TEST_F(RecodeForms, AllGiveTheSameCodes) {
     }
 }
 
-// The more entries, the more codes a cell has.
+// The more entries there are, the more codes a cell has.
 TEST_F(RecodeForms, HaveCellsOfEachLength) {
     for (const std::size_t entries : {1500001, 3000001, 6000001, 12000001}) {
         std::vector<std::uint32_t> map(entries);
@@ -144,7 +144,7 @@ TEST_F(RecodeForms, TakeMapsThatDontAscend) {
         for (std::uint32_t &code : map) {
             code = static_cast<std::uint32_t>(random_() % (2 * entries));
         }
-        // The number of steps can't tell.
+        // Here the number of steps can't tell that the map doesn't ascend.
         map.back() = static_cast<std::uint32_t>(entries);
         expect_codes(map, entries + 1000, 1);
     }

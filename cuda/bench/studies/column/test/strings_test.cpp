@@ -50,7 +50,7 @@ class EngineStrings : public StudiesTest {
   protected:
     void SetUp() override { this->template open<UnderTest>(); }
 
-    // In the order of bytes they come, and in that of their hashes.
+    // Merges them in the order of their bytes, in which they come, and in that of their hashes.
     void expect_merges(const std::vector<std::string> &main, const std::vector<std::string> &delta) {
         expect_merge(main, delta, StringOrder::bytes, std::less<std::string>());
         const auto by_hash = [](const std::string &a, const std::string &b) {
@@ -168,7 +168,7 @@ TYPED_TEST(EngineStrings, RefusesOffsetsThatFall) {
     EXPECT_EQ(merge(), StatusCode::invalid_argument);
 }
 
-// Strings of 16 bytes, four of each hash: what the first 8 bytes make of the hash, the last 8 undo.
+// Makes strings of 16 bytes, four of each hash: the last 8 bytes undo what the first 8 make of the hash.
 TYPED_TEST(EngineStrings, TellsStringsOfOneHashApart) {
     const auto string_of = [](std::uint64_t first, std::uint64_t last) {
         std::string string(16, ' ');
@@ -283,11 +283,11 @@ TYPED_TEST(EngineStrings, RecodesMainAndDelta) {
     }
 }
 
-// As a column's merge does it, with so many rows that the maps are looked up in another form.
+// Recodes as a column's merge does, with so many rows that the maps are looked up in another form.
 TYPED_TEST(EngineStrings, RecodesManyRowsOfMergedDictionaries) {
     auto &dictionaries = this->studies_->dictionaries();
     for (const std::size_t entries : {1, 2, 63, 64, 65, 1000, 300000, 900000}) {
-        // Delta's entries among main's: few, one in each gap, and many in one gap.
+        // Delta's entries lie among main's in three ways: few, one in each gap, and many in one gap.
         for (const std::size_t gap : {1, 3, 1000}) {
             const std::size_t main_rows = 2 * entries + 1100001;
             constexpr std::size_t delta_rows = 5003;

@@ -1,6 +1,6 @@
-// Offset-based binary search, a thread a lookup: a step of a power of two forward wherever the key at its end
-// is below the one looked up. What it returns is a number of entries, so keys behind the last have an answer
-// too.
+// Offset-based binary search, in which each thread has a lookup: it takes a step of a power of two forward
+// wherever the key at the step's end is below the one looked up. The result is a number of entries, so keys
+// behind the last have an answer, too.
 #pragma once
 
 #include <bit>
@@ -27,13 +27,13 @@ struct BinarySearch {
 
     const Key *keys;
     std::uint32_t entries;
-    // The greatest power of two that is no more than the entries searched: all, or with full-pinning those
-    // between two pinned keys.
+    // The greatest power of two that is no more than the number of entries searched: all of them, or with
+    // full-pinning those between two pinned keys.
     std::uint32_t first_step;
     std::uint32_t pinned;   // keys in shared memory; with steps-pinning a power of two
     std::uint32_t segment;  // entries between pinned keys, with full-pinning
 
-    // With `place_bytes` for pinned keys.
+    // `place_bytes` are for pinned keys.
     BinarySearch(const Index<Key> &index, const Variant &variant, std::size_t place_bytes)
         : keys(index.keys),
           entries(static_cast<std::uint32_t>(index.entries)),
@@ -47,8 +47,8 @@ struct BinarySearch {
             steps = std::min({steps, most, static_cast<int>(std::bit_width(first_step))});
             pinned = steps > 0 ? 1U << steps : 0;
         } else if constexpr (Pinned == Pinning::full) {
-            // One more segment than keys. They begin with sectors of the caches, so that a search's last
-            // steps stay in one.
+            // There is one more segment than keys. Segments begin with sectors of the caches, so that a
+            // search's last steps stay in one.
             constexpr std::uint32_t sector = 32 / sizeof(Key);
             if (places > 0) {
                 segment = static_cast<std::uint32_t>((index.entries + places) / (std::uint64_t(places) + 1));
@@ -61,7 +61,7 @@ struct BinarySearch {
 
     std::size_t pinned_bytes() const { return pinned * sizeof(Key); }
 
-    // All of a block.
+    // All threads of a block call it.
     __device__ void pin(Key *shared) const {
         if (pinned == 0) {
             return;
@@ -76,7 +76,7 @@ struct BinarySearch {
         __syncthreads();
     }
 
-    // The steps' keys as a tree in breadth-first order from 1 on: what neighbours read lies in different
+    // The steps' keys lie as a tree in breadth-first order from 1 on: what neighbours read lies in different
     // banks.
     __device__ Key step_key(std::uint32_t place) const {
         if (place == 0) {
@@ -99,7 +99,7 @@ struct BinarySearch {
                     place = place * 2 + (device::less(shared[place], key) ? 1 : 0);
                     step >>= 1;
                 }
-                // Shifted so that it holds after the last step too, where `step` is 0.
+                // This shift holds after the last step, too, where `step` is 0.
                 position = (place - pinned) * (first_step >> (device::bit_width(pinned) - 2));
                 left = entries - position;
             }

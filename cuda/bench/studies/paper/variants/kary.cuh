@@ -9,7 +9,7 @@
 
 namespace gpu_engine::bench::paper {
 
-// Up to Lanes * Parts separators a node, read by Lanes threads, which have Together searches under way.
+// A node has up to Lanes * Parts separators, which Lanes threads read. They have Together searches under way.
 template <typename KeyType, int Lanes, int Parts, int Together>
 struct KarySearch {
     static_assert(Together <= Lanes);
@@ -24,7 +24,7 @@ struct KarySearch {
     std::uint32_t pinned;        // separators in shared memory, the topmost
     std::uint32_t first[max_levels + 1];
 
-    // With `place_bytes` for pinned separators.
+    // `place_bytes` are for pinned separators.
     KarySearch(const Index<Key> &index, const Variant &variant, std::size_t place_bytes)
         : keys(index.keys),
           separators(index.separators->keys.data()),
@@ -44,7 +44,7 @@ struct KarySearch {
         }
         pinned = first[pinned_levels];
         if (variant.pinning == Pinning::full && pinned_levels < levels) {
-            // Whole nodes of the next level.
+            // What is left is filled with whole nodes of the next level.
             const std::uint32_t node = fanout - 1;
             pinned += static_cast<std::uint32_t>((places - pinned) / node) * node;
         }
@@ -62,8 +62,8 @@ struct KarySearch {
         __syncthreads();
     }
 
-    // nodes[t] becomes `scale` times itself and the number of keys below keys[t] among the first ends[t] of
-    // the node's, which read(t, i) reads.
+    // nodes[t] becomes `scale` times itself, plus the number of keys below keys[t] among the first ends[t]
+    // keys of the node; read(t, i) reads these.
     template <typename Read>
     __device__ __forceinline__ void descend(const Key (&keys)[Together],
                                             const std::uint32_t (&ends)[Together], std::uint32_t scale,
@@ -95,10 +95,10 @@ struct KarySearch {
         }
     }
 
-    // By all threads of a warp; those with a lookup come before those without.
+    // All threads of a warp call it; those with a lookup come before those without.
     __device__ std::uint32_t rank(const Key *shared, const Key &own, bool valid) const {
         const std::uint32_t width = fanout - 1;
-        // The first group has as many as any.
+        // No group has more lookups than the first.
         const int searches = min(Lanes, __popc(__ballot_sync(0xffffffffU, valid)));
         std::uint32_t result = 0;
         for (int search = 0; search < searches; search += Together) {
@@ -159,8 +159,8 @@ struct KarySearch {
     }
 };
 
-// Calls `run` with the null pointer of the search that a node of so many separators takes. A lane alone has
-// one lookup only.
+// Calls `run` with a null pointer to the search that a node of so many separators takes. A single lane has
+// only one lookup.
 template <typename Key, int Together, typename Run>
 bool with_lanes(std::uint32_t fanout, Run run) {
     const std::uint32_t width = fanout - 1;

@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(max_threads)
     }
 }
 
-// Blocks of a launch whose lookups make so many tiles.
+// The number of blocks of a launch whose lookups make so many tiles.
 inline unsigned blocks_of(const device::Call &call, const Variant &variant, std::uint64_t tiles) {
     if (variant.static_blocks == 0) {
         return static_cast<unsigned>(tiles);
@@ -51,10 +51,10 @@ inline unsigned blocks_of(const device::Call &call, const Variant &variant, std:
                             static_cast<std::uint64_t>(call.engine().multiprocessors())));
 }
 
-// Shared memory that a block may take for pinning when it takes `taken` for other things.
+// How much shared memory a block may take for pinning when it takes `taken` for other things.
 std::size_t place_for_pinning(const device::Call &call, const Variant &variant, std::size_t taken);
 
-// The part of a multiprocessor's memory that is to be shared, and not L1, for the blocks that the variant
+// How much of a multiprocessor's memory is to be shared memory, and not L1, for the blocks that the variant
 // wants beside each other, in per cent.
 int shared_share(const device::Call &call, const Variant &variant, std::size_t bytes);
 

@@ -11,7 +11,7 @@
 
 namespace gpu_engine::bench::paper {
 
-// The bits of a key to sort by; higher ones are 0 in all of the array.
+// The bits of a key to sort by; higher bits are 0 in all keys of the array.
 struct SortBits {
     int begin;
     int end;
@@ -26,7 +26,7 @@ union TileMemory {
     std::uint32_t ranks[Threads * Items];
 };
 
-// The pinned keys lie behind.
+// The pinned keys lie behind this.
 template <typename Key, int Threads, int Items>
 inline constexpr std::size_t tile_bytes = (sizeof(TileMemory<Key, Threads, Items>) + 15) / 16 * 16;
 

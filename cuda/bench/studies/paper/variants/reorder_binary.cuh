@@ -15,7 +15,7 @@ bool reorder_pinned(const device::Call &call, const Index<Key> &index, const Var
     if (variant.items == usual_sort_items) {
         return launch_reordering<Search, usual_sort_threads, usual_sort_items>(call, index, variant, batch);
     }
-    // Larger tiles for the table of combinations.
+    // The table of combinations has larger tiles.
     if constexpr (sizeof(Key) == 4) {
         if (variant.items == 8) {
             return launch_reordering<Search, usual_sort_threads, 8>(call, index, variant, batch);

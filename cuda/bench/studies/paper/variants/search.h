@@ -34,7 +34,7 @@ struct Index {
     const Separators<Key> *separators;  // null: for binary search alone
 };
 
-// ranks[j] = entries below lookups[j], for `count` lookups; all on the device.
+// Sets ranks[j] to the number of entries below lookups[j], for `count` lookups. All arrays are on the device.
 template <typename Key>
 struct Batch {
     const Key *lookups;
@@ -42,7 +42,8 @@ struct Batch {
     std::uint32_t *ranks;
 };
 
-// Launches the lookup. False: the variant isn't compiled, or its tile leaves no place for what it pins.
+// Launches the lookup. Returns false when the variant isn't compiled, or when its tile leaves no place for
+// what it pins.
 template <typename Key>
 bool look_up(const device::Call &call, const Index<Key> &index, const Variant &variant,
              const Batch<Key> &batch);
@@ -61,7 +62,7 @@ bool reorder_binary(const device::Call &call, const Index<Key> &index, const Var
 template <typename Key>
 bool reorder_kary(const device::Call &call, const Index<Key> &index, const Variant &variant,
                   const Batch<Key> &batch);
-// Tiles of all shapes, without pinning; 32-bit keys.
+// Tiles of all shapes, without pinning, for 32-bit keys.
 template <int Threads>
 bool reorder_by_tiles(const device::Call &call, const Index<std::uint32_t> &index, const Variant &variant,
                       const Batch<std::uint32_t> &batch);

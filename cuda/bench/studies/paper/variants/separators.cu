@@ -8,7 +8,7 @@ namespace {
 
 constexpr unsigned threads = 256;
 
-// A level of `nodes` nodes, whose children are `children` and have `child_keys` keys of the array each.
+// Makes a level of `nodes` nodes, whose children are `children`, with `child_keys` keys of the array each.
 template <typename Key>
 __global__ void separators_kernel(const Key *sorted, std::uint64_t child_keys, std::uint64_t children,
                                   std::uint32_t fanout, Key *level, std::uint64_t size) {
@@ -25,7 +25,7 @@ template <typename Key>
 Separators<Key> build_separators(const device::Call &call, const Key *sorted, std::uint64_t entries,
                                  std::uint32_t fanout) {
     const std::uint64_t width = fanout - 1;
-    // From the leaves up.
+    // Levels are made from the leaves up.
     std::uint64_t nodes[max_levels + 1];
     nodes[0] = (entries + width - 1) / width;
     Separators<Key> result;

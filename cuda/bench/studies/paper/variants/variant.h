@@ -19,7 +19,7 @@ enum class Pinning {
     full    // as many evenly spaced keys, or separators from the top, as there is place for
 };
 
-// A block sorts the lookups of a tile before it searches.
+// Says whether and how a block sorts the lookups of a tile before it searches.
 enum class Reordering {
     none,
     lookups,  // ranks are written where the lookups came from, in the order of the keys
@@ -29,7 +29,7 @@ enum class Reordering {
 inline constexpr std::uint32_t least_fanout = 2;
 inline constexpr std::uint32_t max_fanout = 65;
 
-// The tile of a block that sorts, where it isn't the parameter that is looked at.
+// The tile of a block that sorts, where the tile isn't the parameter that is looked at.
 inline constexpr int usual_sort_threads = 1024;
 inline constexpr int usual_sort_items = 4;
 
@@ -37,8 +37,8 @@ struct Variant {
     Structure structure = Structure::binary;
     std::uint32_t fanout = 17;  // children of a node; of kary
     int together = 1;           // searches that a group of threads has under way; of kary, 1 or 2
-    // Static scheduling: so many blocks a multiprocessor share all lookups. 0 is dynamic: a block for each
-    // tile. Pinning wants static scheduling.
+    // With static scheduling so many blocks a multiprocessor share all lookups. 0 means dynamic scheduling:
+    // each tile has a block. Pinning wants static scheduling.
     int static_blocks = 0;
     int threads = 256;  // a block
     Pinning pinning = Pinning::none;
