@@ -5,7 +5,8 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 pg_config=${PG_CONFIG:-pg_config}
 
-# run_tap FILE...: as a user PostgreSQL accepts, in a folder of its own; the last line is a short summary.
+# run_tap FILE...: runs them as a user that PostgreSQL accepts, in a folder of its own. The last line is a short
+# summary.
 run_tap() {
     local pgxs_test scratch status=0 as_server=()
     pgxs_test=$(dirname "$("$pg_config" --pgxs)")/../test

@@ -68,7 +68,7 @@ our @EXPORT = qw(
 
 # --- Seeds and rounds -------------------------------------------------------
 
-# The seed of this run; a fixed one unless the environment asks for another.
+# Returns the seed of this run, which is always the same unless the environment asks for another.
 sub test_seed
 {
 	return $ENV{PG_GPU_TEST_SEED} || 20261121;
@@ -87,16 +87,15 @@ sub few_or_many
 	return test_rounds() > 1 ? $many : $few;
 }
 
-# What a round goes through: all of it; every second one with PG_GPU_TEST_HALF, which check sets where it asks for the
-# second time, on another path.
+# Returns what a round goes through: all of it, or every second one with PG_GPU_TEST_HALF. check sets that where it runs
+# the same test a second time, on another path.
 sub every_or_some
 {
 	my $number = 0;
 	return $ENV{PG_GPU_TEST_HALF} ? grep { $number++ % 2 == test_seed() % 2 } @_ : @_;
 }
 
-# A generator seeded with test_seed() + $offset. Says so, that a failure can be
-# repeated.
+# Makes a generator seeded with test_seed() + $offset, and prints the seed, so that a failure can be repeated.
 sub new_random
 {
 	my ($offset) = @_;
@@ -107,7 +106,7 @@ sub new_random
 
 # --- Clusters and sessions --------------------------------------------------
 
-# With PG_GPU_TEST_PATH, shows that this path has answered.
+# With PG_GPU_TEST_PATH, makes sure that this path has answered.
 sub check_path
 {
 	my ($node) = @_;
@@ -144,9 +143,10 @@ checkpoint_timeout = 1h
 jit = off
 timezone = 'UTC'
 CONF
-	# A standby that falls behind, or a primary that crashes, finds its WAL.
+	# With this a standby that falls behind, or a primary that crashes, finds its WAL.
 	$node->append_conf('postgresql.conf', "wal_keep_size = 8GB\n") if $option{streaming};
-	# The server process is asked about small tables, too. Where everything goes there, it shares the runs with the session.
+	# The server process is asked about small tables, too. Where everything goes there, runs below this size are left to
+	# the session, so that both answer.
 	my $smallest = $ENV{PG_GPU_TEST_PATH} ? 600 : 0;
 	$node->append_conf('postgresql.conf', "pg_gpu.min_mirror_entries = $smallest\n");
 	$node->append_conf('postgresql.conf', "pg_gpu.path = $ENV{PG_GPU_TEST_PATH}\n") if $ENV{PG_GPU_TEST_PATH};
@@ -171,7 +171,7 @@ sub new_session
 	return $session;
 }
 
-# The error (and DETAIL and HINT) that a statement raises; '' when it raises none.
+# Returns the error (and DETAIL and HINT) that a statement raises; '' when it raises none.
 sub query_error
 {
 	my ($where, $sql) = @_;
@@ -186,7 +186,7 @@ sub query_error
 	return $error;
 }
 
-# The output of a statement, from a node or a session; dies on an error.
+# Returns the output of a statement, from a node or a session; dies on an error.
 sub _output
 {
 	my ($where, $sql) = @_;
@@ -195,7 +195,7 @@ sub _output
 	  : $where->query_safe($sql);
 }
 
-# A string as a SQL literal.
+# Returns a string as a SQL literal.
 sub _literal
 {
 	my ($string) = @_;
@@ -226,7 +226,7 @@ sub uses_index
 	return 0;
 }
 
-# gpu.verify compares the index with itself and the heap, and finds nothing.
+# Passes when gpu.verify, which compares the index with itself and the heap, finds nothing.
 sub check_sound
 {
 	my ($where, $name, $index) = @_;

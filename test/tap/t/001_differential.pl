@@ -10,8 +10,8 @@ use Test::More;
 use PgGpuTest::Queries;
 use PgGpuTest;
 
-# Kinds of tables. spread: how wide the dense middle of the keys is; bulk: how
-# many rows a bulk insert adds at most.
+# These are the kinds of tables. spread says how wide the dense middle of the keys is, bulk how many rows a bulk insert
+# adds at most.
 my @kinds = (
 	{ name => 'int4_plain', type => 'int4', order => 'ASC NULLS LAST', spread => 400, bulk => 1500 },
 	{ name => 'int8_descending', type => 'int8', order => 'DESC NULLS FIRST', spread => 3000, bulk => 1500 },
@@ -51,14 +51,14 @@ sub random_step
 		return "UPDATE $table SET k = " . $key->() . ' WHERE id % 17 = ' . $random->between(0, 16) . ';';
 	};
 	my $update_shift = sub {
-		# Rows move into the range that is being read: none may move twice.
+		# The rows move into the range that is being read, and none of them may move twice.
 		return "UPDATE $table SET k = k + 1 WHERE k BETWEEN -5 AND 60;";
 	};
 	my $update_other = sub {
 		return "UPDATE $table SET flag = (flag + 1) % 10 WHERE id % 11 = " . $random->between(0, 10) . ';';
 	};
 	my $update_unindexed = sub {
-		# No indexed column changes: most of these are heap-only updates.
+		# No indexed column changes, so most of these updates are heap-only.
 		return "UPDATE $table SET note = note || 'x' WHERE id % 7 = " . $random->between(0, 6) . ';';
 	};
 	my $delete = sub {
@@ -98,15 +98,15 @@ sub random_step
 	  sub { return "VACUUM FULL $table;" },
 	  sub { return "ALTER INDEX $index SET (fanout = " . $random->between(2, 20) . ');' },
 	  sub {
-		# Rare, or there would never be much to ask about.
+		# This is rare, or there would never be much to ask about.
 		return $random->once_in(3) ? "TRUNCATE $table; " . $insert_many->() : $write->();
 	  }
 	  unless $quiet;
 	return $random->pick(@steps)->();
 }
 
-# Queries of a kind in its present state. One in $share of the list, drawn
-# at random, until the last batch asks everything.
+# Returns queries of a kind in its present state: one in $share of the list, drawn at random; the last batch asks all of
+# them.
 sub some_queries
 {
 	my ($random, $kind, $share, %more) = @_;
@@ -170,14 +170,14 @@ for my $round (1 .. test_rounds())
 		create_table($kind);
 		$node->safe_psql('postgres', setup_probe($random, $kind->{spread}));
 
-		# An empty index answers too.
+		# An empty index must answer, too.
 		check_queries($node, "$name, empty", "$kind->{name}_k", [ some_queries($random, $kind, 4) ]);
 
 		for my $batch (1 .. few_or_many(3, 5))
 		{
 			my @steps = map { random_step($random, $kind, 0) } 1 .. 12;
-			# Statement by statement: VACUUM and REINDEX CONCURRENTLY refuse to
-			# run in the implicit transaction of a longer string.
+			# Statements are sent one by one, because VACUUM and REINDEX CONCURRENTLY refuse to run in the implicit
+			# transaction of a longer string.
 			my $history = join("\n", @steps);
 			note($history) if length $history < 20000;
 			$node->safe_psql('postgres', $history);
@@ -186,7 +186,7 @@ for my $round (1 .. test_rounds())
 			compare_functions($node, $random, $kind, "$name, batch $batch, functions");
 		}
 
-		# In the middle of a transaction: its own rows, and those a savepoint took back.
+		# In the middle of a transaction the session must see its own rows, and not those that a savepoint took back.
 		my $session = new_session($node);
 		$session->query_safe('BEGIN');
 		$session->query_safe("INSERT INTO $kind->{name} (k, flag) SELECT i % 40, 5 FROM generate_series(1, 700) AS i");
@@ -199,7 +199,7 @@ for my $round (1 .. test_rounds())
 		compare_functions($session, $random, $kind, "$name, own writes, functions");
 		$session->query_safe($random->pick('COMMIT', 'ROLLBACK'));
 
-		# A snapshot that another session's writes, vacuums and merges must not disturb.
+		# Another session's writes, vacuums and merges must not disturb a snapshot.
 		for my $level ('REPEATABLE READ', 'SERIALIZABLE')
 		{
 			$session->query_safe("BEGIN ISOLATION LEVEL $level");
@@ -217,8 +217,8 @@ for my $round (1 .. test_rounds())
 		check_sound($node, "$name is sound", "$kind->{name}_k");
 	}
 
-	# Larger: seals and merges by the hundred. Answers are compared by range, so
-	# that the time goes into the index and not into comparing text.
+	# Larger tables have seals and merges by the hundred. Answers are compared by range, so that the time goes into the
+	# index and not into comparing text.
 	for my $fanout (every_or_some(2, 16))
 	{
 		my $kind = {

@@ -84,15 +84,14 @@ sub question
 	return $sql;
 }
 
-# Live entries in the runs, as far as VACUUM knows.
+# Returns how many entries of the runs are live, as far as VACUUM knows.
 sub live_entries
 {
 	return $node->safe_psql('postgres', "SELECT sum(entries - dead) FROM gpu.runs('aged_k')");
 }
 
-# Takes the old snapshots over their age; in a long run until VACUUM has removed
-# entries. Every poll takes a snapshot, by which the server knows which
-# transactions ended when.
+# Makes the old snapshots older than the threshold allows; in a long run it waits until VACUUM has removed entries.
+# Every poll takes a snapshot, by which the server knows which transactions ended when.
 sub grow_old
 {
 	my $before = live_entries();
@@ -111,8 +110,8 @@ sub grow_old
 	die 'VACUUM never removed a row that an old snapshot wanted';
 }
 
-# Asks every session. With rows removed the error is the only right answer; else
-# the old count is right as well, where the way met no page newer than its snapshot.
+# Asks every session. Where rows were removed the error is the only right answer; otherwise the old count is right as
+# well, where the way met no page newer than its snapshot.
 sub ask_all
 {
 	my ($what, $answer, $table, $nobody_answers) = @_;
@@ -142,7 +141,7 @@ grow_old();
 ask_all('is right or refuses after a deletion', '500', 'aged');
 is($session{$_}->query_safe(question($_, 'aged')), '250', "$_ counts with a new snapshot") for sort keys %way;
 
-# A cursor that took its view of the index before. It has read the first leaf page.
+# These cursors took their views of the index before. Each has read the first leaf page.
 my %cursor = (kary => [ 'k', 'k >= 0 ORDER BY k' ], grid => [ 'k, id', 'k >= 0 AND id >= 0' ]);
 for my $method (sort keys %cursor)
 {
@@ -189,8 +188,8 @@ $node->safe_psql('postgres', "SELECT count(*) FROM gpu.merge('aged_k')");
 $node->safe_psql('postgres', 'INSERT INTO aged SELECT 5000 + i, i FROM generate_series(1, 3000) AS i');
 ask_all('is right or refuses after a merge', '250', 'aged');
 
-# Rows that are only in the tail. VACUUM marks them all-visible, though the old
-# snapshots must not see them, and leaves the index as it is.
+# These rows are only in the tail. VACUUM marks them all-visible, though the old snapshots must not see them, and leaves
+# the index as it is.
 open_snapshots();
 $node->safe_psql('postgres', 'INSERT INTO young SELECT 150, -i FROM generate_series(1, 5) AS i');
 for (1 .. ($long ? 80 : 1))
@@ -201,7 +200,7 @@ for (1 .. ($long ? 80 : 1))
 }
 ask_all('refuses where the tail is newer', '300', 'young', 1);
 
-# A table where nothing happened is as readable as ever.
+# A table where nothing happened must be as readable as ever.
 open_snapshots();
 $node->safe_psql('postgres', "INSERT INTO aged VALUES (-$_, 0)") for 1 .. 3;
 for my $name (sort keys %way)

@@ -12,7 +12,7 @@ my $node = new_cluster('main');
 install_checker($node);
 my $random = new_random();
 
-# Random integers of a column as SQL: dense, a few NULLs, repeated keys.
+# Returns SQL that makes random integers of a column: dense, with a few NULLs and repeated keys.
 sub random_keys
 {
 	my ($rows, $spread) = @_;
@@ -37,7 +37,7 @@ run_sql(join(' ',
 	'DELETE FROM big WHERE id % 7 = 0;',
 	'CREATE INDEX small_v ON small (v);'));
 $node->safe_psql('postgres', 'VACUUM ANALYZE big; ANALYZE small;');
-# After the VACUUM: rows that aren't all-visible, keys in the tail.
+# These rows come after the VACUUM, so they aren't all-visible, and their keys are in the tail.
 run_sql('INSERT INTO big ' . random_keys(400, 3000) . ';');
 
 my %methods = (
@@ -79,7 +79,7 @@ check_sound($node, 'the joined index is sound', 'big_k');
 
 # ---- Partition-wise joins -----------------------------------------------------------------------------------
 
-# Both sides partitioned alike, by the key; one partition's index was made apart and attached.
+# Both sides are partitioned alike, by the key; one partition's index was made apart and attached.
 for my $table ('left_side', 'right_side')
 {
 	run_sql(join(' ',
@@ -116,7 +116,7 @@ my $joins = $node->safe_psql('postgres', join(' ',
 	'SET enable_partitionwise_join = on; SET enable_hashjoin = off; SET enable_nestloop = off;',
 	'EXPLAIN (COSTS OFF) SELECT * FROM left_side l JOIN right_side r ON l.k = r.k;'));
 is(() = $joins =~ /Merge Join/g, 3, 'each pair of partitions is joined by itself');
-# A merge of the partitions' orders, both ways.
+# The order over partitions is merged from theirs, both ways.
 check_queries($node, 'order over partitions', 'left_side_2_apart', [
 	map { { sql => "SELECT k FROM left_side WHERE k > 300 ORDER BY k $_ LIMIT 700", mode => 'index_only', ordered => 1 } }
 	  'ASC', 'DESC' ]);
@@ -154,7 +154,7 @@ for my $round (1 .. 4 * test_rounds())
 		  . " FROM generate_series($first, $first + 599) AS i ON CONFLICT DO NOTHING;",
 		"INSERT INTO purchase (id, customer, price) SELECT i, 1 + i % 9, (random() * 900)::int FROM generate_series($first + 500, $first + 620) AS i"
 		  . " ON CONFLICT (id) DO UPDATE SET price = excluded.price + 1, customer = purchase.customer + 1000;",
-		# Cascades: parents vanish, referencing rows are found by index.
+		# Deletes cascade: parents vanish, and the rows that refer to them are found by index.
 		"DELETE FROM customer WHERE id % 50 = " . $random->between(0, 49) . ';',
 		"UPDATE customer SET id = id + 10000 WHERE id BETWEEN $low AND $low + 5;",
 		"DELETE FROM purchase WHERE id BETWEEN $high AND $high + 40;",

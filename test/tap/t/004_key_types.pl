@@ -29,7 +29,7 @@ sub bound_sql
 	return map { $random->once_in(4) ? "NULL::$_->{type}" : "'" . column_value($random, $_->{type}) . "'::$_->{type}" } @$columns[ 0 .. $fields - 1 ];
 }
 
-# SQL that is true for the rows between two bounds.
+# Returns SQL that is true for the rows between two bounds.
 sub between_sql
 {
 	my ($columns, $low, $high) = @_;
@@ -61,7 +61,7 @@ sub check_column_functions
 	push @counts, "(SELECT array_agg(count ORDER BY ordinal) FROM gpu.count_batch('${table}_k', ARRAY["
 	  . join(', ', @lows) . '], ARRAY[' . join(', ', @highs) . '])) = ARRAY[' . join(', ', @wanted) . ']';
 	my @keys = map { 'row(' . join(', ', map { $random->once_in(12) ? "NULL::$_->{type}" : "'" . column_value($random, $_->{type}) . "'::$_->{type}" } @$columns) . ')' } 1 .. 25;
-	# Some that are there.
+	# Some of the keys that are looked up are in the table.
 	my $names = join(', ', map { $_->{name} } @$columns);
 	my $keys = 'ARRAY[' . join(', ', @keys) . "] || (SELECT array_agg(row($names)) FROM (SELECT * FROM $table ORDER BY id LIMIT 25) AS few)";
 	my $types = join(', ', map { "$_->{name} $_->{type}" } @$columns);
@@ -86,7 +86,7 @@ for my $round (1 .. test_rounds())
 	my $number = 0;
 	for my $types (every_or_some((map { [$_] } @single), @composite))
 	{
-		# Date and time beside timestamptz depend on the time zone, and some skip a day or an hour.
+		# How date and time compare with timestamptz depends on the time zone, and some zones skip a day or an hour.
 		my $zone = $random->pick('UTC', 'America/New_York', 'Pacific/Apia', 'Asia/Kathmandu');
 		$node->safe_psql('postgres', "ALTER DATABASE postgres SET timezone = '$zone'");
 		my $i = 0;

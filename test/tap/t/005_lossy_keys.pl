@@ -13,7 +13,7 @@ use PgGpuTest;
 
 my @words = ('', 'a', 'A', 'ab', 'ab ', 'abc', 'B', ' ', '%', '_', '\\', 'a%b', 'é', 'É', 'straße', 'STRASSE', '日本語');
 
-# Strings that repeat, begin alike for about as long as a key, and hold what LIKE treats specially.
+# These strings repeat, begin alike for about as long as a key, and hold what LIKE treats specially.
 sub some_text
 {
 	my ($random) = @_;
@@ -100,14 +100,15 @@ sub quoted
 	return encode_utf8("'$string'");
 }
 
-# A value of the column as an SQL constant.
+# Returns a value of the column as an SQL constant.
 sub constant
 {
 	my ($random, $column) = @_;
 	return quoted($values{ $column->{type} }->($random)) . "::$column->{type}";
 }
 
-# A LIKE pattern out of a value: its wildcards as they come, or more of them; no escape character at its end.
+# Makes a LIKE pattern of a value: with its wildcards as they come, or with more of them, and without an escape
+# character at its end.
 sub pattern
 {
 	my ($random, $column) = @_;
@@ -122,7 +123,7 @@ sub pattern
 sub array
 {
 	my ($random, $column, $make) = @_;
-	# Long ones are looked into by the access method.
+	# Long arrays are searched by the access method itself.
 	my $length = $random->once_in(2) ? $random->between(9, 30) : $random->between(1, 6);
 	return 'ARRAY[' . join(', ', (map { $make->($random, $column) } 1 .. $length), $random->once_in(2) ? 'NULL' : ()) . ']';
 }
@@ -156,8 +157,8 @@ sub lossy_queries
 	}
 	for (1 .. $count / 3)
 	{
-		# One condition a column: the planner knows of `k = 1 AND k = 2` itself. Arrays on further columns than the first
-		# may become a filter.
+		# There is one condition a column, because the planner sees through `k = 1 AND k = 2` by itself. Arrays on
+		# further columns than the first may become a filter.
 		my @conditions = map { condition($random, $_) } @$columns;
 		next if grep { /ANY/ } @conditions[1 .. $#conditions];
 		push @queries, { sql => "SELECT count(*) AS k FROM $table WHERE " . join(' AND ', @conditions), mode => 'count_rows' };
@@ -169,7 +170,7 @@ sub lossy_queries
 	return @queries;
 }
 
-# gpu.lookup against a join with the heap: keys that are there, some that aren't, NULLs.
+# Compares gpu.lookup with a join with the heap: for keys that are there, some that aren't, and NULLs.
 sub check_lookup
 {
 	my ($name, $random, $table, $columns) = @_;

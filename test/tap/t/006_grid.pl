@@ -85,7 +85,7 @@ sub queries
 	return \@queries;
 }
 
-# Boxes by function; element i is column i's.
+# Counts boxes by function; element i belongs to column i.
 sub check_counts
 {
 	my ($where, $name, $random, $table, $columns) = @_;
@@ -120,7 +120,7 @@ sub check_counts
 	return;
 }
 
-# Some of the table's rows and others, by all columns at once.
+# Looks up some of the table's rows, and others, by all columns at once.
 sub check_lookups
 {
 	my ($name, $random, $table, $columns) = @_;
@@ -139,7 +139,7 @@ sub check_lookups
 	return;
 }
 
-# Nearest neighbours: distances in the table's order.
+# Compares nearest neighbours: their distances must be in the table's order.
 sub check_nearest
 {
 	my ($name, $random, $table, $column) = @_;
@@ -175,7 +175,7 @@ for my $round (1 .. test_rounds())
 		my $row = sub { join(', ', map { $random->once_in($_->{nulls}) ? 'NULL' : "'" . value_of($random, $_->{type}) . "'" } @columns) };
 		my $names = join(', ', map { $_->{name} } @columns);
 		my $insert = sub { "INSERT INTO $table ($names) VALUES (" . join('), (', map { $row->() } 1 .. $_[0]) . ");\n" };
-		# Many of a few rows, so that cells are of a row's copies.
+		# Copies a few rows many times, so that there are cells with copies of one row only.
 		my $copies = sub { "INSERT INTO $table ($names) SELECT $names FROM $table, generate_series(1, $_[0]) WHERE id % 97 < 3;\n" };
 		$node->safe_psql('postgres', "DROP TABLE IF EXISTS $table; CREATE TABLE $table (id int GENERATED ALWAYS AS IDENTITY, "
 			  . join(', ', map { "$_->{name} $_->{type}" } @columns) . ');');
@@ -202,7 +202,7 @@ for my $round (1 .. test_rounds())
 	}
 }
 
-# What a crash leaves, and what a standby has.
+# Looks at what a crash leaves, and at what a standby has.
 my $random = new_random(990);
 $node->backup('base');
 my $standby = PostgreSQL::Test::Cluster->new('standby');

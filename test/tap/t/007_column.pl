@@ -172,7 +172,7 @@ sub step
 {
 	my $choice = $random->between(0, 13);
 	return insert_rows($random->between(1, 300)) if $choice < 5;
-	# Runs of equal rows.
+	# This makes stretches of equal rows.
 	return 'INSERT INTO ' . $table . ' SELECT ' . $next_id . ' + g, ' . row(\@columns) . ' FROM generate_series(1, ' . $random->between(1, 700) . ') AS g;' if $choice < 6;
 	if ($choice < 8)
 	{
@@ -190,7 +190,7 @@ sub step
 	return 'CHECKPOINT;';
 }
 
-# Of values that are equal but look different any may be shown.
+# Of values that are equal but look different any one may be shown, so they are made to look alike.
 sub shown
 {
 	my ($type, $expression) = @_;

@@ -58,7 +58,7 @@ my $vocabulary = 300;
 # A lexeme; low numbers are frequent.
 sub lexeme { return 'w' . int($vocabulary**rand()); }
 
-# A tsvector as a literal: NULL, empty, stripped, short, and now and then longer than a tail.
+# Returns a tsvector as a literal: NULL, empty, stripped, short, and now and then longer than a tail.
 sub vector
 {
 	my $choice = int(rand(200));

@@ -47,7 +47,7 @@ is($node->safe_psql('postgres', 'SELECT phase FROM pg_stat_progress_create_index
 ok($node->safe_psql('postgres', 'SELECT blocks_done BETWEEN 1 AND blocks_total FROM pg_stat_progress_create_index') eq 't', 'blocks are counted');
 my $scanning = anonymous_bytes($process);
 
-# The next phases pass in a moment: a session that does nothing else looks for them.
+# The next phases pass in a moment, so a session that does nothing else looks for them.
 my $watcher = new_session($node);
 $watcher->query_until(qr/watching/, <<'SQL');
 \echo watching
@@ -69,7 +69,7 @@ is($builder->query_safe('SELECT 1'), '1', 'the build ends');
 my $seen = $watcher->query_safe('SELECT string_agg(phase, $$, $$) FROM seen');
 like($seen, qr/building index: merging and writing lists/, 'the phase of writing is seen');
 
-# A megabyte, what the allocator keeps free, and what any backend comes to need for its first build.
+# This allows a megabyte, what the allocator keeps free, and what any backend comes to need for its first build.
 my $limit = 6 * 2**20;
 SKIP:
 {
@@ -84,7 +84,7 @@ is($other, $one, 'the answers are those of a build within memory');
 is($node->safe_psql('postgres', q{SELECT pg_relation_size('large_memory') = pg_relation_size('small_memory')}), 't', 'and so is the size');
 check_sound($node, 'small_memory is sound', 'small_memory');
 
-# Participants that each see some of the table, and answer for it with files of their own.
+# Each participant sees some of the table, and answers for it with files of its own.
 $node->safe_psql('postgres', <<'SQL');
 ALTER TABLE doc SET (parallel_workers = 2);
 -- The leader leaves something to the workers.
@@ -118,7 +118,7 @@ foreach my $memory (qw(256MB 1MB))
 my (undef, undef, $error) = $node->psql('postgres', "$leader '256MB'; CREATE INDEX parallel ON doc USING gpu_text (failing_worker(tsv, id));");
 like($error, qr/ERROR:  row \d+ in a worker/, "a worker's error is the build's");
 is($node->safe_psql('postgres', q{SELECT to_regclass('parallel') IS NULL AND NOT EXISTS (SELECT FROM pg_ls_tmpdir())}), 't', 'nothing is left of it');
-# HOT chains: rows come with the TIDs of the chains' first.
+# Rows of HOT chains come with the TIDs of their chains' first rows.
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE chain (id int, n int, tsv tsvector) WITH (fillfactor = 50, parallel_workers = 2);
 INSERT INTO chain SELECT id, 0, tsv FROM doc WHERE id <= 4000;
@@ -131,7 +131,7 @@ $node->safe_psql('postgres', "$leader '1MB'; CREATE INDEX chain_parallel ON chai
 is($node->safe_psql('postgres', q{SELECT answers('chain_parallel') = answers('chain_serial')}), 't', 'HOT chains, NULLs and deleted rows');
 check_sound($node, 'chain_parallel is sound', 'chain_parallel');
 
-# Many short documents: what is kept of each takes most of the memory, lists get a quarter of it.
+# With many short documents, what is kept of each takes most of the memory, and lists get a quarter of it.
 $node->safe_psql('postgres', q{CREATE TABLE short AS SELECT 'a b c'::tsvector AS tsv FROM generate_series(1, 300000)});
 $log = -s $node->logfile;
 $node->safe_psql('postgres', q{SET maintenance_work_mem = '1MB'; SET max_parallel_maintenance_workers = 0; CREATE INDEX short_tsv ON short USING gpu_text (tsv)});
@@ -157,7 +157,7 @@ foreach my $index (qw(repeated_tsv repeated_built))
 	is($node->safe_psql('postgres', "SELECT count(*), count(DISTINCT score) FROM gpu.search('$index', 'a', 5000)"), '2000|1', "$index finds them");
 	check_sound($node, "$index is sound", $index);
 }
-# tf 3, dl 5 as all documents have: ln(1 + 0.5 / 2000.5) * 3 * 2.2 / (3 + 1.2)
+# Here tf is 3, and dl is 5 as in all documents: ln(1 + 0.5 / 2000.5) * 3 * 2.2 / (3 + 1.2)
 is($node->safe_psql('postgres', q{SELECT DISTINCT abs(score / (ln(1 + 0.5 / 2000.5) * 3 * 2.2 / 4.2) - 1) < 1e-5 FROM gpu.search('repeated_tsv', 'a', 10)}),
 	't', 'and counts them together');
 
@@ -165,7 +165,7 @@ $_->quit for $holder, $builder, $watcher;
 $node->stop;
 done_testing();
 
-# What a process has of its own; undef where that can't be read.
+# Returns the memory that a process has of its own; undef where that can't be read.
 sub anonymous_bytes
 {
 	my ($pid) = @_;

@@ -20,7 +20,7 @@ my $node = new_node('crash', conf => "wal_writer_delay = 10s\nwal_writer_flush_a
 make_table($node, rows => 20_000, with => 'WITH (fanout = 4)');
 make_table($node, rows => 1_000, name => 'narrow', type => 'int4', with => 'WITH (fanout = 2)');
 
-# What the clients do in a round; each round takes the next.
+# What the clients do in a round; each round takes the next one.
 my @mixes = (
 	[ 'everything', '', insert => 6, insert_async => 4, insert_one => 4, abort => 2, savepoint => 2,
 		delete => 4, update => 4, vacuum => 2, merge => 1, checkpoint => 1 ],

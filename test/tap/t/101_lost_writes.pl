@@ -18,7 +18,7 @@ use constant SECTOR => 512;
 
 fault_seed();
 
-# Few buffers, so that most changed pages reach the file before the crash.
+# There are few buffers, so that most changed pages reach the file before the crash.
 my $node = new_node('torn', conf => "max_wal_size = 8GB\nshared_buffers = 1MB\nwal_level = replica\n");
 make_table($node, rows => 20_000, with => 'WITH (fanout = 4)');
 make_table($node, rows => 1_000, name => 'narrow', type => 'int4', with => 'WITH (fanout = 2)');
@@ -97,7 +97,7 @@ for my $round (1 .. rounds(2))
 	}
 }
 
-# A new index, none of whose pages outlives the crash: its WAL holds all of them, the tail's first items too.
+# None of a new index's pages outlives the crash: the WAL must hold all of them, and the tail's first items, too.
 $node->safe_psql(
 	'postgres', q{
 CHECKPOINT;

@@ -43,7 +43,7 @@ for my $round (1 .. rounds(3))
 		clients => 1, options => $async);
 	my $pid = client_pid();
 
-	# A seal that finds no free page makes the file longer: the moment to strike, or a little later. When no
+	# A seal that finds no free page makes the file longer. That is the moment to strike, or a little later. When no
 	# seal does so for a while, any moment will do.
 	my $size = -s $file;
 	my $end = time() + 1;
@@ -65,7 +65,7 @@ make_table($node, name => 'big', rows => 600_000, keys => 10_000_000);
 my $more_runs = 'INSERT INTO big (k) SELECT i * 1009 % 10000000 FROM generate_series(1, 6000) AS i';
 my $merge = q{SELECT count(*) FROM gpu.merge('big_k')};
 
-# The length of a whole merge, and the file's size when it has held an old and a new run side by side.
+# This measures the length of a whole merge, and the file's size when it has held an old and a new run side by side.
 $node->safe_psql('postgres', "$more_runs; $merge; $more_runs");
 my $begin = time();
 $node->safe_psql('postgres', $merge);
@@ -73,8 +73,8 @@ my $milliseconds = (time() - $begin) * 1000;
 
 sub listed_pages { return sql_value($node, q{SELECT sum(pages) FROM gpu.runs('big_k')}); }
 
-# The runs, a full copy of them for the merge under way, and as much again as inserts need between merges.
-# Room that is never given back would exceed this after the second broken merge.
+# There is room for the runs, for a full copy of them by the merge under way, and for as much again as inserts need
+# between merges. Room that is never given back would exceed this after the second broken merge.
 sub max_pages { return 2.3 * listed_pages() + 100; }
 
 cmp_ok(pages_of_index($node, 'big_k'), '<=', max_pages(), 'a whole merge needs room for two copies');

@@ -56,7 +56,7 @@ for my $round (1 .. rounds(1, 10))
 
 # ---- TEMP, ON COMMIT DELETE ROWS ----------------------------------------------------------------------------
 
-# One session, in which the tables live; every check runs in it.
+# The tables live in one session, so every check runs in it.
 my $check = "BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT faults.check('%s', '%s_k', -10, 1000000);
 COMMIT;
@@ -80,7 +80,7 @@ DISCARD TEMP;
 });
 is($result->{err} . $result->{out}, join("\n", "same\n0", "t\nsame\n0", "same\n0"), 'a temporary table');
 
-# The rows go at each commit; the file stays, with pages of runs that are no more.
+# The rows go at each commit. The file stays, with pages of runs that no longer exist.
 $result = sql(
 	$node, q{
 CREATE TEMP TABLE scratch (id bigserial, k int8) ON COMMIT DELETE ROWS;
@@ -100,7 +100,7 @@ SELECT gpu.count('scratch_k', ARRAY[0], ARRAY[1009]);
 is($result->{err} . $result->{out}, join("\n", map { "same\n0\n" . 700 * $_ . "\n0" } (1 .. 5)),
 	'ON COMMIT DELETE ROWS: every transaction sees its own rows only');
 
-# Two sessions with temporary tables of the same name.
+# Two sessions have temporary tables of the same name.
 my @sessions = map { new_session($node) } (1, 2);
 foreach my $number (0, 1)
 {
@@ -126,7 +126,7 @@ foreach my $level ('replica', 'minimal')
 	$node->append_conf('postgresql.conf', "wal_level = $level\nmax_wal_senders = 0\n");
 	$node->restart;
 
-	# Two sizes: below and above wal_skip_threshold, which decides between WAL and a sync at commit.
+	# There are two sizes, below and above wal_skip_threshold, which decides between WAL and a sync at commit.
 	foreach my $rows (100, 30_000)
 	{
 		foreach my $end ('COMMIT', 'ROLLBACK')

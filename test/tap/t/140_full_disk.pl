@@ -11,7 +11,7 @@ use lib "$FindBin::RealBin/../lib";
 
 BEGIN
 {
-	# Before anything else is loaded: the whole test, with the servers it starts, runs inside the namespace.
+	# This comes before anything else is loaded: the whole test, with the servers it starts, runs inside the namespace.
 	if (!$ENV{PG_GPU_SMALL_DISK} && !$ENV{PG_GPU_TEST_IN_NAMESPACE})
 	{
 		my @namespace = ('unshare', '--user', '--map-current-user', '--keep-caps', '--mount');
@@ -39,7 +39,7 @@ my $disk = $ENV{PG_GPU_SMALL_DISK};
 my $turn;
 if ($disk)
 {
-	# Others may want it too: whoever holds the lock has it.
+	# Another run of this test may want the disk, too: only the one that holds the lock may use it.
 	open $turn, '>', "$disk/lock" or die "$disk/lock: $!";
 	flock $turn, LOCK_EX or die "$disk/lock: $!";
 }
@@ -53,7 +53,7 @@ mkdir "$disk/space" or die "$disk/space: $!";
 my $node = new_node('full', conf => "vacuum_freeze_min_age = 0\nvacuum_freeze_table_age = 0\n");
 $node->safe_psql('postgres', "CREATE TABLESPACE small LOCATION '$disk/space'");
 
-# Fills the disk up to `$blocks` free blocks of 8 kB; free_disk() takes that back.
+# Fills the disk up to `$blocks` free blocks of 8 kB. free_disk() takes that back.
 sub fill_disk
 {
 	my ($blocks) = @_;
@@ -104,7 +104,8 @@ for my $round (1 .. rounds(1, 20))
 
 	# ---- seals ----
 
-	# Single rows and many, until the disk is full. Rows of statements that failed are not there, all others are.
+	# Inserts single rows and many at a time, until the disk is full. Rows of statements that failed must not be there,
+	# all others must.
 	$what = "seal, round $round";
 	fill_disk(random_int(0, 20));
 	my ($failed, $inserted) = (0, 0);
@@ -132,7 +133,7 @@ for my $round (1 .. rounds(1, 20))
 	is_full(sql($node, q{SELECT count(*) FROM gpu.merge('t_k')}), $what);
 	check_sound($node, "$what: gpu.verify finds nothing", 't_k');
 	check_answers($node, 't', $what);
-	# The pages of runs merged before may suffice here.
+	# This may succeed, because the pages of runs merged before may suffice here.
 	like(sql($node, q{SELECT count(*) FROM gpu.merge('grow_k')})->{code}, qr/^(53100)?$/,
 		"$what: no other error");
 	check_sound($node, "$what: gpu.verify finds nothing", 'grow_k');

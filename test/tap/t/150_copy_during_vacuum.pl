@@ -22,16 +22,16 @@ my $rows = rounds(300_000, 1_000_000);
 my $node = new_node('copy', conf => "shared_buffers = 64MB\nautovacuum = off\n");
 make_table($node, rows => 100_000, keys => 10_000_000);
 
-# Runs from seals beside the one of the build, and dead rows everywhere for VACUUM to meet.
+# The index has runs from seals beside the one of the build, and everywhere there are dead rows for VACUUM to meet.
 $node->safe_psql('postgres', 'INSERT INTO t (k) SELECT i * 1009 % 10000000 FROM generate_series(1, 20000) AS i');
 $node->safe_psql('postgres', 'DELETE FROM t WHERE id % 3 = 0');
 
 my $file = $node->data_dir . '/copy.txt';
 append_to_file($file, join('', map { random_int(0, 10_000_000) . "\n" } 1 .. $rows));
 
-# After a restart only the table is read into the buffers. Pages that are there cost nothing, others almost
-# half a second each: so VACUUM is quickly through the table, and at the index for ever as far as the COPY is
-# concerned. It is let go afterwards.
+# After a restart only the table is read into the buffers. Pages in the buffers cost VACUUM nothing, others almost half
+# a second each. So it is quickly through the table, and then works on the index for longer than the COPY can take. It
+# is let go afterwards.
 $node->restart;
 $node->safe_psql('postgres', 'SET enable_indexonlyscan = off; SET enable_bitmapscan = off; SELECT count(id) FROM t');
 my $vacuum = start_sql($node, q{
@@ -43,7 +43,7 @@ SET vacuum_cost_delay = 100;
 VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) t;
 });
 
-# It must be at the index when the COPY comes.
+# VACUUM must be at the index when the COPY comes.
 ok( wait_until(
 		sub {
 			return sql_value($node, q{SELECT phase FROM pg_stat_progress_vacuum}) eq 'vacuuming indexes'

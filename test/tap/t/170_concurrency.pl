@@ -89,6 +89,6 @@ autovacuum_vacuum_cost_delay = 0
 	return;
 }
 
-# What the standbys of gpu_kary do is in 110_standby.pl.
+# gpu_kary isn't among these, because 110_standby.pl tests its standbys.
 try_method($_) foreach methods('grid', 'column', 'text');
 done_testing();

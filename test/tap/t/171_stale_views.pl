@@ -43,7 +43,7 @@ my @changes = (
 		SELECT count(*) FROM gpu.merge('t_k');
 		VACUUM t} ],);
 
-# The cursor's next rows up to one with key `p_until`, as an array.
+# Returns the cursor's next rows up to one with key `p_until`, as an array.
 $primary->safe_psql('postgres', q{
 CREATE FUNCTION faults.fetch(p_forward boolean, p_rows int, p_until bigint DEFAULT NULL) RETURNS bigint[] LANGUAGE plpgsql AS $$
 DECLARE
@@ -80,9 +80,9 @@ foreach my $where ($primary, $standby)
 		my ($what, $statements) = @$change;
 		$what = "$name, $what";
 
-		# All blocks all-visible first; then dead rows that no snapshot sees, everywhere and in the tail. The
-		# executor keeps the page of the row it last fetched pinned; on a standby, replay of VACUUM would wait for
-		# that. So the cursor is left idle on rows that fill pages of their own, on which nothing is removed.
+		# First all blocks are made all-visible; then come dead rows that no snapshot sees, everywhere and in the tail.
+		# The executor keeps the page of the row it last fetched pinned, and on a standby replay of VACUUM would wait
+		# for that. So the cursor is left idle on rows that fill pages of their own, on which nothing is removed.
 		$primary->safe_psql('postgres', 'DROP TABLE IF EXISTS t');
 		make_table($primary, rows => 15_000, with => 'WITH (fanout = 2)');
 		$primary->safe_psql('postgres', q{
@@ -105,14 +105,14 @@ SET LOCAL enable_seqscan = off;
 DECLARE c SCROLL CURSOR FOR $question ORDER BY k});
 		uses_index($session, "$question ORDER BY k", 't_k', 'Index Only Scan', "$what: the cursor is index-only");
 		like(digest($session, 'faults.fetch(true, 10)'), qr/^10 /, "$what: the cursor has begun");
-		# Until the primary has heard from the standby, its VACUUM removes too little: nothing that a snapshot there
-		# might have seen a moment ago. Or too much, when it does not know of the cursor's snapshot yet.
+		# Until the primary has heard from the standby, its VACUUM may keep too much: all that a snapshot there might
+		# have seen a moment ago. Or it may remove too much, when it does not know of the cursor's snapshot yet.
 		my $xmin = $session->query_safe('SELECT pg_snapshot_xmin(pg_current_snapshot())');
 		my $comparison = $where == $standby ? '=' : '<=';
 		$primary->poll_query_until('postgres',
 			"SELECT age(backend_xmin) $comparison age('$xmin'::xid) FROM pg_stat_replication") or die 'no feedback';
 
-		# The snapshot's rows, without the index.
+		# These are the snapshot's rows, read without the index.
 		$session->query_safe('SET LOCAL enable_indexscan = off; SET LOCAL enable_indexonlyscan = off;
 SET LOCAL enable_seqscan = on; SET LOCAL enable_sort = on');
 		my $middle = 1 + $session->query_safe("SELECT count(*) FROM ($question) AS q WHERE k > 45000");

@@ -17,8 +17,9 @@ fault_seed();
 # Where the reservations lie on the metapage, as src/storage/format.h has it.
 use constant { RESERVATIONS => 24 + 56, RESERVATION_BYTES => 64 };
 
-# Kinds of indexes on k: how many rows CREATE INDEX makes one run of that no INSERT merges with another of its level, and how
-# many entries no INSERT merges by itself. Entries of a gpu_column index count for more, so that fewer are enough.
+# For each kind of index on k: how many rows CREATE INDEX makes one run of that no INSERT merges with another of its
+# level, and how many entries no INSERT merges by itself. Entries of a gpu_column index count for more, so fewer are
+# enough.
 my %kinds = (
 	gpu_kary => { columns => 'k', rows => 200_000, foreground => 260_000, step => 2000 },
 	gpu_column => { columns => 'k, filler', rows => 2_500, foreground => 4_062, step => 100 },);
@@ -28,8 +29,8 @@ my $node = new_node('worker', conf => "shared_buffers = 128MB\nlog_min_messages 
 
 my $worker = q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'pg_gpu merge'};
 
-# Workers wait in the middle of a merge, or go on. They have no lock then that others need for a moment only. A worker that
-# starts after this has the setting from the postmaster, as a new session has.
+# Makes workers wait in the middle of a merge, or go on. While they wait they hold no lock that others need for a moment
+# only. A worker that starts after this has the setting from the postmaster, as a new session has.
 sub hold_workers
 {
 	my ($hold) = @_;
@@ -40,8 +41,8 @@ sub hold_workers
 	return;
 }
 
-# Inserts until there is a worker that waits in its merge. The strings make a gpu_column index large enough to look whether
-# somebody waits.
+# Inserts until there is a worker that waits in its merge. With the strings a gpu_column index is so large that its
+# merge looks whether somebody waits for it.
 my $create_insert = q{
 CREATE FUNCTION fill(p_table text, p_low int, p_rows int) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
@@ -70,7 +71,7 @@ BEGIN
 END $$};
 $node->safe_psql('postgres', $create_insert);
 
-# A table and its index, which is one run.
+# Makes a table with an index of one run.
 sub make_large
 {
 	my ($name, $database) = @_;
@@ -84,7 +85,7 @@ CREATE INDEX ${name}_k ON $name USING $kind ($kinds{$kind}{columns}) WITH (fanou
 	return;
 }
 
-# The next worker, held in the middle of its merge: rows go in and are read meanwhile.
+# Waits until the next worker is held in the middle of its merge; rows go in and are read meanwhile.
 sub hold_next_worker
 {
 	my ($name, $database) = @_;
@@ -104,7 +105,7 @@ sub hold_next_worker
 	return $pid;
 }
 
-# Answers through the index equal those of a sequential scan.
+# Passes when answers through the index equal those of a sequential scan.
 sub same_answers
 {
 	my ($name, $what) = @_;
@@ -154,10 +155,11 @@ $node->safe_psql('postgres', 'VACUUM (INDEX_CLEANUP ON) merged_gpu_kary');
 ok(no_worker(), 'what VACUUM may have asked for ends');
 same_answers('merged_gpu_kary', 'after VACUUM');
 
-# A merge somebody asked for keeps what it has reserved no longer than it works either.
+# A merge that somebody asked for keeps what it has reserved no longer than it works, either.
 $node->safe_psql('postgres', q{SELECT fill('merged_gpu_kary', 1, 600000)});
 ok(no_worker(), 'no worker');
-# Long before its end, and after it has begun: it merges hundreds of thousands of entries.
+# The cancel comes long before the merge's end and after its beginning, since it merges hundreds of thousands of
+# entries.
 my $cancelled = '';
 $node->psql('postgres', "\\set VERBOSITY sqlstate\nSET statement_timeout = '15ms';\nSELECT * FROM gpu.merge('merged_gpu_kary_k')",
 	stderr => \$cancelled);
@@ -188,7 +190,7 @@ foreach my $kind (test_rounds() > 1 ? sort keys %kinds : 'gpu_column')
 		is(puts_off($name, $log_size), 1, "$statement: the worker gave way");
 		next if $statement !~ /LOCK/;
 
-		# Nothing is left of the merge, and the next one does it.
+		# Nothing may be left of the merge, and the next one must do its work.
 		$node->safe_psql('postgres', 'CHECKPOINT');
 		is(substr(read_page(index_file($node, "${name}_k"), 0), RESERVATIONS, RESERVATION_BYTES), "\0" x RESERVATION_BYTES,
 			"$statement: nothing stays reserved");
@@ -233,7 +235,7 @@ is(sql($node, 'DROP DATABASE other WITH (FORCE)')->{err}, '', 'DROP DATABASE WIT
 
 # ---- parallel VACUUM ----------------------------------------------------------------------------------------
 
-# Neither its workers nor its leader can merge; they ask for somebody who can.
+# Neither the workers of a parallel VACUUM nor its leader can merge, so they ask for a background worker that can.
 $node->safe_psql('postgres', q{
 CREATE TABLE shared (k int8, n int8) WITH (autovacuum_enabled = off);
 INSERT INTO shared SELECT i, i FROM generate_series(1, 20000) AS i;
@@ -252,7 +254,7 @@ $node->stop;
 
 # ---- no worker to be had ------------------------------------------------------------------------------------
 
-# An INSERT merges nothing that takes long all the same.
+# Without workers, an INSERT still merges nothing that takes long.
 my $alone = new_node('alone', conf => "shared_buffers = 128MB\nmax_worker_processes = 0\nsynchronous_commit = off\n");
 $alone->safe_psql('postgres', q{
 CREATE TABLE t (k int8);

@@ -124,8 +124,8 @@ SELECT faults.must_equal('pairs', '200', (gpu.count('pairs_k', ARRAY[:from::int8
 COMMIT;
 };
 
-# One row a key, updated without end and never in place: its entries move from the tail into a run with every
-# seal, and whoever looks it up must find exactly one row at any moment.
+# There is one row a key, which is updated without end and never in place. Its entries move from the tail into a run
+# with every seal, and whoever looks it up must find exactly one row at any moment.
 $node->safe_psql('postgres', q{
 CREATE TABLE single (id int, k int8, changes int);
 INSERT INTO single SELECT i, i, 0 FROM generate_series(1, 50) AS i;

@@ -19,7 +19,7 @@ fault_seed();
 
 my $seconds = $ENV{PG_GPU_TEST_SECONDS} || rounds(3, 60);
 
-# Hint bits are logged, or not.
+# With checksums hint bits are logged, without them they aren't.
 my $checksums = random_int(0, 1);
 my $primary = new_node('primary', streaming => 1, checksums => $checksums, conf => q{
 autovacuum = off
@@ -110,7 +110,7 @@ push @runs, start_clients($primary, \@primary_checks, clients => 1, seconds => $
 	foreach ('paged', 'host');
 $primary->wait_for_catchup($standby);
 push @runs, start_clients($standby, \@checks, clients => 1, seconds => $seconds, options => '-c pg_gpu.path=paged');
-# One prepared transaction after the other, each open for a while.
+# One prepared transaction follows the other, and each is open for a while.
 foreach my $number (1 .. 3)
 {
 	$primary->safe_psql('postgres', "BEGIN; UPDATE changing SET t = 'prepared' WHERE ctid = ANY (ARRAY(SELECT ctid FROM changing LIMIT 50 FOR UPDATE SKIP LOCKED));
@@ -123,7 +123,7 @@ is(client_errors(\@runs), '', 'no wrong answers, and no errors');
 cmp_ok(client_transactions([$_]), '>', 0, 'there was work going on') foreach @runs;
 is(bad_log_lines($_), '', 'no process died') foreach ($primary, $standby);
 
-# At rest all blocks are known after the first question, unless a snapshot is in the way, and there is none.
+# At rest all blocks are known after the first question, since no snapshot is in the way.
 $primary->safe_psql('postgres', q{UPDATE changing SET t = 'last'});
 $primary->wait_for_catchup($standby);
 foreach my $node ($primary, $standby)

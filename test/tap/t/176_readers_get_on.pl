@@ -16,7 +16,7 @@ use Test::More;
 
 fault_seed();
 
-# Readers that never get on, or only by means of a lock, take more.
+# Readers that never get on, or only by means of a lock, take more views than this.
 use constant { MAX_VIEWS => 7, FIRST_KEY => 4000 };
 
 my $primary = new_node('primary', streaming => 1, conf => "pg_gpu.path = paged\nfsync = off\n");
@@ -26,7 +26,8 @@ $standby->init_from_backup($primary, 'base', has_streaming => 1);
 $standby->append_conf('postgresql.conf', "hot_standby_feedback = off\nmax_standby_streaming_delay = -1\n");
 $standby->start;
 
-# Indexes of a few pages, which are copied into memory at once, and larger ones, which aren't and go to files.
+# Indexes of a few pages are copied into memory at once; larger ones aren't, and their readers put pages aside into
+# files.
 my %rows = (few => 3_000, many => 120_000);
 foreach my $name (sort keys %rows)
 {
@@ -44,7 +45,7 @@ VACUUM ANALYZE $name;
 my $bitmap = 'SET pg_gpu.enable_count_scan = off; SET enable_seqscan = off; SET enable_indexscan = off; SET enable_indexonlyscan = off;';
 my $plain = 'SET pg_gpu.enable_count_scan = off; SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off;';
 
-# Index, settings, question; rows added meanwhile have keys below 0 and another word.
+# Each has an index, settings and a question. Rows that are added meanwhile have keys below 0 and another word.
 my @readers = (
 	[ kary => $bitmap, 'SELECT count(*) FROM TABLE WHERE k > 0' ],
 	[ kary => $plain, 'SELECT count(*) FROM (SELECT k FROM TABLE WHERE k > 0 ORDER BY k) AS q' ],
@@ -59,7 +60,7 @@ my @readers = (
 	[ text => $bitmap, q{SELECT count(*) FROM TABLE WHERE words @@ 'w3'} ],
 	[ text => '', q{SELECT count(*) FROM gpu.search('TABLE_text', 'w3', 200)} ]);
 
-# Other indexes out of the planner's way, by their validity.
+# Keeps other indexes out of the planner's way by marking them invalid.
 sub only_index
 {
 	my ($table, $index) = @_;
@@ -68,7 +69,7 @@ sub only_index
 	return;
 }
 
-# All runs become one, in other pages; new rows fill theirs; and once more.
+# Makes all runs one, in other pages; lets new rows fill the old pages; and does so once more.
 sub take_pages_away
 {
 	my ($table, $index) = @_;

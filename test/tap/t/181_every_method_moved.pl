@@ -17,7 +17,7 @@ $node->append_conf('postgresql.conf', "autovacuum = off\n");
 $node->append_conf('postgresql.conf', "pg_gpu.path = $ENV{PG_GPU_TEST_PATH}\n") if $ENV{PG_GPU_TEST_PATH};
 $node->start;
 $node->safe_psql('postgres', slurp_file("$FindBin::RealBin/../../every_method.sql"));
-# Runs of several sizes, a tail, dead entries known and not.
+# The indexes have runs of several sizes, a tail, and dead entries, some of which are marked.
 $node->safe_psql('postgres', 'SELECT every.insert(1, 20000)');
 $node->safe_psql('postgres', 'DELETE FROM every.item WHERE id % 10 = 0');
 $node->safe_psql('postgres', 'VACUUM ANALYZE every.item');

@@ -49,7 +49,7 @@ is($node->safe_psql('postgres', $count), 10, 'all is well again');
 
 # ---- updates ------------------------------------------------------------------------------------------------
 
-# Everything about the extension's members that SQL can change, a line each.
+# Returns everything about the extension's members that SQL can change, a line each.
 my $members = q{
 SELECT string_agg(line, E'\n' ORDER BY line COLLATE "C") FROM (
     SELECT pg_describe_object(classid, objid, 0) || ': ' ||
@@ -69,7 +69,7 @@ $node->safe_psql('fresh', 'CREATE EXTENSION pg_gpu');
 my $expected = $node->safe_psql('fresh', $members);
 cmp_ok(scalar(split(/\n/, $expected)), '>', 100, 'there are members to compare');
 is($node->safe_psql('fresh', "BEGIN; $members; ROLLBACK"), $expected, 'the comparison repeats itself');
-# The comparison sees what an update script would most easily forget.
+# The comparison must see what an update script would most easily forget.
 foreach my $change (
 	q{ALTER FUNCTION gpu.merge(regclass) COST 7}, q{GRANT EXECUTE ON FUNCTION gpu.merge(regclass) TO PUBLIC},
 	q{ALTER OPERATOR FAMILY gpu.integer_ops USING gpu_kary DROP OPERATOR 1 (int2, int8)},

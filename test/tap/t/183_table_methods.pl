@@ -20,7 +20,7 @@ my $compile = join ' ', configured('--cc'), '-O2', configured('--cflags_sl'), '-
 	"$FindBin::RealBin/../shifted_heap.c";
 is(system($compile), 0, 'a table access method is compiled');
 
-# What PostgreSQL reads ahead of a bitmap scan it reads by TIDs.
+# What PostgreSQL reads ahead of a bitmap scan it finds by TIDs, which are none of this table's pages.
 my $node = new_node('methods', conf => "effective_io_concurrency = 0\n");
 $node->safe_psql('postgres', qq{CREATE FUNCTION shifted_heap_handler(internal) RETURNS table_am_handler AS '$library' LANGUAGE C STRICT;
 	CREATE ACCESS METHOD shifted_heap TYPE TABLE HANDLER shifted_heap_handler;
@@ -29,7 +29,7 @@ my $rows = q{SELECT i %% 1000, i %% 100, i / 100, to_tsvector('simple', 'w' || i
 my %columns = (kary => 'k', grid => 'x, y', column => 'k, x', text => 'words');
 $node->safe_psql('postgres', 'INSERT INTO t ' . sprintf $rows, 1, 10_000);
 $node->safe_psql('postgres', "CREATE INDEX t_$_ ON t USING gpu_$_ ($columns{$_})") foreach sort keys %columns;
-# Tails, and runs made of them.
+# From these rows there are tails, and runs made of them.
 $node->safe_psql('postgres', 'INSERT INTO t ' . sprintf $rows, 10_001, 13_000);
 like(sql_value($node, 'SELECT min(ctid) FROM t'), qr/^\(1000000,/, 'TIDs are not of the table\'s pages');
 
@@ -53,7 +53,7 @@ is($session->query_safe(q{SELECT gpu.count('t_column', 'k < 100 AND x > 50')}), 
 is($session->query_safe(q{SELECT count(*) FROM gpu.search('t_text', 'w1', 10000, 'or')}), sql_value($node, q{SELECT count(*) FROM t WHERE words @@ 'w1'}), 'gpu.search');
 is($session->query_safe("SELECT string_agg(problem, '; ') FROM gpu.verify('t_$_')"), '', "gpu.verify of gpu_$_") foreach sort keys %columns;
 
-# gpu_column keeps a block's rows as bits, and bitmaps of PostgreSQL have no higher offset number either.
+# gpu_column keeps a block's rows as bits, and PostgreSQL's own bitmaps have no higher offset number, either.
 $node->safe_psql('postgres', 'CREATE TABLE far (k int, x int, y int, words tsvector) USING shifted_heap');
 my $far = 'SET shifted_heap.shift = 1000;';
 foreach my $method (sort keys %columns)

@@ -91,7 +91,7 @@ for my $round (1 .. 5 * test_rounds())
 	for (1 .. 15)
 	{
 		my $table = $random->pick(@tables);
-		# Comparing whole rows takes a scan of the table a row.
+		# Where whole rows are compared, each row takes a scan of the table, so there are fewer of them.
 		my $rows = $table eq 'full_row' ? $random->between(1, 40) : $random->between(1, 900);
 		my $first = $next_id;
 		$next_id += $rows;
@@ -109,7 +109,7 @@ for my $round (1 .. 5 * test_rounds())
 			"BEGIN; $insert $update PREPARE TRANSACTION '$prepared'; COMMIT PREPARED '$prepared';",
 			"BEGIN; $insert $update PREPARE TRANSACTION '$prepared'; ROLLBACK PREPARED '$prepared';"));
 	}
-	# Too large for the decoder's memory: sent before it ends, one aborted and one committed.
+	# These are too large for the decoder's memory, so they are sent before they end; one is aborted and one committed.
 	$publisher->safe_psql('postgres',
 		"BEGIN; INSERT INTO keyed (id, k) SELECT i, i % 1000 FROM generate_series($next_id, $next_id + 4999) AS i; $_;")
 	  for 'ROLLBACK', 'COMMIT';

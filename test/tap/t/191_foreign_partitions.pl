@@ -44,7 +44,7 @@ CREATE FOREIGN TABLE ${way}_far_2 PARTITION OF $way FOR VALUES FROM (2000) TO (M
 SQL
 }
 
-# The remote rows are shared by all three ways, the local ones are written alike.
+# The remote rows are shared by all three ways; the local ones are written alike.
 sub insert_rows
 {
 	my ($first, $rows) = @_;
@@ -96,7 +96,7 @@ for my $round (1 .. 3 * test_rounds())
 		"SELECT count(*) FROM T a JOIN T b USING (k) WHERE a.id <> b.id AND k > $low",
 		"SELECT id, note FROM T WHERE k IN (SELECT v FROM probe WHERE n < 20) ORDER BY id");
 
-	# Written over the wrapper: pushed down whole, and row by row.
+	# These writes go over the wrapper: one is pushed down whole, one goes row by row.
 	$local->safe_psql('postgres', "UPDATE by_index_far_1 SET note = note || 'u' WHERE k BETWEEN $low AND $low + 20");
 	$local->safe_psql('postgres', "DELETE FROM by_index_far_2 WHERE k = ANY ('{$keys}')");
 	$local->safe_psql('postgres', "UPDATE by_index_far_1 SET k = 1000 + (k + n) % 1000 FROM probe WHERE k = v AND n < 30");
@@ -108,7 +108,7 @@ for my $round (1 .. 3 * test_rounds())
 	check_sound($local, "round $round: ${_}_near_k is sound", "${_}_near_k") for @ways;
 }
 
-# The ways are what they claim to be.
+# Each way must be what it claims to be.
 for my $case ([ 'by_index', 'Index Scan', 'far_1_k' ], [ 'by_bitmap', 'Bitmap Index Scan', 'far_1_k' ])
 {
 	my ($way, $node_type, $index) = @$case;

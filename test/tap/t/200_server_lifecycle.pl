@@ -48,7 +48,7 @@ cmp_ok(answers_by($node, $question, path => 'host'), '>', 0, 'which answers');
 is(answers_by($node, $question, path => 'paged'), 0, 'unless it is not asked');
 is(log_count($node, qr/LOG:  pg_gpu server process $server started/), 1, 'its start is one line of the log');
 
-# The socket is for its owner alone.
+# Only its owner may use the socket.
 my $socket = $node->data_dir . '/' . SOCKET;
 is((stat $socket)[2] & 077, 0, 'the socket is for its owner alone');
 
@@ -121,7 +121,7 @@ answers_right($node, 'without a supervisor');
 ok($pid = wait_for_server($node, $pid), 'the next request starts another');
 isnt(supervisor_pid($node), $supervisor, 'under a new supervisor');
 
-# Two supervisors: the lock lets one live.
+# Of two supervisors the lock lets only one live.
 $node->safe_psql('postgres', 'SELECT 1');
 my @asking = map { start_sql($node, "$by_host $question; SELECT pg_sleep(0.2);") } (1 .. 8);
 kill 'TERM', supervisor_pid($node);
@@ -143,7 +143,7 @@ foreach my $mode ('fast', 'immediate', 'smart')
 	answers_right($node, "after a $mode shutdown");
 }
 
-# A backend that crashes takes the supervisor along, and mirrors end with it.
+# A backend that crashes ends the supervisor, too, and mirrors end with it.
 $node->append_conf('postgresql.conf', "restart_after_crash = on\n");
 $node->restart;
 sql_value($node, q{SET pg_gpu.path = host; SELECT gpu.load('t_k')});

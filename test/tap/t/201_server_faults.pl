@@ -24,8 +24,8 @@ my $each = test_rounds() > 1;
 my $seconds = rounds(2, 60);
 my $reloads = 0;
 
-# What is done to the server process, by its name. A stopped one holds up nobody beyond pg_gpu.request_timeout: that is what is
-# tried, and it shares no lock with PostgreSQL.
+# What is done to the server process, by name. It may be stopped, since it shares no lock with PostgreSQL, and nobody
+# may be held up by that beyond pg_gpu.request_timeout.
 my %disturbances = (
 	killed => sub { my ($node) = @_; my $pid = server_pid($node); kill 'KILL', $pid if $pid; },
 	stopped => sub { my ($node) = @_; my $pid = server_pid($node); kill 'STOP', $pid if $pid; },
@@ -36,13 +36,13 @@ my %disturbances = (
 	},
 	'little memory' => sub { set_host_limit($_[0], $reloads++ % 2 ? '1MB' : 0) },
 	evictions => sub { my ($node, $method) = @_; sql($node, 'SELECT ' . join ', ', map { "gpu.evict('$_')" } $method->indexes) },);
-# What has nothing to do with an access method is tried on one.
+# Disturbances that have nothing to do with an access method are tried on one.
 my %of_kary = (
 	nothing => sub { },
 	'socket removed' => sub { unlink $_[0]->data_dir . '/' . SOCKET; },
 	'supervisor terminated' => sub { my $pid = supervisor_pid($_[0]); kill 'TERM', $pid if $pid; },);
 
-# Sessions that end in the middle of a request: terminated ones, cancelled ones.
+# Ends sessions in the middle of a request, some by termination and some by a cancel.
 sub end_a_client
 {
 	my ($node, $function) = @_;
@@ -73,7 +73,7 @@ sub try_method
 	}
 	else
 	{
-		# Each comes at least once, in an order of its own.
+		# Each disturbance comes at least once, in a random order.
 		my @next;
 		under_load($node, "$name, disturbed", \%load, sub {
 			@next = shuffle(sort keys %all) unless @next;
@@ -83,7 +83,7 @@ sub try_method
 	under_load($node, "$name, cancelled", \%load, sub { end_a_client($node, 'pg_cancel_backend') },
 		errors => [ qr/canceling statement due to user request/, qr/canceling autovacuum/ ]);
 
-	# Nothing of what the clients loaded is left in the making, and what is there answers.
+	# Nothing of what the clients loaded is left in the making, and what is loaded answers.
 	is(sql_value($node, 'SET pg_gpu.path = host; SELECT ' . join ' AND ', map { "gpu.load('$_') IS NOT NULL" } $method->indexes), 't',
 		"$name: the indexes load");
 	my $request = $method->request;
@@ -96,7 +96,7 @@ sub try_method
 	return;
 }
 
-# Sessions that are terminated, and killed.
+# Ends sessions by termination or by signal 9.
 sub end_backends
 {
 	my ($node, $method, $load) = @_;
@@ -108,7 +108,8 @@ sub end_backends
 	}, errors => [ qr/terminating connection/, qr/connection to server was lost/, qr/server closed the connection/ ]);
 	finish_clients($_) foreach @short;
 
-	# A backend killed while it uses the server process restarts PostgreSQL, as ever, and nothing else comes of it.
+	# A backend that is killed while it uses the server process restarts PostgreSQL, as any other does, and nothing else
+	# comes of it.
 	$node->append_conf('postgresql.conf', "restart_after_crash = on\n");
 	$node->restart;
 	sql_value($node, "SET pg_gpu.path = host; SELECT gpu.load('t_k')");

@@ -17,7 +17,7 @@ use Time::HiRes qw(time usleep);
 
 fault_seed();
 
-# So long a timeout that a request to a stopped process ends only by what the test does.
+# The timeout is so long that a request to a stopped process ends only by what the test does.
 my $node = new_node('sessions', conf => "pg_gpu.request_timeout = 100s\n", streaming => 1);
 make_table($node, rows => 20_000, keys => 10_000);
 my $server = do { sql_value($node, "SET pg_gpu.path = host; SELECT gpu.load('t_k')"); wait_for_server($node) };
@@ -76,7 +76,7 @@ foreach my $round (1 .. 20)
 is(open_descriptors($backend), $descriptors, 'aborted subtransactions leave no descriptor open');
 is(open_descriptors($server), $server_descriptors, 'nor in the server process');
 
-# Ten thousand requests, some of them with answers that need another buffer.
+# There are ten thousand requests, and some of their answers need another buffer.
 my $rows = rounds(10_000);
 $session->query_safe(q{CREATE FUNCTION many(n int) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
@@ -100,7 +100,7 @@ cmp_ok($session->query_safe(q{SELECT requests FROM gpu.stat WHERE path = 'host' 
 $session->quit;
 ok(wait_until(sub { open_descriptors($server) < $server_descriptors }), 'a session that ends frees its descriptors in the server process');
 
-# A buffer that is too small cuts requests.
+# Where the buffer is too small requests are cut.
 my $many_keys = q{SELECT count(*), sum(ordinal) FROM gpu.lookup('t_k', ARRAY(SELECT g % 10000 FROM generate_series(1, 300000) AS g))};
 is(sql_value($node, "SET pg_gpu.path = host; SET pg_gpu.session_transfer_memory = '1MB'; $many_keys"),
 	sql_value($node, "SET pg_gpu.path = paged; $many_keys"), 'a request larger than the transfer buffer');
@@ -120,7 +120,7 @@ $node->safe_psql('postgres', 'DROP DATABASE other');
 is(sql($node, "$by_host $question")->{out}, $right, 'a dropped database takes nothing of the others along');
 
 {
-	# The socket's folder and the socket itself are closed to others.
+	# Others may open neither the socket's folder nor the socket.
 	my $mode = (stat($node->data_dir))[2] & 007;
 	is($mode, 0, 'other users do not reach the socket');
 	is((stat($node->data_dir . '/' . SOCKET))[2] & 077, 0, 'and could not open it');
@@ -131,7 +131,7 @@ is(sql($node, "$by_host $question")->{out}, $right, 'a dropped database takes no
 my $configuration = $node->data_dir . '/postgresql.auto.conf';
 my $stored = qr/^pg_gpu\.costs = '.*\bhost_request = [0-9.e+-]+,/m;
 
-# Who may not store them gets them all the same.
+# Whoever may not store the measured constants gets to see them all the same.
 $node->safe_psql('postgres', 'CREATE ROLE measurer; GRANT EXECUTE ON FUNCTION gpu.calibrate(bool) TO measurer');
 my $measured = sql($node, 'SET ROLE measurer; SELECT setting, new::float8 > 0 FROM gpu.calibrate()');
 like($measured->{out}, qr/^host_request\|t$/m, 'a user without ALTER SYSTEM on pg_gpu.costs gets what was measured');
@@ -148,7 +148,8 @@ unlike($measured->{err}, qr/WARNING/, 'without a warning then');
 unlike(slurp_file($configuration), qr/pg_gpu\.costs/, 'nothing has been stored');
 
 my @calibrated = split /\n/, sql_value($node, q{SET pg_gpu.costs = 'cuda_window = 0.25'; SELECT setting, old <> new, new::float8 >= 0 FROM gpu.calibrate()});
-# What disturbances have hidden isn't stored; a round trip always takes some time.
+# Constants that disturbances have hidden are not stored. A round trip always takes some time, so its constant is among
+# those stored.
 like(join("\n", @calibrated), qr/^host_request\|/m, 'gpu.calibrate measures the constants of what is there');
 my %is_measured = map { /^([^|]+)/ => 1 } @calibrated;
 my @features = qw(ranking list window posting shortest second);
@@ -163,7 +164,7 @@ ok(wait_until(sub { sql_value($node, q{LOAD 'pg_gpu'; SELECT source FROM pg_sett
 	'which sessions then use');
 is(sql_value($node, q{SELECT count(*) FROM pg_class WHERE relname LIKE 'pg_gpu_calibration%'}), 0, 'it leaves nothing else behind');
 
-# Searches go where each of the constants says. Another engine there may be is too dear for any.
+# Searches go where each of the constants says. Another engine that is there is made too expensive for any of them.
 $node->safe_psql('postgres', q{
 CREATE TABLE doc AS SELECT to_tsvector('simple', concat_ws(' ', 'w' || i % 3, 'v' || i % 5)) AS tsv FROM generate_series(1, 20000) AS i;
 CREATE INDEX doc_tsv ON doc USING gpu_text (tsv);

@@ -16,7 +16,7 @@ use Test::More;
 
 fault_seed();
 
-# Stands in for pg_gpu_server. What it does is in the file "behaviour" of the data directory.
+# This program stands in for pg_gpu_server. What it does is in the file "behaviour" of the data directory.
 my $impostor = PostgreSQL::Test::Utils::tempdir . '/impostor';
 append_to_file($impostor, <<'PERL');
 #!/usr/bin/perl
@@ -53,15 +53,15 @@ while (accept(my $session, $listener))
 		my ($magic, $type, $engine, $bytes, $deadline, $request) = unpack('L S S L L Q', $message);
 		my $hello = pack('L l L L Q L L', $type == 1 ? unpack('x32 L', $message) : 1, $process, 1, 0, 1, 1, 0);
 		my $said = $type == 1 || $type == 2 ? header($magic, $type, 288, 0, $request) . $hello : header($magic, $type, 256, 0, $request);
-		# What comes before questions: mirrors are dropped, of which there are none, and listed.
+		# These requests come before questions: mirrors are dropped, of which there are none, and listed.
 		$said = header($magic, $type, 272, 0, $request) . pack('Q2', 0, 0) if $type == 11 || $type == 35;
 		$said = header($magic, $type, 320, 0, $request) . pack('x64') if $type == 18;
-		# More mirrors, rows of statistics and devices than there are bytes of memory.
+		# It claims more mirrors, rows of statistics and devices than there are bytes of memory.
 		$said = header($magic, $type, 320, 0, $request) . pack('Q x56', (1 << 63) + 99) if $type >= 18 && $type <= 20 && $behaviour eq 'lies about results';
-		# Questions about arrays, grids, columns and lists: everything is far away.
+		# To questions about arrays, grids, columns and lists it says that all results are far away.
 		my $is_question = grep { $type == $_ } 12 .. 14, 23 .. 25, 27 .. 29, 31 .. 33;
 		$said = header($magic, $type, 1808, 0, $request) . pack('Q*', 64, 1, (1 << 60) x 192) if $is_question;
-		# Columns: a row nobody asked about, in each run.
+		# For columns it makes up a row in each run, about which nobody asked.
 		$said = header($magic, $type, 1808, 0, $request) . pack('Q*', 64, 1, (64) x 64, (1) x 64, (64) x 64) if $behaviour eq 'made-up rows' && $type >= 27 && $type <= 29;
 		if ($behaviour eq 'mismatch') { $said = header($magic, $type, 256, 2, $request); }
 		elsif ($behaviour eq 'garbage') { $said = join '', map { chr rand 256 } 1 .. 300; }
@@ -73,7 +73,7 @@ while (accept(my $session, $listener))
 		elsif ($behaviour eq 'silence later' && $type > 2) { next; }
 		elsif ($behaviour eq 'hanging up') { exit; }
 		elsif ($behaviour eq 'hanging up later' && $type > 2) { exit; }
-		# All of it, after this connection of it.
+		# It ends its main process first, and then this connection's.
 		elsif ($behaviour =~ /^(SEGV|KILL) on questions$/ && $is_question) { kill $1, $process; exit; }
 		send($session, $said, 0);
 	}
@@ -124,7 +124,8 @@ foreach my $behaviour (sort keys %reasons)
 	my $file = $node->data_dir . '/behaviour';
 	unlink $file;
 	append_to_file($file, "$behaviour\n");
-	# Only silence is to be taken for it, no slow processor; but some are waited for in vain until then, too.
+	# Only silence may be taken for a timeout, and not a slow processor, so the timeout is short only there. It isn't
+	# long elsewhere, because some requests wait it out in vain there, too.
 	$node->adjust_conf('postgresql.conf', 'pg_gpu.request_timeout', $behaviour =~ /^silence/ ? '200ms' : '1s');
 	$node->start;
 	ok(wait_for_log($node, qr/listening, to $behaviour$/), "$behaviour: there is such a process");
@@ -139,7 +140,7 @@ foreach my $behaviour (sort keys %reasons)
 	foreach my $asked ([ 'gpu.count of columns', $columns, $few ], [ 'a scan of columns', $bitmap, $paid ])
 	{
 		my ($name, $statement, $answer) = @$asked;
-		# Rows that are told are looked up in the table; one outside of it is an error, as with any index.
+		# Rows that it tells of are looked up in the table. One outside of the table is an error, as with any index.
 		my (undef, $out, $err) = $node->psql('postgres', "SET client_min_messages = error; SET pg_gpu.path = host; $statement");
 		ok($out eq $answer || ($behaviour eq 'made-up rows' && $err =~ /TID lies outside the table/), "$behaviour: $name is right") or diag "$out $err";
 	}
@@ -158,8 +159,8 @@ foreach my $behaviour (sort keys %reasons)
 
 # ---- quarantine -----------------------------------------------------------------------------------------------------
 
-# A request that crashes the server process is not sent again where the choice is free. One that was under way when
-# somebody killed the process is.
+# Where the choice of a path is free, a request that crashes the server process is not sent again. One that was under
+# way when somebody killed the process is.
 sub fallbacks { my ($session, $request) = @_; return $session->query_safe("SELECT coalesce(sum(fallbacks), 0) FROM gpu.stat WHERE path = 'host' AND request = '$request'"); }
 my %kept = (SEGV => 1, KILL => 0);
 foreach my $signal (sort keys %kept)
@@ -176,7 +177,7 @@ foreach my $signal (sort keys %kept)
 	is(fallbacks($session, 'lookup'), 1, "$signal: it was sent");
 	ok(wait_until(sub { return log_count($node, qr/LOG:  pg_gpu server process \d+ ended:/, $from) > 0 && log_count($node, qr/listening, to/, $from) > 1; }),
 		"$signal: there is another process");
-	# The path itself rests for a moment after each failure.
+	# After each failure the path isn't used for a moment.
 	$session->query_safe('SELECT pg_sleep(0.3)');
 	is($session->query_safe($question), $right, "$signal: the next one is right");
 	is(fallbacks($session, 'lookup'), 2 - $kept{$signal}, $kept{$signal} ? "$signal: it was not sent" : "$signal: it was sent, too");

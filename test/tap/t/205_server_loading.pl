@@ -19,7 +19,7 @@ fault_seed();
 my $path = ($ENV{PG_GPU_TEST_PATH} // '') eq 'cuda' ? 'cuda' : 'host';
 my $node = new_node('loading', conf => "max_parallel_maintenance_workers = 3\nmax_worker_processes = 16\nmax_parallel_workers = 8\nmin_parallel_index_scan_size = 8\npg_gpu.path = $path\npg_gpu.mirror = manual\n");
 $node->safe_psql('postgres', 'CREATE EXTENSION IF NOT EXISTS pg_gpu');
-# Several chunks of pages, of which the last is not full; a second run and a tail beside the large one.
+# There are several chunks of pages, of which the last is not full, and a second run and a tail beside the large one.
 $node->safe_psql('postgres', q{
 CREATE TABLE big (k int8, v int);
 INSERT INTO big SELECT (i * 7919) % 1000003, i FROM generate_series(1, 700000::bigint) AS i;
@@ -31,7 +31,7 @@ my $answers = q{SELECT count(*), sum(ordinal) FROM gpu.lookup('big_k', ARRAY(SEL
 SELECT gpu.count('big_k', ARRAY[i], ARRAY[i + 70000]) FROM generate_series(-100000, 1000000, 50000) AS i};
 my $right = sql_value($node, "SET pg_gpu.path = paged; $answers");
 
-# With so small a buffer that the leader has to wait for the server process before all is copied.
+# The buffer is so small that the leader has to wait for the server process before all is copied.
 sub load_with
 {
 	my ($workers) = @_;
@@ -59,7 +59,7 @@ foreach my $round (1 .. rounds(3))
 }
 load_with(6);
 is(sql_value($node, $answers), $right, 'so many workers that the leader only sends');
-# The leader begins alone, and on an idle machine may be through before they come.
+# The leader begins alone, and on an idle machine it may be through before the workers come.
 ok(wait_until(sub {
 	my (undef, @copied) = $helped > 0 ? () : load_with(3);
 	$helped += $_ foreach @copied;
@@ -71,7 +71,7 @@ is(sql_value($node, q{SELECT count(*) FROM gpu.verify('big_k')}), 0, 'the index 
 
 my $load = "SET client_min_messages = error; SELECT gpu.evict('big_k') IS NOT NULL; SELECT gpu.load('big_k') > 0";
 
-# The server process stops answering in the middle of some load; the timeout doesn't end that, the test does.
+# The server process stops answering in the middle of some load. The timeout is too long to end that, so the test does.
 $node->append_conf('postgresql.conf', "pg_gpu.request_timeout = 100s\n");
 $node->reload;
 my $server = wait_for_server($node);
@@ -103,7 +103,7 @@ foreach my $how ('cancel', 'terminate', 'kill')
 ok(wait_until(sub { sql($node, $load)->{code} eq '' }), 'afterwards an index can be loaded');
 is(sql_value($node, $answers), $right, 'and answers are right');
 
-# Merges, VACUUM and REINDEX beside loads.
+# Merges, VACUUM and REINDEX go on beside loads.
 my $clients = start_sql($node, q{DO $$ BEGIN FOR r IN 1 .. 12 LOOP
 	INSERT INTO big SELECT i, i FROM generate_series(1, 4000) AS i; DELETE FROM big WHERE k BETWEEN r * 100 AND r * 100 + 50;
 	PERFORM gpu.merge('big_k'); COMMIT; END LOOP; END $$});

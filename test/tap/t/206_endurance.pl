@@ -97,8 +97,9 @@ SELECT faults.same_count('searched', 'tsv @@ ''w:word & w3''', (SELECT count(*) 
 COMMIT;
 }, 2 ]);
 
-# As many rows come as go. An UPDATE meets its rows in the table's order, which others change: who takes several locks them by
-# number first. Who inserts rows that somebody else deletes waits for him, and both in no order: on that table writers take turns.
+# As many rows come as go. An UPDATE meets its rows in the table's order, which others change, so a writer that takes
+# several locks takes them by number first. A writer that inserts rows waits for another that deletes them, and both go
+# in no order, so on that table writers take turns.
 sub update_of
 {
 	my ($table, $changes, $turn) = @_;
@@ -123,7 +124,7 @@ push @upkeep, map { [ "VACUUM (INDEX_CLEANUP ON) $_;\n", 3 ] } 'keyed', 'placed'
 
 my (@memory, @bytes);
 
-# What the largest of the clients' backends has beside shared memory, and the indexes' sizes.
+# Returns the memory that the largest of the clients' backends has beside shared memory, and the indexes' sizes.
 sub look
 {
 	my %memory;
@@ -152,7 +153,7 @@ sub disturb
 	return;
 }
 
-# Everything at once for so many seconds.
+# Everything goes on at once for so many seconds.
 my @runs;
 sub work
 {
@@ -186,11 +187,12 @@ work(1, int($seconds / 2));
 my $survivor = wait_for_server($node);
 set_host_limit($node, '1GB');
 
-# What the server process has when nobody asks for anything.
+# Notes what the server process has when nobody asks for anything.
 my @rests;
 sub rest
 {
-	# A mirror goes with its run when somebody asks, who finds out which indexes are gone every two seconds. Merges may go on.
+	# The mirror of a run that is gone goes when a session asks the server process; sessions find out every two seconds
+	# which indexes are gone. Merges may go on.
 	my $of_gone_runs = q{SELECT count(*) FROM gpu.mirrors AS m WHERE m.index_name IS NULL OR NOT EXISTS
 		(SELECT FROM gpu.runs(m.index_name) AS r WHERE r.run_id = m.run_id)};
 	ok(wait_until(sub {
@@ -216,8 +218,8 @@ foreach my $period (1 .. $periods)
 	rest();
 }
 is(server_pid($node), $survivor, 'the server process is the same at the end of the second half');
-# The first period makes what all others use again. What a leak takes it has taken by each of the later rests, so the least of
-# the last ones tells, and not what one of them happened to see.
+# The first period takes what all later ones use again. What a leak takes is missing at each of the later rests, so the
+# least of the last ones tells of it, and not what one of them happened to see.
 my ($first, @later) = @rests;
 my @last = @later[ -2 .. -1 ];
 foreach my $what ('descriptors', 'threads')
@@ -229,7 +231,7 @@ cmp_ok(min(map { $_->{memory} } @last), '<=', max(map { $_->{memory} } $first, $
 
 # A function is given an index by name: REINDEX CONCURRENTLY may put another in its place before it is opened.
 is(client_errors(\@runs, qr/index "\w+_ccold" is not valid/, qr/could not open relation with OID/), '', 'no errors and no wrong answers');
-# The same four again and again: readers by the server process and on pages, writers, upkeep.
+# The same four clients run again and again: readers by the server process and on pages, writers, and upkeep.
 foreach my $number (0 .. 3)
 {
 	my @same = map { $runs[$_] } grep { $_ % 4 == $number } 0 .. $#runs;
@@ -241,7 +243,7 @@ my $bad = qr/deadlock|pg_gpu merge.*exited with exit code [^0]/;
 is(bad_log_lines($node, $bad), '', 'no deadlock and no death in the log') or diag(bad_log_context($node, $bad));
 cmp_ok(log_count($node, qr/pg_gpu_server: listening/), '>', 1, 'the server process was killed, and came back');
 
-# The first quarter is for filling caches.
+# The first quarter fills caches, so it doesn't count.
 sub quarters
 {
 	my ($name, @looks) = @_;

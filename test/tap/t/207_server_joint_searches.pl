@@ -1,6 +1,6 @@
 # suite: check
-# gpu_text: sessions whose searches wait for the server process at the same time share its calls. Each gets its own answer, and
-# a cancelled session, one that fails, a lack of memory and the end of the process are no other session's business.
+# gpu_text: sessions whose searches wait for the server process at the same time share its calls. Each gets its own
+# answer. A cancelled session, one that fails, a lack of memory and the end of the process do other sessions no harm.
 
 use strict;
 use warnings FATAL => 'all';
@@ -18,7 +18,7 @@ fault_seed();
 
 my $seconds = rounds(2, 30);
 
-# One call at a time, so that what comes meanwhile goes into the next one.
+# There is one call at a time, so that requests that come meanwhile go into the next one.
 local $ENV{PG_GPU_SERVER} = server_with('--joint-calls 1');
 
 my $node = new_node('joint', conf => "pg_gpu.server_threads = 8\nmax_worker_processes = 16\n");

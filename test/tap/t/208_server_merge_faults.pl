@@ -27,8 +27,9 @@ CREATE TABLE t (k int8, v int);
 CREATE TABLE filler AS SELECT i, repeat('x', 1000) AS x FROM generate_series(1, 30000) AS i;
 });
 
-# A large run of which some entries are known to be dead, with a mirror, and small ones; then a third of the large one's rows is
-# deleted, and a VACUUM marks them, meets a page that it can't read, and ends without having said what it did.
+# Makes a large run of which some entries are known to be dead, with a mirror, and small ones. Then a third of the large
+# one's rows is deleted, and a VACUUM marks them, meets a page that it can't read, and ends without having said what it
+# did.
 sub leave_unknown_dead_bits
 {
 	$node->safe_psql('postgres', qq{
@@ -38,12 +39,12 @@ INSERT INTO t SELECT (i * 7919) % 1000003, i FROM generate_series(1, @{[ROWS]}::
 CREATE INDEX t_k ON t USING gpu_kary (k) WITH (fanout = 64);
 });
 	my $file = index_file($node, 't_k');
-	# A leaf: what isn't one lies behind them.
+	# This block is a leaf: pages of other kinds lie behind the leaves.
 	my $block = int(0.9 * pages_of_index($node, 't_k'));
 	$node->safe_psql('postgres', 'DELETE FROM t WHERE v % 1000 = 0');
 	$node->safe_psql('postgres', 'VACUUM (INDEX_CLEANUP ON) t');
 	$node->safe_psql('postgres', "INSERT INTO t SELECT i * 400, -i FROM generate_series(1, @{[MORE]}::bigint) AS i");
-	# The server process comes when it is asked for.
+	# The server process starts when it is asked for.
 	wait_until(sub { return sql($node, q{SELECT gpu.load('t_k')})->{code} eq '' }) or die 'no mirror';
 	$node->safe_psql('postgres', 'DELETE FROM t WHERE k % 3 = 0 AND v > 0');
 	$node->safe_psql('postgres', 'CHECKPOINT');
@@ -57,12 +58,12 @@ CREATE INDEX t_k ON t USING gpu_kary (k) WITH (fanout = 64);
 	return;
 }
 
-# Merges all runs, and kills the server process after some seconds if any are given. Returns how long it took, and which path it
-# says has merged.
+# Merges all runs; kills the server process after some seconds, if any are given. Returns how long the merge took, and
+# which path it says has merged.
 sub merge_all
 {
 	my ($patience) = @_;
-	# Never 0, whose signal would be this test's own.
+	# The id must not be 0, because a signal to 0 would be this test's own.
 	my $server = server_pid($node) || die 'no server process';
 	my $began = time();
 	my $merge = start_sql($node, q{SET client_min_messages = error; SELECT path FROM gpu.merge('t_k')});
@@ -83,7 +84,7 @@ my $by_table = 'SET enable_indexscan = off; SET enable_indexonlyscan = off; SET 
 my $by_index = 'SET pg_gpu.path = paged; SET enable_seqscan = off';
 my $question = 'SELECT count(*), sum(k) FROM t WHERE k >= 0';
 
-# Without a fault on the way: what the mirror doesn't know to be dead goes into the merged run.
+# First nothing fails on the way: entries that the mirror doesn't know to be dead go into the merged run.
 leave_unknown_dead_bits();
 my ($whole, $merged_by) = merge_all();
 my $by_server = entries();

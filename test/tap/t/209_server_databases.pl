@@ -28,7 +28,7 @@ CREATE INDEX t_text ON t USING gpu_text (v);
 VACUUM t;
 });
 
-# What each of the four finds, which a mirror without some of the rows would answer wrongly.
+# What each of the four access methods finds. A mirror without some of the rows would answer wrongly.
 my $questions = q{
 SELECT count(*) FROM gpu.lookup('t_kary', ARRAY(SELECT generate_series(1, 20000::bigint)));
 SELECT gpu.count('t_kary', ARRAY[1], ARRAY[20000]);

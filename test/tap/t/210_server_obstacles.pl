@@ -68,7 +68,7 @@ SKIP:
 	kill 'KILL', $tracer;
 	waitpid($tracer, 0);
 
-	# PostgreSQL's own shutdown is as little held up.
+	# PostgreSQL's own shutdown must not be held up by that, either.
 	my $next = wait_for_server($node, $server);
 	$tracer = trace($next) or die 'the second server process could not be traced';
 	ok($node->stop('fast'), 'a fast shutdown ends');
@@ -142,7 +142,7 @@ SKIP:
 	is($node->safe_psql('postgres', $question), 3000, 'without locks and pidfd_open statements are answered');
 	my $server = wait_for_server($node);
 	ok($server, 'and there is a server process');
-	# Many sessions that want one start no second.
+	# Many sessions that want a server process must not start a second one.
 	$node->safe_psql('postgres', $question) foreach 1 .. 5;
 	is(server_pid($node), $server, 'which stays the only one');
 	$node->stop('fast');

@@ -44,7 +44,7 @@ sub mirrors_of
 
 foreach my $round (1 .. 3)
 {
-	# Several runs, mirrored by one session, then merged by another that never talks to the server process.
+	# One session mirrors several runs; then another, which never talks to the server process, merges them.
 	$node->safe_psql('postgres', $insert) foreach 1 .. 2;
 	foreach my $method (sort keys %question)
 	{
@@ -60,7 +60,8 @@ foreach my $round (1 .. 3)
 	}
 }
 
-# One question of a later session to another index is enough for what was dropped, pinned or not.
+# A later session need ask only one question, about another index, for the mirrors of what was dropped to go, pinned or
+# not.
 $node->safe_psql('postgres', "SET pg_gpu.path = $path; SELECT gpu.load('t_kary', true); SELECT gpu.load('t_text')");
 my @dropped = $node->safe_psql('postgres', q{SELECT count(*) FROM gpu.mirrors WHERE index_name IN ('t_kary'::regclass, 't_text'::regclass)});
 cmp_ok($dropped[0], '>=', 2, 'mirrors of indexes that are to be dropped');

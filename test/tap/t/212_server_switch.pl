@@ -1,6 +1,6 @@
 # suite: check
-# pg_gpu.server: off keeps the server process away, auto brings it back, each by a reload. Who only looks at the server process
-# doesn't start it.
+# pg_gpu.server: off keeps the server process away, auto brings it back, each by a reload. A session that only looks at
+# the server process doesn't start it.
 
 use strict;
 use warnings FATAL => 'all';

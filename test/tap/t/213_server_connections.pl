@@ -1,5 +1,5 @@
 # suite: check
-# Connections to the server process are a limited good: a session that is idle gives its own back, with all that belongs to it,
+# Connections to the server process are limited. A session that is idle gives its own back, with all that belongs to it,
 # also within a transaction; and where sessions have taken all of them, the supervisor still gets through.
 
 use strict;
@@ -30,7 +30,7 @@ make_table($node, rows => 20_000, keys => 10_000);
 my $right = sql_value($node, 'SELECT count(*) FROM t WHERE k BETWEEN 0 AND 3000');
 cmp_ok(sql_value($node, "$by_host SELECT gpu.load('t_k')"), '>', 0, 'an index is loaded');
 my $server = wait_for_server($node);
-# It listens, and the supervisor is connected.
+# Two sockets are left: the one that listens, and the supervisor's connection.
 ok(wait_until(sub { sockets($server) == 2 && memory_files($server) == 0 }), 'nobody else is connected now');
 my ($threads, $descriptors) = (threads($server), open_descriptors($server));
 
@@ -43,7 +43,7 @@ cmp_ok(memory_files($backend), '>', 0, 'and a buffer');
 
 $node->append_conf('postgresql.conf', "pg_gpu.connection_idle_timeout = 100ms\n");
 $node->reload;
-# The new time holds from the next transaction on.
+# The new time counts from the next transaction on.
 is($session->query_safe("COMMIT; BEGIN; $question"), $right, 'it asks again');
 ok(wait_until(sub { sockets($server) == 2 }), 'idle in its transaction, it gives the connection back');
 ok(wait_until(sub { threads($server) <= $threads }), 'and the thread of the server process');
@@ -59,7 +59,7 @@ $node->stop;
 
 # ---- all connections are taken --------------------------------------------------------------------------------------
 
-# A server process that takes two connections beside the supervisor's.
+# This server process takes two connections beside the supervisor's.
 $node->append_conf('postgresql.conf', "pg_gpu.connection_idle_timeout = 1h\npg_gpu.request_timeout = 2s\n");
 {
 	local $ENV{PG_GPU_SERVER} = server_with('--connections 3');
@@ -85,7 +85,7 @@ my $before = socket_names($supervisor);
 kill 'STOP', $server;
 ok(wait_until(sub { socket_names($supervisor) ne $before }), 'the supervisor loses its connection');
 kill 'CONT', $server;
-# It hands on limits through its new one.
+# It hands limits on through its new connection.
 $node->append_conf('postgresql.conf', "pg_gpu.host_memory_limit = 1MB\n");
 $node->reload;
 make_table($node, rows => 200_000, keys => 200_000, name => 'big');

@@ -1,5 +1,5 @@
 # suite: check
-# gpu.evict and its like: by index, by run, by database, everything; and who may.
+# gpu.evict by index, by run, by database, and of everything; and who may call it.
 
 use strict;
 use warnings FATAL => 'all';

@@ -1,6 +1,6 @@
 # suite: check
-# Runs that have no mirror are read from pages by the session, while the server process answers for the others: small ones,
-# and those that are not loaded yet. The answers add up.
+# Runs that have no mirror, because they are small or not loaded yet, are read from pages by the session, while the
+# server process answers for the others. The answers add up.
 
 use strict;
 use warnings FATAL => 'all';
@@ -41,7 +41,8 @@ my %question = (
 	'a search' => ['t_text', q{SELECT tid, score FROM gpu.search('t_text', 'w3 & common', 2000, 'and')}],
 	'an intersection' => ['t_text', q{SELECT tid FROM gpu.intersect('t_text', ARRAY['w3', 'common']) AS tid ORDER BY 1}],
 	'a search of any' => ['t_text', q{SELECT tid, score FROM gpu.search('t_text', 'w3 | u20200 | u100', 50, 'or')}]);
-# Answers of pages, and of the server process for what it has; how many requests the latter answered.
+# Compares answers of pages with those of the server process for what it has; and counts how many requests the latter
+# answered.
 sub compare
 {
 	my ($title, $settings) = @_;
@@ -61,7 +62,7 @@ sub compare
 $node->safe_psql('postgres', "SET pg_gpu.path = $path; SELECT gpu.load('$_')") foreach map { "t_$_" } qw(kary grid column text);
 compare('all resident', '');
 
-# New runs, and dead entries of old and new ones.
+# Each round adds new runs, and dead entries of old and new ones.
 foreach my $round (1 .. 3)
 {
 	my $first = 17000 + $round * 3001;
@@ -73,7 +74,7 @@ compare('deleted rows', 'SET pg_gpu.mirror = manual;');
 $node->safe_psql('postgres', 'SET pg_gpu.path = paged; VACUUM t');
 compare('dead entries', 'SET pg_gpu.mirror = manual;');
 
-# What is small is not loaded at all.
+# Small runs are not loaded at all.
 $node->safe_psql('postgres', "SELECT gpu.evict('$_')") foreach map { "t_$_" } qw(kary grid column text);
 $node->append_conf('postgresql.conf', "pg_gpu.min_mirror_entries = 15000\n");
 $node->reload;

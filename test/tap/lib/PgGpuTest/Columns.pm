@@ -9,8 +9,8 @@ use warnings;
 use Exporter 'import';
 our @EXPORT = qw(column_value column_queries row_of);
 
-# A dense middle, so that values repeat and ranges hit, and the values at the
-# ends and around special cases. All are SQL strings without quotes.
+# Each type has a dense middle, so that values repeat and ranges hit, and the values at its ends and around special
+# cases. All are SQL strings without quotes.
 my %types = (
 	bool => { dense => sub { $_[0]->pick('true', 'false') }, special => [ 'true', 'false' ] },
 	'"char"' => {
@@ -30,7 +30,7 @@ my %types = (
 		]
 	},
 	oid => { dense => sub { $_[0]->between(0, 25) }, special => [ 0, 1, 2147483647, 2147483648, 4294967294, 4294967295 ] },
-	# Days and minutes around a day that had no 2:00 to 3:00 in New York, and one that had 1:00 to 2:00 twice.
+	# These are days and minutes around a day that had no 2:00 to 3:00 in New York, and one that had 1:00 to 2:00 twice.
 	date => {
 		dense => sub { '2021-' . $_[0]->pick('03', '11') . '-' . $_[0]->pick('05' .. '15') },
 		special => [ '-infinity', 'infinity', '4713-01-01 BC', '5874897-12-31', '294276-12-31', '294277-01-01', '2011-12-30', '2011-12-31' ]
@@ -80,7 +80,7 @@ my %types = (
 		special => [ '00:00:00:00:00:00:00:00', 'ff:ff:ff:ff:ff:ff:ff:ff', '7f:ff:ff:ff:ff:ff:ff:ff', '80:00:00:00:00:00:00:00' ]
 	});
 
-# What a column of a type is compared with besides its own.
+# The types that a column of a type is compared with besides its own.
 my %relatives = (
 	(map { ($_ => [ 'int2', 'int4', 'int8' ]) } qw(int2 int4 int8)),
 	(map { ($_ => [ 'float4', 'float8' ]) } qw(float4 float8)),
@@ -160,7 +160,7 @@ sub column_queries
 	my @queries;
 	for my $number (1 .. $option{count})
 	{
-		# Leading columns more often than others, and now and then a column twice.
+		# Leading columns are drawn more often than others, and now and then a column twice.
 		my @conditions;
 		for my $i (0 .. $#columns)
 		{
@@ -173,8 +173,8 @@ sub column_queries
 		my $columns = $mode eq 'index' || $mode eq 'bitmap' ? "$k AS k, id, ctid" : "$k AS k";
 		if ($mode eq 'count')
 		{
-			# Of several conditions the planner may see that they contradict each other; an array on a later
-			# column it may rather check afterwards.
+			# Of several conditions the planner may see that they contradict each other, and an array on a later column
+			# it may rather check afterwards. So counts have one condition on the first column, or a range of another.
 			push @queries, { sql => "SELECT count(*) AS k FROM $table WHERE " . _condition($random, $columns[0]), mode => $mode };
 			my $later = $random->pick(@columns);
 			my $range = "$later->{name} " . $random->pick(qw(< <= >= >)) . ' ' . _constant($random, $later->{type}, 1);
@@ -183,7 +183,7 @@ sub column_queries
 		}
 		push @queries, { sql => "SELECT $columns FROM $table WHERE $where", mode => $mode };
 		next if $mode eq 'bitmap' || !$random->once_in(2);
-		# In an order that all columns take part in, so that ties don't show.
+		# All columns take part in the order, so that ties don't show.
 		my $ordered = $mode eq 'index' ? "$k AS k, " . ($random->once_in(2) ? 'id' : 'ctid') : "$k AS k";
 		my $order = $random->pick(@orders);
 		push @queries, { sql => "SELECT $ordered FROM $table WHERE $where ORDER BY $order", mode => $mode, ordered => 1 };

@@ -74,8 +74,8 @@ sub change
 	return;
 }
 
-# The runs of the metapage's list. `at` is where on the metapage a run's entry lies, `blocks` are those of its pages in
-# order, `sections` the first page of each section: dead bitmap, entries, and two of the method's.
+# Returns the runs of the metapage's list. `at` is where on the metapage a run's entry lies, `blocks` are those of its
+# pages in order, `sections` the first page of each section: dead bitmap, entries, and two of the method's.
 sub listed_runs
 {
 	my ($file) = @_;
@@ -101,7 +101,7 @@ sub listed_runs
 	return @runs;
 }
 
-# The largest run: the one CREATE INDEX made.
+# Returns the largest run, which is the one that CREATE INDEX made.
 sub built_run
 {
 	my ($file) = @_;
@@ -109,11 +109,11 @@ sub built_run
 	return $run;
 }
 
-# The block of a section's page, of its first one unless told.
+# Returns the block of a section's page, of its first one unless told.
 sub section_block { my ($run, $section, $page) = @_; return $run->{blocks}[ $run->{sections}[$section] + ($page // 0) ]; }
 
-# Flips bits of a byte at a place, from 0 to 1, of a block: of any one where none is named. Of the metapage only what is in use
-# with four runs.
+# Flips bits of a byte at a place, from 0 to 1, in a block, or in any one where none is named. On the metapage only the
+# bytes that four runs use are flipped.
 sub flip_anywhere
 {
 	my ($file, $block, $place, $bits) = @_;
@@ -123,7 +123,7 @@ sub flip_anywhere
 	return;
 }
 
-# A function of a file that flips a few bytes of the contents behind the tail.
+# Returns a function of a file that flips a few bytes of the contents behind the tail.
 sub flip_runs
 {
 	my @flips = map { [ rand(), rand(), random_int(1, 255) ] } 1 .. random_int(1, 12);
@@ -171,8 +171,8 @@ sub conversation
 	return $text =~ s/:t(?![a-z])/$table/gr;
 }
 
-# What the statements of a conversation answered and their SQLSTATE, by name, what psql said, and what is wrong with that: no
-# statement may end otherwise than well or by a corruption error with its hint.
+# Returns what the statements of a conversation answered and their SQLSTATE, by name; what psql said; and what is wrong
+# with that: a statement may only succeed, or end by a corruption error with its hint.
 sub converse
 {
 	my ($node, $text) = @_;
@@ -201,7 +201,7 @@ sub converse
 	return (\%answer, \%state, $err, @problems);
 }
 
-# When the server's processes began: a dead backend makes the postmaster restart everybody.
+# Returns when the server's processes began. A dead backend makes the postmaster restart everybody, so it would change.
 sub alive_since
 {
 	my ($node) = @_;
@@ -209,7 +209,7 @@ sub alive_since
 	return sql_value($node, q{SELECT backend_start FROM pg_stat_activity WHERE backend_type = 'checkpointer'});
 }
 
-# What is wrong with what a fault's index answered.
+# Returns what is wrong with what a fault's index answered.
 sub wrong_answers
 {
 	my ($method, $name, $kind, $right, $answer, $state) = @_;
@@ -233,8 +233,8 @@ sub wrong_answers
 	return @problems;
 }
 
-# Makes a table for each fault, damages the indexes while the server is down, and asks each: a test a fault. Of random faults
-# gpu.verify must notice a good part.
+# Makes a table for each fault, damages the indexes while the server is down, and asks each of them; each fault is a
+# test. gpu.verify must notice a good part of random faults.
 sub ask_damaged
 {
 	my ($method, $what, %faults) = @_;
@@ -252,7 +252,7 @@ sub ask_damaged
 	$faults{$_}[1]->($file{$_}) foreach @names;
 	$node->start;
 
-	# What the questions should give: the sequential scan's answers, the same for every table.
+	# These are the answers that the questions should give: the sequential scan's, the same for every table.
 	my $started = alive_since($node);
 	$node->safe_psql('postgres', 'CREATE TABLE sound AS SELECT * FROM d0');
 	my %right;

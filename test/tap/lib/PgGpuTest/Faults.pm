@@ -28,7 +28,7 @@ our @EXPORT = qw(
 
 use constant BLOCK_SIZE => 8192;
 
-# How long to wait for something that must happen. Never a measure of speed: only a hung test meets it.
+# How long to wait for something that must happen. It is no measure of speed: only a test that hangs waits so long.
 my $patience = $PostgreSQL::Test::Utils::timeout_default;
 
 # ---- seeds and rounds ---------------------------------------------------------------------------------------
@@ -41,7 +41,7 @@ sub fault_seed
 	return;
 }
 
-# Number of repetitions: `$base` in a short run, times PG_GPU_TEST_ROUNDS in a long one, at most `$most`.
+# Returns the number of repetitions: `$base` in a short run, times PG_GPU_TEST_ROUNDS in a long one, at most `$most`.
 sub rounds
 {
 	my ($base, $most) = @_;
@@ -49,7 +49,7 @@ sub rounds
 	return defined $most && $count > $most ? $most : $count;
 }
 
-# An integer from $low to $high, both included.
+# Returns an integer from $low to $high, both included.
 sub random_int { my ($low, $high) = @_; return $low + int(rand($high - $low + 1)); }
 
 sub random_real { my ($low, $high) = @_; return $low + rand($high - $low); }
@@ -173,8 +173,8 @@ BEGIN
 END $$;
 SQL
 
-# A cluster as PgGpuTest's new_cluster() makes it, with the checking functions in database postgres.
-# `conf`, `streaming` and `checksums` go to new_cluster().
+# Makes a cluster as PgGpuTest's new_cluster() does, with the checking functions in database postgres. `conf`,
+# `streaming` and `checksums` go to new_cluster().
 sub new_node
 {
 	my ($name, %params) = @_;
@@ -185,7 +185,7 @@ sub new_node
 	return $node;
 }
 
-# A table t(id, k, filler) with an index t_k, filled with `rows` rows: keys from 0 to `keys` and some NULLs.
+# Makes a table t(id, k, filler) with an index t_k, and fills it with `rows` rows: keys from 0 to `keys` and some NULLs.
 # `type` is int4 or int8, `with` the WITH clause of the index, `name` another name for the table.
 sub make_table
 {
@@ -256,10 +256,10 @@ sub finish_sql
 	return { out => slurp_file($run->{out}), err => $err, code => $code };
 }
 
-# One value, or the end of the test when the query fails.
+# Returns one value; ends the test when the query fails.
 sub sql_value { my ($node, $sql) = @_; return $node->safe_psql('postgres', $sql); }
 
-# Waits for a condition that must come true; false when it did not within the patience of the suite.
+# Waits for a condition that must come true. Returns false when it did not within the patience of the suite.
 sub wait_until
 {
 	my ($condition, $pause) = @_;
@@ -269,7 +269,8 @@ sub wait_until
 	{
 		return 1 if $condition->();
 		usleep($pause);
-		# Most conditions ask a session of their own, which would take the processor from what is waited for.
+		# The pauses grow, because most conditions ask a session of their own, which takes the processor from what is
+		# waited for.
 		$pause *= 2 if $pause < 100_000;
 	}
 	return 0;
@@ -277,7 +278,8 @@ sub wait_until
 
 # ---- crashes ------------------------------------------------------------------------------------------------
 
-# State letter, parent and used processor time (in ticks) of a process from /proc, or an empty list when it is gone.
+# Returns state letter, parent and used processor time (in ticks) of a process from /proc, or an empty list when it is
+# gone.
 sub process_state
 {
 	my ($pid) = @_;
@@ -321,7 +323,8 @@ sub children_of
 	return @children;
 }
 
-# Do none of the cluster's processes work, or wait for a processor or a disk, for a second? Looks until `$while` is false.
+# Says whether for a second none of the cluster's processes works, or waits for a processor or a disk. It looks until
+# `$while` is false.
 sub stands_still
 {
 	my ($node, $while) = @_;
@@ -357,13 +360,13 @@ sub crash_cluster
 	$node->kill9;
 	wait_gone($postmaster, @children) or die 'processes of the cluster outlive SIGKILL';
 
-	# Where nothing reaps orphans (containers without an init process) the zombie's id still looks alive.
+	# Where nothing reaps orphans (in containers without an init process) the zombie's id still looks alive.
 	unlink $node->data_dir . '/postmaster.pid', $node->host . '/.s.PGSQL.' . $node->port . '.lock';
 	return;
 }
 
-# Kills one backend with signal 9, which makes the postmaster restart everybody, and waits for the restart.
-# Needs restart_after_crash = on. False when the backend had ended by itself.
+# Kills one backend with signal 9, which makes the postmaster restart everybody, and waits for the restart. It needs
+# restart_after_crash = on. Returns false when the backend had ended by itself.
 sub crash_backend
 {
 	my ($node, $pid) = @_;
@@ -391,7 +394,7 @@ sub start_again
 
 # ---- soundness ----------------------------------------------------------------------------------------------
 
-# Answers through the index equal those of a sequential scan, for the whole key range and some random parts.
+# Passes when answers through the index equal those of a sequential scan, for the whole key range and some random parts.
 sub check_answers
 {
 	my ($node, $table, $what, %params) = @_;
@@ -413,7 +416,7 @@ sub check_answers
 		"$what: answers through $index equal a sequential scan's");
 }
 
-# Sound, right, and still takes inserts that are found again.
+# Passes when the index is sound, answers rightly, and still takes inserts that are found again.
 sub check_usable
 {
 	my ($node, $table, $what, %params) = @_;
@@ -501,7 +504,7 @@ sub start_clients
 	return { handle => $handle, out => "$folder/out", err => "$folder/err" };
 }
 
-# The number that the next transaction which writes will have.
+# Returns the number that the next transaction which writes will have.
 sub next_transaction
 {
 	my ($node) = @_;
@@ -514,7 +517,7 @@ sub finish_clients { my ($run) = @_; return IPC::Run::finish($run->{handle}); }
 # Ends the clients now.
 sub stop_clients { my ($run) = @_; return IPC::Run::kill_kill($run->{handle}, grace => 5); }
 
-# Transactions the clients (a list of what start_clients() returned) finished.
+# Returns how many transactions the clients (a list of what start_clients() returned) finished.
 sub client_transactions
 {
 	my ($runs) = @_;
@@ -526,7 +529,8 @@ sub client_transactions
 	return $count;
 }
 
-# Errors the clients (a list of what start_clients() returned) met, less those expected: losing the connection in a crash is no error of a statement.
+# Returns the errors that the clients (a list of what start_clients() returned) met, without those expected. Losing the
+# connection in a crash is no error of a statement.
 sub client_errors
 {
 	my ($runs, @expected) = @_;
@@ -536,7 +540,7 @@ sub client_errors
 	return join("\n", @errors);
 }
 
-# Lines of the server's log that tell of a process that died, or match `$more`.
+# Returns the lines of the server's log that tell of a process that died, or that match `$more`.
 sub bad_log_lines
 {
 	my ($node, $more) = @_;
@@ -545,7 +549,7 @@ sub bad_log_lines
 	return join("\n", grep { /$pattern/ } split /\n/, slurp_file($node->logfile));
 }
 
-# The same lines, each with what follows: of a deadlock, who waited for whom and said what.
+# Returns the same lines, each with what follows: for a deadlock, who waited for whom and said what.
 sub bad_log_context
 {
 	my ($node, $more) = @_;
@@ -561,7 +565,7 @@ sub bad_log_context
 
 # ---- files --------------------------------------------------------------------------------------------------
 
-# Path of the main fork of a relation.
+# Returns the path of the main fork of a relation.
 sub index_file
 {
 	my ($node, $relation, $database) = @_;
@@ -599,7 +603,7 @@ sub write_page
 	return;
 }
 
-# Temporary files of the cluster, as a list of names.
+# Returns the names of the cluster's temporary files.
 sub temporary_files
 {
 	my ($node) = @_;
@@ -621,7 +625,7 @@ sub parallel_workers
 
 # ---- cancelled statements ------------------------------------------------------------------------------------
 
-# Milliseconds a statement takes when nobody disturbs it; `after` undoes it.
+# Returns how many milliseconds a statement takes when nobody disturbs it; `after` undoes it.
 sub milliseconds_of
 {
 	my ($node, $settings, $statement) = @_;
@@ -632,9 +636,9 @@ SELECT 'took ' || extract(epoch FROM clock_timestamp()) - :begin;");
 	return $result->{out} =~ /took ([0-9.]+)/ ? $1 * 1000 : die "no time in $result->{out}";
 }
 
-# Breaks a statement at several points. `before` prepares each try, `after` clears up. A statement that
-# counts as `long` must be broken at least once, by the first timeout; `undone` asks whether its work was left
-# undone, as it must be after some timeout: on a busy machine all may have come too late, and more are tried.
+# Breaks a statement at several points. `before` prepares each try, `after` clears up. A statement that counts as `long`
+# must be broken at least once, by the first timeout. `undone` says whether its work was left undone, which must be so
+# after some timeout. On a busy machine all timeouts may have come too late, so more are tried.
 sub break_statement
 {
 	my ($node, $name, %how) = @_;
@@ -652,7 +656,7 @@ sub break_statement
 	for my $point (0 .. $points + 40)
 	{
 		last if $point > $points && ($undone || !$how{undone});
-		# The last of them ends the whole session instead of the statement.
+		# The last try ends the whole session instead of the statement.
 		my $terminate = $point == $points && !$how{no_terminate};
 		my $share = $point > $points ? random_real(0, 1) : ($point - random_real(0, 1)) / $points;
 		my $timeout = $point == 0 ? 1 : int($whole * $share) || 1;
@@ -679,7 +683,8 @@ sub break_statement
 			$broken++ if $result->{code} eq '57014';
 			$undone++
 			  if $how{undone} && $point > 0 && $result->{code} eq '57014' && sql_value($node, $how{undone}) eq 't';
-			# PostgreSQL starts the clock again after parsing, and calls a timeout that was over by then the user's request.
+			# PostgreSQL starts the clock again after parsing, and reports a timeout that was over by then as the user's
+			# request.
 			push @unclear, $result->{err}
 			  unless $result->{code} eq ''
 			  || ($result->{code} eq '57014' && $result->{err} =~ /canceling statement due to (statement timeout|user request)/);

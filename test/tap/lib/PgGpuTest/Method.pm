@@ -37,8 +37,8 @@ sub methods
 
 my $variables = "\\set low random(0, 9999)\n\\set width random(1, 3000)\n\\set rows random(1, 900)\n";
 
-# Scripts for start_clients that write, vacuum and merge. Rows are locked with SKIP LOCKED before they are changed, so that no
-# two clients wait for each other and every error is one to look at.
+# Returns scripts for start_clients that write, vacuum and merge. Rows are locked with SKIP LOCKED before they are
+# changed, so that no two clients wait for each other and every error is one to look at.
 sub writes
 {
 	my ($self) = @_;
@@ -59,14 +59,14 @@ sub writes
 
 sub more_writes { return (); }
 
-# A script that compares answers, `pause` seconds after its snapshot was taken.
+# Returns a script that compares answers, `pause` seconds after its snapshot was taken.
 sub check
 {
 	my ($self, $pause, $weight) = @_;
 	return [ $variables . "BEGIN ISOLATION LEVEL REPEATABLE READ;\nSELECT faults.check_method(:low, :width, $pause);\nCOMMIT;\n", $weight ];
 }
 
-# A script that verifies one of the indexes.
+# Returns a script that verifies one of the indexes.
 sub verify
 {
 	my ($self, $weight) = @_;
@@ -74,7 +74,7 @@ sub verify
 		$self->indexes;
 }
 
-# The indexes are sound, and answer as sequential scans do. `options`: PGOPTIONS.
+# Passes when the indexes are sound and answer as sequential scans do. `options` are PGOPTIONS.
 sub answers_right
 {
 	my ($self, $node, $what, %params) = @_;

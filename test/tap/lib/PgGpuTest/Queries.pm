@@ -32,13 +32,13 @@ sub key_queries
 	my $expression = $key ne 'k';
 
 	my $constant = sub { my $t = shift || $type; "'" . $random->key($t, $spread) . "'::$t" };
-	# Two constants close to each other, lower one first.
+	# Draws two constants close to each other, the lower one first.
 	my $range = sub {
 		my $low = $random->between(-int($spread / 2), int($spread / 2));
 		my $high = $low + $random->between(0, int($spread / 20) + 1);
 		return ("'$low'::$type", "'$high'::$type");
 	};
-	# An array with duplicates and NULLs in no order.
+	# Makes an array with duplicates and NULLs in no order.
 	my $array = sub {
 		my ($t, $size) = @_;
 		$t ||= $type;
@@ -68,7 +68,7 @@ sub key_queries
 	push @wheres, "$key > (SELECT NULL::$type) AND $key < $high";
 	push @wheres, "$key = (SELECT " . $constant->() . ")";
 
-	# Operators of three types; constants beyond the column's type among them.
+	# Operators of three types are used, with constants beyond the column's type among them.
 	for my $t (qw(int2 int4 int8))
 	{
 		push @wheres, "$key = " . $constant->($t);
@@ -82,7 +82,7 @@ sub key_queries
 	push @wheres, "$key > '-9223372036854775808'::int8 AND $key < '-2147483640'::int8";
 	push @wheres, "$key >= '2147483640'::int8 AND $key <= '9223372036854775807'::int8";
 
-	# Arrays: the whole of an index's array keys, alone and together.
+	# Arrays use the whole of an index's array keys, alone and together.
 	push @wheres, "$key = ANY ('{}'::${type}[])";
 	push @wheres, "$key = ANY ('{NULL}'::${type}[])";
 	push @wheres, "$key = ANY (" . $array->($type, 60) . ")";
@@ -125,7 +125,7 @@ sub key_queries
 		  if !$expression && $where ne $contradiction;
 	}
 
-	# The index's order and its reverse, whole and limited.
+	# The index is read in its order and in reverse, whole and limited.
 	my ($direction, $nulls) = $option{order} =~ /^(ASC|DESC) NULLS (FIRST|LAST)$/
 	  or die "unknown order $option{order}";
 	my $reverse = ($direction eq 'ASC' ? 'DESC' : 'ASC') . ' NULLS ' . ($nulls eq 'FIRST' ? 'LAST' : 'FIRST');
@@ -169,7 +169,7 @@ sub key_queries
 	push @queries, { sql => "SELECT count(*) AS k FROM $table WHERE $predicate", mode => 'count' }
 	  if !$expression && $wide;
 
-	# Aggregates that read one end of the index, and counts.
+	# These are aggregates that read one end of the index, and counts.
 	for my $aggregate ("min($key)", "max($key)")
 	{
 		push @queries,
@@ -249,7 +249,7 @@ sub join_queries
 	{
 		next if $mode eq 'index_only' && $expression;
 		my $columns = $mode eq 'index_only' ? 't.k AS k, p.n' : "$key AS k, t.id, p.n";
-		# The probe table must be read somehow: only sequentially, it has no index.
+		# The probe table has no index, so it must be read sequentially.
 		for my $condition (
 			"$key = p.v2",
 			"$key = p.v4",
@@ -267,7 +267,7 @@ sub join_queries
 			  };
 		}
 	}
-	# A count for every outer row.
+	# This counts for every outer row.
 	if (!$expression)
 	{
 		push @queries,

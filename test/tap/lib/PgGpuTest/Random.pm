@@ -49,9 +49,8 @@ sub pick
 	return $list[ $self->bits % @list ];
 }
 
-# A key of a table: mostly from the dense middle (so that keys repeat and
-# ranges hit), sometimes any number of the type, sometimes its limits.
-# $type is int2, int4 or int8; $spread the width of the dense middle.
+# Draws a key of a table: mostly from the dense middle (so that keys repeat and ranges hit), sometimes any number of the
+# type, sometimes its limits. $type is int2, int4 or int8; $spread is the width of the dense middle.
 sub key
 {
 	my ($self, $type, $spread) = @_;

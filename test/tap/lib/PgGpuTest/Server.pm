@@ -37,7 +37,7 @@ sub _children
 	return @children;
 }
 
-# A program for PG_GPU_SERVER: the installed server process with these options behind its own.
+# Makes a program for PG_GPU_SERVER: it starts the installed server process with these options behind its own.
 sub server_with
 {
 	my ($options) = @_;
@@ -134,7 +134,7 @@ sub mirrors
 	return $node->safe_psql($database // 'postgres', 'SELECT count(*) FROM gpu.mirrors');
 }
 
-# How many requests the host engine answered for a query that runs under `path` in a session of its own.
+# Returns how many requests the host engine answered for a query that runs under `path` in a session of its own.
 sub answers_by
 {
 	my ($node, $query, %params) = @_;
@@ -182,7 +182,7 @@ sub under_load
 sub set_host_limit
 {
 	my ($node, $limit) = @_;
-	# The setting is known once the library is loaded.
+	# PostgreSQL checks the setting only once the library is loaded.
 	$node->safe_psql('postgres', "LOAD 'pg_gpu'; ALTER SYSTEM SET pg_gpu.host_memory_limit = '$limit'");
 	$node->reload;
 	return;

@@ -1,5 +1,6 @@
-# What initdb makes is the same for nearly all clusters of the tests: it is made once, and copied, which takes a tenth of the
-# processor time. (PostgreSQL's own tests do the same from PostgreSQL 17 on, where initdb gets no further arguments.)
+# What initdb makes is the same for nearly all clusters of the tests. So it is made once and copied, which takes a tenth
+# of the processor time. (PostgreSQL's own tests do the same from PostgreSQL 17 on, where initdb gets no further
+# arguments.)
 package PgGpuTest::Template;
 
 use strict;
@@ -12,7 +13,7 @@ use PostgreSQL::Test::Utils;
 
 our @EXPORT = qw(init_from_template);
 
-# $node->init(%params), with copies in place of initdb.
+# Does what $node->init(%params) does, with copies in place of initdb.
 sub init_from_template
 {
 	my ($node, %params) = @_;
@@ -27,7 +28,8 @@ sub init_from_template
 	return;
 }
 
-# The folder that initdb made of these arguments. Tests that run at the same time may both make it; one of them comes first.
+# Returns the folder that initdb made of these arguments. Tests that run at the same time may both make it; one of them
+# comes first.
 sub _template
 {
 	my ($run, @arguments) = @_;

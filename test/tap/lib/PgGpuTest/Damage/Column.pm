@@ -21,7 +21,7 @@ CREATE TABLE rows AS SELECT i AS id, i * 7919 % 5003 AS k, CASE WHEN i % 13 > 0 
 };
 }
 
-# One run from the build with dead entries in it, sealed tails, and a tail.
+# The index has one run from the build with dead entries in it, sealed tails, and a tail.
 sub table
 {
 	return q{
@@ -34,8 +34,8 @@ INSERT INTO :t SELECT * FROM rows WHERE id > 3500;
 };
 }
 
-# Headers that say of a column what its type can't be, as src/column/format.h has them: a column's number, a byte of its header, and
-# what is written there.
+# These headers say of a column what its type can't be, as src/column/format.h has them. Each has a column's number, a
+# byte of its header, and what is written there.
 sub change_header
 {
 	my ($column, $at, $bytes) = @_;
@@ -61,7 +61,7 @@ my %faults = (
 
 sub faults { return %faults; }
 
-# TIDs, dictionaries, codes, headers and sealed tails.
+# Flips bytes of TIDs, dictionaries, codes, headers and sealed tails.
 sub random_fault { return flip_runs(); }
 
 my @questions = (

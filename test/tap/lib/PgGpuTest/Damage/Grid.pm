@@ -8,8 +8,7 @@ use parent 'PgGpuTest::Damage';
 use PgGpuTest::Damage;
 use PgGpuTest::Faults;
 
-# Where things lie, as src/storage/format.h and src/grid/page.h have them, of an index on an int8 and an int4
-# column.
+# Where things lie in an index on an int8 and an int4 column, as src/storage/format.h and src/grid/page.h have them.
 use constant {
 	ARRAYS => 5,
 	BASES => 24 + 16,
@@ -29,7 +28,7 @@ CREATE TABLE rows AS SELECT i AS id, CASE WHEN i % 101 = 0 THEN NULL ELSE (i * 7
 };
 }
 
-# One run from the build with dead entries in it, sealed ones, and a tail.
+# The index has one run from the build with dead entries in it, sealed ones, and a tail.
 sub table
 {
 	return q{
@@ -42,7 +41,7 @@ INSERT INTO :t SELECT * FROM rows WHERE id > 10000 AND id <= 11700;
 };
 }
 
-# A block of a section of the run that the build made.
+# Returns a block of a section of the run that the build made.
 sub bitmap_block { my ($file) = @_; return section_block(built_run($file), 0); }
 sub entry_block { my ($file, $number) = @_; return section_block(built_run($file), 1, $number); }
 sub directory_block { my ($file) = @_; return section_block(built_run($file), 2); }
@@ -51,7 +50,7 @@ sub change_page { my ($file, $number, @what) = @_; change($file, entry_block($fi
 sub change_directory { my ($file, @what) = @_; change($file, directory_block($file), @what); return; }
 sub more { my ($step) = @_; return sub { pack('Q<', unpack('Q<', $_[0]) + $step) }; }
 
-# The byte at which the root's cells begin: behind its two dimensions and their scales.
+# Returns the byte at which the root's cells begin: behind its two dimensions and their scales.
 sub cells
 {
 	my ($file) = @_;
@@ -60,7 +59,7 @@ sub cells
 	return ROOT + 8 * (2 + $intervals[0] - 1 + $intervals[1] - 1);
 }
 
-# All rows of cells like the first: what lies in one is found in each.
+# Makes all rows of cells like the first, so that what lies in one is found in each.
 sub repeat_first_row
 {
 	my ($file) = @_;
@@ -110,10 +109,10 @@ my %faults = (
 	'NULLs in the tail' => [ 'loud', sub { change($_[0], 1, CONTENT + 20, 1, "\xff") } ],);
 
 sub faults { return %faults; }
-# gpu.verify reads on behind what it finds, but for damage of what it goes by.
+# gpu.verify reads on behind what it finds, unless what it goes by is damaged.
 sub verify_reads_on { my (undef, $name) = @_; return $name !~ /tail|words/; }
 
-# A few bytes anywhere in the file, the metapage and the directory more often than their share.
+# Flips a few bytes anywhere in the file, in the metapage and the directory more often than their share.
 sub random_fault
 {
 	my @where = map { [ rand() < 0.15 ? 0 : rand() < 0.3 ? -1 : undef, rand(), random_int(1, 255) ] } (1 .. random_int(1, 6));

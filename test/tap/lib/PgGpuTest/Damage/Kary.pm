@@ -25,7 +25,7 @@ CREATE TABLE rows AS SELECT i AS id, CASE WHEN i % 101 = 0 THEN NULL ELSE (i * 7
 };
 }
 
-# One run from the build with dead entries in it, sealed ones, and a tail.
+# The index has one run from the build with dead entries in it, sealed ones, and a tail.
 sub table
 {
 	return q{
@@ -151,7 +151,7 @@ my %faults = (
 	'key in the tail' => [ 'silent', sub { change($_[0], 1, CONTENT + 8, 1, sub { $_[0] ^ "\x01" }) } ],
 	'TID in the tail' => [ 'silent', sub { change($_[0], 1, CONTENT + 4, 2, pack('v', 290)) } ],);
 
-# What gpu.verify has to say of some of them: the first row's block and problem.
+# What gpu.verify must say of some faults: the first row's block and problem.
 my %problems = (
 	'magic number' => "0: The metapage's magic number is wrong.",
 	'format version' => "0: The metapage has another on-disk format version.",
@@ -178,7 +178,7 @@ sub faults { return %faults; }
 sub problem { my (undef, $name) = @_; return $problems{$name}; }
 sub complaint { my (undef, $name) = @_; return $name eq 'format version' ? qr/ERROR: .*version 77.*version \d+/ : undef; }
 
-# A few bytes anywhere in the file, the metapage and the tail more often than their share.
+# Flips a few bytes anywhere in the file, in the metapage and the tail more often than their share.
 sub random_fault
 {
 	my @where = map {

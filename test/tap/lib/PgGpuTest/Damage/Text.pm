@@ -1,4 +1,4 @@
-# gpu_text.
+# gpu_text: bytes flipped at random.
 package PgGpuTest::Damage::Text;
 
 use strict;
@@ -20,7 +20,7 @@ CREATE TABLE rows AS SELECT i AS id, to_tsvector('simple',
 };
 }
 
-# One run from the build with dead entries in it, sealed tails, and a tail.
+# The index has one run from the build with dead entries in it, sealed tails, and a tail.
 sub table
 {
 	my (undef, $number) = @_;
@@ -35,7 +35,7 @@ INSERT INTO :t SELECT * FROM rows WHERE id > 2500;
 };
 }
 
-# Dictionaries, lists, documents and sealed tails.
+# Flips bytes of dictionaries, lists, documents and sealed tails.
 sub random_fault { return flip_runs(); }
 
 # Scores depend on N and df, which damage may change: the rows do not.

@@ -14,7 +14,7 @@ sub change { return q{k = (k + 1) % 10007, t = t || 'x'}; }
 sub request { return 'count rows'; }
 sub count { return q{gpu.count('facts_i', 'k < 5000 AND t LIKE ''t1%''')}; }
 
-# Entries too large for a tail.
+# These entries are too large for a tail.
 sub more_writes
 {
 	return (long => [ "INSERT INTO facts (k, l, t) SELECT :low, 1, string_agg(md5((:low + i)::text), '') FROM generate_series(1, 300) AS i;", 1 ]);

@@ -75,7 +75,7 @@ END $$;
 	return;
 }
 
-# Scores too, where the host engine is asked: they are those of pages.
+# Where the host engine is asked, scores are compared, too: they must be those of pages.
 sub answers_right
 {
 	my ($self, $node, $what, %params) = @_;
