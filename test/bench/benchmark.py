@@ -5,10 +5,10 @@ from samples import Side, side_by_side
 from server import Failure
 
 SERIAL = {'max_parallel_workers_per_gather': '0'}
-# Costs of nothing: two workers wherever a parallel plan exists at all.
+# With costs of nothing, two workers are planned wherever a parallel plan exists at all.
 PARALLEL = {'max_parallel_workers_per_gather': '2', 'parallel_setup_cost': '0', 'parallel_tuple_cost': '0',
             'min_parallel_index_scan_size': '0', 'min_parallel_table_scan_size': '0'}
-# Without enable_indexscan = off: PostgreSQL counts an index-only scan as one.
+# enable_indexscan must stay on, because PostgreSQL counts an index-only scan as an index scan.
 INDEX_ONLY = {'enable_seqscan': 'off', 'enable_bitmapscan': 'off'}
 
 

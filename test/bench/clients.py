@@ -51,9 +51,10 @@ class Clients:
             transactions = []
             for name in glob.glob(os.path.join(self.folder.name, 'log.*')):
                 with open(name, encoding='ascii') as file:
-                    # Numbers of client and transaction, microseconds since it was due, script, end, and with a rate how late it began.
+                    # Fields: the numbers of client and transaction, microseconds since it was due, script, end, and
+                    # with a rate how late it began.
                     for fields in map(str.split, file):
-                        # The loser of a deadlock.
+                        # This transaction lost in a deadlock.
                         if fields[2] == 'failed':
                             self.failed += 1
                             continue

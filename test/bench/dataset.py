@@ -113,7 +113,7 @@ def load(session, key, rows, table='t'):
 def prepare_probes(session, key, sizes, table='t'):
     """For each size a random sample of the keys, once as rows and once as one stored array."""
     session.run(f'CREATE TABLE probe (size int8 PRIMARY KEY, keys {key.type}[])')
-    # Random keys don't compress: trying to would be measured too.
+    # Random keys don't compress, and trying to would be measured, too.
     session.run('ALTER TABLE probe ALTER COLUMN keys SET STORAGE EXTERNAL')
     total = int(session.value(f'SELECT count(*) FROM {table}'))
     for size in sizes:
@@ -129,7 +129,7 @@ def prepare_probes(session, key, sizes, table='t'):
 
 
 # ---- Points, for gpu_grid ----------------------------------------------------------------------------------
-# Whole numbers out of the same scrambled bits, uniform and independent of one another.
+# Makes whole numbers of the same scrambled bits, uniform and independent of one another.
 
 AXES = ('({x} >> 44)', '(({x} << 20) >> 44)', '(({x} << 40) >> 44)')
 AXIS_LOW, AXIS_SIZE = -2**19, 2**20

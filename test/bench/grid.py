@@ -18,13 +18,13 @@ SHARES = (1e-6, 1e-4, 1e-2)
 NEIGHBOURS = (1, 10, 100)
 CHECKED_BOXES = 5
 
-# A prepared statement's plan is made once: what is compared are scans, not the planner.
+# A prepared statement's plan is made once, so that scans are compared and not the planner.
 GENERIC = {'plan_cache_mode': 'force_generic_plan', 'enable_seqscan': 'off'}
 INDEX = SERIAL | GENERIC | {'enable_bitmapscan': 'off', 'pg_gpu.enable_count_scan': 'off'}
 BITMAP = SERIAL | GENERIC | {'enable_indexscan': 'off', 'pg_gpu.enable_count_scan': 'off'}
 COUNT_SCAN = SERIAL | GENERIC | {'enable_bitmapscan': 'off', 'cpu_tuple_cost': '1000'}
-# Of parameters the planner expects few rows, which would not be worth a worker if pages cost anything, and tuples as
-# little as they do.
+# With parameters the planner expects few rows, which would not be worth a worker if pages cost anything, or tuples as
+# much as they do.
 TWO_WORKERS = PARALLEL | GENERIC | {'enable_bitmapscan': 'off', 'pg_gpu.enable_count_scan': 'off', 'random_page_cost': '0',
                                     'seq_page_cost': '0', 'cpu_tuple_cost': '1000'}
 
@@ -226,7 +226,7 @@ class GridBenchmark(Benchmark):
         how = f'max_parallel_maintenance_workers = {workers}'
         often = [am for am in self.ams(shape) if am in ('btree', 'gpu_grid')]
         self.repeat(line, {am: visit(am) for am in often}, self.options.build_runs, {am: how for am in often})
-        # Once is enough of those that take many times as long, and of BRIN, which has next to nothing to do.
+        # Access methods that take many times as long run once, and so does BRIN, which has next to nothing to do.
         for am in self.ams(shape):
             if am not in often and not workers:
                 milliseconds, used = visit(am)()
@@ -331,7 +331,7 @@ class GridBenchmark(Benchmark):
                     self.note_medians(line, am, figures)
                 fastest[am] = min(statements, key=lambda statement: figures[statement.how])
                 first[am] = figures[fastest[am].how]
-            # Those that are far behind the best of them are asked no more.
+            # Access methods that are far behind the best of them are asked no more.
             best = min(figure for am, figure in first.items() if am != self.OWN)
             dropped = {am: figure for am, figure in first.items() if am != self.OWN and figure > 10 * best}
             if dropped:

@@ -17,11 +17,11 @@ AMS = ('btree', 'gpu_kary')
 # A sample of a short statement is the median of several executions in a row, about this long together.
 BURST_MS = 300
 
-# Every entry through the executor.
+# Without count scans every entry goes through the executor.
 NO_COUNT_SCAN = {'pg_gpu.enable_count_scan': 'off'}
-# None: a single tuple costs more than all a count scan does.
+# With this cost a count scan is always chosen: a single tuple costs more than all that it does.
 COUNT_SCAN = {'cpu_tuple_cost': '1000'}
-# No other join: these settings are not about lookup joins.
+# The other joins are off, because these statements are about lookup joins.
 LOOKUP_JOIN = {'enable_hashjoin': 'off', 'enable_mergejoin': 'off', 'enable_nestloop': 'off'}
 
 
@@ -34,7 +34,7 @@ class KaryBenchmark(Benchmark):
         super().__init__(server, options, announce)
         self.key = dataset.KEYS[options.key]
         self.loaded = False
-        # A tenth of the rows: one million keys of ten million rows.
+        # The largest size is a tenth of the rows: one million keys for ten million rows.
         self.sizes = [size for size in (1_000, 10_000, 100_000, 1_000_000) if size <= self.rows // 10]
         self.largest = self.sizes[-1]
         self.copied = max(1, self.rows // 10)
@@ -194,7 +194,7 @@ class KaryBenchmark(Benchmark):
                 raise Failure(f'{am} built with {used.processes - 1} workers instead of {workers}')
 
     def size(self):
-        # Both integers, or the type that is asked for.
+        # Both integer types are asked for, or the type that the key has.
         for name in ('int8', 'int4') if self.key.is_integer else (self.key.name,):
             line = Line(f'size-{name}', f'size, {name}', 'bytes/row',
                         target=Target(at_most=dataset.KEYS[name].largest_size))
@@ -254,7 +254,7 @@ class KaryBenchmark(Benchmark):
                 return self.server.pgbench(databases[am], draw + self.point_lookup(), clients=clients,
                                            seconds=self.options.seconds, pinned=clients == 1, seed=next(seeds))
             return sample
-        # Its target is near 1: more and shorter runs, so that a disturbance falls on both sides.
+        # The target of this line is near 1, so there are more and shorter runs, and a disturbance falls on both sides.
         self.repeat(line, {am: visit(am) for am in databases}, self.options.runs + 3,
                     {am: f'pgbench -M prepared -c {clients}, {self.options.seconds} s a run' for am in databases})
 
@@ -280,8 +280,8 @@ class KaryBenchmark(Benchmark):
             # A parallel plan takes the stored array only as a parameter, not as a subquery.
             prepare = f'PREPARE counted ({array}) AS SELECT count(*) FROM t WHERE k = ANY ($1)'
             execute = f'EXECUTE counted (stored_keys({size}))'
-            # Of a parameter it expects ten elements, which would not be worth a worker if pages cost anything, and
-            # tuples as little as they do.
+            # For a parameter the planner expects ten elements, which would not be worth a worker if pages cost
+            # anything, or tuples as much as they do.
             generic = {'plan_cache_mode': 'force_generic_plan', 'random_page_cost': '0', 'seq_page_cost': '0',
                        'cpu_tuple_cost': '1000'}
             # Hashes say which rows to look at, so there is no index-only scan of them.
@@ -448,7 +448,7 @@ class KaryBenchmark(Benchmark):
 
             def work(line, number=number, clients=clients, commit=commit, transactions=transactions):
                 def visit(am):
-                    # The same seeds, so the same keys, for both.
+                    # Both sides get the same seeds, so the same keys.
                     seeds = itertools.count(1 + 1000 * number)
                     return lambda: self.server.pgbench(
                         f'work_{am}', script, clients=clients, transactions=transactions,

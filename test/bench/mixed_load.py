@@ -19,8 +19,8 @@ BEST = 10
 
 # ---- The table -------------------------------------------------------------------------------------------
 
-# Rows computed from their numbers, by hashes that look random. `number` equals `id`: writers find rows by it, where
-# readers must do without an index on `id`.
+# Rows are computed from their numbers, by hashes that look random. `number` equals `id`: writers find rows by `number`,
+# so that readers must do without an index on `id`.
 MADE = f'''CREATE FUNCTION made_rows(first int8, last int8) RETURNS TABLE (id int8, number int8, x int4, y int4, few int4, value int4, touched int4, words tsvector)
 LANGUAGE sql IMMUTABLE AS $$
     SELECT g, g, (a & {AXIS - 1})::int4, (a >> 20 & {AXIS - 1})::int4, ((b & 1048575) % {FEW})::int4, ((b >> 20 & 1048575) % {VALUES})::int4, 0,
@@ -28,7 +28,7 @@ LANGUAGE sql IMMUTABLE AS $$
     FROM (SELECT g, hashint8extended(g, 1) AS a, hashint8extended(g, 2) AS b FROM (SELECT generate_series(first, last) AS g) AS n OFFSET 0) AS s
 $$'''
 
-# Room on each page for new versions of its rows, without which no UPDATE could be HOT.
+# Each page has room for new versions of its rows, without which no UPDATE could be HOT.
 TABLE = '''CREATE TABLE t (id int8, number int8, x int4, y int4, few int4, value int4, touched int4, words tsvector) WITH (fillfactor = 90)'''
 
 # How many hundreds of rows there are, so that writers add rows with new numbers and draw among all of them.
@@ -45,7 +45,7 @@ def make_table(session, rows):
     # Without these the planner expects as many groups as rows, and doesn't go parallel.
     session.run(f'CREATE STATISTICS t_bins ON ({bin_of("value")}) FROM t')
     session.run('CREATE TABLE wanted (n int PRIMARY KEY, keys int8[])')
-    # Random keys don't compress: trying to would be measured too.
+    # Random keys don't compress, and trying to would be measured, too.
     session.run('ALTER TABLE wanted ALTER COLUMN keys SET STORAGE EXTERNAL')
     session.run(f'INSERT INTO wanted SELECT n, (SELECT array_agg(1 + ((hashint8extended(i, n) & 4611686018427387903) % {rows})) '
                 f'FROM generate_series(1, {KEYS}) AS i) FROM generate_series(1, {KEY_LISTS}) AS n')
@@ -123,7 +123,7 @@ def with_numbers(sql, numbers):
     return re.sub(r'(?<!:):(\w+)', lambda match: str(numbers[match.group(1)]), sql)
 
 
-# Counts rows by a bitmap and a look at each, as a query does that reads more than the index has.
+# Counts rows by a bitmap and a look at each row, as a query does that reads more than the index has.
 BITMAP_COUNT = '''CREATE FUNCTION bitmap_count(low int8, high int8) RETURNS int8 LANGUAGE plpgsql STABLE
     SET enable_seqscan = off SET enable_indexscan = off SET enable_indexonlyscan = off {more} AS $$
 BEGIN RETURN (SELECT count(*) FROM t WHERE id BETWEEN low AND high); END $$'''
@@ -147,7 +147,8 @@ def questions(rows):
         Question('count of a box', {'x': (0, AXIS - BOX), 'y': (0, AXIS - BOX)},
                  f"SELECT gpu.count('t_grid', ARRAY[:x, :y]::int4[], ARRAY[:x + {BOX}, :y + {BOX}]::int4[])",
                  f'SELECT count(*) FROM t WHERE {in_box}'),
-        # A hash join where no index is used: an array that isn't a constant would be searched from its begin for each row.
+        # Where no index is used this is a hash join, since an array that isn't a constant would be searched from its
+        # beginning for each row.
         Question(f'= ANY of {KEYS:,} keys', {'n': (1, KEY_LISTS)}, any_of,
                  'SELECT count(*) FROM t WHERE id IN (SELECT unnest(keys) FROM wanted WHERE n = :n)', btree=any_of, node='Custom Scan'),
         Question('bitmap count', {'i': (1, rows - range_of_ids)}, f'SELECT bitmap_count(:i, :i + {range_of_ids})',
@@ -167,7 +168,7 @@ def make_indexes(session, kind):
         session.run(f'CREATE INDEX {name} ON t {definition}')
     if kind in ('gpu', 'btree'):
         session.run(BITMAP_COUNT.format(more='SET pg_gpu.enable_count_scan = off' if kind == 'gpu' else ''))
-    # Each column's statistics, and maps without which nothing could be index-only.
+    # Makes each column's statistics, and visibility maps, without which nothing could be index-only.
     session.run('VACUUM (ANALYZE) t')
     for relation in ('t', *INDEXES[kind]):
         session.run(f"SELECT pg_prewarm('{relation}')")
@@ -208,7 +209,8 @@ class Workload:
 
     def script(self, kind):
         number = 'number' if kind in ('brin', 'plain') else 'id'
-        # In order of the numbers, so that two writers that meet in several rows don't wait for each other.
+        # Rows are changed in the order of their numbers, so that two writers that meet in several rows don't wait for
+        # each other.
         drawn = (f'WHERE {number} = ANY (ARRAY(SELECT 1 + (random() * ({LAST_ROW} - 1))::int8 AS drawn FROM generate_series(1, {CHANGED}) ORDER BY drawn))')
         lines = ['BEGIN']
         if self.inserts:

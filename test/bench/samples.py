@@ -31,7 +31,7 @@ class Side:
     """What was measured of one competitor."""
     samples: list = field(default_factory=list)
     how: str = ''       # plan or settings, for the reader of the JSON
-    # Processor time of the backend where it works alone; of the server, per transaction, where the unit is tps.
+    # The processor time of the backend where it works alone; where the unit is tps, that of the server per transaction.
     processor_ms: list = field(default_factory=list)
 
     @property

@@ -141,7 +141,7 @@ class Server:
         return os.path.join(self.bindir, name)
 
     def private_cluster(self, action, *arguments):
-        # A file, not a pipe: a server that is started inherits it and would keep a pipe open.
+        # This is a file and not a pipe: a server that is started inherits it, and would keep a pipe open.
         with tempfile.TemporaryFile(mode='w+', encoding='utf-8') as output:
             status = subprocess.run([self.SCRIPT, action, self.directory, *arguments], stdin=subprocess.DEVNULL,
                                     stdout=output, stderr=subprocess.STDOUT, check=False).returncode
@@ -154,7 +154,7 @@ class Server:
         """What the server runs with beyond PostgreSQL's defaults; printed and kept with the results."""
         shared_buffers = min(4096, memory_of_machine() // 4 // 2**20)
         settings = {
-            # Room for the tables of a run at 10 million rows, so that everything measured is warm.
+            # The tables of a run at 10 million rows fit into the buffers, so that everything measured is warm.
             'shared_buffers': f'{shared_buffers}MB',
             'effective_cache_size': f'{memory_of_machine() // 2 // 2**20}MB',
             'work_mem': '256MB',
@@ -163,12 +163,12 @@ class Server:
             'max_parallel_workers_per_gather': '2',
             'max_parallel_maintenance_workers': '2',
             'jit': 'off',
-            # No checkpoint and no vacuum but those that the benchmark asks for.
+            # There is no checkpoint and no vacuum but those that the benchmark asks for.
             'checkpoint_timeout': '1d',
             'max_wal_size': '64GB',
             'min_wal_size': '2GB',
             'autovacuum': 'off',
-            # The server process starts with PostgreSQL: to look for devices starts none.
+            # The server process starts with PostgreSQL, since looking for devices doesn't start one.
             'shared_preload_libraries': 'pg_gpu',
         }
         return settings | self.user_settings
@@ -176,7 +176,7 @@ class Server:
     def start(self):
         self.private_cluster('start', *(argument for name, value in self.settings().items()
                                         for argument in ('--set', f'{name}={value}')))
-        # Lines of the form: export NAME=value NAME=value
+        # Lines have the form: export NAME=value NAME=value
         words = shlex.split(self.private_cluster('env'))
         self.variables = dict(word.split('=', 1) for word in words if '=' in word)
 
@@ -300,7 +300,7 @@ def processes_of(parent):
             return [int(name) for name in file.read().split()]
     except OSError:
         pass
-    # A kernel without that file, or a parent that is gone.
+    # The kernel lacks that file, or the parent is gone.
     children = []
     for name in os.listdir('/proc'):
         if name.isdigit():

@@ -43,7 +43,7 @@ class Watch:
     """
 
     PAUSE = 0.5
-    # What may come and go between two looks.
+    # How much may come and go between two looks.
     GROWTH, SLACK = 1.25, 16 * 2**20
 
     def __init__(self, server, database, indexes):

@@ -8,12 +8,12 @@ import subprocess
 
 from server import Failure
 
-# Fields as they are: no character quotes or escapes.
+# Fields are taken as they are: no character quotes or escapes.
 FORMAT = "FORMAT csv, DELIMITER E'\\t', QUOTE E'\\x01', ESCAPE E'\\x01'"
 
 COLLECTIONS = ('cacm', 'cranfield', 'npl', 'scifact')
 
-# So many queries are looked through for such as match ten documents.
+# So many queries are looked through for those that match ten documents.
 CANDIDATES = 20_000
 
 
