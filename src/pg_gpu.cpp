@@ -8,6 +8,7 @@
 #include "plan/lookup_join.h"
 #include "plan/scan_usage.h"
 #include "settings.h"
+#include "storage/holds.h"
 #include "storage/merge.h"
 #include "text/options.h"
 
@@ -18,7 +19,7 @@ PGDLLEXPORT void _PG_init(void);
 
 void _PG_init(void) {
     pg_gpu::storage::define_merge_settings();
-    pg_gpu::storage::define_view_settings();
+    pg_gpu::storage::define_hold_settings();
     pg_gpu::define_settings();
     pg_gpu::storage::register_storage_options();
     pg_gpu::grid::register_options();

@@ -2,6 +2,7 @@
 #include "storage/storage.h"
 
 #include "compat.h"
+#include "storage/holds.h"
 
 namespace pg_gpu::storage {
 
@@ -263,6 +264,8 @@ static constexpr BlockNumber kPortion = 128;
 
 void extend_file(Relation index, BlockNumber blocks) {
     const bool needs_lock = !RELATION_IS_LOCAL(index);
+    if (blocks > RelationGetNumberOfBlocks(index) + kMaxUnderLocks)
+        hold_extension();
     while (blocks > RelationGetNumberOfBlocks(index)) {
         CHECK_FOR_INTERRUPTS();
         if (needs_lock)

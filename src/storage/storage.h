@@ -133,6 +133,9 @@ int place_pages(Relation index, Extent *used, int used_count, uint32 pages, int 
 // A pinned, exclusively locked buffer for a block nobody uses, extending the file if needed.
 Buffer acquire_page(Relation index, BlockNumber block);
 
+// A seal extends the file by no more blocks while it holds metapage and tail.
+inline constexpr BlockNumber kMaxUnderLocks = 16;
+
 // Makes the file so many blocks long, in portions. Where content locks are held it must not be by many.
 void extend_file(Relation index, BlockNumber blocks);
 
@@ -172,10 +175,6 @@ using TailVisitor = void (*)(const char *items, uint32 bytes, void *context);
 // and reused by later calls with the same view.
 void take_view(Relation index, const RunKind *kind, Snapshot snapshot, View *view, TailVisitor visit,
                void *context);
-
-// Defines pg_gpu.hold_readers, a setting for tests alone, which pg_settings does not show. To be called
-// before the prefix is reserved.
-void define_view_settings();
 
 // Raises "snapshot too old" where an index changed since the snapshot was taken and rows that it sees may
 // have been removed since (old_snapshot_threshold). For scans that read an older view on.

@@ -106,9 +106,6 @@ static void list_run(Page meta_image, const RunEntry &run, Page spill, BlockNumb
     set_content_length(meta_image, offsetof(MetaPage, runs) + meta->inline_runs * sizeof(RunEntry));
 }
 
-// A seal extends the file by no more blocks while it holds metapage and tail.
-static constexpr BlockNumber kMaxUnderLocks = 16;
-
 // Makes the full tail a one-page run of level 0 and empties it, in one WAL record. Does nothing when somebody
 // else was faster, nor, and says how long the file must be first, when its page lies far behind the end of
 // the file: behind what a merge has reserved. Locks: metapage, tail, then the new pages.

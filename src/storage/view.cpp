@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compat.h"
+#include "storage/holds.h"
 
 namespace pg_gpu::storage {
 
@@ -31,24 +32,6 @@ void check_metapage_once(Relation index, const RunKind *kind) {
         return;
     UnlockReleaseBuffer(lock_metapage(index, kind, BUFFER_LOCK_SHARE));
     remember_checked_directory(index, {0, 0});  // no directory has these
-}
-
-static int hold_readers = 0;
-static int views_held = 0;
-
-void define_view_settings() {
-    DefineCustomIntVariable(
-        "pg_gpu.hold_readers", "Readers wait for an advisory lock behind each view they take. For tests.",
-        "Its keys are this number and the next one, in turn.", &hold_readers, 0, 0, INT_MAX - 1, PGC_SUSET,
-        GUC_NO_SHOW_ALL | GUC_NOT_IN_SAMPLE, nullptr, [](int, void *) { views_held = 0; }, nullptr);
-}
-
-// Where a test wants to change the index between a reader's view and what it reads, the reader waits here,
-// without a buffer lock.
-static void wait_while_held() {
-    const Datum key = Int64GetDatum(int64{hold_readers} + views_held++ % 2);
-    DirectFunctionCall1(pg_advisory_lock_int8, key);
-    DirectFunctionCall1(pg_advisory_unlock_int8, key);
 }
 
 // Small and young runs come last in a directory (swap), and first in a view: they are the first to be merged.
@@ -113,8 +96,7 @@ void take_view(Relation index, const RunKind *kind, Snapshot snapshot, View *vie
     UnlockReleaseBuffer(tail_buffer);
     if (unlikely(keeps))
         keep_large_runs(index, view);
-    if (unlikely(hold_readers != 0))
-        wait_while_held();
+    hold_reader();
 }
 
 void check_snapshot_of_view(Relation index, const RunKind *kind, Snapshot snapshot) {
