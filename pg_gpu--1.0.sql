@@ -106,7 +106,7 @@ CREATE FUNCTION gpu.stat_reset()
 RETURNS void
 AS 'MODULE_PATHNAME', 'pg_gpu_stat_reset'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED COST 1000;
-COMMENT ON FUNCTION gpu.stat_reset() IS 'sets this session''s counters in gpu.stat to zero, and for superusers the server process''s';
+COMMENT ON FUNCTION gpu.stat_reset() IS 'sets this session''s counters in gpu.stat to zero, and for superusers those of all sessions';
 
 CREATE FUNCTION gpu.search(index regclass, query tsquery, k int DEFAULT 10, mode text DEFAULT 'and_or', OUT tid tid, OUT score real)
 RETURNS SETOF record

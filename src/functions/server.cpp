@@ -172,8 +172,7 @@ static StatSums server_sums(const client::Inventory<protocol::StatisticsRow> &st
 }
 
 static void put_stat_row(FunctionCallInfo fcinfo, client::Path path, const char *request,
-                         const StatSums &sums, const client::Counters *session) {
-    const uint64 fallbacks = session != nullptr ? session->fallbacks : 0;
+                         const StatSums &sums, uint64 fallbacks, const char *last_reason) {
     if (sums.requests == 0 && sums.items == 0 && fallbacks == 0)
         return;
     Datum values[] = {
@@ -184,21 +183,34 @@ static void put_stat_row(FunctionCallInfo fcinfo, client::Path path, const char 
         Int64GetDatum(static_cast<int64>(sums.bytes)),
         Float8GetDatum(sums.milliseconds),
         Int64GetDatum(static_cast<int64>(fallbacks)),
-        fallbacks > 0 ? CStringGetTextDatum(session->last_reason) : Datum{0},
+        last_reason != nullptr ? CStringGetTextDatum(last_reason) : Datum{0},
     };
     bool nulls[lengthof(values)] = {};
-    nulls[lengthof(values) - 1] = fallbacks == 0;
+    nulls[lengthof(values) - 1] = last_reason == nullptr;
     put_row(fcinfo, values, nulls);
 }
 
-// Merges that did not come about are no requests: they count as what they fell back to, runs left as they
-// are.
+// Why a merge was put off last: in this session, or else in any. The reason names an index, so others'
+// reasons are for those who may see everybody's rows.
+static const char *last_reason_put_off(const storage::PutOffMerges &own, const storage::PutOffMerges &all) {
+    if (own.count > 0)
+        return pstrdup(own.last_reason);
+    if (all.count == 0 || !may_see_rows_of(InvalidOid))
+        return nullptr;
+    if (all.last_database == MyDatabaseId)
+        return pstrdup(all.last_reason);
+    const char *database = get_database_name(all.last_database);
+    return database == nullptr ? pstrdup(all.last_reason)
+                               : psprintf("database \"%s\", %s", database, all.last_reason);
+}
+
+// A merge that was put off isn't a request, but `requests` is where sums of all sessions stand. For a session
+// it is a fallback: to runs that are left as they are.
 static void put_put_off_row(FunctionCallInfo fcinfo) {
-    const storage::PutOffMerges &merges = storage::merges_put_off();
-    client::Counters counters = {};
-    counters.fallbacks = merges.count;
-    strlcpy(counters.last_reason, merges.last_reason, sizeof(counters.last_reason));
-    put_stat_row(fcinfo, client::Path::Paged, "merge put off", {}, &counters);
+    const storage::PutOffMerges &own = storage::session_put_off_merges();
+    const storage::PutOffMerges all = storage::all_put_off_merges();
+    put_stat_row(fcinfo, client::Path::Paged, "merge put off", {all.count, 0, 0, 0}, own.count,
+                 last_reason_put_off(own, all));
 }
 
 Datum pg_gpu_stat_rows(PG_FUNCTION_ARGS) {
@@ -207,7 +219,7 @@ Datum pg_gpu_stat_rows(PG_FUNCTION_ARGS) {
     client::Inventory<protocol::StatisticsRow> statistics;
     const bool server_answers = client::list_statistics(&statistics, false);
     const table::FactsUse &facts = *table::facts_use();
-    put_stat_row(fcinfo, client::Path::Paged, "block facts", {facts.pages, facts.entries, 0, 0}, nullptr);
+    put_stat_row(fcinfo, client::Path::Paged, "block facts", {facts.pages, facts.entries, 0, 0}, 0, nullptr);
     for (int p = 0; p < client::kPaths; p++) {
         const auto path = static_cast<client::Path>(p);
         for (const StatRow &row : stat_rows) {
@@ -218,7 +230,9 @@ Datum pg_gpu_stat_rows(PG_FUNCTION_ARGS) {
                 sums = server_sums(statistics, path, row.type);
             else if (session != nullptr)
                 sums = {session->requests, session->items, session->bytes, session->milliseconds};
-            put_stat_row(fcinfo, path, row.request, sums, session);
+            const uint64 fallbacks = session != nullptr ? session->fallbacks : 0;
+            put_stat_row(fcinfo, path, row.request, sums, fallbacks,
+                         fallbacks > 0 ? session->last_reason : nullptr);
         }
     }
     put_put_off_row(fcinfo);
@@ -229,10 +243,11 @@ Datum pg_gpu_stat_reset(PG_FUNCTION_ARGS) {
     static_cast<void>(fcinfo);
     require_matching_objects();
     client::reset_counters();
-    storage::forget_put_off_merges();
+    storage::forget_session_put_off_merges();
     *table::facts_use() = {};
-    // The server's sums are everybody's.
+    // The server's sums, and those of merges that were put off, are everybody's.
     if (superuser()) {
+        storage::forget_all_put_off_merges();
         client::Inventory<protocol::StatisticsRow> statistics;
         client::list_statistics(&statistics, true);
     }

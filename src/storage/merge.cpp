@@ -265,16 +265,6 @@ static void clean_up_after_merge(Relation index, const RunKind *kind) {
     unlock_runs(index, RunLock::YoungRuns, ExclusiveLock);
 }
 
-static PutOffMerges put_off_merges = {};
-
-const PutOffMerges &merges_put_off() {
-    return put_off_merges;
-}
-
-void forget_put_off_merges() {
-    put_off_merges = {};
-}
-
 // Giving way to others is no lack, and happens all the time.
 static void note_put_off(Relation index, const ErrorData &error) {
     const char *name = RelationGetRelationName(index);
@@ -282,9 +272,7 @@ static void note_put_off(Relation index, const ErrorData &error) {
         ereport(DEBUG1, (errmsg_internal("merge of index \"%s\" put off: %s", name, error.message)));
         return;
     }
-    put_off_merges.count++;
-    snprintf(put_off_merges.last_reason, sizeof(put_off_merges.last_reason), "index \"%s\": %s", name,
-             error.message);
+    count_put_off_merge(name, error.message);
     ereport(LOG, (errcode(error.sqlerrcode), errmsg("merge of index \"%s\" was put off", name),
                   errdetail("The reason is: %s.", error.message),
                   errhint("The next insert that fills a page, or the next VACUUM, tries again.")));

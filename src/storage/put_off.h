@@ -1,4 +1,4 @@
-// Merges that this session has put off for a lack of disk space, memory or block numbers.
+// Merges that were put off for a lack of disk space, memory or block numbers: how many, and why the last one.
 #pragma once
 
 #include "postgres_headers.h"
@@ -7,10 +7,19 @@ namespace pg_gpu::storage {
 
 struct PutOffMerges {
     uint64 count;
-    char last_reason[256];
+    Oid last_database;
+    char last_reason[256];  // with the index's name
 };
-const PutOffMerges &merges_put_off();
 
-void forget_put_off_merges();
+void count_put_off_merge(const char *index_name, const char *reason);
+
+// Those of this session.
+const PutOffMerges &session_put_off_merges();
+void forget_session_put_off_merges();
+
+// Those of all sessions and workers since PostgreSQL's start. Where shared memory has no room for them, they
+// are those of this session.
+PutOffMerges all_put_off_merges();
+void forget_all_put_off_merges();
 
 }  // namespace pg_gpu::storage

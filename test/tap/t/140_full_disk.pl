@@ -84,7 +84,10 @@ INSERT INTO t (k) SELECT i * 7919 % 100001 FROM generate_series(1, 120000) AS i;
 CREATE TABLE grow (id bigserial, k int8);
 CREATE INDEX grow_k ON grow USING gpu_kary (k) WITH (fanout = 4) TABLESPACE small;
 INSERT INTO grow (k) SELECT i * 7919 % 100001 FROM generate_series(1, 20000) AS i;
+CREATE ROLE nobody;
 });
+$node->safe_psql('postgres', 'CREATE DATABASE other');
+$node->safe_psql('other', 'CREATE EXTENSION pg_gpu');
 
 for my $round (1 .. rounds(1, 20))
 {
@@ -152,16 +155,22 @@ for my $round (1 .. rounds(1, 20))
 	check_sound($node, "$what: gpu.verify finds nothing", 'grow_k');
 	check_answers($node, 'grow', $what);
 
-	# A run with half of its entries dead is to be written anew, which there is no room for. The session counts that.
+	# A run with half of its entries dead is to be written anew, which there is no room for. The session counts that, and
+	# others see it: a reason, which names an index, only those who may see other users' statistics.
 	$what = "put off, round $round";
 	my $log = -s $node->logfile;
 	$node->safe_psql('postgres', 'DELETE FROM t WHERE id % 2 = 0');
-	my $put_off = sql($node, "VACUUM (INDEX_CLEANUP ON) t;
-SELECT fallbacks || ' ' || last_reason FROM gpu.stat WHERE request = 'merge put off';
-SELECT gpu.stat_reset();
-SELECT count(*) FROM gpu.stat WHERE request = 'merge put off'");
+	my $counted = q{SELECT requests || ' ' || fallbacks || ' ' || coalesce(last_reason, 'unknown') FROM gpu.stat WHERE request = 'merge put off'};
+	my $put_off = sql($node, "SELECT gpu.stat_reset();
+VACUUM (INDEX_CLEANUP ON) t;
+$counted;");
 	is($put_off->{err}, '', "$what: no error");
-	like($put_off->{out}, qr/\A1 index "t_k": could not extend file .*No space left on device\n+0\z/, "$what: it is counted, with its reason");
+	like($put_off->{out}, qr/\A\s*1 1 index "t_k": could not extend file .*No space left on device\n*\z/, "$what: it is counted, with its reason");
+	like(sql_value($node, $counted), qr/\A1 0 index "t_k": could not extend file .*No space left on device\z/, "$what: for all sessions");
+	like($node->safe_psql('other', $counted), qr/\A1 0 database "postgres", index "t_k": could not extend file/, "$what: of all databases");
+	is(sql_value($node, "SET ROLE nobody; $counted"), '1 0 unknown', "$what: and users");
+	is(sql_value($node, "SET ROLE nobody; SELECT gpu.stat_reset(); $counted"), "\n1 0 unknown", "$what: a user resets what is his");
+	is(sql_value($node, "SELECT gpu.stat_reset(); $counted"), '', "$what: a superuser resets all");
 	like(slurp_file($node->logfile, $log),
 		qr/LOG:  merge of index "t_k" was put off\n[^\n]*DETAIL:  The reason is: could not extend file .*\n[^\n]*HINT:  The next insert that fills a page/,
 		"$what: the log tells");
