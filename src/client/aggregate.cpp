@@ -2,6 +2,7 @@
 #include "client/asking.h"
 #include "client/column_tests.h"
 #include "client/cost.h"
+#include "storage/holds.h"
 
 namespace pg_gpu::client {
 
@@ -115,6 +116,7 @@ static bool read_reply(const protocol::AggregateReply &reply, const AggregatePro
     answer->doubtful = reply.doubtful;
     answer->group_records = reinterpret_cast<const uint64 *>(buffer_at(reply.groups_at));
     answer->doubtful_records = reinterpret_cast<const uint64 *>(buffer_at(reply.doubtful_at));
+    storage::hold_results();
     return true;
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "storage/holds.h"
+
 namespace pg_gpu::client {
 
 double estimate_of_items(const RunSet &set, RequestKind kind, uint64 items, Path path) {
@@ -114,6 +116,7 @@ bool read_runs(const RunSet &set, const Layout &layout, const protocol::ResultRe
         run->tids = reinterpret_cast<const ItemPointerData *>(buffer_at(reply.tids_at[i]));
         run->keys = with_keys ? buffer_at(reply.keys_at[i]) : nullptr;
     }
+    storage::hold_results();
     return true;
 }
 

@@ -2,6 +2,7 @@
 #include "client/asking.h"
 #include "client/column_tests.h"
 #include "client/cost.h"
+#include "storage/holds.h"
 
 namespace pg_gpu::client {
 
@@ -175,6 +176,7 @@ bool count_columns(const RunSet &set, const Choice &choice, const RowTests &test
             return note_failed(kind, choice.path);
         }
     }
+    storage::hold_results();
     return true;
 }
 
@@ -199,6 +201,7 @@ bool match_columns(const RunSet &set, const Choice &choice, const RowTests &test
             copy_of_results(reply.found_at[i], reply.found[i] * sizeof(ItemPointerData)));
         answer->found[live.places[i]] = reply.found[i];
     }
+    storage::hold_results();
     return true;
 }
 
@@ -275,8 +278,10 @@ bool merge_dictionaries(const Choice &choice, const uint64 *main, uint64 main_co
         static_cast<const uint32 *>(copy_of_results(message.delta_map, delta_count * sizeof(uint32)));
     if (is_sound(main, main_count, *main_map, *entries, *count) &&
         is_sound(delta, delta_count, *delta_map, *entries, *count) &&
-        is_union(*entries, *count, *main_map, main_count, *delta_map, delta_count))
+        is_union(*entries, *count, *main_map, main_count, *delta_map, delta_count)) {
+        storage::hold_results();
         return true;
+    }
     fail(Trouble::Refused, "merged dictionaries are wrong");
     return note_failed(RequestKind::MergeDictionaries, choice.path);
 }

@@ -6,6 +6,7 @@ namespace pg_gpu::storage {
 
 static int readers_key = 0;
 static int extensions_key = 0;
+static int results_key = 0;
 static int views_held = 0;
 
 static void define_hold(const char *name, const char *description, const char *more, int *key,
@@ -22,6 +23,11 @@ void define_hold_settings() {
     define_hold("pg_gpu.hold_extensions",
                 "A session waits for an advisory lock before it makes an index much longer. For tests.",
                 "Its key is this number.", &extensions_key, nullptr);
+    define_hold(
+        "pg_gpu.hold_results",
+        "A session waits for an advisory lock when it has checked an answer of the server process. For "
+        "tests.",
+        "Its key is this number.", &results_key, nullptr);
 }
 
 static void wait_for(int64 key) {
@@ -37,6 +43,11 @@ void hold_reader() {
 void hold_extension() {
     if (unlikely(extensions_key != 0))
         wait_for(extensions_key);
+}
+
+void hold_results() {
+    if (unlikely(results_key != 0))
+        wait_for(results_key);
 }
 
 }  // namespace pg_gpu::storage
