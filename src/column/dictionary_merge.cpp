@@ -466,15 +466,13 @@ void unite_strings(InputColumn *columns, const Input *inputs, int count, int num
     }
     std::make_heap(heap, heap + live, later_string);
     while (live > 0) {
-        std::pop_heap(heap, heap + live, later_string);
-        StringInput *source = heap[live - 1];
+        StringInput *source = heap[0];
         if (merged->count == 0 || !same_as_written(writer, source->value))
             write_string(&writer, source->value);
         source->column->map[source->number] = merged->count - 1;
-        if (next_input_string(source))
-            std::push_heap(heap, heap + live, later_string);
-        else
-            live--;
+        if (!next_input_string(source))
+            heap[0] = heap[--live];
+        settle_first(heap, live, later_string);
     }
     align_stream(stream);
     for (int i = 0; i < count; i++) {
