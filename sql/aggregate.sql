@@ -19,49 +19,11 @@ INSERT INTO agg (id) SELECT NULL FROM generate_series(1, 20);
 CREATE INDEX agg_i ON agg USING gpu_column (id, small, num, big, price, any_scale, f4, f8, flag, day, at, at_zone, word, code, c_word, key, span);
 VACUUM ANALYZE agg;
 
--- What a statement gives, sorted, or the error's code.
-CREATE FUNCTION answer_of(query text) RETURNS text[] LANGUAGE plpgsql AS $$
-DECLARE
-    answer text[];
-BEGIN
-    EXECUTE format('SELECT array_agg(q::text ORDER BY q::text COLLATE "C") FROM (%s) AS q', query) INTO answer;
-    RETURN coalesce(answer, '{}');
-EXCEPTION WHEN OTHERS THEN
-    RETURN ARRAY[SQLSTATE];
-END $$;
--- Who answers: the node, or why it has PostgreSQL's own plan do it; or a plan without the node.
-CREATE FUNCTION who_answers(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    line text;
-    who text := 'other plan';
-BEGIN
-    FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-        who := CASE WHEN line LIKE '%(GpuAggregate)%' THEN 'node' ELSE who END;
-    END LOOP;
-    FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
-        who := coalesce(substring(line FROM 'Not Answered: (.*)'), who);
-    END LOOP;
-    RETURN who;
-EXCEPTION WHEN OTHERS THEN
-    RETURN who || ', ' || SQLSTATE;
-END $$;
-CREATE FUNCTION compare(query text, OUT who text, OUT rows int, OUT same text) LANGUAGE plpgsql AS $$
-DECLARE
-    by_node text[];
-    without text[];
-BEGIN
-    who := who_answers(query);
-    by_node := answer_of(query);
-    SET LOCAL pg_gpu.enable_aggregate = off;
-    SET LOCAL pg_gpu.enable_count_scan = off;
-    without := answer_of(query);
-    SET LOCAL pg_gpu.enable_aggregate = on;
-    SET LOCAL pg_gpu.enable_count_scan = on;
-    rows := cardinality(by_node);
-    same := CASE WHEN by_node = without THEN 'same'
-                 ELSE format('with the node %s, without %s', (SELECT array_agg(x) FROM (SELECT unnest(by_node) EXCEPT ALL SELECT unnest(without) LIMIT 3) AS s (x)),
-                             (SELECT array_agg(x) FROM (SELECT unnest(without) EXCEPT ALL SELECT unnest(by_node) LIMIT 3) AS s (x))) END;
-END $$;
+\getenv source PG_ABS_SRCDIR
+\set compare :source '/test/regress/compare.sql'
+\set ECHO none
+\i :compare
+\set ECHO all
 
 -- Everything at once.
 SELECT * FROM compare('SELECT count(*), count(num), count(word), count(1), count(NULL) FROM agg');

@@ -1,0 +1,48 @@
+-- compare(query): runs a statement with the node GpuAggregate and without it, and holds the answers, or the kinds of errors,
+-- against each other.
+
+-- What a statement gives, sorted, or the error's code.
+CREATE FUNCTION answer_of(query text) RETURNS text[] LANGUAGE plpgsql AS $$
+DECLARE
+    answer text[];
+BEGIN
+    EXECUTE format('SELECT array_agg(q::text ORDER BY q::text COLLATE "C") FROM (%s) AS q', query) INTO answer;
+    RETURN coalesce(answer, '{}');
+EXCEPTION WHEN OTHERS THEN
+    RETURN ARRAY[SQLSTATE];
+END $$;
+-- Who answers: one node or several of them, or why one has PostgreSQL's own plan do it; or a plan without the node.
+CREATE FUNCTION who_answers(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    line text;
+    nodes int := 0;
+    who text := 'other plan';
+BEGIN
+    FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+        nodes := nodes + (line LIKE '%(GpuAggregate)%')::int;
+    END LOOP;
+    who := CASE nodes WHEN 0 THEN 'other plan' WHEN 1 THEN 'node' ELSE nodes || ' nodes' END;
+    FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
+        who := coalesce(substring(line FROM 'Not Answered: (.*)'), who);
+    END LOOP;
+    RETURN who;
+EXCEPTION WHEN OTHERS THEN
+    RETURN who || ', ' || SQLSTATE;
+END $$;
+CREATE FUNCTION compare(query text, OUT who text, OUT rows int, OUT same text) LANGUAGE plpgsql AS $$
+DECLARE
+    by_node text[];
+    without text[];
+BEGIN
+    who := who_answers(query);
+    by_node := answer_of(query);
+    SET LOCAL pg_gpu.enable_aggregate = off;
+    SET LOCAL pg_gpu.enable_count_scan = off;
+    without := answer_of(query);
+    SET LOCAL pg_gpu.enable_aggregate = on;
+    SET LOCAL pg_gpu.enable_count_scan = on;
+    rows := cardinality(by_node);
+    same := CASE WHEN by_node = without THEN 'same'
+                 ELSE format('with the node %s, without %s', (SELECT array_agg(x) FROM (SELECT unnest(by_node) EXCEPT ALL SELECT unnest(without) LIMIT 3) AS s (x)),
+                             (SELECT array_agg(x) FROM (SELECT unnest(without) EXCEPT ALL SELECT unnest(by_node) LIMIT 3) AS s (x))) END;
+END $$;
