@@ -112,8 +112,12 @@ DROP ROLE gpu_why_stranger;
 -- A table that others inherit from.
 CREATE TABLE why_child () INHERITS (why);
 SELECT * FROM reasons('SELECT a, count(*) FROM why GROUP BY a');
+SELECT * FROM reasons('SELECT a, count(DISTINCT n) FROM why GROUP BY a');
+CREATE TABLE why_parent (a text);
+ALTER TABLE why_child INHERIT why_parent;
+SELECT * FROM reasons('SELECT a, count(*) FROM why_parent GROUP BY a');
 SELECT * FROM reasons('SELECT a, count(*) FROM ONLY why GROUP BY a') WHERE used;
 DROP VIEW reasons CASCADE;
 SET client_min_messages = warning;
-DROP TABLE why CASCADE;
+DROP TABLE why, why_parent CASCADE;
 DROP FUNCTION leaky, noisy, nested;

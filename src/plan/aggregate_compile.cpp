@@ -329,8 +329,7 @@ static void compile_deviation(Compiler *compiler, Oid aggregate, Expr *argument,
 
 static bool is_supported_call(const Aggref *aggregate) {
     return aggregate->agglevelsup == 0 && aggregate->aggkind == AGGKIND_NORMAL &&
-           aggregate->aggsplit == AGGSPLIT_SIMPLE && aggregate->aggdirectargs == NIL &&
-           aggregate->aggorder == NIL && !aggregate->aggvariadic;
+           aggregate->aggdirectargs == NIL && aggregate->aggorder == NIL && !aggregate->aggvariadic;
 }
 
 static void compile_result(Compiler *compiler, Aggref *aggregate, AggregateResult *result) {
@@ -404,6 +403,47 @@ static void compile_result(Compiler *compiler, Aggref *aggregate, AggregateResul
     }
 }
 
+// ---- transition states ------------------------------------------------------------------------------------
+
+static bool has_final_function(Oid aggregate) {
+    HeapTuple tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate));
+    const bool found = !HeapTupleIsValid(tuple) ||
+                       OidIsValid(reinterpret_cast<Form_pg_aggregate>(GETSTRUCT(tuple))->aggfinalfn);
+    if (HeapTupleIsValid(tuple))
+        ReleaseSysCache(tuple);
+    return found;
+}
+
+// Of an aggregate that core has marked as partial.
+static void compile_state(Compiler *compiler, Aggref *aggregate, AggregateResult *result) {
+    switch (result->kind) {
+        case ResultKind::SumOfLong:
+            result->form = StateForm::Integers;
+            return;
+        case ResultKind::AverageOfLong:
+            result->form = aggregate->aggtranstype == INTERNALOID ? StateForm::Integers : StateForm::Average;
+            return;
+        case ResultKind::SumOfNumeric:
+        case ResultKind::AverageOfNumeric:
+            result->form = StateForm::Numerics;
+            return;
+        case ResultKind::Deviation:
+            result->form = StateForm::Deviation;
+            return;
+        case ResultKind::Extreme:
+        case ResultKind::Ranked:
+            if (!has_final_function(aggregate->aggfnoid))
+                return;
+            break;
+        case ResultKind::Count:
+        case ResultKind::SumOfIntegers:
+            return;
+        default:
+            break;
+    }
+    refuse(compiler, "an aggregate's transition state isn't known", reinterpret_cast<Expr *>(aggregate));
+}
+
 // ---- the whole --------------------------------------------------------------------------------------------
 
 const char *compile_aggregate(const AggregateQuery &query, const IndexColumns &columns, ExprContext *context,
@@ -425,8 +465,12 @@ const char *compile_aggregate(const AggregateQuery &query, const IndexColumns &c
         compile_key(&compiler, static_cast<Expr *>(list_nth(query.keys, i)),
                     list_nth_oid(query.key_operators, i), &compiled->key[i]);
     compiled->result = allocate_zeroed<AggregateResult>(list_length(query.aggregates) + 1);
-    for (int i = 0; i < list_length(query.aggregates) && compiler.reason == nullptr; i++)
-        compile_result(&compiler, list_nth_node(Aggref, query.aggregates, i), &compiled->result[i]);
+    for (int i = 0; i < list_length(query.aggregates) && compiler.reason == nullptr; i++) {
+        auto *aggregate = list_nth_node(Aggref, query.aggregates, i);
+        compile_result(&compiler, aggregate, &compiled->result[i]);
+        if (aggregate->aggsplit != AGGSPLIT_SIMPLE)
+            compile_state(&compiler, aggregate, &compiled->result[i]);
+    }
     if (compiled->has_place)
         compiled->place =
             add_accumulator(&compiler, AccumulatorKind::least,

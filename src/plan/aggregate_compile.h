@@ -46,9 +46,19 @@ enum class ResultKind : uint8 {
     Ranked,     // the first in an order
 };
 
+// What is given of an aggregate: its value, or the transition state that a final aggregate takes.
+enum class StateForm : uint8 {
+    Value,  // the state is the value, if a state is wanted at all
+    Average,
+    Integers,
+    Deviation,
+    Numerics,
+};
+
 // How an aggregate's value is found from a group's words.
 struct AggregateResult {
     ResultKind kind;
+    StateForm form;
     uint8 count;  // words' places
     uint8 value;
     uint8 scale;               // of numerics: the greatest scale of what was added up

@@ -1,7 +1,7 @@
 // Variances and standard deviations of integers, by core's final functions.
 #pragma once
 
-#include "plan/aggregate_numeric.h"
+#include "plan/aggregate_state.h"
 
 namespace pg_gpu::plan {
 
@@ -11,14 +11,7 @@ struct FinalFunctions {
     Oid finish;
 };
 
-// What core's transition state of such an aggregate says.
-struct Deviation {
-    uint64 count;
-    Int128 sum;
-    Int128 squares;
-};
-
 // The aggregate's value, in the current memory context.
-Datum finish_deviation(const FinalFunctions &functions, const Deviation &state, bool *is_null);
+Datum finish_deviation(const FinalFunctions &functions, const Deviation &deviation, bool *is_null);
 
 }  // namespace pg_gpu::plan

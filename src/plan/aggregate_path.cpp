@@ -5,6 +5,7 @@
 #include "compat.h"
 #include "plan/aggregate_compile.h"
 #include "plan/aggregate_cost.h"
+#include "plan/aggregate_members.h"
 #include "plan/aggregate_scan.h"
 #include "plan/aggregate_top.h"
 #include "settings.h"
@@ -15,7 +16,8 @@ static create_upper_paths_hook_type previous_hook = nullptr;
 
 // ---- which queries ----------------------------------------------------------------------------------------
 
-// One plain table, and groups of one kind. Returns nullptr, or why it isn't a query for the node.
+// One table, perhaps a partition, and groups of one kind. Returns nullptr, or why it isn't a query for the
+// node.
 static const char *refuse_statement(PlannerInfo *root, const RelOptInfo *input) {
     const Query *query = root->parse;
     if (!query->hasAggs && query->groupClause == NIL)
@@ -28,15 +30,16 @@ static const char *refuse_statement(PlannerInfo *root, const RelOptInfo *input) 
         return "rows are locked or changed";
     if (IS_JOIN_REL(input))
         return "tables are joined";
-    if (input->reloptkind != RELOPT_BASEREL || input->rtekind != RTE_RELATION)
+    if ((input->reloptkind != RELOPT_BASEREL && input->reloptkind != RELOPT_OTHER_MEMBER_REL) ||
+        input->rtekind != RTE_RELATION)
         return "what is aggregated isn't a table";
-    const RangeTblEntry *table = planner_rt_fetch(input->relid, root);
-    if (table->inh)
-        return "the table is partitioned, or others inherit from it";
-    if (table->tablesample != nullptr)
+    if (planner_rt_fetch(input->relid, root)->tablesample != nullptr)
         return "a sample is read";
     if (input->lateral_relids != nullptr)
         return "what is aggregated depends on another table's rows";
+    // There may be no row, and then no group, which an aggregate without groups wouldn't tell.
+    if (query->groupClause != NIL && grouping_clauses(root) == NIL)
+        return "all grouping columns are constant";
     return nullptr;
 }
 
@@ -44,13 +47,17 @@ static bool is_column_index(const IndexOptInfo *index) {
     return !index->hypothetical && find_access_method(index) == &gpu_column;
 }
 
-// Why nothing is answered, though the statement is of the right kind.
-static const char *refuse_relation(PlannerInfo *root, RelOptInfo *input) {
-    bool any_index = false;
+bool has_column_index(const RelOptInfo *table) {
     ListCell *cell;
-    foreach (cell, input->indexlist)
-        any_index = any_index || is_column_index(lfirst_node(IndexOptInfo, cell));
-    if (!any_index)
+    foreach (cell, table->indexlist)
+        if (is_column_index(lfirst_node(IndexOptInfo, cell)))
+            return true;
+    return false;
+}
+
+// Why nothing is answered, though the statement is of the right kind.
+static const char *refuse_relation(PlannerInfo *root, RelOptInfo *input, bool has_members) {
+    if (!has_members && !has_column_index(input))
         return "the table has no gpu_column index";
     if (!aggregate_enabled())
         return "pg_gpu.enable_aggregate is off";
@@ -99,20 +106,20 @@ static bool collect_targets(Node *node, void *context) {
 }
 
 // Conditions behind a security barrier must not see rows that it keeps out, not even by raising errors.
-static bool keeps_barrier(PlannerInfo *root, const RelOptInfo *input, const RestrictInfo *condition) {
-    return root->qual_security_level == 0 || condition->leakproof ||
-           condition->security_level <= input->baserestrict_min_security;
+static bool keeps_barrier(const TableAggregate &table, const RestrictInfo *condition) {
+    return table.root->qual_security_level == 0 || condition->leakproof ||
+           condition->security_level <= table.input->baserestrict_min_security;
 }
 
-static bool add_conditions(PlannerInfo *root, const RelOptInfo *input, const IndexOptInfo *index,
-                           AggregateQuery *query, Refusal *refusal) {
+static bool add_conditions(const TableAggregate &table, const IndexOptInfo *index, AggregateQuery *query,
+                           Refusal *refusal) {
     ListCell *cell;
     foreach (cell, index->indrestrictinfo) {
         const auto *condition = lfirst_node(RestrictInfo, cell);
         auto *clause = reinterpret_cast<Node *>(condition->clause);
         if (condition->pseudoconstant)
             refuse(refusal, "a condition isn't about rows", clause);
-        else if (!keeps_barrier(root, input, condition))
+        else if (!keeps_barrier(table, condition))
             refuse(refusal, "a condition must not see rows that a security barrier hides", clause);
         Node *expression = refusal->reason != nullptr ? nullptr : over_index(clause, index, refusal);
         if (expression == nullptr)
@@ -123,12 +130,12 @@ static bool add_conditions(PlannerInfo *root, const RelOptInfo *input, const Ind
 }
 
 // The grouping columns over the table in *keys.
-static bool add_keys(PlannerInfo *root, const IndexOptInfo *index, AggregateQuery *query, List **keys,
-                     Refusal *refusal) {
+static bool add_keys(const TableAggregate &table, const IndexOptInfo *index, AggregateQuery *query,
+                     List **keys, Refusal *refusal) {
     ListCell *cell;
-    foreach (cell, grouping_clauses(root)) {
+    foreach (cell, grouping_clauses(table.root)) {
         auto *clause = lfirst_node(SortGroupClause, cell);
-        Node *key = get_sortgroupclause_expr(clause, root->processed_tlist);
+        Node *key = get_sortgroupclause_expr(clause, table.columns);
         Node *expression = over_index(key, index, refusal);
         if (expression == nullptr)
             return false;
@@ -141,18 +148,17 @@ static bool add_keys(PlannerInfo *root, const IndexOptInfo *index, AggregateQuer
 
 // What the node would compute from this index; false, with the reason, when it can't. *row are the
 // expressions of its tuples.
-static bool make_query(PlannerInfo *root, const RelOptInfo *input, const RelOptInfo *output,
-                       const IndexOptInfo *index, List *having, AggregateQuery *query, List **row,
-                       Refusal *refusal) {
+static bool make_query(const TableAggregate &table, const IndexOptInfo *index, AggregateQuery *query,
+                       List **row, Refusal *refusal) {
     *query = {};
     query->index = index->indexoid;
-    query->has_barrier = root->qual_security_level > 0;
+    query->has_barrier = table.root->qual_security_level > 0;
     List *keys = NIL;
-    if (!add_keys(root, index, query, &keys, refusal) || !add_conditions(root, input, index, query, refusal))
+    if (!add_keys(table, index, query, &keys, refusal) || !add_conditions(table, index, query, refusal))
         return false;
     Targets targets = {keys, NIL, refusal};
-    collect_targets(reinterpret_cast<Node *>(output->reltarget->exprs), &targets);
-    collect_targets(reinterpret_cast<Node *>(having), &targets);
+    collect_targets(reinterpret_cast<Node *>(table.output->reltarget->exprs), &targets);
+    collect_targets(reinterpret_cast<Node *>(table.having), &targets);
     if (refusal->reason != nullptr)
         return false;
     ListCell *cell;
@@ -162,43 +168,49 @@ static bool make_query(PlannerInfo *root, const RelOptInfo *input, const RelOptI
             return false;
         query->aggregates = lappend(query->aggregates, aggregate);
     }
-    find_top(root, having, targets.aggregates, query);
+    query->top = table.split == AGGSPLIT_SIMPLE
+                     ? find_top(table.root->parse, table.columns, table.having, targets.aggregates)
+                     : kAllGroups;
     *row = list_concat(keys, targets.aggregates);
     return true;
 }
 
 // ---- the replaced path ------------------------------------------------------------------------------------
 
+double estimate_groups(const TableAggregate &table) {
+    List *clauses = grouping_clauses(table.root);
+    return clauses == NIL ? 1
+                          : estimate_num_groups(table.root, get_sortgrouplist_exprs(clauses, table.columns),
+                                                table.input->rows, nullptr, nullptr);
+}
+
+Path *aggregate_plainly(const TableAggregate &table, Path *rows, PathTarget *target, List *having) {
+    PlannerInfo *root = table.root;
+    List *clauses = grouping_clauses(root);
+    rows = reinterpret_cast<Path *>(create_projection_path(root, table.input, rows, table.scanned));
+    // Aggregates of distinct values need their groups one after the other, and from PostgreSQL 16 on perhaps
+    // their arguments in an order, which is part of these pathkeys.
+    const bool is_sorted = root->numOrderedAggs > 0;
+    if (is_sorted && root->group_pathkeys != NIL)
+        rows = reinterpret_cast<Path *>(create_sort_path(root, table.input, rows, root->group_pathkeys, -1));
+    AggClauseCosts costs = {};
+    get_agg_clause_costs(root, table.split, &costs);
+    const AggStrategy strategy = clauses == NIL ? AGG_PLAIN : is_sorted ? AGG_SORTED : AGG_HASHED;
+    return reinterpret_cast<Path *>(create_agg_path(root, table.output, rows, target, strategy, table.split,
+                                                    clauses, having, &costs, estimate_groups(table)));
+}
+
 // What PostgreSQL would run without parallel workers: it stands by for what the index can't answer after
 // all. It gives the node's own tuples, before HAVING.
-static Path *make_replaced_path(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output, const List *row,
-                                double groups) {
-    List *clauses = grouping_clauses(root);
+static Path *make_replaced_path(const TableAggregate &table, const List *row) {
+    const List *clauses = grouping_clauses(table.root);
     PathTarget *target = create_empty_pathtarget();
     for (int i = 0; i < list_length(row); i++)
         add_column_to_pathtarget(
             target, static_cast<Expr *>(list_nth(row, i)),
             i < list_length(clauses) ? list_nth_node(SortGroupClause, clauses, i)->tleSortGroupRef : 0);
-    set_pathtarget_cost_width(root, target);
-    Path *scan = create_seqscan_path(root, input, nullptr, 0);
-    scan = reinterpret_cast<Path *>(create_projection_path(root, input, scan, input->reltarget));
-    // Aggregates of distinct values need their groups one after the other, and from PostgreSQL 16 on perhaps
-    // their arguments in an order, which is part of these pathkeys.
-    const bool is_sorted = root->numOrderedAggs > 0;
-    if (is_sorted && root->group_pathkeys != NIL)
-        scan = reinterpret_cast<Path *>(create_sort_path(root, input, scan, root->group_pathkeys, -1));
-    AggClauseCosts costs = {};
-    get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &costs);
-    const AggStrategy strategy = clauses == NIL ? AGG_PLAIN : is_sorted ? AGG_SORTED : AGG_HASHED;
-    return reinterpret_cast<Path *>(
-        create_agg_path(root, output, scan, target, strategy, AGGSPLIT_SIMPLE, clauses, NIL, &costs, groups));
-}
-
-static double estimate_groups(PlannerInfo *root, const RelOptInfo *input) {
-    if (grouping_clauses(root) == NIL)
-        return 1;
-    return estimate_num_groups(root, get_sortgrouplist_exprs(grouping_clauses(root), root->processed_tlist),
-                               input->rows, nullptr, nullptr);
+    set_pathtarget_cost_width(table.root, target);
+    return aggregate_plainly(table, create_seqscan_path(table.root, table.input, nullptr, 0), target, NIL);
 }
 
 // ---- paths ------------------------------------------------------------------------------------------------
@@ -209,36 +221,40 @@ static Candidate candidate_of(PlannerInfo *root, const RelOptInfo *input, RelOpt
             index == nullptr ? InvalidOid : index->indexoid};
 }
 
-static void add_aggregate_path(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
-                               const IndexOptInfo *index, const AggregateQuery &query,
-                               const CompiledAggregate &compiled, const column::IndexSummary &summary,
-                               List *row, List *having) {
-    const double groups = estimate_groups(root, input);
+static void add_aggregate_path(const TableAggregate &table, const IndexOptInfo *index,
+                               const AggregateQuery &query, const CompiledAggregate &compiled,
+                               const column::IndexSummary &summary, List *row) {
+    PathTarget *target = table.output->reltarget;
+    const double groups = estimate_groups(table);
     auto *path = makeNode(CustomPath);
     path->path.pathtype = T_CustomScan;
-    path->path.parent = output;
-    path->path.pathtarget = output->reltarget;
+    path->path.parent = table.output;
+    path->path.pathtarget = target;
     path->path.parallel_safe = false;
-    path->path.rows = linitial_node(Path, output->pathlist)->rows;
-    cost_aggregate(root, input, index, query, compiled, summary, groups, &path->path);
-    path->path.startup_cost += output->reltarget->cost.startup;
-    path->path.total_cost += output->reltarget->cost.startup + output->reltarget->cost.per_tuple * groups;
+    path->path.rows = linitial_node(Path, table.output->pathlist)->rows;
+    cost_aggregate(table.root, table.input, index, query, compiled, summary, groups, &path->path);
+    path->path.startup_cost += target->cost.startup;
+    path->path.total_cost += target->cost.startup + target->cost.per_tuple * groups;
     path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-    path->custom_paths = list_make1(make_replaced_path(root, input, output, row, groups));
-    path->custom_private = list_make3(pack_query(query), row, having);
+    path->custom_paths = list_make1(make_replaced_path(table, row));
+    path->custom_private = list_make3(pack_query(query), row, table.having);
     path->methods = aggregate_path_methods();
-    note_offered(candidate_of(root, input, output, index), path);
-    add_path(output, &path->path);
+    note_offered(candidate_of(table.root, table.input, table.output, index), path);
+    add_path(table.output, &path->path);
 }
 
-static void consider_index(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
-                           const IndexOptInfo *index, List *having) {
-    const Candidate candidate = candidate_of(root, input, output, index);
+static void consider_index(const TableAggregate &table, const IndexOptInfo *index) {
+    const Candidate candidate = candidate_of(table.root, table.input, table.output, index);
+    if (index->indpred != NIL && !index->predOK) {
+        note_declined(candidate, "the conditions don't imply those of the partial index");
+        return;
+    }
     AggregateQuery query;
     List *row;
     Refusal refusal = {};
-    if (!make_query(root, input, output, index, having, &query, &row, &refusal)) {
-        note_declined(candidate, refusal, {input->relid, planner_rt_fetch(input->relid, root)->relid});
+    if (!make_query(table, index, &query, &row, &refusal)) {
+        const Index number = table.input->relid;
+        note_declined(candidate, refusal, {number, planner_rt_fetch(number, table.root)->relid});
         return;
     }
     Relation relation = index_open(index->indexoid, NoLock);
@@ -252,11 +268,20 @@ static void consider_index(PlannerInfo *root, RelOptInfo *input, RelOptInfo *out
     auto *compiled = allocate<CompiledAggregate>(1);
     const char *problem = compile_aggregate(query, columns, nullptr, compiled);
     if (problem == nullptr)
-        add_aggregate_path(root, input, output, index, query, *compiled, summary, row, having);
+        add_aggregate_path(table, index, query, *compiled, summary, row);
     else
         note_declined(candidate, {problem, reinterpret_cast<Node *>(compiled->refused)},
                       {1, index->indexoid});
     pfree(compiled);
+}
+
+void consider_table(const TableAggregate &table) {
+    ListCell *cell;
+    foreach (cell, table.input->indexlist) {
+        const auto *index = lfirst_node(IndexOptInfo, cell);
+        if (is_column_index(index))
+            consider_index(table, index);
+    }
 }
 
 static void consider_aggregate_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
@@ -267,24 +292,17 @@ static void consider_aggregate_paths(PlannerInfo *root, UpperRelationKind stage,
         return;
     note_other_paths(root, output);
     const char *refused = refuse_statement(root, input);
+    const bool has_members = refused == nullptr && planner_rt_fetch(input->relid, root)->inh;
+    const auto *groups = static_cast<const GroupPathExtraData *>(extra);
     if (refused == nullptr)
-        refused = refuse_relation(root, input);
-    if (refused != nullptr) {
+        refused = refuse_relation(root, input, has_members);
+    if (refused == nullptr && has_members)
+        refused = consider_members(root, input, output, groups);
+    else if (refused == nullptr)
+        consider_table({root, input, output, columns_over(root, input),
+                        reinterpret_cast<List *>(groups->havingQual), AGGSPLIT_SIMPLE, input->reltarget});
+    if (refused != nullptr)
         note_declined(candidate_of(root, input, output, nullptr), refused);
-        return;
-    }
-    auto *having = reinterpret_cast<List *>(static_cast<GroupPathExtraData *>(extra)->havingQual);
-    ListCell *cell;
-    foreach (cell, input->indexlist) {
-        const auto *index = lfirst_node(IndexOptInfo, cell);
-        if (!is_column_index(index))
-            continue;
-        if (index->indpred == NIL || index->predOK)
-            consider_index(root, input, output, index, having);
-        else
-            note_declined(candidate_of(root, input, output, index),
-                          "the conditions don't imply those of the partial index");
-    }
 }
 
 void install_aggregate_planner() {

@@ -19,6 +19,28 @@ inline AggregatePlanning read_planning(const CustomPath *path) {
             static_cast<List *>(lthird(path->custom_private))};
 }
 
+// An aggregate over one table, perhaps a partition. All expressions are over this table.
+struct TableAggregate {
+    PlannerInfo *root;
+    RelOptInfo *input;   // the table
+    RelOptInfo *output;  // its groups, of which there are paths; reltarget is what they give
+    List *columns;       // the query's target list
+    List *having;
+    AggSplit split;       // are aggregates' values wanted, or serialized states?
+    PathTarget *scanned;  // what PostgreSQL's aggregate takes from a scan of the table
+};
+
+// Is there one, whether or not it answers?
+bool has_column_index(const RelOptInfo *table);
+
+// Adds paths for those of the table's indexes that can answer.
+void consider_table(const TableAggregate &table);
+
+double estimate_groups(const TableAggregate &table);
+
+// PostgreSQL's own aggregate over these rows of the table, before scan target and groups.
+Path *aggregate_plainly(const TableAggregate &table, Path *rows, PathTarget *target, List *having);
+
 const CustomPathMethods *aggregate_path_methods();
 
 void install_aggregate_planner();

@@ -1,6 +1,6 @@
 #include "plan/aggregate_results.h"
 
-#include "plan/aggregate_numeric.h"
+#include "plan/aggregate_state.h"
 
 namespace pg_gpu::plan {
 
@@ -44,13 +44,26 @@ static Datum read_result(const AggregateAnswer &answer, uint64 group, const Aggr
                          bool *is_null) {
     const auto word = [&](uint32 place) { return answer.groups.value(group, place); };
     const uint64 count = word(result.count);
-    *is_null = count == 0 && result.kind != ResultKind::Count;
+    *is_null = count == 0 && result.kind != ResultKind::Count && result.form != StateForm::Average;
     if (*is_null)
         return Datum{0};
     const auto sum = [&] { return wide_of_words(word(result.value), word(result.value + 1U)); };
     const auto numeric_sum = [&] {
         return make_numeric(sum(), answer.scale[result.input], static_cast<int>(word(result.scale)));
     };
+    const auto squares = [&] { return wide_of_words(word(result.squares), word(result.squares + 1U)); };
+    switch (result.form) {
+        case StateForm::Value:
+            break;
+        case StateForm::Average:
+            return state_of_average(count, static_cast<int64>(sum()));
+        case StateForm::Integers:
+            return state_of_integers(count, sum());
+        case StateForm::Deviation:
+            return state_of_deviation({count, sum(), squares()});
+        case StateForm::Numerics:
+            return state_of_numerics(count, numeric_sum());
+    }
     switch (result.kind) {
         case ResultKind::Count:
             return Int64GetDatum(static_cast<int64>(count));
@@ -65,9 +78,7 @@ static Datum read_result(const AggregateAnswer &answer, uint64 group, const Aggr
         case ResultKind::AverageOfNumeric:
             return NumericGetDatum(divide_by_count(numeric_sum(), count));
         case ResultKind::Deviation:
-            return finish_deviation(
-                result.functions,
-                {count, sum(), wide_of_words(word(result.squares), word(result.squares + 1U))}, is_null);
+            return finish_deviation(result.functions, {count, sum(), squares()}, is_null);
         case ResultKind::Extreme:
             return column::decode_integer(
                 result.type, code_of_number(result.type, static_cast<int64>(word(result.value))));

@@ -37,22 +37,21 @@ static bool is_own_order(Oid operator_oid, Oid type, bool *descending) {
     return family == lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
 }
 
-void find_top(PlannerInfo *root, const List *having, const List *aggregates, AggregateQuery *query) {
-    const Query *parse = root->parse;
-    query->top = {-1, 0, false};
+TopGroups find_top(const Query *parse, List *columns, const List *having, const List *aggregates) {
     const int64 count = wanted_rows(parse);
     // What comes between the groups and the limit must not take rows away, or make several of one.
     if (count == 0 || parse->groupClause == NIL || parse->sortClause == NIL || having != NIL ||
         parse->distinctClause != NIL || parse->hasWindowFuncs || parse->hasTargetSRFs)
-        return;
+        return kAllGroups;
     auto *clause = linitial_node(SortGroupClause, parse->sortClause);
-    Node *expression = get_sortgroupclause_expr(clause, root->processed_tlist);
+    Node *expression = get_sortgroupclause_expr(clause, columns);
     bool descending;
     if (!is_own_order(clause->sortop, exprType(expression), &descending))
-        return;
+        return kAllGroups;
     for (int i = 0; i < list_length(aggregates); i++)
         if (equal(list_nth(aggregates, i), expression))
-            query->top = {i, static_cast<int>(count), descending};
+            return {i, static_cast<int>(count), descending};
+    return kAllGroups;
 }
 
 // ---- execution --------------------------------------------------------------------------------------------

@@ -8,9 +8,10 @@
 
 namespace pg_gpu::plan {
 
-// Fills in query->top from the statement's ORDER BY and LIMIT, if they are such; else there is none. The
-// query's aggregates are those of `aggregates`, over the table, in the same order.
-void find_top(PlannerInfo *root, const List *having, const List *aggregates, AggregateQuery *query);
+inline constexpr TopGroups kAllGroups = {-1, 0, false};
+
+// What the statement's ORDER BY and LIMIT leave. Aggregates, target list and HAVING are over the table.
+TopGroups find_top(const Query *parse, List *columns, const List *having, const List *aggregates);
 
 // The order as records of groups have it; a count of 0 where all groups are wanted.
 gpu_engine::AggregateTop order_of_groups(const AggregateQuery &query, const CompiledAggregate &compiled);

@@ -34,7 +34,8 @@ Node *create_state(CustomScan *) {
     return reinterpret_cast<Node *>(state);
 }
 
-// A path that becomes a plan by `plan`. No path is of a partition, so none is made anew for a child table.
+// A path that becomes a plan by `plan`. No path depends on rows of another table, so none is made anew for a
+// partition of that one.
 constexpr CustomPathMethods path_methods_of(const char *name,
                                             decltype(CustomPathMethods::PlanCustomPath) plan) {
     CustomPathMethods methods = {};
