@@ -62,9 +62,8 @@ sub constant
 sub _value_of_column
 {
 	my ($self, $column) = @_;
-	my $sql = (type_of($column->{type})->{sql} || $column->{type}) =~ s/ COLLATE.*//r;
-	my $literal = random_literal($self->{random}, $column->{type});
-	return $self->constant($sql, $literal);
+	my $type = $self->{random}->once_in(4) ? $self->_pick(relatives_of($column->{type})) : $column->{type};
+	return $self->constant(sql_type($type), random_literal($self->{random}, $type));
 }
 
 sub _number { my ($self, $low, $high) = @_; return $self->constant('int4', $self->{random}->between($low, $high)); }
@@ -107,6 +106,10 @@ sub _of_any
 		sub { 'CASE ' . $one->() . ' WHEN ' . $constants{$class}->($self) . ' THEN ' . $one->() . ' ELSE ' . $constants{$class}->($self) . ' END' },
 		sub { 'coalesce(' . $one->() . ', ' . $constants{$class}->($self) . ')' },
 		sub { 'coalesce(' . $one->() . ', ' . $one->() . ')' },
+		$class eq 'int' ? sub {
+			my $divisor = $self->of_class('int', 0);
+			$self->_may_raise("CASE WHEN $divisor <> 0 THEN " . $self->_pick($one->(), '100') . " / $divisor END", '22003');
+		} : (),
 		sub { 'nullif(' . $one->() . ', ' . $constants{$class}->($self) . ')' },
 		$class eq 'bool' ? () : sub { $self->_pick('greatest', 'least') . '(' . $one->() . ', ' . $one->() . ')' });
 }
@@ -125,7 +128,7 @@ sub _of_int
 		sub { '(' . $one->() . ' / ' . $self->_pick(2, 3, 7, 100) . ')' },
 		sub { $self->_may_raise('(' . $one->() . $self->_pick(' / ', ' % ') . 'nullif(' . $one->() . ', 0))', '22003') },
 		$self->{random}->once_in(6) ? sub { $self->_may_raise('(' . $one->() . $self->_pick(' / ', ' % ') . $one->() . ')', '22012', '22003') } : (),
-		sub { $self->_may_raise('(-' . $one->() . ')', '22003') },
+		sub { $self->_may_raise('(- ' . $one->() . ')', '22003') },
 		sub { $self->_may_raise('abs(' . $one->() . ')', '22003') },
 		sub { '(' . $one->() . ' & 7)' },
 		sub { $self->_may_raise('(' . $one->() . ')::' . $self->_pick('int2', 'int4'), '22003') },
@@ -146,7 +149,7 @@ sub _of_float
 	return $self->_way(
 		sub { $self->_may_raise('(' . $one->() . $self->_pick(' + ', ' - ', ' * ') . $one->() . ')', '22003') },
 		sub { $self->_may_raise('(' . $one->() . ' / ' . $one->() . ')', '22012', '22003') },
-		sub { '(-' . $one->() . ')' },
+		sub { '(- ' . $one->() . ')' },
 		sub { 'abs(' . $one->() . ')' },
 		sub { $self->_pick('floor', 'round', 'trunc', 'sign') . '(' . $one->() . ')' },
 		$self->columns_of('int') ? sub { '(' . $self->of_class('int', $depth) . ')::float8' } : (),
@@ -182,7 +185,7 @@ sub _of_text
 		sub { "replace(" . $one->() . ", 'a', 'bb')" },
 		$self->columns_of('int') ? sub { '(' . $self->of_class('int', $depth) . ')::text' } : (),
 		@shown ? sub { '(' . $self->_pick(@shown)->{name} . ')::text' } : (),
-		@dates ? sub { 'to_char(' . $self->_pick(@dates)->{name} . "::timestamp, 'YYYY-MM')" } : ());
+		@dates ? sub { $self->_may_raise('to_char(' . $self->_pick(@dates)->{name} . "::timestamp, 'YYYY-MM')", '22008') } : ());
 }
 
 sub _of_date
@@ -223,7 +226,7 @@ sub _of_interval
 	return $self->_way(
 		sub { $self->_may_raise('(' . $self->of_class('interval', $depth) . ' * 2)', '22008', '22003') },
 		@columns ? sub { $self->_may_raise('(' . $self->_pick(@columns)->{name} . ' - ' . $self->of_class('timestamp', 0) . ')', '22008') } : (),
-		sub { $self->_may_raise('(-' . $self->of_class('interval', 0) . ')', '22008', '22003') });
+		sub { $self->_may_raise('(- ' . $self->of_class('interval', 0) . ')', '22008', '22003') });
 }
 
 sub _of_bool { my ($self, $depth) = @_; return '(' . $self->condition($depth) . ')'; }
@@ -260,7 +263,7 @@ sub _simple_condition
 	my $value = sub { $self->_value_of_column($column) };
 	my $operator = sub { $self->_pick(qw(< <= = = <> >= >)) };
 	my $ordered = $column->{type} !~ /^(bool|pair)$/;
-	my $sql = (type_of($column->{type})->{sql} || $column->{type}) =~ s/ COLLATE.*//r;
+	my $sql = sql_type($column->{type});
 	my $is_text = $class =~ /^(text|char)$/;
 	my @list = map { random_literal($random, $column->{type}) } 1 .. $random->between(1, 5);
 	push @list, 'NULL' if $random->once_in(5);

@@ -9,6 +9,7 @@ package PgGpuTest::Fuzz::Statements;
 #   $statement->{is_ordered}      the rows' order is told by the statement
 #   $statement->{risks}           hash of SQLSTATEs that it may raise
 #   $statement->{order_decides}   whether one of these is raised may depend on which condition is evaluated first
+#   $statement->{has_limit}       or on which rows a plan needn't compute
 #   simpler_statements($statement)   copies with something left out
 
 use strict;
@@ -91,10 +92,28 @@ sub _aggregate
 	}
 	else { $sql = "sum(" . _argument($random, $made, 'int') . ')'; }
 	my $filter = $random->once_in(4) ? $made->condition($random->between(0, 1)) : undef;
-	return { sql => $sql, filter => $filter, kind => $kind };
+	my $aggregate = { sql => $sql, filter => $filter, kind => $kind };
+	return $random->once_in(8) ? _wrapped($random, $aggregate) : $aggregate;
 }
 
-sub _aggregate_sql { my ($aggregate) = @_; return $aggregate->{sql} . (defined $aggregate->{filter} ? " FILTER (WHERE $aggregate->{filter})" : ''); }
+# What is computed from an aggregate's result.
+sub _wrapped
+{
+	my ($random, $aggregate) = @_;
+	my $is_number = $aggregate->{sql} =~ /^(sum|count|avg)\(/ && $aggregate->{kind} ne 'approximate';
+	my @ways = (sub { $aggregate->{kind} = 'exact'; '(%s IS NULL)' });
+	push @ways, sub { '(%s)::text' } if $aggregate->{kind} eq 'exact';
+	push @ways, sub { 'coalesce(%s, 0)' }, sub { '(%s * 2 + count(*))' }, sub { 'CASE WHEN count(*) > 1 THEN %s END' } if $is_number;
+	$aggregate->{wrap} = $random->pick(@ways)->();
+	return $aggregate;
+}
+
+sub _aggregate_sql
+{
+	my ($aggregate) = @_;
+	my $sql = $aggregate->{sql} . (defined $aggregate->{filter} ? " FILTER (WHERE $aggregate->{filter})" : '');
+	return defined $aggregate->{wrap} ? join($sql, split(/%s/, $aggregate->{wrap}, -1)) : $sql;
+}
 
 sub _having
 {
@@ -121,7 +140,7 @@ sub _is_told_by_order
 sub _body
 {
 	my ($random, $made, $table) = @_;
-	my $body = { table => $table->{name}, keys => [], aggregates => [], conditions => [], having => [], sets => undef, order => undef, distinct => '' };
+	my $body = { table => $table->{name}, keys => [], aggregates => [], conditions => [], having => [], sets => undef, windows => undef, order => undef, distinct => '' };
 	my %keys = map { $_->{sql} => $_ } map { _key($random, $made) } 1 .. $random->pick(0, 0, 1, 1, 1, 2, 2, 3, 4);
 	$body->{keys} = [ map { $keys{$_} } sort keys %keys ];
 	push @{ $body->{aggregates} }, _aggregate($random, $made) foreach 1 .. $random->pick(1, 1, 2, 3, 4);
@@ -133,6 +152,13 @@ sub _body
 	$body->{order_decides} = _is_told_by_order($body, scalar keys %{ $made->{risks} });
 	$made->{risks} = { %elsewhere, %{ $made->{risks} } };
 	$body->{sets} = $random->pick('ROLLUP', 'CUBE', 'SETS') if @{ $body->{keys} } && @{ $body->{keys} } <= 3 && $random->once_in(15);
+	# A key's other columns needn't be grouped by.
+	if ($table->{key} && !$body->{sets} && grep { $_->{sql} eq $table->{key} } @{ $body->{keys} })
+	{
+		my $column = $random->pick(@{ $made->{columns} });
+		push @{ $body->{aggregates} }, { sql => $column->{name}, kind => kind_of($column->{type}) };
+	}
+	$body->{windows} = $random->pick('rank() OVER (ORDER BY count(*))', 'sum(count(*)) OVER ()') if $random->once_in(25);
 	$body->{distinct} = 'DISTINCT ' if $random->once_in(25);
 	_order($random, $made, $body) if @{ $body->{keys} } && $random->once_in(3);
 	return $body;
@@ -150,7 +176,12 @@ sub _order
 	my $offset = $random->once_in(3) ? $made->constant('int8', $random->pick(0, 1, 3, 1000)) : undef;
 	my $order = { by => [], limit => $limit, offset => $offset, is_total => 1, keys => [ map { $direction->() } 1 .. $keys ] };
 	push @{ $order->{by} }, { aggregate => $random->pick(@by), direction => $direction->() } if @by && !$random->once_in(4);
-	$order->{is_total} = 0 if @{ $order->{by} } && $random->once_in(5) && !$body->{distinct};
+	$order->{is_total} = 0 if @{ $order->{by} } && $random->once_in(4) && !$body->{distinct};
+	if (!$order->{is_total} && $random->once_in(2))
+	{
+		# Which rows come is told, but not in which order those of the same place.
+		@$order{qw(with_ties limit offset)} = ($random->between(1, 6), undef, undef);
+	}
 	$body->{order} = $order;
 	return;
 }
@@ -163,6 +194,7 @@ sub _body_sql
 	my @keys = map { $_->{sql} } @{ $body->{keys} };
 	my @shown = (@keys, map { _aggregate_sql($_) } @{ $body->{aggregates} });
 	push @shown, 'GROUPING(' . join(', ', @keys) . ')' if $body->{sets};
+	push @shown, $body->{windows} if $body->{windows};
 	push @shown, '1' unless @shown;
 	my $number = 0;
 	my $sql = "SELECT $body->{distinct}" . join(', ', map { $_ . ' AS r' . ++$number } @shown) . " FROM $body->{table}";
@@ -177,8 +209,9 @@ sub _body_sql
 	{
 		my @by = map { (@keys + $_->{aggregate} + 1) . $_->{direction} } @{ $order->{by} };
 		push @by, map { ($_ + 1) . ($order->{keys}[$_] // '') } 0 .. $#keys if $order->{is_total};
-		push @by, scalar(@shown) if $body->{sets};
+		push @by, 'GROUPING(' . join(', ', @keys) . ')' if $body->{sets} && !$body->{distinct};
 		$sql .= ' ORDER BY ' . join(', ', @by) if @by;
+		$sql .= $order->{with_ties} ? " FETCH FIRST $order->{with_ties} ROWS WITH TIES" : '';
 		$sql .= " LIMIT $order->{limit}" if defined $order->{limit};
 		$sql .= " OFFSET $order->{offset}" if defined $order->{offset};
 	}
@@ -189,9 +222,11 @@ sub _body_kinds
 {
 	my ($body) = @_;
 	my @kinds = map { $_->{kind} } @{ $body->{keys} }, @{ $body->{aggregates} };
-	push @kinds, 'exact' if $body->{sets} || !@kinds;
+	push @kinds, 'exact' if $body->{sets};
+	push @kinds, 'exact' if $body->{windows};
+	push @kinds, 'exact' unless @kinds;
 	my $order = $body->{order};
-	if ($order && !$order->{is_total})
+	if ($order && !$order->{is_total} && !$order->{with_ties})
 	{
 		# Which of several rows with the same place in the order comes is not told.
 		my $compared = @{ $body->{keys} } + $order->{by}[0]{aggregate};
@@ -223,7 +258,7 @@ sub _finish
 	my @kinds = _body_kinds($statement->{body});
 	$statement->{kinds} = [ $forms{ $statement->{form} }{kinds}->(@kinds) ];
 	my $order = $statement->{body}{order};
-	$statement->{is_ordered} = $statement->{form} eq 'plain' && $order && ($order->{is_total} || @{ $order->{by} });
+	$statement->{is_ordered} = $statement->{form} eq 'plain' && $order && !$order->{with_ties} && ($order->{is_total} || @{ $order->{by} });
 	return $statement;
 }
 
@@ -239,7 +274,7 @@ sub random_statement
 	my $body = _body($random, $made, $table);
 	if ($form eq 'scalar')
 	{
-		@$body{qw(keys having sets order distinct)} = ([], [], undef, undef, '');
+		@$body{qw(keys having sets windows order distinct)} = ([], [], undef, undef, undef, '');
 		$body->{aggregates} = [ $body->{aggregates}[0] // { sql => 'count(*)', kind => 'exact' } ];
 	}
 	# Ranks of numbers that differ in their last digits may differ.
@@ -248,9 +283,11 @@ sub random_statement
 	my @kinds = _body_kinds($body);
 	$form = 'plain' if $form =~ /windowed|counted|lateral/ && grep { $_ eq 'ignored' } @kinds;
 	# Nor need a row be computed that a LIMIT leaves out.
-	$body->{order_decides} ||= $body->{order} && defined $body->{order}{limit};
+	my $has_limit = $body->{order} && (defined $body->{order}{limit} || $body->{order}{with_ties});
+	# Without groups the first of all values may be found before all rows are read.
+	$has_limit ||= !@{ $body->{keys} } && grep { $_->{sql} =~ /^(min|max|bool_|every)/ } @{ $body->{aggregates} };
 	return _finish({
-		form => $form, body => $body, parameters => $made->{parameters}, risks => $made->{risks}, order_decides => $body->{order_decides}
+		form => $form, body => $body, parameters => $made->{parameters}, risks => $made->{risks}, order_decides => $body->{order_decides}, has_limit => $has_limit
 	});
 }
 
@@ -267,6 +304,7 @@ sub simpler_statements
 	push @simpler, _finish({ %$statement, form => 'plain' }) if $statement->{form} =~ /counted|windowed|materialized/;
 	$add->(order => undef) if $body->{order};
 	$add->(sets => undef) if $body->{sets};
+	$add->(windows => undef) if $body->{windows};
 	$add->(distinct => '') if $body->{distinct};
 	$add->(having => []) if @{ $body->{having} };
 	$add->(conditions => _without($body->{conditions}, $_)) foreach 0 .. $#{ $body->{conditions} };

@@ -36,7 +36,7 @@ sub shared_objects
 sub _array
 {
 	my ($type, @values) = @_;
-	my $sql = (type_of($type)->{sql} || $type) =~ s/ COLLATE.*//r;
+	my $sql = sql_type($type);
 	return 'ARRAY[' . join(', ', map { "'$_'" } @values) . "]::${sql}[]";
 }
 
@@ -55,7 +55,7 @@ sub _values_of
 	my $type = $column->{type};
 	my $of = type_of($type);
 	my $hash = sub { 'h(g, ' . $random->between(1, 999999) . ')' };
-	my $sql = ($of->{sql} || $type) =~ s/ COLLATE.*//r;
+	my $sql = sql_type($type);
 	my $chosen = sub {
 		my ($chooser, @values) = @_;
 		return $type =~ /\[\]$/ ? "$chooser(" . _array('text', @values) . ', ' . $hash->() . ")::$sql" : "$chooser(" . _array($type, @values) . ', ' . $hash->() . ')';
@@ -87,7 +87,7 @@ sub _insert
 sub _some_rows
 {
 	my ($random, $table) = @_;
-	my $column = $random->pick(grep { type_of($_->{type})->{class} ne 'other' } @{ $table->{columns} });
+	my $column = $random->pick(@{ $table->{columns} });
 	my $hashed = 'h(hashtext(' . $column->{name} . '::text), ' . $random->between(1, 999) . ') % ' . $random->pick(2, 5, 17) . ' = 0';
 	return $random->once_in(3) ? "$column->{name} IS NULL OR $hashed" : $hashed;
 }
@@ -96,8 +96,9 @@ sub random_change
 {
 	my ($random, $table) = @_;
 	my $name = $table->{name};
-	my $case = $random->between(0, 9);
-	return _insert($random, $table, $random->pick(1, 7, 60)) if $case < 3;
+	my $case = $random->between(0, 10);
+	return $random->pick("TRUNCATE $name", "VACUUM FULL $name", "REINDEX TABLE $name") if $case == 10 && $random->once_in(4);
+	return _insert($random, $table, $random->pick(1, 7, 60)) if $case < 3 || $case == 10;
 	return "DELETE FROM $name WHERE " . _some_rows($random, $table) if $case == 3;
 	if ($case < 6)
 	{
@@ -107,7 +108,12 @@ sub random_change
 	}
 	return "VACUUM $name" if $case == 6;
 	return "SELECT count(*) FROM gpu.merge('$table->{index}')" if $case == 7 && !$table->{partitions};
-	return 'BEGIN; ' . _insert($random, $table, $random->pick(1, 40)) . '; ROLLBACK' if $case == 8;
+	if ($case == 8)
+	{
+		my $insert = sub { _insert($random, $table, $random->pick(1, 40)) . '; ' };
+		return 'BEGIN; ' . $insert->() . 'ROLLBACK' if $random->once_in(2);
+		return 'BEGIN; ' . $insert->() . 'SAVEPOINT s; ' . $insert->() . 'ROLLBACK TO s; ' . $insert->() . 'COMMIT';
+	}
 	return "VACUUM (FREEZE, ANALYZE) $name";
 }
 
@@ -144,6 +150,13 @@ sub random_table
 		push @defined, "computed int8 GENERATED ALWAYS AS ($number->{name}::int8 * 3) STORED";
 		push @columns, $computed;
 		push @{ $table->{indexed} }, $computed;
+	}
+	if (!$part && $random->once_in(6))
+	{
+		$table->{key} = 'id';
+		push @defined, 'id int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY';
+		push @columns, { name => 'id', type => 'int8', generated => 1 };
+		push @{ $table->{indexed} }, $columns[-1];
 	}
 	my $kind = $part ? '' : $random->once_in(10) ? 'UNLOGGED ' : '';
 	push @$setup, "CREATE ${kind}TABLE $name (" . join(', ', @defined) . ')' . ($part ? " PARTITION BY HASH ($part->{name})" : ' WITH (autovacuum_enabled = off)');

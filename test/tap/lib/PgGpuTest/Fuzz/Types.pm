@@ -8,7 +8,7 @@ use utf8;
 use warnings FATAL => 'all';
 
 use Exporter 'import';
-our @EXPORT = qw(type_names type_of literal_of kind_of);
+our @EXPORT = qw(type_names type_of sql_type literal_of kind_of relatives_of);
 
 # class     what the expression generator takes the type for
 # dense     a value from a small range, without quotes
@@ -125,18 +125,25 @@ sub _moment
 	return sprintf('2021-%s %02d:%02d:00', $random->pick('03-13', '03-14', '11-07'), $random->between(0, 8), $random->pick(0, 30));
 }
 
+# What is compared with a column besides values of its own type.
+my %relatives = (
+	(map { $_ => [qw(int2 int4 int8 numeric float8)] } qw(int2 int4 int8 positive)),
+	(map { $_ => [qw(float4 float8 wide_float int4)] } qw(float4 float8 wide_float)),
+	(map { $_ => [qw(numeric int4 int8 float8)] } 'numeric', 'numeric(10,2)', 'numeric(30,12)'),
+	(map { $_ => [qw(date timestamp timestamptz)] } qw(date timestamp timestamptz)),
+	(map { $_ => [ 'text', 'varchar(12)', 'char(4)' ] } 'text', 'c_text', 'icu_text', 'varchar(12)', 'char(4)'));
+
+sub relatives_of { my ($name) = @_; return @{ $relatives{$name} || [$name] }; }
+
 sub type_names { return @frequent; }
 
 sub type_of { my ($name) = @_; return $types{$name}; }
 
 sub kind_of { my ($name) = @_; return $types{$name}{kind} || 'exact'; }
 
-# What a literal is cast to.
-sub literal_of
-{
-	my ($name, $value) = @_;
-	my $sql = ($types{$name}{sql} || $name) =~ s/ COLLATE.*//r;
-	return "'$value'::$sql";
-}
+# The type's name without a collation.
+sub sql_type { my ($name) = @_; return ($types{$name}{sql} || $name) =~ s/ COLLATE.*//r; }
+
+sub literal_of { my ($name, $value) = @_; return "'$value'::" . sql_type($name); }
 
 1;
