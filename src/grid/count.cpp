@@ -45,16 +45,16 @@ static bool count_in_view(ViewReader *reader, const BoxList *boxes, int64 *resul
     if (!all_visible && boxes == nullptr)
         return false;
     renew_view(reader);
-    RunScan *scans = begin_run_scans(*reader);
+    RunScan *scans = begin_run_scans(*reader, reader->view.runs, reader->view.run_count);
     const uint64 looked_at =
         boxes != nullptr ? entries_to_look_at(*reader, scans, *reader->condition, !all_visible) : 0;
     uint64 count = reader->tail_count;
     const bool asks = looked_at >= kFewestEntries;
     const bool sound = !asks && all_visible && count_in_runs(*reader, scans, *reader->condition, &count) &&
                        may_trust(*reader);
-    end_run_scans(*reader, scans);
+    end_run_scans(scans, reader->view.run_count);
     if (asks)
-        return count_on_server(reader, *boxes, looked_at, result, heap_fetches) ||
+        return count_on_server(reader, *boxes, nullptr, looked_at, result, heap_fetches) ||
                count_in_view(reader, nullptr, result, heap_fetches);
     *result = static_cast<int64>(count);
     *heap_fetches = 0;
@@ -70,7 +70,7 @@ static bool count_batch_in_view(ViewReader *reader, const RangeReader &boxes, in
     MemoryContext box_context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu_grid box", ALLOCSET_SMALL_SIZES);
     renew_view(reader);
-    RunScan *scans = begin_run_scans(*reader);
+    RunScan *scans = begin_run_scans(*reader, reader->view.runs, reader->view.run_count);
     bool sound = true;
     for (uint32 i = 0; sound && i < boxes.count; i++) {
         CHECK_FOR_INTERRUPTS();
@@ -87,7 +87,7 @@ static bool count_batch_in_view(ViewReader *reader, const RangeReader &boxes, in
         sound = condition.nothing || count_in_runs(*reader, scans, condition, &count);
         counts[i] = static_cast<int64>(count);
     }
-    end_run_scans(*reader, scans);
+    end_run_scans(scans, reader->view.run_count);
     MemoryContextDelete(box_context);
     sound = sound && may_trust(*reader);
     if (sound)
@@ -109,7 +109,7 @@ static int64 count_condition(ViewReader *reader, bool may_ask, uint64 *heap_fetc
     const bool may_travel = may_ask && client::may_ask_server(1, 1) &&
                             begin_boxes(&list, reader->format, 1) && add_box(&list, *reader->condition);
     const bool counted = may_travel && client::is_path_forced()
-                             ? count_on_server(reader, list, 0, &count, heap_fetches) ||
+                             ? count_on_server(reader, list, nullptr, 0, &count, heap_fetches) ||
                                    count_in_view(reader, nullptr, &count, heap_fetches)
                              : count_in_view(reader, may_travel ? &list : nullptr, &count, heap_fetches);
     if (!counted) {
@@ -165,7 +165,7 @@ static uint64 expected_entries(ViewReader *reader, const RangeReader &boxes) {
     constexpr uint32 kSamples = 8;
     const bool all = !is_table_all_visible(reader->heap);
     renew_view(reader);
-    RunScan *scans = begin_run_scans(*reader);
+    RunScan *scans = begin_run_scans(*reader, reader->view.runs, reader->view.run_count);
     uint64 entries = 0;
     for (uint32 i = 0; i < kSamples; i++) {
         ScanKeyData keys[2 * kMaxColumns];
@@ -175,7 +175,7 @@ static uint64 expected_entries(ViewReader *reader, const RangeReader &boxes) {
         reset_run_scans(*reader, scans);
         entries += condition.nothing ? 0 : entries_to_look_at(*reader, scans, condition, all);
     }
-    end_run_scans(*reader, scans);
+    end_run_scans(scans, reader->view.run_count);
     return entries / kSamples * boxes.count;
 }
 
@@ -189,8 +189,8 @@ static bool count_batch_on_server(ViewReader *reader, const RangeReader &boxes, 
     uint64 heap_fetches;
     const bool answered =
         add_boxes(*reader->format, boxes, &list) &&
-        count_on_server(reader, list, client::is_path_forced() ? 0 : expected_entries(reader, boxes), counts,
-                        &heap_fetches);
+        count_on_server(reader, list, &boxes, client::is_path_forced() ? 0 : expected_entries(reader, boxes),
+                        counts, &heap_fetches);
     return answered;
 }
 

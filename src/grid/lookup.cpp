@@ -4,6 +4,7 @@
 #include "grid/grid.h"
 #include "grid/mirror.h"
 #include "keys/radix_sort.h"
+#include "table/server_count.h"
 
 namespace pg_gpu::grid {
 
@@ -116,56 +117,20 @@ static void match_tail(Search *search, const BoxList &points) {
     pfree(rows);
 }
 
-static bool match_on_server(Search *search, const BoxList &points) {
-    ViewReader *reader = search->reader;
-    const client::MirrorFormat *format = mirror_format(reader->index);
-    renew_view(reader);
-    const bool *at_home;
-    const client::Choice choice =
-        choose_path(*reader, format, client::RequestKind::Match, points.count, points.count, &at_home);
-    if (choice.path == client::Path::Paged || !read_at_home(reader, at_home))
-        return false;
-    auto *answer = allocate<client::EntriesAnswer>(1);
-    const client::RunSet set = run_set(*reader, format);
-    for (uint32 done = 0; done < points.count;) {
-        CHECK_FOR_INTERRUPTS();
-        if (!client::match_points(set, choice, points.low, points.count, done, answer) || answer->items == 0)
-            return false;
-        for (int run = 0; run < set.count; run++) {
-            const client::RunAnswer &found = answer->runs[run];
-            for (uint32 i = 0; i < answer->items; i++)
-                for (uint64 at = found.offsets[i]; at < Min(found.offsets[i + 1], found.entries); at++) {
-                    // The server process may change its answer after the look at it.
-                    const ItemPointerData tid = found.tids[at];
-                    check_tid(reader, tid);
-                    add_match(search, done + i, tid);
-                }
-        }
-        done += static_cast<uint32>(answer->items);
-    }
-    pfree(answer);
-    match_tail(search, points);
-    return true;
-}
-
 // ---- from pages ------------------------------------------------------------------------------------------
 
-// Finds one key's matches in a view. Returns false when a page was recycled.
-static bool match_condition(Search *search, RunScan *scans, Batch *batch, const Condition &condition,
-                            uint32 key) {
+// Finds one key's matches in runs of a view. Returns false when a page was recycled.
+static bool match_condition(Search *search, const storage::RunEntry *runs, int run_count, RunScan *scans,
+                            Batch *batch, const Condition &condition, uint32 key) {
     ViewReader *reader = search->reader;
-    const auto words = static_cast<size_t>(reader->format->row_words);
-    for (uint32 i = 0; i < reader->tail_count; i++)
-        if (matches(*reader->format, condition, reader->tail + i * words))
-            add_match(search, key, place_tid(reader->tail[i * words]));
-    for (int run = 0; run < reader->view.run_count; run++) {
+    for (int run = 0; run < run_count; run++) {
         reset_run_scan(&scans[run]);
         for (;;) {
             const Step step = next_batch(&scans[run], condition, batch);
             if (step == Step::End)
                 break;
             if (step == Step::Recycled) {
-                confirm_recycled(*reader, reader->view.runs[run], recycled_position(scans[run]));
+                confirm_recycled(*reader, runs[run], recycled_position(scans[run]));
                 return false;
             }
             check_tids(reader, *batch);
@@ -176,15 +141,25 @@ static bool match_condition(Search *search, RunScan *scans, Batch *batch, const 
     return true;
 }
 
-static bool match_in_view(Search *search) {
+static void match_condition_in_tail(Search *search, const Condition &condition, uint32 key) {
+    const ViewReader &reader = *search->reader;
+    const auto words = static_cast<size_t>(reader.format->row_words);
+    for (uint32 i = 0; i < reader.tail_count; i++)
+        if (matches(*reader.format, condition, reader.tail + i * words))
+            add_match(search, key, place_tid(reader.tail[i * words]));
+}
+
+enum class Tail : bool { LeftOut, Searched };
+
+static bool match_in_runs(Search *search, const storage::RunEntry *runs, int run_count, Tail tail) {
+    if (run_count == 0 && tail == Tail::LeftOut)
+        return true;
     ViewReader *reader = search->reader;
     MemoryContext key_context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu_grid key", ALLOCSET_SMALL_SIZES);
     auto *batch = allocate<Batch>(1);
     batch->rows = nullptr;
-    renew_view(reader);
-    search->found.count = 0;
-    RunScan *scans = begin_run_scans(*reader);
+    RunScan *scans = begin_run_scans(*reader, runs, run_count);
     bool sound = true;
     for (uint32 i = 0; sound && i < search->count; i++) {
         CHECK_FOR_INTERRUPTS();
@@ -192,13 +167,22 @@ static bool match_in_view(Search *search) {
         Condition condition;
         const bool can_match = read_condition(*search, search->result.positions[i], &condition);
         MemoryContextSwitchTo(caller);
-        sound = !can_match || match_condition(search, scans, batch, condition, i);
+        if (can_match && tail == Tail::Searched)
+            match_condition_in_tail(search, condition, i);
+        sound = !can_match || match_condition(search, runs, run_count, scans, batch, condition, i);
         MemoryContextReset(key_context);
     }
-    end_run_scans(*reader, scans);
+    end_run_scans(scans, run_count);
     pfree(batch);
     MemoryContextDelete(key_context);
     return sound;
+}
+
+static bool match_in_view(Search *search) {
+    ViewReader *reader = search->reader;
+    renew_view(reader);
+    search->found.count = 0;
+    return match_in_runs(search, reader->view.runs, reader->view.run_count, Tail::Searched);
 }
 
 static void match_in_pages(Search *search) {
@@ -206,6 +190,64 @@ static void match_in_pages(Search *search) {
     while (!match_in_view(search))
         CHECK_FOR_INTERRUPTS();
     client::end_paged(request);
+}
+
+// ---- by both ---------------------------------------------------------------------------------------------
+
+// A run at home is read as if it lay in the tail where that takes less than to search it for each key.
+static constexpr uint64 kEntriesPerKey = 32;
+
+// Finds what the set's runs hold. Returns false when the server process doesn't answer.
+static bool match_remote_runs(Search *search, const client::RunSet &set, const client::Choice &choice,
+                              const BoxList &points) {
+    auto *answer = allocate<client::EntriesAnswer>(1);
+    bool answered = true;
+    for (uint32 done = 0; answered && done < points.count;) {
+        CHECK_FOR_INTERRUPTS();
+        answered =
+            client::match_points(set, choice, points.low, points.count, done, answer) && answer->items > 0;
+        for (int run = 0; answered && run < set.count; run++) {
+            const client::RunAnswer &found = answer->runs[run];
+            for (uint32 i = 0; i < answer->items; i++)
+                for (uint64 at = found.offsets[i]; at < Min(found.offsets[i + 1], found.entries); at++) {
+                    // The server process may change its answer after the look at it.
+                    const ItemPointerData tid = found.tids[at];
+                    check_tid(search->reader, tid);
+                    add_match(search, done + i, tid);
+                }
+        }
+        done += answered ? static_cast<uint32>(answer->items) : 0;
+    }
+    pfree(answer);
+    return answered;
+}
+
+static bool match_on_server(Search *search, const BoxList &points) {
+    ViewReader *reader = search->reader;
+    const client::MirrorFormat *format = mirror_format(reader->index);
+    for (int tries = 0; tries < table::kMaxServerTries; tries++) {
+        CHECK_FOR_INTERRUPTS();
+        renew_view(reader);
+        search->found.count = 0;
+        const bool *at_home;
+        const client::Choice choice =
+            choose_path(*reader, format, client::RequestKind::Match, points.count, points.count, &at_home);
+        if (choice.path == client::Path::Paged)
+            return false;
+        HomeRuns home;
+        if (!read_at_home(reader, at_home, kEntriesPerKey * points.count, &home))
+            continue;
+        if (!match_remote_runs(search, run_set(*reader, format), choice, points)) {
+            if (!client::may_share_out_again())
+                return false;
+            continue;
+        }
+        if (!match_in_runs(search, home.runs, home.count, Tail::LeftOut))
+            continue;
+        match_tail(search, points);
+        return true;
+    }
+    return false;
 }
 
 LookupResult look_up(Relation heap, Relation index, Snapshot snapshot, const LookupKeys &keys) {

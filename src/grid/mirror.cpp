@@ -181,12 +181,6 @@ client::Boxes boxes_of(const BoxList &list) {
     return boxes;
 }
 
-// ---- which runs
-// --------------------------------------------------------------------------------------------
-
-// With more boxes small runs are mirrored, too.
-static constexpr uint32 kMaxBoxesAtHome = 64;
-
 // ---- asking ----------------------------------------------------------------------------------------------
 
 client::RunSet run_set(const ViewReader &reader, const client::MirrorFormat *format) {
@@ -196,14 +190,13 @@ client::RunSet run_set(const ViewReader &reader, const client::MirrorFormat *for
 
 client::Choice choose_path(const ViewReader &reader, const client::MirrorFormat *format,
                            client::RequestKind kind, uint32 boxes, uint64 results, const bool **at_home) {
-    const bool shares_runs = boxes <= kMaxBoxesAtHome;
     client::Request request = {};
     request.index = RelationGetRelid(reader.index);
     request.kind = kind;
     request.key_bits = format->key_bits;
     request.items = boxes;
     for (int i = 0; i < reader.view.run_count; i++) {
-        if (shares_runs && !client::is_worth_mirroring(*format, reader.view.runs[i]))
+        if (!client::is_worth_mirroring(*format, reader.view.runs[i]))
             continue;
         request.runs++;
         request.entries += reader.view.runs[i].entries;
@@ -215,7 +208,7 @@ client::Choice choose_path(const ViewReader &reader, const client::MirrorFormat 
         return {client::Path::Paged, 0};
     }
     const client::Choice choice = client::choose_path(request);
-    if (choice.path == client::Path::Paged || !shares_runs)
+    if (choice.path == client::Path::Paged)
         return choice;
     auto *chosen = allocate<bool>(static_cast<size_t>(reader.view.run_count));
     *at_home = chosen;
@@ -224,8 +217,23 @@ client::Choice choose_path(const ViewReader &reader, const client::MirrorFormat 
                : client::Choice{client::Path::Paged, 0};
 }
 
-bool read_at_home(ViewReader *reader, const bool *at_home) {
-    return at_home == nullptr || read_into_tail(reader, at_home);
+bool read_at_home(ViewReader *reader, const bool *at_home, uint64 most_entries, HomeRuns *home) {
+    storage::View *view = &reader->view;
+    const auto runs = static_cast<size_t>(view->run_count);
+    auto *for_tail = allocate_zeroed<bool>(runs + 1);
+    *home = {allocate<storage::RunEntry>(runs + 1), 0};
+    int kept = 0;
+    for (int i = 0; i < view->run_count; i++) {
+        const storage::RunEntry run = view->runs[i];
+        if (at_home[i] && run.entries > most_entries) {
+            home->runs[home->count++] = run;
+            continue;
+        }
+        for_tail[kept] = at_home[i];
+        view->runs[kept++] = run;
+    }
+    view->run_count = kept;
+    return read_into_tail(reader, for_tail);
 }
 
 uint64 entries_to_look_at(RunScan *scan, const Condition &condition, bool all) {
@@ -299,7 +307,8 @@ bool search_on_server(ViewReader *reader, const BatchSink &sink) {
             choose_path(*reader, format, client::RequestKind::SearchBoxes, boxes.count, matches, &at_home);
         if (choice.path == client::Path::Paged)
             break;
-        answered = read_at_home(reader, at_home) &&
+        HomeRuns home;
+        answered = read_at_home(reader, at_home, PG_UINT64_MAX, &home) &&
                    client::search_boxes(run_set(*reader, format), choice, boxes_of(boxes), 0, answer) &&
                    answer->items == boxes.count;
         if (answered)

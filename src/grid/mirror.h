@@ -6,6 +6,7 @@
 
 #include "client/client.h"
 #include "grid/scan.h"
+#include "keys/range_reader.h"
 
 namespace pg_gpu::grid {
 
@@ -41,14 +42,21 @@ void free_boxes(const BoxList &boxes);
 
 // Returns the view's runs.
 client::RunSet run_set(const ViewReader &reader, const client::MirrorFormat *format);
-// The path for those that the server process may be asked about. Where a few boxes are asked for, some runs
-// stay at home (client::share_out), which *at_home says of the view's runs; many boxes would each be compared
-// with each of their rows, so there the server process is asked about all runs, and *at_home is nullptr.
+// The path for those that the server process may be asked about. Some runs stay at home (client::share_out),
+// which *at_home says of the view's runs.
 client::Choice choose_path(const ViewReader &reader, const client::MirrorFormat *format,
                            client::RequestKind kind, uint32 boxes, uint64 results, const bool **at_home);
-// Reads the runs at home as if they lay in the tail. false when a page was recycled, and a new view must be
-// taken.
-bool read_at_home(ViewReader *reader, const bool *at_home);
+
+// Runs at home that are searched for each box.
+struct HomeRuns {
+    storage::RunEntry *runs;
+    int count;
+};
+
+// Takes the runs at home off the view. Those of at most `most_entries` entries are read as if they lay in the
+// tail, whose rows are compared with each box; *home has the larger ones. false when a page was recycled, and
+// a new view must be taken.
+bool read_at_home(ViewReader *reader, const bool *at_home, uint64 most_entries, HomeRuns *home);
 
 // Counts the entries among a run's ranges that the paged path would look at for a condition: those it must
 // test, or all when each one's visibility is in question. Returns 0 when a page was recycled.
@@ -60,8 +68,9 @@ bool search_on_server(ViewReader *reader, const BatchSink &sink);
 
 // Counts the visible rows of each box, if asking pays when the paged path must look at so many entries for
 // all; *heap_fetches of their entries were looked up in the heap. The reader's condition takes the rows of
-// all boxes. false when the server doesn't answer; then counts hold nothing.
-bool count_on_server(ViewReader *reader, const BoxList &boxes, uint64 looked_at, int64 *counts,
-                     uint64 *heap_fetches);
+// all boxes, which `ranges` reads again; nullptr for a single one. false when the server doesn't answer; then
+// counts hold nothing.
+bool count_on_server(ViewReader *reader, const BoxList &boxes, const RangeReader *ranges, uint64 looked_at,
+                     int64 *counts, uint64 *heap_fetches);
 
 }  // namespace pg_gpu::grid

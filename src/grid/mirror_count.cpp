@@ -1,4 +1,6 @@
 // Counting boxes with the server's help.
+#include <algorithm>
+
 #include "grid/mirror.h"
 #include "table/server_count.h"
 
@@ -40,8 +42,89 @@ static bool count_run_entries(RowChecker *checker, const client::RunSet &set, co
     return answered;
 }
 
-bool count_on_server(ViewReader *reader, const BoxList &boxes, uint64 looked_at, int64 *counts,
-                     uint64 *heap_fetches) {
+namespace {
+
+// Entries of runs at home, each with the box that it is in, until enough have come for a look at their rows.
+struct HomeEntries {
+    static constexpr uint32 kMost = 16 * kMaxOnPage;
+    RowChecker *checker;
+    int64 *counts;
+    uint32 count;
+    ItemPointerData tids[kMost];
+    uint32 boxes[kMost];
+    bool visible[kMost];
+};
+
+}  // namespace
+
+static void count_visible(HomeEntries *entries) {
+    check_rows(entries->checker, storage::kMetaBlock, entries->tids, entries->count, entries->visible);
+    for (uint32 i = 0; i < entries->count; i++)
+        entries->counts[entries->boxes[i]] += entries->visible[i] ? 1 : 0;
+    entries->count = 0;
+}
+
+// Adds one box's entries of the runs; false when a page was recycled.
+static bool add_home_entries(const ViewReader &reader, const HomeRuns &home, RunScan *scans,
+                             const Condition &condition, uint32 box, Batch *batch, HomeEntries *entries) {
+    for (int run = 0; run < home.count; run++) {
+        reset_run_scan(&scans[run]);
+        Step step;
+        while ((step = next_batch(&scans[run], condition, batch)) == Step::Entry) {
+            if (entries->count + batch->count > HomeEntries::kMost)
+                count_visible(entries);
+            memcpy(entries->tids + entries->count, batch->tids, batch->count * sizeof(ItemPointerData));
+            std::fill_n(entries->boxes + entries->count, batch->count, box);
+            entries->count += batch->count;
+        }
+        if (step == Step::Recycled) {
+            confirm_recycled(reader, home.runs[run], recycled_position(scans[run]));
+            return false;
+        }
+    }
+    return true;
+}
+
+// Adds what the runs at home hold, which are searched for each box as pages are that answer for all runs.
+// false when a page was recycled.
+static bool count_home_entries(RowChecker *checker, const ViewReader &reader, const HomeRuns &home,
+                               const RangeReader &ranges, int64 *counts) {
+    MemoryContext box_context =
+        AllocSetContextCreate(CurrentMemoryContext, "gpu_grid box", ALLOCSET_SMALL_SIZES);
+    RunScan *scans = begin_run_scans(reader, home.runs, home.count);
+    auto *batch = allocate<Batch>(1);
+    batch->rows = nullptr;
+    auto *entries = allocate<HomeEntries>(1);
+    entries->checker = checker;
+    entries->counts = counts;
+    entries->count = 0;
+    bool sound = true;
+    for (uint32 box = 0; sound && box < ranges.count; box++) {
+        CHECK_FOR_INTERRUPTS();
+        ScanKeyData keys[2 * kMaxColumns];
+        Condition condition;
+        MemoryContextReset(box_context);
+        MemoryContext caller = MemoryContextSwitchTo(box_context);
+        make_condition(*reader.format, keys, ranges.read(ranges.context, box, keys), &condition);
+        MemoryContextSwitchTo(caller);
+        sound = condition.nothing || add_home_entries(reader, home, scans, condition, box, batch, entries);
+    }
+    if (sound)
+        count_visible(entries);
+    end_run_scans(scans, home.count);
+    pfree(entries);
+    pfree(batch);
+    MemoryContextDelete(box_context);
+    return sound;
+}
+
+// A run at home of more entries is searched for each of many boxes, rather than that each of its rows is
+// compared with all of them.
+static constexpr uint32 kFewBoxes = 64;
+static constexpr uint64 kMostCompared = 1024;
+
+bool count_on_server(ViewReader *reader, const BoxList &boxes, const RangeReader *ranges, uint64 looked_at,
+                     int64 *counts, uint64 *heap_fetches) {
     const client::MirrorFormat *format = mirror_format(reader->index);
     RowChecker checker;
     begin_row_checker(&checker, reader->heap, reader->index, reader->snapshot);
@@ -56,13 +139,17 @@ bool count_on_server(ViewReader *reader, const BoxList &boxes, uint64 looked_at,
         const client::Choice choice =
             choose_path(*reader, format, client::RequestKind::CountBoxes, boxes.count, looked_at, &at_home);
         answered = choice.path != client::Path::Paged;
-        if (!answered || !read_at_home(reader, at_home))
+        HomeRuns home;
+        if (!answered ||
+            !read_at_home(reader, at_home, boxes.count <= kFewBoxes ? PG_UINT64_MAX : kMostCompared, &home))
             continue;
         if (!count_run_entries(&checker, run_set(*reader, format), choice, boxes_of(boxes), counts)) {
             answered = client::may_share_out_again();
             continue;
         }
         count_tail_rows(&checker, *reader, boxes, counts);
+        if (home.count > 0 && !count_home_entries(&checker, *reader, home, *ranges, counts))
+            continue;
         sound = storage::read_vacuum_seq(reader->index, reader->format) == reader->view.vacuum_seq;
     }
     *heap_fetches = checker.rows.fetches;

@@ -52,9 +52,9 @@ void confirm_recycled(const ViewReader &reader, const storage::RunEntry &run, ui
 void check_tid(ViewReader *reader, const ItemPointerData &tid);
 void check_tids(ViewReader *reader, const Batch &batch);
 
-// A scan of each of the view's runs, in turn.
-RunScan *begin_run_scans(const ViewReader &reader);
-void end_run_scans(const ViewReader &reader, RunScan *scans);
+// A scan of each of some runs of the reader's view, in turn.
+RunScan *begin_run_scans(const ViewReader &reader, const storage::RunEntry *runs, int count);
+void end_run_scans(RunScan *scans, int count);
 
 // Receives batches; `reset` is called when all starts again in a new view.
 struct BatchSink {

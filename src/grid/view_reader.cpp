@@ -77,15 +77,15 @@ void check_tids(ViewReader *reader, const Batch &batch) {
         check_tid(reader, batch.tids[i]);
 }
 
-RunScan *begin_run_scans(const ViewReader &reader) {
-    auto *scans = allocate<RunScan>(static_cast<size_t>(reader.view.run_count) + 1);
-    for (int i = 0; i < reader.view.run_count; i++)
-        begin_run_scan(&scans[i], reader.index, reader.format, &reader.view.runs[i]);
+RunScan *begin_run_scans(const ViewReader &reader, const storage::RunEntry *runs, int count) {
+    auto *scans = allocate<RunScan>(static_cast<size_t>(count) + 1);
+    for (int i = 0; i < count; i++)
+        begin_run_scan(&scans[i], reader.index, reader.format, &runs[i]);
     return scans;
 }
 
-void end_run_scans(const ViewReader &reader, RunScan *scans) {
-    for (int i = 0; i < reader.view.run_count; i++)
+void end_run_scans(RunScan *scans, int count) {
+    for (int i = 0; i < count; i++)
         end_run_scan(&scans[i]);
     pfree(scans);
 }

@@ -35,6 +35,10 @@ my %question = (
 	'a bitmap' => ['t_kary', "SET enable_seqscan = off; SET enable_indexscan = off; SET pg_gpu.enable_count_scan = off; SELECT count(*), sum(x) FROM t WHERE k = ANY ($keys)"],
 	'ranges' => ['t_kary', q{SELECT sum(count) FROM gpu.count_batch('t_kary', ARRAY(SELECT ARRAY[i] FROM generate_series(1, 40000::bigint, 50) AS i), ARRAY(SELECT ARRAY[i + 89] FROM generate_series(1, 40000::bigint, 50) AS i))}],
 	'a box' => ['t_grid', q{SELECT gpu.count('t_grid', ARRAY[10, 100], ARRAY[36000, 700])}],
+	'boxes' => ['t_grid', q{SELECT sum(count), sum(count * count), count(*) FROM gpu.count_batch('t_grid',
+		ARRAY(SELECT ROW(i, i % 500) FROM generate_series(1, 40000::bigint, 50) AS i), ARRAY(SELECT ROW(i + 500, i % 500 + 400) FROM generate_series(1, 40000::bigint, 50) AS i))}],
+	'points' => ['t_grid', q{SELECT count(*), sum(ordinal), sum((l.tid::text::point)[0]) FROM gpu.lookup('t_grid', ARRAY(SELECT ROW(i, i % 1000) FROM generate_series(1, 40000::bigint, 3) AS i)) AS l}],
+	'a few points' => ['t_grid', q{SELECT count(*), sum(ordinal), sum((l.tid::text::point)[0]) FROM gpu.lookup('t_grid', ARRAY(SELECT ROW(i, i % 1000) FROM generate_series(1, 40000::bigint, 801) AS i)) AS l}],
 	'rows' => ['t_column', q{SELECT gpu.count('t_column', $$c <> 'c3' AND n < 100$$)}],
 	'values' => ['t_column', q{SELECT value, count FROM gpu.dictionary('t_column', 'c', 'k > 100') ORDER BY 1}],
 	'a histogram' => ['t_column', q{SELECT bin, count FROM gpu.histogram('t_column', 'n', 16, filter => 'k > 7') WHERE count > 0 ORDER BY 1}],
@@ -56,6 +60,11 @@ sub compare
 		is($node->safe_psql('postgres', "SET pg_gpu.path = $path; $settings $sql"), $expected, "$title: the same answer to $name");
 		cmp_ok($node->safe_psql('postgres', $count), '>', $before, "$title: the $path path has answered $name");
 		is($node->safe_psql('postgres', 'SELECT count(*) FROM gpu.mirrors'), $mirrors, "$title: $name has loaded nothing");
+		next unless $name =~ /^(?:boxes|points|a few points)$/;
+		# A request that is refused counts above, too.
+		my $paged = $node->safe_psql('postgres', "SET pg_gpu.path = $path; $settings SELECT count(*) > 0 FROM ($sql) AS s;
+			SELECT coalesce(sum(requests), 0) FROM gpu.stat WHERE path = 'paged' AND request IN ('count boxes', 'match')");
+		is($paged, "t\n0", "$title: pages have not answered $name for all runs");
 	}
 }
 
