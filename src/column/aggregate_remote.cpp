@@ -78,7 +78,7 @@ static bool ask_groups(RemoteRows *rows, const AggregateProgram &program, const 
     if (answer.outcome != AggregateOutcome::answered) {
         client::decline(kKind, rows->choice.path,
                         answer.outcome == AggregateOutcome::failed
-                            ? "an expression overflows, or divides by zero"
+                            ? "an expression overflows or divides by zero, or a sum of floats isn't exact"
                             : "work_mem has no room for the groups");
         return false;
     }

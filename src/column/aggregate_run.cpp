@@ -98,7 +98,8 @@ static void accumulate(Run *run, const Accumulator &accumulator) {
                                               wide_map(*run, accumulator.step)};
     const gpu_engine::TileGroups groups = {run->groups->values, run->groups->value_words,
                                            run->program->key_count == 0 ? nullptr : run->numbers};
-    gpu_engine::accumulate_tile(accumulator, tile, run->batch.count, groups, run->counted);
+    if (!gpu_engine::accumulate_tile(accumulator, tile, run->batch.count, groups, run->counted))
+        run->batch.has_failed = true;
 }
 
 // ---- parts ------------------------------------------------------------------------------------------------

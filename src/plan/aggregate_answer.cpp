@@ -325,6 +325,7 @@ static const char *attempt(Attempt *attempt, ColumnView *view) {
     if (!lay_out_keys(*maker, &compiled->program))
         return "a grouping column's values are too far apart";
     const bool has_place = has_variants(*maker);
+    choose_exponents(*maker, &compiled->program);
     leave_out_accumulators(*maker, has_place, list_length(question.query.aggregates), compiled);
     const DistinctQuestion *distinct = make_distinct_questions(maker, *compiled);
     if (distinct == nullptr)
@@ -339,7 +340,7 @@ static const char *attempt(Attempt *attempt, ColumnView *view) {
             return nullptr;
     }
     if (outcome == AggregateOutcome::failed)
-        return "an expression overflows, or divides by zero";
+        return "an expression overflows or divides by zero, or a sum of floats isn't exact";
     return outcome == AggregateOutcome::too_many_groups ? "work_mem has no room for the groups" : nullptr;
 }
 
@@ -428,6 +429,7 @@ static bool attempt_on_server(Attempt *attempt, column::RemoteRows *rows) {
         return false;
     }
     const bool has_place = has_variants(*maker);
+    choose_exponents(*maker, &compiled->program);
     leave_out_accumulators(*maker, has_place, list_length(question.query.aggregates), compiled);
     const DistinctQuestion *distinct = make_distinct_questions(maker, *compiled);
     if (distinct == nullptr) {

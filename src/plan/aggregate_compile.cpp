@@ -250,6 +250,22 @@ static void compile_sum(Compiler *compiler, Expr *argument, uint16 filter, Resul
     result->count = add_accumulator(compiler, AccumulatorKind::count, step, filter);
 }
 
+// Their exponent is known once their inputs are.
+static void compile_sum_of_floats(Compiler *compiler, Expr *argument, uint16 filter, ResultKind kind,
+                                  AggregateResult *result) {
+    result->kind = kind;
+    result->type = column::describe_type(exprType(reinterpret_cast<Node *>(argument)), InvalidOid);
+    const uint16 step = compile_number(compiler, argument);
+    if (!has_known_range(*compiler, step))
+        refuse(compiler, "a sum of floats isn't over a column", argument);
+    result->value =
+        add_accumulator(compiler,
+                        result->type.code == column::IntegerCode::Float4 ? AccumulatorKind::sum_float32
+                                                                         : AccumulatorKind::sum_float64,
+                        step, filter);
+    result->count = add_accumulator(compiler, AccumulatorKind::count, step, filter);
+}
+
 static ResultKind kind_of_distinct(Oid aggregate, bool *is_supported) {
     *is_supported = true;
     switch (aggregate) {
@@ -383,6 +399,14 @@ static void compile_result(Compiler *compiler, Aggref *aggregate, AggregateResul
             return;
         case F_AVG_NUMERIC:
             compile_sum(compiler, argument, filter, ResultKind::AverageOfNumeric, result);
+            return;
+        case F_SUM_FLOAT4:
+        case F_SUM_FLOAT8:
+            compile_sum_of_floats(compiler, argument, filter, ResultKind::SumOfFloats, result);
+            return;
+        case F_AVG_FLOAT4:
+        case F_AVG_FLOAT8:
+            compile_sum_of_floats(compiler, argument, filter, ResultKind::AverageOfFloats, result);
             return;
         case F_VAR_POP_INT2:
         case F_VAR_POP_INT4:

@@ -41,6 +41,8 @@ enum class ResultKind : uint8 {
     AverageOfLong,  // numeric
     SumOfNumeric,
     AverageOfNumeric,
+    SumOfFloats,  // float4 or float8, as the type says
+    AverageOfFloats,
     Deviation,  // variances and standard deviations of int2 and int4
     Extreme,    // the least or greatest number
     Ranked,     // the first in an order
@@ -65,7 +67,7 @@ struct AggregateResult {
     uint8 squares;             // Deviation
     uint8 distinct;            // of distinct values: their argument's number and 1; of all values 0
     uint16 input;              // Ranked and numerics
-    column::ColumnType type;   // Extreme
+    column::ColumnType type;   // Extreme, and the argument's of floats
     FinalFunctions functions;  // Deviation
 };
 

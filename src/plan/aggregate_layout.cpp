@@ -55,6 +55,35 @@ bool has_variants(const InputMaker &maker) {
 
 // ---- accumulators -----------------------------------------------------------------------------------------
 
+// The biased exponent of a float's number.
+static int exponent_of(AccumulatorKind kind, int64 number) {
+    const bool is_single = kind == AccumulatorKind::sum_float32;
+    const int64 ordered = is_single ? number - (int64{1} << 31) : number;
+    const int exponent = static_cast<int>((ordered < 0 ? ~ordered : ordered) >> (is_single ? 23 : 52));
+    // Of NaN and infinities there are no sums: if a row has one, no exponent helps.
+    return Min(exponent, is_single ? 254 : 2046);
+}
+
+void choose_exponents(const InputMaker &maker, AggregateProgram *program) {
+    // Of 128 bits a sign takes one, and a fraction 53.
+    constexpr int spare_bits = 73;
+    uint64 rows = 1;
+    for (int part = 0; part < maker.parts->count; part++)
+        rows += maker.parts->part[part].rows;
+    const int row_bits = static_cast<int>(column::bits_for_range(rows));
+    for (uint32 i = 0; i < program->accumulator_count; i++) {
+        gpu_engine::Accumulator *accumulator = &program->accumulator[i];
+        if (!gpu_engine::is_sum_of_floats(accumulator->kind))
+            continue;
+        const uint16 input = program->step[accumulator->step].left;
+        int greatest = 1;
+        if (maker.least[input] <= maker.greatest[input])
+            greatest = Max(exponent_of(accumulator->kind, maker.least[input]),
+                           exponent_of(accumulator->kind, maker.greatest[input]));
+        accumulator->exponent = static_cast<uint16>(Max(greatest + row_bits - spare_bits, 1));
+    }
+}
+
 void leave_out_accumulators(const InputMaker &maker, bool has_place, int results,
                             CompiledAggregate *compiled) {
     AggregateProgram *program = &compiled->program;

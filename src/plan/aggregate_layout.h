@@ -17,6 +17,9 @@ bool lay_out_keys(const InputMaker &maker, gpu_engine::AggregateProgram *program
 // Do equal keys differ in their bytes?
 bool has_variants(const InputMaker &maker);
 
+// Chooses the sums' exponents, so that the greatest floats, as often as there are rows, have room in them.
+void choose_exponents(const InputMaker &maker, gpu_engine::AggregateProgram *program);
+
 // Leaves out accumulators that aren't needed: of places where equal keys have the same bytes, and counts of
 // what is never NULL, which are the group's rows. Then words' places change.
 void leave_out_accumulators(const InputMaker &maker, bool has_place, int results,

@@ -1,5 +1,6 @@
 #include "plan/aggregate_results.h"
 
+#include "plan/aggregate_float.h"
 #include "plan/aggregate_state.h"
 
 namespace pg_gpu::plan {
@@ -40,6 +41,17 @@ static Numeric divide_by_count(Numeric sum, uint64 count) {
                                                NumericGetDatum(int64_to_numeric(static_cast<int64>(count)))));
 }
 
+// The exponent of the power of 2 that a sum of floats counts.
+static int unit_of_sum(const CompiledAggregate &compiled, const AggregateResult &result) {
+    const gpu_engine::Accumulator *accumulator = compiled.program.accumulator;
+    while (accumulator->word != result.value)
+        accumulator++;
+    constexpr int single_unit = 150;
+    constexpr int double_unit = 1075;
+    return accumulator->exponent -
+           (result.type.code == column::IntegerCode::Float4 ? single_unit : double_unit);
+}
+
 static Datum read_result(const AggregateAnswer &answer, uint64 group, const AggregateResult &result,
                          bool *is_null) {
     const auto word = [&](uint32 place) { return answer.groups.value(group, place); };
@@ -77,6 +89,13 @@ static Datum read_result(const AggregateAnswer &answer, uint64 group, const Aggr
             return NumericGetDatum(numeric_sum());
         case ResultKind::AverageOfNumeric:
             return NumericGetDatum(divide_by_count(numeric_sum(), count));
+        case ResultKind::SumOfFloats:
+            return result.type.code == column::IntegerCode::Float4
+                       ? Float4GetDatum(float4_of_sum(sum(), unit_of_sum(*answer.compiled, result)))
+                       : Float8GetDatum(float8_of_sum(sum(), unit_of_sum(*answer.compiled, result)));
+        case ResultKind::AverageOfFloats:
+            return Float8GetDatum(float8_of_sum(sum(), unit_of_sum(*answer.compiled, result)) /
+                                  static_cast<double>(count));
         case ResultKind::Deviation:
             return finish_deviation(result.functions, {count, sum(), squares()}, is_null);
         case ResultKind::Extreme:

@@ -1,6 +1,7 @@
 // Questions about groups for tests, and a plain reference that answers them row by row.
 #pragma once
 
+#include <bit>
 #include <cmath>
 #include <deque>
 #include <map>
@@ -128,15 +129,26 @@ class Builder {
         program_.key_words = key.word + 1U;
         program_.key[program_.key_count++] = key;
     }
-    void accumulate(AccumulatorKind kind, std::uint16_t step, std::uint16_t filter = no_aggregate_step) {
+    void accumulate(AccumulatorKind kind, std::uint16_t step, std::uint16_t filter = no_aggregate_step,
+                    std::uint16_t exponent = 0) {
         program_.accumulator[program_.accumulator_count++] = {
-            kind, static_cast<std::uint8_t>(program_.value_words), step, filter, 0};
+            kind, static_cast<std::uint8_t>(program_.value_words), step, filter, exponent};
         program_.value_words += accumulator_words(kind);
     }
 
   private:
     AggregateProgram &program_;
 };
+
+// A float's number as sums of floats take it.
+inline std::int64_t number_of_float(double value, bool is_single) {
+    if (is_single) {
+        const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
+        return static_cast<std::int64_t>((bits >> 31) != 0 ? ~bits : bits | std::uint32_t{1} << 31);
+    }
+    const auto bits = std::bit_cast<std::uint64_t>(value);
+    return static_cast<std::int64_t>((bits >> 63) != 0 ? ~bits ^ std::uint64_t{1} << 63 : bits);
+}
 
 // A question about the runs at random: most of them have an answer.
 inline TestQuestion make_question(const std::vector<TestRun> &runs, Random &random) {
@@ -147,6 +159,7 @@ inline TestQuestion make_question(const std::vector<TestRun> &runs, Random &rand
     std::vector<std::pair<std::uint16_t, double>> numbers;
     std::vector<std::uint16_t> truths;
     std::vector<std::uint16_t> wides;
+    std::vector<std::pair<std::uint16_t, bool>> floats;  // are they of 32 bits?
     const auto &columns = runs[0].pages.layout;
     const std::size_t inputs = 1 + random() % 6;
     for (std::size_t i = 0; i < inputs; ++i) {
@@ -155,7 +168,8 @@ inline TestQuestion make_question(const std::vector<TestRun> &runs, Random &rand
         for (const TestRun &run : runs) {
             has_map &= gpu_engine::code_slots(run.pages.layout.column[column]) > 0;
         }
-        const std::uint64_t kind = has_map ? random() % 6 : 0;
+        const std::uint64_t kind = has_map ? random() % 7 : 0;
+        const bool is_single = random() % 2 == 0;
         const std::int64_t of_null = static_cast<std::int64_t>(random() % 50) - 25;
         const bool column_null_is_null = random() % 2 == 0;
         const bool has_nulls = random() % 3 == 0;
@@ -191,6 +205,13 @@ inline TestQuestion make_question(const std::vector<TestRun> &runs, Random &rand
                         return (is_extreme ? Wide(1) << 100 : Wide(1)) * small(code);
                     });
                     break;
+                case 4:
+                    made.add_map(run, column, AggregateInputKind::map64, [&](std::uint64_t code) {
+                        const double value = static_cast<double>(small(code)) / 8;
+                        return number_of_float(is_extreme && code % 50 == 0 ? value * 1e30 : value,
+                                               is_single);
+                    });
+                    break;
                 default:
                     made.add_map(run, column, AggregateInputKind::map64, [&](std::uint64_t code) {
                         return !is_extreme     ? small(code)
@@ -202,7 +223,9 @@ inline TestQuestion make_question(const std::vector<TestRun> &runs, Random &rand
             AggregateInput *input = &made.views.back();
             if (kind != 3 && !column_null_is_null) {
                 input->column_null_is_null = false;
-                input->of_column_null = kind == 1 ? of_null & 1 : of_null;
+                input->of_column_null = kind == 1   ? of_null & 1
+                                        : kind == 4 ? number_of_float(static_cast<double>(of_null), is_single)
+                                                    : of_null;
             }
             if (kind != 0 && has_nulls) {
                 made.set_nulls(input, random);
@@ -212,6 +235,8 @@ inline TestQuestion make_question(const std::vector<TestRun> &runs, Random &rand
             truths.push_back(step);
         } else if (kind == 3) {
             wides.push_back(step);
+        } else if (kind == 4) {
+            floats.emplace_back(step, is_single);
         } else {
             numbers.emplace_back(step, magnitude);
         }
@@ -268,6 +293,15 @@ inline TestQuestion make_question(const std::vector<TestRun> &runs, Random &rand
     for (std::size_t i = 0; i < accumulators; ++i) {
         const auto kind = static_cast<AccumulatorKind>(1 + random() % 5);
         const std::uint16_t filter = truths.empty() || random() % 3 != 0 ? no_aggregate_step : some_truth();
+        if (!floats.empty() && random() % 2 == 0) {
+            const auto [step, is_single] = floats[random() % floats.size()];
+            // Eighths are multiples of what floats from 2^20 on, or doubles from 2^49 on, differ by.
+            const int exponent = (is_single ? 127 + 20 : 1023 + 49) - static_cast<int>(random() % 30) +
+                                 (random() % 20 == 0 ? 5 : 0);
+            builder.accumulate(is_single ? AccumulatorKind::sum_float32 : AccumulatorKind::sum_float64, step,
+                               filter, static_cast<std::uint16_t>(exponent));
+            continue;
+        }
         const auto number = some_number();
         if (kind == AccumulatorKind::sum_squares && number.second > 4294967296.0) {
             continue;
@@ -374,11 +408,38 @@ class Reference {
                 case AccumulatorKind::greatest:
                     *word = static_cast<std::uint64_t>(std::max(static_cast<std::int64_t>(*word), narrow));
                     break;
+                case AccumulatorKind::sum_float32:
+                case AccumulatorKind::sum_float64:
+                    add(word, fix(accumulator, narrow));
+                    break;
             }
         }
     }
 
   private:
+    // By the library's own arithmetic of floats.
+    Wide fix(const Accumulator &accumulator, std::int64_t number) {
+        const bool is_single = accumulator.kind == AccumulatorKind::sum_float32;
+        double value;
+        if (is_single) {
+            const auto code = static_cast<std::uint32_t>(number);
+            value = std::bit_cast<float>((code >> 31) != 0 ? code ^ std::uint32_t{1} << 31 : ~code);
+        } else {
+            const auto code = static_cast<std::uint64_t>(number);
+            value = std::bit_cast<double>((code >> 63) == 0 ? code : ~code ^ std::uint64_t{1} << 63);
+        }
+        const double scaled = std::ldexp(value, (is_single ? 127 + 23 : 1023 + 52) - accumulator.exponent);
+        int exponent = 0;
+        std::frexp(value, &exponent);
+        const bool is_large =
+            value != 0 && exponent - 1 + (is_single ? 127 : 1023) >= accumulator.exponent + 74;
+        if (!std::isfinite(value) || is_large || scaled != std::trunc(scaled)) {
+            failed_ = true;
+            return 0;
+        }
+        return static_cast<Wide>(scaled);
+    }
+
     static void add(std::uint64_t *words, Wide number) {
         unsigned __int128 sum = static_cast<unsigned __int128>(words[1]) << 64 | words[0];
         sum += static_cast<unsigned __int128>(number);

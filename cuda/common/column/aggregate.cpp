@@ -54,7 +54,7 @@ void check_accumulators(const AggregateProgram &program) {
     bool used[2 * max_aggregate_accumulators] = {};
     for (std::uint32_t i = 0; i < program.accumulator_count; ++i) {
         const Accumulator &accumulator = program.accumulator[i];
-        if (accumulator.kind < AccumulatorKind::count || accumulator.kind > AccumulatorKind::greatest) {
+        if (accumulator.kind < AccumulatorKind::count || accumulator.kind > AccumulatorKind::sum_float64) {
             refuse("there is no such accumulator");
         }
         const bool has_step = accumulator.step != no_aggregate_step;
@@ -63,6 +63,11 @@ void check_accumulators(const AggregateProgram &program) {
         }
         if (accumulator.filter != no_aggregate_step && accumulator.filter >= program.step_count) {
             refuse("an accumulator has no such filter");
+        }
+        if (is_sum_of_floats(accumulator.kind) &&
+            (accumulator.exponent < 1 ||
+             accumulator.exponent > (accumulator.kind == AccumulatorKind::sum_float32 ? 254 : 2046))) {
+            refuse("no float has such an exponent");
         }
         for (std::uint32_t word = 0; word < accumulator_words(accumulator.kind); ++word) {
             const std::uint32_t place = accumulator.word + word;

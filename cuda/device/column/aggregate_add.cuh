@@ -59,7 +59,7 @@ __device__ Word join_warp(Word word, Join join) {
 }
 
 // All lanes of a warp call it. `words` are the warp's own, and lie `copies` apart.
-__device__ inline void add_to_one(const RowComputer &rows, const AccumulatorView &accumulator, Word *words,
+__device__ inline void add_to_one(RowComputer &rows, const AccumulatorView &accumulator, Word *words,
                                   std::uint32_t copies) {
     const RowComputer::Argument argument = rows.argument(accumulator);
     const bool is_first = threadIdx.x % 32 == 0;
@@ -73,12 +73,14 @@ __device__ inline void add_to_one(const RowComputer &rows, const AccumulatorView
             return;
         }
         case AccumulatorKind::sum:
-        case AccumulatorKind::sum_squares: {
+        case AccumulatorKind::sum_squares:
+        case AccumulatorKind::sum_float32:
+        case AccumulatorKind::sum_float64: {
             UInt128 sum = 0;
 #pragma unroll
             for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
                 if ((argument.counted >> i & 1) != 0) {
-                    sum += RowComputer::wide_number(accumulator, argument.number[i]);
+                    sum += rows.wide_number(accumulator, argument.number[i]);
                 }
             }
             for (int distance = 16; distance > 0; distance /= 2) {
@@ -112,7 +114,7 @@ __device__ inline void add_to_one(const RowComputer &rows, const AccumulatorView
 
 // ---- groups in shared memory ------------------------------------------------------------------------------
 
-__device__ inline void add_to_few(const RowComputer &rows, const ProgramView &program, Word *table,
+__device__ inline void add_to_few(RowComputer &rows, const ProgramView &program, Word *table,
                                   std::uint32_t copies) {
     std::uint64_t keys[rows_a_thread];
     rows.key_word(0, keys);
@@ -138,8 +140,7 @@ __device__ inline void add_to_few(const RowComputer &rows, const ProgramView &pr
                     atomicMax(reinterpret_cast<long long *>(word), argument.number[i]);
                     break;
                 default:
-                    add_wide_in_block(word, word + copies,
-                                      RowComputer::wide_number(accumulator, argument.number[i]));
+                    add_wide_in_block(word, word + copies, rows.wide_number(accumulator, argument.number[i]));
             }
         }
     }
@@ -173,7 +174,7 @@ __device__ inline void finish_block_table(const ProgramView &program, const Bloc
         const Word *word = table + (group * program.value_words + accumulator.word) * block.copies;
         const bool is_least = accumulator.kind == AccumulatorKind::least;
         const bool is_greatest = accumulator.kind == AccumulatorKind::greatest;
-        const bool is_sum = !is_least && !is_greatest && accumulator.kind != AccumulatorKind::count;
+        const bool is_sum = is_wide_sum(accumulator.kind);
         UInt128 sum = 0;
         Word best = first_word(accumulator.kind);
         for (std::uint32_t copy = 0; copy < block.copies; ++copy) {
@@ -195,8 +196,8 @@ __device__ inline void finish_block_table(const ProgramView &program, const Bloc
 // ---- groups in device memory ------------------------------------------------------------------------------
 
 // `records` has the record of each active row; it is null where the table is full.
-__device__ inline void add_to_records(const RowComputer &rows, const ProgramView &program,
-                                      const TableView &table, Word *const *records) {
+__device__ inline void add_to_records(RowComputer &rows, const ProgramView &program, const TableView &table,
+                                      Word *const *records) {
     for (std::uint32_t a = 0; a < program.accumulator_count; ++a) {
         const AccumulatorView &accumulator = program.accumulators[a];
         const RowComputer::Argument argument = rows.argument(accumulator);
@@ -213,15 +214,14 @@ __device__ inline void add_to_records(const RowComputer &rows, const ProgramView
             } else if (accumulator.kind == AccumulatorKind::greatest) {
                 join_greatest(word, argument.number[i]);
             } else {
-                add_wide_in_memory(word, word + 1, RowComputer::wide_number(accumulator, argument.number[i]));
+                add_wide_in_memory(word, word + 1, rows.wide_number(accumulator, argument.number[i]));
             }
         }
     }
 }
 
 template <Way way>
-__device__ void find_records(const RowComputer &rows, const TableView &table, Word *key_room,
-                             Word **records) {
+__device__ void find_records(RowComputer &rows, const TableView &table, Word *key_room, Word **records) {
     std::uint64_t keys[rows_a_thread];
 #pragma unroll
     for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
@@ -260,7 +260,7 @@ __device__ void find_records(const RowComputer &rows, const TableView &table, Wo
 // ---- rows by themselves -----------------------------------------------------------------------------------
 
 // All lanes of a warp call it. Rows that find no room are counted all the same.
-__device__ inline void list_rows(const RowComputer &rows, const ProgramView &program, const TableView &table,
+__device__ inline void list_rows(RowComputer &rows, const ProgramView &program, const TableView &table,
                                  const ListView &list) {
     const std::uint32_t lane = threadIdx.x % 32;
     std::uint32_t before = 0;
@@ -305,8 +305,7 @@ __device__ inline void list_rows(const RowComputer &rows, const ProgramView &pro
     for (std::uint32_t a = 0; a < program.accumulator_count; ++a) {
         const AccumulatorView &accumulator = program.accumulators[a];
         const RowComputer::Argument argument = rows.argument(accumulator);
-        const bool is_sum =
-            accumulator.kind == AccumulatorKind::sum || accumulator.kind == AccumulatorKind::sum_squares;
+        const bool is_sum = is_wide_sum(accumulator.kind);
 #pragma unroll
         for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
             if (records[i] == nullptr) {
@@ -316,7 +315,7 @@ __device__ inline void list_rows(const RowComputer &rows, const ProgramView &pro
             UInt128 number = first_word(accumulator.kind);
             if (counts) {
                 number = accumulator.kind == AccumulatorKind::count ? UInt128(1)
-                         : is_sum ? RowComputer::wide_number(accumulator, argument.number[i])
+                         : is_sum ? rows.wide_number(accumulator, argument.number[i])
                                   : wide_of_number(argument.number[i]);
             }
             Word *word = records[i] + program.key_words + accumulator.word;

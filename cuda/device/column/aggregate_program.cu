@@ -203,6 +203,7 @@ PartProgram::PartProgram(const Call &call, const AggregatePlan &plan, const Aggr
         AccumulatorView view = {accumulator.kind,
                                 accumulator.step != no_aggregate_step,
                                 accumulator.filter != no_aggregate_step,
+                                accumulator.exponent,
                                 accumulator.word,
                                 {},
                                 {},
@@ -221,7 +222,7 @@ PartProgram::PartProgram(const Call &call, const AggregatePlan &plan, const Aggr
     }
     view_.value_words = program.value_words;
     if (rows_word == program.value_words) {
-        accumulators.push_back({AccumulatorKind::count, false, false, rows_word, {}, {}, nullptr});
+        accumulators.push_back({AccumulatorKind::count, false, false, 0, rows_word, {}, {}, nullptr});
         ++view_.value_words;
     }
     const auto give = [&]<typename Element>(const std::vector<Element> &elements, const Element **view) {

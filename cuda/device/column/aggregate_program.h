@@ -41,6 +41,7 @@ struct AccumulatorView {
     AccumulatorKind kind;
     bool has_argument;
     bool has_filter;
+    std::uint16_t exponent;  // of sums of floats
     std::uint32_t word;
     Operand argument;
     Operand filter;

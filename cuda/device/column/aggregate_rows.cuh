@@ -138,7 +138,12 @@ class RowComputer {
         return argument;
     }
     // What a row that counts adds to a sum.
-    __device__ static UInt128 wide_number(const AccumulatorView &accumulator, long long number) {
+    __device__ UInt128 wide_number(const AccumulatorView &accumulator, long long number) {
+        if (is_sum_of_floats(accumulator.kind)) {
+            UInt128 fixed = 0;
+            has_failed_ |= !fix_float(accumulator.kind, number, accumulator.exponent, &fixed);
+            return fixed;
+        }
         if (accumulator.kind == AccumulatorKind::sum_squares) {
             return wide_square(number);
         }

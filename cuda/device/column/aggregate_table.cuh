@@ -64,6 +64,8 @@ __device__ inline void join_words(AccumulatorKind kind, Word *word, Word low, Wo
             break;
         case AccumulatorKind::sum:
         case AccumulatorKind::sum_squares:
+        case AccumulatorKind::sum_float32:
+        case AccumulatorKind::sum_float64:
             add_wide_in_memory(word, word + 1, wide_of_words(low, high));
             break;
         case AccumulatorKind::least:

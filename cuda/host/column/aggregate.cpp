@@ -264,7 +264,9 @@ class Aggregator {
             if (const AggregateInput *input = wide_input(program, inputs, accumulator.step)) {
                 tile.map = input->places > 0 ? static_cast<const std::uint64_t *>(input->values) : nothing;
             }
-            accumulate_tile(accumulator, tile, own.tile.count(), groups, own.counted.data());
+            if (!accumulate_tile(accumulator, tile, own.tile.count(), groups, own.counted.data())) {
+                has_failed_ = true;
+            }
         }
     }
 

@@ -19,6 +19,8 @@
 
 #include <cstdint>
 
+#include "gpu_engine/both.h"
+
 namespace gpu_engine {
 
 // ---- inputs -----------------------------------------------------------------------------------------------
@@ -109,20 +111,33 @@ enum class AccumulatorKind : std::uint8_t {
     sum_squares,  // the same; only of numbers of at most 32 bits and a sign
     least,        // one word: the least number, INT64_MAX without any
     greatest,     // one word: the greatest number, INT64_MIN without any
+    // Two words: the exact sum of floats, as a multiple of the least number that an IEEE float of 32 or 64
+    // bits with the biased exponent `exponent` can differ by from another. A float that isn't such a
+    // multiple, or isn't finite, makes the whole question fail, and so may one with an exponent greater by 74
+    // or more. The numbers are the floats' bits: as they are of positive ones, the complement of the
+    // magnitude's of negative ones; 2^31 more of floats of 32 bits.
+    sum_float32,
+    sum_float64,
 };
 
-constexpr std::uint32_t accumulator_words(AccumulatorKind kind) noexcept {
-    return kind == AccumulatorKind::sum || kind == AccumulatorKind::sum_squares ? 2 : 1;
+GPU_ENGINE_BOTH constexpr bool is_sum_of_floats(AccumulatorKind kind) noexcept {
+    return kind == AccumulatorKind::sum_float32 || kind == AccumulatorKind::sum_float64;
+}
+GPU_ENGINE_BOTH constexpr bool is_wide_sum(AccumulatorKind kind) noexcept {
+    return kind == AccumulatorKind::sum || kind == AccumulatorKind::sum_squares || is_sum_of_floats(kind);
+}
+GPU_ENGINE_BOTH constexpr std::uint32_t accumulator_words(AccumulatorKind kind) noexcept {
+    return is_wide_sum(kind) ? 2 : 1;
 }
 
 // What is kept of each group. NULLs are passed over; a count of the same step says whether there was any
 // number.
 struct Accumulator {
     AccumulatorKind kind;
-    std::uint8_t word;     // its first place among the group's words
-    std::uint16_t step;    // its argument; no_aggregate_step only for counts
-    std::uint16_t filter;  // a truth value: only rows of which it is true; no_aggregate_step: all rows
-    std::uint16_t reserved;
+    std::uint8_t word;       // its first place among the group's words
+    std::uint16_t step;      // its argument; no_aggregate_step only for counts
+    std::uint16_t filter;    // a truth value: only rows of which it is true; no_aggregate_step: all rows
+    std::uint16_t exponent;  // of sums of floats: 1 to 2046, or 254
 };
 
 struct AggregateProgram {
@@ -166,7 +181,8 @@ struct GroupTable {
 enum class AggregateOutcome : std::uint8_t {
     answered = 1,
     failed,  // a step overflowed or divided by zero, in a row that counts or that a filter of an
-             // accumulator keeps out: SQL may still have an answer, which the caller must find otherwise
+             // accumulator keeps out, or a float has no place in a sum: SQL may still have an answer, which
+             // the caller must find otherwise
     too_many_groups,  // more than the caller has room for
 };
 

@@ -22,6 +22,41 @@ GPU_ENGINE_BOTH UInt128 wide_square(std::int64_t value) {
     return wide_of_number(value) * wide_of_number(value);
 }
 
+// The float whose number this is (AccumulatorKind) in units of what it can differ by with `exponent`. False:
+// it isn't finite, isn't a multiple of that, or is too large.
+GPU_ENGINE_BOTH bool fix_float(AccumulatorKind kind, std::int64_t number, std::uint32_t exponent,
+                               UInt128 *fixed) {
+    const bool is_single = kind == AccumulatorKind::sum_float32;
+    const std::uint32_t fraction_bits = is_single ? 23 : 52;
+    const std::uint32_t greatest_exponent = is_single ? 255 : 2047;
+    // A double's widest fraction of 53 bits then stays below 2^127.
+    constexpr std::uint32_t greatest_shift = 74;
+    const auto ordered =
+        is_single ? static_cast<std::int64_t>(static_cast<std::uint64_t>(number) - (std::uint64_t{1} << 31))
+                  : number;
+    const bool is_negative = ordered < 0;
+    const auto magnitude = static_cast<std::uint64_t>(is_negative ? ~ordered : ordered);
+    const auto biased = static_cast<std::uint32_t>(magnitude >> fraction_bits);
+    const std::uint64_t below = magnitude & ((std::uint64_t{1} << fraction_bits) - 1);
+    const std::uint64_t fraction = biased == 0 ? below : below | std::uint64_t{1} << fraction_bits;
+    const std::uint32_t own = biased == 0 ? 1 : biased;
+    if (biased >= greatest_exponent || own >= exponent + greatest_shift) {
+        return false;
+    }
+    UInt128 result = fraction;
+    if (own >= exponent) {
+        result <<= own - exponent;
+    } else {
+        const std::uint32_t cut = exponent - own < 63 ? exponent - own : 63;
+        result = fraction >> cut;
+        if (result << cut != fraction) {
+            return false;
+        }
+    }
+    *fixed = is_negative ? 0 - result : result;
+    return true;
+}
+
 // The first word of an accumulator to which no row was added; any others are 0.
 GPU_ENGINE_BOTH std::uint64_t first_word(AccumulatorKind kind) {
     return kind == AccumulatorKind::least      ? static_cast<std::uint64_t>(INT64_MAX)
@@ -58,6 +93,8 @@ inline void merge_group(const AggregateProgram &program, std::uint64_t *words, c
                 break;
             case AccumulatorKind::sum:
             case AccumulatorKind::sum_squares:
+            case AccumulatorKind::sum_float32:
+            case AccumulatorKind::sum_float64:
                 add_wide(word, wide_of_words(other[0], other[1]));
                 break;
             case AccumulatorKind::least:
@@ -160,8 +197,9 @@ inline void join_extreme_tile(const TileGroups &groups, std::uint32_t word, std:
     });
 }
 
-// Adds a tile's rows to an accumulator of their groups. `room` has a byte a row.
-inline void accumulate_tile(const Accumulator &accumulator, const AccumulatorTile &tile, std::uint32_t count,
+// Adds a tile's rows to an accumulator of their groups. `room` has a byte a row. False when a float has no
+// place in a sum.
+inline bool accumulate_tile(const Accumulator &accumulator, const AccumulatorTile &tile, std::uint32_t count,
                             const TileGroups &groups, std::uint8_t *room) {
     const std::uint8_t *counted = find_counted(tile, count, room);
     const std::int64_t *values = tile.argument == nullptr ? nullptr : tile.argument->values;
@@ -176,7 +214,7 @@ inline void accumulate_tile(const Accumulator &accumulator, const AccumulatorTil
                 add_by_group(groups, word, count, counted,
                              [](std::uint64_t *words, std::uint32_t) { words[0]++; });
             }
-            return;
+            return true;
         case AccumulatorKind::sum:
             if (tile.map != nullptr) {
                 const std::uint64_t *map = tile.map;
@@ -184,24 +222,35 @@ inline void accumulate_tile(const Accumulator &accumulator, const AccumulatorTil
                     const std::uint64_t *number = map + 2 * static_cast<std::uint64_t>(values[i]);
                     return wide_of_words(number[0], number[1]);
                 });
-                return;
+                return true;
             }
             add_wide_tile(groups, word, count, counted,
                           [values](std::uint32_t i) { return wide_of_number(values[i]); });
-            return;
+            return true;
         case AccumulatorKind::sum_squares:
             add_wide_tile(groups, word, count, counted,
                           [values](std::uint32_t i) { return wide_square(values[i]); });
-            return;
+            return true;
         case AccumulatorKind::least:
             join_extreme_tile(groups, word, count, counted, values,
                               [](std::int64_t a, std::int64_t b) { return b < a ? b : a; });
-            return;
+            return true;
         case AccumulatorKind::greatest:
             join_extreme_tile(groups, word, count, counted, values,
                               [](std::int64_t a, std::int64_t b) { return b > a ? b : a; });
-            return;
+            return true;
+        case AccumulatorKind::sum_float32:
+        case AccumulatorKind::sum_float64: {
+            bool is_fixed = true;
+            add_wide_tile(groups, word, count, counted, [&, values](std::uint32_t i) {
+                UInt128 fixed = 0;
+                is_fixed &= fix_float(accumulator.kind, values[i], accumulator.exponent, &fixed);
+                return fixed;
+            });
+            return is_fixed;
+        }
     }
+    return true;
 }
 
 // ---- keys -------------------------------------------------------------------------------------------------
