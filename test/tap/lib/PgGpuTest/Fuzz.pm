@@ -38,6 +38,13 @@ sub prepare_fuzz
 	return;
 }
 
+# How a statement is asked of the nodes.
+sub _with
+{
+	my ($statement) = @_;
+	return (@with, 'SET enable_partitionwise_aggregate = ' . ($statement->{partitionwise} ? 'on' : 'off'));
+}
+
 # ---- asking -----------------------------------------------------------------------------------------------
 
 # The statements that ask one: as it is, prepared, or by a cursor that goes back and forth. $before: EXPLAIN or nothing.
@@ -85,8 +92,8 @@ sub _difference_of
 	my $session = $self->{session};
 	$self->_begin($statement);
 	my ($expected, $explained, @answers) = $session->ask(
-		_list($statement, '', @without), _list($statement, 'EXPLAIN (COSTS OFF) ', @with, "SET pg_gpu.path = paged", "SET work_mem = '4MB'"),
-		map { _list($statement, $_->{explain} ? 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' : '', @with, "SET pg_gpu.path = $_->{path}", "SET work_mem = '$_->{work_mem}'") } @variants);
+		_list($statement, '', @without), _list($statement, 'EXPLAIN (COSTS OFF) ', _with($statement), "SET pg_gpu.path = paged", "SET work_mem = '4MB'"),
+		map { _list($statement, $_->{explain} ? 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' : '', _with($statement), "SET pg_gpu.path = $_->{path}", "SET work_mem = '$_->{work_mem}'") } @variants);
 	$session->run('ROLLBACK') if $statement->{transaction};
 	if ($counts)
 	{
@@ -140,7 +147,7 @@ sub _described
 	my ($path) = $difference =~ /^(\w+),/;
 	my $transaction = $statement->{transaction};
 	my $text = join "\n", "-- $difference" =~ s/\n/\n-- /gr, (map { "$_;" } $self->{writers} ? '-- beside other writers' : (), @{ $table->{setup} },
-		@always, $statement->{setting}, $transaction ? ("BEGIN ISOLATION LEVEL $transaction->{level}", @{ $transaction->{changes} }) : (), @with,
+		@always, $statement->{setting}, $transaction ? ("BEGIN ISOLATION LEVEL $transaction->{level}", @{ $transaction->{changes} }) : (), _with($statement),
 		'SET pg_gpu.path = ' . ($path // 'paged'), _statements_of($statement, '')), '';
 	# The tests' output is one of bytes.
 	utf8::encode($text);
@@ -160,6 +167,7 @@ sub _choose_statement
 	$statement->{variants} = \@variants;
 	$statement->{setting} = 'SET timezone = ' . $random->pick("'UTC'", "'UTC'", "'America/New_York'", "'Asia/Kathmandu'");
 	$statement->{with_nulls} = $random->once_in(3);
+	$statement->{partitionwise} = $random->once_in(2);
 	if ($self->{writers} || $random->once_in(5))
 	{
 		my $level = $self->{writers} ? 'REPEATABLE READ' : $random->pick('READ COMMITTED', 'REPEATABLE READ', 'SERIALIZABLE');
@@ -212,7 +220,7 @@ sub fuzz
 		my $statement;
 		my @writers;
 		my $went_well = eval {
-			$session->run($_) foreach "DROP TABLE IF EXISTS $table->{name}", @{ $table->{setup} };
+			$session->run($_) foreach "DROP TABLE IF EXISTS $table->{name} CASCADE", @{ $table->{setup} };
 			@writers = $self->_start_writers($table) if $option{writers};
 			foreach my $number (1 .. $option{statements})
 			{

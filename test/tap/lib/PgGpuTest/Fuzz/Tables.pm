@@ -84,6 +84,15 @@ sub _insert
 	  . " FROM generate_series($first, $table->{rows}) AS g";
 }
 
+# Gives some of a parent's rows to its child.
+sub _hand_down
+{
+	my ($random, $table) = @_;
+	my $columns = join ', ', map { $_->{name} } grep { !$_->{generated} } @{ $table->{columns} };
+	my $rows = '(ctid::text::point)[1]::int4 % ' . $random->pick(2, 3, 7) . ' = 0';
+	return "WITH moved AS (DELETE FROM ONLY $table->{name} WHERE $rows RETURNING $columns) INSERT INTO $table->{members}[0] ($columns) TABLE moved";
+}
+
 sub _some_rows
 {
 	my ($random, $table) = @_;
@@ -117,14 +126,27 @@ sub random_change
 	return "VACUUM (FREEZE, ANALYZE) $name";
 }
 
-sub _create_index
+# Of the table, or of each member; perhaps one of them goes without.
+sub _create_indexes
 {
 	my ($random, $table) = @_;
+	return _create_index($random, $table, $table->{index}, $table->{name}) if !@{ $table->{members} } || ($table->{partitions} && $random->once_in(2));
+	my @indexed = $table->{partitions} ? () : (_create_index($random, $table, $table->{index}, $table->{name}));
+	foreach my $member (@{ $table->{members} })
+	{
+		push @indexed, _create_index($random, $table, "${member}_i", $member) unless $random->once_in(4);
+	}
+	return @indexed;
+}
+
+sub _create_index
+{
+	my ($random, $table, $index, $on) = @_;
 	my @names = map { $_->{name} } @{ $table->{indexed} };
 	# What statements don't ask for, but has a place among the index's columns.
 	splice(@names, $random->between(0, $#names), 0, '(' . $table->{indexed}[0]{name} . ' IS NULL)') if $random->once_in(6);
 	my $with = $random->once_in(3) ? ' WITH (fanout = 2)' : '';
-	return "CREATE INDEX $table->{index} ON $table->{name} USING gpu_column (" . join(', ', @names) . ")$with";
+	return "CREATE INDEX $index ON $on USING gpu_column (" . join(', ', @names) . ")$with";
 }
 
 sub random_table
@@ -138,7 +160,8 @@ sub random_table
 	$table->{indexed} = [@columns];
 	my $rows = $random->pick(0, 1, 3, 40, 700, 700, $most, $most, $most);
 	$table->{partitions} = 0;
-	my $part = $random->once_in(8) ? (grep { $_->{type} =~ /^(int[248]|text|date)$/ } @columns)[0] : undef;
+	$table->{members} = [];
+	my $part = $random->once_in(6) ? (grep { $_->{type} =~ /^(int[248]|text|date)$/ } @columns)[0] : undef;
 	my @defined = map { "$_->{name} " . (type_of($_->{type})->{sql} || $_->{type}) } @columns;
 	# A column that goes: attribute numbers of table and index differ.
 	my $gone = !$part && $random->once_in(5);
@@ -163,8 +186,19 @@ sub random_table
 	if ($part)
 	{
 		$table->{partitions} = $random->between(2, 3);
-		push @$setup, "CREATE TABLE ${name}_$_ PARTITION OF $name FOR VALUES WITH (MODULUS $table->{partitions}, REMAINDER $_) WITH (autovacuum_enabled = off)"
-		  foreach 0 .. $table->{partitions} - 1;
+		foreach my $remainder (0 .. $table->{partitions} - 1)
+		{
+			my $member = "${name}_$remainder";
+			push @$setup, "CREATE TABLE $member PARTITION OF $name FOR VALUES WITH (MODULUS $table->{partitions}, REMAINDER $remainder) WITH (autovacuum_enabled = off)";
+			push @{ $table->{members} }, $member;
+		}
+	}
+	if (!$part && !$table->{key} && $random->once_in(6))
+	{
+		# A child that has the columns, and more of them, in places of its own.
+		push @{ $table->{members} }, "${name}_child";
+		push @$setup, "DROP TABLE IF EXISTS ${name}_other", "CREATE TABLE ${name}_other (other text, " . join(', ', reverse grep { !/GENERATED|^gone/ } @defined) . ')',
+		  "CREATE TABLE ${name}_child () INHERITS (${name}_other, $name) WITH (autovacuum_enabled = off)";
 	}
 	push @$setup, "ALTER TABLE $name DROP COLUMN gone" if $gone;
 	# Some columns stay outside of the index.
@@ -176,8 +210,9 @@ sub random_table
 	my $index_at = $random->between(0, scalar @parts);
 	foreach my $i (0 .. @parts)
 	{
-		push @$setup, _create_index($random, $table) if $i == $index_at;
+		push @$setup, _create_indexes($random, $table) if $i == $index_at;
 		push @$setup, _insert($random, $table, $parts[$i]) if $i < @parts && $parts[$i] > 0;
+		push @$setup, _hand_down($random, $table) if $i < @parts && @{ $table->{members} } && !$table->{partitions};
 		push @$setup, random_change($random, $table) foreach 1 .. ($rows > 1 && $i >= $index_at ? $random->between(0, 4) : 0);
 	}
 	if (!$part && $random->once_in(6))
@@ -186,7 +221,7 @@ sub random_table
 		my $later = { name => 'later', type => 'int4', values => '(h(g, 5) % 5)::int4' };
 		push @columns, $later;
 		push @{ $table->{indexed} }, $later unless $table->{indexed} == \@columns;
-		push @$setup, "DROP INDEX $table->{index}", "ALTER TABLE $name ADD COLUMN later int4 DEFAULT 7", _create_index($random, $table);
+		push @$setup, "DROP INDEX $table->{index}", "ALTER TABLE $name ADD COLUMN later int4 DEFAULT 7", _create_index($random, $table, $table->{index}, $name);
 	}
 	push @$setup, 'VACUUM ' . ($random->once_in(2) ? '(FREEZE) ' : '') . $name if $random->once_in(2);
 	push @$setup, "ANALYZE $name" unless $random->once_in(4);
