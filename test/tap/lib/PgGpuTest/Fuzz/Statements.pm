@@ -149,7 +149,8 @@ sub _body
 	$made->{risks} = {};
 	push @{ $body->{conditions} }, $made->condition($random->between(0, 2)) foreach 1 .. $random->pick(0, 0, 1, 1, 2);
 	push @{ $body->{having} }, _having($random, $made, $body) if $random->once_in(5) && (@{ $body->{keys} } || @{ $body->{aggregates} });
-	$body->{order_decides} = _is_told_by_order($body, scalar keys %{ $made->{risks} });
+	# HAVING may ask of a key, which then is a condition like others.
+	$body->{order_decides} = _is_told_by_order($body, keys(%{ $made->{risks} }) + (@{ $body->{having} } ? keys %elsewhere : 0));
 	$made->{risks} = { %elsewhere, %{ $made->{risks} } };
 	$body->{sets} = $random->pick('ROLLUP', 'CUBE', 'SETS') if @{ $body->{keys} } && @{ $body->{keys} } <= 3 && $random->once_in(15);
 	# A key's other columns needn't be grouped by.
