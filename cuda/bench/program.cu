@@ -5,22 +5,13 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
-#include <sstream>
+
+#include "bench/command_line.h"
 
 #include "gpu_engine/boundary.h"
 
 namespace gpu_engine::bench {
 namespace {
-
-std::vector<std::string> split(const std::string &text) {
-    std::vector<std::string> parts;
-    std::istringstream stream(text);
-    for (std::string part; std::getline(stream, part, ',');) {
-        parts.push_back(part);
-    }
-    return parts;
-}
 
 bool parse(int argc, char **argv, Options *options) {
     for (int i = 1; i < argc; i += 2) {
@@ -59,9 +50,7 @@ void describe(const device::DeviceEngine &engine, const char *benchmark, Results
     device::check(cudaGetDeviceProperties(&properties, engine.device()), "cudaGetDeviceProperties");
     int driver = 0;
     device::check(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
-    char date[32];
-    const std::time_t now = std::time(nullptr);
-    std::strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
+    const std::string date = time_now();
     results->describe("benchmark", benchmark);
     results->describe("date", date);
     results->describe("device", properties.name);
@@ -69,7 +58,7 @@ void describe(const device::DeviceEngine &engine, const char *benchmark, Results
     results->describe("L2 bytes", std::to_string(properties.l2CacheSize));
     results->describe("CUDA runtime", std::to_string(CUDART_VERSION));
     results->describe("CUDA driver", std::to_string(driver));
-    std::printf("%s, CUDA %d, driver %d, %s\n", properties.name, CUDART_VERSION, driver, date);
+    std::printf("%s, CUDA %d, driver %d, %s\n", properties.name, CUDART_VERSION, driver, date.c_str());
 }
 
 Status run(const Options &options, const char *benchmark, std::span<const Part> parts) {
@@ -109,17 +98,8 @@ Status run(const Options &options, const char *benchmark, std::span<const Part> 
 
 int run_program(int argc, char **argv, const char *benchmark, const char *usage, const Options &defaults,
                 std::span<const Part> parts) {
-    Options options = defaults;
-    if (!parse(argc, argv, &options)) {
-        std::fputs(usage, stderr);
-        return 2;
-    }
-    const Status status = guarded([&] { return run(options, benchmark, parts); });
-    if (!status.ok()) {
-        std::fprintf(stderr, "%s: %s\n", argv[0], status.message);
-        return 1;
-    }
-    return 0;
+    return run_main(argc, argv, usage, defaults, parse,
+                    [&](const Options &options) { return run(options, benchmark, parts); });
 }
 
 }  // namespace gpu_engine::bench

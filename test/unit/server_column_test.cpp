@@ -1,5 +1,6 @@
 // Columns that are loaded from pages, and what is asked of them, through the server.
 #include "heap_facts.h"
+#include "server_checks.h"
 #include "server_columns.h"
 
 namespace {
@@ -258,18 +259,7 @@ TEST_P(ServerColumns, RefuseWhatCantBe) {
     }));
 
     // Requests of other kinds to a mirror of columns.
-    protocol::LookupKary lookup{};
-    lookup.runs = 1;
-    lookup.run[0].name = run_name(1);
-    lookup.count = 1;
-    lookup.results = results;
-    lookup.capacity = buffer_bytes - results;
-    for (const std::uint32_t bits : {0U, 1U, 32U, 64U, 128U}) {
-        lookup.key_bits = bits;
-        EXPECT_EQ(client_->ask<protocol::ResultReply>(Message::lookup_kary, lookup).header.status.code,
-                  StatusCode::invalid_argument)
-            << bits;
-    }
+    expect_lookups_refused(*client_, results);
     protocol::CountGrid boxes{};
     boxes.runs = 1;
     boxes.run[0].name = run_name(1);
@@ -334,10 +324,7 @@ TEST_P(ServerColumns, MergeDictionaries) {
 TEST_P(ServerColumns, KeepWithinTheLimitOfMemory) {
     const Pages pages = column_test::make_pages(column_test::make_run(20000, random_));
     const Pages large = column_test::make_pages(column_test::make_run(400000, random_));
-    protocol::Configure configure{};
-    configure.memory_limit[static_cast<std::size_t>(GetParam())] = 4 << 20;
-    ASSERT_EQ(Client::answer_of(client_->ask<protocol::ReplyHeader>(Message::configure, configure)),
-              Answer::done);
+    limit_memory(*client_, GetParam(), 4 << 20);
     load(1, pages);
     EXPECT_EQ(begin(beginning(2, large)).header.status.code, StatusCode::out_of_memory);
     EXPECT_EQ(client_->list(Message::mirrors, 0, buffer_bytes).rows, 1U);
@@ -345,9 +332,7 @@ TEST_P(ServerColumns, KeepWithinTheLimitOfMemory) {
         load(run, pages);
         ASSERT_FALSE(HasFatalFailure());
     }
-    const auto reply = client_->list(Message::mirrors, 0, buffer_bytes);
-    EXPECT_LT(reply.rows, 9U);
-    EXPECT_LE(reply.memory_used[static_cast<std::size_t>(GetParam())], 4U << 20);
+    expect_first_made_room(*client_, GetParam(), 9, 4 << 20);
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, ServerColumns, every_engine(), engine_of);

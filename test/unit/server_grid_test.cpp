@@ -3,6 +3,7 @@
 
 #include "grid_run_pages.h"
 #include "heap_facts.h"
+#include "server_checks.h"
 #include "server_runs.h"
 
 namespace {
@@ -576,18 +577,7 @@ TEST_P(ServerPoints, RefuseWrongQuestions) {
     EXPECT_EQ(match_code(), StatusCode::invalid_argument);
 
     // Sorted keys' questions to points.
-    protocol::LookupKary lookup{};
-    lookup.runs = 1;
-    lookup.run[0].name = run_name(1);
-    lookup.count = 1;
-    lookup.results = results;
-    lookup.capacity = buffer_bytes - results;
-    for (const std::uint32_t bits : {0U, 32U, 64U, 128U}) {
-        lookup.key_bits = bits;
-        EXPECT_EQ(client_->ask<protocol::ResultReply>(Message::lookup_kary, lookup).header.status.code,
-                  StatusCode::invalid_argument)
-            << bits;
-    }
+    expect_lookups_refused(*client_, results);
     protocol::MergeKary merge{};
     merge.runs = 1;
     merge.run[0].name = run_name(1);
@@ -621,10 +611,7 @@ TEST_P(ServerPoints, TellWhichRunsAreAbsentOrStale) {
 // A file that does not fit is refused, and what is there stays; least recently used ones make room.
 TEST_P(ServerPoints, KeepWithinTheLimitOfMemory) {
     const Columns columns = {{false, true}, {0, 1}};
-    protocol::Configure configure{};
-    configure.memory_limit[static_cast<std::size_t>(GetParam())] = 4 << 20;
-    ASSERT_EQ(Client::answer_of(client_->ask<protocol::ReplyHeader>(Message::configure, configure)),
-              Answer::done);
+    limit_memory(*client_, GetParam(), 4 << 20);
     load(1, columns, make_points(columns, 20000, true, random_), 80);
     EXPECT_EQ(begin_code(beginning(2, columns, 1000000)), StatusCode::out_of_memory);
     EXPECT_EQ(client_->list(Message::mirrors, 0, buffer_bytes).rows, 1U);
@@ -632,12 +619,7 @@ TEST_P(ServerPoints, KeepWithinTheLimitOfMemory) {
         load(run, columns, make_points(columns, 20000, true, random_), 80);
         ASSERT_FALSE(HasFatalFailure());
     }
-    const auto reply = client_->list(Message::mirrors, 0, buffer_bytes);
-    EXPECT_LT(reply.rows, 8U);
-    EXPECT_LE(reply.memory_used[static_cast<std::size_t>(GetParam())], 4U << 20);
-    for (std::uint64_t i = 0; i < reply.rows; ++i) {
-        EXPECT_NE(client_->at<protocol::MirrorRow>(0)[i].name.run, 1U);
-    }
+    expect_first_made_room(*client_, GetParam(), 8, 4 << 20);
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, ServerPoints, every_engine(), engine_of);

@@ -1,4 +1,5 @@
 // Inverted lists that are loaded from pages, and what is asked of them, against a plain reference.
+#include "server_checks.h"
 #include "server_text.h"
 
 namespace {
@@ -210,10 +211,7 @@ TEST_P(ServerText, RefuseWrongQuestions) {
 
 // An index that does not fit is refused, and what is there stays; least recently used ones make room.
 TEST_P(ServerText, KeepWithinTheLimitOfMemory) {
-    protocol::Configure configure{};
-    configure.memory_limit[static_cast<std::size_t>(GetParam())] = 4 << 20;
-    ASSERT_EQ(Client::answer_of(client_->ask<protocol::ReplyHeader>(Message::configure, configure)),
-              Answer::done);
+    limit_memory(*client_, GetParam(), 4 << 20);
     const TextRun run = make_text_run(postings::Codec::Bitpack, 20000, random_);
     load(1, run);
     protocol::BeginText large = beginning(2, run);
@@ -224,12 +222,7 @@ TEST_P(ServerText, KeepWithinTheLimitOfMemory) {
         load(number, run);
         ASSERT_FALSE(HasFatalFailure());
     }
-    const auto reply = client_->list(Message::mirrors, 0, buffer_bytes);
-    EXPECT_LT(reply.rows, 19U);
-    EXPECT_LE(reply.memory_used[static_cast<std::size_t>(GetParam())], 4U << 20);
-    for (std::uint64_t i = 0; i < reply.rows; ++i) {
-        EXPECT_NE(client_->at<protocol::MirrorRow>(0)[i].name.run, 1U);
-    }
+    expect_first_made_room(*client_, GetParam(), 19, 4 << 20);
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, ServerText, every_engine(), engine_of);

@@ -4,15 +4,14 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "bench/command_line.h"
 #include "bench/dispatch/simulation.h"
 #include "bench/results.h"
-#include "gpu_engine/guard.h"
 
 #include "gpu_engine/boundary.h"
 
@@ -115,12 +114,9 @@ double error_of(const std::vector<MeasuredQuery> &queries, std::size_t side) {
 Status run(const Options &options) {
     const std::vector<MeasuredQuery> queries = read_costs(options.costs);
     Results results;
-    char date[32];
-    const std::time_t now = std::time(nullptr);
-    std::strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
     const Scenario &scenario = options.scenario;
     results.describe("benchmark", "dispatcher");
-    results.describe("date", date);
+    results.describe("date", time_now());
     results.describe("processors", std::to_string(scenario.workers[0]));
     results.describe("devices", std::to_string(scenario.workers[1]));
     results.describe("queries measured", std::to_string(queries.size()));
@@ -182,15 +178,5 @@ Status run(const Options &options) {
 
 int main(int argc, char **argv) {
     using namespace gpu_engine;
-    bench::Options options;
-    if (!bench::parse(argc, argv, &options)) {
-        std::fputs(bench::usage, stderr);
-        return 2;
-    }
-    const Status status = guarded([&] { return bench::run(options); });
-    if (!status.ok()) {
-        std::fprintf(stderr, "pg_gpu_dispatch: %s\n", status.message);
-        return 1;
-    }
-    return 0;
+    return bench::run_main(argc, argv, bench::usage, bench::Options(), bench::parse, bench::run);
 }

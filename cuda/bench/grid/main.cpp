@@ -1,9 +1,8 @@
 // Benchmark of grid files, on either engine.
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
-#include <sstream>
 
+#include "bench/command_line.h"
 #include "bench/grid/experiments.h"
 
 #include "gpu_engine/boundary.h"
@@ -19,15 +18,6 @@ const char usage[] =
     "left out. Parts: sizes, columns, skew, surfaces, boxes, single, builds; all when none is named. "
     "Progress goes\n"
     "first, tables last.\n";
-
-std::vector<std::string> split(const std::string &text) {
-    std::vector<std::string> parts;
-    std::istringstream stream(text);
-    for (std::string part; std::getline(stream, part, ',');) {
-        parts.push_back(part);
-    }
-    return parts;
-}
 
 bool parse(int argc, char **argv, Options *options) {
     for (int i = 1; i < argc; i += 2) {
@@ -75,11 +65,8 @@ std::unique_ptr<Machine> open(const Options &options) {
 Status run(const Options &options) {
     const std::unique_ptr<Machine> machine = open(options);
     Results results;
-    char date[32];
-    const std::time_t now = std::time(nullptr);
-    std::strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
     results.describe("benchmark", "grid files");
-    results.describe("date", date);
+    results.describe("date", time_now());
     machine->describe(&results);
     results.describe("lookups", std::to_string(std::uint64_t(1) << options.lookups));
     results.describe("copy, bytes a second", std::to_string(machine->copied_bytes()));
@@ -114,15 +101,5 @@ Status run(const Options &options) {
 
 int main(int argc, char **argv) {
     using namespace gpu_engine;
-    bench::Options options;
-    if (!bench::parse(argc, argv, &options)) {
-        std::fputs(bench::usage, stderr);
-        return 2;
-    }
-    const Status status = guarded([&] { return bench::run(options); });
-    if (!status.ok()) {
-        std::fprintf(stderr, "pg_gpu_grid: %s\n", status.message);
-        return 1;
-    }
-    return 0;
+    return bench::run_main(argc, argv, bench::usage, bench::Options(), bench::parse, bench::run);
 }

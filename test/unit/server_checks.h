@@ -1,0 +1,45 @@
+// What tests of mirrors of several kinds expect of the server process in the same way.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "server_client.h"
+
+namespace server_test {
+
+// Questions about sorted keys are refused where run 1 has a mirror of another kind.
+inline void expect_lookups_refused(Client &client, std::uint64_t results) {
+    protocol::LookupKary lookup{};
+    lookup.runs = 1;
+    lookup.run[0].name = run_name(1);
+    lookup.count = 1;
+    lookup.results = results;
+    lookup.capacity = client.buffer_bytes() - results;
+    for (const std::uint32_t bits : {0U, 1U, 32U, 64U, 128U}) {
+        lookup.key_bits = bits;
+        EXPECT_EQ(client.ask<protocol::ResultReply>(Message::lookup_kary, lookup).header.status.code,
+                  StatusCode::invalid_argument)
+            << bits;
+    }
+}
+
+inline void limit_memory(Client &client, EngineName engine, std::uint64_t bytes) {
+    protocol::Configure configure{};
+    configure.memory_limit[static_cast<std::size_t>(engine)] = bytes;
+    EXPECT_EQ(Client::answer_of(client.ask<protocol::ReplyHeader>(Message::configure, configure)),
+              Answer::done);
+}
+
+// Fewer than `rows` mirrors are left, within the limit, and that of run 1, which was loaded first, is not
+// among them.
+inline void expect_first_made_room(Client &client, EngineName engine, std::uint64_t rows,
+                                   std::uint64_t limit) {
+    const auto reply = client.list(Message::mirrors, 0, client.buffer_bytes());
+    EXPECT_LT(reply.rows, rows);
+    EXPECT_LE(reply.memory_used[static_cast<std::size_t>(engine)], limit);
+    for (std::uint64_t i = 0; i < reply.rows; ++i) {
+        EXPECT_NE(client.at<protocol::MirrorRow>(0)[i].name.run, 1U);
+    }
+}
+
+}  // namespace server_test
