@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "common/bits.h"
 #include "gpu_engine/entry.h"
@@ -48,6 +49,36 @@ inline void check_known_blocks(const KnownBlocks &known) {
     if (known.row_words > KnownBlocks::max_row_words) {
         throw Failure{make_status(StatusCode::invalid_argument, "a heap block has fewer line pointers")};
     }
+}
+
+// The copy of what is known that an engine's questions read, in buffers of the engine.
+template <template <typename> typename Buffer>
+class KeptBlocks : public HeapBlocks {
+  public:
+    const KnownBlocks &known() const noexcept { return known_; }
+
+  protected:
+    KeptBlocks(Buffer<BlockGroup> groups, Buffer<std::uint64_t> rows, const KnownBlocks &known)
+        : groups_(std::move(groups)), rows_(std::move(rows)), known_(known) {
+        known_.groups = groups_.data();
+        known_.rows = rows_.data();
+    }
+
+    Buffer<BlockGroup> groups_;
+    Buffer<std::uint64_t> rows_;
+
+  private:
+    KnownBlocks known_;
+};
+
+// Throws Failure unless an engine whose class of blocks is `Own` keeps the blocks.
+template <typename Own>
+const KnownBlocks &known_by(const HeapBlocks &blocks) {
+    const auto *own = dynamic_cast<const Own *>(&blocks);
+    if (own == nullptr) {
+        throw Failure{make_status(StatusCode::invalid_argument, "the heap blocks are another engine's")};
+    }
+    return own->known();
 }
 
 enum class Seen : std::uint8_t { no, yes, unknown };

@@ -6,18 +6,10 @@
 
 namespace gpu_engine::device {
 
-// A copy of the facts, which all questions of a request share.
-class DeviceHeapBlocks final : public HeapBlocks {
+// A copy of the facts, which all questions of a request share. The pointers of `known` are for kernels.
+class DeviceHeapBlocks final : public KeptBlocks<Buffer> {
   public:
     DeviceHeapBlocks(const Call &call, const KnownBlocks &known);
-
-    // As kernels see it.
-    const KnownBlocks &known() const noexcept { return known_; }
-
-  private:
-    Buffer<BlockGroup> groups_;
-    Buffer<std::uint64_t> rows_;
-    KnownBlocks known_;
 };
 
 // Throws Failure for another engine's.

@@ -7,16 +7,9 @@
 namespace gpu_engine::host {
 
 // A copy of the facts. The caller's may change meanwhile, and each look must find places that exist.
-class HostHeapBlocks final : public HeapBlocks {
+class HostHeapBlocks final : public KeptBlocks<Buffer> {
   public:
     HostHeapBlocks(MemoryBudget &budget, const KnownBlocks &known);
-
-    const KnownBlocks &known() const noexcept { return known_; }
-
-  private:
-    Buffer<BlockGroup> groups_;
-    Buffer<std::uint64_t> rows_;
-    KnownBlocks known_;
 };
 
 // Throws Failure for another engine's.

@@ -127,4 +127,21 @@ inline Status contradicted_by_page() noexcept {
     return make_status(StatusCode::invalid_argument, "a page contradicts itself");
 }
 
+// What a loader has gathered of all pages: a buffer of keys for each column, NULLs, which may be null, and
+// TIDs.
+template <typename Keys>
+GridEntries entries_of_arrays(const GridPageColumns &columns, const Keys *keys, const std::uint8_t *nulls,
+                              const Tid *tids, std::uint64_t count) {
+    GridEntries entries = {};
+    entries.columns = columns.columns;
+    for (std::uint32_t c = 0; c < columns.columns; ++c) {
+        entries.key_bytes[c] = columns.key_bytes[c];
+        entries.keys[c] = keys[c].data();
+    }
+    entries.nulls = nulls;
+    entries.tids = tids;
+    entries.count = count;
+    return entries;
+}
+
 }  // namespace gpu_engine

@@ -67,15 +67,8 @@ class HostGridLoader final : public GridLoader {
         if (loaded_ != entries_) {
             return make_status(StatusCode::invalid_argument, "entries of the grid are missing");
         }
-        GridEntries entries = {};
-        entries.columns = columns_.columns;
-        for (std::uint32_t c = 0; c < columns_.columns; ++c) {
-            entries.key_bytes[c] = columns_.key_bytes[c];
-            entries.keys[c] = keys_[c].data();
-        }
-        entries.nulls = has_nulls_ ? nulls_.data() : nullptr;
-        entries.tids = tids_.data();
-        entries.count = entries_;
+        const GridEntries entries =
+            entries_of_arrays(columns_, keys_, has_nulls_ ? nulls_.data() : nullptr, tids_.data(), entries_);
         return engine_.grid().build(stream, entries, options, file);
     }
 
