@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "device/grid/scan.cuh"
+#include "device/cub_calls.cuh"
 
 #include "gpu_engine/boundary.h"
 

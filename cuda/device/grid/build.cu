@@ -7,7 +7,7 @@
 #include <bit>
 #include <optional>
 
-#include "device/grid/scan.cuh"
+#include "device/cub_calls.cuh"
 
 #include "gpu_engine/boundary.h"
 

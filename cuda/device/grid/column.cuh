@@ -9,7 +9,7 @@
 
 #include "device/grid/build.h"
 #include "device/grid/scale.cuh"
-#include "device/grid/scan.cuh"
+#include "device/cub_calls.cuh"
 
 namespace gpu_engine::device {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "device/grid/scan.cuh"
+#include "device/cub_calls.cuh"
 #include "gpu_engine/guard.h"
 
 #include "gpu_engine/boundary.h"
@@ -162,6 +162,24 @@ class TidOutput {
     Tid *direct_ = nullptr;
     Buffer<Tid> copy_;
 };
+
+// Writes the TIDs of `job` for each of `count` boxes to its places.
+void write_each(const Call &call, const GridParts &parts, const BoxInputs &boxes, std::uint64_t count,
+                const DeadView &dead, const EachJob &job, const Places &places, Tid *tids) {
+    const TidOutput output(call, tids, places.total);
+    if (places.total > 0) {
+        const Buffer<std::uint64_t> cursors = call.buffer<std::uint64_t>(count);
+        call.copy(cursors.data(), static_cast<const std::uint64_t *>(places.offsets.data()), count);
+        boxes.for_pieces(call, [&](const BoxBatch &batch, std::uint64_t first) {
+            EachJob own = job;
+            own.cursors = cursors.data() + first;
+            own.limits = places.offsets.data() + first + 1;
+            own.out = output.data();
+            parts.with_view([&](const auto &view) { each_in_boxes(call, view, batch, dead, own); });
+        });
+    }
+    output.flush();
+}
 
 // Turns bits of entries as they were given into bits of positions.
 __global__ void permute_bits_kernel(const std::uint64_t *bitmap, const std::uint32_t *order,
@@ -383,21 +401,9 @@ Status DeviceGridFile::search(Stream &stream, const GridBoxes &boxes, std::uint6
         if (places.total > capacity) {
             return no_space();
         }
-        const TidOutput output(call, tids, places.total);
-        if (places.total > 0) {
-            const Buffer<std::uint64_t> cursors = call.buffer<std::uint64_t>(count);
-            call.copy(cursors.data(), static_cast<const std::uint64_t *>(places.offsets.data()), count);
-            inputs.for_pieces(call, [&](const BoxBatch &batch, std::uint64_t first) {
-                EachJob job = {};
-                job.tids = parts_.tids.data();
-                job.cursors = cursors.data() + first;
-                job.limits = places.offsets.data() + first + 1;
-                job.out = output.data();
-                parts_.with_view(
-                    [&](const auto &view) { each_in_boxes(call, view, batch, view_of_dead, job); });
-            });
-        }
-        output.flush();
+        EachJob job = {};
+        job.tids = parts_.tids.data();
+        write_each(call, parts_, inputs, count, view_of_dead, job, places, tids);
         return Status{};
     });
 }
@@ -460,20 +466,7 @@ Status DeviceGridFile::count_on(Stream &stream, const GridBoxes &boxes, std::uin
         if (places.total > capacity) {
             return no_space();
         }
-        const TidOutput output(call, tids, places.total);
-        if (places.total > 0) {
-            const Buffer<std::uint64_t> cursors = call.buffer<std::uint64_t>(count);
-            call.copy(cursors.data(), static_cast<const std::uint64_t *>(places.offsets.data()), count);
-            inputs.for_pieces(call, [&](const BoxBatch &batch, std::uint64_t first) {
-                EachJob own = job;
-                own.cursors = cursors.data() + first;
-                own.limits = places.offsets.data() + first + 1;
-                own.out = output.data();
-                parts_.with_view(
-                    [&](const auto &view) { each_in_boxes(call, view, batch, view_of_dead, own); });
-            });
-        }
-        output.flush();
+        write_each(call, parts_, inputs, count, view_of_dead, job, places, tids);
         return Status{};
     });
 }

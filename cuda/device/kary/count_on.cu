@@ -1,10 +1,10 @@
 // Counting what is visible; entries on unknown heap blocks are given back instead.
 #include <cub/block/block_reduce.cuh>
 #include <cub/block/block_scan.cuh>
-#include <cub/device/device_scan.cuh>
 
 #include <algorithm>
 
+#include "device/cub_calls.cuh"
 #include "device/kary/array.h"
 #include "device/kary/dead.cuh"
 
@@ -149,25 +149,6 @@ __global__ void __launch_bounds__(threads)
 static_assert(tile_positions < 1 << 16);
 static_assert(piece_positions < std::uint64_t(1) << 32);
 
-// Sums up numbers in place.
-template <typename Number>
-void exclusive_sum(const Call &call, Number *numbers, std::uint64_t count) {
-    std::size_t bytes = 0;
-    check(cub::DeviceScan::ExclusiveSum(nullptr, bytes, numbers, numbers, count, call.stream()),
-          "DeviceScan::ExclusiveSum");
-    const Buffer<char> scratch = call.buffer<char>(std::max<std::size_t>(bytes, 1));
-    check(cub::DeviceScan::ExclusiveSum(scratch.data(), bytes, numbers, numbers, count, call.stream()),
-          "DeviceScan::ExclusiveSum");
-}
-
-template <typename Element>
-Element read_one(const Call &call, const Element *element) {
-    Element result{};
-    call.copy(&result, element, 1);
-    call.wait();
-    return result;
-}
-
 unsigned blocks_for(std::uint64_t count) {
     return static_cast<unsigned>((count + threads - 1) / threads);
 }
@@ -180,13 +161,14 @@ Status count_ranges_on(const Call &call, const KaryRange *ranges, std::uint64_t 
     const Buffer<std::uint64_t> begins = call.buffer<std::uint64_t>(count + 1);
     lengths_kernel<<<blocks_for(count + 1), threads, 0, call.stream()>>>(ranges, count, begins.data());
     check_launch("lengths_kernel");
-    exclusive_sum(call, begins.data(), count + 1);
+    exclusive_sums(call, begins.data(), begins.data(), count + 1);
     const Buffer<std::uint64_t> on = call.buffer<std::uint64_t>(count);
     const Buffer<std::uint64_t> elsewhere = call.buffer<std::uint64_t>(count + 1);
     call.fill(on.data(), 0, count * sizeof(std::uint64_t));
     call.fill(elsewhere.data(), 0, (count + 1) * sizeof(std::uint64_t));
 
-    const std::uint64_t positions = read_one(call, static_cast<const std::uint64_t *>(begins.data() + count));
+    const std::uint64_t positions =
+        read_element(call, static_cast<const std::uint64_t *>(begins.data() + count));
     const Sequence sequence = {ranges, begins.data(), count, array_tids, dead, known};
     const std::uint64_t max_tiles =
         (std::min(positions, piece_positions) + tile_positions - 1) / tile_positions;
@@ -200,9 +182,9 @@ Status count_ranges_on(const Call &call, const KaryRange *ranges, std::uint64_t 
         count_tiles_kernel<<<static_cast<unsigned>(piece_tiles), threads, 0, call.stream()>>>(
             sequence, first, last, on.data(), elsewhere.data(), tiles.data());
         check_launch("count_tiles_kernel");
-        exclusive_sum(call, tiles.data(), piece_tiles + 1);
+        exclusive_sums(call, tiles.data(), tiles.data(), piece_tiles + 1);
         const std::uint64_t found =
-            read_one(call, static_cast<const std::uint32_t *>(tiles.data() + piece_tiles));
+            read_element(call, static_cast<const std::uint32_t *>(tiles.data() + piece_tiles));
         if (found > 0 && total <= capacity && found <= capacity - total) {
             if (copy.size() < found) {
                 copy = {};
@@ -216,7 +198,7 @@ Status count_ranges_on(const Call &call, const KaryRange *ranges, std::uint64_t 
         }
         total += found;
     }
-    exclusive_sum(call, elsewhere.data(), count + 1);
+    exclusive_sums(call, elsewhere.data(), elsewhere.data(), count + 1);
     call.copy(counts, static_cast<const std::uint64_t *>(on.data()), count);
     call.copy(offsets, static_cast<const std::uint64_t *>(elsewhere.data()), count + 1);
     call.wait();

@@ -1,6 +1,6 @@
 #include "device/kary/dead.cuh"
 
-#include <cub/device/device_scan.cuh>
+#include "device/cub_calls.cuh"
 
 #include "gpu_engine/boundary.h"
 
@@ -44,14 +44,7 @@ DeadBitmap make_dead_bitmap(const Call &call, const std::uint64_t *bitmap, std::
                           call.stream()>>>(result.words.data(), entries, blocks, result.before_block.data());
     check_launch("count_blocks_kernel");
 
-    std::size_t scratch_bytes = 0;
-    check(cub::DeviceScan::ExclusiveSum(nullptr, scratch_bytes, result.before_block.data(),
-                                        result.before_block.data(), blocks + 1, call.stream()),
-          "DeviceScan::ExclusiveSum");
-    const Buffer<char> scratch = call.buffer<char>(scratch_bytes);
-    check(cub::DeviceScan::ExclusiveSum(scratch.data(), scratch_bytes, result.before_block.data(),
-                                        result.before_block.data(), blocks + 1, call.stream()),
-          "DeviceScan::ExclusiveSum");
+    exclusive_sums(call, result.before_block.data(), result.before_block.data(), blocks + 1);
     std::uint32_t dead = 0;
     call.copy(&dead, static_cast<const std::uint32_t *>(result.before_block.data() + blocks), 1);
     call.wait();

@@ -1,8 +1,7 @@
 // From ranges of positions to the live entries in them.
-#include <cub/device/device_scan.cuh>
-
 #include <algorithm>
 
+#include "device/cub_calls.cuh"
 #include "device/kary/array.h"
 #include "device/kary/live.cuh"
 
@@ -86,12 +85,7 @@ Gathered measure_ranges(const Call &call, const KaryRange *ranges, std::uint64_t
     measure_kernel<<<blocks_for(count + 1), threads, 0, call.stream()>>>(ranges, count, entries, dead, sums,
                                                                          outside.data());
     check_launch("measure_kernel");
-    std::size_t scratch_bytes = 0;
-    check(cub::DeviceScan::ExclusiveSum(nullptr, scratch_bytes, sums, sums, count + 1, call.stream()),
-          "DeviceScan::ExclusiveSum");
-    const Buffer<char> scratch = call.buffer<char>(std::max<std::size_t>(scratch_bytes, 1));
-    check(cub::DeviceScan::ExclusiveSum(scratch.data(), scratch_bytes, sums, sums, count + 1, call.stream()),
-          "DeviceScan::ExclusiveSum");
+    exclusive_sums(call, sums, sums, count + 1);
     volatile std::uint64_t *answer = call.answer();
     answer[0] = 0;
     call.copy(const_cast<std::uint64_t *>(answer), static_cast<const std::uint64_t *>(sums + count), 1);

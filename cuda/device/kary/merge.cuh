@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "device/cub_calls.cuh"
 #include "device/kary/array.h"
 #include "device/kary/dead.cuh"
 #include "device/kary/entry.cuh"
@@ -74,16 +75,12 @@ Pairs<Key> merge_pairs(const Call &call, const Key *keys_a, const Tid *tids_a, s
     Pairs<Key> result = make_pairs<Key>(call, count_a + count_b);
     const auto output =
         thrust::make_tabulate_output_iterator(WriteEntry<Key>{result.keys.data(), result.tids.data()});
-    const auto merge = [&](void *scratch, std::size_t &bytes) {
+    with_scratch_memory(call, "DeviceMerge::MergeKeys", [&](void *scratch, std::size_t &bytes) {
         return cub::DeviceMerge::MergeKeys(scratch, bytes, entry_iterator(keys_a, tids_a),
                                            static_cast<std::int64_t>(count_a), entry_iterator(keys_b, tids_b),
                                            static_cast<std::int64_t>(count_b), output, EntryLess<Key>(),
                                            call.stream());
-    };
-    std::size_t bytes = 0;
-    check(merge(nullptr, bytes), "DeviceMerge::MergeKeys");
-    const Buffer<char> scratch = call.buffer<char>(std::max<std::size_t>(bytes, 1));
-    check(merge(scratch.data(), bytes), "DeviceMerge::MergeKeys");
+    });
     return result;
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "device/cub_calls.cuh"
 #include "device/kary/array.h"
 #include "device/kary/entry.cuh"
 
@@ -225,16 +226,6 @@ bool order_groups(const Call &call, Pairs<Key> &pairs) {
 
 // ---- Sorting ------------------------------------------------------------------------------------
 
-// Calls `sort` with null scratch to learn its size, then with scratch.
-template <typename Sort>
-void with_scratch(const Call &call, const char *name, Sort sort) {
-    std::size_t bytes = 0;
-    check(sort(nullptr, bytes), name);
-    // CUB takes a null pointer for the question about the size.
-    const Buffer<char> scratch = call.buffer<char>(std::max<std::size_t>(bytes, 1));
-    check(sort(scratch.data(), bytes), name);
-}
-
 template <typename SortKey>
 struct PartsOf;
 template <>
@@ -304,7 +295,7 @@ class PairSort {
             return;
         }
         if (!owned) {
-            with_scratch(call_, "DeviceRadixSort::SortPairs", [&](void *scratch, std::size_t &bytes) {
+            with_scratch_memory(call_, "DeviceRadixSort::SortPairs", [&](void *scratch, std::size_t &bytes) {
                 if constexpr (std::is_integral_v<SortKey>) {
                     return cub::DeviceRadixSort::SortPairs(scratch, bytes, from_keys, to_keys, from_values,
                                                            to_values, count_, bits.begin, bits.end,
@@ -321,7 +312,7 @@ class PairSort {
         // What the sort owns may be overwritten, so no third copy is needed.
         cub::DoubleBuffer<SortKey> keys(keys_of(pairs_), to_keys);
         cub::DoubleBuffer<Value> values(values_of(pairs_), to_values);
-        with_scratch(call_, "DeviceRadixSort::SortPairs", [&](void *scratch, std::size_t &bytes) {
+        with_scratch_memory(call_, "DeviceRadixSort::SortPairs", [&](void *scratch, std::size_t &bytes) {
             if constexpr (std::is_integral_v<SortKey>) {
                 return cub::DeviceRadixSort::SortPairs(scratch, bytes, keys, values, count_, bits.begin,
                                                        bits.end, call_.stream());

@@ -2,6 +2,7 @@
 #include <cub/block/block_merge_sort.cuh>
 #include <cub/device/device_radix_sort.cuh>
 
+#include "device/cub_calls.cuh"
 #include "device/text/decode.cuh"
 #include "device/text/search.h"
 #include "device/text/select.cuh"
@@ -257,22 +258,16 @@ unsigned blocks_for(std::uint32_t count, unsigned a_block_of) {
 template <bool Descending, typename Key, typename Value>
 void sort_pairs(const Call &call, const Key *keys, Key *sorted_keys, const Value *values,
                 Value *sorted_values, std::uint32_t count) {
-    const auto sort = [&](void *scratch, std::size_t *bytes) {
+    with_scratch_memory(call, "DeviceRadixSort", [&](void *scratch, std::size_t &bytes) {
         constexpr int bits = sizeof(Key) * 8;
         if constexpr (Descending) {
-            check(cub::DeviceRadixSort::SortPairsDescending(scratch, *bytes, keys, sorted_keys, values,
-                                                            sorted_values, count, 0, bits, call.stream()),
-                  "DeviceRadixSort::SortPairsDescending");
+            return cub::DeviceRadixSort::SortPairsDescending(scratch, bytes, keys, sorted_keys, values,
+                                                             sorted_values, count, 0, bits, call.stream());
         } else {
-            check(cub::DeviceRadixSort::SortPairs(scratch, *bytes, keys, sorted_keys, values, sorted_values,
-                                                  count, 0, bits, call.stream()),
-                  "DeviceRadixSort::SortPairs");
+            return cub::DeviceRadixSort::SortPairs(scratch, bytes, keys, sorted_keys, values, sorted_values,
+                                                   count, 0, bits, call.stream());
         }
-    };
-    std::size_t bytes = 0;
-    sort(nullptr, &bytes);
-    const Buffer<char> scratch = call.buffer<char>(bytes);
-    sort(scratch.data(), &bytes);
+    });
 }
 
 template <postings::Codec Codec>

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "device/cub_calls.cuh"
 #include "device/kary/dead.cuh"
 #include "device/text/decode.cuh"
 #include "device/text/decode_list.h"
@@ -111,14 +112,10 @@ __global__ void gather_tids_kernel(const std::uint32_t *ordinals, std::uint32_t 
 
 void select_flagged(const Call &call, const std::uint32_t *ordinals, std::uint32_t count,
                     const std::uint8_t *flags, std::uint32_t *kept_ordinals, std::uint32_t *kept) {
-    std::size_t bytes = 0;
-    check(cub::DeviceSelect::Flagged(nullptr, bytes, ordinals, flags, kept_ordinals, kept, count,
-                                     call.stream()),
-          "DeviceSelect::Flagged");
-    const Buffer<char> scratch = call.buffer<char>(bytes);
-    check(cub::DeviceSelect::Flagged(scratch.data(), bytes, ordinals, flags, kept_ordinals, kept, count,
-                                     call.stream()),
-          "DeviceSelect::Flagged");
+    with_scratch_memory(call, "DeviceSelect::Flagged", [&](void *scratch, std::size_t &bytes) {
+        return cub::DeviceSelect::Flagged(scratch, bytes, ordinals, flags, kept_ordinals, kept, count,
+                                          call.stream());
+    });
 }
 
 }  // namespace

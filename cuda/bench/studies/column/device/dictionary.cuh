@@ -15,11 +15,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "bench/studies/column/dictionary.h"
 #include "device/call.h"
-#include "bench/studies/column/dictionary.h"
 #include "device/column/dictionary_merge.cuh"
+#include "device/cub_calls.cuh"
 #include "device/kary/key.cuh"
-#include "bench/studies/column/dictionary.h"
 
 namespace gpu_engine::device {
 
@@ -52,18 +52,9 @@ class Scratch {
     std::vector<Buffer<char>> buffers_;
 };
 
-// Runs a CUB algorithm, which is called twice: for the size of its scratch memory, and to work.
-template <typename Algorithm>
-void with_scratch(const Call &call, const char *name, Algorithm algorithm) {
-    std::size_t bytes = 0;
-    check(algorithm(nullptr, bytes), name);
-    const Buffer<char> scratch = call.buffer<char>(std::max<std::size_t>(bytes, 1));
-    check(algorithm(scratch.data(), bytes), name);
-}
-
 template <typename Entry>
 void sort_entries(const Call &call, const Entry *entries, Entry *sorted, std::uint64_t count) {
-    with_scratch(call, "DeviceRadixSort::SortKeys", [&](void *scratch, std::size_t &bytes) {
+    with_scratch_memory(call, "DeviceRadixSort::SortKeys", [&](void *scratch, std::size_t &bytes) {
         if constexpr (sizeof(Entry) == 16) {
             return cub::DeviceRadixSort::SortKeys(scratch, bytes, entries, sorted, count, Key128Parts{}, 0,
                                                   128, call.stream());
@@ -214,7 +205,7 @@ std::uint64_t merge_slices(const Call &call, const MergeArrays<Entry> &merge) {
     call.fill(sizes.data() + slices, 0, sizeof(std::uint32_t));
     merge_slices_kernel<false><<<grid, threads, 0, call.stream()>>>(merge, slices, sizes.data());
     check_launch("merge_slices_kernel");
-    with_scratch(call, "DeviceScan::ExclusiveSum", [&](void *scratch, std::size_t &bytes) {
+    with_scratch_memory(call, "DeviceScan::ExclusiveSum", [&](void *scratch, std::size_t &bytes) {
         return cub::DeviceScan::ExclusiveSum(scratch, bytes, sizes.data(), sizes.data(), slices + 1,
                                              call.stream());
     });
@@ -300,7 +291,7 @@ std::uint64_t build_with_codes(const Call &call, const Entry *values, std::uint6
     // The numbers before sorting lie where the ranks will lie.
     Scratch scratch(call);
     thrust::sequence(thrust::cuda::par_nosync(scratch).on(call.stream()), ranks.data(), ranks.data() + count);
-    with_scratch(call, "DeviceRadixSort::SortPairs", [&](void *memory, std::size_t &bytes) {
+    with_scratch_memory(call, "DeviceRadixSort::SortPairs", [&](void *memory, std::size_t &bytes) {
         const std::uint32_t *const numbers = ranks.data();
         if constexpr (sizeof(Entry) == 16) {
             return cub::DeviceRadixSort::SortPairs(memory, bytes, values, sorted.data(), numbers, rows.data(),
@@ -313,7 +304,7 @@ std::uint64_t build_with_codes(const Call &call, const Entry *values, std::uint6
     });
     const auto firsts = thrust::make_transform_iterator(thrust::counting_iterator<std::int64_t>(0),
                                                         IsFirst<Entry>{sorted.data()});
-    with_scratch(call, "DeviceScan::InclusiveSum", [&](void *memory, std::size_t &bytes) {
+    with_scratch_memory(call, "DeviceScan::InclusiveSum", [&](void *memory, std::size_t &bytes) {
         return cub::DeviceScan::InclusiveSum(memory, bytes, firsts, ranks.data(),
                                              static_cast<std::int64_t>(count), call.stream());
     });

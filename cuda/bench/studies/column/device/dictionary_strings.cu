@@ -347,7 +347,7 @@ Status DeviceDictionaries::merge(Stream &stream, const StringDictionary &main, c
         const auto lengths = thrust::make_transform_iterator(
             thrust::counting_iterator<std::int64_t>(0),
             SourceLength{main_input.strings(), delta_input.strings(), sources.data(), merged->count});
-        with_scratch(call, "DeviceScan::ExclusiveSum", [&](void *scratch, std::size_t &scratch_bytes) {
+        with_scratch_memory(call, "DeviceScan::ExclusiveSum", [&](void *scratch, std::size_t &scratch_bytes) {
             return cub::DeviceScan::ExclusiveSum(scratch, scratch_bytes, lengths, offsets.piece(0),
                                                  static_cast<std::int64_t>(merged->count + 1), call.stream());
         });
