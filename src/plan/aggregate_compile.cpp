@@ -451,6 +451,9 @@ static void compile_state(Compiler *compiler, Aggref *aggregate, AggregateResult
         case ResultKind::AverageOfNumeric:
             result->form = StateForm::Numerics;
             return;
+        case ResultKind::AverageOfFloats:
+            result->form = StateForm::Floats;
+            return;
         case ResultKind::Deviation:
             result->form = StateForm::Deviation;
             return;
@@ -461,6 +464,7 @@ static void compile_state(Compiler *compiler, Aggref *aggregate, AggregateResult
             break;
         case ResultKind::Count:
         case ResultKind::SumOfIntegers:
+        case ResultKind::SumOfFloats:
             return;
         default:
             break;

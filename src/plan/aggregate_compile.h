@@ -55,6 +55,7 @@ enum class StateForm : uint8 {
     Integers,
     Deviation,
     Numerics,
+    Floats,
 };
 
 // How an aggregate's value is found from a group's words.

@@ -56,13 +56,15 @@ static Datum read_result(const AggregateAnswer &answer, uint64 group, const Aggr
                          bool *is_null) {
     const auto word = [&](uint32 place) { return answer.groups.value(group, place); };
     const uint64 count = word(result.count);
-    *is_null = count == 0 && result.kind != ResultKind::Count && result.form != StateForm::Average;
+    const bool is_array = result.form == StateForm::Average || result.form == StateForm::Floats;
+    *is_null = count == 0 && result.kind != ResultKind::Count && !is_array;
     if (*is_null)
         return Datum{0};
     const auto sum = [&] { return wide_of_words(word(result.value), word(result.value + 1U)); };
     const auto numeric_sum = [&] {
         return make_numeric(sum(), answer.scale[result.input], static_cast<int>(word(result.scale)));
     };
+    const auto float8_sum = [&] { return float8_of_sum(sum(), unit_of_sum(*answer.compiled, result)); };
     const auto squares = [&] { return wide_of_words(word(result.squares), word(result.squares + 1U)); };
     switch (result.form) {
         case StateForm::Value:
@@ -75,6 +77,8 @@ static Datum read_result(const AggregateAnswer &answer, uint64 group, const Aggr
             return state_of_deviation({count, sum(), squares()});
         case StateForm::Numerics:
             return state_of_numerics(count, numeric_sum());
+        case StateForm::Floats:
+            return state_of_floats(count, float8_sum());
     }
     switch (result.kind) {
         case ResultKind::Count:
@@ -92,10 +96,9 @@ static Datum read_result(const AggregateAnswer &answer, uint64 group, const Aggr
         case ResultKind::SumOfFloats:
             return result.type.code == column::IntegerCode::Float4
                        ? Float4GetDatum(float4_of_sum(sum(), unit_of_sum(*answer.compiled, result)))
-                       : Float8GetDatum(float8_of_sum(sum(), unit_of_sum(*answer.compiled, result)));
+                       : Float8GetDatum(float8_sum());
         case ResultKind::AverageOfFloats:
-            return Float8GetDatum(float8_of_sum(sum(), unit_of_sum(*answer.compiled, result)) /
-                                  static_cast<double>(count));
+            return Float8GetDatum(float8_sum() / static_cast<double>(count));
         case ResultKind::Deviation:
             return finish_deviation(result.functions, {count, sum(), squares()}, is_null);
         case ResultKind::Extreme:
