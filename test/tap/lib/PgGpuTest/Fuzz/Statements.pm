@@ -140,7 +140,8 @@ sub _is_told_by_order
 sub _body
 {
 	my ($random, $made, $table) = @_;
-	my $body = { table => $table->{name}, keys => [], aggregates => [], conditions => [], having => [], sets => undef, windows => undef, order => undef, distinct => '' };
+	my $from = @{ $table->{parts} } && $random->once_in(8) ? $random->pick("ONLY $table->{name}", @{ $table->{parts} }) : $table->{name};
+	my $body = { table => $from, keys => [], aggregates => [], conditions => [], having => [], sets => undef, windows => undef, order => undef, distinct => '' };
 	my %keys = map { $_->{sql} => $_ } map { _key($random, $made) } 1 .. $random->pick(0, 0, 1, 1, 1, 2, 2, 3, 4);
 	$body->{keys} = [ map { $keys{$_} } sort keys %keys ];
 	push @{ $body->{aggregates} }, _aggregate($random, $made) foreach 1 .. $random->pick(1, 1, 2, 3, 4);

@@ -6,6 +6,7 @@ package PgGpuTest::Fuzz::Tables;
 #   $table->{setup}       the statements that make it
 #   $table->{columns}     hashes of name, type
 #   $table->{indexed}     those that the index has
+#   $table->{parts}       names of partitions or children
 #   random_change($random, $table)   one statement that changes rows
 
 use strict;
@@ -80,17 +81,9 @@ sub _insert
 	my $first = $table->{rows} + 1;
 	$table->{rows} += $count;
 	my @columns = grep { !$_->{generated} } @{ $table->{columns} };
-	return "INSERT INTO $table->{name} (" . join(', ', map { $_->{name} } @columns) . ') SELECT ' . join(', ', map { $_->{values} } @columns)
+	my $into = $table->{kind} eq 'children' ? $random->pick($table->{name}, @{ $table->{parts} }) : $table->{name};
+	return "INSERT INTO $into (" . join(', ', map { $_->{name} } @columns) . ') SELECT ' . join(', ', map { $_->{values} } @columns)
 	  . " FROM generate_series($first, $table->{rows}) AS g";
-}
-
-# Gives some of a parent's rows to its child.
-sub _hand_down
-{
-	my ($random, $table) = @_;
-	my $columns = join ', ', map { $_->{name} } grep { !$_->{generated} } @{ $table->{columns} };
-	my $rows = '(ctid::text::point)[1]::int4 % ' . $random->pick(2, 3, 7) . ' = 0';
-	return "WITH moved AS (DELETE FROM ONLY $table->{name} WHERE $rows RETURNING $columns) INSERT INTO $table->{members}[0] ($columns) TABLE moved";
 }
 
 sub _some_rows
@@ -105,8 +98,9 @@ sub random_change
 {
 	my ($random, $table) = @_;
 	my $name = $table->{name};
+	my $each = $table->{kind} eq 'children' ? join(', ', $name, @{ $table->{parts} }) : $name;
 	my $case = $random->between(0, 10);
-	return $random->pick("TRUNCATE $name", "VACUUM FULL $name", "REINDEX TABLE $name") if $case == 10 && $random->once_in(4);
+	return $random->pick("TRUNCATE $name", "VACUUM FULL $each", "REINDEX TABLE $name") if $case == 10 && $random->once_in(4);
 	return _insert($random, $table, $random->pick(1, 7, 60)) if $case < 3 || $case == 10;
 	return "DELETE FROM $name WHERE " . _some_rows($random, $table) if $case == 3;
 	if ($case < 6)
@@ -115,115 +109,118 @@ sub random_change
 		my $value = $random->once_in(4) ? 'NULL' : random_literal($random, $column->{type});
 		return "UPDATE $name SET $column->{name} = $value WHERE " . _some_rows($random, $table);
 	}
-	return "VACUUM $name" if $case == 6;
-	return "SELECT count(*) FROM gpu.merge('$table->{index}')" if $case == 7 && !$table->{partitions};
+	return "VACUUM $each" if $case == 6;
+	return "SELECT count(*) FROM gpu.merge('$table->{index}')" if $case == 7 && $table->{kind} eq 'plain';
 	if ($case == 8)
 	{
 		my $insert = sub { _insert($random, $table, $random->pick(1, 40)) . '; ' };
 		return 'BEGIN; ' . $insert->() . 'ROLLBACK' if $random->once_in(2);
 		return 'BEGIN; ' . $insert->() . 'SAVEPOINT s; ' . $insert->() . 'ROLLBACK TO s; ' . $insert->() . 'COMMIT';
 	}
-	return "VACUUM (FREEZE, ANALYZE) $name";
+	return "VACUUM (FREEZE, ANALYZE) $each";
 }
 
-# Of the table, or of each member; perhaps one of them goes without.
+# On the table or on each part, with the columns in any order, and rarely not on all parts.
 sub _create_indexes
 {
 	my ($random, $table) = @_;
-	return _create_index($random, $table, $table->{index}, $table->{name}) if !@{ $table->{members} } || ($table->{partitions} && $random->once_in(2));
-	my @indexed = $table->{partitions} ? () : (_create_index($random, $table, $table->{index}, $table->{name}));
-	foreach my $member (@{ $table->{members} })
-	{
-		push @indexed, _create_index($random, $table, "${member}_i", $member) unless $random->once_in(4);
-	}
-	return @indexed;
-}
-
-sub _create_index
-{
-	my ($random, $table, $index, $on) = @_;
 	my @names = map { $_->{name} } @{ $table->{indexed} };
 	# What statements don't ask for, but has a place among the index's columns.
 	splice(@names, $random->between(0, $#names), 0, '(' . $table->{indexed}[0]{name} . ' IS NULL)') if $random->once_in(6);
-	my $with = $random->once_in(3) ? ' WITH (fanout = 2)' : '';
-	return "CREATE INDEX $index ON $on USING gpu_column (" . join(', ', @names) . ")$with";
+	my $create = sub {
+		my ($on) = @_;
+		@names = reverse @names if $random->once_in(3);
+		return "CREATE INDEX ${on}_i ON $on USING gpu_column (" . join(', ', @names) . ')' . ($random->once_in(3) ? ' WITH (fanout = 2)' : '');
+	};
+	return $create->($table->{name}) if $table->{kind} eq 'plain' || ($table->{kind} eq 'partitions' && $random->once_in(2));
+	return map { $create->($_) } grep { !$random->once_in(12) } @{ $table->{parts} }, $table->{kind} eq 'children' ? $table->{name} : ();
+}
+
+sub _create_parts
+{
+	my ($random, $table, @defined) = @_;
+	my $storage = 'WITH (autovacuum_enabled = off)';
+	my $last = $random->between(1, 2);
+	@{ $table->{parts} } = map { "$table->{name}_$_" } 0 .. $last;
+	my @plain = grep { !/GENERATED|^gone/ } @defined;
+	return map {
+		# A child of two parents has the columns in places of its own, too.
+		$random->once_in(2) ? "CREATE TABLE $_ (own int4) INHERITS ($table->{name}) $storage" : (
+			"DROP TABLE IF EXISTS ${_}_other CASCADE", "CREATE TABLE ${_}_other (own int4, " . join(', ', reverse @plain) . ')',
+			"CREATE TABLE $_ () INHERITS (${_}_other, $table->{name}) $storage")
+	} @{ $table->{parts} } if $table->{kind} eq 'children';
+	return map {
+		my $part = "$table->{name}_$_";
+		my $bounds = 'FOR VALUES WITH (MODULUS ' . ($last + 1) . ", REMAINDER $_)";
+		# Made by itself, its columns have other numbers than the table's.
+		$random->once_in(2) ? "CREATE TABLE $part PARTITION OF $table->{name} $bounds $storage" : (
+			"CREATE TABLE $part (gone int4, " . join(', ', reverse @defined) . ") $storage", "ALTER TABLE $part DROP COLUMN gone", "ALTER TABLE $table->{name} ATTACH PARTITION $part $bounds")
+	} 0 .. $last;
+}
+
+# The statement that creates a plain table, or a parent, and what belongs to it.
+sub _create_table
+{
+	my ($random, $table) = @_;
+	my ($name, $columns) = @$table{qw(name columns)};
+	my $by = (grep { $_->{type} =~ /^(int[248]|text|date)$/ } @$columns)[0];
+	$table->{kind} = $random->once_in(5) && $by ? 'partitions' : $random->once_in(10) ? 'children' : 'plain';
+	my @defined = map { "$_->{name} " . (type_of($_->{type})->{sql} || $_->{type}) } @$columns;
+	return ("CREATE TABLE $name (" . join(', ', @defined) . ") PARTITION BY HASH ($by->{name})", _create_parts($random, $table, @defined)) if $table->{kind} eq 'partitions';
+	my @further;
+	if ($random->once_in(5))
+	{
+		# A column that goes: attribute numbers of table and index differ.
+		splice(@defined, $random->between(0, $#defined), 0, 'gone int4');
+		push @further, "ALTER TABLE $name DROP COLUMN gone";
+	}
+	if ($random->once_in(8) && (my ($number) = grep { $_->{type} eq 'int4' } @$columns))
+	{
+		push @defined, "computed int8 GENERATED ALWAYS AS ($number->{name}::int8 * 3) STORED";
+		push @$columns, { name => 'computed', type => 'int8', generated => 1 };
+	}
+	if ($table->{kind} eq 'plain' && $random->once_in(6))
+	{
+		$table->{key} = 'id';
+		push @defined, 'id int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY';
+		push @$columns, { name => 'id', type => 'int8', generated => 1 };
+	}
+	my $persistence = $random->once_in(10) ? 'UNLOGGED ' : '';
+	return ("CREATE ${persistence}TABLE $name (" . join(', ', @defined) . ') WITH (autovacuum_enabled = off)', @further, $table->{kind} eq 'children' ? _create_parts($random, $table, @defined) : ());
 }
 
 sub random_table
 {
 	my ($random, $name, $most, @types) = @_;
-	my $table = { name => $name, index => "${name}_i", rows => 0, setup => [] };
-	my $setup = $table->{setup};
+	my $table = { name => $name, index => "${name}_i", rows => 0, parts => [] };
 	my @columns = map { { name => "c$_", type => $random->pick(@types) } } 1 .. $random->between(2, 8);
 	$_->{values} = _values_of($random, $_) foreach @columns;
 	$table->{columns} = \@columns;
-	$table->{indexed} = [@columns];
+	my $setup = $table->{setup} = [ _create_table($random, $table) ];
 	my $rows = $random->pick(0, 1, 3, 40, 700, 700, $most, $most, $most);
-	$table->{partitions} = 0;
-	$table->{members} = [];
-	my $part = $random->once_in(6) ? (grep { $_->{type} =~ /^(int[248]|text|date)$/ } @columns)[0] : undef;
-	my @defined = map { "$_->{name} " . (type_of($_->{type})->{sql} || $_->{type}) } @columns;
-	# A column that goes: attribute numbers of table and index differ.
-	my $gone = !$part && $random->once_in(5);
-	splice(@defined, $random->between(0, $#defined), 0, 'gone int4') if $gone;
-	my $computed;
-	if (!$part && $random->once_in(8) && (my ($number) = grep { $_->{type} eq 'int4' } @columns))
-	{
-		$computed = { name => 'computed', type => 'int8', generated => 1 };
-		push @defined, "computed int8 GENERATED ALWAYS AS ($number->{name}::int8 * 3) STORED";
-		push @columns, $computed;
-		push @{ $table->{indexed} }, $computed;
-	}
-	if (!$part && $random->once_in(6))
-	{
-		$table->{key} = 'id';
-		push @defined, 'id int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY';
-		push @columns, { name => 'id', type => 'int8', generated => 1 };
-		push @{ $table->{indexed} }, $columns[-1];
-	}
-	my $kind = $part ? '' : $random->once_in(10) ? 'UNLOGGED ' : '';
-	push @$setup, "CREATE ${kind}TABLE $name (" . join(', ', @defined) . ')' . ($part ? " PARTITION BY HASH ($part->{name})" : ' WITH (autovacuum_enabled = off)');
-	if ($part)
-	{
-		$table->{partitions} = $random->between(2, 3);
-		foreach my $remainder (0 .. $table->{partitions} - 1)
-		{
-			my $member = "${name}_$remainder";
-			push @$setup, "CREATE TABLE $member PARTITION OF $name FOR VALUES WITH (MODULUS $table->{partitions}, REMAINDER $remainder) WITH (autovacuum_enabled = off)";
-			push @{ $table->{members} }, $member;
-		}
-	}
-	if (!$part && !$table->{key} && $random->once_in(6))
-	{
-		# A child that has the columns, and more of them, in places of its own.
-		push @{ $table->{members} }, "${name}_child";
-		push @$setup, "DROP TABLE IF EXISTS ${name}_other", "CREATE TABLE ${name}_other (other text, " . join(', ', reverse grep { !/GENERATED|^gone/ } @defined) . ')',
-		  "CREATE TABLE ${name}_child () INHERITS (${name}_other, $name) WITH (autovacuum_enabled = off)";
-	}
-	push @$setup, "ALTER TABLE $name DROP COLUMN gone" if $gone;
+	$table->{indexed} = [@columns];
 	# Some columns stay outside of the index.
 	@{ $table->{indexed} } = grep { !$random->once_in(5) } @columns if $random->once_in(4);
 	@{ $table->{indexed} } = @columns unless @{ $table->{indexed} };
-	$table->{indexed} = [ reverse @{ $table->{indexed} } ] if $random->once_in(3);
 
-	my @parts = $rows < 2 || $random->once_in(3) ? ($rows) : (int($rows / 2), $rows - int($rows / 2));
-	my $index_at = $random->between(0, scalar @parts);
-	foreach my $i (0 .. @parts)
+	my @batches = $rows < 2 || $random->once_in(3) ? ($rows) : (int($rows / 2), $rows - int($rows / 2));
+	my $index_at = $random->between(0, scalar @batches);
+	foreach my $i (0 .. @batches)
 	{
 		push @$setup, _create_indexes($random, $table) if $i == $index_at;
-		push @$setup, _insert($random, $table, $parts[$i]) if $i < @parts && $parts[$i] > 0;
-		push @$setup, _hand_down($random, $table) if $i < @parts && @{ $table->{members} } && !$table->{partitions};
+		push @$setup, _insert($random, $table, $batches[$i]) if $i < @batches && $batches[$i] > 0;
 		push @$setup, random_change($random, $table) foreach 1 .. ($rows > 1 && $i >= $index_at ? $random->between(0, 4) : 0);
 	}
-	if (!$part && $random->once_in(6))
+	if ($table->{kind} eq 'plain' && $random->once_in(6))
 	{
 		# Rows that were there before have the value without being written again.
 		my $later = { name => 'later', type => 'int4', values => '(h(g, 5) % 5)::int4' };
 		push @columns, $later;
-		push @{ $table->{indexed} }, $later unless $table->{indexed} == \@columns;
-		push @$setup, "DROP INDEX $table->{index}", "ALTER TABLE $name ADD COLUMN later int4 DEFAULT 7", _create_index($random, $table, $table->{index}, $name);
+		push @{ $table->{indexed} }, $later;
+		push @$setup, "DROP INDEX $table->{index}", "ALTER TABLE $name ADD COLUMN later int4 DEFAULT 7", _create_indexes($random, $table);
 	}
-	push @$setup, 'VACUUM ' . ($random->once_in(2) ? '(FREEZE) ' : '') . $name if $random->once_in(2);
+	my $each = $table->{kind} eq 'children' ? join(', ', $name, @{ $table->{parts} }) : $name;
+	push @$setup, 'VACUUM ' . ($random->once_in(2) ? '(FREEZE) ' : '') . $each if $random->once_in(2);
 	push @$setup, "ANALYZE $name" unless $random->once_in(4);
 	return $table;
 }
