@@ -211,6 +211,13 @@ SELECT * FROM compare('SELECT count(*) FROM agg WHERE small > 0 AND 10 / small >
 SELECT * FROM compare('SELECT count(*) FROM agg WHERE 10 / (small + 1) > 1 AND 10 / (small + 2) > 1 AND substr(word, 6)::int4 > 3');
 SELECT * FROM compare('SELECT (10 / small), count(*) FROM agg GROUP BY 1');
 SELECT * FROM compare('SELECT sum(small::int2 * 32767::int2) FROM agg');
+-- What has no column fails only where a row needs it, too.
+SELECT * FROM compare('SELECT sum(num + small + 1 / (SELECT 0)) FROM agg WHERE abs(small) > 100');
+SELECT * FROM compare('SELECT max(1 / (SELECT 0)) FILTER (WHERE abs(small) > 100) FROM agg');
+SELECT * FROM compare('SELECT count(*), sum(num) FROM agg WHERE abs(small) > 100 AND num + small > 10 / (SELECT 0)');
+SELECT * FROM compare('SELECT 1 / (SELECT 0), count(*) FROM agg WHERE abs(small) > 100 GROUP BY 1');
+SELECT * FROM compare('SELECT sum(CASE WHEN code > ''a'' THEN 1 / (SELECT 0) END) FROM agg WHERE code = ''a''');
+SELECT * FROM compare('SELECT count(*) FROM agg WHERE abs(small) > 100 OR num + small > 10 / (SELECT 0)');
 
 -- Not these, or not yet.
 SELECT * FROM compare('SELECT sum(f8), avg(f4) FROM agg WHERE f8 > 0 AND f4 > 0');

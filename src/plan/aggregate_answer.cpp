@@ -4,6 +4,7 @@
 #include "column/column.h"
 #include "compat.h"
 #include "plan/aggregate_distinct.h"
+#include "plan/aggregate_failure.h"
 #include "plan/aggregate_key_rows.h"
 #include "plan/aggregate_top.h"
 #include "subtransaction.h"
@@ -33,17 +34,14 @@ struct Attempt {
 
 // ---- conditions -------------------------------------------------------------------------------------------
 
-static Datum evaluate_argument(Expr *argument, ExprContext *context, bool *is_null) {
-    return ExecEvalExpr(ExecInitExpr(argument, nullptr), context, is_null);
-}
-
-static void make_scan_key(const AggregateQuestion &question, const IndexColumns &columns,
+// False: what a column is compared with raised an error.
+static bool make_scan_key(const AggregateQuestion &question, const IndexColumns &columns,
                           const IndexCondition &condition, ScanKeyData *key) {
     *key = {};
     key->sk_attno = static_cast<AttrNumber>(condition.column + 1);
     if (condition.argument == nullptr) {
         key->sk_flags = SK_ISNULL | (condition.is_null ? SK_SEARCHNULL : SK_SEARCHNOTNULL);
-        return;
+        return true;
     }
     int strategy;
     Oid left;
@@ -52,12 +50,15 @@ static void make_scan_key(const AggregateQuestion &question, const IndexColumns 
     key->sk_strategy = static_cast<StrategyNumber>(strategy);
     key->sk_collation = condition.collation;
     fmgr_info(get_opcode(condition.operator_oid), &key->sk_func);
-    bool is_null;
-    key->sk_argument = evaluate_argument(condition.argument, question.context, &is_null);
-    key->sk_flags = (is_null ? SK_ISNULL : 0) | (condition.is_array ? SK_SEARCHARRAY : 0);
+    Const argument;
+    if (!evaluate_without_columns(condition.argument, question.context, &argument))
+        return false;
+    key->sk_argument = argument.constvalue;
+    key->sk_flags = (argument.constisnull ? SK_ISNULL : 0) | (condition.is_array ? SK_SEARCHARRAY : 0);
+    return true;
 }
 
-static void make_index_condition(const AggregateQuestion &question, const IndexColumns &columns,
+static bool make_index_condition(const AggregateQuestion &question, const IndexColumns &columns,
                                  const CompiledAggregate &compiled, column::Condition *made) {
     const int count = list_length(compiled.index_conditions);
     auto *keys = allocate_zeroed<ScanKeyData>(static_cast<size_t>(count) + 1);
@@ -65,9 +66,11 @@ static void make_index_condition(const AggregateQuestion &question, const IndexC
         IndexCondition condition;
         read_index_condition(static_cast<Node *>(list_nth(compiled.index_conditions, i)), columns,
                              &condition);
-        make_scan_key(question, columns, condition, &keys[i]);
+        if (!make_scan_key(question, columns, condition, &keys[i]))
+            return false;
     }
     column::make_condition(question.index, *columns.format, keys, count, made);
+    return true;
 }
 
 static uint64 expected_groups(const AggregateQuestion &question) {
@@ -93,7 +96,7 @@ static bool apply_filter(InputMaker *maker, ColumnView *view, uint16 filter) {
 }
 
 // May an expression over a column fail?
-static bool may_fail(const CompiledAggregate &compiled) {
+static bool has_unsafe_input(const CompiledAggregate &compiled) {
     for (uint32 i = 0; i < compiled.program.input_count; i++)
         if (compiled.input[i].may_fail)
             return true;
@@ -126,7 +129,7 @@ static bool make_all_inputs(InputMaker *maker) {
 static const char *prepare_rows(InputMaker *maker, ColumnView *view, CompiledAggregate *compiled) {
     static const char *const overflow = "an expression overflows, or divides by zero";
     compiled->program.filter = no_aggregate_step;
-    if (!may_fail(*compiled) && compiled->unsafe_filter == no_aggregate_step)
+    if (!has_unsafe_input(*compiled) && compiled->unsafe_filter == no_aggregate_step)
         compiled->program.filter = compiled->safe_filter;
     else if (compiled->safe_filter != no_aggregate_step && !apply_filter(maker, view, compiled->safe_filter))
         return maker->problem != nullptr ? maker->problem : overflow;
@@ -465,7 +468,7 @@ static bool is_answered_by_server(Attempt *attempt, const column::Condition &con
             question.heap, question.index, question.snapshot, attempt->format, condition, remote,
             [attempt](column::RemoteRows *rows) { return attempt_on_server(attempt, rows); }, heap_fetches);
     };
-    if (!may_fail(*attempt->compiled)) {
+    if (!has_unsafe_input(*attempt->compiled)) {
         work();
         return answered;
     }
@@ -531,7 +534,8 @@ const char *answer_question(const AggregateQuestion &question, AggregateAnswer *
     if (problem != nullptr)
         return problem;
     column::Condition condition;
-    make_index_condition(question, columns, *compiled, &condition);
+    if (!make_index_condition(question, columns, *compiled, &condition))
+        return "an expression raised an error";
     Attempt state = {&question, format, compiled, answer, get_hash_memory_limit(), nullptr};
     if (is_answered_by_server(&state, condition, heap_fetches))
         return nullptr;

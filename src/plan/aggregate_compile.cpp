@@ -1,6 +1,7 @@
 #include "plan/aggregate_compile.h"
 
 #include "compat.h"
+#include "plan/aggregate_failure.h"
 #include "plan/aggregate_steps.h"
 
 namespace pg_gpu::plan {
@@ -75,15 +76,15 @@ static void add_conjunct(Compiler *compiler, uint16 *filter, uint16 step) {
 
 static void compile_condition(Compiler *compiler, Node *condition) {
     CompiledAggregate *compiled = compiler->compiled;
-    const bool may_fail = contain_leaked_vars(condition);
-    compiled->unsafe_conditions += may_fail ? 1 : 0;
+    const bool is_unsafe = may_fail(condition);
+    compiled->unsafe_conditions += is_unsafe ? 1 : 0;
     IndexCondition read;
     if (read_index_condition(condition, *compiler->columns, &read)) {
         compiled->index_conditions = lappend(compiled->index_conditions, condition);
         return;
     }
     const uint16 step = compile_truth(compiler, reinterpret_cast<Expr *>(condition));
-    add_conjunct(compiler, may_fail ? &compiled->unsafe_filter : &compiled->safe_filter, step);
+    add_conjunct(compiler, is_unsafe ? &compiled->unsafe_filter : &compiled->safe_filter, step);
 }
 
 // ---- keys -------------------------------------------------------------------------------------------------
@@ -358,10 +359,8 @@ static void compile_result(Compiler *compiler, Aggref *aggregate, AggregateResul
     uint16 filter = no_aggregate_step;
     if (aggregate->aggfilter != nullptr) {
         filter = compile_truth(compiler, aggregate->aggfilter);
-        compiler->compiled->has_unsafe_filter =
-            compiler->compiled->has_unsafe_filter ||
-            contain_leaked_vars(reinterpret_cast<Node *>(aggregate->aggfilter)) ||
-            contain_leaked_vars(reinterpret_cast<Node *>(aggregate->args));
+        compiler->compiled->has_unsafe_filter = compiler->compiled->has_unsafe_filter ||
+                                                may_fail(aggregate->aggfilter) || may_fail(aggregate->args);
     }
     if (aggregate->aggfnoid == F_COUNT_) {
         result->count = add_accumulator(compiler, AccumulatorKind::count, no_aggregate_step, filter);

@@ -1,6 +1,7 @@
 #include "plan/aggregate_steps.h"
 
 #include "compat.h"
+#include "plan/aggregate_failure.h"
 
 namespace pg_gpu::plan {
 
@@ -85,7 +86,7 @@ uint16 add_source(Compiler *compiler, SourceKind kind, Expr *expression, Oid ope
                                          exprCollation(reinterpret_cast<Node *>(expression)));
     source->operator_oid = operator_oid;
     source->collation = collation;
-    source->may_fail = contain_leaked_vars(reinterpret_cast<Node *>(expression));
+    source->may_fail = may_fail(expression);
     source->is_condition = compiler->is_condition;
     return static_cast<uint16>(compiled->program.input_count++);
 }
@@ -112,10 +113,8 @@ static uint16 compile_without_columns(Compiler *compiler, Expr *expression) {
     Const constant = {};
     constant.consttype = exprType(reinterpret_cast<Node *>(expression));
     constant.constcollid = exprCollation(reinterpret_cast<Node *>(expression));
-    constant.constisnull = false;
-    if (compiler->context != nullptr)
-        constant.constvalue =
-            ExecEvalExpr(ExecInitExpr(expression, nullptr), compiler->context, &constant.constisnull);
+    if (compiler->context != nullptr && !evaluate_without_columns(expression, compiler->context, &constant))
+        refuse(compiler, "an expression raised an error");
     return compile_constant(compiler, &constant);
 }
 
