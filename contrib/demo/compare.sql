@@ -23,7 +23,7 @@ END;
 $$;
 
 -- The median of seven executions after two to warm up, without the index `hidden`; and the answer. `expected`
--- is the index the plan must show, NULL when the query is a function's business.
+-- is the index that the plan must show; it is NULL for queries that a function answers.
 CREATE FUNCTION demo.measure(query text, hidden regclass, expected regclass, OUT milliseconds float8, OUT answer text)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -90,7 +90,7 @@ BEGIN
 END;
 $$;
 
--- Plans that don't use the index would not tell anything about it. A scan that is switched off has an estimate so
+-- Plans that don't use the index would tell nothing about it. A scan that is switched off has an estimate so
 -- high that every statement on a small table would be compiled first.
 SET enable_seqscan = off;
 SET jit = off;

@@ -1,4 +1,4 @@
--- From the points as they came to the table that is asked.
+-- Fills the table that is asked from the points as they came.
 \set ON_ERROR_STOP on
 \set QUIET on
 
@@ -8,7 +8,7 @@ DROP TABLE demo.raw;
 VACUUM (ANALYZE, FREEZE) coast;
 
 -- The places that will be asked for: points of the coast picked by chance, about every fifth of them moved by
--- a metre, to where mostly there is none. No place twice.
+-- a metre, to where there is mostly none. No place comes twice.
 CREATE TABLE demo.questions (name text PRIMARY KEY, places bigint[] NOT NULL);
 
 SELECT setseed(0.25) \g /dev/null

@@ -52,7 +52,7 @@ class Benchmark:
         raise NotImplementedError
 
     def plots(self):
-        """Plots of its own: (name, function of path, lines and title, title)."""
+        """The benchmark's own plots: (name, function of path, lines and title, title)."""
         return ()
 
     # ---- Lines ---------------------------------------------------------------------------------------

@@ -100,11 +100,11 @@ class Drawn(Statement):
     """A statement with a box's variables."""
 
     def bound(self, values):
-        """It with values, as EXECUTE runs it, in place of the variables."""
+        """Returns the statement with values in place of the variables, as EXECUTE runs it."""
         return re.sub(r'(?<!:):([a-z][a-z0-9]*)', lambda name: f'({values[name.group(1)]})', self.sql)
 
     def check(self, session, values):
-        """Its plan with parameters."""
+        """Returns the statement's plan with parameters."""
         numbers = {name: number for number, name in enumerate(values, 1)}
         sql = re.sub(r'(?<!:):([a-z][a-z0-9]*)', lambda name: f'${numbers[name.group(1)]}', self.sql)
         session.settings(self.settings)
@@ -188,7 +188,7 @@ class GridBenchmark(Benchmark):
         return session
 
     def change(self, shape):
-        """A new version of each hundredth row: few pages of the table are all-visible after that, and the index has
+        """Writes a new version of each hundredth row: few pages of the table are all-visible after that, and the index has
         runs that are not merged yet."""
         session = self.indexes(shape)
         session.settings({})
@@ -307,7 +307,7 @@ class GridBenchmark(Benchmark):
     # ---- Side by side --------------------------------------------------------------------------------
 
     def checked(self, session, statement, boxes):
-        """Its answers to some boxes, whatever their order."""
+        """Returns its answers to some boxes, whatever their order."""
         session.settings(statement.settings)
         return [sorted(session.run(statement.bound(box).rstrip(';'))) for box in boxes]
 
@@ -344,7 +344,7 @@ class GridBenchmark(Benchmark):
         self.measure(line, work)
 
     def estimate(self, session, am, statement, shape, draw):
-        """Milliseconds that it takes, roughly."""
+        """Returns roughly how many milliseconds it takes."""
         self.show_only(session, am, shape.table)
         once = self.time(statement, draw, 3, 1)[0]
         return min(self.time(statement, draw, round(max(3, min(1000, 200 / once))), seed)[0] for seed in (1, 2))

@@ -8,7 +8,7 @@ CREATE TABLE posting (tid tid, lexeme text, tf float8, dl float8);
 CREATE INDEX posting_lexeme ON posting (lexeme);
 CREATE TABLE ranking (query text, system text, place int8, tid tid, score real);
 
--- Counts of the whole collection. Sums of integers in units of 2^-32, as the index's, so that scores are the same to the bit.
+-- Counts of the whole collection. Scores are sums of integers in units of 2^-32, as the index's are, so both are the same to the bit.
 CREATE FUNCTION bm25(wanted text[], most int) RETURNS TABLE (tid tid, score real) LANGUAGE sql STABLE AS $$
     WITH total AS MATERIALIZED (SELECT n, length / n AS avgdl FROM (SELECT (SELECT count(*)::float8 FROM document) AS n, (SELECT sum(tf) FROM posting) AS length) AS x),
     found AS MATERIALIZED (SELECT * FROM posting WHERE lexeme = ANY (wanted)),
@@ -26,7 +26,7 @@ CREATE FUNCTION prepare_collection(configuration regconfig) RETURNS void LANGUAG
 BEGIN
     TRUNCATE posting, ranking;
     DROP INDEX IF EXISTS document_tsv;
-    -- Written anew, so that no dead rows are counted.
+    -- The table is written anew, so that no dead rows are counted.
     CREATE TABLE rewritten AS SELECT id, title, body, to_tsvector(configuration, concat_ws(' ', title, body)) AS tsv FROM document;
     DROP TABLE document;
     ALTER TABLE rewritten RENAME TO document;

@@ -128,7 +128,7 @@ class KaryBenchmark(Benchmark):
         return sample
 
     def compare(self, line, ways, aside=None):
-        """ways: for each access method the statements of which the fastest counts; aside: only for a note."""
+        """`ways` has for each access method the statements of which the fastest counts; `aside` is only noted."""
         def work(line):
             session = self.bench()
             best = {am: self.best(session, line, am, statements) for am, statements in ways.items()}
@@ -236,7 +236,7 @@ class KaryBenchmark(Benchmark):
         session.settings({})
 
     def lookups(self, line, databases, rows, clients):
-        """Rounds of point lookups; databases: where each access method's index lies."""
+        """Makes rounds of point lookups; `databases` says where each access method's index lies."""
         draw = dataset.draw_key(self.key, 1, rows)
         for am, database in databases.items():
             session = self.server.session(database)
@@ -377,7 +377,7 @@ class KaryBenchmark(Benchmark):
         return name
 
     def restore(self, am):
-        """The working copy; am None is the table without an index."""
+        """Makes the working copy; without `am` it is the table without an index."""
         template = self.indexed_copy(am) if am else 'plain'
         name = f'work_{am or "none"}'
         self.copy_database(template, name)
@@ -386,7 +386,7 @@ class KaryBenchmark(Benchmark):
         return session
 
     def check_written(self, am):
-        """Index and heap agree, and gpu_kary's index is sound."""
+        """Fails unless index and heap agree, and gpu_kary's index is sound."""
         session = self.server.session(f'work_{am}')
         total = 'sum(k::numeric)' if self.key.is_integer else 'sum(hashtextextended(k::text, 0))'
         sql = f'SELECT count(*), {total} FROM t WHERE k {">= 0" if self.key.is_integer else "IS NOT NULL"}'
@@ -461,7 +461,7 @@ class KaryBenchmark(Benchmark):
             self.lookup_after('insert', 'those INSERTs', self.rows)
 
     def lookup_after(self, name, what, rows):
-        """Point lookups before any VACUUM; both tables had the same inserts."""
+        """Measures point lookups before any VACUUM; both tables had the same inserts."""
         def work(line):
             self.lookups(line, {am: f'work_{am}' for am in AMS}, rows, 1)
             answers = {am: self.check_written(am) for am in AMS}

@@ -52,7 +52,7 @@ def processor_seconds(process):
 
 
 class OtherLoad:
-    """The share of the processors that work other than ours took: a benchmark's first suspect.
+    """The share of the processors that work other than ours took: the first thing to suspect when figures of a benchmark differ.
 
     Work of ours that ended without being waited for is counted as somebody else's, so this errs upwards.
     """

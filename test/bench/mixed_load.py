@@ -115,7 +115,7 @@ class Question:
         return {name: generator.randint(low, high) for name, (low, high) in self.draws.items()}
 
     def script(self, kind):
-        """As pgbench reads it."""
+        """Returns the statement as pgbench reads it."""
         return ''.join(f'\\set {name} random({low}, {high})\n' for name, (low, high) in self.draws.items()) + self.of(kind) + ';\n'
 
 
@@ -204,7 +204,7 @@ class Workload:
 
     @property
     def rows(self):
-        """Of a transaction."""
+        """Returns how many rows a transaction writes."""
         return INSERTED * self.inserts + CHANGED * bool(self.change)
 
     def script(self, kind):

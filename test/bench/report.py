@@ -35,7 +35,7 @@ def share(ratio):
 
 
 def table(lines, own):
-    """As Markdown, so that it can be quoted as it is."""
+    """Returns the table as Markdown, so that it can be quoted as it is."""
     best = 'btree' if all(line.other in (None, 'btree') for line in lines) else 'stock index'
     headings = ('measure', best, own, 'ratio', 'must reach', 'reached', 'spread', 'by processor time')
     rows = [headings, *(row(line) for line in lines)]
@@ -73,7 +73,7 @@ def quoted(text):
 
 
 def slowness(line):
-    """The other is 1 and less is better, whatever the unit."""
+    """Returns the ratio with which the other side is 1 and less is better, whatever the unit."""
     return 1 / line.ratio if line.unit == 'tps' else line.ratio
 
 

@@ -8,7 +8,7 @@ SPREAD_LIMIT = 0.30
 
 
 def quantile(samples, share):
-    """Linear between the two nearest samples."""
+    """Returns the quantile, linear between the two nearest samples."""
     ordered = sorted(samples)
     position = share * (len(ordered) - 1)
     low = int(position)
@@ -49,7 +49,7 @@ class Side:
 
 @dataclass
 class Target:
-    """At most or at least this. Compared with the ratio."""
+    """A bound of the ratio: at most or at least this."""
     at_most: float = None
     at_least: float = None
 

@@ -4,7 +4,7 @@
 CREATE FUNCTION random_of(number int8, seed int8) RETURNS int8 LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN hashint8extended(number, seed) & 2147483647;
 
--- A table of orders, so that parallel workers share them out.
+-- Orders are a table, so that parallel workers can share them.
 CREATE TABLE orders AS SELECT generate_series(1, (1500000 * :scale)::int8) AS o;
 ANALYZE orders;
 

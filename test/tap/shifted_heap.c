@@ -125,7 +125,7 @@ Datum shifted_heap_handler(PG_FUNCTION_ARGS) {
     shifted.scan_bitmap_next_block = bitmap_block;
     shifted.scan_bitmap_next_tuple = bitmap_row;
 #else
-    /* Without it the planner has no bitmap scans. */
+    /* Without this function the planner has no bitmap scans. */
     shifted.scan_bitmap_next_tuple = NULL;
 #endif
     PG_RETURN_POINTER(&shifted);

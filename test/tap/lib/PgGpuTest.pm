@@ -303,7 +303,7 @@ sub install_checker
 	$node->safe_psql('postgres', <<'SQL');
 CREATE SCHEMA answer_check;
 
--- Leaves the planner one way to read a table: until the transaction's end.
+-- Leaves the planner one way to read a table, until the transaction's end.
 CREATE FUNCTION answer_check.force(mode text) RETURNS void LANGUAGE sql AS $$
   SELECT set_config('max_parallel_workers_per_gather', '0', true),
          set_config('enable_seqscan', CASE WHEN mode IN ('heap', 'any') THEN 'on' ELSE 'off' END, true),
@@ -313,7 +313,7 @@ CREATE FUNCTION answer_check.force(mode text) RETURNS void LANGUAGE sql AS $$
          set_config('enable_sort', CASE WHEN mode IN ('index', 'index_only') THEN 'off' ELSE 'on' END, true),
          set_config('pg_gpu.enable_count_scan', CASE WHEN mode IN ('count', 'count_rows', 'any') THEN 'on' ELSE 'off' END, true),
          set_config('pg_gpu.enable_aggregate', CASE WHEN mode = 'any' THEN 'on' ELSE 'off' END, true),
-         -- Else the planner may call costs equal that differ by a tuple or two.
+         -- Otherwise the planner may call costs equal that differ by a tuple or two.
          set_config('cpu_tuple_cost', CASE WHEN mode IN ('count', 'count_rows') THEN '1000' ELSE '0.01' END, true);
 $$;
 
@@ -347,7 +347,7 @@ BEGIN
     PERFORM set_config(setting.key, setting.value, true);
   END LOOP;
   EXECUTE 'EXPLAIN (FORMAT JSON, COSTS OFF) ' || checksum INTO plan;
-  -- Of random conditions some contradict each other, and the planner sees that of equalities.
+  -- Some random conditions contradict each other, which the planner sees where they are equalities.
   IF NOT jsonb_path_exists(plan, '$.** ? (@."Node Type" == "Result" && @."One-Time Filter" == "false")') THEN
     IF NOT jsonb_path_exists(plan, '$.** ? (@."Node Type" == $node && @."Index Name" == $index)',
                              jsonb_build_object('node', node, 'index', index_name)) THEN
@@ -396,7 +396,7 @@ BEGIN
 END
 $$;
 
--- Compares a list of queries; 'n queries compared' or the first problems.
+-- Compares a list of queries; returns 'n queries compared' or the first problems.
 CREATE FUNCTION answer_check.report(index_name text, queries jsonb) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   query jsonb;
@@ -421,7 +421,7 @@ BEGIN
 END
 $$;
 
--- Compares gpu.count and gpu.lookup with the heap; '' or the problems.
+-- Compares gpu.count and gpu.lookup with the heap; returns '' or the problems.
 CREATE FUNCTION answer_check.functions(table_name text, index_name text, type_name text, key text, predicate text,
                                        keys text, low text, high text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -453,7 +453,7 @@ BEGIN
   EXECUTE format('SELECT array_agg(format(''(%%s,%%s)'', u.ordinal, t.ctid) ORDER BY u.ordinal, t.ctid)'
                  ' FROM unnest(%L::%s[]) WITH ORDINALITY AS u(v, ordinal) JOIN %s AS t ON %s = u.v WHERE %s',
                  keys, type_name, table_name, key, predicate) INTO wanted;
-  -- The function alone, joined with its table by a lookup join, and by a TID scan a row.
+  -- The function is asked alone, joined with its table by a lookup join, and by a TID scan for each row.
   FOR question IN
     SELECT * FROM (VALUES
       ('gpu.lookup', format('SELECT array_agg(format(''(%%s,%%s)'', ordinal, tid) ORDER BY ordinal, tid)'

@@ -73,7 +73,7 @@ $primary->safe_psql('postgres', <<'SQL');
 -- Scans, counts and functions are compared with plans without an index.
 ALTER DATABASE postgres SET pg_gpu.enable_aggregate = off;
 CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
--- What differs, as text; empty when nothing does.
+-- Returns what differs, as text; empty when nothing does.
 CREATE FUNCTION scan_difference(tab text, condition text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	query text := format('SELECT count(*) || '' '' || coalesce(sum(id), 0) FROM %I WHERE %s', tab, condition);

@@ -43,7 +43,7 @@ CREATE FUNCTION bm25(lexemes text[], most int, fewest int) RETURNS TABLE (tid ti
 		FROM posting AS p JOIN weight USING (lexeme), total GROUP BY p.tid)
 	SELECT s.tid, (units / 4294967296)::real FROM score AS s WHERE s.lexemes >= fewest ORDER BY units DESC, s.tid LIMIT most
 $$;
--- What differs, as text; empty when nothing does.
+-- Returns what differs, as text; empty when nothing does.
 CREATE FUNCTION ranking_difference(query text, mode text) RETURNS text LANGUAGE sql AS $$
 	SELECT coalesce(string_agg(format('%s: %s %s, %s %s', place, x.tid, x.score, y.tid, y.score), '; '), '')
 	FROM (SELECT row_number() OVER () AS place, * FROM bm25(string_to_array(query, ' '), 100,

@@ -87,7 +87,7 @@ check_sound($node, 'small_memory is sound', 'small_memory');
 # Each participant sees some of the table, and answers for it with files of its own.
 $node->safe_psql('postgres', <<'SQL');
 ALTER TABLE doc SET (parallel_workers = 2);
--- The leader leaves something to the workers.
+-- With this the leader leaves some work to the workers.
 CREATE FUNCTION slow_leader(vector tsvector, id int) RETURNS tsvector LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
 	IF id % 50 = 0 AND pg_backend_pid() = current_setting('test.leader', true)::int THEN PERFORM pg_sleep(0.002); END IF;

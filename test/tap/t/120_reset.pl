@@ -142,7 +142,7 @@ CREATE TABLE before (id bigserial, k int8);
 CREATE INDEX before_k ON before USING gpu_kary (k);
 INSERT INTO before (k) SELECT i FROM generate_series(1, 3000) AS i;
 BEGIN;
--- Created, filled, emptied, filled: all under relation files of this transaction.
+-- The table is created, filled, emptied and filled, all under relation files of this transaction.
 CREATE TABLE made (id bigserial, k int8);
 CREATE INDEX made_k ON made USING gpu_kary (k);
 INSERT INTO made (k) SELECT i % 997 FROM generate_series(1, $rows) AS i;

@@ -31,7 +31,7 @@ VACUUM t;
 CREATE SEQUENCE hundreds_of_looks;
 CREATE SEQUENCE seals;
 
--- Looks for the row until there is one in done.
+-- Looks for the row until table done has a row.
 CREATE TABLE done ();
 CREATE PROCEDURE faults.look(INOUT looks bigint) LANGUAGE plpgsql AS $$
 DECLARE

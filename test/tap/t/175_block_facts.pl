@@ -39,7 +39,7 @@ CREATE INDEX changing_k ON changing USING gpu_kary (k);
 CREATE INDEX changing_g ON changing USING gpu_grid (k, v);
 CREATE INDEX changing_c ON changing USING gpu_column (k, v);
 
--- Stable: all of it sees what the calling statement sees. No index has k + 0.
+-- The function is stable, so all of it sees what the calling statement sees. No index has k + 0.
 CREATE FUNCTION check_changing(low int, high int) RETURNS void STABLE LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE

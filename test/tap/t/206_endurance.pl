@@ -62,7 +62,7 @@ BEGIN
 END \$\$;
 CREATE FUNCTION faults.same_count(p_table text, p_condition text, p_found bigint) RETURNS void LANGUAGE plpgsql AS \$\$
 DECLARE
-	-- No count by itself, which the planner would leave to an index.
+	-- This isn't a count by itself, which the planner would leave to an index.
 	question text := format('SELECT (count(*) + 0 * coalesce(sum(id), 0))::text FROM %s WHERE %s', p_table, p_condition);
 BEGIN
 	PERFORM faults.must_equal(question, faults.by_seq(question), p_found::text);

@@ -45,7 +45,7 @@ BEGIN
 	END IF;
 	RETURN 'same';
 END $$;
--- Fails while it reads its answer.
+-- This statement fails while it reads its answer.
 CREATE FUNCTION fail_at(number int) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM 1 / (score - score)::int FROM gpu.search('doc_tsv', format('w%s', number % 100)::tsquery, 10, 'or');

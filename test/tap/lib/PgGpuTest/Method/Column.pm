@@ -34,7 +34,7 @@ $$;
 SELECT fill(0, 20000);
 CREATE INDEX facts_i ON facts USING gpu_column (k, l, t, n) WITH (fanout = 2);
 
--- The same questions in each way an index can answer them, under one snapshot.
+-- Asks the same questions in each way an index can answer them, under one snapshot.
 CREATE FUNCTION faults.check_method(low int, width int, pause float8) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	box text := format('k BETWEEN %s AND %s AND l BETWEEN %s AND %s', low, low + width, low % 50, low % 50 + 30);

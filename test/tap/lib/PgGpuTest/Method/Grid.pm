@@ -29,7 +29,7 @@ SELECT fill(0, 20000);
 CREATE INDEX grid_kl ON grid USING gpu_grid (k, l) WITH (fanout = 2);
 CREATE INDEX grid_p ON grid USING gpu_grid (p, l) WITH (fanout = 4);
 
--- The same questions in each way an index can answer them, under one snapshot.
+-- Asks the same questions in each way an index can answer them, under one snapshot.
 CREATE FUNCTION faults.check_method(low int, width int, pause float8) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	box text := format('k BETWEEN %s AND %s AND l BETWEEN %s AND %s', low, low + width, low % 50, low % 50 + 30);

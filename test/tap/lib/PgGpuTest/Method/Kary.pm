@@ -33,7 +33,7 @@ CREATE FUNCTION fill(low int, rows int) RETURNS void LANGUAGE sql AS $$
 	INSERT INTO t (k) SELECT CASE WHEN i % 97 > 0 THEN (low * 10 + i * 7919) % 100001 END FROM generate_series(1, rows) AS i;
 	INSERT INTO narrow (k) SELECT (low * 10 + i * 31) % 100001 FROM generate_series(1, rows / 2) AS i;
 $$;
--- The same questions in each way an index can answer them, under one snapshot.
+-- Asks the same questions in each way an index can answer them, under one snapshot.
 CREATE FUNCTION faults.check_method(low int, width int, pause float8) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM faults.check('t', 't_k', low * 10, low * 10 + width, pause);

@@ -30,8 +30,8 @@ $$;
 SELECT fill(0, 20000);
 CREATE INDEX doc_tsv ON doc USING gpu_text (tsv) WITH (fanout = 2);
 
--- The same questions in each way the index can answer them, under one snapshot. Statistics are those of the moment, so that
--- scores are compared where nobody writes.
+-- Asks the same questions in each way the index can answer them, under one snapshot. BM25's statistics belong to no snapshot, so
+-- scores are compared only where nobody writes.
 CREATE FUNCTION faults.check_method(low int, width int, pause float8) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	lexemes text[] := ARRAY['w' || low % 100, 'w' || low % 89 + 5];
@@ -64,7 +64,7 @@ BEGIN
 	RETURN 'same';
 END $$;
 
--- Rows and scores, by the path that is set.
+-- Returns rows and scores, as the path that is set gives them.
 CREATE FUNCTION answers(path text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM set_config('pg_gpu.path', path, true);
