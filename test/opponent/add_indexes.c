@@ -1,6 +1,7 @@
 /*
- * A module for the server that the opponent's SQL runs on: each table that CREATE TABLE, CREATE TABLE AS and SELECT INTO
- * make gets a gpu_column index over all of its columns that one can hold. A partition has its parent's.
+ * A module for the server that the opponent's SQL runs on: each table that CREATE TABLE, CREATE TABLE AS and
+ * SELECT INTO make gets a gpu_column index over all of its columns that one can hold. A partition has its
+ * parent's.
  *
  * One line in the server's log for each index, and one for each statement whose plan has a node of pg_gpu's.
  */
@@ -33,10 +34,12 @@ static const char access_method[] = "gpu_column";
 static ProcessUtility_hook_type next_utility;
 static ExecutorStart_hook_type next_start;
 
-/* Has gpu_column a class for the type, and the type an order or a hash of its own, by which values are told apart? */
+/* Has gpu_column a class for the type, and the type an order or a hash of its own, by which values are told
+ * apart? */
 static bool can_be_indexed(Oid type, Oid method) {
     return OidIsValid(GetDefaultOpClass(type, method)) &&
-           (OidIsValid(GetDefaultOpClass(type, BTREE_AM_OID)) || OidIsValid(GetDefaultOpClass(type, HASH_AM_OID)));
+           (OidIsValid(GetDefaultOpClass(type, BTREE_AM_OID)) ||
+            OidIsValid(GetDefaultOpClass(type, HASH_AM_OID)));
 }
 
 /* The table's columns that can be indexed, as a list for CREATE INDEX; NULL when there is none. */
@@ -50,7 +53,8 @@ static char *list_columns(Relation table, Oid method) {
 
         if (column->attisdropped || count == INDEX_MAX_KEYS || !can_be_indexed(column->atttypid, method))
             continue;
-        appendStringInfo(&columns, "%s%s", count++ > 0 ? ", " : "", quote_identifier(NameStr(column->attname)));
+        appendStringInfo(&columns, "%s%s", count++ > 0 ? ", " : "",
+                         quote_identifier(NameStr(column->attname)));
     }
     return count > 0 ? columns.data : NULL;
 }
@@ -95,14 +99,13 @@ static RangeVar *made_table(Node *statement) {
     return NULL;
 }
 
-static void make_table(PlannedStmt *planned, const char *query, bool read_only_tree, ProcessUtilityContext context,
-                       ParamListInfo params, QueryEnvironment *environment, DestReceiver *destination,
-                       QueryCompletion *completion) {
-    RangeVar *table =
-        IsAbortedTransactionBlockState() ? NULL : copyObject(made_table(planned->utilityStmt));
+static void make_table(PlannedStmt *planned, const char *query, bool read_only_tree,
+                       ProcessUtilityContext context, ParamListInfo params, QueryEnvironment *environment,
+                       DestReceiver *destination, QueryCompletion *completion) {
+    RangeVar *table = IsAbortedTransactionBlockState() ? NULL : copyObject(made_table(planned->utilityStmt));
 
-    (next_utility ? next_utility : standard_ProcessUtility)(planned, query, read_only_tree, context, params, environment,
-                                                            destination, completion);
+    (next_utility ? next_utility : standard_ProcessUtility)(planned, query, read_only_tree, context, params,
+                                                            environment, destination, completion);
     if (table != NULL) {
         CommandCounterIncrement();
         add_index(table);
