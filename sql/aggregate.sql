@@ -313,6 +313,7 @@ RESET plan_cache_mode;
 DEALLOCATE by_parameter;
 SELECT * FROM compare('SELECT g, (SELECT sum(num) FROM agg WHERE small = g), (SELECT max(word) FROM agg WHERE id < g * 10) FROM generate_series(-1, 12) AS g');
 SELECT * FROM compare('SELECT g, s.* FROM generate_series(1, 5) AS g, LATERAL (SELECT word, count(*) + g AS n FROM agg WHERE small >= g GROUP BY word) AS s');
+SELECT * FROM compare('SELECT g, s.* FROM generate_series(1, 4) AS g, LATERAL (SELECT small, sum(10 / small) FILTER (WHERE small > 0) FROM agg GROUP BY small HAVING count(*) > g * 100) AS s');
 SELECT * FROM compare('SELECT count(*) FROM agg WHERE num > (SELECT avg(num) FROM agg) AND word = (SELECT max(word) FROM agg WHERE small = 2)');
 
 -- Plans.

@@ -203,11 +203,13 @@ static void end_aggregate(CustomScanState *node) {
 static void rescan_aggregate(CustomScanState *node) {
     auto *state = reinterpret_cast<AggregateScanState *>(node);
     auto *child = static_cast<PlanState *>(linitial(node->custom_ps));
+    const bool has_child_run = state->is_asked && state->problem != nullptr;
     if (node->ss.ps.chgParam != nullptr) {
         UpdateChangedParamSet(child, node->ss.ps.chgParam);
         state->is_asked = false;
     }
-    if (state->is_asked && state->problem != nullptr && child->chgParam == nullptr)
+    // A parameter of HAVING alone isn't one of the child's.
+    if (has_child_run && child->chgParam == nullptr)
         ExecReScan(child);
     if (state->is_asked && state->answer.spilled != nullptr)
         tuplestore_rescan(state->answer.spilled);
