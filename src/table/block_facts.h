@@ -11,19 +11,21 @@ inline constexpr uint32 kGroupBlocks = 64;
 inline constexpr uint32 kMaxRowWords = (MaxHeapTuplesPerPage + 63) / 64;
 
 // Blocks 64 * n to 64 * n + 63 of a table, and for each, by its place among them: the facts, and where its
-// page was last. A mask has a bit a place. Facts hold for MVCC snapshots whose xmin lies above `newest`,
-// while the page's LSN is `lsn`; their visible rows are rows_of(). Behind the structure lie the rows' words.
+// page was last. A mask has a bit a place. While the page's LSN is `lsn`, facts hold for MVCC snapshots whose
+// xmin lies above `since`, or, of blocks in `by_moment`, whose moment (rounds.h) is not before `since`; their
+// visible rows are rows_of(). Behind the structure lie the rows' words.
 struct FactsGroup {
     uint64 key;        // the table's number << 32 | n; 0: free
     uint64 question;   // that used it last
     FactsGroup *next;  // in the question's list of groups with wanted blocks
     uint64 wanted;     // blocks that the question is to look at
     uint64 known;      // blocks with facts
+    uint64 by_moment;  // those among them that hold from a moment on
     uint64 holds;      // in round `round`: those among them whose page was found unchanged
     uint32 round;
     Buffer buffer[kGroupBlocks];
     XLogRecPtr lsn[kGroupBlocks];  // invalid: the page was not read yet
-    uint64 newest[kGroupBlocks];   // full transaction id; 0: the facts rest on none
+    uint64 since[kGroupBlocks];    // full transaction id, or moment; 0: the facts rest on none
 };
 
 // How many words there are of a block's rows. Bit i % 64 of word i / 64 says whether the entry with offset

@@ -57,6 +57,35 @@ static uint32 new_number() {
     return last_number;
 }
 
+namespace {
+
+// What orders snapshots: xmax never falls, and while it stays, transactions leave the list and none joins it.
+struct Moment {
+    uint64 number;  // 0: none
+    uint64 xmax;
+    uint32 listed;
+};
+
+}  // namespace
+
+static Moment last_moments[kRemembered] = {};
+static uint64 last_moment = 0;
+
+uint64 moment_of(Snapshot snapshot, uint64 xmax) {
+    // During recovery all transactions are listed as subtransactions. Else these may be left out.
+    const uint32 listed =
+        snapshot->takenDuringRecovery ? subtransactions_of(snapshot) : static_cast<uint32>(snapshot->xcnt);
+    for (const Moment &moment : last_moments)
+        if (moment.number != 0 && moment.xmax == xmax && moment.listed == listed)
+            return moment.number;
+    const Moment &last = last_moments[last_moment % kRemembered];
+    if (last.number != 0 && (xmax < last.xmax || (xmax == last.xmax && listed > last.listed)))
+        return 0;
+    last_moment++;
+    last_moments[last_moment % kRemembered] = {last_moment, xmax, listed};
+    return last_moment;
+}
+
 uint32 round_of(Snapshot snapshot, uint64 xmin) {
     // Changes of this transaction are seen by some of its snapshots, and no snapshot lists its own id.
     if (TransactionIdIsValid(GetTopTransactionIdIfAny()) || !is_short(snapshot))

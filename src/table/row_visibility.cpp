@@ -51,6 +51,7 @@ static void begin_question(RowVisibility *rows) {
     rows->table = number_of_table(rows->heap);
     rows->next = U64FromFullTransactionId(ReadNextFullTransactionId());
     rows->xmin = full_id(*rows, rows->snapshot->xmin);
+    rows->moment = moment_of(rows->snapshot, full_id(*rows, rows->snapshot->xmax));
     rows->round = round_of(rows->snapshot, rows->xmin);
 }
 
@@ -130,6 +131,12 @@ struct Look {
 
 }  // namespace
 
+// May facts tell of rows under this snapshot, if the page has not changed?
+static bool do_facts_suit(const RowVisibility &rows, const FactsGroup &group, uint32 place) {
+    return (group.by_moment >> place & 1) != 0 ? group.since[place] <= rows.moment
+                                               : group.since[place] < rows.xmin;
+}
+
 static void look_at_page(const RowVisibility &rows, const Look &look) {
     FactsGroup *group = look.group;
     const BlockNumber block = static_cast<uint32>(group->key) * kGroupBlocks + look.place;
@@ -148,7 +155,7 @@ void look_at_wanted_blocks(RowVisibility *rows) {
         CHECK_FOR_INTERRUPTS();
         for (uint64 left = group->wanted; left != 0; left &= left - 1) {
             const auto place = static_cast<uint32>(__builtin_ctzll(left));
-            if (group->newest[place] >= rows->xmin)
+            if (!do_facts_suit(*rows, *group, place))
                 continue;
             Look *look = &looks[count % kAhead];
             if (count >= kAhead)
@@ -181,17 +188,39 @@ const uint64 *find_facts(const RowVisibility *rows, BlockNumber block) {
                                                                    : nullptr;
 }
 
-// Is the outcome of all that was done to the page's rows known to every snapshot of this xmin or a later one?
-// *newest is then the newest transaction that did any of it. Whoever only locked a row changed nothing of who
-// sees it. Hint bits may be set meanwhile; none of them changes the answer.
-static bool is_decided(Page page, TransactionId xmin, TransactionId *newest) {
-    *newest = InvalidTransactionId;
-    const auto is_finished = [xmin, newest](TransactionId id) {
+namespace {
+
+// How far what was done to a page's rows is settled.
+struct Outcome {
+    bool decided;          // for this snapshot, and later ones
+    bool by_moment;        // some of it by a transaction that doesn't precede the snapshot's xmin
+    TransactionId newest;  // that did any of it
+};
+
+}  // namespace
+
+// Has a transaction that doesn't precede the snapshot's xmin ended before the snapshot was taken? This
+// session's own ones are in no list of its snapshots.
+static bool has_ended(const RowVisibility &rows, TransactionId id) {
+    return rows.moment != 0 && !XidInMVCCSnapshot(id, rows.snapshot) &&
+           !TransactionIdIsCurrentTransactionId(id);
+}
+
+// Is the outcome of all that was done to the page's rows known to this snapshot and every later one? Whoever
+// only locked a row changed nothing of who sees it. Hint bits may be set meanwhile; none of them changes the
+// answer.
+static Outcome outcome_of(const RowVisibility &rows, Page page) {
+    Outcome outcome = {false, false, InvalidTransactionId};
+    const TransactionId xmin = rows.snapshot->xmin;
+    const auto is_finished = [&](TransactionId id) {
         if (!TransactionIdIsNormal(id))
             return true;
-        if (!TransactionIdIsNormal(*newest) || TransactionIdFollows(id, *newest))
-            *newest = id;
-        return TransactionIdPrecedes(id, xmin);
+        if (!TransactionIdIsNormal(outcome.newest) || TransactionIdFollows(id, outcome.newest))
+            outcome.newest = id;
+        if (TransactionIdPrecedes(id, xmin))
+            return true;
+        outcome.by_moment = true;
+        return has_ended(rows, id);
     };
     const OffsetNumber last = PageGetMaxOffsetNumber(page);
     for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++) {
@@ -203,15 +232,16 @@ static bool is_decided(Page page, TransactionId xmin, TransactionId *newest) {
         const bool is_frozen = (mask & HEAP_XMIN_FROZEN) == HEAP_XMIN_FROZEN;
         // VACUUM FULL of versions before 9.0 moved it.
         if ((mask & HEAP_MOVED) != 0 || (!is_frozen && !is_finished(HeapTupleHeaderGetRawXmin(tuple))))
-            return false;
+            return outcome;
         if ((mask & HEAP_XMAX_INVALID) != 0 || HEAP_XMAX_IS_LOCKED_ONLY(mask))
             continue;
         const TransactionId xmax = (mask & HEAP_XMAX_IS_MULTI) != 0 ? HeapTupleGetUpdateXid(tuple)
                                                                     : HeapTupleHeaderGetRawXmax(tuple);
         if (!is_finished(xmax))
-            return false;
+            return outcome;
     }
-    return true;
+    outcome.decided = true;
+    return outcome;
 }
 
 // Does the entry lead to a row that the snapshot sees? The page is locked.
@@ -246,7 +276,8 @@ namespace {
 struct PageFacts {
     XLogRecPtr lsn;
     bool known;
-    uint64 newest;
+    bool by_moment;
+    uint64 since;
     uint64 rows[kMaxRowWords];
 };
 
@@ -271,19 +302,25 @@ static void find_page_facts(const RowVisibility &rows, FactsGroup *group, Buffer
     if (XLogRecPtrIsInvalid(facts->lsn))
         return;
     if (group != nullptr && (group->known & bit_of(block)) != 0 && group->lsn[place] == facts->lsn &&
-        group->newest[place] < rows.xmin) {
+        do_facts_suit(rows, *group, place)) {
         facts->known = true;
-        facts->newest = group->newest[place];
+        facts->by_moment = (group->by_moment & bit_of(block)) != 0;
+        facts->since = group->since[place];
         memcpy(facts->rows, rows_of(group, place), facts_row_words() * sizeof(uint64));
         return;
     }
-    TransactionId newest;
-    if (!is_worth_facts(group, place, page, facts->lsn, asked) ||
-        !is_decided(page, rows.snapshot->xmin, &newest))
+    if (!is_worth_facts(group, place, page, facts->lsn, asked))
+        return;
+    const Outcome outcome = outcome_of(rows, page);
+    if (!outcome.decided)
         return;
     make_facts(rows, buffer, block, facts->rows);
-    facts->newest = TransactionIdIsNormal(newest) ? full_id(rows, newest) : 0;
     facts->known = true;
+    facts->by_moment = outcome.by_moment;
+    if (outcome.by_moment)
+        facts->since = rows.moment;
+    else
+        facts->since = TransactionIdIsNormal(outcome.newest) ? full_id(rows, outcome.newest) : 0;
 }
 
 static void keep_facts(const RowVisibility &rows, Buffer buffer, BlockNumber block, const PageFacts &facts) {
@@ -303,7 +340,8 @@ static void keep_facts(const RowVisibility &rows, Buffer buffer, BlockNumber blo
     if (!facts.known && group->lsn[place] == facts.lsn)
         return;
     group->lsn[place] = facts.lsn;
-    group->newest[place] = facts.newest;
+    group->since[place] = facts.since;
+    group->by_moment = facts.by_moment ? group->by_moment | bit : group->by_moment & ~bit;
     group->known = facts.known ? group->known | bit : group->known & ~bit;
     group->holds = facts.known ? group->holds | bit : group->holds & ~bit;
     memcpy(rows_of(group, place), facts.rows, facts_row_words() * sizeof(uint64));

@@ -19,6 +19,7 @@ struct RowVisibility {
     FactsGroup *wanted;  // groups with blocks to be looked at
     uint64 next;         // full transaction id that no snapshot of now has seen the beginning of
     uint64 xmin;         // the snapshot's
+    uint64 moment;       // at which it was taken (rounds.h)
     HeapProbe probe;     // not by page
     storage::NearBuffer near;
     uint64 fetches;  // entries looked up in the heap, which facts told nothing about

@@ -133,6 +133,44 @@ foreach my $node ($primary, $standby)
 		't', 'what is known is used');
 }
 
+# Nor is a transaction in the way that has written and doesn't end, of another session or of its own. Pages that were changed
+# after it began are known as well, once whoever changed them has ended.
+my $tables = 0;
+sub is_known_after_change
+{
+	my ($what, $session) = @_;
+	my $table = 'updated_' . ++$tables;
+	$primary->safe_psql('postgres', "CREATE TABLE $table (k int4, t text) WITH (fillfactor = 40);
+INSERT INTO $table SELECT i, 'x' FROM generate_series(1, 5000) AS i;
+CREATE INDEX ${table}_k ON $table USING gpu_kary (k)");
+	$primary->safe_psql('postgres', "UPDATE $table SET t = 'z'");
+	$primary->wait_for_catchup($standby);
+	my $count = "SELECT gpu.count('${table}_k', ARRAY[1], ARRAY[4000])";
+	# Room for all blocks.
+	$session->query_safe(q{SET work_mem = '8MB'; SELECT check_changing(0, 10000)});
+	is($session->query_safe($count) . $session->query_safe($count), 40004000, "$what: counts are right");
+	$session->query_safe('SELECT gpu.stat_reset()');
+	is($session->query_safe($count), 4000, "$what: again");
+	return cmp_ok($session->query_safe(q{SELECT coalesce(sum(items), 0) FROM gpu.stat WHERE request = 'block facts'}), '>', 0, "$what: rows are known");
+}
+my $open = $primary->background_psql('postgres', on_error_stop => 1);
+$open->query_safe("BEGIN; INSERT INTO changing VALUES (1, 1, 'open')");
+foreach my $node ($primary, $standby)
+{
+	my $session = new_session($node);
+	is_known_after_change('beside an open transaction, on the ' . $node->name, $session);
+	$session->quit;
+}
+$open->quit;
+my $own = new_session($primary);
+$own->query_safe('BEGIN; SELECT pg_current_xact_id()');
+is_known_after_change("in a transaction that has an id, change $_", $own) foreach 1, 2;
+# Blocks that it writes itself are looked at, and its next snapshot sees what it has taken back.
+$own->query_safe("SAVEPOINT s; UPDATE changing SET t = 'own' WHERE k % 5 = 0; DELETE FROM changing WHERE k % 7 = 0; SELECT check_changing(0, 10000)");
+$own->query_safe('ROLLBACK TO s; SELECT check_changing(0, 10000); SELECT check_changing(0, 10000)');
+$own->query_safe('COMMIT; SELECT check_changing(0, 10000)');
+$own->quit;
+
 $standby->stop;
 $primary->stop;
 done_testing();
