@@ -43,9 +43,47 @@ static functions::OpenIndex open_text_index(Oid index_oid) {
     return open;
 }
 
-// A few more than are wanted, for rows that the snapshot does not see; the fewer, the more is passed over.
-static uint32 first_limit(uint32 wanted) {
-    return Min(wanted + wanted / 8 + 2, gpu_engine::max_text_hits);
+namespace {
+
+// Of an index, the hits whose rows were looked up lately, and how many of them had none that a snapshot saw.
+struct PassedOver {
+    Oid index;
+    uint32 looked_up;
+    uint32 passed_over;
+};
+
+}  // namespace
+
+// By the index's OID; two may share a place, which costs no more than another request.
+static PassedOver &passed_over_of(Oid index) {
+    constexpr uint32 kIndexes = 16;
+    static PassedOver lately[kIndexes];
+    PassedOver &passed = lately[index % kIndexes];
+    if (passed.index != index)
+        passed = {index, 0, 0};
+    return passed;
+}
+
+static void note_passed_over(Oid index, uint32 looked_up, uint32 passed_over) {
+    constexpr uint32 kRemembered = 1024;
+    PassedOver &passed = passed_over_of(index);
+    passed.looked_up += looked_up;
+    passed.passed_over += passed_over;
+    while (passed.looked_up > kRemembered) {
+        passed.looked_up /= 2;
+        passed.passed_over /= 2;
+    }
+}
+
+// A few more than are wanted, and as many more as lately were passed over because the snapshot did not see
+// their rows, so that the ranking need not go on for them; the fewer, the more documents it passes over.
+static uint32 first_limit(Oid index, uint32 wanted) {
+    constexpr uint64 kMostTimes = 16;
+    const PassedOver &passed = passed_over_of(index);
+    const uint64 seen = Max(passed.looked_up - passed.passed_over, 1U);
+    const uint64 more = Min(uint64{wanted} * passed.passed_over / seen, wanted * kMostTimes);
+    return static_cast<uint32>(
+        Min(wanted + more + (wanted + more) / 8 + 2, uint64{gpu_engine::max_text_hits}));
 }
 
 // Looks hits up until there are enough rows that the snapshot sees. true when more may follow the last hit.
@@ -55,7 +93,9 @@ static bool take_visible(const text::Corpus *corpus, text::Rows *rows, const tex
     if (text::is_stale(corpus))
         return false;
     const text::Ranking &ranking = query.ranking;
-    for (uint32 i = 0; i < ranking.hit_count && found->count < found->limit; i++) {
+    const uint32 before = found->count;
+    uint32 i = 0;
+    for (; i < ranking.hit_count && found->count < found->limit; i++) {
         const text::Hit &hit = ranking.hits[i];
         bool matches = true;
         ItemPointerData row;
@@ -63,6 +103,7 @@ static bool take_visible(const text::Corpus *corpus, text::Rows *rows, const tex
             matches)
             found->rows[found->count++] = {row, hit.score};
     }
+    note_passed_over(RelationGetRelid(corpus->index), i, i - (found->count - before));
     return ranking.hit_count == ranking.limit && found->count < found->limit;
 }
 
@@ -140,7 +181,8 @@ static void search_visible(const functions::OpenIndex &open, text::Rows *rows, T
                 continue;
             const int place = text::is_for_server(corpus, query) ? plain++ : --others;
             queries_found[place] = &found[i];
-            text::begin_query(query, first_limit(found[i].limit), &queries[place]);
+            text::begin_query(query, first_limit(RelationGetRelid(open.index), found[i].limit),
+                              &queries[place]);
         }
         int done = 0;
         if (plain > 0 && search_on_server(corpus, rows, queries, queries_found, plain))
