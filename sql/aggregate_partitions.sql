@@ -53,6 +53,12 @@ SELECT * FROM compare('SELECT day, count(*) FROM sold GROUP BY day');
 SELECT * FROM compare('SELECT sum(f8), avg(f8), avg(f8) FILTER (WHERE id < 0), sum(f8) FILTER (WHERE id < 0), count(f8) FROM sold');
 SELECT * FROM compare('SELECT city, sum(f8), avg(f8), sum((small * 0.25)::float4), avg(small::float4) FROM sold GROUP BY city');
 SELECT * FROM compare('SELECT city, round(avg(f8)::numeric, 6), round(stddev(f8)::numeric, 6) FROM sold GROUP BY city');
+-- A group that is known before: nothing is left to sort by.
+SET enable_hashagg = off;
+SELECT same FROM compare('SELECT small, count(*), avg(num) FROM sold_3 WHERE small = 3 GROUP BY small');
+SELECT same FROM compare('SELECT small, count(*), avg(num) FROM sold_3 WHERE small = 4711 GROUP BY small');
+RESET enable_hashagg;
+SELECT same FROM compare('SELECT small, count(*), avg(num) FROM sold_3 WHERE small = 3 GROUP BY small');
 -- What is computed of groups; HAVING; what isn't selected; subqueries.
 SELECT * FROM compare('SELECT upper(city || ''!''), sum(num) * 2 + count(*), avg(small) - min(small) FROM sold GROUP BY city || ''!'' HAVING max(num) > 1000 AND avg(price) > 0');
 SELECT * FROM compare('SELECT sum(num) FROM sold GROUP BY city, small HAVING city <> ''Lima'' AND small + 1 > 3');

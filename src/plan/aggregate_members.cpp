@@ -199,10 +199,12 @@ static void add_final_paths(PlannerInfo *root, RelOptInfo *table, RelOptInfo *ou
         return;
     }
     add_final_path(whole, states, AGG_HASHED);
-    if (is_sortable)
-        add_final_path(
-            whole, reinterpret_cast<Path *>(create_sort_path(root, groups, states, root->group_pathkeys, -1)),
-            AGG_SORTED);
+    if (!is_sortable)
+        return;
+    // Without pathkeys all grouping columns are constant, and there is nothing to sort by.
+    if (root->group_pathkeys != NIL)
+        states = reinterpret_cast<Path *>(create_sort_path(root, groups, states, root->group_pathkeys, -1));
+    add_final_path(whole, states, AGG_SORTED);
 }
 
 const char *consider_members(PlannerInfo *root, RelOptInfo *table, RelOptInfo *output,
