@@ -209,6 +209,9 @@ SELECT * FROM compare('SELECT sum((word || ''x'')::int4) FROM agg');
 SELECT * FROM compare('SELECT count(*) FROM agg WHERE 10 / small > 1');
 SELECT * FROM compare('SELECT count(*) FROM agg WHERE small > 0 AND 10 / small > 1');
 SELECT * FROM compare('SELECT count(*) FROM agg WHERE 10 / (small + 1) > 1 AND 10 / (small + 2) > 1 AND substr(word, 6)::int4 > 3');
+SELECT * FROM compare('SELECT count(*), sum(num) FROM agg WHERE small = 0 OR 10 / small > 1 OR flag');
+SELECT * FROM compare('SELECT small <> 0 AND flag AND 10 / small > 1, count(*) FROM agg GROUP BY 1');
+SELECT * FROM compare('SELECT bool_or(small = 0 OR flag OR 10 / small > 1), every(flag) FROM agg');
 SELECT * FROM compare('SELECT (10 / small), count(*) FROM agg GROUP BY 1');
 SELECT * FROM compare('SELECT sum(small::int2 * 32767::int2) FROM agg');
 -- What has no column fails only where a row needs it, too.

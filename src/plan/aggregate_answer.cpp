@@ -489,7 +489,7 @@ static bool is_answered_by_server(Attempt *attempt, const column::Condition &con
 // Does the order in which expressions are evaluated matter, since one that fails may be kept from it by
 // another one?
 static bool needs_guard(const CompiledAggregate &compiled) {
-    return compiled.unsafe_conditions > 1 || compiled.has_unsafe_filter;
+    return compiled.unsafe_conditions > 1 || compiled.has_unsafe_branch;
 }
 
 static void run_attempts(Attempt *state, const column::Condition &condition, uint64 *heap_fetches) {

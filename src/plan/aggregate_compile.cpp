@@ -359,7 +359,7 @@ static void compile_result(Compiler *compiler, Aggref *aggregate, AggregateResul
     uint16 filter = no_aggregate_step;
     if (aggregate->aggfilter != nullptr) {
         filter = compile_truth(compiler, aggregate->aggfilter);
-        compiler->compiled->has_unsafe_filter = compiler->compiled->has_unsafe_filter ||
+        compiler->compiled->has_unsafe_branch = compiler->compiled->has_unsafe_branch ||
                                                 may_fail(aggregate->aggfilter) || may_fail(aggregate->args);
     }
     if (aggregate->aggfnoid == F_COUNT_) {

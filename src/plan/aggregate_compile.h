@@ -100,8 +100,9 @@ struct CompiledAggregate {
     // The other conditions: those that can't fail, and those that can. no_aggregate_step: none.
     uint16 safe_filter;
     uint16 unsafe_filter;
-    int unsafe_conditions;   // how many conditions may fail, index conditions among them
-    bool has_unsafe_filter;  // may what a FILTER has a say in fail?
+    int unsafe_conditions;  // how many conditions may fail, index conditions among them
+    // May something fail that a FILTER, or an earlier operand of AND or OR, would keep from being evaluated?
+    bool has_unsafe_branch;
     KeyResult key[gpu_engine::max_aggregate_keys];
     // The last accumulator, if equal keys may differ in their bytes: the least TID of a group's rows, one of
     // which its keys are shown of.

@@ -291,9 +291,11 @@ static uint16 compile_boolean(Compiler *compiler, const BoolExpr *expression) {
         return add_step(compiler, AggregateOperation::logical_not, 0, result, 0);
     const AggregateOperation operation =
         expression->boolop == AND_EXPR ? AggregateOperation::logical_and : AggregateOperation::logical_or;
-    for (int i = 1; i < list_length(expression->args); i++)
-        result = add_step(compiler, operation, 0, result,
-                          compile_truth(compiler, static_cast<Expr *>(list_nth(expression->args, i))));
+    for (int i = 1; i < list_length(expression->args); i++) {
+        auto *operand = static_cast<Expr *>(list_nth(expression->args, i));
+        compiler->compiled->has_unsafe_branch = compiler->compiled->has_unsafe_branch || may_fail(operand);
+        result = add_step(compiler, operation, 0, result, compile_truth(compiler, operand));
+    }
     return result;
 }
 
