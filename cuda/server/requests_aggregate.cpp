@@ -40,6 +40,7 @@ const void *map_at(const TransferBuffer &buffer, const protocol::AggregateInputP
         case AggregateInputKind::map64:
             return buffer.part<std::uint64_t>(place.values, place.places);
         case AggregateInputKind::map128:
+        case AggregateInputKind::ranges:
             return buffer.part<std::uint64_t>(place.values, 2 * place.places);
         default:
             return nullptr;

@@ -35,6 +35,7 @@ static uint64 bytes_of_map(const AggregateInput &input) {
         case AggregateInputKind::map64:
             return input.places * sizeof(uint64);
         case AggregateInputKind::map128:
+        case AggregateInputKind::ranges:
             return 2 * input.places * sizeof(uint64);
         default:
             return 0;

@@ -174,4 +174,37 @@ void mark_codes(const AggregatePart &part, int column, const uint64 *selected, u
     }
 }
 
+// Calls visit(code) for all rows that aren't NULL in the column.
+template <typename Visit>
+static void visit_codes(const AggregatePart &part, int column, Visit visit) {
+    PartCodes codes;
+    begin_part_codes(&codes, part, column);
+    for (uint64 row = 0; row < part.rows; row++) {
+        if (row % kBatch == 0)
+            read_part_codes(&codes, row / kGroup);
+        if (codes.null_bits == nullptr || !is_selected(codes.null_bits, row))
+            visit(codes.is_wide ? codes.wide[row % kBatch] : uint64{codes.narrow[row % kBatch]});
+    }
+}
+
+bool find_code_bounds_within(const AggregatePart &part, const ColumnType &type, int column, uint64 lowest,
+                             uint64 highest, uint64 *least, uint64 *greatest) {
+    bool any = false;
+    const auto note = [&](uint64 value) {
+        if (value < lowest || value > highest)
+            return;
+        *least = any ? Min(*least, value) : value;
+        *greatest = any ? Max(*greatest, value) : value;
+        any = true;
+    };
+    const bool is_listed =
+        part.reader == nullptr ? !part.chunk->column[column].raw : is_dictionary(header_of(part, column));
+    if (is_listed)
+        visit_entries(part, type, column, nullptr,
+                      [&](uint64, Datum value) { note(encode_integer(type, value)); });
+    else
+        visit_codes(part, column, [&](uint64 code) { note(base_of_codes(part, column) + code); });
+    return any;
+}
+
 }  // namespace pg_gpu::column

@@ -32,8 +32,12 @@ uint64 count_places(const AggregatePart &part, int column);
 // Of integers that come row by row: the value is the code and this.
 uint64 base_of_codes(const AggregatePart &part, int column);
 
-// The least and the greatest value among a part's entries, whoever sees them; false when there is none.
+// The least and the greatest value among a part's entries, whoever sees them; false when there is none. Where
+// codes have all bits that the type has, the least one isn't known: 0 then.
 bool find_code_bounds(const AggregatePart &part, int column, uint64 *least, uint64 *greatest);
+// The same among values from `lowest` to `highest`, for which all rows are looked at.
+bool find_code_bounds_within(const AggregatePart &part, const ColumnType &type, int column, uint64 lowest,
+                             uint64 highest, uint64 *least, uint64 *greatest);
 
 // ---- what a planner wants to know -------------------------------------------------------------------------
 

@@ -32,6 +32,9 @@ struct InputSource {
     Oid collation;
     bool may_fail;      // it may raise an error, so only values of rows that count may be evaluated
     bool is_condition;  // part of WHERE
+    // Of a column without codes: what of the expression has the same results all over a range of values
+    // (aggregate_ranged.h), so that it is evaluated once for each of the ranges; nullptr otherwise.
+    Expr *ranged;
 };
 
 enum class ResultKind : uint8 {

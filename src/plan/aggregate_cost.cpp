@@ -13,6 +13,8 @@ static constexpr double kAddOperators = 0.2;
 static constexpr double kFindOperators = 2.0;
 // More groups than that aren't in the processor's caches.
 static constexpr double kFewGroups = 10000;
+// How often an expression is evaluated to find its ranges, of which a few hundred are usual.
+static constexpr double kRangeEvaluations = 5000;
 // On a run's headers, and before and behind everything.
 static constexpr double kRunOperators = 500.0;
 static constexpr double kQuestionOperators = 4000.0;
@@ -58,7 +60,8 @@ static Cost expression_cost(PlannerInfo *root, const CompiledAggregate &compiled
         QualCost each = {0, 0};
         if (source.kind != SourceKind::Value)
             cost_qual_eval_node(&each, reinterpret_cast<Node *>(source.expression), root);
-        const auto places = static_cast<double>(summary.column[source.column].places);
+        const double places = static_cast<double>(summary.column[source.column].places) +
+                              (source.ranged == nullptr ? 0 : kRangeEvaluations);
         cost += each.startup + places * (each.per_tuple + kStepOperators * cpu_operator_cost);
     }
     return cost;

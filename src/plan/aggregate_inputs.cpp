@@ -2,6 +2,7 @@
 
 #include "compat.h"
 #include "plan/aggregate_numeric.h"
+#include "plan/aggregate_ranges.h"
 #include "plan/aggregate_values.h"
 
 namespace pg_gpu::plan {
@@ -63,6 +64,41 @@ static void set_null(AggregateInput *input, uint64 code) {
     const_cast<uint64 *>(input->nulls)[code / 64] |= UINT64CONST(1) << (code % 64);
 }
 
+// The column has no codes in this part, and its ranges stand for them.
+static bool is_ranged(const InputSource &source, const AggregatePart &part) {
+    return source.ranged != nullptr && column::count_places(part, source.column) == 0;
+}
+
+static RangeQuestion ask_for_ranges(const InputMaker *maker, const InputSource &source,
+                                    const AggregatePart &part) {
+    constexpr uint64 max_ranges = 500000;
+    return {source.ranged,  &part,      &maker->parts->format->types[source.column],          source.column,
+            maker->context, maker->row, Min(max_ranges, maker->memory / (4 * sizeof(uint64)))};
+}
+
+// Ranges, all of whose numbers are 0, with room for NULLs.
+static bool make_ranges(InputMaker *maker, const InputSource &source, const AggregatePart &part,
+                        AggregateInput *input) {
+    uint64 *starts;
+    maker->problem = find_ranges(ask_for_ranges(maker, source, part), &starts, &input->places);
+    if (maker->problem != nullptr)
+        return false;
+    input->kind = AggregateInputKind::ranges;
+    input->values = take_memory(maker, 2 * input->places * sizeof(uint64));
+    input->nulls =
+        input->values == nullptr
+            ? nullptr
+            : static_cast<uint64 *>(take_memory(maker, (input->places + 63) / 64 * sizeof(uint64)));
+    if (input->nulls == nullptr)
+        return false;
+    auto *codes = static_cast<uint64 *>(const_cast<void *>(input->values));
+    for (uint64 i = 0; i < input->places; i++)
+        codes[i] = starts[i] - column::base_of_codes(part, source.column);
+    if (starts != nullptr)
+        pfree(starts);
+    return true;
+}
+
 // A map of the kind, all of whose values are 0, with room for NULLs.
 static bool make_map(InputMaker *maker, const AggregatePart &part, AggregateInputKind kind, uint32 bytes,
                      AggregateInput *input) {
@@ -88,6 +124,8 @@ static bool make_map(InputMaker *maker, const AggregatePart &part, AggregateInpu
 static const uint8 *find_wanted(InputMaker *maker, const InputSource &source, const AggregatePart &part,
                                 bool *any_null) {
     *any_null = !source.may_fail;
+    if (is_ranged(source, part))
+        return nullptr;
     const bool is_listed =
         part.reader == nullptr || column::is_dictionary(part.reader->header.column[source.column]);
     if (is_listed && !source.may_fail)
@@ -103,11 +141,25 @@ static const uint8 *find_wanted(InputMaker *maker, const InputSource &source, co
     return marks;
 }
 
+// Calls visit(code, datum) for values that stand for a part's codes, or for its ranges by their numbers.
+template <typename Visit>
+static void visit_values(const InputMaker *maker, const InputSource &source, const AggregatePart &part,
+                         const AggregateInput &input, const uint8 *marks, Visit visit) {
+    const column::ColumnType &type = maker->parts->format->types[source.column];
+    if (!is_ranged(source, part)) {
+        column::visit_entries(part, type, source.column, marks, visit);
+        return;
+    }
+    const auto *starts = static_cast<const uint64 *>(input.values);
+    for (uint64 i = 0; i < input.places; i++)
+        visit(i, column::decode_integer(type, column::base_of_codes(part, source.column) + starts[i]));
+}
+
 // Calls take(code, value, is_null) for the results of a part's codes, and take_null(value, is_null) for that
 // of the column's NULL. Values are good during the call only.
 template <typename Take, typename TakeNull>
-static bool evaluate(InputMaker *maker, const InputSource &source, const AggregatePart &part, Take take,
-                     TakeNull take_null) {
+static bool evaluate(InputMaker *maker, const InputSource &source, const AggregatePart &part,
+                     const AggregateInput &input, Take take, TakeNull take_null) {
     constexpr uint32 values_per_reset = 1024;
     bool any_null;
     const uint8 *marks = find_wanted(maker, source, part, &any_null);
@@ -120,18 +172,17 @@ static bool evaluate(InputMaker *maker, const InputSource &source, const Aggrega
         return ExecEvalExprSwitchContext(state, maker->context, is_null);
     };
     uint32 count = 0;
-    column::visit_entries(part, maker->parts->format->types[source.column], source.column, marks,
-                          [&](uint64 code, Datum value) {
-                              row->tts_values[source.column] = value;
-                              row->tts_isnull[source.column] = false;
-                              bool is_null;
-                              const Datum result = look(&is_null);
-                              take(code, result, is_null);
-                              if (++count % values_per_reset == 0) {
-                                  ResetExprContext(maker->context);
-                                  CHECK_FOR_INTERRUPTS();
-                              }
-                          });
+    visit_values(maker, source, part, input, marks, [&](uint64 code, Datum value) {
+        row->tts_values[source.column] = value;
+        row->tts_isnull[source.column] = false;
+        bool is_null;
+        const Datum result = look(&is_null);
+        take(code, result, is_null);
+        if (++count % values_per_reset == 0) {
+            ResetExprContext(maker->context);
+            CHECK_FOR_INTERRUPTS();
+        }
+    });
     row->tts_values[source.column] = Datum{0};
     row->tts_isnull[source.column] = true;
     if (any_null) {
@@ -153,14 +204,20 @@ static void set_of_column_null(AggregateInput *input, int64 number, bool is_null
 template <typename Value, typename NumberOf>
 static bool make_number_map(InputMaker *maker, uint32 number, const AggregatePart &part,
                             AggregateInputKind kind, AggregateInput *input, NumberOf number_of) {
-    if (!make_map(maker, part, kind, sizeof(Value), input))
+    const InputSource &source = maker->compiled->input[number];
+    const bool has_ranges = is_ranged(source, part);
+    if (has_ranges ? !make_ranges(maker, source, part, input)
+                   : !make_map(maker, part, kind, sizeof(Value), input))
         return false;
     auto *values = static_cast<Value *>(const_cast<void *>(input->values));
+    auto *numbers = static_cast<int64 *>(const_cast<void *>(input->values)) + input->places;
     return evaluate(
-        maker, maker->compiled->input[number], part,
+        maker, source, part, *input,
         [&](uint64 code, Datum result, bool is_null) {
             if (is_null)
                 set_null(input, code);
+            else if (has_ranges)
+                numbers[code] = static_cast<int64>(number_of(result));
             else
                 values[code] = static_cast<Value>(number_of(result));
         },
@@ -282,7 +339,7 @@ static bool make_rank_input(InputMaker *maker, uint32 number) {
         };
         input->column_null_is_null = true;
         if (!evaluate(
-                maker, source, maker->parts->part[part],
+                maker, source, maker->parts->part[part], *input,
                 [&](uint64 code, Datum result, bool is_null) {
                     if (is_null)
                         set_null(input, code);
@@ -322,7 +379,7 @@ static bool make_wide_input(InputMaker *maker, uint32 number) {
         input->column_null_is_null = true;
         add_wide_map(&wide, words, scales, input->places);
         if (!evaluate(
-                maker, source, maker->parts->part[part],
+                maker, source, maker->parts->part[part], *input,
                 [&](uint64 code, Datum result, bool is_null) {
                     if (is_null)
                         set_null(input, code);
@@ -342,7 +399,19 @@ static bool make_wide_input(InputMaker *maker, uint32 number) {
     return true;
 }
 
+// Ranged expressions can't fail for the values that pass, whether or not a part has ranges of them.
+static bool are_values_fine(InputMaker *maker, const InputSource &source) {
+    for (int part = 0; part < maker->parts->count && source.ranged != nullptr; part++) {
+        maker->problem = check_values(ask_for_ranges(maker, source, maker->parts->part[part]));
+        if (maker->problem != nullptr)
+            return false;
+    }
+    return true;
+}
+
 static bool make_input(InputMaker *maker, uint32 number) {
+    if (!are_values_fine(maker, maker->compiled->input[number]))
+        return false;
     switch (maker->compiled->input[number].kind) {
         case SourceKind::Group:
             return make_group_input(maker, number);

@@ -221,11 +221,41 @@ static Candidate candidate_of(PlannerInfo *root, const RelOptInfo *input, RelOpt
             index == nullptr ? InvalidOid : index->indexoid};
 }
 
+// How many results a ranged expression is expected to have: the planner, which doesn't know it, takes it to
+// have as many as the column has values.
+static constexpr double kRangedGroups = 1000;
+
+static bool is_ranged_key(const CompiledAggregate &compiled, int key) {
+    const gpu_engine::AggregateStep &step =
+        compiled.program.step[compiled.program.key[compiled.key[key].key].step];
+    return step.operation == gpu_engine::AggregateOperation::input &&
+           compiled.input[step.left].ranged != nullptr;
+}
+
+// Groups of the node, for its costs alone.
+static double expect_groups(const TableAggregate &table, const CompiledAggregate &compiled) {
+    const double groups = estimate_groups(table);
+    List *expressions = get_sortgrouplist_exprs(grouping_clauses(table.root), table.columns);
+    List *others = NIL;
+    double ranged = 1;
+    for (int i = 0; i < list_length(expressions); i++) {
+        if (is_ranged_key(compiled, i))
+            ranged *= kRangedGroups;
+        else
+            others = lappend(others, list_nth(expressions, i));
+    }
+    if (list_length(others) == list_length(expressions))
+        return groups;
+    const double of_others =
+        others == NIL ? 1 : estimate_num_groups(table.root, others, table.input->rows, nullptr, nullptr);
+    return Min(groups, ranged * of_others);
+}
+
 static void add_aggregate_path(const TableAggregate &table, const IndexOptInfo *index,
                                const AggregateQuery &query, const CompiledAggregate &compiled,
                                const column::IndexSummary &summary, List *row) {
     PathTarget *target = table.output->reltarget;
-    const double groups = estimate_groups(table);
+    const double groups = expect_groups(table, compiled);
     auto *path = makeNode(CustomPath);
     path->path.pathtype = T_CustomScan;
     path->path.parent = table.output;

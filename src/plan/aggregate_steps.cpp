@@ -2,6 +2,7 @@
 
 #include "compat.h"
 #include "plan/aggregate_failure.h"
+#include "plan/aggregate_ranged.h"
 
 namespace pg_gpu::plan {
 
@@ -46,7 +47,7 @@ static int single_column(Expr *expression) {
 
 bool has_codes(const Compiler &compiler, Expr *expression) {
     const int column = single_column(expression);
-    return column >= 0 && compiler.columns->has_codes[column];
+    return column >= 0 && (compiler.columns->has_codes[column] || find_ranged(expression) != nullptr);
 }
 
 // An expression that can be evaluated only once for each of one column's codes.
@@ -61,10 +62,19 @@ static bool needs_codes(SourceKind kind) {
     return kind != SourceKind::Value && kind != SourceKind::Presence;
 }
 
+// Results by range have 64 bits, and are what they are without looking at other ranges' results.
+static bool may_be_ranged(SourceKind kind) {
+    return kind == SourceKind::Truth || kind == SourceKind::Exists || kind == SourceKind::Number ||
+           kind == SourceKind::Group;
+}
+
 uint16 add_source(Compiler *compiler, SourceKind kind, Expr *expression, Oid operator_oid, Oid collation) {
     CompiledAggregate *compiled = compiler->compiled;
     const int column = single_column(expression);
-    if (column < 0 || (needs_codes(kind) && !compiler->columns->has_codes[column])) {
+    Expr *ranged = nullptr;
+    if (column >= 0 && needs_codes(kind) && !compiler->columns->has_codes[column] && may_be_ranged(kind))
+        ranged = find_ranged(expression);
+    if (column < 0 || (needs_codes(kind) && !compiler->columns->has_codes[column] && ranged == nullptr)) {
         refuse_columns(compiler, expression);
         return 0;
     }
@@ -86,7 +96,8 @@ uint16 add_source(Compiler *compiler, SourceKind kind, Expr *expression, Oid ope
                                          exprCollation(reinterpret_cast<Node *>(expression)));
     source->operator_oid = operator_oid;
     source->collation = collation;
-    source->may_fail = may_fail(expression);
+    source->ranged = ranged;
+    source->may_fail = ranged == nullptr && may_fail(expression);
     source->is_condition = compiler->is_condition;
     return static_cast<uint16>(compiled->program.input_count++);
 }

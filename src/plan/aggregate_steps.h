@@ -31,7 +31,7 @@ uint16 add_input_step(Compiler *compiler, uint16 input);
 uint16 add_source(Compiler *compiler, SourceKind kind, Expr *expression, Oid operator_oid = InvalidOid,
                   Oid collation = InvalidOid);
 
-// Is it over one column, which has codes?
+// Is it over one column, and evaluated once for each of the column's codes, or of ranges of its values?
 bool has_codes(const Compiler &compiler, Expr *expression);
 
 uint16 compile_constant(Compiler *compiler, const Const *constant);

@@ -453,8 +453,9 @@ TYPED_TEST(EngineAggregates, QuestionsThatCantBe) {
         program.accumulator[1].kind = AccumulatorKind::sum_squares;
     }));
     // Maps that are too short: whatever is taken, nothing behind them is read.
-    for (const AggregateInputKind kind : {AggregateInputKind::map8, AggregateInputKind::map32,
-                                          AggregateInputKind::map64, AggregateInputKind::map128}) {
+    for (const AggregateInputKind kind :
+         {AggregateInputKind::map8, AggregateInputKind::map32, AggregateInputKind::map64,
+          AggregateInputKind::map128, AggregateInputKind::ranges}) {
         for (const std::uint64_t places : {0, 1}) {
             const auto values = std::make_unique<std::uint64_t[]>(2 * places);
             EXPECT_FALSE(refused([&](Program &, Input &input) {

@@ -100,7 +100,7 @@ void check_input(const StoreLayout &layout, const AggregateInput &input) {
     if (input.column >= layout.columns) {
         refuse("the run has no such column");
     }
-    if (input.kind < AggregateInputKind::code || input.kind > AggregateInputKind::map128) {
+    if (input.kind < AggregateInputKind::code || input.kind > AggregateInputKind::ranges) {
         refuse("there is no such input");
     }
     if (input.kind == AggregateInputKind::code) {

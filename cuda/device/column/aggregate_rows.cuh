@@ -204,7 +204,7 @@ class RowComputer {
             for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
                 if (is_active(i)) {
                     const std::uint64_t place =
-                        place_in_map(input, static_cast<std::uint64_t>(values.number[i]));
+                        place_of_null(input, static_cast<std::uint64_t>(values.number[i]));
                     values.nulls |= static_cast<std::uint32_t>(input.nulls[place / 64] >> (place % 64) & 1)
                                     << i;
                 }
@@ -226,6 +226,15 @@ class RowComputer {
                 break;
             case AggregateInputKind::map64:
                 look_up<long long>(input, &values);
+                break;
+            case AggregateInputKind::ranges:
+#pragma unroll
+                for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
+                    if (is_active(i)) {
+                        values.number[i] = number_of_range(
+                            input, place_in_ranges(input, static_cast<std::uint64_t>(values.number[i])));
+                    }
+                }
                 break;
             default:
 #pragma unroll

@@ -31,6 +31,8 @@ enum class AggregateInputKind : std::uint8_t {
     map32,     // values[code], unsigned numbers of 32 bits
     map64,     // values[code], signed numbers of 64 bits
     map128,    // two words a code, the lower one first: a signed number of 128 bits, for sums only
+    ranges,    // first `places` codes, ascending: where ranges start. Behind them a signed number of 64 bits
+               // for each range. A code that is below all starts belongs to the first range
 };
 
 // A number that depends on one column, in one part.
@@ -41,9 +43,10 @@ struct AggregateInput {
     std::uint32_t column;  // of the run
     std::uint64_t offset;  // kind code
     std::uint64_t places;  // maps: so many codes have a value. A row whose code is greater is damage: any
-                           // number may be taken for it, but nothing behind the map is read
+                           // number may be taken for it, but nothing behind the map is read. Of ranges their
+                           // number
     const void *values;    // maps, by code
-    const std::uint64_t *nulls;  // maps: a bit a code, 1 where the number is NULL; nullptr where none is
+    const std::uint64_t *nulls;  // a bit a code or range, 1 where the number is NULL; nullptr where none is
     std::int64_t of_column_null;
 };
 

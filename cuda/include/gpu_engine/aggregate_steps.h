@@ -70,6 +70,27 @@ GPU_ENGINE_BOTH std::uint64_t place_in_map(const AggregateInput &input, std::uin
     return code < input.places ? code : 0;
 }
 
+// The range of a code, of which there is at least one. Whatever the starts are, it is one of them.
+GPU_ENGINE_BOTH std::uint64_t place_in_ranges(const AggregateInput &input, std::uint64_t code) {
+    const auto *starts = static_cast<const std::uint64_t *>(input.values);
+    std::uint64_t place = 0;
+    for (std::uint64_t count = input.places; count > 1;) {
+        const std::uint64_t half = count / 2;
+        place += starts[place + half] <= code ? half : 0;
+        count -= half;
+    }
+    return place;
+}
+GPU_ENGINE_BOTH std::int64_t number_of_range(const AggregateInput &input, std::uint64_t place) {
+    return static_cast<const std::int64_t *>(input.values)[input.places + place];
+}
+
+// The place of a code's bit that says whether its number is NULL.
+GPU_ENGINE_BOTH std::uint64_t place_of_null(const AggregateInput &input, std::uint64_t code) {
+    return input.kind == AggregateInputKind::ranges ? place_in_ranges(input, code)
+                                                    : place_in_map(input, code);
+}
+
 // ---- a tile -----------------------------------------------------------------------------------------------
 
 // A step's results, by row.
@@ -105,6 +126,26 @@ inline void look_up_tile(const AggregateInput &input, const Code *codes, const s
     });
 }
 
+// Loads the numbers of ranges. Rows beside each other often belong to the same one.
+template <typename Code>
+inline void look_up_ranges(const AggregateInput &input, const Code *codes, const std::uint16_t *positions,
+                           std::uint32_t count, std::int64_t *values) {
+    const auto *starts = static_cast<const std::uint64_t *>(input.values);
+    std::uint64_t start = UINT64_MAX;
+    std::uint64_t end = 0;
+    std::int64_t number = 0;
+    for_tile_rows(positions, count, [&](std::uint32_t i, std::uint32_t row) {
+        const std::uint64_t code = codes[row];
+        if (code < start || code >= end) {
+            const std::uint64_t place = place_in_ranges(input, code);
+            start = starts[place];
+            end = place + 1 < input.places ? starts[place + 1] : UINT64_MAX;
+            number = number_of_range(input, place);
+        }
+        values[i] = number;
+    });
+}
+
 // Loads an input's numbers. `codes` and `column_nulls` (a bit a row; may be nullptr) are those of the tile's
 // column, by row. For map128 the results are places in the map. Nulls go to `null_room` where there are any.
 template <typename Code>
@@ -137,11 +178,14 @@ inline StepValues load_input_tile(const AggregateInput &input, const Code *codes
                     values[i] = static_cast<std::int64_t>(place_in_map(input, codes[row]));
                 });
                 break;
+            case AggregateInputKind::ranges:
+                look_up_ranges(input, codes, positions, count, values);
+                break;
         }
         if (is_map && input.nulls != nullptr) {
             result.nulls = null_room;
             for_tile_rows(positions, count, [&](std::uint32_t i, std::uint32_t row) {
-                null_room[i] = bit_at(input.nulls, place_in_map(input, codes[row])) ? 1 : 0;
+                null_room[i] = bit_at(input.nulls, place_of_null(input, codes[row])) ? 1 : 0;
             });
         }
     }

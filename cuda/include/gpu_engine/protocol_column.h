@@ -70,8 +70,8 @@ struct AggregateInputPlace {
     std::uint32_t column;
     std::uint64_t offset;
     std::uint64_t places;
-    std::uint64_t values;  // offset, of maps
-    std::uint64_t nulls;   // offset, of maps; nowhere: none is NULL
+    std::uint64_t values;  // offset, of maps and ranges
+    std::uint64_t nulls;   // offset, of maps and ranges; nowhere: none is NULL
     std::int64_t of_column_null;
 };
 

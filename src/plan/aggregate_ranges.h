@@ -1,0 +1,27 @@
+// Where the results of a ranged expression (aggregate_ranged.h) change: found by bisection between the least
+// and the greatest value that a part has.
+#pragma once
+
+#include "column/aggregate_parts.h"
+#include "plan/aggregate_ranged.h"
+
+namespace pg_gpu::plan {
+
+struct RangeQuestion {
+    Expr *ranged;
+    const column::AggregatePart *part;
+    const column::ColumnType *type;  // of the column
+    int column;
+    ExprContext *context;
+    TupleTableSlot *row;  // of the index's columns, all of them NULL
+    uint64 max_ranges;
+};
+
+// Returns nullptr, or why there is a value in the part for which the expression may fail or isn't ranged.
+const char *check_values(const RangeQuestion &question);
+
+// The codes of values at which ranges start, ascending, in the current memory context; `*starts` may be
+// nullptr. Returns nullptr, or why there are none.
+const char *find_ranges(const RangeQuestion &question, uint64 **starts, uint64 *count);
+
+}  // namespace pg_gpu::plan
