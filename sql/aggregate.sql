@@ -169,6 +169,26 @@ VACUUM ANALYZE agg_round;
 SELECT sum(f), avg(f) * 1002 AS average FROM agg_round;
 DROP TABLE agg_float, agg_round;
 
+-- Grouping sets.
+SELECT * FROM compare('SELECT small, flag, count(*), sum(num), grouping(small), grouping(small, flag) FROM agg GROUP BY ROLLUP (small, flag)');
+SELECT * FROM compare('SELECT small, word, day, avg(price), grouping(day, small, word) FROM agg GROUP BY CUBE (small, word), day');
+SELECT * FROM compare('SELECT small, flag, count(DISTINCT num), min(word) FROM agg GROUP BY GROUPING SETS ((small), (flag), (small), ()) HAVING count(*) > 100 OR grouping(small, flag) = 3');
+SELECT * FROM compare('SELECT small, flag, count(*) FROM agg GROUP BY DISTINCT GROUPING SETS ((small), (flag), (small), ())');
+SELECT * FROM compare('SELECT num % 10 AS m, num % 10 + 1 AS n, sum(num % 10), coalesce((num % 10)::text, ''all'') FROM agg GROUP BY ROLLUP (num % 10)');
+SELECT * FROM compare('SELECT small + 1 AS a, small, sum(small), small + 2 FROM agg GROUP BY GROUPING SETS ((small + 1, small), (small + 1), (small))');
+SELECT * FROM compare('SELECT word, key, count(*), sum(DISTINCT any_scale) FROM agg GROUP BY ROLLUP (word, key)');
+SELECT * FROM compare('SELECT word, day, sum(10 / small) FILTER (WHERE small > 0) FROM agg GROUP BY CUBE (word, day)');
+SELECT * FROM compare('SELECT small, count(*) AS c, rank() OVER (PARTITION BY grouping(small) ORDER BY count(*) DESC) FROM agg GROUP BY ROLLUP (small) ORDER BY grouping(small), c DESC, 1 LIMIT 5');
+SELECT * FROM compare('SELECT small::text::xid AS x, count(*) FROM agg GROUP BY GROUPING SETS ((small::text::xid), ())');
+SELECT * FROM compare('SELECT small, sum(num), avg(f8) FROM agg WHERE num > 0 AND id < 0 GROUP BY ROLLUP (small)');
+SELECT * FROM compare('SELECT count(*), sum(num) FROM agg GROUP BY GROUPING SETS ((), ())');
+SELECT * FROM compare('SELECT small, sum(10 / (small - 4)) FROM agg GROUP BY ROLLUP (small)');
+SELECT * FROM compare('SELECT small, string_agg(word, '','' ORDER BY word) FROM agg WHERE id < 50 GROUP BY ROLLUP (small)');
+SELECT * FROM compare('SELECT s, c FROM (SELECT small AS s, count(*) AS c FROM agg GROUP BY ROLLUP (small)) AS q WHERE s IS NULL OR s = 3');
+SELECT * FROM compare('SELECT v.n, (SELECT max(c) FROM (SELECT count(*) AS c FROM agg WHERE small < v.n GROUP BY ROLLUP (small)) AS q) FROM (VALUES (3), (5), (1)) AS v (n)');
+EXPLAIN (COSTS OFF) SELECT small, flag, grouping(small), sum(num) FROM agg GROUP BY ROLLUP (small, flag) HAVING grouping(flag) = 1 ORDER BY 1;
+EXPLAIN (VERBOSE, COSTS OFF) SELECT small, grouping(small), sum(num) FROM agg GROUP BY ROLLUP (small);
+
 -- WHERE.
 SELECT * FROM compare('SELECT count(*), sum(num) FROM agg WHERE num > 1000 AND small = 4');
 SELECT * FROM compare('SELECT count(*), sum(num) FROM agg WHERE num > 1000 OR small = 4 OR word IS NULL');

@@ -122,6 +122,17 @@ inline List *grouping_clauses(PlannerInfo *root) {
 #endif
 }
 
+// Are the columns that a query with grouping sets groups by marked as such, since a set may leave them out?
+// Scans' columns aren't, so that they differ.
+inline bool marks_grouped_columns(const Query *query) {
+#if PG_VERSION_NUM >= 180000
+    return query->hasGroupRTE && query->groupingSets != NIL;
+#else
+    (void)query;
+    return false;
+#endif
+}
+
 // Memory that a setting's check hook hands to its assign hook, and that PostgreSQL frees; nullptr when there
 // is none.
 inline void *allocate_setting(size_t bytes) {

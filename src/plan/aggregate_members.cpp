@@ -151,7 +151,9 @@ static List *make_member_paths(PlannerInfo *root, RelOptInfo *table, const List 
                                           columns_over(root, member),
                                           translate_list(root, having, from, to),
                                           split,
-                                          translate_target(root, table->reltarget, from, to)};
+                                          translate_target(root, table->reltarget, from, to),
+                                          grouping_clauses(root),
+                                          NIL};
         add_path(groups, aggregate_plainly(aggregate, member->cheapest_total_path, groups->reltarget,
                                            aggregate.having));
         note_other_paths(root, groups);
@@ -163,16 +165,12 @@ static List *make_member_paths(PlannerInfo *root, RelOptInfo *table, const List 
     return any_index ? paths : NIL;
 }
 
-static Path *append(PlannerInfo *root, RelOptInfo *output, List *paths) {
-    return reinterpret_cast<Path *>(create_append_path(root, output, paths, NIL, NIL, nullptr, 0, false, -1));
-}
-
 // A member that is the only one has all rows of its groups.
 static void add_single_path(PlannerInfo *root, RelOptInfo *table, RelOptInfo *output, const List *members,
                             List *having) {
     List *paths = make_member_paths(root, table, members, output->reltarget, having, AGGSPLIT_SIMPLE);
     if (paths != NIL)
-        add_path(output, append(root, output, paths));
+        add_path(output, append_paths(root, output, paths));
 }
 
 static void add_final_path(const TableAggregate &whole, Path *states, AggStrategy strategy) {
@@ -190,10 +188,13 @@ static void add_final_paths(PlannerInfo *root, RelOptInfo *table, RelOptInfo *ou
     List *paths = make_member_paths(root, table, members, partial, NIL, AGGSPLIT_INITIAL_SERIAL);
     if (paths == NIL)
         return;
-    const TableAggregate whole = {
-        root, table, output, columns_over(root, table), having, AGGSPLIT_FINAL_DESERIAL, nullptr};
+    const TableAggregate whole = {root,    table,
+                                  output,  columns_over(root, table),
+                                  having,  AGGSPLIT_FINAL_DESERIAL,
+                                  nullptr, grouping_clauses(root),
+                                  NIL};
     RelOptInfo *groups = make_groups(table, partial);
-    Path *states = append(root, groups, paths);
+    Path *states = append_paths(root, groups, paths);
     if (grouping_clauses(root) == NIL) {
         add_final_path(whole, states, AGG_PLAIN);
         return;

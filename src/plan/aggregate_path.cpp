@@ -7,6 +7,7 @@
 #include "plan/aggregate_cost.h"
 #include "plan/aggregate_members.h"
 #include "plan/aggregate_scan.h"
+#include "plan/aggregate_sets.h"
 #include "plan/aggregate_top.h"
 #include "settings.h"
 
@@ -22,8 +23,6 @@ static const char *refuse_statement(PlannerInfo *root, const RelOptInfo *input) 
     const Query *query = root->parse;
     if (!query->hasAggs && query->groupClause == NIL)
         return "there are no aggregates and no groups";
-    if (query->groupingSets != NIL)
-        return "there are grouping sets";
     if (query->hasTargetSRFs)
         return "a function returns a set";
     if (query->commandType != CMD_SELECT || root->rowMarks != NIL)
@@ -37,6 +36,8 @@ static const char *refuse_statement(PlannerInfo *root, const RelOptInfo *input) 
         return "a sample is read";
     if (input->lateral_relids != nullptr)
         return "what is aggregated depends on another table's rows";
+    if (marks_grouped_columns(query))
+        return "there are grouping sets";
     // There may be no row, and then no group, which an aggregate without groups wouldn't tell.
     if (query->groupClause != NIL && grouping_clauses(root) == NIL)
         return "all grouping columns are constant";
@@ -76,6 +77,7 @@ namespace {
 // What a walk over target list and HAVING finds.
 struct Targets {
     const List *keys;  // of the table
+    bool has_sets;
     List *aggregates;
     Refusal *refusal;
 };
@@ -94,8 +96,11 @@ static bool collect_targets(Node *node, void *context) {
         case T_Var:
             refuse(targets->refusal, "a column is neither grouped by nor aggregated", node);
             return true;
-        case T_PlaceHolderVar:
         case T_GroupingFunc:
+            if (targets->has_sets)
+                return false;
+            [[fallthrough]];
+        case T_PlaceHolderVar:
         case T_SubPlan:
         case T_AlternativeSubPlan:
             refuse(targets->refusal, "a subquery is computed of a group");
@@ -133,7 +138,7 @@ static bool add_conditions(const TableAggregate &table, const IndexOptInfo *inde
 static bool add_keys(const TableAggregate &table, const IndexOptInfo *index, AggregateQuery *query,
                      List **keys, Refusal *refusal) {
     ListCell *cell;
-    foreach (cell, grouping_clauses(table.root)) {
+    foreach (cell, table.clauses) {
         auto *clause = lfirst_node(SortGroupClause, cell);
         Node *key = get_sortgroupclause_expr(clause, table.columns);
         Node *expression = over_index(key, index, refusal);
@@ -156,7 +161,8 @@ static bool make_query(const TableAggregate &table, const IndexOptInfo *index, A
     List *keys = NIL;
     if (!add_keys(table, index, query, &keys, refusal) || !add_conditions(table, index, query, refusal))
         return false;
-    Targets targets = {keys, NIL, refusal};
+    // A set's rows have NULL in place of the keys that it leaves out.
+    Targets targets = {list_concat_copy(keys, absent_keys(table.set)), table.set != NIL, NIL, refusal};
     collect_targets(reinterpret_cast<Node *>(table.output->reltarget->exprs), &targets);
     collect_targets(reinterpret_cast<Node *>(table.having), &targets);
     if (refusal->reason != nullptr)
@@ -168,7 +174,7 @@ static bool make_query(const TableAggregate &table, const IndexOptInfo *index, A
             return false;
         query->aggregates = lappend(query->aggregates, aggregate);
     }
-    query->top = table.split == AGGSPLIT_SIMPLE
+    query->top = table.split == AGGSPLIT_SIMPLE && table.set == NIL
                      ? find_top(table.root->parse, table.columns, table.having, targets.aggregates)
                      : kAllGroups;
     *row = list_concat(keys, targets.aggregates);
@@ -178,37 +184,39 @@ static bool make_query(const TableAggregate &table, const IndexOptInfo *index, A
 // ---- the replaced path ------------------------------------------------------------------------------------
 
 double estimate_groups(const TableAggregate &table) {
-    List *clauses = grouping_clauses(table.root);
-    return clauses == NIL ? 1
-                          : estimate_num_groups(table.root, get_sortgrouplist_exprs(clauses, table.columns),
-                                                table.input->rows, nullptr, nullptr);
+    return table.clauses == NIL
+               ? 1
+               : estimate_num_groups(table.root, get_sortgrouplist_exprs(table.clauses, table.columns),
+                                     table.input->rows, nullptr, nullptr);
 }
 
 Path *aggregate_plainly(const TableAggregate &table, Path *rows, PathTarget *target, List *having) {
     PlannerInfo *root = table.root;
-    List *clauses = grouping_clauses(root);
     rows = reinterpret_cast<Path *>(create_projection_path(root, table.input, rows, table.scanned));
     // Aggregates of distinct values need their groups one after the other, and from PostgreSQL 16 on perhaps
-    // their arguments in an order, which is part of these pathkeys.
+    // their arguments in an order, which is part of these pathkeys, but never with grouping sets.
     const bool is_sorted = root->numOrderedAggs > 0;
-    if (is_sorted && root->group_pathkeys != NIL)
-        rows = reinterpret_cast<Path *>(create_sort_path(root, table.input, rows, root->group_pathkeys, -1));
+    List *order = !is_sorted         ? NIL
+                  : table.set == NIL ? root->group_pathkeys
+                                     : make_pathkeys_for_sortclauses(root, table.clauses, table.columns);
+    if (order != NIL)
+        rows = reinterpret_cast<Path *>(create_sort_path(root, table.input, rows, order, -1));
     AggClauseCosts costs = {};
     get_agg_clause_costs(root, table.split, &costs);
-    const AggStrategy strategy = clauses == NIL ? AGG_PLAIN : is_sorted ? AGG_SORTED : AGG_HASHED;
+    const AggStrategy strategy = table.clauses == NIL ? AGG_PLAIN : is_sorted ? AGG_SORTED : AGG_HASHED;
     return reinterpret_cast<Path *>(create_agg_path(root, table.output, rows, target, strategy, table.split,
-                                                    clauses, having, &costs, estimate_groups(table)));
+                                                    table.clauses, having, &costs, estimate_groups(table)));
 }
 
 // What PostgreSQL would run without parallel workers: it stands by for what the index can't answer after
 // all. It gives the node's own tuples, before HAVING.
 static Path *make_replaced_path(const TableAggregate &table, const List *row) {
-    const List *clauses = grouping_clauses(table.root);
     PathTarget *target = create_empty_pathtarget();
     for (int i = 0; i < list_length(row); i++)
-        add_column_to_pathtarget(
-            target, static_cast<Expr *>(list_nth(row, i)),
-            i < list_length(clauses) ? list_nth_node(SortGroupClause, clauses, i)->tleSortGroupRef : 0);
+        add_column_to_pathtarget(target, static_cast<Expr *>(list_nth(row, i)),
+                                 i < list_length(table.clauses)
+                                     ? list_nth_node(SortGroupClause, table.clauses, i)->tleSortGroupRef
+                                     : 0);
     set_pathtarget_cost_width(table.root, target);
     return aggregate_plainly(table, create_seqscan_path(table.root, table.input, nullptr, 0), target, NIL);
 }
@@ -261,13 +269,15 @@ static void add_aggregate_path(const TableAggregate &table, const IndexOptInfo *
     path->path.parent = table.output;
     path->path.pathtarget = target;
     path->path.parallel_safe = false;
-    path->path.rows = linitial_node(Path, table.output->pathlist)->rows;
+    // As core's plan, if there is one for these groups.
+    path->path.rows =
+        table.output->pathlist == NIL ? groups : linitial_node(Path, table.output->pathlist)->rows;
     cost_aggregate(table.root, table.input, index, query, compiled, summary, groups, &path->path);
     path->path.startup_cost += target->cost.startup;
     path->path.total_cost += target->cost.startup + target->cost.per_tuple * groups;
     path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
     path->custom_paths = list_make1(make_replaced_path(table, row));
-    path->custom_private = list_make3(pack_query(query), row, table.having);
+    path->custom_private = list_make4(pack_query(query), row, table.having, table.set);
     path->methods = aggregate_path_methods();
     note_offered(candidate_of(table.root, table.input, table.output, index), path);
     add_path(table.output, &path->path);
@@ -314,6 +324,10 @@ void consider_table(const TableAggregate &table) {
     }
 }
 
+Path *append_paths(PlannerInfo *root, RelOptInfo *output, List *paths) {
+    return reinterpret_cast<Path *>(create_append_path(root, output, paths, NIL, NIL, nullptr, 0, false, -1));
+}
+
 static void consider_aggregate_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
                                      RelOptInfo *output, void *extra) {
     if (previous_hook != nullptr)
@@ -323,14 +337,29 @@ static void consider_aggregate_paths(PlannerInfo *root, UpperRelationKind stage,
     note_other_paths(root, output);
     const char *refused = refuse_statement(root, input);
     const bool has_members = refused == nullptr && planner_rt_fetch(input->relid, root)->inh;
+    const bool has_sets = root->parse->groupingSets != NIL;
     const auto *groups = static_cast<const GroupPathExtraData *>(extra);
     if (refused == nullptr)
         refused = refuse_relation(root, input, has_members);
-    if (refused == nullptr && has_members)
+    if (refused == nullptr && has_members && has_sets)
+        refused = "there are grouping sets over partitions or children";
+    else if (refused == nullptr && has_members)
         refused = consider_members(root, input, output, groups);
-    else if (refused == nullptr)
-        consider_table({root, input, output, columns_over(root, input),
-                        reinterpret_cast<List *>(groups->havingQual), AGGSPLIT_SIMPLE, input->reltarget});
+    else if (refused == nullptr) {
+        const TableAggregate table = {root,
+                                      input,
+                                      output,
+                                      columns_over(root, input),
+                                      reinterpret_cast<List *>(groups->havingQual),
+                                      AGGSPLIT_SIMPLE,
+                                      input->reltarget,
+                                      grouping_clauses(root),
+                                      NIL};
+        if (has_sets)
+            consider_sets(table);
+        else
+            consider_table(table);
+    }
     if (refused != nullptr)
         note_declined(candidate_of(root, input, output, nullptr), refused);
 }

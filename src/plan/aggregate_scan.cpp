@@ -7,6 +7,7 @@
 #include "plan/aggregate_answer.h"
 #include "plan/aggregate_key_rows.h"
 #include "plan/aggregate_path.h"
+#include "plan/aggregate_sets.h"
 #include "plan/custom_node.h"
 #include "plan/explain_why.h"
 #include "plan/usage.h"
@@ -250,8 +251,8 @@ static Plan *plan_aggregate(PlannerInfo *root, RelOptInfo *, CustomPath *path, L
     const AggregatePlanning planning = read_planning(path);
     auto *scan = makeNode(CustomScan);
     scan->flags = path->flags;
-    scan->scan.plan.targetlist = target_list;
-    scan->scan.plan.qual = planning.having;
+    scan->scan.plan.targetlist = of_set(target_list, planning.row, planning.set);
+    scan->scan.plan.qual = of_set(planning.having, planning.row, planning.set);
     scan->scan.scanrelid = 0;
     scan->custom_plans = child_plans;
     scan->custom_private = planning.query;

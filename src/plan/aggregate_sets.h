@@ -1,0 +1,19 @@
+// GROUP BY GROUPING SETS, ROLLUP and CUBE: each set is an aggregate of its own, by a GpuAggregate, and an
+// Append puts them one behind the other.
+#pragma once
+
+#include "plan/aggregate_path.h"
+
+namespace pg_gpu::plan {
+
+// Adds a path to table.output if there is a GpuAggregate for each of the query's grouping sets.
+void consider_sets(const TableAggregate &table);
+
+// Of a packed set, or NIL: the query's keys that it leaves out.
+List *absent_keys(const List *set);
+
+// Expressions over a query's groups as they are for a set: what it leaves out is NULL, and GROUPING() a
+// number. `row` are the expressions that the node computes itself. Without a set they stay as they are.
+List *of_set(List *expressions, const List *row, const List *set);
+
+}  // namespace pg_gpu::plan
