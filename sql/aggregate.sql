@@ -117,14 +117,21 @@ SELECT * FROM compare('SELECT small, flag, sum(DISTINCT any_scale) FROM agg GROU
 SELECT * FROM compare('SELECT small, flag, count(DISTINCT num) FILTER (WHERE big > 0), count(DISTINCT num) FILTER (WHERE NOT flag), count(DISTINCT num) FROM agg WHERE num < 20000 AND word LIKE ''%1%'' GROUP BY small, flag');
 SELECT * FROM compare('SELECT count(DISTINCT num + small), sum(DISTINCT num - small), count(DISTINCT length(word)), count(DISTINCT CASE WHEN word > ''word 3'' THEN word END) FROM agg WHERE small < 5');
 SELECT * FROM compare('SELECT num + small AS k, count(DISTINCT big % 7), sum(DISTINCT big % 7) FROM agg GROUP BY 1');
-SELECT * FROM compare('SELECT any_scale, count(DISTINCT f8), count(DISTINCT any_scale) FROM agg GROUP BY any_scale');
+-- Which of the equal 1.5 and 1.50 a group shows is not determined.
+SELECT * FROM compare('SELECT trim_scale(any_scale), count(DISTINCT f8), count(DISTINCT any_scale) FROM agg GROUP BY any_scale');
 SELECT * FROM compare('SELECT word, count(DISTINCT num) AS c FROM agg GROUP BY word ORDER BY c DESC, word LIMIT 4');
 SELECT * FROM compare('SELECT word, count(DISTINCT num) AS c FROM agg GROUP BY word ORDER BY count(*) DESC, word LIMIT 4');
 SELECT * FROM compare('SELECT word, count(DISTINCT num) AS c FROM agg GROUP BY word HAVING count(DISTINCT num) > 200 AND sum(DISTINCT small) > 3');
 SELECT * FROM compare('SELECT count(DISTINCT num), sum(DISTINCT num), avg(DISTINCT price) FROM agg WHERE num > 1000000');
 SELECT * FROM compare('SELECT small, count(DISTINCT num), sum(DISTINCT num) FROM agg WHERE num IS NULL GROUP BY small');
 SELECT * FROM compare('SELECT count(DISTINCT 1), count(DISTINCT NULL::int), sum(DISTINCT 3) FROM agg');
-EXPLAIN (COSTS OFF) SELECT small, count(DISTINCT num) FROM agg GROUP BY small ORDER BY 2 DESC LIMIT 3;
+\getenv source PG_ABS_SRCDIR
+\set plan_of :source '/test/regress/plan_of.sql'
+\set ECHO none
+\i :plan_of
+\set ECHO all
+-- From 16 on PostgreSQL sorts by the argument of DISTINCT, too.
+SELECT regexp_replace(plan, 'small, num$', 'small') AS plan FROM pg_temp.plan_of('SELECT small, count(DISTINCT num) FROM agg GROUP BY small ORDER BY 2 DESC LIMIT 3');
 SELECT * FROM compare('SELECT count(DISTINCT (small, num)) FROM agg');
 SELECT * FROM compare('SELECT count(DISTINCT num ORDER BY num) FROM agg');
 SELECT * FROM compare('SELECT sum(DISTINCT f8), avg(DISTINCT f8), var_pop(DISTINCT small) FROM agg WHERE f8 > 0');

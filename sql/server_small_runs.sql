@@ -36,7 +36,7 @@ SELECT * FROM asked('SELECT gpu.count(''young_xy'', ARRAY[20, 1], ARRAY[90, 60])
 SELECT * FROM asked('SELECT x, y, a FROM young WHERE x BETWEEN 20 AND 90 AND y BETWEEN 1 AND 60 ORDER BY 1, 2, 3');
 SELECT index_name, entries FROM gpu.mirrors WHERE index_name IN ('young_a'::regclass, 'young_ab'::regclass, 'young_xy'::regclass) ORDER BY index_name::text;
 
--- Many boxes at once would each be compared with each of the rows: there small runs are asked, too.
+-- Nor are small runs asked for many boxes: the session compares their rows with all of them.
 SELECT * FROM asked('SELECT * FROM gpu.count_batch(''young_xy'', (SELECT array_agg(ARRAY[i % 200, i / 2]) FROM generate_series(1, 100) AS i), (SELECT array_agg(ARRAY[i % 200 + 5, i / 2 + 9]) FROM generate_series(1, 100) AS i))');
 SELECT count(*) = (SELECT count(*) FROM gpu.runs('young_xy')) AS all_mirrored FROM gpu.mirrors WHERE index_name = 'young_xy'::regclass;
 
