@@ -96,7 +96,7 @@ struct TreeSizes {
     std::uint64_t nodes;
     std::uint64_t codes;
     // upper_count[i] prefixes, the last level's being the top's.
-    std::uint64_t upper_count[max_upper_levels + 1];
+    std::uint64_t upper_count[max_upper_levels + 1] = {};
     int upper_levels;
     int top_depth;
 

@@ -38,6 +38,8 @@ sub trace
 	if ($tracer == 0)
 	{
 		close $read;
+		# Who ignores this signal, as its caller may have made it do, has looked at every end that there is.
+		$SIG{CHLD} = 'DEFAULT';
 		my $traced = syscall($call, $seize, $pid, 0, 0) == 0 ? 1 : 0;
 		syswrite($write, $traced);
 		sleep 600 if $traced;
