@@ -245,7 +245,8 @@ SELECT * FROM compare('SELECT sum(small::int2 * 32767::int2) FROM agg');
 SELECT * FROM compare('SELECT sum(num + small + 1 / (SELECT 0)) FROM agg WHERE abs(small) > 100');
 SELECT * FROM compare('SELECT max(1 / (SELECT 0)) FILTER (WHERE abs(small) > 100) FROM agg');
 SELECT * FROM compare('SELECT count(*), sum(num) FROM agg WHERE abs(small) > 100 AND num + small > 10 / (SELECT 0)');
-SELECT * FROM compare('SELECT 1 / (SELECT 0), count(*) FROM agg WHERE abs(small) > 100 GROUP BY 1');
+-- PostgreSQL 16 and later have no such grouping column left.
+SELECT same FROM compare('SELECT 1 / (SELECT 0), count(*) FROM agg WHERE abs(small) > 100 GROUP BY 1');
 SELECT * FROM compare('SELECT sum(CASE WHEN code > ''a'' THEN 1 / (SELECT 0) END) FROM agg WHERE code = ''a''');
 SELECT * FROM compare('SELECT count(*) FROM agg WHERE abs(small) > 100 OR num + small > 10 / (SELECT 0)');
 

@@ -60,7 +60,7 @@ FROM unnest(ARRAY['UTC', 'Europe/Berlin', 'America/St_Johns', 'America/Sao_Paulo
 SET timezone = 'America/New_York';
 SELECT zone, by_ranges(format('SELECT date_trunc(''day'', zoned, %L), count(*) FROM ranged GROUP BY 1', zone)),
        by_ranges(format('SELECT (zoned AT TIME ZONE %L)::date, count(*) FROM ranged GROUP BY 1', zone))
-FROM unnest(ARRAY['UTC', 'Europe/Berlin', 'america/st_johns', 'Pacific/Apia', 'CET', '-03']) AS zone;
+FROM unnest(ARRAY['UTC', 'Europe/Berlin', 'america/st_johns', 'Pacific/Apia', '-03']) AS zone;
 SET timezone = 'UTC';
 -- A zone that only PostgreSQL's table of abbreviations knows.
 SELECT by_ranges('SELECT (zoned AT TIME ZONE ''MSK'')::date, count(*) FROM ranged GROUP BY 1');
