@@ -174,7 +174,11 @@ CREATE TABLE agg_round AS SELECT CASE i WHEN 1 THEN 2::float8 ^ 53 WHEN 1002 THE
 CREATE INDEX ON agg_round USING gpu_column (f);
 VACUUM ANALYZE agg_round;
 SELECT sum(f), avg(f) * 1002 AS average FROM agg_round;
-DROP TABLE agg_float, agg_round;
+-- Nothing but -0 adds up to 0.
+CREATE TABLE agg_minus AS SELECT '-0'::float8 AS f FROM generate_series(1, 3);
+CREATE INDEX ON agg_minus USING gpu_column (f);
+SELECT * FROM compare('SELECT sum(f) FROM agg_minus');
+DROP TABLE agg_float, agg_round, agg_minus;
 
 -- Grouping sets.
 SELECT * FROM compare('SELECT small, flag, count(*), sum(num), grouping(small), grouping(small, flag) FROM agg GROUP BY ROLLUP (small, flag)');

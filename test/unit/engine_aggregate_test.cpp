@@ -452,6 +452,17 @@ TYPED_TEST(EngineAggregates, QuestionsThatCantBe) {
         input.values = wide;
         program.accumulator[1].kind = AccumulatorKind::sum_squares;
     }));
+    // Exponents that no finite float has.
+    for (const auto &[kind, exponent] :
+         {std::pair(AccumulatorKind::sum_float32, 0), std::pair(AccumulatorKind::sum_float32, 255),
+          std::pair(AccumulatorKind::sum_float64, 0), std::pair(AccumulatorKind::sum_float64, 2047)}) {
+        const auto set = [&](Program &program, int by) {
+            program.accumulator[1].kind = kind;
+            program.accumulator[1].exponent = static_cast<std::uint16_t>(exponent + by);
+        };
+        EXPECT_TRUE(refused([&](Program &program, Input &) { set(program, 0); }));
+        EXPECT_FALSE(refused([&](Program &program, Input &) { set(program, exponent == 0 ? 1 : -1); }));
+    }
     // Maps that are too short: whatever is taken, nothing behind them is read.
     for (const AggregateInputKind kind :
          {AggregateInputKind::map8, AggregateInputKind::map32, AggregateInputKind::map64,
