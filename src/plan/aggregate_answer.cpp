@@ -351,18 +351,8 @@ static const char *attempt(Attempt *attempt, ColumnView *view) {
 
 // One filter of both: the server's rows are gone through once.
 static bool join_filters(CompiledAggregate *compiled) {
-    AggregateProgram *program = &compiled->program;
-    if (compiled->safe_filter == no_aggregate_step || compiled->unsafe_filter == no_aggregate_step) {
-        program->filter =
-            compiled->safe_filter == no_aggregate_step ? compiled->unsafe_filter : compiled->safe_filter;
-        return true;
-    }
-    if (program->step_count == gpu_engine::max_aggregate_steps)
-        return false;
-    program->filter = static_cast<uint16>(program->step_count++);
-    program->step[program->filter] = {
-        gpu_engine::AggregateOperation::logical_and, 0, compiled->safe_filter, compiled->unsafe_filter, 0, 0};
-    return true;
+    return add_filter(&compiled->program, compiled->safe_filter) &&
+           add_filter(&compiled->program, compiled->unsafe_filter);
 }
 
 // At most as many as there are rows, and as many of each group as the argument has values.

@@ -12,19 +12,6 @@ using gpu_engine::no_aggregate_step;
 
 // ---- the program ------------------------------------------------------------------------------------------
 
-static bool add_filter(AggregateProgram *program, uint16 filter) {
-    if (filter == no_aggregate_step || program->filter == no_aggregate_step) {
-        program->filter = filter == no_aggregate_step ? program->filter : filter;
-        return true;
-    }
-    if (program->step_count == gpu_engine::max_aggregate_steps)
-        return false;
-    program->step[program->step_count] = {
-        gpu_engine::AggregateOperation::logical_and, 0, program->filter, filter, 0, 0};
-    program->filter = static_cast<uint16>(program->step_count++);
-    return true;
-}
-
 static void append_key(AggregateProgram *program, uint16 step, bool may_be_null) {
     AggregateKey *key = &program->key[program->key_count++];
     *key = {};
@@ -176,9 +163,7 @@ bool make_distinct_numbers(InputMaker *maker, const CompiledAggregate &compiled,
 // Is the pair's value NULL? Its code is that of the argument's key, less one where that has room for NULL.
 static bool read_argument(const DistinctArgument &argument, const AggregateProgram &program,
                           const GroupTable &pairs, uint64 pair, uint64 *code) {
-    const auto code_of = [&](const AggregateKey &key) {
-        return key.bits == 0 ? 0 : pairs.key(pair, key.word) >> key.shift & column::low_bits(key.bits);
-    };
+    const auto code_of = [&](const AggregateKey &key) { return code_of_key(pairs, pair, key); };
     if (argument.null_step != no_aggregate_step) {
         *code = code_of(program.key[program.key_count - 2]);
         return code_of(program.key[program.key_count - 1]) == 1;

@@ -43,6 +43,18 @@ bool lay_out_keys(const InputMaker &maker, AggregateProgram *program) {
     return true;
 }
 
+bool add_filter(AggregateProgram *program, uint16 filter) {
+    if (filter == no_aggregate_step || program->filter == no_aggregate_step) {
+        program->filter = filter == no_aggregate_step ? program->filter : filter;
+        return true;
+    }
+    if (program->step_count == gpu_engine::max_aggregate_steps)
+        return false;
+    program->step[program->step_count] = {AggregateOperation::logical_and, 0, program->filter, filter, 0, 0};
+    program->filter = static_cast<uint16>(program->step_count++);
+    return true;
+}
+
 bool has_variants(const InputMaker &maker) {
     const AggregateProgram &program = maker.compiled->program;
     for (uint32 i = 0; i < program.key_count; i++) {

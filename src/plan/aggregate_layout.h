@@ -14,6 +14,16 @@ inline constexpr uint32 kDistinctWords = 4;
 // Lays the keys out in words, each in as many bits as its numbers need. False: a key has too many of them.
 bool lay_out_keys(const InputMaker &maker, gpu_engine::AggregateProgram *program);
 
+// The key's code in a group's words.
+inline uint64 code_of_key(const gpu_engine::GroupTable &groups, uint64 group,
+                          const gpu_engine::AggregateKey &key) {
+    return key.bits == 0 ? 0 : groups.key(group, key.word) >> key.shift & column::low_bits(key.bits);
+}
+
+// Lets rows pass only where this truth value holds, too; no_aggregate_step leaves the filter as it is. False:
+// the program has too many steps.
+bool add_filter(gpu_engine::AggregateProgram *program, uint16 filter);
+
 // Do equal keys differ in their bytes?
 bool has_variants(const InputMaker &maker);
 

@@ -1,6 +1,7 @@
 #include "plan/aggregate_results.h"
 
 #include "plan/aggregate_float.h"
+#include "plan/aggregate_layout.h"
 #include "plan/aggregate_state.h"
 
 namespace pg_gpu::plan {
@@ -8,8 +9,7 @@ namespace pg_gpu::plan {
 using gpu_engine::AggregateKey;
 
 static uint64 code_of_key(const AggregateAnswer &answer, uint64 group, uint32 number) {
-    const AggregateKey &key = answer.compiled->program.key[number];
-    return key.bits == 0 ? 0 : answer.groups.key(group, key.word) >> key.shift & column::low_bits(key.bits);
+    return code_of_key(answer.groups, group, answer.compiled->program.key[number]);
 }
 
 // A result that parts have in common, by its number: the server's word, perhaps.
