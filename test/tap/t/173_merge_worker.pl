@@ -34,10 +34,7 @@ my $worker = q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'pg_gpu mer
 sub hold_workers
 {
 	my ($hold) = @_;
-	$node->adjust_conf('postgresql.conf', 'pg_gpu.hold_merge_workers', $hold);
-	$node->reload;
-	wait_until(sub { return sql_value($node, "LOAD 'pg_gpu'; SHOW pg_gpu.hold_merge_workers") eq $hold })
-	  or die 'the setting does not arrive';
+	change_setting($node, 'pg_gpu.hold_merge_workers', $hold);
 	return;
 }
 

@@ -72,8 +72,7 @@ is(sql_value($node, q{SELECT count(*) FROM gpu.verify('big_k')}), 0, 'the index 
 my $load = "SET client_min_messages = error; SELECT gpu.evict('big_k') IS NOT NULL; SELECT gpu.load('big_k') > 0";
 
 # The server process stops answering in the middle of some load. The timeout is too long to end that, so the test does.
-$node->append_conf('postgresql.conf', "pg_gpu.request_timeout = 100s\n");
-$node->reload;
+change_setting($node, 'pg_gpu.request_timeout', '100s');
 my $server = wait_for_server($node);
 sub start_stuck_load
 {

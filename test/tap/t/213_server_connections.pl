@@ -41,9 +41,9 @@ my $backend = $session->query_safe('SELECT pg_backend_pid()');
 ok(wait_until(sub { sockets($server) == 3 }), 'through a connection');
 cmp_ok(memory_files($backend), '>', 0, 'and a buffer');
 
-$node->append_conf('postgresql.conf', "pg_gpu.connection_idle_timeout = 100ms\n");
-$node->reload;
-# The new time counts from the next transaction on.
+change_setting($node, 'pg_gpu.connection_idle_timeout', '100ms');
+# A session reads the new time before one of its next commands, and it counts from the next transaction on.
+ok(wait_until(sub { $session->query_safe('SHOW pg_gpu.connection_idle_timeout') eq '100ms' }), 'a session hears of another time');
 is($session->query_safe("COMMIT; BEGIN; $question"), $right, 'it asks again');
 ok(wait_until(sub { sockets($server) == 2 }), 'idle in its transaction, it gives the connection back');
 ok(wait_until(sub { threads($server) <= $threads }), 'and the thread of the server process');

@@ -85,8 +85,7 @@ compare('dead entries', 'SET pg_gpu.mirror = manual;');
 
 # Small runs are not loaded at all.
 $node->safe_psql('postgres', "SELECT gpu.evict('$_')") foreach map { "t_$_" } qw(kary grid column text);
-$node->append_conf('postgresql.conf', "pg_gpu.min_mirror_entries = 15000\n");
-$node->reload;
+change_setting($node, 'pg_gpu.min_mirror_entries', '15000');
 $node->safe_psql('postgres', "SET pg_gpu.path = $path; SELECT gpu.load('$_')") foreach map { "t_$_" } qw(kary grid column text);
 is($node->safe_psql('postgres', 'SELECT count(*) FROM gpu.mirrors'), 4, 'small runs are not loaded');
 compare('small runs', '');

@@ -17,7 +17,7 @@ use Time::HiRes qw(usleep time);
 
 our @EXPORT = qw(
   fault_seed rounds random_int random_pick random_real
-  new_node make_table
+  new_node make_table change_setting
   sql sql_value start_sql finish_sql crash_cluster crash_backend start_again wait_gone
   index_file index_blocks check_answers check_usable
   workload start_clients next_transaction finish_clients stop_clients client_errors client_transactions
@@ -258,6 +258,17 @@ sub finish_sql
 
 # Returns one value; ends the test when the query fails.
 sub sql_value { my ($node, $sql) = @_; return $node->safe_psql('postgres', $sql); }
+
+# Changes a setting in postgresql.conf and returns when new sessions have it. `$value` is written as SHOW shows it. What
+# runs already hears of it before one of its next commands.
+sub change_setting
+{
+	my ($node, $name, $value) = @_;
+	$node->adjust_conf('postgresql.conf', $name, $value);
+	$node->reload;
+	wait_until(sub { return sql_value($node, "LOAD 'pg_gpu'; SHOW $name") eq $value }) or die "$name does not become $value";
+	return;
+}
 
 # Waits for a condition that must come true. Returns false when it did not within the patience of the suite.
 sub wait_until
