@@ -42,6 +42,9 @@ SELECT * FROM compare('SELECT sum(big), avg(big), min(big), max(big), sum(big) F
 SELECT * FROM compare('SELECT sum(price), avg(price), sum(any_scale), avg(any_scale), sum(price * 100000000000), avg(any_scale) FILTER (WHERE any_scale < 0), min(any_scale), max(price) FROM sold');
 SELECT * FROM compare('SELECT variance(num), stddev(num), avg(num), var_pop(small), stddev_samp(small - num), variance(2000000000 + small) FROM sold');
 SELECT * FROM compare('SELECT min(city), max(city), min(day), max(day), bool_and(flag), bool_or(flag), every(id > 0), max(f8), min(f8) FROM sold');
+SELECT * FROM compare('SELECT variance(big), stddev(price), var_pop(any_scale), stddev_samp(any_scale), variance(big / 2 - num) FROM sold');
+SELECT * FROM compare('SELECT city, bit_and(big), bit_or(small), bit_xor(num) FROM sold GROUP BY city');
+SELECT * FROM compare('SELECT city, variance(big), stddev(price), var_pop(any_scale), variance(big) FILTER (WHERE small > 5) FROM sold GROUP BY city');
 SELECT * FROM compare('SELECT city, count(*), count(num), sum(small), avg(small), sum(num), avg(num), sum(big), avg(big), sum(price), avg(price), variance(num), stddev(small), max(any_scale) FROM sold GROUP BY city');
 SELECT * FROM compare('SELECT flag, small, sum(num) FILTER (WHERE id > 3000), avg(num) FILTER (WHERE id < 0), sum(big) FILTER (WHERE id < 0), avg(price) FILTER (WHERE id < 0), stddev(num) FILTER (WHERE id < 100), max(city) FILTER (WHERE flag) FROM sold GROUP BY flag, small');
 SELECT * FROM compare('SELECT city, sum(any_scale), round(avg(any_scale), 40) FROM sold WHERE id % 5 = 2 OR city = ''Lima'' GROUP BY city');

@@ -133,6 +133,44 @@ inline bool marks_grouped_columns(const Query *query) {
 #endif
 }
 
+// The relids of what two relations are joined to. From 16 on an outer join is one of them; `special` is
+// nullptr for inner joins.
+inline Relids joined_relids(const RelOptInfo *left, const RelOptInfo *right,
+                            [[maybe_unused]] const SpecialJoinInfo *special) {
+    Relids relids = bms_union(left->relids, right->relids);
+#if PG_VERSION_NUM >= 160000
+    if (special != nullptr && special->ojrelid != 0)
+        relids = bms_add_member(relids, static_cast<int>(special->ojrelid));
+#endif
+    return relids;
+}
+
+// The conditions of this join of two relations, the planner having made the join relation before.
+inline List *join_conditions(PlannerInfo *root, const RelOptInfo *join, RelOptInfo *left, RelOptInfo *right,
+                             SpecialJoinInfo *special) {
+    List *conditions = NIL;
+#if PG_VERSION_NUM >= 160000
+    build_join_rel(root, join->relids, left, right, special, NIL, &conditions);
+#else
+    build_join_rel(root, join->relids, left, right, special, &conditions);
+#endif
+    return conditions;
+}
+
+// The btree family and operand type that an operator orders by, and which way; false: it is no ordering one.
+inline bool find_ordering(Oid operator_oid, Oid *family, Oid *operand, bool *descends) {
+#if PG_VERSION_NUM >= 180000
+    CompareType comparison;
+    const bool found = get_ordering_op_properties(operator_oid, family, operand, &comparison);
+    *descends = comparison == COMPARE_GT;
+#else
+    int16 strategy;
+    const bool found = get_ordering_op_properties(operator_oid, family, operand, &strategy);
+    *descends = strategy == BTGreaterStrategyNumber;
+#endif
+    return found;
+}
+
 // Memory that a setting's check hook hands to its assign hook, and that PostgreSQL frees; nullptr when there
 // is none.
 inline void *allocate_setting(size_t bytes) {

@@ -86,6 +86,7 @@ extern "C" {
 #include "optimizer/restrictinfo.h"
 #include "optimizer/tlist.h"
 #include "parser/parse_coerce.h"
+#include "parser/parse_oper.h"
 #include "parser/parsetree.h"
 #include "pgstat.h"
 #include "postmaster/bgworker.h"

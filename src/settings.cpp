@@ -12,6 +12,9 @@ static int database_quota = 0;
 static bool enable_count_scan = true;
 static bool enable_lookup_join = true;
 static bool enable_aggregate = true;
+static int map_memory_kb = 32768;
+static bool enable_join = true;
+static bool enable_sort = true;
 static bool enable_block_facts = true;
 
 static ServerSettings server = {};
@@ -118,6 +121,21 @@ void define_settings() {
         "Enables the planner's use of gpu_column's indexes for aggregates and groups.",
         "A query that only aggregates or groups rows of one table is answered from the index's columns.",
         &enable_aggregate, true, PGC_USERSET, GUC_EXPLAIN, nullptr, nullptr, nullptr);
+    DefineCustomBoolVariable(
+        "pg_gpu.enable_join",
+        "Enables the planner's use of gpu_column's indexes for aggregates and groups of joined tables.",
+        "Rows of the other tables are looked up by the values of the index's columns.", &enable_join, true,
+        PGC_USERSET, GUC_EXPLAIN, nullptr, nullptr, nullptr);
+    DefineCustomBoolVariable(
+        "pg_gpu.enable_sort", "Enables the planner's use of gpu_column's indexes for ORDER BY with LIMIT.",
+        "The first rows of one table in an order are found from the index's columns, and only they are read "
+        "from the table.",
+        &enable_sort, true, PGC_USERSET, GUC_EXPLAIN, nullptr, nullptr, nullptr);
+    DefineCustomIntVariable(
+        "pg_gpu.map_memory",
+        "Memory in which a session keeps results of expressions for the values of columns.",
+        "Later statements with the same expressions don't compute them again.", &map_memory_kb, 32768, 0,
+        INT_MAX, PGC_USERSET, GUC_UNIT_KB, nullptr, nullptr, nullptr);
     DefineCustomBoolVariable("pg_gpu.enable_block_facts",
                              "Remembers which rows of a changed block everyone sees.",
                              "Until the block changes again its rows aren't looked at any more. The memory "
@@ -138,6 +156,18 @@ bool lookup_join_enabled() {
 
 bool aggregate_enabled() {
     return enable_aggregate;
+}
+
+size_t map_memory() {
+    return static_cast<size_t>(map_memory_kb) * 1024;
+}
+
+bool join_enabled() {
+    return enable_join;
+}
+
+bool sort_enabled() {
+    return enable_sort;
 }
 
 bool block_facts_enabled() {

@@ -21,6 +21,14 @@ bool lookup_join_enabled();
 
 // And aggregates of gpu_column's indexes?
 bool aggregate_enabled();
+// And the first rows in an order?
+bool sort_enabled();
+
+// Also of joined tables?
+bool join_enabled();
+
+// Bytes that a session may keep maps of expressions in.
+size_t map_memory();
 
 // May visibility be told by what is known of heap blocks (table/block_facts.h)?
 bool block_facts_enabled();

@@ -194,6 +194,23 @@ bool add_records(AggregateGroups *groups, const uint64 *records, uint64 count, u
     return true;
 }
 
+bool add_table(AggregateGroups *groups, const gpu_engine::GroupTable &table) {
+    const uint32 stride = table.key_words + table.value_words;
+    auto *record = allocate<uint64>(stride + 1);
+    bool has_room = true;
+    for (uint64 group = 0; group < table.groups && has_room; group++) {
+        if (group % kFirstRoom == 0)
+            CHECK_FOR_INTERRUPTS();
+        for (uint32 word = 0; word < table.key_words; word++)
+            record[word] = table.key(group, word);
+        for (uint32 word = 0; word < table.value_words; word++)
+            record[table.key_words + word] = table.value(group, word);
+        has_room = add_records(groups, record, 1, stride);
+    }
+    pfree(record);
+    return has_room;
+}
+
 // ---- the end ----------------------------------------------------------------------------------------------
 
 // Dense groups get their keys, and those with rows move to the front.

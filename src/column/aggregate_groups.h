@@ -43,6 +43,9 @@ bool find_groups(AggregateGroups *groups, const uint64 *const *keys, uint32 coun
 // groups, or when a key can't be.
 bool add_records(AggregateGroups *groups, const uint64 *records, uint64 count, uint32 stride);
 
+// The same for groups as an engine gives them back.
+bool add_table(AggregateGroups *groups, const gpu_engine::GroupTable &table);
+
 // As the engines give groups back; dense ones without rows are left out. The program's first accumulator must
 // count rows.
 gpu_engine::GroupTable finish_groups(AggregateGroups *groups);

@@ -43,14 +43,26 @@ AggregateParts make_parts(ColumnView *view) {
     return parts;
 }
 
-uint64 count_places(const AggregatePart &part, int column) {
+static uint64 count_codes(const AggregatePart &part, int column, uint32 max_bits) {
     if (part.reader == nullptr) {
         const ChunkColumn &values = part.chunk->column[column];
         return values.raw ? 0 : uint64{distinct_values(values)} + 1;
     }
     const ColumnHeader &header = header_of(part, column);
     // Damaged codes and those of NULLs may be any number of so many bits.
-    return is_dictionary(header) || header.bits <= kMaxCodedBits ? UINT64CONST(1) << header.bits : 0;
+    return is_dictionary(header) || header.bits <= max_bits ? UINT64CONST(1) << header.bits : 0;
+}
+
+uint64 count_places(const AggregatePart &part, int column) {
+    return count_codes(part, column, kMaxCodedBits);
+}
+
+uint64 count_joinable_places(const AggregatePart &part, int column) {
+    return count_codes(part, column, kMaxJoinableBits);
+}
+
+bool is_listed(const AggregatePart &part, int column) {
+    return part.reader == nullptr ? !part.chunk->column[column].raw : is_dictionary(header_of(part, column));
 }
 
 uint64 base_of_codes(const AggregatePart &part, int column) {
@@ -82,7 +94,7 @@ bool find_code_bounds(const AggregatePart &part, int column, uint64 *least, uint
 IndexSummary summarise_columns(Relation index, const Format &format) {
     IndexSummary summary = {};
     for (int i = 0; i < format.columns; i++)
-        summary.column[i].has_codes = true;
+        summary.column[i].has_codes = summary.column[i].is_joinable = true;
     int count;
     const Buffer buffer = storage::lock_metapage(index, run_kind(), BUFFER_LOCK_SHARE);
     const storage::RunEntry *runs = storage::copy_directory(index, run_kind(), BufferGetPage(buffer), &count);
@@ -101,6 +113,9 @@ IndexSummary summarise_columns(Relation index, const Format &format) {
             const uint64 places = count_places(part, i);
             summary.column[i].has_codes = summary.column[i].has_codes && places > 0;
             summary.column[i].places += is_dictionary(header) ? header.distinct : places;
+            const uint64 joinable = count_joinable_places(part, i);
+            summary.column[i].is_joinable = summary.column[i].is_joinable && joinable > 0;
+            summary.column[i].joinable_places += is_dictionary(header) ? header.distinct : joinable;
             summary.column[i].words += header.codes.words + header.dictionary.words;
         }
     }
@@ -197,9 +212,7 @@ bool find_code_bounds_within(const AggregatePart &part, const ColumnType &type, 
         *greatest = any ? Max(*greatest, value) : value;
         any = true;
     };
-    const bool is_listed =
-        part.reader == nullptr ? !part.chunk->column[column].raw : is_dictionary(header_of(part, column));
-    if (is_listed)
+    if (is_listed(part, column))
         visit_entries(part, type, column, nullptr,
                       [&](uint64, Datum value) { note(encode_integer(type, value)); });
     else

@@ -29,6 +29,13 @@ AggregateParts make_parts(ColumnView *view);
 inline constexpr uint32 kMaxCodedBits = 16;
 uint64 count_places(const AggregatePart &part, int column);
 
+// The same for codes that lead to rows of joined tables, whose maps may be greater.
+inline constexpr uint32 kMaxJoinableBits = 24;
+uint64 count_joinable_places(const AggregatePart &part, int column);
+
+// Are codes numbers of values that a dictionary, or the loose rows, list?
+bool is_listed(const AggregatePart &part, int column);
+
 // Of integers that come row by row: the value is the code and this.
 uint64 base_of_codes(const AggregatePart &part, int column);
 
@@ -43,9 +50,11 @@ bool find_code_bounds_within(const AggregatePart &part, const ColumnType &type, 
 
 // Of all runs together, as their headers say.
 struct ColumnSummary {
-    bool has_codes;  // in each run of columns
-    uint64 places;   // of codes, in all runs
-    uint64 words;    // of codes and dictionaries
+    bool has_codes;    // in each run of columns
+    bool is_joinable;  // do codes lead to rows of joined tables, in each run of columns?
+    uint64 places;     // of codes, in all runs
+    uint64 joinable_places;
+    uint64 words;  // of codes and dictionaries
 };
 struct IndexSummary {
     uint64 rows;

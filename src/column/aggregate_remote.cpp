@@ -30,19 +30,6 @@ bool mark_remote_codes(RemoteCodes *codes, int run, int column, uint8 *marks, bo
 
 // ---- groups -----------------------------------------------------------------------------------------------
 
-namespace {
-
-// What the server has found, copied out of the transfer buffer: groups, then doubtful rows.
-struct Found {
-    uint32 words;
-    uint64 groups;
-    uint64 doubtful;
-    uint64 *group_records;
-    uint64 *doubtful_records;  // a word more each
-};
-
-}  // namespace
-
 static uint64 *copy_records(const uint64 *records, uint64 count, uint32 words) {
     auto *copy = allocate<uint64>(count * words + 1);
     memcpy(copy, records, count * words * sizeof(uint64));
@@ -57,8 +44,8 @@ static const AggregateInput **inputs_by_place(const RemoteRows &rows, const Aggr
     return by_place;
 }
 
-static bool ask_groups(RemoteRows *rows, const AggregateProgram &program, const AggregateInput *const *inputs,
-                       size_t memory, uint64 expected, const gpu_engine::AggregateTop &top, Found *found) {
+bool ask_records(RemoteRows *rows, const AggregateProgram &program, const AggregateInput *const *inputs,
+                 size_t memory, uint64 expected, const gpu_engine::AggregateTop &top, FoundRecords *found) {
     found->words = program.key_words + program.value_words;
     client::GroupsQuestion question = {};
     question.program = &program;
@@ -89,8 +76,7 @@ static bool ask_groups(RemoteRows *rows, const AggregateProgram &program, const 
     return true;
 }
 
-// Moves the records of visible rows to the front; their number.
-static uint64 keep_visible(RemoteRows *rows, const Found &found) {
+uint64 keep_visible(RemoteRows *rows, const FoundRecords &found) {
     if (found.doubtful == 0)
         return 0;
     const uint32 stride = found.words + 1;
@@ -114,7 +100,7 @@ static uint64 keep_visible(RemoteRows *rows, const Found &found) {
 }
 
 // A table of the records as they are.
-static GroupTable table_of(const AggregateProgram &program, const Found &found) {
+static GroupTable table_of(const AggregateProgram &program, const FoundRecords &found) {
     GroupTable table = {};
     table.groups = found.groups;
     table.key_words = program.key_words;
@@ -128,19 +114,8 @@ static GroupTable table_of(const AggregateProgram &program, const Found &found) 
     return table;
 }
 
-namespace {
-
-// The parts that the session looks through: runs at home, and loose rows.
-struct OwnParts {
-    AggregateParts parts;
-    const AggregateInput **inputs;  // by part
-    bool any;                       // rows
-};
-
-}  // namespace
-
-static OwnParts find_own_parts(const RemoteRows &rows, const AggregateParts &parts,
-                               const AggregateInput *const *inputs) {
+OwnParts find_own_parts(const RemoteRows &rows, const AggregateParts &parts,
+                        const AggregateInput *const *inputs) {
     const auto count = static_cast<size_t>(parts.count) + 1;
     OwnParts own = {
         {parts.format, allocate<AggregatePart>(count), 0}, allocate<const AggregateInput *>(count), false};
@@ -154,7 +129,7 @@ static OwnParts find_own_parts(const RemoteRows &rows, const AggregateParts &par
     return own;
 }
 
-static bool is_added_up(const AggregateProgram &program, const OwnParts &own, const Found &found,
+static bool is_added_up(const AggregateProgram &program, const OwnParts &own, const FoundRecords &found,
                         uint64 visible, size_t memory, GroupTable *table) {
     const size_t taken = (found.groups * found.words + found.doubtful * (found.words + 1)) * sizeof(uint64);
     AggregateGroups *groups = begin_groups(program, memory - Min(taken, memory), 1, 0);
@@ -170,10 +145,10 @@ bool aggregate_on_server(RemoteRows *rows, const AggregateParts &parts, const Ag
                          const AggregateInput *const *inputs, size_t memory, uint64 expected,
                          const gpu_engine::AggregateTop &top, GroupTable *groups) {
     const OwnParts own = find_own_parts(*rows, parts, inputs);
-    Found found = {};
+    FoundRecords found = {};
     // Rows elsewhere may change the order.
-    if (!ask_groups(rows, program, inputs, memory, expected, own.any ? gpu_engine::AggregateTop{} : top,
-                    &found))
+    if (!ask_records(rows, program, inputs, memory, expected, own.any ? gpu_engine::AggregateTop{} : top,
+                     &found))
         return false;
     const uint64 visible = keep_visible(rows, found);
     if (visible == 0 && !own.any) {

@@ -18,6 +18,34 @@ bool aggregate_on_server(RemoteRows *rows, const AggregateParts &parts,
                          const gpu_engine::AggregateInput *const *inputs, size_t memory, uint64 expected,
                          const gpu_engine::AggregateTop &top, gpu_engine::GroupTable *groups);
 
+// ---- what such answers are made of ------------------------------------------------------------------------
+
+// What the server has found, copied out of the transfer buffer: groups, then doubtful rows.
+struct FoundRecords {
+    uint32 words;
+    uint64 groups;
+    uint64 doubtful;
+    uint64 *group_records;
+    uint64 *doubtful_records;  // a word more each
+};
+// Asks for them, in the current memory context. False: it isn't answered, and gpu.stat tells why.
+bool ask_records(RemoteRows *rows, const gpu_engine::AggregateProgram &program,
+                 const gpu_engine::AggregateInput *const *inputs, size_t memory, uint64 expected,
+                 const gpu_engine::AggregateTop &top, FoundRecords *found);
+// Moves the records of doubtful rows that are visible to the front; their number.
+uint64 keep_visible(RemoteRows *rows, const FoundRecords &found);
+
+// The parts that the session looks through: runs at home, and loose rows.
+struct OwnParts {
+    AggregateParts parts;
+    const gpu_engine::AggregateInput **inputs;  // by part
+    bool any;                                   // rows
+};
+OwnParts find_own_parts(const RemoteRows &rows, const AggregateParts &parts,
+                        const gpu_engine::AggregateInput *const *inputs);
+
+// ---- codes ------------------------------------------------------------------------------------------------
+
 // Marks the codes that a column has in a run of the server's, in visible rows that pass the view's tests, as
 // `mark_codes` does of a run that the session looks through. False: it can't be told. The first call for a
 // column asks.

@@ -20,53 +20,12 @@ struct Run {
     const AggregateProgram *program;
     StepBatch batch;
     AggregateGroups *groups;
-    uint16 *positions;  // kBatch
-    uint64 **keys;      // by word, kBatch
-    uint32 *numbers;    // kBatch: each row's group
-    uint8 *counted;     // kBatch: rows that an accumulator takes
+    uint64 **keys;    // by word, kBatch
+    uint32 *numbers;  // kBatch: each row's group
+    uint8 *counted;   // kBatch: rows that an accumulator takes
 };
 
 }  // namespace
-
-// ---- rows -------------------------------------------------------------------------------------------------
-
-// The places of set bits; their number.
-static uint32 list_bits(const uint64 *bits, uint32 words, uint16 *positions) {
-    uint32 count = 0;
-    for (uint32 word = 0; word < words; word++)
-        for (uint64 left = bits[word]; left != 0; left &= left - 1)
-            positions[count++] =
-                static_cast<uint16>(word * kGroup + static_cast<uint32>(__builtin_ctzll(left)));
-    return count;
-}
-
-// Chooses the selected rows; false when there is none.
-static bool choose_selected(Run *run, const uint64 *selected, uint32 words) {
-    uint64 all = PG_UINT64_MAX;
-    uint64 any = 0;
-    for (uint32 word = 0; word < words; word++) {
-        all &= selected[word];
-        any |= selected[word];
-    }
-    if (all != PG_UINT64_MAX && any != 0)
-        choose_rows(&run->batch, run->positions, list_bits(selected, words, run->positions));
-    return any != 0;
-}
-
-// Leaves the chosen rows that pass; false when there is none.
-static bool choose_passing(Run *run, uint16 filter) {
-    const StepValues &truth = compute_step(&run->batch, filter);
-    const uint16 *before = run->batch.positions;
-    uint32 count = 0;
-    for (uint32 i = 0; i < run->batch.count; i++) {
-        const uint16 position = before == nullptr ? static_cast<uint16>(i) : before[i];
-        run->positions[count] = position;
-        count += gpu_engine::is_true_at(truth, i) ? 1 : 0;
-    }
-    if (count < run->batch.count)
-        choose_rows(&run->batch, run->positions, count);
-    return count > 0;
-}
 
 // ---- groups -----------------------------------------------------------------------------------------------
 
@@ -110,32 +69,11 @@ static void begin_run(Run *run, const AggregateParts &parts, const AggregateProg
     run->program = &program;
     run->groups = groups;
     begin_steps(&run->batch, program, parts.part[part], parts.format->columns, inputs);
-    run->positions = allocate<uint16>(kBatch);
     run->keys = allocate<uint64 *>(program.key_words + 1);
     for (uint32 word = 0; word < program.key_words; word++)
         run->keys[word] = allocate<uint64>(kBatch);
     run->numbers = allocate<uint32>(kBatch);
     run->counted = allocate<uint8>(kBatch);
-}
-
-// Calls work(first group, groups) for the batches that have selected rows, which are chosen then. It returns
-// whether to go on.
-template <typename Work>
-static bool for_batches(Run *run, const AggregatePart &part, Work work) {
-    const uint64 words = groups_of(part.rows);
-    for (uint64 first = 0; first < words; first += kBatchGroups) {
-        const auto groups = static_cast<uint32>(Min(words - first, uint64{kBatchGroups}));
-        bool any = false;
-        for (uint32 i = 0; i < groups && !any; i++)
-            any = part.selected[first + i] != 0;
-        if (!any)
-            continue;
-        CHECK_FOR_INTERRUPTS();
-        begin_batch(&run->batch, first, groups);
-        if (choose_selected(run, part.selected + first, groups) && !work(first, groups))
-            return false;
-    }
-    return true;
 }
 
 AggregateOutcome aggregate_parts(const AggregateParts &parts, const AggregateProgram &program,
@@ -146,8 +84,8 @@ AggregateOutcome aggregate_parts(const AggregateParts &parts, const AggregatePro
         MemoryContext caller = MemoryContextSwitchTo(context);
         Run run;
         begin_run(&run, parts, program, part, inputs[part], groups);
-        const bool has_room = for_batches(&run, parts.part[part], [&](uint64, uint32) {
-            if (program.filter != no_aggregate_step && !choose_passing(&run, program.filter))
+        const bool has_room = for_batches(&run.batch, parts.part[part], 1, [&](uint64, uint32) {
+            if (program.filter != no_aggregate_step && !choose_passing(&run.batch, program.filter))
                 return true;
             if (program.key_count > 0 && !find_numbers(&run))
                 return false;
@@ -175,8 +113,8 @@ bool select_by_step(const AggregateParts &parts, const AggregateProgram &program
         MemoryContext caller = MemoryContextSwitchTo(context);
         Run run;
         begin_run(&run, parts, program, part, inputs[part], nullptr);
-        for_batches(&run, parts.part[part], [&](uint64 first, uint32 groups) {
-            const bool any = choose_passing(&run, step);
+        for_batches(&run.batch, parts.part[part], 1, [&](uint64 first, uint32 groups) {
+            const bool any = choose_passing(&run.batch, step);
             if (any && run.batch.positions == nullptr)
                 return true;
             uint64 passing[kBatchGroups] = {};

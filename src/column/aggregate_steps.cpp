@@ -1,5 +1,7 @@
 #include "column/aggregate_steps.h"
 
+#include "gpu_engine/aggregate_sums.h"
+
 namespace pg_gpu::column {
 
 using gpu_engine::AggregateInput;
@@ -16,6 +18,7 @@ void begin_steps(StepBatch *batch, const AggregateProgram &program, const Aggreg
     batch->program = &program;
     batch->part = &part;
     batch->inputs = inputs;
+    batch->chosen = allocate<uint16>(kBatch);
     batch->codes = allocate_zeroed<PartCodes>(columns);
     batch->results = allocate_zeroed<StepResult>(program.step_count + 1);
     for (uint32 i = 0; i < program.input_count; i++)
@@ -45,6 +48,46 @@ void choose_rows(StepBatch *batch, const uint16 *positions, uint32 count) {
     batch->count = count;
     for (uint32 i = 0; i < batch->program->step_count; i++)
         batch->results[i].is_computed = false;
+}
+
+// The places of set bits; their number.
+static uint32 list_bits(const uint64 *bits, uint32 words, uint16 *positions) {
+    uint32 count = 0;
+    for (uint32 word = 0; word < words; word++)
+        for (uint64 left = bits[word]; left != 0; left &= left - 1)
+            positions[count++] =
+                static_cast<uint16>(word * kGroup + static_cast<uint32>(__builtin_ctzll(left)));
+    return count;
+}
+
+bool choose_selected(StepBatch *batch, const uint64 *selected, uint32 words) {
+    uint64 all = PG_UINT64_MAX;
+    uint64 any = 0;
+    for (uint32 word = 0; word < words; word++) {
+        all &= selected[word];
+        any |= selected[word];
+    }
+    if (all != PG_UINT64_MAX && any != 0)
+        choose_rows(batch, batch->chosen, list_bits(selected, words, batch->chosen));
+    return any != 0;
+}
+
+// Leaves the chosen rows of which a condition is true.
+static bool choose_true(StepBatch *batch, uint16 condition) {
+    const StepValues &truth = compute_step(batch, condition);
+    return leave_rows(batch, [&](auto take) {
+        for (uint32 i = 0; i < batch->count; i++)
+            take(i, gpu_engine::is_true_at(truth, i));
+    });
+}
+
+bool choose_passing(StepBatch *batch, uint16 filter) {
+    uint16 conditions[gpu_engine::max_aggregate_steps];
+    const uint32 count = gpu_engine::list_conditions(*batch->program, filter, conditions);
+    for (uint32 i = 0; i < count; i++)
+        if (!choose_true(batch, conditions[i]))
+            return false;
+    return true;
 }
 
 // ---- inputs -----------------------------------------------------------------------------------------------

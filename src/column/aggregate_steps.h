@@ -24,6 +24,7 @@ struct StepBatch {
     uint64 first;             // group of rows
     uint32 count;             // rows
     const uint16 *positions;  // of these rows; nullptr: the first `count`
+    uint16 *chosen;           // kBatch: room for positions
     uint64 *places;           // kBatch
     bool has_places;
     StepResult *results;  // by step
@@ -40,7 +41,48 @@ void begin_batch(StepBatch *batch, uint64 first, uint32 groups);
 // Forgets what has been computed: other rows are looked at from now on.
 void choose_rows(StepBatch *batch, const uint16 *positions, uint32 count);
 
+// Chooses the selected rows, a bit each; false when there is none.
+bool choose_selected(StepBatch *batch, const uint64 *selected, uint32 words);
+// Leaves the chosen rows of which the truth value is true; false when there is none.
+bool choose_passing(StepBatch *batch, uint16 filter);
+
+// Leaves the chosen rows that `for_rows` tells to be left: it calls take(i, is_left) for each. False when
+// there is none.
+template <typename ForRows>
+bool leave_rows(StepBatch *batch, ForRows for_rows) {
+    const uint16 *before = batch->positions;
+    uint32 count = 0;
+    for_rows([&](uint32 i, bool is_left) {
+        const uint16 position = before == nullptr ? static_cast<uint16>(i) : before[i];
+        batch->chosen[count] = position;
+        count += is_left ? 1 : 0;
+    });
+    if (count < batch->count)
+        choose_rows(batch, batch->chosen, count);
+    return count > 0;
+}
+
 // The step's results, computed with all that they need unless they are there.
 const gpu_engine::StepValues &compute_step(StepBatch *batch, uint16 step);
+
+// Calls work(first group, groups) for the batches that have selected rows, which are chosen then: one batch
+// of every so many. It returns whether to go on.
+template <typename Work>
+bool for_batches(StepBatch *batch, const AggregatePart &part, uint64 every, Work work) {
+    const uint64 words = groups_of(part.rows);
+    for (uint64 first = 0; first < words; first += every * kBatchGroups) {
+        const auto groups = static_cast<uint32>(Min(words - first, uint64{kBatchGroups}));
+        bool any = false;
+        for (uint32 i = 0; i < groups && !any; i++)
+            any = part.selected[first + i] != 0;
+        if (!any)
+            continue;
+        CHECK_FOR_INTERRUPTS();
+        begin_batch(batch, first, groups);
+        if (choose_selected(batch, part.selected + first, groups) && !work(first, groups))
+            return false;
+    }
+    return true;
+}
 
 }  // namespace pg_gpu::column

@@ -1,4 +1,5 @@
 // Conditions on columns: a dictionary's entries are looked at once each, codes are compared in bulk.
+#include "column/kept_results.h"
 #include "column/view.h"
 
 namespace pg_gpu::column {
@@ -58,30 +59,19 @@ class Evaluation {
 
 // ---- bulk -------------------------------------------------------------------------------------------------
 
-// Sixty-four bytes of 0 or 1 as bits.
-static inline uint64 gather_bits(const uint8 *hits) {
-    uint64 bits = 0;
-    for (uint32 i = 0; i < 8; i++) {
-        uint64 eight;
-        memcpy(&eight, hits + i * 8, sizeof(eight));
-        bits |= (eight * UINT64CONST(0x0102040810204080) >> 56) << (i * 8);
-    }
-    return bits;
-}
-
 template <typename Value>
 static inline uint64 compare_group(const Value *values, Value low, Value width) {
     uint8 hits[kGroup];
     for (uint32 i = 0; i < kGroup; i++)
         hits[i] = static_cast<Value>(values[i] - low) <= width ? 1 : 0;
-    return gather_bits(hits);
+    return pack_bits(hits);
 }
 
 static inline uint64 look_group_up(const uint32 *values, const uint8 *match) {
     uint8 hits[kGroup];
     for (uint32 i = 0; i < kGroup; i++)
         hits[i] = match[values[i]];
-    return gather_bits(hits);
+    return pack_bits(hits);
 }
 
 static void clear_all(ColumnView *view, int run) {
@@ -165,10 +155,70 @@ static bool entry_matches(const ColumnKeys &keys, Evaluation *evaluation, const 
     return true;
 }
 
+// ---- matches that are kept --------------------------------------------------------------------------------
+
+// A call for each argument that a key compares with; nullptr when the function's results can't be kept.
+static Node *calls_of_key(const Key &key) {
+    Oid *types;
+    int count;
+    if (key.kind != KeyKind::Evaluate || !gives_lasting_results(key.function.fn_oid))
+        return nullptr;
+    get_func_signature(key.function.fn_oid, &types, &count);
+    if (count != 2 || IsPolymorphicType(types[1]))
+        return nullptr;
+    int16 length;
+    bool by_value;
+    get_typlenbyval(types[1], &length, &by_value);
+    List *calls = NIL;
+    for (uint32 i = 0; i < key.argument_count; i++) {
+        Const *argument = makeConst(types[1], -1, InvalidOid, length, key.arguments[i], false, by_value);
+        calls = lappend(calls, makeFuncExpr(key.function.fn_oid, BOOLOID, list_make1(argument), InvalidOid,
+                                            key.collation, COERCE_EXPLICIT_CALL));
+    }
+    return reinterpret_cast<Node *>(calls);
+}
+
+static bool make_kept_key(RunReader *reader, const ColumnKeys &keys, KeptKey *key) {
+    List *calls = NIL;
+    for (int i = 0; i < keys.count; i++) {
+        Node *of_key = calls_of_key(*keys.keys[i]);
+        if (of_key == nullptr)
+            return false;
+        calls = lappend(calls, of_key);
+    }
+    *key = {reader, keys.column, kKeptMatches, reinterpret_cast<Node *>(calls)};
+    return !reader->stale && calls != NIL;
+}
+
+// By code, a byte each; nullptr: they aren't known.
+static const uint8 *find_matches(RunReader *reader, const ColumnKeys &keys) {
+    KeptKey key;
+    return make_kept_key(reader, keys, &key) ? static_cast<const uint8 *>(find_results(key)) : nullptr;
+}
+
+static void keep_matches(RunReader *reader, const ColumnKeys &keys, const uint8 *match, uint64 count) {
+    KeptKey key;
+    if (!make_kept_key(reader, keys, &key))
+        return;
+    MemoryContext context = make_room_for_results(count);
+    if (context == nullptr)
+        return;
+    auto *copy = static_cast<uint8 *>(MemoryContextAllocHuge(context, count + 1));
+    memcpy(copy, match, count);
+    add_results(key, context, copy, count);
+}
+
+// Clears what doesn't match among the codes that are set. If these are all, matches are kept.
 static void match_dictionary(ColumnView *view, int run, const ColumnKeys &keys, uint8 *match) {
     RunReader *reader = &view->runs[run];
     const ColumnHeader &header = reader->header.column[keys.column];
     const ColumnType &type = view->format->types[keys.column];
+    if (const uint8 *kept = find_matches(reader, keys)) {
+        for (uint64 i = 0; i < header.distinct; i++)
+            match[i] &= kept[i];
+        return;
+    }
+    const bool is_complete = memchr(match, 0, header.distinct) == nullptr;
     Evaluation evaluation(type);
     if (type.is_integer) {
         uint64 *entries = read_integer_dictionary(reader, keys.column);
@@ -188,6 +238,8 @@ static void match_dictionary(ColumnView *view, int run, const ColumnKeys &keys, 
         end_strings(&cursor);
     }
     evaluation.end();
+    if (is_complete)
+        keep_matches(reader, keys, match, header.distinct);
 }
 
 static CodeTest make_test(uint8 *match, uint64 count) {
@@ -208,7 +260,8 @@ static void apply_to_dictionary(ColumnView *view, int run, const ColumnKeys &key
     const ColumnHeader &header = view->runs[run].header.column[keys.column];
     const uint64 codes = UINT64CONST(1) << header.bits;
     auto *match = allocate_zeroed<uint8>(codes);
-    if (which == KeysToApply::Unsafe && needs_evaluation(keys))
+    if (which == KeysToApply::Unsafe && needs_evaluation(keys) &&
+        find_matches(&view->runs[run], keys) == nullptr)
         mark_selected_codes(view, run, keys.column, nulls, match);
     else
         memset(match, 1, header.distinct);
@@ -380,6 +433,11 @@ void select_matching(ColumnView *view, const Condition &condition, KeysToApply w
                 apply_to_run(view, run, keys, which);
         apply_to_loose_rows(view, keys);
     }
+}
+
+bool has_kept_matches(ColumnView *view, int run, int column, const Condition &condition, KeysToApply which) {
+    return is_dictionary(view->runs[run].header.column[column]) &&
+           find_matches(&view->runs[run], keys_of_column(condition, column, which)) != nullptr;
 }
 
 void match_codes(ColumnView *view, int run, int column, const Condition &condition, KeysToApply which,

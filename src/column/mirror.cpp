@@ -98,32 +98,40 @@ bool has_counted_codes(const RemoteRows &rows, int column) {
     return true;
 }
 
+// Must a key be kept from values of a run that no visible row has? Integers without a dictionary needn't be
+// values at all.
+static bool needs_visible_codes(ColumnView *view, int run, const Condition &condition, int column,
+                                KeysToApply which) {
+    return !is_dictionary(view->runs[run].header.column[column]) ||
+           (which == KeysToApply::Unsafe && !has_kept_matches(view, run, column, condition, which));
+}
+
 // A set of the codes that match the column's keys, for each run. Where values may be nothing an operator is
 // to see, only those that visible rows have are looked at.
 static bool add_code_tests(RemoteRows *rows, const Condition &condition, int column, KeysToApply which) {
     ColumnView *view = rows->view;
     if (!has_counted_codes(*rows, column))
         return false;
-    bool only_selected = which == KeysToApply::Unsafe;
+    bool only_selected = false;
     for (int run = 0; run < view->run_count; run++)
-        only_selected =
-            only_selected || (is_remote(view, run) && !is_dictionary(view->runs[run].header.column[column]));
+        only_selected = only_selected ||
+                        (is_remote(view, run) && needs_visible_codes(view, run, condition, column, which));
     if (only_selected && !count_remote_codes(rows, column))
         return false;
     for (int run = 0; run < view->run_count; run++) {
         if (!is_remote(view, run))
             continue;
         const uint64 codes = UINT64CONST(1) << view->runs[run].header.column[column].bits;
-        auto *match = allocate_zeroed<uint8>(codes);
+        auto *match = allocate_zeroed<uint8>(groups_of(codes) * kGroup);
         if (!only_selected)
             memset(match, 1, view->runs[run].header.column[column].distinct);
         for (uint64 code = 0; only_selected && code < view->counted[run].codes; code++)
             match[code] = view->counted[run].by_code[code] > 0 ? 1 : 0;
         match_codes(view, run, column, condition, which, match);
         const uint64 words = groups_of(codes);
-        auto *set = allocate_zeroed<uint64>(words);
-        for (uint64 code = 0; code < codes; code++)
-            set[code / 64] |= uint64{match[code]} << (code % 64);
+        auto *set = allocate<uint64>(words + 1);
+        for (uint64 word = 0; word < words; word++)
+            set[word] = pack_bits(match + word * 64);
         pfree(match);
         add_test(rows, {TestKind::codes, static_cast<uint32>(column), nullptr, set, words},
                  rows->set_places[run]);

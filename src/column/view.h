@@ -71,6 +71,9 @@ enum class KeysToApply { Safe, Unsafe };
 // Takes away the rows that don't match. Unsafe keys' operators see the values of selected rows only.
 void select_matching(ColumnView *view, const Condition &condition, KeysToApply which);
 
+// Is it known from an earlier statement which codes of the run match, so that no operator is asked?
+bool has_kept_matches(ColumnView *view, int run, int column, const Condition &condition, KeysToApply which);
+
 // Looks at those of a run's codes whose byte is set, and clears those whose values don't match the column's
 // keys. For runs with a dictionary, and integers in at most kMaxListedBits.
 inline constexpr uint32 kMaxListedBits = 16;
@@ -89,6 +92,17 @@ void give_selected(ColumnView *view, int run, TidSink sink, void *context);
 
 inline bool is_selected(const uint64 *bits, uint64 ordinal) {
     return (bits[ordinal / 64] >> (ordinal % 64)) & 1;
+}
+
+// Sixty-four bytes of 0 or 1 as bits.
+inline uint64 pack_bits(const uint8 *hits) {
+    uint64 bits = 0;
+    for (uint32 i = 0; i < 8; i++) {
+        uint64 eight;
+        memcpy(&eight, hits + i * 8, sizeof(eight));
+        bits |= (eight * UINT64CONST(0x0102040810204080) >> 56) << (i * 8);
+    }
+    return bits;
 }
 
 // Of `count` rows from `first` on, at most as many as a heap block has.

@@ -6,13 +6,14 @@
 #include "plan/aggregate_distinct.h"
 #include "plan/aggregate_failure.h"
 #include "plan/aggregate_key_rows.h"
+#include "plan/aggregate_server.h"
 #include "plan/aggregate_top.h"
+#include "plan/sort_answer.h"
 #include "subtransaction.h"
 
 namespace pg_gpu::plan {
 
 using column::AggregateParts;
-using column::ColumnView;
 using gpu_engine::AggregateKey;
 using gpu_engine::AggregateOutcome;
 using gpu_engine::AggregateProgram;
@@ -23,7 +24,6 @@ namespace {
 // One try to answer.
 struct Attempt {
     const AggregateQuestion *question;
-    const column::Format *format;
     CompiledAggregate *compiled;
     AggregateAnswer *answer;
     size_t memory;
@@ -58,8 +58,8 @@ static bool make_scan_key(const AggregateQuestion &question, const IndexColumns 
     return true;
 }
 
-static bool make_index_condition(const AggregateQuestion &question, const IndexColumns &columns,
-                                 const CompiledAggregate &compiled, column::Condition *made) {
+static bool make_index_conditions(const AggregateQuestion &question, const IndexColumns &columns,
+                                  const CompiledAggregate &compiled) {
     const int count = list_length(compiled.index_conditions);
     auto *keys = allocate_zeroed<ScanKeyData>(static_cast<size_t>(count) + 1);
     for (int i = 0; i < count; i++) {
@@ -69,7 +69,10 @@ static bool make_index_condition(const AggregateQuestion &question, const IndexC
         if (!make_scan_key(question, columns, condition, &keys[i]))
             return false;
     }
-    column::make_condition(question.index, *columns.format, keys, count, made);
+    for (int i = 0; i < question.member_count; i++) {
+        AggregateMember *member = &question.member[i];
+        column::make_condition(member->index, *member->format, keys, count, &member->condition);
+    }
     return true;
 }
 
@@ -80,19 +83,18 @@ static uint64 expected_groups(const AggregateQuestion &question) {
 
 // ---- an attempt -------------------------------------------------------------------------------------------
 
-static uint64 **selections(ColumnView *view, const AggregateParts &parts) {
+static uint64 **selections(const AggregateParts &parts) {
     auto **selected = allocate<uint64 *>(parts.count + 1);
     for (int part = 0; part < parts.count; part++)
-        selected[part] =
-            part < view->run_count ? view->selected[part] : const_cast<uint64 *>(parts.part[part].selected);
+        selected[part] = const_cast<uint64 *>(parts.part[part].selected);
     return selected;
 }
 
 // Leaves the rows selected of which the condition is true.
-static bool apply_filter(InputMaker *maker, ColumnView *view, uint16 filter) {
+static bool apply_filter(InputMaker *maker, uint16 filter) {
     return make_inputs(maker, &filter, 1) &&
            column::select_by_step(*maker->parts, maker->compiled->program, filter, maker->inputs,
-                                  selections(view, *maker->parts));
+                                  selections(*maker->parts));
 }
 
 // May an expression over a column fail?
@@ -126,14 +128,14 @@ static bool make_all_inputs(InputMaker *maker) {
 
 // What makes expressions fail must have passed WHERE before: those that can't fail are part of the program
 // only if nothing else can.
-static const char *prepare_rows(InputMaker *maker, ColumnView *view, CompiledAggregate *compiled) {
+static const char *prepare_rows(InputMaker *maker, CompiledAggregate *compiled) {
     static const char *const overflow = "an expression overflows, or divides by zero";
     compiled->program.filter = no_aggregate_step;
     if (!has_unsafe_input(*compiled) && compiled->unsafe_filter == no_aggregate_step)
         compiled->program.filter = compiled->safe_filter;
-    else if (compiled->safe_filter != no_aggregate_step && !apply_filter(maker, view, compiled->safe_filter))
+    else if (compiled->safe_filter != no_aggregate_step && !apply_filter(maker, compiled->safe_filter))
         return maker->problem != nullptr ? maker->problem : overflow;
-    if (compiled->unsafe_filter != no_aggregate_step && !apply_filter(maker, view, compiled->unsafe_filter))
+    if (compiled->unsafe_filter != no_aggregate_step && !apply_filter(maker, compiled->unsafe_filter))
         return maker->problem != nullptr ? maker->problem : overflow;
     return make_all_inputs(maker) ? nullptr : maker->problem;
 }
@@ -159,12 +161,15 @@ static void begin_answer(const AggregateQuestion &question, const InputMaker &ma
     memcpy(common, maker.common, inputs * sizeof(CommonValues));
     auto *scale = allocate<uint8>(inputs + 1);
     memcpy(scale, maker.scale, inputs);
+    auto *centre = allocate<uint64>(2 * size_t{inputs} + 1);
+    memcpy(centre, maker.centre, 2 * inputs * sizeof(uint64));
     MemoryContextSwitchTo(caller);
     answer->compiled = compiled;
     answer->key_count = list_length(question.query.keys);
     answer->aggregate_count = list_length(question.query.aggregates);
     answer->common = common;
     answer->scale = scale;
+    answer->centre = centre;
     answer->has_place = has_place;
     answer->passes = 1;
     if (answer->spilled != nullptr)
@@ -315,18 +320,32 @@ static AggregateOutcome run_passes(const AggregateQuestion &question, const Aggr
     return outcome;
 }
 
-static const char *attempt(Attempt *attempt, ColumnView *view) {
+// Where keys and accumulators lie, and what these add up, now that the inputs are known. Returns nullptr, or
+// why not.
+static const char *lay_out(const InputMaker &maker, CompiledAggregate *compiled) {
+    if (!choose_centres(maker, &compiled->program))
+        return "numbers whose variance is asked for are too far apart";
+    return lay_out_keys(maker, &compiled->program) ? nullptr
+                                                   : "a grouping column's values leave no number for NULL";
+}
+
+static const char *attempt(Attempt *attempt, AllRows *rows) {
     const AggregateQuestion &question = *attempt->question;
     MemoryContextReset(question.keep);
     CompiledAggregate *compiled = copy_compiled(question, *attempt->compiled);
-    const AggregateParts parts = column::make_parts(view);
-    InputMaker *maker =
-        begin_inputs(*compiled, parts, question.index, question.context, question.keep, attempt->memory);
-    const char *problem = prepare_rows(maker, view, compiled);
+    const AggregateParts parts = make_all_parts(rows);
+    InputMaker *maker = begin_inputs(*compiled, parts, question.member[0].index, question.joins,
+                                     question.context, question.keep, attempt->memory);
+    const char *problem = prepare_rows(maker, compiled);
     if (problem != nullptr)
         return problem;
-    if (!lay_out_keys(*maker, &compiled->program))
-        return "a grouping column's values are too far apart";
+    if (wants_rows(question.query)) {
+        problem = find_rows(question, *maker, compiled, attempt->answer);
+        return is_any_stale(*rows) ? nullptr : problem;
+    }
+    problem = lay_out(*maker, compiled);
+    if (problem != nullptr)
+        return problem;
     const bool has_place = has_variants(*maker);
     choose_exponents(*maker, &compiled->program);
     leave_out_accumulators(*maker, has_place, list_length(question.query.aggregates), compiled);
@@ -339,7 +358,7 @@ static const char *attempt(Attempt *attempt, ColumnView *view) {
         begin_answer(question, *maker, has_place, compiled, attempt->answer);
         outcome = run_passes(question, parts, *maker, *compiled, distinct, passes, attempt->answer);
         // A run that was stale has shown anything.
-        if (column::is_stale(view))
+        if (is_any_stale(*rows))
             return nullptr;
     }
     if (outcome == AggregateOutcome::failed)
@@ -356,28 +375,22 @@ static bool join_filters(CompiledAggregate *compiled) {
 }
 
 // At most as many as there are rows, and as many of each group as the argument has values.
-static uint64 expected_pairs(const AggregateQuestion &question, const column::RemoteRows &rows,
+static uint64 expected_pairs(const AggregateQuestion &question, uint64 entries,
                              const AggregateProgram &program) {
-    uint64 entries = 1;
-    for (int run = 0; run < rows.set.count; run++)
-        entries += rows.set.runs[run].entries;
     const uint32 bits = program.key[program.key_count - 1].bits;
     const uint64 groups = program.key_count == 1 ? 1 : expected_groups(question);
     return bits >= 32 || groups > entries >> bits ? entries : groups << bits;
 }
 
-static bool add_distinct_on_server(const AggregateQuestion &question, column::RemoteRows *rows,
+static bool add_distinct_on_server(const AggregateQuestion &question, const AllRows &rows,
                                    const AggregateParts &parts, const InputMaker &maker,
                                    const CompiledAggregate &compiled, const DistinctQuestion *questions,
                                    gpu_engine::GroupTable *groups) {
     if (compiled.distinct_count == 0)
         return true;
     if (bytes_of_distinct(compiled, groups->groups) > memory_of_groups(maker, compiled) &&
-        compiled.program.key_count > 0) {
-        client::decline(client::RequestKind::Aggregate, rows->choice.path,
-                        "work_mem has no room for the groups");
-        return false;
-    }
+        compiled.program.key_count > 0)
+        return decline(rows, "work_mem has no room for the groups");
     DistinctGroups distinct = begin_distinct(compiled, *groups);
     for (uint32 i = 0; i < compiled.distinct_count; i++) {
         MemoryContext context =
@@ -385,9 +398,10 @@ static bool add_distinct_on_server(const AggregateQuestion &question, column::Re
         MemoryContext caller = MemoryContextSwitchTo(context);
         const AggregateProgram &program = questions[i].program;
         gpu_engine::GroupTable pairs;
-        const bool answered = column::aggregate_on_server(
-            rows, parts, program, maker.inputs, memory_of_pairs(maker),
-            expected_pairs(question, *rows, program), gpu_engine::AggregateTop{}, &pairs);
+        const bool answered =
+            ask_server({&rows, &parts, &program, maker.inputs, memory_of_pairs(maker),
+                        expected_pairs(question, count_entries(rows), program), gpu_engine::AggregateTop{}},
+                       &pairs);
         if (answered)
             add_pairs(&distinct, questions[i].numbers, program, pairs);
         MemoryContextSwitchTo(caller);
@@ -401,34 +415,29 @@ static bool add_distinct_on_server(const AggregateQuestion &question, column::Re
 
 // Expressions that may fail are evaluated for more rows than SQL would: for those that index conditions
 // leave, before other conditions are applied.
-static bool attempt_on_server(Attempt *attempt, column::RemoteRows *rows) {
+static bool attempt_on_server(Attempt *attempt, AllRows *rows) {
     const AggregateQuestion &question = *attempt->question;
     MemoryContextReset(question.keep);
     CompiledAggregate *compiled = copy_compiled(question, *attempt->compiled);
-    const AggregateParts parts = column::make_parts(rows->view);
-    InputMaker *maker =
-        begin_inputs(*compiled, parts, question.index, question.context, question.keep, attempt->memory);
-    column::RemoteCodes codes = {rows, {}};
-    maker->remote_codes = &codes;
-    const char *problem = nullptr;
+    const AggregateParts parts = make_all_parts(rows);
+    InputMaker *maker = begin_inputs(*compiled, parts, question.member[0].index, question.joins,
+                                     question.context, question.keep, attempt->memory);
+    maker->on_server = find_parts_on_server(*rows, parts);
     if (!join_filters(compiled))
-        problem = "the conditions have too many steps";
-    else if (!make_all_inputs(maker))
-        problem = maker->problem;
-    else if (!lay_out_keys(*maker, &compiled->program))
-        problem = "a grouping column's values are too far apart";
-    if (problem != nullptr) {
-        client::decline(client::RequestKind::Aggregate, rows->choice.path, problem);
-        return false;
-    }
+        return decline(*rows, "the conditions have too many steps");
+    if (!make_all_inputs(maker))
+        return decline(*rows, maker->problem);
+    if (wants_rows(question.query))
+        return find_rows_on_server(question, rows->member[0].remote, *maker, compiled, attempt->answer);
+    const char *problem = lay_out(*maker, compiled);
+    if (problem != nullptr)
+        return decline(*rows, problem);
     const bool has_place = has_variants(*maker);
     choose_exponents(*maker, &compiled->program);
     leave_out_accumulators(*maker, has_place, list_length(question.query.aggregates), compiled);
     const DistinctQuestion *distinct = make_distinct_questions(maker, *compiled);
-    if (distinct == nullptr) {
-        client::decline(client::RequestKind::Aggregate, rows->choice.path, maker->problem);
-        return false;
-    }
+    if (distinct == nullptr)
+        return decline(*rows, maker->problem);
     begin_answer(question, *maker, has_place, compiled, attempt->answer);
     MemoryContext caller = MemoryContextSwitchTo(question.keep);
     gpu_engine::AggregateTop top = order_of_groups(question.query, *compiled);
@@ -436,34 +445,45 @@ static bool attempt_on_server(Attempt *attempt, column::RemoteRows *rows) {
     if (top.word >= compiled->program.key_words + compiled->program.value_words)
         top = {};
     gpu_engine::GroupTable groups;
-    const bool answered = column::aggregate_on_server(rows, parts, compiled->program, maker->inputs,
-                                                      memory_of_groups(*maker, *compiled),
-                                                      expected_groups(question), top, &groups) &&
-                          add_distinct_on_server(question, rows, parts, *maker, *compiled, distinct, &groups);
+    const bool answered =
+        ask_server({rows, &parts, &compiled->program, maker->inputs, memory_of_groups(*maker, *compiled),
+                    expected_groups(question), top},
+                   &groups) &&
+        add_distinct_on_server(question, *rows, parts, *maker, *compiled, distinct, &groups);
     if (answered)
         take_groups(question, *compiled, groups, attempt->answer);
     MemoryContextSwitchTo(caller);
     return answered;
 }
 
-static bool is_answered_by_server(Attempt *attempt, const column::Condition &condition,
-                                  uint64 *heap_fetches) {
-    const AggregateQuestion &question = *attempt->question;
-    const column::RemoteQuestion remote = {client::RequestKind::Aggregate,
-                                           static_cast<int>(attempt->compiled->program.input_count),
-                                           expected_groups(question), true};
+// What opens the members' views for an attempt.
+static Opening opening_of(Attempt *state, bool (*work)(void *context, AllRows *rows)) {
+    const AggregateQuestion &question = *state->question;
+    return {question.member,
+            question.member_count,
+            question.snapshot,
+            {client::RequestKind::Aggregate, static_cast<int>(state->compiled->program.input_count),
+             expected_groups(question), true},
+            work,
+            state,
+            0};
+}
+
+static bool is_answered_by_server(Attempt *state, uint64 *heap_fetches) {
     bool answered = false;
     const auto work = [&] {
-        answered = column::with_rows_on_server(
-            question.heap, question.index, question.snapshot, attempt->format, condition, remote,
-            [attempt](column::RemoteRows *rows) { return attempt_on_server(attempt, rows); }, heap_fetches);
+        Opening opening = opening_of(state, [](void *context, AllRows *rows) {
+            return attempt_on_server(static_cast<Attempt *>(context), rows);
+        });
+        answered = with_all_rows_on_server(&opening);
+        *heap_fetches = opening.heap_fetches;
     };
-    if (!has_unsafe_input(*attempt->compiled)) {
+    if (!has_unsafe_input(*state->compiled)) {
         work();
         return answered;
     }
     // Not for rows that a barrier hides, and not where no subtransaction can be started.
-    if (question.query.has_barrier || IsInParallelMode())
+    if (state->question->query.has_barrier || IsInParallelMode())
         return false;
     ErrorData *error = try_in_subtransaction(CurrentMemoryContext, work);
     if (error == nullptr)
@@ -482,25 +502,27 @@ static bool needs_guard(const CompiledAggregate &compiled) {
     return compiled.unsafe_conditions > 1 || compiled.has_unsafe_branch;
 }
 
-static void run_attempts(Attempt *state, const column::Condition &condition, uint64 *heap_fetches) {
-    const AggregateQuestion &question = *state->question;
-    *heap_fetches =
-        column::with_rows(question.heap, question.index, question.snapshot, state->format, condition,
-                          [state](ColumnView *view) { state->problem = attempt(state, view); });
+static void run_attempts(Attempt *state, uint64 *heap_fetches) {
+    Opening opening = opening_of(state, [](void *context, AllRows *rows) {
+        auto *attempted = static_cast<Attempt *>(context);
+        attempted->problem = attempt(attempted, rows);
+        return true;
+    });
+    with_all_rows(&opening);
+    *heap_fetches = opening.heap_fetches;
 }
 
 // nullptr, or why the index can't answer.
-static const char *answer_from_pages(Attempt *state, const column::Condition &condition,
-                                     uint64 *heap_fetches) {
+static const char *answer_from_pages(Attempt *state, uint64 *heap_fetches) {
     if (!needs_guard(*state->compiled)) {
-        run_attempts(state, condition, heap_fetches);
+        run_attempts(state, heap_fetches);
         return state->problem;
     }
     // No subtransaction can be started there.
     if (IsInParallelMode())
         return "an expression may raise an error";
     ErrorData *error =
-        try_in_subtransaction(CurrentMemoryContext, [&] { run_attempts(state, condition, heap_fetches); });
+        try_in_subtransaction(CurrentMemoryContext, [&] { run_attempts(state, heap_fetches); });
     if (error == nullptr)
         return state->problem;
     if (!is_about_values(error->sqlerrcode))
@@ -509,30 +531,44 @@ static const char *answer_from_pages(Attempt *state, const column::Condition &co
     return "an expression raised an error";
 }
 
+// Makes the members' formats. A column of the summary has codes if all members have them.
+static void describe_members(const AggregateQuestion &question, column::IndexSummary *summary) {
+    for (int i = 0; i < question.member_count; i++) {
+        AggregateMember *member = &question.member[i];
+        member->format = column::make_format(member->index);
+        const column::IndexSummary one = column::summarise_columns(member->index, *member->format);
+        if (i == 0)
+            *summary = one;
+        else
+            narrow_summary(summary, one, member->format->columns);
+    }
+}
+
 const char *answer_question(const AggregateQuestion &question, AggregateAnswer *answer,
                             uint64 *heap_fetches) {
     *heap_fetches = 0;
-    const column::Format *format = column::make_format(question.index);
-    bool has_codes[column::kMaxColumns];
-    const column::IndexSummary summary = column::summarise_columns(question.index, *format);
-    for (int i = 0; i < format->columns; i++)
-        has_codes[i] = summary.column[i].has_codes;
-    const IndexColumns columns = {format, question.index->rd_opfamily, question.index->rd_indcollation,
-                                  has_codes};
+    column::IndexSummary summary;
+    describe_members(question, &summary);
+    const AggregateMember &first = question.member[0];
+    const IndexColumns columns = describe_columns(
+        first.format, first.index->rd_opfamily, first.index->rd_indcollation, summary, question.query.joins);
     auto *compiled = allocate<CompiledAggregate>(1);
     const char *problem = compile_aggregate(question.query, columns, question.context, compiled);
     if (problem != nullptr)
         return problem;
-    column::Condition condition;
-    if (!make_index_condition(question, columns, *compiled, &condition))
+    if (compiled->has_place && question.member_count > 1)
+        return "equal grouping columns may look different in other partitions or children";
+    if (!make_index_conditions(question, columns, *compiled))
         return "an expression raised an error";
-    Attempt state = {&question, format, compiled, answer, get_hash_memory_limit(), nullptr};
-    if (is_answered_by_server(&state, condition, heap_fetches))
+    const size_t taken = question.joins == nullptr ? 0 : question.joins->bytes;
+    Attempt state = {&question, compiled, answer, get_hash_memory_limit() - taken, nullptr};
+    if (is_answered_by_server(&state, heap_fetches))
         return nullptr;
     const client::PagedRequest request = client::begin_paged(client::RequestKind::Aggregate, 1);
-    state.problem = answer_from_pages(&state, condition, heap_fetches);
+    state.problem = answer_from_pages(&state, heap_fetches);
     client::end_paged(request);
-    client::note_request_done(question.index, client::RequestKind::Aggregate);
+    for (int i = 0; i < question.member_count; i++)
+        client::note_request_done(question.member[i].index, client::RequestKind::Aggregate);
     return state.problem;
 }
 

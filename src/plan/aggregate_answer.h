@@ -2,19 +2,24 @@
 #pragma once
 
 #include "plan/aggregate_results.h"
+#include "plan/aggregate_views.h"
 
 namespace pg_gpu::plan {
 
 // What an answer is found from.
 struct AggregateQuestion {
-    Relation heap;
-    Relation index;
+    AggregateMember *member;  // formats and conditions are still to be filled in
+    int member_count;
     Snapshot snapshot;
     AggregateQuery query;  // without parameters
+    JoinedTables *joins;   // nullptr: no tables are joined
     ExprContext *context;  // for expressions
     MemoryContext keep;    // of the answer; everything in it goes when a try starts again
     TupleDesc row;         // keys, then aggregates
     double groups;         // as the planner estimates
+    // Of rows in an order: the first so many, and those that are like the last one.
+    uint64 rows;
+    bool with_ties;
 };
 
 // answer->spilled takes groups that memory has no room for; the caller makes it. Returns nullptr, or why the

@@ -1,8 +1,11 @@
 #include "plan/aggregate_compile.h"
 
 #include "compat.h"
+#include "plan/aggregate_bounds.h"
 #include "plan/aggregate_failure.h"
 #include "plan/aggregate_steps.h"
+#include "plan/join_query.h"
+#include "plan/sort_keys.h"
 
 namespace pg_gpu::plan {
 
@@ -18,9 +21,10 @@ static Node *without_relabels(Node *node) {
     return node;
 }
 
-static bool read_column(Node *node, int *column) {
+// A column of the index.
+static bool read_column(Node *node, const IndexColumns &columns, int *column) {
     node = without_relabels(node);
-    if (node == nullptr || !IsA(node, Var))
+    if (node == nullptr || !IsA(node, Var) || is_over_joined_table(columns.joins, node))
         return false;
     *column = reinterpret_cast<Var *>(node)->varattno - 1;
     return true;
@@ -29,7 +33,7 @@ static bool read_column(Node *node, int *column) {
 static bool read_comparison(Oid operator_oid, Oid collation, Node *left, Node *right,
                             const IndexColumns &columns, IndexCondition *read) {
     *read = {};
-    if (!read_column(left, &read->column) || contain_var_clause(right) ||
+    if (!read_column(left, columns, &read->column) || contain_var_clause(right) ||
         !op_in_opfamily(operator_oid, columns.families[read->column]) ||
         (OidIsValid(columns.collations[read->column]) && collation != columns.collations[read->column]))
         return false;
@@ -44,7 +48,7 @@ bool read_index_condition(Node *condition, const IndexColumns &columns, IndexCon
         const auto *test = reinterpret_cast<const NullTest *>(condition);
         *read = {};
         read->is_null = test->nulltesttype == IS_NULL;
-        return !test->argisrow && read_column(reinterpret_cast<Node *>(test->arg), &read->column);
+        return !test->argisrow && read_column(reinterpret_cast<Node *>(test->arg), columns, &read->column);
     }
     if (IsA(condition, OpExpr) && list_length(reinterpret_cast<OpExpr *>(condition)->args) == 2) {
         const auto *comparison = reinterpret_cast<const OpExpr *>(condition);
@@ -87,6 +91,28 @@ static void compile_condition(Compiler *compiler, Node *condition) {
     add_conjunct(compiler, is_unsafe ? &compiled->unsafe_filter : &compiled->safe_filter, step);
 }
 
+// Rows without a match in a joined table aren't there, or, of anti joins, those with one. That can't fail.
+// Tables of which few rows are left come first: what they keep out isn't computed any further.
+static void compile_joins(Compiler *compiler) {
+    const List *joins = compiler->columns->joins;
+    Bitmapset *done = nullptr;
+    for (int number = 0; number < list_length(joins); number++) {
+        int next = -1;
+        for (int i = 0; i < list_length(joins); i++)
+            if (!bms_is_member(i, done) &&
+                (next < 0 || unpack_joined_table(joins, i).kept < unpack_joined_table(joins, next).kept))
+                next = i;
+        done = bms_add_member(done, next);
+        const JoinType type = unpack_joined_table(joins, next).type;
+        if (type == JOIN_LEFT)
+            continue;
+        uint16 step = add_match_step(compiler, next);
+        if (type == JOIN_ANTI)
+            step = add_step(compiler, AggregateOperation::logical_not, 0, step, 0);
+        add_conjunct(compiler, &compiler->compiled->safe_filter, step);
+    }
+}
+
 // ---- keys -------------------------------------------------------------------------------------------------
 
 static void add_key(Compiler *compiler, uint16 step, bool may_be_null) {
@@ -124,7 +150,7 @@ namespace {
 // A number that is the same for equal values.
 struct Identity {
     uint16 step;
-    uint16 null_step;  // is it NULL? no_aggregate_step: its own range is known, and has room for NULL
+    uint16 null_step;  // is it NULL? no_aggregate_step: its own codes have room for NULL
     uint16 input;      // Group: whose results; of others UINT16_MAX
 };
 
@@ -137,11 +163,10 @@ static Identity compile_identity(Compiler *compiler, Expr *expression, Oid equal
     if (type.is_integer && type.is_ordered && !is_float(type) &&
         is_plain_equality(exprType(node), equality)) {
         const uint16 step = compile_number(compiler, expression);
-        // Of a result of arithmetic the range isn't known: all bits may be needed.
         return {step,
-                has_known_range(*compiler, step)
-                    ? no_aggregate_step
-                    : add_step(compiler, AggregateOperation::is_null, 0, step, 0),
+                may_be_any_number(compiler->compiled->program, step)
+                    ? add_step(compiler, AggregateOperation::is_null, 0, step, 0)
+                    : no_aggregate_step,
                 UINT16_MAX};
     }
     Oid hash;
@@ -189,7 +214,7 @@ static uint8 add_accumulator(Compiler *compiler, AccumulatorKind kind, uint16 st
 
 // A step that is NULL where the argument is.
 static uint16 compile_presence(Compiler *compiler, Expr *argument) {
-    if (IsA(argument, Var))
+    if (is_index_column(*compiler, argument))
         return add_input_step(compiler, add_source(compiler, SourceKind::Presence, argument));
     if (IsA(argument, Const))
         return compile_constant(compiler, reinterpret_cast<Const *>(argument));
@@ -235,6 +260,15 @@ static void compile_extreme(Compiler *compiler, Aggref *aggregate, Expr *argumen
     result->count = add_accumulator(compiler, AccumulatorKind::count, step, filter);
 }
 
+static void compile_bits(Compiler *compiler, Expr *argument, uint16 filter, AccumulatorKind kind,
+                         AggregateResult *result) {
+    result->kind = ResultKind::Bits;
+    result->type = column::describe_type(exprType(reinterpret_cast<Node *>(argument)), InvalidOid);
+    const uint16 step = compile_number(compiler, argument);
+    result->value = add_accumulator(compiler, kind, step, filter);
+    result->count = add_accumulator(compiler, AccumulatorKind::count, step, filter);
+}
+
 static void compile_sum(Compiler *compiler, Expr *argument, uint16 filter, ResultKind kind,
                         AggregateResult *result) {
     result->kind = kind;
@@ -257,7 +291,7 @@ static void compile_sum_of_floats(Compiler *compiler, Expr *argument, uint16 fil
     result->kind = kind;
     result->type = column::describe_type(exprType(reinterpret_cast<Node *>(argument)), InvalidOid);
     const uint16 step = compile_number(compiler, argument);
-    if (!has_known_range(*compiler, step))
+    if (compiler->compiled->program.step[step].operation != AggregateOperation::input)
         refuse(compiler, "a sum of floats isn't over a column", argument);
     result->value =
         add_accumulator(compiler,
@@ -326,9 +360,10 @@ static void compile_distinct(Compiler *compiler, Aggref *aggregate, Expr *argume
     result->distinct = static_cast<uint8>(compiled->distinct_count);
 }
 
-// By core's own functions.
+// By core's own functions. Of long numbers squares have room only where numbers are near 0, so they are less
+// by one in the middle of them.
 static void compile_deviation(Compiler *compiler, Oid aggregate, Expr *argument, uint16 filter,
-                              AggregateResult *result) {
+                              ResultKind kind, AggregateResult *result) {
     HeapTuple tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate));
     if (!HeapTupleIsValid(tuple)) {
         refuse(compiler, "an aggregate isn't supported");
@@ -337,8 +372,22 @@ static void compile_deviation(Compiler *compiler, Oid aggregate, Expr *argument,
     const auto *form = reinterpret_cast<Form_pg_aggregate>(GETSTRUCT(tuple));
     result->functions = {form->aggdeserialfn, form->aggfinalfn};
     ReleaseSysCache(tuple);
-    const uint16 step = compile_number(compiler, argument);
-    result->kind = ResultKind::Deviation;
+    result->kind = kind;
+    result->centre = no_aggregate_step;
+    const bool is_numeric = getBaseType(exprType(reinterpret_cast<Node *>(argument))) == NUMERICOID;
+    uint16 step;
+    if (is_numeric) {
+        result->input = add_source(compiler, SourceKind::Narrow, argument);
+        const uint16 scale = add_input_step(compiler, add_source(compiler, SourceKind::Scale, argument));
+        result->scale = add_accumulator(compiler, AccumulatorKind::greatest, scale, filter);
+        step = add_input_step(compiler, result->input);
+    } else {
+        step = compile_number(compiler, argument);
+    }
+    if (kind == ResultKind::WideDeviation && !is_numeric) {
+        result->centre = add_centre(compiler, step);
+        step = add_step(compiler, AggregateOperation::subtract, sizeof(int64), step, result->centre);
+    }
     result->value = add_accumulator(compiler, AccumulatorKind::sum, step, filter);
     result->squares = add_accumulator(compiler, AccumulatorKind::sum_squares, step, filter);
     result->count = add_accumulator(compiler, AccumulatorKind::count, step, filter);
@@ -407,6 +456,21 @@ static void compile_result(Compiler *compiler, Aggref *aggregate, AggregateResul
         case F_AVG_FLOAT8:
             compile_sum_of_floats(compiler, argument, filter, ResultKind::AverageOfFloats, result);
             return;
+        case F_BIT_AND_INT2:
+        case F_BIT_AND_INT4:
+        case F_BIT_AND_INT8:
+            compile_bits(compiler, argument, filter, AccumulatorKind::bits_and, result);
+            return;
+        case F_BIT_OR_INT2:
+        case F_BIT_OR_INT4:
+        case F_BIT_OR_INT8:
+            compile_bits(compiler, argument, filter, AccumulatorKind::bits_or, result);
+            return;
+        case F_BIT_XOR_INT2:
+        case F_BIT_XOR_INT4:
+        case F_BIT_XOR_INT8:
+            compile_bits(compiler, argument, filter, AccumulatorKind::bits_xor, result);
+            return;
         case F_VAR_POP_INT2:
         case F_VAR_POP_INT4:
         case F_VAR_SAMP_INT2:
@@ -419,7 +483,22 @@ static void compile_result(Compiler *compiler, Aggref *aggregate, AggregateResul
         case F_STDDEV_SAMP_INT4:
         case F_STDDEV_INT2:
         case F_STDDEV_INT4:
-            compile_deviation(compiler, aggregate->aggfnoid, argument, filter, result);
+            compile_deviation(compiler, aggregate->aggfnoid, argument, filter, ResultKind::Deviation, result);
+            return;
+        case F_VAR_POP_INT8:
+        case F_VAR_POP_NUMERIC:
+        case F_VAR_SAMP_INT8:
+        case F_VAR_SAMP_NUMERIC:
+        case F_VARIANCE_INT8:
+        case F_VARIANCE_NUMERIC:
+        case F_STDDEV_POP_INT8:
+        case F_STDDEV_POP_NUMERIC:
+        case F_STDDEV_SAMP_INT8:
+        case F_STDDEV_SAMP_NUMERIC:
+        case F_STDDEV_INT8:
+        case F_STDDEV_NUMERIC:
+            compile_deviation(compiler, aggregate->aggfnoid, argument, filter, ResultKind::WideDeviation,
+                              result);
             return;
         default:
             compile_extreme(compiler, aggregate, argument, filter, result);
@@ -456,7 +535,11 @@ static void compile_state(Compiler *compiler, Aggref *aggregate, AggregateResult
         case ResultKind::Deviation:
             result->form = StateForm::Deviation;
             return;
+        case ResultKind::WideDeviation:
+            result->form = StateForm::WideDeviation;
+            return;
         case ResultKind::Extreme:
+        case ResultKind::Bits:
         case ResultKind::Ranked:
             if (!has_final_function(aggregate->aggfnoid))
                 return;
@@ -471,6 +554,28 @@ static void compile_state(Compiler *compiler, Aggref *aggregate, AggregateResult
     refuse(compiler, "an aggregate's transition state isn't known", reinterpret_cast<Expr *>(aggregate));
 }
 
+// ---- columns ----------------------------------------------------------------------------------------------
+
+IndexColumns describe_columns(const column::Format *format, const Oid *families, const Oid *collations,
+                              const column::IndexSummary &summary, const List *joins) {
+    const auto columns = static_cast<size_t>(format->columns);
+    auto *has_codes = allocate<bool>(columns);
+    auto *is_joinable = allocate<bool>(columns);
+    for (size_t i = 0; i < columns; i++) {
+        has_codes[i] = summary.column[i].has_codes;
+        is_joinable[i] = summary.column[i].is_joinable;
+    }
+    return {format, families, collations, has_codes, is_joinable, joins};
+}
+
+void narrow_summary(column::IndexSummary *summary, const column::IndexSummary &other, int columns) {
+    for (int i = 0; i < columns; i++) {
+        column::ColumnSummary *column = &summary->column[i];
+        column->has_codes = column->has_codes && other.column[i].has_codes;
+        column->is_joinable = column->is_joinable && other.column[i].is_joinable;
+    }
+}
+
 // ---- the whole --------------------------------------------------------------------------------------------
 
 const char *compile_aggregate(const AggregateQuery &query, const IndexColumns &columns, ExprContext *context,
@@ -480,12 +585,17 @@ const char *compile_aggregate(const AggregateQuery &query, const IndexColumns &c
     compiled->unsafe_filter = no_aggregate_step;
     compiled->program.filter = no_aggregate_step;
     Compiler compiler = {compiled, &columns, context, true, nullptr};
-    // The first accumulator counts a group's rows.
-    add_accumulator(&compiler, AccumulatorKind::count, no_aggregate_step, no_aggregate_step);
     ListCell *cell;
     foreach (cell, query.conditions)
         compile_condition(&compiler, static_cast<Node *>(lfirst(cell)));
+    compile_joins(&compiler);
     compiler.is_condition = false;
+    if (wants_rows(query)) {
+        compile_sort_keys(&compiler, query);
+        return compiler.reason;
+    }
+    // The first accumulator counts a group's rows.
+    add_accumulator(&compiler, AccumulatorKind::count, no_aggregate_step, no_aggregate_step);
     if (list_length(query.keys) > static_cast<int>(gpu_engine::max_aggregate_keys))
         return "there are too many grouping columns";
     for (int i = 0; i < list_length(query.keys) && compiler.reason == nullptr; i++)

@@ -2,7 +2,7 @@
 // looking at rows.
 #pragma once
 
-#include "column/value.h"
+#include "column/aggregate_parts.h"
 #include "gpu_engine/aggregate.h"
 #include "plan/aggregate_deviation.h"
 #include "plan/aggregate_query.h"
@@ -18,17 +18,22 @@ enum class SourceKind : uint8 {
     Exists,  // NULL or not
     Number,  // of an ordered integer type
     Wide,    // a numeric: scaled to an integer
+    Narrow,  // the same, less a number in the middle of all, so that it is one of 64 bits
     Scale,   // a numeric's: how many digits it shows behind the point
     Rank,    // a place in the order of all results, from the least on
+    Order,   // the same; equal results have the same place
     Group,   // results that are equal have the same number
+    Match,   // a truth value, never NULL: does the value of the column have a row in a joined table?
 };
 
 struct InputSource {
     SourceKind kind;
-    int column;  // from 0 on
-    Expr *expression;
+    int column;               // of the index, from 0 on
+    bool is_joined;           // the expression is over joined tables, whose rows the column's codes lead to
+    int table;                // Match: the joined one, from 0 on
+    Expr *expression;         // Match: none
     column::ColumnType type;  // of its results
-    Oid operator_oid;         // Rank: what comes before what; Group: equality
+    Oid operator_oid;         // Rank and Order: what comes before what; Group: equality
     Oid collation;
     bool may_fail;      // it may raise an error, so only values of rows that count may be evaluated
     bool is_condition;  // part of WHERE
@@ -46,9 +51,11 @@ enum class ResultKind : uint8 {
     AverageOfNumeric,
     SumOfFloats,  // float4 or float8, as the type says
     AverageOfFloats,
-    Deviation,  // variances and standard deviations of int2 and int4
-    Extreme,    // the least or greatest number
-    Ranked,     // the first in an order
+    Deviation,      // variances and standard deviations of int2 and int4
+    WideDeviation,  // of int8 and numeric: numbers are less by one in the middle of all
+    Extreme,        // the least or greatest number
+    Bits,           // all numbers joined bit by bit
+    Ranked,         // the first in an order
 };
 
 // What is given of an aggregate: its value, or the transition state that a final aggregate takes.
@@ -57,6 +64,7 @@ enum class StateForm : uint8 {
     Average,
     Integers,
     Deviation,
+    WideDeviation,
     Numerics,
     Floats,
 };
@@ -68,11 +76,12 @@ struct AggregateResult {
     uint8 count;  // words' places
     uint8 value;
     uint8 scale;               // of numerics: the greatest scale of what was added up
-    uint8 squares;             // Deviation
+    uint8 squares;             // Deviation, WideDeviation
     uint8 distinct;            // of distinct values: their argument's number and 1; of all values 0
     uint16 input;              // Ranked and numerics
-    column::ColumnType type;   // Extreme, and the argument's of floats
-    FinalFunctions functions;  // Deviation
+    uint16 centre;             // WideDeviation: the step of what int8s are less by; of numerics no step
+    column::ColumnType type;   // Extreme, Bits, and the argument's of floats
+    FinalFunctions functions;  // Deviation, WideDeviation
 };
 
 // How a key's value is found from its codes.
@@ -95,9 +104,16 @@ struct DistinctArgument {
 };
 inline constexpr uint32 kMaxDistinctArguments = 8;
 
+// What rows are sorted by.
+struct SortKey {
+    uint16 step;
+    bool descending;
+    bool nulls_first;
+};
+
 struct CompiledAggregate {
-    gpu_engine::AggregateProgram
-        program;  // keys' bits, words and least numbers are the executor's to fill in
+    // Keys' bits, words and least numbers, and constants that have a width, are the executor's to fill in.
+    gpu_engine::AggregateProgram program;
     InputSource input[gpu_engine::max_aggregate_inputs];
     List *index_conditions;  // conditions that scan keys are made of
     // The other conditions: those that can't fail, and those that can. no_aggregate_step: none.
@@ -115,6 +131,10 @@ struct CompiledAggregate {
     Expr *refused;            // what can't be computed, if it is one expression
     uint32 distinct_count;
     DistinctArgument distinct[kMaxDistinctArguments];
+    // Of rows in an order. The program's keys are made of these, and its only accumulator is a row's place.
+    uint32 sort_key_count;
+    bool sorts_by_inputs;  // and by nothing that may fail
+    SortKey sort_key[gpu_engine::max_aggregate_keys];
 };
 
 // The columns that expressions are over.
@@ -122,8 +142,17 @@ struct IndexColumns {
     const column::Format *format;
     const Oid *families;
     const Oid *collations;
-    const bool *has_codes;  // may expressions be evaluated by codes?
+    const bool *has_codes;    // may expressions be evaluated by codes?
+    const bool *is_joinable;  // may codes lead to joined tables' rows?
+    const List *joins;
 };
+
+// In the current memory context.
+IndexColumns describe_columns(const column::Format *format, const Oid *families, const Oid *collations,
+                              const column::IndexSummary &summary, const List *joins);
+
+// Leaves the columns only what those of another index with the same columns have, too.
+void narrow_summary(column::IndexSummary *summary, const column::IndexSummary &other, int columns);
 
 // In the current memory context. Returns nullptr, or why it can't be done, in words. With a `context`,
 // expressions without columns are evaluated in it; without one any value is taken for theirs.

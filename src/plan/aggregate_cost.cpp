@@ -1,6 +1,7 @@
 #include "plan/aggregate_cost.h"
 
 #include "compat.h"
+#include "plan/join_query.h"
 
 namespace pg_gpu::plan {
 
@@ -21,12 +22,15 @@ static constexpr double kQuestionOperators = 4000.0;
 
 // By index column: is it read?
 static void find_columns(const AggregateQuery &query, bool *is_read) {
-    Bitmapset *columns = nullptr;
-    for (List *list : {query.conditions, query.keys, query.aggregates})
-        pull_varattnos(reinterpret_cast<Node *>(list), 1, &columns);
-    for (int member = bms_next_member(columns, -1); member >= 0; member = bms_next_member(columns, member))
-        is_read[member + FirstLowInvalidHeapAttributeNumber - 1] = true;
-    bms_free(columns);
+    for (List *list : {query.conditions, query.keys, query.aggregates}) {
+        Bitmapset *columns = roots_of(query.joins, list);
+        for (int column = bms_next_member(columns, -1); column >= 0;
+             column = bms_next_member(columns, column))
+            is_read[column] = true;
+        bms_free(columns);
+    }
+    for (int i = 0; i < list_length(query.joins); i++)
+        is_read[unpack_joined_table(query.joins, i).root] = true;
 }
 
 // Both bounds of a column are one test of its codes.
@@ -50,7 +54,7 @@ static Cost page_cost(const IndexOptInfo *index, const column::IndexSummary &sum
 }
 
 // Expressions are evaluated once for each code.
-static Cost expression_cost(PlannerInfo *root, const CompiledAggregate &compiled,
+static Cost expression_cost(PlannerInfo *root, const AggregateQuery &query, const CompiledAggregate &compiled,
                             const column::IndexSummary &summary) {
     Cost cost = 0;
     for (uint32 i = 0; i < compiled.program.input_count; i++) {
@@ -60,8 +64,14 @@ static Cost expression_cost(PlannerInfo *root, const CompiledAggregate &compiled
         QualCost each = {0, 0};
         if (source.kind != SourceKind::Value)
             cost_qual_eval_node(&each, reinterpret_cast<Node *>(source.expression), root);
-        const double places = static_cast<double>(summary.column[source.column].places) +
-                              (source.ranged == nullptr ? 0 : kRangeEvaluations);
+        const column::ColumnSummary &column = summary.column[source.column];
+        double places =
+            static_cast<double>(column.places) + (source.ranged == nullptr ? 0 : kRangeEvaluations);
+        if (source.is_joined) {
+            const auto codes = static_cast<double>(column.joinable_places);
+            cost += codes * kCodeOperators * cpu_operator_cost;
+            places = Min(codes, summary.runs * expected_matches(query.joins, source.expression));
+        }
         cost += each.startup + places * (each.per_tuple + kStepOperators * cpu_operator_cost);
     }
     return cost;
@@ -77,9 +87,11 @@ static double count_passes(const CompiledAggregate &compiled, double groups) {
     return Max(1.0, ceil(bytes / static_cast<double>(get_hash_memory_limit())));
 }
 
-void cost_aggregate(PlannerInfo *root, const RelOptInfo *input, const IndexOptInfo *index,
-                    const AggregateQuery &query, const CompiledAggregate &compiled,
-                    const column::IndexSummary &summary, double groups, Path *path) {
+// Of one table's rows, all of which are gone through before there is a group.
+static Cost cost_of_source(PlannerInfo *root, const AggregateSource &source, const AggregateQuery &query,
+                           const CompiledAggregate &compiled, double groups) {
+    const RelOptInfo *input = source.table;
+    const column::IndexSummary &summary = source.summary;
     bool is_read[column::kMaxColumns] = {};
     find_columns(query, is_read);
     const auto rows = static_cast<double>(summary.rows);
@@ -89,18 +101,25 @@ void cost_aggregate(PlannerInfo *root, const RelOptInfo *input, const IndexOptIn
                                                         : kAddOperators;
     const double of_row = compiled.program.step_count * (kCodeOperators + kStepOperators) + find +
                           compiled.program.accumulator_count * kAddOperators * (groups > kFewGroups ? 2 : 1);
-    const double passes = count_passes(compiled, groups);
     // Pairs of groups and distinct values, which are then added to the groups.
     const double of_pairs = compiled.distinct_count * (of_row + 2 * kFindOperators);
     const double work = rows * count_tested_columns(compiled) * kCodeOperators +
-                        selected * (of_row + of_pairs) * passes + summary.runs * kRunOperators +
-                        kQuestionOperators;
+                        selected * (of_row + of_pairs) * count_passes(compiled, groups) +
+                        summary.runs * kRunOperators;
     // Rows elsewhere are looked up in the table.
     const Cost heap = (1.0 - input->allvisfrac) * (selected * cpu_tuple_cost + input->pages * seq_page_cost);
-    path->startup_cost = page_cost(index, summary, is_read, index->nkeycolumns) +
-                         expression_cost(root, compiled, summary) + work * cpu_operator_cost + heap;
+    return page_cost(source.index, summary, is_read, source.index->nkeycolumns) +
+           expression_cost(root, query, compiled, summary) + work * cpu_operator_cost + heap;
+}
+
+void cost_aggregate(PlannerInfo *root, const AggregateSource *sources, int count, const AggregateQuery &query,
+                    const CompiledAggregate &compiled, double groups, Path *path) {
+    path->startup_cost = kQuestionOperators * cpu_operator_cost;
+    for (int i = 0; i < count; i++)
+        path->startup_cost += cost_of_source(root, sources[i], query, compiled, groups);
     // With several passes groups go through a file.
-    path->total_cost = path->startup_cost + groups * cpu_tuple_cost * (passes > 1 ? 3 : 1);
+    path->total_cost =
+        path->startup_cost + groups * cpu_tuple_cost * (count_passes(compiled, groups) > 1 ? 3 : 1);
 }
 
 }  // namespace pg_gpu::plan

@@ -2,9 +2,36 @@
 
 namespace pg_gpu::plan {
 
-Datum finish_deviation(const FinalFunctions &functions, const Deviation &deviation, bool *is_null) {
-    const Datum state = call_support(functions.deserialize, {state_of_deviation(deviation), false},
-                                     {Datum{0}, true}, is_null);
+static Numeric add(Numeric a, Numeric b) {
+    return DatumGetNumeric(DirectFunctionCall2(numeric_add, NumericGetDatum(a), NumericGetDatum(b)));
+}
+
+static Numeric multiply(Numeric a, Numeric b) {
+    return DatumGetNumeric(DirectFunctionCall2(numeric_mul, NumericGetDatum(a), NumericGetDatum(b)));
+}
+
+static Numeric show_digits(Numeric value, int digits) {
+    return DatumGetNumeric(DirectFunctionCall2(numeric_round, NumericGetDatum(value), Int32GetDatum(digits)));
+}
+
+// With x less c they are sums of x - c and of its square: the sum of x is theirs and n times c, and that of
+// its square theirs, 2 c times the first, and n times the square of c.
+Datum state_of_wide_deviation(const WideDeviation &deviation) {
+    const Numeric count = int64_to_numeric(static_cast<int64>(deviation.count));
+    const Numeric centre = make_numeric(deviation.centre, 0, 0);
+    const Numeric unit = make_numeric(1, deviation.scale, deviation.scale);
+    const Numeric less = make_numeric(deviation.sum, 0, 0);
+    const Numeric all_centres = multiply(count, centre);
+    const Numeric sum = add(less, all_centres);
+    const Numeric squares =
+        add(make_numeric(deviation.squares, 0, 0), multiply(centre, add(add(less, less), all_centres)));
+    return state_of_squares(deviation.count, show_digits(multiply(sum, unit), deviation.shown),
+                            show_digits(multiply(multiply(squares, unit), unit), 2 * deviation.shown),
+                            deviation.shown);
+}
+
+Datum finish_deviation(const FinalFunctions &functions, Datum serialized, bool *is_null) {
+    const Datum state = call_support(functions.deserialize, {serialized, false}, {Datum{0}, true}, is_null);
     return call_support(functions.finish, {state, false}, {Datum{0}, true}, is_null);
 }
 

@@ -1,4 +1,4 @@
-// Variances and standard deviations of integers, by core's final functions.
+// Variances and standard deviations, by core's final functions.
 #pragma once
 
 #include "plan/aggregate_state.h"
@@ -11,7 +11,20 @@ struct FinalFunctions {
     Oid finish;
 };
 
-// The aggregate's value, in the current memory context.
-Datum finish_deviation(const FinalFunctions &functions, const Deviation &deviation, bool *is_null);
+// Sums of numbers that are 10^scale times the aggregate's arguments, less `centre`. The arguments show so
+// many digits behind the point.
+struct WideDeviation {
+    uint64 count;
+    Int128 sum;
+    Int128 squares;
+    Int128 centre;
+    int scale;
+    int shown;
+};
+
+// As numeric_serialize gives it; in the current memory context, like the aggregate's value.
+Datum state_of_wide_deviation(const WideDeviation &deviation);
+
+Datum finish_deviation(const FinalFunctions &functions, Datum serialized, bool *is_null);
 
 }  // namespace pg_gpu::plan

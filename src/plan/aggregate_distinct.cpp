@@ -33,7 +33,7 @@ bool make_pair_program(InputMaker *maker, const CompiledAggregate &compiled, con
     if (argument.null_step != no_aggregate_step)
         append_key(program, argument.null_step, false);
     if (!lay_out_keys(*maker, program)) {
-        maker->problem = "values that are to be distinct are too far apart";
+        maker->problem = "values that are to be distinct leave no number for NULL";
         return false;
     }
     return true;
@@ -168,8 +168,11 @@ static bool read_argument(const DistinctArgument &argument, const AggregateProgr
         *code = code_of(program.key[program.key_count - 2]);
         return code_of(program.key[program.key_count - 1]) == 1;
     }
-    *code = code_of(program.key[program.key_count - 1]) - 1;
-    return *code == PG_UINT64_MAX;
+    const AggregateKey &key = program.key[program.key_count - 1];
+    *code = code_of(key);
+    if (!key.may_be_null)
+        return false;
+    return (*code)-- == 0;
 }
 
 void add_pairs(DistinctGroups *groups, const DistinctNumbers &numbers, const AggregateProgram &program,

@@ -5,12 +5,49 @@
 
 namespace pg_gpu::plan {
 
+// A pattern must not end within an escape.
+static bool is_whole_pattern(const Node *node) {
+    if (!IsA(node, Const) || reinterpret_cast<const Const *>(node)->constisnull)
+        return IsA(node, Const);
+    const char *at = TextDatumGetCString(reinterpret_cast<const Const *>(node)->constvalue);
+    for (; *at != '\0'; at++)
+        if (*at == '\\' && *++at == '\0')
+            return false;
+    return true;
+}
+
+// LIKE isn't leakproof, but can't fail with a pattern that is known.
+static bool is_sound_match(Node *node) {
+    if (!IsA(node, OpExpr))
+        return false;
+    auto *match = reinterpret_cast<OpExpr *>(node);
+    switch (match->opfuncid) {
+        case F_TEXTLIKE:
+        case F_TEXTNLIKE:
+        case F_TEXTICLIKE:
+        case F_TEXTICNLIKE:
+        case F_BPCHARLIKE:
+        case F_BPCHARNLIKE:
+            return OidIsValid(match->inputcollid) && get_collation_isdeterministic(match->inputcollid) &&
+                   is_whole_pattern(static_cast<Node *>(lsecond(match->args)));
+        default:
+            return false;
+    }
+}
+
 static Node *columns_for_constants(Node *node, void *context) {
     if (node == nullptr)
         return nullptr;
     if (IsA(node, Const) || IsA(node, Param))
         return reinterpret_cast<Node *>(
             makeVar(1, 1, exprType(node), exprTypmod(node), exprCollation(node), 0));
+    if (is_sound_match(node)) {
+        auto *test = makeNode(NullTest);
+        test->arg = reinterpret_cast<Expr *>(columns_for_constants(
+            static_cast<Node *>(linitial(reinterpret_cast<OpExpr *>(node)->args)), context));
+        test->nulltesttype = IS_NULL;
+        return reinterpret_cast<Node *>(test);
+    }
     return mutate_expression(node, columns_for_constants, context);
 }
 

@@ -1,6 +1,7 @@
 #include "plan/aggregate_inputs.h"
 
 #include "compat.h"
+#include "plan/aggregate_maps.h"
 #include "plan/aggregate_numeric.h"
 #include "plan/aggregate_ranges.h"
 #include "plan/aggregate_values.h"
@@ -13,16 +14,24 @@ using gpu_engine::AggregateInputKind;
 using gpu_engine::AggregateOperation;
 using gpu_engine::AggregateStep;
 
+TupleTableSlot *make_row(Relation index, const JoinedTables *joins) {
+    TupleTableSlot *row = MakeSingleTupleTableSlot(
+        CreateTupleDescCopy(joins == nullptr ? RelationGetDescr(index) : joins->row), &TTSOpsVirtual);
+    return ExecStoreAllNullTuple(row);
+}
+
 InputMaker *begin_inputs(const CompiledAggregate &compiled, const column::AggregateParts &parts,
-                         Relation index, ExprContext *context, MemoryContext keep, size_t memory) {
+                         Relation index, JoinedTables *joins, ExprContext *context, MemoryContext keep,
+                         size_t memory) {
     auto *maker = allocate_zeroed<InputMaker>(1);
     maker->compiled = &compiled;
     maker->parts = &parts;
     maker->context = context;
-    maker->row = MakeSingleTupleTableSlot(CreateTupleDescCopy(RelationGetDescr(index)), &TTSOpsVirtual);
-    ExecStoreAllNullTuple(maker->row);
+    maker->row = make_row(index, joins);
     maker->keep = keep;
     maker->memory = memory;
+    if (joins != nullptr)
+        maker->matches = begin_matches(joins, parts, context, maker->row, &maker->memory);
     const uint32 count = compiled.program.input_count + 1;
     maker->inputs = allocate<AggregateInput *>(parts.count + 1);
     for (int part = 0; part < parts.count; part++) {
@@ -39,13 +48,24 @@ InputMaker *begin_inputs(const CompiledAggregate &compiled, const column::Aggreg
     }
     maker->common = allocate_zeroed<CommonValues>(count);
     maker->scale = allocate_zeroed<uint8>(count);
+    maker->centre = allocate_zeroed<uint64>(2 * size_t{count});
     maker->has_variants = allocate_zeroed<bool>(count);
     return maker;
 }
 
 // ---- maps -------------------------------------------------------------------------------------------------
 
-// Room for so many bytes, cleared; nullptr when there is none.
+// Room for so many bytes; nullptr when there is none.
+static void *take_room(InputMaker *maker, uint64 bytes) {
+    if (bytes > maker->memory) {
+        maker->problem = "work_mem has no room for a dictionary's values";
+        return nullptr;
+    }
+    maker->memory -= bytes;
+    return allocate<char>(bytes + 1);
+}
+
+// The same, cleared.
 static void *take_memory(InputMaker *maker, uint64 bytes) {
     if (bytes > maker->memory) {
         maker->problem = "work_mem has no room for a dictionary's values";
@@ -58,6 +78,21 @@ static void *take_memory(InputMaker *maker, uint64 bytes) {
 static void note_number(InputMaker *maker, uint32 input, int64 number) {
     maker->least[input] = Min(maker->least[input], number);
     maker->greatest[input] = Max(maker->greatest[input], number);
+}
+
+namespace {
+
+// Of numbers; none where the least is above the greatest.
+struct Bounds {
+    int64 least;
+    int64 greatest;
+};
+
+}  // namespace
+
+static void note_bounds(InputMaker *maker, uint32 input, const Bounds &bounds) {
+    maker->least[input] = Min(maker->least[input], bounds.least);
+    maker->greatest[input] = Max(maker->greatest[input], bounds.greatest);
 }
 
 static void set_null(AggregateInput *input, uint64 code) {
@@ -100,10 +135,12 @@ static bool make_ranges(InputMaker *maker, const InputSource &source, const Aggr
 }
 
 // A map of the kind, all of whose values are 0, with room for NULLs.
-static bool make_map(InputMaker *maker, const AggregatePart &part, AggregateInputKind kind, uint32 bytes,
-                     AggregateInput *input) {
+static bool make_map(InputMaker *maker, const AggregatePart &part, bool is_joined, AggregateInputKind kind,
+                     uint32 bytes, AggregateInput *input) {
+    const int column = static_cast<int>(input->column);
     input->kind = kind;
-    input->places = column::count_places(part, static_cast<int>(input->column));
+    input->places =
+        is_joined ? column::count_joinable_places(part, column) : column::count_places(part, column);
     if (input->places == 0) {
         maker->problem = "a column has no dictionary any more";
         return false;
@@ -119,6 +156,10 @@ static bool make_map(InputMaker *maker, const AggregatePart &part, AggregateInpu
 
 // ---- evaluation -------------------------------------------------------------------------------------------
 
+static bool mark_on_server(const PartOnServer &part, int column, uint8 *marks, bool *any_null) {
+    return column::mark_remote_codes(part.codes, part.run, column, marks, any_null);
+}
+
 // Codes for which an expression is to be evaluated; nullptr: all of a dictionary. *any_null: the column's
 // NULL, too.
 static const uint8 *find_wanted(InputMaker *maker, const InputSource &source, const AggregatePart &part,
@@ -126,17 +167,17 @@ static const uint8 *find_wanted(InputMaker *maker, const InputSource &source, co
     *any_null = !source.may_fail;
     if (is_ranged(source, part))
         return nullptr;
-    const bool is_listed =
-        part.reader == nullptr || column::is_dictionary(part.reader->header.column[source.column]);
-    if (is_listed && !source.may_fail)
+    // Of joined rows those are looked at that a code leads to.
+    if (!source.may_fail && (source.is_joined || column::is_listed(part, source.column)))
         return nullptr;
-    auto *marks = static_cast<uint8 *>(take_memory(maker, column::count_places(part, source.column)));
+    auto *marks = static_cast<uint8 *>(
+        take_memory(maker, source.is_joined ? column::count_joinable_places(part, source.column)
+                                            : column::count_places(part, source.column)));
     if (marks == nullptr)
         return nullptr;
     if (part.selected != nullptr)
         column::mark_codes(part, source.column, part.selected, marks, any_null);
-    else if (!column::mark_remote_codes(maker->remote_codes, static_cast<int>(&part - maker->parts->part),
-                                        source.column, marks, any_null))
+    else if (!mark_on_server(maker->on_server[&part - maker->parts->part], source.column, marks, any_null))
         maker->problem = "the server can't tell which values visible rows have";
     return marks;
 }
@@ -161,6 +202,11 @@ template <typename Take, typename TakeNull>
 static bool evaluate(InputMaker *maker, const InputSource &source, const AggregatePart &part,
                      const AggregateInput &input, Take take, TakeNull take_null) {
     constexpr uint32 values_per_reset = 1024;
+    JoinedEvaluation joined;
+    if (source.is_joined &&
+        !begin_joined_evaluation(maker->matches, static_cast<int>(&part - maker->parts->part), source,
+                                 &joined, &maker->problem))
+        return false;
     bool any_null;
     const uint8 *marks = find_wanted(maker, source, part, &any_null);
     if (maker->problem != nullptr)
@@ -172,9 +218,7 @@ static bool evaluate(InputMaker *maker, const InputSource &source, const Aggrega
         return ExecEvalExprSwitchContext(state, maker->context, is_null);
     };
     uint32 count = 0;
-    visit_values(maker, source, part, input, marks, [&](uint64 code, Datum value) {
-        row->tts_values[source.column] = value;
-        row->tts_isnull[source.column] = false;
+    const auto take_result = [&](uint64 code) {
         bool is_null;
         const Datum result = look(&is_null);
         take(code, result, is_null);
@@ -182,16 +226,69 @@ static bool evaluate(InputMaker *maker, const InputSource &source, const Aggrega
             ResetExprContext(maker->context);
             CHECK_FOR_INTERRUPTS();
         }
-    });
+    };
+    if (source.is_joined)
+        visit_joined(joined, marks, take_result);
+    else
+        visit_values(maker, source, part, input, marks, [&](uint64 code, Datum value) {
+            row->tts_values[source.column] = value;
+            row->tts_isnull[source.column] = false;
+            take_result(code);
+        });
     row->tts_values[source.column] = Datum{0};
     row->tts_isnull[source.column] = true;
     if (any_null) {
-        bool is_null;
-        const Datum result = look(&is_null);
+        bool is_null = true;
+        const bool counts = !source.is_joined || put_joined_columns(joined, kNullCode);
+        const Datum result = counts ? look(&is_null) : Datum{0};
         take_null(result, is_null);
     }
     ResetExprContext(maker->context);
     return maker->problem == nullptr;
+}
+
+// ---- maps that are kept -----------------------------------------------------------------------------------
+
+// Copies the map of an earlier statement. `scales` is nullptr but for numerics. False: there is none, or a
+// problem.
+static bool take_kept(InputMaker *maker, uint32 number, const AggregatePart &part, AggregateInputKind kind,
+                      AggregateInput *input, const uint8 **scales) {
+    const InputSource &source = maker->compiled->input[number];
+    const KeptMap *kept = is_map_kept(source, part) ? find_map(source, part) : nullptr;
+    if (kept == nullptr || kept->places != column::count_places(part, source.column))
+        return false;
+    const uint64 null_words = (kept->places + 63) / 64;
+    input->kind = kind;
+    input->places = kept->places;
+    void *values = take_room(maker, (kept->places + 1) * kept->width);
+    void *nulls = values == nullptr ? nullptr : take_room(maker, null_words * sizeof(uint64));
+    void *copied = nulls == nullptr || kept->scales == nullptr ? nullptr : take_room(maker, kept->places);
+    if (maker->problem != nullptr)
+        return false;
+    memcpy(values, kept->values, kept->places * kept->width);
+    memcpy(nulls, kept->nulls, null_words * sizeof(uint64));
+    if (copied != nullptr)
+        memcpy(copied, kept->scales, kept->places);
+    input->values = values;
+    input->nulls = static_cast<const uint64 *>(nulls);
+    input->column_null_is_null = kept->column_null_is_null;
+    input->of_column_null = kept->of_column_null;
+    note_bounds(maker, number, {kept->least, kept->greatest});
+    if (scales != nullptr)
+        *scales = static_cast<const uint8 *>(copied);
+    maker->kept_maps++;
+    return true;
+}
+
+// Keeps a map if all of a dictionary's entries have been evaluated for it, and NULL if it comes.
+static void keep(const InputMaker *maker, uint32 number, const AggregatePart &part, uint64 evaluated,
+                 bool has_null, const KeptMap &map) {
+    const InputSource &source = maker->compiled->input[number];
+    if (!is_map_kept(source, part))
+        return;
+    const column::ColumnHeader &header = part.reader->header.column[source.column];
+    if (evaluated == header.distinct && (has_null || header.nulls == 0))
+        keep_map(source, part, map);
 }
 
 // Sets what a NULL of the column gives.
@@ -206,14 +303,24 @@ static bool make_number_map(InputMaker *maker, uint32 number, const AggregatePar
                             AggregateInputKind kind, AggregateInput *input, NumberOf number_of) {
     const InputSource &source = maker->compiled->input[number];
     const bool has_ranges = is_ranged(source, part);
-    if (has_ranges ? !make_ranges(maker, source, part, input)
-                   : !make_map(maker, part, kind, sizeof(Value), input))
+    if (take_kept(maker, number, part, kind, input, nullptr))
+        return true;
+    if (maker->problem != nullptr ||
+        (has_ranges ? !make_ranges(maker, source, part, input)
+                    : !make_map(maker, part, source.is_joined, kind, sizeof(Value), input)))
         return false;
     auto *values = static_cast<Value *>(const_cast<void *>(input->values));
     auto *numbers = static_cast<int64 *>(const_cast<void *>(input->values)) + input->places;
-    return evaluate(
+    // This map's numbers by themselves.
+    const Bounds others = {maker->least[number], maker->greatest[number]};
+    maker->least[number] = PG_INT64_MAX;
+    maker->greatest[number] = PG_INT64_MIN;
+    uint64 evaluated = 0;
+    bool has_null = false;
+    const bool is_made = evaluate(
         maker, source, part, *input,
         [&](uint64 code, Datum result, bool is_null) {
+            evaluated++;
             if (is_null)
                 set_null(input, code);
             else if (has_ranges)
@@ -222,8 +329,15 @@ static bool make_number_map(InputMaker *maker, uint32 number, const AggregatePar
                 values[code] = static_cast<Value>(number_of(result));
         },
         [&](Datum result, bool is_null) {
+            has_null = true;
             set_of_column_null(input, is_null ? 0 : static_cast<int64>(number_of(result)), is_null);
         });
+    if (is_made && !has_ranges)
+        keep(maker, number, part, evaluated, has_null,
+             {input->places, sizeof(Value), input->values, input->nulls, nullptr, input->column_null_is_null,
+              input->of_column_null, maker->least[number], maker->greatest[number]});
+    note_bounds(maker, number, others);
+    return is_made;
 }
 
 // ---- kinds ------------------------------------------------------------------------------------------------
@@ -263,6 +377,19 @@ static void make_presence(AggregateInput *input) {
     input->column_null_is_null = true;
 }
 
+static bool make_match(InputMaker *maker, uint32 number, const AggregatePart &part, AggregateInput *input) {
+    const PartMatches *found = find_matches(maker->matches, static_cast<int>(&part - maker->parts->part),
+                                            maker->compiled->input[number].table, &maker->problem);
+    if (found == nullptr || !make_map(maker, part, true, AggregateInputKind::map8, sizeof(uint8), input))
+        return false;
+    auto *values = static_cast<uint8 *>(const_cast<void *>(input->values));
+    for (uint64 code = 0; code < input->places; code++)
+        values[code] = found->by_code[code] != kNoMatch ? 1 : 0;
+    set_of_column_null(input, found->of_null != kNoMatch ? 1 : 0, false);
+    input->nulls = nullptr;
+    return true;
+}
+
 static bool make_numbers(InputMaker *maker, uint32 number, const AggregatePart &part, AggregateInput *input) {
     const column::ColumnType &type = maker->compiled->input[number].type;
     return make_number_map<int64>(maker, number, part, AggregateInputKind::map64, input, [&](Datum result) {
@@ -293,6 +420,8 @@ static bool make_of_part(InputMaker *maker, uint32 number, const AggregatePart &
         case SourceKind::Truth:
             return make_number_map<uint8>(maker, number, part, AggregateInputKind::map8, input,
                                           [](Datum result) { return DatumGetBool(result) ? 1 : 0; });
+        case SourceKind::Match:
+            return make_match(maker, number, part, input);
         case SourceKind::Exists:
             return make_number_map<uint8>(maker, number, part, AggregateInputKind::map8, input,
                                           [](Datum) { return 1; });
@@ -330,7 +459,8 @@ static bool make_rank_input(InputMaker *maker, uint32 number) {
     RankedValues *ranked = begin_ranked(source.type, maker->keep);
     for (int part = 0; part < maker->parts->count; part++) {
         AggregateInput *input = &maker->inputs[part][number];
-        if (!make_map(maker, maker->parts->part[part], AggregateInputKind::map32, sizeof(uint32), input))
+        if (!make_map(maker, maker->parts->part[part], source.is_joined, AggregateInputKind::map32,
+                      sizeof(uint32), input))
             return false;
         auto *ranks = static_cast<uint32 *>(const_cast<void *>(input->values));
         const auto add = [&](Datum result, uint32 *rank) {
@@ -353,13 +483,80 @@ static bool make_rank_input(InputMaker *maker, uint32 number) {
                 }))
             return false;
     }
-    finish_ranked(ranked, source.operator_oid, source.collation);
+    finish_ranked(ranked, source.operator_oid, source.collation, source.kind == SourceKind::Order);
+    if (ranked->count > 0) {
+        note_number(maker, number, 0);
+        note_number(maker, number, int64{ranked->count} - 1);
+    }
     for (int part = 0; part < maker->parts->count; part++) {
         AggregateInput *input = &maker->inputs[part][number];
         input->of_column_null = static_cast<const uint32 *>(input->values)[input->places];
     }
     maker->common[number].values = ranked->values;
     maker->common[number].count = ranked->count;
+    return true;
+}
+
+// The numbers less one in the middle of them take the places of the wide ones.
+static bool narrow_input(InputMaker *maker, const WideNumbers &wide, uint32 number) {
+    Int128 centre;
+    if (!centre_wide(wide, &centre)) {
+        maker->problem = "numbers whose variance is asked for are too far apart";
+        return false;
+    }
+    maker->centre[2 * number] = static_cast<uint64>(centre);
+    maker->centre[2 * number + 1] = static_cast<uint64>(centre >> 64);
+    for (int part = 0; part < maker->parts->count; part++) {
+        AggregateInput *input = &maker->inputs[part][number];
+        input->kind = AggregateInputKind::map64;
+        auto *numbers = static_cast<int64 *>(const_cast<void *>(input->values));
+        const WideMap &map = wide.maps[part];
+        for (uint64 code = 0; code < map.count; code++) {
+            const Int128 scaled = wide_of_words(map.words[2 * code], map.words[2 * code + 1]);
+            const bool is_number = map.scales[code] != kNoScale;
+            numbers[code] = is_number ? static_cast<int64>(scaled - centre) : 0;
+            if (is_number)
+                note_number(maker, number, numbers[code]);
+        }
+    }
+    return true;
+}
+
+// The numerics of a part as they are, each with its scale.
+static bool read_wide_part(InputMaker *maker, uint32 number, const AggregatePart &part, AggregateInput *input,
+                           const uint8 **scales) {
+    const InputSource &source = maker->compiled->input[number];
+    if (take_kept(maker, number, part, AggregateInputKind::map128, input, scales))
+        return true;
+    if (maker->problem != nullptr ||
+        !make_map(maker, part, source.is_joined, AggregateInputKind::map128, 2 * sizeof(uint64), input))
+        return false;
+    auto *words = static_cast<uint64 *>(const_cast<void *>(input->values));
+    auto *made = static_cast<uint8 *>(take_memory(maker, input->places));
+    if (made == nullptr)
+        return false;
+    memset(made, kNoScale, input->places);
+    *scales = made;
+    input->column_null_is_null = true;
+    uint64 evaluated = 0;
+    bool has_null = false;
+    if (!evaluate(
+            maker, source, part, *input,
+            [&](uint64 code, Datum result, bool is_null) {
+                evaluated++;
+                if (is_null)
+                    set_null(input, code);
+                else if (!read_wide(DatumGetNumeric(result), &words[2 * code], &made[code]))
+                    maker->problem = "a numeric isn't finite, or has too many digits";
+            },
+            [&](Datum, bool is_null) {
+                has_null = true;
+                if (!is_null)
+                    maker->problem = "a numeric expression has a value for NULL";
+            }))
+        return false;
+    keep(maker, number, part, evaluated, has_null,
+         {input->places, 2 * sizeof(uint64), words, input->nulls, made, true, 0, PG_INT64_MAX, PG_INT64_MIN});
     return true;
 }
 
@@ -370,33 +567,16 @@ static bool make_wide_input(InputMaker *maker, uint32 number) {
     for (int part = 0; part < maker->parts->count; part++) {
         rows += maker->parts->part[part].rows;
         AggregateInput *input = &maker->inputs[part][number];
-        if (!make_map(maker, maker->parts->part[part], AggregateInputKind::map128, 2 * sizeof(uint64), input))
+        const uint8 *scales;
+        if (!read_wide_part(maker, number, maker->parts->part[part], input, &scales))
             return false;
-        auto *words = static_cast<uint64 *>(const_cast<void *>(input->values));
-        auto *scales = static_cast<uint8 *>(take_memory(maker, input->places));
-        if (scales == nullptr)
-            return false;
-        input->column_null_is_null = true;
-        add_wide_map(&wide, words, scales, input->places);
-        if (!evaluate(
-                maker, source, maker->parts->part[part], *input,
-                [&](uint64 code, Datum result, bool is_null) {
-                    if (is_null)
-                        set_null(input, code);
-                    else if (!read_wide(DatumGetNumeric(result), &words[2 * code], &scales[code]))
-                        maker->problem = "a numeric isn't finite, or has too many digits";
-                },
-                [&](Datum, bool is_null) {
-                    if (!is_null)
-                        maker->problem = "a numeric expression has a value for NULL";
-                }))
-            return false;
+        add_wide_map(&wide, static_cast<uint64 *>(const_cast<void *>(input->values)), scales, input->places);
     }
     if (!scale_wide(&wide, rows, &maker->scale[number])) {
         maker->problem = "sums of numerics may have too many digits";
         return false;
     }
-    return true;
+    return source.kind == SourceKind::Wide || narrow_input(maker, wide, number);
 }
 
 // Ranged expressions can't fail for the values that pass, whether or not a part has ranges of them.
@@ -416,8 +596,10 @@ static bool make_input(InputMaker *maker, uint32 number) {
         case SourceKind::Group:
             return make_group_input(maker, number);
         case SourceKind::Rank:
+        case SourceKind::Order:
             return make_rank_input(maker, number);
         case SourceKind::Wide:
+        case SourceKind::Narrow:
             return make_wide_input(maker, number);
         default:
             for (int part = 0; part < maker->parts->count; part++)

@@ -3,6 +3,7 @@
 
 #include "column/aggregate_remote.h"
 #include "plan/aggregate_compile.h"
+#include "plan/join_matches.h"
 
 namespace pg_gpu::plan {
 
@@ -13,11 +14,18 @@ struct CommonValues {
     uint32 room;
 };
 
+// A run that the server looks through: what it has counted of the view, and the run's number there.
+struct PartOnServer {
+    column::RemoteCodes *codes;
+    int run;
+};
+
 struct InputMaker {
     const CompiledAggregate *compiled;
     const column::AggregateParts *parts;
     ExprContext *context;
-    TupleTableSlot *row;                  // of the index's columns
+    TupleTableSlot *row;                  // of the index's columns, or a joined one
+    JoinMatches *matches;                 // nullptr: no tables are joined
     MemoryContext keep;                   // of what is needed for results
     size_t memory;                        // bytes that maps may still take
     gpu_engine::AggregateInput **inputs;  // by part
@@ -25,16 +33,22 @@ struct InputMaker {
     bool *is_made;
     int64 *least;  // Value, Number: the least number; above `greatest` when there is none
     int64 *greatest;
-    CommonValues *common;               // Rank, Group
-    uint8 *scale;                       // Wide: digits behind the point that all are scaled to
-    bool *has_variants;                 // Group: do equal values differ in their bytes?
-    const char *problem;                // why inputs can't be made; nullptr: they can
-    column::RemoteCodes *remote_codes;  // of runs that the server looks through; nullptr: it does not
+    CommonValues *common;  // Rank, Group
+    uint64 *centre;        // Narrow: two words of what scaled numbers are less by, the lower one first
+    uint8 *scale;          // Wide, Narrow: digits behind the point that all are scaled to
+    bool *has_variants;    // Group: do equal values differ in their bytes?
+    uint32 kept_maps;      // how many were there from earlier statements
+    const char *problem;   // why inputs can't be made; nullptr: they can
+    const PartOnServer *on_server;  // by part; nullptr: the session looks through all runs
 };
 
-// In the current memory context.
+// A row that expressions are evaluated over, all of whose columns are NULL.
+TupleTableSlot *make_row(Relation index, const JoinedTables *joins);
+
+// In the current memory context. `joins`: nullptr where no tables are joined.
 InputMaker *begin_inputs(const CompiledAggregate &compiled, const column::AggregateParts &parts,
-                         Relation index, ExprContext *context, MemoryContext keep, size_t memory);
+                         Relation index, JoinedTables *joins, ExprContext *context, MemoryContext keep,
+                         size_t memory);
 
 // Makes the inputs that these steps are computed from. Expressions that may fail are evaluated for codes of
 // rows that are selected now. False: `problem` says why not.

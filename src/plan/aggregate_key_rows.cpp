@@ -7,12 +7,12 @@ namespace pg_gpu::plan {
 void begin_key_rows(KeyRows *rows, const AggregateQuestion &question, const AggregateAnswer &answer) {
     *rows = {};
     rows->is_open = true;
-    rows->index = question.index;
+    // Of several members none could be told by a place, so they have no such groups.
+    rows->index = question.member[0].index;
     rows->context = question.context;
-    rows->row =
-        MakeSingleTupleTableSlot(CreateTupleDescCopy(RelationGetDescr(question.index)), &TTSOpsVirtual);
-    ExecStoreAllNullTuple(rows->row);
-    table::open_heap_probe(&rows->probe, question.heap, question.snapshot);
+    rows->joins = question.joins;
+    rows->row = make_row(rows->index, question.joins);
+    table::open_heap_probe(&rows->probe, question.member[0].heap, question.snapshot);
     rows->keys = allocate_zeroed<ExprState *>(static_cast<size_t>(answer.key_count) + 1);
     for (int i = 0; i < answer.key_count; i++)
         if (answer.compiled->key[i].has_variants)
@@ -44,6 +44,8 @@ void read_key_row(KeyRows *rows, const AggregateAnswer &answer, uint64 group, Da
         if (form->indkey.values[i] > 0)
             rows->row->tts_values[i] =
                 slot_getattr(heap_row, form->indkey.values[i], &rows->row->tts_isnull[i]);
+    if (rows->joins != nullptr)
+        put_matches(rows->joins, rows->context, rows->row);
     rows->context->ecxt_scantuple = rows->row;
     for (int i = 0; i < answer.key_count; i++) {
         if (rows->keys[i] == nullptr || nulls[i])

@@ -11,7 +11,8 @@ struct KeyRows {
     bool is_open;
     Relation index;
     ExprContext *context;
-    TupleTableSlot *row;  // of the index's columns
+    TupleTableSlot *row;  // of the index's columns, or a joined one
+    JoinedTables *joins;
     table::HeapProbe probe;
     ExprState **keys;  // nullptr: all values of the key have the same bytes
 };

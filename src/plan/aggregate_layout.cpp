@@ -1,5 +1,7 @@
 #include "plan/aggregate_layout.h"
 
+#include "plan/aggregate_bounds.h"
+
 namespace pg_gpu::plan {
 
 using gpu_engine::AccumulatorKind;
@@ -11,33 +13,50 @@ using gpu_engine::no_aggregate_step;
 
 // ---- keys -------------------------------------------------------------------------------------------------
 
+// Room for the numbers between these, and NULL. False: NULL can't be told from them.
+static bool choose_codes(const InputMaker &maker, const AggregateStep &step, uint16 number,
+                         const NumberBounds &bounds, AggregateKey *key) {
+    const bool any = bounds.least <= bounds.greatest;
+    key->least = any ? bounds.least : 0;
+    const uint64 range = any ? static_cast<uint64>(bounds.greatest) - static_cast<uint64>(bounds.least) : 0;
+    key->bits = static_cast<uint8>(column::bits_for_range(range));
+    // 2^64 of them become 0, which says as many as the bits can tell apart.
+    key->codes = range + 1;
+    if (!key->may_be_null)
+        return true;
+    if (range != PG_UINT64_MAX) {
+        key->bits = static_cast<uint8>(column::bits_for_range(range + 1));
+        key->codes = range + 2;
+        return true;
+    }
+    // All codes are in use: NULL either doesn't come, or takes the code of a number that doesn't.
+    if (is_never_null(maker, number)) {
+        key->may_be_null = false;
+        return true;
+    }
+    int64 absent;
+    if (step.operation != AggregateOperation::input || !find_absent_number(maker, step.left, &absent))
+        return false;
+    key->least = static_cast<int64>(static_cast<uint64>(absent) + 1);
+    return true;
+}
+
 bool lay_out_keys(const InputMaker &maker, AggregateProgram *program) {
+    NumberBounds bounds[gpu_engine::max_aggregate_steps];
+    find_bounds(maker, *program, bounds);
     uint32 word = 0;
     uint32 shift = 0;
     for (uint32 i = 0; i < program->key_count; i++) {
         AggregateKey *key = &program->key[i];
-        const AggregateStep &step = program->step[key->step];
-        uint32 bits = 64;
-        key->least = 0;
-        if (step.operation == AggregateOperation::is_null) {
-            bits = 1;
-        } else if (step.operation == AggregateOperation::input) {
-            const bool any = maker.least[step.left] <= maker.greatest[step.left];
-            key->least = any ? maker.least[step.left] : 0;
-            const uint64 range =
-                any ? static_cast<uint64>(maker.greatest[step.left]) - static_cast<uint64>(key->least) : 0;
-            if (range == PG_UINT64_MAX)
-                return false;
-            bits = column::bits_for_range(range + (key->may_be_null ? 1 : 0));
-        }
-        if (shift + bits > 64) {
+        if (!choose_codes(maker, program->step[key->step], key->step, bounds[key->step], key))
+            return false;
+        if (shift + key->bits > 64) {
             word++;
             shift = 0;
         }
-        key->bits = static_cast<uint8>(bits);
         key->word = static_cast<uint8>(word);
         key->shift = static_cast<uint8>(shift);
-        shift += bits;
+        shift += key->bits;
     }
     program->key_words = program->key_count == 0 ? 0 : word + 1;
     return true;
@@ -67,6 +86,43 @@ bool has_variants(const InputMaker &maker) {
 
 // ---- accumulators -----------------------------------------------------------------------------------------
 
+static uint64 count_rows(const InputMaker &maker) {
+    uint64 rows = 1;
+    for (int part = 0; part < maker.parts->count; part++)
+        rows += maker.parts->part[part].rows;
+    return rows;
+}
+
+static uint64 magnitude_of(const NumberBounds &bounds) {
+    const auto size = [](int64 number) {
+        return number < 0 ? 0 - static_cast<uint64>(number) : static_cast<uint64>(number);
+    };
+    return bounds.least > bounds.greatest ? 0 : Max(size(bounds.least), size(bounds.greatest));
+}
+
+bool choose_centres(const InputMaker &maker, AggregateProgram *program) {
+    constexpr uint32 max_bits = 127;
+    NumberBounds bounds[gpu_engine::max_aggregate_steps];
+    find_bounds(maker, *program, bounds);
+    for (uint32 i = 0; i < program->step_count; i++) {
+        AggregateStep *step = &program->step[i];
+        if (step->operation != AggregateOperation::constant || step->width == 0)
+            continue;
+        const NumberBounds &around = bounds[step->left];
+        const bool any = around.least <= around.greatest;
+        step->constant = any ? static_cast<int64>((Int128{around.least} + around.greatest) / 2) : 0;
+    }
+    find_bounds(maker, *program, bounds);
+    const uint32 row_bits = column::bits_for_range(count_rows(maker));
+    for (uint32 i = 0; i < program->accumulator_count; i++) {
+        const gpu_engine::Accumulator &accumulator = program->accumulator[i];
+        if (accumulator.kind == AccumulatorKind::sum_squares &&
+            2 * column::bits_for_range(magnitude_of(bounds[accumulator.step])) + row_bits > max_bits)
+            return false;
+    }
+    return true;
+}
+
 // The biased exponent of a float's number.
 static int exponent_of(AccumulatorKind kind, int64 number) {
     const bool is_single = kind == AccumulatorKind::sum_float32;
@@ -76,15 +132,37 @@ static int exponent_of(AccumulatorKind kind, int64 number) {
     return Min(exponent, is_single ? 254 : 2046);
 }
 
+// Is it numerics as scaled integers? Nothing is known of their magnitudes.
+static bool has_scale(const InputMaker &maker, const AggregateProgram &program, uint16 number) {
+    const AggregateStep &step = program.step[number];
+    if (step.operation != AggregateOperation::input)
+        return false;
+    const SourceKind kind = maker.compiled->input[step.left].kind;
+    return kind == SourceKind::Wide || kind == SourceKind::Narrow;
+}
+
+// How many bits the magnitudes of these numbers have.
+static uint16 magnitude_bits(const NumberBounds &bounds) {
+    if (bounds.least > bounds.greatest)
+        return 1;
+    const uint64 least = bounds.least < 0 ? ~static_cast<uint64>(bounds.least) + 1 : bounds.least;
+    const uint64 greatest = bounds.greatest < 0 ? ~static_cast<uint64>(bounds.greatest) + 1 : bounds.greatest;
+    return static_cast<uint16>(Max(column::bits_for_range(Max(least, greatest)), 1U));
+}
+
 void choose_exponents(const InputMaker &maker, AggregateProgram *program) {
+    NumberBounds bounds[gpu_engine::max_aggregate_steps];
+    find_bounds(maker, *program, bounds);
     // Of 128 bits a sign takes one, and a fraction 53.
     constexpr int spare_bits = 73;
-    uint64 rows = 1;
-    for (int part = 0; part < maker.parts->count; part++)
-        rows += maker.parts->part[part].rows;
-    const int row_bits = static_cast<int>(column::bits_for_range(rows));
+    const int row_bits = static_cast<int>(column::bits_for_range(count_rows(maker)));
     for (uint32 i = 0; i < program->accumulator_count; i++) {
         gpu_engine::Accumulator *accumulator = &program->accumulator[i];
+        const bool is_square = accumulator->kind == AccumulatorKind::sum_squares;
+        if (is_square || accumulator->kind == AccumulatorKind::sum)
+            accumulator->exponent = has_scale(maker, *program, accumulator->step)
+                                        ? 0
+                                        : magnitude_bits(bounds[accumulator->step]) * (is_square ? 2 : 1);
         if (!gpu_engine::is_sum_of_floats(accumulator->kind))
             continue;
         const uint16 input = program->step[accumulator->step].left;

@@ -11,7 +11,9 @@ inline constexpr uint32 kDistinctSum = 1;    // two words, the lower one first
 inline constexpr uint32 kDistinctScale = 3;  // of numerics: the greatest scale of what was added up
 inline constexpr uint32 kDistinctWords = 4;
 
-// Lays the keys out in words, each in as many bits as its numbers need. False: a key has too many of them.
+// Lays the keys out in words, each in as many bits as its numbers need. False: none is left to stand for
+// NULL. Codes are in the order of their numbers, but for a key whose `least` isn't the least number: one that
+// is any number of 64 bits, or NULL.
 bool lay_out_keys(const InputMaker &maker, gpu_engine::AggregateProgram *program);
 
 // The key's code in a group's words.
@@ -26,6 +28,10 @@ bool add_filter(gpu_engine::AggregateProgram *program, uint16 filter);
 
 // Do equal keys differ in their bytes?
 bool has_variants(const InputMaker &maker);
+
+// Chooses what long numbers are less by where their squares are added up. False: they are too far apart for
+// these to have room.
+bool choose_centres(const InputMaker &maker, gpu_engine::AggregateProgram *program);
 
 // Chooses the sums' exponents, so that the greatest floats, as often as there are rows, have room in them.
 void choose_exponents(const InputMaker &maker, gpu_engine::AggregateProgram *program);

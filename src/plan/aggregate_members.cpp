@@ -1,8 +1,9 @@
 #include "plan/aggregate_members.h"
 
 #include "compat.h"
-#include "plan/aggregate_path.h"
+#include "plan/aggregate_sets.h"
 #include "plan/explain_why.h"
+#include "plan/join_path.h"
 
 namespace pg_gpu::plan {
 
@@ -21,11 +22,11 @@ static Node *translate(PlannerInfo *root, Node *expression, Index table, Index m
     return adjust_appendrel_attrs(root, expression, 1, &place);
 }
 
-static List *translate_list(PlannerInfo *root, List *expressions, Index table, Index member) {
+List *translate_list(PlannerInfo *root, List *expressions, Index table, Index member) {
     return reinterpret_cast<List *>(translate(root, reinterpret_cast<Node *>(expressions), table, member));
 }
 
-static PathTarget *translate_target(PlannerInfo *root, PathTarget *target, Index table, Index member) {
+PathTarget *translate_target(PlannerInfo *root, PathTarget *target, Index table, Index member) {
     PathTarget *translated = copy_pathtarget(target);
     translated->exprs = translate_list(root, target->exprs, table, member);
     return translated;
@@ -99,7 +100,7 @@ static bool is_live_member(PlannerInfo *root, Index table, Index member) {
     return true;
 }
 
-static List *live_members(PlannerInfo *root, Index table) {
+const List *live_members(PlannerInfo *root, Index table) {
     List *members = NIL;
     ListCell *cell;
     foreach (cell, root->append_rel_list) {
@@ -120,13 +121,31 @@ static bool is_any_indexed(const List *members) {
 
 // ---- paths ------------------------------------------------------------------------------------------------
 
-// The relation stands beside those that core has for members' groups, whose paths are part of others already.
-static RelOptInfo *make_groups(const RelOptInfo *member, PathTarget *target) {
+RelOptInfo *make_groups(const RelOptInfo *table, PathTarget *target) {
     auto *groups = makeNode(RelOptInfo);
     groups->reloptkind = RELOPT_OTHER_UPPER_REL;
-    groups->relids = member->relids;
+    groups->relids = table->relids;
     groups->reltarget = target;
     return groups;
+}
+
+TableAggregate aggregate_of_member(const TableAggregate &table, RelOptInfo *member) {
+    PlannerInfo *root = table.root;
+    const Index from = indexed_table(table)->relid;
+    const Index to = member->relid;
+    List *set = table.set == NIL
+                    ? NIL
+                    : list_make2(translate_list(root, absent_keys(table.set), from, to), lsecond(table.set));
+    return {root,
+            table.tree == nullptr ? member : table.input,
+            make_groups(member, translate_target(root, table.output->reltarget, from, to)),
+            columns_over(root, member),
+            translate_list(root, table.having, from, to),
+            table.split,
+            translate_target(root, table.scanned, from, to),
+            table.clauses,
+            set,
+            table.tree == nullptr ? nullptr : tree_of_member(root, *table.tree, member)};
 }
 
 static bool is_by_index(const Path *path) {
@@ -137,24 +156,16 @@ static bool is_by_index(const Path *path) {
 // The cheapest path for each member's groups, which give `target`; NIL when none of them is by an index.
 static List *make_member_paths(PlannerInfo *root, RelOptInfo *table, const List *members, PathTarget *target,
                                List *having, AggSplit split) {
+    const TableAggregate whole = {root,   table, make_groups(table, target), columns_over(root, table),
+                                  having, split, table->reltarget,           grouping_clauses(root),
+                                  NIL};
     List *paths = NIL;
     bool any_index = false;
     ListCell *cell;
     foreach (cell, members) {
-        auto *member = static_cast<RelOptInfo *>(lfirst(cell));
-        const Index from = table->relid;
-        const Index to = member->relid;
-        RelOptInfo *groups = make_groups(member, translate_target(root, target, from, to));
-        const TableAggregate aggregate = {root,
-                                          member,
-                                          groups,
-                                          columns_over(root, member),
-                                          translate_list(root, having, from, to),
-                                          split,
-                                          translate_target(root, table->reltarget, from, to),
-                                          grouping_clauses(root),
-                                          NIL};
-        add_path(groups, aggregate_plainly(aggregate, member->cheapest_total_path, groups->reltarget,
+        const TableAggregate aggregate = aggregate_of_member(whole, static_cast<RelOptInfo *>(lfirst(cell)));
+        RelOptInfo *groups = aggregate.output;
+        add_path(groups, aggregate_plainly(aggregate, aggregate.input->cheapest_total_path, groups->reltarget,
                                            aggregate.having));
         note_other_paths(root, groups);
         consider_table(aggregate);
@@ -208,10 +219,9 @@ static void add_final_paths(PlannerInfo *root, RelOptInfo *table, RelOptInfo *ou
     add_final_path(whole, states, AGG_SORTED);
 }
 
-const char *consider_members(PlannerInfo *root, RelOptInfo *table, RelOptInfo *output,
+const char *consider_members(PlannerInfo *root, RelOptInfo *table, RelOptInfo *output, const List *members,
                              const GroupPathExtraData *extra) {
     auto *having = reinterpret_cast<List *>(extra->havingQual);
-    const List *members = live_members(root, table->relid);
     if (!is_any_indexed(members))
         return "no partition or child has a gpu_column index";
     if (list_length(members) == 1)

@@ -71,10 +71,13 @@ bool scale_wide(WideNumbers *wide, uint64 rows, uint8 *scale) {
     *scale = 0;
     for (int i = 0; i < wide->count; i++)
         for (uint64 j = 0; j < wide->maps[i].count; j++)
-            *scale = Max(*scale, wide->maps[i].scales[j]);
+            if (wide->maps[i].scales[j] != kNoScale)
+                *scale = Max(*scale, wide->maps[i].scales[j]);
     for (int i = 0; i < wide->count; i++) {
         const WideMap &map = wide->maps[i];
         for (uint64 j = 0; j < map.count; j++) {
+            if (map.scales[j] == kNoScale)
+                continue;
             uint64 *words = map.words + 2 * j;
             Int128 number = wide_of_words(words[0], words[1]);
             Int128 sum;
@@ -86,6 +89,26 @@ bool scale_wide(WideNumbers *wide, uint64 rows, uint8 *scale) {
         }
     }
     return true;
+}
+
+bool centre_wide(const WideNumbers &wide, Int128 *centre) {
+    bool any = false;
+    Int128 least = 0;
+    Int128 greatest = 0;
+    for (int i = 0; i < wide.count; i++) {
+        const WideMap &map = wide.maps[i];
+        for (uint64 j = 0; j < map.count; j++) {
+            if (map.scales[j] == kNoScale)
+                continue;
+            const Int128 number = wide_of_words(map.words[2 * j], map.words[2 * j + 1]);
+            least = any ? Min(least, number) : number;
+            greatest = any ? Max(greatest, number) : number;
+            any = true;
+        }
+    }
+    const UnsignedInt128 range = static_cast<UnsignedInt128>(greatest) - static_cast<UnsignedInt128>(least);
+    *centre = least + static_cast<Int128>(range / 2);
+    return range <= UINT64CONST(1) << 62;
 }
 
 Numeric make_numeric(Int128 number, int scale, int shown) {

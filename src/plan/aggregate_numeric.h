@@ -13,7 +13,8 @@ int shown_scale(Numeric value);
 // Two words, the lower one first, and the scale. False: it isn't finite, or has too many digits.
 bool read_wide(Numeric value, uint64 *words, uint8 *scale);
 
-// Numbers that were read, each with the scale that it has.
+// Numbers that were read, each with the scale that it has; kNoScale: there is none.
+inline constexpr uint8 kNoScale = UINT8_MAX;
 struct WideMap {
     uint64 *words;
     const uint8 *scales;
@@ -28,6 +29,9 @@ void add_wide_map(WideNumbers *wide, uint64 *words, const uint8 *scales, uint64 
 
 // Scales all alike. False when a sum of so many of them, or one of them, might not fit.
 bool scale_wide(WideNumbers *wide, uint64 rows, uint8 *scale);
+
+// A number in the middle of all of them. False: they are further apart than 2^62.
+bool centre_wide(const WideNumbers &wide, Int128 *centre);
 
 // number / 10^scale, showing `shown` digits behind the point, which are all that aren't 0; shown <= scale.
 Numeric make_numeric(Int128 number, int scale, int shown);

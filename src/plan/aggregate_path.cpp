@@ -9,6 +9,8 @@
 #include "plan/aggregate_scan.h"
 #include "plan/aggregate_sets.h"
 #include "plan/aggregate_top.h"
+#include "plan/aggregate_whole.h"
+#include "plan/join_path.h"
 #include "settings.h"
 
 namespace pg_gpu::plan {
@@ -21,14 +23,12 @@ static create_upper_paths_hook_type previous_hook = nullptr;
 // node.
 static const char *refuse_statement(PlannerInfo *root, const RelOptInfo *input) {
     const Query *query = root->parse;
-    if (!query->hasAggs && query->groupClause == NIL)
-        return "there are no aggregates and no groups";
     if (query->hasTargetSRFs)
         return "a function returns a set";
     if (query->commandType != CMD_SELECT || root->rowMarks != NIL)
         return "rows are locked or changed";
-    if (IS_JOIN_REL(input))
-        return "tables are joined";
+    if (input->reloptkind == RELOPT_JOINREL)
+        return nullptr;
     if ((input->reloptkind != RELOPT_BASEREL && input->reloptkind != RELOPT_OTHER_MEMBER_REL) ||
         input->rtekind != RTE_RELATION)
         return "what is aggregated isn't a table";
@@ -36,6 +36,13 @@ static const char *refuse_statement(PlannerInfo *root, const RelOptInfo *input) 
         return "a sample is read";
     if (input->lateral_relids != nullptr)
         return "what is aggregated depends on another table's rows";
+    return nullptr;
+}
+
+static const char *refuse_groups(PlannerInfo *root) {
+    const Query *query = root->parse;
+    if (!query->hasAggs && query->groupClause == NIL)
+        return "there are no aggregates and no groups";
     if (marks_grouped_columns(query))
         return "there are grouping sets";
     // There may be no row, and then no group, which an aggregate without groups wouldn't tell.
@@ -44,7 +51,7 @@ static const char *refuse_statement(PlannerInfo *root, const RelOptInfo *input) 
     return nullptr;
 }
 
-static bool is_column_index(const IndexOptInfo *index) {
+bool is_column_index(const IndexOptInfo *index) {
     return !index->hypothetical && find_access_method(index) == &gpu_column;
 }
 
@@ -56,18 +63,21 @@ bool has_column_index(const RelOptInfo *table) {
     return false;
 }
 
-// Why nothing is answered, though the statement is of the right kind.
-static const char *refuse_relation(PlannerInfo *root, RelOptInfo *input, bool has_members) {
-    if (!has_members && !has_column_index(input))
+// Why nothing is answered, though the statement is of the right kind. The rows are grouped by these clauses.
+static const char *refuse_relation(PlannerInfo *root, RelOptInfo *input, bool has_members, List *clauses) {
+    const bool is_join = input->reloptkind == RELOPT_JOINREL;
+    if (!has_members && !is_join && !has_column_index(input))
         return "the table has no gpu_column index";
     if (!aggregate_enabled())
         return "pg_gpu.enable_aggregate is off";
+    if (is_join && !join_enabled())
+        return "pg_gpu.enable_join is off";
     if (IS_DUMMY_REL(input))
         return "no row can pass the conditions";
     // The replaced path sorts where aggregates need that, and else hashes.
     if (root->numOrderedAggs > 0)
-        return grouping_is_sortable(grouping_clauses(root)) ? nullptr : "a grouping column can't be sorted";
-    return grouping_is_hashable(grouping_clauses(root)) ? nullptr : "a grouping column can't be hashed";
+        return grouping_is_sortable(clauses) ? nullptr : "a grouping column can't be sorted";
+    return grouping_is_hashable(clauses) ? nullptr : "a grouping column can't be hashed";
 }
 
 // ---- what is asked ----------------------------------------------------------------------------------------
@@ -110,14 +120,18 @@ static bool collect_targets(Node *node, void *context) {
     }
 }
 
+RelOptInfo *indexed_table(const TableAggregate &table) {
+    return table.tree == nullptr ? table.input : table.tree->table;
+}
+
 // Conditions behind a security barrier must not see rows that it keeps out, not even by raising errors.
 static bool keeps_barrier(const TableAggregate &table, const RestrictInfo *condition) {
     return table.root->qual_security_level == 0 || condition->leakproof ||
-           condition->security_level <= table.input->baserestrict_min_security;
+           condition->security_level <= indexed_table(table)->baserestrict_min_security;
 }
 
-static bool add_conditions(const TableAggregate &table, const IndexOptInfo *index, AggregateQuery *query,
-                           Refusal *refusal) {
+bool add_conditions(const TableAggregate &table, const IndexOptInfo *index, AggregateQuery *query,
+                    Refusal *refusal) {
     ListCell *cell;
     foreach (cell, index->indrestrictinfo) {
         const auto *condition = lfirst_node(RestrictInfo, cell);
@@ -126,7 +140,8 @@ static bool add_conditions(const TableAggregate &table, const IndexOptInfo *inde
             refuse(refusal, "a condition isn't about rows", clause);
         else if (!keeps_barrier(table, condition))
             refuse(refusal, "a condition must not see rows that a security barrier hides", clause);
-        Node *expression = refusal->reason != nullptr ? nullptr : over_index(clause, index, refusal);
+        Node *expression =
+            refusal->reason != nullptr ? nullptr : over_index(clause, index, table.tree, refusal);
         if (expression == nullptr)
             return false;
         query->conditions = lappend(query->conditions, expression);
@@ -134,50 +149,54 @@ static bool add_conditions(const TableAggregate &table, const IndexOptInfo *inde
     return true;
 }
 
-// The grouping columns over the table in *keys.
+List *row_of(const TableAggregate &table, Refusal *refusal) {
+    List *keys = get_sortgrouplist_exprs(table.clauses, table.columns);
+    // A set's rows have NULL in place of the keys that it leaves out.
+    Targets targets = {list_concat_copy(keys, absent_keys(table.set)), table.set != NIL, NIL, refusal};
+    collect_targets(reinterpret_cast<Node *>(table.output->reltarget->exprs), &targets);
+    collect_targets(reinterpret_cast<Node *>(table.having), &targets);
+    return list_concat(keys, targets.aggregates);
+}
+
 static bool add_keys(const TableAggregate &table, const IndexOptInfo *index, AggregateQuery *query,
-                     List **keys, Refusal *refusal) {
+                     Refusal *refusal) {
     ListCell *cell;
     foreach (cell, table.clauses) {
         auto *clause = lfirst_node(SortGroupClause, cell);
-        Node *key = get_sortgroupclause_expr(clause, table.columns);
-        Node *expression = over_index(key, index, refusal);
+        Node *expression =
+            over_index(get_sortgroupclause_expr(clause, table.columns), index, table.tree, refusal);
         if (expression == nullptr)
             return false;
-        *keys = lappend(*keys, key);
         query->keys = lappend(query->keys, expression);
         query->key_operators = lappend_oid(query->key_operators, clause->eqop);
     }
     return true;
 }
 
-// What the node would compute from this index; false, with the reason, when it can't. *row are the
-// expressions of its tuples.
-static bool make_query(const TableAggregate &table, const IndexOptInfo *index, AggregateQuery *query,
-                       List **row, Refusal *refusal) {
+bool make_query(const TableAggregate &table, const IndexOptInfo *index, AggregateQuery *query, List **row,
+                Refusal *refusal) {
     *query = {};
-    query->index = index->indexoid;
+    query->indexes = list_make1_oid(index->indexoid);
+    query->is_of_sets = table.set != NIL;
     query->has_barrier = table.root->qual_security_level > 0;
-    List *keys = NIL;
-    if (!add_keys(table, index, query, &keys, refusal) || !add_conditions(table, index, query, refusal))
+    if (!add_keys(table, index, query, refusal) || !add_conditions(table, index, query, refusal))
         return false;
-    // A set's rows have NULL in place of the keys that it leaves out.
-    Targets targets = {list_concat_copy(keys, absent_keys(table.set)), table.set != NIL, NIL, refusal};
-    collect_targets(reinterpret_cast<Node *>(table.output->reltarget->exprs), &targets);
-    collect_targets(reinterpret_cast<Node *>(table.having), &targets);
+    if (table.tree != nullptr && !add_joined_tables(table.root, *table.tree, index, query, refusal))
+        return false;
+    *row = row_of(table, refusal);
     if (refusal->reason != nullptr)
         return false;
+    List *aggregates = list_copy_tail(*row, list_length(table.clauses));
     ListCell *cell;
-    foreach (cell, targets.aggregates) {
-        Node *aggregate = over_index(static_cast<Node *>(lfirst(cell)), index, refusal);
+    foreach (cell, aggregates) {
+        Node *aggregate = over_index(static_cast<Node *>(lfirst(cell)), index, table.tree, refusal);
         if (aggregate == nullptr)
             return false;
         query->aggregates = lappend(query->aggregates, aggregate);
     }
-    query->top = table.split == AGGSPLIT_SIMPLE && table.set == NIL
-                     ? find_top(table.root->parse, table.columns, table.having, targets.aggregates)
+    query->top = table.split == AGGSPLIT_SIMPLE && table.set == NIL && !table.is_part
+                     ? find_top(table.root->parse, table.columns, table.having, aggregates)
                      : kAllGroups;
-    *row = list_concat(keys, targets.aggregates);
     return true;
 }
 
@@ -195,7 +214,7 @@ Path *aggregate_plainly(const TableAggregate &table, Path *rows, PathTarget *tar
     rows = reinterpret_cast<Path *>(create_projection_path(root, table.input, rows, table.scanned));
     // Aggregates of distinct values need their groups one after the other, and from PostgreSQL 16 on perhaps
     // their arguments in an order, which is part of these pathkeys, but never with grouping sets.
-    const bool is_sorted = root->numOrderedAggs > 0;
+    const bool is_sorted = root->numOrderedAggs > 0 && !table.is_part;
     List *order = !is_sorted         ? NIL
                   : table.set == NIL ? root->group_pathkeys
                                      : make_pathkeys_for_sortclauses(root, table.clauses, table.columns);
@@ -208,6 +227,21 @@ Path *aggregate_plainly(const TableAggregate &table, Path *rows, PathTarget *tar
                                                     table.clauses, having, &costs, estimate_groups(table)));
 }
 
+Path *scan_plainly(PlannerInfo *root, RelOptInfo *table, const List *members) {
+    if (members == NIL)
+        return create_seqscan_path(root, table, nullptr, 0);
+    List *scans = NIL;
+    ListCell *cell;
+    foreach (cell, members) {
+        auto *member = static_cast<RelOptInfo *>(lfirst(cell));
+        // What rows of the table are to give, core has told partitions, but not inheritance children.
+        scans = lappend(scans, create_projection_path(
+                                   root, member, create_seqscan_path(root, member, nullptr, 0),
+                                   translate_target(root, table->reltarget, table->relid, member->relid)));
+    }
+    return append_paths(root, table, scans);
+}
+
 // What PostgreSQL would run without parallel workers: it stands by for what the index can't answer after
 // all. It gives the node's own tuples, before HAVING.
 static Path *make_replaced_path(const TableAggregate &table, const List *row) {
@@ -218,7 +252,9 @@ static Path *make_replaced_path(const TableAggregate &table, const List *row) {
                                      ? list_nth_node(SortGroupClause, table.clauses, i)->tleSortGroupRef
                                      : 0);
     set_pathtarget_cost_width(table.root, target);
-    return aggregate_plainly(table, create_seqscan_path(table.root, table.input, nullptr, 0), target, NIL);
+    Path *rows =
+        table.tree != nullptr ? table.tree->rows : scan_plainly(table.root, table.input, table.members);
+    return aggregate_plainly(table, rows, target, NIL);
 }
 
 // ---- paths ------------------------------------------------------------------------------------------------
@@ -243,7 +279,7 @@ static bool is_ranged_key(const CompiledAggregate &compiled, int key) {
 // Groups of the node, for its costs alone.
 static double expect_groups(const TableAggregate &table, const CompiledAggregate &compiled) {
     const double groups = estimate_groups(table);
-    List *expressions = get_sortgrouplist_exprs(grouping_clauses(table.root), table.columns);
+    List *expressions = get_sortgrouplist_exprs(table.clauses, table.columns);
     List *others = NIL;
     double ranged = 1;
     for (int i = 0; i < list_length(expressions); i++) {
@@ -259,9 +295,8 @@ static double expect_groups(const TableAggregate &table, const CompiledAggregate
     return Min(groups, ranged * of_others);
 }
 
-static void add_aggregate_path(const TableAggregate &table, const IndexOptInfo *index,
-                               const AggregateQuery &query, const CompiledAggregate &compiled,
-                               const column::IndexSummary &summary, List *row) {
+static void add_aggregate_path(const TableAggregate &table, const AggregateSource *sources, int count,
+                               const AggregateQuery &query, const CompiledAggregate &compiled, List *row) {
     PathTarget *target = table.output->reltarget;
     const double groups = expect_groups(table, compiled);
     auto *path = makeNode(CustomPath);
@@ -272,94 +307,199 @@ static void add_aggregate_path(const TableAggregate &table, const IndexOptInfo *
     // As core's plan, if there is one for these groups.
     path->path.rows =
         table.output->pathlist == NIL ? groups : linitial_node(Path, table.output->pathlist)->rows;
-    cost_aggregate(table.root, table.input, index, query, compiled, summary, groups, &path->path);
+    cost_aggregate(table.root, sources, count, query, compiled, groups, &path->path);
+    if (table.tree != nullptr)
+        add_join_cost(*table.tree, &path->path);
     path->path.startup_cost += target->cost.startup;
     path->path.total_cost += target->cost.startup + target->cost.per_tuple * groups;
     path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
     path->custom_paths = list_make1(make_replaced_path(table, row));
+    if (table.tree != nullptr)
+        path->custom_paths = list_concat(path->custom_paths, joined_paths(*table.tree));
     path->custom_private = list_make4(pack_query(query), row, table.having, table.set);
     path->methods = aggregate_path_methods();
-    note_offered(candidate_of(table.root, table.input, table.output, index), path);
+    note_offered(candidate_of(table.root, table.input, table.output, sources[0].index), path);
     add_path(table.output, &path->path);
 }
 
-static void consider_index(const TableAggregate &table, const IndexOptInfo *index) {
+// Expressions over joined rows aren't over the index, and can't be shown as if they were.
+static Node *expression_of_index(const AggregateQuery &query, Expr *expression) {
+    return is_over_joined_table(query.joins, expression) ? nullptr : reinterpret_cast<Node *>(expression);
+}
+
+AggregateSource make_source(RelOptInfo *table, const IndexOptInfo *index) {
+    Relation relation = index_open(index->indexoid, NoLock);
+    const column::Format *format = column::make_format(relation);
+    const AggregateSource source = {table, index, column::summarise_columns(relation, *format), format};
+    index_close(relation, NoLock);
+    return source;
+}
+
+bool consider_sources(const TableAggregate &table, const AggregateSource *sources, int count,
+                      AggregateQuery query, List *row) {
+    const AggregateSource &first = sources[0];
+    column::IndexSummary summary = first.summary;
+    for (int i = 1; i < count; i++) {
+        narrow_summary(&summary, sources[i].summary, first.format->columns);
+        query.indexes = lappend_oid(query.indexes, sources[i].index->indexoid);
+    }
+    const IndexColumns columns = describe_columns(first.format, first.index->opfamily,
+                                                  first.index->indexcollations, summary, query.joins);
+    auto *compiled = allocate<CompiledAggregate>(1);
+    Refusal refusal = {compile_aggregate(query, columns, nullptr, compiled), nullptr};
+    if (refusal.reason != nullptr)
+        refusal.expression = expression_of_index(query, compiled->refused);
+    else if (compiled->has_place && count > 1)
+        refusal.reason = "equal grouping columns may look different in other partitions or children";
+    const bool is_offered = refusal.reason == nullptr;
+    if (is_offered)
+        add_aggregate_path(table, sources, count, query, *compiled, row);
+    else
+        note_declined(candidate_of(table.root, table.input, table.output, first.index), refusal,
+                      {1, first.index->indexoid});
+    pfree(compiled);
+    return is_offered;
+}
+
+static bool consider_index(const TableAggregate &table, const IndexOptInfo *index) {
     const Candidate candidate = candidate_of(table.root, table.input, table.output, index);
     if (index->indpred != NIL && !index->predOK) {
         note_declined(candidate, "the conditions don't imply those of the partial index");
-        return;
+        return false;
     }
     AggregateQuery query;
     List *row;
     Refusal refusal = {};
     if (!make_query(table, index, &query, &row, &refusal)) {
-        const Index number = table.input->relid;
+        const Index number = indexed_table(table)->relid;
         note_declined(candidate, refusal, {number, planner_rt_fetch(number, table.root)->relid});
-        return;
+        return false;
     }
-    Relation relation = index_open(index->indexoid, NoLock);
-    const column::Format *format = column::make_format(relation);
-    const column::IndexSummary summary = column::summarise_columns(relation, *format);
-    index_close(relation, NoLock);
-    bool has_codes[column::kMaxColumns];
-    for (int i = 0; i < format->columns; i++)
-        has_codes[i] = summary.column[i].has_codes;
-    const IndexColumns columns = {format, index->opfamily, index->indexcollations, has_codes};
-    auto *compiled = allocate<CompiledAggregate>(1);
-    const char *problem = compile_aggregate(query, columns, nullptr, compiled);
-    if (problem == nullptr)
-        add_aggregate_path(table, index, query, *compiled, summary, row);
-    else
-        note_declined(candidate, {problem, reinterpret_cast<Node *>(compiled->refused)},
-                      {1, index->indexoid});
-    pfree(compiled);
+    const AggregateSource source = make_source(indexed_table(table), index);
+    return consider_sources(table, &source, 1, query, row);
 }
 
-void consider_table(const TableAggregate &table) {
+bool consider_table(const TableAggregate &table) {
+    if (table.members != NIL) {
+        const char *refused = nullptr;
+        const bool is_offered = consider_whole(table, &refused);
+        if (refused != nullptr)
+            note_declined(candidate_of(table.root, table.input, table.output, nullptr), refused);
+        return is_offered;
+    }
+    bool is_offered = false;
     ListCell *cell;
-    foreach (cell, table.input->indexlist) {
+    foreach (cell, indexed_table(table)->indexlist) {
         const auto *index = lfirst_node(IndexOptInfo, cell);
         if (is_column_index(index))
-            consider_index(table, index);
+            is_offered = consider_index(table, index) || is_offered;
     }
+    return is_offered;
 }
 
 Path *append_paths(PlannerInfo *root, RelOptInfo *output, List *paths) {
     return reinterpret_cast<Path *>(create_append_path(root, output, paths, NIL, NIL, nullptr, 0, false, -1));
 }
 
+void consider_indexes(const TableAggregate &table) {
+    if (table.root->parse->groupingSets != NIL)
+        consider_sets(table);
+    else
+        consider_table(table);
+}
+
+static const char *consider_rows(const TableAggregate &table) {
+    if (table.input->reloptkind == RELOPT_JOINREL)
+        return consider_joins(table);
+    consider_indexes(table);
+    return nullptr;
+}
+
+static bool is_parent(PlannerInfo *root, const RelOptInfo *input) {
+    return input->reloptkind != RELOPT_JOINREL && planner_rt_fetch(input->relid, root)->inh;
+}
+
+// Adds paths; returns why there are none of this kind of statement.
+static const char *consider_groups(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
+                                   const GroupPathExtraData *extra) {
+    const char *refused = refuse_statement(root, input);
+    if (refused == nullptr)
+        refused = refuse_groups(root);
+    const bool has_members = refused == nullptr && is_parent(root, input);
+    if (refused == nullptr)
+        refused = refuse_relation(root, input, has_members, grouping_clauses(root));
+    if (refused != nullptr)
+        return refused;
+    const bool has_sets = root->parse->groupingSets != NIL;
+    const List *members = has_members ? live_members(root, input->relid) : NIL;
+    const char *scattered = has_members ? refuse_whole(members) : nullptr;
+    if (has_sets && scattered != nullptr)
+        return scattered;
+    const TableAggregate table = {root,
+                                  input,
+                                  output,
+                                  columns_over(root, input),
+                                  reinterpret_cast<List *>(extra->havingQual),
+                                  AGGSPLIT_SIMPLE,
+                                  input->reltarget,
+                                  grouping_clauses(root),
+                                  NIL,
+                                  nullptr,
+                                  members};
+    if (has_sets || !has_members)
+        return consider_rows(table);
+    // Beside a node for all members, nodes for each wouldn't be worth their planning. One member has whole
+    // groups anyhow.
+    if (scattered != nullptr || list_length(members) == 1 || !consider_table(table))
+        return consider_members(root, input, output, members, extra);
+    return nullptr;
+}
+
+// What tells rows apart: columns without anything of the table don't, unless there are no others.
+static List *distinct_clauses(PlannerInfo *root) {
+    List *clauses = NIL;
+    ListCell *cell;
+    foreach (cell, root->parse->distinctClause) {
+        auto *clause = lfirst_node(SortGroupClause, cell);
+        if (contain_var_clause(get_sortgroupclause_expr(clause, root->processed_tlist)))
+            clauses = lappend(clauses, clause);
+    }
+    return clauses == NIL ? root->parse->distinctClause : clauses;
+}
+
+// The same of SELECT DISTINCT, whose rows are groups of the table's. All columns of the statement are among
+// its clauses, also where the planner knows one to be constant by a condition.
+static const char *consider_distinct(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output) {
+    const Query *query = root->parse;
+    const char *refused = query->hasDistinctOn ? "DISTINCT ON gives a whole row of each group" : nullptr;
+    if (refused == nullptr)
+        refused = refuse_statement(root, input);
+    const bool has_members = refused == nullptr && is_parent(root, input);
+    const List *members = has_members ? live_members(root, input->relid) : NIL;
+    if (has_members)
+        refused = refuse_whole(members);
+    if (refused == nullptr)
+        refused = refuse_relation(root, input, has_members, distinct_clauses(root));
+    if (refused != nullptr)
+        return refused;
+    // The planner leaves it empty.
+    output->reltarget = root->upper_targets[UPPERREL_DISTINCT];
+    return consider_rows({root, input, output, columns_over(root, input), NIL, AGGSPLIT_SIMPLE,
+                          input->reltarget, distinct_clauses(root), NIL, nullptr, members});
+}
+
 static void consider_aggregate_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
                                      RelOptInfo *output, void *extra) {
     if (previous_hook != nullptr)
         previous_hook(root, stage, input, output, extra);
-    if (stage != UPPERREL_GROUP_AGG || output->pathlist == NIL)
+    // Where groups or windows are made distinct, the table is others' business.
+    const bool is_distinct = stage == UPPERREL_DISTINCT && input->reloptkind != RELOPT_UPPER_REL;
+    if ((stage != UPPERREL_GROUP_AGG && !is_distinct) || output->pathlist == NIL)
         return;
     note_other_paths(root, output);
-    const char *refused = refuse_statement(root, input);
-    const bool has_members = refused == nullptr && planner_rt_fetch(input->relid, root)->inh;
-    const bool has_sets = root->parse->groupingSets != NIL;
-    const auto *groups = static_cast<const GroupPathExtraData *>(extra);
-    if (refused == nullptr)
-        refused = refuse_relation(root, input, has_members);
-    if (refused == nullptr && has_members && has_sets)
-        refused = "there are grouping sets over partitions or children";
-    else if (refused == nullptr && has_members)
-        refused = consider_members(root, input, output, groups);
-    else if (refused == nullptr) {
-        const TableAggregate table = {root,
-                                      input,
-                                      output,
-                                      columns_over(root, input),
-                                      reinterpret_cast<List *>(groups->havingQual),
-                                      AGGSPLIT_SIMPLE,
-                                      input->reltarget,
-                                      grouping_clauses(root),
-                                      NIL};
-        if (has_sets)
-            consider_sets(table);
-        else
-            consider_table(table);
-    }
+    const char *refused =
+        is_distinct ? consider_distinct(root, input, output)
+                    : consider_groups(root, input, output, static_cast<const GroupPathExtraData *>(extra));
     if (refused != nullptr)
         note_declined(candidate_of(root, input, output, nullptr), refused);
 }

@@ -1,6 +1,7 @@
 // Between the planning and the execution of GpuAggregates.
 #pragma once
 
+#include "column/aggregate_parts.h"
 #include "plan/aggregate_query.h"
 
 namespace pg_gpu::plan {
@@ -21,10 +22,13 @@ inline AggregatePlanning read_planning(const CustomPath *path) {
             static_cast<List *>(lfourth(path->custom_private))};
 }
 
-// An aggregate over one table, perhaps a partition. All expressions are over this table.
+struct JoinTree;
+
+// An aggregate over one table, perhaps a partition, or over a join. All expressions are over the table, or
+// over those that are joined.
 struct TableAggregate {
     PlannerInfo *root;
-    RelOptInfo *input;   // the table
+    RelOptInfo *input;   // the table, or the join
     RelOptInfo *output;  // its groups, of which there are paths; reltarget is what they give
     List *columns;       // the query's target list
     List *having;
@@ -32,15 +36,61 @@ struct TableAggregate {
     PathTarget *scanned;  // what PostgreSQL's aggregate takes from a scan of the table
     List *clauses;        // SortGroupClauses: what is grouped by
     List *set;            // of grouping sets one: as pack_set makes it (aggregate_sets.h); else NIL
+    // How the table whose indexes answer is joined with others (join_path.h); nullptr: it isn't.
+    const JoinTree *tree = nullptr;
+    // Partitions or children: RelOptInfos, all of which one node reads. NIL: it reads the table itself.
+    const List *members = NIL;
+    // A part of the statement's plan, which its ORDER BY, its LIMIT and its aggregates don't concern.
+    bool is_part = false;
 };
+
+// A table that the node reads, and its index.
+struct AggregateSource {
+    RelOptInfo *table;
+    const IndexOptInfo *index;
+    column::IndexSummary summary;
+    const column::Format *format;
+};
+
+// The table whose indexes answer, or whose members' do.
+RelOptInfo *indexed_table(const TableAggregate &table);
+
+bool is_column_index(const IndexOptInfo *index);
 
 // Is there one, whether or not it answers?
 bool has_column_index(const RelOptInfo *table);
 
-// Adds paths for those of the table's indexes that can answer to `output`.
-void consider_table(const TableAggregate &table);
+// Expressions of the node's tuples: what is grouped by, then the aggregates that target and HAVING are
+// computed from; they mean nothing where it refuses.
+List *row_of(const TableAggregate &table, Refusal *refusal);
+
+// What the node would compute from this index of a table; false, with the reason, when it can't. *row are the
+// expressions of its tuples.
+bool make_query(const TableAggregate &table, const IndexOptInfo *index, AggregateQuery *query, List **row,
+                Refusal *refusal);
+
+// Adds WHERE over the index's columns; false, with the reason, when it can't be asked of the index.
+bool add_conditions(const TableAggregate &table, const IndexOptInfo *index, AggregateQuery *query,
+                    Refusal *refusal);
+
+AggregateSource make_source(RelOptInfo *table, const IndexOptInfo *index);
+
+// Offers a path of a node that answers the query, which is over the first source's index, from all sources.
+// False: that can't be done.
+bool consider_sources(const TableAggregate &table, const AggregateSource *sources, int count,
+                      AggregateQuery query, List *row);
+
+// Offers paths to `output` for those of the table's indexes that can answer; with members one for all
+// together. False: there are none.
+bool consider_table(const TableAggregate &table);
+
+// The same, of each grouping set where there are any.
+void consider_indexes(const TableAggregate &table);
 
 double estimate_groups(const TableAggregate &table);
+
+// PostgreSQL's own scan of a table, or of its members where there are any, without workers.
+Path *scan_plainly(PlannerInfo *root, RelOptInfo *table, const List *members);
 
 // PostgreSQL's own aggregate over these rows of the table, before scan target and groups.
 Path *aggregate_plainly(const TableAggregate &table, Path *rows, PathTarget *target, List *having);

@@ -1,21 +1,26 @@
 #include "plan/aggregate_query.h"
 
 #include "compat.h"
+#include "plan/join_path.h"
 
 namespace pg_gpu::plan {
 
 List *pack_query(const AggregateQuery &query) {
-    return lappend(list_make5(list_make1_oid(query.index), query.conditions, query.keys, query.key_operators,
-                              query.aggregates),
-                   list_make4(makeBoolean(query.has_barrier), makeInteger(query.top.aggregate),
-                              makeInteger(query.top.count), makeBoolean(query.top.descending)));
+    List *rest = list_make5(makeBoolean(query.has_barrier), makeInteger(query.top.aggregate),
+                            makeInteger(query.top.count), makeBoolean(query.top.descending),
+                            makeBoolean(query.is_of_sets));
+    List *packed =
+        list_make5(query.indexes, query.conditions, query.keys, query.key_operators, query.aggregates);
+    return lappend(lappend(lappend(packed, rest), query.joins), query.nulls_first);
 }
 
 AggregateQuery unpack_query(List *packed) {
     const auto list = [packed](int i) { return static_cast<List *>(list_nth(packed, i)); };
     List *rest = list(5);
     const TopGroups top = {intVal(list_nth(rest, 1)), intVal(list_nth(rest, 2)), boolVal(list_nth(rest, 3))};
-    return {linitial_oid(list(0)), list(1), list(2), list(3), list(4), boolVal(linitial(rest)), top};
+    return {
+        list(0), list(1), list(2), list(3), list(4), boolVal(linitial(rest)), top, boolVal(list_nth(rest, 4)),
+        list(6), list(7)};
 }
 
 // ---- expressions over an index ----------------------------------------------------------------------------
@@ -24,15 +29,22 @@ namespace {
 
 struct Columns {
     const IndexOptInfo *index;
+    const JoinTree *tree;
     Refusal *refusal;
 };
 
 }  // namespace
 
-// The index's column with this attribute of the table; 0 without one.
-static AttrNumber column_of(const IndexOptInfo *index, AttrNumber attribute) {
+// The column with this attribute of the index's table, or of a joined one; 0 without one.
+static AttrNumber column_of(const Columns &columns, const Var *var) {
+    const IndexOptInfo *index = columns.index;
+    if (var->varattno <= 0 || var->varlevelsup != 0)
+        return 0;
+    if (var->varno != static_cast<int>(index->rel->relid))
+        return columns.tree == nullptr ? AttrNumber{0}
+                                       : find_joined_column(*columns.tree, index->ncolumns, var);
     for (int i = 0; i < index->nkeycolumns; i++)
-        if (index->indexkeys[i] == attribute)
+        if (index->indexkeys[i] == var->varattno)
             return static_cast<AttrNumber>(i + 1);
     return 0;
 }
@@ -44,10 +56,7 @@ static Node *replace_columns(Node *node, void *context) {
     switch (nodeTag(node)) {
         case T_Var: {
             const auto *var = reinterpret_cast<const Var *>(node);
-            const AttrNumber column = var->varattno > 0 && var->varlevelsup == 0 &&
-                                              var->varno == static_cast<int>(columns->index->rel->relid)
-                                          ? column_of(columns->index, var->varattno)
-                                          : 0;
+            const AttrNumber column = column_of(*columns, var);
             if (column == 0) {
                 refuse(columns->refusal, "the index doesn't have a column", node);
                 return node;
@@ -82,14 +91,14 @@ static bool has_storage_function(Node *node, void *context) {
     return walk_expression(node, has_storage_function, context);
 }
 
-Node *over_index(Node *expression, const IndexOptInfo *index, Refusal *refusal) {
+Node *over_index(Node *expression, const IndexOptInfo *index, const JoinTree *tree, Refusal *refusal) {
     if (contain_volatile_functions(expression))
         refuse(refusal, "an expression is volatile", expression);
     if (has_storage_function(expression, nullptr))
         refuse(refusal, "an expression asks how a value is stored", expression);
     if (refusal->reason != nullptr)
         return nullptr;
-    Columns columns = {index, refusal};
+    Columns columns = {index, tree, refusal};
     Node *replaced = replace_columns(expression, &columns);
     if (refusal->reason != nullptr)
         return nullptr;

@@ -66,6 +66,15 @@ static Datum read_result(const AggregateAnswer &answer, uint64 group, const Aggr
     };
     const auto float8_sum = [&] { return float8_of_sum(sum(), unit_of_sum(*answer.compiled, result)); };
     const auto squares = [&] { return wide_of_words(word(result.squares), word(result.squares + 1U)); };
+    const auto wide_deviation = [&] {
+        const bool is_numeric = result.centre == gpu_engine::no_aggregate_step;
+        return state_of_wide_deviation(
+            {count, sum(), squares(),
+             is_numeric ? wide_of_words(answer.centre[2 * result.input], answer.centre[2 * result.input + 1])
+                        : Int128{answer.compiled->program.step[result.centre].constant},
+             is_numeric ? answer.scale[result.input] : 0,
+             is_numeric ? static_cast<int>(word(result.scale)) : 0});
+    };
     switch (result.form) {
         case StateForm::Value:
             break;
@@ -75,6 +84,8 @@ static Datum read_result(const AggregateAnswer &answer, uint64 group, const Aggr
             return state_of_integers(count, sum());
         case StateForm::Deviation:
             return state_of_deviation({count, sum(), squares()});
+        case StateForm::WideDeviation:
+            return wide_deviation();
         case StateForm::Numerics:
             return state_of_numerics(count, numeric_sum());
         case StateForm::Floats:
@@ -100,8 +111,11 @@ static Datum read_result(const AggregateAnswer &answer, uint64 group, const Aggr
         case ResultKind::AverageOfFloats:
             return Float8GetDatum(float8_sum() / static_cast<double>(count));
         case ResultKind::Deviation:
-            return finish_deviation(result.functions, {count, sum(), squares()}, is_null);
+            return finish_deviation(result.functions, state_of_deviation({count, sum(), squares()}), is_null);
+        case ResultKind::WideDeviation:
+            return finish_deviation(result.functions, wide_deviation(), is_null);
         case ResultKind::Extreme:
+        case ResultKind::Bits:
             return column::decode_integer(
                 result.type, code_of_number(result.type, static_cast<int64>(word(result.value))));
         default:

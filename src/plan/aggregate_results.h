@@ -14,10 +14,13 @@ struct AggregateAnswer {
     // By input.
     const CommonValues *common;
     const uint8 *scale;
+    const uint64 *centre;      // two words each
     uint32 passes;             // more than one: all groups are in the file
     Tuplestorestate *spilled;  // rows of keys and aggregates; nullptr: there can't be many groups
     uint64 found_groups;       // of which those that can't be among the first ones wanted were left out
-    bool has_place;            // keys with variants are shown as the row at the group's place has them
+    uint64 *rows;              // of rows in an order instead of groups: their places
+    uint64 row_count;
+    bool has_place;  // keys with variants are shown as the row at the group's place has them
 };
 
 // The place of a row of the group: heap block << 16 | offset number.

@@ -1,5 +1,6 @@
 // Executing a GpuAggregate. Its child is the aggregate that PostgreSQL would have run: it opens the table and
-// checks privileges, and is executed only where the index can't answer after all.
+// checks privileges, and is executed only where the index can't answer after all. Until then it is begun as
+// for EXPLAIN, which leaves out the memory that it would group in.
 #include "plan/aggregate_scan.h"
 
 #include "compat.h"
@@ -10,6 +11,7 @@
 #include "plan/aggregate_sets.h"
 #include "plan/custom_node.h"
 #include "plan/explain_why.h"
+#include "plan/parameters.h"
 #include "plan/usage.h"
 
 namespace pg_gpu::plan {
@@ -17,7 +19,8 @@ namespace pg_gpu::plan {
 struct AggregateScanState {
     CustomScanState custom;
     AggregateQuery query;
-    Relation index;
+    AggregateMember *member;  // the tables of which there may be rows
+    int member_count;
     ExprContext *expressions;
     MemoryContext keep;  // of the answer
     MemoryContext work;
@@ -25,6 +28,12 @@ struct AggregateScanState {
     KeyRows key_rows;
     TupleTableSlot *spilled_row;
     bool is_asked;
+    bool is_over;          // one of several grouping sets, whose groups have all been given
+    bool are_joined_read;  // the joined tables' plans
+    bool is_child_begun;   // so that it can be executed
+    int flags;             // of execution
+    uint64 found_groups;
+    uint32 passes;
     uint64 next;          // group
     const char *problem;  // why the child answers; nullptr: it doesn't
     uint64 heap_fetches;
@@ -33,44 +42,66 @@ struct AggregateScanState {
 
 // ---- the question -----------------------------------------------------------------------------------------
 
-namespace {
-
-struct Binding {
-    ExprContext *context;
-};
-
-}  // namespace
-
-// Parameters have their values for the whole question.
-static Node *bind_parameters(Node *node, void *context) {
-    if (node == nullptr)
-        return nullptr;
-    if (!IsA(node, Param))
-        return mutate_expression(node, bind_parameters, context);
-    const auto *parameter = reinterpret_cast<const Param *>(node);
-    auto *binding = static_cast<Binding *>(context);
-    int16 length;
-    bool by_value;
-    get_typlenbyval(parameter->paramtype, &length, &by_value);
-    bool is_null;
-    Datum value =
-        ExecEvalExpr(ExecInitExpr(reinterpret_cast<Expr *>(node), nullptr), binding->context, &is_null);
-    if (!is_null)
-        value = datumCopy(value, by_value, length);
-    return reinterpret_cast<Node *>(makeConst(parameter->paramtype, parameter->paramtypmod,
-                                              parameter->paramcollid, length, value, is_null, by_value));
-}
-
-static List *bind_list(List *expressions, ExprContext *context) {
-    Binding binding = {context};
-    return reinterpret_cast<List *>(bind_parameters(reinterpret_cast<Node *>(expressions), &binding));
-}
-
-// The table is the child's.
-static Relation table_of(PlanState *child) {
+static PlanState *lowest_of(PlanState *child) {
     while (outerPlanState(child) != nullptr)
         child = outerPlanState(child);
-    return castNode(SeqScanState, child)->ss.ss_currentRelation;
+    return child;
+}
+
+// The executor has locked the table.
+static AggregateMember open_member(Oid index) {
+    AggregateMember member = {};
+    member.index = index_open(index, AccessShareLock);
+    member.heap = table_open(member.index->rd_index->indrelid, NoLock);
+    return member;
+}
+
+static Oid index_of_table(const List *indexes, Oid table) {
+    ListCell *cell;
+    foreach (cell, indexes)
+        if (IndexGetRelation(lfirst_oid(cell), false) == table)
+            return lfirst_oid(cell);
+    elog(ERROR, "table %u has no index in the plan of a GpuAggregate", table);
+}
+
+// Of several tables those are out that the child's Append has excluded by the values of parameters.
+static void open_members(AggregateScanState *state, PlanState *child) {
+    const List *indexes = state->query.indexes;
+    state->member = allocate_zeroed<AggregateMember>(static_cast<size_t>(list_length(indexes)));
+    if (list_length(indexes) == 1) {
+        state->member[state->member_count++] = open_member(linitial_oid(indexes));
+        return;
+    }
+    const auto *append = castNode(AppendState, lowest_of(child));
+    for (int i = 0; i < append->as_nplans; i++) {
+        Relation table = castNode(SeqScanState, lowest_of(append->appendplans[i]))->ss.ss_currentRelation;
+        state->member[state->member_count++] = open_member(index_of_table(indexes, RelationGetRelid(table)));
+    }
+}
+
+// The plans of joined tables stand behind the replaced one. Those that have been read begin anew.
+static List *joined_plans(const AggregateScanState *state) {
+    List *plans = list_copy_tail(state->custom.custom_ps, 1);
+    MemoryContext caller = MemoryContextSwitchTo(state->custom.ss.ps.state->es_query_cxt);
+    ListCell *cell;
+    foreach (cell, plans) {
+        auto *plan = static_cast<PlanState *>(lfirst(cell));
+        if (state->are_joined_read && plan->chgParam == nullptr)
+            ExecReScan(plan);
+    }
+    MemoryContextSwitchTo(caller);
+    return plans;
+}
+
+// In the current memory context. Sets the question's tables, or what keeps them from being joined.
+static void read_joined(AggregateScanState *state, AggregateQuestion *question) {
+    state->problem = nullptr;
+    if (state->query.joins == NIL)
+        return;
+    const List *plans = joined_plans(state);
+    state->are_joined_read = true;
+    question->joins = read_joined_tables(state->query.joins, plans, RelationGetDescr(state->member[0].index),
+                                         state->expressions, get_hash_memory_limit(), &state->problem);
 }
 
 // Gives back what isn't memory alone.
@@ -88,8 +119,8 @@ static void ask(AggregateScanState *state) {
     ResetExprContext(state->expressions);
     MemoryContext caller = MemoryContextSwitchTo(state->work);
     AggregateQuestion question = {};
-    question.heap = table_of(static_cast<PlanState *>(linitial(state->custom.custom_ps)));
-    question.index = state->index;
+    question.member = state->member;
+    question.member_count = state->member_count;
     question.snapshot = estate->es_snapshot;
     question.context = state->expressions;
     question.keep = state->keep;
@@ -98,23 +129,48 @@ static void ask(AggregateScanState *state) {
     if (state->query.keys != NIL)
         state->answer.spilled = tuplestore_begin_heap(true, false, work_mem);
     question.query = state->query;
-    question.query.conditions = bind_list(state->query.conditions, state->expressions);
-    question.query.keys = bind_list(state->query.keys, state->expressions);
-    question.query.aggregates = bind_list(state->query.aggregates, state->expressions);
+    question.query.conditions = bind_parameters(state->query.conditions, state->expressions);
+    question.query.keys = bind_parameters(state->query.keys, state->expressions);
+    question.query.aggregates = bind_parameters(state->query.aggregates, state->expressions);
     // What a scan of the table would lock under SERIALIZABLE, and the index's readers.
-    PredicateLockRelation(question.index, question.snapshot);
-    PredicateLockRelation(question.heap, question.snapshot);
+    for (int i = 0; i < state->member_count; i++) {
+        PredicateLockRelation(state->member[i].index, question.snapshot);
+        PredicateLockRelation(state->member[i].heap, question.snapshot);
+    }
+    state->problem = nullptr;
+    if (state->member_count == 0)
+        state->problem = "no partition can have such rows";
+    else
+        read_joined(state, &question);
     const client::Usage before = client::session_usage();
-    state->problem = answer_question(question, &state->answer, &state->heap_fetches);
+    if (state->problem == nullptr)
+        state->problem = answer_question(question, &state->answer, &state->heap_fetches);
     client::add_usage_since(before, &state->usage);
     if (state->problem == nullptr && state->answer.has_place && state->answer.passes == 1)
         begin_key_rows(&state->key_rows, question, state->answer);
     MemoryContextSwitchTo(caller);
+    state->found_groups = state->answer.found_groups;
+    state->passes = state->answer.passes;
     state->is_asked = true;
+    state->is_over = false;
     state->next = 0;
 }
 
 // ---- execution --------------------------------------------------------------------------------------------
+
+static PlanState *executable_child(AggregateScanState *state) {
+    ListCell *first = list_head(state->custom.custom_ps);
+    if (!state->is_child_begun) {
+        EState *estate = state->custom.ss.ps.state;
+        MemoryContext caller = MemoryContextSwitchTo(estate->es_query_cxt);
+        auto *plan = static_cast<PlanState *>(lfirst(first))->plan;
+        ExecEndNode(static_cast<PlanState *>(lfirst(first)));
+        lfirst(first) = ExecInitNode(plan, estate, state->flags);
+        state->is_child_begun = true;
+        MemoryContextSwitchTo(caller);
+    }
+    return static_cast<PlanState *>(lfirst(first));
+}
 
 // The row's values in the node's own tuple; false when there is none.
 static bool take_row(TupleTableSlot *row, TupleTableSlot *slot) {
@@ -144,7 +200,7 @@ static bool next_group(AggregateScanState *state, TupleTableSlot *slot) {
     ExecClearTuple(slot);
     bool found;
     if (state->problem != nullptr) {
-        found = take_row(ExecProcNode(static_cast<PlanState *>(linitial(state->custom.custom_ps))), slot);
+        found = take_row(ExecProcNode(executable_child(state)), slot);
     } else if (state->answer.passes > 1) {
         found = tuplestore_gettupleslot(state->answer.spilled, true, false, state->spilled_row) &&
                 take_row(state->spilled_row, slot);
@@ -156,17 +212,31 @@ static bool next_group(AggregateScanState *state, TupleTableSlot *slot) {
     return found;
 }
 
+// The groups go, so that not those of all sets are there at the end. A rescan asks again.
+static void finish_set(AggregateScanState *state) {
+    if (!state->query.is_of_sets || state->problem != nullptr)
+        return;
+    forget_answer(state);
+    MemoryContextReset(state->keep);
+    MemoryContextReset(state->work);
+    state->is_over = true;
+}
+
 static TupleTableSlot *execute_aggregate(CustomScanState *node) {
     auto *state = reinterpret_cast<AggregateScanState *>(node);
     if (!state->is_asked)
         ask(state);
+    if (state->is_over)
+        return nullptr;
     ExprContext *context = node->ss.ps.ps_ExprContext;
     TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
     for (;;) {
         CHECK_FOR_INTERRUPTS();
         ResetExprContext(context);
-        if (!next_group(state, slot))
+        if (!next_group(state, slot)) {
+            finish_set(state);
             return nullptr;
+        }
         context->ecxt_scantuple = slot;
         if (!ExecQual(node->ss.ps.qual, context)) {
             InstrCountFiltered1(node, 1);
@@ -179,13 +249,19 @@ static TupleTableSlot *execute_aggregate(CustomScanState *node) {
 static void begin_aggregate(CustomScanState *node, EState *estate, int flags) {
     auto *state = reinterpret_cast<AggregateScanState *>(node);
     const auto *plan = castNode(CustomScan, node->ss.ps.plan);
-    // It checks EXECUTE on the aggregates and on all functions in their expressions.
-    node->custom_ps =
-        list_make1(ExecInitNode(static_cast<Plan *>(linitial(plan->custom_plans)), estate, flags));
+    // The first one checks EXECUTE on the aggregates and on all functions in their expressions.
+    ListCell *cell;
+    foreach (cell, plan->custom_plans) {
+        const int child_flags =
+            cell == list_head(plan->custom_plans) ? flags | EXEC_FLAG_EXPLAIN_ONLY : flags;
+        node->custom_ps =
+            lappend(node->custom_ps, ExecInitNode(static_cast<Plan *>(lfirst(cell)), estate, child_flags));
+    }
+    state->flags = flags;
     state->query = unpack_query(plan->custom_private);
     if ((flags & EXEC_FLAG_EXPLAIN_ONLY) != 0)
         return;
-    state->index = index_open(state->query.index, AccessShareLock);
+    open_members(state, static_cast<PlanState *>(linitial(node->custom_ps)));
     state->expressions = CreateExprContext(estate);
     state->spilled_row =
         ExecInitExtraTupleSlot(estate, node->ss.ss_ScanTupleSlot->tts_tupleDescriptor, &TTSOpsMinimalTuple);
@@ -196,9 +272,13 @@ static void begin_aggregate(CustomScanState *node, EState *estate, int flags) {
 static void end_aggregate(CustomScanState *node) {
     auto *state = reinterpret_cast<AggregateScanState *>(node);
     forget_answer(state);
-    if (state->index != nullptr)
-        index_close(state->index, NoLock);
-    ExecEndNode(static_cast<PlanState *>(linitial(node->custom_ps)));
+    for (int i = 0; i < state->member_count; i++) {
+        table_close(state->member[i].heap, NoLock);
+        index_close(state->member[i].index, NoLock);
+    }
+    ListCell *cell;
+    foreach (cell, node->custom_ps)
+        ExecEndNode(static_cast<PlanState *>(lfirst(cell)));
 }
 
 static void rescan_aggregate(CustomScanState *node) {
@@ -206,20 +286,50 @@ static void rescan_aggregate(CustomScanState *node) {
     auto *child = static_cast<PlanState *>(linitial(node->custom_ps));
     const bool has_child_run = state->is_asked && state->problem != nullptr;
     if (node->ss.ps.chgParam != nullptr) {
-        UpdateChangedParamSet(child, node->ss.ps.chgParam);
+        ListCell *cell;
+        foreach (cell, node->custom_ps)
+            UpdateChangedParamSet(static_cast<PlanState *>(lfirst(cell)), node->ss.ps.chgParam);
         state->is_asked = false;
     }
     // A parameter of HAVING alone isn't one of the child's.
     if (has_child_run && child->chgParam == nullptr)
         ExecReScan(child);
+    if (state->is_over)
+        state->is_asked = false;
     if (state->is_asked && state->answer.spilled != nullptr)
         tuplestore_rescan(state->answer.spilled);
     state->next = 0;
 }
 
+static void explain_joins(const List *joins, ExplainState *explain) {
+    List *conditions = NIL;
+    for (int i = 0; i < list_length(joins); i++) {
+        const JoinedTable table = unpack_joined_table(joins, i);
+        const char *type = table.type == JOIN_LEFT   ? "left "
+                           : table.type == JOIN_SEMI ? "semi "
+                           : table.type == JOIN_ANTI ? "anti "
+                                                     : "";
+        conditions = lappend(conditions, psprintf("%s%s", type, table.condition));
+    }
+    if (conditions != NIL)
+        ExplainPropertyList("Joined By", conditions, explain);
+}
+
+static void explain_indexes(const List *indexes, ExplainState *explain) {
+    List *names = NIL;
+    ListCell *cell;
+    foreach (cell, indexes)
+        names = lappend(names, get_rel_name(lfirst_oid(cell)));
+    if (list_length(names) == 1)
+        ExplainPropertyText("Index", static_cast<const char *>(linitial(names)), explain);
+    else
+        ExplainPropertyList("Indexes", names, explain);
+}
+
 static void explain_aggregate(CustomScanState *node, List *, ExplainState *explain) {
     const auto *state = reinterpret_cast<const AggregateScanState *>(node);
-    ExplainPropertyText("Index", get_rel_name(state->query.index), explain);
+    explain_indexes(state->query.indexes, explain);
+    explain_joins(state->query.joins, explain);
     explain_usage(&state->usage, &node->ss.ps, explain);
     if (!explain->analyze || !state->is_asked)
         return;
@@ -227,10 +337,9 @@ static void explain_aggregate(CustomScanState *node, List *, ExplainState *expla
         ExplainPropertyText("Not Answered", state->problem, explain);
         return;
     }
-    const bool is_spilled = state->answer.passes > 1;
-    ExplainPropertyUInteger("Groups", nullptr, state->answer.found_groups, explain);
-    if (is_spilled)
-        ExplainPropertyUInteger("Passes", nullptr, state->answer.passes, explain);
+    ExplainPropertyUInteger("Groups", nullptr, state->found_groups, explain);
+    if (state->passes > 1)
+        ExplainPropertyUInteger("Passes", nullptr, state->passes, explain);
     ExplainPropertyUInteger("Heap Fetches", nullptr, state->heap_fetches, explain);
 }
 

@@ -1,6 +1,7 @@
 #include "plan/aggregate_sets.h"
 
 #include "compat.h"
+#include "plan/aggregate_failure.h"
 
 namespace pg_gpu::plan {
 
@@ -73,8 +74,28 @@ static List *clauses_of_set(const TableAggregate &table, const List *references,
     return clauses;
 }
 
-// The cheapest GpuAggregate of a set; nullptr when there is none. It stands beside the query's own groups.
-static Path *make_set_path(const TableAggregate &table, List *references) {
+// Can no group of the set pass HAVING, whatever its rows are? GROUPING() and the keys that are left out are
+// constants of the set.
+static bool is_excluded(const TableAggregate &one) {
+    List *keys = get_sortgrouplist_exprs(one.clauses, one.columns);
+    ListCell *cell;
+    foreach (cell, of_set(one.having, keys, one.set)) {
+        auto *condition = static_cast<Node *>(lfirst(cell));
+        // An error would be raised too early, or though there is no group.
+        if (may_fail(condition))
+            continue;
+        condition = eval_const_expressions(one.root, condition);
+        if (!IsA(condition, Const))
+            continue;
+        const auto *constant = reinterpret_cast<const Const *>(condition);
+        if (constant->constisnull || !DatumGetBool(constant->constvalue))
+            return true;
+    }
+    return false;
+}
+
+// An aggregate of one set. Its groups stand beside the query's own.
+static TableAggregate aggregate_of_set(const TableAggregate &table, List *references) {
     List *absent = NIL;
     auto *groups = makeNode(RelOptInfo);
     groups->reloptkind = RELOPT_UPPER_REL;
@@ -84,11 +105,16 @@ static Path *make_set_path(const TableAggregate &table, List *references) {
     one.output = groups;
     one.clauses = clauses_of_set(table, references, &absent);
     one.set = pack_set(absent, references);
+    return one;
+}
+
+// The cheapest GpuAggregate of a set; nullptr when there is none.
+static Path *make_set_path(const TableAggregate &one) {
     consider_table(one);
-    if (groups->pathlist == NIL)
+    if (one.output->pathlist == NIL)
         return nullptr;
-    set_cheapest(groups);
-    return groups->cheapest_total_path;
+    set_cheapest(one.output);
+    return one.output->cheapest_total_path;
 }
 
 void consider_sets(const TableAggregate &table) {
@@ -96,13 +122,17 @@ void consider_sets(const TableAggregate &table) {
     ListCell *cell;
     // The planner has expanded them: each is a list of references.
     foreach (cell, table.root->parse->groupingSets) {
-        Path *path = make_set_path(table, static_cast<List *>(lfirst(cell)));
+        const TableAggregate one = aggregate_of_set(table, static_cast<List *>(lfirst(cell)));
+        if (is_excluded(one))
+            continue;
+        Path *path = make_set_path(one);
         if (path == nullptr)
             return;
         // EXPLAIN names what is sorted above after the first path: it should have as many keys as any.
         paths = lcons(path, paths);
     }
-    add_path(table.output, append_paths(table.root, table.output, paths));
+    if (paths != NIL)
+        add_path(table.output, append_paths(table.root, table.output, paths));
 }
 
 }  // namespace pg_gpu::plan

@@ -8,7 +8,7 @@ namespace {
 
 // In network order.
 struct Serialized {
-    char bytes[256];
+    char bytes[512];
     uint32 used;
 };
 
@@ -37,6 +37,24 @@ static void put_number(Serialized *state, Int128 number) {
     put(state, 0, sizeof(uint32));
     for (; count > 0; count--)
         put(state, digits[count - 1], sizeof(uint16));
+}
+
+// As numericvar_serialize writes a finite number: numeric_send gives the same with fewer bytes.
+static void put_numeric(Serialized *state, Numeric number) {
+    constexpr uint32 fields = 4;  // number of digits, weight, sign, scale
+    bytea *sent = DatumGetByteaP(DirectFunctionCall1(numeric_send, NumericGetDatum(number)));
+    const auto field = [sent](uint32 i) {
+        uint16 value;
+        memcpy(&value, VARDATA(sent) + i * sizeof(value), sizeof(value));
+        return static_cast<int16>(pg_ntoh16(value));
+    };
+    const auto digits = static_cast<uint32>(field(0));
+    Assert(state->used + fields * sizeof(uint32) + digits * sizeof(uint16) <= sizeof(state->bytes));
+    for (uint32 i = 0; i < fields; i++)
+        put(state, static_cast<uint64>(int64{field(i)}), sizeof(uint32));
+    for (uint32 i = 0; i < digits; i++)
+        put(state, static_cast<uint64>(field(fields + i)), sizeof(uint16));
+    pfree(sent);
 }
 
 static Datum bytes_of(const Serialized &state) {
@@ -71,6 +89,19 @@ Datum state_of_deviation(const Deviation &deviation) {
     put(&state, deviation.count, sizeof(uint64));
     put_number(&state, deviation.sum);
     put_number(&state, deviation.squares);
+    return bytes_of(state);
+}
+
+// All values are taken for ones of the greatest scale; no infinity and no NaN is among them.
+Datum state_of_squares(uint64 count, Numeric sum, Numeric squares, int scale) {
+    Serialized state = {};
+    put(&state, count, sizeof(uint64));
+    put_numeric(&state, sum);
+    put_numeric(&state, squares);
+    put(&state, static_cast<uint64>(scale), sizeof(uint32));
+    put(&state, count, sizeof(uint64));
+    for (int i = 0; i < 3; i++)
+        put(&state, 0, sizeof(uint64));
     return bytes_of(state);
 }
 

@@ -3,6 +3,7 @@
 #include "compat.h"
 #include "plan/aggregate_failure.h"
 #include "plan/aggregate_ranged.h"
+#include "plan/join_query.h"
 
 namespace pg_gpu::plan {
 
@@ -31,30 +32,47 @@ uint16 add_step(Compiler *compiler, AggregateOperation operation, uint8 width, u
     return static_cast<uint16>(program->step_count++);
 }
 
+uint16 add_centre(Compiler *compiler, uint16 step) {
+    return add_step(compiler, AggregateOperation::constant, sizeof(int64), step, 0);
+}
+
 uint16 add_input_step(Compiler *compiler, uint16 input) {
     return add_step(compiler, AggregateOperation::input, 0, input, 0);
 }
 
-// The only column of an expression, from 0 on; -1 when there is none or several.
-static int single_column(Expr *expression) {
-    Bitmapset *columns = nullptr;
-    pull_varattnos(reinterpret_cast<Node *>(expression), 1, &columns);
-    int member;
-    const bool is_single = bms_get_singleton_member(columns, &member);
-    bms_free(columns);
-    return is_single ? member + FirstLowInvalidHeapAttributeNumber - 1 : -1;
+// The only column of the index that an expression depends on, from 0 on; -1 when there is none or several.
+static int single_column(const Compiler &compiler, Expr *expression) {
+    Bitmapset *roots = roots_of(compiler.columns->joins, expression);
+    int column;
+    const bool is_single = bms_get_singleton_member(roots, &column);
+    bms_free(roots);
+    return is_single ? column : -1;
+}
+
+static bool is_joined(const Compiler &compiler, const Expr *expression) {
+    return is_over_joined_table(compiler.columns->joins, expression);
 }
 
 bool has_codes(const Compiler &compiler, Expr *expression) {
-    const int column = single_column(expression);
-    return column >= 0 && (compiler.columns->has_codes[column] || find_ranged(expression) != nullptr);
+    const int column = single_column(compiler, expression);
+    if (column < 0)
+        return false;
+    if (is_joined(compiler, expression))
+        return compiler.columns->is_joinable[column];
+    return compiler.columns->has_codes[column] || find_ranged(expression) != nullptr;
+}
+
+bool is_index_column(const Compiler &compiler, const Expr *expression) {
+    return IsA(expression, Var) && !is_joined(compiler, expression);
 }
 
 // An expression that can be evaluated only once for each of one column's codes.
 static void refuse_columns(Compiler *compiler, Expr *expression) {
     refuse(compiler,
-           single_column(expression) < 0 ? "an expression is over several columns"
-                                         : "an expression is over a column without a dictionary",
+           single_column(*compiler, expression) < 0 ? "an expression is over several columns"
+           : is_joined(*compiler, expression)
+               ? "a column that is joined by has no dictionary, and its values are far apart"
+               : "an expression is over a column without a dictionary",
            expression);
 }
 
@@ -68,13 +86,28 @@ static bool may_be_ranged(SourceKind kind) {
            kind == SourceKind::Group;
 }
 
+// A new one; nullptr where there are too many.
+static InputSource *take_source(Compiler *compiler, SourceKind kind, int column) {
+    CompiledAggregate *compiled = compiler->compiled;
+    if (compiled->program.input_count == gpu_engine::max_aggregate_inputs) {
+        refuse(compiler, "there are too many expressions");
+        return nullptr;
+    }
+    InputSource *source = &compiled->input[compiled->program.input_count++];
+    source->kind = kind;
+    source->column = column;
+    source->is_condition = compiler->is_condition;
+    return source;
+}
+
 uint16 add_source(Compiler *compiler, SourceKind kind, Expr *expression, Oid operator_oid, Oid collation) {
     CompiledAggregate *compiled = compiler->compiled;
-    const int column = single_column(expression);
-    Expr *ranged = nullptr;
-    if (column >= 0 && needs_codes(kind) && !compiler->columns->has_codes[column] && may_be_ranged(kind))
-        ranged = find_ranged(expression);
-    if (column < 0 || (needs_codes(kind) && !compiler->columns->has_codes[column] && ranged == nullptr)) {
+    const int column = single_column(*compiler, expression);
+    const bool joined = is_joined(*compiler, expression);
+    const bool *found = joined ? compiler->columns->is_joinable : compiler->columns->has_codes;
+    const bool lacks_codes = column >= 0 && needs_codes(kind) && !found[column];
+    Expr *ranged = lacks_codes && !joined && may_be_ranged(kind) ? find_ranged(expression) : nullptr;
+    if (column < 0 || (lacks_codes && ranged == nullptr)) {
         refuse_columns(compiler, expression);
         return 0;
     }
@@ -84,13 +117,10 @@ uint16 add_source(Compiler *compiler, SourceKind kind, Expr *expression, Oid ope
             equal(other.expression, expression))
             return static_cast<uint16>(i);
     }
-    if (compiled->program.input_count == gpu_engine::max_aggregate_inputs) {
-        refuse(compiler, "there are too many expressions");
+    InputSource *source = take_source(compiler, kind, column);
+    if (source == nullptr)
         return 0;
-    }
-    InputSource *source = &compiled->input[compiled->program.input_count];
-    source->kind = kind;
-    source->column = column;
+    source->is_joined = joined;
     source->expression = expression;
     source->type = column::describe_type(exprType(reinterpret_cast<Node *>(expression)),
                                          exprCollation(reinterpret_cast<Node *>(expression)));
@@ -98,13 +128,21 @@ uint16 add_source(Compiler *compiler, SourceKind kind, Expr *expression, Oid ope
     source->collation = collation;
     source->ranged = ranged;
     source->may_fail = ranged == nullptr && may_fail(expression);
-    source->is_condition = compiler->is_condition;
-    return static_cast<uint16>(compiled->program.input_count++);
+    return static_cast<uint16>(source - compiled->input);
 }
 
-bool has_known_range(const Compiler &compiler, uint16 step) {
-    const AggregateOperation operation = compiler.compiled->program.step[step].operation;
-    return operation == AggregateOperation::input;
+uint16 add_match_step(Compiler *compiler, int table) {
+    const int column = unpack_joined_table(compiler->columns->joins, table).root;
+    if (!compiler->columns->is_joinable[column]) {
+        refuse(compiler, "a column that is joined by has no dictionary, and its values are far apart");
+        return 0;
+    }
+    InputSource *source = take_source(compiler, SourceKind::Match, column);
+    if (source == nullptr)
+        return 0;
+    source->is_joined = true;
+    source->table = table;
+    return add_input_step(compiler, static_cast<uint16>(source - compiler->compiled->input));
 }
 
 // ---- expressions without columns --------------------------------------------------------------------------
@@ -239,7 +277,7 @@ uint16 compile_number(Compiler *compiler, Expr *expression) {
         return compile_constant(compiler, reinterpret_cast<Const *>(expression));
     if (!contain_var_clause(reinterpret_cast<Node *>(expression)))
         return compile_without_columns(compiler, expression);
-    if (IsA(expression, Var))
+    if (is_index_column(*compiler, expression))
         return add_input_step(compiler, add_source(compiler, SourceKind::Value, expression));
     if (has_codes(*compiler, expression))
         return add_input_step(compiler, add_source(compiler, SourceKind::Number, expression));
@@ -351,7 +389,7 @@ uint16 compile_truth(Compiler *compiler, Expr *expression) {
                 return 0;
             }
             const uint16 argument =
-                IsA(test->arg, Var)
+                is_index_column(*compiler, test->arg)
                     ? add_input_step(compiler, add_source(compiler, SourceKind::Presence, test->arg))
                     : compile_number(compiler, test->arg);
             const uint16 is_null = add_step(compiler, AggregateOperation::is_null, 0, argument, 0);

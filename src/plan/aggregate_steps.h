@@ -31,8 +31,17 @@ uint16 add_input_step(Compiler *compiler, uint16 input);
 uint16 add_source(Compiler *compiler, SourceKind kind, Expr *expression, Oid operator_oid = InvalidOid,
                   Oid collation = InvalidOid);
 
+// Of a joined table: is there a row of it?
+uint16 add_match_step(Compiler *compiler, int table);
+
 // Is it over one column, and evaluated once for each of the column's codes, or of ranges of its values?
 bool has_codes(const Compiler &compiler, Expr *expression);
+
+// A constant that becomes a number in the middle of the step's, once these are known (choose_centres).
+uint16 add_centre(Compiler *compiler, uint16 step);
+
+// A column of the index, by itself?
+bool is_index_column(const Compiler &compiler, const Expr *expression);
 
 uint16 compile_constant(Compiler *compiler, const Const *constant);
 
@@ -41,8 +50,5 @@ uint16 compile_number(Compiler *compiler, Expr *expression);
 
 // A truth value.
 uint16 compile_truth(Compiler *compiler, Expr *expression);
-
-// Is the step an input's number?
-bool has_known_range(const Compiler &compiler, uint16 step);
 
 }  // namespace pg_gpu::plan

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compat.h"
 #include "plan/aggregate_numeric.h"
 
 namespace pg_gpu::plan {
@@ -30,11 +31,8 @@ static int64 wanted_rows(const Query *query) {
 static bool is_own_order(Oid operator_oid, Oid type, bool *descending) {
     Oid family;
     Oid operand;
-    int16 strategy;
-    if (!get_ordering_op_properties(operator_oid, &family, &operand, &strategy))
-        return false;
-    *descending = strategy == BTGreaterStrategyNumber;
-    return family == lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
+    return find_ordering(operator_oid, &family, &operand, descending) &&
+           family == lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
 }
 
 TopGroups find_top(const Query *parse, List *columns, const List *having, const List *aggregates) {
@@ -76,6 +74,7 @@ gpu_engine::AggregateTop order_of_groups(const AggregateQuery &query, const Comp
             top.is_wide = 1;
             break;
         case ResultKind::Extreme:
+        case ResultKind::Bits:
             // -0 and 0 are equal, but their numbers differ.
             is_ordered = is_never_null && !is_float(result.type);
             break;

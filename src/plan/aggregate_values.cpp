@@ -143,7 +143,7 @@ static int compare_ranked(const void *a, const void *b, void *context) {
     return compared != 0 ? compared : compare_bytes(order, left, right);
 }
 
-void finish_ranked(RankedValues *ranked, Oid order_operator, Oid collation) {
+void finish_ranked(RankedValues *ranked, Oid order_operator, Oid collation, bool is_shared) {
     Order order = {};
     order.ranked = ranked;
     order.support.ssup_cxt = CurrentMemoryContext;
@@ -155,7 +155,9 @@ void finish_ranked(RankedValues *ranked, Oid order_operator, Oid collation) {
     MemoryContextSwitchTo(caller);
     for (uint64 i = 0; i < ranked->entry_count; i++) {
         const RankedValue &entry = ranked->entries[i];
-        if (i == 0 || compare_bytes(order, ranked->values[ranked->count - 1], entry.value) != 0)
+        const Datum before = i == 0 ? Datum{0} : ranked->values[ranked->count - 1];
+        if (i == 0 || (is_shared ? compare_values(order, before, entry.value)
+                                 : compare_bytes(order, before, entry.value)) != 0)
             ranked->values[ranked->count++] = entry.value;
         *entry.rank = ranked->count - 1;
     }

@@ -50,7 +50,8 @@ struct RankedValues {
 RankedValues *begin_ranked(const column::ColumnType &type, MemoryContext context);
 // Copies it; false when *memory has no room for that.
 bool add_ranked(RankedValues *ranked, Datum value, uint32 *rank, size_t *memory);
-// Sets all ranks. Only values with the same bytes have the same one, so that each stands for itself.
-void finish_ranked(RankedValues *ranked, Oid order, Oid collation);
+// Sets all ranks. Equal values have the same one if they are to share it; else only values with the same
+// bytes, so that each stands for itself.
+void finish_ranked(RankedValues *ranked, Oid order, Oid collation, bool is_shared);
 
 }  // namespace pg_gpu::plan

@@ -11,15 +11,15 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN
     RETURN ARRAY[SQLSTATE];
 END $$;
--- Who answers: one node or several of them, or why one has PostgreSQL's own plan do it; or a plan without the node.
-CREATE FUNCTION who_answers(query text) RETURNS text LANGUAGE plpgsql AS $$
+-- Who answers: one node of a kind or several of them, or why one has PostgreSQL's own plan do it; or a plan without the node.
+CREATE FUNCTION who_answers(query text, node text DEFAULT 'GpuAggregate') RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     line text;
     nodes int := 0;
     who text := 'other plan';
 BEGIN
     FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-        nodes := nodes + (line LIKE '%(GpuAggregate)%')::int;
+        nodes := nodes + (line LIKE '%(' || node || ')%')::int;
     END LOOP;
     who := CASE nodes WHEN 0 THEN 'other plan' WHEN 1 THEN 'node' ELSE nodes || ' nodes' END;
     FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP

@@ -136,8 +136,9 @@ class Builder {
         program_.step[program_.step_count] = {operation, width, left, right, 0, 0};
         return static_cast<std::uint16_t>(program_.step_count++);
     }
-    void add_key(std::uint16_t step, std::uint8_t bits, std::int64_t least, bool may_be_null) {
-        AggregateKey key = {step, bits, 0, 0, may_be_null, 0, least};
+    void add_key(std::uint16_t step, std::uint8_t bits, std::int64_t least, bool may_be_null,
+                 std::uint64_t codes = 0) {
+        AggregateKey key = {step, bits, 0, 0, may_be_null, 0, least, codes};
         if (program_.key_count > 0) {
             const AggregateKey &last = program_.key[program_.key_count - 1];
             const bool fits = last.shift + last.bits + bits <= 64;
@@ -315,7 +316,11 @@ inline TestQuestion make_question(const std::vector<TestRun> &runs, Random &rand
     }
     const std::size_t accumulators = random() % 7;
     for (std::size_t i = 0; i < accumulators; ++i) {
-        const auto kind = static_cast<AccumulatorKind>(1 + random() % 5);
+        constexpr AccumulatorKind kinds[] = {AccumulatorKind::count,       AccumulatorKind::sum,
+                                             AccumulatorKind::sum_squares, AccumulatorKind::least,
+                                             AccumulatorKind::greatest,    AccumulatorKind::bits_and,
+                                             AccumulatorKind::bits_or,     AccumulatorKind::bits_xor};
+        const AccumulatorKind kind = kinds[random() % std::size(kinds)];
         const std::uint16_t filter = truths.empty() || random() % 3 != 0 ? no_aggregate_step : some_truth();
         if (!floats.empty() && random() % 2 == 0) {
             const auto [step, is_single] = floats[random() % floats.size()];
@@ -333,11 +338,18 @@ inline TestQuestion make_question(const std::vector<TestRun> &runs, Random &rand
         const bool of_wide = !wides.empty() && random() % 3 == 0 &&
                              (kind == AccumulatorKind::sum || kind == AccumulatorKind::count);
         const bool of_all = kind == AccumulatorKind::count && random() % 2 == 0;
+        // How great numbers of sums are need not be said.
+        std::uint16_t exponent = 0;
+        if (!of_wide && kind <= AccumulatorKind::sum_squares && random() % 3 != 0) {
+            exponent = static_cast<std::uint16_t>(std::ilogb(std::max(number.second, 1.0)) + 1);
+            exponent =
+                static_cast<std::uint16_t>(kind == AccumulatorKind::sum_squares ? 2 * exponent : exponent);
+        }
         builder.accumulate(kind,
                            of_all    ? no_aggregate_step
                            : of_wide ? wides[random() % wides.size()]
                                      : number.first,
-                           filter);
+                           filter, exponent);
     }
     if (!truths.empty() && random() % 2 == 0) {
         question.program.filter = some_truth();
@@ -379,6 +391,12 @@ class Reference {
         const Result truth = result(step);
         return !truth.is_null && truth.number != 0;
     }
+    Result result(std::uint16_t number) {
+        if (!results_[number]) {
+            results_[number] = compute(program_.step[number]);
+        }
+        return *results_[number];
+    }
 
     std::vector<std::uint64_t> key() {
         std::vector<std::uint64_t> words(program_.key_words);
@@ -400,6 +418,8 @@ class Reference {
                 words[accumulator.word] = INT64_MAX;
             } else if (accumulator.kind == AccumulatorKind::greatest) {
                 words[accumulator.word] = static_cast<std::uint64_t>(INT64_MIN);
+            } else if (accumulator.kind == AccumulatorKind::bits_and) {
+                words[accumulator.word] = UINT64_MAX;
             }
         }
         return words;
@@ -431,6 +451,15 @@ class Reference {
                     break;
                 case AccumulatorKind::greatest:
                     *word = static_cast<std::uint64_t>(std::max(static_cast<std::int64_t>(*word), narrow));
+                    break;
+                case AccumulatorKind::bits_and:
+                    *word &= static_cast<std::uint64_t>(narrow);
+                    break;
+                case AccumulatorKind::bits_or:
+                    *word |= static_cast<std::uint64_t>(narrow);
+                    break;
+                case AccumulatorKind::bits_xor:
+                    *word ^= static_cast<std::uint64_t>(narrow);
                     break;
                 case AccumulatorKind::sum_float32:
                 case AccumulatorKind::sum_float64:
@@ -504,12 +533,6 @@ class Reference {
         }
     }
 
-    Result result(std::uint16_t number) {
-        if (!results_[number]) {
-            results_[number] = compute(program_.step[number]);
-        }
-        return *results_[number];
-    }
     Result compute(const AggregateStep &step) {
         using enum AggregateOperation;
         switch (step.operation) {
@@ -585,13 +608,12 @@ class Reference {
     bool failed_ = false;
 };
 
-// With `facts` null all rows are visible.
-inline Expected compute(const TestQuestion &question, const std::vector<TestRun> &runs,
-                        const heap_facts::HeapFacts *facts) {
-    Expected expected;
-    if (question.program.key_count == 0) {
-        expected.groups[{}] = Reference(question, runs[0], 0).empty();
-    }
+// Calls visit(reference, place, whether it is visible) for the rows that count, visible ones and doubtful
+// ones. Returns whether a step failed. With `facts` null all rows are visible.
+template <typename Visit>
+bool for_rows(const TestQuestion &question, const std::vector<TestRun> &runs,
+              const heap_facts::HeapFacts *facts, Visit visit) {
+    bool failed = false;
     for (std::size_t part = 0; part < runs.size(); ++part) {
         const column_test::ColumnRun &run = runs[part].run;
         Reference reference(question, runs[part], part);
@@ -609,22 +631,34 @@ inline Expected compute(const TestQuestion &question, const std::vector<TestRun>
                 continue;
             }
             reference.begin_row(row);
-            if (question.program.filter != no_aggregate_step && !reference.is_true(question.program.filter)) {
-                continue;
+            if (question.program.filter == no_aggregate_step || reference.is_true(question.program.filter)) {
+                visit(reference, run.places[row], seen == heap_facts::Answer::visible);
             }
+        }
+        failed |= reference.failed();
+    }
+    return failed;
+}
+
+inline Expected compute(const TestQuestion &question, const std::vector<TestRun> &runs,
+                        const heap_facts::HeapFacts *facts) {
+    Expected expected;
+    if (question.program.key_count == 0) {
+        expected.groups[{}] = Reference(question, runs[0], 0).empty();
+    }
+    expected.failed =
+        for_rows(question, runs, facts, [&](Reference &reference, std::uint64_t place, bool is_visible) {
             std::vector<std::uint64_t> key = reference.key();
-            if (seen == heap_facts::Answer::visible) {
+            if (is_visible) {
                 reference.accumulate(&expected.groups.emplace(key, reference.empty()).first->second);
-                continue;
+                return;
             }
             std::vector<std::uint64_t> words = reference.empty();
             reference.accumulate(&words);
             key.insert(key.end(), words.begin(), words.end());
-            key.push_back(run.places[row]);
+            key.push_back(place);
             expected.doubtful.push_back(key);
-        }
-        expected.failed |= reference.failed();
-    }
+        });
     std::sort(expected.doubtful.begin(), expected.doubtful.end());
     return expected;
 }

@@ -5,69 +5,17 @@
 #include <optional>
 #include <string>
 
-#include "aggregate_reference.h"
-#include "column_run.h"
-#include "engine_under_test.h"
+#include "engine_aggregates.h"
 
 namespace {
 
 using namespace gpu_engine;
 using namespace aggregate_test;
-using column_test::ColumnRun;
-using column_test::Pages;
 
 template <typename UnderTest>
-class EngineAggregates : public EngineTest {
+class EngineAggregates : public AggregateEngineTest {
   protected:
-    void SetUp() override { open<UnderTest>(); }
-
-    std::unique_ptr<ColumnStore> load(const Pages &pages) {
-        std::unique_ptr<ColumnLoader> loader;
-        std::unique_ptr<ColumnStore> store;
-        Status status = engine_->column().open_loader(*stream_, pages.layout, &loader);
-        if (status.ok()) {
-            status = loader->append_pages(*stream_, pages.images.data(),
-                                          static_cast<std::uint32_t>(pages.count()));
-        }
-        if (status.ok()) {
-            status = loader->finish(*stream_, &store);
-        }
-        EXPECT_TRUE(status.ok()) << status.message;
-        return store;
-    }
-
-    // Runs with their stores; some of the rows of the later ones are dead.
-    std::vector<std::unique_ptr<ColumnStore>> make_runs(const std::vector<std::size_t> &rows,
-                                                        std::vector<TestRun> *runs, bool with_nulls) {
-        std::vector<std::unique_ptr<ColumnStore>> stores;
-        for (const std::size_t count : rows) {
-            TestRun run;
-            run.run = column_test::make_run(count, random_, with_nulls);
-            run.pages = column_test::make_pages(run.run);
-            stores.push_back(load(run.pages));
-            if (stores.size() > 1 || random_() % 2 == 0) {
-                const std::vector<std::uint64_t> dead = column_test::kill_some(&run.run, random_);
-                EXPECT_TRUE(stores.back()->set_dead(*stream_, dead.data(), 1).ok());
-            }
-            run.find_codes();
-            runs->push_back(std::move(run));
-        }
-        return stores;
-    }
-
-    Status ask(const std::vector<std::unique_ptr<ColumnStore>> &stores, const TestQuestion &question,
-               const HeapBlocks *blocks, std::uint64_t most, std::unique_ptr<AggregateAnswer> *answer,
-               const AggregateTop &top = {}) {
-        std::vector<AggregatePart> parts;
-        for (std::size_t i = 0; i < stores.size(); ++i) {
-            parts.push_back({stores[i].get(), question.tests.data(),
-                             static_cast<std::uint32_t>(question.tests.size()), 0,
-                             question.inputs[i].views.data()});
-        }
-        const AggregateQuestion asked = {
-            &question.program, parts.data(), static_cast<std::uint32_t>(parts.size()), 0, blocks, most, top};
-        return engine_->column().aggregate(*stream_, asked, answer);
-    }
+    void SetUp() override { this->template open<UnderTest>(); }
 
     Groups read(const AggregateAnswer &answer, const AggregateProgram &program) {
         const std::uint32_t words = program.key_words + program.value_words;
@@ -90,20 +38,6 @@ class EngineAggregates : public EngineTest {
             EXPECT_TRUE(is_new) << "a group comes twice";
         }
         return groups;
-    }
-
-    std::vector<std::vector<std::uint64_t>> read_doubtful(const AggregateAnswer &answer,
-                                                          const AggregateProgram &program) {
-        const std::uint32_t words = program.key_words + program.value_words + 1;
-        std::vector<std::uint64_t> records(answer.doubtful() * words);
-        EXPECT_TRUE(answer.read_doubtful(*stream_, 0, answer.doubtful(), records.data()).ok());
-        std::vector<std::vector<std::uint64_t>> rows;
-        for (std::size_t i = 0; i < answer.doubtful(); ++i) {
-            rows.emplace_back(records.begin() + static_cast<std::ptrdiff_t>(i * words),
-                              records.begin() + static_cast<std::ptrdiff_t>((i + 1) * words));
-        }
-        std::sort(rows.begin(), rows.end());
-        return rows;
     }
 
     void check(const std::vector<std::unique_ptr<ColumnStore>> &stores, const std::vector<TestRun> &runs,
@@ -228,8 +162,48 @@ TYPED_TEST(EngineAggregates, SumsDontOverflow) {
             builder.accumulate(AccumulatorKind::sum, narrow);
             builder.accumulate(AccumulatorKind::sum, wide);
             builder.accumulate(AccumulatorKind::sum_squares, narrow);
+            builder.accumulate(AccumulatorKind::bits_and, narrow);
+            builder.accumulate(AccumulatorKind::bits_or, narrow);
+            builder.accumulate(AccumulatorKind::bits_xor, narrow);
             this->check(stores, runs, question, nullptr);
             ASSERT_FALSE(this->HasFatalFailure()) << number << ", " << int(bits) << " bits";
+        }
+    }
+}
+
+// Sums whose numbers are known to be small need fewer bits, up to the last one.
+TYPED_TEST(EngineAggregates, SumsOfNumbersThatAreKnownToBeSmall) {
+    std::vector<TestRun> runs;
+    const auto stores = this->make_runs({30000}, &runs, false);
+    for (const std::uint16_t bits : {1, 7, 15, 16, 17, 20, 30, 31, 40, 47, 48, 49, 62, 63, 64}) {
+        for (const std::uint8_t key_bits : {0, 6, 17, 64}) {
+            const std::int64_t greatest = bits >= 63 ? INT64_MAX : (std::int64_t(1) << bits) - 1;
+            TestQuestion question;
+            Builder builder(&question);
+            TestInputs inputs;
+            // Sums of the first are as great as can be, and of the second as low.
+            inputs.add_map(runs[0], 2, AggregateInputKind::map64, [=](std::uint64_t code) {
+                return greatest - static_cast<std::int64_t>(code % 2);
+            });
+            inputs.add_map(runs[0], 2, AggregateInputKind::map64, [=](std::uint64_t code) {
+                return -greatest + static_cast<std::int64_t>(code % 2);
+            });
+            inputs.add_map(runs[0], 2, AggregateInputKind::map64,
+                           [](std::uint64_t code) { return static_cast<std::int64_t>(code % 3 + 7); });
+            question.inputs.push_back(std::move(inputs));
+            const std::uint16_t high = builder.add_input();
+            const std::uint16_t low = builder.add_input();
+            const std::uint16_t group = builder.add_input();
+            if (key_bits > 0) {
+                builder.add_key(group, key_bits, 0, false);
+            }
+            builder.accumulate(AccumulatorKind::sum, high, no_aggregate_step, bits);
+            builder.accumulate(AccumulatorKind::sum, low, no_aggregate_step, bits);
+            if (bits <= 31) {
+                builder.accumulate(AccumulatorKind::sum_squares, low, no_aggregate_step, 2 * bits);
+            }
+            this->check(stores, runs, question, nullptr);
+            ASSERT_FALSE(this->HasFatalFailure()) << bits << " bits, " << int(key_bits) << " of the key";
         }
     }
 }
@@ -323,59 +297,148 @@ TYPED_TEST(EngineAggregates, FewGroupsAndMany) {
     }
 }
 
+// Keys side by side whose codes are counted, or only their bits are: groups have the same keys.
+TYPED_TEST(EngineAggregates, KeysWithSoManyCodes) {
+    std::vector<TestRun> runs;
+    const auto stores = this->make_runs({70000, 9000}, &runs, false);
+    for (const bool are_counted : {false, true}) {
+        for (const std::uint64_t last_codes : {1, 5, 300, 70000}) {
+            SCOPED_TRACE(std::to_string(last_codes) + (are_counted ? " codes, counted" : " codes"));
+            const std::uint64_t codes[] = {11, 9, last_codes};
+            TestQuestion question;
+            Builder builder(&question);
+            for (const TestRun &run : runs) {
+                TestInputs inputs;
+                for (const std::uint64_t distinct : codes) {
+                    inputs.add_map(run, 7, AggregateInputKind::map32, [=](std::uint64_t code) {
+                        return static_cast<std::int64_t>(code * 2654435761 % 1000003 % distinct);
+                    });
+                }
+                inputs.add_code(run, 6, 0);
+                question.inputs.push_back(std::move(inputs));
+            }
+            for (int key = 0; key < 3; ++key) {
+                // The second one's numbers begin at -20, and NULL is told from them.
+                const bool is_second = key == 1;
+                const std::uint16_t input = builder.add_input();
+                const std::uint16_t step = is_second ? builder.add_step(AggregateOperation::subtract, input,
+                                                                        builder.add_constant(20))
+                                                     : input;
+                const std::uint64_t count = codes[key] + (is_second ? 1 : 0);
+                builder.add_key(step, static_cast<std::uint8_t>(column_test::bits_for(count - 1)),
+                                is_second ? -20 : 0, is_second, are_counted ? count : 0);
+            }
+            builder.accumulate(AccumulatorKind::sum, builder.add_input());
+            builder.accumulate(AccumulatorKind::count, no_aggregate_step);
+            this->check(stores, runs, question, nullptr);
+            ASSERT_FALSE(this->HasFatalFailure());
+        }
+    }
+}
+
+// A code that isn't one of the key's is damage. Its row belongs to some group, and to one only.
+TYPED_TEST(EngineAggregates, CodesBeyondTheLast) {
+    std::vector<TestRun> runs;
+    const auto stores = this->make_runs({9000}, &runs, false);
+    for (const std::uint64_t codes : {5, 900, 100000}) {
+        TestQuestion question;
+        Builder builder(&question);
+        TestInputs inputs;
+        inputs.add_map(runs[0], 7, AggregateInputKind::map64, [](std::uint64_t code) {
+            return static_cast<std::int64_t>(code * 0x9e3779b97f4a7c15);
+        });
+        question.inputs.push_back(std::move(inputs));
+        builder.accumulate(AccumulatorKind::count, no_aggregate_step);
+        builder.add_key(builder.add_input(), static_cast<std::uint8_t>(column_test::bits_for(codes - 1)), 0,
+                        false, codes);
+        std::unique_ptr<AggregateAnswer> answer;
+        ASSERT_TRUE(this->ask(stores, question, nullptr, UINT32_MAX, &answer).ok());
+        ASSERT_EQ(answer->outcome(), AggregateOutcome::answered);
+        std::uint64_t rows = 0;
+        for (const auto &[key, values] : this->read(*answer, question.program)) {
+            rows += values[0];
+        }
+        EXPECT_EQ(rows, stores[0]->entries() - stores[0]->dead_entries());
+    }
+}
+
 // Of groups in an order those that don't come first are left out, but for ties with the last one.
 TYPED_TEST(EngineAggregates, FirstGroupsInAnOrder) {
     std::vector<TestRun> runs;
     const auto stores = this->make_runs({70000, 9000}, &runs, false);
+    // Groups are ordered by the first sum, the count, the second sum, or a part of the key.
+    const struct {
+        int value;  // a word behind those of the key; -1: the key's last one
+        bool is_wide;
+    } orders[] = {{0, true}, {2, false}, {3, true}, {3, false}, {-1, false}};
     for (const std::uint64_t distinct : {1, 7, 495, 79000}) {
-        TestQuestion question;
-        Builder builder(&question);
-        for (const TestRun &run : runs) {
-            TestInputs inputs;
-            inputs.add_map(run, 7, AggregateInputKind::map32, [&](std::uint64_t code) {
-                return static_cast<std::int64_t>(code * 2654435761 % distinct);
-            });
-            // Sums of some groups lie beyond 64 bits, and many are alike.
-            inputs.add_map(run, 2, AggregateInputKind::map64, [](std::uint64_t code) {
-                return code % 3 == 0   ? INT64_MIN
-                       : code % 3 == 1 ? INT64_MAX
-                                       : static_cast<std::int64_t>(code % 5);
-            });
-            question.inputs.push_back(std::move(inputs));
-        }
-        const std::uint16_t group = builder.add_input();
-        const std::uint16_t number = builder.add_input();
-        builder.add_key(group, static_cast<std::uint8_t>(column_test::bits_for(distinct - 1)), 0, false);
-        builder.accumulate(AccumulatorKind::sum, number);
-        builder.accumulate(AccumulatorKind::count, no_aggregate_step);
-        std::unique_ptr<AggregateAnswer> answer;
-        ASSERT_TRUE(this->ask(stores, question, nullptr, UINT32_MAX, &answer).ok());
-        const auto all = this->read(*answer, question.program);
-        for (const std::uint64_t count : {1, 10, 400, 100000}) {
-            for (const bool is_wide : {false, true}) {
-                for (const bool descending : {false, true}) {
-                    SCOPED_TRACE(std::to_string(distinct) + " groups, the first " + std::to_string(count));
-                    const auto rank = [&](const std::vector<std::uint64_t> &values) {
-                        const Wide sum =
-                            Wide(static_cast<std::int64_t>(values[1])) * (Wide(1) << 64) + values[0];
-                        const Wide wide = std::clamp<Wide>(sum, INT64_MIN, INT64_MAX);
-                        const Wide taken = is_wide ? wide : Wide(static_cast<std::int64_t>(values[2]));
-                        return descending ? -taken : taken;
-                    };
-                    std::vector<Wide> ranks;
-                    for (const auto &[key, values] : all) {
-                        ranks.push_back(rank(values));
+        for (const std::uint8_t more_bits : {0, 50, 60}) {
+            TestQuestion question;
+            Builder builder(&question);
+            for (const TestRun &run : runs) {
+                TestInputs inputs;
+                inputs.add_map(run, 7, AggregateInputKind::map32, [&](std::uint64_t code) {
+                    return static_cast<std::int64_t>(code * 2654435761 % distinct);
+                });
+                // Sums of some groups lie beyond 64 bits, and many are alike.
+                inputs.add_map(run, 2, AggregateInputKind::map64, [](std::uint64_t code) {
+                    return code % 3 == 0   ? INT64_MIN
+                           : code % 3 == 1 ? INT64_MAX
+                                           : static_cast<std::int64_t>(code % 5);
+                });
+                inputs.add_map(run, 2, AggregateInputKind::map64,
+                               [](std::uint64_t code) { return static_cast<std::int64_t>(code % 15) - 7; });
+                question.inputs.push_back(std::move(inputs));
+            }
+            const std::uint16_t group = builder.add_input();
+            const std::uint16_t number = builder.add_input();
+            const std::uint16_t small = builder.add_input();
+            builder.add_key(group, static_cast<std::uint8_t>(column_test::bits_for(distinct - 1)), 0, false);
+            if (more_bits > 0) {
+                builder.add_key(builder.add_constant(-5), more_bits, -70, true);
+            }
+            builder.accumulate(AccumulatorKind::sum, number);
+            builder.accumulate(AccumulatorKind::count, no_aggregate_step);
+            builder.accumulate(AccumulatorKind::sum, small, no_aggregate_step, 3);
+            std::unique_ptr<AggregateAnswer> answer;
+            ASSERT_TRUE(this->ask(stores, question, nullptr, UINT32_MAX, &answer).ok());
+            const auto all = this->read(*answer, question.program);
+            for (const std::uint64_t count : {1, 10, 400, 100000}) {
+                for (const auto &order : orders) {
+                    for (const bool descending : {false, true}) {
+                        SCOPED_TRACE(std::to_string(distinct) + " groups, the first " +
+                                     std::to_string(count) + " by word " + std::to_string(order.value));
+                        const auto rank = [&](const auto &one) {
+                            const auto &[key, values] = one;
+                            const auto word = static_cast<std::int64_t>(
+                                order.value < 0 ? key.back() : values[static_cast<std::size_t>(order.value)]);
+                            Wide taken = word;
+                            if (order.is_wide) {
+                                const std::uint64_t high = values[static_cast<std::size_t>(order.value) + 1];
+                                const Wide sum = Wide(static_cast<std::int64_t>(high)) * (Wide(1) << 64) +
+                                                 static_cast<std::uint64_t>(word);
+                                taken = std::clamp<Wide>(sum, INT64_MIN, INT64_MAX);
+                            }
+                            return descending ? -taken : taken;
+                        };
+                        std::vector<Wide> ranks;
+                        for (const auto &one : all) {
+                            ranks.push_back(rank(one));
+                        }
+                        std::sort(ranks.begin(), ranks.end());
+                        const Wide last = ranks[std::min<std::size_t>(count, ranks.size()) - 1];
+                        auto expected = all;
+                        std::erase_if(expected, [&](const auto &one) { return rank(one) > last; });
+                        const std::uint32_t keys = question.program.key_words;
+                        const std::uint32_t word =
+                            order.value < 0 ? keys - 1 : keys + static_cast<std::uint32_t>(order.value);
+                        const AggregateTop top = {count, word,
+                                                  static_cast<std::uint8_t>(order.is_wide ? 1 : 0),
+                                                  static_cast<std::uint8_t>(descending ? 1 : 0), 0};
+                        ASSERT_TRUE(this->ask(stores, question, nullptr, expected.size(), &answer, top).ok());
+                        ASSERT_EQ(answer->outcome(), AggregateOutcome::answered);
+                        ASSERT_EQ(this->read(*answer, question.program), expected);
                     }
-                    std::sort(ranks.begin(), ranks.end());
-                    const Wide last = ranks[std::min<std::size_t>(count, ranks.size()) - 1];
-                    auto expected = all;
-                    std::erase_if(expected, [&](const auto &one) { return rank(one.second) > last; });
-                    const AggregateTop top = {count, question.program.key_words + (is_wide ? 0U : 2U),
-                                              static_cast<std::uint8_t>(is_wide ? 1 : 0),
-                                              static_cast<std::uint8_t>(descending ? 1 : 0), 0};
-                    ASSERT_TRUE(this->ask(stores, question, nullptr, expected.size(), &answer, top).ok());
-                    ASSERT_EQ(answer->outcome(), AggregateOutcome::answered);
-                    ASSERT_EQ(this->read(*answer, question.program), expected);
                 }
             }
         }
@@ -426,17 +489,22 @@ TYPED_TEST(EngineAggregates, QuestionsThatCantBe) {
     EXPECT_TRUE(refused([](Program &program, Input &) { program.accumulator[1].step = 7; }));
     EXPECT_TRUE(refused([](Program &program, Input &) { program.accumulator[1].step = no_aggregate_step; }));
     EXPECT_TRUE(refused(
-        [](Program &program, Input &) { program.accumulator[1].kind = static_cast<AccumulatorKind>(9); }));
+        [](Program &program, Input &) { program.accumulator[1].kind = static_cast<AccumulatorKind>(11); }));
     EXPECT_TRUE(refused([](Program &program, Input &) {
         program.key_count = 1;
         program.key_words = 1;
-        program.key[0] = {0, 60, 5, 0, false, 0, 0};
+        program.key[0] = {0, 60, 5, 0, false, 0, 0, 0};
     }));
     EXPECT_TRUE(refused([](Program &program, Input &) {
         program.key_count = 2;
         program.key_words = 1;
-        program.key[0] = {0, 10, 5, 0, false, 0, 0};
-        program.key[1] = {0, 10, 14, 0, false, 0, 0};
+        program.key[0] = {0, 10, 5, 0, false, 0, 0, 0};
+        program.key[1] = {0, 10, 14, 0, false, 0, 0, 0};
+    }));
+    EXPECT_TRUE(refused([](Program &program, Input &) {
+        program.key_count = 1;
+        program.key_words = 1;
+        program.key[0] = {0, 10, 5, 0, false, 0, 0, 1025};
     }));
     EXPECT_TRUE(refused([](Program &, Input &input) { input.column = 99; }));
     EXPECT_TRUE(refused([](Program &, Input &input) { input.kind = static_cast<AggregateInputKind>(0); }));

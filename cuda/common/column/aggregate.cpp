@@ -46,6 +46,9 @@ void check_keys(const AggregateProgram &program) {
         if ((used[key.word] & bits) != 0) {
             refuse("two keys lie at the same place");
         }
+        if (key.bits < 64 && key.codes > std::uint64_t(1) << key.bits) {
+            refuse("a key has more codes than its bits can tell apart");
+        }
         used[key.word] |= bits;
     }
 }
@@ -54,7 +57,7 @@ void check_accumulators(const AggregateProgram &program) {
     bool used[2 * max_aggregate_accumulators] = {};
     for (std::uint32_t i = 0; i < program.accumulator_count; ++i) {
         const Accumulator &accumulator = program.accumulator[i];
-        if (accumulator.kind < AccumulatorKind::count || accumulator.kind > AccumulatorKind::sum_float64) {
+        if (accumulator.kind < AccumulatorKind::count || accumulator.kind > AccumulatorKind::bits_xor) {
             refuse("there is no such accumulator");
         }
         const bool has_step = accumulator.step != no_aggregate_step;
@@ -94,6 +97,18 @@ void check_program(const AggregateProgram &program) {
     }
     check_keys(program);
     check_accumulators(program);
+}
+
+// Each row is listed by its place.
+void check_rows(const AggregateProgram &program, const AggregateTop &top) {
+    const bool lists_places =
+        program.accumulator_count == 1 && program.accumulator[0].kind == AccumulatorKind::least &&
+        program.accumulator[0].filter == no_aggregate_step && program.value_words == 1 &&
+        program.step[program.accumulator[0].step].operation == AggregateOperation::place;
+    if ((top.of_rows & ~(top_with_ties | top_by_first_key)) != top_of_rows || top.count == 0 ||
+        program.key_count == 0 || !lists_places) {
+        refuse("rows can't be ordered so");
+    }
 }
 
 void check_input(const StoreLayout &layout, const AggregateInput &input) {
@@ -143,6 +158,10 @@ void check_wide(const AggregatePlan &plan, const AggregateInput *inputs) {
         if (accumulator.kind != AccumulatorKind::sum && accumulator.kind != AccumulatorKind::count) {
             require_narrow(accumulator.step);
         }
+        if (accumulator.kind == AccumulatorKind::sum && accumulator.exponent != 0 &&
+            is_wide(accumulator.step)) {
+            refuse("nothing is known of the magnitudes of numbers of 128 bits");
+        }
     }
 }
 
@@ -181,9 +200,28 @@ class NeededSteps {
     std::vector<bool> is_needed_;
 };
 
-AggregateSteps list_steps(const AggregateProgram &program) {
+std::vector<AggregateCondition> list_steps_of_conditions(const AggregateProgram &program) {
+    std::vector<AggregateCondition> listed;
+    if (program.filter == no_aggregate_step) {
+        return listed;
+    }
+    std::uint16_t conditions[max_aggregate_steps];
+    const std::uint32_t count = list_conditions(program, program.filter, conditions);
+    for (std::uint32_t i = 0; i < count; ++i) {
+        NeededSteps needed(program);
+        needed.add(conditions[i]);
+        listed.push_back({conditions[i], needed.list()});
+    }
+    return listed;
+}
+
+AggregateSteps list_steps(const AggregateProgram &program, const AggregateTop &top) {
     NeededSteps of_filter(program);
     of_filter.add(program.filter);
+    NeededSteps of_first(program);
+    if ((top.of_rows & top_by_first_key) != 0) {
+        of_first.add(program.key[0].step);
+    }
     NeededSteps of_rest(program);
     for (std::uint32_t i = 0; i < program.key_count; ++i) {
         of_rest.add(program.key[i].step);
@@ -192,7 +230,7 @@ AggregateSteps list_steps(const AggregateProgram &program) {
         of_rest.add(program.accumulator[i].step);
         of_rest.add(program.accumulator[i].filter);
     }
-    return {of_filter.list(), of_rest.list()};
+    return {of_filter.list(), list_steps_of_conditions(program), of_first.list(), of_rest.list()};
 }
 
 }  // namespace
@@ -208,6 +246,19 @@ std::uint32_t AggregatePlan::key_bits() const {
     return bits;
 }
 
+std::uint64_t AggregatePlan::codes_of(const AggregateKey &key) {
+    return key.codes != 0 ? key.codes : key.bits < 64 ? std::uint64_t(1) << key.bits : UINT64_MAX;
+}
+
+std::uint64_t AggregatePlan::max_groups() const {
+    std::uint64_t groups = 1;
+    for (std::uint32_t i = 0; i < program.key_count; ++i) {
+        const std::uint64_t codes = codes_of(program.key[i]);
+        groups = codes > UINT64_MAX / groups ? UINT64_MAX : groups * codes;
+    }
+    return groups;
+}
+
 AggregatePlan plan_aggregate(const AggregateQuestion &question) {
     AggregatePlan plan;
     plan.program = *question.program;
@@ -215,6 +266,9 @@ AggregatePlan plan_aggregate(const AggregateQuestion &question) {
     if (question.top.count > 0 &&
         question.top.word + (question.top.is_wide != 0 ? 1U : 0U) >= plan.record_words()) {
         refuse("groups are ordered by a word that they don't have");
+    }
+    if (question.top.of_rows != 0) {
+        check_rows(plan.program, question.top);
     }
     if (question.part_count == 0) {
         refuse("a question has no runs");
@@ -229,7 +283,7 @@ AggregatePlan plan_aggregate(const AggregateQuestion &question) {
         }
         check_wide(plan, plan.inputs_of(part));
     }
-    plan.steps = list_steps(plan.program);
+    plan.steps = list_steps(plan.program, question.top);
     return plan;
 }
 

@@ -10,10 +10,18 @@
 
 namespace gpu_engine {
 
+// A condition that a row must pass, and what it is computed from.
+struct AggregateCondition {
+    std::uint16_t step;
+    std::vector<std::uint16_t> steps;
+};
+
 // Steps in the order in which they are computed. Steps that nothing needs are in neither list.
 struct AggregateSteps {
-    std::vector<std::uint16_t> filter;  // what the program's filter needs, of all rows
-    std::vector<std::uint16_t> rest;    // what keys and accumulators need, of rows that pass
+    std::vector<std::uint16_t> filter;           // what the program's filter needs, of all rows
+    std::vector<AggregateCondition> conditions;  // the filter, condition by condition (list_conditions)
+    std::vector<std::uint16_t> first;            // what the first key needs, where it keeps rows out
+    std::vector<std::uint16_t> rest;             // what keys and accumulators need, of rows that pass
 };
 
 // A question's program and inputs, read once: the caller's memory may change meanwhile.
@@ -29,6 +37,10 @@ struct AggregatePlan {
     std::uint32_t record_words() const { return program.key_words + program.value_words; }
     // How many bits the keys of one word have: 0 without keys, 64 when there are more words.
     std::uint32_t key_bits() const;
+    // How many codes a key has; UINT64_MAX also where there is one more.
+    static std::uint64_t codes_of(const AggregateKey &key);
+    // How many groups there can be: the product of all keys' codes, or UINT64_MAX where that is greater.
+    std::uint64_t max_groups() const;
 };
 
 // Throws Failure (invalid_argument) for a question that can't be, and std::bad_alloc.

@@ -1,17 +1,21 @@
 // Groups of rows on the device.
 //
 // Where there are few groups, each block keeps them in its shared memory and adds them to the table in the
-// end. Where there are more, rows are added to the table in device memory at once. While keys have few bits a
-// group's number is its key. Otherwise groups are found by a hash of the key; a table that turns out to be
-// full is made anew, larger.
+// end. Where there are more, rows are added to the table in device memory at once. While keys have few codes
+// a group's number is made of them. Otherwise groups are found by a hash of the key; a table that turns out
+// to be full is made anew, larger.
 #include <algorithm>
+#include <bit>
 #include <memory>
 #include <vector>
 
 #include "device/column/aggregate_add.cuh"
+#include "device/column/aggregate_answer.h"
+#include "device/column/aggregate_list.h"
+#include "device/column/aggregate_part.h"
 #include "device/column/aggregate_top.h"
 #include "device/column/column.h"
-#include "device/column/select.h"
+#include "device/column/top_rows.h"
 #include "gpu_engine/guard.h"
 
 #include "gpu_engine/boundary.h"
@@ -20,12 +24,11 @@ namespace gpu_engine::device {
 namespace {
 
 constexpr int threads = 256;
-constexpr std::size_t shared_for_slots = 96 << 10;
 constexpr std::size_t shared_for_copies = 24 << 10;
 constexpr std::size_t max_shared_groups = 64 << 10;
 constexpr std::uint32_t max_copies = 32;
-constexpr std::uint32_t max_few_bits = 12;
-constexpr std::uint32_t max_dense_bits = 26;
+constexpr std::uint64_t max_few_groups = 1 << 12;
+constexpr std::uint64_t max_dense_groups = 1 << 26;
 constexpr std::uint64_t max_dense_bytes = std::uint64_t(1) << 30;
 constexpr std::uint64_t first_slots = std::uint64_t(1) << 20;
 constexpr std::uint64_t least_slots = 1024;
@@ -47,133 +50,7 @@ __global__ void begin_table_kernel(TableView table, std::uint64_t records,
     }
 }
 
-// Does the slot hold a group? Where groups are dense, word `rows_word` counts the group's rows.
-__device__ bool is_group(const TableView &table, std::uint64_t slot, std::uint32_t rows_word) {
-    if (table.key_words == 0) {
-        return table.record(slot)[rows_word] != 0;
-    }
-    if (table.key_words > 1) {
-        return slot < table.slots && table.states[slot] != slot_is_free;
-    }
-    return slot < table.slots ? table.record(slot)[0] != free_key : table.flags->has_last != 0;
-}
-
-__global__ void count_groups_kernel(TableView table, std::uint64_t records, std::uint32_t rows_word) {
-    Word count = 0;
-    const std::uint64_t step = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
-    for (std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < records;
-         i += step) {
-        count += is_group(table, i, rows_word) ? 1 : 0;
-    }
-    count = join_warp(count, [](Word a, Word b) { return a + b; });
-    if (threadIdx.x % 32 == 0 && count != 0) {
-        atomicAdd(&table.flags->groups, count);
-    }
-}
-
-// Lists the groups that have rows, one behind the other: `words` words of each, without any that was added to
-// the program here.
-__global__ void list_groups_kernel(TableView table, std::uint64_t records, std::uint32_t rows_word,
-                                   std::uint32_t key_words, std::uint32_t words, Word *listed, Word *groups) {
-    const std::uint32_t lane = threadIdx.x % 32;
-    const std::uint64_t step = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
-    // A warp's lanes go on together, since they ask each other.
-    for (std::uint64_t begin = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x - lane;
-         begin < records; begin += step) {
-        const std::uint64_t slot = begin + lane;
-        const bool is_one = slot < records && is_group(table, slot, rows_word);
-        const std::uint32_t ones = __ballot_sync(UINT32_MAX, is_one);
-        Word first = 0;
-        if (lane == 0 && ones != 0) {
-            first = atomicAdd(listed, Word(__popc(ones)));
-        }
-        first = __shfl_sync(UINT32_MAX, first, 0);
-        if (!is_one) {
-            continue;
-        }
-        Word *group = groups + (first + __popc(ones & ((1U << lane) - 1))) * words;
-        const Word *record = table.record(slot);
-        if (table.key_words == 0 && key_words > 0) {
-            *group++ = slot;
-        }
-        const std::uint32_t rest = words - (table.key_words == 0 ? key_words : 0);
-        for (std::uint32_t word = 0; word < rest; ++word) {
-            group[word] = record[word];
-        }
-    }
-}
-
-// ---- answers ----------------------------------------------------------------------------------------------
-
-class DeviceAggregateAnswer final : public AggregateAnswer {
-  public:
-    explicit DeviceAggregateAnswer(DeviceEngine &engine, std::uint32_t words)
-        : engine_(engine), words_(words) {}
-
-    AggregateOutcome outcome() const noexcept override { return outcome_; }
-    std::uint64_t groups() const noexcept override { return group_count_; }
-    std::uint64_t doubtful() const noexcept override { return doubtful_count_; }
-    Status read_groups(Stream &stream, std::uint64_t first, std::uint64_t count,
-                       std::uint64_t *records) const noexcept override {
-        return read(stream, groups_, group_count_, words_, first, count, records);
-    }
-    Status read_doubtful(Stream &stream, std::uint64_t first, std::uint64_t count,
-                         std::uint64_t *records) const noexcept override {
-        return read(stream, doubtful_, doubtful_count_, words_ + 1, first, count, records);
-    }
-
-    void set_outcome(AggregateOutcome outcome) noexcept { outcome_ = outcome; }
-    // The buffers outlive the stream that they were made on.
-    void take(Buffer<std::uint64_t> groups, std::uint64_t group_count, Buffer<std::uint64_t> doubtful,
-              std::uint64_t doubtful_count) noexcept {
-        groups_ = std::move(groups);
-        group_count_ = group_count;
-        doubtful_ = std::move(doubtful);
-        doubtful_count_ = doubtful_count;
-        groups_.set_stream(engine_.release_stream());
-        doubtful_.set_stream(engine_.release_stream());
-    }
-
-  private:
-    Status read(Stream &stream, const Buffer<std::uint64_t> &from, std::uint64_t records_there,
-                std::uint64_t words, std::uint64_t first, std::uint64_t count,
-                std::uint64_t *records) const noexcept {
-        return guarded([&] {
-            const Call call(engine_, stream);
-            if (first > records_there || count > records_there - first) {
-                return make_status(StatusCode::invalid_argument, "there are no such groups");
-            }
-            call.copy(records, static_cast<const std::uint64_t *>(from.data()) + first * words,
-                      count * words);
-            call.wait();
-            return Status{};
-        });
-    }
-
-    DeviceEngine &engine_;
-    std::uint32_t words_;
-    AggregateOutcome outcome_ = AggregateOutcome::answered;
-    Buffer<std::uint64_t> groups_;
-    std::uint64_t group_count_ = 0;
-    Buffer<std::uint64_t> doubtful_;
-    std::uint64_t doubtful_count_ = 0;
-};
-
 // ---- a question -------------------------------------------------------------------------------------------
-
-// The rows of a run, and the program with what it needs there.
-struct Part {
-    const StoreParts *parts;
-    std::shared_ptr<const DeadBitmap> dead;
-    HeldBuffers held;
-    Selection selection;
-    Buffer<std::uint64_t> doubtful;
-    std::unique_ptr<PartProgram> program;
-
-    StretchesView places() const {
-        return {parts->stretches.data(), parts->count.stretches, parts->bitmaps.data()};
-    }
-};
 
 class Aggregator {
   public:
@@ -187,10 +64,12 @@ class Aggregator {
     std::unique_ptr<AggregateAnswer> answer() {
         auto answer = std::make_unique<DeviceAggregateAnswer>(call_.engine(), plan_.record_words());
         call_.fill(flags_.data(), 0, sizeof(AggregateFlags));
-        for (std::uint32_t i = 0; i < question_.part_count; ++i) {
-            add_part(i);
-        }
         choose_way();
+        for (std::uint32_t i = 0; i < question_.part_count; ++i) {
+            parts_.push_back(
+                open_part(call_, question_, plan_, i, counts_rows() ? rows_word_ : no_rows_word));
+            max_doubtful_ += parts_.back().doubtful_count;
+        }
         AggregateFlags flags = {};
         for (;;) {
             begin_table();
@@ -209,63 +88,31 @@ class Aggregator {
         }
         answer->set_outcome(outcome_of(flags));
         if (answer->outcome() == AggregateOutcome::answered) {
-            list_groups(*answer, flags);
+            give_groups(*answer, flags);
         }
         return answer;
     }
 
   private:
-    void add_part(std::uint32_t number) {
-        const AggregatePart &asked = question_.parts[number];
-        const auto *store = dynamic_cast<const DeviceColumnStore *>(asked.store);
-        if (store == nullptr) {
-            throw Failure{make_status(StatusCode::invalid_argument, "the store is another engine's")};
-        }
-        Part part;
-        part.parts = &store->parts();
-        part.dead = store->dead();
-        part.selection =
-            select_rows(call_, *part.parts, part.dead.get(), asked.tests, asked.test_count, &part.held);
-        if (question_.blocks != nullptr) {
-            // The rows are counted, since room for all of them would be too much where the filter keeps many
-            // out.
-            const Buffer<std::uint64_t> found = call_.buffer<std::uint64_t>(1);
-            call_.fill(found.data(), 0, sizeof(std::uint64_t));
-            part.doubtful = split_doubtful(call_, *part.parts, known_of(*question_.blocks), nullptr,
-                                           part.selection, found.data(), &part.held);
-            if (part.selection.count > 0) {
-                call_.copy(const_cast<std::uint64_t *>(call_.answer()),
-                           static_cast<const std::uint64_t *>(found.data()), 1);
-                call_.wait();
-                max_doubtful_ += *call_.answer();
-            }
-        }
-        part.program = std::make_unique<PartProgram>(call_, plan_, plan_.inputs_of(number), *part.parts,
-                                                     plan_.program.key_count > 0 ? rows_word_ : no_rows_word);
-        parts_.push_back(std::move(part));
-    }
-
+    // Dense groups are there when they have a row; others, when their keys are in the table.
+    bool counts_rows() const { return way_ == Way::few || way_ == Way::dense; }
     std::uint32_t value_words() const {
-        return plan_.program.value_words +
-               (plan_.program.key_count > 0 && rows_word_ == plan_.program.value_words ? 1 : 0);
+        return plan_.program.value_words + (counts_rows() && rows_word_ == plan_.program.value_words ? 1 : 0);
     }
 
     void choose_way() {
-        const std::uint32_t bits = plan_.key_bits();
-        const std::uint64_t record_bytes = value_words() * sizeof(std::uint64_t);
+        const std::uint64_t groups = plan_.max_groups();
+        const std::uint64_t record_bytes = (plan_.program.value_words + 1) * sizeof(std::uint64_t);
         // A table with far more places than there are rows would be filled and searched in vain.
-        const std::uint64_t max_dense_groups = 4 * plan_.rows + (1 << 16);
+        const std::uint64_t max_groups = std::min(max_dense_groups, 4 * plan_.rows + (1 << 16));
         if (plan_.program.key_count == 0) {
             way_ = Way::one;
-        } else if (plan_.program.key_words > 1) {
-            way_ = Way::hashed_wide;
-        } else if (bits <= max_few_bits && record_bytes << bits <= max_shared_groups) {
+        } else if (groups <= max_few_groups && groups * record_bytes <= max_shared_groups) {
             way_ = Way::few;
-        } else if (bits <= max_dense_bits && record_bytes << bits <= max_dense_bytes &&
-                   std::uint64_t(1) << bits <= max_dense_groups) {
+        } else if (groups <= max_groups && groups * record_bytes <= max_dense_bytes) {
             way_ = Way::dense;
         } else {
-            way_ = Way::hashed;
+            way_ = plan_.program.key_words > 1 ? Way::hashed_wide : Way::hashed;
         }
         if (is_hashed()) {
             std::uint64_t enough = least_slots;
@@ -274,7 +121,7 @@ class Aggregator {
             }
             slots_ = enough;
         } else {
-            slots_ = std::uint64_t(1) << bits;
+            slots_ = groups;
         }
     }
     bool is_hashed() const { return way_ == Way::hashed || way_ == Way::hashed_wide; }
@@ -301,9 +148,22 @@ class Aggregator {
         // `full` and `has_last` are about this table, so they begin anew with it.
         call_.fill(&flags_.data()->full, 0, 2 * sizeof(std::uint32_t));
         const ProgramView &program = parts_[0].program->view();
+        if (!is_hashed() && begins_with_zeros()) {
+            call_.fill(records_.data(), 0, records() * table_.stride * sizeof(std::uint64_t));
+            return;
+        }
         begin_table_kernel<<<blocks_of(records()), threads, 0, call_.stream()>>>(
             table_, records(), program.accumulators, program.accumulator_count);
         check_launch("begin_table_kernel");
+    }
+
+    bool begins_with_zeros() const {
+        for (std::uint32_t i = 0; i < plan_.program.accumulator_count; ++i) {
+            if (first_word(plan_.program.accumulator[i].kind) != 0) {
+                return false;
+            }
+        }
+        return true;
     }
 
     unsigned blocks_of(std::uint64_t count) const {
@@ -351,7 +211,6 @@ class Aggregator {
             return;
         }
         const ProgramView &program = part.program->view();
-        const std::size_t max_bytes = call_.engine().shared_bytes();
         unsigned block_threads = max_threads;
         const auto thread_bytes = [&] {
             const std::size_t key_bytes =
@@ -361,9 +220,9 @@ class Aggregator {
         while (block_threads > 32 && thread_bytes() > shared_for_slots) {
             block_threads /= 2;
         }
-        BlockTable block = {0, 0};
+        BlockTable block = {0, 0, 0};
         if (way == Way::one) {
-            block = {1, block_threads / 32};
+            block = {1, block_threads / 32, 0};
         } else if (way == Way::few) {
             block.groups = static_cast<std::uint32_t>(slots_);
             block.copies = 1;
@@ -376,31 +235,22 @@ class Aggregator {
                                                         program.value_words * block.copies *
                                                         sizeof(std::uint64_t);
         if constexpr (way == Way::few) {
-            if (shared > max_bytes) {
+            if (shared > call_.engine().shared_bytes()) {
                 // Shared memory has no room for groups beside the slots. Groups in device memory have the
                 // same numbers.
                 launch<Way::dense>(part, rows);
                 return;
             }
         }
-        if (shared > max_bytes) {
-            throw Failure{
-                make_status(StatusCode::internal, "a program takes more shared memory than a block has")};
-        }
-        check(cudaFuncSetAttribute(aggregate_kernel<way>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                   static_cast<int>(max_bytes)),
-              "cudaFuncSetAttribute");
-        int blocks = 0;
-        check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, aggregate_kernel<way>,
-                                                            static_cast<int>(block_threads), shared),
-              "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+        const std::uint64_t grid =
+            blocks_over_rows(call_, aggregate_kernel<way>, block_threads, shared, part.selection);
         const std::uint64_t warps = part.selection.words.size() / (rows_a_warp / 64);
-        const std::uint64_t wanted = (warps * 32 + block_threads - 1) / block_threads;
-        const std::uint64_t most =
-            static_cast<std::uint64_t>(call_.engine().multiprocessors()) * std::max(blocks, 1);
-        aggregate_kernel<way>
-            <<<static_cast<unsigned>(std::min(wanted, most)), block_threads, shared, call_.stream()>>>(
-                program, part.places(), RowsView{rows, part.selection.words.size()}, table_, block, list_);
+        const std::uint64_t warps_here = grid * (block_threads / 32);
+        const std::uint64_t rows_a_block =
+            (warps + warps_here - 1) / warps_here * (block_threads / 32) * rows_a_warp;
+        block.half_bits = 31 - static_cast<std::int32_t>(std::bit_width(rows_a_block));
+        aggregate_kernel<way><<<static_cast<unsigned>(grid), block_threads, shared, call_.stream()>>>(
+            program, part.places(), RowsView{rows, part.selection.words.size()}, table_, block, list_);
         check_launch("aggregate_kernel");
     }
 
@@ -421,34 +271,30 @@ class Aggregator {
                                                        : AggregateOutcome::answered;
     }
 
-    void list_groups(DeviceAggregateAnswer &answer, const AggregateFlags &flags) {
-        std::uint64_t groups = 1;
-        if (way_ != Way::one) {
-            count_groups_kernel<<<blocks_of(records()), threads, 0, call_.stream()>>>(table_, records(),
-                                                                                      rows_word_);
-            check_launch("count_groups_kernel");
-            groups = read_flags().groups;
-        }
-        const bool wants_top = question_.top.count > 0 && flags.doubtful == 0;
-        if (!wants_top && (groups > question_.max_groups || flags.doubtful > question_.max_groups - groups)) {
-            answer.set_outcome(AggregateOutcome::too_many_groups);
-            return;
-        }
+    void give_groups(DeviceAggregateAnswer &answer, const AggregateFlags &flags) {
         const std::uint32_t words = plan_.record_words();
-        Buffer<std::uint64_t> listed =
-            call_.buffer<std::uint64_t>(std::max<std::uint64_t>(1, groups * words));
-        if (way_ == Way::one) {
-            call_.copy(listed.data(), static_cast<const std::uint64_t *>(records_.data()), words);
-        } else if (groups > 0) {
-            const Buffer<std::uint64_t> count = call_.buffer<std::uint64_t>(1);
-            call_.fill(count.data(), 0, sizeof(std::uint64_t));
-            list_groups_kernel<<<blocks_of(records()), threads, 0, call_.stream()>>>(
-                table_, records(), rows_word_, plan_.program.key_words, words,
-                reinterpret_cast<Word *>(count.data()), reinterpret_cast<Word *>(listed.data()));
-            check_launch("list_groups_kernel");
-        }
-        if (wants_top) {
+        const ProgramView &program = parts_[0].program->view();
+        const FilledTable filled = {table_, records(), rows_word_, plan_.program.key_words, words};
+        const bool wants_top = question_.top.count > 0 && flags.doubtful == 0;
+        std::uint64_t groups = 1;
+        Buffer<std::uint64_t> listed;
+        if (wants_top && way_ != Way::one) {
+            listed = list_first_groups(call_, filled, program, question_.top, is_top_narrow(), &groups);
             listed = keep_top(call_, question_.top, words, std::move(listed), &groups);
+        } else {
+            if (way_ != Way::one) {
+                groups = count_groups(call_, filled);
+            }
+            if (groups > question_.max_groups || flags.doubtful > question_.max_groups - groups) {
+                answer.set_outcome(AggregateOutcome::too_many_groups);
+                return;
+            }
+            if (way_ == Way::one) {
+                listed = call_.buffer<std::uint64_t>(words);
+                call_.copy(listed.data(), static_cast<const std::uint64_t *>(records_.data()), words);
+            } else {
+                listed = list_groups(call_, filled, program, groups);
+            }
         }
         call_.wait();
         if (groups > question_.max_groups) {
@@ -458,7 +304,16 @@ class Aggregator {
         answer.take(std::move(listed), groups, std::move(doubtful_), flags.doubtful);
     }
 
-    static constexpr std::uint32_t no_rows_word = UINT32_MAX;
+    // Are groups ordered by a sum whose upper half isn't in the table?
+    bool is_top_narrow() const {
+        for (std::uint32_t i = 0; i < plan_.program.accumulator_count; ++i) {
+            const Accumulator &accumulator = plan_.program.accumulator[i];
+            if (plan_.program.key_words + accumulator.word == question_.top.word) {
+                return is_narrow_sum(accumulator, plan_.rows);
+            }
+        }
+        return false;
+    }
 
     const Call &call_;
     const AggregateQuestion &question_;
@@ -483,7 +338,8 @@ Status DeviceColumn::aggregate(Stream &stream, const AggregateQuestion &question
                                std::unique_ptr<AggregateAnswer> *answer) noexcept {
     return guarded([&] {
         const Call call(engine_, stream);
-        *answer = Aggregator(call, question).answer();
+        *answer =
+            question.top.of_rows != 0 ? find_top_rows(call, question) : Aggregator(call, question).answer();
         return Status{};
     });
 }

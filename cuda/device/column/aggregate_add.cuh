@@ -21,6 +21,12 @@ inline constexpr unsigned max_threads = 256;
 struct BlockTable {
     std::uint32_t groups;
     std::uint32_t copies;
+    // A sum whose numbers have magnitudes below 2^half_bits fits 32 bits with its sign in any block.
+    std::int32_t half_bits;
+
+    __device__ bool is_half(const AccumulatorView &accumulator) const {
+        return accumulator.is_narrow && accumulator.exponent <= half_bits;
+    }
 };
 
 // Where doubtful rows are listed: records of key, values and TID.
@@ -35,27 +41,12 @@ struct RowsView {
     std::uint64_t words;
 };
 
-__device__ inline Word least_of(Word a, Word b) {
-    return static_cast<long long>(a) < static_cast<long long>(b) ? a : b;
-}
-__device__ inline Word greatest_of(Word a, Word b) {
-    return static_cast<long long>(a) > static_cast<long long>(b) ? a : b;
-}
-
 // ---- one group --------------------------------------------------------------------------------------------
 
 __device__ inline UInt128 shuffle_down(UInt128 number, int distance) {
     const Word low = __shfl_down_sync(UINT32_MAX, static_cast<Word>(number), distance);
     const Word high = __shfl_down_sync(UINT32_MAX, static_cast<Word>(number >> 64), distance);
     return wide_of_words(low, high);
-}
-
-template <typename Join>
-__device__ Word join_warp(Word word, Join join) {
-    for (int distance = 16; distance > 0; distance /= 2) {
-        word = join(word, __shfl_down_sync(UINT32_MAX, word, distance));
-    }
-    return word;
 }
 
 // All lanes of a warp call it. `words` are the warp's own, and lie `copies` apart.
@@ -76,6 +67,21 @@ __device__ inline void add_to_one(RowComputer &rows, const AccumulatorView &accu
         case AccumulatorKind::sum_squares:
         case AccumulatorKind::sum_float32:
         case AccumulatorKind::sum_float64: {
+            if (accumulator.is_narrow) {
+                Word narrow = 0;
+#pragma unroll
+                for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
+                    if ((argument.counted >> i & 1) != 0) {
+                        narrow +=
+                            static_cast<Word>(RowComputer::narrow_number(accumulator, argument.number[i]));
+                    }
+                }
+                narrow = join_warp(narrow, [](Word a, Word b) { return a + b; });
+                if (is_first) {
+                    *word += narrow;
+                }
+                return;
+            }
             UInt128 sum = 0;
 #pragma unroll
             for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
@@ -94,19 +100,17 @@ __device__ inline void add_to_one(RowComputer &rows, const AccumulatorView &accu
             return;
         }
         default: {
-            const bool is_least = accumulator.kind == AccumulatorKind::least;
-            Word best = first_word(accumulator.kind);
+            const AccumulatorKind kind = accumulator.kind;
+            Word joined = first_word(kind);
 #pragma unroll
             for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
-                const auto number = static_cast<Word>(argument.number[i]);
                 if ((argument.counted >> i & 1) != 0) {
-                    best = is_least ? least_of(best, number) : greatest_of(best, number);
+                    joined = join_words(kind, joined, static_cast<Word>(argument.number[i]));
                 }
             }
-            best = join_warp(
-                best, [is_least](Word a, Word b) { return is_least ? least_of(a, b) : greatest_of(a, b); });
+            joined = join_warp(joined, [kind](Word a, Word b) { return join_words(kind, a, b); });
             if (is_first) {
-                *word = is_least ? least_of(*word, best) : greatest_of(*word, best);
+                *word = join_words(kind, *word, joined);
             }
         }
     }
@@ -115,9 +119,10 @@ __device__ inline void add_to_one(RowComputer &rows, const AccumulatorView &accu
 // ---- groups in shared memory ------------------------------------------------------------------------------
 
 __device__ inline void add_to_few(RowComputer &rows, const ProgramView &program, Word *table,
-                                  std::uint32_t copies) {
-    std::uint64_t keys[rows_a_thread];
-    rows.key_word(0, keys);
+                                  const BlockTable &block) {
+    const std::uint32_t copies = block.copies;
+    std::uint64_t groups[rows_a_thread];
+    rows.group_number(groups);
     Word *own = table + threadIdx.x % copies;
     for (std::uint32_t a = 0; a < program.accumulator_count; ++a) {
         const AccumulatorView &accumulator = program.accumulators[a];
@@ -127,11 +132,15 @@ __device__ inline void add_to_few(RowComputer &rows, const ProgramView &program,
             if ((argument.counted >> i & 1) == 0) {
                 continue;
             }
-            Word *word = own + (keys[i] * program.value_words + accumulator.word) * copies;
+            Word *word = own + (groups[i] * program.value_words + accumulator.word) * copies;
             switch (accumulator.kind) {
                 case AccumulatorKind::count:
                     // 32 bits are enough, because a block has fewer than 2^32 rows.
-                    atomicAdd(reinterpret_cast<std::uint32_t *>(word), 1U);
+                    if (accumulator.is_presence) {
+                        *reinterpret_cast<volatile std::uint32_t *>(word) = 1;
+                    } else {
+                        atomicAdd(reinterpret_cast<std::uint32_t *>(word), 1U);
+                    }
                     break;
                 case AccumulatorKind::least:
                     atomicMin(reinterpret_cast<long long *>(word), argument.number[i]);
@@ -139,8 +148,23 @@ __device__ inline void add_to_few(RowComputer &rows, const ProgramView &program,
                 case AccumulatorKind::greatest:
                     atomicMax(reinterpret_cast<long long *>(word), argument.number[i]);
                     break;
+                case AccumulatorKind::bits_and:
+                case AccumulatorKind::bits_or:
+                case AccumulatorKind::bits_xor:
+                    join_bits(accumulator.kind, word, static_cast<Word>(argument.number[i]));
+                    break;
                 default:
-                    add_wide_in_block(word, word + copies, rows.wide_number(accumulator, argument.number[i]));
+                    if (!accumulator.is_narrow) {
+                        add_wide_in_block(word, word + copies,
+                                          rows.wide_number(accumulator, argument.number[i]));
+                    } else if (block.is_half(accumulator)) {
+                        atomicAdd(reinterpret_cast<std::uint32_t *>(word),
+                                  static_cast<std::uint32_t>(
+                                      RowComputer::narrow_number(accumulator, argument.number[i])));
+                    } else {
+                        add_narrow_in_block(word,
+                                            RowComputer::narrow_number(accumulator, argument.number[i]));
+                    }
             }
         }
     }
@@ -164,6 +188,21 @@ __device__ inline void begin_block_table(const ProgramView &program, const Block
     __syncthreads();
 }
 
+// What a copy has of a sum or a count.
+__device__ inline UInt128 sum_of_copy(const AccumulatorView &accumulator, const BlockTable &block,
+                                      const Word *word) {
+    if (!is_wide_sum(accumulator.kind)) {
+        return *word;
+    }
+    if (!accumulator.is_narrow) {
+        return wide_of_words(word[0], word[block.copies]);
+    }
+    const auto number =
+        block.is_half(accumulator) ? static_cast<std::int32_t>(*word) : static_cast<long long>(*word);
+    return wide_of_number(number);
+}
+
+// Where there is one group its record becomes the answer, so that sums in it are wide.
 __device__ inline void finish_block_table(const ProgramView &program, const BlockTable &block,
                                           const Word *table, const TableView &groups) {
     __syncthreads();
@@ -172,23 +211,23 @@ __device__ inline void finish_block_table(const ProgramView &program, const Bloc
         const std::uint32_t group = i / program.accumulator_count;
         const AccumulatorView &accumulator = program.accumulators[i % program.accumulator_count];
         const Word *word = table + (group * program.value_words + accumulator.word) * block.copies;
-        const bool is_least = accumulator.kind == AccumulatorKind::least;
-        const bool is_greatest = accumulator.kind == AccumulatorKind::greatest;
-        const bool is_sum = is_wide_sum(accumulator.kind);
+        const bool is_joined = !is_wide_sum(accumulator.kind) && accumulator.kind != AccumulatorKind::count;
         UInt128 sum = 0;
-        Word best = first_word(accumulator.kind);
+        Word joined = first_word(accumulator.kind);
         for (std::uint32_t copy = 0; copy < block.copies; ++copy) {
-            if (is_least || is_greatest) {
-                best = is_least ? least_of(best, word[copy]) : greatest_of(best, word[copy]);
+            if (is_joined) {
+                joined = join_words(accumulator.kind, joined, word[copy]);
             } else {
-                sum += wide_of_words(word[copy], is_sum ? word[block.copies + copy] : 0);
+                sum += sum_of_copy(accumulator, block, word + copy);
             }
         }
         Word *to = groups.record(group) + accumulator.word;
-        if (is_least || is_greatest) {
-            join_words(accumulator.kind, to, best, 0);
+        if (is_joined) {
+            add_to_group(accumulator.kind, to, joined, 0);
+        } else if (sum != 0 && accumulator.is_narrow && block.groups > 1) {
+            atomicAdd(to, static_cast<Word>(sum));
         } else if (sum != 0) {
-            join_words(accumulator.kind, to, static_cast<Word>(sum), static_cast<Word>(sum >> 64));
+            add_to_group(accumulator.kind, to, static_cast<Word>(sum), static_cast<Word>(sum >> 64));
         }
     }
 }
@@ -207,12 +246,19 @@ __device__ inline void add_to_records(RowComputer &rows, const ProgramView &prog
                 continue;
             }
             Word *word = records[i] + table.key_words + accumulator.word;
-            if (accumulator.kind == AccumulatorKind::count) {
+            if (accumulator.is_presence) {
+                *word = 1;
+            } else if (accumulator.is_narrow) {
+                atomicAdd(word,
+                          static_cast<Word>(RowComputer::narrow_number(accumulator, argument.number[i])));
+            } else if (accumulator.kind == AccumulatorKind::count) {
                 atomicAdd(word, Word(1));
             } else if (accumulator.kind == AccumulatorKind::least) {
                 join_least(word, argument.number[i]);
             } else if (accumulator.kind == AccumulatorKind::greatest) {
                 join_greatest(word, argument.number[i]);
+            } else if (!is_wide_sum(accumulator.kind)) {
+                join_bits(accumulator.kind, word, static_cast<Word>(argument.number[i]));
             } else {
                 add_wide_in_memory(word, word + 1, rows.wide_number(accumulator, argument.number[i]));
             }
@@ -246,12 +292,20 @@ __device__ void find_records(RowComputer &rows, const TableView &table, Word *ke
                 });
             }
         }
+    } else if constexpr (way == Way::dense) {
+        rows.group_number(keys);
+#pragma unroll
+        for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
+            if ((rows.active() >> i & 1) != 0) {
+                records[i] = table.record(keys[i]);
+            }
+        }
     } else {
         rows.key_word(0, keys);
 #pragma unroll
         for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
             if ((rows.active() >> i & 1) != 0) {
-                records[i] = way == Way::dense ? table.record(keys[i]) : find_record(table, keys[i]);
+                records[i] = find_record(table, keys[i]);
             }
         }
     }
@@ -369,7 +423,7 @@ __global__ void __launch_bounds__(max_threads)
                 add_to_one(rows, program.accumulators[a], room + threadIdx.x / 32, block.copies);
             }
         } else if constexpr (way == Way::few) {
-            add_to_few(rows, program, room, block.copies);
+            add_to_few(rows, program, room, block);
         } else if constexpr (way == Way::list) {
             list_rows(rows, program, table, list);
         } else {

@@ -1,6 +1,8 @@
 #include "device/column/aggregate_program.h"
 
-#include <cstring>
+#include <algorithm>
+#include <bit>
+#include <functional>
 
 #include "gpu_engine/boundary.h"
 
@@ -141,6 +143,12 @@ std::uint64_t bytes_of_map(const AggregateInput &input) {
 
 }  // namespace
 
+bool is_narrow_sum(const Accumulator &accumulator, std::uint64_t rows) {
+    const bool is_plain =
+        accumulator.kind == AccumulatorKind::sum || accumulator.kind == AccumulatorKind::sum_squares;
+    return is_plain && accumulator.exponent != 0 && accumulator.exponent + std::bit_width(rows) <= 63;
+}
+
 std::uint32_t find_rows_word(const AggregateProgram &program) {
     for (std::uint32_t i = 0; i < program.accumulator_count; ++i) {
         const Accumulator &accumulator = program.accumulator[i];
@@ -194,8 +202,13 @@ PartProgram::PartProgram(const Call &call, const AggregatePlan &plan, const Aggr
         constants.push_back(program.step[i].constant);
     }
     std::vector<KeyView> keys;
+    // Factors that overflow belong to groups that aren't dense.
+    std::uint64_t factor = 1;
     for (std::uint32_t i = 0; i < program.key_count; ++i) {
-        keys.push_back({program.key[i], compiler.operand(program.key[i].step)});
+        const AggregateKey &key = program.key[i];
+        const std::uint64_t codes = AggregatePlan::codes_of(key);
+        keys.push_back({key, compiler.operand(key.step), codes, factor});
+        factor *= codes;
     }
     std::vector<AccumulatorView> accumulators;
     for (std::uint32_t i = 0; i < program.accumulator_count; ++i) {
@@ -203,6 +216,8 @@ PartProgram::PartProgram(const Call &call, const AggregatePlan &plan, const Aggr
         AccumulatorView view = {accumulator.kind,
                                 accumulator.step != no_aggregate_step,
                                 accumulator.filter != no_aggregate_step,
+                                is_narrow_sum(accumulator, plan.rows),
+                                false,
                                 accumulator.exponent,
                                 accumulator.word,
                                 {},
@@ -222,13 +237,22 @@ PartProgram::PartProgram(const Call &call, const AggregatePlan &plan, const Aggr
     }
     view_.value_words = program.value_words;
     if (rows_word == program.value_words) {
-        accumulators.push_back({AccumulatorKind::count, false, false, 0, rows_word, {}, {}, nullptr});
+        accumulators.push_back(
+            {AccumulatorKind::count, false, false, false, true, 0, rows_word, {}, {}, nullptr});
         ++view_.value_words;
     }
+    // All lists go to the device in one copy.
+    std::vector<std::uint64_t> image;
+    std::vector<std::function<void(const std::uint64_t *)>> pointers;
     const auto give = [&]<typename Element>(const std::vector<Element> &elements, const Element **view) {
-        // The memory isn't pinned, so it has been read when the call returns.
-        *view =
-            static_cast<const Element *>(upload(call, elements.data(), elements.size() * sizeof(Element)));
+        static_assert(alignof(Element) <= alignof(std::uint64_t));
+        const std::size_t place = image.size();
+        image.resize(place + (elements.size() * sizeof(Element) + 7) / 8);
+        std::copy_n(reinterpret_cast<const char *>(elements.data()), elements.size() * sizeof(Element),
+                    reinterpret_cast<char *>(image.data() + place));
+        pointers.emplace_back([view, place](const std::uint64_t *device) {
+            *view = reinterpret_cast<const Element *>(device + place);
+        });
         return static_cast<std::uint32_t>(elements.size());
     };
     view_.filter_step_count = give(compiler.filter_steps(), &view_.filter_steps);
@@ -238,6 +262,11 @@ PartProgram::PartProgram(const Call &call, const AggregatePlan &plan, const Aggr
     view_.key_count = give(keys, &view_.keys);
     view_.key_words = program.key_words;
     view_.accumulator_count = give(accumulators, &view_.accumulators);
+    // The memory isn't pinned, so it has been read when the call returns.
+    const void *device = upload(call, image.data(), image.size() * sizeof(std::uint64_t));
+    for (const auto &point : pointers) {
+        point(static_cast<const std::uint64_t *>(device));
+    }
     view_.slots = compiler.slots();
     view_.has_filter = program.filter != no_aggregate_step;
     if (view_.has_filter) {

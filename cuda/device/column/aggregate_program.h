@@ -32,16 +32,22 @@ struct InputView {
     std::uint32_t bits;                 // of a code
 };
 
+// A dense group's number is the sum of all keys' codes, each times its key's factor: there are as many
+// numbers as groups can be, where keys side by side would leave some out.
 struct KeyView {
     AggregateKey key;
     Operand operand;
+    std::uint64_t codes;
+    std::uint64_t factor;
 };
 
 struct AccumulatorView {
     AccumulatorKind kind;
     bool has_argument;
     bool has_filter;
-    std::uint16_t exponent;  // of sums of floats
+    bool is_narrow;          // a sum of all rows fits 64 bits with its sign
+    bool is_presence;        // a count of all rows of which only matters whether it is 0
+    std::uint16_t exponent;  // as Accumulator has it
     std::uint32_t word;
     Operand argument;
     Operand filter;
@@ -85,6 +91,9 @@ class PartProgram {
     std::vector<Buffer<std::uint64_t>> held_;
     ProgramView view_{};
 };
+
+// Does a sum of so many rows fit 64 bits with its sign?
+bool is_narrow_sum(const Accumulator &accumulator, std::uint64_t rows);
 
 // The word that counts all rows of a group, in the program or behind all its words.
 std::uint32_t find_rows_word(const AggregateProgram &program);

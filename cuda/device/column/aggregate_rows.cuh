@@ -4,6 +4,7 @@
 
 #include "device/column/aggregate_program.h"
 #include "device/column/codes.cuh"
+#include "gpu_engine/top_rows.h"
 
 namespace gpu_engine::device {
 
@@ -96,21 +97,29 @@ class RowComputer {
         return rows & ~truth.nulls;
     }
 
-    // A word of the rows' keys.
+    // A word of the rows' keys: of groups, and of rows in an order.
     __device__ void key_word(std::uint32_t word, std::uint64_t *keys) const {
+        key_word(word, keys, [](const auto &...arguments) { return key_part(arguments...); });
+    }
+    __device__ void order_word(std::uint32_t word, std::uint64_t *keys) const {
+        key_word(word, keys, [](const auto &...arguments) { return order_part(arguments...); });
+    }
+
+    // The numbers of the rows' groups where groups are dense.
+    __device__ void group_number(std::uint64_t *groups) const {
 #pragma unroll
         for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
-            keys[i] = 0;
+            groups[i] = 0;
         }
         for (std::uint32_t k = 0; k < program_.key_count; ++k) {
-            const AggregateKey key = program_.keys[k].key;
-            if (key.word != word) {
-                continue;
-            }
-            const RowValues values = load(program_.keys[k].operand);
+            const KeyView &view = program_.keys[k];
+            const AggregateKey key = view.key;
+            const RowValues values = load(view.operand);
 #pragma unroll
             for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
-                keys[i] |= key_part(key, values.number[i], (values.nulls >> i & 1) != 0);
+                const std::uint64_t code = key_code(key, values.number[i], (values.nulls >> i & 1) != 0);
+                // A code that is none is damage, which must not lead beyond the table.
+                groups[i] += (code < view.codes ? code : view.codes - 1) * view.factor;
             }
         }
     }
@@ -137,6 +146,10 @@ class RowComputer {
         }
         return argument;
     }
+    // What a row that counts adds to a narrow sum.
+    __device__ static long long narrow_number(const AccumulatorView &accumulator, long long number) {
+        return accumulator.kind == AccumulatorKind::sum_squares ? number * number : number;
+    }
     // What a row that counts adds to a sum.
     __device__ UInt128 wide_number(const AccumulatorView &accumulator, long long number) {
         if (is_sum_of_floats(accumulator.kind)) {
@@ -157,6 +170,24 @@ class RowComputer {
   private:
     static constexpr std::uint32_t all_rows = (1U << rows_a_thread) - 1;
 
+    template <typename PartOf>
+    __device__ void key_word(std::uint32_t word, std::uint64_t *keys, PartOf part_of) const {
+#pragma unroll
+        for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
+            keys[i] = 0;
+        }
+        for (std::uint32_t k = 0; k < program_.key_count; ++k) {
+            const AggregateKey key = program_.keys[k].key;
+            if (key.word != word) {
+                continue;
+            }
+            const RowValues values = load(program_.keys[k].operand);
+#pragma unroll
+            for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
+                keys[i] |= part_of(key, values.number[i], (values.nulls >> i & 1) != 0);
+            }
+        }
+    }
     __device__ bool is_active(std::uint32_t i) const {
         return (active_ >> i & 1) != 0;
     }

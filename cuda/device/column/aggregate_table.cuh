@@ -8,6 +8,15 @@ namespace gpu_engine::device {
 
 using Word = unsigned long long;
 
+// Joins the words of a warp's lanes; the first lane gets the result.
+template <typename Join>
+__device__ Word join_warp(Word word, Join join) {
+    for (int distance = 16; distance > 0; distance /= 2) {
+        word = join(word, __shfl_down_sync(UINT32_MAX, word, distance));
+    }
+    return word;
+}
+
 // ---- words that several threads add to --------------------------------------------------------------------
 
 // Adds to a number of 128 bits in device memory. The result is exact though the halves are added one by one:
@@ -44,6 +53,18 @@ __device__ inline void add_wide_in_block(Word *low, Word *high, UInt128 number) 
     add_piece(high_pieces + 1, static_cast<std::uint32_t>(number >> 96), carry);
 }
 
+__device__ inline void add_narrow_in_block(Word *word, long long number) {
+    auto *pieces = reinterpret_cast<std::uint32_t *>(word);
+    const auto bits = static_cast<Word>(number);
+    const std::uint32_t carry = add_piece(pieces, static_cast<std::uint32_t>(bits), 0);
+    add_piece(pieces + 1, static_cast<std::uint32_t>(bits >> 32), carry);
+}
+
+// The upper half of a number of 128 bits whose lower half is known, and that has a sign.
+__device__ inline Word sign_of(Word low) {
+    return static_cast<long long>(low) < 0 ? UINT64_MAX : 0;
+}
+
 // A least or greatest number soon changes no more, so most rows only look at it.
 __device__ inline void join_least(Word *word, long long number) {
     if (number < *reinterpret_cast<volatile long long *>(word)) {
@@ -56,8 +77,19 @@ __device__ inline void join_greatest(Word *word, long long number) {
     }
 }
 
+// Joins bits to a word in shared or in device memory.
+__device__ inline void join_bits(AccumulatorKind kind, Word *word, Word bits) {
+    if (kind == AccumulatorKind::bits_and) {
+        atomicAnd(word, bits);
+    } else if (kind == AccumulatorKind::bits_or) {
+        atomicOr(word, bits);
+    } else {
+        atomicXor(word, bits);
+    }
+}
+
 // Adds the sum of one row or more to a group in device memory.
-__device__ inline void join_words(AccumulatorKind kind, Word *word, Word low, Word high) {
+__device__ inline void add_to_group(AccumulatorKind kind, Word *word, Word low, Word high) {
     switch (kind) {
         case AccumulatorKind::count:
             atomicAdd(word, low);
@@ -74,6 +106,11 @@ __device__ inline void join_words(AccumulatorKind kind, Word *word, Word low, Wo
         case AccumulatorKind::greatest:
             join_greatest(word, static_cast<long long>(low));
             break;
+        case AccumulatorKind::bits_and:
+        case AccumulatorKind::bits_or:
+        case AccumulatorKind::bits_xor:
+            join_bits(kind, word, low);
+            break;
     }
 }
 
@@ -86,14 +123,14 @@ struct AggregateFlags {
     std::uint32_t has_last;  // the group whose key is `free_key` has a row
     std::uint32_t reserved;
     Word doubtful;  // rows that came
-    Word groups;    // that have rows
 };
 
-// Records of `stride` words. Without `key_words` a group's number is its key, and there are no words of keys.
+// Records of `stride` words. Without `key_words` groups are dense: their numbers are made of their keys, and
+// there are no words of keys.
 struct TableView {
     Word *records;
     std::uint32_t *states;  // by slot; of keys of several words
-    std::uint64_t slots;    // a power of two
+    std::uint64_t slots;    // of groups that aren't dense: a power of two
     std::uint32_t stride;
     std::uint32_t key_words;
     AggregateFlags *flags;

@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "gpu_engine/guard.h"
+#include "host/column/aggregate_answer.h"
 #include "host/column/column.h"
-#include "host/column/groups.h"
 #include "host/column/rows.h"
 #include "host/column/tests.h"
 #include "host/column/tile.h"
+#include "host/column/top_rows.h"
 #include "host/heap_blocks.h"
 #include "host/parallel.h"
 
@@ -28,32 +29,6 @@ constexpr std::uint64_t max_merged_alone = 1 << 15;
 constexpr std::uint32_t shares = 64;
 // The memory that all threads' groups may take together where they are numbered by their keys.
 constexpr std::uint64_t max_dense_bytes = 256 << 20;
-
-// Records one behind the other.
-class Records {
-  public:
-    Records(MemoryBudget &budget, std::uint32_t words) : budget_(&budget), words_(words) {}
-
-    std::uint64_t count() const noexcept { return count_; }
-    const std::uint64_t *record(std::uint64_t i) const noexcept { return records_.data() + i * words_; }
-    // Makes room for `count` more records and returns the first.
-    std::uint64_t *add(std::uint32_t count) {
-        const std::uint64_t needed = (count_ + count) * words_;
-        if (needed > records_.size()) {
-            Buffer<std::uint64_t> larger(*budget_, std::max(needed, 2 * records_.size()));
-            std::copy_n(records_.data(), count_ * words_, larger.data());
-            records_ = std::move(larger);
-        }
-        count_ += count;
-        return records_.data() + (count_ - count) * words_;
-    }
-
-  private:
-    MemoryBudget *budget_;
-    std::uint32_t words_;
-    std::uint64_t count_ = 0;
-    Buffer<std::uint64_t> records_;
-};
 
 // What a thread computes with, and its own groups.
 struct Local {
@@ -76,64 +51,6 @@ struct Local {
 
 using Locals = tbb::enumerable_thread_specific<std::unique_ptr<Local>>;
 
-class HostAggregateAnswer final : public AggregateAnswer {
-  public:
-    HostAggregateAnswer(AggregatePlan plan, AggregateOutcome outcome)
-        : plan_(std::make_unique<AggregatePlan>(std::move(plan))), outcome_(outcome) {}
-
-    AggregateOutcome outcome() const noexcept override { return outcome_; }
-    std::uint64_t groups() const noexcept override {
-        return outcome_ == AggregateOutcome::answered ? count(groups_) + count(top_) : 0;
-    }
-    std::uint64_t doubtful() const noexcept override {
-        return outcome_ == AggregateOutcome::answered ? count(doubtful_) : 0;
-    }
-    Status read_groups(Stream &stream, std::uint64_t first, std::uint64_t count,
-                       std::uint64_t *records) const noexcept override {
-        return guarded([&] {
-            return top_.empty() ? read(stream, groups_, plan_->record_words(), first, count, records)
-                                : read(stream, top_, plan_->record_words(), first, count, records);
-        });
-    }
-    Status read_doubtful(Stream &stream, std::uint64_t first, std::uint64_t count,
-                         std::uint64_t *records) const noexcept override {
-        return guarded(
-            [&] { return read(stream, doubtful_, plan_->record_words() + 1, first, count, records); });
-    }
-
-  private:
-    friend class Aggregator;
-
-    template <typename Part>
-    static std::uint64_t count(const std::vector<Part> &parts) noexcept {
-        std::uint64_t records = 0;
-        for (const Part &part : parts) {
-            records += part.count();
-        }
-        return records;
-    }
-    template <typename Part>
-    static Status read(Stream &stream, const std::vector<Part> &parts, std::uint32_t words,
-                       std::uint64_t first, std::uint64_t count, std::uint64_t *records) {
-        for (const Part &part : parts) {
-            check_cancelled(stream);
-            const std::uint64_t here = first < part.count() ? std::min(count, part.count() - first) : 0;
-            if (here > 0) {
-                records = std::copy_n(part.record(first), here * words, records);
-            }
-            first -= std::min(first, part.count());
-            count -= here;
-        }
-        return count == 0 ? Status{} : make_status(StatusCode::invalid_argument, "there are no such groups");
-    }
-
-    std::unique_ptr<AggregatePlan> plan_;  // the groups refer to it
-    AggregateOutcome outcome_;
-    std::vector<Groups> groups_;
-    std::vector<Records> top_;  // instead of groups_, where some were left out
-    std::vector<Records> doubtful_;
-};
-
 // An answer in the making.
 class Aggregator {
   public:
@@ -145,7 +62,7 @@ class Aggregator {
           known_(question.blocks != nullptr ? &known_of(*question.blocks) : nullptr),
           answer_(
               std::make_unique<HostAggregateAnswer>(plan_aggregate(question), AggregateOutcome::answered)),
-          plan_(*answer_->plan_) {}
+          plan_(*answer_->plan) {}
 
     std::unique_ptr<AggregateAnswer> answer() {
         for (std::size_t part = 0; part < question_.part_count; ++part) {
@@ -154,9 +71,9 @@ class Aggregator {
         if (!stopped()) {
             finish();
         }
-        answer_->outcome_ = has_failed_ ? AggregateOutcome::failed
-                            : is_full_  ? AggregateOutcome::too_many_groups
-                                        : AggregateOutcome::answered;
+        answer_->result = has_failed_ ? AggregateOutcome::failed
+                          : is_full_  ? AggregateOutcome::too_many_groups
+                                      : AggregateOutcome::answered;
         return std::move(answer_);
     }
 
@@ -324,7 +241,7 @@ class Aggregator {
         for (const std::unique_ptr<Local> &own : locals_) {
             own->groups.finish();
             groups += own->groups.count();
-            answer_->doubtful_.push_back(std::move(own->doubtful));
+            answer_->doubtful_parts.push_back(std::move(own->doubtful));
             all.push_back(std::move(own->groups));
         }
         locals_.clear();
@@ -333,7 +250,7 @@ class Aggregator {
             all.back().finish();
         }
         if (all.size() == 1) {
-            answer_->groups_ = std::move(all);
+            answer_->group_parts = std::move(all);
         } else if (groups <= max_merged_alone || plan_.program.key_count == 0) {
             merge_alone(all);
         } else {
@@ -355,7 +272,7 @@ class Aggregator {
         };
         Buffer<std::int64_t> ranks(budget_, answer_->groups());
         std::int64_t *end = ranks.data();
-        for (const Groups &groups : answer_->groups_) {
+        for (const Groups &groups : answer_->group_parts) {
             for (std::uint64_t i = 0; i < groups.count(); ++i) {
                 *end++ = rank_of(groups.record(i));
             }
@@ -363,15 +280,15 @@ class Aggregator {
         std::int64_t *last = ranks.data() + top.count - 1;
         std::nth_element(ranks.data(), last, end, std::greater<>());
         Records kept(budget_, plan_.record_words());
-        for (const Groups &groups : answer_->groups_) {
+        for (const Groups &groups : answer_->group_parts) {
             for (std::uint64_t i = 0; i < groups.count(); ++i) {
                 if (rank_of(groups.record(i)) >= *last) {
                     std::copy_n(groups.record(i), plan_.record_words(), kept.add(1));
                 }
             }
         }
-        answer_->top_.push_back(std::move(kept));
-        answer_->groups_.clear();
+        answer_->top_parts.push_back(std::move(kept));
+        answer_->group_parts.clear();
     }
 
     void merge_alone(const std::vector<Groups> &all) {
@@ -382,7 +299,7 @@ class Aggregator {
             }
         }
         merged.finish();
-        answer_->groups_.push_back(std::move(merged));
+        answer_->group_parts.push_back(std::move(merged));
     }
 
     std::uint32_t share_of(const Groups &groups, std::uint64_t group) const {
@@ -404,7 +321,7 @@ class Aggregator {
         });
         for (const std::unique_ptr<Groups> &groups : merged) {
             if (groups != nullptr) {
-                answer_->groups_.push_back(std::move(*groups));
+                answer_->group_parts.push_back(std::move(*groups));
             }
         }
     }
@@ -458,7 +375,8 @@ Status HostColumn::aggregate(Stream &stream, const AggregateQuestion &question,
                              std::unique_ptr<AggregateAnswer> *answer) noexcept {
     return guarded([&] {
         const Workers workers = engine_.workers(stream);
-        *answer = Aggregator(engine_, workers, question).answer();
+        *answer = question.top.of_rows != 0 ? find_top_rows(engine_, workers, question)
+                                            : Aggregator(engine_, workers, question).answer();
         return Status{};
     });
 }

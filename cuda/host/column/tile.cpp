@@ -82,12 +82,13 @@ void Tile::forget() {
     is_computed_.assign(is_computed_.size(), false);
 }
 
-void Tile::leave_passing(const StepValues &truth) {
+template <typename ForRows>
+void Tile::leave(ForRows for_rows) {
     std::uint32_t passing = 0;
-    for (std::uint32_t i = 0; i < count_; ++i) {
+    for_rows([&](std::uint32_t i, bool is_kept) {
         positions_[passing] = static_cast<std::uint16_t>(row(i));
-        passing += is_true_at(truth, i) ? 1 : 0;
-    }
+        passing += is_kept ? 1 : 0;
+    });
     if (passing < count_) {
         count_ = passing;
         all_ = false;
@@ -95,13 +96,25 @@ void Tile::leave_passing(const StepValues &truth) {
     }
 }
 
-bool Tile::compute() {
-    const std::uint16_t filter = plan_.program.filter;
-    if (filter != no_aggregate_step && count_ > 0) {
-        if (!compute_steps(plan_.steps.filter)) {
+bool Tile::compute(const FirstKeyBound &bound) {
+    for (const AggregateCondition &condition : plan_.steps.conditions) {
+        if (count_ == 0) {
+            return true;
+        }
+        if (!compute_steps(condition.steps)) {
             return false;
         }
-        leave_passing(results_[filter]);
+        leave([&](auto take) {
+            for (std::uint32_t i = 0; i < count_; ++i) {
+                take(i, is_true_at(results_[condition.step], i));
+            }
+        });
+    }
+    if (bound.is_set && !plan_.steps.first.empty() && count_ > 0) {
+        if (!compute_steps(plan_.steps.first)) {
+            return false;
+        }
+        leave([&](auto take) { for_rows_within(bound, results_[plan_.program.key[0].step], count_, take); });
     }
     return count_ == 0 || compute_steps(plan_.steps.rest);
 }

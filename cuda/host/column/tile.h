@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "common/column/aggregate.h"
+#include "gpu_engine/top_rows.h"
 #include "host/column/store.h"
 
 namespace gpu_engine::host {
@@ -25,9 +26,9 @@ class Tile {
     // Chooses these of the rows that were begun with.
     void choose(const std::uint64_t *selected);
 
-    // Keeps the rows that pass the program's filter, and computes what keys and accumulators need of them.
-    // Returns false when a step failed.
-    bool compute();
+    // Keeps the rows that pass the program's filter and may be among the first by their first key, and
+    // computes what keys and accumulators need of them. Returns false when a step failed.
+    bool compute(const FirstKeyBound &bound = {});
 
     std::uint32_t count() const noexcept { return count_; }
     const StepValues &step(std::uint16_t number) const noexcept { return results_[number]; }
@@ -45,7 +46,9 @@ class Tile {
 
     const std::uint16_t *positions() const noexcept { return all_ ? nullptr : positions_.data(); }
     void forget();
-    void leave_passing(const StepValues &truth);
+    // Keeps the rows that `for_rows` tells to be kept: it calls take(i, is_kept) for each.
+    template <typename ForRows>
+    void leave(ForRows for_rows);
     bool compute_steps(const std::vector<std::uint16_t> &steps);
     void read_codes(std::uint32_t column);
     void load_input(std::uint16_t number, const AggregateInput &input);

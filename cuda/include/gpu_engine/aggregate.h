@@ -96,22 +96,24 @@ struct AggregateStep {
 };
 
 // A part of the group's key: `bits` bits of one of its words, from bit `shift` on. Its code is the number
-// less `least`, and one more where `may_be_null` has NULLs told from numbers. The code of a NULL is 0. A code
-// that doesn't fit its bits is damage; its lowest bits are taken.
+// less `least`, and one more where `may_be_null` has NULLs told from numbers. The code of a NULL is 0. There
+// are `codes` codes, or as many as the bits can tell apart where that is 0. A code that isn't one of them is
+// damage: its lowest bits are taken, or it becomes one that is.
 struct AggregateKey {
     std::uint16_t step;
     std::uint8_t bits;   // 0 to 64
     std::uint8_t shift;  // shift + bits <= 64
     std::uint8_t word;
     bool may_be_null;
-    std::uint16_t reserved;
+    std::uint16_t order;  // of rows in an order: key_descends and key_null_is_greatest (top_rows.h); else 0
     std::int64_t least;
+    std::uint64_t codes;
 };
 
 enum class AccumulatorKind : std::uint8_t {
     count = 1,    // one word: rows of which the step isn't NULL; all rows without a step
     sum,          // two words, the lower one first: a signed number of 128 bits
-    sum_squares,  // the same; only of numbers of at most 32 bits and a sign
+    sum_squares,  // the same; who asks sees to it that rows times the greatest square stays below 2^127
     least,        // one word: the least number, INT64_MAX without any
     greatest,     // one word: the greatest number, INT64_MIN without any
     // Two words: the exact sum of floats, as a multiple of the least number that an IEEE float of 32 or 64
@@ -121,6 +123,10 @@ enum class AccumulatorKind : std::uint8_t {
     // magnitude's of negative ones; 2^31 more of floats of 32 bits.
     sum_float32,
     sum_float64,
+    // One word: all numbers joined bit by bit; without any, all bits are 1 of bits_and, 0 of the others.
+    bits_and,
+    bits_or,
+    bits_xor,
 };
 
 GPU_ENGINE_BOTH constexpr bool is_sum_of_floats(AccumulatorKind kind) noexcept {
@@ -137,10 +143,12 @@ GPU_ENGINE_BOTH constexpr std::uint32_t accumulator_words(AccumulatorKind kind) 
 // number.
 struct Accumulator {
     AccumulatorKind kind;
-    std::uint8_t word;       // its first place among the group's words
-    std::uint16_t step;      // its argument; no_aggregate_step only for counts
-    std::uint16_t filter;    // a truth value: only rows of which it is true; no_aggregate_step: all rows
-    std::uint16_t exponent;  // of sums of floats: 1 to 2046, or 254
+    std::uint8_t word;     // its first place among the group's words
+    std::uint16_t step;    // its argument; no_aggregate_step only for counts
+    std::uint16_t filter;  // a truth value: only rows of which it is true; no_aggregate_step: all rows
+    // Of sums of floats: 1 to 2046, or 254. Of other sums all that is added has a magnitude below 2^exponent;
+    // 0: that isn't known. What has a greater one is damage, with which a sum may become any number.
+    std::uint16_t exponent;
 };
 
 struct AggregateProgram {

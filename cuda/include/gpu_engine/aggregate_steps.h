@@ -22,6 +22,45 @@ GPU_ENGINE_BOTH bool takes_two(AggregateOperation operation) {
     return operation >= AggregateOperation::add && operation < AggregateOperation::logical_not;
 }
 
+// The conditions whose conjunction a filter is, in the order of their steps; `conditions` has room for
+// max_aggregate_steps. Rows may be given up as soon as one of them isn't true. Where a step may fail there is
+// only the filter itself, because it must be seen to fail for all rows. Returns their number.
+inline std::uint32_t list_conditions(const AggregateProgram &program, std::uint16_t filter,
+                                     std::uint16_t *conditions) {
+    bool is_needed[max_aggregate_steps] = {};
+    bool is_condition[max_aggregate_steps] = {};
+    is_needed[filter] = true;
+    is_condition[filter] = true;
+    // Operands come before the steps that take them.
+    for (std::uint32_t i = filter + 1U; i-- > 0;) {
+        const AggregateStep &step = program.step[i];
+        if (!is_needed[i]) {
+            continue;
+        }
+        if (is_arithmetic(step.operation)) {
+            conditions[0] = filter;
+            return 1;
+        }
+        const bool is_and = is_condition[i] && step.operation == AggregateOperation::logical_and;
+        if (takes_one(step.operation) || takes_two(step.operation)) {
+            is_needed[step.left] = true;
+            is_condition[step.left] |= is_and;
+        }
+        if (takes_two(step.operation)) {
+            is_needed[step.right] = true;
+            is_condition[step.right] |= is_and;
+        }
+        is_condition[i] &= !is_and;
+    }
+    std::uint32_t count = 0;
+    for (std::uint32_t i = 0; i <= filter; i++) {
+        if (is_condition[i]) {
+            conditions[count++] = static_cast<std::uint16_t>(i);
+        }
+    }
+    return count;
+}
+
 GPU_ENGINE_BOTH bool fits_width(std::int64_t value, std::uint8_t width) {
     const int unused = width >= 8 ? 0 : 64 - 8 * width;
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(value) << unused) >> unused == value;

@@ -61,7 +61,34 @@ GPU_ENGINE_BOTH bool fix_float(AccumulatorKind kind, std::int64_t number, std::u
 GPU_ENGINE_BOTH std::uint64_t first_word(AccumulatorKind kind) {
     return kind == AccumulatorKind::least      ? static_cast<std::uint64_t>(INT64_MAX)
            : kind == AccumulatorKind::greatest ? static_cast<std::uint64_t>(INT64_MIN)
+           : kind == AccumulatorKind::bits_and ? UINT64_MAX
                                                : 0;
+}
+
+// Makes one number of two, for kinds of one word that count nothing.
+template <AccumulatorKind kind>
+GPU_ENGINE_BOTH std::int64_t join_numbers(std::int64_t a, std::int64_t b) {
+    if constexpr (kind == AccumulatorKind::least) {
+        return b < a ? b : a;
+    } else if constexpr (kind == AccumulatorKind::greatest) {
+        return b > a ? b : a;
+    } else if constexpr (kind == AccumulatorKind::bits_and) {
+        return a & b;
+    } else if constexpr (kind == AccumulatorKind::bits_or) {
+        return a | b;
+    } else {
+        return a ^ b;
+    }
+}
+GPU_ENGINE_BOTH std::uint64_t join_words(AccumulatorKind kind, std::uint64_t a, std::uint64_t b) {
+    using enum AccumulatorKind;
+    const auto left = static_cast<std::int64_t>(a);
+    const auto right = static_cast<std::int64_t>(b);
+    return static_cast<std::uint64_t>(kind == least      ? join_numbers<least>(left, right)
+                                      : kind == greatest ? join_numbers<greatest>(left, right)
+                                      : kind == bits_and ? join_numbers<bits_and>(left, right)
+                                      : kind == bits_or  ? join_numbers<bits_or>(left, right)
+                                                         : join_numbers<bits_xor>(left, right));
 }
 
 inline void add_wide(std::uint64_t *words, UInt128 value) {
@@ -86,7 +113,6 @@ inline void merge_group(const AggregateProgram &program, std::uint64_t *words, c
         const Accumulator &accumulator = program.accumulator[i];
         std::uint64_t *word = words + accumulator.word;
         const std::uint64_t *other = others + accumulator.word;
-        const auto number = static_cast<std::int64_t>(*other);
         switch (accumulator.kind) {
             case AccumulatorKind::count:
                 *word += *other;
@@ -98,10 +124,11 @@ inline void merge_group(const AggregateProgram &program, std::uint64_t *words, c
                 add_wide(word, wide_of_words(other[0], other[1]));
                 break;
             case AccumulatorKind::least:
-                *word = number < static_cast<std::int64_t>(*word) ? *other : *word;
-                break;
             case AccumulatorKind::greatest:
-                *word = number > static_cast<std::int64_t>(*word) ? *other : *word;
+            case AccumulatorKind::bits_and:
+            case AccumulatorKind::bits_or:
+            case AccumulatorKind::bits_xor:
+                *word = join_words(accumulator.kind, *word, *other);
                 break;
         }
     }
@@ -182,18 +209,20 @@ inline void add_wide_tile(const TileGroups &groups, std::uint32_t word, std::uin
                  [&](std::uint64_t *words, std::uint32_t i) { add_wide(words, number_of(i)); });
 }
 
-template <typename Join>
-inline void join_extreme_tile(const TileGroups &groups, std::uint32_t word, std::uint32_t count,
-                              const std::uint8_t *counted, const std::int64_t *values, Join join) {
+template <AccumulatorKind kind>
+inline void join_tile(const TileGroups &groups, std::uint32_t word, std::uint32_t count,
+                      const std::uint8_t *counted, const std::int64_t *values) {
     if (groups.numbers == nullptr) {
         std::uint64_t *words = groups.values + word;
         words[0] = static_cast<std::uint64_t>(join_all(
             static_cast<std::int64_t>(words[0]), count, counted,
-            [values](std::uint32_t i) { return values[i]; }, join));
+            [values](std::uint32_t i) { return values[i]; },
+            [](std::int64_t a, std::int64_t b) { return join_numbers<kind>(a, b); }));
         return;
     }
-    add_by_group(groups, word, count, counted, [&](std::uint64_t *words, std::uint32_t i) {
-        words[0] = static_cast<std::uint64_t>(join(static_cast<std::int64_t>(words[0]), values[i]));
+    add_by_group(groups, word, count, counted, [values](std::uint64_t *words, std::uint32_t i) {
+        words[0] =
+            static_cast<std::uint64_t>(join_numbers<kind>(static_cast<std::int64_t>(words[0]), values[i]));
     });
 }
 
@@ -232,12 +261,19 @@ inline bool accumulate_tile(const Accumulator &accumulator, const AccumulatorTil
                           [values](std::uint32_t i) { return wide_square(values[i]); });
             return true;
         case AccumulatorKind::least:
-            join_extreme_tile(groups, word, count, counted, values,
-                              [](std::int64_t a, std::int64_t b) { return b < a ? b : a; });
+            join_tile<AccumulatorKind::least>(groups, word, count, counted, values);
             return true;
         case AccumulatorKind::greatest:
-            join_extreme_tile(groups, word, count, counted, values,
-                              [](std::int64_t a, std::int64_t b) { return b > a ? b : a; });
+            join_tile<AccumulatorKind::greatest>(groups, word, count, counted, values);
+            return true;
+        case AccumulatorKind::bits_and:
+            join_tile<AccumulatorKind::bits_and>(groups, word, count, counted, values);
+            return true;
+        case AccumulatorKind::bits_or:
+            join_tile<AccumulatorKind::bits_or>(groups, word, count, counted, values);
+            return true;
+        case AccumulatorKind::bits_xor:
+            join_tile<AccumulatorKind::bits_xor>(groups, word, count, counted, values);
             return true;
         case AccumulatorKind::sum_float32:
         case AccumulatorKind::sum_float64: {
@@ -255,14 +291,18 @@ inline bool accumulate_tile(const Accumulator &accumulator, const AccumulatorTil
 
 // ---- keys -------------------------------------------------------------------------------------------------
 
-// A number's code as a part of the key, shifted to its place within the word.
-GPU_ENGINE_BOTH std::uint64_t key_part(const AggregateKey &key, std::int64_t value, bool is_null) {
+GPU_ENGINE_BOTH std::uint64_t key_code(const AggregateKey &key, std::int64_t value, bool is_null) {
     if (is_null || key.bits == 0) {
         return 0;
     }
     const std::uint64_t code =
         static_cast<std::uint64_t>(value) - static_cast<std::uint64_t>(key.least) + (key.may_be_null ? 1 : 0);
-    return (code & UINT64_MAX >> (64 - key.bits)) << key.shift;
+    return code & UINT64_MAX >> (64 - key.bits);
+}
+
+// A number's code as a part of the key, shifted to its place within the word.
+GPU_ENGINE_BOTH std::uint64_t key_part(const AggregateKey &key, std::int64_t value, bool is_null) {
+    return key.bits == 0 ? 0 : key_code(key, value, is_null) << key.shift;
 }
 
 // Adds a key's part to the words that hold it, by row.

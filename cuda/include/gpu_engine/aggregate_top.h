@@ -1,4 +1,5 @@
-// The first groups in the order of an accumulator: what a question with AggregateTop leaves out.
+// The first groups in the order of an accumulator, or the first rows in the order of the program's keys: what
+// a question with AggregateTop leaves out.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +16,18 @@ struct AggregateTop {
     std::uint32_t word;
     std::uint8_t is_wide;     // of 128 bits: its upper half is the next word
     std::uint8_t descending;  // the greatest numbers come first
-    std::uint16_t reserved;
+    std::uint16_t of_rows;    // 0, or what is wanted instead of groups: top_of_rows and others
 };
+
+// No groups: each row is a record by itself, and the first `count` are wanted in the order of the keys'
+// words, as gpu_engine/top_rows.h makes them. The program's only accumulator is the least of the row's place,
+// its TID. Records come in no certain order, and more of them may come than are wanted. Doubtful rows come if
+// they might be among the first.
+inline constexpr std::uint16_t top_of_rows = 1;
+// All rows whose keys are the last wanted one's come too.
+inline constexpr std::uint16_t top_with_ties = 2;
+// Rows that their first key keeps out needn't have their other keys computed: no step of those can fail.
+inline constexpr std::uint16_t top_by_first_key = 4;
 
 // The rank of a number: groups with greater ranks come first. All numbers beyond 64 bits share the greatest
 // rank or the least.

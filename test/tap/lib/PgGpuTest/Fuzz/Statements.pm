@@ -1,6 +1,6 @@
 package PgGpuTest::Fuzz::Statements;
 
-# Random statements that aggregate a table.
+# Random statements that aggregate a table, or one that is joined with others, or ask for its first rows in an order.
 #
 #   my $statement = random_statement($random, $table);
 #   sql_of($statement)            the text
@@ -9,6 +9,7 @@ package PgGpuTest::Fuzz::Statements;
 #   $statement->{is_ordered}      the rows' order is told by the statement
 #   $statement->{risks}           hash of SQLSTATEs that it may raise
 #   $statement->{order_decides}   whether one of these is raised may depend on which condition is evaluated first
+#   $statement->{has_joins}       or on which tables are joined first
 #   $statement->{has_limit}       or on which rows a plan needn't compute
 #   simpler_statements($statement)   copies with something left out
 
@@ -76,7 +77,7 @@ sub _aggregate
 		($sql, $kind) = ($random->pick('min', 'max') . "($distinct$argument)", $of);
 	}
 	elsif ($way == 15) { $sql = $random->pick('bool_and', 'bool_or', 'every') . '(' . _argument($random, $made, 'bool') . ')'; }
-	elsif ($way == 16) { $sql = $random->pick('bit_and', 'bit_or') . '(' . _argument($random, $made, 'int') . ')'; }
+	elsif ($way == 16) { $sql = $random->pick('bit_and', 'bit_or', 'bit_xor') . '(' . _argument($random, $made, 'int') . ')'; }
 	elsif ($way == 17)
 	{
 		my $class = $made->class_of('int', 'int', 'numeric');
@@ -136,33 +137,60 @@ sub _is_told_by_order
 	return $risks && (@conditions > 1 || "@conditions" =~ /\b(AND|OR)\b/);
 }
 
+# Some of the tables that it can be joined with, each behind the one that it is joined by, and how.
+sub _joins
+{
+	my ($random, $table) = @_;
+	my @joins;
+	foreach my $joined (@{ $table->{joined} })
+	{
+		next if $random->once_in(3) || ($joined->{through} && !grep { $_->{joined} eq $joined->{through} && !$_->{exists} } @joins);
+		my $kind = $random->pick('JOIN', 'JOIN', 'JOIN', 'LEFT JOIN', 'EXISTS', 'NOT EXISTS');
+		my $on = $random->once_in(2) ? "$joined->{by}{name} = $joined->{key}" : "$joined->{key} = $joined->{by}{name}";
+		push @joins, { joined => $joined, kind => $kind, on => $on, exists => scalar($kind =~ /EXISTS/) };
+	}
+	return @joins;
+}
+
 # SELECT keys, aggregates FROM table WHERE ... GROUP BY ... HAVING ... ORDER BY ... LIMIT ...
 sub _body
 {
-	my ($random, $made, $table) = @_;
+	my ($random, $made, $table, @joins) = @_;
 	my $from = @{ $table->{parts} } && $random->once_in(8) ? $random->pick("ONLY $table->{name}", @{ $table->{parts} }) : $table->{name};
+	my @own = @{ $made->{columns} };
+	my @joined = grep { !$_->{exists} } @joins;
+	my @tested = grep { $_->{exists} } @joins;
+	$from .= " $_->{kind} $_->{joined}{name} ON $_->{on}" foreach @joined;
+	push @{ $made->{columns} }, map { @{ $_->{joined}{columns} } } @joined;
 	my $body = { table => $from, keys => [], aggregates => [], conditions => [], having => [], sets => undef, windows => undef, order => undef, distinct => '' };
-	my %keys = map { $_->{sql} => $_ } map { _key($random, $made) } 1 .. $random->pick(0, 0, 1, 1, 1, 2, 2, 3, 4);
+	my %keys = map { $_->{sql} => $_ } map { _key($random, $made) } 1 .. $random->pick(0, 0, 1, 1, 1, 2, 2, 3, 4, $random->between(1, 8));
 	$body->{keys} = [ map { $keys{$_} } sort keys %keys ];
 	push @{ $body->{aggregates} }, _aggregate($random, $made) foreach 1 .. $random->pick(1, 1, 2, 3, 4);
 	$body->{aggregates} = [] if @{ $body->{keys} } && $random->once_in(12);
+	# No groups, but rows, ordered by all that is shown of them.
+	$body->{rows} = @{ $body->{keys} } && $random->once_in(5);
+	$body->{aggregates} = [] if $body->{rows};
 	my %elsewhere = %{ $made->{risks} };
 	$made->{risks} = {};
 	push @{ $body->{conditions} }, $made->condition($random->between(0, 2)) foreach 1 .. $random->pick(0, 0, 1, 1, 2);
-	push @{ $body->{having} }, _having($random, $made, $body) if $random->once_in(5) && (@{ $body->{keys} } || @{ $body->{aggregates} });
+	push @{ $body->{conditions} }, "$_->{kind} (SELECT FROM $_->{joined}{name} WHERE $_->{on})" foreach @tested;
+	push @{ $body->{having} }, _having($random, $made, $body) if !$body->{rows} && $random->once_in(5) && (@{ $body->{keys} } || @{ $body->{aggregates} });
 	# HAVING may ask of a key, which then is a condition like others.
-	$body->{order_decides} = _is_told_by_order($body, keys(%{ $made->{risks} }) + (@{ $body->{having} } ? keys %elsewhere : 0));
+	my $risks = keys(%{ $made->{risks} }) + (@{ $body->{having} } ? keys %elsewhere : 0);
+	# A join is a condition as well.
+	$body->{order_decides} = _is_told_by_order($body, $risks) || ($risks && @joins);
+	$body->{has_joins} = @joins || @tested;
 	$made->{risks} = { %elsewhere, %{ $made->{risks} } };
-	$body->{sets} = $random->pick('ROLLUP', 'CUBE', 'SETS') if @{ $body->{keys} } && @{ $body->{keys} } <= 3 && $random->once_in(15);
+	$body->{sets} = $random->pick('ROLLUP', 'CUBE', 'SETS') if !$body->{rows} && @{ $body->{keys} } && @{ $body->{keys} } <= 3 && $random->once_in(15);
 	# A key's other columns needn't be grouped by.
-	if ($table->{key} && !$body->{sets} && grep { $_->{sql} eq $table->{key} } @{ $body->{keys} })
+	if ($table->{key} && !$body->{sets} && !$body->{rows} && grep { $_->{sql} eq $table->{key} } @{ $body->{keys} })
 	{
-		my $column = $random->pick(@{ $made->{columns} });
+		my $column = $random->pick(@own);
 		push @{ $body->{aggregates} }, { sql => $column->{name}, kind => kind_of($column->{type}) };
 	}
-	$body->{windows} = $random->pick('rank() OVER (ORDER BY count(*))', 'sum(count(*)) OVER ()') if $random->once_in(25);
+	$body->{windows} = $random->pick('rank() OVER (ORDER BY count(*))', 'sum(count(*)) OVER ()') if !$body->{rows} && $random->once_in(25);
 	$body->{distinct} = 'DISTINCT ' if $random->once_in(25);
-	_order($random, $made, $body) if @{ $body->{keys} } && $random->once_in(3);
+	_order($random, $made, $body) if @{ $body->{keys} } && ($body->{rows} || $random->once_in(3));
 	return $body;
 }
 
@@ -179,7 +207,7 @@ sub _order
 	my $order = { by => [], limit => $limit, offset => $offset, is_total => 1, keys => [ map { $direction->() } 1 .. $keys ] };
 	push @{ $order->{by} }, { aggregate => $random->pick(@by), direction => $direction->() } if @by && !$random->once_in(4);
 	$order->{is_total} = 0 if @{ $order->{by} } && $random->once_in(4) && !$body->{distinct};
-	if (!$order->{is_total} && $random->once_in(2))
+	if ($order->{is_total} ? $body->{rows} && $random->once_in(6) : $random->once_in(2))
 	{
 		# Which rows come is told, but not in which order those of the same place.
 		@$order{qw(with_ties limit offset)} = ($random->between(1, 6), undef, undef);
@@ -201,7 +229,7 @@ sub _body_sql
 	my $number = 0;
 	my $sql = "SELECT $body->{distinct}" . join(', ', map { $_ . ' AS r' . ++$number } @shown) . " FROM $body->{table}";
 	$sql .= ' WHERE ' . join(' AND ', map { "($_)" } @{ $body->{conditions} }) if @{ $body->{conditions} };
-	if (@keys)
+	if (@keys && !$body->{rows})
 	{
 		my $list = join(', ', 1 .. @keys);
 		$sql .= ' GROUP BY ' . (!$body->{sets} ? $list : $body->{sets} eq 'SETS' ? "GROUPING SETS (($list), (), (1))" : "$body->{sets} ($list)");
@@ -273,10 +301,10 @@ sub random_statement
 	my $form = $random->pick(('plain') x 12, 'counted', 'windowed', 'materialized', 'lateral', 'scalar');
 	$made->{outer} = { int4 => 'o.i4', int8 => 'o.i8', text => 'o.t', date => 'o.d', numeric => 'o.n4' } if $form =~ /lateral|scalar/;
 	$made->{parameters} = [] if !$made->{outer} && $random->once_in(5);
-	my $body = _body($random, $made, $table);
+	my $body = _body($random, $made, $table, $random->once_in(2) ? _joins($random, $table) : ());
 	if ($form eq 'scalar')
 	{
-		@$body{qw(keys having sets windows order distinct)} = ([], [], undef, undef, undef, '');
+		@$body{qw(keys rows having sets windows order distinct)} = ([], 0, [], undef, undef, undef, '');
 		$body->{aggregates} = [ $body->{aggregates}[0] // { sql => 'count(*)', kind => 'exact' } ];
 	}
 	# Ranks of numbers that differ in their last digits may differ.
@@ -289,7 +317,8 @@ sub random_statement
 	# Without groups the first of all values may be found before all rows are read.
 	$has_limit ||= !@{ $body->{keys} } && grep { $_->{sql} =~ /^(min|max|bool_|every)/ } @{ $body->{aggregates} };
 	return _finish({
-		form => $form, body => $body, parameters => $made->{parameters}, risks => $made->{risks}, order_decides => $body->{order_decides}, has_limit => $has_limit
+		form => $form, body => $body, parameters => $made->{parameters}, risks => $made->{risks}, order_decides => $body->{order_decides},
+		has_joins => $body->{has_joins}, has_limit => $has_limit
 	});
 }
 

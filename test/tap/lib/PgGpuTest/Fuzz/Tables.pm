@@ -7,6 +7,7 @@ package PgGpuTest::Fuzz::Tables;
 #   $table->{columns}     hashes of name, type
 #   $table->{indexed}     those that the index has
 #   $table->{parts}       names of partitions or children
+#   $table->{joined}      tables to join it with: hashes of name, columns, key, and the column of $table that has the keys' values
 #   random_change($random, $table)   one statement that changes rows
 
 use strict;
@@ -94,10 +95,23 @@ sub _some_rows
 	return $random->once_in(3) ? "$column->{name} IS NULL OR $hashed" : $hashed;
 }
 
+# One statement that changes rows of a joined table.
+sub _change_joined
+{
+	my ($random, $joined) = @_;
+	my @others = @{ $joined->{columns} }[ 1 .. $#{ $joined->{columns} } ];
+	my $column = $random->pick(@others);
+	my $some = "h(hashtext($joined->{key}::text), " . $random->between(1, 999) . ') % ' . $random->pick(2, 5, 17) . ' = 0';
+	return $random->pick(
+		"DELETE FROM $joined->{name} WHERE $some", "UPDATE $joined->{name} SET $column->{name} = " . random_literal($random, $column->{type}) . " WHERE $some",
+		"INSERT INTO $joined->{name} ($joined->{key}) VALUES (" . random_literal($random, $joined->{columns}[0]{type}) . ') ON CONFLICT DO NOTHING');
+}
+
 sub random_change
 {
 	my ($random, $table) = @_;
 	my $name = $table->{name};
+	return _change_joined($random, $random->pick(@{ $table->{joined} })) if @{ $table->{joined} } && $random->once_in(6);
 	my $each = $table->{kind} eq 'children' ? join(', ', $name, @{ $table->{parts} }) : $name;
 	my $case = $random->between(0, 10);
 	return $random->pick("TRUNCATE $name", "VACUUM FULL $each", "REINDEX TABLE $name") if $case == 10 && $random->once_in(4);
@@ -189,10 +203,44 @@ sub _create_table
 	return ("CREATE ${persistence}TABLE $name (" . join(', ', @defined) . ') WITH (autovacuum_enabled = off)', @further, $table->{kind} eq 'children' ? _create_parts($random, $table, @defined) : ());
 }
 
+# A table whose keys are some of the values that a column of the table, or of a table that is joined with it, has, and others. Keys may
+# not be unique. A joined table's columns have names of their own.
+sub _create_joined
+{
+	my ($random, $table, $number, @types) = @_;
+	my @from = grep { !$_->{generated} } @{ $table->{columns} };
+	my $source = $table->{name};
+	my $through = @{ $table->{joined} } && $random->once_in(3) ? $random->pick(@{ $table->{joined} }) : undef;
+	($source, @from) = ($through->{name}, @{ $through->{columns} }) if $through;
+	my $by = $random->pick(@from);
+	my $name = "$table->{name}_j$number";
+	my %wider = (int2 => [ 'int4', 'int8' ], int4 => ['int8']);
+	my $type = $wider{ $by->{type} } && $random->once_in(4) ? $random->pick(@{ $wider{ $by->{type} } }) : $by->{type};
+	my @columns = ({ name => "j${number}_k", type => $type }, map { { name => "j${number}_$_", type => $random->pick(@types) } } 1 .. $random->between(1, 3));
+	$_->{values} = _values_of($random, $_) foreach @columns;
+	my $joined = { name => $name, columns => \@columns, key => $columns[0]{name}, by => $by, through => $through };
+	my $is_unique = !$random->once_in(8);
+	my @others = @columns[ 1 .. $#columns ];
+	my $into = "INSERT INTO $name (" . join(', ', map { $_->{name} } @columns) . ') SELECT ';
+	my $values = join('', map { ", $_->{values}" } @others);
+	my $keys = "SELECT DISTINCT $by->{name} FROM $source WHERE h(hashtext($by->{name}::text), " . $random->between(1, 999) . ') % ' . $random->pick(2, 5, 50) . ' <> 0';
+	my @setup = (
+		'CREATE TABLE ' . $name . ' (' . join(', ', map { "$_->{name} " . (type_of($_->{type})->{sql} || $_->{type}) } @columns) . ($is_unique ? ", UNIQUE ($joined->{key})" : '')
+		  . ') WITH (autovacuum_enabled = off)',
+		"$into f$values FROM (SELECT f, row_number() OVER () AS g FROM ($keys) AS d (f)) AS s ON CONFLICT DO NOTHING",
+		"$into" . join(', ', map { $_->{values} } @columns) . ' FROM generate_series(1, ' . $random->pick(0, 3, 40) . ') AS g ON CONFLICT DO NOTHING',
+		$is_unique ? () : ("$into f$values FROM (SELECT f, row_number() OVER () AS g FROM ($keys) AS d (f)) AS s"));
+	push @setup, "INSERT INTO $name SELECT" if $random->once_in(3);
+	push @setup, "ANALYZE $name" if $random->once_in(2);
+	push @{ $table->{setup} }, @setup;
+	push @{ $table->{joined} }, $joined;
+	return;
+}
+
 sub random_table
 {
 	my ($random, $name, $most, @types) = @_;
-	my $table = { name => $name, index => "${name}_i", rows => 0, parts => [] };
+	my $table = { name => $name, index => "${name}_i", rows => 0, parts => [], joined => [] };
 	my @columns = map { { name => "c$_", type => $random->pick(@types) } } 1 .. $random->between(2, 8);
 	$_->{values} = _values_of($random, $_) foreach @columns;
 	$table->{columns} = \@columns;
@@ -222,6 +270,7 @@ sub random_table
 	my $each = $table->{kind} eq 'children' ? join(', ', $name, @{ $table->{parts} }) : $name;
 	push @$setup, 'VACUUM ' . ($random->once_in(2) ? '(FREEZE) ' : '') . $each if $random->once_in(2);
 	push @$setup, "ANALYZE $name" unless $random->once_in(4);
+	_create_joined($random, $table, $_, @types) foreach 1 .. $random->pick(0, 1, 2, 2, 3, 3);
 	return $table;
 }
 

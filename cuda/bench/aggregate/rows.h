@@ -1,0 +1,36 @@
+// Rows of a fact table, as the Star Schema Benchmark has them, for the benchmark of aggregates.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "gpu_engine/column.h"
+
+namespace gpu_engine::bench {
+
+// The columns of a run of these rows. All numbers are codes: what lies between a column's least number and
+// its others.
+enum FactColumn : std::uint32_t {
+    discount,        // 11 numbers
+    tax,             // 9
+    priority,        // 5
+    quantity,        // 50
+    extended_price,  // 24 bits
+    revenue,         // 24 bits
+    customer,        // so many for each six million rows
+    part,
+    order,     // four rows of each, one behind the other
+    wide_key,  // a million numbers, of 40 bits
+    fact_columns
+};
+
+// How many codes a column has among so many rows.
+std::uint64_t codes_of(FactColumn column, std::uint64_t rows);
+
+// A row's code, which depends on nothing but its number.
+std::uint64_t code_of(FactColumn column, std::uint64_t row, std::uint64_t rows);
+
+// Makes a run of so many rows in the engine's memory. Throws Failure.
+std::unique_ptr<ColumnStore> make_fact_run(Column &columns, Stream &stream, std::uint64_t rows);
+
+}  // namespace gpu_engine::bench

@@ -1,0 +1,310 @@
+// Groups that come first are chosen by their ranks: those are counted in slots between the least one and the
+// greatest, and the groups of the slots that hold enough of the greatest ones are listed. The others, which
+// can be millions, are only looked at.
+#include "device/column/aggregate_list.h"
+
+#include <algorithm>
+
+#include "gpu_engine/boundary.h"
+
+namespace gpu_engine::device {
+namespace {
+
+constexpr int threads = 256;
+constexpr std::uint32_t rank_slots = 4096;
+constexpr int slot_threads = 1024;
+
+// What is known of the groups of a table.
+struct Survey {
+    Word groups;
+    Word listed;
+    long long least;  // ranks
+    long long greatest;
+    long long last;  // groups of lower ranks don't come first
+    Word kept;       // groups that are left
+    std::uint32_t slots[rank_slots];
+};
+
+// A rank's slot. The difference is at most 2^64 - 1.
+struct RankScale {
+    std::uint32_t shift;
+
+    __device__ explicit RankScale(const Survey &survey) {
+        const Word range = static_cast<Word>(survey.greatest) - static_cast<Word>(survey.least);
+        const int bits = 64 - __clzll(static_cast<long long>(range));
+        shift = bits > 12 ? bits - 12 : 0;
+    }
+    __device__ std::uint32_t slot(const Survey &survey, long long rank) const {
+        return static_cast<std::uint32_t>((static_cast<Word>(rank) - static_cast<Word>(survey.least)) >>
+                                          shift);
+    }
+};
+static_assert(rank_slots == 1 << 12);
+
+__device__ bool is_group(const FilledTable &filled, std::uint64_t slot) {
+    const TableView &table = filled.table;
+    if (table.key_words == 0) {
+        return table.record(slot)[filled.rows_word] != 0;
+    }
+    if (table.key_words > 1) {
+        return slot < table.slots && table.states[slot] != slot_is_free;
+    }
+    return slot < table.slots ? table.record(slot)[0] != free_key : table.flags->has_last != 0;
+}
+
+// The rank by a word that isn't the key's.
+struct Ranker {
+    AggregateTop top;
+    std::uint32_t word;  // of the table's record
+    bool is_narrow;      // has an upper half, but not in the table
+
+    __device__ long long operator()(const FilledTable &filled, std::uint64_t slot) const {
+        const Word *record = filled.table.record(slot) + word;
+        const Word high = top.is_wide == 0 ? 0 : is_narrow ? sign_of(record[0]) : record[1];
+        return rank_in_order(top, record[0], high);
+    }
+};
+
+template <typename Visit>
+__device__ void for_groups(const FilledTable &filled, Visit visit) {
+    const std::uint64_t step = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
+    for (std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+         i < filled.records; i += step) {
+        if (is_group(filled, i)) {
+            visit(i);
+        }
+    }
+}
+
+__global__ void count_kernel(FilledTable filled, Survey *survey) {
+    Word count = 0;
+    for_groups(filled, [&](std::uint64_t) { ++count; });
+    count = join_warp(count, [](Word a, Word b) { return a + b; });
+    if (threadIdx.x % 32 == 0 && count != 0) {
+        atomicAdd(&survey->groups, count);
+    }
+}
+
+__global__ void begin_ranks_kernel(Survey *survey) {
+    survey->least = INT64_MAX;
+    survey->greatest = INT64_MIN;
+}
+
+__global__ void find_bounds_kernel(FilledTable filled, Ranker ranker, Survey *survey) {
+    Word count = 0;
+    auto least = static_cast<Word>(INT64_MAX);
+    auto greatest = static_cast<Word>(INT64_MIN);
+    for_groups(filled, [&](std::uint64_t slot) {
+        const auto rank = static_cast<Word>(ranker(filled, slot));
+        ++count;
+        least = join_words(AccumulatorKind::least, least, rank);
+        greatest = join_words(AccumulatorKind::greatest, greatest, rank);
+    });
+    count = join_warp(count, [](Word a, Word b) { return a + b; });
+    least = join_warp(least, [](Word a, Word b) { return join_words(AccumulatorKind::least, a, b); });
+    greatest =
+        join_warp(greatest, [](Word a, Word b) { return join_words(AccumulatorKind::greatest, a, b); });
+    if (threadIdx.x % 32 == 0 && count != 0) {
+        atomicAdd(&survey->groups, count);
+        atomicMin(&survey->least, static_cast<long long>(least));
+        atomicMax(&survey->greatest, static_cast<long long>(greatest));
+    }
+}
+
+__global__ void count_ranks_kernel(FilledTable filled, Ranker ranker, Survey *survey) {
+    __shared__ std::uint32_t counts[rank_slots];
+    for (std::uint32_t i = threadIdx.x; i < rank_slots; i += blockDim.x) {
+        counts[i] = 0;
+    }
+    __syncthreads();
+    const RankScale scale(*survey);
+    for_groups(filled, [&](std::uint64_t slot) {
+        atomicAdd(&counts[scale.slot(*survey, ranker(filled, slot))], 1U);
+    });
+    __syncthreads();
+    for (std::uint32_t i = threadIdx.x; i < rank_slots; i += blockDim.x) {
+        if (counts[i] != 0) {
+            atomicAdd(&survey->slots[i], counts[i]);
+        }
+    }
+}
+
+// Finds the slot from which on there are at least `wanted` groups. One block; each thread has four slots.
+__global__ void __launch_bounds__(slot_threads) choose_last_kernel(Word wanted, Survey *survey) {
+    constexpr std::uint32_t own = rank_slots / slot_threads;
+    __shared__ Word sums[slot_threads];
+    // The first thread has the greatest slots.
+    const std::uint32_t end = rank_slots - threadIdx.x * own;
+    Word sum = 0;
+    for (std::uint32_t i = 0; i < own; ++i) {
+        sum += survey->slots[end - 1 - i];
+    }
+    sums[threadIdx.x] = sum;
+    __syncthreads();
+    for (std::uint32_t distance = 1; distance < slot_threads; distance *= 2) {
+        const Word before = threadIdx.x >= distance ? sums[threadIdx.x - distance] : 0;
+        __syncthreads();
+        sums[threadIdx.x] += before;
+        __syncthreads();
+    }
+    Word kept = sums[threadIdx.x] - sum;
+    if (kept >= wanted || sums[threadIdx.x] < wanted) {
+        return;
+    }
+    std::uint32_t slot = end;
+    while (kept < wanted) {
+        kept += survey->slots[--slot];
+    }
+    const RankScale scale(*survey);
+    survey->last =
+        static_cast<long long>(static_cast<Word>(survey->least) + (static_cast<Word>(slot) << scale.shift));
+    survey->kept = kept;
+}
+
+// Writes the words of the key of a dense group.
+__device__ void write_key(const ProgramView &program, std::uint64_t number, Word *words) {
+    for (std::uint32_t k = 0; k < program.key_count; ++k) {
+        const KeyView &view = program.keys[k];
+        const std::uint64_t code = number / view.factor % view.codes;
+        if (view.key.bits > 0) {
+            words[view.key.word] |= code << view.key.shift;
+        }
+    }
+}
+
+__device__ void write_group(const FilledTable &filled, const ProgramView &program, std::uint64_t slot,
+                            Word *group) {
+    const Word *record = filled.table.record(slot);
+    if (filled.table.key_words == 0) {
+        for (std::uint32_t word = 0; word < filled.key_words; ++word) {
+            group[word] = 0;
+        }
+        write_key(program, slot, group);
+    } else {
+        for (std::uint32_t word = 0; word < filled.key_words; ++word) {
+            group[word] = record[word];
+        }
+        record += filled.key_words;
+    }
+    group += filled.key_words;
+    for (std::uint32_t word = 0; word < filled.words - filled.key_words; ++word) {
+        group[word] = record[word];
+    }
+    for (std::uint32_t a = 0; a < program.accumulator_count; ++a) {
+        if (program.accumulators[a].is_narrow) {
+            const std::uint32_t word = program.accumulators[a].word;
+            group[word + 1] = sign_of(record[word]);
+        }
+    }
+}
+
+// Lists the groups for which wanted(slot) holds, one behind the other.
+template <typename Wanted>
+__device__ void list_wanted(const FilledTable &filled, const ProgramView &program, Survey *survey,
+                            Word *groups, Wanted wanted) {
+    const std::uint32_t lane = threadIdx.x % 32;
+    const std::uint64_t step = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
+    // A warp's lanes go on together, since they ask each other.
+    for (std::uint64_t begin = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x - lane;
+         begin < filled.records; begin += step) {
+        const std::uint64_t slot = begin + lane;
+        const bool is_one = slot < filled.records && is_group(filled, slot) && wanted(slot);
+        const std::uint32_t ones = __ballot_sync(UINT32_MAX, is_one);
+        if (ones == 0) {
+            continue;
+        }
+        Word first = 0;
+        if (lane == 0) {
+            first = atomicAdd(&survey->listed, Word(__popc(ones)));
+        }
+        first = __shfl_sync(UINT32_MAX, first, 0);
+        if (is_one) {
+            write_group(filled, program, slot,
+                        groups + (first + __popc(ones & ((1U << lane) - 1))) * filled.words);
+        }
+    }
+}
+
+__global__ void list_kernel(FilledTable filled, const __grid_constant__ ProgramView program, Survey *survey,
+                            Word *groups) {
+    list_wanted(filled, program, survey, groups, [](std::uint64_t) { return true; });
+}
+__global__ void list_first_kernel(FilledTable filled, const __grid_constant__ ProgramView program,
+                                  Ranker ranker, Survey *survey, Word *groups) {
+    const long long last = survey->last;
+    list_wanted(filled, program, survey, groups,
+                [&](std::uint64_t slot) { return ranker(filled, slot) >= last; });
+}
+
+unsigned blocks_of(const Call &call, const FilledTable &filled) {
+    const std::uint64_t most = static_cast<std::uint64_t>(call.engine().multiprocessors()) * 16;
+    return static_cast<unsigned>(
+        std::max<std::uint64_t>(1, std::min(most, (filled.records + threads - 1) / threads)));
+}
+
+Buffer<Survey> begin_survey(const Call &call) {
+    Buffer<Survey> survey = call.buffer<Survey>(1);
+    call.fill(survey.data(), 0, sizeof(Survey));
+    return survey;
+}
+
+// Reads numbers of the survey. Waits.
+std::uint64_t read_number(const Call &call, const Word *number) {
+    call.copy(const_cast<std::uint64_t *>(call.answer()), reinterpret_cast<const std::uint64_t *>(number), 1);
+    call.wait();
+    return *call.answer();
+}
+
+}  // namespace
+
+std::uint64_t count_groups(const Call &call, const FilledTable &filled) {
+    const Buffer<Survey> survey = begin_survey(call);
+    count_kernel<<<blocks_of(call, filled), threads, 0, call.stream()>>>(filled, survey.data());
+    check_launch("count_kernel");
+    return read_number(call, &survey.data()->groups);
+}
+
+Buffer<std::uint64_t> list_groups(const Call &call, const FilledTable &filled, const ProgramView &program,
+                                  std::uint64_t groups) {
+    Buffer<std::uint64_t> listed =
+        call.buffer<std::uint64_t>(std::max<std::uint64_t>(1, groups * filled.words));
+    const Buffer<Survey> survey = begin_survey(call);
+    list_kernel<<<blocks_of(call, filled), threads, 0, call.stream()>>>(
+        filled, program, survey.data(), reinterpret_cast<Word *>(listed.data()));
+    check_launch("list_kernel");
+    return listed;
+}
+
+Buffer<std::uint64_t> list_first_groups(const Call &call, const FilledTable &filled,
+                                        const ProgramView &program, const AggregateTop &top, bool is_narrow,
+                                        std::uint64_t *groups) {
+    if (top.word < filled.key_words) {
+        *groups = count_groups(call, filled);
+        return list_groups(call, filled, program, *groups);
+    }
+    const Ranker ranker = {top, top.word - filled.key_words + filled.table.key_words, is_narrow};
+    const Buffer<Survey> survey = begin_survey(call);
+    const unsigned blocks = blocks_of(call, filled);
+    begin_ranks_kernel<<<1, 1, 0, call.stream()>>>(survey.data());
+    check_launch("begin_ranks_kernel");
+    find_bounds_kernel<<<blocks, threads, 0, call.stream()>>>(filled, ranker, survey.data());
+    check_launch("find_bounds_kernel");
+    count_ranks_kernel<<<blocks, threads, 0, call.stream()>>>(filled, ranker, survey.data());
+    check_launch("count_ranks_kernel");
+    choose_last_kernel<<<1, slot_threads, 0, call.stream()>>>(top.count, survey.data());
+    check_launch("choose_last_kernel");
+    const std::uint64_t kept = read_number(call, &survey.data()->kept);
+    if (kept == 0) {
+        // There are no more groups than are wanted.
+        *groups = read_number(call, &survey.data()->groups);
+        return list_groups(call, filled, program, *groups);
+    }
+    *groups = kept;
+    Buffer<std::uint64_t> listed = call.buffer<std::uint64_t>(kept * filled.words);
+    list_first_kernel<<<blocks, threads, 0, call.stream()>>>(filled, program, ranker, survey.data(),
+                                                             reinterpret_cast<Word *>(listed.data()));
+    check_launch("list_first_kernel");
+    return listed;
+}
+
+}  // namespace gpu_engine::device

@@ -1,0 +1,33 @@
+// Listing the groups of a table that have rows.
+#pragma once
+
+#include "device/column/aggregate_table.cuh"
+#include "device/call.h"
+#include "gpu_engine/aggregate_top.h"
+
+namespace gpu_engine::device {
+
+// A table and what its records are. A listed record has `words` words: those of the key, then the
+// accumulators' without any that was added to the program on the device.
+struct FilledTable {
+    TableView table;
+    std::uint64_t records;
+    std::uint32_t rows_word;  // of dense groups: the word that is 0 without rows
+    std::uint32_t key_words;  // of a listed record
+    std::uint32_t words;
+};
+
+// How many groups there are. Throws Failure.
+std::uint64_t count_groups(const Call &call, const FilledTable &filled);
+
+// All of them, in no certain order: `groups` of them, as count_groups says.
+Buffer<std::uint64_t> list_groups(const Call &call, const FilledTable &filled, const ProgramView &program,
+                                  std::uint64_t groups);
+
+// Those that can be among the first top.count, and maybe others. `is_narrow`: they are ordered by a narrow
+// sum. *groups becomes how many are listed.
+Buffer<std::uint64_t> list_first_groups(const Call &call, const FilledTable &filled,
+                                        const ProgramView &program, const AggregateTop &top, bool is_narrow,
+                                        std::uint64_t *groups);
+
+}  // namespace gpu_engine::device

@@ -1,0 +1,60 @@
+// The runs of a question about groups, as kernels go over their rows.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+
+#include "device/column/aggregate_rows.cuh"
+#include "device/column/select.h"
+#include "device/cuda_status.h"
+
+namespace gpu_engine::device {
+
+// The rows of a run, and the program with what it needs there.
+struct Part {
+    const StoreParts *parts;
+    std::shared_ptr<const DeadBitmap> dead;
+    HeldBuffers held;
+    Selection selection;
+    Buffer<std::uint64_t> doubtful;
+    std::uint64_t doubtful_count = 0;
+    std::unique_ptr<PartProgram> program;
+
+    StretchesView places() const {
+        return {parts->stretches.data(), parts->count.stretches, parts->bitmaps.data()};
+    }
+};
+
+inline constexpr std::uint32_t no_rows_word = UINT32_MAX;
+// `rows_word` as PartProgram takes it. Throws Failure.
+Part open_part(const Call &call, const AggregateQuestion &question, const AggregatePlan &plan,
+               std::uint32_t number, std::uint32_t rows_word);
+
+// A block has fewer threads where its slots would take more shared memory than that.
+inline constexpr std::size_t shared_for_slots = 96 << 10;
+
+// How many blocks with `shared` bytes of shared memory go over a selection. Throws Failure when a block can't
+// have so many.
+template <typename Kernel>
+unsigned blocks_over_rows(const Call &call, Kernel kernel, unsigned block_threads, std::size_t shared,
+                          const Selection &selection) {
+    const std::size_t max_bytes = call.engine().shared_bytes();
+    if (shared > max_bytes) {
+        throw Failure{
+            make_status(StatusCode::internal, "a program takes more shared memory than a block has")};
+    }
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               static_cast<int>(max_bytes)),
+          "cudaFuncSetAttribute");
+    int blocks = 0;
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, static_cast<int>(block_threads),
+                                                        shared),
+          "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+    const std::uint64_t warps = selection.words.size() / (rows_a_warp / 64);
+    const std::uint64_t wanted = (warps * 32 + block_threads - 1) / block_threads;
+    const std::uint64_t most =
+        static_cast<std::uint64_t>(call.engine().multiprocessors()) * std::max(blocks, 1);
+    return static_cast<unsigned>(std::min(wanted, most));
+}
+
+}  // namespace gpu_engine::device

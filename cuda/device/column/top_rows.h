@@ -1,0 +1,14 @@
+// The first rows in the order of a program's keys.
+#pragma once
+
+#include <memory>
+
+#include "device/call.h"
+#include "gpu_engine/column.h"
+
+namespace gpu_engine::device {
+
+// Answers a question with top_of_rows. Throws Failure.
+std::unique_ptr<AggregateAnswer> find_top_rows(const Call &call, const AggregateQuestion &question);
+
+}  // namespace gpu_engine::device

@@ -1,0 +1,73 @@
+-- Results of immutable expressions that a session keeps for later statements: each statement is run several times, before and after
+-- changes, with the node GpuAggregate and without it, and the answers are held against each other.
+SET enable_seqscan = off;
+SET max_parallel_workers_per_gather = 0;
+SET timezone = 'UTC';
+SET synchronous_commit = on;
+SET extra_float_digits = 1;
+\getenv source PG_ABS_SRCDIR
+\set compare :source '/test/regress/compare.sql'
+\set ECHO none
+\i :compare
+\set ECHO all
+CREATE TABLE mapped (id int4, word text, price numeric, f8 float8, small int2) WITH (autovacuum_enabled = off);
+INSERT INTO mapped SELECT i, CASE WHEN i % 11 <> 0 THEN 'wörd ' || i % 400 END, CASE WHEN i % 7 <> 0 THEN (i % 900) * 1.37 - 300 END, (i % 300) / 7.0, i % 10 FROM generate_series(1, 6000) AS i;
+CREATE INDEX mapped_i ON mapped USING gpu_column (word, price, f8, small, id);
+VACUUM ANALYZE mapped;
+CREATE FUNCTION measure(text) RETURNS int4 LANGUAGE internal IMMUTABLE STRICT AS 'textlen';
+CREATE FUNCTION compute(text) RETURNS int4 LANGUAGE sql IMMUTABLE STRICT AS 'SELECT length($1) + 1';
+CREATE FUNCTION depend(text) RETURNS int4 LANGUAGE plpgsql IMMUTABLE STRICT AS 'BEGIN RETURN length($1) * (SELECT n FROM factor); END';
+CREATE TABLE factor (n int4);
+INSERT INTO factor VALUES (2);
+CREATE FUNCTION ask() RETURNS TABLE (number bigint, who text, same text) LANGUAGE sql AS $$
+    SELECT number, c.who, c.same FROM unnest(ARRAY[
+        'SELECT count(*) FILTER (WHERE word LIKE ''%3%''), count(*) FILTER (WHERE word NOT LIKE ''_\_%''), count(*) FILTER (WHERE word ILIKE ''WÖRD 1%'') FROM mapped',
+        'SELECT sum(length(word)), min(measure(word)), max(compute(word)), sum(octet_length(word)), sum(depend(word)) FROM mapped',
+        'SELECT sum(price), avg(price), stddev(price), max(price), sum(price * 2 - 1), sum(coalesce(length(word), 100)) FROM mapped',
+        'SELECT small, sum(price), sum(length(f8::text)), count(lower(word)) FROM mapped WHERE f8::text LIKE ''%3'' GROUP BY small',
+        'SELECT small, sum(length(word)) FROM mapped WHERE price > 100 AND length(word) % 2 = 0 AND sqrt(price) > 3 GROUP BY small',
+        'SELECT small, count(*) FROM mapped WHERE word LIKE ''%1%'' AND word NOT LIKE ''%2'' GROUP BY small']) WITH ORDINALITY AS q (query, number), compare(query) AS c ORDER BY number $$;
+SELECT * FROM ask();
+SELECT * FROM ask();
+-- A function is replaced; a setting that functions show values by changes; and what a function depends on though it is declared not to.
+CREATE OR REPLACE FUNCTION measure(text) RETURNS int4 LANGUAGE internal IMMUTABLE STRICT AS 'textoctetlen';
+SET extra_float_digits = -10;
+UPDATE factor SET n = 3;
+SELECT * FROM ask();
+RESET extra_float_digits;
+BEGIN;
+CREATE OR REPLACE FUNCTION measure(text) RETURNS int4 LANGUAGE internal IMMUTABLE STRICT AS 'textlen';
+SELECT * FROM ask() WHERE number = 2;
+ROLLBACK;
+SELECT * FROM ask() WHERE number = 2;
+-- Runs change, and the index's file does.
+INSERT INTO mapped SELECT id + 6000, word || 'é', price + 0.005, f8 * 3, small FROM mapped WHERE id % 3 = 0;
+SELECT * FROM ask();
+VACUUM mapped;
+SELECT * FROM ask();
+REINDEX INDEX mapped_i;
+SELECT * FROM ask();
+BEGIN;
+DELETE FROM mapped WHERE id % 2 = 0;
+TRUNCATE mapped;
+INSERT INTO mapped SELECT i, 'other ' || i, i, i, i % 10 FROM generate_series(1, 1000) AS i;
+SELECT * FROM ask();
+ROLLBACK;
+SELECT * FROM ask();
+-- Little memory, and none.
+SET pg_gpu.map_memory = '8kB';
+SELECT * FROM ask();
+SET pg_gpu.map_memory = 0;
+SELECT * FROM ask();
+RESET pg_gpu.map_memory;
+-- A domain's constraint comes.
+CREATE DOMAIN short AS text;
+SELECT * FROM compare('SELECT count(word::short), sum(length(word::short)) FROM mapped');
+ALTER DOMAIN short ADD CHECK (length(VALUE) < 5);
+SELECT * FROM compare('SELECT count(word::short), sum(length(word::short)) FROM mapped');
+DROP DOMAIN short;
+-- A pattern that isn't whole.
+SELECT * FROM compare('SELECT count(*) FILTER (WHERE word LIKE ''%3\'') FROM mapped');
+SELECT * FROM compare('SELECT count(*) FROM mapped WHERE price > 100 AND word || ''x'' LIKE ''w%\''');
+DROP TABLE mapped, factor;
+DROP FUNCTION ask, measure, compute, depend, answer_of, who_answers, compare;

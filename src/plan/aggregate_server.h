@@ -1,0 +1,33 @@
+// Asking the server for the groups of all of a question's tables.
+#pragma once
+
+#include "plan/aggregate_inputs.h"
+#include "plan/aggregate_views.h"
+
+namespace pg_gpu::plan {
+
+// A program, and what its groups may take.
+struct ServerQuestion {
+    const AllRows *rows;
+    const column::AggregateParts *parts;
+    const gpu_engine::AggregateProgram *program;
+    const gpu_engine::AggregateInput *const *inputs;
+    size_t memory;
+    uint64 expected;
+    gpu_engine::AggregateTop top;  // of a single member's groups
+};
+
+// All members' groups together, in the current memory context: those of members that the session reads itself
+// are added. False: gpu.stat tells why not.
+bool ask_server(const ServerQuestion &asked, gpu_engine::GroupTable *groups);
+
+// Lets gpu.stat tell why the server isn't asked after all; returns false.
+bool decline(const AllRows &rows, const char *problem);
+
+// Of runs that the server looks through, and one more.
+uint64 count_entries(const AllRows &rows);
+
+// By part: whom to ask which codes it has. In the current memory context.
+const PartOnServer *find_parts_on_server(const AllRows &rows, const column::AggregateParts &parts);
+
+}  // namespace pg_gpu::plan

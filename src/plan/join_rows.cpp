@@ -1,0 +1,277 @@
+#include "plan/join_rows.h"
+
+#include "memory.h"
+#include "plan/aggregate_compile.h"
+
+namespace pg_gpu::plan {
+
+// ---- keys -------------------------------------------------------------------------------------------------
+
+static bool is_column(const Expr *expression) {
+    return IsA(expression, Var);
+}
+
+// Integers of SQL, of whatever widths, are equal if their numbers are, and so are dates.
+static bool is_by_number(const JoinedTable &table) {
+    if (!is_column(table.outer) || !is_column(table.inner))
+        return false;
+    const auto type_of = [](const Expr *expression) {
+        return getBaseType(exprType(reinterpret_cast<const Node *>(expression)));
+    };
+    const Oid outer = type_of(table.outer);
+    const Oid inner = type_of(table.inner);
+    if (op_in_opfamily(table.equality, INTEGER_BTREE_FAM_OID))
+        return true;
+    return outer == DATEOID && inner == DATEOID &&
+           table.equality == lookup_type_cache(DATEOID, TYPECACHE_EQ_OPR)->eq_opr;
+}
+
+// What a row takes, values that lie elsewhere aside.
+static size_t row_bytes(const JoinedTable &table) {
+    return static_cast<size_t>(table.columns) * (sizeof(Datum) + sizeof(bool)) + sizeof(Datum) +
+           3 * sizeof(uint32);
+}
+
+// With room for the expected rows, if that many can be kept.
+static void begin_rows(JoinedRows *rows, const JoinedTable &table, size_t limit) {
+    constexpr size_t least_room = 64;
+    const size_t wanted = Min(static_cast<size_t>(table.rows), limit / row_bytes(table) / 2);
+    const uint32 first_room = pg_nextpower2_32(static_cast<uint32>(Max(wanted, least_room)));
+    rows->table = table;
+    Oid hash_outer;
+    Oid hash_inner;
+    if (!get_op_hash_functions(table.equality, &hash_outer, &hash_inner))
+        ereport(ERROR, (errcode(ERRCODE_UNDEFINED_FUNCTION),
+                        errmsg("operator %u has no hash functions any more", table.equality)));
+    fmgr_info(hash_outer, &rows->hash_outer);
+    fmgr_info(hash_inner, &rows->hash_inner);
+    fmgr_info(get_opcode(table.equality), &rows->equal);
+    rows->outer = ExecInitExpr(table.outer, nullptr);
+    rows->inner = ExecInitExpr(table.inner, nullptr);
+    rows->is_by_number = is_by_number(table);
+    rows->outer_type =
+        column::describe_type(exprType(reinterpret_cast<const Node *>(table.outer)), InvalidOid);
+    rows->inner_type =
+        column::describe_type(exprType(reinterpret_cast<const Node *>(table.inner)), InvalidOid);
+    rows->room = first_room;
+    rows->values = allocate<Datum>(size_t{first_room} * static_cast<size_t>(table.columns) + 1);
+    rows->nulls = allocate<bool>(size_t{first_room} * static_cast<size_t>(table.columns) + 1);
+    rows->keys = allocate<Datum>(first_room);
+    rows->hashes = allocate<uint32>(first_room);
+    rows->mask = 2 * first_room - 1;
+    rows->slots = allocate_zeroed<uint32>(size_t{rows->mask} + 1);
+}
+
+static int64 number_of(const column::ColumnType &type, Datum key) {
+    return number_of_code(type, column::encode_integer(type, key));
+}
+
+// Of a key, or of what is compared with one: the type and the function are that side's.
+static uint32 hash_key(const JoinedRows &rows, const column::ColumnType &type, FmgrInfo *function,
+                       Datum key) {
+    if (rows.is_by_number) {
+        // Sixteen keys in a row have slots beside each other, which share a line of the processor's cache.
+        const auto number = static_cast<uint64>(number_of(type, key));
+        return static_cast<uint32>((number >> 4) * UINT64CONST(0x9e3779b97f4a7c15) >> 32) << 4 |
+               (number & 15);
+    }
+    return murmurhash32(DatumGetUInt32(FunctionCall1Coll(function, rows.table.collation, key)));
+}
+
+// The number of the row whose key is equal to one of the type by the function; kNoMatch without one.
+static uint32 find_equal(const JoinedRows &rows, uint32 hash, const column::ColumnType &type, FmgrInfo *equal,
+                         Datum key) {
+    for (uint32 slot = hash & rows.mask; rows.slots[slot] != 0; slot = (slot + 1) & rows.mask) {
+        const uint32 number = rows.slots[slot];
+        if (rows.hashes[number - 1] != hash)
+            continue;
+        const Datum other = rows.keys[number - 1];
+        if (rows.is_by_number ? number_of(type, key) == number_of(rows.inner_type, other)
+                              : DatumGetBool(FunctionCall2Coll(equal, rows.table.collation, key, other)))
+            return number;
+    }
+    return kNoMatch;
+}
+
+static void grow(JoinedRows *rows) {
+    const auto columns = static_cast<size_t>(rows->table.columns);
+    rows->room *= 2;
+    rows->values = reallocate(rows->values, rows->room * columns + 1);
+    rows->nulls = reallocate(rows->nulls, rows->room * columns + 1);
+    rows->keys = reallocate(rows->keys, rows->room);
+    rows->hashes = reallocate(rows->hashes, rows->room);
+    rows->mask = 2 * rows->room - 1;
+    rows->slots = reallocate(rows->slots, size_t{rows->mask} + 1);
+    memset(rows->slots, 0, (size_t{rows->mask} + 1) * sizeof(uint32));
+    for (uint32 i = 0; i < rows->count; i++) {
+        uint32 slot = rows->hashes[i] & rows->mask;
+        while (rows->slots[slot] != 0)
+            slot = (slot + 1) & rows->mask;
+        rows->slots[slot] = i + 1;
+    }
+}
+
+uint32 find_key(JoinedRows *rows, Datum key) {
+    const uint32 hash = hash_key(*rows, rows->outer_type, &rows->hash_outer, key);
+    return find_equal(*rows, hash, rows->outer_type, &rows->equal, key);
+}
+
+uint32 find_match(JoinedRows *rows, ExprContext *context, TupleTableSlot *row) {
+    context->ecxt_scantuple = row;
+    bool is_null;
+    const Datum key = ExecEvalExprSwitchContext(rows->outer, context, &is_null);
+    return is_null ? kNoMatch : find_key(rows, key);
+}
+
+void put_match(const JoinedRows &rows, uint32 number, TupleTableSlot *row) {
+    const auto columns = static_cast<size_t>(rows.table.columns);
+    Datum *values = row->tts_values + rows.table.first;
+    bool *nulls = row->tts_isnull + rows.table.first;
+    if (number == kNoMatch) {
+        memset(nulls, 1, columns);
+        return;
+    }
+    memcpy(values, rows.values + (number - 1) * columns, columns * sizeof(Datum));
+    memcpy(nulls, rows.nulls + (number - 1) * columns, columns);
+}
+
+void put_matches(JoinedTables *tables, ExprContext *context, TupleTableSlot *row) {
+    for (int i = 0; i < tables->count; i++) {
+        JoinedRows *rows = &tables->table[i];
+        put_match(*rows, find_match(rows, context, row), row);
+    }
+}
+
+// ---- reading ----------------------------------------------------------------------------------------------
+
+// The equality of two keys, which the join's isn't where it is one of two types.
+static Oid equality_of_keys(Oid equality) {
+    Oid outer;
+    Oid inner;
+    op_input_types(equality, &outer, &inner);
+    return outer == inner ? equality : lookup_type_cache(inner, TYPECACHE_EQ_OPR)->eq_opr;
+}
+
+static Datum copy_datum(Datum value, const FormData_pg_attribute &attribute, size_t *bytes) {
+    if (attribute.attbyval)
+        return value;
+    const Datum copy = attribute.attlen == -1 ? PointerGetDatum(PG_DETOAST_DATUM_COPY(value))
+                                              : datumCopy(value, attribute.attbyval, attribute.attlen);
+    *bytes += MAXALIGN(datumGetSize(copy, false, attribute.attlen));
+    return copy;
+}
+
+namespace {
+
+// What reading a table takes.
+struct Reading {
+    JoinedTables *tables;
+    JoinedRows *rows;
+    ExprContext *context;
+    TupleTableSlot *joined;  // a joined row, of which only the table's columns are there
+    FmgrInfo equal;          // of two keys
+    size_t limit;
+};
+
+}  // namespace
+
+// nullptr, or why the row can't be added.
+static const char *add_joined_row(Reading *reading, TupleTableSlot *from) {
+    JoinedRows *rows = reading->rows;
+    const auto columns = static_cast<size_t>(rows->table.columns);
+    TupleTableSlot *joined = reading->joined;
+    slot_getallattrs(from);
+    memcpy(joined->tts_values + rows->table.first, from->tts_values, columns * sizeof(Datum));
+    memcpy(joined->tts_isnull + rows->table.first, from->tts_isnull, columns);
+    reading->context->ecxt_scantuple = joined;
+    ResetExprContext(reading->context);
+    bool is_null;
+    const Datum key = ExecEvalExprSwitchContext(rows->inner, reading->context, &is_null);
+    if (is_null)
+        return nullptr;
+    const uint32 hash = hash_key(*rows, rows->inner_type, &rows->hash_inner, key);
+    if (find_equal(*rows, hash, rows->inner_type, &reading->equal, key) != kNoMatch)
+        return rows->table.type == JOIN_SEMI || rows->table.type == JOIN_ANTI
+                   ? nullptr
+                   : "several rows of a joined table have the same key";
+    if (rows->count == rows->room)
+        grow(rows);
+    size_t *bytes = &reading->tables->bytes;
+    *bytes += row_bytes(rows->table);
+    Datum *values = rows->values + rows->count * columns;
+    bool *nulls = rows->nulls + rows->count * columns;
+    for (size_t i = 0; i < columns; i++) {
+        nulls[i] = from->tts_isnull[i];
+        values[i] = nulls[i]
+                        ? Datum{0}
+                        : copy_datum(from->tts_values[i],
+                                     *TupleDescAttr(from->tts_tupleDescriptor, static_cast<int>(i)), bytes);
+    }
+    // All that the rows take is within the limit, so that something of it may be left for others.
+    if (*bytes > reading->limit || rows->count >= UINT32_MAX / 8)
+        return "work_mem has no room for a joined table's rows";
+    // From the copied values.
+    memcpy(joined->tts_values + rows->table.first, values, columns * sizeof(Datum));
+    rows->keys[rows->count] = ExecEvalExpr(rows->inner, reading->context, &is_null);
+    rows->hashes[rows->count] = hash;
+    uint32 slot = hash & rows->mask;
+    while (rows->slots[slot] != 0)
+        slot = (slot + 1) & rows->mask;
+    rows->slots[slot] = ++rows->count;
+    return nullptr;
+}
+
+static const char *read_rows(Reading *reading, PlanState *plan) {
+    const char *problem = nullptr;
+    MemoryContext caller = CurrentMemoryContext;
+    while (problem == nullptr) {
+        CHECK_FOR_INTERRUPTS();
+        // What it opens on its way lasts as long as the plan.
+        MemoryContextSwitchTo(plan->state->es_query_cxt);
+        TupleTableSlot *row = ExecProcNode(plan);
+        MemoryContextSwitchTo(caller);
+        if (TupIsNull(row))
+            break;
+        problem = add_joined_row(reading, row);
+    }
+    ResetExprContext(reading->context);
+    return problem;
+}
+
+static TupleDesc describe_joined_row(const List *joins, const List *plans, TupleDesc index_row) {
+    int columns = index_row->natts;
+    for (int i = 0; i < list_length(joins); i++)
+        columns += unpack_joined_table(joins, i).columns;
+    TupleDesc row = CreateTemplateTupleDesc(columns);
+    AttrNumber column = 0;
+    for (int i = 0; i < index_row->natts; i++)
+        TupleDescCopyEntry(row, ++column, index_row, static_cast<AttrNumber>(i + 1));
+    for (int i = 0; i < list_length(joins); i++) {
+        TupleDesc of_plan = ExecGetResultType(static_cast<PlanState *>(list_nth(plans, i)));
+        for (int j = 0; j < of_plan->natts; j++)
+            TupleDescCopyEntry(row, ++column, of_plan, static_cast<AttrNumber>(j + 1));
+    }
+    return row;
+}
+
+JoinedTables *read_joined_tables(const List *joins, const List *plans, TupleDesc index_row,
+                                 ExprContext *context, size_t limit, const char **problem) {
+    auto *tables = allocate_zeroed<JoinedTables>(1);
+    tables->count = list_length(joins);
+    tables->table = allocate_zeroed<JoinedRows>(static_cast<size_t>(tables->count) + 1);
+    tables->row = describe_joined_row(joins, plans, index_row);
+    tables->index_columns = index_row->natts;
+    *problem = nullptr;
+    for (int i = 0; i < tables->count && *problem == nullptr; i++) {
+        Reading reading = {tables,  &tables->table[i],
+                           context, MakeSingleTupleTableSlot(tables->row, &TTSOpsVirtual),
+                           {},      limit};
+        begin_rows(reading.rows, unpack_joined_table(joins, i), limit - tables->bytes);
+        fmgr_info(get_opcode(equality_of_keys(reading.rows->table.equality)), &reading.equal);
+        ExecStoreAllNullTuple(reading.joined);
+        *problem = read_rows(&reading, static_cast<PlanState *>(list_nth(plans, i)));
+    }
+    return tables;
+}
+
+}  // namespace pg_gpu::plan

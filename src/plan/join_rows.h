@@ -1,0 +1,62 @@
+// Rows of joined tables in the memory of the session, found by their keys.
+#pragma once
+
+#include "column/value.h"
+#include "plan/join_query.h"
+
+namespace pg_gpu::plan {
+
+// One table's rows.
+struct JoinedRows {
+    JoinedTable table;
+    uint32 count;
+    uint32 room;
+    // By row, column by column.
+    Datum *values;
+    bool *nulls;
+    Datum *keys;  // of `values`, or copied
+    // Keys by their hashes. Rows are numbered from 1 on; 0 is none.
+    uint32 *hashes;
+    uint32 *slots;
+    uint32 mask;
+    FmgrInfo hash_outer;
+    FmgrInfo hash_inner;
+    FmgrInfo equal;
+    ExprState *outer;
+    ExprState *inner;
+    // Are both sides columns whose integers are equal if their numbers are (number_of_code)?
+    bool is_by_number;
+    column::ColumnType outer_type;
+    column::ColumnType inner_type;
+};
+
+// All of them. A joined row's columns are those of `row`.
+struct JoinedTables {
+    int count;
+    JoinedRows *table;
+    TupleDesc row;
+    int index_columns;
+    size_t bytes;  // that the rows take
+};
+
+inline constexpr uint32 kNoMatch = 0;
+
+// Reads the tables' plans to their ends. The current memory context gets the rows, which may take `limit`
+// bytes. *problem says why that can't be, in words; nullptr: it is done.
+JoinedTables *read_joined_tables(const List *joins, const List *plans, TupleDesc index_row,
+                                 ExprContext *context, size_t limit, const char **problem);
+
+// The number of the row that fits a joined row, whose columns up to the table's own are there. Nothing is
+// reset in the context.
+uint32 find_match(JoinedRows *rows, ExprContext *context, TupleTableSlot *row);
+
+// The same for what the table's key is compared with.
+uint32 find_key(JoinedRows *rows, Datum key);
+
+// Puts a row's values into a joined row; kNoMatch: NULLs.
+void put_match(const JoinedRows &rows, uint32 number, TupleTableSlot *row);
+
+// Fills in the columns of all joined tables, where the index's are there.
+void put_matches(JoinedTables *tables, ExprContext *context, TupleTableSlot *row);
+
+}  // namespace pg_gpu::plan
