@@ -9,6 +9,7 @@
 #include "device/cuda_status.h"
 #include "device/engine.h"
 #include "device/memory.h"
+#include "device/wait.h"
 
 namespace gpu_engine::device {
 
@@ -28,7 +29,7 @@ class Call {
     Call(const Call &) = delete;
     Call &operator=(const Call &) = delete;
     // However the call ends, the device no longer works on the caller's arrays afterwards.
-    ~Call() { static_cast<void>(cudaStreamSynchronize(stream())); }
+    ~Call() { static_cast<void>(wait_for(stream())); }
 
     DeviceEngine &engine() const noexcept { return engine_; }
     cudaStream_t stream() const noexcept { return stream_->cuda(); }
@@ -42,7 +43,7 @@ class Call {
     }
     // Waits for the work so far. A cancellation point.
     void wait() const {
-        check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
+        check(wait_for(stream()), "waiting for the device");
         check_cancelled(*stream_);
     }
     template <typename Element>

@@ -5,6 +5,7 @@
 #include "device/cuda_status.h"
 #include "device/describe.h"
 #include "device/heap_blocks.h"
+#include "device/wait.h"
 #include "gpu_engine/guard.h"
 
 #include "gpu_engine/boundary.h"
@@ -31,7 +32,7 @@ DeviceStream::DeviceStream(DeviceEngine &engine) : engine_(engine) {
 
 DeviceStream::~DeviceStream() {
     static_cast<void>(cudaSetDevice(engine_.device()));
-    static_cast<void>(cudaStreamSynchronize(cuda_));
+    static_cast<void>(wait_for(cuda_));
     static_cast<void>(cudaStreamDestroy(cuda_));
     static_cast<void>(cudaFreeHost(answer_));
 }
@@ -43,6 +44,7 @@ DeviceEngine::DeviceEngine(const EngineOptions &options)
     if (device_ < 0 || device_ >= present) {
         throw Failure{make_status(StatusCode::unavailable, "no device of this number is here")};
     }
+    check(cudaInitDevice(device_, device_flags, cudaInitDeviceFlagsAreValid), "cudaInitDevice");
     check(cudaSetDevice(device_), "cudaSetDevice");
     check(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device_),
           "cudaDeviceGetAttribute");
@@ -71,7 +73,7 @@ DeviceEngine::DeviceEngine(const EngineOptions &options)
 
 DeviceEngine::~DeviceEngine() {
     static_cast<void>(cudaSetDevice(device_));
-    static_cast<void>(cudaStreamSynchronize(release_stream_));
+    static_cast<void>(wait_for(release_stream_));
     static_cast<void>(cudaStreamDestroy(release_stream_));
     static_cast<void>(cudaMemPoolDestroy(pool_));
 }
@@ -113,7 +115,7 @@ Status DeviceEngine::describe(DeviceInfo *info) noexcept {
 Status DeviceEngine::probe() noexcept {
     Status status = status_of(cudaSetDevice(device_), "cudaSetDevice");
     if (status.ok()) {
-        status = status_of(cudaStreamSynchronize(release_stream_), "cudaStreamSynchronize");
+        status = status_of(wait_for(release_stream_), "waiting for the device");
     }
     return status;
 }
