@@ -72,6 +72,7 @@ while (accept(my $session, $listener))
 		elsif ($behaviour eq 'silence') { next; }
 		elsif ($behaviour eq 'silence later' && $type > 2) { next; }
 		elsif ($behaviour eq 'hanging up') { exit; }
+		elsif ($behaviour eq 'telling deadlines' && $is_question) { print STDERR "asked for an answer within $deadline ms\n"; exit; }
 		elsif ($behaviour eq 'hanging up later' && $type > 2) { exit; }
 		# It ends its main process first, and then this connection's.
 		elsif ($behaviour =~ /^(SEGV|KILL) on questions$/ && $is_question) { kill $1, $process; exit; }
@@ -155,6 +156,31 @@ foreach my $behaviour (sort keys %reasons)
 		"$behaviour: it is told, once") if $behaviour !~ /^(lies about results|made-up rows)$/;
 	is(bad_log_lines($node), '', "$behaviour: nothing died");
 	$node->stop;
+}
+
+# ---- deadlines ------------------------------------------------------------------------------------------------------
+
+# A session's estimates are part of its deadlines, but a session that has made up what things cost asks nobody to work for days.
+{
+	my $file = $node->data_dir . '/behaviour';
+	unlink $file;
+	append_to_file($file, "telling deadlines\n");
+	$node->adjust_conf('postgresql.conf', 'pg_gpu.request_timeout', '10s');
+	$node->start;
+	ok(wait_for_log($node, qr/listening, to telling deadlines$/), 'there is a process that tells deadlines');
+	my @deadlines;
+	foreach my $cost ('1', '1e6')
+	{
+		my $from = -s $node->logfile;
+		is(sql_value($node, "SET client_min_messages = error; SET pg_gpu.path = host; SET pg_gpu.costs = 'host_request = $cost, host_key = $cost'; $question"), $right,
+			"at a cost of $cost a lookup is right");
+		push @deadlines, slurp_file($node->logfile, $from) =~ /asked for an answer within (\d+) ms/ ? $1 : -1;
+	}
+	cmp_ok($deadlines[0], '>=', 10_000, 'the server process has at least pg_gpu.request_timeout');
+	cmp_ok($deadlines[0], '<', 11_000, 'and hardly more');
+	is($deadlines[1], 70_000, 'a minute more at most');
+	$node->stop;
+	$node->adjust_conf('postgresql.conf', 'pg_gpu.request_timeout', '200ms');
 }
 
 # ---- quarantine -----------------------------------------------------------------------------------------------------
