@@ -4,6 +4,8 @@
 #include <set>
 #include <thread>
 
+#include "server/machine.h"
+
 #include "server_runs.h"
 
 namespace {
@@ -295,6 +297,16 @@ TEST_P(ServerLimits, TransferBuffersAreLimited) {
     EXPECT_EQ(Client::answer_of(client_->attach(4 << 20)), Answer::done);
     EXPECT_EQ(client_->attach(5 << 20).status.code, StatusCode::out_of_memory);
     EXPECT_EQ(Client::answer_of(other.attach(6 << 20)), Answer::done);
+}
+
+// Until somebody says otherwise, PostgreSQL's machine stays PostgreSQL's.
+TEST_P(ServerLimits, DefaultsTakeAnEighthOfTheMachine) {
+    configure(0);
+    const auto reply = client_->list(Message::mirrors, 0, 0);
+    const std::uint64_t mirrors = reply.memory_limit[static_cast<std::size_t>(EngineName::host)];
+    EXPECT_GT(mirrors, 0U);
+    EXPECT_GT(reply.transfer_limit, 0U);
+    EXPECT_LE(mirrors + reply.transfer_limit, gpu_engine::server::read_machine().memory / 8);
 }
 
 // Requests that are refused memory in the middle let a mirror go and go on.
