@@ -15,7 +15,7 @@ VACUUM ANALYZE column_far;
 SELECT gpu.load('column_far_i') BETWEEN 60000 * 12 AND 60000 * 20 AS loaded;
 SELECT gpu.load('column_far_i') AS loaded_again;
 SELECT index_name, kind, entries, device, pinned, run_id = (SELECT run_id FROM gpu.runs(index_name)) AS run FROM gpu.mirrors WHERE index_name = 'column_far_i'::regclass;
-SELECT gpu.load('column_far_i', true) > 0 AS pinned_now;
+SELECT gpu.load('column_far_i', true) AS loaded_again;
 SELECT pinned FROM gpu.mirrors WHERE index_name = 'column_far_i'::regclass;
 
 -- The same conditions as a count and a bitmap by the server, on pages, and in a sequential scan.

@@ -19,8 +19,12 @@ SELECT gpu.evict('server_test_k') BETWEEN 100000 * 14 AND 100000 * 16 AS evicted
 SELECT gpu.evict('server_test_k') AS evicted_again;
 SELECT count(*) FROM gpu.mirrors WHERE index_name = 'server_test_k'::regclass;
 SELECT gpu.load('server_test_k') > 0 AS loaded;
-SELECT gpu.load('server_test_k', true) > 0 AS pinned_now;
-SELECT pinned FROM gpu.mirrors WHERE index_name = 'server_test_k'::regclass;
+-- What is there already is pinned where it lies.
+SELECT loaded_at AS loaded_before FROM gpu.mirrors WHERE index_name = 'server_test_k'::regclass \gset
+SELECT gpu.load('server_test_k', true) AS loaded_again;
+SELECT pinned, loaded_at = :'loaded_before' AS the_same FROM gpu.mirrors WHERE index_name = 'server_test_k'::regclass;
+SELECT gpu.load('server_test_k') AS loaded_again;
+SELECT pinned, loaded_at = :'loaded_before' AS the_same FROM gpu.mirrors WHERE index_name = 'server_test_k'::regclass;
 
 -- Requests are counted where they are answered.
 SELECT gpu.stat_reset();

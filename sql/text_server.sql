@@ -16,7 +16,7 @@ VACUUM ANALYZE text_far;
 SELECT gpu.load('text_far_i') > 20000 * 9 AS loaded, gpu.load('text_far_i') AS loaded_again;
 SELECT index_name, kind, entries, device, pinned, run_id = (SELECT run_id FROM gpu.runs(index_name)) AS run
 FROM gpu.mirrors WHERE index_name = 'text_far_i'::regclass;
-SELECT gpu.load('text_far_i', true) > 0 AS pinned_now;
+SELECT gpu.load('text_far_i', true) AS loaded_again;
 SELECT pinned FROM gpu.mirrors WHERE index_name = 'text_far_i'::regclass;
 
 -- What the server answers beside what pages do: rows and scores, in order.

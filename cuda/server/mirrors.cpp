@@ -66,13 +66,16 @@ std::shared_ptr<Mirror> Mirrors::find(EngineName engine, const RunName &name, co
     return found->second;
 }
 
-Mirrors::Claimed Mirrors::claim(EngineName engine, const RunName &name, Claim *claim,
+Mirrors::Claimed Mirrors::claim(EngineName engine, const RunName &name, bool pinned, Claim *claim,
                                 std::uint64_t *dead_version) {
     const Place place{engine, name};
     const std::lock_guard lock(mutex_);
     const auto found = table_.find(place);
     if (found != table_.end()) {
         *dead_version = dead_version_of(found->second->object);
+        if (pinned) {
+            found->second->holder.pinned = 1;
+        }
         return Claimed::present;
     }
     if (!claimed_.try_emplace(place).second) {

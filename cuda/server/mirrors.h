@@ -108,8 +108,8 @@ class Mirrors {
 
     enum class Claimed { yes, present, by_another };
     // Asks for the right to load a run. When its mirror is present already, `*dead_version` is the version of
-    // the mirror's dead bitmap.
-    Claimed claim(protocol::EngineName engine, const protocol::RunName &name, Claim *claim,
+    // the mirror's dead bitmap, and the mirror is pinned if that is wanted.
+    Claimed claim(protocol::EngineName engine, const protocol::RunName &name, bool pinned, Claim *claim,
                   std::uint64_t *dead_version);
 
     // Enters a mirror into the table. Returns false when the name is taken; the mirror is then not entered.

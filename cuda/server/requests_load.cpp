@@ -90,7 +90,8 @@ bool begin_own(Work &work, const Request &request, OwnObject *own, protocol::Beg
     if (!own->named) {
         return true;
     }
-    switch (work.server().mirrors().claim(work.engine_name, request.name, &own->claim, &reply.dead_version)) {
+    switch (work.server().mirrors().claim(work.engine_name, request.name, request.holder.pinned != 0,
+                                          &own->claim, &reply.dead_version)) {
         case Mirrors::Claimed::yes:
             break;
         case Mirrors::Claimed::present:

@@ -175,12 +175,7 @@ static bool load_entries(const RunSet &set, const storage::RunEntry &run, Path p
     const NewMirror mirror = {&set, &run, path, pinned};
     if (!set.format->kind->begin(mirror, &begun))
         return false;
-    // A mirror that is there already isn't pinned by asking again.
-    if (begun.handle == 0 && pinned) {
-        drop_mirror(set, run.run_id);
-        if (!set.format->kind->begin(mirror, &begun))
-            return false;
-    }
+    // The mirror is there already.
     if (begun.handle == 0)
         return true;
 
