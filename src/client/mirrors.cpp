@@ -307,6 +307,7 @@ static bool load_listed_runs(Relation index, const storage::RunKind *kind, const
     const Directory directory = read_directory(index, kind);
     const RunSet set = {index, kind, format, directory.runs, directory.count, directory.vacuum_seq};
     bool complete = true;
+    drop_outlived_mirrors(set);
     *loading = {};
     for (int i = 0; i < set.count; i++)
         if (is_worth_mirroring(*format, set.runs[i]))
