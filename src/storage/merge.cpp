@@ -9,8 +9,10 @@
 
 namespace pg_gpu::storage {
 
-// An insert merges by itself what takes some 20 ms, by RunKind::merge_weight.
+// An insert merges by itself what takes some 20 ms, by RunKind::merge_weight, and where entries are long by
+// pages.
 static constexpr uint64 kForegroundWeight = 260000;
+static constexpr uint64 kForegroundPages = 512;
 
 // Reservations of at least this many pages at the end of the file leave room in front.
 static constexpr uint32 kSlackFrom = 64;
@@ -172,6 +174,7 @@ struct Choice {
     RunEntry *runs;
     int count;
     uint64 entries;
+    uint64 pages;
 };
 
 static RunEntry *read_directory(Relation index, const RunKind *kind, int *count, uint64 *horizon) {
@@ -183,11 +186,12 @@ static RunEntry *read_directory(Relation index, const RunKind *kind, int *count,
 }
 
 static Choice gather(RunEntry *runs, int count, bool (*wanted)(const RunEntry &, uint64), uint64 parameter) {
-    Choice choice = {runs, 0, 0};
+    Choice choice = {runs, 0, 0, 0};
     for (int i = 0; i < count; i++) {
         if (wanted(runs[i], parameter)) {
             std::swap(runs[choice.count], runs[i]);
             choice.entries += runs[choice.count].entries;
+            choice.pages += runs[choice.count].pages;
             choice.count++;
         }
     }
@@ -203,7 +207,23 @@ static Choice choose_tier(RunEntry *runs, int count, int fanout) {
             return gather(
                 runs, count, [](const RunEntry &run, uint64 wanted) { return run.level == wanted; }, level);
     }
-    return {nullptr, 0, 0};
+    return {nullptr, 0, 0, 0};
+}
+
+// The smallest runs of a tier that are no more than so much to merge: where a tier could not be merged for
+// long, it is more than an insert may merge, and would grow for ever if no worker came.
+static Choice part_of_tier(const Choice &tier, const RunKind *kind, uint64 weight, uint64 pages) {
+    std::sort(tier.runs, tier.runs + tier.count,
+              [](const RunEntry &a, const RunEntry &b) { return a.entries < b.entries; });
+    Choice part = {tier.runs, 0, 0, 0};
+    for (; part.count < tier.count; part.count++) {
+        const RunEntry &next = tier.runs[part.count];
+        if ((part.entries + next.entries) * kind->merge_weight > weight || part.pages + next.pages > pages)
+            break;
+        part.entries += next.entries;
+        part.pages += next.pages;
+    }
+    return part;
 }
 
 // The smallest run in which dead entries have piled up.
@@ -214,8 +234,8 @@ static Choice choose_dead(RunEntry *runs, int count) {
             (smallest == nullptr || runs[i].entries < smallest->entries))
             smallest = &runs[i];
     if (smallest == nullptr)
-        return {nullptr, 0, 0};
-    return {smallest, 1, smallest->entries};
+        return {nullptr, 0, 0, 0};
+    return {smallest, 1, smallest->entries, smallest->pages};
 }
 
 static int keep_young(RunEntry *runs, int count, uint64 horizon) {
@@ -312,6 +332,8 @@ static bool merge_tiers(Relation index, const RunKind *kind, void *) {
         return false;
     const int fanout = fanout_of(index);
     const bool local = RELATION_IS_LOCAL(index);
+    uint64 weight = kForegroundWeight;
+    uint64 pages = kForegroundPages;
     for (;;) {
         int count;
         uint64 horizon;
@@ -320,22 +342,30 @@ static bool merge_tiers(Relation index, const RunKind *kind, void *) {
         RunEntry *runs = read_directory(index, kind, &count, &horizon);
         // Without the old-runs lock, what lies below the horizon belongs to its holder.
         const int eligible = may_touch_old ? count : keep_young(runs, count, horizon);
-        const Choice choice = choose_tier(runs, eligible, fanout);
-        const bool too_big = choice.entries * kind->merge_weight > kForegroundWeight && !local;
-        if (choice.count > 0 && !too_big) {
+        Choice choice = choose_tier(runs, eligible, fanout);
+        bool is_for_worker = false;
+        if (choice.count > 0 && !local) {
+            const int least = tier_size(choice.runs[0].level, fanout);
+            const Choice now = part_of_tier(choice, kind, weight, pages);
+            // What only the merges before it leave no time for is the next seal's.
+            is_for_worker = now.count < choice.count &&
+                            (now.count >= least ||
+                             part_of_tier(choice, kind, kForegroundWeight, kForegroundPages).count < least);
+            choice = now.count >= least ? now : Choice{};
+            weight -= choice.entries * kind->merge_weight;
+            pages -= choice.pages;
+        }
+        if (choice.count > 0) {
             // With both locks in hand either reservation would do; the young one is ours for sure.
             merge_runs(index, kind, ReservationOwner::YoungRuns, choice.runs, choice.count);
         }
         pfree(runs);
         if (may_touch_old)
             unlock_runs(index, RunLock::OldRuns, ExclusiveLock);
+        if (is_for_worker && may_touch_old)
+            request_merge_worker(index);
         if (choice.count == 0)
             break;
-        if (too_big) {
-            if (may_touch_old)
-                request_merge_worker(index);
-            break;
-        }
     }
     unlock_runs(index, RunLock::YoungRuns, ExclusiveLock);
     return true;

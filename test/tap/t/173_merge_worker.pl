@@ -22,7 +22,7 @@ use constant { RESERVATIONS => 24 + 56, RESERVATION_BYTES => 64 };
 # enough.
 my %kinds = (
 	gpu_kary => { columns => 'k', rows => 200_000, foreground => 260_000, step => 2000 },
-	gpu_column => { columns => 'k, filler', rows => 2_500, foreground => 4_062, step => 100 },);
+	gpu_column => { columns => 'k, filler', rows => 30_000, foreground => 52_000, step => 1000 },);
 my %kind_of;
 
 my $node = new_node('worker', conf => "shared_buffers = 128MB\nlog_min_messages = debug1\nmax_worker_processes = 8\npg_gpu.hold_merge_workers = off\n");
@@ -290,5 +290,18 @@ INSERT INTO t SELECT i FROM generate_series(1, 700000) AS i;
 is(sql_value($alone, q{SELECT max(entries) <= 260000 FROM gpu.runs('t_k')}), 't', 'an INSERT merges small runs alone');
 $alone->safe_psql('postgres', 'VACUUM t');
 is(sql_value($alone, q{SELECT max(entries) > 260000 FROM gpu.runs('t_k')}), 't', 'VACUUM merges more');
+# Small runs don't pile up, whatever their rows are made of.
+$alone->safe_psql('postgres', q{
+CREATE TABLE c (k int8, s text) WITH (autovacuum_enabled = off);
+CREATE INDEX c_ks ON c USING gpu_column (k, s);
+DO $$
+BEGIN
+	FOR i IN 1 .. 100 LOOP
+		INSERT INTO c SELECT i * 2000 + j, 'word ' || j % 7 FROM generate_series(1, 2000) AS j;
+	END LOOP;
+END $$;
+});
+cmp_ok(sql_value($alone, q{SELECT count(*) FROM gpu.runs('c_ks')}), '<', 30, 'INSERTs merge the small runs of a gpu_column index alone');
+check_sound($alone, 'which is sound', 'c_ks');
 $alone->stop;
 done_testing();
