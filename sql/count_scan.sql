@@ -88,7 +88,7 @@ DECLARE
 BEGIN
     FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF) ' || query LOOP
         -- From 18 on, rows are averages and searches are counted. The path is that of pg_gpu.path.
-        CONTINUE WHEN NOT whole AND line ~ '^ *(Index Searches: 1|Path: .*|Requests: 1|Batch Size: 1)$';
+        CONTINUE WHEN NOT whole AND line ~ '^ *(Index Searches: 1|Path: .*|Requests: 1|Batch Size: 1|Bytes: \d+)$';
         RETURN NEXT replace(line, '.00 loops', ' loops');
     END LOOP;
 END $$;

@@ -43,7 +43,7 @@ void count_request(Path path, RequestKind kind, uint64 items, uint64 bytes, doub
     counters->items += items;
     counters->bytes += bytes;
     counters->milliseconds += microseconds / 1000;
-    count_usage(path, items, microseconds / 1000);
+    count_usage(path, items, bytes, microseconds / 1000);
 }
 
 void count_paged(RequestKind kind, uint64 items, const instr_time &taken) {
@@ -54,6 +54,7 @@ void note_reason(Path path, RequestKind kind, const char *reason) {
     Counters *counters = counters_of(path, kind);
     counters->fallbacks++;
     strlcpy(counters->last_reason, reason, sizeof(counters->last_reason));
+    count_fallback(reason);
 }
 
 // ---- waiting ---------------------------------------------------------------------------------------------

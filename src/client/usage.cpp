@@ -8,11 +8,22 @@ const Usage &session_usage() {
     return used;
 }
 
-void count_usage(Path path, uint64 items, double milliseconds) {
+void count_usage(Path path, uint64 items, uint64 bytes, double milliseconds) {
     const int p = static_cast<int>(path);
     used.requests[p]++;
     used.items[p] += items;
     used.milliseconds[p] += milliseconds;
+    used.bytes += bytes;
+}
+
+void count_fallback(const char *reason) {
+    used.fallbacks++;
+    strlcpy(used.last_reason, reason, sizeof(used.last_reason));
+}
+
+void count_runs_at_home(uint64 small, uint64 lacking) {
+    used.small_runs += small;
+    used.lacking_runs += lacking;
 }
 
 void add_usage_since(const Usage &before, Usage *total) {
@@ -21,6 +32,13 @@ void add_usage_since(const Usage &before, Usage *total) {
         total->items[path] += used.items[path] - before.items[path];
         total->milliseconds[path] += used.milliseconds[path] - before.milliseconds[path];
     }
+    total->bytes += used.bytes - before.bytes;
+    total->small_runs += used.small_runs - before.small_runs;
+    total->lacking_runs += used.lacking_runs - before.lacking_runs;
+    if (used.fallbacks == before.fallbacks)
+        return;
+    total->fallbacks += used.fallbacks - before.fallbacks;
+    strlcpy(total->last_reason, used.last_reason, sizeof(total->last_reason));
 }
 
 }  // namespace pg_gpu::client

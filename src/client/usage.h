@@ -10,13 +10,24 @@ struct Usage {
     uint64 requests[kPaths];
     uint64 items[kPaths];
     double milliseconds[kPaths];
+    uint64 bytes;      // that went to the server process and came from it
+    uint64 fallbacks;  // requests that a path didn't answer
+    char last_reason[128];
+    // Runs that the session looked through beside the server process, each time one was asked about the rest.
+    uint64 small_runs;    // with fewer entries than pg_gpu.min_mirror_entries
+    uint64 lacking_runs;  // not resident
 };
 
 // The session's, of all kinds of requests together, since its start: gpu.stat_reset() leaves it alone.
 const Usage &session_usage();
 
 // Adds a request to the session's.
-void count_usage(Path path, uint64 items, double milliseconds);
+void count_usage(Path path, uint64 items, uint64 bytes, double milliseconds);
+
+// Adds a request that a path didn't answer.
+void count_fallback(const char *reason);
+
+void count_runs_at_home(uint64 small, uint64 lacking);
 
 // Adds what the session has used since `before`.
 void add_usage_since(const Usage &before, Usage *total);

@@ -8,6 +8,7 @@
 #include "client/counters.h"
 #include "client/experience.h"
 #include "client/gone_mirrors.h"
+#include "client/usage.h"
 #include "settings.h"
 
 namespace pg_gpu::client {
@@ -199,17 +200,22 @@ bool share_out(const RunSet &set, const Choice &choice, RequestKind kind, bool *
     const TimestampTz now = GetCurrentTimestamp();
     found_lacking = false;
     uint64 all_entries = 0;
+    uint64 small_runs = 0;
     for (int i = 0; i < set.count; i++) {
         at_home[i] = !is_worth_mirroring(*set.format, set.runs[i]);
+        small_runs += at_home[i] ? 1 : 0;
         all_entries += at_home[i] ? 0 : set.format->mirrored_entries(set.runs[i]);
     }
+    uint64 lacking_runs = 0;
     uint64 lacking_entries = 0;
     for (int i = 0; i < set.count; i++) {
         if (at_home[i] || !is_known_to_lack(set, i, choice, now, all_entries))
             continue;
         at_home[i] = true;
+        lacking_runs++;
         lacking_entries += set.format->mirrored_entries(set.runs[i]);
     }
+    count_runs_at_home(small_runs, lacking_runs);
     if (lacking_entries <= all_entries / 2)
         return true;
     fail(Trouble::NotWanted, mirror_setting() == MirrorSetting::Auto ? "runs are not resident" : kManual);

@@ -482,15 +482,20 @@ static bool is_answered_by_server(Attempt *state, uint64 *heap_fetches) {
         work();
         return answered;
     }
-    // Not for rows that a barrier hides, and not where no subtransaction can be started.
-    if (state->question->query.has_barrier || IsInParallelMode())
+    if (state->question->query.has_barrier || IsInParallelMode()) {
+        client::note_unsuited(client::RequestKind::Aggregate,
+                              state->question->query.has_barrier
+                                  ? "an expression may raise an error for rows that a security barrier hides"
+                                  : "an expression may raise an error, and no subtransaction can be started");
         return false;
+    }
     ErrorData *error = try_in_subtransaction(CurrentMemoryContext, work);
     if (error == nullptr)
         return answered;
     if (!is_about_values(error->sqlerrcode))
         ReThrowError(error);
     FreeErrorData(error);
+    client::note_unsuited(client::RequestKind::Aggregate, "an expression raised an error");
     return false;
 }
 

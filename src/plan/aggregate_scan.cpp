@@ -6,6 +6,7 @@
 #include "compat.h"
 #include "memory.h"
 #include "plan/aggregate_answer.h"
+#include "plan/aggregate_explain.h"
 #include "plan/aggregate_key_rows.h"
 #include "plan/aggregate_path.h"
 #include "plan/aggregate_sets.h"
@@ -41,12 +42,6 @@ struct AggregateScanState {
 };
 
 // ---- the question -----------------------------------------------------------------------------------------
-
-static PlanState *lowest_of(PlanState *child) {
-    while (outerPlanState(child) != nullptr)
-        child = outerPlanState(child);
-    return child;
-}
 
 // The executor has locked the table.
 static AggregateMember open_member(Oid index) {
@@ -301,35 +296,13 @@ static void rescan_aggregate(CustomScanState *node) {
     state->next = 0;
 }
 
-static void explain_joins(const List *joins, ExplainState *explain) {
-    List *conditions = NIL;
-    for (int i = 0; i < list_length(joins); i++) {
-        const JoinedTable table = unpack_joined_table(joins, i);
-        const char *type = table.type == JOIN_LEFT   ? "left "
-                           : table.type == JOIN_SEMI ? "semi "
-                           : table.type == JOIN_ANTI ? "anti "
-                                                     : "";
-        conditions = lappend(conditions, psprintf("%s%s", type, table.condition));
-    }
-    if (conditions != NIL)
-        ExplainPropertyList("Joined By", conditions, explain);
-}
-
-static void explain_indexes(const List *indexes, ExplainState *explain) {
-    List *names = NIL;
-    ListCell *cell;
-    foreach (cell, indexes)
-        names = lappend(names, get_rel_name(lfirst_oid(cell)));
-    if (list_length(names) == 1)
-        ExplainPropertyText("Index", static_cast<const char *>(linitial(names)), explain);
-    else
-        ExplainPropertyList("Indexes", names, explain);
-}
-
-static void explain_aggregate(CustomScanState *node, List *, ExplainState *explain) {
+static void explain_aggregate(CustomScanState *node, List *ancestors, ExplainState *explain) {
     const auto *state = reinterpret_cast<const AggregateScanState *>(node);
-    explain_indexes(state->query.indexes, explain);
-    explain_joins(state->query.joins, explain);
+    explain_indexes(state->query, explain);
+    explain_joins(state->query, explain);
+    explain_expressions(state->query, node,
+                        lowest_of(static_cast<PlanState *>(linitial(node->custom_ps)))->plan, ancestors,
+                        explain);
     explain_usage(&state->usage, &node->ss.ps, explain);
     if (!explain->analyze || !state->is_asked)
         return;

@@ -5,6 +5,7 @@
 #include "compat.h"
 #include "memory.h"
 #include "plan/aggregate_answer.h"
+#include "plan/aggregate_explain.h"
 #include "plan/custom_node.h"
 #include "plan/explain_why.h"
 #include "plan/parameters.h"
@@ -244,7 +245,8 @@ static void explain_keys(const CustomScanState *node, const AggregateQuery &quer
 static void explain_sort(CustomScanState *node, List *ancestors, ExplainState *explain) {
     const auto *state = reinterpret_cast<const SortScanState *>(node);
     explain_keys(node, state->query, ancestors, explain);
-    ExplainPropertyText("Index", get_rel_name(linitial_oid(state->query.indexes)), explain);
+    explain_indexes(state->query, explain);
+    explain_expressions(state->query, node, node->ss.ps.plan, ancestors, explain);
     explain_usage(&state->usage, &node->ss.ps, explain);
     if (!explain->analyze || !state->is_asked)
         return;

@@ -4,6 +4,18 @@ namespace pg_gpu::plan {
 
 using client::Path;
 
+// Why a server process wasn't asked about all, if it was asked at all.
+static void explain_rest(const client::Usage &usage, ExplainState *explain) {
+    if (usage.small_runs > 0)
+        ExplainPropertyUInteger("Small Runs", nullptr, usage.small_runs, explain);
+    if (usage.lacking_runs > 0)
+        ExplainPropertyUInteger("Runs Not Resident", nullptr, usage.lacking_runs, explain);
+    if (usage.fallbacks == 0)
+        return;
+    ExplainPropertyUInteger("Fallbacks", nullptr, usage.fallbacks, explain);
+    ExplainPropertyText("Last Reason", usage.last_reason, explain);
+}
+
 static void explain_paths(const client::Usage &usage, ExplainState *explain) {
     StringInfoData paths;
     initStringInfo(&paths);
@@ -29,6 +41,8 @@ static void explain_paths(const client::Usage &usage, ExplainState *explain) {
     ExplainPropertyUInteger("Requests", nullptr, requests, explain);
     ExplainPropertyFloat("Batch Size", nullptr, static_cast<double>(items) / static_cast<double>(requests), 0,
                          explain);
+    if (usage.bytes > 0)
+        ExplainPropertyUInteger("Bytes", nullptr, usage.bytes, explain);
     if (!explain->timing)
         return;
     // Requests that took less than a microsecond have a time too: 0.000 ms.
@@ -49,8 +63,10 @@ void explain_usage(const client::Usage *usage, const PlanState *node, ExplainSta
         loops -= of_worker;
         workers += of_worker > 0 ? 1 : 0;
     }
-    if (loops > 0 && usage != nullptr)
+    if (loops > 0 && usage != nullptr) {
         explain_paths(*usage, explain);
+        explain_rest(*usage, explain);
+    }
     if (workers > 0)
         ExplainPropertyInteger("Workers Not Counted", nullptr, workers, explain);
 }

@@ -7,7 +7,8 @@
 namespace pg_gpu::plan {
 
 // Shows, with ANALYZE, the paths of a node that was executed, the number of its requests, the items a
-// request, and the time on the device and on processors. Answers that the paged path doesn't count, such as
+// request, the bytes that travelled, the time on the device and on processors, and what a server process was
+// not asked about, or didn't answer, and why. Answers that the paged path doesn't count, such as
 // single ranges, show as a path only. `usage` is what this process has asked for the node; it is nullptr
 // where this process has not executed it. Parallel workers don't tell what they asked, so their number is
 // shown.

@@ -1,0 +1,20 @@
+// EXPLAIN of the nodes that are answered by a program: from which indexes, and how what is computed.
+#pragma once
+
+#include "plan/aggregate_query.h"
+
+namespace pg_gpu::plan {
+
+// The node lowest on the left side of the plan, which reads the index's table.
+PlanState *lowest_of(PlanState *child);
+
+void explain_indexes(const AggregateQuery &query, ExplainState *explain);
+void explain_joins(const AggregateQuery &query, ExplainState *explain);
+
+// With VERBOSE: the conditions that codes are compared for, and the expressions that are computed once for
+// each entry of a dictionary, for each range of values, and for each row. `scan` reads the index's table, and
+// the joined tables' plans stand behind the first of the node's.
+void explain_expressions(const AggregateQuery &query, const CustomScanState *node, const Plan *scan,
+                         List *ancestors, ExplainState *explain);
+
+}  // namespace pg_gpu::plan
