@@ -70,6 +70,8 @@ SELECT * FROM compare('SELECT city, sum(num), sum(sum(num)) OVER (ORDER BY city)
 SELECT * FROM compare('SELECT city, sum(num) AS s FROM sold GROUP BY city ORDER BY s DESC NULLS LAST LIMIT 2');
 SELECT * FROM compare('SELECT DISTINCT count(*) > 0, GROUPING(city) FROM sold GROUP BY city');
 SELECT * FROM compare('SELECT count(*), avg(num) FROM sold HAVING sum(num) IS NULL');
+SELECT * FROM compare('SELECT tableoid::regclass, count(*) FROM sold GROUP BY 1');
+SELECT * FROM compare('SELECT tableoid, city, sum(num), avg(price) FROM sold WHERE day < ''2026-03-10'' GROUP BY 1, 2');
 -- Some members, one, and none.
 SELECT * FROM compare('SELECT count(*), sum(num), avg(price) FROM sold WHERE day >= ''2026-02-20'' AND day < ''2026-03-10''');
 SELECT * FROM compare('SELECT city, count(*), sum(num), avg(price) FROM sold WHERE day BETWEEN ''2026-02-03'' AND ''2026-02-10'' GROUP BY city HAVING min(small) = 0');
@@ -84,7 +86,6 @@ SELECT * FROM compare('SELECT count(*), avg(num) FROM sold_2');
 -- Not these.
 SELECT * FROM compare('SELECT count(DISTINCT small) FROM sold');
 SELECT * FROM compare('SELECT array_agg(small ORDER BY id) FROM sold');
-SELECT * FROM compare('SELECT tableoid::regclass, count(*) FROM sold GROUP BY 1');
 SELECT * FROM compare('SELECT count(sold) FROM sold');
 SELECT * FROM compare('SELECT city, small, count(*) FROM sold GROUP BY ROLLUP (city, small)');
 SELECT * FROM compare('SELECT count(*) FROM sold TABLESAMPLE SYSTEM (100)');

@@ -52,6 +52,15 @@ SELECT * FROM compare('SELECT city FROM paid GROUP BY city');
 SELECT * FROM compare('SELECT 10 - sum(num), coalesce(city, ''none'') || max(day) FROM paid WHERE small <> 3 GROUP BY city HAVING count(*) > 1000 ORDER BY 1');
 SELECT * FROM compare('SELECT id, count(*), sum(num) AS s FROM paid WHERE num IS NOT NULL GROUP BY id ORDER BY s DESC, id LIMIT 7');
 SELECT * FROM compare('SELECT id % 100, count(*) AS c FROM paid GROUP BY 1 ORDER BY c DESC, 1 LIMIT 7 OFFSET 2');
+-- By member.
+SELECT * FROM compare('SELECT tableoid::regclass, count(*), sum(num) FROM paid GROUP BY 1');
+SELECT * FROM compare('SELECT tableoid, city, count(*), avg(price), count(tableoid), max(sparse) FROM paid WHERE small < 7 GROUP BY tableoid, city ORDER BY 1, 2 LIMIT 9');
+SELECT * FROM compare('SELECT count(DISTINCT tableoid), min(tableoid), max(tableoid), count(*) FILTER (WHERE tableoid IS NULL) FROM paid');
+SELECT * FROM compare('SELECT tableoid::regclass, city, count(*) FROM paid GROUP BY ROLLUP (1, 2)');
+SELECT * FROM compare('SELECT DISTINCT tableoid::regclass, flag FROM paid');
+SELECT * FROM compare('SELECT tableoid::regclass, count(*) FROM paid_1 GROUP BY 1');
+SELECT * FROM compare('SELECT tableoid::regclass, count(*) FROM paid WHERE tableoid = ''paid_1''::regclass GROUP BY 1');
+SELECT * FROM compare('SELECT tableoid::regclass::text, count(*) FROM paid GROUP BY 1');
 -- What has no transition states: distinct values, grouping sets, distinct rows.
 SELECT * FROM compare('SELECT count(DISTINCT num), count(DISTINCT city), sum(DISTINCT small), avg(DISTINCT big), sum(DISTINCT price), count(DISTINCT at) FILTER (WHERE flag) FROM paid');
 SELECT * FROM compare('SELECT city, flag, count(DISTINCT num), sum(DISTINCT price), count(*), count(DISTINCT sparse) FROM paid GROUP BY city, flag');

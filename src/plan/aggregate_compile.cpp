@@ -24,7 +24,7 @@ static Node *without_relabels(Node *node) {
 // A column of the index.
 static bool read_column(Node *node, const IndexColumns &columns, int *column) {
     node = without_relabels(node);
-    if (node == nullptr || !IsA(node, Var) || is_over_joined_table(columns.joins, node))
+    if (node == nullptr || !IsA(node, Var) || is_table_oid(node) || is_over_joined_table(columns.joins, node))
         return false;
     *column = reinterpret_cast<Var *>(node)->varattno - 1;
     return true;
@@ -159,6 +159,8 @@ struct Identity {
 static Identity compile_identity(Compiler *compiler, Expr *expression, Oid equality) {
     Node *node = reinterpret_cast<Node *>(expression);
     const column::ColumnType type = column::describe_type(exprType(node), exprCollation(node));
+    if (is_table_oid(expression) && is_plain_equality(OIDOID, equality))
+        return {add_table_step(compiler), no_aggregate_step, UINT16_MAX};
     // Equal floats may differ in their bits.
     if (type.is_integer && type.is_ordered && !is_float(type) &&
         is_plain_equality(exprType(node), equality)) {

@@ -23,6 +23,7 @@ enum class SourceKind : uint8 {
     Rank,    // a place in the order of all results, from the least on
     Order,   // the same; equal results have the same place
     Group,   // results that are equal have the same number
+    Table,   // the table's OID, whatever the column has
     Match,   // a truth value, never NULL: does the value of the column have a row in a joined table?
 };
 
@@ -31,7 +32,7 @@ struct InputSource {
     int column;               // of the index, from 0 on
     bool is_joined;           // the expression is over joined tables, whose rows the column's codes lead to
     int table;                // Match: the joined one, from 0 on
-    Expr *expression;         // Match: none
+    Expr *expression;         // Match and Table: none
     column::ColumnType type;  // of its results
     Oid operator_oid;         // Rank and Order: what comes before what; Group: equality
     Oid collation;

@@ -87,6 +87,9 @@ static Node *column_of_plan(const Plan *plan, int column) {
 }
 
 static Node *statements_column(Naming *naming, const Var *var) {
+    if (is_table_oid(var))
+        return reinterpret_cast<Node *>(makeVar(static_cast<int>(naming->number), var->varattno, var->vartype,
+                                                var->vartypmod, var->varcollid, 0));
     const int column = var->varattno - 1;
     const int joined = table_of_column(naming->query->joins, column);
     if (joined >= 0) {

@@ -377,6 +377,23 @@ static void make_presence(AggregateInput *input) {
     input->column_null_is_null = true;
 }
 
+// One range, which all codes fall into.
+static bool make_table(InputMaker *maker, uint32 number, const AggregatePart &part, AggregateInput *input) {
+    const Oid table = maker->tables[&part - maker->parts->part];
+    const column::ColumnType &type = maker->compiled->input[number].type;
+    const int64 oid = number_of_code(type, column::encode_integer(type, ObjectIdGetDatum(table)));
+    auto *range = static_cast<int64 *>(take_memory(maker, 2 * sizeof(int64)));
+    if (range == nullptr)
+        return false;
+    range[1] = oid;
+    input->kind = AggregateInputKind::ranges;
+    input->places = 1;
+    input->values = range;
+    set_of_column_null(input, oid, false);
+    note_number(maker, number, oid);
+    return true;
+}
+
 static bool make_match(InputMaker *maker, uint32 number, const AggregatePart &part, AggregateInput *input) {
     const PartMatches *found = find_matches(maker->matches, static_cast<int>(&part - maker->parts->part),
                                             maker->compiled->input[number].table, &maker->problem);
@@ -420,6 +437,8 @@ static bool make_of_part(InputMaker *maker, uint32 number, const AggregatePart &
         case SourceKind::Truth:
             return make_number_map<uint8>(maker, number, part, AggregateInputKind::map8, input,
                                           [](Datum result) { return DatumGetBool(result) ? 1 : 0; });
+        case SourceKind::Table:
+            return make_table(maker, number, part, input);
         case SourceKind::Match:
             return make_match(maker, number, part, input);
         case SourceKind::Exists:

@@ -39,6 +39,7 @@ struct InputMaker {
     bool *has_variants;    // Group: do equal values differ in their bytes?
     uint32 kept_maps;      // how many were there from earlier statements
     const char *problem;   // why inputs can't be made; nullptr: they can
+    const Oid *tables;     // by part
     const PartOnServer *on_server;  // by part; nullptr: the session looks through all runs
 };
 

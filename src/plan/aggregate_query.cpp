@@ -25,6 +25,13 @@ AggregateQuery unpack_query(List *packed) {
 
 // ---- expressions over an index ----------------------------------------------------------------------------
 
+bool is_table_oid(const void *expression) {
+    const auto *node = static_cast<const Node *>(expression);
+    while (IsA(node, RelabelType))
+        node = reinterpret_cast<const Node *>(reinterpret_cast<const RelabelType *>(node)->arg);
+    return IsA(node, Var) && reinterpret_cast<const Var *>(node)->varattno == TableOidAttributeNumber;
+}
+
 namespace {
 
 struct Columns {
@@ -56,7 +63,9 @@ static Node *replace_columns(Node *node, void *context) {
     switch (nodeTag(node)) {
         case T_Var: {
             const auto *var = reinterpret_cast<const Var *>(node);
-            const AttrNumber column = column_of(*columns, var);
+            const AttrNumber column = is_table_oid(node) && columns->tree == nullptr && var->varlevelsup == 0
+                                          ? AttrNumber{TableOidAttributeNumber}
+                                          : column_of(*columns, var);
             if (column == 0) {
                 refuse(columns->refusal, "the index doesn't have a column", node);
                 return node;

@@ -13,7 +13,7 @@ struct TopGroups {
 };
 
 // Expressions are over one index's columns, or over the rows of a join (join_query.h): their Vars have varno
-// 1 and the column's number, from 1 on.
+// 1 and the column's number, from 1 on, or that of tableoid.
 struct AggregateQuery {
     List *indexes;        // OIDs: one of each table that is read, whose columns are alike
     List *conditions;     // all of which must hold
@@ -31,6 +31,9 @@ struct AggregateQuery {
 inline bool wants_rows(const AggregateQuery &query) {
     return query.nulls_first != NIL;
 }
+
+// Is it `tableoid`, perhaps as a type that is stored alike?
+bool is_table_oid(const void *expression);
 
 // As nodes that can be copied, for a path and a plan.
 List *pack_query(const AggregateQuery &query);

@@ -63,13 +63,14 @@ bool has_codes(const Compiler &compiler, Expr *expression) {
 }
 
 bool is_index_column(const Compiler &compiler, const Expr *expression) {
-    return IsA(expression, Var) && !is_joined(compiler, expression);
+    return IsA(expression, Var) && !is_table_oid(expression) && !is_joined(compiler, expression);
 }
 
 // An expression that can be evaluated only once for each of one column's codes.
 static void refuse_columns(Compiler *compiler, Expr *expression) {
     refuse(compiler,
-           single_column(*compiler, expression) < 0 ? "an expression is over several columns"
+           bms_is_empty(roots_of(compiler->columns->joins, expression)) ? "an expression is over tableoid"
+           : single_column(*compiler, expression) < 0 ? "an expression is over several columns"
            : is_joined(*compiler, expression)
                ? "a column that is joined by has no dictionary, and its values are far apart"
                : "an expression is over a column without a dictionary",
@@ -129,6 +130,19 @@ uint16 add_source(Compiler *compiler, SourceKind kind, Expr *expression, Oid ope
     source->ranged = ranged;
     source->may_fail = ranged == nullptr && may_fail(expression);
     return static_cast<uint16>(source - compiled->input);
+}
+
+uint16 add_table_step(Compiler *compiler) {
+    const CompiledAggregate &compiled = *compiler->compiled;
+    for (uint32 i = 0; i < compiled.program.input_count; i++)
+        if (compiled.input[i].kind == SourceKind::Table)
+            return add_input_step(compiler, static_cast<uint16>(i));
+    // Of all columns any is as good.
+    InputSource *source = take_source(compiler, SourceKind::Table, 0);
+    if (source == nullptr)
+        return 0;
+    source->type = column::describe_type(OIDOID, InvalidOid);
+    return add_input_step(compiler, static_cast<uint16>(source - compiled.input));
 }
 
 uint16 add_match_step(Compiler *compiler, int table) {
@@ -279,6 +293,8 @@ uint16 compile_number(Compiler *compiler, Expr *expression) {
         return compile_without_columns(compiler, expression);
     if (is_index_column(*compiler, expression))
         return add_input_step(compiler, add_source(compiler, SourceKind::Value, expression));
+    if (is_table_oid(expression))
+        return add_table_step(compiler);
     if (has_codes(*compiler, expression))
         return add_input_step(compiler, add_source(compiler, SourceKind::Number, expression));
     if (type.base_type == BOOLOID)

@@ -34,6 +34,9 @@ uint16 add_source(Compiler *compiler, SourceKind kind, Expr *expression, Oid ope
 // Of a joined table: is there a row of it?
 uint16 add_match_step(Compiler *compiler, int table);
 
+// The table's OID.
+uint16 add_table_step(Compiler *compiler);
+
 // Is it over one column, and evaluated once for each of the column's codes, or of ranges of its values?
 bool has_codes(const Compiler &compiler, Expr *expression);
 

@@ -37,6 +37,14 @@ AggregateParts parts_of_member(const AggregateParts &parts, const MemberRows &me
     return {parts.format, parts.part + member.first_part, member.part_count};
 }
 
+Oid *tables_of_parts(const AllRows &rows, const AggregateParts &parts) {
+    auto *tables = allocate<Oid>(static_cast<size_t>(parts.count) + 1);
+    for (int i = 0; i < rows.count; i++)
+        for (int part = 0; part < rows.member[i].part_count; part++)
+            tables[rows.member[i].first_part + part] = RelationGetRelid(rows.member[i].view->heap);
+    return tables;
+}
+
 bool is_any_stale(const AllRows &rows) {
     for (int i = 0; i < rows.count; i++)
         if (column::is_stale(rows.member[i].view))

@@ -31,6 +31,9 @@ column::AggregateParts make_all_parts(AllRows *rows);
 // One member's part of them.
 column::AggregateParts parts_of_member(const column::AggregateParts &parts, const MemberRows &member);
 
+// The parts' tables.
+Oid *tables_of_parts(const AllRows &rows, const column::AggregateParts &parts);
+
 bool is_any_stale(const AllRows &rows);
 
 // A question's members, and the work for which their views are opened.

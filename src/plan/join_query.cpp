@@ -48,7 +48,8 @@ Bitmapset *columns_of(const void *expression) {
     Bitmapset *columns = nullptr;
     for (int member = bms_next_member(attributes, -1); member >= 0;
          member = bms_next_member(attributes, member))
-        columns = bms_add_member(columns, member + FirstLowInvalidHeapAttributeNumber - 1);
+        if (member + FirstLowInvalidHeapAttributeNumber > 0)
+            columns = bms_add_member(columns, member + FirstLowInvalidHeapAttributeNumber - 1);
     bms_free(attributes);
     return columns;
 }

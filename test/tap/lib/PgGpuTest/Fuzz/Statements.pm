@@ -164,6 +164,9 @@ sub _body
 	push @{ $made->{columns} }, map { @{ $_->{joined}{columns} } } @joined;
 	my $body = { table => $from, keys => [], aggregates => [], conditions => [], having => [], sets => undef, windows => undef, order => undef, distinct => '' };
 	my %keys = map { $_->{sql} => $_ } map { _key($random, $made) } 1 .. $random->pick(0, 0, 1, 1, 1, 2, 2, 3, 4, $random->between(1, 8));
+	# Which of the tables a row is of.
+	my $oid = $random->pick('tableoid', 'tableoid::regclass');
+	$keys{$oid} = { sql => $oid, kind => 'exact' } if %keys && !@joined && $random->once_in(12);
 	$body->{keys} = [ map { $keys{$_} } sort keys %keys ];
 	push @{ $body->{aggregates} }, _aggregate($random, $made) foreach 1 .. $random->pick(1, 1, 2, 3, 4);
 	$body->{aggregates} = [] if @{ $body->{keys} } && $random->once_in(12);
