@@ -66,6 +66,7 @@ SELECT * FROM compare('SELECT count(DISTINCT num), count(DISTINCT city), sum(DIS
 SELECT * FROM compare('SELECT city, flag, count(DISTINCT num), sum(DISTINCT price), count(*), count(DISTINCT sparse) FROM paid GROUP BY city, flag');
 SELECT * FROM compare('SELECT city, flag, count(*), sum(num), grouping(city, flag) FROM paid GROUP BY ROLLUP (city, flag)');
 SELECT * FROM compare('SELECT city, day, small, count(DISTINCT num), avg(price), grouping(day) FROM paid GROUP BY CUBE (city, day), small HAVING grouping(day) = 1');
+SELECT * FROM compare('SELECT city::text AS a, city AS b, grouping(city::text, city) FROM paid GROUP BY GROUPING SETS ((1, 2), (), (1))');
 SELECT * FROM compare('SELECT DISTINCT city, flag FROM paid');
 SELECT * FROM compare('SELECT DISTINCT day + 1 AS next, small FROM paid WHERE num > 0 ORDER BY next DESC, small LIMIT 9');
 SELECT * FROM compare('SELECT city, count(*) FROM paid WHERE day = ''2026-01-05'' GROUP BY ROLLUP (city)');

@@ -446,6 +446,8 @@ static const char *consider_groups(PlannerInfo *root, RelOptInfo *input, RelOptI
                                   NIL,
                                   nullptr,
                                   members};
+    if (has_sets && groups_by_equals(table))
+        return "grouping sets have an expression twice";
     if (has_sets || !has_members)
         return consider_rows(table);
     // Beside a node for all members, nodes for each wouldn't be worth their planning. One member has whole

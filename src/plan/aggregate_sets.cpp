@@ -117,6 +117,15 @@ static Path *make_set_path(const TableAggregate &one) {
     return one.output->cheapest_total_path;
 }
 
+bool groups_by_equals(const TableAggregate &table) {
+    const List *keys = get_sortgrouplist_exprs(table.clauses, table.columns);
+    for (int i = 0; i < list_length(keys); i++)
+        for (int j = 0; j < i; j++)
+            if (equal(list_nth(keys, i), list_nth(keys, j)))
+                return true;
+    return false;
+}
+
 void consider_sets(const TableAggregate &table) {
     List *paths = NIL;
     ListCell *cell;

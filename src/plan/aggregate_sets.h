@@ -6,6 +6,10 @@
 
 namespace pg_gpu::plan {
 
+// Is an expression grouped by twice? Where a set has only one of the two, PostgreSQL's plan shows NULL for
+// the other, or its value: that depends on how its nodes find expressions in each other's rows.
+bool groups_by_equals(const TableAggregate &table);
+
 // Adds a path to table.output if there is a GpuAggregate for each of the query's grouping sets.
 void consider_sets(const TableAggregate &table);
 
