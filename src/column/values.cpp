@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "column/numeric.h"
 #include "sort.h"
 
 namespace pg_gpu::column {
@@ -114,6 +115,61 @@ static int compare_keyed(const void *a, const void *b, void *context) {
                                            static_cast<const Keyed *>(b)->datum));
 }
 
+namespace {
+
+// In two words, because palloc doesn't align for one of 128 bits.
+struct WideNumber {
+    int64 high;
+    uint64 low;
+    uint64 place;
+};
+
+}  // namespace
+
+// Numerics as integers that are all scaled alike; nullptr where one isn't finite, or has too many digits.
+static WideNumber *widen(const ColumnType &type, const Collected &collected) {
+    auto *wide = allocate<WideNumber>(collected.count + 1);
+    auto *scales = allocate<uint8>(collected.count + 1);
+    ValueBuffer buffer = {nullptr, 0};
+    uint8 greatest = 0;
+    for (uint64 i = 0; i < collected.count; i++) {
+        uint64 words[2];
+        if (!read_wide(DatumGetNumeric(datum_of_value(type, collected.values[i], &buffer)), words,
+                       &scales[i]))
+            return nullptr;
+        wide[i] = {static_cast<int64>(words[1]), words[0], i};
+        greatest = Max(greatest, scales[i]);
+    }
+    for (uint64 i = 0; i < collected.count; i++) {
+        Int128 number = wide_of_words(wide[i].low, static_cast<uint64>(wide[i].high));
+        if (!multiply_by_power(&number, greatest - scales[i]))
+            return nullptr;
+        wide[i].high = static_cast<int64>(number >> 64);
+        wide[i].low = static_cast<uint64>(number);
+    }
+    pfree(scales);
+    return wide;
+}
+
+// As join_equal, without PostgreSQL's own comparison.
+static void join_numbers(WideNumber *wide, Collected *collected) {
+    sort_interruptibly(wide, wide + collected->count, [](const WideNumber &a, const WideNumber &b) {
+        return a.high != b.high ? a.high < b.high : a.low != b.low ? a.low < b.low : a.place < b.place;
+    });
+    auto *joined = allocate<DistinctValue>(collected->count + 1);
+    uint64 kept = 0;
+    for (uint64 i = 0; i < collected->count; i++) {
+        const DistinctValue &value = collected->values[wide[i].place];
+        if (i > 0 && wide[i].high == wide[i - 1].high && wide[i].low == wide[i - 1].low)
+            joined[kept - 1].count += value.count;
+        else
+            joined[kept++] = value;
+    }
+    collected->values = joined;
+    collected->count = kept;
+    pfree(wide);
+}
+
 // Values that differ in their bytes may be equal (1.0 and 1.00): of those the first in the order of bytes
 // stands for all.
 static void join_equal(const ColumnType &type, Collected *collected, bool *is_ordered) {
@@ -121,6 +177,11 @@ static void join_equal(const ColumnType &type, Collected *collected, bool *is_or
         type.base_type, TYPECACHE_CMP_PROC_FINFO | TYPECACHE_EQ_OPR_FINFO | TYPECACHE_HASH_PROC_FINFO);
     entry.typcollation = type.collation;
     *is_ordered = OidIsValid(entry.cmp_proc_finfo.fn_oid);
+    WideNumber *wide = type.base_type == NUMERICOID ? widen(type, *collected) : nullptr;
+    if (wide != nullptr) {
+        join_numbers(wide, collected);
+        return;
+    }
     const uint64 count = collected->count;
     auto *keyed = allocate<Keyed>(count + 1);
     for (uint64 i = 0; i < count; i++) {

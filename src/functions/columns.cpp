@@ -6,6 +6,7 @@
 
 #include "access_methods.h"
 #include "column/mirror.h"
+#include "column/numeric.h"
 #include "functions/numbers.h"
 
 PG_GPU_FUNCTION(pg_gpu_columns);
@@ -222,6 +223,59 @@ struct Summary {
 
 }  // namespace
 
+namespace {
+
+// A sum of values cast to numeric, which are added up as integers as far as these have room, by scale. It
+// shows as many digits as the value that shows most.
+struct NumericSum {
+    static constexpr int kScales = 39;
+    column::Int128 sums[kScales];
+    bool is_used[kScales];
+    Datum rest;
+};
+
+}  // namespace
+
+static bool add_product(NumericSum *sum, uint8 scale, column::Int128 product) {
+    column::Int128 next;
+    if (__builtin_add_overflow(sum->sums[scale], product, &next))
+        return false;
+    sum->sums[scale] = next;
+    sum->is_used[scale] = true;
+    return true;
+}
+
+static bool add_as_integer(NumericSum *sum, Datum numeric, uint64 rows) {
+    uint64 words[2];
+    uint8 scale;
+    column::Int128 product;
+    return column::read_wide(DatumGetNumeric(numeric), words, &scale) &&
+           !__builtin_mul_overflow(column::wide_of_words(words[0], words[1]), column::Int128{rows},
+                                   &product) &&
+           add_product(sum, scale, product);
+}
+
+static void add_numeric(NumericSum *sum, Datum numeric, uint64 rows) {
+    if (add_as_integer(sum, numeric, rows))
+        return;
+    const Datum factor = DirectFunctionCall1(int8_numeric, Int64GetDatum(static_cast<int64>(rows)));
+    const Datum product = DirectFunctionCall2(numeric_mul, numeric, factor);
+    const Datum next = DirectFunctionCall2(numeric_add, sum->rest, product);
+    pfree(DatumGetPointer(factor));
+    pfree(DatumGetPointer(product));
+    pfree(DatumGetPointer(sum->rest));
+    sum->rest = next;
+}
+
+static Datum finish_sum(const NumericSum &sum) {
+    Datum whole = sum.rest;
+    for (int scale = 0; scale < NumericSum::kScales; scale++)
+        if (sum.is_used[scale])
+            whole = DirectFunctionCall2(numeric_add, whole,
+                                        NumericGetDatum(column::make_numeric(sum.sums[scale], scale, scale)));
+    return whole;
+}
+
 // The sum of the values cast to numeric, and the mean of the same.
 static bool find_sum(const column::ColumnType &type, const column::DistinctValues &distinct,
                      Summary *summary) {
@@ -229,28 +283,29 @@ static bool find_sum(const column::ColumnType &type, const column::DistinctValue
     if (kind != functions::NumberKind::Integer && kind != functions::NumberKind::Float &&
         kind != functions::NumberKind::Numeric)
         return false;
-    Datum sum = DirectFunctionCall1(int8_numeric, Int64GetDatum(0));
+    NumericSum sum = {};
+    sum.rest = DirectFunctionCall1(int8_numeric, Int64GetDatum(0));
     column::ValueBuffer buffer = {nullptr, 0};
     for (uint64 i = 0; i < distinct.count; i++) {
         CHECK_FOR_INTERRUPTS();
         const Datum value = column::datum_of_value(type, distinct.values[i], &buffer);
-        const Datum rows =
-            DirectFunctionCall1(int8_numeric, Int64GetDatum(static_cast<int64>(distinct.values[i].count)));
+        const uint64 rows = distinct.values[i].count;
+        if (kind == functions::NumberKind::Integer) {
+            // There is room for numbers of 64 bits in more rows than a table can have.
+            sum.sums[0] += column::Int128{static_cast<int64>(value)} * column::Int128{rows};
+            continue;
+        }
         const Datum numeric = functions::number_as_numeric(type.base_type, value);
-        const Datum product = DirectFunctionCall2(numeric_mul, numeric, rows);
-        const Datum next = DirectFunctionCall2(numeric_add, sum, product);
-        pfree(DatumGetPointer(sum));
-        pfree(DatumGetPointer(product));
-        pfree(DatumGetPointer(rows));
+        add_numeric(&sum, numeric, rows);
         if (numeric != value)
             pfree(DatumGetPointer(numeric));
-        sum = next;
     }
-    summary->sum = sum;
+    sum.is_used[0] = sum.is_used[0] || kind == functions::NumberKind::Integer;
+    summary->sum = finish_sum(sum);
     const Datum count =
         DirectFunctionCall1(int8_numeric, Int64GetDatum(static_cast<int64>(summary->count - summary->nulls)));
-    summary->mean =
-        DirectFunctionCall1(numeric_float8_no_overflow, DirectFunctionCall2(numeric_div, sum, count));
+    summary->mean = DirectFunctionCall1(numeric_float8_no_overflow,
+                                        DirectFunctionCall2(numeric_div, summary->sum, count));
     return true;
 }
 
