@@ -608,6 +608,19 @@ static bool are_values_fine(InputMaker *maker, const InputSource &source) {
     return true;
 }
 
+// Rows needn't look for NULLs where there are none.
+static void leave_out_empty_nulls(InputMaker *maker, uint32 number) {
+    for (int part = 0; part < maker->parts->count; part++) {
+        AggregateInput *input = &maker->inputs[part][number];
+        const uint64 words = input->nulls == nullptr ? 0 : (input->places + 63) / 64;
+        uint64 any = 0;
+        for (uint64 word = 0; word < words; word++)
+            any |= input->nulls[word];
+        if (any == 0)
+            input->nulls = nullptr;
+    }
+}
+
 static bool make_input(InputMaker *maker, uint32 number) {
     if (!are_values_fine(maker, maker->compiled->input[number]))
         return false;
@@ -672,6 +685,7 @@ bool make_inputs(InputMaker *maker, const uint16 *steps, uint32 count) {
             maker->is_made[step.left] = true;
             if (!make_input(maker, step.left))
                 return false;
+            leave_out_empty_nulls(maker, step.left);
         }
         if (has_operands(step.operation, 1) && !make_inputs(maker, &step.left, 1))
             return false;
