@@ -165,24 +165,48 @@ inline void look_up_tile(const AggregateInput &input, const Code *codes, const s
     });
 }
 
-// Loads the numbers of ranges. Rows beside each other often belong to the same one.
+// Loads the numbers of ranges. Rows beside each other often belong to the same one. Otherwise several rows
+// are looked for at the same time, because each step of one search waits for the one before it.
 template <typename Code>
 inline void look_up_ranges(const AggregateInput &input, const Code *codes, const std::uint16_t *positions,
                            std::uint32_t count, std::int64_t *values) {
+    constexpr std::uint32_t together = 8;
     const auto *starts = static_cast<const std::uint64_t *>(input.values);
-    std::uint64_t start = UINT64_MAX;
-    std::uint64_t end = 0;
+    std::uint64_t start = 0;
+    std::uint64_t width = 0;
     std::int64_t number = 0;
-    for_tile_rows(positions, count, [&](std::uint32_t i, std::uint32_t row) {
-        const std::uint64_t code = codes[row];
-        if (code < start || code >= end) {
-            const std::uint64_t place = place_in_ranges(input, code);
-            start = starts[place];
-            end = place + 1 < input.places ? starts[place + 1] : UINT64_MAX;
-            number = number_of_range(input, place);
+    for (std::uint32_t first = 0; first < count; first += together) {
+        // Behind the last row it is looked for again.
+        const std::uint32_t rows = count - first < together ? count - first : together;
+        std::uint64_t searched[together];
+        bool is_same = true;
+        for (std::uint32_t i = 0; i < together; i++) {
+            const std::uint32_t place = first + (i < rows ? i : rows - 1);
+            searched[i] = codes[positions == nullptr ? place : positions[place]];
+            is_same &= searched[i] - start < width;
         }
-        values[i] = number;
-    });
+        if (is_same) {
+            for (std::uint32_t i = 0; i < rows; i++) {
+                values[first + i] = number;
+            }
+            continue;
+        }
+        std::uint64_t found[together] = {};
+        for (std::uint64_t left = input.places; left > 1;) {
+            const std::uint64_t half = left / 2;
+            for (std::uint32_t i = 0; i < together; i++) {
+                found[i] += starts[found[i] + half] <= searched[i] ? half : 0;
+            }
+            left -= half;
+        }
+        for (std::uint32_t i = 0; i < rows; i++) {
+            values[first + i] = number_of_range(input, found[i]);
+        }
+        const std::uint64_t last = found[together - 1];
+        start = starts[last];
+        width = (last + 1 < input.places ? starts[last + 1] : UINT64_MAX) - start;
+        number = number_of_range(input, last);
+    }
 }
 
 // Loads an input's numbers. `codes` and `column_nulls` (a bit a row; may be nullptr) are those of the tile's
