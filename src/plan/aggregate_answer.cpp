@@ -567,8 +567,7 @@ const char *answer_question(const AggregateQuestion &question, AggregateAnswer *
         return "equal grouping columns may look different in other partitions or children";
     if (!make_index_conditions(question, columns, *compiled))
         return "an expression raised an error";
-    const size_t taken = question.joins == nullptr ? 0 : question.joins->bytes;
-    Attempt state = {&question, compiled, answer, get_hash_memory_limit() - taken, nullptr};
+    Attempt state = {&question, compiled, answer, question.memory, nullptr};
     if (is_answered_by_server(&state, heap_fetches))
         return nullptr;
     const client::PagedRequest request = client::begin_paged(client::RequestKind::Aggregate, 1);

@@ -13,6 +13,7 @@ struct AggregateQuestion {
     Snapshot snapshot;
     AggregateQuery query;  // without parameters
     JoinedTables *joins;   // nullptr: no tables are joined
+    size_t memory;         // that may be taken
     ExprContext *context;  // for expressions
     MemoryContext keep;    // of the answer; everything in it goes when a try starts again
     TupleDesc row;         // keys, then aggregates

@@ -38,7 +38,8 @@ static bool is_sound_match(Node *node) {
 static Node *columns_for_constants(Node *node, void *context) {
     if (node == nullptr)
         return nullptr;
-    if (IsA(node, Const) || IsA(node, Param))
+    // Subqueries here are read before anything else is evaluated.
+    if (IsA(node, Const) || IsA(node, Param) || IsA(node, SubPlan))
         return reinterpret_cast<Node *>(
             makeVar(1, 1, exprType(node), exprTypmod(node), exprCollation(node), 0));
     if (is_sound_match(node)) {

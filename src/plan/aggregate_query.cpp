@@ -2,6 +2,7 @@
 
 #include "compat.h"
 #include "plan/join_path.h"
+#include "plan/subqueries.h"
 
 namespace pg_gpu::plan {
 
@@ -74,6 +75,12 @@ static Node *replace_columns(Node *node, void *context) {
                 makeVar(1, column, var->vartype, var->vartypmod, var->varcollid, 0));
         }
         case T_SubPlan:
+            if (auto *test = test_of_subquery(reinterpret_cast<const SubPlan *>(node)); test != nullptr) {
+                ListCell *value = list_head(test->args);
+                lfirst(value) = replace_columns(static_cast<Node *>(lfirst(value)), context);
+                return reinterpret_cast<Node *>(test);
+            }
+            [[fallthrough]];
         case T_AlternativeSubPlan:
         case T_SubLink:
         case T_PlaceHolderVar:

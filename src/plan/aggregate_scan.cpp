@@ -13,6 +13,7 @@
 #include "plan/custom_node.h"
 #include "plan/explain_why.h"
 #include "plan/parameters.h"
+#include "plan/subqueries.h"
 #include "plan/usage.h"
 
 namespace pg_gpu::plan {
@@ -90,13 +91,14 @@ static List *joined_plans(const AggregateScanState *state) {
 
 // In the current memory context. Sets the question's tables, or what keeps them from being joined.
 static void read_joined(AggregateScanState *state, AggregateQuestion *question) {
-    state->problem = nullptr;
-    if (state->query.joins == NIL)
+    if (state->query.joins == NIL || state->problem != nullptr)
         return;
     const List *plans = joined_plans(state);
     state->are_joined_read = true;
     question->joins = read_joined_tables(state->query.joins, plans, RelationGetDescr(state->member[0].index),
-                                         state->expressions, get_hash_memory_limit(), &state->problem);
+                                         state->expressions, question->memory, &state->problem);
+    if (state->problem == nullptr)
+        question->memory -= question->joins->bytes;
 }
 
 // Gives back what isn't memory alone.
@@ -105,6 +107,14 @@ static void forget_answer(AggregateScanState *state) {
     if (state->answer.spilled != nullptr)
         tuplestore_end(state->answer.spilled);
     state->answer = {};
+}
+
+// Puts in the values that parameters have now.
+static void bind(AggregateScanState *state, AggregateQuery *query) {
+    if (state->problem != nullptr)
+        return;
+    for (List **expressions : {&query->conditions, &query->keys, &query->aggregates})
+        *expressions = bind_parameters(*expressions, state->expressions);
 }
 
 static void ask(AggregateScanState *state) {
@@ -123,20 +133,17 @@ static void ask(AggregateScanState *state) {
     question.groups = state->custom.ss.ps.plan->plan_rows;
     if (state->query.keys != NIL)
         state->answer.spilled = tuplestore_begin_heap(true, false, work_mem);
+    question.memory = get_hash_memory_limit();
     question.query = state->query;
-    question.query.conditions = bind_parameters(state->query.conditions, state->expressions);
-    question.query.keys = bind_parameters(state->query.keys, state->expressions);
-    question.query.aggregates = bind_parameters(state->query.aggregates, state->expressions);
     // What a scan of the table would lock under SERIALIZABLE, and the index's readers.
     for (int i = 0; i < state->member_count; i++) {
         PredicateLockRelation(state->member[i].index, question.snapshot);
         PredicateLockRelation(state->member[i].heap, question.snapshot);
     }
-    state->problem = nullptr;
-    if (state->member_count == 0)
-        state->problem = "no partition can have such rows";
-    else
-        read_joined(state, &question);
+    state->problem = state->member_count == 0 ? "no partition can have such rows"
+                                              : read_subqueries(&question.query, estate, &question.memory);
+    read_joined(state, &question);
+    bind(state, &question.query);
     const client::Usage before = client::session_usage();
     if (state->problem == nullptr)
         state->problem = answer_question(question, &state->answer, &state->heap_fetches);
@@ -284,6 +291,7 @@ static void rescan_aggregate(CustomScanState *node) {
         ListCell *cell;
         foreach (cell, node->custom_ps)
             UpdateChangedParamSet(static_cast<PlanState *>(lfirst(cell)), node->ss.ps.chgParam);
+        note_changed_parameters(state->query, node->ss.ps.state, node->ss.ps.chgParam);
         state->is_asked = false;
     }
     // A parameter of HAVING alone isn't one of the child's.

@@ -9,6 +9,7 @@
 #include "plan/custom_node.h"
 #include "plan/explain_why.h"
 #include "plan/parameters.h"
+#include "plan/subqueries.h"
 #include "plan/sort_path.h"
 #include "plan/usage.h"
 #include "table/visibility.h"
@@ -76,14 +77,18 @@ static const char *find_answer(SortScanState *state, int64 wanted) {
     question.groups = static_cast<double>(wanted);
     question.rows = static_cast<uint64>(wanted);
     question.with_ties = state->with_ties;
+    question.memory = get_hash_memory_limit();
     question.query = state->query;
-    question.query.conditions = bind_parameters(state->query.conditions, state->expressions);
-    question.query.keys = bind_parameters(state->query.keys, state->expressions);
+    const char *problem = read_subqueries(&question.query, state->custom.ss.ps.state, &question.memory);
+    if (problem != nullptr)
+        return problem;
+    question.query.conditions = bind_parameters(question.query.conditions, state->expressions);
+    question.query.keys = bind_parameters(question.query.keys, state->expressions);
     // What a scan of the table would lock under SERIALIZABLE, and the index's readers.
     PredicateLockRelation(table.index, question.snapshot);
     PredicateLockRelation(table.heap, question.snapshot);
     const client::Usage before = client::session_usage();
-    const char *problem = answer_question(question, &state->answer, &state->heap_fetches);
+    problem = answer_question(question, &state->answer, &state->heap_fetches);
     client::add_usage_since(before, &state->usage);
     if (problem == nullptr) {
         table::open_heap_probe(&state->probe, table.heap, question.snapshot);
@@ -211,6 +216,7 @@ static void rescan_sort(CustomScanState *node) {
     const bool has_child_run = state->is_asked && state->problem != nullptr;
     if (node->ss.ps.chgParam != nullptr) {
         UpdateChangedParamSet(child, node->ss.ps.chgParam);
+        note_changed_parameters(state->query, node->ss.ps.state, node->ss.ps.chgParam);
         state->is_asked = false;
     }
     // A parameter of LIMIT alone isn't one of the child's.

@@ -291,6 +291,9 @@ sub _simple_condition
 		$class =~ /^(int|float|numeric|date|timestamp)$/ && $self->{table} ? sub {
 			"$name " . $operator->() . " (SELECT " . $self->_pick('min', 'max') . "($name) FROM $self->{table}" . ($random->once_in(2) ? " WHERE $name < " . $value->() : '') . ')';
 		} : (),
+		$self->{table} && $self->{own}{$name} ? sub {
+			"$name " . $self->_pick('IN', 'NOT IN') . " (SELECT $name FROM $self->{table} WHERE $name " . $operator->() . ' ' . $value->() . ($random->once_in(3) ? " OR $name IS NULL)" : ')');
+		} : (),
 		sub { $self->_pick('true', 'false', 'NULL::bool', "$name = $name") });
 }
 

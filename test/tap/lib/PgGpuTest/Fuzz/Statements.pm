@@ -145,11 +145,21 @@ sub _joins
 	foreach my $joined (@{ $table->{joined} })
 	{
 		next if $random->once_in(3) || ($joined->{through} && !grep { $_->{joined} eq $joined->{through} && !$_->{exists} } @joins);
-		my $kind = $random->pick('JOIN', 'JOIN', 'JOIN', 'LEFT JOIN', 'EXISTS', 'NOT EXISTS');
+		my $kind = $random->pick('JOIN', 'JOIN', 'JOIN', 'LEFT JOIN', 'EXISTS', 'NOT EXISTS', 'IN', 'NOT IN');
 		my $on = $random->once_in(2) ? "$joined->{by}{name} = $joined->{key}" : "$joined->{key} = $joined->{by}{name}";
-		push @joins, { joined => $joined, kind => $kind, on => $on, exists => scalar($kind =~ /EXISTS/) };
+		push @joins, { joined => $joined, kind => $kind, on => $on, exists => scalar($kind =~ /EXISTS|^(NOT )?IN$/) };
 	}
 	return @joins;
+}
+
+# Is there a row of the joined table, or is the key among its keys?
+sub _test_of
+{
+	my ($random, $join) = @_;
+	my $joined = $join->{joined};
+	return "$join->{kind} (SELECT FROM $joined->{name} WHERE $join->{on})" if $join->{kind} =~ /EXISTS/;
+	my $some = $random->once_in(2) ? " WHERE $joined->{key} IS NOT NULL" : '';
+	return "$joined->{by}{name} $join->{kind} (SELECT $joined->{key} FROM $joined->{name}$some)";
 }
 
 # SELECT keys, aggregates FROM table WHERE ... GROUP BY ... HAVING ... ORDER BY ... LIMIT ...
@@ -176,7 +186,7 @@ sub _body
 	my %elsewhere = %{ $made->{risks} };
 	$made->{risks} = {};
 	push @{ $body->{conditions} }, $made->condition($random->between(0, 2)) foreach 1 .. $random->pick(0, 0, 1, 1, 2);
-	push @{ $body->{conditions} }, "$_->{kind} (SELECT FROM $_->{joined}{name} WHERE $_->{on})" foreach @tested;
+	push @{ $body->{conditions} }, _test_of($random, $_) foreach @tested;
 	push @{ $body->{having} }, _having($random, $made, $body) if !$body->{rows} && $random->once_in(5) && (@{ $body->{keys} } || @{ $body->{aggregates} });
 	# HAVING may ask of a key, which then is a condition like others.
 	my $risks = keys(%{ $made->{risks} }) + (@{ $body->{having} } ? keys %elsewhere : 0);
@@ -301,6 +311,7 @@ sub random_statement
 	my @columns = $random->once_in(20) ? @{ $table->{columns} } : @{ $table->{indexed} };
 	my $made = PgGpuTest::Fuzz::Expressions->new($random, @columns);
 	$made->{table} = $table->{name} if $random->once_in(3);
+	$made->{own} = { map { $_->{name} => 1 } @columns };
 	my $form = $random->pick(('plain') x 12, 'counted', 'windowed', 'materialized', 'lateral', 'scalar');
 	$made->{outer} = { int4 => 'o.i4', int8 => 'o.i8', text => 'o.t', date => 'o.d', numeric => 'o.n4' } if $form =~ /lateral|scalar/;
 	$made->{parameters} = [] if !$made->{outer} && $random->once_in(5);
