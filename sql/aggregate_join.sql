@@ -126,7 +126,8 @@ SELECT * FROM compare('SELECT i.kind, count(*) FROM jfact f JOIN item i ON f.ite
 SELECT * FROM compare('SELECT count(*) FROM jfact f WHERE f.tag IN (SELECT k FROM tags) AND f.wide IN (SELECT k FROM wides)');
 SELECT * FROM compare('SELECT count(*) FROM jfact f WHERE f.item IN (SELECT i.k FROM item i JOIN kind k ON i.kind = k.k WHERE k.color = ''red'')');
 
--- Not the node's: keys that aren't unique, several at once, no equality, volatile functions, locked rows, samples, lateral tables.
+-- By keys that aren't unique and by other conditions PostgreSQL joins groups (aggregate_join_states). Volatile functions, locked rows, and what isn't
+-- known of rows alone, are left to its own plan.
 SELECT * FROM compare('SELECT l.name, count(*) FROM jfact f JOIN loose_item l ON f.item = l.k GROUP BY 1');
 SELECT * FROM compare('SELECT count(*) FROM jfact f JOIN item i ON f.item < i.k');
 SELECT * FROM compare('SELECT count(*) FROM jfact f CROSS JOIN kind');
@@ -324,13 +325,10 @@ SET pg_gpu.enable_join = off;
 SELECT reason FROM gpu.explain_why('SELECT count(*) FROM jfact f JOIN item i ON f.item = i.k');
 RESET pg_gpu.enable_join;
 SELECT reason FROM gpu.explain_why('SELECT count(*) FROM jfact f JOIN item i ON f.item = i.k');
-SELECT reason FROM gpu.explain_why('SELECT count(*) FROM jfact f JOIN loose_item l ON f.item = l.k');
-SELECT reason FROM gpu.explain_why('SELECT count(*) FROM jfact f JOIN item i ON f.item < i.k');
 SELECT reason FROM gpu.explain_why('SELECT count(*) FROM item i JOIN kind k ON i.kind = k.k');
 SELECT reason FROM gpu.explain_why('SELECT count(*) FROM jfact f FULL JOIN item i ON f.item = i.k');
 SELECT reason FROM gpu.explain_why('SELECT count(*) FROM item i LEFT JOIN jfact f ON f.item = i.k');
 SELECT reason FROM gpu.explain_why('SELECT count(*) FROM jfact f LEFT JOIN (item i JOIN kind k ON i.kind = k.k) ON f.item = i.k');
-SELECT reason FROM gpu.explain_why('SELECT count(*) FROM jfact f JOIN (VALUES (1), (2)) AS v (k) ON f.item = v.k');
 
 DROP TABLE jfact, item, kind, shop, days, tags, wides, loose_item, nothing, parted CASCADE;
 DROP ROLE join_reader;

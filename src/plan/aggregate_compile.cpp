@@ -132,8 +132,7 @@ static bool is_plain_equality(Oid type, Oid operator_oid) {
     return lookup_type_cache(getBaseType(type), TYPECACHE_EQ_OPR)->eq_opr == operator_oid;
 }
 
-// Do equal values always have the same bytes?
-static bool has_one_image(Oid type, Oid equality, Oid collation) {
+bool has_one_image(Oid type, Oid equality, Oid collation) {
     const Oid base = getBaseType(type);
     const TypeCacheEntry *entry = lookup_type_cache(base, TYPECACHE_EQ_OPR | TYPECACHE_BTREE_OPFAMILY);
     if (entry->eq_opr != equality || !OidIsValid(entry->btree_opf) || base == BPCHAROID)

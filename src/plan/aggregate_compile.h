@@ -138,6 +138,9 @@ struct CompiledAggregate {
     SortKey sort_key[gpu_engine::max_aggregate_keys];
 };
 
+// Do equal values always have the same bytes?
+bool has_one_image(Oid type, Oid equality, Oid collation);
+
 // The columns that expressions are over.
 struct IndexColumns {
     const column::Format *format;

@@ -67,8 +67,7 @@ static bool add_parts(Node *node, void *context) {
     return false;
 }
 
-// What members give for a final aggregate to compute the target and HAVING from.
-static PathTarget *make_partial_target(PlannerInfo *root, const PathTarget *target, Node *having) {
+PathTarget *make_partial_target(PlannerInfo *root, const PathTarget *target, Node *having) {
     PartialTarget partial = {create_empty_pathtarget(), NIL};
     List *keys = NIL;
     for (int i = 0; i < list_length(target->exprs); i++) {
@@ -139,7 +138,7 @@ TableAggregate aggregate_of_member(const TableAggregate &table, RelOptInfo *memb
     return {root,
             table.tree == nullptr ? member : table.input,
             make_groups(member, translate_target(root, table.output->reltarget, from, to)),
-            columns_over(root, member),
+            translate_list(root, table.columns, from, to),
             translate_list(root, table.having, from, to),
             table.split,
             translate_target(root, table.scanned, from, to),

@@ -19,6 +19,10 @@ const List *live_members(PlannerInfo *root, Index table);
 // has, whose paths are part of others already.
 RelOptInfo *make_groups(const RelOptInfo *table, PathTarget *target);
 
+// What groups that are parts of others give, so that a final aggregate can compute the target and HAVING from
+// them: what is grouped by, transition states, and columns that depend on what is grouped by.
+PathTarget *make_partial_target(PlannerInfo *root, const PathTarget *target, Node *having);
+
 // An aggregate over a table as one over a member of it, whose groups give the same; they stand beside those
 // that core has for the member.
 TableAggregate aggregate_of_member(const TableAggregate &table, RelOptInfo *member);

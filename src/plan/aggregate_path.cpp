@@ -408,9 +408,9 @@ void consider_indexes(const TableAggregate &table) {
         consider_table(table);
 }
 
-static const char *consider_rows(const TableAggregate &table) {
+static const char *consider_rows(const TableAggregate &table, bool may_be_partial) {
     if (table.input->reloptkind == RELOPT_JOINREL)
-        return consider_joins(table);
+        return consider_joins(table, may_be_partial);
     consider_indexes(table);
     return nullptr;
 }
@@ -449,7 +449,7 @@ static const char *consider_groups(PlannerInfo *root, RelOptInfo *input, RelOptI
     if (has_sets && groups_by_equals(table))
         return "grouping sets have an expression twice";
     if (has_sets || !has_members)
-        return consider_rows(table);
+        return consider_rows(table, (extra->flags & GROUPING_CAN_PARTIAL_AGG) != 0);
     // Beside a node for all members, nodes for each wouldn't be worth their planning. One member has whole
     // groups anyhow.
     if (scattered != nullptr || list_length(members) == 1 || !consider_table(table))
@@ -487,7 +487,8 @@ static const char *consider_distinct(PlannerInfo *root, RelOptInfo *input, RelOp
     // The planner leaves it empty.
     output->reltarget = root->upper_targets[UPPERREL_DISTINCT];
     return consider_rows({root, input, output, columns_over(root, input), NIL, AGGSPLIT_SIMPLE,
-                          input->reltarget, distinct_clauses(root), NIL, nullptr, members});
+                          input->reltarget, distinct_clauses(root), NIL, nullptr, members},
+                         false);
 }
 
 static void consider_aggregate_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,

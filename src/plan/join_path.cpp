@@ -6,6 +6,7 @@
 #include "plan/aggregate_members.h"
 #include "plan/aggregate_whole.h"
 #include "plan/join_groups.h"
+#include "plan/join_states.h"
 #include "settings.h"
 
 namespace pg_gpu::plan {
@@ -30,8 +31,7 @@ static void refuse(Growth *growth, const char *reason) {
 
 // ---- outer, semi and anti joins ---------------------------------------------------------------------------
 
-// The join whose right side is the table; nullptr: inner ones.
-static SpecialJoinInfo *find_special_join(PlannerInfo *root, Index table) {
+SpecialJoinInfo *find_special_join(PlannerInfo *root, Index table) {
     ListCell *cell;
     foreach (cell, root->join_info_list) {
         auto *join = lfirst_node(SpecialJoinInfo, cell);
@@ -41,7 +41,7 @@ static SpecialJoinInfo *find_special_join(PlannerInfo *root, Index table) {
     return nullptr;
 }
 
-static SpecialJoinInfo *make_inner_join(const RelOptInfo *left, const RelOptInfo *right) {
+SpecialJoinInfo *make_inner_join(const RelOptInfo *left, const RelOptInfo *right) {
     auto *join = makeNode(SpecialJoinInfo);
     join->min_lefthand = left->relids;
     join->min_righthand = right->relids;
@@ -263,8 +263,7 @@ static bool is_plain_table(PlannerInfo *root, const RelOptInfo *table) {
     return entry->rtekind == RTE_RELATION && entry->tablesample == nullptr;
 }
 
-// The cheapest one that reads all of the table's rows in this process; nullptr without one.
-static Path *find_path(PlannerInfo *root, RelOptInfo *table) {
+Path *find_rows_path(PlannerInfo *root, RelOptInfo *table) {
     Path *cheapest = nullptr;
     ListCell *cell;
     foreach (cell, table->pathlist) {
@@ -319,6 +318,10 @@ static bool is_grown(const Growth &growth, const RelOptInfo *table) {
 // Joins the tables so far with another one, if that can be.
 static bool join_table(Growth *growth, RelOptInfo *table) {
     PlannerInfo *root = growth->root;
+    if (!is_plain_table(root, table)) {
+        refuse(growth, "what is joined isn't a table");
+        return false;
+    }
     JoinTree *tree = growth->tree;
     SpecialJoinInfo *special = find_special_join(root, table->relid);
     if (special != nullptr && !bms_is_subset(special->min_lefthand, growth->grown->relids))
@@ -337,7 +340,7 @@ static bool join_table(Growth *growth, RelOptInfo *table) {
     if (!choose_key(growth, conditions, join, joined, &key) ||
         !add_conditions(growth, conditions, key, joined->type, join))
         return false;
-    joined->path = find_path(root, table);
+    joined->path = find_rows_path(root, table);
     if (joined->path == nullptr) {
         refuse(growth, "a joined table is only read by parallel workers");
         return false;
@@ -369,9 +372,10 @@ static void grow_tree(Growth *growth) {
     }
 }
 
-// nullptr: *refused says why the join isn't one of this table with rows that are looked up.
+// nullptr: *refused says why this table isn't joined with rows that are looked up. *grown are the tables that
+// are; unless that is the whole join, *refused says why.
 static JoinTree *make_tree(PlannerInfo *root, RelOptInfo *join, RelOptInfo *table, const List *members,
-                           const char **refused) {
+                           RelOptInfo **grown, const char **refused) {
     *refused = nullptr;
     if (find_special_join(root, table->relid) != nullptr) {
         *refused = "the table is on the right side of an outer, semi or anti join";
@@ -382,10 +386,10 @@ static JoinTree *make_tree(PlannerInfo *root, RelOptInfo *join, RelOptInfo *tabl
     tree->rows = scan_plainly(root, table, members);
     Growth growth = {root, join, table, tree, nullptr};
     grow_tree(&growth);
-    if (growth.grown == join)
-        return tree;
-    *refused = growth.refused != nullptr ? growth.refused : "the tables are joined in another order";
-    return nullptr;
+    *grown = growth.grown;
+    if (growth.grown != join)
+        *refused = growth.refused != nullptr ? growth.refused : "the tables are joined in another order";
+    return tree;
 }
 
 // ---- which joins ------------------------------------------------------------------------------------------
@@ -397,8 +401,6 @@ static const char *refuse_tables(PlannerInfo *root, const RelOptInfo *join) {
             continue;
         if (table->lateral_relids != nullptr || table->lateral_referencers != nullptr)
             return "a joined table depends on another table's rows";
-        if (!is_plain_table(root, table))
-            return "what is joined isn't a table";
     }
     return refuse_special_joins(root);
 }
@@ -408,11 +410,13 @@ static bool is_parent(PlannerInfo *root, const RelOptInfo *table) {
 }
 
 static bool may_answer(PlannerInfo *root, const RelOptInfo *table) {
+    if (!is_plain_table(root, table))
+        return false;
     return is_parent(root, table) ? refuse_whole(live_members(root, table->relid)) == nullptr
                                   : has_column_index(table);
 }
 
-const char *consider_joins(const TableAggregate &join) {
+const char *consider_joins(const TableAggregate &join, bool may_be_partial) {
     PlannerInfo *root = join.root;
     const char *refused = refuse_tables(root, join.input);
     if (refused != nullptr)
@@ -426,12 +430,15 @@ const char *consider_joins(const TableAggregate &join) {
         if (table == nullptr || !may_answer(root, table))
             continue;
         const List *members = is_parent(root, table) ? live_members(root, table->relid) : NIL;
-        const JoinTree *tree = make_tree(root, join.input, table, members, &refused);
-        if (tree == nullptr) {
+        RelOptInfo *grown;
+        const JoinTree *tree = make_tree(root, join.input, table, members, &grown, &refused);
+        if (tree != nullptr && grown != join.input && may_be_partial)
+            refused = consider_states(join, tree, grown, members);
+        any = any || refused == nullptr;
+        if (refused != nullptr)
             first_refused = refused;
+        if (tree == nullptr || grown != join.input)
             continue;
-        }
-        any = true;
         TableAggregate joined = join;
         joined.tree = tree;
         joined.members = members;

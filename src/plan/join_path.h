@@ -27,8 +27,17 @@ struct JoinTree {
     Path *rows;        // PostgreSQL's join, without parallel workers
 };
 
-// Adds paths for the groups of a join, by the indexes of any of its tables. Returns why there can't be any.
-const char *consider_joins(const TableAggregate &join);
+// Adds paths for the groups of a join, by the indexes of any of its tables; of groups also by transition
+// states, if their aggregates have any. Returns why there can't be any.
+const char *consider_joins(const TableAggregate &join, bool may_be_partial);
+
+// The join whose right side is the table; nullptr: inner ones.
+SpecialJoinInfo *find_special_join(PlannerInfo *root, Index table);
+
+SpecialJoinInfo *make_inner_join(const RelOptInfo *left, const RelOptInfo *right);
+
+// The cheapest path that reads all of the table's rows in this process; nullptr without one.
+Path *find_rows_path(PlannerInfo *root, RelOptInfo *table);
 
 // The same tree with a partition or child in place of the table whose index answers.
 const JoinTree *tree_of_member(PlannerInfo *root, const JoinTree &tree, RelOptInfo *member);

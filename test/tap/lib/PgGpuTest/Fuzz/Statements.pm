@@ -137,6 +137,19 @@ sub _is_told_by_order
 	return $risks && (@conditions > 1 || "@conditions" =~ /\b(AND|OR)\b/);
 }
 
+# Of a join, beside the equality with its key: another column of the table and one of the joined table.
+sub _further_condition
+{
+	my ($random, $table, $joined) = @_;
+	my (undef, @others) = @{ $joined->{columns} };
+	my @pairs;
+	foreach my $other (grep { $_->{type} !~ /^(bool|pair)$/ } @others)
+	{
+		push @pairs, map { [ $_->{name}, $other->{name} ] } grep { $_->{type} eq $other->{type} } @{ $table->{indexed} };
+	}
+	return @pairs ? ' AND ' . join($random->pick(' = ', ' = ', ' <> ', ' <= '), @{ $random->pick(@pairs) }) : '';
+}
+
 # Some of the tables that it can be joined with, each behind the one that it is joined by, and how.
 sub _joins
 {
@@ -147,6 +160,7 @@ sub _joins
 		next if $random->once_in(3) || ($joined->{through} && !grep { $_->{joined} eq $joined->{through} && !$_->{exists} } @joins);
 		my $kind = $random->pick('JOIN', 'JOIN', 'JOIN', 'LEFT JOIN', 'EXISTS', 'NOT EXISTS', 'IN', 'NOT IN');
 		my $on = $random->once_in(2) ? "$joined->{by}{name} = $joined->{key}" : "$joined->{key} = $joined->{by}{name}";
+		$on .= _further_condition($random, $table, $joined) if $random->once_in(4);
 		push @joins, { joined => $joined, kind => $kind, on => $on, exists => scalar($kind =~ /EXISTS|^(NOT )?IN$/) };
 	}
 	return @joins;

@@ -219,7 +219,7 @@ sub _create_joined
 	my @columns = ({ name => "j${number}_k", type => $type }, map { { name => "j${number}_$_", type => $random->pick(@types) } } 1 .. $random->between(1, 3));
 	$_->{values} = _values_of($random, $_) foreach @columns;
 	my $joined = { name => $name, columns => \@columns, key => $columns[0]{name}, by => $by, through => $through };
-	my $is_unique = !$random->once_in(8);
+	my $is_unique = !$random->once_in(4);
 	my @others = @columns[ 1 .. $#columns ];
 	my $into = "INSERT INTO $name (" . join(', ', map { $_->{name} } @columns) . ') SELECT ';
 	my $values = join('', map { ", $_->{values}" } @others);
