@@ -176,7 +176,7 @@ def load_duckdb(options, server, session, tables):
         session.run(f"COPY {table} TO '{place}' (FORMAT csv, HEADER)")
         types = dict(row.split('|') for row in session.run(f"SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = '{table}'::regclass AND attnum > 0"))
         columns = ', '.join(f"'{name}': '{kind}'" for name, kind in types.items())
-        duck.timed(f"CREATE TABLE {table} AS SELECT * FROM read_csv('{place}', header = true, columns = {{{columns}}})")
+        duck.timed(f"CREATE TABLE {table} AS SELECT * FROM read_csv('{place}', header = true, allow_quoted_nulls = false, columns = {{{columns}}})")
         os.unlink(place)
     return duck
 
