@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "common/column/aggregate.h"
 #include "engine_aggregates.h"
 
 namespace {
@@ -336,6 +337,44 @@ TYPED_TEST(EngineAggregates, KeysWithSoManyCodes) {
     }
 }
 
+// What mix_key(0, key) was made of.
+std::uint64_t key_of_hash(std::uint64_t hash) {
+    const auto divide = [](std::uint64_t product, std::uint64_t factor) {
+        std::uint64_t inverse = factor;
+        for (int i = 0; i < 5; ++i) {
+            inverse *= 2 - factor * inverse;
+        }
+        return product * inverse;
+    };
+    hash = divide(hash ^ hash >> 32, 0xd6e8feb86659fd93);
+    return divide(hash ^ hash >> 32, 0x9e3779b97f4a7c15);
+}
+
+// Whoever chooses the keys can choose their hashes. An engine answers, or says that it can't; it doesn't take
+// ever more memory.
+TYPED_TEST(EngineAggregates, KeysWhoseHashesCollide) {
+    ASSERT_EQ(mix_key(0, key_of_hash(std::uint64_t(7) << 32)), std::uint64_t(7) << 32);
+    std::vector<TestRun> runs;
+    const auto stores = this->make_runs({70000}, &runs, false);
+    TestQuestion question;
+    Builder builder(&question);
+    TestInputs inputs;
+    inputs.add_map(runs[0], 7, AggregateInputKind::map64, [](std::uint64_t code) {
+        return static_cast<std::int64_t>(key_of_hash(code % 3000 << 32));
+    });
+    question.inputs.push_back(std::move(inputs));
+    builder.add_key(builder.add_input(), 64, 0, false);
+    builder.accumulate(AccumulatorKind::count, no_aggregate_step);
+    std::unique_ptr<AggregateAnswer> answer;
+    const Status status = this->ask(stores, question, nullptr, UINT32_MAX, &answer);
+    ASSERT_TRUE(status.ok()) << status.message;
+    if (answer->outcome() == AggregateOutcome::answered) {
+        EXPECT_EQ(this->read(*answer, question.program), compute(question, runs, nullptr).groups);
+    } else {
+        EXPECT_EQ(answer->outcome(), AggregateOutcome::too_many_groups);
+    }
+}
+
 // A code that isn't one of the key's is damage. Its row belongs to some group, and to one only.
 TYPED_TEST(EngineAggregates, CodesBeyondTheLast) {
     std::vector<TestRun> runs;
@@ -445,8 +484,17 @@ TYPED_TEST(EngineAggregates, FirstGroupsInAnOrder) {
     }
     const TestQuestion question = simple_question(runs);
     std::unique_ptr<AggregateAnswer> answer;
-    EXPECT_EQ(this->ask(stores, question, nullptr, UINT32_MAX, &answer, {1, 1000, 0, 0, 0}).code,
-              StatusCode::invalid_argument);
+    const std::uint32_t words = question.program.key_words + question.program.value_words;
+    for (const std::uint8_t is_wide : {0, 1}) {
+        for (const std::uint32_t word : {words - is_wide, words, UINT32_MAX - is_wide, UINT32_MAX}) {
+            EXPECT_EQ(
+                this->ask(stores, question, nullptr, UINT32_MAX, &answer, {1, word, is_wide, 0, 0}).code,
+                StatusCode::invalid_argument);
+        }
+        EXPECT_TRUE(this->ask(stores, question, nullptr, UINT32_MAX, &answer,
+                              {1, words - 1U - is_wide, is_wide, 0, 0})
+                        .ok());
+    }
 }
 
 TYPED_TEST(EngineAggregates, QuestionsThatCantBe) {

@@ -263,8 +263,9 @@ AggregatePlan plan_aggregate(const AggregateQuestion &question) {
     AggregatePlan plan;
     plan.program = *question.program;
     check_program(plan.program);
+    const std::uint32_t order_words = question.top.is_wide != 0 ? 2 : 1;
     if (question.top.count > 0 &&
-        question.top.word + (question.top.is_wide != 0 ? 1U : 0U) >= plan.record_words()) {
+        (plan.record_words() < order_words || question.top.word > plan.record_words() - order_words)) {
         refuse("groups are ordered by a word that they don't have");
     }
     if (question.top.of_rows != 0) {

@@ -84,6 +84,10 @@ class Aggregator {
             if (flags.full == 0 || flags.failed != 0) {
                 break;
             }
+            if (is_beyond_room(flags)) {
+                answer->set_outcome(AggregateOutcome::too_many_groups);
+                return answer;
+            }
             slots_ *= 4;
         }
         answer->set_outcome(outcome_of(flags));
@@ -265,6 +269,22 @@ class Aggregator {
         return flags;
     }
 
+    // Is a larger table than the full one useless? It is where the caller has no room for the groups that
+    // were found so far, and where most slots are free, because the keys' hashes were made to collide.
+    bool is_beyond_room(const AggregateFlags &flags) {
+        if (slots_ >= 4 * plan_.rows) {
+            return true;
+        }
+        if (question_.top.count > 0 && flags.doubtful == 0) {
+            return false;
+        }
+        return count_groups(call_, filled()) > question_.max_groups;
+    }
+
+    FilledTable filled() const {
+        return {table_, records(), rows_word_, plan_.program.key_words, plan_.record_words()};
+    }
+
     AggregateOutcome outcome_of(const AggregateFlags &flags) const {
         return flags.failed != 0                       ? AggregateOutcome::failed
                : flags.doubtful > question_.max_groups ? AggregateOutcome::too_many_groups
@@ -274,16 +294,15 @@ class Aggregator {
     void give_groups(DeviceAggregateAnswer &answer, const AggregateFlags &flags) {
         const std::uint32_t words = plan_.record_words();
         const ProgramView &program = parts_[0].program->view();
-        const FilledTable filled = {table_, records(), rows_word_, plan_.program.key_words, words};
         const bool wants_top = question_.top.count > 0 && flags.doubtful == 0;
         std::uint64_t groups = 1;
         Buffer<std::uint64_t> listed;
         if (wants_top && way_ != Way::one) {
-            listed = list_first_groups(call_, filled, program, question_.top, is_top_narrow(), &groups);
+            listed = list_first_groups(call_, filled(), program, question_.top, is_top_narrow(), &groups);
             listed = keep_top(call_, question_.top, words, std::move(listed), &groups);
         } else {
             if (way_ != Way::one) {
-                groups = count_groups(call_, filled);
+                groups = count_groups(call_, filled());
             }
             if (groups > question_.max_groups || flags.doubtful > question_.max_groups - groups) {
                 answer.set_outcome(AggregateOutcome::too_many_groups);
@@ -293,7 +312,7 @@ class Aggregator {
                 listed = call_.buffer<std::uint64_t>(words);
                 call_.copy(listed.data(), static_cast<const std::uint64_t *>(records_.data()), words);
             } else {
-                listed = list_groups(call_, filled, program, groups);
+                listed = list_groups(call_, filled(), program, groups);
             }
         }
         call_.wait();

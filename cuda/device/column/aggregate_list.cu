@@ -198,10 +198,10 @@ __device__ void write_group(const FilledTable &filled, const ProgramView &progra
     }
 }
 
-// Lists the groups for which wanted(slot) holds, one behind the other.
+// Lists the groups for which wanted(slot) holds, one behind the other, `room` at most.
 template <typename Wanted>
 __device__ void list_wanted(const FilledTable &filled, const ProgramView &program, Survey *survey,
-                            Word *groups, Wanted wanted) {
+                            Word *groups, Word room, Wanted wanted) {
     const std::uint32_t lane = threadIdx.x % 32;
     const std::uint64_t step = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
     // A warp's lanes go on together, since they ask each other.
@@ -218,21 +218,21 @@ __device__ void list_wanted(const FilledTable &filled, const ProgramView &progra
             first = atomicAdd(&survey->listed, Word(__popc(ones)));
         }
         first = __shfl_sync(UINT32_MAX, first, 0);
-        if (is_one) {
-            write_group(filled, program, slot,
-                        groups + (first + __popc(ones & ((1U << lane) - 1))) * filled.words);
+        const Word place = first + __popc(ones & ((1U << lane) - 1));
+        if (is_one && place < room) {
+            write_group(filled, program, slot, groups + place * filled.words);
         }
     }
 }
 
 __global__ void list_kernel(FilledTable filled, const __grid_constant__ ProgramView program, Survey *survey,
-                            Word *groups) {
-    list_wanted(filled, program, survey, groups, [](std::uint64_t) { return true; });
+                            Word *groups, Word room) {
+    list_wanted(filled, program, survey, groups, room, [](std::uint64_t) { return true; });
 }
 __global__ void list_first_kernel(FilledTable filled, const __grid_constant__ ProgramView program,
-                                  Ranker ranker, Survey *survey, Word *groups) {
+                                  Ranker ranker, Survey *survey, Word *groups, Word room) {
     const long long last = survey->last;
-    list_wanted(filled, program, survey, groups,
+    list_wanted(filled, program, survey, groups, room,
                 [&](std::uint64_t slot) { return ranker(filled, slot) >= last; });
 }
 
@@ -270,7 +270,7 @@ Buffer<std::uint64_t> list_groups(const Call &call, const FilledTable &filled, c
         call.buffer<std::uint64_t>(std::max<std::uint64_t>(1, groups * filled.words));
     const Buffer<Survey> survey = begin_survey(call);
     list_kernel<<<blocks_of(call, filled), threads, 0, call.stream()>>>(
-        filled, program, survey.data(), reinterpret_cast<Word *>(listed.data()));
+        filled, program, survey.data(), reinterpret_cast<Word *>(listed.data()), groups);
     check_launch("list_kernel");
     return listed;
 }
@@ -302,7 +302,7 @@ Buffer<std::uint64_t> list_first_groups(const Call &call, const FilledTable &fil
     *groups = kept;
     Buffer<std::uint64_t> listed = call.buffer<std::uint64_t>(kept * filled.words);
     list_first_kernel<<<blocks, threads, 0, call.stream()>>>(filled, program, ranker, survey.data(),
-                                                             reinterpret_cast<Word *>(listed.data()));
+                                                             reinterpret_cast<Word *>(listed.data()), kept);
     check_launch("list_first_kernel");
     return listed;
 }
