@@ -32,6 +32,7 @@ struct SortScanState {
     bool is_asked;
     uint64 next;          // row: those before it have been given
     bool is_at_end;       // and then that there are no more
+    bool has_child_run;   // since its last rescan
     const char *problem;  // why the child answers; nullptr: it doesn't
     uint64 heap_fetches;
     uint64 given;  // rows, since the last question
@@ -97,6 +98,22 @@ static const char *find_answer(SortScanState *state, int64 wanted) {
     return problem;
 }
 
+// The child gives its rows from the first one on.
+static void rewind_child(SortScanState *state) {
+    auto *child = static_cast<PlanState *>(linitial(state->custom.custom_ps));
+    // With a changed parameter the child begins anew by itself.
+    if (state->has_child_run && child->chgParam == nullptr)
+        ExecReScan(child);
+    state->has_child_run = false;
+}
+
+// A sort that has finished looks at its bound when it is rescanned, so the bound comes first.
+static void begin_child(SortScanState *state, int64 wanted) {
+    ExecSetTupleBound(state->with_ties ? -1 : wanted,
+                      static_cast<PlanState *>(linitial(state->custom.custom_ps)));
+    rewind_child(state);
+}
+
 static void ask(SortScanState *state) {
     forget_answer(state);
     MemoryContextReset(state->work);
@@ -110,8 +127,8 @@ static void ask(SortScanState *state) {
     else if (wanted > 0)
         state->problem = find_answer(state, wanted);
     MemoryContextSwitchTo(caller);
-    if (state->problem != nullptr && wanted >= 0 && !state->with_ties)
-        ExecSetTupleBound(wanted, static_cast<PlanState *>(linitial(state->custom.custom_ps)));
+    if (state->problem != nullptr)
+        begin_child(state, wanted);
     state->is_asked = true;
     state->next = 0;
     state->is_at_end = false;
@@ -121,6 +138,7 @@ static void ask(SortScanState *state) {
 
 // The child's rows are the statement's.
 static TupleTableSlot *give_childs_row(SortScanState *state) {
+    state->has_child_run = true;
     TupleTableSlot *row = ExecProcNode(static_cast<PlanState *>(linitial(state->custom.custom_ps)));
     TupleTableSlot *slot = state->custom.ss.ps.ps_ResultTupleSlot;
     ExecClearTuple(slot);
@@ -212,16 +230,13 @@ static void end_sort(CustomScanState *node) {
 
 static void rescan_sort(CustomScanState *node) {
     auto *state = reinterpret_cast<SortScanState *>(node);
-    auto *child = static_cast<PlanState *>(linitial(node->custom_ps));
-    const bool has_child_run = state->is_asked && state->problem != nullptr;
     if (node->ss.ps.chgParam != nullptr) {
-        UpdateChangedParamSet(child, node->ss.ps.chgParam);
+        UpdateChangedParamSet(static_cast<PlanState *>(linitial(node->custom_ps)), node->ss.ps.chgParam);
         note_changed_parameters(state->query, node->ss.ps.state, node->ss.ps.chgParam);
         state->is_asked = false;
+    } else if (state->is_asked && state->problem != nullptr) {
+        rewind_child(state);
     }
-    // A parameter of LIMIT alone isn't one of the child's.
-    if (has_child_run && child->chgParam == nullptr)
-        ExecReScan(child);
     state->next = 0;
     state->is_at_end = false;
 }
