@@ -60,6 +60,45 @@ SELECT * FROM ask();
 SET pg_gpu.map_memory = 0;
 SELECT * FROM ask();
 RESET pg_gpu.map_memory;
+-- Settings that functions depend on though they are declared to be immutable, and what is looked up by text search.
+CREATE TEXT SEARCH CONFIGURATION mapped_words (COPY = english);
+CREATE FUNCTION ask_settings() RETURNS TABLE (number bigint, same text) LANGUAGE sql AS $$
+    SELECT number, c.same FROM unnest(ARRAY[
+        'SELECT sum(length(quote_ident(code))), count(*) FILTER (WHERE length(quote_ident(code)) = 4) FROM mapped_more',
+        'SELECT count(*) FILTER (WHERE at AT TIME ZONE ''EST'' < ''2026-01-03 00:00+00''::timestamptz) FROM mapped_more',
+        'SELECT sum(length(xmlserialize(content xmlelement(name x, bytes) AS text))) FROM mapped_more',
+        'SELECT sum(length(to_tsvector(''mapped_words'', line))), count(*) FILTER (WHERE to_tsvector(''mapped_words'', line) @@ ''run''::tsquery) FROM mapped_more',
+        'SELECT count(*) FROM mapped_more WHERE length(quote_ident(code)) = 4'])
+        WITH ORDINALITY AS q (query, number), compare(query) AS c ORDER BY number $$;
+CREATE TABLE mapped_more (id int4, code text, at timestamp, bytes bytea, line text) WITH (autovacuum_enabled = off);
+INSERT INTO mapped_more SELECT i, chr(97 + i % 3) || 'bcd', timestamp '2026-01-01' + i % 100 * interval '1 hour', decode('0102' || to_char(i % 10, 'FM00'), 'hex'),
+    (ARRAY['the running dogs', 'cats'])[1 + i % 2] FROM generate_series(1, 2000) AS i;
+CREATE INDEX mapped_more_i ON mapped_more USING gpu_column (code, at, bytes, line, id);
+VACUUM ANALYZE mapped_more;
+SELECT * FROM ask_settings();
+SELECT * FROM ask_settings();
+SET quote_all_identifiers = on;
+SET timezone_abbreviations = 'Australia';
+SET xmlbinary = hex;
+ALTER TEXT SEARCH CONFIGURATION mapped_words ALTER MAPPING FOR asciiword WITH simple;
+SELECT * FROM ask_settings();
+RESET quote_all_identifiers;
+RESET timezone_abbreviations;
+RESET xmlbinary;
+SELECT * FROM ask_settings();
+-- However many there are, no more memory is taken than is allowed.
+SET pg_gpu.map_memory = '1MB';
+DO $$
+BEGIN
+    FOR i IN 1 .. 200 LOOP
+        EXECUTE format('SELECT count(*) FILTER (WHERE line LIKE %L) FROM mapped_more', '%' || repeat('a', 50000) || i || '%');
+    END LOOP;
+END $$;
+SELECT sum(total_bytes) BETWEEN 500000 AND 1048576 AS is_bounded FROM pg_backend_memory_contexts WHERE name = 'pg_gpu results';
+RESET pg_gpu.map_memory;
+DROP FUNCTION ask_settings;
+DROP TABLE mapped_more;
+DROP TEXT SEARCH CONFIGURATION mapped_words;
 -- A domain's constraint comes.
 CREATE DOMAIN short AS text;
 SELECT * FROM compare('SELECT count(word::short), sum(length(word::short)) FROM mapped');

@@ -196,16 +196,17 @@ static const uint8 *find_matches(RunReader *reader, const ColumnKeys &keys) {
     return make_kept_key(reader, keys, &key) ? static_cast<const uint8 *>(find_results(key)) : nullptr;
 }
 
-static void keep_matches(RunReader *reader, const ColumnKeys &keys, const uint8 *match, uint64 count) {
+static void keep_matches(RunReader *reader, const ColumnKeys &keys, const uint8 *match, uint64 count,
+                         uint64 changes) {
     KeptKey key;
     if (!make_kept_key(reader, keys, &key))
         return;
-    MemoryContext context = make_room_for_results(count);
+    MemoryContext context = begin_results(count);
     if (context == nullptr)
         return;
     auto *copy = static_cast<uint8 *>(MemoryContextAllocHuge(context, count + 1));
     memcpy(copy, match, count);
-    add_results(key, context, copy, count);
+    add_results(key, context, copy, changes);
 }
 
 // Clears what doesn't match among the codes that are set. If these are all, matches are kept.
@@ -213,6 +214,7 @@ static void match_dictionary(ColumnView *view, int run, const ColumnKeys &keys, 
     RunReader *reader = &view->runs[run];
     const ColumnHeader &header = reader->header.column[keys.column];
     const ColumnType &type = view->format->types[keys.column];
+    const uint64 changes = count_changes();
     if (const uint8 *kept = find_matches(reader, keys)) {
         for (uint64 i = 0; i < header.distinct; i++)
             match[i] &= kept[i];
@@ -239,7 +241,7 @@ static void match_dictionary(ColumnView *view, int run, const ColumnKeys &keys, 
     }
     evaluation.end();
     if (is_complete)
-        keep_matches(reader, keys, match, header.distinct);
+        keep_matches(reader, keys, match, header.distinct, changes);
 }
 
 static CodeTest make_test(uint8 *match, uint64 count) {

@@ -5,8 +5,11 @@
 #include "settings.h"
 
 extern "C" {
+#include "access/transam.h"
 #include "catalog/pg_language_d.h"
+#include "utils/builtins.h"
 #include "utils/bytea.h"
+#include "utils/guc.h"
 #include "utils/inval.h"
 }
 
@@ -21,9 +24,15 @@ struct Settings {
     int interval;
     int date;
     int date_order;
+    bool quotes_all;
     const pg_tz *zone;
+    const char *abbreviations;  // which names of zones there are
 
-    bool operator==(const Settings &) const = default;
+    bool operator==(const Settings &other) const {
+        return float_digits == other.float_digits && bytea == other.bytea && interval == other.interval &&
+               date == other.date && date_order == other.date_order && quotes_all == other.quotes_all &&
+               zone == other.zone && strcmp(abbreviations, other.abbreviations) == 0;
+    }
 };
 
 struct Entry {
@@ -46,19 +55,31 @@ struct Entries {
     int count;
     int room;
     size_t bytes;
-    bool is_outdated;  // a function or collation has changed
+    uint64 changes;  // of functions and other objects that results depend on
+    uint64 changes_seen;
 };
+
+// Each has a memory context and is looked at when results are looked for.
+constexpr int kMaxEntries = 1024;
 
 }  // namespace
 
 static Entries kept;
 
 static void note_change(Datum, int, uint32) {
-    kept.is_outdated = true;
+    kept.changes++;
 }
 
 static Settings current_settings() {
-    return {extra_float_digits, bytea_output, IntervalStyle, DateStyle, DateOrder, session_timezone};
+    const char *abbreviations = GetConfigOption("timezone_abbreviations", true, false);
+    return {extra_float_digits, bytea_output,
+            IntervalStyle,      DateStyle,
+            DateOrder,          quote_all_identifiers,
+            session_timezone,   abbreviations == nullptr ? "" : abbreviations};
+}
+
+uint64 count_changes() {
+    return kept.changes;
 }
 
 bool gives_lasting_results(Oid function) {
@@ -66,43 +87,41 @@ bool gives_lasting_results(Oid function) {
     if (!HeapTupleIsValid(tuple))
         return false;
     const auto *form = reinterpret_cast<Form_pg_proc>(GETSTRUCT(tuple));
-    const bool is_lasting = form->provolatile == PROVOLATILE_IMMUTABLE &&
-                            (form->prolang == INTERNALlanguageId || form->prolang == ClanguageId);
+    const bool is_lasting = function < FirstUnpinnedObjectId && form->provolatile == PROVOLATILE_IMMUTABLE &&
+                            form->prolang == INTERNALlanguageId;
     ReleaseSysCache(tuple);
     return is_lasting;
 }
 
 // ---- entries ----------------------------------------------------------------------------------------------
 
-static void drop_first() {
-    Entry *entry = kept.entries[0];
-    kept.count--;
-    memmove(kept.entries, kept.entries + 1, static_cast<size_t>(kept.count) * sizeof(Entry *));
-    kept.bytes -= entry->bytes;
-    MemoryContextDelete(entry->context);
-}
-
-static void leave_at_most(size_t bytes) {
-    if (kept.is_outdated)
-        bytes = 0;
-    kept.is_outdated = false;
-    while (kept.bytes > bytes)
-        drop_first();
-}
-
-static bool is_of(const Entry &entry, const KeptKey &key) {
-    const PhysicalRelation physical = physical_relation(key.reader->index);
-    return entry.run_id == key.reader->run.run_id && entry.column == key.column && entry.kind == key.kind &&
-           entry.index == RelationGetRelid(key.reader->index) &&
-           memcmp(&entry.physical, &physical, sizeof(physical)) == 0 &&
-           entry.settings == current_settings() && equal(entry.expression, key.expression);
+// Drops the first ones until so many bytes and entries are left.
+static void leave_at_most(size_t bytes, int entries) {
+    if (kept.changes != kept.changes_seen)
+        entries = 0;
+    kept.changes_seen = kept.changes;
+    int dropped = 0;
+    while (kept.count - dropped > 0 && (kept.bytes > bytes || kept.count - dropped > entries)) {
+        kept.bytes -= kept.entries[dropped]->bytes;
+        MemoryContextDelete(kept.entries[dropped]->context);
+        dropped++;
+    }
+    if (dropped == 0)
+        return;
+    kept.count -= dropped;
+    memmove(kept.entries, kept.entries + dropped, static_cast<size_t>(kept.count) * sizeof(Entry *));
 }
 
 const void *find_results(const KeptKey &key) {
-    leave_at_most(map_memory());
+    leave_at_most(map_memory(), kMaxEntries);
+    const PhysicalRelation physical = physical_relation(key.reader->index);
+    const Settings settings = current_settings();
     for (int i = kept.count - 1; i >= 0; i--) {
         Entry *entry = kept.entries[i];
-        if (!is_of(*entry, key))
+        if (entry->run_id != key.reader->run.run_id || entry->column != key.column ||
+            entry->kind != key.kind || entry->index != RelationGetRelid(key.reader->index) ||
+            memcmp(&entry->physical, &physical, sizeof(physical)) != 0 || !(entry->settings == settings) ||
+            !equal(entry->expression, key.expression))
             continue;
         kept.count--;
         memmove(kept.entries + i, kept.entries + i + 1,
@@ -117,11 +136,13 @@ static void begin_entries() {
     if (kept.context != nullptr)
         return;
     // Each new table has a type: changes of types mustn't drop everything.
-    for (const int cache : {PROCOID, COLLOID})
+    for (const int cache :
+         {PROCOID, COLLOID, TSCONFIGOID, TSCONFIGMAP, TSDICTOID, TSPARSEROID, TSTEMPLATEOID})
         CacheRegisterSyscacheCallback(cache, note_change, Datum{0});
     kept.context = AllocSetContextCreate(TopMemoryContext, "pg_gpu kept results", ALLOCSET_DEFAULT_SIZES);
 }
 
+// For one more entry.
 static void make_place() {
     constexpr int first_room = 64;
     if (kept.count < kept.room)
@@ -135,16 +156,13 @@ static void make_place() {
 }
 
 // Everything belongs to the statement until nothing can fail any more.
-MemoryContext make_room_for_results(size_t bytes) {
-    if (bytes > map_memory())
-        return nullptr;
-    begin_entries();
-    leave_at_most(map_memory() - bytes);
-    make_place();
-    return AllocSetContextCreate(CurrentMemoryContext, "pg_gpu results", ALLOCSET_SMALL_SIZES);
+MemoryContext begin_results(size_t bytes) {
+    return bytes > map_memory()
+               ? nullptr
+               : AllocSetContextCreate(CurrentMemoryContext, "pg_gpu results", ALLOCSET_SMALL_SIZES);
 }
 
-void add_results(const KeptKey &key, MemoryContext context, const void *results, size_t bytes) {
+void add_results(const KeptKey &key, MemoryContext context, const void *results, uint64 changes) {
     MemoryContext caller = MemoryContextSwitchTo(context);
     auto *entry = allocate_zeroed<Entry>(1);
     *entry = {context,
@@ -155,17 +173,22 @@ void add_results(const KeptKey &key, MemoryContext context, const void *results,
               key.kind,
               current_settings(),
               static_cast<const Node *>(copyObjectImpl(key.expression)),
-              bytes,
+              0,
               results};
+    entry->settings.abbreviations = pstrdup(entry->settings.abbreviations);
+    entry->bytes = MemoryContextMemAllocated(context, true);
     MemoryContextSwitchTo(caller);
+    begin_entries();
+    leave_at_most(map_memory() - Min(entry->bytes, map_memory()), kMaxEntries - 1);
+    make_place();
     // A function that is looked up may have changed meanwhile.
-    if (kept.is_outdated) {
+    if (kept.changes != changes || entry->bytes > map_memory()) {
         MemoryContextDelete(context);
         return;
     }
     MemoryContextSetParent(context, kept.context);
     kept.entries[kept.count++] = entry;
-    kept.bytes += bytes;
+    kept.bytes += entry->bytes;
 }
 
 }  // namespace pg_gpu::column

@@ -17,18 +17,22 @@ struct KeptKey {
 // Of conditions; kinds of maps have other numbers.
 inline constexpr int kKeptMatches = -1;
 
-// May a function's results be kept? That is so where it is written in C: what one in another language does
-// may depend on tables, whatever it is declared to be.
+// May a function's results be kept? That is so for PostgreSQL's own ones: what others do may depend on tables
+// and on settings, whatever they are declared to be.
 bool gives_lasting_results(Oid function);
+
+// How often what results depend on has changed. Results are kept only if it hasn't since before they were
+// made.
+uint64 count_changes();
 
 // Results, as they were added; nullptr when there are none. Good until others are added.
 const void *find_results(const KeptKey &key);
 
 // Where results of so many bytes are to be put; nullptr when they would take more than pg_gpu.map_memory.
-// Results that were not used for long give way.
-MemoryContext make_room_for_results(size_t bytes);
+MemoryContext begin_results(size_t bytes);
 
-// Keeps results that lie in such a context, with all that belongs to them.
-void add_results(const KeptKey &key, MemoryContext context, const void *results, size_t bytes);
+// Keeps results that lie in such a context, with all that belongs to them, or drops them where there is no
+// room. Results that were not used for long give way.
+void add_results(const KeptKey &key, MemoryContext context, const void *results, uint64 changes);
 
 }  // namespace pg_gpu::column

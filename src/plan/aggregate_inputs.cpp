@@ -1,5 +1,6 @@
 #include "plan/aggregate_inputs.h"
 
+#include "column/kept_results.h"
 #include "compat.h"
 #include "plan/aggregate_maps.h"
 #include "plan/aggregate_numeric.h"
@@ -30,6 +31,7 @@ InputMaker *begin_inputs(const CompiledAggregate &compiled, const column::Aggreg
     maker->row = make_row(index, joins);
     maker->keep = keep;
     maker->memory = memory;
+    maker->changes = column::count_changes();
     if (joins != nullptr)
         maker->matches = begin_matches(joins, parts, context, maker->row, &maker->memory);
     const uint32 count = compiled.program.input_count + 1;
@@ -288,7 +290,7 @@ static void keep(const InputMaker *maker, uint32 number, const AggregatePart &pa
         return;
     const column::ColumnHeader &header = part.reader->header.column[source.column];
     if (evaluated == header.distinct && (has_null || header.nulls == 0))
-        keep_map(source, part, map);
+        keep_map(source, part, map, maker->changes);
 }
 
 // Sets what a NULL of the column gives.

@@ -38,6 +38,7 @@ struct InputMaker {
     uint8 *scale;          // Wide, Narrow: digits behind the point that all are scaled to
     bool *has_variants;    // Group: do equal values differ in their bytes?
     uint32 kept_maps;      // how many were there from earlier statements
+    uint64 changes;        // count_changes() when it began
     const char *problem;   // why inputs can't be made; nullptr: they can
     const Oid *tables;     // by part
     const PartOnServer *on_server;  // by part; nullptr: the session looks through all runs

@@ -9,11 +9,11 @@ static bool has_passing_results(Oid function, void *) {
     return !column::gives_lasting_results(function);
 }
 
-// A domain's constraints may change.
+// A domain's constraints may change, and how XML shows bytes is a setting.
 static bool has_passing_function(Node *node, void *context) {
-    return node != nullptr &&
-           (IsA(node, CoerceToDomain) || check_functions_in_node(node, has_passing_results, context) ||
-            walk_expression(node, has_passing_function, context));
+    return node != nullptr && (IsA(node, CoerceToDomain) || IsA(node, XmlExpr) ||
+                               check_functions_in_node(node, has_passing_results, context) ||
+                               walk_expression(node, has_passing_function, context));
 }
 
 bool is_map_kept(const InputSource &source, const column::AggregatePart &part) {
@@ -52,11 +52,12 @@ static void *copy_bytes(const void *bytes, size_t size) {
     return copy;
 }
 
-void keep_map(const InputSource &source, const column::AggregatePart &part, const KeptMap &map) {
+void keep_map(const InputSource &source, const column::AggregatePart &part, const KeptMap &map,
+              uint64 changes) {
     const size_t null_bytes = (map.places + 63) / 64 * sizeof(uint64);
     const size_t scale_bytes = map.scales == nullptr ? 0 : map.places;
     const size_t bytes = sizeof(KeptMap) + map.places * map.width + null_bytes + scale_bytes;
-    MemoryContext context = column::make_room_for_results(bytes);
+    MemoryContext context = column::begin_results(bytes);
     if (context == nullptr)
         return;
     MemoryContext caller = MemoryContextSwitchTo(context);
@@ -67,7 +68,7 @@ void keep_map(const InputSource &source, const column::AggregatePart &part, cons
     if (map.scales != nullptr)
         copy->scales = static_cast<const uint8 *>(copy_bytes(map.scales, scale_bytes));
     MemoryContextSwitchTo(caller);
-    column::add_results(key_of(source, part), context, copy, bytes);
+    column::add_results(key_of(source, part), context, copy, changes);
 }
 
 }  // namespace pg_gpu::plan

@@ -18,8 +18,8 @@ struct KeptMap {
     int64 greatest;
 };
 
-// Is the source's map of this part one to keep? That is so for dictionaries of runs, and for functions that
-// are written in C, immutable, and not PostgreSQL's declarations alone.
+// Is the source's map of this part one to keep? That is so for dictionaries of runs, and for immutable
+// functions of PostgreSQL's own.
 bool is_map_kept(const InputSource &source, const column::AggregatePart &part);
 
 // The map of a source's results for all of a part's codes; nullptr when there is none. Good until maps are
@@ -27,6 +27,8 @@ bool is_map_kept(const InputSource &source, const column::AggregatePart &part);
 const KeptMap *find_map(const InputSource &source, const column::AggregatePart &part);
 
 // Copies it, if there is room (pg_gpu.map_memory), for which maps that were not used for long give way.
-void keep_map(const InputSource &source, const column::AggregatePart &part, const KeptMap &map);
+// `changes`: count_changes() of kept_results.h before the map was made.
+void keep_map(const InputSource &source, const column::AggregatePart &part, const KeptMap &map,
+              uint64 changes);
 
 }  // namespace pg_gpu::plan
