@@ -85,6 +85,12 @@ SELECT * FROM reasons('SELECT DISTINCT small, rank() OVER (ORDER BY small) FROM 
 SET pg_gpu.enable_aggregate = off;
 SELECT * FROM reasons('SELECT DISTINCT small FROM dis');
 RESET pg_gpu.enable_aggregate;
+-- A volatile column makes each row another one, also where nothing of the table is in it.
+CREATE SEQUENCE dis_numbers;
+SELECT count(*) FROM (SELECT DISTINCT small, nextval('dis_numbers') FROM dis) AS d;
+SELECT last_value FROM dis_numbers;
+SELECT count(*) FROM (SELECT DISTINCT random() FROM dis) AS d;
+DROP SEQUENCE dis_numbers;
 CREATE TABLE dis_child () INHERITS (dis);
 SELECT * FROM reasons('SELECT DISTINCT small FROM dis');
 DROP TABLE dis CASCADE;

@@ -329,6 +329,7 @@ SELECT reason FROM gpu.explain_why('SELECT count(*) FROM item i JOIN kind k ON i
 SELECT reason FROM gpu.explain_why('SELECT count(*) FROM jfact f FULL JOIN item i ON f.item = i.k');
 SELECT reason FROM gpu.explain_why('SELECT count(*) FROM item i LEFT JOIN jfact f ON f.item = i.k');
 SELECT reason FROM gpu.explain_why('SELECT count(*) FROM jfact f LEFT JOIN (item i JOIN kind k ON i.kind = k.k) ON f.item = i.k');
+SELECT reason FROM gpu.explain_why('SELECT count(*) FROM jfact f JOIN item i ON f.item = i.k WHERE random() > 0.5 + i.k');
 
 DROP TABLE jfact, item, kind, shop, days, tags, wides, loose_item, nothing, parted CASCADE;
 DROP ROLE join_reader;

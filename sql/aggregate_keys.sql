@@ -70,5 +70,17 @@ VACUUM ANALYZE ends;
 SELECT * FROM compare('SELECT n, count(*) FROM ends GROUP BY n');
 -- Expressions over a column, too.
 SELECT * FROM compare('SELECT CASE small WHEN 1 THEN 9223372036854775807 WHEN 2 THEN -9223372036854775808 WHEN 3 THEN NULL ELSE small END, count(*) FROM keys GROUP BY 1');
+-- Arrays and rows can be hashed where their elements can.
+CREATE TYPE priced AS (price money, n int4);
+CREATE TABLE nested (a money[], r priced, n int4, i int4[]) WITH (autovacuum_enabled = off);
+INSERT INTO nested SELECT ARRAY[(i % 5)::money], ROW(i % 7, 1)::priced, i, ARRAY[i % 3, NULL] FROM generate_series(1, 1000) AS i;
+CREATE INDEX nested_i ON nested USING gpu_column (a, r, n, i);
+VACUUM ANALYZE nested;
+SELECT * FROM compare('SELECT a, count(DISTINCT n) FROM nested GROUP BY a');
+SELECT * FROM compare('SELECT r, count(DISTINCT n) FROM nested GROUP BY r');
+SELECT * FROM compare('SELECT count(DISTINCT a), n % 3 FROM nested GROUP BY 2');
+SELECT * FROM compare('SELECT i, count(DISTINCT n) FROM nested GROUP BY i');
+DROP TABLE nested;
+DROP TYPE priced;
 DROP TABLE keys, ends;
 DROP FUNCTION answer_of, who_answers, compare;

@@ -255,6 +255,32 @@ RESET ROLE;
 DROP POLICY large ON srt;
 DROP ROLE regress_sort_reader;
 
+-- LIMIT changes from one execution to the next where the node has no room, so that PostgreSQL's own sort answers.
+CREATE TABLE srt_one (x int4 PRIMARY KEY);
+INSERT INTO srt_one VALUES (1);
+ANALYZE srt_one;
+CREATE TABLE srt_words (id int4, word text) WITH (autovacuum_enabled = off);
+INSERT INTO srt_words SELECT i, md5(i::text) FROM generate_series(1, 20000) AS i;
+CREATE INDEX srt_words_i ON srt_words USING gpu_column (word, id);
+VACUUM ANALYZE srt_words;
+SET work_mem = '64kB';
+SELECT n, (SELECT count(id) FROM srt_one LEFT JOIN (SELECT id FROM srt_words ORDER BY word, id LIMIT n) AS s ON true) AS rows FROM generate_series(1, 4) AS n;
+SELECT n, (SELECT count(id) FROM srt_one LEFT JOIN (SELECT id FROM srt_words ORDER BY word, id LIMIT n) AS s ON true) AS rows
+    FROM (VALUES (3), (NULL), (1), (1), (2)) AS v (n);
+RESET work_mem;
+SELECT n, (SELECT count(id) FROM srt_one LEFT JOIN (SELECT id FROM srt_words ORDER BY word, id LIMIT n) AS s ON true) AS rows
+    FROM (VALUES (3), (NULL), (1), (1), (2)) AS v (n);
+-- A subquery with effects isn't evaluated for no row.
+CREATE SEQUENCE srt_numbers;
+SELECT id FROM srt WHERE small > 100 AND num + small > (SELECT nextval('srt_numbers')) ORDER BY num, id LIMIT 3;
+SELECT sum(num), count(*) FROM srt WHERE small > 100 AND num + small > (SELECT nextval('srt_numbers'));
+SELECT count(*) FROM srt WHERE small > 100 AND num NOT IN (SELECT nextval('srt_numbers'));
+SELECT is_called FROM srt_numbers;
+SELECT reason FROM gpu.explain_why('SELECT id FROM srt WHERE num > (SELECT nextval(''srt_numbers'')) ORDER BY num LIMIT 3');
+SELECT reason FROM gpu.explain_why('SELECT sum(num) FROM srt WHERE num > (SELECT nextval(''srt_numbers''))');
+DROP SEQUENCE srt_numbers;
+DROP TABLE srt_one, srt_words;
+
 -- A partial index, and one on an expression's column only.
 CREATE INDEX srt_part ON srt USING gpu_column (num, id) WHERE small > 8;
 DROP INDEX srt_i;

@@ -4,6 +4,7 @@
 #include "plan/aggregate_bounds.h"
 #include "plan/aggregate_failure.h"
 #include "plan/aggregate_steps.h"
+#include "plan/aggregate_values.h"
 #include "plan/join_query.h"
 #include "plan/sort_keys.h"
 
@@ -170,8 +171,7 @@ static Identity compile_identity(Compiler *compiler, Expr *expression, Oid equal
                     : no_aggregate_step,
                 UINT16_MAX};
     }
-    Oid hash;
-    if (!get_op_hash_functions(equality, &hash, nullptr)) {
+    if (!is_hashable(equality, exprType(node))) {
         refuse(compiler, "a grouping column's type can't be hashed", expression);
         return {0, no_aggregate_step, UINT16_MAX};
     }

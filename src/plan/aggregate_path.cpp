@@ -11,6 +11,7 @@
 #include "plan/aggregate_top.h"
 #include "plan/aggregate_whole.h"
 #include "plan/join_path.h"
+#include "plan/parameters.h"
 #include "settings.h"
 
 namespace pg_gpu::plan {
@@ -27,6 +28,8 @@ static const char *refuse_statement(PlannerInfo *root, const RelOptInfo *input) 
         return "a function returns a set";
     if (query->commandType != CMD_SELECT || root->rowMarks != NIL)
         return "rows are locked or changed";
+    if (has_volatile_subquery(root))
+        return "a subquery is volatile";
     if (input->reloptkind == RELOPT_JOINREL)
         return nullptr;
     if ((input->reloptkind != RELOPT_BASEREL && input->reloptkind != RELOPT_OTHER_MEMBER_REL) ||
@@ -457,13 +460,15 @@ static const char *consider_groups(PlannerInfo *root, RelOptInfo *input, RelOptI
     return nullptr;
 }
 
-// What tells rows apart: columns without anything of the table don't, unless there are no others.
+// What tells rows apart: columns without anything of the table don't, unless they are volatile, which makes
+// each row another one, or there are no others.
 static List *distinct_clauses(PlannerInfo *root) {
     List *clauses = NIL;
     ListCell *cell;
     foreach (cell, root->parse->distinctClause) {
         auto *clause = lfirst_node(SortGroupClause, cell);
-        if (contain_var_clause(get_sortgroupclause_expr(clause, root->processed_tlist)))
+        Node *column = get_sortgroupclause_expr(clause, root->processed_tlist);
+        if (contain_var_clause(column) || contain_volatile_functions(column))
             clauses = lappend(clauses, clause);
     }
     return clauses == NIL ? root->parse->distinctClause : clauses;

@@ -19,6 +19,12 @@ static Datum copy_value(MemoryContext context, Datum value, bool by_value, int16
 
 // ---- equal values -----------------------------------------------------------------------------------------
 
+bool is_hashable(Oid equality, Oid type) {
+    Oid left;
+    Oid right;
+    return op_hashjoinable(equality, type) && get_op_hash_functions(equality, &left, &right);
+}
+
 ValueTable *begin_values(const column::ColumnType &type, Oid equality, Oid collation) {
     constexpr uint32 first_room = 64;
     auto *table = allocate_zeroed<ValueTable>(1);

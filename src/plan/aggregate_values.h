@@ -24,6 +24,10 @@ struct ValueTable {
 };
 inline constexpr uint32 kNoValue = UINT32_MAX;
 
+// Can values of the type be hashed as this equality wants? There is a function for all arrays and one for all
+// rows, but it raises an error where their elements' types have none.
+bool is_hashable(Oid equality, Oid type);
+
 // In the current memory context.
 ValueTable *begin_values(const column::ColumnType &type, Oid equality, Oid collation);
 

@@ -4,6 +4,7 @@
 #include "memory.h"
 #include "plan/aggregate_failure.h"
 #include "plan/aggregate_members.h"
+#include "plan/aggregate_values.h"
 #include "plan/aggregate_whole.h"
 #include "plan/join_groups.h"
 #include "plan/join_states.h"
@@ -101,19 +102,18 @@ static bool may_be_looked_up(Expr *expression) {
            !contain_volatile_functions(reinterpret_cast<Node *>(expression)) && !may_fail(expression);
 }
 
-static bool has_key_operators(Oid equality) {
-    Oid outer_hash;
-    Oid inner_hash;
+static bool has_key_operators(const JoinTreeTable &joined) {
+    const Oid equality = joined.equality;
+    if (!OidIsValid(equality) || !is_hashable(equality, exprType(reinterpret_cast<Node *>(joined.outer))))
+        return false;
     Oid outer;
     Oid inner;
-    if (!OidIsValid(equality) || !get_op_hash_functions(equality, &outer_hash, &inner_hash))
-        return false;
     op_input_types(equality, &outer, &inner);
     return outer == inner || OidIsValid(lookup_type_cache(inner, TYPECACHE_EQ_OPR)->eq_opr);
 }
 
 static bool is_usable_key(const Growth &growth, JoinTreeTable *joined) {
-    return has_key_operators(joined->equality) && find_source(growth, joined->outer, &joined->previous) &&
+    return has_key_operators(*joined) && find_source(growth, joined->outer, &joined->previous) &&
            may_be_looked_up(joined->outer) && may_be_looked_up(joined->inner) &&
            (growth.root->qual_security_level == 0 || get_func_leakproof(get_opcode(joined->equality)));
 }
@@ -401,6 +401,9 @@ static const char *refuse_tables(PlannerInfo *root, const RelOptInfo *join) {
             continue;
         if (table->lateral_relids != nullptr || table->lateral_referencers != nullptr)
             return "a joined table depends on another table's rows";
+        // They would be evaluated again by the replaced plan where that has to answer.
+        if (contain_volatile_functions(reinterpret_cast<Node *>(table->baserestrictinfo)))
+            return "conditions of a joined table are volatile";
     }
     return refuse_special_joins(root);
 }

@@ -26,4 +26,22 @@ List *bind_parameters(List *expressions, ExprContext *context) {
     return reinterpret_cast<List *>(bind(reinterpret_cast<Node *>(expressions), context));
 }
 
+// Those of WITH are evaluated where they are read.
+static bool is_of_with(const PlannerInfo *root, int plan_id) {
+    for (; root != nullptr; root = root->parent_root)
+        if (list_member_int(root->cte_plan_ids, plan_id))
+            return true;
+    return false;
+}
+
+bool has_volatile_subquery(const PlannerInfo *root) {
+    for (int i = 0; i < list_length(root->glob->subroots); i++) {
+        const auto *subquery = static_cast<const PlannerInfo *>(list_nth(root->glob->subroots, i));
+        if (subquery != nullptr && !is_of_with(root, i + 1) &&
+            contain_volatile_functions(reinterpret_cast<Node *>(subquery->parse)))
+            return true;
+    }
+    return false;
+}
+
 }  // namespace pg_gpu::plan

@@ -6,6 +6,7 @@
 #include "memory.h"
 #include "plan/aggregate_cost.h"
 #include "plan/aggregate_path.h"
+#include "plan/parameters.h"
 #include "settings.h"
 
 namespace pg_gpu::plan {
@@ -39,6 +40,8 @@ static const char *refuse_statement(PlannerInfo *root, RelOptInfo *input) {
     for (Node *limit : {query->limitCount, query->limitOffset})
         if (contain_volatile_functions(limit) || contain_subplans(limit))
             return "LIMIT or OFFSET isn't the same each time";
+    if (has_volatile_subquery(root))
+        return "a subquery is volatile";
     return nullptr;
 }
 
