@@ -31,7 +31,22 @@ static void make_dense(AggregateGroups *groups, uint32 bits) {
                groups->value_words * sizeof(uint64));
 }
 
-AggregateGroups *begin_groups(const AggregateProgram &program, size_t memory, uint32 passes, uint32 pass) {
+// Most of a sparse table of groups would be empty lines of the cache. Dense groups are all there at once,
+// which is what several passes are to avoid, and takes longer than to look for groups where rows are far
+// fewer.
+static bool may_be_dense(const AggregateProgram &program, size_t memory, uint64 rows, uint32 passes) {
+    constexpr size_t small = 65536;
+    constexpr size_t dense_share = 8;
+    constexpr uint64 most_a_row = 8;
+    const uint32 bits = key_bits(program);
+    if ((passes > 1 && program.key_words > 0) || bits > kMaxDenseBits)
+        return false;
+    const uint64 size = (uint64{program.value_words} * sizeof(uint64)) << bits;
+    return size <= small || (size <= memory / dense_share && UINT64CONST(1) << bits <= rows * most_a_row);
+}
+
+AggregateGroups *begin_groups(const AggregateProgram &program, size_t memory, uint64 rows, uint32 passes,
+                              uint32 pass) {
     auto *groups = allocate_zeroed<AggregateGroups>(1);
     groups->context = CurrentMemoryContext;
     groups->program = &program;
@@ -39,14 +54,8 @@ AggregateGroups *begin_groups(const AggregateProgram &program, size_t memory, ui
     groups->key_words = program.key_words;
     groups->value_words = program.value_words;
     groups->initial = make_initial(program);
-    // Most of a sparse table of groups would be empty lines of the cache. Dense groups are all there at once,
-    // which is what several passes are to avoid.
-    constexpr size_t dense_share = 8;
-    const uint32 bits = key_bits(program);
-    if ((passes == 1 || program.key_words == 0) && bits <= kMaxDenseBits &&
-        ((uint64{groups->value_words} * sizeof(uint64)) << bits) <=
-            Max(memory / dense_share, size_t{65536})) {
-        make_dense(groups, bits);
+    if (may_be_dense(program, memory, rows, passes)) {
+        make_dense(groups, key_bits(program));
         return groups;
     }
     groups->room = kFirstRoom;

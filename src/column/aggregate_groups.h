@@ -28,12 +28,13 @@ struct AggregateGroups {
 };
 
 // Keys of at most so many bits may be dense, and are in a single pass if their groups take a small part of
-// the memory.
+// the memory, and aren't many more than rows.
 inline constexpr uint32 kMaxDenseBits = 22;
 
-// In the current memory context, for one of so many passes, from 0 on. `memory` bounds what groups take.
-AggregateGroups *begin_groups(const gpu_engine::AggregateProgram &program, size_t memory, uint32 passes,
-                              uint32 pass);
+// In the current memory context, for one of so many passes, from 0 on. `memory` bounds what groups take;
+// about so many rows will be added at most.
+AggregateGroups *begin_groups(const gpu_engine::AggregateProgram &program, size_t memory, uint64 rows,
+                              uint32 passes, uint32 pass);
 
 // numbers[i]: the group of the key whose words are keys[word][i]. False when there are too many groups.
 bool find_groups(AggregateGroups *groups, const uint64 *const *keys, uint32 count, uint32 *numbers);

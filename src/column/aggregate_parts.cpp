@@ -33,6 +33,13 @@ static void add_loose_part(ColumnView *view, AggregatePart *part) {
     *part = {nullptr, chunk, chunk->rows, selected, chunk->places};
 }
 
+uint64 count_rows(const AggregateParts &parts) {
+    uint64 rows = 0;
+    for (int i = 0; i < parts.count; i++)
+        rows += parts.part[i].rows;
+    return rows;
+}
+
 AggregateParts make_parts(ColumnView *view) {
     AggregateParts parts = {view->format, allocate_zeroed<AggregatePart>(view->run_count + 1), 0};
     for (int run = 0; run < view->run_count; run++)

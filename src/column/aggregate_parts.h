@@ -21,6 +21,9 @@ struct AggregateParts {
     int count;
 };
 
+// Of all parts, selected or not.
+uint64 count_rows(const AggregateParts &parts);
+
 // Of a view whose rows have been selected, in the current memory context.
 AggregateParts make_parts(ColumnView *view);
 

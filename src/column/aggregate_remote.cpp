@@ -132,7 +132,8 @@ OwnParts find_own_parts(const RemoteRows &rows, const AggregateParts &parts,
 static bool is_added_up(const AggregateProgram &program, const OwnParts &own, const FoundRecords &found,
                         uint64 visible, size_t memory, GroupTable *table) {
     const size_t taken = (found.groups * found.words + found.doubtful * (found.words + 1)) * sizeof(uint64);
-    AggregateGroups *groups = begin_groups(program, memory - Min(taken, memory), 1, 0);
+    AggregateGroups *groups = begin_groups(program, memory - Min(taken, memory),
+                                           found.groups + visible + count_rows(own.parts), 1, 0);
     if (!add_records(groups, found.group_records, found.groups, found.words) ||
         !add_records(groups, found.doubtful_records, visible, found.words + 1) ||
         aggregate_parts(own.parts, program, own.inputs, groups) != AggregateOutcome::answered)

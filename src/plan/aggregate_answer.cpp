@@ -245,8 +245,8 @@ static AggregateOutcome add_argument(const AggregateParts &parts, const InputMak
         MemoryContext context =
             AllocSetContextCreate(CurrentMemoryContext, "GpuAggregate pairs", ALLOCSET_DEFAULT_SIZES);
         MemoryContext caller = MemoryContextSwitchTo(context);
-        column::AggregateGroups *pairs =
-            column::begin_groups(question.program, memory_of_pairs(maker), passes, pass);
+        column::AggregateGroups *pairs = column::begin_groups(question.program, memory_of_pairs(maker),
+                                                              column::count_rows(parts), passes, pass);
         outcome = column::aggregate_parts(parts, question.program, maker.inputs, pairs);
         if (outcome == AggregateOutcome::answered)
             add_pairs(distinct, question.numbers, question.program, column::finish_groups(pairs));
@@ -300,8 +300,8 @@ static AggregateOutcome run_passes(const AggregateQuestion &question, const Aggr
     for (uint32 pass = 0; pass < passes && outcome == AggregateOutcome::answered; pass++) {
         MemoryContextReset(context);
         MemoryContext caller = MemoryContextSwitchTo(context);
-        column::AggregateGroups *groups =
-            column::begin_groups(compiled.program, memory_of_groups(maker, compiled), passes, pass);
+        column::AggregateGroups *groups = column::begin_groups(
+            compiled.program, memory_of_groups(maker, compiled), column::count_rows(parts), passes, pass);
         MemoryContextSwitchTo(caller);
         outcome = column::aggregate_parts(parts, compiled.program, maker.inputs, groups);
         if (outcome != AggregateOutcome::answered)

@@ -54,7 +54,8 @@ bool ask_server(const ServerQuestion &asked, gpu_engine::GroupTable *groups) {
     if (rows.count == 1)
         return column::aggregate_on_server(rows.member[0].remote, *asked.parts, *asked.program, asked.inputs,
                                            asked.memory, asked.expected, asked.top, groups);
-    column::AggregateGroups *all = column::begin_groups(*asked.program, asked.memory / 2, 1, 0);
+    column::AggregateGroups *all =
+        column::begin_groups(*asked.program, asked.memory / 2, column::count_rows(*asked.parts), 1, 0);
     for (int i = 0; i < rows.count; i++)
         if (!add_member(asked, rows.member[i], all))
             return false;
