@@ -264,7 +264,8 @@ sub sql_value { my ($node, $sql) = @_; return $node->safe_psql('postgres', $sql)
 sub change_setting
 {
 	my ($node, $name, $value) = @_;
-	$node->adjust_conf('postgresql.conf', $name, $value);
+	# The last line counts.
+	$node->append_conf('postgresql.conf', "$name = $value\n");
 	$node->reload;
 	wait_until(sub { return sql_value($node, "LOAD 'pg_gpu'; SHOW $name") eq $value }) or die "$name does not become $value";
 	return;
