@@ -99,6 +99,9 @@ sub hold_next_worker
 		SELECT sum(k) > 0 FROM $name WHERE k >= 0", database => $database);
 	is($read->{err} . $read->{out} =~ s/\n//gr, 'ttt', "$name: rows go in while the worker merges");
 	ok(!is_merged($name, $database), "$name: the worker has not finished");
+	# A session that asked twice, because the worker took more than a second to start, has a second one that waits for the
+	# runs and would merge them when the first gives way. It ends by itself after some seconds.
+	ok(wait_until(sub { return workers_left() == 1 }), "$name: no other worker waits for the runs");
 	return $pid;
 }
 
@@ -115,6 +118,14 @@ sub same_answers
 		is($found, $right, "$what: $condition");
 	}
 	return;
+}
+
+# How many workers were asked for and haven't ended, whether they have started or not, by the postmaster's account.
+sub workers_left
+{
+	my $log = slurp_file($node->logfile);
+	my ($asked, $ended) = map { my $times = () = $log =~ /DEBUG:  $_ background worker "pg_gpu merge"/g; $times } ('registering', 'unregistering');
+	return $asked - $ended;
 }
 
 sub no_worker { return wait_until(sub { return sql_value($node, $worker) eq '' }); }
