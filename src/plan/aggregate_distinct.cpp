@@ -175,6 +175,25 @@ static bool read_argument(const DistinctArgument &argument, const AggregateProgr
     return (*code)-- == 0;
 }
 
+// Adds pairs of integers to the words of the only group. They may be as many as rows, and what they add up to
+// stays in registers here.
+static void add_pairs_of_one_group(const DistinctArgument &argument, const AggregateProgram &program,
+                                   const AggregateKey &key, const GroupTable &pairs, uint64 *words) {
+    uint64 count = 0;
+    gpu_engine::UInt128 sum = 0;
+    for (uint64 pair = 0; pair < pairs.groups; pair++) {
+        if (pair % kRowsPerInterrupt == 0)
+            CHECK_FOR_INTERRUPTS();
+        uint64 code;
+        if (read_argument(argument, program, pairs, pair, &code))
+            continue;
+        count++;
+        sum += gpu_engine::wide_of_number(static_cast<int64>(code + static_cast<uint64>(key.least)));
+    }
+    words[kDistinctCount] += count;
+    gpu_engine::add_wide(words + kDistinctSum, sum);
+}
+
 void add_pairs(DistinctGroups *groups, const DistinctNumbers &numbers, const AggregateProgram &program,
                const GroupTable &pairs) {
     const DistinctArgument &argument = groups->compiled->distinct[numbers.argument];
@@ -182,6 +201,10 @@ void add_pairs(DistinctGroups *groups, const DistinctNumbers &numbers, const Agg
     uint64 *first = groups->words + groups->compiled->program.value_words + numbers.argument * kDistinctWords;
     const AggregateKey &key =
         program.key[program.key_count - (argument.null_step == no_aggregate_step ? 1 : 2)];
+    if (groups->compiled->program.key_count == 0 && groups->table.groups == 1 && numbers.wide == nullptr) {
+        add_pairs_of_one_group(argument, program, key, pairs, first);
+        return;
+    }
     for (uint64 pair = 0; pair < pairs.groups; pair++) {
         if (pair % kRowsPerInterrupt == 0)
             CHECK_FOR_INTERRUPTS();
