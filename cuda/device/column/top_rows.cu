@@ -245,18 +245,22 @@ class TopRowsFinder {
         return all ? UINT64_MAX : question_.top.count - before_;
     }
 
+    // Goes on behind words all of whose bits are known.
+    void pass_known_words() {
+        KeyPrefix &known = view_.known;
+        while (!is_whole_key() && known.bits == used_bits(known.word)) {
+            known.before[known.word++] = known.bits == 0 ? 0 : known.prefix << (64 - known.bits);
+            known.prefix = 0;
+            known.bits = 0;
+        }
+    }
+
     void find_last_key() {
         KeyPrefix &known = view_.known;
         const std::uint64_t wanted = question_.top.count;
-        do {
-            while (!is_whole_key() && known.bits == used_bits(known.word)) {
-                known.before[known.word++] = known.bits == 0 ? 0 : known.prefix << (64 - known.bits);
-                known.prefix = 0;
-                known.bits = 0;
-            }
-            if (is_whole_key()) {
-                return;
-            }
+        const std::uint64_t few = std::max(2 * wanted, wanted + spare_rows);
+        // Where the whole key is known, rows like the last one that are too many are left out.
+        for (pass_known_words(); !is_whole_key() && before_ + equal_ > few; pass_known_words()) {
             view_.next_bits = std::min(bin_bits, used_bits(known.word) - known.bits);
             const std::vector<std::uint64_t> counts = count();
             std::uint32_t bin = 0;
@@ -275,7 +279,7 @@ class TopRowsFinder {
             before_ = rows - equal_;
             known.prefix = known.prefix << view_.next_bits | bin;
             known.bits += view_.next_bits;
-        } while (before_ + equal_ > std::max(2 * wanted, wanted + spare_rows));
+        }
     }
 
     std::vector<std::uint64_t> count() {
