@@ -219,6 +219,18 @@ AS 'MODULE_PATHNAME', 'pg_gpu_stat_rows'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED COST 1000 ROWS 50;
 COMMENT ON FUNCTION gpu.stat_rows() IS 'the rows of gpu.stat';
 
+CREATE FUNCTION gpu.server_row(OUT pid int, OUT started timestamptz, OUT version text, OUT state text, OUT reason text,
+                               OUT host text, OUT cuda text, OUT cuda_reason text,
+                               OUT host_memory_used bigint, OUT host_memory_limit bigint,
+                               OUT device_memory_used bigint, OUT device_memory_limit bigint,
+                               OUT transfer_memory_used bigint, OUT transfer_memory_limit bigint,
+                               OUT connections int, OUT queued int, OUT loads bigint, OUT evictions bigint, OUT refusals bigint,
+                               OUT turned_away bigint, OUT restarts bigint, OUT last_error text, OUT last_error_at timestamptz)
+RETURNS record
+AS 'MODULE_PATHNAME', 'pg_gpu_server_row'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED COST 1000;
+COMMENT ON FUNCTION gpu.server_row() IS 'the row of gpu.server';
+
 CREATE FUNCTION gpu.cost_rows(OUT name text, OUT value float8, OUT default_value float8, OUT unit text, OUT meaning text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_gpu_cost_rows'
@@ -292,6 +304,14 @@ CREATE VIEW gpu.stat AS
 SELECT path, request, requests, items, bytes, milliseconds, fallbacks, last_reason FROM gpu.stat_rows();
 COMMENT ON VIEW gpu.stat IS 'where requests went, and why not elsewhere';
 GRANT SELECT ON gpu.stat TO PUBLIC;
+
+CREATE VIEW gpu.server AS
+SELECT pid, started, version, state, reason, host, cuda, cuda_reason, host_memory_used, host_memory_limit, device_memory_used,
+       device_memory_limit, transfer_memory_used, transfer_memory_limit, connections, queued, loads, evictions, refusals, turned_away,
+       restarts, last_error, last_error_at
+FROM gpu.server_row();
+COMMENT ON VIEW gpu.server IS 'the server process, or why there is none';
+GRANT SELECT ON gpu.server TO PUBLIC;
 
 CREATE VIEW gpu.costs AS
 SELECT name, value, default_value, unit, meaning FROM gpu.cost_rows();

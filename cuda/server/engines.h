@@ -24,7 +24,7 @@ namespace gpu_engine::server {
 // server may start before the driver does.
 class Engines {
   public:
-    enum class State { absent, opening, ready, lost };
+    using State = protocol::EngineState;
 
     // Throws Failure when the host engine can't be opened. `give_up` is called by a thread when a new process
     // could open the device and this one can't.

@@ -91,6 +91,7 @@ constexpr Row rows[] = {
     {Message::mirrors, handler<answer_mirrors>(at_once)},
     {Message::statistics, handler<answer_statistics>(at_once)},
     {Message::devices, handler<answer_devices>(at_once)},
+    {Message::state, handler<answer_state>(at_once)},
     {Message::inject, handler<answer_inject>(at_once)},
 };
 

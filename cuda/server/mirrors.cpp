@@ -94,6 +94,7 @@ bool Mirrors::add(std::shared_ptr<Mirror> mirror, const Purpose &purpose) {
         return false;
     }
     touch(added, purpose);
+    ++counts_of(added.engine).loads;
     return true;
 }
 
@@ -159,6 +160,7 @@ bool Mirrors::make_room(EngineName engine, MemoryBudget &memory, std::uint64_t b
     }
     unlink(
         all, [&](std::uint64_t freed) { return freed < needed; }, &gone);
+    counts_of(engine).evictions += gone.size();
     return true;
 }
 
@@ -237,6 +239,7 @@ Room Mirrors::make_room_for(const NewMirror &mirror, const MemoryBudget *memory,
     Leavers chosen;
     const Room room = choose_leavers(mirror, memory, purpose, &chosen);
     if (room != Room::made) {
+        ++counts_of(mirror.engine).refusals;
         Purpose of_auto = purpose;
         of_auto.forced = false;
         chosen.clear();
@@ -249,6 +252,7 @@ Room Mirrors::make_room_for(const NewMirror &mirror, const MemoryBudget *memory,
     }
     unlink(
         chosen, [](std::uint64_t) { return true; }, &gone);
+    counts_of(mirror.engine).evictions += gone.size();
     return room;
 }
 
@@ -258,6 +262,7 @@ bool Mirrors::drop_one(EngineName engine, const Purpose &purpose) {
     bool dropped = false;
     unlink(
         leavers(engine, purpose), [&](std::uint64_t) { return !std::exchange(dropped, true); }, &gone);
+    counts_of(engine).evictions += gone.size();
     return dropped;
 }
 
@@ -269,6 +274,7 @@ void Mirrors::shrink(EngineName engine, const MemoryBudget &memory) {
     unlink(
         leavers(engine, {}), [&](std::uint64_t freed) { return used > limit && freed < used - limit; },
         &gone);
+    counts_of(engine).evictions += gone.size();
 }
 
 template <typename Chosen>
@@ -346,6 +352,11 @@ std::uint64_t Mirrors::list(protocol::MirrorRow *rows, std::uint64_t capacity, s
         ++row;
     }
     return row;
+}
+
+MirrorCounts Mirrors::counts(EngineName engine) {
+    const std::lock_guard lock(mutex_);
+    return counts_of(engine);
 }
 
 }  // namespace gpu_engine::server

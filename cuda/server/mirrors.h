@@ -1,6 +1,7 @@
 // The table of mirrors: which runs are in an engine's memory, and which leave it to make room.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -63,6 +64,13 @@ enum class Room {
     beyond_role_quota,
     beyond_database_quota,
     used_by_others,  // what would have to leave a forced path doesn't disturb
+};
+
+// What has become of mirrors on an engine since the server's start.
+struct MirrorCounts {
+    std::uint64_t loads = 0;
+    std::uint64_t evictions = 0;  // to make room, or for a lower limit
+    std::uint64_t refusals = 0;   // there was no room
 };
 
 // All functions may be called by any thread.
@@ -144,6 +152,8 @@ class Mirrors {
     // cuda engine's device.
     std::uint64_t list(protocol::MirrorRow *rows, std::uint64_t capacity, std::int32_t device);
 
+    MirrorCounts counts(protocol::EngineName engine);
+
   private:
     using Table = std::unordered_map<Place, std::shared_ptr<Mirror>, Hash>;
     using Gone = std::vector<std::shared_ptr<Mirror>>;
@@ -164,6 +174,9 @@ class Mirrors {
     Room choose_leavers(const NewMirror &mirror, const MemoryBudget *memory, const Purpose &purpose,
                         Leavers *chosen);
     void touch(Mirror &mirror, const Purpose &purpose);
+    MirrorCounts &counts_of(protocol::EngineName engine) noexcept {
+        return counts_[static_cast<std::size_t>(engine)];
+    }
     // Unlinks the mirrors for which `chosen(mirror)` is true, and counts them. The mutex is held.
     template <typename Chosen>
     void unlink_chosen(Chosen chosen, std::uint64_t *mirrors, std::uint64_t *bytes, Gone *gone);
@@ -176,6 +189,7 @@ class Mirrors {
     Table table_;
     std::unordered_map<Place, Share, Hash> claimed_;
     std::uint64_t uses_ = 0;
+    std::array<MirrorCounts, protocol::engine_count> counts_;
 };
 
 }  // namespace gpu_engine::server

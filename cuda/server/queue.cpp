@@ -111,6 +111,7 @@ Queue::Result Queue::wait(const Activity &activity, const std::string &key, std:
         return Result::admitted;
     }
     if (waiting_.size() >= limit_) {
+        ++turned_away_;
         return Result::full;
     }
     dispatch(waiter.get());
@@ -251,6 +252,11 @@ void Queue::wake() {
             waiter->changed.notify_one();
         }
     }
+}
+
+std::uint64_t Queue::turned_away() {
+    const std::lock_guard lock(mutex_);
+    return turned_away_;
 }
 
 std::uint32_t Queue::waiting() {

@@ -104,6 +104,8 @@ class Queue {
     void wake();
 
     std::uint32_t waiting();
+    // How many requests were refused because too many waited.
+    std::uint64_t turned_away();
     void set_limit(std::uint32_t limit);
 
   private:
@@ -131,6 +133,7 @@ class Queue {
     Dispatcher dispatcher_;           // those that wait and may go elsewhere
     std::vector<double> busy_until_;  // each processor, as far as is known
     std::uint64_t last_job_ = 0;
+    std::uint64_t turned_away_ = 0;
 };
 
 }  // namespace gpu_engine::server

@@ -86,6 +86,7 @@ Status with_room(Work &work, Call &&call) {
 
 // requests_state.cpp
 void answer_ping(Work &work, const protocol::RequestHeader &request, protocol::HelloReply &reply);
+void answer_state(Work &work, const protocol::RequestHeader &request, protocol::StateReply &reply);
 void answer_configure(Work &work, const protocol::Configure &request, protocol::ReplyHeader &reply);
 void answer_attach(Work &work, const protocol::Attach &request, protocol::ReplyHeader &reply);
 void answer_evict(Work &work, const protocol::Evict &request, protocol::EvictReply &reply);

@@ -1,6 +1,7 @@
 // What the server tells of itself, its settings, and the transfer buffer.
 #include <unistd.h>
 
+#include <cstdio>
 #include <unordered_set>
 
 #include "server/request.h"
@@ -60,6 +61,33 @@ void answer_ping(Work &work, const protocol::RequestHeader &, protocol::HelloRep
     }
     reply.start = work.server().start_number();
     reply.threads = engines.threads();
+}
+
+void answer_state(Work &work, const protocol::RequestHeader &, protocol::StateReply &reply) {
+    Server &server = work.server();
+    Engines &engines = server.engines();
+    std::snprintf(reply.version, sizeof(reply.version), "%s", PG_GPU_VERSION);
+    reply.started_at = server.started_at();
+    reply.process = getpid();
+    reply.connections = server.connections();
+    reply.transfer_used = server.transfer_memory().used();
+    reply.transfer_limit = server.transfer_memory().limit();
+    for (const EngineName name : engine_names) {
+        protocol::EngineStanding &standing = reply.engines[static_cast<std::size_t>(name)];
+        standing.state = static_cast<std::uint32_t>(engines.state(name));
+        standing.waiting = engines.queue(name).waiting();
+        standing.busy = engines.queue(name).turned_away();
+        if (Engine *engine = engines.get(name)) {
+            standing.memory_used = engine->memory().used();
+            standing.memory_limit = engine->memory().limit();
+        }
+        const MirrorCounts counts = server.mirrors().counts(name);
+        standing.loads = counts.loads;
+        standing.evictions = counts.evictions;
+        standing.refusals = counts.refusals;
+    }
+    std::snprintf(reply.why_no_device, sizeof(reply.why_no_device), "%s",
+                  engines.why_absent(EngineName::cuda).c_str());
 }
 
 void answer_configure(Work &work, const protocol::Configure &request, protocol::ReplyHeader &) {

@@ -59,6 +59,7 @@ Status Server::start() noexcept {
         if (getrandom(&start_number_, sizeof(start_number_), 0) != sizeof(start_number_)) {
             return out_of_resources("getrandom");
         }
+        started_at_ = microseconds_since_1970();
         wake_ = Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
         if (!wake_.valid()) {
             return out_of_resources("eventfd");

@@ -42,6 +42,8 @@ class Server {
     Mirrors &mirrors() noexcept { return mirrors_; }
     Statistics &statistics() noexcept { return statistics_; }
     MemoryBudget &transfer_memory() noexcept { return transfer_memory_; }
+    // Microseconds since 1970.
+    std::int64_t started_at() const noexcept { return started_at_; }
     std::uint64_t start_number() const noexcept { return start_number_; }
     std::uint32_t connections();
     // Returns another number each time.
@@ -71,6 +73,7 @@ class Server {
     Descriptor wake_;
     Descriptor parent_;
     std::uint64_t start_number_ = 0;
+    std::int64_t started_at_ = 0;
     LogPace refusals_;
     std::atomic<bool> stopping_{false};
     std::atomic<std::uint64_t> connections_made_{0};

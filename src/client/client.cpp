@@ -2,13 +2,16 @@
 
 #include "client/connection.h"
 #include "client/supervisor.h"
+#include "client/supervisor_record.h"
 
 namespace pg_gpu::client {
 
 void register_client() {
     register_connection_callbacks();
-    if (process_shared_preload_libraries_in_progress)
+    if (process_shared_preload_libraries_in_progress) {
+        reserve_supervisor_record();
         register_supervisor();
+    }
 }
 
 }  // namespace pg_gpu::client

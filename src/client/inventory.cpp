@@ -56,6 +56,17 @@ bool list_mirrors(Inventory<protocol::MirrorRow> *mirrors) {
     return list(protocol::Message::mirrors, false, mirrors);
 }
 
+bool read_server_state(protocol::StateReply *state) {
+    protocol::RequestHeader request = make_header(protocol::Message::state, Path::Host, sizeof(request));
+    if (!send_request(&request, 0) || !receive_reply(&state->header, sizeof(*state)))
+        return false;
+    if (answer_of(state->header) != protocol::Answer::done)
+        return fail_by_answer(state->header);
+    state->version[sizeof(state->version) - 1] = '\0';
+    state->why_no_device[sizeof(state->why_no_device) - 1] = '\0';
+    return true;
+}
+
 bool list_statistics(Inventory<protocol::StatisticsRow> *statistics, bool reset) {
     return list(protocol::Message::statistics, reset, statistics);
 }

@@ -12,6 +12,7 @@
 #include "client/connection.h"
 #include "client/process_ends.h"
 #include "client/server_process.h"
+#include "client/supervisor_record.h"
 #include "settings.h"
 
 namespace pg_gpu::client {
@@ -181,6 +182,7 @@ static void complain(const char *cause) {
     if (strcmp(state.complaint, cause) == 0)
         return;
     strlcpy(state.complaint, cause, sizeof(state.complaint));
+    record_error("%s", cause);
     ereport(LOG, (errmsg("pg_gpu has no server process: %s", cause),
                   errdetail("The paged path answers. It is tried again in the background.")));
 }
@@ -204,17 +206,20 @@ static void start_server() {
     state.look_at = state.started_at;
     state.greeted = false;
     state.missed = 0;
+    record_server_start(state.server.pid);
     ereport(LOG, (errmsg("pg_gpu server process %d started", static_cast<int>(state.server.pid))));
 }
 
 static void plan_restart() {
     disconnect();
+    record_restart();
     if (state.greeted && TimestampDifferenceExceeds(state.started_at, GetCurrentTimestamp(), kSoundMs))
         state.delay_ms = 0;
     plan_next_start();
 }
 
 static void note_abandoned(pid_t pid) {
+    record_error("server process %d does not end", static_cast<int>(pid));
     ereport(LOG,
             (errmsg("pg_gpu server process %d does not end", static_cast<int>(pid)),
              errdetail(
@@ -224,6 +229,7 @@ static void note_abandoned(pid_t pid) {
 
 static void note_end(pid_t pid, int status, const char *cause) {
     note_process_end(pid, status);
+    record_error("server process %d ended: %s, %s", static_cast<int>(pid), cause, describe_end(status));
     plan_restart();
     ereport(LOG, (errmsg("pg_gpu server process %d ended: %s, %s; it is restarted in %d ms",
                          static_cast<int>(pid), cause, describe_end(status), state.delay_ms)));
@@ -302,6 +308,7 @@ static void stop_server() {
         return;
     const pid_t pid = state.server.pid;
     int status;
+    record_server_stop();
     if (!end_server_process(&state.server, kPatienceMs, &status)) {
         note_abandoned(pid);
         return;

@@ -58,6 +58,11 @@ INSERT INTO wanted VALUES
   ('search', 'index regclass, query tsquery, k integer DEFAULT 10, mode text DEFAULT ''and_or''::text', 'TABLE(tid tid, score real)', true),
   ('search_batch', 'index regclass, queries tsquery[], k integer DEFAULT 10, mode text DEFAULT ''and_or''::text',
    'TABLE(ordinal bigint, tid tid, score real)', true),
+  ('server_row', NULL,
+   'TABLE(pid integer, started timestamp with time zone, version text, state text, reason text, host text, cuda text, cuda_reason text, '
+   'host_memory_used bigint, host_memory_limit bigint, device_memory_used bigint, device_memory_limit bigint, transfer_memory_used bigint, '
+   'transfer_memory_limit bigint, connections integer, queued integer, loads bigint, evictions bigint, refusals bigint, turned_away bigint, '
+   'restarts bigint, last_error text, last_error_at timestamp with time zone)', false),
   ('stat_reset', '', 'void', false),
   ('stat_rows', NULL,
    'TABLE(path text, request text, requests bigint, items bigint, bytes bigint, milliseconds double precision, '
@@ -103,7 +108,7 @@ INSERT INTO label VALUES
   ('histogram', 6, 's', 'r', 10000, 260), ('histogram', 7, 's', 'r', 10000, 260), ('intersect', 2, 's', 'r', 1000, 1000), ('load', 2, 'v', 'u', 100000, 0),
   ('lookup', 2, 's', 'r', 1000, 1000), ('merge', 1, 'v', 'u', 1000000, 10), ('mirror_rows', 0, 'v', 'r', 1000, 100),
   ('query', 2, 's', 'r', 1000, 0), ('runs', 1, 'v', 'r', 100, 10), ('search', 4, 's', 'r', 1000, 10), ('search_batch', 4, 's', 'r', 10000, 1000),
-  ('stat_reset', 0, 'v', 'r', 1000, 0), ('stat_rows', 0, 'v', 'r', 1000, 50), ('summary', 3, 's', 'r', 10000, 0), ('summary', 4, 's', 'r', 10000, 0),
+  ('server_row', 0, 'v', 'r', 1000, 0), ('stat_reset', 0, 'v', 'r', 1000, 0), ('stat_rows', 0, 'v', 'r', 1000, 50), ('summary', 3, 's', 'r', 10000, 0), ('summary', 4, 's', 'r', 10000, 0),
   ('verify', 2, 'v', 'r', 1000000, 10);
 SELECT bag_eq(
   $$ SELECT proname::text, pronargs::int, provolatile::text, proparallel::text, procost::int, prorows::int

@@ -193,6 +193,10 @@ protocol::ReplyHeader Client::inject(std::int64_t refuse_after) {
     return ask<protocol::ReplyHeader>(Message::inject, request);
 }
 
+protocol::StateReply Client::state() {
+    return ask<protocol::StateReply>(Message::state, protocol::RequestHeader{});
+}
+
 protocol::ListReply Client::list(Message type, std::uint64_t offset, std::uint64_t capacity, bool reset) {
     protocol::List request{};
     request.offset = offset;

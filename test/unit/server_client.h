@@ -144,6 +144,7 @@ class Client {
                                    std::uint64_t version);
     protocol::EvictReply evict(const protocol::RunName &name);
     protocol::ReplyHeader inject(std::int64_t refuse_after);
+    protocol::StateReply state();
     protocol::ListReply list(Message type, std::uint64_t offset, std::uint64_t capacity, bool reset = false);
 
     // Appends pairs through the buffer, in pieces that fit into it.

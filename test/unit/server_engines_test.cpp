@@ -103,6 +103,10 @@ TEST(ServerEngines, DevicesMayTakeTheirTime) {
     const protocol::HelloReply hello = client.hello();
     EXPECT_EQ(hello.engines, 1U);
     EXPECT_EQ(hello.opening, 2U);
+    const auto device_state = [&client] {
+        return static_cast<protocol::EngineState>(client.state().engines[1].state);
+    };
+    EXPECT_EQ(device_state(), protocol::EngineState::opening);
     EXPECT_EQ(Client::answer_of(client.attach(1 << 20)), Answer::done);
     EXPECT_EQ(Client::answer_of(client.begin_kary(run_name(1), 10, 64).header), Answer::done);
     client.engine = EngineName::cuda;
@@ -117,6 +121,8 @@ TEST(ServerEngines, DevicesMayTakeTheirTime) {
     const auto pong = client.ask<protocol::HelloReply>(Message::ping, protocol::RequestHeader{});
     EXPECT_EQ(pong.engines, 3U);
     EXPECT_EQ(pong.opening, 0U);
+    EXPECT_EQ(device_state(), protocol::EngineState::ready);
+    EXPECT_STREQ(client.state().why_no_device, "");
     EXPECT_EQ(pong.start, hello.start);
     EXPECT_EQ(Client::answer_of(client.begin_kary(run_name(1), 10, 64).header), Answer::done);
     const auto devices = client.list(Message::devices, 0, 4096);
@@ -137,6 +143,11 @@ TEST(ServerEngines, DevicesMayNotCome) {
     Client client(server.path(), EngineName::cuda);
     EXPECT_EQ(client.begin_kary(run_name(1), 10, 64).header.status.code, StatusCode::unavailable);
     EXPECT_EQ(client.ask<protocol::HelloReply>(Message::ping, protocol::RequestHeader{}).engines, 1U);
+    const protocol::StateReply state = client.state();
+    EXPECT_EQ(state.engines[0].state, static_cast<std::uint32_t>(protocol::EngineState::ready));
+    EXPECT_EQ(state.engines[1].state, static_cast<std::uint32_t>(protocol::EngineState::absent));
+    EXPECT_STREQ(state.why_no_device, "no device");
+    EXPECT_GT(state.started_at, 0);
     EXPECT_EQ(server.given_up(), 0);
 }
 

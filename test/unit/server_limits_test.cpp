@@ -93,6 +93,16 @@ TEST_P(ServerLimits, LeastRecentlyUsedLeaveFirst) {
     EXPECT_EQ(client_->begin_kary(run_name(6), entries, 32).header.status.code, StatusCode::out_of_memory);
     configure(0);
     EXPECT_EQ(load(6), Answer::done);
+
+    const protocol::StateReply state = client_->state();
+    const protocol::EngineStanding &standing = state.engines[static_cast<std::size_t>(GetParam())];
+    EXPECT_EQ(standing.loads, 6U);
+    EXPECT_EQ(standing.evictions, 5U) << "all but the last";
+    EXPECT_EQ(standing.refusals, 1U);
+    EXPECT_EQ(standing.busy, 0U);
+    EXPECT_EQ(standing.state, static_cast<std::uint32_t>(protocol::EngineState::ready));
+    EXPECT_EQ(standing.memory_used, used());
+    EXPECT_EQ(state.connections, 1U);
 }
 
 // A load of several runs, or a request about them, doesn't drop mirrors that the same purpose needs. What
@@ -395,6 +405,10 @@ TEST_P(ServerLimits, TheQueueIsBounded) {
     EXPECT_TRUE(wait_until([&] { return client_->list(Message::mirrors, 0, 0).queued == 3; }));
     const auto refused = client_->ask<protocol::ResultReply>(Message::lookup_kary, lookup_of(1, 1));
     EXPECT_EQ(Client::answer_of(refused.header), Answer::busy);
+    const protocol::StateReply state = client_->state();
+    EXPECT_EQ(state.engines[static_cast<std::size_t>(GetParam())].waiting, 3U);
+    EXPECT_GE(state.engines[static_cast<std::size_t>(GetParam())].busy, 1U);
+    EXPECT_EQ(state.connections, 41U);
     // Requests that don't compute are answered.
     EXPECT_EQ(Client::answer_of(
                   client_->ask<protocol::HelloReply>(Message::ping, protocol::RequestHeader{}).header),

@@ -100,6 +100,32 @@ struct StatisticsRow {
     std::uint64_t failures;
 };
 
+enum class EngineState : std::uint32_t { absent = 0, opening, ready, lost };
+
+// Counted since the server's start.
+struct EngineStanding {
+    std::uint32_t state;    // EngineState
+    std::uint32_t waiting;  // requests in its queue
+    std::uint64_t memory_used;
+    std::uint64_t memory_limit;
+    std::uint64_t loads;      // mirrors that were made
+    std::uint64_t evictions;  // mirrors that left to make room, or for a lower limit
+    std::uint64_t refusals;   // mirrors for which there was no room
+    std::uint64_t busy;       // requests that the full queue turned away
+};
+
+struct StateReply {  // to a header alone
+    ReplyHeader header;
+    char version[16];         // of the program
+    std::int64_t started_at;  // microseconds since 1970
+    std::int32_t process;
+    std::uint32_t connections;
+    std::uint64_t transfer_used;
+    std::uint64_t transfer_limit;
+    EngineStanding engines[engine_count];
+    char why_no_device[256];  // empty unless the cuda engine is absent
+};
+
 // A device that the server computes on.
 struct DeviceRow {
     DeviceInfo info;
@@ -117,6 +143,6 @@ struct Inject {
 };
 
 using ConnectionStructures = Structures<Hello, HelloReply, Configure, Attach, List, ListReply, MirrorRow,
-                                        StatisticsRow, DeviceRow, Inject>;
+                                        StatisticsRow, EngineStanding, StateReply, DeviceRow, Inject>;
 
 }  // namespace gpu_engine::protocol
