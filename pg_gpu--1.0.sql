@@ -106,7 +106,7 @@ CREATE FUNCTION gpu.stat_reset()
 RETURNS void
 AS 'MODULE_PATHNAME', 'pg_gpu_stat_reset'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED COST 1000;
-COMMENT ON FUNCTION gpu.stat_reset() IS 'sets this session''s counters in gpu.stat to zero, and for superusers those of all sessions';
+COMMENT ON FUNCTION gpu.stat_reset() IS 'sets the counters of the session''s user to zero, and for superusers everybody''s';
 
 CREATE FUNCTION gpu.search(index regclass, query tsquery, k int DEFAULT 10, mode text DEFAULT 'and_or', OUT tid tid, OUT score real)
 RETURNS SETOF record
@@ -219,6 +219,22 @@ AS 'MODULE_PATHNAME', 'pg_gpu_stat_rows'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED COST 1000 ROWS 50;
 COMMENT ON FUNCTION gpu.stat_rows() IS 'the rows of gpu.stat';
 
+CREATE FUNCTION gpu.latency_rows(OUT path text, OUT request text, OUT up_to_ms float8, OUT requests bigint, OUT all_up_to bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_gpu_latency_rows'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED COST 1000 ROWS 100;
+COMMENT ON FUNCTION gpu.latency_rows() IS 'the rows of gpu.latency';
+
+CREATE FUNCTION gpu.index_rows(OUT index_name regclass, OUT table_name regclass, OUT method text, OUT state text, OUT problem text,
+                               OUT bytes bigint, OUT runs int, OUT entries bigint, OUT dead_share float8, OUT resident_share float8,
+                               OUT merges bigint, OUT last_merge timestamptz, OUT merges_put_off bigint, OUT last_put_off timestamptz,
+                               OUT fallbacks bigint, OUT last_fallback timestamptz, OUT last_reason text, OUT reasons text[],
+                               OUT reason_counts bigint[])
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_gpu_index_rows'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE COST 10000 ROWS 20;
+COMMENT ON FUNCTION gpu.index_rows() IS 'the rows of gpu.indexes';
+
 CREATE FUNCTION gpu.server_row(OUT pid int, OUT started timestamptz, OUT version text, OUT state text, OUT reason text,
                                OUT host text, OUT cuda text, OUT cuda_reason text,
                                OUT host_memory_used bigint, OUT host_memory_limit bigint,
@@ -304,6 +320,18 @@ CREATE VIEW gpu.stat AS
 SELECT path, request, requests, items, bytes, milliseconds, fallbacks, last_reason FROM gpu.stat_rows();
 COMMENT ON VIEW gpu.stat IS 'where requests went, and why not elsewhere';
 GRANT SELECT ON gpu.stat TO PUBLIC;
+
+CREATE VIEW gpu.latency AS
+SELECT path, request, up_to_ms, requests, all_up_to FROM gpu.latency_rows();
+COMMENT ON VIEW gpu.latency IS 'how long sessions waited for answers: histograms by path and kind of request';
+GRANT SELECT ON gpu.latency TO PUBLIC;
+
+CREATE VIEW gpu.indexes AS
+SELECT index_name, table_name, method, state, problem, bytes, runs, entries, dead_share, resident_share, merges, last_merge,
+       merges_put_off, last_put_off, fallbacks, last_fallback, last_reason, reasons, reason_counts
+FROM gpu.index_rows();
+COMMENT ON VIEW gpu.indexes IS 'all pg_gpu indexes of the database';
+GRANT SELECT ON gpu.indexes TO PUBLIC;
 
 CREATE VIEW gpu.server AS
 SELECT pid, started, version, state, reason, host, cuda, cuda_reason, host_memory_used, host_memory_limit, device_memory_used,

@@ -10,7 +10,9 @@
 #include "plan/scan_usage.h"
 #include "settings.h"
 #include "storage/holds.h"
+#include "storage/index_statistics.h"
 #include "storage/merge.h"
+#include "storage/put_off.h"
 #include "text/options.h"
 
 extern "C" {
@@ -33,4 +35,8 @@ void _PG_init(void) {
     pg_gpu::plan::register_sort_scan();
     pg_gpu::plan::register_scan_usage();
     pg_gpu::client::register_client();
+    if (process_shared_preload_libraries_in_progress) {
+        pg_gpu::storage::reserve_put_off_merges();
+        pg_gpu::storage::reserve_index_statistics();
+    }
 }

@@ -126,7 +126,7 @@ bool aggregate_columns(const RunSet &set, const Choice &choice, const RowTests &
     constexpr RequestKind kind = RequestKind::Aggregate;
     if (tests.count > static_cast<int>(protocol::max_tests)) {
         fail(Trouble::NotWanted, "the filter has too many parts");
-        return note_failed(kind, choice.path);
+        return note_failed(kind, choice);
     }
     const TestInputs test_inputs = make_test_inputs(set, tests);
     const BlockInputs blocks = block_inputs(visible);
@@ -166,7 +166,7 @@ bool aggregate_columns(const RunSet &set, const Choice &choice, const RowTests &
                                        &items, &layout, &reply) &&
         read_reply(reply, *question.program, visible, question.max_groups, answer);
     free_test_inputs(test_inputs);
-    return answered || note_failed(kind, choice.path);
+    return answered || note_failed(kind, choice);
 }
 
 }  // namespace pg_gpu::client

@@ -5,6 +5,7 @@
 #include "client/experience.h"
 #include "client/supervisor.h"
 #include "settings.h"
+#include "storage/index_statistics.h"
 
 namespace pg_gpu::client {
 
@@ -18,7 +19,7 @@ namespace {
 struct Rest {
     TimestampTz until;
     int milliseconds;  // of the last rest; 0 when the last request was answered
-    char reason[sizeof(Counters::last_reason)];
+    char reason[storage::kReasonBytes];
 };
 
 struct RestTimes {
@@ -135,7 +136,7 @@ static bool await(Path path, Start start) {
             return false;
         if (GetCurrentTimestamp() >= deadline) {
             // So that the path rests as after any wait in vain.
-            char waited_for[sizeof(Counters::last_reason)];
+            char waited_for[storage::kReasonBytes];
             strlcpy(waited_for, last_reason(), sizeof(waited_for));
             return fail(Trouble::Deadline, "%s", waited_for);
         }
@@ -165,11 +166,12 @@ void note_answered(RequestKind kind, Path path, uint64 items, uint64 bytes,
     rests[static_cast<int>(path)] = {};
     end_quarantine(kind, path);
     note_wait(path, static_cast<double>(reply.queued_microseconds));
-    count_request(path, kind, items, bytes, static_cast<double>(reply.microseconds));
+    count_request(path, kind, items, bytes, static_cast<double>(reply.microseconds),
+                  static_cast<double>(last_round_trip()));
 }
 
-bool note_failed(RequestKind kind, Path path) {
-    note_reason(path, kind, last_reason());
+bool note_failed(RequestKind kind, Path path, Oid index) {
+    note_reason(path, kind, index, last_reason());
     rest_after(path, last_trouble());
     if (last_trouble() == Trouble::Lost)
         suspect(kind, path);
@@ -180,9 +182,9 @@ bool note_failed(RequestKind kind, Path path) {
     return false;
 }
 
-void decline(RequestKind kind, Path path, const char *reason) {
+void decline(RequestKind kind, const Choice &choice, const char *reason) {
     fail(Trouble::NotWanted, "%s", reason);
-    note_failed(kind, path);
+    note_failed(kind, choice.path, choice.index);
 }
 
 }  // namespace pg_gpu::client

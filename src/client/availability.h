@@ -32,8 +32,11 @@ void pause_for(long milliseconds);
 void note_answered(RequestKind kind, Path path, uint64 items, uint64 bytes,
                    const protocol::ReplyHeader &reply);
 
-// A request was not answered: counts the fall-back with its reason, and lets the path cool down where another
-// attempt would fail or wait again. Returns false.
-bool note_failed(RequestKind kind, Path path);
+// A request about this index was not answered: counts the fall-back with its reason, and lets the path cool
+// down where another attempt would fail or wait again. Returns false.
+bool note_failed(RequestKind kind, Path path, Oid index);
+inline bool note_failed(RequestKind kind, const Choice &choice) {
+    return note_failed(kind, choice.path, choice.index);
+}
 
 }  // namespace pg_gpu::client

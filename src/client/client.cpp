@@ -1,6 +1,7 @@
 #include "client/client.h"
 
 #include "client/connection.h"
+#include "client/counters.h"
 #include "client/supervisor.h"
 #include "client/supervisor_record.h"
 
@@ -10,6 +11,7 @@ void register_client() {
     register_connection_callbacks();
     if (process_shared_preload_libraries_in_progress) {
         reserve_supervisor_record();
+        reserve_counters();
         register_supervisor();
     }
 }

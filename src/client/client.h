@@ -59,12 +59,12 @@ struct Request {
     // Of inverted lists, summed up over queries and runs; `items` are queries then, and `entries` postings of
     // lists of which one is enough.
     uint64 lists = 0;
-    uint64 shortest = 0;  // postings of the shortest list, where a query asks for all
-    uint64 second = 0;    // and of the second shortest
-    uint64 windows = 0;   // of documents that each list is looked through for, where one is enough
-    // The index that is asked: what its requests took counts in the choice of a path. Invalid: estimates
-    // alone.
-    Oid index = InvalidOid;
+    uint64 shortest = 0;     // postings of the shortest list, where a query asks for all
+    uint64 second = 0;       // and of the second shortest
+    uint64 windows = 0;      // of documents that each list is looked through for, where one is enough
+    Oid index = InvalidOid;  // that is asked
+    // What the index's requests took counts in the choice of a path; else estimates do alone.
+    bool learns = false;
 };
 
 // What the cost model estimates a request to inverted lists from, by ListFeature.
@@ -86,6 +86,7 @@ struct Choice {
     // Microseconds it is expected to save over the paged path; mirrors are loaded when it pays.
     double saving;
     Attempt attempt = {};
+    Oid index = InvalidOid;  // that the request is about
 };
 
 // Where to send it, by pg_gpu.path, cost, what such requests took lately, and what is there. Connects to the
@@ -117,14 +118,14 @@ bool is_path_forced();
 bool may_ask_server(uint64 items, uint64 fewest);
 
 // The server can't be asked this, and gpu.stat is to tell why.
-void decline(RequestKind kind, Path path, const char *reason);
+void decline(RequestKind kind, const Choice &choice, const char *reason);
 
 // Is there a server process with this path's engine? Waits for one that is being started, as requests on a
 // forced path do.
 bool is_available(Path path);
 
 // A request that only the paged path can answer: gpu.stat tells why, where another one is forced.
-void note_unsuited(RequestKind kind, const char *reason);
+void note_unsuited(RequestKind kind, Oid index, const char *reason);
 
 // Counts a request that the paged path answered, for gpu.stat: begin_paged before the work, end_paged after
 // it, or count_paged where its time is made of parts.
@@ -403,6 +404,7 @@ struct ServerArray {
     uint64 entries;
     RequestKind kind;  // what made it, which its reading is part of
     Path path;
+    Oid index;  // whose entries they are
     int key_bits;
 };
 

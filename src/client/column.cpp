@@ -153,7 +153,7 @@ bool count_columns(const RunSet &set, const Choice &choice, const RowTests &test
                      counts_rows ? protocol::Message::count_column : protocol::Message::count_column_values,
                      tests, {target.starts, 0, has_starts ? (target.slots - 1) * sizeof(uint64) : 0}, visible,
                      expected, set_target, &layout, &reply))
-        return note_failed(kind, choice.path);
+        return note_failed(kind, choice);
     for (int i = 0; i < set.count; i++)
         answer->runs[i] = {};
     for (int i = 0; i < live.count; i++) {
@@ -161,7 +161,7 @@ bool count_columns(const RunSet &set, const Choice &choice, const RowTests &test
         if (!lies_in_buffer(reply.counts_at[i], places[live.places[i]] * sizeof(uint64)) ||
             !rows_lie_in_buffer<gpu_engine::DoubtfulRow>(reply, i) || (visible.all && reply.found[i] > 0)) {
             fail(Trouble::Refused, "results lie outside of the transfer buffer");
-            return note_failed(kind, choice.path);
+            return note_failed(kind, choice);
         }
         run->counts = reinterpret_cast<const uint64 *>(buffer_at(reply.counts_at[i]));
         run->found = reply.found[i];
@@ -173,7 +173,7 @@ bool count_columns(const RunSet &set, const Choice &choice, const RowTests &test
             if (run->doubtful[row].number < places[live.places[i]])
                 continue;
             fail(Trouble::Refused, "a row's number is none of those counted");
-            return note_failed(kind, choice.path);
+            return note_failed(kind, choice);
         }
     }
     storage::hold_results();
@@ -189,13 +189,13 @@ bool match_columns(const RunSet &set, const Choice &choice, const RowTests &test
     if (!ask_columns(
             set, choice, RequestKind::MatchRows, protocol::Message::match_column, tests, {nullptr, 0, 0},
             visible, 0, [](protocol::AskColumn *) {}, &layout, &reply))
-        return note_failed(RequestKind::MatchRows, choice.path);
+        return note_failed(RequestKind::MatchRows, choice);
     for (int i = 0; i < set.count; i++)
         answer->found[i] = 0;
     for (int i = 0; i < live.count; i++) {
         if (!rows_lie_in_buffer<ItemPointerData>(reply, i)) {
             fail(Trouble::Refused, "results lie outside of the transfer buffer");
-            return note_failed(RequestKind::MatchRows, choice.path);
+            return note_failed(RequestKind::MatchRows, choice);
         }
         answer->tids[live.places[i]] = static_cast<const ItemPointerData *>(
             copy_of_results(reply.found_at[i], reply.found[i] * sizeof(ItemPointerData)));
@@ -266,11 +266,11 @@ bool merge_dictionaries(const Choice &choice, const uint64 *main, uint64 main_co
     protocol::MergeColumnDictionaries message;
     protocol::MergeColumnDictionariesReply reply;
     if (!ask_merge(choice, main, main_count, delta, delta_count, &message, &reply))
-        return note_failed(RequestKind::MergeDictionaries, choice.path);
+        return note_failed(RequestKind::MergeDictionaries, choice);
     *count = reply.count;
     if (*count > main_count + delta_count) {
         fail(Trouble::Refused, "merged dictionaries are too long");
-        return note_failed(RequestKind::MergeDictionaries, choice.path);
+        return note_failed(RequestKind::MergeDictionaries, choice);
     }
     *entries = static_cast<const uint64 *>(copy_of_results(message.entries, *count * sizeof(uint64)));
     *main_map = static_cast<const uint32 *>(copy_of_results(message.main_map, main_count * sizeof(uint32)));
@@ -283,7 +283,7 @@ bool merge_dictionaries(const Choice &choice, const uint64 *main, uint64 main_co
         return true;
     }
     fail(Trouble::Refused, "merged dictionaries are wrong");
-    return note_failed(RequestKind::MergeDictionaries, choice.path);
+    return note_failed(RequestKind::MergeDictionaries, choice);
 }
 
 }  // namespace pg_gpu::client

@@ -21,6 +21,7 @@ struct Connection {
     uint64 number = 0;     // of this connection
     uint64 request = 0;    // number of the last one
     uint16 type = 0;       // of the request under way
+    int64 sent_at = 0;     // the last request
     int64 deadline = 0;
     bool busy = false;  // a request is under way, or was when an error passed by
     int held = 0;       // things on the server that end with the transaction
@@ -415,7 +416,8 @@ bool send_request(protocol::RequestHeader *request, double estimate, int fd) {
     const double timeout =
         (patience_ms > 0 ? patience_ms : request_timeout()) + Min(Max(estimate / 1000, 0.0), kMaxEstimateMs);
     const auto milliseconds = static_cast<uint32>(Min(timeout, double{INT_MAX}));
-    connection.deadline = monotonic_microseconds() + int64{milliseconds} * 1000;
+    connection.sent_at = monotonic_microseconds();
+    connection.deadline = connection.sent_at + int64{milliseconds} * 1000;
     connection.busy = true;
     connection.type = request->type;
     request->deadline_ms = milliseconds;
@@ -459,6 +461,12 @@ static bool is_reply_to_request(const protocol::ReplyHeader &reply, ssize_t byte
 // before.
 static constexpr int64 kLookMicroseconds = 50;
 
+static int64 round_trip = 0;
+
+int64 last_round_trip() {
+    return round_trip;
+}
+
 bool receive_reply(protocol::ReplyHeader *reply, uint32 reply_bytes) {
     const int64 look_until = monotonic_microseconds() + kLookMicroseconds;
     for (;;) {
@@ -470,6 +478,7 @@ bool receive_reply(protocol::ReplyHeader *reply, uint32 reply_bytes) {
             if (got < static_cast<ssize_t>(reply_bytes))
                 memset(reinterpret_cast<char *>(reply) + got, 0, reply_bytes - got);
             connection.busy = false;
+            round_trip = monotonic_microseconds() - connection.sent_at;
             return true;
         }
         if (got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))

@@ -100,6 +100,9 @@ bool exchange(Message *message, Reply *reply, double estimate = 0, int fd = -1) 
     return send_request(&message->header, estimate, fd) && receive_reply(&reply->header, sizeof(Reply));
 }
 
+// Microseconds from the last request that was answered to its reply.
+int64 last_round_trip();
+
 // For replies that are the header alone.
 template <typename Message>
 bool exchange(Message *message, protocol::ReplyHeader *reply, double estimate = 0, int fd = -1) {

@@ -4,6 +4,8 @@
 #include <ctime>
 
 #include "client/usage.h"
+#include "shared_memory.h"
+#include "storage/index_statistics.h"
 
 namespace pg_gpu::client {
 
@@ -23,37 +25,188 @@ const char *request_name(RequestKind kind) {
 
 // ---- counters --------------------------------------------------------------------------------------------
 
-static Counters session_counters[kPaths][kRequestKinds];
+namespace {
 
-static Counters *counters_of(Path path, RequestKind kind) {
-    return &session_counters[static_cast<int>(path)][static_cast<int>(kind)];
+constexpr uint32 kKinds = kPaths * kRequestKinds;
+// For users' counters, beside those of user 0, which stands for all that have no place of their own.
+constexpr uint32 kUserPlaces = 48;
+constexpr uint32 kReservedUserPlaces = 1024;  // of a preloaded library
+constexpr uint32 kProbes = 8;
+
+struct SharedCounters {
+    slock_t mutex;
+    bool is_taken;  // once and for all, by this user and kind
+    Oid user;
+    uint32 kind;  // path and request
+    Counters counters;
+};
+
+struct AllCounters {
+    uint32 count;
+    SharedCounters places[FLEXIBLE_ARRAY_MEMBER];
+};
+
+constexpr size_t bytes_of(uint32 user_places) {
+    return offsetof(AllCounters, places) + (kKinds + user_places) * sizeof(SharedCounters);
 }
 
-const Counters &counters(Path path, RequestKind kind) {
-    return *counters_of(path, kind);
+}  // namespace
+
+static void initialise(void *place, uint32 user_places) {
+    auto *all = static_cast<AllCounters *>(place);
+    memset(place, 0, bytes_of(user_places));
+    all->count = kKinds + user_places;
+    for (uint32 i = 0; i < all->count; i++)
+        SpinLockInit(&all->places[i].mutex);
+    for (uint32 kind = 0; kind < kKinds; kind++) {
+        all->places[kind].is_taken = true;
+        all->places[kind].kind = kind;
+    }
 }
 
-void reset_counters() {
-    memset(session_counters, 0, sizeof(session_counters));
+static SharedStructure structure = {"pg_gpu counters", bytes_of(kUserPlaces),
+                                    [](void *place) { initialise(place, kUserPlaces); }, nullptr, false};
+
+void reserve_counters() {
+    structure.bytes = bytes_of(kReservedUserPlaces);
+    structure.initialise = [](void *place) { initialise(place, kReservedUserPlaces); };
+    reserve_shared(structure);
 }
 
-void count_request(Path path, RequestKind kind, uint64 items, uint64 bytes, double microseconds) {
-    Counters *counters = counters_of(path, kind);
-    counters->requests++;
-    counters->items += items;
-    counters->bytes += bytes;
-    counters->milliseconds += microseconds / 1000;
-    count_usage(path, items, bytes, microseconds / 1000);
+// Where there is no room in shared memory, those of this session alone, which are user 0's.
+static AllCounters *all_counters() {
+    auto *shared = static_cast<AllCounters *>(find_shared(&structure));
+    if (shared != nullptr)
+        return shared;
+    alignas(AllCounters) static char own[bytes_of(0)];
+    auto *all = reinterpret_cast<AllCounters *>(own);
+    if (all->count == 0)
+        initialise(all, 0);
+    return all;
+}
+
+// Takes a free place, or finds the user's. Places are never given back, so that a session can keep theirs.
+static SharedCounters *find_place(AllCounters *all, Oid user, uint32 kind) {
+    const uint32 user_places = all->count - kKinds;
+    for (uint32 probe = 0; probe < Min(kProbes, user_places) && OidIsValid(user); probe++) {
+        const uint32 hash = hash_combine(murmurhash32(user), kind);
+        SharedCounters *place = &all->places[kKinds + (hash + probe) % user_places];
+        SpinLockAcquire(&place->mutex);
+        if (!place->is_taken) {
+            place->is_taken = true;
+            place->user = user;
+            place->kind = kind;
+        }
+        const bool found = place->user == user && place->kind == kind;
+        SpinLockRelease(&place->mutex);
+        if (found)
+            return place;
+    }
+    return &all->places[kind];
+}
+
+static uint32 kind_number(Path path, RequestKind kind) {
+    return static_cast<uint32>(path) * kRequestKinds + static_cast<uint32>(kind);
+}
+
+// Of the session's user. The supervisor has none.
+template <typename Change>
+static void change(Path path, RequestKind kind, Change change) {
+    struct Found {
+        SharedCounters *place;
+        Oid user;
+    };
+    static Found found[kKinds] = {};
+    const uint32 number = kind_number(path, kind);
+    const Oid user = OidIsValid(MyDatabaseId) ? GetSessionUserId() : InvalidOid;
+    Found &its = found[number];
+    if (its.place == nullptr || its.user != user)
+        its = {find_place(all_counters(), user, number), user};
+    SpinLockAcquire(&its.place->mutex);
+    change(&its.place->counters);
+    SpinLockRelease(&its.place->mutex);
+}
+
+static void add(const Counters &one, Counters *sum) {
+    sum->requests += one.requests;
+    sum->items += one.items;
+    sum->bytes += one.bytes;
+    sum->milliseconds += one.milliseconds;
+    sum->fallbacks += one.fallbacks;
+    if (one.last_fallback > sum->last_fallback) {
+        sum->last_fallback = one.last_fallback;
+        sum->last_reason = one.last_reason;
+    }
+    for (int i = 0; i < kLatencyBuckets; i++)
+        sum->latencies[i] += one.latencies[i];
+}
+
+Counters sum_counters(Path path, RequestKind kind, bool (*may_see)(Oid user)) {
+    AllCounters *all = all_counters();
+    const uint32 number = kind_number(path, kind);
+    const bool is_shared = structure.place != nullptr;
+    Counters sum = {};
+    for (uint32 i = 0; i < all->count; i++) {
+        SharedCounters *place = &all->places[i];
+        if (!place->is_taken || place->kind != number)
+            continue;
+        if (is_shared && !may_see(place->user))
+            continue;
+        SpinLockAcquire(&place->mutex);
+        const Counters copy = place->counters;
+        SpinLockRelease(&place->mutex);
+        add(copy, &sum);
+    }
+    return sum;
+}
+
+void reset_counters(Oid user) {
+    AllCounters *all = all_counters();
+    const bool is_shared = structure.place != nullptr;
+    for (uint32 i = 0; i < all->count; i++) {
+        SharedCounters *place = &all->places[i];
+        if (is_shared && OidIsValid(user) && place->user != user)
+            continue;
+        SpinLockAcquire(&place->mutex);
+        place->counters = {};
+        SpinLockRelease(&place->mutex);
+    }
+}
+
+static int bucket_of(double latency) {
+    int bucket = 0;
+    while (bucket < kLatencyBuckets - 1 && latency > static_cast<double>(latency_bound(bucket)))
+        bucket++;
+    return bucket;
+}
+
+void count_request(Path path, RequestKind kind, uint64 items, uint64 bytes, double computing,
+                   double latency) {
+    const int bucket = bucket_of(latency);
+    change(path, kind, [=](Counters *counters) {
+        counters->requests++;
+        counters->items += items;
+        counters->bytes += bytes;
+        counters->milliseconds += computing / 1000;
+        counters->latencies[bucket]++;
+    });
+    count_usage(path, items, bytes, computing / 1000);
 }
 
 void count_paged(RequestKind kind, uint64 items, const instr_time &taken) {
-    count_request(Path::Paged, kind, items, 0, static_cast<double>(INSTR_TIME_GET_MICROSEC(taken)));
+    const auto microseconds = static_cast<double>(INSTR_TIME_GET_MICROSEC(taken));
+    count_request(Path::Paged, kind, items, 0, microseconds, microseconds);
 }
 
-void note_reason(Path path, RequestKind kind, const char *reason) {
-    Counters *counters = counters_of(path, kind);
-    counters->fallbacks++;
-    strlcpy(counters->last_reason, reason, sizeof(counters->last_reason));
+void note_reason(Path path, RequestKind kind, Oid index, const char *reason) {
+    const uint16 number = storage::number_of_reason(reason);
+    const TimestampTz now = GetCurrentTimestamp();
+    change(path, kind, [=](Counters *counters) {
+        counters->fallbacks++;
+        counters->last_fallback = now;
+        counters->last_reason = number;
+    });
+    storage::count_fallback(index, reason);
     count_fallback(reason);
 }
 

@@ -8,9 +8,9 @@
 
 namespace pg_gpu::client {
 
-void note_unsuited(RequestKind kind, const char *reason) {
+void note_unsuited(RequestKind kind, Oid index, const char *reason) {
     if (is_path_forced())
-        note_reason(path_setting() == PathSetting::Host ? Path::Host : Path::Cuda, kind, reason);
+        note_reason(path_setting() == PathSetting::Host ? Path::Host : Path::Cuda, kind, index, reason);
 }
 
 bool is_path_forced() {
@@ -40,14 +40,14 @@ static bool may_leave_pages(const Request &request) {
 static bool is_reached(const Request &request, Path path) {
     const char *reason = resting_reason(path);
     if (reason != nullptr) {
-        note_reason(path, request.kind, reason);
+        note_reason(path, request.kind, request.index, reason);
         announce_forced_path();
         return false;
     }
     // Waiting for a server that is being started is worth it only to those who asked for one.
     note_asked(request, path);
     const bool is_there = path_setting() == PathSetting::Auto ? ready_for(path) : await_engine(path);
-    return is_there || note_failed(request.kind, path);
+    return is_there || note_failed(request.kind, path, request.index);
 }
 
 static Choice choose_forced(const Request &request) {
@@ -75,9 +75,11 @@ static Choice choose_by_cost(const Request &request) {
 }
 
 Choice choose_path(const Request &request) {
-    if (!may_leave_pages(request))
-        return {Path::Paged, 0};
-    return path_setting() == PathSetting::Auto ? choose_by_cost(request) : choose_forced(request);
+    Choice choice = {Path::Paged, 0};
+    if (may_leave_pages(request))
+        choice = path_setting() == PathSetting::Auto ? choose_by_cost(request) : choose_forced(request);
+    choice.index = request.index;
+    return choice;
 }
 
 }  // namespace pg_gpu::client

@@ -56,8 +56,7 @@ static Experience *find_experience(const ExperienceKey &key, HASHACTION action) 
 
 static PathRecord record_of(const Request &request, const PathEstimates &estimates) {
     const Experience *experience =
-        OidIsValid(request.index) ? find_experience(key_of(request.index, request.kind, estimates), HASH_FIND)
-                                  : nullptr;
+        request.learns ? find_experience(key_of(request.index, request.kind, estimates), HASH_FIND) : nullptr;
     return experience != nullptr ? experience->record : PathRecord();
 }
 
@@ -91,7 +90,7 @@ static TimestampTz last_statement = 0;
 
 Attempt begin_attempt(const Request &request, const PathEstimates &estimates, Path path) {
     Attempt attempt;
-    attempt.index = request.index;
+    attempt.index = request.learns ? request.index : InvalidOid;
     attempt.kind = request.kind;
     attempt.path = path;
     attempt.estimates = estimates;

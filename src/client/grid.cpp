@@ -157,7 +157,7 @@ bool search_boxes(const RunSet &set, const Choice &choice, const Boxes &boxes, u
                                   &answer->items, &layout, &reply) &&
         read_runs(set, layout, reply, answer->items, false, answer->runs))
         return true;
-    return note_failed(RequestKind::SearchBoxes, choice.path);
+    return note_failed(RequestKind::SearchBoxes, choice);
 }
 
 bool match_points(const RunSet &set, const Choice &choice, const void *const *keys, uint64 count,
@@ -185,7 +185,7 @@ bool match_points(const RunSet &set, const Choice &choice, const void *const *ke
                                  &answer->items, &layout, &reply) &&
         read_runs(set, layout, reply, answer->items, false, answer->runs))
         return true;
-    return note_failed(RequestKind::Match, choice.path);
+    return note_failed(RequestKind::Match, choice);
 }
 
 bool count_boxes(const RunSet &set, const Choice &choice, const Boxes &boxes, uint64 first,
@@ -216,7 +216,7 @@ bool count_boxes(const RunSet &set, const Choice &choice, const Boxes &boxes, ui
         answer->counts = reinterpret_cast<const uint64 *>(buffer_at(layout.results));
         return true;
     }
-    return note_failed(RequestKind::CountBoxes, choice.path);
+    return note_failed(RequestKind::CountBoxes, choice);
 }
 
 }  // namespace pg_gpu::client

@@ -102,7 +102,7 @@ bool lookup(const RunSet &set, const Choice &choice, const void *keys, uint64 ke
                                   &answer->items, &layout, &reply) &&
         read_runs(set, layout, reply, answer->items, false, answer->runs))
         return true;
-    return note_failed(RequestKind::Lookup, choice.path);
+    return note_failed(RequestKind::Lookup, choice);
 }
 
 bool range(const RunSet &set, const Choice &choice, const void *low, const void *high, uint64 range_count,
@@ -127,7 +127,7 @@ bool range(const RunSet &set, const Choice &choice, const void *low, const void 
                                  &answer->items, &layout, &reply) &&
         read_runs(set, layout, reply, answer->items, with_keys, answer->runs))
         return true;
-    return note_failed(RequestKind::Range, choice.path);
+    return note_failed(RequestKind::Range, choice);
 }
 
 bool count(const RunSet &set, const Choice &choice, const void *low, const void *high, uint64 range_count,
@@ -156,7 +156,7 @@ bool count(const RunSet &set, const Choice &choice, const void *low, const void 
         answer->counts = reinterpret_cast<const uint64 *>(buffer_at(layout.results));
         return true;
     }
-    return note_failed(RequestKind::Count, choice.path);
+    return note_failed(RequestKind::Count, choice);
 }
 
 }  // namespace pg_gpu::client

@@ -48,11 +48,11 @@ static bool fail_sort(ServerArray *array) {
     if (array->handle != 0 && array->connection == connection_number())
         disconnect();
     array->handle = 0;
-    return note_failed(RequestKind::Sort, array->path);
+    return note_failed(RequestKind::Sort, array->path, array->index);
 }
 
 bool begin_sort(const Choice &choice, int key_bits, uint64 entries, ServerArray *array) {
-    *array = {0, 0, entries, RequestKind::Sort, choice.path, key_bits};
+    *array = {0, 0, entries, RequestKind::Sort, choice.path, choice.index, key_bits};
     if (!ready_for(choice.path) ||
         !open_halves(&sort_halves, 2 * BLCKSZ,
                      Min(kStreamBuffer, 2 * entries * entry_bytes(key_bits) + 4 * BLCKSZ)))
@@ -143,8 +143,8 @@ static bool ask_merge(const RunSet &set, const Choice &choice, ServerArray *arra
                                 "the server process has merged more entries than there are");
                 }
                 hold_on_server();
-                *array = {connection_number(), reply.handle, reply.entries,
-                          RequestKind::Merge,  choice.path,  set.format->key_bits};
+                *array = {connection_number(), reply.handle, reply.entries,       RequestKind::Merge,
+                          choice.path,         choice.index, set.format->key_bits};
                 note_answered(RequestKind::Merge, choice.path, entries,
                               entries * entry_bytes(set.format->key_bits), reply.header);
                 return true;
@@ -164,8 +164,8 @@ static bool ask_merge(const RunSet &set, const Choice &choice, ServerArray *arra
 }
 
 bool merge(const RunSet &set, const Choice &choice, ServerArray *array) {
-    *array = {0, 0, 0, RequestKind::Merge, choice.path, set.format->key_bits};
-    return ask_merge(set, choice, array) || note_failed(RequestKind::Merge, choice.path);
+    *array = {0, 0, 0, RequestKind::Merge, choice.path, choice.index, set.format->key_bits};
+    return ask_merge(set, choice, array) || note_failed(RequestKind::Merge, choice);
 }
 
 // ---- reading, naming, dropping ----------------------------------------------------------------------------
@@ -198,7 +198,8 @@ static bool ask_entries(const ServerArray &array, uint64 first, uint64 most, con
 
 bool read_entries(const ServerArray &array, uint64 first, uint64 most, const void **keys,
                   const ItemPointerData **tids, uint64 *count) {
-    return ask_entries(array, first, most, keys, tids, count) || note_failed(array.kind, array.path);
+    return ask_entries(array, first, most, keys, tids, count) ||
+           note_failed(array.kind, array.path, array.index);
 }
 
 void name_array(ServerArray *array, Relation index, const storage::RunEntry &run) {

@@ -211,10 +211,10 @@ bool search_text(const RunSet &set, const Choice &choice, const TextSearch &sear
     while (!ask_search(set, choice, search, part, &layout, &reply)) {
         // Others may have taken what there is: fewer queries need less.
         if (!is_connected() || last_trouble() != Trouble::Memory || part.count == 1)
-            return note_failed(RequestKind::SearchText, choice.path);
+            return note_failed(RequestKind::SearchText, choice);
         part.count = (part.count + 1) / 2;
     }
-    return read_hits(set, search, part, reply, hits) || note_failed(RequestKind::SearchText, choice.path);
+    return read_hits(set, search, part, reply, hits) || note_failed(RequestKind::SearchText, choice);
 }
 
 // ---- questions about lists --------------------------------------------------------------------------------
@@ -245,7 +245,7 @@ bool count_text(const RunSet &set, const Choice &choice, const TextLists &lists,
                                         lists, bytes, &layout, &reply) ||
         !(lies_in_buffer(reply.offsets_at[0], bytes) ||
           fail(Trouble::Refused, "results lie outside of the transfer buffer")))
-        return note_failed(RequestKind::CountText, choice.path);
+        return note_failed(RequestKind::CountText, choice);
     *documents = static_cast<const uint32 *>(copy_of_results(reply.offsets_at[0], bytes));
     storage::hold_results();
     return true;
@@ -260,7 +260,7 @@ bool intersect_text(const RunSet &set, const Choice &choice, const TextLists &li
                                            &layout, &reply) &&
         read_runs(set, layout, reply, answer->items, false, answer->runs))
         return true;
-    return note_failed(RequestKind::IntersectText, choice.path);
+    return note_failed(RequestKind::IntersectText, choice);
 }
 
 }  // namespace pg_gpu::client

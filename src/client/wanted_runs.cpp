@@ -10,6 +10,7 @@
 #include "client/gone_mirrors.h"
 #include "client/usage.h"
 #include "settings.h"
+#include "storage/index_statistics.h"
 
 namespace pg_gpu::client {
 
@@ -41,7 +42,7 @@ static constexpr double kRequestsToLoad = 4;
 static constexpr char kManual[] = "runs are not resident, and pg_gpu.mirror is manual";
 static HTAB *wanted_runs = nullptr;
 // Why the server refused the last run that it had no room for.
-static char refusal[sizeof(Counters::last_reason)];
+static char refusal[storage::kReasonBytes];
 // Has the last request found runs out that are not resident, or a view that is out of date?
 static bool found_lacking = false;
 
@@ -219,7 +220,7 @@ bool share_out(const RunSet &set, const Choice &choice, RequestKind kind, bool *
     if (lacking_entries <= all_entries / 2)
         return true;
     fail(Trouble::NotWanted, mirror_setting() == MirrorSetting::Auto ? "runs are not resident" : kManual);
-    return note_failed(kind, choice.path);
+    return note_failed(kind, choice);
 }
 
 bool may_share_out_again() {

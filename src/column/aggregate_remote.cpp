@@ -63,7 +63,7 @@ bool ask_records(RemoteRows *rows, const AggregateProgram &program, const Aggreg
                                    rows->visible, &answer))
         return false;
     if (answer.outcome != AggregateOutcome::answered) {
-        client::decline(kKind, rows->choice.path,
+        client::decline(kKind, rows->choice,
                         answer.outcome == AggregateOutcome::failed
                             ? "an expression overflows or divides by zero, or a sum of floats isn't exact"
                             : "work_mem has no room for the groups");
@@ -158,7 +158,7 @@ bool aggregate_on_server(RemoteRows *rows, const AggregateParts &parts, const Ag
     }
     if (is_added_up(program, own, found, visible, memory, groups))
         return true;
-    client::decline(kKind, rows->choice.path, "groups of rows elsewhere could not be added");
+    client::decline(kKind, rows->choice, "groups of rows elsewhere could not be added");
     return false;
 }
 

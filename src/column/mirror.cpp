@@ -92,7 +92,7 @@ static bool are_codes_listed(const ColumnHeader &header) {
 bool has_counted_codes(const RemoteRows &rows, int column) {
     for (int run = 0; run < rows.view->run_count; run++)
         if (is_remote(rows.view, run) && !are_codes_listed(rows.view->runs[run].header.column[column])) {
-            client::decline(rows.kind, rows.choice.path, "a column has too many values to count each");
+            client::decline(rows.kind, rows.choice, "a column has too many values to count each");
             return false;
         }
     return true;
@@ -183,6 +183,7 @@ static client::Request request_of(const client::RunSet &set, const Condition &co
                                   const RemoteQuestion &question) {
     client::Request request = {};
     request.index = RelationGetRelid(set.index);
+    request.learns = true;
     request.kind = question.kind;
     request.columns = Max(bound_columns(condition) + question.columns, 1);
     request.results = question.results;
@@ -227,7 +228,7 @@ static bool open_remote_view(Relation heap, Relation index, Snapshot snapshot, c
     const client::Request request = request_of(all, condition, question);
     bool asks = request.runs > 0 && !is_stale(view);
     if (request.runs == 0 && view->run_count > 0)
-        client::note_unsuited(question.kind, client::kAllRunsAreSmall);
+        client::note_unsuited(question.kind, RelationGetRelid(index), client::kAllRunsAreSmall);
     if (asks) {
         MemoryContext caller = MemoryContextSwitchTo(view->context);
         rows->choice = client::choose_path(request);

@@ -4,6 +4,8 @@
 #include "client/gone_mirrors.h"
 #include "client/inventory.h"
 #include "compat.h"
+#include "functions/rows.h"
+#include "storage/index_statistics.h"
 #include "storage/put_off.h"
 #include "table/block_facts.h"
 #include "version.h"
@@ -11,25 +13,15 @@
 PG_GPU_FUNCTION(pg_gpu_devices);
 PG_GPU_FUNCTION(pg_gpu_mirror_rows);
 PG_GPU_FUNCTION(pg_gpu_stat_rows);
+PG_GPU_FUNCTION(pg_gpu_latency_rows);
 PG_GPU_FUNCTION(pg_gpu_stat_reset);
 
 using namespace pg_gpu;
 namespace protocol = gpu_engine::protocol;
 
-static void put_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls) {
-    auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
-    tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
-}
-
 static const char *engine_name(uint32 engine) {
     return client::path_name(engine == static_cast<uint32>(protocol::EngineName::cuda) ? client::Path::Cuda
                                                                                        : client::Path::Host);
-}
-
-// Rows that stand for one's own doing, and everything to those who may see all.
-static bool may_see_rows_of(Oid user) {
-    return has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS) ||
-           (OidIsValid(user) && has_privs_of_role(GetUserId(), user));
 }
 
 Datum pg_gpu_devices(PG_FUNCTION_ARGS) {
@@ -49,18 +41,12 @@ Datum pg_gpu_devices(PG_FUNCTION_ARGS) {
             CStringGetTextDatum(engine_name(devices.rows[i].engine)),
         };
         bool nulls[lengthof(values)] = {};
-        put_row(fcinfo, values, nulls);
+        functions::put_row(fcinfo, values, nulls);
     }
     return Datum{0};
 }
 
 // ---- gpu.mirrors ------------------------------------------------------------------------------------------
-
-// Microseconds since 1970 as a timestamptz.
-static Datum to_timestamp(int64 microseconds) {
-    constexpr int64 kEpochDays = POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE;
-    return TimestampTzGetDatum(microseconds - kEpochDays * SECS_PER_DAY * USECS_PER_SEC);
-}
 
 static const char *kind_name(uint32 kind) {
     switch (static_cast<protocol::RunKind>(kind)) {
@@ -82,7 +68,7 @@ Datum pg_gpu_mirror_rows(PG_FUNCTION_ARGS) {
     client::list_mirrors(&mirrors);
     for (uint64 i = 0; i < mirrors.count; i++) {
         const protocol::MirrorRow &mirror = mirrors.rows[i];
-        if (!may_see_rows_of(mirror.user))
+        if (!functions::may_see_rows_of(mirror.user))
             continue;
         const Oid index = client::index_of_run(mirror.name);
         Datum values[] = {
@@ -93,28 +79,29 @@ Datum pg_gpu_mirror_rows(PG_FUNCTION_ARGS) {
             Int64GetDatum(static_cast<int64>(mirror.bytes)),
             Int32GetDatum(mirror.device),
             BoolGetDatum(mirror.pinned != 0),
-            to_timestamp(mirror.loaded_at),
-            to_timestamp(mirror.last_used),
+            functions::to_timestamp(mirror.loaded_at),
+            functions::to_timestamp(mirror.last_used),
             Int64GetDatum(static_cast<int64>(mirror.hits)),
         };
         bool nulls[lengthof(values)] = {};
         nulls[0] = !OidIsValid(index);
         nulls[5] = mirror.device < 0;
-        put_row(fcinfo, values, nulls);
+        functions::put_row(fcinfo, values, nulls);
     }
     return Datum{0};
 }
 
 // ---- gpu.stat ---------------------------------------------------------------------------------------------
-// The paged path's requests are this session's, those of an engine everybody's (or one's own) by the server
-// process; fall-backs and reasons are this session's.
+// The requests of an engine are as the server process sums them up, while it answers. All else is what
+// sessions count, in shared memory.
 
 namespace {
 
+// A row, where there is something to tell in it.
 struct StatRow {
     const char *request;
     protocol::Message type;
-    int kind;  // the session's counters, or -1
+    int kind;  // as sessions count it, or -1
 };
 
 struct StatSums {
@@ -161,7 +148,8 @@ static StatSums server_sums(const client::Inventory<protocol::StatisticsRow> &st
     StatSums sums = {};
     for (uint64 i = 0; i < statistics.count; i++) {
         const protocol::StatisticsRow &row = statistics.rows[i];
-        if (row.engine != engine || row.type != static_cast<uint32>(type) || !may_see_rows_of(row.user))
+        if (row.engine != engine || row.type != static_cast<uint32>(type) ||
+            !functions::may_see_rows_of(row.user))
             continue;
         sums.requests += row.requests;
         sums.items += row.items;
@@ -187,7 +175,7 @@ static void put_stat_row(FunctionCallInfo fcinfo, client::Path path, const char 
     };
     bool nulls[lengthof(values)] = {};
     nulls[lengthof(values) - 1] = last_reason == nullptr;
-    put_row(fcinfo, values, nulls);
+    functions::put_row(fcinfo, values, nulls);
 }
 
 // Why a merge was put off last: in this session, or else in any. The reason names an index, so others'
@@ -195,7 +183,7 @@ static void put_stat_row(FunctionCallInfo fcinfo, client::Path path, const char 
 static const char *last_reason_put_off(const storage::PutOffMerges &own, const storage::PutOffMerges &all) {
     if (own.count > 0)
         return pstrdup(own.last_reason);
-    if (all.count == 0 || !may_see_rows_of(InvalidOid))
+    if (all.count == 0 || !functions::may_see_rows_of(InvalidOid))
         return nullptr;
     if (all.last_database == MyDatabaseId)
         return pstrdup(all.last_reason);
@@ -204,12 +192,11 @@ static const char *last_reason_put_off(const storage::PutOffMerges &own, const s
                                : psprintf("database \"%s\", %s", database, all.last_reason);
 }
 
-// A merge that was put off isn't a request, but `requests` is where sums of all sessions stand. For a session
-// it is a fallback: to runs that are left as they are.
+// A merge that was put off is a request, and a fallback: to runs that are left as they are.
 static void put_put_off_row(FunctionCallInfo fcinfo) {
     const storage::PutOffMerges &own = storage::session_put_off_merges();
     const storage::PutOffMerges all = storage::all_put_off_merges();
-    put_stat_row(fcinfo, client::Path::Paged, "merge put off", {all.count, 0, 0, 0}, own.count,
+    put_stat_row(fcinfo, client::Path::Paged, "merge put off", {all.count, 0, 0, 0}, all.count,
                  last_reason_put_off(own, all));
 }
 
@@ -223,31 +210,65 @@ Datum pg_gpu_stat_rows(PG_FUNCTION_ARGS) {
     for (int p = 0; p < client::kPaths; p++) {
         const auto path = static_cast<client::Path>(p);
         for (const StatRow &row : stat_rows) {
-            const client::Counters *session =
-                row.kind < 0 ? nullptr : &client::counters(path, static_cast<client::RequestKind>(row.kind));
-            StatSums sums = {};
-            if (path != client::Path::Paged && server_answers)
-                sums = server_sums(statistics, path, row.type);
-            else if (session != nullptr)
-                sums = {session->requests, session->items, session->bytes, session->milliseconds};
-            const uint64 fallbacks = session != nullptr ? session->fallbacks : 0;
-            put_stat_row(fcinfo, path, row.request, sums, fallbacks,
-                         fallbacks > 0 ? session->last_reason : nullptr);
+            const client::Counters counters =
+                row.kind < 0 ? client::Counters{}
+                             : client::sum_counters(path, static_cast<client::RequestKind>(row.kind),
+                                                    functions::may_see_rows_of);
+            const StatSums sums =
+                path != client::Path::Paged && server_answers
+                    ? server_sums(statistics, path, row.type)
+                    : StatSums{counters.requests, counters.items, counters.bytes, counters.milliseconds};
+            put_stat_row(fcinfo, path, row.request, sums, counters.fallbacks,
+                         storage::reason_of_number(counters.last_reason));
         }
     }
     put_put_off_row(fcinfo);
     return Datum{0};
 }
 
+// A row for each bucket up to the longest request's.
+static void put_latencies(FunctionCallInfo fcinfo, client::Path path, client::RequestKind kind) {
+    const client::Counters counters = client::sum_counters(path, kind, functions::may_see_rows_of);
+    int buckets = client::kLatencyBuckets;
+    while (buckets > 0 && counters.latencies[buckets - 1] == 0)
+        buckets--;
+    uint64 requests = 0;
+    for (int i = 0; i < buckets; i++) {
+        requests += counters.latencies[i];
+        const double bound = i == client::kLatencyBuckets - 1
+                                 ? get_float8_infinity()
+                                 : static_cast<double>(client::latency_bound(i)) / 1000;
+        const Datum values[] = {
+            CStringGetTextDatum(client::path_name(path)),
+            CStringGetTextDatum(client::request_name(kind)),
+            Float8GetDatum(bound),
+            Int64GetDatum(static_cast<int64>(counters.latencies[i])),
+            Int64GetDatum(static_cast<int64>(requests)),
+        };
+        const bool nulls[lengthof(values)] = {};
+        functions::put_row(fcinfo, values, nulls);
+    }
+}
+
+Datum pg_gpu_latency_rows(PG_FUNCTION_ARGS) {
+    require_matching_objects();
+    InitMaterializedSRF(fcinfo, 0);
+    for (int path = 0; path < client::kPaths; path++)
+        for (int kind = 0; kind < client::kRequestKinds; kind++)
+            put_latencies(fcinfo, static_cast<client::Path>(path), static_cast<client::RequestKind>(kind));
+    return Datum{0};
+}
+
 Datum pg_gpu_stat_reset(PG_FUNCTION_ARGS) {
     static_cast<void>(fcinfo);
     require_matching_objects();
-    client::reset_counters();
     storage::forget_session_put_off_merges();
     *table::facts_use() = {};
-    // The server's sums, and those of merges that were put off, are everybody's.
+    // All but the counters of the user's own are everybody's.
+    client::reset_counters(superuser() ? InvalidOid : GetSessionUserId());
     if (superuser()) {
         storage::forget_all_put_off_merges();
+        storage::forget_index_statistics();
         client::Inventory<protocol::StatisticsRow> statistics;
         client::list_statistics(&statistics, true);
     }

@@ -192,6 +192,7 @@ client::Choice choose_path(const ViewReader &reader, const client::MirrorFormat 
                            client::RequestKind kind, uint32 boxes, uint64 results, const bool **at_home) {
     client::Request request = {};
     request.index = RelationGetRelid(reader.index);
+    request.learns = true;
     request.kind = kind;
     request.key_bits = format->key_bits;
     request.items = boxes;
@@ -204,7 +205,7 @@ client::Choice choose_path(const ViewReader &reader, const client::MirrorFormat 
     request.results = results;
     *at_home = nullptr;
     if (request.runs == 0) {
-        client::note_unsuited(kind, client::kAllRunsAreSmall);
+        client::note_unsuited(kind, request.index, client::kAllRunsAreSmall);
         return {client::Path::Paged, 0};
     }
     const client::Choice choice = client::choose_path(request);

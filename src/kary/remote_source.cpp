@@ -80,6 +80,7 @@ void choose_remote_runs(Scan<Key> *scan, bool at_start) {
     remote->begin = remote->end = at_start ? 0 : remote->items;
     remote->step = kFirstStep;
     request.index = RelationGetRelid(scan->descriptor->indexRelation);
+    request.learns = true;
     request.key_bits = mirror_format<Key>()->key_bits;
     request.runs = remote->run_count;
     if (scan->question == nullptr) {
@@ -89,7 +90,7 @@ void choose_remote_runs(Scan<Key> *scan, bool at_start) {
     }
     if (remote->run_count == 0) {
         if (has_small)
-            client::note_unsuited(request.kind, client::kAllRunsAreSmall);
+            client::note_unsuited(request.kind, request.index, client::kAllRunsAreSmall);
         return;
     }
     remote->choice = client::choose_path(request);
@@ -362,7 +363,7 @@ static bool load_items(Scan<Key> *scan, uint32 begin, uint32 end, Keep keep) {
             from = to - half;
     }
     if (from == to) {
-        client::decline(request_kind(*remote), remote->choice.path, "the matches take more than work_mem");
+        client::decline(request_kind(*remote), remote->choice, "the matches take more than work_mem");
         return give_up(scan);
     }
     instr_time began;

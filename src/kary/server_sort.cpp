@@ -14,8 +14,10 @@ static constexpr uint64 kFewestEntries = 1000000;
 // the array with it.
 static client::ServerArray merged_array;
 
-static client::Choice choice_for(client::RequestKind kind, int key_bits, int runs, uint64 entries) {
+static client::Choice choice_for(client::RequestKind kind, Oid index, int key_bits, int runs,
+                                 uint64 entries) {
     client::Request request = {};
+    request.index = index;
     request.kind = kind;
     request.key_bits = key_bits;
     request.runs = runs;
@@ -67,7 +69,7 @@ bool sort_on_server(SortEntry<Key> *entries, size_t count) {
     if (!may_ask_server(count, kFewestEntries))
         return false;
     const int key_bits = mirror_format<Key>()->key_bits;
-    const client::Choice choice = choice_for(client::RequestKind::Sort, key_bits, 1, count);
+    const client::Choice choice = choice_for(client::RequestKind::Sort, InvalidOid, key_bits, 1, count);
     client::ServerArray array = {};
     if (choice.path == client::Path::Paged || !client::begin_sort(choice, key_bits, count, &array))
         return false;
@@ -104,12 +106,13 @@ bool merge_on_server(Relation index, const storage::RunKind *kind, const storage
         return false;
     // The server process merges mirrors alone.
     if (has_small) {
-        client::note_unsuited(client::RequestKind::Merge,
+        client::note_unsuited(client::RequestKind::Merge, RelationGetRelid(index),
                               "some runs have fewer entries than pg_gpu.min_mirror_entries");
         return false;
     }
     const int key_bits = mirror_format<Key>()->key_bits;
-    const client::Choice choice = choice_for(client::RequestKind::Merge, key_bits, count, entries);
+    const client::Choice choice =
+        choice_for(client::RequestKind::Merge, RelationGetRelid(index), key_bits, count, entries);
     if (choice.path == client::Path::Paged)
         return false;
     // No VACUUM changes the inputs' dead bits meanwhile: it would need the lock that this merge holds.

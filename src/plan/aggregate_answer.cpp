@@ -471,6 +471,11 @@ static Opening opening_of(Attempt *state, bool (*work)(void *context, AllRows *r
             0};
 }
 
+// The index of one of the members, which stands for all.
+static Oid index_of(const Attempt &state) {
+    return RelationGetRelid(state.question->member[0].index);
+}
+
 static bool is_answered_by_server(Attempt *state, uint64 *heap_fetches) {
     bool answered = false;
     const auto work = [&] {
@@ -485,7 +490,7 @@ static bool is_answered_by_server(Attempt *state, uint64 *heap_fetches) {
         return answered;
     }
     if (state->question->query.has_barrier || IsInParallelMode()) {
-        client::note_unsuited(client::RequestKind::Aggregate,
+        client::note_unsuited(client::RequestKind::Aggregate, index_of(*state),
                               state->question->query.has_barrier
                                   ? "an expression may raise an error for rows that a security barrier hides"
                                   : "an expression may raise an error, and no subtransaction can be started");
@@ -497,7 +502,7 @@ static bool is_answered_by_server(Attempt *state, uint64 *heap_fetches) {
     if (!is_about_values(error->sqlerrcode))
         ReThrowError(error);
     FreeErrorData(error);
-    client::note_unsuited(client::RequestKind::Aggregate, "an expression raised an error");
+    client::note_unsuited(client::RequestKind::Aggregate, index_of(*state), "an expression raised an error");
     return false;
 }
 

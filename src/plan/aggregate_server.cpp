@@ -15,16 +15,16 @@ uint64 count_entries(const AllRows &rows) {
     return entries;
 }
 
-// The path of one of the members that the server looks through, which stands for all.
-static client::Path path_of(const AllRows &rows) {
+// The choice of one of the members that the server looks through, which stands for all.
+static const client::Choice &choice_of(const AllRows &rows) {
     int i = 0;
     while (rows.member[i].remote == nullptr)
         i++;
-    return rows.member[i].remote->choice.path;
+    return rows.member[i].remote->choice;
 }
 
 bool decline(const AllRows &rows, const char *problem) {
-    client::decline(client::RequestKind::Aggregate, path_of(rows), problem);
+    client::decline(client::RequestKind::Aggregate, choice_of(rows), problem);
     return false;
 }
 

@@ -1,5 +1,6 @@
 // Merging runs: which ones, under which lock, and the swap of the run list.
 #include "storage/merge.h"
+#include "storage/index_statistics.h"
 #include "storage/put_off.h"
 
 #include <algorithm>
@@ -129,6 +130,7 @@ static uint64 merge_runs(Relation index, const RunKind *kind, ReservationOwner o
     output.level = level_of(kind, output.entries, fanout_of(index));
     swap(index, kind, owner, inputs, count, output);
     kind->merged(index, inputs, count, output);
+    count_merge(RelationGetRelid(index));
 
     MemoryContextSwitchTo(caller);
     MemoryContextDelete(context);
@@ -292,7 +294,7 @@ static void note_put_off(Relation index, const ErrorData &error) {
         ereport(DEBUG1, (errmsg_internal("merge of index \"%s\" put off: %s", name, error.message)));
         return;
     }
-    count_put_off_merge(name, error.message);
+    count_put_off_merge(index, error.message);
     ereport(LOG, (errcode(error.sqlerrcode), errmsg("merge of index \"%s\" was put off", name),
                   errdetail("The reason is: %s.", error.message),
                   errhint("The next insert that fills a page, or the next VACUUM, tries again.")));

@@ -1,5 +1,8 @@
 #include "storage/put_off.h"
 
+#include "shared_memory.h"
+#include "storage/index_statistics.h"
+
 namespace pg_gpu::storage {
 
 namespace {
@@ -13,43 +16,20 @@ struct SharedMerges {
 
 static PutOffMerges session_merges = {};
 
-// Takes the counters from the shared memory that PostgreSQL has to spare, so that the library need not be
-// preloaded. Raises an error when there is none left, or when a library of another version was here first.
-static pg_noinline SharedMerges *attach() {
-    bool found;
-    LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-    auto *shared = static_cast<SharedMerges *>(
-        ShmemInitStruct("pg_gpu merges that were put off", sizeof(SharedMerges), &found));
-    if (!found) {
-        SpinLockInit(&shared->mutex);
-        shared->merges = {};
-    }
-    LWLockRelease(AddinShmemInitLock);
-    return shared;
+static SharedStructure structure = {"pg_gpu merges that were put off", sizeof(SharedMerges),
+                                    [](void *place) {
+                                        auto *shared = static_cast<SharedMerges *>(place);
+                                        SpinLockInit(&shared->mutex);
+                                        shared->merges = {};
+                                    },
+                                    nullptr, false};
+
+void reserve_put_off_merges() {
+    reserve_shared(structure);
 }
 
-// Returns nullptr where the counters can't be had. Neither a merge nor gpu.stat fails for that. There may be
-// no subtransaction here, since gpu.stat is read in parallel mode, too, and none is needed: only the lock is
-// held when an error is raised.
 static SharedMerges *shared_merges() {
-    static SharedMerges *shared = nullptr;
-    static bool is_tried = false;
-    if (is_tried)
-        return shared;
-    is_tried = true;
-    MemoryContext caller_context = CurrentMemoryContext;
-    PG_TRY();
-    { shared = attach(); }
-    PG_CATCH();
-    {
-        MemoryContextSwitchTo(caller_context);
-        FlushErrorState();
-        // The error has reset the count of holders of interrupts, from which the release takes one away.
-        HOLD_INTERRUPTS();
-        LWLockRelease(AddinShmemInitLock);
-    }
-    PG_END_TRY();
-    return shared;
+    return static_cast<SharedMerges *>(find_shared(&structure));
 }
 
 static void count(PutOffMerges *merges, const char *reason) {
@@ -58,11 +38,12 @@ static void count(PutOffMerges *merges, const char *reason) {
     strlcpy(merges->last_reason, reason, sizeof(merges->last_reason));
 }
 
-void count_put_off_merge(const char *index_name, const char *reason) {
+void count_put_off_merge(Relation index, const char *reason) {
     char text[sizeof(PutOffMerges::last_reason)];
-    snprintf(text, sizeof(text), "index \"%s\": %s", index_name, reason);
+    snprintf(text, sizeof(text), "index \"%s\": %s", RelationGetRelationName(index), reason);
     text[pg_mbcliplen(text, static_cast<int>(strlen(text)), sizeof(text) - 1)] = '\0';
     count(&session_merges, text);
+    count_put_off(RelationGetRelid(index));
     SharedMerges *shared = shared_merges();
     if (shared == nullptr)
         return;

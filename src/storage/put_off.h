@@ -11,7 +11,10 @@ struct PutOffMerges {
     char last_reason[256];  // with the index's name
 };
 
-void count_put_off_merge(const char *index_name, const char *reason);
+// From _PG_init while preloading.
+void reserve_put_off_merges();
+
+void count_put_off_merge(Relation index, const char *reason);
 
 // Those of this session.
 const PutOffMerges &session_put_off_merges();

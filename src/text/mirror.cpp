@@ -79,7 +79,7 @@ bool is_for_server(const Corpus *corpus, const Query &query) {
     else if (query.term_count > static_cast<int>(gpu_engine::max_text_terms))
         reason = "the query has too many lexemes";
     if (reason != nullptr)
-        client::note_unsuited(client::RequestKind::SearchText, reason);
+        client::note_unsuited(client::RequestKind::SearchText, RelationGetRelid(corpus->index), reason);
     return reason == nullptr;
 }
 
@@ -135,8 +135,9 @@ static void add_all(const RankedQuery &query, const ListPlace *places, client::R
 client::Request request_of(const Corpus *corpus, client::RequestKind kind, const RankedQuery *queries,
                            int count) {
     client::Request request = {};
+    request.index = RelationGetRelid(corpus->index);
     // Pages answer one query after the other, and each for itself.
-    request.index = count == 1 ? RelationGetRelid(corpus->index) : InvalidOid;
+    request.learns = count == 1;
     request.kind = kind;
     request.runs = corpus->run_count;
     request.items = static_cast<uint64>(count);
@@ -163,7 +164,7 @@ static client::Choice choose_path(Corpus *corpus, const client::Request &request
     if (!std::any_of(all.runs, all.runs + all.count, [&](const storage::RunEntry &run) {
             return client::is_worth_mirroring(*all.format, run);
         })) {
-        client::note_unsuited(request.kind, client::kAllRunsAreSmall);
+        client::note_unsuited(request.kind, request.index, client::kAllRunsAreSmall);
         return kPages;
     }
     const client::Choice choice = client::choose_path(request);
@@ -348,7 +349,8 @@ static bool are_tids_within(const Corpus *corpus, client::RequestKind kind, cons
     for (uint64 i = 0; i < count; i++) {
         if (table::is_tid_within(tids[i], corpus->heap_blocks))
             continue;
-        client::note_unsuited(kind, "the answer has a TID outside of the table");
+        client::note_unsuited(kind, RelationGetRelid(corpus->index),
+                              "the answer has a TID outside of the table");
         return false;
     }
     return true;

@@ -44,7 +44,13 @@ INSERT INTO wanted VALUES
   ('histogram',
    'index regclass, column_name name, bins integer, low double precision, high double precision, filter text, VARIADIC params "any"',
    'TABLE(bin integer, lower double precision, upper double precision, count bigint)', true),
+  ('index_rows', NULL,
+   'TABLE(index_name regclass, table_name regclass, method text, state text, problem text, bytes bigint, runs integer, entries bigint, '
+   'dead_share double precision, resident_share double precision, merges bigint, last_merge timestamp with time zone, merges_put_off bigint, '
+   'last_put_off timestamp with time zone, fallbacks bigint, last_fallback timestamp with time zone, last_reason text, reasons text[], '
+   'reason_counts bigint[])', true),
   ('intersect', 'index regclass, lexemes text[]', 'SETOF tid', true),
+  ('latency_rows', NULL, 'TABLE(path text, request text, up_to_ms double precision, requests bigint, all_up_to bigint)', true),
   ('load', 'index regclass, pinned boolean DEFAULT false', 'bigint', false),
   ('lookup', 'index regclass, keys anyarray', 'TABLE(ordinal bigint, tid tid)', true),
   ('merge', 'index regclass',
@@ -105,7 +111,7 @@ INSERT INTO label VALUES
   ('devices', 0, 'v', 'r', 1000, 1), ('dictionary', 3, 's', 'r', 10000, 1000), ('dictionary', 4, 's', 'r', 10000, 1000), ('evict', 1, 'v', 'u', 1000, 0),
   ('evict_all', 0, 'v', 'u', 1000, 0), ('evict_database', 1, 'v', 'u', 1000, 0), ('evict_run', 1, 'v', 'u', 1000, 0),
   ('explain_why', 1, 'v', 'u', 10000, 3),
-  ('histogram', 6, 's', 'r', 10000, 260), ('histogram', 7, 's', 'r', 10000, 260), ('intersect', 2, 's', 'r', 1000, 1000), ('load', 2, 'v', 'u', 100000, 0),
+  ('histogram', 6, 's', 'r', 10000, 260), ('histogram', 7, 's', 'r', 10000, 260), ('index_rows', 0, 'v', 'u', 10000, 20), ('intersect', 2, 's', 'r', 1000, 1000), ('latency_rows', 0, 'v', 'r', 1000, 100), ('load', 2, 'v', 'u', 100000, 0),
   ('lookup', 2, 's', 'r', 1000, 1000), ('merge', 1, 'v', 'u', 1000000, 10), ('mirror_rows', 0, 'v', 'r', 1000, 100),
   ('query', 2, 's', 'r', 1000, 0), ('runs', 1, 'v', 'r', 100, 10), ('search', 4, 's', 'r', 1000, 10), ('search_batch', 4, 's', 'r', 10000, 1000),
   ('server_row', 0, 'v', 'r', 1000, 0), ('stat_reset', 0, 'v', 'r', 1000, 0), ('stat_rows', 0, 'v', 'r', 1000, 50), ('summary', 3, 's', 'r', 10000, 0), ('summary', 4, 's', 'r', 10000, 0),

@@ -166,10 +166,10 @@ VACUUM (INDEX_CLEANUP ON) t;
 $counted;");
 	is($put_off->{err}, '', "$what: no error");
 	like($put_off->{out}, qr/\A\s*1 1 index "t_k": could not extend file .*No space left on device\n*\z/, "$what: it is counted, with its reason");
-	like(sql_value($node, $counted), qr/\A1 0 index "t_k": could not extend file .*No space left on device\z/, "$what: for all sessions");
-	like($node->safe_psql('other', $counted), qr/\A1 0 database "postgres", index "t_k": could not extend file/, "$what: of all databases");
-	is(sql_value($node, "SET ROLE nobody; $counted"), '1 0 unknown', "$what: and users");
-	is(sql_value($node, "SET ROLE nobody; SELECT gpu.stat_reset(); $counted"), "\n1 0 unknown", "$what: a user resets what is his");
+	like(sql_value($node, $counted), qr/\A1 1 index "t_k": could not extend file .*No space left on device\z/, "$what: for all sessions");
+	like($node->safe_psql('other', $counted), qr/\A1 1 database "postgres", index "t_k": could not extend file/, "$what: of all databases");
+	is(sql_value($node, "SET ROLE nobody; $counted"), '1 1 unknown', "$what: and users");
+	is(sql_value($node, "SET ROLE nobody; SELECT gpu.stat_reset(); $counted"), "\n1 1 unknown", "$what: a user resets what is his");
 	is(sql_value($node, "SELECT gpu.stat_reset(); $counted"), '', "$what: a superuser resets all");
 	like(slurp_file($node->logfile, $log),
 		qr/LOG:  merge of index "t_k" was put off\n[^\n]*DETAIL:  The reason is: could not extend file .*\n[^\n]*HINT:  The next insert that fills a page/,

@@ -1,0 +1,46 @@
+// What has become of each index, counted for all sessions and workers in shared memory: merges, and requests
+// that the path they were meant for didn't answer.
+#pragma once
+
+#include "postgres_headers.h"
+
+namespace pg_gpu::storage {
+
+// Reasons are few and are told often, so counters keep their numbers. 0 stands for none; beyond so many
+// reasons, further ones are "another reason".
+inline constexpr size_t kReasonBytes = 128;
+uint16 number_of_reason(const char *reason);
+// A static string, in which the next call writes; nullptr for 0.
+const char *reason_of_number(uint16 number);
+
+inline constexpr int kReasonsOfIndex = 8;
+
+struct IndexStatistics {
+    uint64 merges;
+    TimestampTz last_merge;  // 0: none
+    uint64 put_off;          // merges for which something was lacking
+    TimestampTz last_put_off;
+    uint64 fallbacks;
+    TimestampTz last_fallback;
+    uint16 last_reason;
+    // The reasons of fallbacks, of which there may be more than there are places: those share the last one.
+    uint16 reasons[kReasonsOfIndex];
+    uint64 counts[kReasonsOfIndex];
+};
+
+// From _PG_init while preloading, which makes room for more indexes.
+void reserve_index_statistics();
+
+// The index is one of this session's database.
+void count_merge(Oid index);
+void count_put_off(Oid index);
+void count_fallback(Oid index, const char *reason);
+
+// Since PostgreSQL's start, its recovery from a crash, or the last reset; false where nothing is known:
+// nothing has happened, shared memory has no room, or so many other indexes were counted since that this one
+// was forgotten.
+bool read_index_statistics(Oid index, IndexStatistics *statistics);
+
+void forget_index_statistics();
+
+}  // namespace pg_gpu::storage
