@@ -225,6 +225,13 @@ AS 'MODULE_PATHNAME', 'pg_gpu_latency_rows'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED COST 1000 ROWS 100;
 COMMENT ON FUNCTION gpu.latency_rows() IS 'the rows of gpu.latency';
 
+CREATE FUNCTION gpu.progress_rows(OUT pid int, OUT datname name, OUT usename name, OUT command text, OUT index_name regclass, OUT phase text,
+                                  OUT tuples_done bigint, OUT tuples_total bigint, OUT started timestamptz)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_gpu_progress_rows'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED COST 1000 ROWS 5;
+COMMENT ON FUNCTION gpu.progress_rows() IS 'the rows of gpu.progress';
+
 CREATE FUNCTION gpu.index_rows(OUT index_name regclass, OUT table_name regclass, OUT method text, OUT state text, OUT problem text,
                                OUT bytes bigint, OUT runs int, OUT entries bigint, OUT dead_share float8, OUT resident_share float8,
                                OUT merges bigint, OUT last_merge timestamptz, OUT merges_put_off bigint, OUT last_put_off timestamptz,
@@ -332,6 +339,11 @@ SELECT index_name, table_name, method, state, problem, bytes, runs, entries, dea
 FROM gpu.index_rows();
 COMMENT ON VIEW gpu.indexes IS 'all pg_gpu indexes of the database';
 GRANT SELECT ON gpu.indexes TO PUBLIC;
+
+CREATE VIEW gpu.progress AS
+SELECT pid, datname, usename, command, index_name, phase, tuples_done, tuples_total, started FROM gpu.progress_rows();
+COMMENT ON VIEW gpu.progress IS 'merges, gpu.verify, gpu.load and gpu.calibrate that are under way';
+GRANT SELECT ON gpu.progress TO PUBLIC;
 
 CREATE VIEW gpu.server AS
 SELECT pid, started, version, state, reason, host, cuda, cuda_reason, host_memory_used, host_memory_limit, device_memory_used,

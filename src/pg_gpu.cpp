@@ -8,6 +8,7 @@
 #include "plan/count_scan.h"
 #include "plan/lookup_join.h"
 #include "plan/scan_usage.h"
+#include "progress.h"
 #include "settings.h"
 #include "storage/holds.h"
 #include "storage/index_statistics.h"
@@ -38,5 +39,6 @@ void _PG_init(void) {
     if (process_shared_preload_libraries_in_progress) {
         pg_gpu::storage::reserve_put_off_merges();
         pg_gpu::storage::reserve_index_statistics();
+        pg_gpu::reserve_progress();
     }
 }

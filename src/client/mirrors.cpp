@@ -7,6 +7,7 @@
 #include "client/gone_mirrors.h"
 #include "client/page_load.h"
 #include "client/wanted_runs.h"
+#include "progress.h"
 #include "compat.h"
 #include "settings.h"
 
@@ -131,15 +132,26 @@ bool refresh_dead(const RunSet &set, const LiveRuns &live, Path path, uint64 sta
 // Pages of gpu.load, which were sent so far; -1 where a query loads, which has no progress of its own to
 // show.
 static int64 pages_reported = -1;
+// What gpu.load loads: of so many pages, so many entries.
+static int64 pages_to_load = 0;
+static uint64 entries_to_load = 0;
 
-static void begin_progress(Relation index) {
+static void begin_report(Relation index) {
     const int parameters[] = {PROGRESS_CREATEIDX_INDEX_OID, PROGRESS_CREATEIDX_ACCESS_METHOD_OID,
                               PROGRESS_CREATEIDX_PHASE, PROGRESS_CREATEIDX_SUBPHASE};
     const int64 values[] = {RelationGetRelid(index), index->rd_rel->relam, PROGRESS_CREATEIDX_PHASE_BUILD,
                             kLoadSubphase};
     pgstat_progress_start_command(PROGRESS_COMMAND_CREATE_INDEX, index->rd_index->indrelid);
     pgstat_progress_update_multi_param(lengthof(parameters), parameters, values);
+    pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, pages_to_load);
+    begin_progress("load", RelationGetRelid(index), "sending pages", entries_to_load);
     pages_reported = 0;
+}
+
+static void end_report() {
+    end_progress();
+    pgstat_progress_end_command();
+    pages_reported = -1;
 }
 
 static void report_pages(uint32 pages) {
@@ -147,6 +159,10 @@ static void report_pages(uint32 pages) {
         return;
     pages_reported += pages;
     pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, pages_reported);
+    if (pages_to_load > 0)
+        set_progress(static_cast<uint64>(static_cast<double>(entries_to_load) *
+                                         static_cast<double>(Min(pages_reported, pages_to_load)) /
+                                         static_cast<double>(pages_to_load)));
 }
 
 // gpu.load may have helpers as CREATE INDEX has; a query that loads has not.
@@ -309,11 +325,14 @@ static bool load_listed_runs(Relation index, const storage::RunKind *kind, const
     bool complete = true;
     drop_outlived_mirrors(set);
     *loading = {};
+    entries_to_load = 0;
     for (int i = 0; i < set.count; i++)
-        if (is_worth_mirroring(*format, set.runs[i]))
+        if (is_worth_mirroring(*format, set.runs[i])) {
             loading->pages += mirrored_pages(*format, set.runs[i]).count;
-    begin_progress(index);
-    pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, loading->pages);
+            entries_to_load += format->mirrored_entries(set.runs[i]);
+        }
+    pages_to_load = loading->pages;
+    begin_report(index);
     for (int i = 0; i < set.count; i++) {
         if (!is_worth_mirroring(*format, set.runs[i]))
             continue;
@@ -324,8 +343,7 @@ static bool load_listed_runs(Relation index, const storage::RunKind *kind, const
             loading->left += mirrored_pages(*format, set.runs[i]).count;
     }
     pfree(directory.runs);
-    pgstat_progress_end_command();
-    pages_reported = -1;
+    end_report();
     return complete;
 }
 

@@ -4,6 +4,7 @@
 
 #include "column/feed.h"
 #include "column/dictionary_merge.h"
+#include "progress.h"
 
 namespace pg_gpu::column {
 
@@ -123,6 +124,7 @@ static Area write_codes(Builder *builder, int number, InputColumn *columns, uint
                     pack_value(&packer, (values[j] + shift) & mask);
             }
             done += take;
+            add_progress(take);
         }
     }
     for (int i = 0; i < builder->count; i++)
@@ -228,6 +230,7 @@ void write_run(Relation index, const Format &format, const Input *inputs, int co
     builder.header = allocate_zeroed<RunHeader>(1);
     builder.header->entries = tids.entries;
     builder.header->columns = static_cast<uint32>(format.columns);
+    begin_phase("writing columns", tids.entries * static_cast<uint64>(format.columns));
     begin_stream(&builder.stream, sink);
     MemoryContext context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu_column column", ALLOCSET_DEFAULT_SIZES);

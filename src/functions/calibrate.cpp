@@ -4,6 +4,7 @@
 #include "client/connection.h"
 #include "functions/calibration.h"
 #include "kary/kary.h"
+#include "progress.h"
 
 PG_GPU_FUNCTION(pg_gpu_calibrate);
 PG_GPU_FUNCTION(pg_gpu_cost_rows);
@@ -50,6 +51,7 @@ static void fill_table(Oid table_oid, uint64 rows, void (*fill)(uint64 row, Datu
         table_multi_insert(table, slots, kRowsAtOnce, GetCurrentCommandId(true),
                            TABLE_INSERT_SKIP_FSM | TABLE_INSERT_FROZEN, state);
         MemoryContextReset(values);
+        add_progress(kRowsAtOnce);
     }
     MemoryContextDelete(values);
     FreeBulkInsertState(state);
@@ -79,6 +81,7 @@ static void settle_plans() {
 // Only its maker sees a temporary table, and no VACUUM comes to it.
 static Oid make_table(const char *name, const char *columns, uint64 rows,
                       void (*fill)(uint64 row, Datum *values)) {
+    begin_phase("filling a table", rows);
     run(psprintf("CREATE TEMP TABLE %s (%s)", name, columns));
     const Oid table = RelnameGetRelid(name);
     fill_table(table, rows, fill);
@@ -86,6 +89,7 @@ static Oid make_table(const char *name, const char *columns, uint64 rows,
 }
 
 static Relation make_index(const char *name, const char *definition) {
+    begin_phase("building an index", 0);
     run(psprintf("CREATE INDEX %s ON %s", name, definition));
     return index_open(RelnameGetRelid(name), AccessShareLock);
 }
@@ -106,6 +110,7 @@ static void measure_keys(Measured *measured) {
     Relation index =
         make_index(psprintf("%s_k", kTable), psprintf("%s USING gpu_kary (k gpu.int8_ops)", kTable));
     const functions::CalibrationIndex sample = {table_open(table, AccessShareLock), index, kRows, key_of_row};
+    begin_phase("measuring lookups", 0);
     // The device last: transfers are then the device's, where there is one.
     for (const client::Path path : {client::Path::Host, client::Path::Cuda})
         measured->engines[static_cast<int>(path)] = functions::measure_engine(sample, path, &measured->costs);
@@ -128,6 +133,7 @@ static void measure_lists(Measured *measured) {
         make_index(psprintf("%s_all", table), psprintf("%s USING gpu_text (document)", table)),
         make_index(psprintf("%s_few", table), psprintf("%s USING gpu_text (document) WHERE n < %d", table,
                                                        static_cast<int>(kFewDocuments)))};
+    begin_phase("measuring rankings", 0);
     for (int p = 0; p < kCostedPaths; p++)
         measured->engines[p] =
             measured->engines[p] && functions::measure_lists(indexes, lengthof(indexes),
@@ -148,6 +154,7 @@ static Measured measure() {
 static Measured measure_and_forget() {
     MemoryContext context = CurrentMemoryContext;
     ResourceOwner owner = CurrentResourceOwner;
+    begin_progress("calibrate", InvalidOid, "filling a table", kRows);
     BeginInternalSubTransaction(nullptr);
     const int nest_level = NewGUCNestLevel();
     settle_plans();
@@ -160,6 +167,7 @@ static Measured measure_and_forget() {
     RollbackAndReleaseCurrentSubTransaction();
     MemoryContextSwitchTo(context);
     CurrentResourceOwner = owner;
+    end_progress();
     return measured;
 }
 

@@ -5,6 +5,7 @@
 #include "grid/collector.h"
 #include "grid/grid.h"
 #include "grid/page_reader.h"
+#include "progress.h"
 
 namespace pg_gpu::grid {
 
@@ -116,6 +117,7 @@ static void collect_run(Relation index, const storage::RunEntry &run, Collector 
             widen_bounds(format, row, 1, low, high);
         }
         ordinal += page.count;
+        add_progress(page.count);
     }
     if (ordinal != run.entries)
         storage::report_corruption(index, storage::run_block(run, run.sections[kEntrySection].first_page),

@@ -6,6 +6,7 @@
 #include "kary/kary.h"
 #include "kary/server_sort.h"
 #include "keys/radix_sort.h"
+#include "progress.h"
 
 namespace pg_gpu::kary {
 
@@ -111,6 +112,7 @@ static void read_merge_leaf(Relation index, MergeInput<Key> *input, uint32 leaf)
     input->leaf = leaf;
     input->has_leaf = true;
     input->entries_on_leaf = leaf_entries<Key>(run, leaf);
+    add_progress(input->entries_on_leaf);
     memcpy(input->image.data, page.page, BLCKSZ);
     storage::release_run_page(page);
     if (run.dead > 0 && !storage::read_dead_bits(index, run, static_cast<uint64>(leaf) * kLeafCapacity<Key>,

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "compat.h"
+#include "progress.h"
 #include "subtransaction.h"
 
 namespace pg_gpu::storage {
@@ -122,6 +123,8 @@ static uint64 merge_runs(Relation index, const RunKind *kind, ReservationOwner o
         entries += inputs[i].entries;
         output.order = Max(output.order, inputs[i].order);
     }
+    begin_progress(MyBackendType == B_BG_WORKER ? "merge worker" : "merge", RelationGetRelid(index),
+                   "reading runs", entries);
     const uint32 pages = kind->merge_page_bound(index, kind, inputs, count) + dead_bitmap_pages(entries);
     reserve(index, kind, owner, pages, &output);
     RunWriter *writer = begin_run(index, &output, false);
@@ -131,6 +134,7 @@ static uint64 merge_runs(Relation index, const RunKind *kind, ReservationOwner o
     swap(index, kind, owner, inputs, count, output);
     kind->merged(index, inputs, count, output);
     count_merge(RelationGetRelid(index));
+    end_progress();
 
     MemoryContextSwitchTo(caller);
     MemoryContextDelete(context);

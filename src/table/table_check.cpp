@@ -1,5 +1,6 @@
 #include "table/table_check.h"
 
+#include "progress.h"
 #include "sort.h"
 #include "table/visibility.h"
 
@@ -51,6 +52,7 @@ void forget_noted_entries(TableCheck *check) {
 
 void note_entry(TableCheck *check, BlockNumber block, const void *fingerprint, size_t bytes,
                 const ItemPointerData &tid) {
+    add_progress(1);
     const OffsetNumber offset = ItemPointerGetOffsetNumberNoCheck(&tid);
     if (offset == InvalidOffsetNumber ||
         (check->is_heap &&
@@ -104,6 +106,7 @@ struct RowLookup {
 
 static void look_up_row(Relation, ItemPointer tid, Datum *values, bool *nulls, bool alive, void *context) {
     const auto *look_up = static_cast<const RowLookup *>(context);
+    add_progress(1);
     if (!alive)
         return;
     TableCheck *check = look_up->check;
@@ -132,6 +135,7 @@ void finish_table_check(TableCheck *check, Snapshot snapshot, FingerprintRow fin
     if (check->filter == nullptr)
         return;
     RowLookup look_up = {check, fingerprint_row, context};
+    begin_phase("reading the table", static_cast<uint64>(Max(check->heap->rd_rel->reltuples, 0.0F)));
     // The index's expressions and predicate run as the table's owner, as they would in REINDEX: whoever
     // verifies may be a superuser, and the functions are the owner's. And whoever verifies may have no right
     // but to read: so names in these functions aren't looked up by the caller's search path.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "progress.h"
 #include "storage/damage.h"
 #include "storage/sealed_tail.h"
 
@@ -143,10 +144,21 @@ static void note_done(Verification *verification, uint64 run_id) {
     verification->done[verification->done_count++] = run_id;
 }
 
+// Entries that the next round reads; the tail's, whose items may be longer, are about so many.
+static uint64 entries_of_round(const Verification &verification, const storage::View &view,
+                               const storage::TailCopy &tail) {
+    uint64 entries = tail.bytes / sizeof(storage::TailItem);
+    for (int i = 0; i < view.run_count; i++)
+        if (!is_done(verification, view.runs[i].run_id))
+            entries += view.runs[i].entries;
+    return entries;
+}
+
 // Verifies the tail and those runs of one view that have not been verified. True when none of them changed
 // meanwhile: then all entries of the view have been read, in this round or in an earlier one.
 static bool verify_round(Verification *verification, const storage::View &view,
                          const storage::TailCopy &tail) {
+    begin_phase("reading the index", entries_of_round(*verification, view, tail));
     MemoryContext run_context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu.verify run", ALLOCSET_DEFAULT_SIZES);
     MemoryContext caller = MemoryContextSwitchTo(run_context);
@@ -191,11 +203,9 @@ void verify_index(Relation heap, Relation index, const storage::RunKind *kind, c
     storage::View view = {};
     storage::TailCopy tail = {allocate<char>(storage::kContentBytes), 0};
     storage::take_view(index, kind, snapshot, &view, storage::copy_tail, &tail);
-    uint64 entries = tail.bytes / sizeof(storage::TailItem);
-    for (int i = 0; i < view.run_count; i++)
-        entries += view.runs[i].entries;
-
     auto *verification = allocate_zeroed<Verification>(1);
+    const uint64 entries = entries_of_round(*verification, view, tail);
+    begin_progress("verify", RelationGetRelid(index), "reading the index", entries);
     verification->index = index;
     verification->kind = kind;
     verification->steps = &steps;
@@ -234,6 +244,7 @@ void verify_index(Relation heap, Relation index, const storage::RunKind *kind, c
         verification->check.context = context;
         finish_table_check(&verification->check, snapshot, steps.fingerprint_row, verification->state);
     }
+    end_progress();
     UnregisterSnapshot(snapshot);
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "client/client.h"
+#include "progress.h"
 #include "sort.h"
 #include "storage/sealed_tail.h"
 #include "text/reader.h"
@@ -139,6 +140,7 @@ static bool settle_document(Relation index, MergeInput *input) {
         if (read_document_tids(&input->reader, page, input->page_tids) == 0)
             storage::report_foreign_page(index, *input->run, input->reader.stale_position);
         input->page = page;
+        add_progress(Min(kDocumentsPerPage, input->run->entries - page * kDocumentsPerPage));
     }
     input->tid = input->page_tids[input->next % kDocumentsPerPage];
     return true;
@@ -318,6 +320,7 @@ static void merge_lists(Relation index, MergeInput *inputs, int count, RunBuilde
         for (uint64 i = 0; i < buffer.count; i++)
             add_posting(builder, buffer.postings[i].ordinal, buffer.postings[i].frequency);
         finish_list(builder, lexeme, length);
+        add_progress(1);
         // Lexemes of one document, or of dead ones, reach no page of postings, where merges pause else.
         if (lexemes % 256 == 0)
             storage::pause_merge(index);
@@ -337,6 +340,7 @@ static void merge(Relation index, const storage::RunEntry *runs, int count, stor
     begin_run_builder(builder, index, options_of(index));
     merge_documents(index, inputs, count, builder);
     begin_lists(builder, writer, entry);
+    begin_phase("merging lists", 0);
     merge_lists(index, inputs, count, builder);
     finish_run_builder(builder);
     for (int i = 0; i < count; i++)

@@ -58,6 +58,9 @@ INSERT INTO wanted VALUES
   ('mirror_rows', NULL,
    'TABLE(index_name regclass, run_id bigint, kind text, entries bigint, bytes bigint, device integer, pinned boolean, '
    'loaded_at timestamp with time zone, last_used timestamp with time zone, hits bigint)', true),
+  ('progress_rows', NULL,
+   'TABLE(pid integer, datname name, usename name, command text, index_name regclass, phase text, tuples_done bigint, tuples_total bigint, '
+   'started timestamp with time zone)', true),
   ('query', 'index regclass, query tsquery', 'gpu.bm25_query', false),
   ('runs', 'index regclass',
    'TABLE(run_id bigint, level integer, entries bigint, dead bigint, pages bigint, bytes bigint)', true),
@@ -113,7 +116,7 @@ INSERT INTO label VALUES
   ('explain_why', 1, 'v', 'u', 10000, 3),
   ('histogram', 6, 's', 'r', 10000, 260), ('histogram', 7, 's', 'r', 10000, 260), ('index_rows', 0, 'v', 'u', 10000, 20), ('intersect', 2, 's', 'r', 1000, 1000), ('latency_rows', 0, 'v', 'r', 1000, 100), ('load', 2, 'v', 'u', 100000, 0),
   ('lookup', 2, 's', 'r', 1000, 1000), ('merge', 1, 'v', 'u', 1000000, 10), ('mirror_rows', 0, 'v', 'r', 1000, 100),
-  ('query', 2, 's', 'r', 1000, 0), ('runs', 1, 'v', 'r', 100, 10), ('search', 4, 's', 'r', 1000, 10), ('search_batch', 4, 's', 'r', 10000, 1000),
+  ('progress_rows', 0, 'v', 'r', 1000, 5), ('query', 2, 's', 'r', 1000, 0), ('runs', 1, 'v', 'r', 100, 10), ('search', 4, 's', 'r', 1000, 10), ('search_batch', 4, 's', 'r', 10000, 1000),
   ('server_row', 0, 'v', 'r', 1000, 0), ('stat_reset', 0, 'v', 'r', 1000, 0), ('stat_rows', 0, 'v', 'r', 1000, 50), ('summary', 3, 's', 'r', 10000, 0), ('summary', 4, 's', 'r', 10000, 0),
   ('verify', 2, 'v', 'r', 1000000, 10);
 SELECT bag_eq(
