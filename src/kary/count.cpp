@@ -1,16 +1,16 @@
-// Counting uses ranks where the whole table is all-visible, TIDs where it is not, and rows where keys don't
-// tell values.
+// Counting uses ranks, from which entries without a visible row are taken off, as long as these are few; TIDs
+// where they aren't, and rows where keys don't tell values.
 #include "kary/checked_rows.h"
 #include "kary/condition.h"
+#include "kary/invisible_entries.h"
 #include "kary/mirror.h"
 #include "kary/range_counts.h"
 #include "keys/search.h"
-#include "storage/sealed_tail.h"
 #include "table/visible_count.h"
 
 namespace pg_gpu::kary {
 
-// ---- all-visible tables: no per-entry work ----------------------------------------------------------------
+// ---- entries of a view, by their ranks --------------------------------------------------------------------
 
 template <typename Key>
 struct TailCount {
@@ -90,43 +90,156 @@ static bool count_in_runs(Relation index, const storage::RunKind *kind, const Ke
     return true;
 }
 
-// Counts in one view; false when a page was recycled.
+// ---- counting by ranks ------------------------------------------------------------------------------------
+
+namespace {
+
+// One condition, or many ranges.
 template <typename Key>
-static bool count_in_view(Relation index, const storage::RunKind *kind, const KeyFormat &format,
-                          Snapshot snapshot, const Condition<Key> &condition, storage::View *view,
-                          uint64 *count) {
-    TailCount<Key> tail = {&format, &condition, 0};
-    storage::take_view(index, kind, snapshot, view, count_tail<Key>, &tail);
-    *count = tail.matches;
-    return count_in_runs(index, kind, format, condition, *view, count);
+struct Question {
+    Relation heap;
+    Relation index;
+    const KeyFormat *format;
+    const storage::RunKind *kind;
+    Snapshot snapshot;
+    const Condition<Key> *condition;  // or nullptr
+    const RangeReader *ranges;        // or nullptr
+    uint32 count;
+};
+
+enum class Outcome {
+    Counted,
+    Again,    // in a new view
+    Unknown,  // ranks don't tell
+};
+
+// A view is given up for these reasons so often: after that entries are counted one by one.
+constexpr int kTriesByRank = 3;
+
+}  // namespace
+
+// Calls visit(i, condition) for one range after another until a call returns false.
+template <typename Key, typename Visit>
+static bool for_each_condition(const Question<Key> &question, Visit visit) {
+    if (question.condition != nullptr)
+        return visit(uint32{0}, *question.condition);
+    return for_each_range(*question.ranges, [&](uint32 i, const ScanKeyData *keys, int key_count) {
+        Condition<Key> condition;
+        make_condition(*question.format, keys, key_count, &condition);
+        return visit(i, condition);
+    });
+}
+
+// Counts the entries of one view.
+template <typename Key>
+static Outcome count_entries_in_view(const Question<Key> &question, const storage::View &view,
+                                     const storage::TailCopy &tail, int64 *counts) {
+    Outcome outcome = Outcome::Counted;
+    for_each_condition(question, [&](uint32 i, const Condition<Key> &condition) {
+        TailCount<Key> matches = {question.format, &condition, 0};
+        if (condition.recheck || condition.has_points || condition.filter_count > 0) {
+            outcome = condition.nothing ? outcome : Outcome::Unknown;
+        } else if (!condition.nothing) {
+            count_tail<Key>(tail.items, tail.bytes, &matches);
+            if (!count_in_runs(question.index, question.kind, *question.format, condition, view,
+                               &matches.matches))
+                outcome = Outcome::Again;
+        }
+        counts[i] = static_cast<int64>(matches.matches);
+        return outcome == Outcome::Counted;
+    });
+    return outcome;
+}
+
+template <typename Key>
+static void subtract(const Question<Key> &question, const InvisibleEntries<Key> &invisible, int64 *counts) {
+    auto *keys = allocate<Key>(invisible.count);
+    for (uint64 i = 0; i < invisible.count; i++)
+        keys[i] = invisible.entries[i].key;
+    for_each_condition(question, [&](uint32 i, const Condition<Key> &condition) {
+        for (uint64 first = 0, end; first < invisible.count; first = end) {
+            const NullMask nulls = invisible.entries[first].nulls;
+            for (end = first + 1; end < invisible.count && invisible.entries[end].nulls == nulls; end++) {}
+            if (!wants(condition, nulls))
+                continue;
+            const Ranges<Key> ranges = ranges_in(*question.format, condition, nulls);
+            const auto here = static_cast<uint32>(end - first);
+            if (ranges.low <= ranges.high)
+                counts[i] -= int64{upper_bound(keys + first, here, ranges.high)} -
+                             int64{lower_bound(keys + first, here, ranges.low)};
+        }
+        return true;
+    });
+    pfree(keys);
+}
+
+// Where not the whole table is all-visible: takes those off the counts whose rows the snapshot doesn't see.
+template <typename Key>
+static Outcome take_off_invisible(const Question<Key> &question, const storage::View &view,
+                                  const storage::TailCopy &tail, int64 *counts, uint64 *heap_fetches) {
+    if (!may_find_invisible(question.heap, question.snapshot))
+        return Outcome::Unknown;
+    uint64 entries = 0;
+    for (uint32 i = 0; i < question.count; i++)
+        entries += static_cast<uint64>(counts[i]);
+    InvisibleEntries<Key> invisible;
+    const Search search = find_invisible_entries(question.heap, question.index, *question.format,
+                                                 question.snapshot, view, tail, entries, &invisible);
+    if (search != Search::Found)
+        return search == Search::Again ? Outcome::Again : Outcome::Unknown;
+    *heap_fetches = invisible.candidates;
+    if (invisible.candidates == 0)
+        return Outcome::Counted;
+    // A VACUUM may have set dead bits after the entries were counted and before these were looked up.
+    auto *again = allocate<int64>(question.count);
+    Outcome outcome = count_entries_in_view(question, view, tail, again);
+    if (outcome == Outcome::Counted && memcmp(counts, again, question.count * sizeof(int64)) != 0)
+        outcome = Outcome::Again;
+    pfree(again);
+    if (outcome == Outcome::Counted)
+        subtract(question, invisible, counts);
+    return outcome;
 }
 
 // By the rule "Trust", entries are read first, then the visibility map, then vacuum_seq again.
-static bool may_trust(Relation heap, Relation index, const storage::RunKind *kind,
-                      const storage::View &view) {
-    return is_table_all_visible(heap) && storage::read_vacuum_seq(index, kind) == view.vacuum_seq;
+template <typename Key>
+static Outcome count_in_view(const Question<Key> &question, const storage::View &view,
+                             const storage::TailCopy &tail, int64 *counts, uint64 *heap_fetches) {
+    Outcome outcome = Outcome::Counted;
+    if (!is_table_all_visible(question.heap))
+        outcome = take_off_invisible(question, view, tail, counts, heap_fetches);
+    if (outcome == Outcome::Counted &&
+        storage::read_vacuum_seq(question.index, question.kind) != view.vacuum_seq)
+        outcome = Outcome::Unknown;
+    return outcome;
 }
 
-// Counts in one view of an all-visible table; false when the table is not, or a VACUUM ended meanwhile.
+// Counts all ranges in one view; false when ranks can't tell, and a single count is that of the entries then.
 template <typename Key>
-static bool count_by_rank(Relation heap, Relation index, const KeyFormat &format, Snapshot snapshot,
-                          const Condition<Key> &condition, int64 *result) {
-    const storage::RunKind *kind = run_kind_of<Key>(is_composite(format));
+static bool count_by_rank(const Question<Key> &question, int64 *counts, uint64 *heap_fetches) {
     storage::View view = {};
     storage::KeptRuns kept;
     storage::begin_kept(&kept);
     view.kept = &kept;
-    uint64 count = 0;
-    while (!count_in_view(index, kind, format, snapshot, condition, &view, &count))
+    storage::TailCopy tail = {allocate<char>(storage::kContentBytes), 0};
+    Outcome outcome = Outcome::Again;
+    for (int tries = 0; outcome == Outcome::Again && tries < kTriesByRank;) {
         CHECK_FOR_INTERRUPTS();
+        storage::take_view(question.index, question.kind, question.snapshot, &view, storage::copy_tail,
+                           &tail);
+        outcome = count_entries_in_view(question, view, tail, counts);
+        if (outcome != Outcome::Counted)
+            continue;
+        outcome = count_in_view(question, view, tail, counts, heap_fetches);
+        tries++;
+    }
     storage::end_kept(&kept);
-    const bool sound = may_trust(heap, index, kind, view);
     if (view.runs != nullptr)
         pfree(view.runs);
-    *result = static_cast<int64>(count);
-    if (sound)
-        pgstat_count_index_scan(index);
-    return sound;
+    pfree(tail.items);
+    if (outcome == Outcome::Counted)
+        pgstat_count_index_scan(question.index);
+    return outcome == Outcome::Counted;
 }
 
 // The same for points and filters: entries are counted one by one, but nothing is looked up.
@@ -189,7 +302,7 @@ static void collect_counted(void *context, VisibleCount *count) {
 
 template <typename Key>
 static int64 count_visible(Relation heap, Relation index, const KeyFormat &format, Snapshot snapshot,
-                           const Condition<Key> &condition, bool may_be_all_visible, uint64 *heap_fetches) {
+                           const Condition<Key> &condition, bool by_rank, uint64 *heap_fetches) {
     int64 result = 0;
     *heap_fetches = 0;
     if (condition.nothing)
@@ -200,10 +313,13 @@ static int64 count_visible(Relation heap, Relation index, const KeyFormat &forma
         count_on_server(heap, index, format, snapshot, condition, 0, &result, heap_fetches))
         return result;
     *heap_fetches = 0;
-    if (may_be_all_visible && (condition.has_points || condition.filter_count > 0
-                                   ? count_one_by_one(heap, index, kind, snapshot, condition, &result)
-                                   : count_by_rank(heap, index, format, snapshot, condition, &result)))
+    if (by_rank &&
+        (condition.has_points || condition.filter_count > 0
+             ? count_one_by_one(heap, index, kind, snapshot, condition, &result)
+             : count_by_rank(Question<Key>{heap, index, &format, kind, snapshot, &condition, nullptr, 1},
+                             &result, heap_fetches)))
         return result;
+    *heap_fetches = 0;
     // What the ranks gave is a good guess at the entries to be looked at.
     if (count_on_server(heap, index, format, snapshot, condition, static_cast<uint64>(result), &result,
                         heap_fetches))
@@ -258,39 +374,8 @@ static bool count_batch_on_server(Relation heap, Relation index, const KeyFormat
     return answered;
 }
 
-// Counts all ranges in one view of an all-visible table, so that the visibility map is read once for all of
-// them; false when the table isn't, the view went stale, or one of them is more than a range.
-template <typename Key>
-static bool count_batch_by_rank(Relation heap, Relation index, const KeyFormat &format, Snapshot snapshot,
-                                const RangeReader &reader, int64 *counts) {
-    const storage::RunKind *kind = run_kind_of<Key>(is_composite(format));
-    storage::View view = {};
-    storage::TailCopy tail = {allocate<char>(storage::kContentBytes), 0};
-    storage::take_view(index, kind, snapshot, &view, storage::copy_tail, &tail);
-    const bool counted = for_each_range(reader, [&](uint32 i, const ScanKeyData *keys, int key_count) {
-        Condition<Key> condition;
-        make_condition(format, keys, key_count, &condition);
-        TailCount<Key> in_tail = {&format, &condition, 0};
-        bool sound = true;
-        if (!condition.nothing) {
-            sound = !condition.recheck && !condition.has_points && condition.filter_count == 0;
-            count_tail<Key>(tail.items, tail.bytes, &in_tail);
-            sound = sound && count_in_runs(index, kind, format, condition, view, &in_tail.matches);
-        }
-        counts[i] = static_cast<int64>(in_tail.matches);
-        return sound;
-    });
-    const bool sound = counted && may_trust(heap, index, kind, view);
-    if (sound)
-        pgstat_count_index_scan(index);
-    if (view.runs != nullptr)
-        pfree(view.runs);
-    pfree(tail.items);
-    return sound;
-}
-
 static int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const ScanKeyData *keys,
-                            int key_count, bool may_be_all_visible, uint64 *heap_fetches) {
+                            int key_count, bool by_rank, uint64 *heap_fetches) {
     MemoryContext context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu_kary count", ALLOCSET_DEFAULT_SIZES);
     MemoryContext caller = MemoryContextSwitchTo(context);
@@ -299,10 +384,10 @@ static int64 count_matching(Relation heap, Relation index, Snapshot snapshot, co
     const int64 count = with_key_type(format.width, [&](auto key) {
         Condition<decltype(key)> condition;
         make_condition(format, detoasted, key_count, &condition);
-        return condition.recheck ? count_checked(heap, index, format, snapshot, condition, detoasted,
-                                                 key_count, heap_fetches)
-                                 : count_visible(heap, index, format, snapshot, condition, may_be_all_visible,
-                                                 heap_fetches);
+        return condition.recheck
+                   ? count_checked(heap, index, format, snapshot, condition, detoasted, key_count,
+                                   heap_fetches)
+                   : count_visible(heap, index, format, snapshot, condition, by_rank, heap_fetches);
     });
     MemoryContextSwitchTo(caller);
     MemoryContextDelete(context);
@@ -317,18 +402,23 @@ int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const Sca
 static void count_batch_on_pages(Relation heap, Relation index, const KeyFormat &format, Snapshot snapshot,
                                  const RangeReader &reader, int64 *counts) {
     const client::PagedRequest request = client::begin_paged(client::RequestKind::Count, reader.count);
+    uint64 heap_fetches;
     // A forced path is asked about each range.
-    const bool all_visible = is_table_all_visible(heap);
     const bool is_counted =
-        all_visible && !is_path_forced() && with_key_type(format.width, [&](auto key) {
-            return count_batch_by_rank<decltype(key)>(heap, index, format, snapshot, reader, counts);
+        !is_path_forced() && reader.count > 0 && with_key_type(format.width, [&](auto key) {
+            using Key = decltype(key);
+            return count_by_rank(Question<Key>{heap, index, &format, run_kind_of<Key>(is_composite(format)),
+                                               snapshot, nullptr, &reader, reader.count},
+                                 counts, &heap_fetches);
         });
-    if (!is_counted)
+    if (!is_counted) {
+        // The map tells once whether it is worth asking for each range.
+        const bool by_rank = is_table_all_visible(heap);
         for_each_range(reader, [&](uint32 i, const ScanKeyData *keys, int key_count) {
-            uint64 heap_fetches;
-            counts[i] = count_matching(heap, index, snapshot, keys, key_count, all_visible, &heap_fetches);
+            counts[i] = count_matching(heap, index, snapshot, keys, key_count, by_rank, &heap_fetches);
             return true;
         });
+    }
     client::end_paged(request);
 }
 

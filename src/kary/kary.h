@@ -80,6 +80,11 @@ template <typename Key>
 bool find_ordinal(Relation index, const storage::RunEntry &run, const Partition &partition, Key key,
                   Bound bound, uint64 *ordinal, uint32 *position);
 
+// The ordinal of the partition's entry with this key and TID, dead or not, if there is one.
+template <typename Key>
+bool find_entry(Relation index, const storage::RunEntry &run, const Partition &partition, Key key,
+                const ItemPointerData &tid, bool *found, uint64 *ordinal, uint32 *position);
+
 // Share-locks a leaf page after checking that its content is as long as its entries need; without a page when
 // recycled.
 template <typename Key>

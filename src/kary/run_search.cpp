@@ -158,6 +158,78 @@ bool find_ordinal(Relation index, const storage::RunEntry &run, const Partition 
     return true;
 }
 
+namespace {
+
+// Where an entry is, or would be, among a partition's places on a leaf.
+enum class Side { Before, Here, Between, Behind };
+
+}  // namespace
+
+template <typename Key>
+static Side side_of(Page page, const storage::RunEntry &run, uint32 leaf, const Places &places, Key key,
+                    const ItemPointerData &tid, uint32 *place) {
+    const Key *keys = leaf_keys<Key>(page);
+    const ItemPointerData *tids = leaf_tids<Key>(page, leaf_entries<Key>(run, leaf));
+    const auto compare = [&](uint32 at) {
+        ItemPointerData other = tids[at];
+        ItemPointerData wanted = tid;
+        return keys[at] < key ? -1 : key < keys[at] ? 1 : ItemPointerCompare(&other, &wanted);
+    };
+    uint32 low = places.begin;
+    uint32 high = places.end;
+    while (low < high) {
+        const uint32 middle = low + (high - low) / 2;
+        if (compare(middle) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *place = low;
+    if (low == places.end)
+        return Side::Behind;
+    if (compare(low) == 0)
+        return Side::Here;
+    return low == places.begin ? Side::Before : Side::Between;
+}
+
+template <typename Key>
+bool find_entry(Relation index, const storage::RunEntry &run, const Partition &partition, Key key,
+                const ItemPointerData &tid, bool *found, uint64 *ordinal, uint32 *position) {
+    *found = false;
+    uint32 first = leaf_begin<Key>(partition);
+    uint32 end = leaf_end<Key>(partition);
+    // Entries with the same key lie in the order of their TIDs, on as many leaves as they take.
+    if (!partition.all_null) {
+        uint32 last;
+        if (!find_leaf<Key>(index, run, partition, key, Bound::Lower, &first, position) ||
+            !find_leaf<Key>(index, run, partition, key, Bound::Upper, &last, position))
+            return false;
+        end = Min(end, last + 1);
+    }
+    while (first < end) {
+        const uint32 leaf = first + (end - first) / 2;
+        *position = run.sections[kLeafSection].first_page + leaf;
+        const storage::RunPage page = read_leaf<Key>(index, run, leaf);
+        if (page.page == nullptr)
+            return false;
+        uint32 place;
+        const Side side =
+            side_of(page.page, run, leaf, places_on_leaf<Key>(partition, leaf), key, tid, &place);
+        storage::release_run_page(page);
+        if (side == Side::Here) {
+            *found = true;
+            *ordinal = static_cast<uint64>(leaf) * kLeafCapacity<Key> + place;
+        }
+        if (side == Side::Here || side == Side::Between)
+            return true;
+        if (side == Side::Before)
+            end = leaf;
+        else
+            first = leaf + 1;
+    }
+    return true;
+}
+
 #define INSTANTIATE(Key)                                                                                     \
     template storage::RunPage read_leaf<Key>(Relation, const storage::RunEntry &, uint32);                   \
     template bool read_partitions<Key>(Relation, const KeyFormat &, const storage::RunEntry &, Partition **, \
@@ -165,7 +237,9 @@ bool find_ordinal(Relation index, const storage::RunEntry &run, const Partition 
     template bool find_leaf(Relation, const storage::RunEntry &, const Partition &, Key, Bound, uint32 *,    \
                             uint32 *);                                                                       \
     template bool find_ordinal(Relation, const storage::RunEntry &, const Partition &, Key, Bound, uint64 *, \
-                               uint32 *);
+                               uint32 *);                                                                    \
+    template bool find_entry(Relation, const storage::RunEntry &, const Partition &, Key,                    \
+                             const ItemPointerData &, bool *, uint64 *, uint32 *);
 PG_GPU_FOR_EACH_KEY_TYPE(INSTANTIATE)
 
 }  // namespace pg_gpu::kary

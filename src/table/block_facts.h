@@ -21,7 +21,8 @@ struct FactsGroup {
     uint64 wanted;     // blocks that the question is to look at
     uint64 known;      // blocks with facts
     uint64 by_moment;  // those among them that hold from a moment on
-    uint64 holds;      // in round `round`: those among them whose page was found unchanged
+    uint64 plain;      // those among the known ones without entries that have no visible row
+    uint64 holds;      // in round `round`: those among the known ones whose page was found unchanged
     uint32 round;
     Buffer buffer[kGroupBlocks];
     XLogRecPtr lsn[kGroupBlocks];  // invalid: the page was not read yet

@@ -182,6 +182,31 @@ uint64 blocks_with_facts(const RowVisibility &rows, uint32 number) {
     return group != nullptr ? group->holds : 0;
 }
 
+uint64 find_plain_blocks(RowVisibility *rows, uint32 number, uint64 blocks, uint64 *looks) {
+    begin_question(rows);
+    FactsGroup *group = rows->uses_facts && blocks != 0 ? find_group(rows->table, number) : nullptr;
+    if (group == nullptr)
+        return 0;
+    const uint64 known = blocks & group->known & group->plain;
+    uint64 plain = 0;
+    for (uint64 left = known; left != 0; left &= left - 1)
+        prefetch_buffer(group->buffer[__builtin_ctzll(left)]);
+    for (uint64 left = known; left != 0; left &= left - 1) {
+        const auto place = static_cast<uint32>(__builtin_ctzll(left));
+        const BlockNumber block = number * kGroupBlocks + place;
+        (*looks)++;
+        if (!do_facts_suit(*rows, *group, place))
+            continue;
+        facts_use()->pages++;
+        if (!is_unchanged(*rows, block, group->buffer[place], group->lsn[place]))
+            continue;
+        plain |= bit_of(block);
+        for (uint32 word = 0; word < facts_row_words(); word++)
+            facts_use()->entries += static_cast<uint64>(__builtin_popcountll(rows_of(group, place)[word]));
+    }
+    return plain;
+}
+
 const uint64 *find_facts(const RowVisibility *rows, BlockNumber block) {
     FactsGroup *group = group_with_facts(*rows, block / kGroupBlocks);
     return group != nullptr && (group->holds & bit_of(block)) != 0 ? rows_of(group, block % kGroupBlocks)
@@ -253,19 +278,46 @@ static bool is_entry_visible(const RowVisibility &rows, Buffer buffer, BlockNumb
     return heap_hot_search_buffer(&tid, rows.heap, buffer, rows.snapshot, &tuple, nullptr, true);
 }
 
+static void set_bit(uint64 *words, OffsetNumber offset) {
+    words[(offset - 1) / 64] |= UINT64CONST(1) << ((offset - 1) % 64);
+}
+
+static bool get_bit(const uint64 *words, OffsetNumber offset) {
+    return (words[(offset - 1) / 64] >> ((offset - 1) % 64) & 1) != 0;
+}
+
+// Can an index entry lead to this line pointer, and from there to a row?
+static bool may_lead_to_row(Page page, OffsetNumber offset) {
+    const ItemId item = PageGetItemId(page, offset);
+    return ItemIdIsRedirected(item) ||
+           (ItemIdIsNormal(item) &&
+            !HeapTupleHeaderIsHeapOnly(reinterpret_cast<HeapTupleHeader>(PageGetItem(page, item))));
+}
+
+static OffsetNumber last_offset(Page page) {
+    return static_cast<OffsetNumber>(Min(PageGetMaxOffsetNumber(page), MaxHeapTuplesPerPage));
+}
+
 // Looks at all entries of a page whose rows are decided.
 static void make_facts(const RowVisibility &rows, Buffer buffer, BlockNumber block, uint64 *words) {
     Page page = BufferGetPage(buffer);
-    const OffsetNumber last = Min(PageGetMaxOffsetNumber(page), MaxHeapTuplesPerPage);
-    for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++) {
-        const ItemId item = PageGetItemId(page, offset);
-        const bool has_entry =
-            ItemIdIsRedirected(item) ||
-            (ItemIdIsNormal(item) &&
-             !HeapTupleHeaderIsHeapOnly(reinterpret_cast<HeapTupleHeader>(PageGetItem(page, item))));
-        if (has_entry && is_entry_visible(rows, buffer, block, offset))
-            words[(offset - 1) / 64] |= UINT64CONST(1) << ((offset - 1) % 64);
+    for (OffsetNumber offset = FirstOffsetNumber; offset <= last_offset(page); offset++)
+        if (may_lead_to_row(page, offset) && is_entry_visible(rows, buffer, block, offset))
+            set_bit(words, offset);
+}
+
+// Marks line pointers that entries can lead to but that have no visible row; false when there are none.
+template <typename IsVisible>
+static bool mark_invisible(Page page, uint64 *invisible, IsVisible is_row_visible) {
+    bool any = false;
+    for (OffsetNumber offset = FirstOffsetNumber; offset <= last_offset(page); offset++) {
+        if (!ItemIdIsDead(PageGetItemId(page, offset)) &&
+            (!may_lead_to_row(page, offset) || is_row_visible(offset)))
+            continue;
+        set_bit(invisible, offset);
+        any = true;
     }
+    return any;
 }
 
 // ---- the heap ---------------------------------------------------------------------------------------------
@@ -277,6 +329,7 @@ struct PageFacts {
     XLogRecPtr lsn;
     bool known;
     bool by_moment;
+    bool plain;
     uint64 since;
     uint64 rows[kMaxRowWords];
 };
@@ -305,6 +358,7 @@ static void find_page_facts(const RowVisibility &rows, FactsGroup *group, Buffer
         do_facts_suit(rows, *group, place)) {
         facts->known = true;
         facts->by_moment = (group->by_moment & bit_of(block)) != 0;
+        facts->plain = (group->plain & bit_of(block)) != 0;
         facts->since = group->since[place];
         memcpy(facts->rows, rows_of(group, place), facts_row_words() * sizeof(uint64));
         return;
@@ -315,6 +369,9 @@ static void find_page_facts(const RowVisibility &rows, FactsGroup *group, Buffer
     if (!outcome.decided)
         return;
     make_facts(rows, buffer, block, facts->rows);
+    uint64 invisible[kMaxRowWords] = {};
+    facts->plain = !mark_invisible(page, invisible,
+                                   [facts](OffsetNumber offset) { return get_bit(facts->rows, offset); });
     facts->known = true;
     facts->by_moment = outcome.by_moment;
     if (outcome.by_moment)
@@ -343,6 +400,7 @@ static void keep_facts(const RowVisibility &rows, Buffer buffer, BlockNumber blo
     group->since[place] = facts.since;
     group->by_moment = facts.by_moment ? group->by_moment | bit : group->by_moment & ~bit;
     group->known = facts.known ? group->known | bit : group->known & ~bit;
+    group->plain = facts.plain ? group->plain | bit : group->plain & ~bit;
     group->holds = facts.known ? group->holds | bit : group->holds & ~bit;
     memcpy(rows_of(group, place), facts.rows, facts_row_words() * sizeof(uint64));
 }
@@ -360,14 +418,36 @@ static void read_rows(RowVisibility *rows, BlockNumber block, const Unknown *unk
         find_page_facts(*rows, find_group(rows->table, block / kGroupBlocks), buffer, block, count, &facts);
     for (uint64 i = 0; i < count; i++) {
         const auto offset = static_cast<OffsetNumber>(unknown[i].place & 0xffff);
-        visible[unknown[i].entry] = facts.known
-                                        ? (facts.rows[(offset - 1) / 64] >> ((offset - 1) % 64) & 1) != 0
-                                        : is_entry_visible(*rows, buffer, block, offset);
+        visible[unknown[i].entry] =
+            facts.known ? get_bit(facts.rows, offset) : is_entry_visible(*rows, buffer, block, offset);
     }
     UnlockReleaseBuffer(buffer);
     rows->fetches += count;
     if (!XLogRecPtrIsInvalid(facts.lsn))
         keep_facts(*rows, buffer, block, facts);
+}
+
+bool find_invisible(RowVisibility *rows, BlockNumber block, char *copy, uint64 *invisible) {
+    CHECK_FOR_INTERRUPTS();
+    begin_question(rows);
+    memset(invisible, 0, kMaxRowWords * sizeof(uint64));
+    const Buffer buffer = storage::read_near(rows->heap, block, nullptr, &rows->near);
+    LockBuffer(buffer, BUFFER_LOCK_SHARE);
+    Page page = BufferGetPage(buffer);
+    PageFacts facts = {};
+    if (rows->uses_facts)
+        find_page_facts(*rows, find_group(rows->table, block / kGroupBlocks), buffer, block,
+                        MaxHeapTuplesPerPage, &facts);
+    const bool any =
+        !(facts.known && facts.plain) && mark_invisible(page, invisible, [&](OffsetNumber offset) {
+            return facts.known ? get_bit(facts.rows, offset) : is_entry_visible(*rows, buffer, block, offset);
+        });
+    if (any)
+        memcpy(copy, page, BLCKSZ);
+    UnlockReleaseBuffer(buffer);
+    if (!XLogRecPtrIsInvalid(facts.lsn))
+        keep_facts(*rows, buffer, block, facts);
+    return any;
 }
 
 static void read_pages(RowVisibility *rows, Unknown *unknown, uint64 count, bool *visible) {

@@ -45,6 +45,15 @@ void forget_wanted_blocks(RowVisibility *rows);
 uint32 want_blocks_of_group(RowVisibility *rows, uint32 number, uint64 blocks);
 uint64 blocks_with_facts(const RowVisibility &rows, uint32 number);
 
+// Those of them on which, at this moment, no index entry can be but those of visible rows, as far as facts
+// tell: others may add rows to a page for which facts hold. *looks pages were looked at.
+uint64 find_plain_blocks(RowVisibility *rows, uint32 number, uint64 blocks, uint64 *looks);
+
+// Reads a page, and copies it if there can be index entries of it without a visible row: bit i % 64 of
+// invisible[i / 64] says so of offset number i + 1. Returns whether there can. It leaves dead rows on the
+// page, because those still have their values.
+bool find_invisible(RowVisibility *rows, BlockNumber block, char *copy, uint64 *invisible);
+
 // What is known of a block's entries: words as rows_of() has them; nullptr: nothing, and find_visible tells.
 const uint64 *find_facts(const RowVisibility *rows, BlockNumber block);
 

@@ -1,0 +1,91 @@
+# suite: check
+# Counts of ranges in tables of which few blocks aren't all-visible, so that ranks are taken less the entries without a visible
+# row, against random writers in changing places of the table: savepoints taken back, HOT updates, dead line pointers that are
+# left, freed and used again, VACUUMs that are under way while others count, merges. Readers on a primary and a standby compare
+# each count with a sequential scan in the same statement. PG_GPU_TEST_SECONDS sets how long.
+
+use strict;
+use warnings FATAL => 'all';
+
+use FindBin;
+use lib "$FindBin::RealBin/../lib";
+use PgGpuTest;
+use PgGpuTest::Faults;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+fault_seed();
+
+my $seconds = $ENV{PG_GPU_TEST_SECONDS} || rounds(4, 60);
+
+my $primary = new_node('primary', streaming => 1, conf => "autovacuum = off\nsynchronous_commit = off\n");
+$primary->backup('base');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($primary, 'base', has_streaming => 1);
+$standby->append_conf('postgresql.conf', "hot_standby_feedback = on\nmax_standby_streaming_delay = -1\n");
+$standby->start;
+
+$primary->safe_psql('postgres', q{
+CREATE TABLE beside (id int4, k int4, v int8, t text) WITH (fillfactor = 95);
+INSERT INTO beside SELECT i, hashint4(i) % 5000 + 5000, nullif(i % 50, 7), 'x' FROM generate_series(1, 40000) AS i;
+CREATE INDEX beside_k ON beside USING gpu_kary (k) WITH (fanout = 3);
+CREATE INDEX beside_vk ON beside USING gpu_kary (v, k) WITH (fanout = 3);
+VACUUM ANALYZE beside;
+
+-- The function is stable, so all of it sees what the calling statement sees. No index has k + 0.
+CREATE FUNCTION check_beside(low int, high int) RETURNS void STABLE LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+DECLARE
+	what text := format('%s to %s', low, high);
+	middle int := (low + high) / 2;
+	expected text := (SELECT count(*) FROM beside WHERE k + 0 BETWEEN low AND high);
+	ranges text := (SELECT concat_ws(' ', expected, count(*)) FROM beside WHERE k + 0 BETWEEN low AND middle);
+	several text := (SELECT count(*) FROM beside WHERE v + 0 >= low % 50);
+BEGIN
+	FOR again IN 1 .. 2 LOOP
+		PERFORM faults.must_equal('range, ' || what, expected, gpu.count('beside_k', ARRAY[low], ARRAY[high])::text);
+		PERFORM faults.must_equal('two ranges, ' || what, ranges, (SELECT string_agg(count::text, ' ' ORDER BY ordinal)
+			FROM gpu.count_batch('beside_k', ARRAY[[low], [low]], ARRAY[[high], [middle]])));
+		PERFORM faults.must_equal('of several columns, ' || low % 50, several,
+			gpu.count('beside_vk', ROW(low % 50, NULL::int), NULL::record)::text);
+	END LOOP;
+END $$;
+});
+
+# Writers stay for a while where others are, so that not all blocks are changed before the next VACUUM.
+my $variables = "\\set id random_gaussian(1, 40000, 5)\n\\set low random(0, 4000)\n\\set width random(2000, 10000)\n";
+my $rows = 'SELECT ctid FROM beside WHERE id + 0 BETWEEN :id AND :id + 8 FOR UPDATE SKIP LOCKED';
+my $delete = "DELETE FROM beside WHERE ctid = ANY (ARRAY($rows));";
+my $hot = "UPDATE beside SET t = t || 'y' WHERE ctid = ANY (ARRAY($rows));";
+my $move = "UPDATE beside SET k = :low WHERE ctid = ANY (ARRAY($rows));";
+my $insert = 'INSERT INTO beside SELECT :id, :low + i, nullif(i, 3), \'new\' FROM generate_series(1, 8) AS i;';
+my $wait = '\\sleep 5 ms';
+my %writes = (
+	insert => [ $insert, 6 ],
+	delete => [ $delete, 5 ],
+	hot => [ $hot, 4 ],
+	move => [ $move, 4 ],
+	abort => [ "BEGIN;\n$insert\n$delete\n$hot\n$wait\nROLLBACK;", 3 ],
+	taken_back => [ "BEGIN;\n$insert\nSAVEPOINT s;\n$delete\n$hot\n$wait\nROLLBACK TO s;\n$move\nCOMMIT;", 3 ],
+	own => [ "BEGIN;\n$delete\n$insert\nSELECT check_beside(:low, :low + :width);\nSAVEPOINT s;\n$move\n"
+		. "SELECT check_beside(:low, :low + :width);\nROLLBACK TO s;\nSELECT check_beside(:low, :low + :width);\nCOMMIT;", 1 ],
+	prune => [ 'VACUUM (INDEX_CLEANUP OFF) beside;', 4 ],
+	vacuum => [ 'VACUUM (INDEX_CLEANUP ON) beside;', 4 ],);
+my @writes = map { [ $variables . $writes{$_}[0] . "\n", $writes{$_}[1] ] } sort keys %writes;
+
+my $check = "SELECT check_beside(:low, :low + :width);\n";
+my @checks = (
+	[ $variables . $check, 4 ],
+	[ $variables . "BEGIN ISOLATION LEVEL REPEATABLE READ;\n$check$wait\n$check" . "COMMIT;\n", 2 ],);
+
+$primary->wait_for_catchup($standby);
+my @runs = (start_clients($primary, \@writes, clients => 2, seconds => $seconds));
+push @runs, start_clients($_, \@checks, clients => 1, seconds => $seconds, options => '-c pg_gpu.path=paged') foreach ($primary, $standby);
+finish_clients($_) foreach @runs;
+is(client_errors(\@runs), '', 'no wrong answers, and no errors');
+cmp_ok(client_transactions([$_]), '>', 0, 'there was work going on') foreach @runs;
+is(bad_log_lines($_), '', 'no process died') foreach ($primary, $standby);
+is(sql_value($primary, "SELECT count(*) FROM gpu.verify('beside_k')"), '0', 'the index is sound');
+
+done_testing();
