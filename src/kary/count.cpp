@@ -6,6 +6,7 @@
 #include "kary/mirror.h"
 #include "kary/range_counts.h"
 #include "keys/search.h"
+#include "storage/dead_bits.h"
 #include "table/visible_count.h"
 
 namespace pg_gpu::kary {
@@ -30,23 +31,6 @@ static void count_tail(const char *items, uint32 bytes, void *context) {
                             });
 }
 
-// Counts the dead entries among ordinals [first, end). Returns false when a page was recycled.
-static bool count_dead(Relation index, const storage::RunEntry &run, uint64 first, uint64 end, uint64 *dead) {
-    constexpr uint32 kStep = storage::kDeadBitsPerPage;
-    auto *bits = allocate<uint64>(kStep / 64 + 1);
-    bool sound = true;
-    while (sound && first < end) {
-        const uint32 here = static_cast<uint32>(Min(end - first, uint64{kStep}));
-        sound = storage::read_dead_bits(index, run, first, here, bits);
-        for (uint32 i = 0; sound && i < (here + 63) / 64; i++)
-            *dead += static_cast<uint64>(__builtin_popcountll(bits[i]));
-        first += here;
-        CHECK_FOR_INTERRUPTS();
-    }
-    pfree(bits);
-    return sound;
-}
-
 // Counts the live entries of one run that match. Returns false when a page was recycled.
 template <typename Key>
 static bool count_run(Relation index, const KeyFormat &format, const storage::RunEntry &run,
@@ -68,7 +52,7 @@ static bool count_run(Relation index, const KeyFormat &format, const storage::Ru
         uint64 dead = 0;
         if (run.dead > 0) {
             *position = run.sections[storage::kDeadBitmapSection].first_page;
-            sound = count_dead(index, run, first, end, &dead);
+            sound = storage::count_dead(index, run, first, end, &dead);
         }
         *count += end - first - dead;
     }

@@ -1,5 +1,5 @@
 // Reading: the view of one instant, run pages with their stamps, dead bits.
-#include "storage/storage.h"
+#include "storage/dead_bits.h"
 
 #include <algorithm>
 
@@ -187,11 +187,16 @@ bool read_dead_bits(Relation index, const RunEntry &run, uint64 first, uint32 co
             return false;
         const char *bitmap = static_cast<const char *>(page.page) + run.dead_bitmap_offset;
         uint32 i = 0;
-        // Byte by byte, as VACUUM writes, where bytes of both sides meet.
-        if ((bit_on_page | done) % 8 == 0)
-            for (; i + 8 <= take; i += 8)
-                bits[(done + i) / 64] |= uint64{static_cast<uint8>(bitmap[(bit_on_page + i) / 8])}
-                                         << ((done + i) % 64);
+        // Byte by byte, as VACUUM writes, where one of the result is made of one or two of the page.
+        const uint32 shift = bit_on_page % 8;
+        if (done % 8 == 0)
+            for (; i + 8 <= take; i += 8) {
+                const char *at = bitmap + (bit_on_page + i) / 8;
+                uint32 byte = static_cast<uint8>(at[0]);
+                if (shift != 0)
+                    byte = (byte >> shift | uint32{static_cast<uint8>(at[1])} << (8 - shift)) & 0xff;
+                bits[(done + i) / 64] |= uint64{byte} << ((done + i) % 64);
+            }
         for (; i < take; i++) {
             const uint32 bit = bit_on_page + i;
             if ((static_cast<uint8>(bitmap[bit / 8]) >> (bit % 8)) & 1)
@@ -199,6 +204,41 @@ bool read_dead_bits(Relation index, const RunEntry &run, uint64 first, uint32 co
         }
         release_run_page(page);
         done += take;
+    }
+    return true;
+}
+
+// Counts the bits [first, end) of a bitmap.
+static uint64 count_bits(const char *bitmap, uint32 first, uint32 end) {
+    uint64 count = 0;
+    while (first < end) {
+        if (first % 64 == 0 && end - first >= 64) {
+            uint64 word;
+            memcpy(&word, bitmap + first / 8, sizeof(word));
+            count += static_cast<uint64>(__builtin_popcountll(word));
+            first += 64;
+        } else {
+            count += (static_cast<uint8>(bitmap[first / 8]) >> (first % 8)) & 1;
+            first++;
+        }
+    }
+    return count;
+}
+
+bool count_dead(Relation index, const RunEntry &run, uint64 first, uint64 end, uint64 *dead) {
+    *dead = 0;
+    while (first < end) {
+        CHECK_FOR_INTERRUPTS();
+        const auto bitmap_page = static_cast<uint32>(first / kDeadBitsPerPage);
+        const auto bit = static_cast<uint32>(first % kDeadBitsPerPage);
+        const auto end_bit = static_cast<uint32>(Min(end - first + bit, uint64{kDeadBitsPerPage}));
+        const RunPage page =
+            read_run_page(index, run, run.sections[kDeadBitmapSection].first_page + bitmap_page, nullptr);
+        if (page.page == nullptr)
+            return false;
+        *dead += count_bits(static_cast<const char *>(page.page) + run.dead_bitmap_offset, bit, end_bit);
+        release_run_page(page);
+        first += end_bit - bit;
     }
     return true;
 }
