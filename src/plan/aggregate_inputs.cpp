@@ -198,17 +198,49 @@ static void visit_values(const InputMaker *maker, const InputSource &source, con
         visit(i, column::decode_integer(type, column::base_of_codes(part, source.column) + starts[i]));
 }
 
+// Do a map's entries say all about results as soon as they are taken? Ranks are known in the end only, and
+// numerics have scales elsewhere.
+static bool can_repeat(const InputSource &source) {
+    switch (source.kind) {
+        case SourceKind::Truth:
+        case SourceKind::Exists:
+        case SourceKind::Number:
+        case SourceKind::Scale:
+        case SourceKind::Group:
+            return true;
+        default:
+            return false;
+    }
+}
+
+static size_t width_of_numbers(AggregateInputKind kind) {
+    return kind == AggregateInputKind::map8    ? sizeof(uint8)
+           : kind == AggregateInputKind::map32 ? sizeof(uint32)
+                                               : sizeof(int64);
+}
+
+// Gives a code what the map has for an earlier one.
+static void repeat_result(const AggregateInput &input, uint64 code, uint64 earlier) {
+    const size_t width = width_of_numbers(input.kind);
+    auto *values = static_cast<char *>(const_cast<void *>(input.values));
+    memcpy(values + code * width, values + earlier * width, width);
+    if ((input.nulls[earlier / 64] >> (earlier % 64) & 1) != 0)
+        set_null(const_cast<AggregateInput *>(&input), code);
+}
+
 // Calls take(code, value, is_null) for the results of a part's codes, and take_null(value, is_null) for that
 // of the column's NULL. Values are good during the call only.
 template <typename Take, typename TakeNull>
 static bool evaluate(InputMaker *maker, const InputSource &source, const AggregatePart &part,
                      const AggregateInput &input, Take take, TakeNull take_null) {
     constexpr uint32 values_per_reset = 1024;
-    JoinedEvaluation joined;
+    JoinedEvaluation joined = {};
     if (source.is_joined &&
         !begin_joined_evaluation(maker->matches, static_cast<int>(&part - maker->parts->part), source,
                                  &joined, &maker->problem))
         return false;
+    if (!can_repeat(source))
+        joined.codes = nullptr;
     bool any_null;
     const uint8 *marks = find_wanted(maker, source, part, &any_null);
     if (maker->problem != nullptr)
@@ -230,7 +262,8 @@ static bool evaluate(InputMaker *maker, const InputSource &source, const Aggrega
         }
     };
     if (source.is_joined)
-        visit_joined(joined, marks, take_result);
+        visit_joined(joined, marks, take_result,
+                     [&](uint64 code, uint64 earlier) { repeat_result(input, code, earlier); });
     else
         visit_values(maker, source, part, input, marks, [&](uint64 code, Datum value) {
             row->tts_values[source.column] = value;

@@ -22,18 +22,50 @@ static Datum common_value(const AggregateAnswer &answer, uint16 input, uint64 nu
     return common.values[number];
 }
 
-static Datum read_key(const AggregateAnswer &answer, uint64 group, const KeyResult &result, bool *is_null) {
+// The key's code less the one that stands for NULL. False: the key is NULL.
+static bool read_code(const AggregateAnswer &answer, uint64 group, const KeyResult &result, uint64 *code) {
     const AggregateKey &key = answer.compiled->program.key[result.key];
-    uint64 code = code_of_key(answer, group, result.key);
-    *is_null =
-        result.has_null ? code_of_key(answer, group, result.key + 1U) == 1 : key.may_be_null && code == 0;
-    if (*is_null)
-        return Datum{0};
-    code -= key.may_be_null ? 1 : 0;
+    *code = code_of_key(answer, group, result.key);
+    if (result.has_null ? code_of_key(answer, group, result.key + 1U) == 1 : key.may_be_null && *code == 0)
+        return false;
+    *code -= key.may_be_null ? 1 : 0;
+    return true;
+}
+
+static Datum value_of_code(const AggregateAnswer &answer, const KeyResult &result, uint64 code) {
     if (result.input != UINT16_MAX)
         return common_value(answer, result.input, code);
-    const auto number = static_cast<int64>(code + static_cast<uint64>(key.least));
+    const int64 least = answer.compiled->program.key[result.key].least;
+    const auto number = static_cast<int64>(code + static_cast<uint64>(least));
     return column::decode_integer(result.type, code_of_number(result.type, number));
+}
+
+static Datum read_key(const AggregateAnswer &answer, uint64 group, const KeyResult &result, bool *is_null) {
+    uint64 code;
+    *is_null = !read_code(answer, group, result, &code);
+    return *is_null ? Datum{0} : value_of_code(answer, result, code);
+}
+
+uint32 count_common_values(const AggregateAnswer &answer, int key) {
+    const uint16 input = answer.compiled->key[key].input;
+    return input == UINT16_MAX ? 0 : answer.common[input].count;
+}
+
+void read_key_column(const AggregateAnswer &answer, int key, const KeyColumn &column) {
+    constexpr uint64 groups_per_interrupt = 65536;
+    const KeyResult &result = answer.compiled->key[key];
+    const uint32 of_null = count_common_values(answer, key);
+    for (uint64 group = 0; group < answer.groups.groups; group++) {
+        if (group % groups_per_interrupt == 0)
+            CHECK_FOR_INTERRUPTS();
+        const size_t place = group * column.stride;
+        uint64 code;
+        const bool is_null = !read_code(answer, group, result, &code);
+        column.nulls[place] = is_null;
+        column.values[place] = is_null ? Datum{0} : value_of_code(answer, result, code);
+        if (column.codes != nullptr)
+            column.codes[group] = is_null ? of_null : static_cast<uint32>(code);
+    }
 }
 
 static Numeric divide_by_count(Numeric sum, uint64 count) {

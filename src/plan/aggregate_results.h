@@ -28,6 +28,19 @@ inline uint64 place_of_group(const AggregateAnswer &answer, uint64 group) {
     return answer.groups.value(group, answer.compiled->place);
 }
 
+// One key of all groups: group g's value goes to values[g * stride].
+struct KeyColumn {
+    size_t stride;
+    Datum *values;
+    bool *nulls;
+    // By group: which of the key's common values it has, their number where it is NULL. nullptr: not wanted.
+    uint32 *codes;
+};
+void read_key_column(const AggregateAnswer &answer, int key, const KeyColumn &column);
+
+// How many values a key has that all parts have in common; 0: its values are numbers.
+uint32 count_common_values(const AggregateAnswer &answer, int key);
+
 // Fills in keys, then aggregates. What isn't passed by value lies in the answer's or the current memory
 // context.
 void read_group(const AggregateAnswer &answer, uint64 group, Datum *values, bool *nulls);

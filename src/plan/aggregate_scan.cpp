@@ -327,6 +327,24 @@ static void explain_aggregate(CustomScanState *node, List *ancestors, ExplainSta
 static constexpr CustomExecMethods execution_methods = execution_methods_of(
     "GpuAggregate", begin_aggregate, execute_aggregate, end_aggregate, rescan_aggregate, explain_aggregate);
 
+const AggregateAnswer *whole_answer(PlanState *plan) {
+    auto *state = reinterpret_cast<AggregateScanState *>(plan);
+    if (!IsA(plan, CustomScanState) || state->custom.methods != &execution_methods || plan->qual != nullptr ||
+        plan->ps_ProjInfo != nullptr || state->query.aggregates != NIL || state->query.is_of_sets)
+        return nullptr;
+    if (plan->chgParam != nullptr)
+        ExecReScan(plan);
+    if (plan->instrument != nullptr)
+        InstrStartNode(plan->instrument);
+    if (!state->is_asked)
+        ask(state);
+    const AggregateAnswer &answer = state->answer;
+    const bool is_whole = state->problem == nullptr && answer.passes == 1 && !answer.has_place;
+    if (plan->instrument != nullptr)
+        InstrStopNode(plan->instrument, is_whole ? static_cast<double>(answer.groups.groups) : 0);
+    return is_whole ? &answer : nullptr;
+}
+
 // ---- from path to plan to state ---------------------------------------------------------------------------
 
 static const CustomScanMethods scan_methods = {

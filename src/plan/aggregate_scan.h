@@ -10,4 +10,9 @@ namespace pg_gpu::plan {
 // table, or groups it, and a gpu_column index has all columns that the query names.
 void register_aggregate_scan();
 
+// The answer of a GpuAggregate whose rows are groups by its keys and nothing else, all of which are in
+// memory. Asks if that hasn't been done. nullptr: it is another node, or its rows must be taken one by one.
+// What isn't passed by value lies in the node's memory until it is asked again.
+const struct AggregateAnswer *whole_answer(PlanState *plan);
+
 }  // namespace pg_gpu::plan

@@ -45,9 +45,10 @@ static void match_codes(JoinMatches *matches, const AggregatePart &part, JoinedR
     TupleTableSlot *row = matches->row;
     uint32 count = 0;
     row->tts_isnull[column] = false;
+    const bool is_compared = IsA(rows->table.outer, Var);
     const auto match = [&](uint64 code, Datum value) {
         row->tts_values[column] = value;
-        found->by_code[code] = find_match(rows, matches->context, row);
+        found->by_code[code] = is_compared ? find_key(rows, value) : find_match(rows, matches->context, row);
         if (++count % values_per_reset == 0) {
             ResetExprContext(matches->context);
             CHECK_FOR_INTERRUPTS();
@@ -143,9 +144,13 @@ bool begin_joined_evaluation(JoinMatches *matches, int part, const InputSource &
         const PartMatches *found = find_matches(matches, part, i, problem);
         if (found == nullptr)
             return false;
+        evaluation->codes = &matches->tables->table[i].codes[next - table.first];
         evaluation->table[evaluation->tables] = i;
         evaluation->found[evaluation->tables++] = found;
     }
+    if (bms_membership(columns) != BMS_SINGLETON || evaluation->codes == nullptr ||
+        evaluation->codes->by_row == nullptr)
+        evaluation->codes = nullptr;
     bms_free(columns);
     return true;
 }

@@ -42,6 +42,9 @@ struct JoinedEvaluation {
     int table[kMaxJoinedTables];  // that the expression is over
     bool needs_value;             // is it over the index's column, too?
     const PartMatches *found[kMaxJoinedTables];
+    // Of an expression over one column of one table only: which of its values rows have. nullptr: it isn't
+    // known, or the expression is over more.
+    const ColumnCodes *codes;
 };
 
 // False: *problem says why there is none.
@@ -53,9 +56,36 @@ bool begin_joined_evaluation(JoinMatches *matches, int part, const InputSource &
 inline constexpr uint64 kNullCode = PG_UINT64_MAX;
 bool put_joined_columns(const JoinedEvaluation &evaluation, uint64 code);
 
-// Calls visit(code) for the codes that rows which count may have, with the joined row filled in.
-template <typename Visit>
-void visit_joined(const JoinedEvaluation &evaluation, const uint8 *marks, Visit visit) {
+// For visit_joined: the first code that leads to a value is visited, and so is the first one without a row.
+template <typename Visit, typename Repeat>
+void visit_values_once(const JoinedEvaluation &evaluation, const uint8 *marks, Visit visit, Repeat repeat) {
+    const ColumnCodes &codes = *evaluation.codes;
+    const PartMatches &found = *evaluation.found[0];
+    const bool needs_row = is_required(evaluation.matches->tables->table[evaluation.table[0]].table);
+    const size_t values = size_t{codes.count} + 2;
+    auto *first = allocate<uint64>(values);
+    for (size_t value = 0; value < values; value++)
+        first[value] = kNullCode;
+    for (uint64 code = 0; code < found.places; code++) {
+        const uint32 row = found.by_code[code];
+        if ((row == kNoMatch && needs_row) || (marks != nullptr && marks[code] == 0))
+            continue;
+        uint64 *same = &first[row == kNoMatch ? codes.count + 1 : codes.by_row[row - 1]];
+        if (*same != kNullCode) {
+            repeat(code, *same);
+        } else {
+            put_joined_columns(evaluation, code);
+            *same = code;
+            visit(code);
+        }
+    }
+    pfree(first);
+}
+
+// Calls visit(code) for the codes that rows which count may have, with the joined row filled in, or
+// repeat(code, earlier) where the expression gives the same as for an earlier code.
+template <typename Visit, typename Repeat>
+void visit_joined(const JoinedEvaluation &evaluation, const uint8 *marks, Visit visit, Repeat repeat) {
     const JoinMatches &matches = *evaluation.matches;
     const column::AggregatePart &part = matches.parts->part[evaluation.part];
     const column::ColumnType &type = matches.parts->format->types[evaluation.column];
@@ -69,6 +99,10 @@ void visit_joined(const JoinedEvaluation &evaluation, const uint8 *marks, Visit 
     };
     if (evaluation.needs_value && column::is_listed(part, evaluation.column)) {
         column::visit_entries(part, type, evaluation.column, marks, visit_value);
+        return;
+    }
+    if (evaluation.codes != nullptr) {
+        visit_values_once(evaluation, marks, visit, repeat);
         return;
     }
     const uint64 base = column::base_of_codes(part, evaluation.column);

@@ -2,6 +2,8 @@
 
 #include "memory.h"
 #include "plan/aggregate_compile.h"
+#include "plan/aggregate_results.h"
+#include "plan/aggregate_scan.h"
 
 namespace pg_gpu::plan {
 
@@ -32,11 +34,7 @@ static size_t row_bytes(const JoinedTable &table) {
            3 * sizeof(uint32);
 }
 
-// With room for the expected rows, if that many can be kept.
-static void begin_rows(JoinedRows *rows, const JoinedTable &table, size_t limit) {
-    constexpr size_t least_room = 64;
-    const size_t wanted = Min(static_cast<size_t>(table.rows), limit / row_bytes(table) / 2);
-    const uint32 first_room = pg_nextpower2_32(static_cast<uint32>(Max(wanted, least_room)));
+static void describe_rows(JoinedRows *rows, const JoinedTable &table) {
     rows->table = table;
     Oid hash_outer;
     Oid hash_inner;
@@ -53,12 +51,24 @@ static void begin_rows(JoinedRows *rows, const JoinedTable &table, size_t limit)
         column::describe_type(exprType(reinterpret_cast<const Node *>(table.outer)), InvalidOid);
     rows->inner_type =
         column::describe_type(exprType(reinterpret_cast<const Node *>(table.inner)), InvalidOid);
-    rows->room = first_room;
-    rows->values = allocate<Datum>(size_t{first_room} * static_cast<size_t>(table.columns) + 1);
-    rows->nulls = allocate<bool>(size_t{first_room} * static_cast<size_t>(table.columns) + 1);
-    rows->keys = allocate<Datum>(first_room);
-    rows->hashes = allocate<uint32>(first_room);
-    rows->mask = 2 * first_room - 1;
+    rows->codes = allocate_zeroed<ColumnCodes>(static_cast<size_t>(table.columns) + 1);
+}
+
+static void make_room(JoinedRows *rows, size_t count) {
+    const auto columns = static_cast<size_t>(rows->table.columns);
+    rows->values = allocate<Datum>(count * columns + 1);
+    rows->nulls = allocate<bool>(count * columns + 1);
+    rows->keys = allocate<Datum>(count + 1);
+}
+
+// With room for the expected rows, if that many can be kept.
+static void begin_rows(JoinedRows *rows, size_t limit) {
+    constexpr size_t least_room = 64;
+    const size_t wanted = Min(static_cast<size_t>(rows->table.rows), limit / row_bytes(rows->table) / 2);
+    rows->room = pg_nextpower2_32(static_cast<uint32>(Max(wanted, least_room)));
+    make_room(rows, rows->room);
+    rows->hashes = allocate<uint32>(rows->room);
+    rows->mask = 2 * rows->room - 1;
     rows->slots = allocate_zeroed<uint32>(size_t{rows->mask} + 1);
 }
 
@@ -112,6 +122,11 @@ static void grow(JoinedRows *rows) {
 }
 
 uint32 find_key(JoinedRows *rows, Datum key) {
+    if (rows->by_number != nullptr) {
+        const uint64 place =
+            static_cast<uint64>(number_of(rows->outer_type, key)) - static_cast<uint64>(rows->least_number);
+        return place < rows->numbers ? rows->by_number[place] : kNoMatch;
+    }
     const uint32 hash = hash_key(*rows, rows->outer_type, &rows->hash_outer, key);
     return find_equal(*rows, hash, rows->outer_type, &rows->equal, key);
 }
@@ -143,6 +158,10 @@ void put_matches(JoinedTables *tables, ExprContext *context, TupleTableSlot *row
 }
 
 // ---- reading ----------------------------------------------------------------------------------------------
+
+// Why rows can't be joined.
+static constexpr const char *kSeveralRows = "several rows of a joined table have the same key";
+static constexpr const char *kNoRoom = "work_mem has no room for a joined table's rows";
 
 // The equality of two keys, which the join's isn't where it is one of two types.
 static Oid equality_of_keys(Oid equality) {
@@ -191,9 +210,7 @@ static const char *add_joined_row(Reading *reading, TupleTableSlot *from) {
         return nullptr;
     const uint32 hash = hash_key(*rows, rows->inner_type, &rows->hash_inner, key);
     if (find_equal(*rows, hash, rows->inner_type, &reading->equal, key) != kNoMatch)
-        return rows->table.type == JOIN_SEMI || rows->table.type == JOIN_ANTI
-                   ? nullptr
-                   : "several rows of a joined table have the same key";
+        return rows->table.type == JOIN_SEMI || rows->table.type == JOIN_ANTI ? nullptr : kSeveralRows;
     if (rows->count == rows->room)
         grow(rows);
     size_t *bytes = &reading->tables->bytes;
@@ -209,7 +226,7 @@ static const char *add_joined_row(Reading *reading, TupleTableSlot *from) {
     }
     // All that the rows take is within the limit, so that something of it may be left for others.
     if (*bytes > reading->limit || rows->count >= UINT32_MAX / 8)
-        return "work_mem has no room for a joined table's rows";
+        return kNoRoom;
     // From the copied values.
     memcpy(joined->tts_values + rows->table.first, values, columns * sizeof(Datum));
     rows->keys[rows->count] = ExecEvalExpr(rows->inner, reading->context, &is_null);
@@ -238,6 +255,99 @@ static const char *read_rows(Reading *reading, PlanState *plan) {
     return problem;
 }
 
+// ---- rows by their keys' numbers --------------------------------------------------------------------------
+
+// False: the numbers are too far apart, or memory has no room for them. Of several rows with the same key the
+// first one is found; *has_equals says that there are some.
+static bool index_by_number(JoinedRows *rows, size_t room, bool *has_equals) {
+    constexpr uint64 few_numbers = 65536;
+    constexpr uint64 numbers_per_row = 8;
+    int64 least = PG_INT64_MAX;
+    int64 greatest = PG_INT64_MIN;
+    *has_equals = false;
+    for (uint32 i = 0; i < rows->count; i++) {
+        const int64 number = number_of(rows->inner_type, rows->keys[i]);
+        least = Min(least, number);
+        greatest = Max(greatest, number);
+    }
+    const uint64 range = static_cast<uint64>(greatest) - static_cast<uint64>(least);
+    if (rows->count == 0 || range >= numbers_per_row * rows->count + few_numbers ||
+        (range + 1) * sizeof(uint32) > room)
+        return false;
+    rows->least_number = least;
+    rows->numbers = range + 1;
+    rows->by_number = allocate_zeroed<uint32>(rows->numbers);
+    for (uint32 i = 0; i < rows->count; i++) {
+        const auto number = static_cast<uint64>(number_of(rows->inner_type, rows->keys[i]));
+        uint32 *place = &rows->by_number[number - static_cast<uint64>(least)];
+        *has_equals = *has_equals || *place != kNoMatch;
+        *place = *place == kNoMatch ? i + 1 : *place;
+    }
+    return true;
+}
+
+// ---- rows that are groups ---------------------------------------------------------------------------------
+
+// Takes the groups of the table's GpuAggregate as they are. False: they must be read row by row.
+static bool take_groups(JoinedTables *tables, JoinedRows *rows, PlanState *plan, size_t limit,
+                        const char **problem) {
+    if (!rows->is_by_number)
+        return false;
+    MemoryContext caller = MemoryContextSwitchTo(plan->state->es_query_cxt);
+    const AggregateAnswer *answer = whole_answer(plan);
+    MemoryContextSwitchTo(caller);
+    const auto columns = static_cast<size_t>(rows->table.columns);
+    // Without hashes, but with codes.
+    const size_t row_size = row_bytes(rows->table) + columns * sizeof(uint32) - 3 * sizeof(uint32);
+    const size_t room = limit - Min(tables->bytes, limit);
+    if (answer == nullptr || answer->key_count != rows->table.columns ||
+        answer->groups.groups >= UINT32_MAX / 8 || answer->groups.groups > room / row_size)
+        return false;
+    rows->count = static_cast<uint32>(answer->groups.groups);
+    make_room(rows, rows->count);
+    for (int i = 0; i < rows->table.columns; i++) {
+        ColumnCodes *codes = &rows->codes[i];
+        codes->count = count_common_values(*answer, i);
+        codes->by_row = codes->count == 0 ? nullptr : allocate<uint32>(size_t{rows->count} + 1);
+        read_key_column(*answer, i, {columns, rows->values + i, rows->nulls + i, codes->by_row});
+    }
+    const size_t key = static_cast<size_t>(castNode(Var, rows->table.inner)->varattno) - 1 -
+                       static_cast<size_t>(rows->table.first);
+    bool any_null = false;
+    for (uint32 i = 0; i < rows->count; i++) {
+        rows->keys[i] = rows->values[i * columns + key];
+        any_null = any_null || rows->nulls[i * columns + key];
+    }
+    const size_t taken = rows->count * row_size;
+    bool has_equals;
+    if (any_null || !index_by_number(rows, room - taken, &has_equals)) {
+        memset(rows->codes, 0, columns * sizeof(ColumnCodes));
+        rows->count = 0;
+        return false;
+    }
+    tables->bytes += taken + rows->numbers * sizeof(uint32);
+    if (has_equals && rows->table.type != JOIN_SEMI && rows->table.type != JOIN_ANTI)
+        *problem = kSeveralRows;
+    return true;
+}
+
+static const char *read_one_by_one(JoinedTables *tables, JoinedRows *rows, PlanState *plan,
+                                   ExprContext *context, size_t limit) {
+    Reading reading = {tables, rows, context, MakeSingleTupleTableSlot(tables->row, &TTSOpsVirtual),
+                       {},     limit};
+    begin_rows(rows, limit - tables->bytes);
+    fmgr_info(get_opcode(equality_of_keys(rows->table.equality)), &reading.equal);
+    ExecStoreAllNullTuple(reading.joined);
+    const char *problem = read_rows(&reading, plan);
+    // They can be found by their hashes, too, so this mustn't take the room that others need.
+    constexpr size_t share = 16;
+    bool has_equals;
+    if (problem == nullptr && rows->is_by_number &&
+        index_by_number(rows, (limit - tables->bytes) / share, &has_equals))
+        tables->bytes += rows->numbers * sizeof(uint32);
+    return problem;
+}
+
 static TupleDesc describe_joined_row(const List *joins, const List *plans, TupleDesc index_row) {
     int columns = index_row->natts;
     for (int i = 0; i < list_length(joins); i++)
@@ -263,13 +373,11 @@ JoinedTables *read_joined_tables(const List *joins, const List *plans, TupleDesc
     tables->index_columns = index_row->natts;
     *problem = nullptr;
     for (int i = 0; i < tables->count && *problem == nullptr; i++) {
-        Reading reading = {tables,  &tables->table[i],
-                           context, MakeSingleTupleTableSlot(tables->row, &TTSOpsVirtual),
-                           {},      limit};
-        begin_rows(reading.rows, unpack_joined_table(joins, i), limit - tables->bytes);
-        fmgr_info(get_opcode(equality_of_keys(reading.rows->table.equality)), &reading.equal);
-        ExecStoreAllNullTuple(reading.joined);
-        *problem = read_rows(&reading, static_cast<PlanState *>(list_nth(plans, i)));
+        JoinedRows *rows = &tables->table[i];
+        auto *plan = static_cast<PlanState *>(list_nth(plans, i));
+        describe_rows(rows, unpack_joined_table(joins, i));
+        if (!take_groups(tables, rows, plan, limit, problem))
+            *problem = read_one_by_one(tables, rows, plan, context, limit);
     }
     return tables;
 }

@@ -6,6 +6,13 @@
 
 namespace pg_gpu::plan {
 
+// Which of a column's distinct values rows have; NULL has the code `count`. Without `by_row` that isn't
+// known.
+struct ColumnCodes {
+    uint32 *by_row;
+    uint32 count;
+};
+
 // One table's rows.
 struct JoinedRows {
     JoinedTable table;
@@ -19,6 +26,12 @@ struct JoinedRows {
     uint32 *hashes;
     uint32 *slots;
     uint32 mask;
+    // Rows' numbers by the key's number less the least one, where numbers lie close to each other. nullptr:
+    // rows are found by their hashes.
+    uint32 *by_number;
+    int64 least_number;
+    uint64 numbers;
+    ColumnCodes *codes;  // by column
     FmgrInfo hash_outer;
     FmgrInfo hash_inner;
     FmgrInfo equal;
