@@ -4,6 +4,9 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include "common/cancel.h"
 #include "device/cuda_status.h"
@@ -28,7 +31,8 @@ class Call {
 
     Call(const Call &) = delete;
     Call &operator=(const Call &) = delete;
-    // However the call ends, the device no longer works on the caller's arrays afterwards.
+    // However the call ends, the device no longer works on the caller's arrays afterwards, nor on what is
+    // kept.
     ~Call() { static_cast<void>(wait_for(stream())); }
 
     DeviceEngine &engine() const noexcept { return engine_; }
@@ -37,6 +41,16 @@ class Call {
     // See DeviceStream::answer. Read it after wait().
     volatile std::uint64_t *answer() const noexcept { return stream_->answer(); }
 
+    // Keeps a part of an array, which others may replace and so let go of, until the device has finished.
+    // What the caller has declared after the call goes before that, when a later step fails.
+    template <typename Part>
+    const Part *keep(std::shared_ptr<const Part> part) const {
+        const Part *kept = part.get();
+        if (kept != nullptr) {
+            kept_.push_back(std::move(part));
+        }
+        return kept;
+    }
     template <typename Element>
     Buffer<Element> buffer(std::uint64_t size) const {
         return Buffer<Element>(engine_.source(), size, stream());
@@ -62,6 +76,7 @@ class Call {
   private:
     DeviceEngine &engine_;
     DeviceStream *stream_;
+    mutable std::vector<std::shared_ptr<const void>> kept_;
 };
 
 // The address under which a kernel reaches a caller's array; null when only a copy will do. Pinned memory is

@@ -1,4 +1,5 @@
-// Threads that wait for the device leave the processors to others.
+// Threads that wait for the device leave the processors to others, and what a call keeps stays until it has
+// waited.
 #include <gtest/gtest.h>
 
 #include <ctime>
@@ -30,6 +31,19 @@ double seconds_of(clockid_t clock) {
     clock_gettime(clock, &now);
     return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
+
+// Notes whether the device had finished when it went.
+class Observer {
+  public:
+    Observer(cudaStream_t stream, cudaError_t *seen) : stream_(stream), seen_(seen) {}
+    Observer(const Observer &) = delete;
+    Observer &operator=(const Observer &) = delete;
+    ~Observer() { *seen_ = cudaStreamQuery(stream_); }
+
+  private:
+    cudaStream_t stream_;
+    cudaError_t *seen_;
+};
 
 using Waiting = DeviceTest;
 
@@ -63,6 +77,26 @@ TEST_F(Waiting, LeavesNoErrorToTheNextCall) {
         call.wait();
         EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
     }
+}
+
+// A dead bitmap may have been replaced meanwhile, so that the call is the last to know it.
+TEST_F(Waiting, KeepsPartsWhenACallFails) {
+    cudaError_t seen = cudaErrorUnknown;
+    try {
+        const Call call(*engine_, *stream_);
+        const Observer *observer = call.keep(std::make_shared<const Observer>(call.stream(), &seen));
+        ASSERT_NE(observer, nullptr);
+        keep_busy<<<1, 1, 0, call.stream()>>>(busy_nanoseconds);
+        check_launch("keep_busy");
+        throw Failure{make_status(StatusCode::out_of_memory, "a later step")};
+    } catch (const Failure &) {
+        EXPECT_EQ(seen, cudaSuccess);
+    }
+}
+
+TEST_F(Waiting, KeepsNothingOfNothing) {
+    const Call call(*engine_, *stream_);
+    EXPECT_EQ(call.keep(std::shared_ptr<const Observer>()), nullptr);
 }
 
 }  // namespace

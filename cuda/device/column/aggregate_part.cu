@@ -13,9 +13,8 @@ Part open_part(const Call &call, const AggregateQuestion &question, const Aggreg
     }
     Part part;
     part.parts = &store->parts();
-    part.dead = store->dead();
     part.selection =
-        select_rows(call, *part.parts, part.dead.get(), asked.tests, asked.test_count, &part.held);
+        select_rows(call, *part.parts, call.keep(store->dead()), asked.tests, asked.test_count, &part.held);
     if (question.blocks != nullptr) {
         // The rows are counted, since room for all of them would be too much where the filter keeps many out.
         const Buffer<std::uint64_t> found = call.buffer<std::uint64_t>(1);

@@ -13,7 +13,6 @@ namespace gpu_engine::device {
 // The rows of a run, and the program with what it needs there.
 struct Part {
     const StoreParts *parts;
-    std::shared_ptr<const DeadBitmap> dead;
     HeldBuffers held;
     Selection selection;
     Buffer<std::uint64_t> doubtful;

@@ -43,10 +43,10 @@ Status DeviceColumnStore::count(Stream &stream, const ColumnTest *tests, std::ui
                                 std::uint64_t *found) const noexcept {
     return guarded([&] {
         const Call call(engine_, stream);
-        const std::shared_ptr<const DeadBitmap> dead = dead_.get();
+        const DeadBitmap *dead = call.keep(dead_.get());
         HeldBuffers held;
         Target prepared(call, parts_, target);
-        Selection selection = select_rows(call, parts_, dead.get(), tests, test_count, &held);
+        Selection selection = select_rows(call, parts_, dead, tests, test_count, &held);
         Buffer<std::uint64_t> doubts;
         volatile std::uint64_t *answer = call.answer();
         *answer = 0;
@@ -77,9 +77,9 @@ Status DeviceColumnStore::match(Stream &stream, const ColumnTest *tests, std::ui
                                 std::uint64_t capacity, std::uint64_t *found) const noexcept {
     return guarded([&] {
         const Call call(engine_, stream);
-        const std::shared_ptr<const DeadBitmap> dead = dead_.get();
+        const DeadBitmap *dead = call.keep(dead_.get());
         HeldBuffers held;
-        const Selection selection = select_rows(call, parts_, dead.get(), tests, test_count, &held);
+        const Selection selection = select_rows(call, parts_, dead, tests, test_count, &held);
         const Buffer<std::uint64_t> count = call.buffer<std::uint64_t>(1);
         call.fill(count.data(), 0, sizeof(std::uint64_t));
         count_selected(call, selection, count.data());

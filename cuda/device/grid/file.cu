@@ -301,7 +301,7 @@ Status DeviceGridFile::match_count(Stream &stream, const GridPoints &points, std
             call.wait();
             return Status{};
         }
-        const std::shared_ptr<const DeadBitmap> dead_entries = dead();
+        const DeadBitmap *dead_entries = call.keep(dead());
         PointInputs(call, points, parts_, count)
             .for_pieces(call, [&](const PointBatch &batch, std::uint64_t first) {
                 parts_.with_view([&](const auto &view) {
@@ -321,7 +321,7 @@ Status DeviceGridFile::match(Stream &stream, const GridPoints &points, std::uint
             return status;
         }
         const Call call(engine_, stream);
-        const std::shared_ptr<const DeadBitmap> dead_entries = dead();
+        const DeadBitmap *dead_entries = call.keep(dead());
         const DeadView view_of_dead = dead_view(dead_entries);
         const Buffer<std::uint32_t> found = call.buffer<std::uint32_t>(count + 1);
         const Buffer<std::uint32_t> at = call.buffer<std::uint32_t>(count);
@@ -360,7 +360,7 @@ Status DeviceGridFile::count(Stream &stream, const GridBoxes &boxes, std::uint64
             return status;
         }
         const Call call(engine_, stream);
-        const std::shared_ptr<const DeadBitmap> dead_entries = dead();
+        const DeadBitmap *dead_entries = call.keep(dead());
         const Buffer<std::uint32_t> found = call.buffer<std::uint32_t>(std::min(count, piece_boxes));
         BoxInputs(call, boxes, parts_, count)
             .for_pieces(call, [&](const BoxBatch &batch, std::uint64_t first) {
@@ -385,7 +385,7 @@ Status DeviceGridFile::search(Stream &stream, const GridBoxes &boxes, std::uint6
             return status;
         }
         const Call call(engine_, stream);
-        const std::shared_ptr<const DeadBitmap> dead_entries = dead();
+        const DeadBitmap *dead_entries = call.keep(dead());
         const DeadView view_of_dead = dead_view(dead_entries);
         const Buffer<std::uint32_t> found = call.buffer<std::uint32_t>(count + 1);
         call.fill(found.data(), 0, (count + 1) * sizeof(std::uint32_t));
@@ -430,7 +430,7 @@ Status DeviceGridFile::count_on(Stream &stream, const GridBoxes &boxes, std::uin
             return status;
         }
         const Call call(engine_, stream);
-        const std::shared_ptr<const DeadBitmap> dead_entries = dead();
+        const DeadBitmap *dead_entries = call.keep(dead());
         const DeadView view_of_dead = dead_view(dead_entries);
         const KnownBlocks &known = known_of(blocks);
         const Buffer<std::uint64_t> on = call.buffer<std::uint64_t>(count);

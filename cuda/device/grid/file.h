@@ -74,9 +74,7 @@ class DeviceGridFile final : public GridFile {
     const GridParts &parts() const noexcept { return parts_; }
 
   private:
-    DeadView dead_view(const std::shared_ptr<const DeadBitmap> &dead) const {
-        return dead ? dead->view() : DeadView{};
-    }
+    DeadView dead_view(const DeadBitmap *dead) const { return dead != nullptr ? dead->view() : DeadView{}; }
     std::shared_ptr<const DeadBitmap> dead() const noexcept { return dead_.get(); }
     // Is each heap block on which entries lie all-visible? Waits for the device.
     bool all_on(const Call &call, const KnownBlocks &known) const;

@@ -99,7 +99,7 @@ Status DeviceKaryArray<Key>::count(Stream &stream, const Key *low, const Key *hi
                                    std::uint32_t *counts) const noexcept {
     return guarded([&] {
         const Call call(engine_, stream);
-        const std::shared_ptr<const DeadBitmap> dead_entries = dead();
+        const DeadBitmap *dead_entries = call.keep(dead());
         const DeadView view = dead_entries ? dead_entries->view() : DeadView{};
         const Input<Key> low_input(call, low, count, piece_searches);
         const Input<Key> high_input(call, high, count, piece_searches);
@@ -127,7 +127,7 @@ Status DeviceKaryArray<Key>::gather(Stream &stream, const KaryRange *ranges, std
                                     std::uint64_t capacity) const noexcept {
     return guarded([&] {
         const Call call(engine_, stream);
-        const std::shared_ptr<const DeadBitmap> dead_entries = dead();
+        const DeadBitmap *dead_entries = call.keep(dead());
         const Input<KaryRange> input(call, ranges, count, count);
         return gather_tids(call, count > 0 ? input.piece(0, count) : nullptr, count,
                            dead_entries ? dead_entries->view() : DeadView{}, tids_.data(), entries_, offsets,
@@ -141,7 +141,7 @@ Status DeviceKaryArray<Key>::lookup(Stream &stream, const Key *keys, std::uint64
                                     std::uint64_t capacity) const noexcept {
     return guarded([&] {
         const Call call(engine_, stream);
-        const std::shared_ptr<const DeadBitmap> dead_entries = dead();
+        const DeadBitmap *dead_entries = call.keep(dead());
         const DeadView view = dead_entries ? dead_entries->view() : DeadView{};
         if (count > 0 && count <= max_few_lookups && entries_ > 0 &&
             look_up_few(call, this->keys(), this->tids(), entries_, view, keys, count, offsets, tids,

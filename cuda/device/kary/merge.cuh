@@ -102,13 +102,13 @@ Status DeviceKary<Key>::merge(Stream &stream, const KaryArray<Key> *const *runs,
             return part;
         };
         std::uint64_t total = 0;
-        std::vector<std::shared_ptr<const DeadBitmap>> dead;
+        std::vector<const DeadBitmap *> dead;
         for (std::size_t i = 0; i < run_count; ++i) {
             const auto *run = dynamic_cast<const DeviceKaryArray<Key> *>(runs[i]);
             if (run == nullptr || &run->engine() != &engine_) {
                 return make_status(StatusCode::invalid_argument, "a run to merge is another engine's");
             }
-            dead.push_back(run->dead());
+            dead.push_back(call.keep(run->dead()));
             total += run->entries() - (dead[i] ? dead[i]->dead : 0);
         }
         if (total > Kary<Key>::max_entries) {

@@ -32,7 +32,7 @@ Status DeviceKaryArray<Key>::range(Stream &stream, const Key *low, const Key *hi
                                    std::uint64_t capacity) const noexcept {
     return guarded([&] {
         const Call call(engine_, stream);
-        const std::shared_ptr<const DeadBitmap> dead_entries = dead();
+        const DeadBitmap *dead_entries = call.keep(dead());
         const DeadView view = dead_entries ? dead_entries->view() : DeadView{};
         const Buffer<KaryRange> ranges = bounds(call, low, high, count);
         const Gathered gathered = measure_ranges(call, ranges.data(), count, view, entries_);
@@ -56,7 +56,7 @@ Status DeviceKaryArray<Key>::count_on(Stream &stream, const Key *low, const Key 
                                       Tid *tids, std::uint64_t capacity) const noexcept {
     return guarded([&] {
         const Call call(engine_, stream);
-        const std::shared_ptr<const DeadBitmap> dead_entries = dead();
+        const DeadBitmap *dead_entries = call.keep(dead());
         const Buffer<KaryRange> ranges = bounds(call, low, high, count);
         return count_ranges_on(call, ranges.data(), count, dead_entries ? dead_entries->view() : DeadView{},
                                tids_.data(), known_of(blocks), counts, offsets, tids, capacity);

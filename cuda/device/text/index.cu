@@ -110,7 +110,7 @@ Status DeviceTextIndex::count_documents(Stream &stream, const TextList *lists, s
             views.push_back(view_of(parts_.shape, list));
             counts.push_back(list.documents);
         }
-        const auto dead = dead_.get();
+        const DeadBitmap *dead = call.keep(dead_.get());
         if (dead && count > 0) {
             const Buffer<ListView> device_views = call.buffer<ListView>(count);
             const Buffer<std::uint32_t> device_counts = call.buffer<std::uint32_t>(count);
@@ -123,7 +123,7 @@ Status DeviceTextIndex::count_documents(Stream &stream, const TextList *lists, s
                 const unsigned grid = std::min(wanted, most);
                 with_codec(parts_.shape.codec, [&](auto codec) {
                     const auto kernel = count_documents_kernel<codec>;
-                    kernel<<<grid, threads, 0, call.stream()>>>(view(dead.get()), device_views.data(), i,
+                    kernel<<<grid, threads, 0, call.stream()>>>(view(dead), device_views.data(), i,
                                                                 device_counts.data() + i, damage.flag());
                 });
                 check_launch("count_documents_kernel");

@@ -167,8 +167,8 @@ Status DeviceTextIndex::intersect(Stream &stream, const TextList *lists, std::ui
         }
         std::sort(views.begin(), views.end(),
                   [](const ListView &a, const ListView &b) { return a.documents < b.documents; });
-        const auto dead = dead_.get();
-        const TextView text = view(dead.get());
+        const DeadBitmap *dead = call.keep(dead_.get());
+        const TextView text = view(dead);
         const Damage damage(call);
         std::uint32_t members = views[0].documents;
         Buffer<std::uint32_t> ordinals = call.buffer<std::uint32_t>(members);

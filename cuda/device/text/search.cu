@@ -160,8 +160,8 @@ Status DeviceTextIndex::search(Stream &stream, const TextRanking &ranking, const
         const Call call(engine_, stream);
         const TextRanking own_ranking = ranking;
         const TextQueries asked(parts_.shape, own_ranking, terms, term_count, queries, query_count);
-        const auto dead = dead_.get();
-        const TextView text = view(dead.get());
+        const DeadBitmap *dead = call.keep(dead_.get());
+        const TextView text = view(dead);
         Search search(call, text, own_ranking, asked, query_count, hits);
         search.run();
         std::copy(search.counts().begin(), search.counts().end(), counts);
