@@ -21,6 +21,7 @@ static bool count_on_server(Relation heap, Relation index, Snapshot snapshot, co
 uint64 count_rows(Relation heap, Relation index, Snapshot snapshot, const Format &format,
                   const Condition &condition, uint64 *heap_fetches) {
     uint64 count = 0;
+    pgstat_count_index_scan(index);
     if (count_on_server(heap, index, snapshot, format, condition, &count, heap_fetches))
         return count;
     const client::PagedRequest request = client::begin_paged(client::RequestKind::CountRows, 1);

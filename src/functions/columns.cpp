@@ -145,6 +145,7 @@ template <typename Work>
 static void with_distinct(const functions::OpenIndex &open, Snapshot snapshot, const column::Format *format,
                           const column::Condition &condition, int number, Work work) {
     uint64 heap_fetches;
+    pgstat_count_index_scan(open.index);
     const auto work_on_server = [&](column::RemoteRows *rows) {
         if (!column::has_counted_codes(*rows, number) || !column::count_remote_codes(rows, number))
             return false;

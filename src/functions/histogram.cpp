@@ -431,6 +431,7 @@ static BinnedRows count_by_bins(const functions::OpenIndex &open, Snapshot snaps
                                 const Request &asked) {
     MemoryContext context = CurrentMemoryContext;
     BinnedRows counted = {};
+    pgstat_count_index_scan(open.index);
     if (count_on_server(open, snapshot, format, condition, asked, context, &counted))
         return counted;
     const client::PagedRequest paged = client::begin_paged(client::RequestKind::CountValues, 1);

@@ -168,6 +168,7 @@ static void search_on_pages(text::Corpus *corpus, text::Rows *rows, text::Ranked
 // Ranks what each of the queries matches, nothing where it is nullptr, all in one view.
 static void search_visible(const functions::OpenIndex &open, text::Rows *rows, TSQuery *texts, int count,
                            FoundRows *found) {
+    pgstat_count_index_scan(open.index);
     text::with_corpus(open.index, rows->snapshot, [&](text::Corpus *corpus) {
         auto *queries = allocate<text::RankedQuery>(count);
         auto **queries_found = allocate<FoundRows *>(count);
@@ -435,6 +436,7 @@ static bool intersect_on_server(text::Corpus *corpus, const text::Query &query, 
 static Tids matching_tids(const functions::OpenIndex &open, Snapshot snapshot, TSQuery text) {
     constexpr uint64 kFirstRoom = 1024;
     Tids tids = {allocate<ItemPointerData>(kFirstRoom), 0, kFirstRoom};
+    pgstat_count_index_scan(open.index);
     text::with_corpus(open.index, snapshot, [&](text::Corpus *corpus) {
         tids.count = 0;
         const text::Query query = text::parse_query(text);

@@ -572,6 +572,8 @@ const char *answer_question(const AggregateQuestion &question, AggregateAnswer *
         return "equal grouping columns may look different in other partitions or children";
     if (!make_index_conditions(question, columns, *compiled))
         return "an expression raised an error";
+    for (int i = 0; i < question.member_count; i++)
+        pgstat_count_index_scan(question.member[i].index);
     Attempt state = {&question, compiled, answer, question.memory, nullptr};
     if (is_answered_by_server(&state, heap_fetches))
         return nullptr;
