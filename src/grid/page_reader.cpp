@@ -1,5 +1,7 @@
 #include "grid/page_reader.h"
 
+#include "storage/dead_bits.h"
+
 namespace pg_gpu::grid {
 
 // ---- pages ------------------------------------------------------------------------------------------------
@@ -335,22 +337,6 @@ Step next_batch(RunScan *scan, const Condition &condition, Batch *batch) {
     return Step::End;
 }
 
-// Counts the dead entries among ordinals [begin, end).
-static bool count_dead(RunScan *scan, uint64 begin, uint64 end, uint64 *dead) {
-    constexpr uint32 kAtOnce = 4096;
-    uint64 bits[kAtOnce / 64];
-    while (begin < end) {
-        CHECK_FOR_INTERRUPTS();
-        const auto here = static_cast<uint32>(Min(end - begin, uint64{kAtOnce}));
-        if (!storage::read_dead_bits(scan->pages.index, *scan->pages.run, begin, here, bits))
-            return false;
-        for (uint32 i = 0; i < (here + 63) / 64; i++)
-            *dead += static_cast<uint64>(__builtin_popcountll(bits[i]));
-        begin += here;
-    }
-    return true;
-}
-
 bool count_matches(RunScan *scan, const Condition &condition, uint64 *count) {
     if (!find_matches(scan, condition))
         return false;
@@ -360,7 +346,8 @@ bool count_matches(RunScan *scan, const Condition &condition, uint64 *count) {
         const EntryRange &range = scan->ranges.ranges[scan->range];
         if (range.dimensions == 0 && !range.mixed) {
             uint64 dead = 0;
-            if (has_dead && !count_dead(scan, scan->at, range.end, &dead))
+            if (has_dead &&
+                !storage::count_dead(scan->pages.index, *scan->pages.run, scan->at, range.end, &dead))
                 return false;
             *count += range.end - scan->at - dead;
             go_to_range(scan, scan->range + 1);
