@@ -87,6 +87,17 @@ static double count_passes(const CompiledAggregate &compiled, double groups) {
     return Max(1.0, ceil(bytes / static_cast<double>(get_hash_memory_limit())));
 }
 
+// The share of the table's rows that have a row in each joined table that must have one.
+static double share_of_joined(const List *joins) {
+    constexpr double million = 1e6;
+    double share = 1;
+    for (int i = 0; i < list_length(joins); i++) {
+        const JoinedTable table = unpack_joined_table(joins, i);
+        share *= is_required(table) ? table.kept / million : 1;
+    }
+    return share;
+}
+
 // Of one table's rows, all of which are gone through before there is a group.
 static Cost cost_of_source(PlannerInfo *root, const AggregateSource &source, const AggregateQuery &query,
                            const CompiledAggregate &compiled, double groups) {
@@ -103,8 +114,11 @@ static Cost cost_of_source(PlannerInfo *root, const AggregateSource &source, con
                           compiled.program.accumulator_count * kAddOperators * (groups > kFewGroups ? 2 : 1);
     // Pairs of groups and distinct values, which are then added to the groups.
     const double of_pairs = compiled.distinct_count * (of_row + 2 * kFindOperators);
+    // Each row is asked for its partners; what is left to do is done for rows that have them.
+    const double of_match = Min(list_length(query.joins) * (kCodeOperators + kStepOperators), of_row);
+    const double of_joined = share_of_joined(query.joins) * (of_row - of_match + of_pairs);
     const double work = rows * count_tested_columns(compiled) * kCodeOperators +
-                        selected * (of_row + of_pairs) * count_passes(compiled, groups) +
+                        selected * (of_match + of_joined) * count_passes(compiled, groups) +
                         summary.runs * kRunOperators;
     // Rows elsewhere are looked up in the table.
     const Cost heap = (1.0 - input->allvisfrac) * (selected * cpu_tuple_cost + input->pages * seq_page_cost);

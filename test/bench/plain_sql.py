@@ -138,7 +138,8 @@ def measure(session, name, settings, sql, runs):
 def reasons(session, sql):
     """Why parts of the statement have no node, where they are of a kind that has one."""
     quoted = sql.replace("'", "''")
-    return sorted(set(session.run(f"SELECT concat(node, ' of ' || candidate, ': ', reason) FROM gpu.explain_why('{quoted}') WHERE NOT used")))
+    costs = "' (' || round(cost) || ' against ' || round(other_cost) || ')'"
+    return sorted(set(session.run(f"SELECT concat(node, ' of ' || candidate, ': ', reason, {costs}) FROM gpu.explain_why('{quoted}') WHERE NOT used")))
 
 
 def summary(figures, paths):
