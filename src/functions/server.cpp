@@ -226,14 +226,11 @@ Datum pg_gpu_stat_rows(PG_FUNCTION_ARGS) {
     return Datum{0};
 }
 
-// A row for each bucket up to the longest request's.
+// A row for each bucket, also the empty ones: histograms of several kinds of requests can be added up then.
 static void put_latencies(FunctionCallInfo fcinfo, client::Path path, client::RequestKind kind) {
     const client::Counters counters = client::sum_counters(path, kind, functions::may_see_rows_of);
-    int buckets = client::kLatencyBuckets;
-    while (buckets > 0 && counters.latencies[buckets - 1] == 0)
-        buckets--;
     uint64 requests = 0;
-    for (int i = 0; i < buckets; i++) {
+    for (int i = 0; i < client::kLatencyBuckets && counters.requests > 0; i++) {
         requests += counters.latencies[i];
         const double bound = i == client::kLatencyBuckets - 1
                                  ? get_float8_infinity()

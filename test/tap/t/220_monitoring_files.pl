@@ -90,6 +90,11 @@ my ($server) = rows_of('pg_gpu_server');
 is($server->{up}, 1, 'the server process is up');
 my @latencies = grep { $_->{path} eq 'paged' && $_->{request} eq 'lookup' } rows_of('pg_gpu_latency');
 is(scalar(grep { $_->{le} eq '+Inf' } @latencies), 1, 'a histogram ends with +Inf');
+my %bounds;
+push @{ $bounds{"$_->{path} $_->{request}"} }, $_->{le} foreach rows_of('pg_gpu_latency');
+my %lists = map { join(' ', sort @$_) => 1 } values %bounds;
+cmp_ok(scalar keys %bounds, '>', 1, 'there are several');
+is(scalar keys %lists, 1, 'with the same bounds, so that they can be added up');
 
 # ---- the dashboard --------------------------------------------------------------------------------------------------
 
