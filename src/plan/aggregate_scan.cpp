@@ -341,7 +341,7 @@ const AggregateAnswer *whole_answer(PlanState *plan) {
     const AggregateAnswer &answer = state->answer;
     const bool is_whole = state->problem == nullptr && answer.passes == 1 && !answer.has_place;
     if (plan->instrument != nullptr)
-        InstrStopNode(plan->instrument, is_whole ? static_cast<double>(answer.groups.groups) : 0);
+        InstrStopNode(plan->instrument, 0);
     return is_whole ? &answer : nullptr;
 }
 

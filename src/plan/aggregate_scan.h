@@ -12,7 +12,8 @@ void register_aggregate_scan();
 
 // The answer of a GpuAggregate whose rows are groups by its keys and nothing else, all of which are in
 // memory. Asks if that hasn't been done. nullptr: it is another node, or its rows must be taken one by one.
-// What isn't passed by value lies in the node's memory until it is asked again.
+// What isn't passed by value lies in the node's memory until it is asked again. Whoever takes the groups
+// counts them for EXPLAIN ANALYZE.
 const struct AggregateAnswer *whole_answer(PlanState *plan);
 
 }  // namespace pg_gpu::plan

@@ -103,6 +103,14 @@ static uint32 find_equal(const JoinedRows &rows, uint32 hash, const column::Colu
     return kNoMatch;
 }
 
+// Row number `row` + 1 takes the first free slot from its hash on.
+static void add_slot(JoinedRows *rows, uint32 row) {
+    uint32 slot = rows->hashes[row] & rows->mask;
+    while (rows->slots[slot] != 0)
+        slot = (slot + 1) & rows->mask;
+    rows->slots[slot] = row + 1;
+}
+
 static void grow(JoinedRows *rows) {
     const auto columns = static_cast<size_t>(rows->table.columns);
     rows->room *= 2;
@@ -113,12 +121,8 @@ static void grow(JoinedRows *rows) {
     rows->mask = 2 * rows->room - 1;
     rows->slots = reallocate(rows->slots, size_t{rows->mask} + 1);
     memset(rows->slots, 0, (size_t{rows->mask} + 1) * sizeof(uint32));
-    for (uint32 i = 0; i < rows->count; i++) {
-        uint32 slot = rows->hashes[i] & rows->mask;
-        while (rows->slots[slot] != 0)
-            slot = (slot + 1) & rows->mask;
-        rows->slots[slot] = i + 1;
-    }
+    for (uint32 i = 0; i < rows->count; i++)
+        add_slot(rows, i);
 }
 
 uint32 find_key(JoinedRows *rows, Datum key) {
@@ -231,10 +235,7 @@ static const char *add_joined_row(Reading *reading, TupleTableSlot *from) {
     memcpy(joined->tts_values + rows->table.first, values, columns * sizeof(Datum));
     rows->keys[rows->count] = ExecEvalExpr(rows->inner, reading->context, &is_null);
     rows->hashes[rows->count] = hash;
-    uint32 slot = hash & rows->mask;
-    while (rows->slots[slot] != 0)
-        slot = (slot + 1) & rows->mask;
-    rows->slots[slot] = ++rows->count;
+    add_slot(rows, rows->count++);
     return nullptr;
 }
 
@@ -260,8 +261,8 @@ static const char *read_rows(Reading *reading, PlanState *plan) {
 // False: the numbers are too far apart, or memory has no room for them. Of several rows with the same key the
 // first one is found; *has_equals says that there are some.
 static bool index_by_number(JoinedRows *rows, size_t room, bool *has_equals) {
-    constexpr uint64 few_numbers = 65536;
-    constexpr uint64 numbers_per_row = 8;
+    constexpr uint64 few_numbers = uint64{1} << 20;
+    constexpr uint64 numbers_per_row = 64;
     int64 least = PG_INT64_MAX;
     int64 greatest = PG_INT64_MIN;
     *has_equals = false;
@@ -286,7 +287,45 @@ static bool index_by_number(JoinedRows *rows, size_t room, bool *has_equals) {
     return true;
 }
 
+// The same by hashes, for keys that are numbers.
+static void index_by_hash(JoinedRows *rows, bool *has_equals) {
+    const uint32 slots = 2 * pg_nextpower2_32(Max(rows->count, 1U));
+    rows->hashes = allocate<uint32>(size_t{rows->count} + 1);
+    rows->slots = allocate_zeroed<uint32>(slots);
+    rows->mask = slots - 1;
+    *has_equals = false;
+    for (uint32 i = 0; i < rows->count; i++) {
+        const uint32 hash = hash_key(*rows, rows->inner_type, &rows->hash_inner, rows->keys[i]);
+        rows->hashes[i] = hash;
+        if (find_equal(*rows, hash, rows->inner_type, &rows->equal, rows->keys[i]) != kNoMatch)
+            *has_equals = true;
+        else
+            add_slot(rows, i);
+    }
+}
+
 // ---- rows that are groups ---------------------------------------------------------------------------------
+
+// Copies the values, which may lie in the answer's memory, and their codes. False: a key is NULL.
+static bool copy_groups(JoinedRows *rows, const AggregateAnswer &answer) {
+    const auto columns = static_cast<size_t>(rows->table.columns);
+    rows->count = static_cast<uint32>(answer.groups.groups);
+    make_room(rows, rows->count);
+    for (int i = 0; i < rows->table.columns; i++) {
+        ColumnCodes *codes = &rows->codes[i];
+        codes->count = count_common_values(answer, i);
+        codes->by_row = codes->count == 0 ? nullptr : allocate<uint32>(size_t{rows->count} + 1);
+        read_key_column(answer, i, {columns, rows->values + i, rows->nulls + i, codes->by_row});
+    }
+    const size_t key = static_cast<size_t>(castNode(Var, rows->table.inner)->varattno) - 1 -
+                       static_cast<size_t>(rows->table.first);
+    bool any_null = false;
+    for (uint32 i = 0; i < rows->count; i++) {
+        rows->keys[i] = rows->values[i * columns + key];
+        any_null = any_null || rows->nulls[i * columns + key];
+    }
+    return !any_null;
+}
 
 // Takes the groups of the table's GpuAggregate as they are. False: they must be read row by row.
 static bool take_groups(JoinedTables *tables, JoinedRows *rows, PlanState *plan, size_t limit,
@@ -297,35 +336,24 @@ static bool take_groups(JoinedTables *tables, JoinedRows *rows, PlanState *plan,
     const AggregateAnswer *answer = whole_answer(plan);
     MemoryContextSwitchTo(caller);
     const auto columns = static_cast<size_t>(rows->table.columns);
-    // Without hashes, but with codes.
-    const size_t row_size = row_bytes(rows->table) + columns * sizeof(uint32) - 3 * sizeof(uint32);
-    const size_t room = limit - Min(tables->bytes, limit);
+    const size_t row_size = row_bytes(rows->table) + columns * sizeof(uint32);
     if (answer == nullptr || answer->key_count != rows->table.columns ||
-        answer->groups.groups >= UINT32_MAX / 8 || answer->groups.groups > room / row_size)
+        answer->groups.groups >= UINT32_MAX / 8 ||
+        answer->groups.groups > (limit - Min(tables->bytes, limit)) / row_size)
         return false;
-    rows->count = static_cast<uint32>(answer->groups.groups);
-    make_room(rows, rows->count);
-    for (int i = 0; i < rows->table.columns; i++) {
-        ColumnCodes *codes = &rows->codes[i];
-        codes->count = count_common_values(*answer, i);
-        codes->by_row = codes->count == 0 ? nullptr : allocate<uint32>(size_t{rows->count} + 1);
-        read_key_column(*answer, i, {columns, rows->values + i, rows->nulls + i, codes->by_row});
-    }
-    const size_t key = static_cast<size_t>(castNode(Var, rows->table.inner)->varattno) - 1 -
-                       static_cast<size_t>(rows->table.first);
-    bool any_null = false;
-    for (uint32 i = 0; i < rows->count; i++) {
-        rows->keys[i] = rows->values[i * columns + key];
-        any_null = any_null || rows->nulls[i * columns + key];
-    }
-    const size_t taken = rows->count * row_size;
-    bool has_equals;
-    if (any_null || !index_by_number(rows, room - taken, &has_equals)) {
+    if (!copy_groups(rows, *answer)) {
         memset(rows->codes, 0, columns * sizeof(ColumnCodes));
         rows->count = 0;
         return false;
     }
-    tables->bytes += taken + rows->numbers * sizeof(uint32);
+    tables->bytes += rows->count * row_size;
+    bool has_equals;
+    if (index_by_number(rows, limit - tables->bytes, &has_equals))
+        tables->bytes += rows->numbers * sizeof(uint32);
+    else
+        index_by_hash(rows, &has_equals);
+    if (plan->instrument != nullptr)
+        InstrUpdateTupleCount(plan->instrument, rows->count);
     if (has_equals && rows->table.type != JOIN_SEMI && rows->table.type != JOIN_ANTI)
         *problem = kSeveralRows;
     return true;
