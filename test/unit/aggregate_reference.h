@@ -300,9 +300,16 @@ inline TestQuestion make_question(const std::vector<TestRun> &runs, Random &rand
             const auto operation =
                 static_cast<AggregateOperation>(static_cast<int>(equal) + static_cast<int>(random() % 4));
             truths.push_back(builder.add_step(operation, left.first, right.first));
+        } else if (random() % 3 == 0) {
+            constexpr AggregateOperation choices[] = {greater, only_where, or_else};
+            const AggregateOperation operation = choices[random() % std::size(choices)];
+            const std::uint16_t first = operation == only_where ? some_truth() : left.first;
+            numbers.emplace_back(builder.add_step(operation, first, right.first),
+                                 std::max(left.second, right.second));
         } else {
-            const auto operation = static_cast<AggregateOperation>(static_cast<int>(logical_and) +
-                                                                   static_cast<int>(random() % 5));
+            constexpr AggregateOperation of_truths[] = {logical_and, logical_or, logical_not, is_null,
+                                                        is_true};
+            const AggregateOperation operation = of_truths[random() % std::size(of_truths)];
             truths.push_back(
                 builder.add_step(operation, operation == is_null ? left.first : some_truth(), some_truth()));
         }
@@ -565,10 +572,18 @@ class Reference {
             }
             return {left.is_null || right.is_null, 1 - decisive};
         }
+        if (step.operation == only_where) {
+            return {left.is_null || left.number == 0 || right.is_null, right.number};
+        }
+        if (step.operation == or_else) {
+            return left.is_null ? right : left;
+        }
         if (left.is_null || right.is_null) {
             return {true, 0};
         }
         switch (step.operation) {
+            case greater:
+                return {false, std::max(left.number, right.number)};
             case add:
                 return fit(step, left.number + right.number);
             case subtract:

@@ -327,6 +327,27 @@ class RowComputer {
         }
         result->nulls = (left.nulls | right.nulls) & ~decided;
     }
+    __device__ static void choose(AggregateOperation operation, const RowValues &left, const RowValues &right,
+                                  RowValues *result) {
+        const bool is_condition = operation == AggregateOperation::only_where;
+        std::uint32_t by_left = 0;
+#pragma unroll
+        for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
+            const bool is_null = (left.nulls >> i & 1) != 0;
+            const bool takes_left = is_condition ? is_null || left.number[i] == 0 : !is_null;
+            by_left |= (takes_left ? 1U : 0U) << i;
+            result->number[i] = takes_left && !is_condition ? left.number[i] : right.number[i];
+        }
+        // What a condition keeps out is NULL.
+        result->nulls = (right.nulls & ~by_left) | (is_condition ? by_left : 0);
+    }
+    __device__ static void take_greater(const RowValues &left, const RowValues &right, RowValues *result) {
+        result->nulls = left.nulls | right.nulls;
+#pragma unroll
+        for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
+            result->number[i] = left.number[i] < right.number[i] ? right.number[i] : left.number[i];
+        }
+    }
     __device__ static void compute_of_one(AggregateOperation operation, const RowValues &left,
                                           RowValues *result) {
         const bool takes_nulls = operation == AggregateOperation::logical_not;
@@ -376,6 +397,13 @@ class RowComputer {
                 break;
             case modulo:
                 compute_integers<modulo>(instruction.width, left, right, &result);
+                break;
+            case greater:
+                take_greater(left, right, &result);
+                break;
+            case only_where:
+            case or_else:
+                choose(instruction.operation, left, right, &result);
                 break;
             case equal:
                 compare<equal>(left, right, &result);

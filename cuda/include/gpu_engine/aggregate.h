@@ -73,6 +73,7 @@ enum class AggregateOperation : std::uint8_t {
     multiply,
     divide,
     modulo,
+    greater,  // of two numbers
     // Truth values.
     equal,
     not_equal,
@@ -80,6 +81,9 @@ enum class AggregateOperation : std::uint8_t {
     less_or_equal,
     logical_and,  // three-valued: false when one operand is false, whatever the other one is
     logical_or,
+    // Choices.
+    only_where,  // `right` where `left` is true, and NULL elsewhere
+    or_else,     // `left`, and `right` where that is NULL
     logical_not,
     is_null,  // never NULL
     is_true,  // never NULL: NULL is not true

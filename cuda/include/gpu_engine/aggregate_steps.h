@@ -322,10 +322,48 @@ inline StepValues join_truth_tile(std::uint32_t count, const StepValues &left, c
     return {values, any_null ? null_room : nullptr};
 }
 
+inline bool is_null_at(const StepValues &values, std::uint32_t i) {
+    return values.nulls != nullptr && values.nulls[i] != 0;
+}
+
+inline void take_greater_tile(std::uint32_t count, const StepValues &left, const StepValues &right,
+                              const StepValues &result) {
+    for (std::uint32_t i = 0; i < count; i++) {
+        result.values[i] = left.values[i] < right.values[i] ? right.values[i] : left.values[i];
+    }
+}
+
+inline StepValues only_where_tile(std::uint32_t count, const StepValues &truth, const StepValues &chosen,
+                                  std::int64_t *values, std::uint8_t *null_room) {
+    for (std::uint32_t i = 0; i < count; i++) {
+        values[i] = chosen.values[i];
+        null_room[i] = truth.values[i] == 0 || is_null_at(truth, i) || is_null_at(chosen, i) ? 1 : 0;
+    }
+    return {values, null_room};
+}
+
+inline StepValues or_else_tile(std::uint32_t count, const StepValues &first, const StepValues &other,
+                               std::int64_t *values, std::uint8_t *null_room) {
+    if (first.nulls == nullptr) {
+        std::memcpy(values, first.values, count * sizeof(std::int64_t));
+        return {values, nullptr};
+    }
+    for (std::uint32_t i = 0; i < count; i++) {
+        values[i] = first.nulls[i] != 0 ? other.values[i] : first.values[i];
+    }
+    if (other.nulls == nullptr) {
+        return {values, nullptr};
+    }
+    for (std::uint32_t i = 0; i < count; i++) {
+        null_room[i] = first.nulls[i] & other.nulls[i];
+    }
+    return {values, null_room};
+}
+
 inline StepValues compute_of_one_tile(AggregateOperation operation, std::uint32_t count,
                                       const StepValues &left, std::int64_t *values) {
     for (std::uint32_t i = 0; i < count; i++) {
-        const bool is_null = left.nulls != nullptr && left.nulls[i] != 0;
+        const bool is_null = is_null_at(left, i);
         values[i] = operation == AggregateOperation::is_null   ? is_null
                     : operation == AggregateOperation::is_true ? !is_null && left.values[i] != 0
                                                                : left.values[i] == 0;
@@ -355,6 +393,12 @@ inline bool compute_tile(const AggregateStep &step, std::uint32_t count, const S
             *result =
                 join_truth_tile(count, left, right, step.operation == logical_or ? 1 : 0, values, null_room);
             return true;
+        case only_where:
+            *result = only_where_tile(count, left, right, values, null_room);
+            return true;
+        case or_else:
+            *result = or_else_tile(count, left, right, values, null_room);
+            return true;
         case logical_not:
         case is_null:
         case is_true:
@@ -374,6 +418,9 @@ inline bool compute_tile(const AggregateStep &step, std::uint32_t count, const S
             return compute_integer_tile<divide>(step.width, count, left, right, *result);
         case modulo:
             return compute_integer_tile<modulo>(step.width, count, left, right, *result);
+        case greater:
+            take_greater_tile(count, left, right, *result);
+            return true;
         case equal:
             compare_tile<equal>(count, left, right, *result);
             return true;
