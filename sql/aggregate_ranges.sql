@@ -103,7 +103,7 @@ SELECT by_ranges('SELECT at::date, extract(year FROM at), count(*), sum(id) FROM
 -- What isn't computed by ranges: functions that fail, that aren't known, or whose results change from value to value.
 SELECT query, split_part(reason, ':', 1) AS reason FROM unnest(ARRAY['extract(month FROM at)', 'extract(epoch FROM at)', 'at::timestamptz', 'big::float8', 'floor(plain / 10)', 'date_trunc(''nonsense'', at)',
     'date_bin(''1 month'', at, timestamp ''2010-01-01'')', 'date_bin(''1 day'', at, timestamp ''infinity'')', 'width_bucket(plain, 1, 1, 5)', 'width_bucket(plain, 1, ''NaN'', 5)',
-    'width_bucket(plain, 1, 2, 0)', 'date_trunc(''day'', at)::text || at::text', 'at::date - (big / 5)::int4', 'CASE WHEN at IS NULL THEN at::date END']) AS query,
+    'width_bucket(plain, 1, 2, 0)', 'date_trunc(''day'', at)::text || at::text', 'at::date - (big / 5)::int4', 'CASE WHEN at IS NULL THEN at::text END']) AS query,
     LATERAL gpu.explain_why(format('SELECT %s, count(*) FROM ranged GROUP BY 1', query)) WHERE NOT used AND cost IS NULL ORDER BY 1;
 SELECT reason FROM gpu.explain_why('SELECT sum(extract(year FROM at)) FROM ranged');
 -- What is found out when it is asked: too many results, too little memory, NaN, times at the ends.

@@ -322,11 +322,13 @@ static AggregateOutcome run_passes(const AggregateQuestion &question, const Aggr
 
 // Where keys and accumulators lie, and what these add up, now that the inputs are known. Returns nullptr, or
 // why not.
-static const char *lay_out(const InputMaker &maker, CompiledAggregate *compiled) {
+static const char *lay_out(const InputMaker &maker, const AggregateQuestion &question,
+                           CompiledAggregate *compiled) {
     if (!choose_centres(maker, &compiled->program))
         return "numbers whose variance is asked for are too far apart";
-    return lay_out_keys(maker, &compiled->program) ? nullptr
-                                                   : "a grouping column's values leave no number for NULL";
+    if (!lay_out_keys(maker, &compiled->program))
+        return "a grouping column's values leave no number for NULL";
+    return lay_out_numerics(maker, list_length(question.query.aggregates), compiled);
 }
 
 static const char *attempt(Attempt *attempt, AllRows *rows) {
@@ -334,7 +336,7 @@ static const char *attempt(Attempt *attempt, AllRows *rows) {
     MemoryContextReset(question.keep);
     CompiledAggregate *compiled = copy_compiled(question, *attempt->compiled);
     const AggregateParts parts = make_all_parts(rows);
-    InputMaker *maker = begin_inputs(*compiled, parts, question.member[0].index, question.joins,
+    InputMaker *maker = begin_inputs(compiled, parts, question.member[0].index, question.joins,
                                      question.context, question.keep, attempt->memory);
     maker->tables = tables_of_parts(*rows, parts);
     const char *problem = prepare_rows(maker, compiled);
@@ -344,7 +346,7 @@ static const char *attempt(Attempt *attempt, AllRows *rows) {
         problem = find_rows(question, *maker, compiled, attempt->answer);
         return is_any_stale(*rows) ? nullptr : problem;
     }
-    problem = lay_out(*maker, compiled);
+    problem = lay_out(*maker, question, compiled);
     if (problem != nullptr)
         return problem;
     const bool has_place = has_variants(*maker);
@@ -421,7 +423,7 @@ static bool attempt_on_server(Attempt *attempt, AllRows *rows) {
     MemoryContextReset(question.keep);
     CompiledAggregate *compiled = copy_compiled(question, *attempt->compiled);
     const AggregateParts parts = make_all_parts(rows);
-    InputMaker *maker = begin_inputs(*compiled, parts, question.member[0].index, question.joins,
+    InputMaker *maker = begin_inputs(compiled, parts, question.member[0].index, question.joins,
                                      question.context, question.keep, attempt->memory);
     maker->tables = tables_of_parts(*rows, parts);
     maker->on_server = find_parts_on_server(*rows, parts);
@@ -431,7 +433,7 @@ static bool attempt_on_server(Attempt *attempt, AllRows *rows) {
         return decline(*rows, maker->problem);
     if (wants_rows(question.query))
         return find_rows_on_server(question, rows->member[0].remote, *maker, compiled, attempt->answer);
-    const char *problem = lay_out(*maker, compiled);
+    const char *problem = lay_out(*maker, question, compiled);
     if (problem != nullptr)
         return decline(*rows, problem);
     const bool has_place = has_variants(*maker);

@@ -66,6 +66,10 @@ static NumberBounds bounds_of_arithmetic(const AggregateStep &step, const Number
     return {clamp(least, -end, end - 1), clamp(greatest, -end, end - 1)};
 }
 
+static NumberBounds join_bounds(const NumberBounds &left, const NumberBounds &right) {
+    return {Min(left.least, right.least), Max(left.greatest, right.greatest)};
+}
+
 // ---- steps ------------------------------------------------------------------------------------------------
 
 static NumberBounds bounds_of_input(const InputMaker &maker, uint16 input) {
@@ -94,6 +98,13 @@ void find_bounds(const InputMaker &maker, const AggregateProgram &program, Numbe
             case AggregateOperation::place:
                 bounds[i] = {0, PG_INT64_MAX};
                 break;
+            case AggregateOperation::only_where:
+                bounds[i] = bounds[step.right];
+                break;
+            case AggregateOperation::greater:
+            case AggregateOperation::or_else:
+                bounds[i] = join_bounds(bounds[step.left], bounds[step.right]);
+                break;
             case AggregateOperation::add:
             case AggregateOperation::subtract:
             case AggregateOperation::multiply:
@@ -115,6 +126,11 @@ bool may_be_any_number(const AggregateProgram &program, uint16 number) {
         case AggregateOperation::multiply:
         case AggregateOperation::divide:
             return step.width == sizeof(int64);
+        case AggregateOperation::only_where:
+            return may_be_any_number(program, step.right);
+        case AggregateOperation::greater:
+        case AggregateOperation::or_else:
+            return may_be_any_number(program, step.left) || may_be_any_number(program, step.right);
         default:
             // A remainder is never the least number, or is the dividend itself.
             return false;

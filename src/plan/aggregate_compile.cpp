@@ -3,6 +3,7 @@
 #include "compat.h"
 #include "plan/aggregate_bounds.h"
 #include "plan/aggregate_failure.h"
+#include "plan/aggregate_numeric_steps.h"
 #include "plan/aggregate_steps.h"
 #include "plan/aggregate_values.h"
 #include "plan/join_query.h"
@@ -221,7 +222,16 @@ static uint16 compile_presence(Compiler *compiler, Expr *argument) {
         return compile_constant(compiler, reinterpret_cast<Const *>(argument));
     if (has_codes(*compiler, argument))
         return add_input_step(compiler, add_source(compiler, SourceKind::Exists, argument));
-    return compile_number(compiler, argument);
+    return compile_nullness(compiler, argument);
+}
+
+// The argument is a numeric: the result shows the greatest scale of its values.
+static void add_numeric(Compiler *compiler, uint16 step, uint16 scale, uint16 filter,
+                        AggregateResult *result) {
+    result->is_numeric = true;
+    result->step = step;
+    result->shown = kScaleOfGroup;
+    result->scale = add_accumulator(compiler, AccumulatorKind::greatest, scale, filter);
 }
 
 // Is the aggregate the first of its arguments by an operator, as min and max are?
@@ -254,6 +264,17 @@ static void compile_extreme(Compiler *compiler, Aggref *aggregate, Expr *argumen
         result->count = add_accumulator(compiler, AccumulatorKind::count, step, filter);
         return;
     }
+    if (is_numeric(argument) && !has_codes(*compiler, argument) &&
+        (order == entry->lt_opr || order == entry->gt_opr)) {
+        const NumericSteps steps = compile_numeric(compiler, argument);
+        add_numeric(compiler, steps.number, scale_of_numbers(compiler, steps), filter, result);
+        result->kind = ResultKind::ExtremeOfNumeric;
+        result->value = add_accumulator(
+            compiler, order == entry->lt_opr ? AccumulatorKind::least : AccumulatorKind::greatest,
+            steps.number, filter);
+        result->count = add_accumulator(compiler, AccumulatorKind::count, steps.number, filter);
+        return;
+    }
     result->kind = ResultKind::Ranked;
     result->input = add_source(compiler, SourceKind::Rank, argument, order, aggregate->inputcollid);
     const uint16 step = add_input_step(compiler, result->input);
@@ -275,10 +296,13 @@ static void compile_sum(Compiler *compiler, Expr *argument, uint16 filter, Resul
     result->kind = kind;
     uint16 step;
     if (kind == ResultKind::SumOfNumeric || kind == ResultKind::AverageOfNumeric) {
-        result->input = add_source(compiler, SourceKind::Wide, argument);
-        const uint16 scale = add_input_step(compiler, add_source(compiler, SourceKind::Scale, argument));
-        result->scale = add_accumulator(compiler, AccumulatorKind::greatest, scale, filter);
-        step = add_input_step(compiler, result->input);
+        // By entry numbers may have 128 bits.
+        const bool by_entry = has_codes(*compiler, argument);
+        const NumericSteps steps =
+            by_entry ? compile_numeric_input(compiler, argument) : compile_numeric(compiler, argument);
+        const uint16 scale = by_entry ? steps.scale : scale_of_numbers(compiler, steps);
+        step = steps.number;
+        add_numeric(compiler, step, scale, filter, result);
     } else {
         step = compile_number(compiler, argument);
     }
@@ -379,9 +403,9 @@ static void compile_deviation(Compiler *compiler, Oid aggregate, Expr *argument,
     uint16 step;
     if (is_numeric) {
         result->input = add_source(compiler, SourceKind::Narrow, argument);
-        const uint16 scale = add_input_step(compiler, add_source(compiler, SourceKind::Scale, argument));
-        result->scale = add_accumulator(compiler, AccumulatorKind::greatest, scale, filter);
+        const uint16 scale = add_input_step(compiler, add_scale_source(compiler, result->input));
         step = add_input_step(compiler, result->input);
+        add_numeric(compiler, step, scale, filter, result);
     } else {
         step = compile_number(compiler, argument);
     }
@@ -540,6 +564,7 @@ static void compile_state(Compiler *compiler, Aggref *aggregate, AggregateResult
             result->form = StateForm::WideDeviation;
             return;
         case ResultKind::Extreme:
+        case ResultKind::ExtremeOfNumeric:
         case ResultKind::Bits:
         case ResultKind::Ranked:
             if (!has_final_function(aggregate->aggfnoid))
@@ -585,7 +610,7 @@ const char *compile_aggregate(const AggregateQuery &query, const IndexColumns &c
     compiled->safe_filter = no_aggregate_step;
     compiled->unsafe_filter = no_aggregate_step;
     compiled->program.filter = no_aggregate_step;
-    Compiler compiler = {compiled, &columns, context, true, nullptr};
+    Compiler compiler = {compiled, &columns, context, true, no_aggregate_step, nullptr};
     ListCell *cell;
     foreach (cell, query.conditions)
         compile_condition(&compiler, static_cast<Node *>(lfirst(cell)));

@@ -17,9 +17,9 @@ enum class SourceKind : uint8 {
     Truth,   // a truth value
     Exists,  // NULL or not
     Number,  // of an ordered integer type
-    Wide,    // a numeric: scaled to an integer
+    Wide,    // a numeric: scaled to an integer, of 64 bits where all of them have room there
     Narrow,  // the same, less a number in the middle of all, so that it is one of 64 bits
-    Scale,   // a numeric's: how many digits it shows behind the point
+    Scale,   // how many digits the numerics of another input show behind the point
     Rank,    // a place in the order of all results, from the least on
     Order,   // the same; equal results have the same place
     Group,   // results that are equal have the same number
@@ -32,6 +32,7 @@ struct InputSource {
     int column;               // of the index, from 0 on
     bool is_joined;           // the expression is over joined tables, whose rows the column's codes lead to
     int table;                // Match: the joined one, from 0 on
+    uint16 scaled;            // Scale: the other input
     Expr *expression;         // Match and Table: none
     column::ColumnType type;  // of its results
     Oid operator_oid;         // Rank and Order: what comes before what; Group: equality
@@ -55,8 +56,9 @@ enum class ResultKind : uint8 {
     Deviation,      // variances and standard deviations of int2 and int4
     WideDeviation,  // of int8 and numeric: numbers are less by one in the middle of all
     Extreme,        // the least or greatest number
-    Bits,           // all numbers joined bit by bit
-    Ranked,         // the first in an order
+    ExtremeOfNumeric,
+    Bits,    // all numbers joined bit by bit
+    Ranked,  // the first in an order
 };
 
 // What is given of an aggregate: its value, or the transition state that a final aggregate takes.
@@ -70,6 +72,8 @@ enum class StateForm : uint8 {
     Floats,
 };
 
+inline constexpr int16 kScaleOfGroup = -1;
+
 // How an aggregate's value is found from a group's words.
 struct AggregateResult {
     ResultKind kind;
@@ -77,9 +81,13 @@ struct AggregateResult {
     uint8 count;  // words' places
     uint8 value;
     uint8 scale;               // of numerics: the greatest scale of what was added up
+    bool is_numeric;           // it is over numerics, though not over distinct ones
+    int16 shown;               // that scale, where it is the same in all groups; else kScaleOfGroup
+    uint8 digits;              // so many digits of a numeric's integer are behind the point
+    uint16 step;               // of numerics: the argument
     uint8 squares;             // Deviation, WideDeviation
     uint8 distinct;            // of distinct values: their argument's number and 1; of all values 0
-    uint16 input;              // Ranked and numerics
+    uint16 input;              // Ranked, WideDeviation and distinct numerics
     uint16 centre;             // WideDeviation: the step of what int8s are less by; of numerics no step
     column::ColumnType type;   // Extreme, Bits, and the argument's of floats
     FinalFunctions functions;  // Deviation, WideDeviation
@@ -114,6 +122,8 @@ struct SortKey {
 
 struct CompiledAggregate {
     // Keys' bits, words and least numbers, and constants that have a width, are the executor's to fill in.
+    // A step's integers may be numerics, of which some digits are behind the point; `right` of a constant
+    // says how many.
     gpu_engine::AggregateProgram program;
     InputSource input[gpu_engine::max_aggregate_inputs];
     List *index_conditions;  // conditions that scan keys are made of

@@ -35,6 +35,41 @@ static bool is_sound_match(Node *node) {
     }
 }
 
+// Casts of integers to numeric, and comparisons of numerics, aren't leakproof either.
+static bool is_sound_call(Node *node, List **arguments) {
+    Oid function = InvalidOid;
+    if (IsA(node, OpExpr)) {
+        function = reinterpret_cast<OpExpr *>(node)->opfuncid;
+        *arguments = reinterpret_cast<OpExpr *>(node)->args;
+    } else if (IsA(node, FuncExpr)) {
+        function = reinterpret_cast<FuncExpr *>(node)->funcid;
+        *arguments = reinterpret_cast<FuncExpr *>(node)->args;
+    }
+    switch (function) {
+        case F_NUMERIC_INT2:
+        case F_NUMERIC_INT4:
+        case F_NUMERIC_INT8:
+        case F_NUMERIC_EQ:
+        case F_NUMERIC_NE:
+        case F_NUMERIC_LT:
+        case F_NUMERIC_LE:
+        case F_NUMERIC_GE:
+        case F_NUMERIC_GT:
+            return true;
+        default:
+            return false;
+    }
+}
+
+// A node of the same type as another one, over so many operands, that can't fail by itself.
+static Node *sound_node(const Node *node, List *operands) {
+    auto *coalesce = makeNode(CoalesceExpr);
+    coalesce->coalescetype = exprType(node);
+    coalesce->args = operands;
+    coalesce->location = -1;
+    return reinterpret_cast<Node *>(coalesce);
+}
+
 static Node *columns_for_constants(Node *node, void *context) {
     if (node == nullptr)
         return nullptr;
@@ -48,6 +83,14 @@ static Node *columns_for_constants(Node *node, void *context) {
             static_cast<Node *>(linitial(reinterpret_cast<OpExpr *>(node)->args)), context));
         test->nulltesttype = IS_NULL;
         return reinterpret_cast<Node *>(test);
+    }
+    List *arguments = NIL;
+    if (is_sound_call(node, &arguments)) {
+        List *operands = NIL;
+        ListCell *cell;
+        foreach (cell, arguments)
+            operands = lappend(operands, columns_for_constants(static_cast<Node *>(lfirst(cell)), context));
+        return sound_node(node, operands);
     }
     return mutate_expression(node, columns_for_constants, context);
 }

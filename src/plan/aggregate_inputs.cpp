@@ -4,6 +4,7 @@
 #include "compat.h"
 #include "plan/aggregate_maps.h"
 #include "plan/aggregate_numeric.h"
+#include "plan/aggregate_numeric_steps.h"
 #include "plan/aggregate_ranges.h"
 #include "plan/aggregate_values.h"
 
@@ -21,11 +22,10 @@ TupleTableSlot *make_row(Relation index, const JoinedTables *joins) {
     return ExecStoreAllNullTuple(row);
 }
 
-InputMaker *begin_inputs(const CompiledAggregate &compiled, const column::AggregateParts &parts,
-                         Relation index, JoinedTables *joins, ExprContext *context, MemoryContext keep,
-                         size_t memory) {
+InputMaker *begin_inputs(CompiledAggregate *compiled, const column::AggregateParts &parts, Relation index,
+                         JoinedTables *joins, ExprContext *context, MemoryContext keep, size_t memory) {
     auto *maker = allocate_zeroed<InputMaker>(1);
-    maker->compiled = &compiled;
+    maker->compiled = compiled;
     maker->parts = &parts;
     maker->context = context;
     maker->row = make_row(index, joins);
@@ -34,12 +34,15 @@ InputMaker *begin_inputs(const CompiledAggregate &compiled, const column::Aggreg
     maker->changes = column::count_changes();
     if (joins != nullptr)
         maker->matches = begin_matches(joins, parts, context, maker->row, &maker->memory);
-    const uint32 count = compiled.program.input_count + 1;
+    const uint32 count = compiled->program.input_count + 1;
     maker->inputs = allocate<AggregateInput *>(parts.count + 1);
     for (int part = 0; part < parts.count; part++) {
         maker->inputs[part] = allocate_zeroed<AggregateInput>(count);
-        for (uint32 i = 0; i < compiled.program.input_count; i++)
-            maker->inputs[part][i].column = static_cast<uint32>(compiled.input[i].column);
+        for (uint32 i = 0; i < compiled->program.input_count; i++) {
+            // What no step needs is never made, but an engine sees it.
+            maker->inputs[part][i].kind = AggregateInputKind::code;
+            maker->inputs[part][i].column = static_cast<uint32>(compiled->input[i].column);
+        }
     }
     maker->is_made = allocate_zeroed<bool>(count);
     maker->least = allocate<int64>(count);
@@ -50,8 +53,13 @@ InputMaker *begin_inputs(const CompiledAggregate &compiled, const column::Aggreg
     }
     maker->common = allocate_zeroed<CommonValues>(count);
     maker->scale = allocate_zeroed<uint8>(count);
+    maker->shown = allocate_zeroed<int16>(count);
+    maker->is_wide = allocate_zeroed<bool>(count);
+    maker->scales = allocate_zeroed<uint8 **>(count);
     maker->centre = allocate_zeroed<uint64>(2 * size_t{count});
     maker->has_variants = allocate_zeroed<bool>(count);
+    maker->is_settled = allocate_zeroed<bool>(gpu_engine::max_aggregate_steps);
+    maker->digits = allocate_zeroed<uint8>(gpu_engine::max_aggregate_steps);
     return maker;
 }
 
@@ -162,16 +170,9 @@ static bool mark_on_server(const PartOnServer &part, int column, uint8 *marks, b
     return column::mark_remote_codes(part.codes, part.run, column, marks, any_null);
 }
 
-// Codes for which an expression is to be evaluated; nullptr: all of a dictionary. *any_null: the column's
-// NULL, too.
-static const uint8 *find_wanted(InputMaker *maker, const InputSource &source, const AggregatePart &part,
-                                bool *any_null) {
-    *any_null = !source.may_fail;
-    if (is_ranged(source, part))
-        return nullptr;
-    // Of joined rows those are looked at that a code leads to.
-    if (!source.may_fail && (source.is_joined || column::is_listed(part, source.column)))
-        return nullptr;
+// The codes that selected rows have; nullptr when the maker has a problem. *any_null: NULL, too.
+static uint8 *mark_selected(InputMaker *maker, const InputSource &source, const AggregatePart &part,
+                            bool *any_null) {
     auto *marks = static_cast<uint8 *>(
         take_memory(maker, source.is_joined ? column::count_joinable_places(part, source.column)
                                             : column::count_places(part, source.column)));
@@ -182,6 +183,19 @@ static const uint8 *find_wanted(InputMaker *maker, const InputSource &source, co
     else if (!mark_on_server(maker->on_server[&part - maker->parts->part], source.column, marks, any_null))
         maker->problem = "the server can't tell which values visible rows have";
     return marks;
+}
+
+// Codes for which an expression is to be evaluated; nullptr: all of a dictionary. *any_null: the column's
+// NULL, too.
+static const uint8 *find_wanted(InputMaker *maker, const InputSource &source, const AggregatePart &part,
+                                bool *any_null) {
+    *any_null = !source.may_fail;
+    if (is_ranged(source, part))
+        return nullptr;
+    // Of joined rows those are looked at that a code leads to.
+    if (!source.may_fail && (source.is_joined || column::is_listed(part, source.column)))
+        return nullptr;
+    return mark_selected(maker, source, part, any_null);
 }
 
 // Calls visit(code, datum) for values that stand for a part's codes, or for its ranges by their numbers.
@@ -287,7 +301,7 @@ static bool evaluate(InputMaker *maker, const InputSource &source, const Aggrega
 // Copies the map of an earlier statement. `scales` is nullptr but for numerics. False: there is none, or a
 // problem.
 static bool take_kept(InputMaker *maker, uint32 number, const AggregatePart &part, AggregateInputKind kind,
-                      AggregateInput *input, const uint8 **scales) {
+                      AggregateInput *input, uint8 **scales) {
     const InputSource &source = maker->compiled->input[number];
     const KeptMap *kept = is_map_kept(source, part) ? find_map(source, part) : nullptr;
     if (kept == nullptr || kept->places != column::count_places(part, source.column))
@@ -297,20 +311,21 @@ static bool take_kept(InputMaker *maker, uint32 number, const AggregatePart &par
     input->places = kept->places;
     void *values = take_room(maker, (kept->places + 1) * kept->width);
     void *nulls = values == nullptr ? nullptr : take_room(maker, null_words * sizeof(uint64));
-    void *copied = nulls == nullptr || kept->scales == nullptr ? nullptr : take_room(maker, kept->places);
+    void *copied =
+        nulls == nullptr || kept->scales == nullptr ? nullptr : take_room(maker, places_of_map(*kept));
     if (maker->problem != nullptr)
         return false;
-    memcpy(values, kept->values, kept->places * kept->width);
+    memcpy(values, kept->values, places_of_map(*kept) * kept->width);
     memcpy(nulls, kept->nulls, null_words * sizeof(uint64));
     if (copied != nullptr)
-        memcpy(copied, kept->scales, kept->places);
+        memcpy(copied, kept->scales, places_of_map(*kept));
     input->values = values;
     input->nulls = static_cast<const uint64 *>(nulls);
     input->column_null_is_null = kept->column_null_is_null;
     input->of_column_null = kept->of_column_null;
     note_bounds(maker, number, {kept->least, kept->greatest});
     if (scales != nullptr)
-        *scales = static_cast<const uint8 *>(copied);
+        *scales = static_cast<uint8 *>(copied);
     maker->kept_maps++;
     return true;
 }
@@ -479,14 +494,6 @@ static bool make_of_part(InputMaker *maker, uint32 number, const AggregatePart &
         case SourceKind::Exists:
             return make_number_map<uint8>(maker, number, part, AggregateInputKind::map8, input,
                                           [](Datum) { return 1; });
-        case SourceKind::Scale:
-            return make_number_map<uint8>(maker, number, part, AggregateInputKind::map8, input,
-                                          [maker](Datum result) {
-                                              const int scale = shown_scale(DatumGetNumeric(result));
-                                              if (scale < 0 || scale > UINT8_MAX)
-                                                  maker->problem = "a numeric has too many digits";
-                                              return scale;
-                                          });
         default:
             return make_numbers(maker, number, part, input);
     }
@@ -551,15 +558,8 @@ static bool make_rank_input(InputMaker *maker, uint32 number) {
     return true;
 }
 
-// The numbers less one in the middle of them take the places of the wide ones.
-static bool narrow_input(InputMaker *maker, const WideNumbers &wide, uint32 number) {
-    Int128 centre;
-    if (!centre_wide(wide, &centre)) {
-        maker->problem = "numbers whose variance is asked for are too far apart";
-        return false;
-    }
-    maker->centre[2 * number] = static_cast<uint64>(centre);
-    maker->centre[2 * number + 1] = static_cast<uint64>(centre >> 64);
+// The numbers less this one, which have 64 bits, take the places of the wide ones.
+static void narrow_input(InputMaker *maker, const WideNumbers &wide, Int128 centre, uint32 number) {
     for (int part = 0; part < maker->parts->count; part++) {
         AggregateInput *input = &maker->inputs[part][number];
         input->kind = AggregateInputKind::map64;
@@ -572,13 +572,26 @@ static bool narrow_input(InputMaker *maker, const WideNumbers &wide, uint32 numb
             if (is_number)
                 note_number(maker, number, numbers[code]);
         }
+        input->of_column_null = input->column_null_is_null ? 0 : numbers[input->places];
     }
+}
+
+// Numbers whose squares are added up are less by one in the middle of them. False: they are too far apart.
+static bool centre_input(InputMaker *maker, const WideNumbers &wide, uint32 number) {
+    Int128 centre;
+    if (!centre_wide(wide, &centre)) {
+        maker->problem = "numbers whose variance is asked for are too far apart";
+        return false;
+    }
+    maker->centre[2 * number] = static_cast<uint64>(centre);
+    maker->centre[2 * number + 1] = static_cast<uint64>(centre >> 64);
+    narrow_input(maker, wide, centre, number);
     return true;
 }
 
 // The numerics of a part as they are, each with its scale.
 static bool read_wide_part(InputMaker *maker, uint32 number, const AggregatePart &part, AggregateInput *input,
-                           const uint8 **scales) {
+                           uint8 **scales) {
     const InputSource &source = maker->compiled->input[number];
     if (take_kept(maker, number, part, AggregateInputKind::map128, input, scales))
         return true;
@@ -586,51 +599,138 @@ static bool read_wide_part(InputMaker *maker, uint32 number, const AggregatePart
         !make_map(maker, part, source.is_joined, AggregateInputKind::map128, 2 * sizeof(uint64), input))
         return false;
     auto *words = static_cast<uint64 *>(const_cast<void *>(input->values));
-    auto *made = static_cast<uint8 *>(take_memory(maker, input->places));
+    auto *made = static_cast<uint8 *>(take_memory(maker, input->places + 1));
     if (made == nullptr)
         return false;
-    memset(made, kNoScale, input->places);
+    memset(made, kNoScale, input->places + 1);
     *scales = made;
     input->column_null_is_null = true;
     uint64 evaluated = 0;
     bool has_null = false;
+    bool has_odd = false;
+    const auto read = [&](Datum result, uint64 code) {
+        if (read_wide(DatumGetNumeric(result), &words[2 * code], &made[code]))
+            return;
+        made[code] = kOddScale;
+        has_odd = true;
+    };
     if (!evaluate(
             maker, source, part, *input,
             [&](uint64 code, Datum result, bool is_null) {
                 evaluated++;
                 if (is_null)
                     set_null(input, code);
-                else if (!read_wide(DatumGetNumeric(result), &words[2 * code], &made[code]))
-                    maker->problem = "a numeric isn't finite, or has too many digits";
+                else
+                    read(result, code);
             },
-            [&](Datum, bool is_null) {
+            [&](Datum result, bool is_null) {
                 has_null = true;
+                input->column_null_is_null = is_null;
                 if (!is_null)
-                    maker->problem = "a numeric expression has a value for NULL";
+                    read(result, input->places);
             }))
         return false;
-    keep(maker, number, part, evaluated, has_null,
-         {input->places, 2 * sizeof(uint64), words, input->nulls, made, true, 0, PG_INT64_MAX, PG_INT64_MIN});
+    if (!has_odd)
+        keep(maker, number, part, evaluated, has_null,
+             {input->places, 2 * sizeof(uint64), words, input->nulls, made, input->column_null_is_null, 0,
+              PG_INT64_MAX, PG_INT64_MIN});
     return true;
+}
+
+// Do all numerics of the parts show as many digits behind the point?
+static int16 find_shown_scale(const WideNumbers &wide) {
+    uint8 least = kNoScale;
+    uint8 greatest = 0;
+    for (int i = 0; i < wide.count; i++) {
+        for (uint64 code = 0; code < wide.maps[i].count; code++) {
+            const uint8 scale = wide.maps[i].scales[code];
+            least = Min(least, scale);
+            greatest = Max(greatest, scale == kNoScale ? uint8{0} : scale);
+        }
+    }
+    return least == kNoScale ? int16{0} : least == greatest ? int16{least} : kScaleOfGroup;
+}
+
+// Numbers of rows that aren't selected needn't be ones that can be added up: none is left of them.
+static bool forget_unseen(InputMaker *maker, uint32 number) {
+    const InputSource &source = maker->compiled->input[number];
+    for (int i = 0; i < maker->parts->count; i++) {
+        const AggregatePart &part = maker->parts->part[i];
+        uint8 *scales = maker->scales[number][i];
+        bool any_null = false;
+        const uint8 *marks = mark_selected(maker, source, part, &any_null);
+        if (maker->problem != nullptr)
+            return false;
+        const uint64 places = maker->inputs[i][number].places;
+        for (uint64 code = 0; code <= places; code++) {
+            if (code < places ? marks[code] == 0 : !any_null)
+                scales[code] = kNoScale;
+            else if (scales[code] == kOddScale)
+                maker->problem = "a numeric isn't finite, or has too many digits";
+        }
+    }
+    return maker->problem == nullptr;
+}
+
+// Numbers of 128 bits can't stand for NULL.
+static bool check_wide_nulls(InputMaker *maker, uint32 number) {
+    for (int part = 0; part < maker->parts->count; part++)
+        if (!maker->inputs[part][number].column_null_is_null)
+            maker->problem = "a numeric expression has a value for NULL, and others have too many digits";
+    return maker->problem == nullptr;
 }
 
 static bool make_wide_input(InputMaker *maker, uint32 number) {
     const InputSource &source = maker->compiled->input[number];
     WideNumbers wide = {};
     uint64 rows = 0;
+    maker->scales[number] = allocate<uint8 *>(static_cast<size_t>(maker->parts->count) + 1);
     for (int part = 0; part < maker->parts->count; part++) {
         rows += maker->parts->part[part].rows;
         AggregateInput *input = &maker->inputs[part][number];
-        const uint8 *scales;
+        uint8 *scales;
         if (!read_wide_part(maker, number, maker->parts->part[part], input, &scales))
             return false;
-        add_wide_map(&wide, static_cast<uint64 *>(const_cast<void *>(input->values)), scales, input->places);
+        maker->scales[number][part] = scales;
+        add_wide_map(&wide, static_cast<uint64 *>(const_cast<void *>(input->values)), scales,
+                     input->places + 1);
     }
+    if (!is_plain(wide) && !forget_unseen(maker, number))
+        return false;
+    maker->shown[number] = find_shown_scale(wide);
     if (!scale_wide(&wide, rows, &maker->scale[number])) {
         maker->problem = "sums of numerics may have too many digits";
         return false;
     }
-    return source.kind == SourceKind::Wide || narrow_input(maker, wide, number);
+    if (source.kind == SourceKind::Narrow)
+        return centre_input(maker, wide, number);
+    maker->is_wide[number] = !fits_narrow(wide);
+    if (maker->is_wide[number])
+        return check_wide_nulls(maker, number);
+    narrow_input(maker, wide, 0, number);
+    return true;
+}
+
+static bool make_once(InputMaker *maker, uint32 number);
+
+// What was noted of the other input while it was made.
+static bool make_scale_input(InputMaker *maker, uint32 number) {
+    const uint16 scaled = maker->compiled->input[number].scaled;
+    if (!make_once(maker, scaled))
+        return false;
+    if (maker->shown[scaled] != kScaleOfGroup)
+        return true;  // it is a constant
+    for (int part = 0; part < maker->parts->count; part++) {
+        const AggregateInput &other = maker->inputs[part][scaled];
+        AggregateInput *input = &maker->inputs[part][number];
+        input->kind = AggregateInputKind::map8;
+        input->places = other.places;
+        input->values = maker->scales[scaled][part];
+        input->nulls = other.nulls;
+        input->column_null_is_null = other.column_null_is_null;
+        input->of_column_null = other.column_null_is_null ? 0 : maker->scales[scaled][part][other.places];
+    }
+    return true;
 }
 
 // Ranged expressions can't fail for the values that pass, whether or not a part has ranges of them.
@@ -668,6 +768,8 @@ static bool make_input(InputMaker *maker, uint32 number) {
         case SourceKind::Wide:
         case SourceKind::Narrow:
             return make_wide_input(maker, number);
+        case SourceKind::Scale:
+            return make_scale_input(maker, number);
         default:
             for (int part = 0; part < maker->parts->count; part++)
                 if (!make_of_part(maker, number, maker->parts->part[part], &maker->inputs[part][number]))
@@ -676,12 +778,19 @@ static bool make_input(InputMaker *maker, uint32 number) {
     }
 }
 
-bool is_never_null(const InputMaker &maker, uint16 step) {
-    const AggregateStep &input_step = maker.compiled->program.step[step];
-    if (input_step.operation != AggregateOperation::input)
+static bool make_once(InputMaker *maker, uint32 number) {
+    if (maker->is_made[number])
+        return true;
+    maker->is_made[number] = true;
+    if (!make_input(maker, number))
         return false;
+    leave_out_empty_nulls(maker, number);
+    return true;
+}
+
+static bool is_input_never_null(const InputMaker &maker, uint16 number) {
     for (int i = 0; i < maker.parts->count; i++) {
-        const AggregateInput &input = maker.inputs[i][input_step.left];
+        const AggregateInput &input = maker.inputs[i][number];
         const AggregatePart &part = maker.parts->part[i];
         const int column = static_cast<int>(input.column);
         const uint64 column_nulls = part.reader == nullptr ? part.chunk->column[column].nulls
@@ -713,19 +822,51 @@ static bool has_operands(AggregateOperation operation, int count) {
     }
 }
 
+bool is_never_null(const InputMaker &maker, uint16 number) {
+    const AggregateStep &step = maker.compiled->program.step[number];
+    switch (step.operation) {
+        case AggregateOperation::input:
+            return is_input_never_null(maker, step.left);
+        case AggregateOperation::constant:
+            return true;
+        case AggregateOperation::add:
+        case AggregateOperation::subtract:
+        case AggregateOperation::multiply:
+            return is_never_null(maker, step.left) && is_never_null(maker, step.right);
+        case AggregateOperation::or_else:
+            return is_never_null(maker, step.right);
+        default:
+            return false;
+    }
+}
+
+// Marks the steps that this one takes, and itself, unless they are settled.
+static void mark_needed(const InputMaker &maker, uint16 number, bool *is_needed) {
+    if (is_needed[number] || maker.is_settled[number])
+        return;
+    is_needed[number] = true;
+    const AggregateStep &step = maker.compiled->program.step[number];
+    const bool of_digits = depends_on_digits(step);
+    if (of_digits || has_operands(step.operation, 1))
+        mark_needed(maker, step.left, is_needed);
+    if (of_digits || has_operands(step.operation, 2))
+        mark_needed(maker, step.right, is_needed);
+}
+
 bool make_inputs(InputMaker *maker, const uint16 *steps, uint32 count) {
-    for (uint32 i = 0; i < count; i++) {
-        const AggregateStep &step = maker->compiled->program.step[steps[i]];
-        if (step.operation == AggregateOperation::input && !maker->is_made[step.left]) {
-            maker->is_made[step.left] = true;
-            if (!make_input(maker, step.left))
-                return false;
-            leave_out_empty_nulls(maker, step.left);
-        }
-        if (has_operands(step.operation, 1) && !make_inputs(maker, &step.left, 1))
+    bool is_needed[gpu_engine::max_aggregate_steps] = {};
+    for (uint32 i = 0; i < count; i++)
+        mark_needed(*maker, steps[i], is_needed);
+    // Operands come before the steps that take them.
+    for (uint32 i = 0; i < maker->compiled->program.step_count; i++) {
+        const AggregateStep &step = maker->compiled->program.step[i];
+        if (!is_needed[i])
+            continue;
+        if (step.operation == AggregateOperation::input && !make_once(maker, step.left))
             return false;
-        if (has_operands(step.operation, 2) && !make_inputs(maker, &step.right, 1))
+        if (!settle_step(maker, static_cast<uint16>(i)))
             return false;
+        maker->is_settled[i] = true;
     }
     return true;
 }

@@ -21,7 +21,7 @@ struct PartOnServer {
 };
 
 struct InputMaker {
-    const CompiledAggregate *compiled;
+    CompiledAggregate *compiled;
     const column::AggregateParts *parts;
     ExprContext *context;
     TupleTableSlot *row;                  // of the index's columns, or a joined one
@@ -31,16 +31,22 @@ struct InputMaker {
     gpu_engine::AggregateInput **inputs;  // by part
     // By input.
     bool *is_made;
-    int64 *least;  // Value, Number: the least number; above `greatest` when there is none
+    int64 *least;  // Value, Number, Wide, Narrow: the least number; above `greatest` when there is none
     int64 *greatest;
     CommonValues *common;  // Rank, Group
     uint64 *centre;        // Narrow: two words of what scaled numbers are less by, the lower one first
     uint8 *scale;          // Wide, Narrow: digits behind the point that all are scaled to
+    int16 *shown;          // Wide, Narrow: digits behind the point that all show, or kScaleOfGroup
+    bool *is_wide;         // Wide: of 128 bits
+    uint8 ***scales;       // Wide, Narrow: by part and code, the last one of the column's NULL
     bool *has_variants;    // Group: do equal values differ in their bytes?
     uint32 kept_maps;      // how many were there from earlier statements
     uint64 changes;        // count_changes() when it began
-    const char *problem;   // why inputs can't be made; nullptr: they can
-    const Oid *tables;     // by part
+    // By step of the program.
+    bool *is_settled;
+    uint8 *digits;                  // how many digits of a numeric's integer are behind the point
+    const char *problem;            // why inputs can't be made; nullptr: they can
+    const Oid *tables;              // by part
     const PartOnServer *on_server;  // by part; nullptr: the session looks through all runs
 };
 
@@ -48,15 +54,14 @@ struct InputMaker {
 TupleTableSlot *make_row(Relation index, const JoinedTables *joins);
 
 // In the current memory context. `joins`: nullptr where no tables are joined.
-InputMaker *begin_inputs(const CompiledAggregate &compiled, const column::AggregateParts &parts,
-                         Relation index, JoinedTables *joins, ExprContext *context, MemoryContext keep,
-                         size_t memory);
+InputMaker *begin_inputs(CompiledAggregate *compiled, const column::AggregateParts &parts, Relation index,
+                         JoinedTables *joins, ExprContext *context, MemoryContext keep, size_t memory);
 
-// Makes the inputs that these steps are computed from. Expressions that may fail are evaluated for codes of
-// rows that are selected now. False: `problem` says why not.
+// Makes the inputs that these steps are computed from, and settles the steps. Expressions that may fail are
+// evaluated for codes of rows that are selected now. False: `problem` says why not.
 bool make_inputs(InputMaker *maker, const uint16 *steps, uint32 count);
 
-// Is an input's step never NULL, as far as its columns and maps tell?
+// Is a step never NULL, as far as columns and maps tell?
 bool is_never_null(const InputMaker &maker, uint16 step);
 
 }  // namespace pg_gpu::plan

@@ -1,6 +1,7 @@
 #include "plan/aggregate_layout.h"
 
 #include "plan/aggregate_bounds.h"
+#include "plan/aggregate_numeric_steps.h"
 
 namespace pg_gpu::plan {
 
@@ -106,7 +107,7 @@ bool choose_centres(const InputMaker &maker, AggregateProgram *program) {
     find_bounds(maker, *program, bounds);
     for (uint32 i = 0; i < program->step_count; i++) {
         AggregateStep *step = &program->step[i];
-        if (step->operation != AggregateOperation::constant || step->width == 0)
+        if (step->operation != AggregateOperation::constant || step->width != kCentreWidth)
             continue;
         const NumberBounds &around = bounds[step->left];
         const bool any = around.least <= around.greatest;
@@ -132,13 +133,10 @@ static int exponent_of(AccumulatorKind kind, int64 number) {
     return Min(exponent, is_single ? 254 : 2046);
 }
 
-// Is it numerics as scaled integers? Nothing is known of their magnitudes.
-static bool has_scale(const InputMaker &maker, const AggregateProgram &program, uint16 number) {
+// Of integers of 128 bits magnitudes aren't known.
+static bool is_wide(const InputMaker &maker, const AggregateProgram &program, uint16 number) {
     const AggregateStep &step = program.step[number];
-    if (step.operation != AggregateOperation::input)
-        return false;
-    const SourceKind kind = maker.compiled->input[step.left].kind;
-    return kind == SourceKind::Wide || kind == SourceKind::Narrow;
+    return step.operation == AggregateOperation::input && maker.is_wide[step.left];
 }
 
 // How many bits the magnitudes of these numbers have.
@@ -160,7 +158,7 @@ void choose_exponents(const InputMaker &maker, AggregateProgram *program) {
         gpu_engine::Accumulator *accumulator = &program->accumulator[i];
         const bool is_square = accumulator->kind == AccumulatorKind::sum_squares;
         if (is_square || accumulator->kind == AccumulatorKind::sum)
-            accumulator->exponent = has_scale(maker, *program, accumulator->step)
+            accumulator->exponent = is_wide(maker, *program, accumulator->step)
                                         ? 0
                                         : magnitude_bits(bounds[accumulator->step]) * (is_square ? 2 : 1);
         if (!gpu_engine::is_sum_of_floats(accumulator->kind))
@@ -172,6 +170,47 @@ void choose_exponents(const InputMaker &maker, AggregateProgram *program) {
                            exponent_of(accumulator->kind, maker.greatest[input]));
         accumulator->exponent = static_cast<uint16>(Max(greatest + row_bits - spare_bits, 1));
     }
+}
+
+static bool is_value_of_any(const CompiledAggregate &compiled, int results, uint8 word) {
+    for (int i = 0; i < results; i++)
+        if (compiled.result[i].distinct == 0 && compiled.result[i].value == word)
+            return true;
+    return false;
+}
+
+const char *lay_out_numerics(const InputMaker &maker, int results, CompiledAggregate *compiled) {
+    AggregateProgram *program = &compiled->program;
+    KnownNumber known[gpu_engine::max_aggregate_steps];
+    find_known_numbers(*program, known);
+    for (int i = 0; i < results; i++) {
+        AggregateResult *result = &compiled->result[i];
+        if (!result->is_numeric)
+            continue;
+        result->digits = maker.digits[result->step];
+        const gpu_engine::Accumulator *accumulator = program->accumulator;
+        while (accumulator->word != result->scale)
+            accumulator++;
+        if (known[accumulator->step].state == KnownNumber::State::Known)
+            result->shown = static_cast<int16>(known[accumulator->step].number);
+        else if (result->kind == ResultKind::ExtremeOfNumeric)
+            return "the least of equal numerics may show another scale";
+    }
+    return nullptr;
+}
+
+// Has this accumulator scales that are known without looking at rows?
+static bool is_known_scale(const CompiledAggregate &compiled, int results, uint8 word) {
+    bool is_scale = false;
+    for (int i = 0; i < results; i++) {
+        const AggregateResult &result = compiled.result[i];
+        if (!result.is_numeric || result.scale != word)
+            continue;
+        if (result.shown == kScaleOfGroup)
+            return false;
+        is_scale = true;
+    }
+    return is_scale && !is_value_of_any(compiled, results, word);
 }
 
 void leave_out_accumulators(const InputMaker &maker, bool has_place, int results,
@@ -186,7 +225,7 @@ void leave_out_accumulators(const InputMaker &maker, bool has_place, int results
         const bool counts_rows = i > 0 && accumulator.kind == AccumulatorKind::count &&
                                  accumulator.filter == no_aggregate_step &&
                                  is_never_null(maker, accumulator.step);
-        if ((is_place && !has_place) || counts_rows)
+        if ((is_place && !has_place) || counts_rows || is_known_scale(*compiled, results, accumulator.word))
             continue;  // word 0 has the group's rows
         const uint32 width = gpu_engine::accumulator_words(accumulator.kind);
         for (uint32 word = 0; word < width; word++)

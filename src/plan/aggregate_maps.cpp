@@ -24,7 +24,6 @@ bool is_map_kept(const InputSource &source, const column::AggregatePart &part) {
         case SourceKind::Truth:
         case SourceKind::Exists:
         case SourceKind::Number:
-        case SourceKind::Scale:
         case SourceKind::Wide:
         case SourceKind::Narrow:
             break;
@@ -55,15 +54,16 @@ static void *copy_bytes(const void *bytes, size_t size) {
 void keep_map(const InputSource &source, const column::AggregatePart &part, const KeptMap &map,
               uint64 changes) {
     const size_t null_bytes = (map.places + 63) / 64 * sizeof(uint64);
-    const size_t scale_bytes = map.scales == nullptr ? 0 : map.places;
-    const size_t bytes = sizeof(KeptMap) + map.places * map.width + null_bytes + scale_bytes;
+    const size_t scale_bytes = map.scales == nullptr ? 0 : places_of_map(map);
+    const size_t value_bytes = places_of_map(map) * map.width;
+    const size_t bytes = sizeof(KeptMap) + value_bytes + null_bytes + scale_bytes;
     MemoryContext context = column::begin_results(bytes);
     if (context == nullptr)
         return;
     MemoryContext caller = MemoryContextSwitchTo(context);
     auto *copy = allocate<KeptMap>(1);
     *copy = map;
-    copy->values = copy_bytes(map.values, map.places * map.width);
+    copy->values = copy_bytes(map.values, value_bytes);
     copy->nulls = static_cast<const uint64 *>(copy_bytes(map.nulls, null_bytes));
     if (map.scales != nullptr)
         copy->scales = static_cast<const uint8 *>(copy_bytes(map.scales, scale_bytes));

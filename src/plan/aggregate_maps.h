@@ -9,14 +9,19 @@ namespace pg_gpu::plan {
 struct KeptMap {
     uint64 places;
     uint32 width;         // bytes of a value
-    const void *values;   // by code
+    const void *values;   // by code; of Wide that of the column's NULL comes last
     const uint64 *nulls;  // a bit a code
-    const uint8 *scales;  // Wide: by code; of others nullptr
+    const uint8 *scales;  // Wide: by code, and of the column's NULL; of others nullptr
     bool column_null_is_null;
     int64 of_column_null;
     int64 least;  // of numbers; above `greatest` when there is none
     int64 greatest;
 };
+
+// With that of the column's NULL, where it is among the values.
+inline uint64 places_of_map(const KeptMap &map) {
+    return map.places + (map.scales == nullptr ? 0 : 1);
+}
 
 // Is the source's map of this part one to keep? That is so for dictionaries of runs, and for immutable
 // functions of PostgreSQL's own.

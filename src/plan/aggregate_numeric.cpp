@@ -13,6 +13,32 @@ void add_wide_map(WideNumbers *wide, uint64 *words, const uint8 *scales, uint64 
     wide->maps[wide->count++] = {words, scales, count};
 }
 
+bool is_plain(const WideNumbers &wide) {
+    constexpr uint8 max_scale = 18;
+    Int128 powers[max_scale + 1] = {1};
+    for (uint8 i = 0; i < max_scale; i++)
+        powers[i + 1] = powers[i] * 10;
+    Int128 greatest[max_scale + 1] = {};
+    uint8 common = 0;
+    for (int i = 0; i < wide.count; i++) {
+        const WideMap &map = wide.maps[i];
+        for (uint64 j = 0; j < map.count; j++) {
+            const uint8 scale = map.scales[j];
+            if (scale == kNoScale)
+                continue;
+            const Int128 number = wide_of_words(map.words[2 * j], map.words[2 * j + 1]);
+            if (scale > max_scale || number != static_cast<int64>(number))
+                return false;
+            greatest[scale] = Max(greatest[scale], number < 0 ? -number : number);
+            common = Max(common, scale);
+        }
+    }
+    for (uint8 i = 0; i <= common; i++)
+        if (greatest[i] * powers[common - i] > PG_INT64_MAX)
+            return false;
+    return true;
+}
+
 bool scale_wide(WideNumbers *wide, uint64 rows, uint8 *scale) {
     *scale = 0;
     for (int i = 0; i < wide->count; i++)
@@ -32,6 +58,18 @@ bool scale_wide(WideNumbers *wide, uint64 rows, uint8 *scale) {
                 return false;
             words[0] = static_cast<uint64>(number);
             words[1] = static_cast<uint64>(static_cast<UnsignedInt128>(number) >> 64);
+        }
+    }
+    return true;
+}
+
+bool fits_narrow(const WideNumbers &wide) {
+    for (int i = 0; i < wide.count; i++) {
+        const WideMap &map = wide.maps[i];
+        for (uint64 j = 0; j < map.count; j++) {
+            const Int128 number = wide_of_words(map.words[2 * j], map.words[2 * j + 1]);
+            if (map.scales[j] != kNoScale && number != static_cast<int64>(number))
+                return false;
         }
     }
     return true;

@@ -14,6 +14,8 @@ using column::wide_of_words;
 
 // Numbers that were read, each with the scale that it has; kNoScale: there is none.
 inline constexpr uint8 kNoScale = UINT8_MAX;
+// Of what isn't finite, or has too many digits.
+inline constexpr uint8 kOddScale = UINT8_MAX - 1;
 struct WideMap {
     uint64 *words;
     const uint8 *scales;
@@ -26,8 +28,14 @@ struct WideNumbers {
 };
 void add_wide_map(WideNumbers *wide, uint64 *words, const uint8 *scales, uint64 count);
 
+// Is there no odd number, and have all room in 64 bits once they are scaled alike?
+bool is_plain(const WideNumbers &wide);
+
 // Scales all alike. False when a sum of so many of them, or one of them, might not fit.
 bool scale_wide(WideNumbers *wide, uint64 rows, uint8 *scale);
+
+// Have all of them room in 64 bits?
+bool fits_narrow(const WideNumbers &wide);
 
 // A number in the middle of all of them. False: they are further apart than 2^62.
 bool centre_wide(const WideNumbers &wide, Int128 *centre);

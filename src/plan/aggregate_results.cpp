@@ -93,9 +93,14 @@ static Datum read_result(const AggregateAnswer &answer, uint64 group, const Aggr
     if (*is_null)
         return Datum{0};
     const auto sum = [&] { return wide_of_words(word(result.value), word(result.value + 1U)); };
-    const auto numeric_sum = [&] {
-        return make_numeric(sum(), answer.scale[result.input], static_cast<int>(word(result.scale)));
+    const auto shown = [&] {
+        return result.is_numeric && result.shown != kScaleOfGroup ? int{result.shown}
+                                                                  : static_cast<int>(word(result.scale));
     };
+    const auto numeric_of = [&](Int128 number) {
+        return make_numeric(number, result.is_numeric ? result.digits : answer.scale[result.input], shown());
+    };
+    const auto numeric_sum = [&] { return numeric_of(sum()); };
     const auto float8_sum = [&] { return float8_of_sum(sum(), unit_of_sum(*answer.compiled, result)); };
     const auto squares = [&] { return wide_of_words(word(result.squares), word(result.squares + 1U)); };
     const auto wide_deviation = [&] {
@@ -104,8 +109,7 @@ static Datum read_result(const AggregateAnswer &answer, uint64 group, const Aggr
             {count, sum(), squares(),
              is_numeric ? wide_of_words(answer.centre[2 * result.input], answer.centre[2 * result.input + 1])
                         : Int128{answer.compiled->program.step[result.centre].constant},
-             is_numeric ? answer.scale[result.input] : 0,
-             is_numeric ? static_cast<int>(word(result.scale)) : 0});
+             is_numeric ? answer.scale[result.input] : 0, is_numeric ? shown() : 0});
     };
     switch (result.form) {
         case StateForm::Value:
@@ -146,6 +150,8 @@ static Datum read_result(const AggregateAnswer &answer, uint64 group, const Aggr
             return finish_deviation(result.functions, state_of_deviation({count, sum(), squares()}), is_null);
         case ResultKind::WideDeviation:
             return finish_deviation(result.functions, wide_deviation(), is_null);
+        case ResultKind::ExtremeOfNumeric:
+            return NumericGetDatum(numeric_of(static_cast<int64>(word(result.value))));
         case ResultKind::Extreme:
         case ResultKind::Bits:
             return column::decode_integer(

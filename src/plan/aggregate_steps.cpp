@@ -1,7 +1,9 @@
 #include "plan/aggregate_steps.h"
 
 #include "compat.h"
+#include "plan/aggregate_choices.h"
 #include "plan/aggregate_failure.h"
+#include "plan/aggregate_numeric_steps.h"
 #include "plan/aggregate_ranged.h"
 #include "plan/join_query.h"
 
@@ -33,7 +35,7 @@ uint16 add_step(Compiler *compiler, AggregateOperation operation, uint8 width, u
 }
 
 uint16 add_centre(Compiler *compiler, uint16 step) {
-    return add_step(compiler, AggregateOperation::constant, sizeof(int64), step, 0);
+    return add_step(compiler, AggregateOperation::constant, kCentreWidth, step, 0);
 }
 
 uint16 add_input_step(Compiler *compiler, uint16 input) {
@@ -66,8 +68,7 @@ bool is_index_column(const Compiler &compiler, const Expr *expression) {
     return IsA(expression, Var) && !is_table_oid(expression) && !is_joined(compiler, expression);
 }
 
-// An expression that can be evaluated only once for each of one column's codes.
-static void refuse_columns(Compiler *compiler, Expr *expression) {
+void refuse_columns(Compiler *compiler, Expr *expression) {
     refuse(compiler,
            bms_is_empty(roots_of(compiler->columns->joins, expression)) ? "an expression is over tableoid"
            : single_column(*compiler, expression) < 0 ? "an expression is over several columns"
@@ -99,6 +100,22 @@ static InputSource *take_source(Compiler *compiler, SourceKind kind, int column)
     source->column = column;
     source->is_condition = compiler->is_condition;
     return source;
+}
+
+uint16 add_scale_source(Compiler *compiler, uint16 scaled) {
+    const CompiledAggregate &compiled = *compiler->compiled;
+    for (uint32 i = 0; i < compiled.program.input_count; i++)
+        if (compiled.input[i].kind == SourceKind::Scale && compiled.input[i].scaled == scaled)
+            return static_cast<uint16>(i);
+    const InputSource &other = compiled.input[scaled];
+    InputSource *source = take_source(compiler, SourceKind::Scale, other.column);
+    if (source == nullptr)
+        return 0;
+    source->is_joined = other.is_joined;
+    source->expression = other.expression;
+    source->type = other.type;
+    source->scaled = scaled;
+    return static_cast<uint16>(source - compiled.input);
 }
 
 uint16 add_source(Compiler *compiler, SourceKind kind, Expr *expression, Oid operator_oid, Oid collation) {
@@ -172,12 +189,24 @@ uint16 compile_constant(Compiler *compiler, const Const *constant) {
     return add_step(compiler, AggregateOperation::constant, 0, 0, 0, number);
 }
 
-static uint16 compile_without_columns(Compiler *compiler, Expr *expression) {
-    Const constant = {};
-    constant.consttype = exprType(reinterpret_cast<Node *>(expression));
-    constant.constcollid = exprCollation(reinterpret_cast<Node *>(expression));
-    if (compiler->context != nullptr && !evaluate_without_columns(expression, compiler->context, &constant))
+bool find_constant(Compiler *compiler, Expr *expression, Const *constant) {
+    if (IsA(expression, Const)) {
+        *constant = *reinterpret_cast<Const *>(expression);
+        return true;
+    }
+    *constant = {};
+    constant->consttype = exprType(reinterpret_cast<Node *>(expression));
+    constant->constcollid = exprCollation(reinterpret_cast<Node *>(expression));
+    if (compiler->context == nullptr)
+        return false;
+    if (!evaluate_without_columns(expression, compiler->context, constant))
         refuse(compiler, "an expression raised an error");
+    return true;
+}
+
+static uint16 compile_without_columns(Compiler *compiler, Expr *expression) {
+    Const constant;
+    find_constant(compiler, expression, &constant);
     return compile_constant(compiler, &constant);
 }
 
@@ -238,7 +267,7 @@ static const Arithmetic *find_arithmetic(const Arithmetic (&table)[count], Oid f
     return nullptr;
 }
 
-static bool read_call(Expr *expression, Oid *function, List **arguments) {
+bool read_call(Expr *expression, Oid *function, List **arguments) {
     if (IsA(expression, OpExpr)) {
         *function = reinterpret_cast<OpExpr *>(expression)->opfuncid;
         *arguments = reinterpret_cast<OpExpr *>(expression)->args;
@@ -273,11 +302,69 @@ static uint16 compile_arithmetic(Compiler *compiler, Expr *expression) {
     }
     if (const Arithmetic *arithmetic = find_arithmetic(kArithmetic, function)) {
         const uint16 left = argument(0);
-        const uint16 right = argument(1);
+        uint16 right = argument(1);
+        // What isn't wanted is divided by NULL, in case it would be 0.
+        const bool divides = arithmetic->operation == AggregateOperation::divide ||
+                             arithmetic->operation == AggregateOperation::modulo;
+        if (divides && compiler->chosen_where != no_aggregate_step)
+            right = add_step(compiler, AggregateOperation::only_where, 0, compiler->chosen_where, right);
         return add_step(compiler, arithmetic->operation, arithmetic->width, left, right);
     }
     refuse_columns(compiler, expression);
     return 0;
+}
+
+static uint16 compile_comparison(Compiler *compiler, OpExpr *comparison);
+
+// NULLIF of two numbers.
+static uint16 compile_null_if(Compiler *compiler, NullIfExpr *expression) {
+    const uint16 is_equal = compile_comparison(compiler, expression);
+    const uint16 differs = negate(compiler, add_step(compiler, AggregateOperation::is_true, 0, is_equal, 0));
+    return add_step(compiler, AggregateOperation::only_where, 0, differs,
+                    compile_number(compiler, static_cast<Expr *>(linitial(expression->args))));
+}
+
+// GREATEST and LEAST pass over NULLs.
+static uint16 compile_greatest(Compiler *compiler, const MinMaxExpr *expression) {
+    if (is_float(column::describe_type(expression->minmaxtype, InvalidOid))) {
+        // -0 and 0 are equal, but their numbers differ.
+        refuse(compiler, "GREATEST or LEAST is of floats");
+        return 0;
+    }
+    const auto step = [compiler](AggregateOperation operation, uint16 left, uint16 right) {
+        return add_step(compiler, operation, 0, left, right);
+    };
+    uint16 result = compile_number(compiler, static_cast<Expr *>(linitial(expression->args)));
+    for (int i = 1; i < list_length(expression->args); i++) {
+        const uint16 next = compile_number(compiler, static_cast<Expr *>(list_nth(expression->args, i)));
+        // Where there is no such number, the other one is the lesser, or the only one.
+        const uint16 chosen =
+            expression->op == IS_GREATEST
+                ? step(AggregateOperation::greater, result, next)
+                : step(AggregateOperation::only_where, step(AggregateOperation::less, result, next), result);
+        result = step(AggregateOperation::or_else, chosen, step(AggregateOperation::or_else, next, result));
+    }
+    return result;
+}
+
+static uint16 compile_over_columns(Compiler *compiler, Expr *expression) {
+    switch (nodeTag(expression)) {
+        case T_CaseExpr:
+            return compile_case(compiler, reinterpret_cast<CaseExpr *>(expression), compile_number);
+        case T_CoalesceExpr:
+            return compile_coalesce(compiler, reinterpret_cast<CoalesceExpr *>(expression), compile_number);
+        case T_MinMaxExpr:
+            return compile_greatest(compiler, reinterpret_cast<MinMaxExpr *>(expression));
+        case T_NullIfExpr:
+            return compile_null_if(compiler, reinterpret_cast<NullIfExpr *>(expression));
+        default:
+            return compile_arithmetic(compiler, expression);
+    }
+}
+
+uint16 compile_nullness(Compiler *compiler, Expr *expression) {
+    return is_numeric(expression) ? compile_numeric(compiler, expression).number
+                                  : compile_number(compiler, expression);
 }
 
 uint16 compile_number(Compiler *compiler, Expr *expression) {
@@ -299,7 +386,7 @@ uint16 compile_number(Compiler *compiler, Expr *expression) {
         return add_input_step(compiler, add_source(compiler, SourceKind::Number, expression));
     if (type.base_type == BOOLOID)
         return compile_truth(compiler, expression);
-    return compile_arithmetic(compiler, expression);
+    return compile_over_columns(compiler, expression);
 }
 
 // ---- truth values -----------------------------------------------------------------------------------------
@@ -324,6 +411,8 @@ static int comparison_strategy(Oid operator_oid, bool *is_negated) {
 }
 
 static uint16 compile_comparison(Compiler *compiler, OpExpr *comparison) {
+    if (is_comparison_of_numerics(comparison))
+        return compile_numeric_comparison(compiler, comparison);
     bool is_negated = false;
     const int strategy =
         list_length(comparison->args) == 2 ? comparison_strategy(comparison->opno, &is_negated) : 0;
@@ -348,6 +437,20 @@ static uint16 compile_comparison(Compiler *compiler, OpExpr *comparison) {
         default:
             return step(is_negated ? AggregateOperation::not_equal : AggregateOperation::equal, left, right);
     }
+}
+
+// IS DISTINCT FROM: not equal, unless both are NULL.
+static uint16 compile_distinct(Compiler *compiler, DistinctExpr *expression) {
+    const auto step = [compiler](AggregateOperation operation, uint16 left, uint16 right) {
+        return add_step(compiler, operation, 0, left, right);
+    };
+    const auto is_null = [&](void *operand) {
+        return step(AggregateOperation::is_null, compile_nullness(compiler, static_cast<Expr *>(operand)), 0);
+    };
+    const uint16 is_equal = step(AggregateOperation::is_true, compile_comparison(compiler, expression), 0);
+    const uint16 both_null = step(AggregateOperation::logical_and, is_null(linitial(expression->args)),
+                                  is_null(lsecond(expression->args)));
+    return negate(compiler, step(AggregateOperation::logical_or, is_equal, both_null));
 }
 
 static uint16 compile_boolean(Compiler *compiler, const BoolExpr *expression) {
@@ -407,7 +510,7 @@ uint16 compile_truth(Compiler *compiler, Expr *expression) {
             const uint16 argument =
                 is_index_column(*compiler, test->arg)
                     ? add_input_step(compiler, add_source(compiler, SourceKind::Presence, test->arg))
-                    : compile_number(compiler, test->arg);
+                    : compile_nullness(compiler, test->arg);
             const uint16 is_null = add_step(compiler, AggregateOperation::is_null, 0, argument, 0);
             return test->nulltesttype == IS_NULL
                        ? is_null
@@ -415,6 +518,12 @@ uint16 compile_truth(Compiler *compiler, Expr *expression) {
         }
         case T_OpExpr:
             return compile_comparison(compiler, reinterpret_cast<OpExpr *>(expression));
+        case T_DistinctExpr:
+            return compile_distinct(compiler, reinterpret_cast<DistinctExpr *>(expression));
+        case T_CaseExpr:
+            return compile_case(compiler, reinterpret_cast<CaseExpr *>(expression), compile_truth);
+        case T_CoalesceExpr:
+            return compile_coalesce(compiler, reinterpret_cast<CoalesceExpr *>(expression), compile_truth);
         default:
             refuse_columns(compiler, expression);
             return 0;

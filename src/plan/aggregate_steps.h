@@ -12,6 +12,7 @@ struct Compiler {
     const IndexColumns *columns;
     ExprContext *context;  // nullptr: values of expressions without columns don't matter
     bool is_condition;     // the inputs are WHERE's
+    uint16 chosen_where;   // a truth value: only where it is true a result of CASE is wanted; or no step
     const char *reason;
 };
 
@@ -37,8 +38,23 @@ uint16 add_match_step(Compiler *compiler, int table);
 // The table's OID.
 uint16 add_table_step(Compiler *compiler);
 
+// How many digits behind the point an input of numerics shows, as one more input.
+uint16 add_scale_source(Compiler *compiler, uint16 scaled);
+
 // Is it over one column, and evaluated once for each of the column's codes, or of ranges of its values?
 bool has_codes(const Compiler &compiler, Expr *expression);
+
+// Constants that are found out once inputs are known have one of these widths.
+inline constexpr uint8 kFactorWidth = 1;   // a power of 10 (settle_step)
+inline constexpr uint8 kFloorWidth = 2;    // a numeric with no more digits than another one, rounded down
+inline constexpr uint8 kCeilingWidth = 4;  // the same, rounded up
+inline constexpr uint8 kCentreWidth = 8;
+
+// Does a constant depend on the digits of two other steps?
+inline bool depends_on_digits(const gpu_engine::AggregateStep &step) {
+    return step.operation == gpu_engine::AggregateOperation::constant && step.width != 0 &&
+           step.width != kCentreWidth;
+}
 
 // A constant that becomes a number in the middle of the step's, once these are known (choose_centres).
 uint16 add_centre(Compiler *compiler, uint16 step);
@@ -48,8 +64,20 @@ bool is_index_column(const Compiler &compiler, const Expr *expression);
 
 uint16 compile_constant(Compiler *compiler, const Const *constant);
 
+// What an expression without columns gives. False: that isn't known yet.
+bool find_constant(Compiler *compiler, Expr *expression, Const *constant);
+
+// Function and arguments of a call, or of an operator.
+bool read_call(Expr *expression, Oid *function, List **arguments);
+
+// An expression that can be evaluated only once for each of one column's codes is refused.
+void refuse_columns(Compiler *compiler, Expr *expression);
+
 // Of an ordered integer type: its number (number_of_code).
 uint16 compile_number(Compiler *compiler, Expr *expression);
+
+// Of any type that has numbers, and of numerics: it is NULL where the expression is.
+uint16 compile_nullness(Compiler *compiler, Expr *expression);
 
 // A truth value.
 uint16 compile_truth(Compiler *compiler, Expr *expression);

@@ -61,7 +61,7 @@ sub compare
 	return;
 }
 
-compare('tpch', 'scale=0.01', 3);
+compare('tpch', 'scale=0.01', 10);
 compare('hits', 'rows=20000', 34);
 is($node->safe_psql('hits', "SELECT sum(requests) > 20 FROM gpu.stat WHERE path = 'host'"), 't', 'the server process has answered');
 

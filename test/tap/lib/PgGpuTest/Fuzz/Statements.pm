@@ -66,7 +66,8 @@ sub _aggregate
 	elsif ($way < 11 && $made->columns_of('numeric'))
 	{
 		my $function = $random->pick('sum', 'sum', 'avg');
-		$kind = 'numeric';
+		# What is shown behind the point follows from the rows, unless equal values stand for each other.
+		$kind = $distinct ? 'numeric' : 'exact';
 		# The scale of the quotient depends on which of several equal values has remained.
 		$kind = 'approximate' if $distinct && $function eq 'avg';
 		$sql = "$function($distinct" . _argument($random, $made, 'numeric') . ')';

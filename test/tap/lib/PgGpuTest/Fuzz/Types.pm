@@ -58,6 +58,15 @@ my %types = (
 		class => 'numeric', kind => 'numeric', extremes => 1, dense => sub { $_[0]->between(-30, 30) / 8 },
 		special => [ '999999999999999999.999999999999', '-0.000000000001', '0' ], many => '(h / 1000000007.0)::numeric(30,12)'
 	},
+	# Products of two of these have room in 64 bits.
+	'numeric(9,3)' => {
+		class => 'numeric', kind => 'numeric', extremes => 1, dense => sub { $_[0]->between(-40, 40) / 8 },
+		special => [ '999999.999', '-999999.999', '0' ], many => '((h % 20000000 - 10000000) / 1000.0)::numeric(9,3)'
+	},
+	short_numeric => {
+		sql => 'numeric', class => 'numeric', kind => 'numeric', extremes => 1, dense => sub { $_[0]->between(-9, 9) . $_[0]->pick('', '.5', '.50', '.250', 'e2') },
+		special => [ '0', '0.00', '-0.000001', '123456789' ], many => '(h % 100003) / 100.0'
+	},
 	bool => { class => 'bool', dense => sub { $_[0]->pick('true', 'false') }, special => ['true'], many => 'h % 2 = 0' },
 	date => {
 		class => 'date', extremes => 1, dense => sub { '2021-' . $_[0]->pick('03', '11') . '-' . $_[0]->pick('05' .. '15') },
@@ -117,7 +126,7 @@ my %types = (
 	pair => { class => 'other', dense => sub { '(' . $_[0]->between(0, 3) . ',' . $_[0]->pick('x', 'y', '') . ')' }, special => ['(,)'], many => "ROW((h % 100)::int4, 'z')::pair" },);
 
 # Those that most columns have, and then all.
-my @frequent = (qw(int2 int4 int4 int8 numeric float8 float4 bool date timestamp timestamptz text text c_text), 'numeric(10,2)', sort keys %types);
+my @frequent = (qw(int2 int4 int4 int8 numeric float8 float4 bool date timestamp timestamptz text text c_text short_numeric), 'numeric(10,2)', 'numeric(9,3)', 'numeric(9,3)', sort keys %types);
 
 sub _moment
 {
@@ -129,7 +138,7 @@ sub _moment
 my %relatives = (
 	(map { $_ => [qw(int2 int4 int8 numeric float8)] } qw(int2 int4 int8 positive)),
 	(map { $_ => [qw(float4 float8 wide_float int4)] } qw(float4 float8 wide_float)),
-	(map { $_ => [qw(numeric int4 int8 float8)] } 'numeric', 'numeric(10,2)', 'numeric(30,12)'),
+	(map { $_ => [qw(numeric int4 int8 float8)] } 'numeric', 'numeric(10,2)', 'numeric(30,12)', 'numeric(9,3)', 'short_numeric'),
 	(map { $_ => [qw(date timestamp timestamptz)] } qw(date timestamp timestamptz)),
 	(map { $_ => [ 'text', 'varchar(12)', 'char(4)' ] } 'text', 'c_text', 'icu_text', 'varchar(12)', 'char(4)'));
 

@@ -1,0 +1,457 @@
+#include "plan/aggregate_numeric_steps.h"
+
+#include "compat.h"
+#include "gpu_engine/aggregate_steps.h"
+#include "plan/aggregate_choices.h"
+#include "plan/aggregate_failure.h"
+#include "plan/aggregate_numeric.h"
+
+namespace pg_gpu::plan {
+
+using gpu_engine::AggregateOperation;
+using gpu_engine::AggregateProgram;
+using gpu_engine::AggregateStep;
+
+bool is_numeric(const Expr *expression) {
+    return getBaseType(exprType(reinterpret_cast<Node *>(const_cast<Expr *>(expression)))) == NUMERICOID;
+}
+
+static uint16 add_plain_constant(Compiler *compiler, int64 number) {
+    return add_step(compiler, AggregateOperation::constant, 0, 0, 0, number);
+}
+
+// ---- operands ---------------------------------------------------------------------------------------------
+
+static NumericSteps compile_numeric_constant(Compiler *compiler, Expr *expression) {
+    Const constant;
+    if (!find_constant(compiler, expression, &constant) || compiler->reason != nullptr)
+        return {add_plain_constant(compiler, 0), add_plain_constant(compiler, 0)};
+    if (constant.constisnull) {
+        const uint16 null = add_step(compiler, AggregateOperation::null, 0, 0, 0);
+        return {null, null};
+    }
+    uint64 words[2];
+    uint8 scale = 0;
+    const bool is_read = read_wide(DatumGetNumeric(constant.constvalue), words, &scale);
+    const Int128 number = is_read ? wide_of_words(words[0], words[1]) : 0;
+    if (!is_read || number != static_cast<int64>(number)) {
+        refuse(compiler, "a numeric constant isn't finite, or has too many digits");
+        return {0, 0};
+    }
+    return {add_step(compiler, AggregateOperation::constant, 0, 0, scale, static_cast<int64>(number)),
+            add_plain_constant(compiler, scale)};
+}
+
+// Of a comparison's constant, as many digits as 64 bits have room for. Others are rounded away: `right`
+// tells.
+static constexpr uint16 kIsCut = 0x8000;
+
+static uint16 compile_cut_constant(Compiler *compiler, Expr *expression, bool rounds_up) {
+    Const constant;
+    if (!find_constant(compiler, expression, &constant) || compiler->reason != nullptr)
+        return add_plain_constant(compiler, 0);
+    if (constant.constisnull)
+        return add_step(compiler, AggregateOperation::null, 0, 0, 0);
+    uint64 words[2];
+    uint8 scale = 0;
+    const bool is_read = read_wide(DatumGetNumeric(constant.constvalue), words, &scale);
+    Int128 number = is_read ? wide_of_words(words[0], words[1]) : 0;
+    bool is_cut = false;
+    for (; number != static_cast<int64>(number) && scale > 0; scale--) {
+        const int digit = static_cast<int>(number % 10);
+        // Division rounds towards 0.
+        number = number / 10 + (rounds_up ? digit > 0 : digit < 0 ? -1 : 0);
+        is_cut = is_cut || digit != 0;
+    }
+    if (!is_read || number != static_cast<int64>(number)) {
+        refuse(compiler, "a numeric constant isn't finite, or has too many digits");
+        return 0;
+    }
+    return add_step(compiler, AggregateOperation::constant, 0, 0,
+                    static_cast<uint16>(scale | (is_cut ? kIsCut : 0)), static_cast<int64>(number));
+}
+
+NumericSteps compile_numeric_input(Compiler *compiler, Expr *expression) {
+    const uint16 input = add_source(compiler, SourceKind::Wide, expression);
+    if (compiler->reason != nullptr)
+        return {0, 0};
+    return {add_input_step(compiler, input), add_input_step(compiler, add_scale_source(compiler, input))};
+}
+
+// Makes steps of two numerics, of which one has as many digits behind the point as the other.
+static void align_numerics(Compiler *compiler, uint16 *left, uint16 *right) {
+    if (*left == *right)
+        return;
+    const auto aligned = [compiler](uint16 step, uint16 other) {
+        const uint16 factor = add_step(compiler, AggregateOperation::constant, kFactorWidth, step, other);
+        return add_step(compiler, AggregateOperation::multiply, sizeof(int64), step, factor);
+    };
+    const uint16 aligned_left = aligned(*left, *right);
+    *right = aligned(*right, *left);
+    *left = aligned_left;
+}
+
+uint16 scale_of_numbers(Compiler *compiler, const NumericSteps &steps) {
+    const uint16 is_null = add_step(compiler, AggregateOperation::is_null, 0, steps.number, 0);
+    return add_step(compiler, AggregateOperation::only_where, 0, negate(compiler, is_null), steps.scale);
+}
+
+// ---- arithmetic -------------------------------------------------------------------------------------------
+
+static bool is_arithmetic(Oid function) {
+    switch (function) {
+        case F_NUMERIC_ADD:
+        case F_NUMERIC_SUB:
+        case F_NUMERIC_MUL:
+        case F_NUMERIC_UPLUS:
+        case F_NUMERIC_UMINUS:
+        case F_NUMERIC_ABS:
+        case F_ABS_NUMERIC:
+            return true;
+        default:
+            return false;
+    }
+}
+
+// A sum shows as many digits behind the point as the operand that shows more, a product as many as both.
+static NumericSteps compile_numeric_of_two(Compiler *compiler, Oid function, NumericSteps left,
+                                           NumericSteps right) {
+    if (function == F_NUMERIC_MUL)
+        return {add_step(compiler, AggregateOperation::multiply, sizeof(int64), left.number, right.number),
+                add_step(compiler, AggregateOperation::add, sizeof(int64), left.scale, right.scale)};
+    align_numerics(compiler, &left.number, &right.number);
+    return {
+        add_step(compiler, function == F_NUMERIC_ADD ? AggregateOperation::add : AggregateOperation::subtract,
+                 sizeof(int64), left.number, right.number),
+        add_step(compiler, AggregateOperation::greater, 0, left.scale, right.scale)};
+}
+
+static NumericSteps compile_numeric_arithmetic(Compiler *compiler, Oid function, const List *arguments) {
+    const NumericSteps first = compile_numeric(compiler, static_cast<Expr *>(linitial(arguments)));
+    if (list_length(arguments) == 2)
+        return compile_numeric_of_two(compiler, function, first,
+                                      compile_numeric(compiler, static_cast<Expr *>(lsecond(arguments))));
+    if (function == F_NUMERIC_UPLUS)
+        return first;
+    const uint16 negative = add_step(compiler, AggregateOperation::multiply, sizeof(int64), first.number,
+                                     add_plain_constant(compiler, -1));
+    if (function == F_NUMERIC_UMINUS)
+        return {negative, first.scale};
+    return {add_step(compiler, AggregateOperation::greater, 0, first.number, negative), first.scale};
+}
+
+// ---- choices ----------------------------------------------------------------------------------------------
+
+// The first one where it isn't NULL, and the other one where it is.
+static NumericSteps take_first(Compiler *compiler, NumericSteps first, NumericSteps other) {
+    const uint16 scale = scale_of_numbers(compiler, first);
+    align_numerics(compiler, &first.number, &other.number);
+    return {add_step(compiler, AggregateOperation::or_else, 0, first.number, other.number),
+            add_step(compiler, AggregateOperation::or_else, 0, scale, other.scale)};
+}
+
+static NumericSteps compile_numeric_case(Compiler *compiler, const CaseExpr *expression) {
+    auto *choices = allocate<Choice>(static_cast<size_t>(max_choices(expression)));
+    const int count = list_choices(compiler, expression, choices);
+    NumericSteps all = {0, 0};
+    for (int i = 0; i < count; i++) {
+        const Branch branch = begin_branch(compiler, choices[i].where);
+        NumericSteps chosen = compile_numeric(compiler, choices[i].result);
+        end_branch(branch);
+        chosen.number =
+            add_step(compiler, AggregateOperation::only_where, 0, choices[i].where, chosen.number);
+        all = i == 0 ? chosen : take_first(compiler, all, chosen);
+    }
+    if (count > 0)
+        return all;
+    const uint16 null = add_step(compiler, AggregateOperation::null, 0, 0, 0);
+    return {null, null};
+}
+
+static NumericSteps compile_numeric_coalesce(Compiler *compiler, const CoalesceExpr *expression) {
+    NumericSteps all = compile_numeric(compiler, static_cast<Expr *>(linitial(expression->args)));
+    for (int i = 1; i < list_length(expression->args); i++) {
+        const Branch branch = begin_branch(compiler, gpu_engine::no_aggregate_step);
+        const NumericSteps other =
+            compile_numeric(compiler, static_cast<Expr *>(list_nth(expression->args, i)));
+        end_branch(branch);
+        all = take_first(compiler, all, other);
+    }
+    return all;
+}
+
+// ---- expressions ------------------------------------------------------------------------------------------
+
+static bool is_cast_of_integer(Oid function) {
+    return function == F_NUMERIC_INT2 || function == F_NUMERIC_INT4 || function == F_NUMERIC_INT8;
+}
+
+// Arithmetic of numerics might fail for very many digits, so that it would be evaluated for visible rows'
+// codes only. What is computed row by row needs no such care.
+NumericSteps compile_numeric(Compiler *compiler, Expr *expression) {
+    if (!contain_var_clause(reinterpret_cast<Node *>(expression)))
+        return compile_numeric_constant(compiler, expression);
+    Oid function = InvalidOid;
+    List *arguments = NIL;
+    read_call(expression, &function, &arguments);
+    if (is_cast_of_integer(function))
+        return {compile_number(compiler, static_cast<Expr *>(linitial(arguments))),
+                add_plain_constant(compiler, 0)};
+    const bool by_codes = IsA(expression, Var) || has_codes(*compiler, expression);
+    if (by_codes && !may_fail(expression))
+        return compile_numeric_input(compiler, expression);
+    if (is_arithmetic(function))
+        return compile_numeric_arithmetic(compiler, function, arguments);
+    switch (nodeTag(expression)) {
+        case T_CaseExpr:
+            return compile_numeric_case(compiler, reinterpret_cast<CaseExpr *>(expression));
+        case T_CoalesceExpr:
+            return compile_numeric_coalesce(compiler, reinterpret_cast<CoalesceExpr *>(expression));
+        case T_RelabelType:
+            return compile_numeric(compiler, reinterpret_cast<RelabelType *>(expression)->arg);
+        default:
+            if (by_codes)
+                return compile_numeric_input(compiler, expression);
+            refuse_columns(compiler, expression);
+            return {0, 0};
+    }
+}
+
+// ---- comparisons ------------------------------------------------------------------------------------------
+
+bool is_comparison_of_numerics(const OpExpr *comparison) {
+    switch (get_opcode(comparison->opno)) {
+        case F_NUMERIC_LT:
+        case F_NUMERIC_LE:
+        case F_NUMERIC_EQ:
+        case F_NUMERIC_NE:
+        case F_NUMERIC_GE:
+        case F_NUMERIC_GT:
+            return true;
+        default:
+            return false;
+    }
+}
+
+// One with a constant rounds that to the digits of the other operand: an average, say, has many more.
+static uint16 compare_numerics(Compiler *compiler, AggregateOperation operation, Expr *left, Expr *right) {
+    const auto step = [compiler](AggregateOperation made, uint16 a, uint16 b) {
+        return add_step(compiler, made, 0, a, b);
+    };
+    const bool of_left = !contain_var_clause(reinterpret_cast<Node *>(left));
+    const bool of_right = !contain_var_clause(reinterpret_cast<Node *>(right));
+    if (of_left == of_right) {
+        uint16 a = compile_numeric(compiler, left).number;
+        uint16 b = compile_numeric(compiler, right).number;
+        align_numerics(compiler, &a, &b);
+        return step(operation, a, b);
+    }
+    const uint16 other = compile_numeric(compiler, of_left ? right : left).number;
+    const auto rounded = [&](uint8 width) {
+        const uint16 constant =
+            compile_cut_constant(compiler, of_left ? left : right, width == kCeilingWidth);
+        return add_step(compiler, AggregateOperation::constant, width, constant, other);
+    };
+    const bool is_less = operation == AggregateOperation::less;
+    if (operation == AggregateOperation::equal)
+        return step(AggregateOperation::logical_and,
+                    step(AggregateOperation::less_or_equal, rounded(kCeilingWidth), other),
+                    step(AggregateOperation::less_or_equal, other, rounded(kFloorWidth)));
+    return of_right ? step(operation, other, rounded(is_less ? kCeilingWidth : kFloorWidth))
+                    : step(operation, rounded(is_less ? kFloorWidth : kCeilingWidth), other);
+}
+
+uint16 compile_numeric_comparison(Compiler *compiler, OpExpr *comparison) {
+    auto *left = static_cast<Expr *>(linitial(comparison->args));
+    auto *right = static_cast<Expr *>(lsecond(comparison->args));
+    switch (get_opcode(comparison->opno)) {
+        case F_NUMERIC_LT:
+            return compare_numerics(compiler, AggregateOperation::less, left, right);
+        case F_NUMERIC_LE:
+            return compare_numerics(compiler, AggregateOperation::less_or_equal, left, right);
+        case F_NUMERIC_GE:
+            return compare_numerics(compiler, AggregateOperation::less_or_equal, right, left);
+        case F_NUMERIC_GT:
+            return compare_numerics(compiler, AggregateOperation::less, right, left);
+        case F_NUMERIC_EQ:
+            return compare_numerics(compiler, AggregateOperation::equal, left, right);
+        default:
+            return negate(compiler, compare_numerics(compiler, AggregateOperation::equal, left, right));
+    }
+}
+
+// ---- digits behind the point ------------------------------------------------------------------------------
+
+static bool is_factor(const AggregateStep &step) {
+    return step.operation == AggregateOperation::constant && step.width == kFactorWidth;
+}
+
+static bool fail_of_digits(InputMaker *maker) {
+    maker->problem = "numerics have too many digits for arithmetic between columns";
+    return false;
+}
+
+// Of a numeric constant, with as many digits as the other operand of a comparison.
+static bool settle_rounded(InputMaker *maker, AggregateStep *step) {
+    const AggregateStep &exact = maker->compiled->program.step[step->left];
+    if (exact.operation == AggregateOperation::null) {
+        *step = exact;
+        return true;
+    }
+    const int power = maker->digits[step->right] - maker->digits[step->left];
+    Int128 number = exact.constant;
+    if (power > 0 && ((exact.right & kIsCut) != 0 || !column::multiply_by_power(&number, power)))
+        return fail_of_digits(maker);
+    bool is_cut = false;
+    for (int i = power; i < 0; i++) {
+        is_cut = is_cut || number % 10 != 0;
+        number /= 10;
+    }
+    // Division has rounded towards 0.
+    if (is_cut && step->width == kFloorWidth && exact.constant < 0)
+        number--;
+    if (is_cut && step->width == kCeilingWidth && exact.constant > 0)
+        number++;
+    if (number != static_cast<int64>(number))
+        return fail_of_digits(maker);
+    *step = {AggregateOperation::constant, 0, 0, 0, 0, static_cast<int64>(number)};
+    return true;
+}
+
+static bool settle_factor(InputMaker *maker, AggregateStep *step, uint8 *digits) {
+    // 10^18 is the greatest power that 63 bits hold.
+    constexpr int max_power = 18;
+    const int own = maker->digits[step->left];
+    const int power = Max(own, static_cast<int>(maker->digits[step->right])) - own;
+    if (power > max_power)
+        return fail_of_digits(maker);
+    *digits = static_cast<uint8>(power);
+    step->constant = 1;
+    for (int i = 0; i < power; i++)
+        step->constant *= 10;
+    return true;
+}
+
+static bool settle_constant(InputMaker *maker, uint16 number) {
+    AggregateStep *step = &maker->compiled->program.step[number];
+    if (step->width == kFactorWidth)
+        return settle_factor(maker, step, &maker->digits[number]);
+    if (step->width == kFloorWidth || step->width == kCeilingWidth)
+        return settle_rounded(maker, step);
+    maker->digits[number] = static_cast<uint8>(step->right & ~kIsCut);
+    return true;
+}
+
+static void settle_input(InputMaker *maker, uint16 number) {
+    AggregateStep *step = &maker->compiled->program.step[number];
+    const InputSource &source = maker->compiled->input[step->left];
+    if (source.kind == SourceKind::Wide)
+        maker->digits[number] = maker->scale[step->left];
+    // Where all numerics show as many digits, that isn't looked up.
+    if (source.kind == SourceKind::Scale && maker->shown[source.scaled] != kScaleOfGroup)
+        *step = {AggregateOperation::constant, 0, 0, 0, 0, maker->shown[source.scaled]};
+}
+
+// An operand that is multiplied by 1 is taken itself. Integers of 128 bits can't be taken.
+static bool settle_operand(InputMaker *maker, AggregateOperation operation, uint16 *operand) {
+    const AggregateProgram &program = maker->compiled->program;
+    const AggregateStep &step = program.step[*operand];
+    if (step.operation == AggregateOperation::multiply && is_factor(program.step[step.right]) &&
+        program.step[step.right].constant == 1)
+        *operand = step.left;
+    const AggregateStep &taken = program.step[*operand];
+    return taken.operation != AggregateOperation::input || operation == AggregateOperation::is_null ||
+           !maker->is_wide[taken.left] || fail_of_digits(maker);
+}
+
+static int digits_of_step(const InputMaker &maker, const AggregateStep &step) {
+    const int left = maker.digits[step.left];
+    const int right = maker.digits[step.right];
+    switch (step.operation) {
+        case AggregateOperation::add:
+        case AggregateOperation::subtract:
+        case AggregateOperation::greater:
+        case AggregateOperation::or_else:
+            return Max(left, right);
+        case AggregateOperation::multiply:
+            return left + right;
+        case AggregateOperation::only_where:
+            return right;
+        default:
+            return 0;
+    }
+}
+
+// A constant times a power of 10 is another constant.
+static bool fold_factor(InputMaker *maker, AggregateStep *step) {
+    const AggregateProgram &program = maker->compiled->program;
+    if (step->operation != AggregateOperation::multiply || !is_factor(program.step[step->right]) ||
+        program.step[step->left].operation != AggregateOperation::constant)
+        return true;
+    int64 product;
+    if (__builtin_mul_overflow(program.step[step->left].constant, program.step[step->right].constant,
+                               &product))
+        return fail_of_digits(maker);
+    *step = {AggregateOperation::constant, 0, 0, 0, 0, product};
+    return true;
+}
+
+bool settle_step(InputMaker *maker, uint16 number) {
+    // As many as numerics that are read may have.
+    constexpr int max_digits = 38;
+    AggregateStep *step = &maker->compiled->program.step[number];
+    if (step->operation == AggregateOperation::constant)
+        return settle_constant(maker, number);
+    if (step->operation == AggregateOperation::input)
+        settle_input(maker, number);
+    const bool takes_two = gpu_engine::takes_two(step->operation);
+    if (!takes_two && !gpu_engine::takes_one(step->operation))
+        return true;
+    if (!settle_operand(maker, step->operation, &step->left) ||
+        (takes_two && !settle_operand(maker, step->operation, &step->right)))
+        return false;
+    const int digits = takes_two ? digits_of_step(*maker, *step) : 0;
+    if (digits > max_digits)
+        return fail_of_digits(maker);
+    maker->digits[number] = static_cast<uint8>(digits);
+    return fold_factor(maker, step);
+}
+
+// ---- numbers that are known -------------------------------------------------------------------------------
+
+static KnownNumber known_of_two(AggregateOperation operation, const KnownNumber &left,
+                                const KnownNumber &right) {
+    using State = KnownNumber::State;
+    const bool chooses = operation == AggregateOperation::or_else;
+    if (operation == AggregateOperation::only_where || (chooses && left.state == State::AlwaysNull))
+        return right;
+    if (chooses && right.state == State::AlwaysNull)
+        return left;
+    if (left.state == State::AlwaysNull || right.state == State::AlwaysNull)
+        return {State::AlwaysNull, 0};
+    int64 sum;
+    if (left.state == State::Known && right.state == State::Known) {
+        if (operation == AggregateOperation::greater || (chooses && left.number == right.number))
+            return {State::Known, Max(left.number, right.number)};
+        if (operation == AggregateOperation::add && !__builtin_add_overflow(left.number, right.number, &sum))
+            return {State::Known, sum};
+    }
+    return {State::Unknown, 0};
+}
+
+void find_known_numbers(const AggregateProgram &program, KnownNumber *known) {
+    for (uint32 i = 0; i < program.step_count; i++) {
+        const AggregateStep &step = program.step[i];
+        known[i] = {KnownNumber::State::Unknown, 0};
+        if (step.operation == AggregateOperation::constant && step.width == 0)
+            known[i] = {KnownNumber::State::Known, step.constant};
+        else if (step.operation == AggregateOperation::null)
+            known[i].state = KnownNumber::State::AlwaysNull;
+        else if (step.operation == AggregateOperation::add || step.operation == AggregateOperation::greater ||
+                 step.operation == AggregateOperation::only_where ||
+                 step.operation == AggregateOperation::or_else)
+            known[i] = known_of_two(step.operation, known[step.left], known[step.right]);
+    }
+}
+
+}  // namespace pg_gpu::plan

@@ -1,0 +1,41 @@
+// Arithmetic of numerics over several columns: with integers, which are numerics without their points. How
+// many digits are behind the point follows from the inputs, and is known once these are made (settle_step).
+#pragma once
+
+#include "plan/aggregate_inputs.h"
+#include "plan/aggregate_steps.h"
+
+namespace pg_gpu::plan {
+
+// A numeric's steps.
+struct NumericSteps {
+    uint16 number;  // the integer
+    uint16 scale;   // how many digits PostgreSQL shows behind the point; anything where the number is NULL
+};
+
+bool is_numeric(const Expr *expression);
+
+// By entry of a column.
+NumericSteps compile_numeric_input(Compiler *compiler, Expr *expression);
+
+NumericSteps compile_numeric(Compiler *compiler, Expr *expression);
+
+bool is_comparison_of_numerics(const OpExpr *comparison);
+uint16 compile_numeric_comparison(Compiler *compiler, OpExpr *comparison);
+
+// The scale, and NULL where the number is NULL.
+uint16 scale_of_numbers(Compiler *compiler, const NumericSteps &steps);
+
+// Finds out how many digits of a step's integers are behind the point, and fills in the powers of 10 that it
+// needs. All steps that it takes are settled. False: the maker's `problem` says why it can't be computed.
+bool settle_step(InputMaker *maker, uint16 step);
+
+// The only number that a step can be where it isn't NULL, if that is known.
+struct KnownNumber {
+    enum class State : uint8 { Unknown, Known, AlwaysNull } state;
+    int64 number;
+};
+// By step.
+void find_known_numbers(const gpu_engine::AggregateProgram &program, KnownNumber *known);
+
+}  // namespace pg_gpu::plan
