@@ -270,7 +270,8 @@ sub _body_sql
 	{
 		my @by = map { (@keys + $_->{aggregate} + 1) . $_->{direction} } @{ $order->{by} };
 		push @by, map { ($_ + 1) . ($order->{keys}[$_] // '') } 0 .. $#keys if $order->{is_total};
-		push @by, 'GROUPING(' . join(', ', @keys) . ')' if $body->{sets} && !$body->{distinct};
+		# What a set leaves out is NULL, as a key may be. Of distinct rows only columns can be sorted by.
+		push @by, $body->{distinct} ? @keys + @{ $body->{aggregates} } + 1 : 'GROUPING(' . join(', ', @keys) . ')' if $body->{sets};
 		$sql .= ' ORDER BY ' . join(', ', @by) if @by;
 		$sql .= $order->{with_ties} ? " FETCH FIRST $order->{with_ties} ROWS WITH TIES" : '';
 		$sql .= " LIMIT $order->{limit}" if defined $order->{limit};
