@@ -57,7 +57,7 @@ sub _extreme
 sub _aggregate
 {
 	my ($random, $made) = @_;
-	my ($sql, $kind) = ('', 'exact');
+	my ($sql, $kind, $of_numerics) = ('', 'exact', 0);
 	my $distinct = $random->once_in(8) ? 'DISTINCT ' : '';
 	my $way = $random->between(0, 19);
 	if ($way < 3) { $sql = 'count(*)'; }
@@ -66,6 +66,7 @@ sub _aggregate
 	elsif ($way < 11 && $made->columns_of('numeric'))
 	{
 		my $function = $random->pick('sum', 'sum', 'avg');
+		$of_numerics = 1;
 		# What is shown behind the point follows from the rows, unless equal values stand for each other.
 		$kind = $distinct ? 'numeric' : 'exact';
 		# The scale of the quotient depends on which of several equal values has remained.
@@ -94,7 +95,7 @@ sub _aggregate
 	}
 	else { $sql = "sum(" . _argument($random, $made, 'int') . ')'; }
 	my $filter = $random->once_in(4) ? $made->condition($random->between(0, 1)) : undef;
-	my $aggregate = { sql => $sql, filter => $filter, kind => $kind };
+	my $aggregate = { sql => $sql, filter => $filter, kind => $kind, of_numerics => $of_numerics };
 	return $random->once_in(8) ? _wrapped($random, $aggregate) : $aggregate;
 }
 
@@ -236,7 +237,11 @@ sub _order
 	my $limit = $random->once_in(4) ? undef : $random->pick($made->constant('int8', $random->between(0, 12)), $random->between(1, 5), 'NULL');
 	my $offset = $random->once_in(3) ? $made->constant('int8', $random->pick(0, 1, 3, 1000)) : undef;
 	my $order = { by => [], limit => $limit, offset => $offset, is_total => 1, keys => [ map { $direction->() } 1 .. $keys ] };
-	push @{ $order->{by} }, { aggregate => $random->pick(@by), direction => $direction->() } if @by && !$random->once_in(4);
+	if (@by && !$random->once_in(4))
+	{
+		my $aggregate = $random->pick(@by);
+		push @{ $order->{by} }, { aggregate => $aggregate, direction => $direction->(), of_numerics => $body->{aggregates}[$aggregate]{of_numerics} };
+	}
 	$order->{is_total} = 0 if @{ $order->{by} } && $random->once_in(4) && !$body->{distinct};
 	if ($order->{is_total} ? $body->{rows} && $random->once_in(6) : $random->once_in(2))
 	{
@@ -292,7 +297,8 @@ sub _body_kinds
 	{
 		# Which of several rows with the same place in the order comes is not told.
 		my $compared = @{ $body->{keys} } + $order->{by}[0]{aggregate};
-		@kinds = map { $_ == $compared ? $kinds[$_] : 'ignored' } 0 .. $#kinds;
+		my $kind = $order->{by}[0]{of_numerics} ? 'numeric' : $kinds[$compared];
+		@kinds = map { $_ == $compared ? $kind : 'ignored' } 0 .. $#kinds;
 	}
 	return @kinds;
 }
