@@ -24,11 +24,13 @@ constexpr size_t bytes_of(int places) {
     return offsetof(SharedPlaces, places) + static_cast<size_t>(places) * sizeof(Place);
 }
 
-// The session's own.
+// The session's own. Work stands within work no deeper than that; if it does, levels are the last one's.
+constexpr int kMaxDepth = 8;
+
 struct Own {
-    Place *place;  // nullptr: none
-    int depth;     // work within work
-    int level;     // of the transaction that the outermost began in
+    Place *place;           // nullptr: none
+    int depth;              // work within work
+    int levels[kMaxDepth];  // of the transactions that each began in
 };
 
 }  // namespace
@@ -77,7 +79,11 @@ static void end_of_transaction(XactEvent event, void *) {
 }
 
 static void end_of_subtransaction(SubXactEvent event, SubTransactionId, SubTransactionId, void *) {
-    if (event == SUBXACT_EVENT_ABORT_SUB && own.depth > 0 && own.level >= GetCurrentTransactionNestLevel())
+    if (event != SUBXACT_EVENT_ABORT_SUB || own.depth == 0)
+        return;
+    while (own.depth > 0 && own.levels[Min(own.depth, kMaxDepth) - 1] >= GetCurrentTransactionNestLevel())
+        own.depth--;
+    if (own.depth == 0)
         leave();
 }
 
@@ -93,12 +99,13 @@ static void register_callbacks() {
 
 void begin_progress(const char *command, Oid index, const char *phase, uint64 total) {
     register_callbacks();
-    if (own.depth > 0) {
-        own.depth++;
+    const bool is_outermost = own.depth++ == 0;
+    own.levels[Min(own.depth, kMaxDepth) - 1] = GetCurrentTransactionNestLevel();
+    if (!is_outermost) {
         begin_phase(phase, total);
         return;
     }
-    own = {nullptr, 1, GetCurrentTransactionNestLevel()};
+    own.place = nullptr;
     Progress progress = {};
     progress.pid = MyProcPid;
     progress.database = MyDatabaseId;

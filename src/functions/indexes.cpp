@@ -222,7 +222,8 @@ static void put_statistics(Row *row, Oid index, bool sees_all) {
     put_time(row, kLastFallback, statistics.last_fallback);
     if (statistics.fallbacks == 0)
         return;
-    put(row, kLastReason, CStringGetTextDatum(storage::reason_of_number(statistics.last_reason)));
+    if (statistics.last_reason != 0)
+        put(row, kLastReason, CStringGetTextDatum(storage::reason_of_number(statistics.last_reason)));
     put_reasons(row, statistics);
 }
 

@@ -9,6 +9,9 @@ namespace pg_gpu::storage {
 namespace {
 
 constexpr int kMaxReasons = 64;
+// For which there is no place, and no shared memory perhaps.
+constexpr const char *kAnotherReason = "another reason";
+constexpr uint16 kAnotherNumber = 1;
 
 struct SharedReasons {
     slock_t mutex;
@@ -24,7 +27,8 @@ static SharedStructure reasons_structure = {"pg_gpu reasons", sizeof(SharedReaso
                                                 auto *reasons = static_cast<SharedReasons *>(place);
                                                 SpinLockInit(&reasons->mutex);
                                                 pg_atomic_init_u32(&reasons->count, 1);
-                                                strlcpy(reasons->texts[0], "another reason", kReasonBytes);
+                                                strlcpy(reasons->texts[kAnotherNumber - 1], kAnotherReason,
+                                                        kReasonBytes);
                                             },
                                             nullptr, false};
 
@@ -43,9 +47,10 @@ static int find_reason(const SharedReasons &reasons, uint32 first, uint32 count,
 uint16 number_of_reason(const char *reason) {
     SharedReasons *reasons = shared_reasons();
     if (reasons == nullptr)
-        return 0;
-    char text[kReasonBytes];
-    strlcpy(text, reason, sizeof(text));
+        return kAnotherNumber;
+    char text[kReasonBytes] = {};
+    memcpy(text, reason,
+           static_cast<size_t>(pg_mbcliplen(reason, static_cast<int>(strlen(reason)), kReasonBytes - 1)));
     const uint32 known = pg_atomic_read_u32(&reasons->count);
     pg_read_barrier();
     int place = find_reason(*reasons, 0, known, text);
@@ -67,10 +72,13 @@ uint16 number_of_reason(const char *reason) {
 const char *reason_of_number(uint16 number) {
     static char text[kReasonBytes];
     const SharedReasons *reasons = shared_reasons();
-    if (reasons == nullptr || number == 0 || number > kMaxReasons)
+    if (number == 0)
         return nullptr;
+    if (reasons == nullptr || number > kMaxReasons)
+        return kAnotherReason;
     strlcpy(text, reasons->texts[number - 1], sizeof(text));
-    return text;
+    // It may come from a database of another encoding.
+    return pg_verifymbstr(text, static_cast<int>(strlen(text)), true) ? text : kAnotherReason;
 }
 
 // ---- indexes ----------------------------------------------------------------------------------------------

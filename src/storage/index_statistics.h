@@ -6,11 +6,11 @@
 
 namespace pg_gpu::storage {
 
-// Reasons are few and are told often, so counters keep their numbers. 0 stands for none; beyond so many
-// reasons, further ones are "another reason".
+// Reasons are few and are told often, so counters keep their numbers. 0 stands for none. Where shared memory
+// has no room for a reason, it is "another reason".
 inline constexpr size_t kReasonBytes = 128;
 uint16 number_of_reason(const char *reason);
-// A static string, in which the next call writes; nullptr for 0.
+// A static string, in which the next call writes; nullptr for 0, and for nothing else.
 const char *reason_of_number(uint16 number);
 
 inline constexpr int kReasonsOfIndex = 8;
