@@ -179,6 +179,8 @@ set_up() {
     chmod 755 "$scratch"
     mkdir "$scratch/tmp"
     cp -r "$root/test" "$scratch/test"
+    mkdir "$scratch/contrib"
+    cp -r "$root/contrib/monitoring" "$scratch/contrib/"
     if [ "$(id -u)" -eq 0 ]; then
         chown -R "$server_user" "$scratch"
     fi
