@@ -205,7 +205,7 @@ sub converse
 sub alive_since
 {
 	my ($node) = @_;
-	$node->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()') or die 'the server does not answer';
+	answers_again($node) or die 'the server does not answer';
 	return sql_value($node, q{SELECT backend_start FROM pg_stat_activity WHERE backend_type = 'checkpointer'});
 }
 

@@ -18,7 +18,7 @@ use Time::HiRes qw(usleep time);
 our @EXPORT = qw(
   fault_seed rounds random_int random_pick random_real
   new_node make_table change_setting
-  sql sql_value start_sql finish_sql crash_cluster crash_backend start_again wait_gone
+  sql sql_value start_sql finish_sql crash_cluster crash_backend answers_again start_again wait_gone
   index_file index_blocks check_answers check_usable
   workload start_clients next_transaction finish_clients stop_clients client_errors client_transactions
   bad_log_lines bad_log_context wait_until stands_still pages_of_index temporary_files parallel_workers
@@ -217,14 +217,17 @@ sub sql
 {
 	my ($node, $sql, %params) = @_;
 	my ($out, $err, $timed_out) = ('', '', 0);
-	my $rc = $node->psql(
+	my $rc = eval { $node->psql(
 		$params{database} // 'postgres', $sql,
 		stdout => \$out,
 		stderr => \$err,
 		timeout => $params{timeout} // $patience,
 		timed_out => \$timed_out,
 		on_error_stop => 1,
-		extra_params => [ '-v', 'VERBOSITY=verbose' ]);
+		extra_params => [ '-v', 'VERBOSITY=verbose' ]) };
+	# A psql that can't connect may end before it has been given the statement, which is an exception of IPC::Run.
+	die $@ if !defined $rc && $@ !~ /Broken pipe/;
+	$rc //= 2;
 	my $code = '';
 	if ($timed_out) { $code = 'HUNG'; }
 	elsif ($err =~ /(?:ERROR|FATAL|PANIC):  ([0-9A-Z]{5}): /) { $code = $1; }
@@ -377,6 +380,13 @@ sub crash_cluster
 	return;
 }
 
+# Waits until a server that may be restarting can be written to.
+sub answers_again
+{
+	my ($node) = @_;
+	return wait_until(sub { return sql($node, 'SELECT NOT pg_is_in_recovery()')->{out} eq 't' });
+}
+
 # Kills one backend with signal 9, which makes the postmaster restart everybody, and waits for the restart. It needs
 # restart_after_crash = on. Returns false when the backend had ended by itself.
 sub crash_backend
@@ -384,8 +394,7 @@ sub crash_backend
 	my ($node, $pid) = @_;
 	return 0 unless kill 'KILL', $pid;
 	wait_gone($pid) or die "backend $pid outlives SIGKILL";
-	$node->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()')
-	  or die 'no connections after the crash of a backend';
+	answers_again($node) or die 'no connections after the crash of a backend';
 	return 1;
 }
 
