@@ -66,7 +66,10 @@ void visit_values_once(const JoinedEvaluation &evaluation, const uint8 *marks, V
     auto *first = allocate<uint64>(values);
     for (size_t value = 0; value < values; value++)
         first[value] = kNullCode;
+    constexpr uint64 codes_per_interrupt = 65536;
     for (uint64 code = 0; code < found.places; code++) {
+        if (code % codes_per_interrupt == 0)
+            CHECK_FOR_INTERRUPTS();
         const uint32 row = found.by_code[code];
         if ((row == kNoMatch && needs_row) || (marks != nullptr && marks[code] == 0))
             continue;

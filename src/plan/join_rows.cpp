@@ -163,6 +163,8 @@ void put_matches(JoinedTables *tables, ExprContext *context, TupleTableSlot *row
 
 // ---- reading ----------------------------------------------------------------------------------------------
 
+static constexpr uint32 kRowsPerInterrupt = 65536;
+
 // Why rows can't be joined.
 static constexpr const char *kSeveralRows = "several rows of a joined table have the same key";
 static constexpr const char *kNoRoom = "work_mem has no room for a joined table's rows";
@@ -279,6 +281,8 @@ static bool index_by_number(JoinedRows *rows, size_t room, bool *has_equals) {
     rows->numbers = range + 1;
     rows->by_number = allocate_zeroed<uint32>(rows->numbers);
     for (uint32 i = 0; i < rows->count; i++) {
+        if (i % kRowsPerInterrupt == 0)
+            CHECK_FOR_INTERRUPTS();
         const auto number = static_cast<uint64>(number_of(rows->inner_type, rows->keys[i]));
         uint32 *place = &rows->by_number[number - static_cast<uint64>(least)];
         *has_equals = *has_equals || *place != kNoMatch;
@@ -295,6 +299,8 @@ static void index_by_hash(JoinedRows *rows, bool *has_equals) {
     rows->mask = slots - 1;
     *has_equals = false;
     for (uint32 i = 0; i < rows->count; i++) {
+        if (i % kRowsPerInterrupt == 0)
+            CHECK_FOR_INTERRUPTS();
         const uint32 hash = hash_key(*rows, rows->inner_type, &rows->hash_inner, rows->keys[i]);
         rows->hashes[i] = hash;
         if (find_equal(*rows, hash, rows->inner_type, &rows->equal, rows->keys[i]) != kNoMatch)
