@@ -186,7 +186,7 @@ static bool make_kept_key(RunReader *reader, const ColumnKeys &keys, KeptKey *ke
             return false;
         calls = lappend(calls, of_key);
     }
-    *key = {reader, keys.column, kKeptMatches, reinterpret_cast<Node *>(calls)};
+    *key = {reader->index, reader->run.run_id, keys.column, kKeptMatches, reinterpret_cast<Node *>(calls)};
     return !reader->stale && calls != NIL;
 }
 

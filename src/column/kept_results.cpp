@@ -6,6 +6,7 @@
 
 extern "C" {
 #include "access/transam.h"
+#include "access/xact.h"
 #include "catalog/pg_language_d.h"
 #include "utils/builtins.h"
 #include "utils/bytea.h"
@@ -46,6 +47,8 @@ struct Entry {
     const Node *expression;
     size_t bytes;
     const void *results;
+    uint64 transaction;  // that uses it where it lies: it must stay until that ends
+    bool is_outdated;    // and isn't found any more
 };
 
 // The one that was used last is the last one.
@@ -57,6 +60,7 @@ struct Entries {
     size_t bytes;
     uint64 changes;  // of functions and other objects that results depend on
     uint64 changes_seen;
+    uint64 transaction;  // the session's present one, counted from 1 on
 };
 
 // Each has a memory context and is looked at when results are looked for.
@@ -68,6 +72,12 @@ static Entries kept;
 
 static void note_change(Datum, int, uint32) {
     kept.changes++;
+}
+
+static void note_transaction_end(XactEvent event, void *) {
+    if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE ||
+        event == XACT_EVENT_PARALLEL_COMMIT || event == XACT_EVENT_PARALLEL_ABORT)
+        kept.transaction++;
 }
 
 static Settings current_settings() {
@@ -95,41 +105,59 @@ bool gives_lasting_results(Oid function) {
 
 // ---- entries ----------------------------------------------------------------------------------------------
 
-// Drops the first ones until so many bytes and entries are left.
+// Drops the first ones until so many bytes and entries are left, or only such that are in use.
 static void leave_at_most(size_t bytes, int entries) {
-    if (kept.changes != kept.changes_seen)
-        entries = 0;
+    const bool all = kept.changes != kept.changes_seen;
     kept.changes_seen = kept.changes;
-    int dropped = 0;
-    while (kept.count - dropped > 0 && (kept.bytes > bytes || kept.count - dropped > entries)) {
-        kept.bytes -= kept.entries[dropped]->bytes;
-        MemoryContextDelete(kept.entries[dropped]->context);
-        dropped++;
+    int left = 0;
+    const int count = kept.count;
+    for (int i = 0; i < count; i++) {
+        Entry *entry = kept.entries[i];
+        entry->is_outdated = entry->is_outdated || all;
+        const bool goes = entry->is_outdated || kept.bytes > bytes || kept.count > entries;
+        if (!goes || entry->transaction == kept.transaction) {
+            kept.entries[left++] = entry;
+            continue;
+        }
+        kept.bytes -= entry->bytes;
+        kept.count--;
+        MemoryContextDelete(entry->context);
     }
-    if (dropped == 0)
-        return;
-    kept.count -= dropped;
-    memmove(kept.entries, kept.entries + dropped, static_cast<size_t>(kept.count) * sizeof(Entry *));
 }
 
-const void *find_results(const KeptKey &key) {
+static bool is_of_key(const Entry &entry, const KeptKey &key) {
+    return entry.run_id == key.run_id && entry.column == key.column && entry.kind == key.kind &&
+           entry.index == RelationGetRelid(key.index) && !entry.is_outdated;
+}
+
+static Entry *find_entry(const KeptKey &key) {
     leave_at_most(map_memory(), kMaxEntries);
-    const PhysicalRelation physical = physical_relation(key.reader->index);
+    const PhysicalRelation physical = physical_relation(key.index);
     const Settings settings = current_settings();
     for (int i = kept.count - 1; i >= 0; i--) {
         Entry *entry = kept.entries[i];
-        if (entry->run_id != key.reader->run.run_id || entry->column != key.column ||
-            entry->kind != key.kind || entry->index != RelationGetRelid(key.reader->index) ||
-            memcmp(&entry->physical, &physical, sizeof(physical)) != 0 || !(entry->settings == settings) ||
-            !equal(entry->expression, key.expression))
+        if (!is_of_key(*entry, key) || memcmp(&entry->physical, &physical, sizeof(physical)) != 0 ||
+            !(entry->settings == settings) || !equal(entry->expression, key.expression))
             continue;
-        kept.count--;
         memmove(kept.entries + i, kept.entries + i + 1,
-                static_cast<size_t>(kept.count - i) * sizeof(Entry *));
-        kept.entries[kept.count++] = entry;
-        return entry->results;
+                static_cast<size_t>(kept.count - 1 - i) * sizeof(Entry *));
+        kept.entries[kept.count - 1] = entry;
+        return entry;
     }
     return nullptr;
+}
+
+const void *find_results(const KeptKey &key) {
+    const Entry *entry = find_entry(key);
+    return entry == nullptr ? nullptr : entry->results;
+}
+
+const void *use_results(const KeptKey &key) {
+    Entry *entry = find_entry(key);
+    if (entry == nullptr)
+        return nullptr;
+    entry->transaction = kept.transaction;
+    return entry->results;
 }
 
 static void begin_entries() {
@@ -139,6 +167,8 @@ static void begin_entries() {
     for (const int cache :
          {PROCOID, COLLOID, TSCONFIGOID, TSCONFIGMAP, TSDICTOID, TSPARSEROID, TSTEMPLATEOID})
         CacheRegisterSyscacheCallback(cache, note_change, Datum{0});
+    RegisterXactCallback(note_transaction_end, nullptr);
+    kept.transaction = 1;
     kept.context = AllocSetContextCreate(TopMemoryContext, "pg_gpu kept results", ALLOCSET_DEFAULT_SIZES);
 }
 
@@ -162,33 +192,44 @@ MemoryContext begin_results(size_t bytes) {
                : AllocSetContextCreate(CurrentMemoryContext, "pg_gpu results", ALLOCSET_SMALL_SIZES);
 }
 
-void add_results(const KeptKey &key, MemoryContext context, const void *results, uint64 changes) {
+// False: there is no room for them.
+static bool add_entry(const KeptKey &key, MemoryContext context, const void *results, uint64 changes,
+                      bool is_in_use) {
     MemoryContext caller = MemoryContextSwitchTo(context);
     auto *entry = allocate_zeroed<Entry>(1);
-    *entry = {context,
-              RelationGetRelid(key.reader->index),
-              physical_relation(key.reader->index),
-              key.reader->run.run_id,
-              key.column,
-              key.kind,
-              current_settings(),
-              static_cast<const Node *>(copyObjectImpl(key.expression)),
-              0,
-              results};
+    entry->context = context;
+    entry->index = RelationGetRelid(key.index);
+    entry->physical = physical_relation(key.index);
+    entry->run_id = key.run_id;
+    entry->column = key.column;
+    entry->kind = key.kind;
+    entry->settings = current_settings();
     entry->settings.abbreviations = pstrdup(entry->settings.abbreviations);
+    entry->expression = static_cast<const Node *>(copyObjectImpl(key.expression));
+    entry->results = results;
     entry->bytes = MemoryContextMemAllocated(context, true);
     MemoryContextSwitchTo(caller);
     begin_entries();
     leave_at_most(map_memory() - Min(entry->bytes, map_memory()), kMaxEntries - 1);
     make_place();
-    // A function that is looked up may have changed meanwhile.
-    if (kept.changes != changes || entry->bytes > map_memory()) {
-        MemoryContextDelete(context);
-        return;
-    }
+    // A function that is looked up may have changed meanwhile. Others that are in use may take all of the
+    // room.
+    if (kept.changes != changes || kept.bytes + entry->bytes > map_memory() || kept.count >= kMaxEntries)
+        return false;
+    entry->transaction = is_in_use ? kept.transaction : 0;
     MemoryContextSetParent(context, kept.context);
     kept.entries[kept.count++] = entry;
     kept.bytes += entry->bytes;
+    return true;
+}
+
+void add_results(const KeptKey &key, MemoryContext context, const void *results, uint64 changes) {
+    if (!add_entry(key, context, results, changes, false))
+        MemoryContextDelete(context);
+}
+
+bool share_results(const KeptKey &key, MemoryContext context, const void *results, uint64 changes) {
+    return add_entry(key, context, results, changes, true);
 }
 
 }  // namespace pg_gpu::column

@@ -1,5 +1,6 @@
 // What functions gave for values of a run's dictionary, which a session keeps for statements to come: runs
-// don't change, and neither does what an immutable function gives.
+// don't change, and neither does what an immutable function gives. Rows of whole tables are kept the same way
+// while nothing in the table changes (whole_table.h).
 #pragma once
 
 #include "column/reader.h"
@@ -8,14 +9,16 @@ namespace pg_gpu::column {
 
 // Results are told apart by the run, its column, what kind of results they are, and an expression.
 struct KeptKey {
-    const RunReader *reader;
+    Relation index;
+    uint64 run_id;  // 0: all of the index
     int column;
     int kind;
     const Node *expression;
 };
 
-// Of conditions; kinds of maps have other numbers.
+// Of conditions, and of rows of joined tables; kinds of maps have other numbers.
 inline constexpr int kKeptMatches = -1;
+inline constexpr int kKeptRows = -2;
 
 // May a function's results be kept? That is so for PostgreSQL's own ones: what others do may depend on tables
 // and on settings, whatever they are declared to be.
@@ -28,11 +31,18 @@ uint64 count_changes();
 // Results, as they were added; nullptr when there are none. Good until others are added.
 const void *find_results(const KeptKey &key);
 
+// The same, good until the transaction ends.
+const void *use_results(const KeptKey &key);
+
 // Where results of so many bytes are to be put; nullptr when they would take more than pg_gpu.map_memory.
 MemoryContext begin_results(size_t bytes);
 
 // Keeps results that lie in such a context, with all that belongs to them, or drops them where there is no
 // room. Results that were not used for long give way.
 void add_results(const KeptKey &key, MemoryContext context, const void *results, uint64 changes);
+
+// The same for results that the statement goes on using, which are then good until the transaction ends.
+// False: there is no room, and the context stays the statement's.
+bool share_results(const KeptKey &key, MemoryContext context, const void *results, uint64 changes);
 
 }  // namespace pg_gpu::column

@@ -298,47 +298,92 @@ static bool evaluate(InputMaker *maker, const InputSource &source, const Aggrega
 
 // ---- maps that are kept -----------------------------------------------------------------------------------
 
-// Copies the map of an earlier statement. `scales` is nullptr but for numerics. False: there is none, or a
-// problem.
-static bool take_kept(InputMaker *maker, uint32 number, const AggregatePart &part, AggregateInputKind kind,
+namespace {
+
+// Where a map is kept.
+struct MapPlace {
+    bool is_kept;
+    column::KeptKey key;
+};
+
+}  // namespace
+
+static MapPlace place_of_map(const InputMaker *maker, uint32 number, const AggregatePart &part) {
+    MapPlace place = {};
+    place.is_kept = describe_map(maker->compiled->input[number], part,
+                                 maker->matches == nullptr ? nullptr : maker->matches->tables, &place.key);
+    return place;
+}
+
+static const KeptMap *check_places(const void *found, const InputSource &source, const AggregatePart &part) {
+    const auto *kept = static_cast<const KeptMap *>(found);
+    const uint64 places = source.is_joined ? column::count_joinable_places(part, source.column)
+                                           : column::count_places(part, source.column);
+    return kept != nullptr && kept->places == places ? kept : nullptr;
+}
+
+// The map of an earlier statement, good until the transaction ends; nullptr when there is none.
+static const KeptMap *use_kept(const InputMaker *maker, uint32 number, const AggregatePart &part,
+                               const MapPlace &place) {
+    return place.is_kept ? check_places(column::use_results(place.key), maker->compiled->input[number], part)
+                         : nullptr;
+}
+
+static void take_kept(AggregateInput *input, const KeptMap &kept) {
+    input->kind = kept.kind;
+    input->places = kept.places;
+    input->values = kept.values;
+    input->nulls = kept.nulls;
+    input->column_null_is_null = kept.column_null_is_null;
+    input->of_column_null = kept.of_column_null;
+}
+
+// Copies a map of numerics, which the statement scales. False: there is none, or a problem.
+static bool copy_kept(InputMaker *maker, uint32 number, const AggregatePart &part, const MapPlace &place,
                       AggregateInput *input, uint8 **scales) {
-    const InputSource &source = maker->compiled->input[number];
-    const KeptMap *kept = is_map_kept(source, part) ? find_map(source, part) : nullptr;
-    if (kept == nullptr || kept->places != column::count_places(part, source.column))
+    const KeptMap *kept =
+        place.is_kept ? check_places(column::find_results(place.key), maker->compiled->input[number], part)
+                      : nullptr;
+    if (kept == nullptr)
         return false;
-    const uint64 null_words = (kept->places + 63) / 64;
-    input->kind = kind;
-    input->places = kept->places;
-    void *values = take_room(maker, (kept->places + 1) * kept->width);
-    void *nulls = values == nullptr ? nullptr : take_room(maker, null_words * sizeof(uint64));
-    void *copied =
-        nulls == nullptr || kept->scales == nullptr ? nullptr : take_room(maker, places_of_map(*kept));
+    const uint64 null_bytes = (kept->places + 63) / 64 * sizeof(uint64);
+    void *values = take_room(maker, places_of_map(*kept) * kept->width);
+    void *nulls = values == nullptr ? nullptr : take_room(maker, null_bytes);
+    void *copied = nulls == nullptr ? nullptr : take_room(maker, places_of_map(*kept));
     if (maker->problem != nullptr)
         return false;
     memcpy(values, kept->values, places_of_map(*kept) * kept->width);
-    memcpy(nulls, kept->nulls, null_words * sizeof(uint64));
-    if (copied != nullptr)
-        memcpy(copied, kept->scales, places_of_map(*kept));
+    memcpy(nulls, kept->nulls, null_bytes);
+    memcpy(copied, kept->scales, places_of_map(*kept));
+    take_kept(input, *kept);
     input->values = values;
     input->nulls = static_cast<const uint64 *>(nulls);
-    input->column_null_is_null = kept->column_null_is_null;
-    input->of_column_null = kept->of_column_null;
-    note_bounds(maker, number, {kept->least, kept->greatest});
-    if (scales != nullptr)
-        *scales = static_cast<uint8 *>(copied);
-    maker->kept_maps++;
+    *scales = static_cast<uint8 *>(copied);
     return true;
 }
 
-// Keeps a map if all of a dictionary's entries have been evaluated for it, and NULL if it comes.
-static void keep(const InputMaker *maker, uint32 number, const AggregatePart &part, uint64 evaluated,
-                 bool has_null, const KeptMap &map) {
+static KeptMap map_of(const AggregateInput &input, uint32 width, const Bounds &bounds) {
+    KeptMap map = {};
+    map.kind = input.kind;
+    map.places = input.places;
+    map.width = width;
+    map.values = input.values;
+    map.nulls = input.nulls;
+    map.column_null_is_null = input.column_null_is_null;
+    map.of_column_null = input.of_column_null;
+    map.least = bounds.least;
+    map.greatest = bounds.greatest;
+    return map;
+}
+
+// Keeps a map if all of a dictionary's entries have been evaluated for it, and NULL if it comes. Of joined
+// rows all are.
+static void keep(const InputMaker *maker, uint32 number, const AggregatePart &part, const MapPlace &place,
+                 uint64 evaluated, bool has_null, const KeptMap &map) {
     const InputSource &source = maker->compiled->input[number];
-    if (!is_map_kept(source, part))
-        return;
     const column::ColumnHeader &header = part.reader->header.column[source.column];
-    if (evaluated == header.distinct && (has_null || header.nulls == 0))
-        keep_map(source, part, map, maker->changes);
+    if (source.is_joined || (evaluated == header.distinct && (has_null || header.nulls == 0)))
+        keep_map(place.key, map, source.type, maker->changes);
 }
 
 // Sets what a NULL of the column gives.
@@ -353,11 +398,16 @@ static bool make_number_map(InputMaker *maker, uint32 number, const AggregatePar
                             AggregateInputKind kind, AggregateInput *input, NumberOf number_of) {
     const InputSource &source = maker->compiled->input[number];
     const bool has_ranges = is_ranged(source, part);
-    if (take_kept(maker, number, part, kind, input, nullptr))
+    const bool is_of_groups = source.kind == SourceKind::Group;
+    const MapPlace place = is_of_groups ? MapPlace{} : place_of_map(maker, number, part);
+    const KeptMap *kept = use_kept(maker, number, part, place);
+    if (kept != nullptr) {
+        take_kept(input, *kept);
+        note_bounds(maker, number, {kept->least, kept->greatest});
         return true;
-    if (maker->problem != nullptr ||
-        (has_ranges ? !make_ranges(maker, source, part, input)
-                    : !make_map(maker, part, source.is_joined, kind, sizeof(Value), input)))
+    }
+    if (has_ranges ? !make_ranges(maker, source, part, input)
+                   : !make_map(maker, part, source.is_joined, kind, sizeof(Value), input))
         return false;
     auto *values = static_cast<Value *>(const_cast<void *>(input->values));
     auto *numbers = static_cast<int64 *>(const_cast<void *>(input->values)) + input->places;
@@ -382,10 +432,9 @@ static bool make_number_map(InputMaker *maker, uint32 number, const AggregatePar
             has_null = true;
             set_of_column_null(input, is_null ? 0 : static_cast<int64>(number_of(result)), is_null);
         });
-    if (is_made && !has_ranges)
-        keep(maker, number, part, evaluated, has_null,
-             {input->places, sizeof(Value), input->values, input->nulls, nullptr, input->column_null_is_null,
-              input->of_column_null, maker->least[number], maker->greatest[number]});
+    if (is_made && place.is_kept && !has_ranges)
+        keep(maker, number, part, place, evaluated, has_null,
+             map_of(*input, sizeof(Value), {maker->least[number], maker->greatest[number]}));
     note_bounds(maker, number, others);
     return is_made;
 }
@@ -445,6 +494,12 @@ static bool make_table(InputMaker *maker, uint32 number, const AggregatePart &pa
 }
 
 static bool make_match(InputMaker *maker, uint32 number, const AggregatePart &part, AggregateInput *input) {
+    const MapPlace place = place_of_map(maker, number, part);
+    const KeptMap *kept = use_kept(maker, number, part, place);
+    if (kept != nullptr) {
+        take_kept(input, *kept);
+        return true;
+    }
     const PartMatches *found = find_matches(maker->matches, static_cast<int>(&part - maker->parts->part),
                                             maker->compiled->input[number].table, &maker->problem);
     if (found == nullptr || !make_map(maker, part, true, AggregateInputKind::map8, sizeof(uint8), input))
@@ -454,6 +509,8 @@ static bool make_match(InputMaker *maker, uint32 number, const AggregatePart &pa
         values[code] = found->by_code[code] != kNoMatch ? 1 : 0;
     set_of_column_null(input, found->of_null != kNoMatch ? 1 : 0, false);
     input->nulls = nullptr;
+    if (place.is_kept)
+        keep_map(place.key, map_of(*input, sizeof(uint8), {PG_INT64_MAX, PG_INT64_MIN}), {}, maker->changes);
     return true;
 }
 
@@ -466,15 +523,87 @@ static bool make_numbers(InputMaker *maker, uint32 number, const AggregatePart &
     });
 }
 
+// A group's number among the statement's values.
+static uint32 number_of_group(InputMaker *maker, uint32 number, ValueTable *table, Datum value) {
+    const uint32 group = number_of_value(table, value, &maker->memory);
+    if (group == kNoValue)
+        maker->problem = "work_mem has no room for a grouping column's values";
+    note_number(maker, number, group);
+    return group;
+}
+
+static uint32 group_of_code(const AggregateInput &input, uint64 code) {
+    return input.kind == AggregateInputKind::map8 ? static_cast<const uint8 *>(input.values)[code]
+                                                  : static_cast<const uint32 *>(input.values)[code];
+}
+
+// Numbers a kept map's groups as the statement does. False: there is none, or a problem.
+static bool take_kept_groups(InputMaker *maker, uint32 number, ValueTable *table, const AggregatePart &part,
+                             const MapPlace &place, AggregateInput *input) {
+    const KeptMap *kept = use_kept(maker, number, part, place);
+    if (kept == nullptr)
+        return false;
+    auto *groups = static_cast<uint32 *>(take_room(maker, kept->groups * sizeof(uint32)));
+    bool is_alike = true;
+    for (uint32 i = 0; maker->problem == nullptr && i < kept->groups; i++) {
+        groups[i] = number_of_group(maker, number, table, kept->values_of_groups[i]);
+        is_alike = is_alike && groups[i] == i;
+    }
+    take_kept(input, *kept);
+    table->has_variants = table->has_variants || kept->has_variants;
+    if (maker->problem != nullptr || is_alike)
+        return maker->problem == nullptr;
+    auto *numbers = static_cast<uint32 *>(take_room(maker, kept->places * sizeof(uint32)));
+    if (numbers == nullptr)
+        return false;
+    // What isn't a result stays 0.
+    for (uint64 code = 0; code < kept->places; code++) {
+        const uint32 group = group_of_code(*input, code);
+        numbers[code] = group < kept->groups ? groups[group] : 0;
+    }
+    if (!input->column_null_is_null)
+        input->of_column_null = groups[input->of_column_null];
+    input->kind = AggregateInputKind::map32;
+    input->values = numbers;
+    return true;
+}
+
+// Few groups have numbers of a byte, which are sooner copied and read.
+static void narrow_groups(const ValueTable &table, AggregateInput *input) {
+    if (input->kind != AggregateInputKind::map32 || table.count > UINT8_MAX + 1)
+        return;
+    const auto *numbers = static_cast<const uint32 *>(input->values);
+    auto *bytes = static_cast<uint8 *>(const_cast<void *>(input->values));
+    for (uint64 code = 0; code < input->places; code++)
+        bytes[code] = static_cast<uint8>(numbers[code]);
+    input->kind = AggregateInputKind::map8;
+}
+
+// Values must be numbered again for each statement, so there must be few.
+static void keep_groups(const InputMaker *maker, const ValueTable &table, const InputSource &source,
+                        const MapPlace &place, const AggregateInput &input) {
+    constexpr uint64 least_places_per_group = 8;
+    if (!place.is_kept || input.places / least_places_per_group < table.count)
+        return;
+    KeptMap map = map_of(input, width_of_numbers(input.kind), {PG_INT64_MAX, PG_INT64_MIN});
+    map.values_of_groups = table.values;
+    map.groups = table.count;
+    map.has_variants = table.has_variants;
+    keep_map(place.key, map, source.type, maker->changes);
+}
+
 static bool make_groups(InputMaker *maker, uint32 number, ValueTable *table, const AggregatePart &part,
                         AggregateInput *input) {
-    return make_number_map<uint32>(maker, number, part, AggregateInputKind::map32, input, [&](Datum result) {
-        const uint32 group = number_of_value(table, result, &maker->memory);
-        if (group == kNoValue)
-            maker->problem = "work_mem has no room for a grouping column's values";
-        note_number(maker, number, group);
-        return group;
-    });
+    const MapPlace place = place_of_map(maker, number, part);
+    if (take_kept_groups(maker, number, table, part, place, input))
+        return true;
+    if (maker->problem != nullptr ||
+        !make_number_map<uint32>(maker, number, part, AggregateInputKind::map32, input,
+                                 [&](Datum result) { return number_of_group(maker, number, table, result); }))
+        return false;
+    narrow_groups(*table, input);
+    keep_groups(maker, *table, maker->compiled->input[number], place, *input);
+    return true;
 }
 
 static bool make_of_part(InputMaker *maker, uint32 number, const AggregatePart &part, AggregateInput *input) {
@@ -593,7 +722,8 @@ static bool centre_input(InputMaker *maker, const WideNumbers &wide, uint32 numb
 static bool read_wide_part(InputMaker *maker, uint32 number, const AggregatePart &part, AggregateInput *input,
                            uint8 **scales) {
     const InputSource &source = maker->compiled->input[number];
-    if (take_kept(maker, number, part, AggregateInputKind::map128, input, scales))
+    const MapPlace place = place_of_map(maker, number, part);
+    if (copy_kept(maker, number, part, place, input, scales))
         return true;
     if (maker->problem != nullptr ||
         !make_map(maker, part, source.is_joined, AggregateInputKind::map128, 2 * sizeof(uint64), input))
@@ -630,10 +760,11 @@ static bool read_wide_part(InputMaker *maker, uint32 number, const AggregatePart
                     read(result, input->places);
             }))
         return false;
-    if (!has_odd)
-        keep(maker, number, part, evaluated, has_null,
-             {input->places, 2 * sizeof(uint64), words, input->nulls, made, input->column_null_is_null, 0,
-              PG_INT64_MAX, PG_INT64_MIN});
+    if (has_odd || !place.is_kept)
+        return true;
+    KeptMap map = map_of(*input, 2 * sizeof(uint64), {PG_INT64_MAX, PG_INT64_MIN});
+    map.scales = made;
+    keep(maker, number, part, place, evaluated, has_null, map);
     return true;
 }
 

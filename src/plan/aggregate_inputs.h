@@ -40,7 +40,6 @@ struct InputMaker {
     bool *is_wide;         // Wide: of 128 bits
     uint8 ***scales;       // Wide, Narrow: by part and code, the last one of the column's NULL
     bool *has_variants;    // Group: do equal values differ in their bytes?
-    uint32 kept_maps;      // how many were there from earlier statements
     uint64 changes;        // count_changes() when it began
     // By step of the program.
     bool *is_settled;

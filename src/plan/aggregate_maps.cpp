@@ -16,33 +16,81 @@ static bool has_passing_function(Node *node, void *context) {
                                walk_expression(node, has_passing_function, context));
 }
 
-bool is_map_kept(const InputSource &source, const column::AggregatePart &part) {
-    if (part.reader == nullptr || part.reader->stale || source.is_joined ||
-        !column::is_dictionary(part.reader->header.column[source.column]))
-        return false;
-    switch (source.kind) {
+bool gives_lasting_results(const Node *expression) {
+    auto *node = const_cast<Node *>(expression);
+    return !contain_mutable_functions(node) && !has_passing_function(node, nullptr);
+}
+
+static bool is_kind_kept(SourceKind kind, bool is_joined) {
+    switch (kind) {
         case SourceKind::Truth:
         case SourceKind::Exists:
         case SourceKind::Number:
+            return true;
         case SourceKind::Wide:
         case SourceKind::Narrow:
-            break;
+            return !is_joined;
+        case SourceKind::Match:
+        case SourceKind::Group:
+            return is_joined;
         default:
             return false;
     }
-    auto *expression = reinterpret_cast<Node *>(source.expression);
-    return !contain_mutable_functions(expression) && !has_passing_function(expression, nullptr);
+}
+
+// Which rows of a joined table codes lead to, if these are kept and found by the codes' own values; nullptr
+// otherwise.
+static Node *describe_table(const JoinedRows &rows) {
+    if (rows.identity == 0 || rows.table.previous >= 0 || !IsA(rows.table.outer, Var))
+        return nullptr;
+    return reinterpret_cast<Node *>(
+        list_make3(makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
+                             Int64GetDatum(static_cast<int64>(rows.identity)), false, true),
+                   makeInteger(static_cast<int>(rows.table.type)), makeInteger(rows.table.first)));
+}
+
+// The same of all tables that the source is over. nullptr: of one of them it can't be told.
+static List *describe_tables(const InputSource &source, const JoinedTables &joins) {
+    List *tables = NIL;
+    Bitmapset *columns = source.kind == SourceKind::Match ? nullptr : columns_of(source.expression);
+    for (int i = 0; i < joins.count; i++) {
+        const JoinedTable &table = joins.table[i].table;
+        const int next = bms_next_member(columns, table.first - 1);
+        if (source.kind == SourceKind::Match ? i != source.table
+                                             : next < 0 || next >= table.first + table.columns)
+            continue;
+        Node *described = describe_table(joins.table[i]);
+        if (described == nullptr)
+            return nullptr;
+        tables = lappend(tables, described);
+    }
+    bms_free(columns);
+    return tables;
 }
 
 // Of numerics maps are the same whatever becomes of them.
-static column::KeptKey key_of(const InputSource &source, const column::AggregatePart &part) {
-    const SourceKind kind = source.kind == SourceKind::Narrow ? SourceKind::Wide : source.kind;
-    return {part.reader, source.column, static_cast<int>(kind),
-            reinterpret_cast<const Node *>(source.expression)};
+static int kind_of_map(SourceKind kind) {
+    return static_cast<int>(kind == SourceKind::Narrow ? SourceKind::Wide : kind);
 }
 
-const KeptMap *find_map(const InputSource &source, const column::AggregatePart &part) {
-    return static_cast<const KeptMap *>(column::find_results(key_of(source, part)));
+bool describe_map(const InputSource &source, const column::AggregatePart &part, const JoinedTables *joins,
+                  column::KeptKey *key) {
+    const bool is_joined = source.is_joined || source.kind == SourceKind::Match;
+    auto *expression = reinterpret_cast<Node *>(source.expression);
+    if (part.reader == nullptr || part.reader->stale || !is_kind_kept(source.kind, is_joined) ||
+        (!is_joined && !column::is_dictionary(part.reader->header.column[source.column])) ||
+        (is_joined && source.may_fail) || !gives_lasting_results(expression))
+        return false;
+    Node *described = expression;
+    if (is_joined) {
+        List *tables = describe_tables(source, *joins);
+        if (tables == NIL)
+            return false;
+        described =
+            reinterpret_cast<Node *>(list_make3(expression, tables, list_make1_oid(source.operator_oid)));
+    }
+    *key = {part.reader->index, part.reader->run.run_id, source.column, kind_of_map(source.kind), described};
+    return true;
 }
 
 static void *copy_bytes(const void *bytes, size_t size) {
@@ -51,9 +99,16 @@ static void *copy_bytes(const void *bytes, size_t size) {
     return copy;
 }
 
-void keep_map(const InputSource &source, const column::AggregatePart &part, const KeptMap &map,
+static const Datum *copy_values(const KeptMap &map, const column::ColumnType &type) {
+    auto *copies = allocate<Datum>(size_t{map.groups} + 1);
+    for (uint32 i = 0; i < map.groups; i++)
+        copies[i] = datumCopy(map.values_of_groups[i], type.by_value, type.length);
+    return copies;
+}
+
+void keep_map(const column::KeptKey &key, const KeptMap &map, const column::ColumnType &type,
               uint64 changes) {
-    const size_t null_bytes = (map.places + 63) / 64 * sizeof(uint64);
+    const size_t null_bytes = map.nulls == nullptr ? 0 : (map.places + 63) / 64 * sizeof(uint64);
     const size_t scale_bytes = map.scales == nullptr ? 0 : places_of_map(map);
     const size_t value_bytes = places_of_map(map) * map.width;
     const size_t bytes = sizeof(KeptMap) + value_bytes + null_bytes + scale_bytes;
@@ -64,11 +119,14 @@ void keep_map(const InputSource &source, const column::AggregatePart &part, cons
     auto *copy = allocate<KeptMap>(1);
     *copy = map;
     copy->values = copy_bytes(map.values, value_bytes);
-    copy->nulls = static_cast<const uint64 *>(copy_bytes(map.nulls, null_bytes));
+    if (map.nulls != nullptr)
+        copy->nulls = static_cast<const uint64 *>(copy_bytes(map.nulls, null_bytes));
     if (map.scales != nullptr)
         copy->scales = static_cast<const uint8 *>(copy_bytes(map.scales, scale_bytes));
+    if (map.values_of_groups != nullptr)
+        copy->values_of_groups = copy_values(map, type);
     MemoryContextSwitchTo(caller);
-    column::add_results(key_of(source, part), context, copy, changes);
+    column::add_results(key, context, copy, changes);
 }
 
 }  // namespace pg_gpu::plan

@@ -1,12 +1,16 @@
 // Maps of immutable expressions, which a session keeps for statements to come: an expression has the same
-// result for a code of a run whenever it is asked, because neither changes.
+// result for a code of a run whenever it is asked, because neither changes. So it has for rows of joined
+// tables that are kept themselves.
 #pragma once
 
+#include "column/kept_results.h"
 #include "plan/aggregate_compile.h"
+#include "plan/join_rows.h"
 
 namespace pg_gpu::plan {
 
 struct KeptMap {
+    gpu_engine::AggregateInputKind kind;
     uint64 places;
     uint32 width;         // bytes of a value
     const void *values;   // by code; of Wide that of the column's NULL comes last
@@ -16,6 +20,10 @@ struct KeptMap {
     int64 of_column_null;
     int64 least;  // of numbers; above `greatest` when there is none
     int64 greatest;
+    // Group: what its numbers stand for, and whether some of these have equals with other bytes.
+    const Datum *values_of_groups;
+    uint32 groups;
+    bool has_variants;
 };
 
 // With that of the column's NULL, where it is among the values.
@@ -23,17 +31,19 @@ inline uint64 places_of_map(const KeptMap &map) {
     return map.places + (map.scales == nullptr ? 0 : 1);
 }
 
-// Is the source's map of this part one to keep? That is so for dictionaries of runs, and for immutable
-// functions of PostgreSQL's own.
-bool is_map_kept(const InputSource &source, const column::AggregatePart &part);
+// Does an expression give the same in every statement, under the settings of kept_results.h? That is so for
+// immutable functions of PostgreSQL's own.
+bool gives_lasting_results(const Node *expression);
 
-// The map of a source's results for all of a part's codes; nullptr when there is none. Good until maps are
-// kept again.
-const KeptMap *find_map(const InputSource &source, const column::AggregatePart &part);
+// What the source's map of this part is found by, in the current memory context. False: it isn't one to keep.
+// That is so but for dictionaries of runs, or rows that are kept, and expressions with lasting results.
+// `joins`: nullptr where no tables are joined.
+bool describe_map(const InputSource &source, const column::AggregatePart &part, const JoinedTables *joins,
+                  column::KeptKey *key);
 
 // Copies it, if there is room (pg_gpu.map_memory), for which maps that were not used for long give way.
-// `changes`: count_changes() of kept_results.h before the map was made.
-void keep_map(const InputSource &source, const column::AggregatePart &part, const KeptMap &map,
-              uint64 changes);
+// `changes`: count_changes() of kept_results.h before the map was made. What a group's values are tells the
+// type.
+void keep_map(const column::KeptKey &key, const KeptMap &map, const column::ColumnType &type, uint64 changes);
 
 }  // namespace pg_gpu::plan

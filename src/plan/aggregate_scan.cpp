@@ -3,11 +3,13 @@
 // for EXPLAIN, which leaves out the memory that it would group in.
 #include "plan/aggregate_scan.h"
 
+#include "column/whole_table.h"
 #include "compat.h"
 #include "memory.h"
 #include "plan/aggregate_answer.h"
 #include "plan/aggregate_explain.h"
 #include "plan/aggregate_key_rows.h"
+#include "plan/aggregate_maps.h"
 #include "plan/aggregate_path.h"
 #include "plan/aggregate_sets.h"
 #include "plan/custom_node.h"
@@ -32,6 +34,7 @@ struct AggregateScanState {
     bool is_asked;
     bool is_over;          // one of several grouping sets, whose groups have all been given
     bool are_joined_read;  // the joined tables' plans
+    bool is_kept;          // the groups were taken from an earlier statement's
     bool is_child_begun;   // so that it can be executed
     int flags;             // of execution
     uint64 found_groups;
@@ -110,11 +113,20 @@ static void forget_answer(AggregateScanState *state) {
 }
 
 // Puts in the values that parameters have now.
-static void bind(AggregateScanState *state, AggregateQuery *query) {
+static void bind(const AggregateScanState *state, AggregateQuery *query) {
     if (state->problem != nullptr)
         return;
     for (List **expressions : {&query->conditions, &query->keys, &query->aggregates})
         *expressions = bind_parameters(*expressions, state->expressions);
+}
+
+// What a scan of the table would lock under SERIALIZABLE, and the index's readers.
+static void lock_members(const AggregateScanState &state) {
+    const Snapshot snapshot = state.custom.ss.ps.state->es_snapshot;
+    for (int i = 0; i < state.member_count; i++) {
+        PredicateLockRelation(state.member[i].index, snapshot);
+        PredicateLockRelation(state.member[i].heap, snapshot);
+    }
 }
 
 static void ask(AggregateScanState *state) {
@@ -135,11 +147,7 @@ static void ask(AggregateScanState *state) {
         state->answer.spilled = tuplestore_begin_heap(true, false, work_mem);
     question.memory = get_hash_memory_limit();
     question.query = state->query;
-    // What a scan of the table would lock under SERIALIZABLE, and the index's readers.
-    for (int i = 0; i < state->member_count; i++) {
-        PredicateLockRelation(state->member[i].index, question.snapshot);
-        PredicateLockRelation(state->member[i].heap, question.snapshot);
-    }
+    lock_members(*state);
     state->problem = state->member_count == 0 ? "no partition can have such rows"
                                               : read_subqueries(&question.query, estate, &question.memory);
     read_joined(state, &question);
@@ -154,6 +162,7 @@ static void ask(AggregateScanState *state) {
     state->found_groups = state->answer.found_groups;
     state->passes = state->answer.passes;
     state->is_asked = true;
+    state->is_kept = false;
     state->is_over = false;
     state->next = 0;
 }
@@ -312,6 +321,8 @@ static void explain_aggregate(CustomScanState *node, List *ancestors, ExplainSta
                         lowest_of(static_cast<PlanState *>(linitial(node->custom_ps)))->plan, ancestors,
                         explain);
     explain_usage(&state->usage, &node->ss.ps, explain);
+    if (explain->analyze && state->is_kept)
+        ExplainPropertyUInteger("Kept Groups", nullptr, state->found_groups, explain);
     if (!explain->analyze || !state->is_asked)
         return;
     if (state->problem != nullptr) {
@@ -327,13 +338,21 @@ static void explain_aggregate(CustomScanState *node, List *ancestors, ExplainSta
 static constexpr CustomExecMethods execution_methods = execution_methods_of(
     "GpuAggregate", begin_aggregate, execute_aggregate, end_aggregate, rescan_aggregate, explain_aggregate);
 
-const AggregateAnswer *whole_answer(PlanState *plan) {
+// nullptr: the rows of another node, or rows that are more than groups.
+static AggregateScanState *state_of_groups(PlanState *plan) {
     auto *state = reinterpret_cast<AggregateScanState *>(plan);
     if (!IsA(plan, CustomScanState) || state->custom.methods != &execution_methods || plan->qual != nullptr ||
         plan->ps_ProjInfo != nullptr || state->query.aggregates != NIL || state->query.is_of_sets)
         return nullptr;
     if (plan->chgParam != nullptr)
         ExecReScan(plan);
+    return state;
+}
+
+const AggregateAnswer *whole_answer(PlanState *plan) {
+    AggregateScanState *state = state_of_groups(plan);
+    if (state == nullptr)
+        return nullptr;
     if (plan->instrument != nullptr)
         InstrStartNode(plan->instrument);
     if (!state->is_asked)
@@ -343,6 +362,45 @@ const AggregateAnswer *whole_answer(PlanState *plan) {
     if (plan->instrument != nullptr)
         InstrStopNode(plan->instrument, 0);
     return is_whole ? &answer : nullptr;
+}
+
+// ---- answers that are kept --------------------------------------------------------------------------------
+
+static bool has_subquery(Node *node, void *context) {
+    return node != nullptr && (IsA(node, SubPlan) || IsA(node, AlternativeSubPlan) ||
+                               walk_expression(node, has_subquery, context));
+}
+
+LastingAnswer describe_answer(PlanState *plan) {
+    AggregateScanState *state = state_of_groups(plan);
+    if (state == nullptr || state->problem != nullptr || state->member_count != 1 ||
+        state->query.joins != NIL)
+        return {};
+    AggregateQuery query = state->query;
+    auto *asked = reinterpret_cast<Node *>(list_make2(query.conditions, query.keys));
+    if (has_subquery(asked, nullptr))
+        return {};
+    bind(state, &query);
+    if (!gives_lasting_results(reinterpret_cast<Node *>(list_make2(query.conditions, query.keys))))
+        return {};
+    lock_members(*state);
+    const AggregateMember &member = state->member[0];
+    Const *table =
+        column::describe_whole_table(member.heap, member.index, state->custom.ss.ps.state->es_snapshot);
+    if (table == nullptr)
+        return {};
+    return {member.index, reinterpret_cast<Node *>(list_make2(pack_query(query), table))};
+}
+
+void note_kept_answer(PlanState *plan, uint64 groups) {
+    auto *state = reinterpret_cast<AggregateScanState *>(plan);
+    state->is_kept = true;
+    state->found_groups = groups;
+    pgstat_count_index_scan(state->member[0].index);
+    if (plan->instrument == nullptr)
+        return;
+    InstrStartNode(plan->instrument);
+    InstrStopNode(plan->instrument, static_cast<double>(groups));
 }
 
 // ---- from path to plan to state ---------------------------------------------------------------------------

@@ -16,4 +16,16 @@ void register_aggregate_scan();
 // counts them for EXPLAIN ANALYZE.
 const struct AggregateAnswer *whole_answer(PlanState *plan);
 
+// What that answer depends on. As long as the key is equal it is the same, under the settings of
+// kept_results.h. nullptr: it may be another one each time, or what it depends on can't be told. A scan of
+// the table would take the same predicate locks.
+struct LastingAnswer {
+    Relation index;
+    const Node *key;
+};
+LastingAnswer describe_answer(PlanState *plan);
+
+// Counts a use of such an answer that was kept.
+void note_kept_answer(PlanState *plan, uint64 groups);
+
 }  // namespace pg_gpu::plan

@@ -13,7 +13,8 @@ struct ColumnCodes {
     uint32 count;
 };
 
-// One table's rows.
+// One table's rows. Those that are kept for later statements (keep_rows) lie elsewhere until the transaction
+// ends.
 struct JoinedRows {
     JoinedTable table;
     uint32 count;
@@ -32,6 +33,7 @@ struct JoinedRows {
     int64 least_number;
     uint64 numbers;
     ColumnCodes *codes;  // by column
+    uint64 identity;     // of rows that are kept for later statements, which no others have; 0: they aren't
     FmgrInfo hash_outer;
     FmgrInfo hash_inner;
     FmgrInfo equal;
