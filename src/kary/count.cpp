@@ -2,7 +2,7 @@
 // where they aren't, and rows where keys don't tell values.
 #include "kary/checked_rows.h"
 #include "kary/condition.h"
-#include "kary/invisible_entries.h"
+#include "kary/entry_search.h"
 #include "kary/mirror.h"
 #include "kary/range_counts.h"
 #include "keys/search.h"
@@ -78,27 +78,14 @@ static bool count_in_runs(Relation index, const storage::RunKind *kind, const Ke
 
 namespace {
 
-// One condition, or many ranges.
+// One condition, or many ranges, and a view.
 template <typename Key>
 struct Question {
-    Relation heap;
-    Relation index;
-    const KeyFormat *format;
-    const storage::RunKind *kind;
     Snapshot snapshot;
     const Condition<Key> *condition;  // or nullptr
     const RangeReader *ranges;        // or nullptr
-    uint32 count;
+    CopiedView view;
 };
-
-enum class Outcome {
-    Counted,
-    Again,    // in a new view
-    Unknown,  // ranks don't tell
-};
-
-// A view is given up for these reasons so often: after that entries are counted one by one.
-constexpr int kTriesByRank = 3;
 
 }  // namespace
 
@@ -109,24 +96,37 @@ static bool for_each_condition(const Question<Key> &question, Visit visit) {
         return visit(uint32{0}, *question.condition);
     return for_each_range(*question.ranges, [&](uint32 i, const ScanKeyData *keys, int key_count) {
         Condition<Key> condition;
-        make_condition(*question.format, keys, key_count, &condition);
+        make_condition(*question.view.format, keys, key_count, &condition);
         return visit(i, condition);
     });
 }
 
-// Counts the entries of one view.
 template <typename Key>
-static Outcome count_entries_in_view(const Question<Key> &question, const storage::View &view,
-                                     const storage::TailCopy &tail, int64 *counts) {
+static const Question<Key> &question_of(void *context) {
+    return *static_cast<const Question<Key> *>(context);
+}
+
+template <typename Key>
+static void renew_view(void *context) {
+    auto *question = static_cast<Question<Key> *>(context);
+    CopiedView *view = &question->view;
+    storage::take_view(view->index, view->kind, question->snapshot, &view->view, storage::copy_tail,
+                       &view->tail);
+}
+
+// Counts the entries of the view.
+template <typename Key>
+static Outcome count_entries_in_view(void *context, int64 *counts) {
+    const Question<Key> &question = question_of<Key>(context);
+    const CopiedView &view = question.view;
     Outcome outcome = Outcome::Counted;
     for_each_condition(question, [&](uint32 i, const Condition<Key> &condition) {
-        TailCount<Key> matches = {question.format, &condition, 0};
+        TailCount<Key> matches = {view.format, &condition, 0};
         if (condition.recheck || condition.has_points || condition.filter_count > 0) {
             outcome = condition.nothing ? outcome : Outcome::Unknown;
         } else if (!condition.nothing) {
-            count_tail<Key>(tail.items, tail.bytes, &matches);
-            if (!count_in_runs(question.index, question.kind, *question.format, condition, view,
-                               &matches.matches))
+            count_tail<Key>(view.tail.items, view.tail.bytes, &matches);
+            if (!count_in_runs(view.index, view.kind, *view.format, condition, view.view, &matches.matches))
                 outcome = Outcome::Again;
         }
         counts[i] = static_cast<int64>(matches.matches);
@@ -136,17 +136,37 @@ static Outcome count_entries_in_view(const Question<Key> &question, const storag
 }
 
 template <typename Key>
-static void subtract(const Question<Key> &question, const InvisibleEntries<Key> &invisible, int64 *counts) {
-    auto *keys = allocate<Key>(invisible.count);
-    for (uint64 i = 0; i < invisible.count; i++)
-        keys[i] = invisible.entries[i].key;
+static void encode_entry(void *context, const Datum *values, const bool *is_null, const ItemPointerData &tid,
+                         uint64 *row) {
+    NullMask nulls;
+    const Key key = encode_row<Key>(*question_of<Key>(context).view.format, values, is_null, &nulls);
+    put_entry(nulls, key, tid, row);
+}
+
+template <typename Key>
+static Outcome keep_listed_in_view(void *context, EntryRows *entries, uint64) {
+    return keep_listed<Key>(question_of<Key>(context).view, entries) ? Outcome::Counted : Outcome::Again;
+}
+
+template <typename Key>
+static bool look_for_in_view(void *context, WantedPointers *wanted) {
+    return look_for<Key>(question_of<Key>(context).view, wanted);
+}
+
+// The entries are in the order of their NULLs and keys.
+template <typename Key>
+static void subtract(void *context, const EntryRows &entries, int64 *counts) {
+    const Question<Key> &question = question_of<Key>(context);
+    auto *keys = allocate<Key>(entries.count + 1);
+    for (uint64 i = 0; i < entries.count; i++)
+        keys[i] = entry_key<Key>(row_at(entries, i));
     for_each_condition(question, [&](uint32 i, const Condition<Key> &condition) {
-        for (uint64 first = 0, end; first < invisible.count; first = end) {
-            const NullMask nulls = invisible.entries[first].nulls;
-            for (end = first + 1; end < invisible.count && invisible.entries[end].nulls == nulls; end++) {}
+        for (uint64 first = 0, end; first < entries.count; first = end) {
+            const NullMask nulls = entry_nulls(row_at(entries, first));
+            for (end = first + 1; end < entries.count && entry_nulls(row_at(entries, end)) == nulls; end++) {}
             if (!wants(condition, nulls))
                 continue;
-            const Ranges<Key> ranges = ranges_in(*question.format, condition, nulls);
+            const Ranges<Key> ranges = ranges_in(*question.view.format, condition, nulls);
             const auto here = static_cast<uint32>(end - first);
             if (ranges.low <= ranges.high)
                 counts[i] -= int64{upper_bound(keys + first, here, ranges.high)} -
@@ -157,73 +177,44 @@ static void subtract(const Question<Key> &question, const InvisibleEntries<Key> 
     pfree(keys);
 }
 
-// Where not the whole table is all-visible: takes those off the counts whose rows the snapshot doesn't see.
+// Counts one condition or all ranges in one view; false when ranks can't tell, and a single count is that of
+// the entries then.
 template <typename Key>
-static Outcome take_off_invisible(const Question<Key> &question, const storage::View &view,
-                                  const storage::TailCopy &tail, int64 *counts, uint64 *heap_fetches) {
-    if (!may_find_invisible(question.heap, question.snapshot))
-        return Outcome::Unknown;
-    uint64 entries = 0;
-    for (uint32 i = 0; i < question.count; i++)
-        entries += static_cast<uint64>(counts[i]);
-    InvisibleEntries<Key> invisible;
-    const Search search = find_invisible_entries(question.heap, question.index, *question.format,
-                                                 question.snapshot, view, tail, entries, &invisible);
-    if (search != Search::Found)
-        return search == Search::Again ? Outcome::Again : Outcome::Unknown;
-    *heap_fetches = invisible.candidates;
-    if (invisible.candidates == 0)
-        return Outcome::Counted;
-    // A VACUUM may have set dead bits after the entries were counted and before these were looked up.
-    auto *again = allocate<int64>(question.count);
-    Outcome outcome = count_entries_in_view(question, view, tail, again);
-    if (outcome == Outcome::Counted && memcmp(counts, again, question.count * sizeof(int64)) != 0)
-        outcome = Outcome::Again;
-    pfree(again);
-    if (outcome == Outcome::Counted)
-        subtract(question, invisible, counts);
-    return outcome;
-}
-
-// By the rule "Trust", entries are read first, then the visibility map, then vacuum_seq again.
-template <typename Key>
-static Outcome count_in_view(const Question<Key> &question, const storage::View &view,
-                             const storage::TailCopy &tail, int64 *counts, uint64 *heap_fetches) {
-    Outcome outcome = Outcome::Counted;
-    if (!is_table_all_visible(question.heap))
-        outcome = take_off_invisible(question, view, tail, counts, heap_fetches);
-    if (outcome == Outcome::Counted &&
-        storage::read_vacuum_seq(question.index, question.kind) != view.vacuum_seq)
-        outcome = Outcome::Unknown;
-    return outcome;
-}
-
-// Counts all ranges in one view; false when ranks can't tell, and a single count is that of the entries then.
-template <typename Key>
-static bool count_by_rank(const Question<Key> &question, int64 *counts, uint64 *heap_fetches) {
-    storage::View view = {};
+static bool count_by_rank(Relation heap, Relation index, const KeyFormat &format, Snapshot snapshot,
+                          const Condition<Key> *condition, const RangeReader *ranges, int64 *counts,
+                          uint64 *heap_fetches) {
+    // What it takes to search a run for a key, in entries looked at one by one.
+    constexpr uint64 kCostOfSearch = 64;
+    const storage::RunKind *kind = run_kind_of<Key>(is_composite(format));
+    Question<Key> question = {snapshot, condition, ranges, {index, &format, kind, {}, {}}};
+    CopiedView *view = &question.view;
+    view->tail.items = allocate<char>(storage::kContentBytes);
     storage::KeptRuns kept;
     storage::begin_kept(&kept);
-    view.kept = &kept;
-    storage::TailCopy tail = {allocate<char>(storage::kContentBytes), 0};
-    Outcome outcome = Outcome::Again;
-    for (int tries = 0; outcome == Outcome::Again && tries < kTriesByRank;) {
-        CHECK_FOR_INTERRUPTS();
-        storage::take_view(question.index, question.kind, question.snapshot, &view, storage::copy_tail,
-                           &tail);
-        outcome = count_entries_in_view(question, view, tail, counts);
-        if (outcome != Outcome::Counted)
-            continue;
-        outcome = count_in_view(question, view, tail, counts, heap_fetches);
-        tries++;
-    }
+    view->view.kept = &kept;
+    EntryCounter counter = {};
+    counter.heap = heap;
+    counter.index = index;
+    counter.kind = kind;
+    counter.snapshot = snapshot;
+    counter.count = ranges != nullptr ? ranges->count : 1;
+    counter.view = &view->view;
+    counter.row_words = kEntryWords;
+    counter.rows_tell = format.lossy == 0 && do_rows_tell(heap, index);
+    counter.search_cost = kCostOfSearch;
+    counter.context = &question;
+    counter.renew = renew_view<Key>;
+    counter.count_entries = count_entries_in_view<Key>;
+    counter.encode = encode_entry<Key>;
+    counter.keep_listed = keep_listed_in_view<Key>;
+    counter.look_for = look_for_in_view<Key>;
+    counter.subtract = subtract<Key>;
+    const bool counted = count_visible_entries(counter, counts, heap_fetches);
     storage::end_kept(&kept);
-    if (view.runs != nullptr)
-        pfree(view.runs);
-    pfree(tail.items);
-    if (outcome == Outcome::Counted)
-        pgstat_count_index_scan(question.index);
-    return outcome == Outcome::Counted;
+    if (view->view.runs != nullptr)
+        pfree(view->view.runs);
+    pfree(view->tail.items);
+    return counted;
 }
 
 // The same for points and filters: entries are counted one by one, but nothing is looked up.
@@ -300,8 +291,7 @@ static int64 count_visible(Relation heap, Relation index, const KeyFormat &forma
     if (by_rank &&
         (condition.has_points || condition.filter_count > 0
              ? count_one_by_one(heap, index, kind, snapshot, condition, &result)
-             : count_by_rank(Question<Key>{heap, index, &format, kind, snapshot, &condition, nullptr, 1},
-                             &result, heap_fetches)))
+             : count_by_rank<Key>(heap, index, format, snapshot, &condition, nullptr, &result, heap_fetches)))
         return result;
     *heap_fetches = 0;
     // What the ranks gave is a good guess at the entries to be looked at.
@@ -390,10 +380,8 @@ static void count_batch_on_pages(Relation heap, Relation index, const KeyFormat 
     // A forced path is asked about each range.
     const bool is_counted =
         !is_path_forced() && reader.count > 0 && with_key_type(format.width, [&](auto key) {
-            using Key = decltype(key);
-            return count_by_rank(Question<Key>{heap, index, &format, run_kind_of<Key>(is_composite(format)),
-                                               snapshot, nullptr, &reader, reader.count},
-                                 counts, &heap_fetches);
+            return count_by_rank<decltype(key)>(heap, index, format, snapshot, nullptr, &reader, counts,
+                                                &heap_fetches);
         });
     if (!is_counted) {
         // The map tells once whether it is worth asking for each range.

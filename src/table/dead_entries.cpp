@@ -1,13 +1,15 @@
 // A few indexes' knowledge, forgotten when PostgreSQL says that the index has changed.
-#include "kary/dead_entries.h"
+#include "table/dead_entries.h"
 
 #include <algorithm>
+
+#include "memory.h"
 
 extern "C" {
 #include "utils/inval.h"
 }
 
-namespace pg_gpu::kary {
+namespace pg_gpu::table {
 
 static constexpr int kIndexes = 8;
 static DeadEntries known_indexes[kIndexes] = {};
@@ -16,6 +18,8 @@ static uint64 last_use = 0;
 static void forget(DeadEntries *known) {
     if (known->entries != nullptr)
         pfree(known->entries);
+    if (known->rows != nullptr)
+        pfree(known->rows);
     *known = {};
 }
 
@@ -66,14 +70,31 @@ const DeadEntry *find_dead_entry(const DeadEntries &known, uint64 place) {
     return found != end && found->place == place ? found : nullptr;
 }
 
-void add_dead_entries(DeadEntries *known, const DeadEntry *entries, uint64 count) {
+// Makes room for more behind `count` values, which may be none.
+template <typename Value>
+static Value *with_room(Value *values, uint64 count, uint64 more) {
     MemoryContext caller = MemoryContextSwitchTo(TopMemoryContext);
-    const uint64 room = known->count + count;
-    known->entries = known->entries == nullptr ? allocate<DeadEntry>(room) : reallocate(known->entries, room);
+    Value *result =
+        values == nullptr ? allocate<Value>(count + more + 1) : reallocate(values, count + more + 1);
     MemoryContextSwitchTo(caller);
-    memcpy(known->entries + known->count, entries, count * sizeof(DeadEntry));
-    known->count = room;
-    std::sort(known->entries, known->entries + room, is_before);
+    return result;
 }
 
-}  // namespace pg_gpu::kary
+void add_dead_entries(DeadEntries *known, const DeadEntry *entries, uint64 count, const uint64 *rows,
+                      uint64 row_count, uint64 row_words) {
+    known->entries = with_room(known->entries, known->count, count);
+    known->rows = with_room(known->rows, known->row_count * row_words, row_count * row_words);
+    if (row_count > 0)
+        memcpy(known->rows + known->row_count * row_words, rows, row_count * row_words * sizeof(uint64));
+    for (uint64 i = 0; i < count; i++) {
+        DeadEntry entry = entries[i];
+        if (entry.row != DeadEntry::kNoRow)
+            entry.row += known->row_count;
+        known->entries[known->count + i] = entry;
+    }
+    known->count += count;
+    known->row_count += row_count;
+    std::sort(known->entries, known->entries + known->count, is_before);
+}
+
+}  // namespace pg_gpu::table

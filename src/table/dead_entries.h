@@ -1,18 +1,17 @@
-// What this session knows of the index entries of dead line pointers, whose rows can't tell their keys any
-// more. Why it holds: README.md, "Counts beside changed blocks".
+// What this session knows of the index entries of dead line pointers, whose rows can't tell any more what
+// these have. Why it holds: src/storage/README.md, "Counts beside changed blocks".
 #pragma once
 
-#include "kary/format.h"
+#include "postgres_headers.h"
 
-namespace pg_gpu::kary {
+namespace pg_gpu::table {
 
 // The entries that an index has of one dead line pointer are consecutive in DeadEntries. One that has none
-// stands there once, with `absent`.
+// stands there once, without a row.
 struct DeadEntry {
+    static constexpr uint64 kNoRow = PG_UINT64_MAX;
     uint64 place;  // place_of_tid
-    Key128 key;
-    NullMask nulls;
-    bool absent;
+    uint64 row;    // number of what the entry has
 };
 
 // Of one index, as of one vacuum_seq.
@@ -21,6 +20,8 @@ struct DeadEntries {
     uint64 vacuum_seq;
     DeadEntry *entries;  // by place
     uint64 count;
+    uint64 *rows;  // as the index's EntryCounter has them
+    uint64 row_count;
     uint64 debt;  // entries that counts have looked at one by one for want of such knowledge
     uint64 used;
 };
@@ -35,7 +36,8 @@ DeadEntries *known_dead_entries(Relation index, uint64 vacuum_seq);
 // The first entry of a dead line pointer; nullptr when nothing is known of it.
 const DeadEntry *find_dead_entry(const DeadEntries &known, uint64 place);
 
-// Adds entries of line pointers that nothing was known of, in any order.
-void add_dead_entries(DeadEntries *known, const DeadEntry *entries, uint64 count);
+// Adds entries of line pointers that nothing was known of, in any order, and their rows of `row_words` words.
+void add_dead_entries(DeadEntries *known, const DeadEntry *entries, uint64 count, const uint64 *rows,
+                      uint64 row_count, uint64 row_words);
 
-}  // namespace pg_gpu::kary
+}  // namespace pg_gpu::table

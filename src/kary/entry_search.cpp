@@ -1,0 +1,215 @@
+#include "kary/entry_search.h"
+
+#include <algorithm>
+
+namespace pg_gpu::kary {
+
+namespace {
+
+template <typename Key>
+struct Entry {
+    NullMask nulls;
+    Key key;
+    ItemPointerData tid;
+};
+
+// Entries that are searched for, each once, and which of them were found.
+template <typename Key>
+struct Search {
+    const CopiedView *view;
+    Entry<Key> *entries;  // sorted
+    uint64 count;
+    bool *listed;
+};
+
+}  // namespace
+
+template <typename Key>
+static bool comes_before(const Entry<Key> &a, const Entry<Key> &b) {
+    if (a.nulls != b.nulls)
+        return a.nulls < b.nulls;
+    if (!(a.key == b.key))
+        return a.key < b.key;
+    return place_of_tid(a.tid) < place_of_tid(b.tid);
+}
+
+template <typename Key>
+static bool is_same(const Entry<Key> &a, const Entry<Key> &b) {
+    return a.nulls == b.nulls && a.key == b.key && place_of_tid(a.tid) == place_of_tid(b.tid);
+}
+
+template <typename Key>
+static void read_entries(const EntryRows &rows, Search<Key> *search) {
+    search->entries = allocate<Entry<Key>>(rows.count + 1);
+    for (uint64 i = 0; i < rows.count; i++) {
+        const uint64 *row = row_at(rows, i);
+        Entry<Key> *entry = &search->entries[i];
+        *entry = {entry_nulls(row), entry_key<Key>(row), {}};
+        ItemPointerSet(&entry->tid, static_cast<BlockNumber>(row[0] >> 16),
+                       static_cast<OffsetNumber>(row[0] & 0xffff));
+    }
+    std::sort(search->entries, search->entries + rows.count, comes_before<Key>);
+    search->count = static_cast<uint64>(
+        std::unique(search->entries, search->entries + rows.count, is_same<Key>) - search->entries);
+    search->listed = allocate_zeroed<bool>(search->count + 1);
+}
+
+template <typename Key>
+static void find_in_tail(Search<Key> *search) {
+    const Entry<Key> *end = search->entries + search->count;
+    const CopiedView &view = *search->view;
+    for_each_tail_item<Key>(view.tail.items, view.tail.bytes, is_composite(*view.format),
+                            [&](Key key, NullMask nulls, const ItemPointerData &tid) {
+                                const Entry<Key> entry = {nulls, key, tid};
+                                const auto *found = std::lower_bound<const Entry<Key> *>(
+                                    search->entries, end, entry, comes_before<Key>);
+                                if (found != end && is_same(*found, entry))
+                                    search->listed[found - search->entries] = true;
+                            });
+}
+
+// As ranks count it: they look at the dead bitmap of runs that have dead entries.
+static bool is_counted(Relation index, const storage::RunEntry &run, uint64 ordinal, bool *counted,
+                       uint32 *position) {
+    uint64 dead = 0;
+    if (run.dead > 0) {
+        *position = run.sections[storage::kDeadBitmapSection].first_page;
+        if (!storage::read_dead_bits(index, run, ordinal, 1, &dead))
+            return false;
+    }
+    *counted = (dead & 1) == 0;
+    return true;
+}
+
+template <typename Key>
+static bool find_in_run(Search<Key> *search, const storage::RunEntry &run, uint32 *position) {
+    Relation index = search->view->index;
+    Partition *partitions;
+    int partition_count;
+    bool sound =
+        read_partitions<Key>(index, *search->view->format, run, &partitions, &partition_count, position);
+    uint64 at = 0;
+    // Both are in the order of their NULLs.
+    for (int i = 0; sound && i < partition_count; i++) {
+        const Partition &partition = partitions[i];
+        for (; at < search->count && search->entries[at].nulls < partition.nulls; at++) {}
+        for (; sound && at < search->count && search->entries[at].nulls == partition.nulls; at++) {
+            CHECK_FOR_INTERRUPTS();
+            const Entry<Key> &entry = search->entries[at];
+            bool found;
+            bool counted = false;
+            uint64 ordinal;
+            sound =
+                find_entry<Key>(index, run, partition, entry.key, entry.tid, &found, &ordinal, position) &&
+                (!found || is_counted(index, run, ordinal, &counted, position));
+            search->listed[at] = search->listed[at] || (sound && found && counted);
+        }
+    }
+    pfree(partitions);
+    return sound;
+}
+
+template <typename Key>
+bool keep_listed(const CopiedView &view, EntryRows *entries) {
+    Search<Key> search = {&view, nullptr, 0, nullptr};
+    read_entries(*entries, &search);
+    find_in_tail(&search);
+    bool sound = true;
+    for (int i = 0; sound && i < view.view.run_count; i++) {
+        uint32 position = 0;
+        sound = find_in_run(&search, view.view.runs[i], &position);
+        if (!sound)
+            storage::confirm_recycled(view.index, view.kind, view.view, view.view.runs[i], position);
+    }
+    entries->count = 0;
+    for (uint64 i = 0; i < search.count; i++) {
+        const Entry<Key> &entry = search.entries[i];
+        if (search.listed[i])
+            put_entry(entry.nulls, entry.key, entry.tid, add_row(entries));
+    }
+    pfree(search.entries);
+    pfree(search.listed);
+    return sound;
+}
+
+// ---- entries of wanted line pointers ----------------------------------------------------------------------
+
+static NullMask nulls_of(const Partition *partitions, int count, uint64 ordinal) {
+    int i = 0;
+    while (i + 1 < count && partitions[i + 1].first <= ordinal)
+        i++;
+    return partitions[i].nulls;
+}
+
+// Looks at a leaf's TIDs.
+template <typename Key>
+static bool look_at_leaf(const CopiedView &view, const storage::RunEntry &run, uint32 leaf,
+                         const Partition *partitions, int partition_count, WantedPointers *wanted,
+                         uint32 *position) {
+    uint16 places[kLeafCapacity<Key>];
+    Key keys[kLeafCapacity<Key>];
+    ItemPointerData tids[kLeafCapacity<Key>];
+    uint32 count = 0;
+    *position = run.sections[kLeafSection].first_page + leaf;
+    const storage::RunPage page = read_leaf<Key>(view.index, run, leaf);
+    if (page.page == nullptr)
+        return false;
+    const uint32 entries = leaf_entries<Key>(run, leaf);
+    const ItemPointerData *all = leaf_tids<Key>(page.page, entries);
+    for (uint32 i = 0; i < entries; i++)
+        if (unlikely(is_wanted(*wanted, all[i]))) {
+            places[count] = static_cast<uint16>(i);
+            keys[count] = leaf_keys<Key>(page.page)[i];
+            tids[count++] = all[i];
+        }
+    storage::release_run_page(page);
+    for (uint32 i = 0; i < count; i++) {
+        const uint64 ordinal = static_cast<uint64>(leaf) * kLeafCapacity<Key> + places[i];
+        bool counted;
+        if (!is_counted(view.index, run, ordinal, &counted, position))
+            return false;
+        if (counted)
+            put_entry(nulls_of(partitions, partition_count, ordinal), keys[i], tids[i],
+                      note_wanted(wanted, tids[i]));
+    }
+    return true;
+}
+
+template <typename Key>
+static bool look_at_run(const CopiedView &view, const storage::RunEntry &run, WantedPointers *wanted,
+                        uint32 *position) {
+    Partition *partitions;
+    int partition_count;
+    bool sound = read_partitions<Key>(view.index, *view.format, run, &partitions, &partition_count, position);
+    for (uint32 leaf = 0; sound && leaf < leaf_pages<Key>(run); leaf++) {
+        CHECK_FOR_INTERRUPTS();
+        sound = look_at_leaf<Key>(view, run, leaf, partitions, partition_count, wanted, position);
+    }
+    pfree(partitions);
+    return sound;
+}
+
+template <typename Key>
+bool look_for(const CopiedView &view, WantedPointers *wanted) {
+    for_each_tail_item<Key>(view.tail.items, view.tail.bytes, is_composite(*view.format),
+                            [&](Key key, NullMask nulls, const ItemPointerData &tid) {
+                                if (is_wanted(*wanted, tid))
+                                    put_entry(nulls, key, tid, note_wanted(wanted, tid));
+                            });
+    for (int i = 0; i < view.view.run_count; i++) {
+        uint32 position = 0;
+        if (!look_at_run<Key>(view, view.view.runs[i], wanted, &position)) {
+            storage::confirm_recycled(view.index, view.kind, view.view, view.view.runs[i], position);
+            return false;
+        }
+    }
+    return true;
+}
+
+#define INSTANTIATE(Key)                                             \
+    template bool keep_listed<Key>(const CopiedView &, EntryRows *); \
+    template bool look_for<Key>(const CopiedView &, WantedPointers *);
+PG_GPU_FOR_EACH_KEY_TYPE(INSTANTIATE)
+#undef INSTANTIATE
+
+}  // namespace pg_gpu::kary

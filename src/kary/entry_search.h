@@ -1,0 +1,49 @@
+// The index's part of finding the entries that counts have and whose rows the snapshot doesn't see
+// (table/entry_counter.h).
+#pragma once
+
+#include "kary/kary.h"
+#include "storage/sealed_tail.h"
+#include "table/entry_counter.h"
+
+namespace pg_gpu::kary {
+
+// What an entry has, as one of EntryRows: the words are TID, NULLs, and the key's lower and upper half.
+inline constexpr uint64 kEntryWords = 4;
+
+template <typename Key>
+inline void put_entry(NullMask nulls, Key key, const ItemPointerData &tid, uint64 *row) {
+    const Uint128 bits{bits_of(key)};
+    row[0] = place_of_tid(tid);
+    row[1] = nulls;
+    row[2] = static_cast<uint64>(bits);
+    row[3] = static_cast<uint64>(bits >> 64);
+}
+
+inline NullMask entry_nulls(const uint64 *row) {
+    return static_cast<NullMask>(row[1]);
+}
+
+template <typename Key>
+inline Key entry_key(const uint64 *row) {
+    return key_from<Key>(static_cast<Bits<Key>>(Uint128{row[3]} << 64 | row[2]));
+}
+
+// A view of an index, with a copy of its tail.
+struct CopiedView {
+    Relation index;
+    const KeyFormat *format;
+    const storage::RunKind *kind;
+    storage::View view;
+    storage::TailCopy tail;
+};
+
+// Leaves those of the entries that the view has, by NULLs and key; false when a page was recycled.
+template <typename Key>
+bool keep_listed(const CopiedView &view, EntryRows *entries);
+
+// Notes the view's entries of wanted line pointers; false when a page was recycled.
+template <typename Key>
+bool look_for(const CopiedView &view, WantedPointers *wanted);
+
+}  // namespace pg_gpu::kary

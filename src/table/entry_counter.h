@@ -1,0 +1,93 @@
+// Counts of the rows that a snapshot sees by counts of an index's entries, less the entries whose row it
+// doesn't see. src/storage/README.md, "Counts beside changed blocks", says why these are all.
+#pragma once
+
+#include "memory.h"
+#include "storage/storage.h"
+#include "table/visibility.h"
+
+namespace pg_gpu::table {
+
+// What entries have, each in as many words as the access method needs.
+struct EntryRows {
+    uint64 words;  // of one
+    uint64 count;
+    uint64 room;
+    uint64 *rows;
+};
+
+inline uint64 *row_at(const EntryRows &rows, uint64 i) {
+    return rows.rows + i * rows.words;
+}
+
+// Adds one, to be filled in.
+uint64 *add_row(EntryRows *rows);
+
+enum class Outcome {
+    Counted,
+    Again,    // in a new view: a page was recycled, or the session has learned what it needs
+    Unknown,  // entries must be looked at one by one
+};
+
+// Line pointers whose entries are looked for among all of a view, and what was found.
+struct WantedPointers {
+    const uint64 *places;  // sorted
+    uint64 count;
+    uint64 *blocks;  // a bit for each block of the table that has one
+    BlockNumber block_count;
+    EntryRows found;
+    uint64 *found_places;
+};
+
+bool is_wanted_in_block(const WantedPointers &wanted, const ItemPointerData &tid);
+
+inline bool is_wanted(const WantedPointers &wanted, const ItemPointerData &tid) {
+    const BlockNumber block = ItemPointerGetBlockNumberNoCheck(&tid);
+    return block < wanted.block_count && (wanted.blocks[block / 64] >> (block % 64) & 1) != 0 &&
+           is_wanted_in_block(wanted, tid);
+}
+
+// Notes an entry, and returns its row to be filled in.
+uint64 *note_wanted(WantedPointers *wanted, const ItemPointerData &tid);
+
+// One question, or many, and how the index's access method answers them.
+struct EntryCounter {
+    Relation heap;
+    Relation index;
+    const storage::RunKind *kind;
+    Snapshot snapshot;
+    uint32 count;               // of questions
+    const storage::View *view;  // the one that was taken last
+    uint64 row_words;
+    bool rows_tell;  // what an entry has is told by any row of its chain (do_rows_tell)
+    // What takes as long as to look at one entry of a count, or at so many: to search one run for a row, and
+    // to hold a row against one question.
+    uint64 search_cost;
+    uint64 subtract_cost;
+
+    void *context;
+    // Takes a new view and copies its tail.
+    void (*renew)(void *context);
+    // Counts the live entries of the view.
+    Outcome (*count_entries)(void *context, int64 *counts);
+    // Fills in what the entry of a row with this TID has.
+    void (*encode)(void *context, const Datum *values, const bool *is_null, const ItemPointerData &tid,
+                   uint64 *row);
+    // Leaves those rows that live entries of the view have, each once, in an order of its own. Unknown when
+    // that takes longer than to look at `budget` entries.
+    Outcome (*keep_listed)(void *context, EntryRows *rows, uint64 budget);
+    // Notes the view's live entries of wanted line pointers; false when a page was recycled.
+    bool (*look_for)(void *context, WantedPointers *wanted);
+    // Takes listed rows off the counts.
+    void (*subtract)(void *context, const EntryRows &rows, int64 *counts);
+};
+
+// Are the index's columns such that a row that nobody sees any more tells them? What TOAST has of it may be
+// gone, and an expression may fail.
+bool do_rows_tell(Relation heap, Relation index);
+
+// Counts in one view; *heap_fetches line pointers without a visible row were looked at. False when entries
+// must be looked at one by one: counts then are those of all live entries, or nothing of use.
+bool count_visible_entries(const EntryCounter &counter, int64 *counts, uint64 *heap_fetches);
+
+}  // namespace pg_gpu::table

@@ -1,0 +1,18 @@
+// The index entries that counts of entries have and whose rows the snapshot doesn't see.
+// src/storage/README.md, "Counts beside changed blocks", says why these are all.
+#pragma once
+
+#include "table/entry_counter.h"
+
+namespace pg_gpu::table {
+
+// May the entries of this table be told under this snapshot?
+bool may_find_invisible(Relation heap, Snapshot snapshot);
+
+// Finds those of the view. `budget` is how many entries would be looked at one by one otherwise; the search
+// takes no longer than that, but now and then as long as a look at all of the index's. *candidates rows were
+// searched for. Unknown: it would take longer, or what an entry has can't be told.
+Outcome find_invisible_entries(const EntryCounter &counter, uint64 budget, EntryRows *invisible,
+                               uint64 *candidates);
+
+}  // namespace pg_gpu::table
