@@ -1,99 +1,170 @@
-// Where the whole table is all-visible, cells inside a box are counted by the directory and the others by
-// their codes. Elsewhere entries are counted by their TIDs.
+// Cells inside a box are counted by the directory and the others by their codes, and entries without a
+// visible row are taken off, as long as these are few. Where they aren't, entries are counted by their TIDs.
+#include "grid/entry_search.h"
 #include "grid/grid.h"
 #include "grid/mirror.h"
 #include "table/visible_count.h"
 
 namespace pg_gpu::grid {
 
-// By the rule "Trust", entries are read first, then the visibility map, then vacuum_seq again.
-static bool may_trust(const ViewReader &reader) {
-    return is_table_all_visible(reader.heap) &&
-           storage::read_vacuum_seq(reader.index, reader.format) == reader.view.vacuum_seq;
+// ---- entries of a view ------------------------------------------------------------------------------------
+
+namespace {
+
+// One condition, or many boxes, in one view after another.
+struct Question {
+    ViewReader *reader;          // of all rows
+    const Condition *condition;  // or nullptr
+    const RangeReader *boxes;    // or nullptr
+    RunScan *scans;              // of the view's runs; nullptr: there was no view yet
+    int scan_count;
+    bool is_view_new;  // nothing was counted in it
+};
+
+}  // namespace
+
+static Question *question_of(void *context) {
+    return static_cast<Question *>(context);
 }
 
-static void reset_run_scans(const ViewReader &reader, RunScan *scans) {
-    for (int i = 0; i < reader.view.run_count; i++)
-        reset_run_scan(&scans[i]);
+static void end_scans(Question *question) {
+    if (question->scans != nullptr)
+        end_run_scans(question->scans, question->scan_count);
+    question->scans = nullptr;
 }
 
-// Live matches in all runs of the view, by the ranges that were found already; false when it went stale.
-static bool count_in_runs(const ViewReader &reader, RunScan *scans, const Condition &condition,
-                          uint64 *count) {
-    for (int i = 0; i < reader.view.run_count; i++) {
-        if (count_matches(&scans[i], condition, count))
+static void take_new_view(Question *question) {
+    end_scans(question);
+    renew_view(question->reader);
+    question->scan_count = question->reader->view.run_count;
+    question->scans = begin_run_scans(*question->reader, question->reader->view.runs, question->scan_count);
+    question->is_view_new = true;
+}
+
+// Calls visit(i, condition) for one box after another until a call returns false.
+template <typename Visit>
+static bool for_each_condition(const Question &question, Visit visit) {
+    if (question.condition != nullptr)
+        return visit(uint32{0}, *question.condition);
+    return for_each_range(*question.boxes, [&](uint32 i, const ScanKeyData *keys, int key_count) {
+        Condition condition;
+        make_condition(*question.reader->format, keys, key_count, &condition);
+        return visit(i, condition);
+    });
+}
+
+// Live matches in all runs of the view; false when it went stale. Of the one condition the ranges are found
+// once.
+static bool count_in_runs(const Question &question, const Condition &condition, uint64 *count) {
+    const ViewReader &reader = *question.reader;
+    for (int i = 0; i < question.scan_count; i++) {
+        RunScan *scan = &question.scans[i];
+        if (question.condition == nullptr)
+            reset_run_scan(scan);
+        else if (scan->found)
+            rewind_run_scan(scan);
+        if (count_matches(scan, condition, count))
             continue;
-        confirm_recycled(reader, reader.view.runs[i], recycled_position(scans[i]));
+        confirm_recycled(reader, reader.view.runs[i], recycled_position(*scan));
         return false;
     }
     return true;
 }
 
-// Of all runs.
-static uint64 entries_to_look_at(const ViewReader &reader, RunScan *scans, const Condition &condition,
-                                 bool all) {
-    uint64 entries = 0;
-    for (int i = 0; i < reader.view.run_count; i++)
-        entries += entries_to_look_at(&scans[i], condition, all);
-    return entries;
-}
-
-// Counts in one view, by the server where that pays; false when neither it nor the directory can tell: the
-// table is not all-visible, or the view went stale. `boxes` has the reader's condition, or is nullptr.
-static bool count_in_view(ViewReader *reader, const BoxList *boxes, int64 *result, uint64 *heap_fetches) {
-    const bool all_visible = is_table_all_visible(reader->heap);
-    if (!all_visible && boxes == nullptr)
-        return false;
-    renew_view(reader);
-    RunScan *scans = begin_run_scans(*reader, reader->view.runs, reader->view.run_count);
-    const uint64 looked_at =
-        boxes != nullptr ? entries_to_look_at(*reader, scans, *reader->condition, !all_visible) : 0;
-    uint64 count = reader->tail_count;
-    const bool asks = looked_at >= kFewestEntries;
-    const bool sound = !asks && all_visible && count_in_runs(*reader, scans, *reader->condition, &count) &&
-                       may_trust(*reader);
-    end_run_scans(scans, reader->view.run_count);
-    if (asks)
-        return count_on_server(reader, *boxes, nullptr, looked_at, result, heap_fetches) ||
-               count_in_view(reader, nullptr, result, heap_fetches);
-    *result = static_cast<int64>(count);
-    *heap_fetches = 0;
-    if (sound)
-        pgstat_count_index_scan(reader->index);
-    return sound;
-}
-
-// Does the same for many boxes.
-static bool count_batch_in_view(ViewReader *reader, const RangeReader &boxes, int64 *counts) {
-    const Format &format = *reader->format;
-    const auto words = static_cast<size_t>(format.row_words);
-    MemoryContext box_context =
-        AllocSetContextCreate(CurrentMemoryContext, "gpu_grid box", ALLOCSET_SMALL_SIZES);
-    renew_view(reader);
-    RunScan *scans = begin_run_scans(*reader, reader->view.runs, reader->view.run_count);
-    bool sound = true;
-    for (uint32 i = 0; sound && i < boxes.count; i++) {
-        CHECK_FOR_INTERRUPTS();
-        ScanKeyData keys[2 * kMaxColumns];
-        Condition condition;
-        MemoryContextReset(box_context);
-        MemoryContext caller = MemoryContextSwitchTo(box_context);
-        make_condition(format, keys, boxes.read(boxes.context, i, keys), &condition);
-        MemoryContextSwitchTo(caller);
+static Outcome count_entries_in_view(void *context, int64 *counts) {
+    const Question &question = *question_of(context);
+    const ViewReader &reader = *question.reader;
+    const auto words = static_cast<size_t>(reader.format->row_words);
+    const bool sound = for_each_condition(question, [&](uint32 i, const Condition &condition) {
         uint64 count = 0;
-        for (uint32 j = 0; j < reader->tail_count; j++)
-            count += matches(format, condition, reader->tail + j * words) ? 1 : 0;
-        reset_run_scans(*reader, scans);
-        sound = condition.nothing || count_in_runs(*reader, scans, condition, &count);
+        for (uint32 j = 0; j < reader.tail_count; j++)
+            count += matches(*reader.format, condition, reader.tail + j * words) ? 1 : 0;
+        // What the scans keep outlives the box.
+        MemoryContext caller = MemoryContextSwitchTo(reader.context);
+        const bool counted = condition.nothing || count_in_runs(question, condition, &count);
+        MemoryContextSwitchTo(caller);
         counts[i] = static_cast<int64>(count);
-    }
-    end_run_scans(scans, reader->view.run_count);
-    MemoryContextDelete(box_context);
-    sound = sound && may_trust(*reader);
-    if (sound)
-        pgstat_count_index_scan(reader->index);
-    return sound;
+        return counted;
+    });
+    return sound ? Outcome::Counted : Outcome::Again;
 }
+
+// ---- less those without a visible row ---------------------------------------------------------------------
+
+static void renew(void *context) {
+    Question *question = question_of(context);
+    if (!question->is_view_new)
+        take_new_view(question);
+    question->is_view_new = false;
+}
+
+static void encode_entry(void *context, const Datum *values, const bool *is_null, const ItemPointerData &tid,
+                         uint64 *row) {
+    encode_row(*question_of(context)->reader->format, values, is_null, tid, row);
+}
+
+static Outcome keep_listed_in_view(void *context, EntryRows *rows, uint64 budget) {
+    return keep_listed(*question_of(context)->reader, rows, budget);
+}
+
+static bool look_for_in_view(void *context, WantedPointers *wanted) {
+    return look_for(*question_of(context)->reader, wanted);
+}
+
+static void subtract(void *context, const EntryRows &rows, int64 *counts) {
+    const Question &question = *question_of(context);
+    for_each_condition(question, [&](uint32 i, const Condition &condition) {
+        CHECK_FOR_INTERRUPTS();
+        counts[i] -= static_cast<int64>(count_rows(*question.reader->format, condition, rows));
+        return true;
+    });
+}
+
+// Counts by the directory in a view; false when that can't tell.
+static bool count_by_directory(Question *question, int64 *counts, uint64 *heap_fetches) {
+    // What it takes to search a run for a row, in entries looked at one by one.
+    constexpr uint64 kCostOfSearch = 64;
+    const ViewReader *reader = question->reader;
+    EntryCounter counter = {};
+    counter.heap = reader->heap;
+    counter.index = reader->index;
+    counter.kind = reader->format;
+    counter.snapshot = reader->snapshot;
+    counter.count = question->boxes != nullptr ? question->boxes->count : 1;
+    counter.view = &reader->view;
+    counter.row_words = static_cast<uint64>(reader->format->row_words);
+    counter.rows_tell = do_rows_tell(reader->heap, reader->index);
+    counter.search_cost = kCostOfSearch;
+    counter.subtract_cost = 1;
+    counter.context = question;
+    counter.renew = renew;
+    counter.count_entries = count_entries_in_view;
+    counter.encode = encode_entry;
+    counter.keep_listed = keep_listed_in_view;
+    counter.look_for = look_for_in_view;
+    counter.subtract = subtract;
+    const bool counted = count_visible_entries(counter, counts, heap_fetches);
+    end_scans(question);
+    return counted;
+}
+
+// How many entries pages are read for, by the ranges of a view: to count by the directory, which is done
+// twice where entries may have to be taken off, and to look at all.
+struct Effort {
+    uint64 by_directory;
+    uint64 one_by_one;
+};
+
+static void add_effort(const Question &question, const Condition &condition, bool all_visible,
+                       Effort *effort) {
+    for (int i = 0; i < question.scan_count; i++) {
+        effort->by_directory +=
+            (all_visible ? 1 : 2) * entries_to_look_at(&question.scans[i], condition, false);
+        effort->one_by_one += entries_to_look_at(&question.scans[i], condition, true);
+    }
+}
+
+// ---- one condition ----------------------------------------------------------------------------------------
 
 static void collect_counted(void *context, VisibleCount *count) {
     drain(static_cast<ViewReader *>(context),
@@ -103,21 +174,49 @@ static void collect_counted(void *context, VisibleCount *count) {
                     }});
 }
 
-static int64 count_condition(ViewReader *reader, bool may_ask, uint64 *heap_fetches) {
-    int64 count = 0;
+// Has the server count where its path is forced, else whoever takes less; false when entries must be looked
+// at one by one. `reader` takes the condition's rows, `all_rows` all.
+static bool count_together(ViewReader *reader, ViewReader *all_rows, bool may_ask, int64 *count,
+                           uint64 *heap_fetches) {
     BoxList list;
     const bool may_travel = may_ask && client::may_ask_server(1, 1) &&
                             begin_boxes(&list, reader->format, 1) && add_box(&list, *reader->condition);
-    const bool counted = may_travel && client::is_path_forced()
-                             ? count_on_server(reader, list, nullptr, 0, &count, heap_fetches) ||
-                                   count_in_view(reader, nullptr, &count, heap_fetches)
-                             : count_in_view(reader, may_travel ? &list : nullptr, &count, heap_fetches);
-    if (!counted) {
-        count = count_by_tid(reader->heap, reader->index, reader->format, reader->snapshot, collect_counted,
-                             reader, heap_fetches);
-        pgstat_count_index_scan(reader->index);
+    if (may_travel && client::is_path_forced() &&
+        count_on_server(reader, list, nullptr, 0, count, heap_fetches))
+        return true;
+    Question question = {all_rows, reader->condition, nullptr, nullptr, 0, false};
+    Effort effort = {};
+    if (may_travel && !client::is_path_forced()) {
+        take_new_view(&question);
+        add_effort(question, *reader->condition, is_table_all_visible(reader->heap), &effort);
     }
-    client::note_request_done(reader->index, client::RequestKind::CountBoxes);
+    const bool asks_first = effort.by_directory >= kFewestEntries;
+    if (asks_first && count_on_server(reader, list, nullptr, effort.by_directory, count, heap_fetches)) {
+        end_scans(&question);
+        return true;
+    }
+    return count_by_directory(&question, count, heap_fetches) ||
+           (!asks_first && effort.one_by_one >= kFewestEntries &&
+            count_on_server(reader, list, nullptr, effort.one_by_one, count, heap_fetches));
+}
+
+static int64 count_condition(Relation heap, Relation index, const Format *format, Snapshot snapshot,
+                             const Condition &condition, bool may_ask, uint64 *heap_fetches) {
+    int64 count = 0;
+    Condition everything;
+    make_condition(*format, nullptr, 0, &everything);
+    auto *reader = allocate<ViewReader>(1);
+    auto *all_rows = allocate<ViewReader>(1);
+    begin_view_reader(reader, heap, index, format, snapshot, &condition);
+    begin_view_reader(all_rows, heap, index, format, snapshot, &everything);
+    const bool counted = count_together(reader, all_rows, may_ask, &count, heap_fetches);
+    end_view_reader(all_rows);
+    if (!counted) {
+        count = count_by_tid(heap, index, format, snapshot, collect_counted, reader, heap_fetches);
+        pgstat_count_index_scan(index);
+    }
+    end_view_reader(reader);
+    client::note_request_done(index, client::RequestKind::CountBoxes);
     return count;
 }
 
@@ -129,14 +228,10 @@ static int64 count_one(Relation heap, Relation index, Snapshot snapshot, const S
     const Format *format = format_of(index);
     Condition condition;
     make_condition(*format, keys, key_count, &condition);
-    int64 count = 0;
     *heap_fetches = 0;
-    if (!condition.nothing) {
-        auto *reader = allocate<ViewReader>(1);
-        begin_view_reader(reader, heap, index, format, snapshot, &condition);
-        count = count_condition(reader, may_ask, heap_fetches);
-        end_view_reader(reader);
-    }
+    const int64 count =
+        condition.nothing ? 0
+                          : count_condition(heap, index, format, snapshot, condition, may_ask, heap_fetches);
     MemoryContextSwitchTo(caller);
     MemoryContextDelete(context);
     return count;
@@ -161,48 +256,68 @@ static bool add_boxes(const Format &format, const RangeReader &reader, BoxList *
 }
 
 // Estimates from some of the boxes what the paged path would look at for all of them.
-static uint64 expected_entries(ViewReader *reader, const RangeReader &boxes) {
+static Effort expected_effort(Question *question) {
     constexpr uint32 kSamples = 8;
-    const bool all = !is_table_all_visible(reader->heap);
-    renew_view(reader);
-    RunScan *scans = begin_run_scans(*reader, reader->view.runs, reader->view.run_count);
-    uint64 entries = 0;
+    const ViewReader *reader = question->reader;
+    const RangeReader &boxes = *question->boxes;
+    const bool all_visible = is_table_all_visible(reader->heap);
+    take_new_view(question);
+    Effort effort = {};
     for (uint32 i = 0; i < kSamples; i++) {
         ScanKeyData keys[2 * kMaxColumns];
         Condition condition;
         const auto box = static_cast<uint32>(uint64{i} * boxes.count / kSamples);
         make_condition(*reader->format, keys, boxes.read(boxes.context, box, keys), &condition);
-        reset_run_scans(*reader, scans);
-        entries += condition.nothing ? 0 : entries_to_look_at(*reader, scans, condition, all);
+        for (int run = 0; run < question->scan_count; run++)
+            reset_run_scan(&question->scans[run]);
+        if (!condition.nothing)
+            add_effort(*question, condition, all_visible, &effort);
     }
-    end_run_scans(scans, reader->view.run_count);
-    return entries / kSamples * boxes.count;
+    effort.by_directory = effort.by_directory / kSamples * boxes.count;
+    effort.one_by_one = effort.one_by_one / kSamples * boxes.count;
+    return effort;
 }
 
-// Has the server count all boxes. Returns false when one of them is more than a box, or when the server
-// doesn't answer.
-static bool count_batch_on_server(ViewReader *reader, const RangeReader &boxes, int64 *counts) {
+// Counts all boxes at once; false when they must be counted one by one. The server isn't asked when one of
+// them is more than a box.
+static bool count_batch_together(Question *question, int64 *counts) {
+    ViewReader *reader = question->reader;
+    const RangeReader &boxes = *question->boxes;
     BoxList list;
-    if (boxes.count == 0 || !client::may_ask_server(boxes.count, kFewestBoxes) ||
-        !begin_boxes(&list, reader->format, boxes.count))
-        return false;
     uint64 heap_fetches;
-    const bool answered =
-        add_boxes(*reader->format, boxes, &list) &&
-        count_on_server(reader, list, &boxes, client::is_path_forced() ? 0 : expected_entries(reader, boxes),
-                        counts, &heap_fetches);
-    return answered;
+    const bool may_travel = boxes.count > 0 && client::may_ask_server(boxes.count, kFewestBoxes) &&
+                            begin_boxes(&list, reader->format, boxes.count) &&
+                            add_boxes(*reader->format, boxes, &list);
+    const bool is_forced = client::is_path_forced();
+    Effort effort = {};
+    if (may_travel && !is_forced)
+        effort = expected_effort(question);
+    end_scans(question);
+    const bool asks_first = is_forced || effort.by_directory >= kFewestEntries;
+    if (may_travel && asks_first &&
+        count_on_server(reader, list, &boxes, effort.by_directory, counts, &heap_fetches))
+        return true;
+    question->is_view_new = false;
+    const client::PagedRequest request = client::begin_paged(client::RequestKind::CountBoxes, boxes.count);
+    if (count_by_directory(question, counts, &heap_fetches)) {
+        client::end_paged(request);
+        return true;
+    }
+    return may_travel && !asks_first &&
+           count_on_server(reader, list, &boxes, effort.one_by_one, counts, &heap_fetches);
 }
 
 // Counts box by box. A server that didn't answer for all boxes together isn't asked about each of them.
 static void count_one_by_one(Relation heap, Relation index, Snapshot snapshot, const RangeReader &boxes,
                              int64 *counts) {
+    const client::PagedRequest request = client::begin_paged(client::RequestKind::CountBoxes, boxes.count);
     const bool may_ask = !client::may_ask_server(boxes.count, kFewestBoxes);
     for_each_range(boxes, [&](uint32 i, const ScanKeyData *keys, int key_count) {
         uint64 heap_fetches;
         counts[i] = count_one(heap, index, snapshot, keys, key_count, may_ask, &heap_fetches);
         return true;
     });
+    client::end_paged(request);
 }
 
 void count_batch(Relation heap, Relation index, Snapshot snapshot, const RangeReader &boxes, int64 *counts) {
@@ -214,13 +329,9 @@ void count_batch(Relation heap, Relation index, Snapshot snapshot, const RangeRe
     make_condition(*format, nullptr, 0, &everything);
     auto *reader = allocate<ViewReader>(1);
     begin_view_reader(reader, heap, index, format, snapshot, &everything);
-    if (!count_batch_on_server(reader, boxes, counts)) {
-        const client::PagedRequest request =
-            client::begin_paged(client::RequestKind::CountBoxes, boxes.count);
-        if (!is_table_all_visible(heap) || !count_batch_in_view(reader, boxes, counts))
-            count_one_by_one(heap, index, snapshot, boxes, counts);
-        client::end_paged(request);
-    }
+    Question question = {reader, nullptr, &boxes, nullptr, 0, false};
+    if (!count_batch_together(&question, counts))
+        count_one_by_one(heap, index, snapshot, boxes, counts);
     client::note_request_done(index, client::RequestKind::CountBoxes);
     end_view_reader(reader);
     MemoryContextSwitchTo(caller);

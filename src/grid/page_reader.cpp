@@ -252,6 +252,11 @@ static void go_to_range(RunScan *scan, uint64 range) {
     }
 }
 
+void rewind_run_scan(RunScan *scan) {
+    scan->page = 0;
+    go_to_range(scan, 0);
+}
+
 bool find_matches(RunScan *scan, const Condition &condition) {
     if (scan->found)
         return true;

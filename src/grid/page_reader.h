@@ -78,6 +78,9 @@ void end_run_scan(RunScan *scan);
 // Starts again with another condition.
 void reset_run_scan(RunScan *scan);
 
+// Starts again with the same one, whose ranges are there.
+void rewind_run_scan(RunScan *scan);
+
 // Finds the ranges that hold the condition's matches, unless they are there. false when a page was recycled.
 bool find_matches(RunScan *scan, const Condition &condition);
 

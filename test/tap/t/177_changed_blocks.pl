@@ -1,6 +1,6 @@
 # suite: check
-# Counts of ranges in tables of which few blocks aren't all-visible, so that ranks are taken less the entries without a visible
-# row, against random writers in changing places of the table: savepoints taken back, HOT updates, dead line pointers that are
+# Counts of ranges and boxes in tables of which few blocks aren't all-visible, so that entries are counted by ranks or by the grid's
+# directory and those without a visible row are taken off, against random writers in changing places of the table: savepoints taken back, HOT updates, dead line pointers that are
 # left, freed and used again, VACUUMs that are under way while others count, merges. Readers on a primary and a standby compare
 # each count with a sequential scan in the same statement. PG_GPU_TEST_SECONDS sets how long.
 
@@ -29,26 +29,38 @@ $standby->start;
 $primary->safe_psql('postgres', q{
 CREATE TABLE beside (id int4, k int4, v int8, t text) WITH (fillfactor = 95);
 INSERT INTO beside SELECT i, hashint4(i) % 5000 + 5000, nullif(i % 50, 7), 'x' FROM generate_series(1, 40000) AS i;
-CREATE INDEX beside_k ON beside USING gpu_kary (k) WITH (fanout = 3);
-CREATE INDEX beside_vk ON beside USING gpu_kary (v, k) WITH (fanout = 3);
+CREATE INDEX beside_k_gpu_kary ON beside USING gpu_kary (k) WITH (fanout = 3);
+CREATE INDEX beside_vk_gpu_kary ON beside USING gpu_kary (v, k) WITH (fanout = 3);
+CREATE INDEX beside_k_gpu_grid ON beside USING gpu_grid (k) WITH (fanout = 3);
+CREATE INDEX beside_vk_gpu_grid ON beside USING gpu_grid (v, k) WITH (fanout = 3);
 VACUUM ANALYZE beside;
 
--- The function is stable, so all of it sees what the calling statement sees. No index has k + 0.
-CREATE FUNCTION check_beside(low int, high int) RETURNS void STABLE LANGUAGE plpgsql
+-- The function is stable, so all of it sees what the calling statement sees. No index has k + 0. Two columns are an order of rows
+-- to gpu_kary, and a box to gpu_grid.
+CREATE FUNCTION check_beside(method text, low int, high int) RETURNS void STABLE LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
-	what text := format('%s to %s', low, high);
+	what text := format('%s of %s to %s', method, low, high);
+	one_column text := 'beside_k_' || method;
+	two_columns text := 'beside_vk_' || method;
 	middle int := (low + high) / 2;
+	least int := low % 50;
 	expected text := (SELECT count(*) FROM beside WHERE k + 0 BETWEEN low AND high);
 	ranges text := (SELECT concat_ws(' ', expected, count(*)) FROM beside WHERE k + 0 BETWEEN low AND middle);
-	several text := (SELECT count(*) FROM beside WHERE v + 0 >= low % 50);
+	ordered text := (SELECT count(*) FROM beside WHERE v + 0 >= least);
+	boxed text := (SELECT count(*) FROM beside WHERE v + 0 >= least AND k + 0 BETWEEN low AND high);
 BEGIN
 	FOR again IN 1 .. 2 LOOP
-		PERFORM faults.must_equal('range, ' || what, expected, gpu.count('beside_k', ARRAY[low], ARRAY[high])::text);
+		PERFORM faults.must_equal('range, ' || what, expected, gpu.count(one_column, ARRAY[low], ARRAY[high])::text);
 		PERFORM faults.must_equal('two ranges, ' || what, ranges, (SELECT string_agg(count::text, ' ' ORDER BY ordinal)
-			FROM gpu.count_batch('beside_k', ARRAY[[low], [low]], ARRAY[[high], [middle]])));
-		PERFORM faults.must_equal('of several columns, ' || low % 50, several,
-			gpu.count('beside_vk', ROW(low % 50, NULL::int), NULL::record)::text);
+			FROM gpu.count_batch(one_column, ARRAY[[low], [low]], ARRAY[[high], [middle]])));
+		IF method = 'gpu_kary' THEN
+			PERFORM faults.must_equal('rows in order, ' || what, ordered, gpu.count(two_columns, ROW(least, NULL::int), NULL::record)::text);
+		ELSE
+			PERFORM faults.must_equal('box, ' || what, boxed, gpu.count(two_columns, ROW(least, low), ROW(1000, high))::text);
+			PERFORM faults.must_equal('two boxes, ' || what, concat_ws(' ', boxed, ordered), (SELECT string_agg(count::text, ' ' ORDER BY ordinal)
+				FROM gpu.count_batch(two_columns, ARRAY[[least, low], [least, 0]], ARRAY[[1000, high], [1000, 100000]])));
+		END IF;
 	END LOOP;
 END $$;
 });
@@ -59,6 +71,7 @@ my $rows = 'SELECT ctid FROM beside WHERE id + 0 BETWEEN :id AND :id + 8 FOR UPD
 my $delete = "DELETE FROM beside WHERE ctid = ANY (ARRAY($rows));";
 my $hot = "UPDATE beside SET t = t || 'y' WHERE ctid = ANY (ARRAY($rows));";
 my $move = "UPDATE beside SET k = :low WHERE ctid = ANY (ARRAY($rows));";
+my $checks = join('', map { "SELECT check_beside('$_', :low, :low + :width);\n" } qw(gpu_kary gpu_grid));
 my $insert = 'INSERT INTO beside SELECT :id, :low + i, nullif(i, 3), \'new\' FROM generate_series(1, 8) AS i;';
 my $wait = '\\sleep 5 ms';
 my %writes = (
@@ -68,16 +81,14 @@ my %writes = (
 	move => [ $move, 4 ],
 	abort => [ "BEGIN;\n$insert\n$delete\n$hot\n$wait\nROLLBACK;", 3 ],
 	taken_back => [ "BEGIN;\n$insert\nSAVEPOINT s;\n$delete\n$hot\n$wait\nROLLBACK TO s;\n$move\nCOMMIT;", 3 ],
-	own => [ "BEGIN;\n$delete\n$insert\nSELECT check_beside(:low, :low + :width);\nSAVEPOINT s;\n$move\n"
-		. "SELECT check_beside(:low, :low + :width);\nROLLBACK TO s;\nSELECT check_beside(:low, :low + :width);\nCOMMIT;", 1 ],
+	own => [ "BEGIN;\n$delete\n$insert\n${checks}SAVEPOINT s;\n$move\n${checks}ROLLBACK TO s;\n${checks}COMMIT;", 1 ],
 	prune => [ 'VACUUM (INDEX_CLEANUP OFF) beside;', 4 ],
 	vacuum => [ 'VACUUM (INDEX_CLEANUP ON) beside;', 4 ],);
 my @writes = map { [ $variables . $writes{$_}[0] . "\n", $writes{$_}[1] ] } sort keys %writes;
 
-my $check = "SELECT check_beside(:low, :low + :width);\n";
 my @checks = (
-	[ $variables . $check, 4 ],
-	[ $variables . "BEGIN ISOLATION LEVEL REPEATABLE READ;\n$check$wait\n$check" . "COMMIT;\n", 2 ],);
+	[ $variables . $checks, 4 ],
+	[ $variables . "BEGIN ISOLATION LEVEL REPEATABLE READ;\n$checks$wait\n${checks}COMMIT;\n", 2 ],);
 
 $primary->wait_for_catchup($standby);
 my @runs = (start_clients($primary, \@writes, clients => 2, seconds => $seconds));
@@ -86,6 +97,7 @@ finish_clients($_) foreach @runs;
 is(client_errors(\@runs), '', 'no wrong answers, and no errors');
 cmp_ok(client_transactions([$_]), '>', 0, 'there was work going on') foreach @runs;
 is(bad_log_lines($_), '', 'no process died') foreach ($primary, $standby);
-is(sql_value($primary, "SELECT count(*) FROM gpu.verify('beside_k')"), '0', 'the index is sound');
+is(sql_value($primary, "SELECT count(*) FROM pg_index, gpu.verify(indexrelid::regclass) WHERE indrelid = 'beside'::regclass"),
+	'0', 'the indexes are sound');
 
 done_testing();

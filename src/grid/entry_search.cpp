@@ -1,0 +1,241 @@
+#include "grid/entry_search.h"
+
+#include <algorithm>
+
+namespace pg_gpu::grid {
+
+// Entries of cells whose codes are compared take so much less than entries of a count.
+static constexpr uint64 kComparedPerEntry = 8;
+
+// ---- rows in order ----------------------------------------------------------------------------------------
+
+// The first lane first; the place, which has the NULLs, last.
+static int compare_rows(const uint64 *a, const uint64 *b, uint64 words) {
+    for (uint64 i = 1; i < words; i++)
+        if (a[i] != b[i])
+            return a[i] < b[i] ? -1 : 1;
+    return a[0] == b[0] ? 0 : (a[0] < b[0] ? -1 : 1);
+}
+
+static bool have_same_codes(const uint64 *a, const uint64 *b, uint64 words) {
+    return place_nulls(a[0]) == place_nulls(b[0]) && memcmp(a + 1, b + 1, (words - 1) * sizeof(uint64)) == 0;
+}
+
+// Sorts rows, and leaves each once. Rows of the same codes and NULLs stand together, but for those of which a
+// NULL has the code of others' values.
+static void sort_rows(EntryRows *rows) {
+    const uint64 words = rows->words;
+    auto *order = allocate<const uint64 *>(rows->count + 1);
+    for (uint64 i = 0; i < rows->count; i++)
+        order[i] = row_at(*rows, i);
+    std::sort(order, order + rows->count,
+              [words](const uint64 *a, const uint64 *b) { return compare_rows(a, b, words) < 0; });
+    auto *sorted = allocate<uint64>(rows->count * words + 1);
+    uint64 count = 0;
+    for (uint64 i = 0; i < rows->count; i++) {
+        if (i > 0 && compare_rows(order[i - 1], order[i], words) == 0)
+            continue;
+        memcpy(sorted + count++ * words, order[i], words * sizeof(uint64));
+    }
+    memcpy(rows->rows, sorted, count * words * sizeof(uint64));
+    rows->count = count;
+    pfree(sorted);
+    pfree(order);
+}
+
+// The number of the row among [first, end), or `end`.
+static uint64 find_row(const EntryRows &rows, uint64 first, uint64 end, const uint64 *row) {
+    uint64 low = first;
+    uint64 high = end;
+    while (low < high) {
+        const uint64 middle = low + (high - low) / 2;
+        if (compare_rows(row_at(rows, middle), row, rows.words) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < end && compare_rows(row_at(rows, low), row, rows.words) == 0 ? low : end;
+}
+
+// ---- which of them the view has ---------------------------------------------------------------------------
+
+namespace {
+
+struct Search {
+    const ViewReader *reader;
+    EntryRows *rows;
+    bool *listed;
+    Batch *batch;
+    uint64 budget;
+};
+
+}  // namespace
+
+// What all entries with a row's codes meet. Of columns of two lanes that are one dimension only the upper
+// lane is compared, and others may meet it too.
+static Condition condition_of(const Format &format, const uint64 *row) {
+    Condition condition = {};
+    condition.nulls = place_nulls(row[0]);
+    condition.not_nulls = static_cast<NullMask>(format.all_null & ~condition.nulls);
+    condition.bounded = condition.not_nulls;
+    for (int lane = 0; lane < format.lane_count; lane++)
+        condition.lanes[lane] = {row[1 + lane], row[1 + lane], row[1 + lane], row[1 + lane]};
+    return condition;
+}
+
+// Marks the rows among [first, end), whose codes are the same, that live entries of a run have.
+static Outcome find_in_run(Search *search, RunScan *scan, uint64 first, uint64 end) {
+    const Format &format = *search->reader->format;
+    const Condition condition = condition_of(format, row_at(*search->rows, first));
+    reset_run_scan(scan);
+    if (!find_matches(scan, condition))
+        return Outcome::Again;
+    uint64 compared = 0;
+    for (uint64 i = 0; i < scan->ranges.count; i++)
+        compared += scan->ranges.ranges[i].end - scan->ranges.ranges[i].begin;
+    if (compared / kComparedPerEntry > search->budget)
+        return Outcome::Unknown;
+    search->budget -= compared / kComparedPerEntry;
+    Step step;
+    while ((step = next_batch(scan, condition, search->batch)) == Step::Entry)
+        for (uint32 i = 0; i < search->batch->count; i++) {
+            const uint64 *row = search->batch->rows + i * search->rows->words;
+            const uint64 found = find_row(*search->rows, first, end, row);
+            if (found != end)
+                search->listed[found] = true;
+        }
+    return step == Step::Recycled ? Outcome::Again : Outcome::Counted;
+}
+
+static Outcome find_in_runs(Search *search) {
+    const ViewReader &reader = *search->reader;
+    const EntryRows &rows = *search->rows;
+    RunScan *scans = begin_run_scans(reader, reader.view.runs, reader.view.run_count);
+    Outcome outcome = Outcome::Counted;
+    for (int run = 0; outcome == Outcome::Counted && run < reader.view.run_count; run++) {
+        for (uint64 first = 0, end; outcome == Outcome::Counted && first < rows.count; first = end) {
+            CHECK_FOR_INTERRUPTS();
+            for (end = first + 1;
+                 end < rows.count && have_same_codes(row_at(rows, first), row_at(rows, end), rows.words);
+                 end++) {}
+            outcome = find_in_run(search, &scans[run], first, end);
+        }
+        if (outcome == Outcome::Again)
+            confirm_recycled(reader, reader.view.runs[run], recycled_position(scans[run]));
+    }
+    end_run_scans(scans, reader.view.run_count);
+    return outcome;
+}
+
+Outcome keep_listed(const ViewReader &reader, EntryRows *rows, uint64 budget) {
+    sort_rows(rows);
+    Search search = {&reader, rows, allocate_zeroed<bool>(rows->count + 1), allocate<Batch>(1), budget};
+    search.batch->rows = allocate<uint64>(kMaxOnPage * rows->words);
+    for (uint32 i = 0; i < reader.tail_count; i++) {
+        const uint64 found = find_row(*rows, 0, rows->count, reader.tail + i * rows->words);
+        if (found != rows->count)
+            search.listed[found] = true;
+    }
+    const Outcome outcome = find_in_runs(&search);
+    uint64 kept = 0;
+    for (uint64 i = 0; i < rows->count; i++) {
+        if (!search.listed[i])
+            continue;
+        if (kept != i)
+            memcpy(row_at(*rows, kept), row_at(*rows, i), rows->words * sizeof(uint64));
+        kept++;
+    }
+    rows->count = kept;
+    pfree(search.batch->rows);
+    pfree(search.batch);
+    pfree(search.listed);
+    return outcome;
+}
+
+// ---- entries of wanted line pointers ----------------------------------------------------------------------
+
+// Looks at a page's TIDs. false when a page was recycled; *position is that page's.
+static bool look_at_page(const ViewReader &reader, PageCursor *cursor, uint32 number, WantedPointers *wanted,
+                         uint64 *rows, uint32 *position) {
+    const storage::RunEntry &run = *cursor->run;
+    const Format &format = *reader.format;
+    const auto words = static_cast<uint64>(format.row_words);
+    uint16 places[kMaxOnPage];
+    uint32 count = 0;
+    *position = run.sections[kEntrySection].first_page + number;
+    if (!enter_page(cursor, number))
+        return false;
+    const EntryPage &page = cursor->page;
+    for (uint32 i = 0; i < page.count; i++)
+        if (unlikely(is_wanted(*wanted, read_tid(page, i)))) {
+            read_row(format, page, i, rows + count * words);
+            places[count++] = static_cast<uint16>(i);
+        }
+    leave_page(cursor);
+    if (count == 0)
+        return true;
+    // As counts do: they look at the dead bitmap of runs that have dead entries.
+    uint64 dead[(kMaxOnPage + 63) / 64] = {};
+    *position = run.sections[storage::kDeadBitmapSection].first_page;
+    if (run.dead > 0 && !storage::read_dead_bits(reader.index, run, page.first, page.count, dead))
+        return false;
+    for (uint32 i = 0; i < count; i++)
+        if (((dead[places[i] / 64] >> (places[i] % 64)) & 1) == 0)
+            memcpy(note_wanted(wanted, place_tid(rows[i * words])), rows + i * words, words * sizeof(uint64));
+    return true;
+}
+
+bool look_for(const ViewReader &reader, WantedPointers *wanted) {
+    const auto words = static_cast<uint64>(reader.format->row_words);
+    for (uint32 i = 0; i < reader.tail_count; i++) {
+        const uint64 *row = reader.tail + i * words;
+        if (is_wanted(*wanted, place_tid(row[0])))
+            memcpy(note_wanted(wanted, place_tid(row[0])), row, words * sizeof(uint64));
+    }
+    auto *rows = allocate<uint64>(kMaxOnPage * words);
+    bool sound = true;
+    for (int i = 0; sound && i < reader.view.run_count; i++) {
+        const storage::RunEntry &run = reader.view.runs[i];
+        PageCursor cursor;
+        uint32 position = 0;
+        begin_pages(&cursor, reader.index, reader.format, &run);
+        for (uint32 number = 0; sound && number < run.sections[kEntrySection].pages; number++) {
+            CHECK_FOR_INTERRUPTS();
+            sound = look_at_page(reader, &cursor, number, wanted, rows, &position);
+        }
+        release_page(&cursor);
+        if (!sound)
+            confirm_recycled(reader, run, position);
+    }
+    pfree(rows);
+    return sound;
+}
+
+// ---- which of them match ----------------------------------------------------------------------------------
+
+uint64 count_rows(const Format &format, const Condition &condition, const EntryRows &rows) {
+    uint64 first = 0;
+    // A condition on the first column's values leaves a stretch of the rows.
+    const LaneRange &lane = condition.lanes[0];
+    const bool is_bounded = (condition.bounded & 1) != 0 && (condition.nulls & 1) == 0;
+    if (is_bounded) {
+        uint64 end = rows.count;
+        while (first < end) {
+            const uint64 middle = first + (end - first) / 2;
+            if (row_at(rows, middle)[1] < lane.low)
+                first = middle + 1;
+            else
+                end = middle;
+        }
+    }
+    uint64 count = 0;
+    for (uint64 i = first; i < rows.count; i++) {
+        const uint64 *row = row_at(rows, i);
+        if (is_bounded && row[1] > lane.high)
+            break;
+        count += matches(format, condition, row) ? 1 : 0;
+    }
+    return count;
+}
+
+}  // namespace pg_gpu::grid
