@@ -34,7 +34,7 @@ struct AggregateScanState {
     bool is_asked;
     bool is_over;          // one of several grouping sets, whose groups have all been given
     bool are_joined_read;  // the joined tables' plans
-    bool is_kept;          // the groups were taken from an earlier statement's
+    int kept_tables;       // joined ones, whose rows are an earlier statement's
     bool is_child_begun;   // so that it can be executed
     int flags;             // of execution
     uint64 found_groups;
@@ -100,6 +100,7 @@ static void read_joined(AggregateScanState *state, AggregateQuestion *question) 
     state->are_joined_read = true;
     question->joins = read_joined_tables(state->query.joins, plans, RelationGetDescr(state->member[0].index),
                                          state->expressions, question->memory, &state->problem);
+    state->kept_tables = question->joins->kept;
     if (state->problem == nullptr)
         question->memory -= question->joins->bytes;
 }
@@ -162,7 +163,6 @@ static void ask(AggregateScanState *state) {
     state->found_groups = state->answer.found_groups;
     state->passes = state->answer.passes;
     state->is_asked = true;
-    state->is_kept = false;
     state->is_over = false;
     state->next = 0;
 }
@@ -321,8 +321,6 @@ static void explain_aggregate(CustomScanState *node, List *ancestors, ExplainSta
                         lowest_of(static_cast<PlanState *>(linitial(node->custom_ps)))->plan, ancestors,
                         explain);
     explain_usage(&state->usage, &node->ss.ps, explain);
-    if (explain->analyze && state->is_kept)
-        ExplainPropertyUInteger("Kept Groups", nullptr, state->found_groups, explain);
     if (!explain->analyze || !state->is_asked)
         return;
     if (state->problem != nullptr) {
@@ -330,6 +328,8 @@ static void explain_aggregate(CustomScanState *node, List *ancestors, ExplainSta
         return;
     }
     ExplainPropertyUInteger("Groups", nullptr, state->found_groups, explain);
+    if (state->kept_tables > 0)
+        ExplainPropertyInteger("Kept Tables", nullptr, state->kept_tables, explain);
     if (state->passes > 1)
         ExplainPropertyUInteger("Passes", nullptr, state->passes, explain);
     ExplainPropertyUInteger("Heap Fetches", nullptr, state->heap_fetches, explain);
@@ -390,17 +390,6 @@ LastingAnswer describe_answer(PlanState *plan) {
     if (table == nullptr)
         return {};
     return {member.index, reinterpret_cast<Node *>(list_make2(pack_query(query), table))};
-}
-
-void note_kept_answer(PlanState *plan, uint64 groups) {
-    auto *state = reinterpret_cast<AggregateScanState *>(plan);
-    state->is_kept = true;
-    state->found_groups = groups;
-    pgstat_count_index_scan(state->member[0].index);
-    if (plan->instrument == nullptr)
-        return;
-    InstrStartNode(plan->instrument);
-    InstrStopNode(plan->instrument, static_cast<double>(groups));
 }
 
 // ---- from path to plan to state ---------------------------------------------------------------------------

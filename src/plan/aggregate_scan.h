@@ -25,7 +25,4 @@ struct LastingAnswer {
 };
 LastingAnswer describe_answer(PlanState *plan);
 
-// Counts a use of such an answer that was kept.
-void note_kept_answer(PlanState *plan, uint64 groups);
-
 }  // namespace pg_gpu::plan

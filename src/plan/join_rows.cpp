@@ -1,10 +1,10 @@
 #include "plan/join_rows.h"
 
-#include "column/kept_results.h"
 #include "memory.h"
 #include "plan/aggregate_compile.h"
 #include "plan/aggregate_results.h"
 #include "plan/aggregate_scan.h"
+#include "plan/join_kept.h"
 
 namespace pg_gpu::plan {
 
@@ -334,8 +334,8 @@ static bool copy_groups(JoinedRows *rows, const AggregateAnswer &answer) {
     return !any_null;
 }
 
-// Puts values that lie elsewhere into the current memory context. False: they have no codes.
-static bool copy_values(JoinedRows *rows, const FormData_pg_attribute &attribute, int column) {
+// Puts a column's values that lie elsewhere into the current memory context. False: they have no codes.
+static bool copy_column(JoinedRows *rows, const FormData_pg_attribute &attribute, int column) {
     const auto columns = static_cast<size_t>(rows->table.columns);
     const ColumnCodes &codes = rows->codes[column];
     if (attribute.attbyval)
@@ -356,10 +356,20 @@ static bool copy_values(JoinedRows *rows, const FormData_pg_attribute &attribute
     return true;
 }
 
+static bool copy_columns(JoinedRows *rows, PlanState *plan) {
+    TupleDesc described = ExecGetResultType(plan);
+    for (int i = 0; i < rows->table.columns; i++)
+        if (!copy_column(rows, *TupleDescAttr(described, i), i))
+            return false;
+    return true;
+}
+
 // Takes the groups of the table's GpuAggregate as they are, into the current memory context. False: they must
 // be read row by row.
 static bool take_groups(JoinedTables *tables, JoinedRows *rows, PlanState *plan, size_t limit,
                         const char **problem) {
+    if (!rows->is_by_number)
+        return false;
     MemoryContext caller = MemoryContextSwitchTo(plan->state->es_query_cxt);
     const AggregateAnswer *answer = whole_answer(plan);
     MemoryContextSwitchTo(caller);
@@ -387,94 +397,6 @@ static bool take_groups(JoinedTables *tables, JoinedRows *rows, PlanState *plan,
     return true;
 }
 
-// ---- rows that are kept -----------------------------------------------------------------------------------
-
-namespace {
-
-// What a table's rows depend on.
-struct KeptRows {
-    column::KeptKey key;  // without an expression: they can't be kept
-    uint64 changes;       // before they were read
-};
-
-}  // namespace
-
-static KeptRows describe_kept(const JoinedRows &rows, PlanState *plan) {
-    KeptRows kept = {{}, column::count_changes()};
-    if (!rows.is_by_number)
-        return kept;
-    const LastingAnswer answer = describe_answer(plan);
-    if (answer.key == nullptr)
-        return kept;
-    const JoinedTable &table = rows.table;
-    List *use = list_make3_int(static_cast<int>(table.type),
-                               castNode(Var, table.inner)->varattno - table.first, table.columns);
-    kept.key = {answer.index, 0, 0, column::kKeptRows,
-                reinterpret_cast<Node *>(
-                    list_make3(const_cast<Node *>(answer.key), use, list_make1_oid(table.equality)))};
-    return kept;
-}
-
-static bool find_kept(JoinedRows *rows, const KeptRows &kept, PlanState *plan) {
-    const auto *found = kept.key.expression == nullptr
-                            ? nullptr
-                            : static_cast<const JoinedRows *>(column::use_results(kept.key));
-    if (found == nullptr)
-        return false;
-    rows->count = found->count;
-    rows->values = found->values;
-    rows->nulls = found->nulls;
-    rows->keys = found->keys;
-    rows->hashes = found->hashes;
-    rows->slots = found->slots;
-    rows->mask = found->mask;
-    rows->by_number = found->by_number;
-    rows->least_number = found->least_number;
-    rows->numbers = found->numbers;
-    rows->codes = found->codes;
-    rows->identity = found->identity;
-    note_kept_answer(plan, rows->count);
-    return true;
-}
-
-// Lets later statements find rows that lie in the current memory context, which is from begin_results.
-static void keep_rows(JoinedRows *rows, const KeptRows &kept, PlanState *plan) {
-    static uint64 identities = 0;
-    TupleDesc described = ExecGetResultType(plan);
-    for (int i = 0; i < rows->table.columns; i++)
-        if (!copy_values(rows, *TupleDescAttr(described, i), i))
-            return;
-    const size_t columns = static_cast<size_t>(rows->table.columns);
-    auto *codes = allocate<ColumnCodes>(columns + 1);
-    memcpy(codes, rows->codes, columns * sizeof(ColumnCodes));
-    rows->codes = codes;
-    auto *copy = allocate<JoinedRows>(1);
-    *copy = *rows;
-    copy->identity = ++identities;
-    if (column::share_results(kept.key, CurrentMemoryContext, copy, kept.changes))
-        rows->identity = copy->identity;
-}
-
-// Rows of an earlier statement, or the groups of the table's GpuAggregate. False: rows must be read one by
-// one.
-static bool take_all(JoinedTables *tables, JoinedRows *rows, PlanState *plan, size_t limit,
-                     const char **problem) {
-    if (!rows->is_by_number)
-        return false;
-    const KeptRows kept = describe_kept(*rows, plan);
-    if (find_kept(rows, kept, plan))
-        return true;
-    MemoryContext room = kept.key.expression == nullptr ? nullptr : column::begin_results(1);
-    if (room == nullptr)
-        return take_groups(tables, rows, plan, limit, problem);
-    MemoryContext caller = MemoryContextSwitchTo(room);
-    const bool is_taken = take_groups(tables, rows, plan, limit, problem);
-    if (is_taken && *problem == nullptr)
-        keep_rows(rows, kept, plan);
-    MemoryContextSwitchTo(caller);
-    return is_taken;
-}
-
 static const char *read_one_by_one(JoinedTables *tables, JoinedRows *rows, PlanState *plan,
                                    ExprContext *context, size_t limit) {
     Reading reading = {tables, rows, context, MakeSingleTupleTableSlot(tables->row, &TTSOpsVirtual),
@@ -489,6 +411,28 @@ static const char *read_one_by_one(JoinedTables *tables, JoinedRows *rows, PlanS
     if (problem == nullptr && rows->is_by_number &&
         index_by_number(rows, (limit - tables->bytes) / share, &has_equals))
         tables->bytes += rows->numbers * sizeof(uint32);
+    return problem;
+}
+
+// Those of an earlier statement, if nothing in the table has changed. Returns nullptr, or why rows can't be
+// read, in words.
+static const char *read_table(JoinedTables *tables, JoinedRows *rows, PlanState *plan, ExprContext *context,
+                              size_t limit) {
+    const KeptRowsPlace place = begin_kept(*rows, plan);
+    const char *problem = nullptr;
+    if (find_kept(place, plan, rows)) {
+        tables->kept++;
+    } else {
+        MemoryContext room = place.key.expression == nullptr ? nullptr : column::begin_results(1);
+        MemoryContext caller = room == nullptr ? CurrentMemoryContext : MemoryContextSwitchTo(room);
+        const bool are_groups = take_groups(tables, rows, plan, limit, &problem);
+        if (!are_groups)
+            problem = read_one_by_one(tables, rows, plan, context, limit);
+        if (problem == nullptr && room != nullptr && (!are_groups || copy_columns(rows, plan)))
+            keep_rows(place, rows);
+        MemoryContextSwitchTo(caller);
+    }
+    end_kept(place);
     return problem;
 }
 
@@ -520,8 +464,7 @@ JoinedTables *read_joined_tables(const List *joins, const List *plans, TupleDesc
         JoinedRows *rows = &tables->table[i];
         auto *plan = static_cast<PlanState *>(list_nth(plans, i));
         describe_rows(rows, unpack_joined_table(joins, i));
-        if (!take_all(tables, rows, plan, limit, problem))
-            *problem = read_one_by_one(tables, rows, plan, context, limit);
+        *problem = read_table(tables, rows, plan, context, limit);
     }
     return tables;
 }

@@ -13,8 +13,8 @@ struct ColumnCodes {
     uint32 count;
 };
 
-// One table's rows. Those that are kept for later statements (keep_rows) lie elsewhere until the transaction
-// ends.
+// One table's rows. Those that are kept for later statements (join_kept.h) lie elsewhere until the
+// transaction ends.
 struct JoinedRows {
     JoinedTable table;
     uint32 count;
@@ -52,6 +52,7 @@ struct JoinedTables {
     TupleDesc row;
     int index_columns;
     size_t bytes;  // that the rows take
+    int kept;      // tables whose rows are an earlier statement's
 };
 
 inline constexpr uint32 kNoMatch = 0;
