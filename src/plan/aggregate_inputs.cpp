@@ -227,26 +227,15 @@ static bool can_repeat(const InputSource &source) {
     }
 }
 
-static size_t width_of_numbers(AggregateInputKind kind) {
-    return kind == AggregateInputKind::map8    ? sizeof(uint8)
-           : kind == AggregateInputKind::map32 ? sizeof(uint32)
-                                               : sizeof(int64);
-}
+// For results that can't be.
+static void repeat_nothing(uint64, uint64) {}
 
-// Gives a code what the map has for an earlier one.
-static void repeat_result(const AggregateInput &input, uint64 code, uint64 earlier) {
-    const size_t width = width_of_numbers(input.kind);
-    auto *values = static_cast<char *>(const_cast<void *>(input.values));
-    memcpy(values + code * width, values + earlier * width, width);
-    if ((input.nulls[earlier / 64] >> (earlier % 64) & 1) != 0)
-        set_null(const_cast<AggregateInput *>(&input), code);
-}
-
-// Calls take(code, value, is_null) for the results of a part's codes, and take_null(value, is_null) for that
-// of the column's NULL. Values are good during the call only.
-template <typename Take, typename TakeNull>
+// Calls take(code, value, is_null) for the results of a part's codes, or repeat(code, earlier) where an
+// earlier code has the same one (can_repeat), and take_null(value, is_null) for that of the column's NULL.
+// Values are good during the call only.
+template <typename Take, typename Repeat, typename TakeNull>
 static bool evaluate(InputMaker *maker, const InputSource &source, const AggregatePart &part,
-                     const AggregateInput &input, Take take, TakeNull take_null) {
+                     const AggregateInput &input, Take take, Repeat repeat, TakeNull take_null) {
     constexpr uint32 values_per_reset = 1024;
     JoinedEvaluation joined = {};
     if (source.is_joined &&
@@ -276,8 +265,7 @@ static bool evaluate(InputMaker *maker, const InputSource &source, const Aggrega
         }
     };
     if (source.is_joined)
-        visit_joined(joined, marks, take_result,
-                     [&](uint64 code, uint64 earlier) { repeat_result(input, code, earlier); });
+        visit_joined(joined, marks, take_result, repeat);
     else
         visit_values(maker, source, part, input, marks, [&](uint64 code, Datum value) {
             row->tts_values[source.column] = value;
@@ -304,6 +292,7 @@ namespace {
 struct MapPlace {
     bool is_kept;
     column::KeptKey key;
+    MemoryContext room;  // where it is made; nullptr: there is no room to keep it
 };
 
 }  // namespace
@@ -376,14 +365,17 @@ static KeptMap map_of(const AggregateInput &input, uint32 width, const Bounds &b
     return map;
 }
 
-// Keeps a map if all of a dictionary's entries have been evaluated for it, and NULL if it comes. Of joined
-// rows all are.
-static void keep(const InputMaker *maker, uint32 number, const AggregatePart &part, const MapPlace &place,
-                 uint64 evaluated, bool has_null, const KeptMap &map) {
-    const InputSource &source = maker->compiled->input[number];
+// For a map that isn't there yet.
+static void begin_room(MapPlace *place) {
+    place->room = place->is_kept ? column::begin_results(1) : nullptr;
+}
+
+// Is a map one to keep? That is so if all of a dictionary's entries have been evaluated for it, and NULL if
+// it comes. Of joined rows all are.
+static bool is_whole(const InputSource &source, const AggregatePart &part, uint64 evaluated, bool has_null) {
     const column::ColumnHeader &header = part.reader->header.column[source.column];
-    if (source.is_joined || (evaluated == header.distinct && (has_null || header.nulls == 0)))
-        keep_map(place.key, map, source.type, maker->changes);
+    return !part.reader->stale &&
+           (source.is_joined || (evaluated == header.distinct && (has_null || header.nulls == 0)));
 }
 
 // Sets what a NULL of the column gives.
@@ -392,29 +384,21 @@ static void set_of_column_null(AggregateInput *input, int64 number, bool is_null
     input->of_column_null = is_null ? 0 : number;
 }
 
-// Makes a map whose values `number_of(result)` gives.
+// Makes a map whose values `number_of(result)` gives, in the place's room. *whole: it may be kept.
 template <typename Value, typename NumberOf>
 static bool make_number_map(InputMaker *maker, uint32 number, const AggregatePart &part,
-                            AggregateInputKind kind, AggregateInput *input, NumberOf number_of) {
+                            AggregateInputKind kind, const MapPlace &place, AggregateInput *input,
+                            NumberOf number_of, bool *whole) {
     const InputSource &source = maker->compiled->input[number];
     const bool has_ranges = is_ranged(source, part);
-    const bool is_of_groups = source.kind == SourceKind::Group;
-    const MapPlace place = is_of_groups ? MapPlace{} : place_of_map(maker, number, part);
-    const KeptMap *kept = use_kept(maker, number, part, place);
-    if (kept != nullptr) {
-        take_kept(input, *kept);
-        note_bounds(maker, number, {kept->least, kept->greatest});
-        return true;
-    }
-    if (has_ranges ? !make_ranges(maker, source, part, input)
-                   : !make_map(maker, part, source.is_joined, kind, sizeof(Value), input))
+    MemoryContext caller = MemoryContextSwitchTo(place.room == nullptr ? CurrentMemoryContext : place.room);
+    const bool has_room = has_ranges ? make_ranges(maker, source, part, input)
+                                     : make_map(maker, part, source.is_joined, kind, sizeof(Value), input);
+    MemoryContextSwitchTo(caller);
+    if (!has_room)
         return false;
     auto *values = static_cast<Value *>(const_cast<void *>(input->values));
     auto *numbers = static_cast<int64 *>(const_cast<void *>(input->values)) + input->places;
-    // This map's numbers by themselves.
-    const Bounds others = {maker->least[number], maker->greatest[number]};
-    maker->least[number] = PG_INT64_MAX;
-    maker->greatest[number] = PG_INT64_MIN;
     uint64 evaluated = 0;
     bool has_null = false;
     const bool is_made = evaluate(
@@ -428,13 +412,41 @@ static bool make_number_map(InputMaker *maker, uint32 number, const AggregatePar
             else
                 values[code] = static_cast<Value>(number_of(result));
         },
+        [&](uint64 code, uint64 earlier) {
+            values[code] = values[earlier];
+            if ((input->nulls[earlier / 64] >> (earlier % 64) & 1) != 0)
+                set_null(input, code);
+        },
         [&](Datum result, bool is_null) {
             has_null = true;
             set_of_column_null(input, is_null ? 0 : static_cast<int64>(number_of(result)), is_null);
         });
-    if (is_made && place.is_kept && !has_ranges)
-        keep(maker, number, part, place, evaluated, has_null,
-             map_of(*input, sizeof(Value), {maker->least[number], maker->greatest[number]}));
+    *whole = is_made && place.room != nullptr && !has_ranges && is_whole(source, part, evaluated, has_null);
+    return is_made;
+}
+
+// The same with a map that is kept, or is to be.
+template <typename Value, typename NumberOf>
+static bool make_kept_map(InputMaker *maker, uint32 number, const AggregatePart &part,
+                          AggregateInputKind kind, AggregateInput *input, NumberOf number_of) {
+    MapPlace place = place_of_map(maker, number, part);
+    const KeptMap *kept = use_kept(maker, number, part, place);
+    if (kept != nullptr) {
+        take_kept(input, *kept);
+        note_bounds(maker, number, {kept->least, kept->greatest});
+        return true;
+    }
+    begin_room(&place);
+    // This map's numbers by themselves.
+    const Bounds others = {maker->least[number], maker->greatest[number]};
+    maker->least[number] = PG_INT64_MAX;
+    maker->greatest[number] = PG_INT64_MIN;
+    bool whole = false;
+    const bool is_made = make_number_map<Value>(maker, number, part, kind, place, input, number_of, &whole);
+    if (whole)
+        share_map(place.key, place.room,
+                  map_of(*input, sizeof(Value), {maker->least[number], maker->greatest[number]}),
+                  maker->compiled->input[number].type, maker->changes);
     note_bounds(maker, number, others);
     return is_made;
 }
@@ -493,30 +505,51 @@ static bool make_table(InputMaker *maker, uint32 number, const AggregatePart &pa
     return true;
 }
 
+// Sets a byte for the codes of rows.
+static void mark_rows(const JoinedRows &rows, const NumberedCodes &codes, uint8 *marks) {
+    for (uint32 row = 0; row < rows.count; row++) {
+        uint64 code;
+        if (code_of_row(rows, codes, row, &code))
+            marks[code] = 1;
+    }
+}
+
 static bool make_match(InputMaker *maker, uint32 number, const AggregatePart &part, AggregateInput *input) {
-    const MapPlace place = place_of_map(maker, number, part);
+    MapPlace place = place_of_map(maker, number, part);
     const KeptMap *kept = use_kept(maker, number, part, place);
     if (kept != nullptr) {
         take_kept(input, *kept);
         return true;
     }
-    const PartMatches *found = find_matches(maker->matches, static_cast<int>(&part - maker->parts->part),
-                                            maker->compiled->input[number].table, &maker->problem);
-    if (found == nullptr || !make_map(maker, part, true, AggregateInputKind::map8, sizeof(uint8), input))
+    const int number_of_part = static_cast<int>(&part - maker->parts->part);
+    const int table = maker->compiled->input[number].table;
+    const NumberedCodes numbered = number_codes(*maker->matches, number_of_part, table);
+    const PartMatches *found =
+        numbered.are_there ? nullptr : find_matches(maker->matches, number_of_part, table, &maker->problem);
+    if (maker->problem != nullptr)
+        return false;
+    begin_room(&place);
+    MemoryContext caller = MemoryContextSwitchTo(place.room == nullptr ? CurrentMemoryContext : place.room);
+    const bool has_room = make_map(maker, part, true, AggregateInputKind::map8, sizeof(uint8), input);
+    MemoryContextSwitchTo(caller);
+    if (!has_room)
         return false;
     auto *values = static_cast<uint8 *>(const_cast<void *>(input->values));
-    for (uint64 code = 0; code < input->places; code++)
-        values[code] = found->by_code[code] != kNoMatch ? 1 : 0;
-    set_of_column_null(input, found->of_null != kNoMatch ? 1 : 0, false);
+    if (numbered.are_there)
+        mark_rows(maker->matches->tables->table[table], numbered, values);
+    for (uint64 code = 0; code < input->places && found != nullptr; code++)
+        values[code] = match_of(*found, code) != kNoMatch ? 1 : 0;
+    set_of_column_null(input, found != nullptr && found->of_null != kNoMatch ? 1 : 0, false);
     input->nulls = nullptr;
-    if (place.is_kept)
-        keep_map(place.key, map_of(*input, sizeof(uint8), {PG_INT64_MAX, PG_INT64_MIN}), {}, maker->changes);
+    if (place.room != nullptr && !part.reader->stale)
+        share_map(place.key, place.room, map_of(*input, sizeof(uint8), {PG_INT64_MAX, PG_INT64_MIN}), {},
+                  maker->changes);
     return true;
 }
 
 static bool make_numbers(InputMaker *maker, uint32 number, const AggregatePart &part, AggregateInput *input) {
     const column::ColumnType &type = maker->compiled->input[number].type;
-    return make_number_map<int64>(maker, number, part, AggregateInputKind::map64, input, [&](Datum result) {
+    return make_kept_map<int64>(maker, number, part, AggregateInputKind::map64, input, [&](Datum result) {
         const int64 value = number_of_code(type, column::encode_integer(type, result));
         note_number(maker, number, value);
         return value;
@@ -568,42 +601,47 @@ static bool take_kept_groups(InputMaker *maker, uint32 number, ValueTable *table
     return true;
 }
 
-// Few groups have numbers of a byte, which are sooner copied and read.
-static void narrow_groups(const ValueTable &table, AggregateInput *input) {
-    if (input->kind != AggregateInputKind::map32 || table.count > UINT8_MAX + 1)
-        return;
-    const auto *numbers = static_cast<const uint32 *>(input->values);
-    auto *bytes = static_cast<uint8 *>(const_cast<void *>(input->values));
-    for (uint64 code = 0; code < input->places; code++)
-        bytes[code] = static_cast<uint8>(numbers[code]);
-    input->kind = AggregateInputKind::map8;
+// Are all groups' numbers ones of a byte, which are sooner written, copied and read? It is known where groups
+// are made of a joined table's column whose values are known.
+static bool has_few_groups(const InputMaker *maker, const InputSource &source, const ValueTable &table) {
+    constexpr uint32 few = UINT8_MAX;
+    const uint32 values = source.is_joined ? count_joined_values(*maker->matches, source) : 0;
+    return values > 0 && values < few && table.count < few - values;
 }
 
 // Values must be numbered again for each statement, so there must be few.
-static void keep_groups(const InputMaker *maker, const ValueTable &table, const InputSource &source,
-                        const MapPlace &place, const AggregateInput &input) {
+static void share_groups(const InputMaker *maker, const ValueTable &table, const InputSource &source,
+                         const MapPlace &place, const AggregateInput &input) {
     constexpr uint64 least_places_per_group = 8;
-    if (!place.is_kept || input.places / least_places_per_group < table.count)
+    if (input.places / least_places_per_group < table.count)
         return;
-    KeptMap map = map_of(input, width_of_numbers(input.kind), {PG_INT64_MAX, PG_INT64_MIN});
+    const uint32 width = input.kind == AggregateInputKind::map8 ? sizeof(uint8) : sizeof(uint32);
+    KeptMap map = map_of(input, width, {PG_INT64_MAX, PG_INT64_MIN});
     map.values_of_groups = table.values;
     map.groups = table.count;
     map.has_variants = table.has_variants;
-    keep_map(place.key, map, source.type, maker->changes);
+    share_map(place.key, place.room, map, source.type, maker->changes);
 }
 
 static bool make_groups(InputMaker *maker, uint32 number, ValueTable *table, const AggregatePart &part,
                         AggregateInput *input) {
-    const MapPlace place = place_of_map(maker, number, part);
+    const InputSource &source = maker->compiled->input[number];
+    MapPlace place = place_of_map(maker, number, part);
     if (take_kept_groups(maker, number, table, part, place, input))
         return true;
-    if (maker->problem != nullptr ||
-        !make_number_map<uint32>(maker, number, part, AggregateInputKind::map32, input,
-                                 [&](Datum result) { return number_of_group(maker, number, table, result); }))
+    if (maker->problem != nullptr)
         return false;
-    narrow_groups(*table, input);
-    keep_groups(maker, *table, maker->compiled->input[number], place, *input);
-    return true;
+    begin_room(&place);
+    bool whole = false;
+    const auto number_of = [&](Datum result) { return number_of_group(maker, number, table, result); };
+    const bool is_made = has_few_groups(maker, source, *table)
+                             ? make_number_map<uint8>(maker, number, part, AggregateInputKind::map8, place,
+                                                      input, number_of, &whole)
+                             : make_number_map<uint32>(maker, number, part, AggregateInputKind::map32, place,
+                                                       input, number_of, &whole);
+    if (whole)
+        share_groups(maker, *table, source, place, *input);
+    return is_made;
 }
 
 static bool make_of_part(InputMaker *maker, uint32 number, const AggregatePart &part, AggregateInput *input) {
@@ -614,15 +652,15 @@ static bool make_of_part(InputMaker *maker, uint32 number, const AggregatePart &
             make_presence(input);
             return true;
         case SourceKind::Truth:
-            return make_number_map<uint8>(maker, number, part, AggregateInputKind::map8, input,
-                                          [](Datum result) { return DatumGetBool(result) ? 1 : 0; });
+            return make_kept_map<uint8>(maker, number, part, AggregateInputKind::map8, input,
+                                        [](Datum result) { return DatumGetBool(result) ? 1 : 0; });
         case SourceKind::Table:
             return make_table(maker, number, part, input);
         case SourceKind::Match:
             return make_match(maker, number, part, input);
         case SourceKind::Exists:
-            return make_number_map<uint8>(maker, number, part, AggregateInputKind::map8, input,
-                                          [](Datum) { return 1; });
+            return make_kept_map<uint8>(maker, number, part, AggregateInputKind::map8, input,
+                                        [](Datum) { return 1; });
         default:
             return make_numbers(maker, number, part, input);
     }
@@ -666,6 +704,7 @@ static bool make_rank_input(InputMaker *maker, uint32 number) {
                     else
                         add(result, &ranks[code]);
                 },
+                repeat_nothing,
                 [&](Datum result, bool is_null) {
                     input->column_null_is_null = is_null;
                     if (!is_null)
@@ -753,6 +792,7 @@ static bool read_wide_part(InputMaker *maker, uint32 number, const AggregatePart
                 else
                     read(result, code);
             },
+            repeat_nothing,
             [&](Datum result, bool is_null) {
                 has_null = true;
                 input->column_null_is_null = is_null;
@@ -760,11 +800,11 @@ static bool read_wide_part(InputMaker *maker, uint32 number, const AggregatePart
                     read(result, input->places);
             }))
         return false;
-    if (has_odd || !place.is_kept)
+    if (has_odd || !place.is_kept || !is_whole(source, part, evaluated, has_null))
         return true;
     KeptMap map = map_of(*input, 2 * sizeof(uint64), {PG_INT64_MAX, PG_INT64_MIN});
     map.scales = made;
-    keep(maker, number, part, place, evaluated, has_null, map);
+    keep_map(place.key, map, maker->changes);
     return true;
 }
 

@@ -99,17 +99,9 @@ static void *copy_bytes(const void *bytes, size_t size) {
     return copy;
 }
 
-static const Datum *copy_values(const KeptMap &map, const column::ColumnType &type) {
-    auto *copies = allocate<Datum>(size_t{map.groups} + 1);
-    for (uint32 i = 0; i < map.groups; i++)
-        copies[i] = datumCopy(map.values_of_groups[i], type.by_value, type.length);
-    return copies;
-}
-
-void keep_map(const column::KeptKey &key, const KeptMap &map, const column::ColumnType &type,
-              uint64 changes) {
-    const size_t null_bytes = map.nulls == nullptr ? 0 : (map.places + 63) / 64 * sizeof(uint64);
-    const size_t scale_bytes = map.scales == nullptr ? 0 : places_of_map(map);
+void keep_map(const column::KeptKey &key, const KeptMap &map, uint64 changes) {
+    const size_t null_bytes = (map.places + 63) / 64 * sizeof(uint64);
+    const size_t scale_bytes = places_of_map(map);
     const size_t value_bytes = places_of_map(map) * map.width;
     const size_t bytes = sizeof(KeptMap) + value_bytes + null_bytes + scale_bytes;
     MemoryContext context = column::begin_results(bytes);
@@ -119,14 +111,28 @@ void keep_map(const column::KeptKey &key, const KeptMap &map, const column::Colu
     auto *copy = allocate<KeptMap>(1);
     *copy = map;
     copy->values = copy_bytes(map.values, value_bytes);
-    if (map.nulls != nullptr)
-        copy->nulls = static_cast<const uint64 *>(copy_bytes(map.nulls, null_bytes));
-    if (map.scales != nullptr)
-        copy->scales = static_cast<const uint8 *>(copy_bytes(map.scales, scale_bytes));
+    copy->nulls = static_cast<const uint64 *>(copy_bytes(map.nulls, null_bytes));
+    copy->scales = static_cast<const uint8 *>(copy_bytes(map.scales, scale_bytes));
+    MemoryContextSwitchTo(caller);
+    column::add_results(key, context, copy, changes);
+}
+
+static const Datum *copy_values(const KeptMap &map, const column::ColumnType &type) {
+    auto *copies = allocate<Datum>(size_t{map.groups} + 1);
+    for (uint32 i = 0; i < map.groups; i++)
+        copies[i] = datumCopy(map.values_of_groups[i], type.by_value, type.length);
+    return copies;
+}
+
+void share_map(const column::KeptKey &key, MemoryContext room, const KeptMap &map,
+               const column::ColumnType &type, uint64 changes) {
+    MemoryContext caller = MemoryContextSwitchTo(room);
+    auto *copy = allocate<KeptMap>(1);
+    *copy = map;
     if (map.values_of_groups != nullptr)
         copy->values_of_groups = copy_values(map, type);
     MemoryContextSwitchTo(caller);
-    column::add_results(key, context, copy, changes);
+    (void)column::share_results(key, room, copy, changes);
 }
 
 }  // namespace pg_gpu::plan

@@ -41,9 +41,13 @@ bool gives_lasting_results(const Node *expression);
 bool describe_map(const InputSource &source, const column::AggregatePart &part, const JoinedTables *joins,
                   column::KeptKey *key);
 
-// Copies it, if there is room (pg_gpu.map_memory), for which maps that were not used for long give way.
-// `changes`: count_changes() of kept_results.h before the map was made. What a group's values are tells the
-// type.
-void keep_map(const column::KeptKey &key, const KeptMap &map, const column::ColumnType &type, uint64 changes);
+// Copies a map of numerics, if there is room (pg_gpu.map_memory), for which maps that were not used for long
+// give way. `changes`: count_changes() of kept_results.h before the map was made.
+void keep_map(const column::KeptKey &key, const KeptMap &map, uint64 changes);
+
+// The same with another map, which stays where it is, in a context from begin_results. Groups' values are
+// copied there, and have the type.
+void share_map(const column::KeptKey &key, MemoryContext room, const KeptMap &map,
+               const column::ColumnType &type, uint64 changes);
 
 }  // namespace pg_gpu::plan

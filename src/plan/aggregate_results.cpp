@@ -13,9 +13,8 @@ static uint64 code_of_key(const AggregateAnswer &answer, uint64 group, uint32 nu
 }
 
 // A result that parts have in common, by its number: the server's word, perhaps.
-static Datum common_value(const AggregateAnswer &answer, uint16 input, uint64 number) {
-    const CommonValues &common = answer.common[input];
-    if (number >= common.count)
+static Datum common_value(const CommonValues &common, uint64 number) {
+    if (unlikely(number >= common.count))
         ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR), errmsg("a group has a value that no row has"),
                         errdetail("Its number is %llu of %u.", static_cast<unsigned long long>(number),
                                   common.count)));
@@ -34,7 +33,7 @@ static bool read_code(const AggregateAnswer &answer, uint64 group, const KeyResu
 
 static Datum value_of_code(const AggregateAnswer &answer, const KeyResult &result, uint64 code) {
     if (result.input != UINT16_MAX)
-        return common_value(answer, result.input, code);
+        return common_value(answer.common[result.input], code);
     const int64 least = answer.compiled->program.key[result.key].least;
     const auto number = static_cast<int64>(code + static_cast<uint64>(least));
     return column::decode_integer(result.type, code_of_number(result.type, number));
@@ -53,16 +52,28 @@ uint32 count_common_values(const AggregateAnswer &answer, int key) {
 
 void read_key_column(const AggregateAnswer &answer, int key, const KeyColumn &column) {
     constexpr uint64 groups_per_interrupt = 65536;
-    const KeyResult &result = answer.compiled->key[key];
+    // Copies, of which the compiler knows that what is written isn't part of them.
+    const KeyResult result = answer.compiled->key[key];
+    const AggregateKey code_key = answer.compiled->program.key[result.key];
+    const gpu_engine::GroupTable groups = answer.groups;
+    const bool is_common = result.input != UINT16_MAX;
+    const CommonValues common = is_common ? answer.common[result.input] : CommonValues{};
+    const auto least = static_cast<uint64>(code_key.least);
     const uint32 of_null = count_common_values(answer, key);
-    for (uint64 group = 0; group < answer.groups.groups; group++) {
+    for (uint64 group = 0; group < groups.groups; group++) {
         if (group % groups_per_interrupt == 0)
             CHECK_FOR_INTERRUPTS();
         const size_t place = group * column.stride;
-        uint64 code;
-        const bool is_null = !read_code(answer, group, result, &code);
+        uint64 code = code_of_key(groups, group, code_key);
+        const bool is_null = result.has_null ? code_of_key(answer, group, result.key + 1U) == 1
+                                             : code_key.may_be_null && code == 0;
+        code -= code_key.may_be_null ? 1 : 0;
         column.nulls[place] = is_null;
-        column.values[place] = is_null ? Datum{0} : value_of_code(answer, result, code);
+        column.values[place] =
+            is_null     ? Datum{0}
+            : is_common ? common_value(common, code)
+                        : column::decode_integer(
+                              result.type, code_of_number(result.type, static_cast<int64>(code + least)));
         if (column.codes != nullptr)
             column.codes[group] = is_null ? of_null : static_cast<uint32>(code);
     }
@@ -157,7 +168,7 @@ static Datum read_result(const AggregateAnswer &answer, uint64 group, const Aggr
             return column::decode_integer(
                 result.type, code_of_number(result.type, static_cast<int64>(word(result.value))));
         default:
-            return common_value(answer, result.input, word(result.value));
+            return common_value(answer.common[result.input], word(result.value));
     }
 }
 

@@ -138,6 +138,7 @@ bool find_kept(const KeptRowsPlace &place, PlanState *plan, JoinedRows *rows) {
     rows->values = found->values;
     rows->nulls = found->nulls;
     rows->keys = found->keys;
+    rows->key_stride = found->key_stride;
     rows->hashes = found->hashes;
     rows->slots = found->slots;
     rows->mask = found->mask;

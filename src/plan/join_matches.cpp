@@ -20,15 +20,23 @@ JoinMatches *begin_matches(JoinedTables *tables, const column::AggregateParts &p
 
 // ---- by the index's column --------------------------------------------------------------------------------
 
-// Integers without a dictionary are found by their distance from the least one. Rows are gone through, which
-// are fewer than the values that a row could have.
-static void place_by_number(const JoinedRows &rows, const ColumnType &type, uint64 base, PartMatches *found) {
-    for (uint32 i = 0; i < rows.count; i++) {
-        const int64 number =
-            number_of_code(rows.inner_type, column::encode_integer(rows.inner_type, rows.keys[i]));
-        const uint64 code = code_of_number(type, number) - base;
-        if (code < found->places && number_of_code(type, code + base) == number)
-            found->by_code[code] = i + 1;
+NumberedCodes number_codes(const JoinMatches &matches, int part, int table) {
+    const AggregatePart &of_part = matches.parts->part[part];
+    const JoinedRows &rows = matches.tables->table[table];
+    const int column = rows.table.root;
+    if (rows.table.previous >= 0 || !rows.is_by_number || column::is_listed(of_part, column))
+        return {};
+    return {true,
+            number_of_code(matches.parts->format->types[column], column::base_of_codes(of_part, column)),
+            column::count_joinable_places(of_part, column)};
+}
+
+// Rows are gone through, which are fewer than the values that a row could have. NULL fits none.
+static void place_rows(const JoinedRows &rows, const NumberedCodes &codes, uint32 *by_code) {
+    for (uint32 row = 0; row < rows.count; row++) {
+        uint64 code;
+        if (code_of_row(rows, codes, row, &code) && by_code[code] == kNoMatch)
+            by_code[code] = row + 1;
     }
 }
 
@@ -37,11 +45,6 @@ static void match_codes(JoinMatches *matches, const AggregatePart &part, JoinedR
     constexpr uint32 values_per_reset = 1024;
     const int column = rows->table.root;
     const ColumnType &type = matches->parts->format->types[column];
-    const bool is_listed = column::is_listed(part, column);
-    if (!is_listed && rows->is_by_number) {
-        place_by_number(*rows, type, column::base_of_codes(part, column), found);
-        return;
-    }
     TupleTableSlot *row = matches->row;
     uint32 count = 0;
     row->tts_isnull[column] = false;
@@ -54,7 +57,7 @@ static void match_codes(JoinMatches *matches, const AggregatePart &part, JoinedR
             CHECK_FOR_INTERRUPTS();
         }
     };
-    if (is_listed) {
+    if (column::is_listed(part, column)) {
         column::visit_entries(part, type, column, nullptr, match);
     } else {
         const uint64 base = column::base_of_codes(part, column);
@@ -89,7 +92,7 @@ static void match_through(JoinMatches *matches, const PartMatches &through, Join
     }
     ResetExprContext(matches->context);
     for (uint64 code = 0; code < found->places; code++)
-        found->by_code[code] = match[through.by_code[code]];
+        found->by_code[code] = match[match_of(through, code)];
     found->of_null = match[through.of_null];
     pfree(match);
 }
@@ -97,7 +100,7 @@ static void match_through(JoinMatches *matches, const PartMatches &through, Join
 const PartMatches *find_matches(JoinMatches *matches, int part, int table, const char **problem) {
     const int tables = matches->tables->count;
     PartMatches *found = &matches->of[part * tables + table];
-    if (found->by_code != nullptr)
+    if (found->places > 0)
         return found;
     JoinedRows *rows = &matches->tables->table[table];
     const PartMatches *through = nullptr;
@@ -107,17 +110,28 @@ const PartMatches *find_matches(JoinMatches *matches, int part, int table, const
             return nullptr;
     }
     const AggregatePart &of_part = matches->parts->part[part];
-    found->places = column::count_joinable_places(of_part, rows->table.root);
-    const size_t bytes = found->places * sizeof(uint32);
-    if (found->places == 0)
+    const uint64 places = column::count_joinable_places(of_part, rows->table.root);
+    const NumberedCodes numbered = number_codes(*matches, part, table);
+    const bool is_by_number = numbered.are_there && rows->by_number != nullptr;
+    const size_t bytes = is_by_number ? 0 : places * sizeof(uint32);
+    if (places == 0)
         *problem = "a column that is joined by has no dictionary any more";
     else if (bytes > *matches->memory)
         *problem = "work_mem has no room for the values that tables are joined by";
     if (*problem != nullptr)
         return nullptr;
     *matches->memory -= bytes;
-    found->by_code = allocate_zeroed<uint32>(found->places);
-    if (through != nullptr) {
+    found->places = places;
+    if (is_by_number) {
+        found->by_number = rows->by_number;
+        found->distance = static_cast<uint64>(numbered.first) - static_cast<uint64>(rows->least_number);
+        found->numbers = rows->numbers;
+        return found;
+    }
+    found->by_code = allocate_zeroed<uint32>(places);
+    if (numbered.are_there) {
+        place_rows(*rows, numbered, found->by_code);
+    } else if (through != nullptr) {
         match_through(matches, *through, rows, found);
     } else {
         match_codes(matches, of_part, rows, found);
@@ -127,6 +141,28 @@ const PartMatches *find_matches(JoinMatches *matches, int part, int table, const
 }
 
 // ---- evaluation -------------------------------------------------------------------------------------------
+
+// The codes of the only column that an expression is over; nullptr: there are none.
+static const ColumnCodes *codes_of_column(const JoinMatches &matches, const Bitmapset *columns) {
+    int column;
+    if (!bms_get_singleton_member(columns, &column))
+        return nullptr;
+    for (int i = 0; i < matches.tables->count; i++) {
+        const JoinedRows &rows = matches.tables->table[i];
+        if (column < rows.table.first || column >= rows.table.first + rows.table.columns)
+            continue;
+        const ColumnCodes *codes = &rows.codes[column - rows.table.first];
+        return codes->by_row == nullptr ? nullptr : codes;
+    }
+    return nullptr;
+}
+
+uint32 count_joined_values(const JoinMatches &matches, const InputSource &source) {
+    Bitmapset *columns = columns_of(source.expression);
+    const ColumnCodes *codes = codes_of_column(matches, columns);
+    bms_free(columns);
+    return codes == nullptr ? 0 : codes->count + 1;
+}
 
 bool begin_joined_evaluation(JoinMatches *matches, int part, const InputSource &source,
                              JoinedEvaluation *evaluation, const char **problem) {
@@ -139,28 +175,33 @@ bool begin_joined_evaluation(JoinMatches *matches, int part, const InputSource &
     for (int i = 0; i < matches->tables->count; i++) {
         const JoinedTable &table = matches->tables->table[i].table;
         const int next = bms_next_member(columns, table.first - 1);
-        if (next < 0 || next >= table.first + table.columns)
-            continue;
-        const PartMatches *found = find_matches(matches, part, i, problem);
-        if (found == nullptr)
-            return false;
-        evaluation->codes = &matches->tables->table[i].codes[next - table.first];
-        evaluation->table[evaluation->tables] = i;
-        evaluation->found[evaluation->tables++] = found;
+        if (next >= 0 && next < table.first + table.columns)
+            evaluation->table[evaluation->tables++] = i;
     }
-    if (bms_membership(columns) != BMS_SINGLETON || evaluation->codes == nullptr ||
-        evaluation->codes->by_row == nullptr)
-        evaluation->codes = nullptr;
+    const int only = evaluation->table[0];
+    if (evaluation->tables == 1 && !evaluation->needs_value &&
+        is_required(matches->tables->table[only].table))
+        evaluation->numbered = number_codes(*matches, part, only);
+    for (int i = 0; i < evaluation->tables && !evaluation->numbered.are_there; i++) {
+        evaluation->found[i] = find_matches(matches, part, evaluation->table[i], problem);
+        if (evaluation->found[i] == nullptr)
+            return false;
+    }
+    evaluation->codes = codes_of_column(*matches, columns);
     bms_free(columns);
     return true;
 }
 
 bool put_joined_columns(const JoinedEvaluation &evaluation, uint64 code) {
+    if (evaluation.numbered.are_there) {
+        Assert(code == kNullCode);
+        return false;
+    }
     const JoinMatches &matches = *evaluation.matches;
     for (int i = 0; i < evaluation.tables; i++) {
         const JoinedRows &rows = matches.tables->table[evaluation.table[i]];
         const PartMatches &found = *evaluation.found[i];
-        const uint32 number = code == kNullCode ? found.of_null : found.by_code[code];
+        const uint32 number = code == kNullCode ? found.of_null : match_of(found, code);
         if (number == kNoMatch && is_required(rows.table))
             return false;
         put_match(rows, number, matches.row);

@@ -59,7 +59,6 @@ static void make_room(JoinedRows *rows, size_t count) {
     const auto columns = static_cast<size_t>(rows->table.columns);
     rows->values = allocate<Datum>(count * columns + 1);
     rows->nulls = allocate<bool>(count * columns + 1);
-    rows->keys = allocate<Datum>(count + 1);
 }
 
 // With room for the expected rows, if that many can be kept.
@@ -68,6 +67,8 @@ static void begin_rows(JoinedRows *rows, size_t limit) {
     const size_t wanted = Min(static_cast<size_t>(rows->table.rows), limit / row_bytes(rows->table) / 2);
     rows->room = pg_nextpower2_32(static_cast<uint32>(Max(wanted, least_room)));
     make_room(rows, rows->room);
+    rows->keys = allocate<Datum>(rows->room);
+    rows->key_stride = 1;
     rows->hashes = allocate<uint32>(rows->room);
     rows->mask = 2 * rows->room - 1;
     rows->slots = allocate_zeroed<uint32>(size_t{rows->mask} + 1);
@@ -96,7 +97,7 @@ static uint32 find_equal(const JoinedRows &rows, uint32 hash, const column::Colu
         const uint32 number = rows.slots[slot];
         if (rows.hashes[number - 1] != hash)
             continue;
-        const Datum other = rows.keys[number - 1];
+        const Datum other = key_of_row(rows, number - 1);
         if (rows.is_by_number ? number_of(type, key) == number_of(rows.inner_type, other)
                               : DatumGetBool(FunctionCall2Coll(equal, rows.table.collation, key, other)))
             return number;
@@ -264,13 +265,13 @@ static const char *read_rows(Reading *reading, PlanState *plan) {
 // False: the numbers are too far apart, or memory has no room for them. Of several rows with the same key the
 // first one is found; *has_equals says that there are some.
 static bool index_by_number(JoinedRows *rows, size_t room, bool *has_equals) {
-    constexpr uint64 few_numbers = uint64{1} << 20;
-    constexpr uint64 numbers_per_row = 64;
+    constexpr uint64 few_numbers = uint64{1} << 16;
+    constexpr uint64 numbers_per_row = 16;
     int64 least = PG_INT64_MAX;
     int64 greatest = PG_INT64_MIN;
     *has_equals = false;
     for (uint32 i = 0; i < rows->count; i++) {
-        const int64 number = number_of(rows->inner_type, rows->keys[i]);
+        const int64 number = number_of(rows->inner_type, key_of_row(*rows, i));
         least = Min(least, number);
         greatest = Max(greatest, number);
     }
@@ -284,7 +285,7 @@ static bool index_by_number(JoinedRows *rows, size_t room, bool *has_equals) {
     for (uint32 i = 0; i < rows->count; i++) {
         if (i % kRowsPerInterrupt == 0)
             CHECK_FOR_INTERRUPTS();
-        const auto number = static_cast<uint64>(number_of(rows->inner_type, rows->keys[i]));
+        const auto number = static_cast<uint64>(number_of(rows->inner_type, key_of_row(*rows, i)));
         uint32 *place = &rows->by_number[number - static_cast<uint64>(least)];
         *has_equals = *has_equals || *place != kNoMatch;
         *place = *place == kNoMatch ? i + 1 : *place;
@@ -302,9 +303,9 @@ static void index_by_hash(JoinedRows *rows, bool *has_equals) {
     for (uint32 i = 0; i < rows->count; i++) {
         if (i % kRowsPerInterrupt == 0)
             CHECK_FOR_INTERRUPTS();
-        const uint32 hash = hash_key(*rows, rows->inner_type, &rows->hash_inner, rows->keys[i]);
+        const uint32 hash = hash_key(*rows, rows->inner_type, &rows->hash_inner, key_of_row(*rows, i));
         rows->hashes[i] = hash;
-        if (find_equal(*rows, hash, rows->inner_type, &rows->equal, rows->keys[i]) != kNoMatch)
+        if (find_equal(*rows, hash, rows->inner_type, &rows->equal, key_of_row(*rows, i)) != kNoMatch)
             *has_equals = true;
         else
             add_slot(rows, i);
@@ -312,6 +313,20 @@ static void index_by_hash(JoinedRows *rows, bool *has_equals) {
 }
 
 // ---- rows that are groups ---------------------------------------------------------------------------------
+
+// Leaves codes to those values only that rows have.
+static void compact_codes(uint32 rows, ColumnCodes *codes) {
+    const uint32 of_null = codes->count;
+    auto *numbers = allocate_zeroed<uint32>(size_t{codes->count} + 1);
+    codes->count = 0;
+    for (uint32 i = 0; i < rows; i++)
+        if (codes->by_row[i] != of_null && numbers[codes->by_row[i]] == 0)
+            numbers[codes->by_row[i]] = ++codes->count;
+    numbers[of_null] = codes->count + 1;
+    for (uint32 i = 0; i < rows; i++)
+        codes->by_row[i] = numbers[codes->by_row[i]] - 1;
+    pfree(numbers);
+}
 
 // Copies the values, which may lie in the answer's memory, and their codes. False: a key is NULL.
 static bool copy_groups(JoinedRows *rows, const AggregateAnswer &answer) {
@@ -323,14 +338,16 @@ static bool copy_groups(JoinedRows *rows, const AggregateAnswer &answer) {
         codes->count = count_common_values(answer, i);
         codes->by_row = codes->count == 0 ? nullptr : allocate<uint32>(size_t{rows->count} + 1);
         read_key_column(answer, i, {columns, rows->values + i, rows->nulls + i, codes->by_row});
+        if (codes->by_row != nullptr)
+            compact_codes(rows->count, codes);
     }
     const size_t key = static_cast<size_t>(castNode(Var, rows->table.inner)->varattno) - 1 -
                        static_cast<size_t>(rows->table.first);
+    rows->keys = rows->values + key;
+    rows->key_stride = columns;
     bool any_null = false;
-    for (uint32 i = 0; i < rows->count; i++) {
-        rows->keys[i] = rows->values[i * columns + key];
+    for (uint32 i = 0; i < rows->count; i++)
         any_null = any_null || rows->nulls[i * columns + key];
-    }
     return !any_null;
 }
 

@@ -22,7 +22,8 @@ struct JoinedRows {
     // By row, column by column.
     Datum *values;
     bool *nulls;
-    Datum *keys;  // of `values`, or copied
+    Datum *keys;  // one of `values`, or copied
+    size_t key_stride;
     // Keys by their hashes. Rows are numbered from 1 on; 0 is none.
     uint32 *hashes;
     uint32 *slots;
@@ -56,6 +57,11 @@ struct JoinedTables {
 };
 
 inline constexpr uint32 kNoMatch = 0;
+
+// Rows are numbered from 0 on here.
+inline Datum key_of_row(const JoinedRows &rows, uint32 row) {
+    return rows.keys[row * rows.key_stride];
+}
 
 // Reads the tables' plans to their ends. The current memory context gets the rows, which may take `limit`
 // bytes. *problem says why that can't be, in words; nullptr: it is done.
