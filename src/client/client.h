@@ -59,10 +59,11 @@ struct Request {
     // Of inverted lists, summed up over queries and runs; `items` are queries then, and `entries` postings of
     // lists of which one is enough.
     uint64 lists = 0;
-    uint64 shortest = 0;     // postings of the shortest list, where a query asks for all
-    uint64 second = 0;       // and of the second shortest
-    uint64 windows = 0;      // of documents that each list is looked through for, where one is enough
-    Oid index = InvalidOid;  // that is asked
+    uint64 shortest = 0;        // postings of the shortest list, where a query asks for all
+    uint64 second = 0;          // and of the second shortest
+    uint64 windows = 0;         // of documents that each list is looked through for, where one is enough
+    Oid index = InvalidOid;     // that is asked
+    uint64 server_results = 0;  // when counting boxes, what the server must look at, where that is more
     // What the index's requests took counts in the choice of a path; else estimates do alone.
     bool learns = false;
 };

@@ -49,8 +49,10 @@ static double search_work(const Request &request, const double *keys_per_item, d
                           Path path) {
     const CostSettings &costs = cost_settings();
     const int p = static_cast<int>(path);
+    const uint64 results =
+        path == Path::Paged ? request.results : Max(request.results, request.server_results);
     return static_cast<double>(request.items) * request.runs * costs.key[p] * keys_per_item[p] +
-           static_cast<double>(request.results) * costs.entry[p] * entries_per_result;
+           static_cast<double>(results) * costs.entry[p] * entries_per_result;
 }
 
 constinit const RequestCost count_boxes_cost = {

@@ -148,20 +148,21 @@ static bool count_by_directory(Question *question, int64 *counts, uint64 *heap_f
     return counted;
 }
 
-// How many entries pages are read for, by the ranges of a view: to count by the directory, which is done
-// twice where entries may have to be taken off, and to look at all.
-struct Effort {
-    uint64 by_directory;
-    uint64 one_by_one;
-};
-
+// Adds what a count of the condition looks at, by the ranges of the view. Where blocks have changed the
+// directory counts twice.
 static void add_effort(const Question &question, const Condition &condition, bool all_visible,
                        Effort *effort) {
     for (int i = 0; i < question.scan_count; i++) {
-        effort->by_directory +=
-            (all_visible ? 1 : 2) * entries_to_look_at(&question.scans[i], condition, false);
-        effort->one_by_one += entries_to_look_at(&question.scans[i], condition, true);
+        const uint64 on_surface = entries_to_look_at(&question.scans[i], condition, false);
+        effort->on_pages += (all_visible ? 1 : 2) * on_surface;
+        effort->on_server +=
+            all_visible ? on_surface : entries_to_look_at(&question.scans[i], condition, true);
     }
+}
+
+// What it takes when the directory doesn't tell.
+static Effort one_by_one(const Effort &effort) {
+    return {effort.on_server, effort.on_server};
 }
 
 // ---- one condition ----------------------------------------------------------------------------------------
@@ -182,7 +183,7 @@ static bool count_together(ViewReader *reader, ViewReader *all_rows, bool may_as
     const bool may_travel = may_ask && client::may_ask_server(1, 1) &&
                             begin_boxes(&list, reader->format, 1) && add_box(&list, *reader->condition);
     if (may_travel && client::is_path_forced() &&
-        count_on_server(reader, list, nullptr, 0, count, heap_fetches))
+        count_on_server(reader, list, nullptr, Effort{}, count, heap_fetches))
         return true;
     Question question = {all_rows, reader->condition, nullptr, nullptr, 0, false};
     Effort effort = {};
@@ -190,14 +191,14 @@ static bool count_together(ViewReader *reader, ViewReader *all_rows, bool may_as
         take_new_view(&question);
         add_effort(question, *reader->condition, is_table_all_visible(reader->heap), &effort);
     }
-    const bool asks_first = effort.by_directory >= kFewestEntries;
-    if (asks_first && count_on_server(reader, list, nullptr, effort.by_directory, count, heap_fetches)) {
+    const bool asks_first = effort.on_pages >= kFewestEntries;
+    if (asks_first && count_on_server(reader, list, nullptr, effort, count, heap_fetches)) {
         end_scans(&question);
         return true;
     }
     return count_by_directory(&question, count, heap_fetches) ||
-           (!asks_first && effort.one_by_one >= kFewestEntries &&
-            count_on_server(reader, list, nullptr, effort.one_by_one, count, heap_fetches));
+           (effort.on_server >= kFewestEntries &&
+            count_on_server(reader, list, nullptr, one_by_one(effort), count, heap_fetches));
 }
 
 static int64 count_condition(Relation heap, Relation index, const Format *format, Snapshot snapshot,
@@ -273,9 +274,7 @@ static Effort expected_effort(Question *question) {
         if (!condition.nothing)
             add_effort(*question, condition, all_visible, &effort);
     }
-    effort.by_directory = effort.by_directory / kSamples * boxes.count;
-    effort.one_by_one = effort.one_by_one / kSamples * boxes.count;
-    return effort;
+    return {effort.on_pages / kSamples * boxes.count, effort.on_server / kSamples * boxes.count};
 }
 
 // Counts all boxes at once; false when they must be counted one by one. The server isn't asked when one of
@@ -293,9 +292,7 @@ static bool count_batch_together(Question *question, int64 *counts) {
     if (may_travel && !is_forced)
         effort = expected_effort(question);
     end_scans(question);
-    const bool asks_first = is_forced || effort.by_directory >= kFewestEntries;
-    if (may_travel && asks_first &&
-        count_on_server(reader, list, &boxes, effort.by_directory, counts, &heap_fetches))
+    if (may_travel && count_on_server(reader, list, &boxes, effort, counts, &heap_fetches))
         return true;
     question->is_view_new = false;
     const client::PagedRequest request = client::begin_paged(client::RequestKind::CountBoxes, boxes.count);
@@ -303,8 +300,8 @@ static bool count_batch_together(Question *question, int64 *counts) {
         client::end_paged(request);
         return true;
     }
-    return may_travel && !asks_first &&
-           count_on_server(reader, list, &boxes, effort.one_by_one, counts, &heap_fetches);
+    return may_travel && !is_forced &&
+           count_on_server(reader, list, &boxes, one_by_one(effort), counts, &heap_fetches);
 }
 
 // Counts box by box. A server that didn't answer for all boxes together isn't asked about each of them.

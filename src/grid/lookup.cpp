@@ -230,8 +230,8 @@ static bool match_on_server(Search *search, const BoxList &points) {
         renew_view(reader);
         search->found.count = 0;
         const bool *at_home;
-        const client::Choice choice =
-            choose_path(*reader, format, client::RequestKind::Match, points.count, points.count, &at_home);
+        const client::Choice choice = choose_path(*reader, format, client::RequestKind::Match, points.count,
+                                                  {points.count, points.count}, &at_home);
         if (choice.path == client::Path::Paged)
             return false;
         HomeRuns home;

@@ -189,7 +189,8 @@ client::RunSet run_set(const ViewReader &reader, const client::MirrorFormat *for
 }
 
 client::Choice choose_path(const ViewReader &reader, const client::MirrorFormat *format,
-                           client::RequestKind kind, uint32 boxes, uint64 results, const bool **at_home) {
+                           client::RequestKind kind, uint32 boxes, const Effort &effort,
+                           const bool **at_home) {
     client::Request request = {};
     request.index = RelationGetRelid(reader.index);
     request.learns = true;
@@ -202,7 +203,8 @@ client::Choice choose_path(const ViewReader &reader, const client::MirrorFormat 
         request.runs++;
         request.entries += reader.view.runs[i].entries;
     }
-    request.results = results;
+    request.results = effort.on_pages;
+    request.server_results = effort.on_server;
     *at_home = nullptr;
     if (request.runs == 0) {
         client::note_unsuited(kind, request.index, client::kAllRunsAreSmall);
@@ -304,8 +306,8 @@ bool search_on_server(ViewReader *reader, const BatchSink &sink) {
     for (int tries = 0; !answered && tries < kMaxServerTries; tries++) {
         CHECK_FOR_INTERRUPTS();
         const bool *at_home;
-        const client::Choice choice =
-            choose_path(*reader, format, client::RequestKind::SearchBoxes, boxes.count, matches, &at_home);
+        const client::Choice choice = choose_path(*reader, format, client::RequestKind::SearchBoxes,
+                                                  boxes.count, {matches, matches}, &at_home);
         if (choice.path == client::Path::Paged)
             break;
         HomeRuns home;

@@ -42,10 +42,18 @@ void free_boxes(const BoxList &boxes);
 
 // Returns the view's runs.
 client::RunSet run_set(const ViewReader &reader, const client::MirrorFormat *format);
+// How many entries are looked at for boxes: where the session does it on pages, and where the server does it,
+// which can't take entries off where blocks have changed.
+struct Effort {
+    uint64 on_pages;
+    uint64 on_server;
+};
+
 // The path for those that the server process may be asked about. Some runs stay at home (client::share_out),
 // which *at_home says of the view's runs.
 client::Choice choose_path(const ViewReader &reader, const client::MirrorFormat *format,
-                           client::RequestKind kind, uint32 boxes, uint64 results, const bool **at_home);
+                           client::RequestKind kind, uint32 boxes, const Effort &effort,
+                           const bool **at_home);
 
 // Runs at home that are searched for each box.
 struct HomeRuns {
@@ -66,11 +74,10 @@ uint64 entries_to_look_at(RunScan *scan, const Condition &condition, bool all);
 // view may be another one, and its batches are still to come.
 bool search_on_server(ViewReader *reader, const BatchSink &sink);
 
-// Counts the visible rows of each box, if asking pays when the paged path must look at so many entries for
-// all; *heap_fetches of their entries were looked up in the heap. The reader's condition takes the rows of
-// all boxes, which `ranges` reads again; nullptr for a single one. false when the server doesn't answer; then
-// counts hold nothing.
-bool count_on_server(ViewReader *reader, const BoxList &boxes, const RangeReader *ranges, uint64 looked_at,
-                     int64 *counts, uint64 *heap_fetches);
+// Counts the visible rows of each box, if asking pays; *heap_fetches of their entries were looked up in the
+// heap. The reader's condition takes the rows of all boxes, which `ranges` reads again; nullptr for a single
+// one. false when the server doesn't answer; then counts hold nothing.
+bool count_on_server(ViewReader *reader, const BoxList &boxes, const RangeReader *ranges,
+                     const Effort &effort, int64 *counts, uint64 *heap_fetches);
 
 }  // namespace pg_gpu::grid

@@ -123,8 +123,8 @@ static bool count_home_entries(RowChecker *checker, const ViewReader &reader, co
 static constexpr uint32 kFewBoxes = 64;
 static constexpr uint64 kMostCompared = 1024;
 
-bool count_on_server(ViewReader *reader, const BoxList &boxes, const RangeReader *ranges, uint64 looked_at,
-                     int64 *counts, uint64 *heap_fetches) {
+bool count_on_server(ViewReader *reader, const BoxList &boxes, const RangeReader *ranges,
+                     const Effort &effort, int64 *counts, uint64 *heap_fetches) {
     const client::MirrorFormat *format = mirror_format(reader->index);
     RowChecker checker;
     begin_row_checker(&checker, reader->heap, reader->index, reader->snapshot);
@@ -137,7 +137,7 @@ bool count_on_server(ViewReader *reader, const BoxList &boxes, const RangeReader
         renew_view(reader);
         const bool *at_home;
         const client::Choice choice =
-            choose_path(*reader, format, client::RequestKind::CountBoxes, boxes.count, looked_at, &at_home);
+            choose_path(*reader, format, client::RequestKind::CountBoxes, boxes.count, effort, &at_home);
         answered = choice.path != client::Path::Paged;
         HomeRuns home;
         if (!answered ||
