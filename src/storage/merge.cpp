@@ -79,9 +79,10 @@ static void reserve(Relation index, const RunKind *kind, ReservationOwner owner,
 }
 
 // Takes the inputs off the list and puts the output, if it holds anything, on it: one metapage record, after
-// which the inputs' extents are free.
-static void swap(Relation index, const RunKind *kind, ReservationOwner owner, const RunEntry *inputs,
-                 int input_count, const RunEntry &output) {
+// which the inputs' extents are free. Returns 0, or as replace_directory does how long the file must be
+// first.
+static BlockNumber try_swap(Relation index, const RunKind *kind, ReservationOwner owner,
+                            const RunEntry *inputs, int input_count, const RunEntry &output) {
     Buffer buffer = lock_metapage(index, kind, BUFFER_LOCK_EXCLUSIVE);
     int count;
     RunEntry *runs = copy_directory(index, kind, BufferGetPage(buffer), &count);
@@ -104,9 +105,17 @@ static void swap(Relation index, const RunKind *kind, ReservationOwner owner, co
     // The smallest last, where seals add to them: views begin with those that will be merged first.
     std::stable_sort(runs, runs + kept,
                      [](const RunEntry &a, const RunEntry &b) { return a.pages > b.pages; });
-    replace_directory(index, buffer, runs, kept, owner);
+    const BlockNumber blocks = replace_directory(index, buffer, runs, kept, owner);
     UnlockReleaseBuffer(buffer);
     pfree(runs);
+    return blocks;
+}
+
+static void swap(Relation index, const RunKind *kind, ReservationOwner owner, const RunEntry *inputs,
+                 int input_count, const RunEntry &output) {
+    BlockNumber blocks;
+    while ((blocks = try_swap(index, kind, owner, inputs, input_count, output)) > 0)
+        extend_file(index, blocks);
 }
 
 // Merges the given runs, whose lock the caller holds.

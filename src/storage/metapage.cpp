@@ -293,23 +293,31 @@ int place_pages(Relation index, Extent *used, int used_count, uint32 pages, int 
     return count;
 }
 
-// Writes the entries that do not fit the metapage to fresh directory pages and returns the chain's head.
-// Nothing refers to the pages until the metapage does; a crash before that leaves them free.
-static BlockNumber write_directory_chain(Relation index, Page meta_image, const RunEntry *runs,
-                                         uint32 count) {
-    BlockNumber head = InvalidBlockNumber;
+// Chooses blocks for a chain of so many directory pages; returns how long the file must be for them.
+static BlockNumber place_directory_chain(Relation index, Page meta_image, uint32 pages, BlockNumber *blocks) {
     int used_count;
     Extent *used = used_extents(index, meta_image, &used_count);
-    const uint32 pages = (count + kRunsPerDirectoryPage - 1) / kRunsPerDirectoryPage;
-    used = reallocate(used, used_count + pages);
-
-    for (uint32 done = 0; done < count;) {
-        const uint32 on_page = Min(kRunsPerDirectoryPage, count - done);
+    used = reallocate(used, static_cast<size_t>(used_count) + pages);
+    BlockNumber end = 0;
+    for (uint32 i = 0; i < pages; i++) {
         Extent place;
         place_pages(index, used, used_count, 1, 1, &place);
         used[used_count++] = place;
+        blocks[i] = place.start;
+        end = Max(end, place.start + 1);
+    }
+    pfree(used);
+    return end;
+}
 
-        Buffer buffer = acquire_page(index, place.start);
+// Writes the entries that do not fit the metapage to fresh directory pages and returns the chain's head.
+// Nothing refers to the pages until the metapage does; a crash before that leaves them free.
+static BlockNumber write_directory_chain(Relation index, const RunEntry *runs, uint32 count,
+                                         const BlockNumber *blocks) {
+    BlockNumber head = InvalidBlockNumber;
+    for (uint32 done = 0; done < count; blocks++) {
+        const uint32 on_page = Min(kRunsPerDirectoryPage, count - done);
+        Buffer buffer = acquire_page(index, *blocks);
         Page page = BufferGetPage(buffer);
         START_CRIT_SECTION();
         PageInit(page, BLCKSZ, sizeof(PageStamp));
@@ -324,19 +332,26 @@ static BlockNumber write_directory_chain(Relation index, Page meta_image, const 
             log_newpage_buffer(buffer, true);
         END_CRIT_SECTION();
         UnlockReleaseBuffer(buffer);
-        head = place.start;
+        head = *blocks;
         done += on_page;
     }
-    pfree(used);
     return head;
 }
 
-void replace_directory(Relation index, Buffer meta_buffer, const RunEntry *runs, int count,
-                       ReservationOwner owner) {
+BlockNumber replace_directory(Relation index, Buffer meta_buffer, const RunEntry *runs, int count,
+                              ReservationOwner owner) {
     const uint32 total = static_cast<uint32>(count);
     const uint32 chained = total > kInlineRuns ? total - kInlineRuns : 0;
-    const BlockNumber head =
-        write_directory_chain(index, BufferGetPage(meta_buffer), runs + (total - chained), chained);
+    const uint32 pages = (chained + kRunsPerDirectoryPage - 1) / kRunsPerDirectoryPage;
+    auto *blocks = allocate<BlockNumber>(pages + 1);
+    const BlockNumber end =
+        pages == 0 ? 0 : place_directory_chain(index, BufferGetPage(meta_buffer), pages, blocks);
+    if (end > RelationGetNumberOfBlocks(index) + kMaxUnderLocks) {
+        pfree(blocks);
+        return end;
+    }
+    const BlockNumber head = write_directory_chain(index, runs + (total - chained), chained, blocks);
+    pfree(blocks);
 
     GenericXLogState *state = GenericXLogStart(index);
     Page page = GenericXLogRegisterBuffer(state, meta_buffer, 0);
@@ -349,6 +364,7 @@ void replace_directory(Relation index, Buffer meta_buffer, const RunEntry *runs,
     memcpy(meta->runs, runs, meta->inline_runs * sizeof(RunEntry));
     set_content_length(page, offsetof(MetaPage, runs) + meta->inline_runs * sizeof(RunEntry));
     GenericXLogFinish(state);
+    return 0;
 }
 
 }  // namespace pg_gpu::storage

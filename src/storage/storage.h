@@ -113,9 +113,10 @@ Summary summarise(Relation index, const RunKind *kind);
 
 // Replaces the run directory under the exclusively locked metapage in one WAL record, after writing chained
 // pages where the list does not fit the metapage. Also ends the owner's reservation. The metapage stays
-// locked.
-void replace_directory(Relation index, Buffer meta_buffer, const RunEntry *runs, int count,
-                       ReservationOwner owner);
+// locked. Does nothing, and says how long the file must be first, when such pages lie far behind its end;
+// otherwise returns 0.
+BlockNumber replace_directory(Relation index, Buffer meta_buffer, const RunEntry *runs, int count,
+                              ReservationOwner owner);
 
 // Everything that is not free: metapage, tail, runs, directory pages, reservations. palloc'd.
 Extent *used_extents(Relation index, Page meta, int *count);
@@ -133,7 +134,7 @@ int place_pages(Relation index, Extent *used, int used_count, uint32 pages, int 
 // A pinned, exclusively locked buffer for a block nobody uses, extending the file if needed.
 Buffer acquire_page(Relation index, BlockNumber block);
 
-// A seal extends the file by no more blocks while it holds metapage and tail.
+// Nobody extends the file by many more blocks while they hold the metapage.
 inline constexpr BlockNumber kMaxUnderLocks = 16;
 
 // Makes the file so many blocks long, in portions. Where content locks are held it must not be by many.
