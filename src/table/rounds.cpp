@@ -1,5 +1,7 @@
 #include "table/rounds.h"
 
+#include <algorithm>
+
 #include "table/block_facts.h"
 
 namespace pg_gpu::table {
@@ -57,33 +59,38 @@ static uint32 new_number() {
     return last_number;
 }
 
-namespace {
+// While a transaction is being prepared it is listed twice. Where more are listed than are looked at, one may
+// be.
+static bool may_list_twice(Snapshot snapshot) {
+    constexpr uint32 kMostLookedAt = 1024;
+    TransactionId ids[kMostLookedAt];
+    if (snapshot->xcnt > kMostLookedAt)
+        return true;
+    TransactionId *end = std::copy(snapshot->xip, snapshot->xip + snapshot->xcnt, ids);
+    std::sort(ids, end);
+    return std::adjacent_find(ids, end) != end;
+}
 
-// What orders snapshots: xmax never falls, and while it stays, transactions leave the list and none joins it.
-struct Moment {
-    uint64 number;  // 0: none
-    uint64 xmax;
-    uint32 listed;
-};
-
-}  // namespace
-
-static Moment last_moments[kRemembered] = {};
-static uint64 last_moment = 0;
-
+// What orders snapshots: xmax never falls, and while it stays, transactions that are under way below it end
+// and none begins.
 uint64 moment_of(Snapshot snapshot, uint64 xmax) {
-    // During recovery all transactions are listed as subtransactions. Else these may be left out.
-    const uint32 listed =
-        snapshot->takenDuringRecovery ? subtransactions_of(snapshot) : static_cast<uint32>(snapshot->xcnt);
-    for (const Moment &moment : last_moments)
-        if (moment.number != 0 && moment.xmax == xmax && moment.listed == listed)
-            return moment.number;
-    const Moment &last = last_moments[last_moment % kRemembered];
-    if (last.number != 0 && (xmax < last.xmax || (xmax == last.xmax && listed > last.listed)))
+    constexpr int kBitsUnderWay = 16;
+    constexpr uint64 kMostUnderWay = (uint64{1} << kBitsUnderWay) - 1;
+    uint64 under_way;
+    if (snapshot->takenDuringRecovery) {
+        // All transactions are listed as subtransactions. Else these may be left out.
+        under_way = subtransactions_of(snapshot);
+    } else {
+        if (may_list_twice(snapshot))
+            return 0;
+        // No list has the session's own.
+        const TransactionId own = GetTopTransactionIdIfAny();
+        under_way = uint64{snapshot->xcnt} +
+                    (TransactionIdIsValid(own) && TransactionIdPrecedes(own, snapshot->xmax) ? 1 : 0);
+    }
+    if (under_way > kMostUnderWay || xmax >> (64 - kBitsUnderWay) != 0)
         return 0;
-    last_moment++;
-    last_moments[last_moment % kRemembered] = {last_moment, xmax, listed};
-    return last_moment;
+    return xmax << kBitsUnderWay | (kMostUnderWay - under_way);
 }
 
 uint32 round_of(Snapshot snapshot, uint64 xmin) {

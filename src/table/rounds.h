@@ -10,10 +10,9 @@ namespace pg_gpu::table {
 // each time.
 uint32 round_of(Snapshot snapshot, uint64 xmin);
 
-// A number that grows with the moment at which an MVCC snapshot was taken, with its xmax as a full
-// transaction id: what had ended for a snapshot had ended for those with the same number or a greater one,
-// but for transactions and subtransactions of this session that haven't ended. 0: the snapshot is older than
-// the last few that were asked about, and nothing is known of it.
+// A number, the same in all sessions, that grows with the moment at which an MVCC snapshot was taken, with
+// its xmax as a full transaction id: what had ended for a snapshot had ended for those with the same number
+// or a greater one. 0: nothing is known of when it was taken.
 uint64 moment_of(Snapshot snapshot, uint64 xmax);
 
 }  // namespace pg_gpu::table
