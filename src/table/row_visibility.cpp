@@ -298,11 +298,21 @@ static OffsetNumber last_offset(Page page) {
     return static_cast<OffsetNumber>(Min(PageGetMaxOffsetNumber(page), MaxHeapTuplesPerPage));
 }
 
+// Do hint bits alone tell that everyone sees a row that nobody has changed? All that was done to the page has
+// ended before the snapshot. Most rows are such ones.
+static bool is_plainly_visible(Page page, OffsetNumber offset) {
+    constexpr uint16 kHints = HEAP_XMIN_COMMITTED | HEAP_XMAX_INVALID;
+    const ItemId item = PageGetItemId(page, offset);
+    return ItemIdIsNormal(item) &&
+           (reinterpret_cast<HeapTupleHeader>(PageGetItem(page, item))->t_infomask & kHints) == kHints;
+}
+
 // Looks at all entries of a page whose rows are decided.
 static void make_facts(const RowVisibility &rows, Buffer buffer, BlockNumber block, uint64 *words) {
     Page page = BufferGetPage(buffer);
     for (OffsetNumber offset = FirstOffsetNumber; offset <= last_offset(page); offset++)
-        if (may_lead_to_row(page, offset) && is_entry_visible(rows, buffer, block, offset))
+        if (may_lead_to_row(page, offset) &&
+            (is_plainly_visible(page, offset) || is_entry_visible(rows, buffer, block, offset)))
             set_bit(words, offset);
 }
 
