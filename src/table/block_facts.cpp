@@ -72,9 +72,12 @@ static size_t group_bytes() {
     return sizeof(FactsGroup) + size_t{kGroupBlocks} * cache.row_words * sizeof(uint64);
 }
 
+// A power of two times the fewest, so that what lay in a set has room in two after the table has grown: no
+// group that a question is about goes.
 static uint32 max_sets() {
     const size_t bytes_of_set = kWays * (group_bytes() + sizeof(uint64) + sizeof(FactsGroup *));
-    return static_cast<uint32>(Min(get_hash_memory_limit() / bytes_of_set, size_t{PG_UINT32_MAX / kWays}));
+    const size_t room = Min(get_hash_memory_limit() / bytes_of_set, size_t{PG_INT32_MAX / kWays});
+    return kFewestSets * pg_prevpower2_32(Max(static_cast<uint32>(room) / kFewestSets, 1U));
 }
 
 uint32 facts_row_words() {
@@ -106,8 +109,8 @@ static void *allocate_for_session(size_t bytes) {
 }
 
 static bool grow() {
-    const uint32 sets = Max(Min(cache.sets * 2, max_sets()), kFewestSets);
-    if (sets <= cache.sets)
+    const uint32 sets = cache.sets == 0 ? kFewestSets : cache.sets * 2;
+    if (sets > max_sets())
         return false;
     auto *keys = static_cast<uint64 *>(allocate_for_session(size_t{sets} * kWays * sizeof(uint64)));
     auto **groups =
@@ -129,10 +132,7 @@ static bool grow() {
         const uint32 end = place + kWays;
         while (place < end && keys[place] != 0)
             place++;
-        if (place == end) {
-            pfree(before.groups[old]);
-            continue;
-        }
+        Assert(place < end);
         keys[place] = before.keys[old];
         groups[place] = before.groups[old];
         cache.used++;

@@ -24,6 +24,9 @@ struct FactsGroup {
     uint64 plain;      // those among the known ones without entries that have no visible row
     uint64 holds;      // in round `round`: those among the known ones whose page was found unchanged
     uint32 round;
+    uint32 shared_way;      // where all sessions' facts have it (shared_facts.h),
+    uint64 shared_version;  // what they were when this session learned them last,
+    uint64 learned;         // and the question that it did that for
     Buffer buffer[kGroupBlocks];
     XLogRecPtr lsn[kGroupBlocks];  // invalid: the page was not read yet
     uint64 since[kGroupBlocks];    // full transaction id, or moment; 0: the facts rest on none

@@ -49,6 +49,7 @@ static void begin_question(RowVisibility *rows) {
     rows->uses_facts = may_use_block_facts(rows->heap, rows->snapshot);
     rows->question = begin_facts_question();
     rows->table = number_of_table(rows->heap);
+    rows->file = facts_file(rows->heap);
     rows->next = U64FromFullTransactionId(ReadNextFullTransactionId());
     rows->xmin = full_id(*rows, rows->snapshot->xmin);
     rows->moment = moment_of(rows->snapshot, full_id(*rows, rows->snapshot->xmax));
@@ -67,9 +68,28 @@ static void enter_group(const RowVisibility &rows, FactsGroup *group) {
     }
 }
 
+// A group that is to be looked at, with what others have found out until this question; nullptr: nothing is
+// known of its blocks.
+static FactsGroup *find_group_of_all(RowVisibility *rows, uint32 number) {
+    FactsGroup *group = find_group(rows->table, number);
+    if (group == nullptr && has_shared_facts(rows->file, number))
+        group = take_group(rows->table, number, rows->question);
+    if (group == nullptr)
+        return nullptr;
+    enter_group(*rows, group);
+    if (group->learned == rows->question)
+        return group;
+    group->learned = rows->question;
+    if (learn_shared_facts(rows->file, group) || rows->wanted != nullptr)
+        return group;
+    // Pages have more rows than this session has met so far. Where some are wanted already, the others of
+    // this group are left to a look of its own.
+    widen_facts_rows();
+    return find_group_of_all(rows, number);
+}
+
 // Facts that are missing are no reason to look at a page, and those that hold already none to look again.
 static uint64 want_blocks(RowVisibility *rows, FactsGroup *group, uint64 blocks) {
-    enter_group(*rows, group);
     const uint64 wanted = blocks & group->known & ~group->holds;
     if (wanted == 0)
         return 0;
@@ -89,7 +109,7 @@ void want_block(RowVisibility *rows, BlockNumber block) {
     if (!rows->by_page)
         return;
     begin_question(rows);
-    FactsGroup *group = rows->uses_facts ? find_group(rows->table, block / kGroupBlocks) : nullptr;
+    FactsGroup *group = rows->uses_facts ? find_group_of_all(rows, block / kGroupBlocks) : nullptr;
     if (group != nullptr)
         want_blocks(rows, group, bit_of(block));
 }
@@ -98,7 +118,7 @@ uint32 want_blocks_of_group(RowVisibility *rows, uint32 number, uint64 blocks) {
     if (!rows->by_page)
         return 0;
     begin_question(rows);
-    FactsGroup *group = rows->uses_facts && blocks != 0 ? find_group(rows->table, number) : nullptr;
+    FactsGroup *group = rows->uses_facts && blocks != 0 ? find_group_of_all(rows, number) : nullptr;
     return group == nullptr ? 0 : static_cast<uint32>(__builtin_popcountll(want_blocks(rows, group, blocks)));
 }
 
@@ -132,9 +152,12 @@ struct Look {
 }  // namespace
 
 // May facts tell of rows under this snapshot, if the page has not changed?
+static bool do_facts_suit(const RowVisibility &rows, bool by_moment, uint64 since) {
+    return by_moment ? since <= rows.moment : since < rows.xmin;
+}
+
 static bool do_facts_suit(const RowVisibility &rows, const FactsGroup &group, uint32 place) {
-    return (group.by_moment >> place & 1) != 0 ? group.since[place] <= rows.moment
-                                               : group.since[place] < rows.xmin;
+    return do_facts_suit(rows, (group.by_moment >> place & 1) != 0, group.since[place]);
 }
 
 static void look_at_page(const RowVisibility &rows, const Look &look) {
@@ -184,7 +207,7 @@ uint64 blocks_with_facts(const RowVisibility &rows, uint32 number) {
 
 uint64 find_plain_blocks(RowVisibility *rows, uint32 number, uint64 blocks, uint64 *looks) {
     begin_question(rows);
-    FactsGroup *group = rows->uses_facts && blocks != 0 ? find_group(rows->table, number) : nullptr;
+    FactsGroup *group = rows->uses_facts && blocks != 0 ? find_group_of_all(rows, number) : nullptr;
     if (group == nullptr)
         return 0;
     const uint64 known = blocks & group->known & group->plain;
@@ -334,14 +357,10 @@ static bool mark_invisible(Page page, uint64 *invisible, IsVisible is_row_visibl
 
 namespace {
 
-// What was found out of a page.
-struct PageFacts {
-    XLogRecPtr lsn;
+// What was found out of a page. Its LSN is known in any case.
+struct PageFacts : BlockFacts {
     bool known;
-    bool by_moment;
-    bool plain;
-    uint64 since;
-    uint64 rows[kMaxRowWords];
+    bool is_new;  // to all sessions
 };
 
 }  // namespace
@@ -373,6 +392,12 @@ static void find_page_facts(const RowVisibility &rows, FactsGroup *group, Buffer
         memcpy(facts->rows, rows_of(group, place), facts_row_words() * sizeof(uint64));
         return;
     }
+    BlockFacts shared;
+    if (find_shared_facts(rows.file, block, facts->lsn, &shared) &&
+        do_facts_suit(rows, shared.by_moment, shared.since)) {
+        *facts = {shared, true, false};
+        return;
+    }
     if (!is_worth_facts(group, place, page, facts->lsn, asked))
         return;
     const Outcome outcome = outcome_of(rows, page);
@@ -383,6 +408,7 @@ static void find_page_facts(const RowVisibility &rows, FactsGroup *group, Buffer
     facts->plain = !mark_invisible(page, invisible,
                                    [facts](OffsetNumber offset) { return get_bit(facts->rows, offset); });
     facts->known = true;
+    facts->is_new = true;
     facts->by_moment = outcome.by_moment;
     if (outcome.by_moment)
         facts->since = rows.moment;
@@ -398,6 +424,8 @@ static void keep_facts(const RowVisibility &rows, Buffer buffer, BlockNumber blo
             widen_facts_rows();
             break;
         }
+    if (facts.is_new)
+        share_facts(rows.file, block, buffer, facts);
     FactsGroup *group = take_group(rows.table, block / kGroupBlocks, rows.question);
     if (group == nullptr)
         return;
@@ -494,7 +522,7 @@ static bool look_at_blocks_of(RowVisibility *rows, const ItemPointerData *tids, 
         if (visible[i])
             continue;
         const BlockNumber block = ItemPointerGetBlockNumberNoCheck(&tids[i]);
-        FactsGroup *group = find_group(rows->table, block / kGroupBlocks);
+        FactsGroup *group = find_group_of_all(rows, block / kGroupBlocks);
         if (group != nullptr)
             want_blocks(rows, group, bit_of(block));
     }

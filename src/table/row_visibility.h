@@ -2,7 +2,7 @@
 #pragma once
 
 #include "storage/near_buffer.h"
-#include "table/block_facts.h"
+#include "table/shared_facts.h"
 
 namespace pg_gpu::table {
 
@@ -16,6 +16,7 @@ struct RowVisibility {
     uint32 table;        // its number among the block facts
     uint32 round;        // of what the snapshot sees; 0: nothing was asked yet
     uint64 question;     // this one, for the block facts
+    FactsFile file;      // the table's, for the facts of all sessions
     FactsGroup *wanted;  // groups with blocks to be looked at
     uint64 next;         // full transaction id that no snapshot of now has seen the beginning of
     uint64 xmin;         // the snapshot's

@@ -19,9 +19,10 @@ fault_seed();
 
 my $seconds = $ENV{PG_GPU_TEST_SECONDS} || rounds(3, 60);
 
-# With checksums hint bits are logged, without them they aren't.
+# With checksums hint bits are logged, without them they aren't. A preloaded library has sessions share what they know.
 my $checksums = random_int(0, 1);
-my $primary = new_node('primary', streaming => 1, checksums => $checksums, conf => q{
+my $shared = random_int(0, 1) ? "shared_preload_libraries = 'pg_gpu'\n" : '';
+my $primary = new_node('primary', streaming => 1, checksums => $checksums, conf => $shared . q{
 autovacuum = off
 max_prepared_transactions = 10
 work_mem = 64kB

@@ -19,7 +19,7 @@ fault_seed();
 
 my $seconds = $ENV{PG_GPU_TEST_SECONDS} || rounds(4, 60);
 
-my $primary = new_node('primary', streaming => 1, conf => "autovacuum = off\nsynchronous_commit = off\n");
+my $primary = new_node('primary', streaming => 1, conf => "autovacuum = off\nsynchronous_commit = off\nshared_preload_libraries = 'pg_gpu'\n");
 $primary->backup('base');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($primary, 'base', has_streaming => 1);

@@ -1,0 +1,312 @@
+// A set-associative table of groups of blocks. Each set has a lock, which is held while words are copied and
+// for nothing else.
+#include "table/shared_facts.h"
+
+#include "shared_memory.h"
+
+namespace pg_gpu::table {
+
+namespace {
+
+constexpr uint32 kWays = 8;
+constexpr uint32 kFewestSets = 8;
+// Of a thousand sets, 8 groups each: 4 GB of table in 30 MB.
+constexpr uint32 kMostSets = 2048;
+// Groups that were looked for in the last so many seconds stay: where there is no room for all, the first
+// ones are of use, instead of none.
+constexpr uint32 kSecondsOfUse = 2;
+
+struct GroupKey {
+    PhysicalPlace file;  // its relation is 0: free
+    uint32 number;
+};
+
+struct SharedGroup {
+    uint64 known;
+    uint64 by_moment;
+    uint64 plain;
+    Buffer buffer[kGroupBlocks];
+    XLogRecPtr lsn[kGroupBlocks];
+    uint64 since[kGroupBlocks];
+    uint64 rows[kGroupBlocks][kMaxRowWords];
+};
+
+// Keys lie by themselves, so that a search touches no group but the one it finds.
+struct SharedSet {
+    LWLock lock;
+    uint32 used[kWays];  // in which second it was looked for last
+    GroupKey keys[kWays];
+    // Grow with each change of the group in this place, and never begin again: whoever has seen what is known
+    // under a version has nothing to learn while it is the same.
+    pg_atomic_uint64 versions[kWays];
+};
+
+struct AllFacts {
+    int tranche;
+    uint32 sets;
+    SharedSet set[FLEXIBLE_ARRAY_MEMBER];
+    // Behind them lie the sets' groups, which nobody touches until they are needed.
+};
+
+}  // namespace
+
+static uint32 wanted_sets() {
+    // More groups than fit into the buffers would be of no use, since pages are looked at there.
+    const auto sets = static_cast<uint32>(NBuffers) / (kGroupBlocks * kWays);
+    return Max(Min(sets, kMostSets), kFewestSets);
+}
+
+static size_t bytes_before_groups(uint32 sets) {
+    return MAXALIGN(offsetof(AllFacts, set) + sets * sizeof(SharedSet));
+}
+
+static void initialise(void *place) {
+    auto *all = static_cast<AllFacts *>(place);
+    const uint32 sets = wanted_sets();
+    memset(place, 0, bytes_before_groups(sets));
+    all->tranche = LWLockNewTrancheId();
+    all->sets = sets;
+    for (uint32 i = 0; i < sets; i++) {
+        LWLockInitialize(&all->set[i].lock, all->tranche);
+        for (pg_atomic_uint64 &version : all->set[i].versions)
+            pg_atomic_init_u64(&version, 0);
+    }
+}
+
+static SharedStructure structure = {"pg_gpu block facts", 0, initialise, nullptr, false};
+
+void reserve_shared_facts() {
+    const uint32 sets = wanted_sets();
+    structure.bytes = bytes_before_groups(sets) + size_t{sets} * kWays * sizeof(SharedGroup);
+    reserve_shared(structure);
+}
+
+static AllFacts *all_facts() {
+    if (structure.bytes == 0)
+        return nullptr;
+    static bool is_registered = false;
+    auto *all = static_cast<AllFacts *>(find_shared(&structure));
+    if (all != nullptr && !is_registered) {
+        LWLockRegisterTranche(all->tranche, "pg_gpu_block_facts");
+        is_registered = true;
+    }
+    return all;
+}
+
+// ---- groups -----------------------------------------------------------------------------------------------
+
+static bool is_key(const GroupKey &key, const PhysicalPlace &file, uint32 number) {
+    return key.number == number && key.file.relation == file.relation && key.file.database == file.database &&
+           key.file.tablespace == file.tablespace;
+}
+
+// Consecutive groups lie in consecutive sets, so that a table as large as all sets together fits exactly.
+static uint32 set_of(const AllFacts &all, const PhysicalPlace &file, uint32 number) {
+    const uint32 hash =
+        hash_combine(murmurhash32(file.relation), hash_combine(file.database, file.tablespace));
+    return (hash + number) % all.sets;
+}
+
+static SharedGroup *group_at(AllFacts *all, uint32 set, uint32 way) {
+    auto *groups =
+        reinterpret_cast<SharedGroup *>(reinterpret_cast<char *>(all) + bytes_before_groups(all->sets));
+    return &groups[set * kWays + way];
+}
+
+// With the set locked; kWays: it isn't there.
+static uint32 find_way(const SharedSet &set, const PhysicalPlace &file, uint32 number) {
+    uint32 way = 0;
+    while (way < kWays && !is_key(set.keys[way], file, number))
+        way++;
+    return way;
+}
+
+FactsFile facts_file(Relation heap) {
+    return {physical_place(heap), static_cast<uint32>(GetCurrentTimestamp() / USECS_PER_SEC)};
+}
+
+// Sessions that note different seconds at a time do no harm.
+static void note_use(SharedSet *set, uint32 way, uint32 second) {
+    if (set->used[way] != second)
+        set->used[way] = second;
+}
+
+// Others may have noted a later second than that in which this question began.
+static uint32 seconds_unused(const SharedSet &set, uint32 way, uint32 second) {
+    return static_cast<uint32>(Max(static_cast<int32>(second - set.used[way]), 0));
+}
+
+// The group's own place, or else a free one, or else that of the one that went unused for longest; kWays:
+// all are in use. The set is locked exclusively.
+static uint32 take_way(SharedSet *set, const FactsFile &file, uint32 number, AllFacts *all) {
+    const uint32 own = find_way(*set, file.place, number);
+    if (own < kWays)
+        return own;
+    uint32 chosen = 0;
+    for (uint32 way = 0; way < kWays && OidIsValid(set->keys[chosen].file.relation); way++)
+        if (!OidIsValid(set->keys[way].file.relation) ||
+            seconds_unused(*set, way, file.second) > seconds_unused(*set, chosen, file.second))
+            chosen = way;
+    if (OidIsValid(set->keys[chosen].file.relation) &&
+        seconds_unused(*set, chosen, file.second) < kSecondsOfUse)
+        return kWays;
+    set->keys[chosen] = {file.place, number};
+    group_at(all, static_cast<uint32>(set - all->set), chosen)->known = 0;
+    return chosen;
+}
+
+// ---- what is known ----------------------------------------------------------------------------------------
+
+static uint64 bit_at(uint32 place) {
+    return UINT64CONST(1) << place;
+}
+
+// Of two findings about one page the one that holds for more snapshots is worth more.
+static bool is_worth_more(bool by_moment, uint64 since, bool than_by_moment, uint64 than_since) {
+    return by_moment == than_by_moment ? since < than_since : than_by_moment;
+}
+
+// Is what others know of a block news?
+static bool is_news(const SharedGroup &shared, const FactsGroup &group, uint32 place) {
+    const uint64 bit = bit_at(place);
+    if ((group.holds & bit) != 0 || shared.lsn[place] < group.lsn[place])
+        return false;
+    return shared.lsn[place] != group.lsn[place] || (group.known & bit) == 0 ||
+           is_worth_more((shared.by_moment & bit) != 0, shared.since[place], (group.by_moment & bit) != 0,
+                         group.since[place]);
+}
+
+static uint64 with_bit(uint64 mask, uint64 bit, uint64 from) {
+    return (mask & ~bit) | (from & bit);
+}
+
+static bool fits(const uint64 *rows) {
+    for (uint32 word = facts_row_words(); word < kMaxRowWords; word++)
+        if (rows[word] != 0)
+            return false;
+    return true;
+}
+
+static bool learn(const SharedGroup &shared, FactsGroup *group) {
+    bool all_fit = true;
+    for (uint64 left = shared.known; left != 0; left &= left - 1) {
+        const auto place = static_cast<uint32>(__builtin_ctzll(left));
+        if (!is_news(shared, *group, place))
+            continue;
+        if (!fits(shared.rows[place])) {
+            all_fit = false;
+            continue;
+        }
+        const uint64 bit = bit_at(place);
+        group->known |= bit;
+        group->by_moment = with_bit(group->by_moment, bit, shared.by_moment);
+        group->plain = with_bit(group->plain, bit, shared.plain);
+        group->lsn[place] = shared.lsn[place];
+        group->since[place] = shared.since[place];
+        group->buffer[place] = shared.buffer[place];
+        memcpy(rows_of(group, place), shared.rows[place], facts_row_words() * sizeof(uint64));
+    }
+    return all_fit;
+}
+
+bool learn_shared_facts(const FactsFile &file, FactsGroup *group) {
+    AllFacts *all = all_facts();
+    if (all == nullptr)
+        return true;
+    const auto number = static_cast<uint32>(group->key);
+    const uint32 at = set_of(*all, file.place, number);
+    SharedSet *set = &all->set[at];
+    if (group->shared_way < kWays &&
+        pg_atomic_read_u64(&set->versions[group->shared_way]) == group->shared_version) {
+        note_use(set, group->shared_way, file.second);
+        return true;
+    }
+    LWLockAcquire(&set->lock, LW_SHARED);
+    const uint32 way = find_way(*set, file.place, number);
+    bool all_fit = true;
+    if (way < kWays) {
+        all_fit = learn(*group_at(all, at, way), group);
+        group->shared_version = pg_atomic_read_u64(&set->versions[way]);
+        note_use(set, way, file.second);
+    }
+    LWLockRelease(&set->lock);
+    group->shared_way = way;
+    return all_fit;
+}
+
+bool has_shared_facts(const FactsFile &file, uint32 number) {
+    AllFacts *all = all_facts();
+    if (all == nullptr)
+        return false;
+    SharedSet *set = &all->set[set_of(*all, file.place, number)];
+    LWLockAcquire(&set->lock, LW_SHARED);
+    const bool found = find_way(*set, file.place, number) < kWays;
+    LWLockRelease(&set->lock);
+    return found;
+}
+
+bool find_shared_facts(const FactsFile &file, BlockNumber block, XLogRecPtr lsn, BlockFacts *facts) {
+    AllFacts *all = all_facts();
+    if (all == nullptr)
+        return false;
+    const uint32 number = block / kGroupBlocks;
+    const uint32 place = block % kGroupBlocks;
+    const uint32 at = set_of(*all, file.place, number);
+    SharedSet *set = &all->set[at];
+    LWLockAcquire(&set->lock, LW_SHARED);
+    const uint32 way = find_way(*set, file.place, number);
+    const SharedGroup *shared = way < kWays ? group_at(all, at, way) : nullptr;
+    const bool found = shared != nullptr && (shared->known & bit_at(place)) != 0 && shared->lsn[place] == lsn;
+    if (found) {
+        *facts = {lsn,
+                  shared->since[place],
+                  (shared->by_moment & bit_at(place)) != 0,
+                  (shared->plain & bit_at(place)) != 0,
+                  {}};
+        memcpy(facts->rows, shared->rows[place], sizeof(facts->rows));
+    }
+    LWLockRelease(&set->lock);
+    return found;
+}
+
+// Nothing below can raise an error, and nobody sees half of a change: the set is locked exclusively.
+static void put_facts(SharedGroup *shared, uint32 place, Buffer buffer, const BlockFacts &facts) {
+    const uint64 bit = bit_at(place);
+    shared->known |= bit;
+    shared->by_moment = with_bit(shared->by_moment, bit, facts.by_moment ? bit : 0);
+    shared->plain = with_bit(shared->plain, bit, facts.plain ? bit : 0);
+    shared->buffer[place] = buffer;
+    shared->lsn[place] = facts.lsn;
+    shared->since[place] = facts.since;
+    memcpy(shared->rows[place], facts.rows, sizeof(facts.rows));
+}
+
+// A page that was read by somebody slow may have been changed, and read again, meanwhile.
+static bool is_worth_keeping(const SharedGroup &shared, uint32 place, const BlockFacts &facts) {
+    const uint64 bit = bit_at(place);
+    if ((shared.known & bit) == 0 || shared.lsn[place] < facts.lsn)
+        return true;
+    return shared.lsn[place] == facts.lsn &&
+           is_worth_more(facts.by_moment, facts.since, (shared.by_moment & bit) != 0, shared.since[place]);
+}
+
+void share_facts(const FactsFile &file, BlockNumber block, Buffer buffer, const BlockFacts &facts) {
+    AllFacts *all = all_facts();
+    if (all == nullptr)
+        return;
+    const uint32 number = block / kGroupBlocks;
+    const uint32 place = block % kGroupBlocks;
+    const uint32 at = set_of(*all, file.place, number);
+    SharedSet *set = &all->set[at];
+    LWLockAcquire(&set->lock, LW_EXCLUSIVE);
+    const uint32 way = take_way(set, file, number, all);
+    SharedGroup *shared = way < kWays ? group_at(all, at, way) : nullptr;
+    if (shared != nullptr && is_worth_keeping(*shared, place, facts)) {
+        put_facts(shared, place, buffer, facts);
+        pg_atomic_write_u64(&set->versions[way], pg_atomic_read_u64(&set->versions[way]) + 1);
+        note_use(set, way, file.second);
+    }
+    LWLockRelease(&set->lock);
+}
+
+}  // namespace pg_gpu::table

@@ -1,0 +1,44 @@
+// Block facts in PostgreSQL's shared memory: what one session has found out of a heap block, others need not
+// find out again. The rule, and why each race is safe: ../storage/README.md, "Block facts of all sessions".
+#pragma once
+
+#include "compat.h"
+#include "table/block_facts.h"
+
+namespace pg_gpu::table {
+
+// What is known of a block whose page has this LSN (block_facts.h).
+struct BlockFacts {
+    XLogRecPtr lsn;
+    uint64 since;
+    bool by_moment;
+    bool plain;
+    uint64 rows[kMaxRowWords];
+};
+
+// Whose blocks are asked about, and in which second.
+struct FactsFile {
+    PhysicalPlace place;
+    uint32 second;
+};
+
+FactsFile facts_file(Relation heap);
+
+// From _PG_init while preloading, which is the only time to ask for that much. Elsewhere each session keeps
+// what it finds out.
+void reserve_shared_facts();
+
+// Adds to what the session knows of the group what others have found out since, but for blocks that hold in
+// the group's round. False where there is no room for all of a block's rows (widen_facts_rows).
+bool learn_shared_facts(const FactsFile &file, FactsGroup *group);
+
+// Have others found out anything of group n of this table?
+bool has_shared_facts(const FactsFile &file, uint32 number);
+
+// What they know of a block; false when that isn't about a page with this LSN.
+bool find_shared_facts(const FactsFile &file, BlockNumber block, XLogRecPtr lsn, BlockFacts *facts);
+
+// Tells the others. The page was in this buffer.
+void share_facts(const FactsFile &file, BlockNumber block, Buffer buffer, const BlockFacts &facts);
+
+}  // namespace pg_gpu::table
