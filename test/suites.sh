@@ -165,7 +165,7 @@ print_results() {
 build_and_install() {
     rm -rf "$logs"
     mkdir -p "$logs"
-    if ! "$root/contrib/scripts/build-and-install" check WERROR=1; then
+    if ! "$root/contrib/scripts/build-and-install" check WERROR=1 DEBUG_INFO=LINES; then
         printf '\n0 passed, 1 failed\n'
         exit 1
     fi
@@ -247,7 +247,7 @@ run_layout() {
 }
 
 unit() {
-    limited make -C "$root" unit WERROR=1
+    limited make -C "$root" unit WERROR=1 DEBUG_INFO=LINES
 }
 
 # regress NAME, isolation NAME: the folder of the outputs under $logs.
