@@ -123,7 +123,8 @@ sub check_path
 #   start     => 0 to leave it stopped; then the extension isn't created either
 #   extension => 0 not to create the extension in database postgres
 #   checksums => 0 for pages without checksums, which have them from PostgreSQL 18 on unless initdb is told otherwise
-# Autovacuum is off: what a test does must follow from its seed alone.
+# Autovacuum is off: what a test does must follow from its seed alone. A request to the server process may take a minute, so that
+# on a busy machine, too, it answers what it is asked; tests of a process that doesn't answer have a shorter time.
 sub new_cluster
 {
 	my ($name, %option) = @_;
@@ -141,7 +142,9 @@ max_prepared_transactions = 10
 max_wal_size = 2GB
 checkpoint_timeout = 1h
 jit = off
+wal_init_zero = off
 timezone = 'UTC'
+pg_gpu.request_timeout = 60s
 CONF
 	# With this a standby that falls behind, or a primary that crashes, finds its WAL.
 	$node->append_conf('postgresql.conf', "wal_keep_size = 8GB\n") if $option{streaming};

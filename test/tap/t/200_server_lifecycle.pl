@@ -37,7 +37,7 @@ sub answers_right
 
 # ---- on first use -------------------------------------------------------------------------------------------------
 
-my $node = new_node('lifecycle', conf => "pg_gpu.path = paged\npg_gpu.request_timeout = 500ms\n");
+my $node = new_node('lifecycle', conf => "pg_gpu.path = paged\n");
 make_table($node, rows => 20_000, keys => 10_000);
 is(supervisor_pid($node), 0, 'nothing is started before it is needed');
 answers_right($node, 'on first use');
@@ -62,10 +62,12 @@ is(log_count($node, qr/pg_gpu server process $server ended: it stopped by itself
 answers_right($node, 'with the second');
 
 $from = -s $node->logfile;
+change_setting($node, 'pg_gpu.request_timeout', '500ms');
 kill 'STOP', $second;
 answers_right($node, 'with a stopped one');
 my $third = wait_for_server($node, $second);
 ok($third, 'a stopped server process is replaced');
+change_setting($node, 'pg_gpu.request_timeout', '1min');
 is(log_count($node, qr/pg_gpu server process $second ended: no answer to heartbeats, signal 9/, $from),
 	1, 'the log tells that it was stopped');
 answers_right($node, 'with the third');
@@ -175,6 +177,8 @@ $node->stop;
 
 # ---- nothing to start -----------------------------------------------------------------------------------------------
 
+# A request waits so long for a server process that doesn't come.
+$node->append_conf('postgresql.conf', "pg_gpu.request_timeout = 500ms\n");
 {
 	local $ENV{PG_GPU_SERVER} = $node->data_dir . '/no_such_program';
 	$from = -s $node->logfile;

@@ -61,7 +61,7 @@ sub try_method
 	my $scripts = [ @{ $method->writes }, $method->check(0, 12) ];
 	my ($loaded) = $method->indexes;
 	my %load = (
-		start => sub { start_clients($node, $scripts, clients => 6, seconds => $seconds, options => HOST) },
+		start => sub { start_clients($node, $scripts, clients => 6, seconds => $_[0], options => HOST) },
 		seconds => $seconds,
 		loaded => $loaded,
 		check => sub { $method->answers_right($node, $_[0], options => HOST) });
@@ -78,12 +78,14 @@ sub try_method
 		under_load($node, "$name, disturbed", \%load, sub {
 			@next = shuffle(sort keys %all) unless @next;
 			$all{ shift @next }->($node, $method);
-		}, @settle);
+		}, @settle, times => scalar keys %all, seconds => $is_kary ? $seconds : 1);
 	}
 	under_load($node, "$name, cancelled", \%load, sub { end_a_client($node, 'pg_cancel_backend') },
-		errors => [ qr/canceling statement due to user request/, qr/canceling autovacuum/ ]);
+		errors => [ qr/canceling statement due to user request/, qr/canceling autovacuum/ ], seconds => few_or_many(1, $seconds));
 
-	# Nothing of what the clients loaded is left in the making, and what is loaded answers.
+	# Nothing of what the clients loaded is left in the making, and what is loaded answers. From here on no answer is given up because
+	# the machine is busy.
+	change_setting($node, 'pg_gpu.request_timeout', '1min');
 	is(sql_value($node, 'SET pg_gpu.path = host; SELECT ' . join ' AND ', map { "gpu.load('$_') IS NOT NULL" } $method->indexes), 't',
 		"$name: the indexes load");
 	my $request = $method->request;
@@ -105,7 +107,8 @@ sub end_backends
 		push @short, start_clients($node, [ $method->check(0, 1) ], clients => 2, seconds => 2, options => HOST);
 		usleep(random_int(20_000, 200_000));
 		end_a_client($node, 'pg_terminate_backend');
-	}, errors => [ qr/terminating connection/, qr/connection to server was lost/, qr/server closed the connection/ ]);
+	}, errors => [ qr/terminating connection/, qr/connection to server was lost/, qr/server closed the connection/ ],
+		seconds => few_or_many(1, $seconds));
 	finish_clients($_) foreach @short;
 
 	# A backend that is killed while it uses the server process restarts PostgreSQL, as any other does, and nothing else

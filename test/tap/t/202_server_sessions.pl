@@ -60,6 +60,8 @@ is(server_pid($node), $server, 'the same process: nobody waited for pg_gpu.reque
 
 # ---- the connection is kept, and given up after an error ---------------------------------------------------------------
 
+# The process sees a little later that sessions have ended, and what they had open there would be counted.
+ok(wait_until(sub { sockets($server) == 2 }), 'nobody is connected');
 my $session = new_session($node);
 $session->query_safe('SET pg_gpu.path = host');
 is($session->query_safe($question), $right, 'a session asks');
@@ -76,8 +78,8 @@ foreach my $round (1 .. 20)
 is(open_descriptors($backend), $descriptors, 'aborted subtransactions leave no descriptor open');
 is(open_descriptors($server), $server_descriptors, 'nor in the server process');
 
-# There are ten thousand requests, and some of their answers need another buffer.
-my $rows = rounds(10_000);
+# There are thousands of requests, and some of their answers need another buffer.
+my $rows = few_or_many(4_000, rounds(10_000));
 $session->query_safe(q{CREATE FUNCTION many(n int) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
 	sum bigint := 0;
@@ -137,16 +139,18 @@ my $measured = sql($node, 'SET ROLE measurer; SELECT setting, new::float8 > 0 FR
 like($measured->{out}, qr/^host_request\|t$/m, 'a user without ALTER SYSTEM on pg_gpu.costs gets what was measured');
 like($measured->{err}, qr/WARNING:  \w{5}: could not store the measured costs\nDETAIL:  .*permission denied.*\nHINT:  .*pg_gpu\.costs = '.*host_request = /,
 	'with a warning that has the setting');
-mkdir "$configuration.tmp" or die $!;
-$measured = sql($node, 'SELECT setting, new::float8 > 0 FROM gpu.calibrate()');
-like($measured->{out}, qr/^host_request\|t$/m, 'so does a superuser where the file cannot be written');
-like($measured->{err}, qr/WARNING:  \w{5}: could not store the measured costs/, 'with a warning');
-rmdir "$configuration.tmp" or die $!;
-$measured = sql($node, 'SELECT setting FROM gpu.calibrate(apply => false)');
-like($measured->{out}, qr/^host_request$/m, 'gpu.calibrate can be told to store nothing');
-unlike($measured->{err}, qr/WARNING/, 'without a warning then');
-unlike(slurp_file($configuration), qr/pg_gpu\.costs/, 'nothing has been stored');
-
+if (test_rounds() > 1)
+{
+	mkdir "$configuration.tmp" or die $!;
+	$measured = sql($node, 'SELECT setting, new::float8 > 0 FROM gpu.calibrate()');
+	like($measured->{out}, qr/^host_request\|t$/m, 'so does a superuser where the file cannot be written');
+	like($measured->{err}, qr/WARNING:  \w{5}: could not store the measured costs/, 'with a warning');
+	rmdir "$configuration.tmp" or die $!;
+	$measured = sql($node, 'SELECT setting FROM gpu.calibrate(apply => false)');
+	like($measured->{out}, qr/^host_request$/m, 'gpu.calibrate can be told to store nothing');
+	unlike($measured->{err}, qr/WARNING/, 'without a warning then');
+	unlike(slurp_file($configuration), qr/pg_gpu\.costs/, 'nothing has been stored');
+}
 my @calibrated = split /\n/, sql_value($node, q{SET pg_gpu.costs = 'cuda_window = 0.25'; SELECT setting, old <> new, new::float8 >= 0 FROM gpu.calibrate()});
 # Constants that disturbances have hidden are not stored. A round trip always takes some time, so its constant is among
 # those stored.

@@ -180,7 +180,6 @@ foreach my $behaviour (sort keys %reasons)
 	cmp_ok($deadlines[0], '<', 11_000, 'and hardly more');
 	is($deadlines[1], 70_000, 'a minute more at most');
 	$node->stop;
-	$node->adjust_conf('postgresql.conf', 'pg_gpu.request_timeout', '200ms');
 }
 
 # ---- quarantine -----------------------------------------------------------------------------------------------------

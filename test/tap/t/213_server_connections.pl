@@ -20,7 +20,6 @@ my $question = q{SELECT count(*) FROM gpu.lookup('t_k', ARRAY(SELECT g FROM gene
 my $by_host = 'SET client_min_messages = error; SET pg_gpu.path = host;';
 
 sub threads { my ($pid) = @_; my @tasks = glob("/proc/$pid/task/*"); return scalar @tasks; }
-sub sockets { my ($pid) = @_; return scalar grep { (readlink($_) // '') =~ /^socket/ } glob("/proc/$pid/fd/*"); }
 sub memory_files { my ($pid) = @_; return scalar grep { (readlink($_) // '') =~ /memfd/ } glob("/proc/$pid/fd/*"); }
 
 # ---- idle in a transaction ------------------------------------------------------------------------------------------
@@ -30,7 +29,6 @@ make_table($node, rows => 20_000, keys => 10_000);
 my $right = sql_value($node, 'SELECT count(*) FROM t WHERE k BETWEEN 0 AND 3000');
 cmp_ok(sql_value($node, "$by_host SELECT gpu.load('t_k')"), '>', 0, 'an index is loaded');
 my $server = wait_for_server($node);
-# Two sockets are left: the one that listens, and the supervisor's connection.
 ok(wait_until(sub { sockets($server) == 2 && memory_files($server) == 0 }), 'nobody else is connected now');
 my ($threads, $descriptors) = (threads($server), open_descriptors($server));
 

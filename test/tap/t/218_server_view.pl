@@ -28,7 +28,7 @@ sub server_view
 
 # ---- none ---------------------------------------------------------------------------------------------------------
 
-my $node = new_node('view', streaming => 1, conf => "pg_gpu.path = paged\npg_gpu.mirror = manual\npg_gpu.request_timeout = 500ms\n");
+my $node = new_node('view', streaming => 1, conf => "pg_gpu.path = paged\npg_gpu.mirror = manual\n");
 make_table($node, rows => 20_000, keys => 10_000);
 is(server_view($node, 'count(*), max(state), max(reason)'), '1|not started|the first request that needs it starts it', 'before it is needed');
 is(server_view($node, 'num_nulls(pid, started, version, host, cuda, host_memory_limit, connections, loads, last_error)'), 9, 'the rest is NULL');
@@ -68,11 +68,13 @@ is($node->safe_psql('postgres', 'SET ROLE stranger; SELECT state, restarts, last
 is($node->safe_psql('postgres', 'SET ROLE watcher; SELECT last_error IS NOT NULL FROM gpu.server'), 't', 'and who may see all sees errors');
 
 # A stopped process: the view waits no longer than a request does.
+change_setting($node, 'pg_gpu.request_timeout', '500ms');
 kill 'STOP', $second;
 my $third;
 ok(wait_until(sub { server_view($node, 'state') ne 'running' }), 'one that hangs is told from one that runs');
 ok($third = wait_for_server($node, $second), 'it is replaced');
 ok(wait_until(sub { server_view($node, 'state') eq 'running' }), 'the view sees the third');
+change_setting($node, 'pg_gpu.request_timeout', '1min');
 like(server_view($node, 'last_error'), qr/process $second ended: no answer to heartbeats/, 'and why the second ended');
 
 # ---- off, and unable to start ---------------------------------------------------------------------------------------

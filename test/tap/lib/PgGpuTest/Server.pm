@@ -14,7 +14,7 @@ use Time::HiRes qw(time usleep);
 our @EXPORT = qw(
   HOST SOCKET
   supervisor_pid server_pid wait_for_server wait_for_log log_count
-  read_log open_descriptors resident_kib mirrors answers_by
+  read_log open_descriptors sockets resident_kib mirrors answers_by
   under_load set_host_limit server_with
 );
 
@@ -120,6 +120,10 @@ sub open_descriptors
 	return scalar @descriptors;
 }
 
+# Counts the sockets of a process. Of a server process that nobody is connected to two are left: the one that listens, and the
+# supervisor's connection.
+sub sockets { my ($pid) = @_; return scalar grep { (readlink($_) // '') =~ /^socket/ } glob("/proc/$pid/fd/*"); }
+
 # Returns the anonymous memory of a process, in KiB.
 sub resident_kib
 {
@@ -150,19 +154,21 @@ SELECT coalesce(sum(requests), 0) FROM gpu.stat WHERE path = 'host' AND request 
 }
 
 # Runs clients while `disturb` is called again and again, at least twice; then everything must be as if nothing had been. The load:
-#   start    => starts the clients, which it returns
+#   start    => starts the clients, which it returns, for as many seconds as it is told
 #   seconds  => for how long
 #   loaded   => an index that can be loaded afterwards
 #   check    => looks whether all is right
-# Options: `errors`, patterns of those that the clients may meet; `settle`, what ends the disturbance.
+# Options: `errors`, patterns of those that the clients may meet; `settle`, what ends the disturbance; `seconds`, another time;
+# `times`, how often it is called at least.
 sub under_load
 {
 	my ($node, $name, $load, $disturb, %params) = @_;
 	note $name;
-	my @runs = $load->{start}->();
-	my $end = time() + $load->{seconds};
+	my $seconds = $params{seconds} // $load->{seconds};
+	my @runs = $load->{start}->($seconds);
+	my $end = time() + $seconds;
 	my $times = 0;
-	while (time() < $end || $times < 2)
+	while (time() < $end || $times < ($params{times} // 2))
 	{
 		usleep(random_int(50_000, 400_000));
 		$disturb->();
