@@ -173,7 +173,7 @@ for my $round (1 .. test_rounds())
 		# An empty index must answer, too.
 		check_queries($node, "$name, empty", "$kind->{name}_k", [ some_queries($random, $kind, 4) ]);
 
-		for my $batch (1 .. few_or_many(3, 5))
+		for my $batch (1 .. few_or_many(2, 5))
 		{
 			my @steps = map { random_step($random, $kind, 0) } 1 .. 12;
 			# Statements are sent one by one, because VACUUM and REINDEX CONCURRENTLY refuse to run in the implicit
@@ -182,7 +182,7 @@ for my $round (1 .. test_rounds())
 			note($history) if length $history < 20000;
 			$node->safe_psql('postgres', $history);
 			check_queries($node, "$name, batch $batch", "$kind->{name}_k",
-				[ some_queries($random, $kind, $batch == few_or_many(3, 5) ? 1 : 8, joins => 1) ]);
+				[ some_queries($random, $kind, $batch == few_or_many(2, 5) ? 1 : 8, joins => 1) ]);
 			compare_functions($node, $random, $kind, "$name, batch $batch, functions");
 		}
 
@@ -204,7 +204,7 @@ for my $round (1 .. test_rounds())
 		{
 			$session->query_safe("BEGIN ISOLATION LEVEL $level");
 			check_queries($session, "$name, $level", "$kind->{name}_k", [ some_queries($random, $kind, 20) ]);
-			for my $pass (1 .. 2)
+			for my $pass (1 .. few_or_many(1, 2))
 			{
 				$node->safe_psql('postgres', random_step($random, $kind, 1)) for 1 .. 5;
 				$node->safe_psql('postgres', $random->pick("VACUUM (TRUNCATE OFF) $kind->{name}", "SELECT count(*) FROM gpu.merge('$kind->{name}_k')"));
@@ -219,7 +219,7 @@ for my $round (1 .. test_rounds())
 
 	# Larger tables have seals and merges by the hundred. Answers are compared by range, so that the time goes into the
 	# index and not into comparing text.
-	for my $fanout (every_or_some(2, 16))
+	for my $fanout (every_or_some(test_rounds() > 1 ? (2, 16) : 2))
 	{
 		my $kind = {
 			name => "large_$fanout", type => 'int8', order => 'ASC NULLS LAST',

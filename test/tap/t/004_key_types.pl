@@ -106,7 +106,7 @@ for my $round (1 .. test_rounds())
 		$node->safe_psql('postgres', $insert->($some)) unless $random->once_in(4);
 		$node->safe_psql('postgres',
 			"CREATE INDEX ${table}_k ON $table USING gpu_kary (" . join(', ', map { "$_->{name} $_->{order}" } @columns) . ") WITH (fanout = $fanout)");
-		for my $batch (1 .. few_or_many(2, 3))
+		for my $batch (1 .. few_or_many(1, 3))
 		{
 			my $column = $random->pick(@columns);
 			my @steps = ($insert->($random->between(10, 1500)));

@@ -214,7 +214,7 @@ for my $round (1 .. test_rounds())
 		my $fanout = $random->pick(2, 8);
 		$node->safe_psql('postgres',
 			"CREATE INDEX ${table}_k ON $table USING gpu_kary (" . join(', ', map { "$_->{name} $_->{opclass}" } @columns) . ") WITH (fanout = $fanout)");
-		for my $batch (1 .. few_or_many(2, 3))
+		for my $batch (1 .. few_or_many(1, 3))
 		{
 			my $column = $random->pick(@columns);
 			$node->safe_psql('postgres', $_) for

@@ -146,7 +146,7 @@ SQL
 
 my @codecs = ('bitpack', 'pfordelta', 'rice');
 $primary->safe_psql('postgres', insert_rows(300));
-for my $round (1 .. 3 * test_rounds())
+for my $round (1 .. few_or_many(2, 3 * test_rounds()))
 {
 	my $codec = $codecs[ $round % @codecs ];
 	$primary->safe_psql('postgres', "DROP INDEX IF EXISTS doc_tsv; CREATE INDEX doc_tsv ON doc USING gpu_text (tsv) WITH (codec = $codec, fanout = 2);

@@ -18,7 +18,7 @@ use Time::HiRes qw(usleep);
 
 fault_seed();
 
-my $seconds = rounds(3, 120);
+my $seconds = few_or_many(2, rounds(3, 120));
 
 # Random histories on the primary; `fanout` 2 and 4 make merges frequent.
 my $primary = new_node('primary', streaming => 1, conf => qq{

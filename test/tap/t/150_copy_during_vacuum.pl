@@ -17,7 +17,7 @@ fault_seed();
 
 # A million rows are sealed some 2,000 times; runs that could not be merged meanwhile would show.
 my $max_runs = 120;
-my $rows = rounds(300_000, 1_000_000);
+my $rows = few_or_many(100_000, rounds(300_000, 1_000_000));
 
 my $node = new_node('copy', conf => "shared_buffers = 64MB\nautovacuum = off\n");
 make_table($node, rows => 100_000, keys => 10_000_000);
@@ -54,7 +54,7 @@ is(sql_value($node, 'SELECT phase FROM pg_stat_progress_vacuum'), 'vacuuming ind
 
 # VACUUM will be there for minutes, so a COPY that waits for it fails. (Not sooner: locks for extending a file are
 # waited for, and only briefly.)
-my $copy = start_sql($node, "SET lock_timeout = '10s'; COPY t (k) FROM '$file'");
+my $copy = start_sql($node, "SET lock_timeout = '30s'; COPY t (k) FROM '$file'");
 my ($longest, $checks) = (0, 0);
 while ($copy->{handle}->pumpable)
 {
@@ -74,7 +74,7 @@ is(sql_value($node, 'SELECT phase FROM pg_stat_progress_vacuum'), 'vacuuming ind
 # Single rows and transactions that are taken back go on as well. (Nobody reads the index here, which would put
 # its pages into the buffers and let VACUUM run.)
 my $small = start_clients($node, workload('t', insert => 1, insert_one => 2, abort => 1, savepoint => 1),
-	clients => 2, seconds => 1, options => '-c lock_timeout=10s');
+	clients => 2, seconds => 1, options => '-c lock_timeout=30s');
 finish_clients($small);
 is(client_errors([$small]), '', 'small writes neither wait nor fail');
 cmp_ok(client_transactions([$small]), '>', 1, 'and get through');

@@ -18,7 +18,7 @@ use Time::HiRes qw(usleep);
 
 fault_seed();
 
-my $seconds = $ENV{PG_GPU_TEST_SECONDS} || rounds(2, 120);
+my $seconds = $ENV{PG_GPU_TEST_SECONDS} || few_or_many(1, rounds(2, 120));
 
 sub try_method
 {

@@ -15,7 +15,7 @@ use Test::More;
 
 fault_seed();
 
-my $seconds = $ENV{PG_GPU_TEST_SECONDS} || rounds(5, 120);
+my $seconds = $ENV{PG_GPU_TEST_SECONDS} || few_or_many(3, rounds(5, 120));
 
 my $node = new_node('busy', conf => qq{
 shared_buffers = 32MB

@@ -28,7 +28,7 @@ $standby->start;
 
 # Indexes of a few pages are copied into memory at once; larger ones aren't, and their readers put pages aside into
 # files.
-my %rows = (few => 3_000, many => 120_000);
+my %rows = (few => 3_000, many => 60_000);
 foreach my $name (sort keys %rows)
 {
 	$primary->safe_psql('postgres', qq{

@@ -17,7 +17,7 @@ use Test::More;
 
 fault_seed();
 
-my $seconds = $ENV{PG_GPU_TEST_SECONDS} || rounds(4, 60);
+my $seconds = $ENV{PG_GPU_TEST_SECONDS} || few_or_many(3, rounds(4, 60));
 
 my $primary = new_node('primary', streaming => 1, conf => "autovacuum = off\nsynchronous_commit = off\nshared_preload_libraries = 'pg_gpu'\n");
 $primary->backup('base');

@@ -79,7 +79,7 @@ sub same_answers
 	return;
 }
 
-for my $round (1 .. 3 * test_rounds())
+for my $round (1 .. few_or_many(2, 3 * test_rounds()))
 {
 	insert_rows($round * 10_000, 3000);
 	my ($low, $point) = ($random->between(500, 1900), $random->between(0, 2999));

@@ -144,7 +144,7 @@ sub flip_runs
 sub conversation
 {
 	my ($method, $table) = @_;
-	my $reset = "RESET ALL; SET statement_timeout = '30s'; SET client_min_messages = warning;\n";
+	my $reset = "RESET ALL; SET statement_timeout = '100s'; SET client_min_messages = warning;\n";
 	my $text = "\\set VERBOSITY verbose\n$reset";
 	my $ask = sub {
 		my ($name, $statement) = @_;

@@ -663,7 +663,7 @@ SELECT 'took ' || extract(epoch FROM clock_timestamp()) - :begin;");
 sub break_statement
 {
 	my ($node, $name, %how) = @_;
-	my $points = rounds(3, 12);
+	my $points = few_or_many(2, rounds(3, 12));
 	my $settings = $how{settings} // '';
 	my $before = $how{before} // '';
 	my $after = $how{after} // '';

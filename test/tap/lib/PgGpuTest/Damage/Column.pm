@@ -7,11 +7,12 @@ use warnings FATAL => 'all';
 use parent 'PgGpuTest::Damage';
 use PgGpuTest::Damage;
 use PgGpuTest::Faults;
+use PgGpuTest;
 
 use constant { RUN_ROWS => 3500, RUN_COLUMNS => 4, COLUMN_HEADER => 112, DICTIONARY_BYTES => 40 };
 
 sub name { return 'gpu_column'; }
-sub flips { return rounds(24, 400); }
+sub flips { return few_or_many(12, rounds(24, 400)); }
 
 sub rows
 {

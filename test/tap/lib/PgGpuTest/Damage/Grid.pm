@@ -7,6 +7,7 @@ use warnings FATAL => 'all';
 use parent 'PgGpuTest::Damage';
 use PgGpuTest::Damage;
 use PgGpuTest::Faults;
+use PgGpuTest;
 
 # Where things lie in an index on an int8 and an int4 column, as src/storage/format.h and src/grid/page.h have them.
 use constant {
@@ -18,7 +19,7 @@ use constant {
 };
 
 sub name { return 'gpu_grid'; }
-sub flips { return rounds(12, 400); }
+sub flips { return few_or_many(8, rounds(12, 400)); }
 
 sub rows
 {

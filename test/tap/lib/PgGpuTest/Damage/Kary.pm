@@ -7,6 +7,7 @@ use warnings FATAL => 'all';
 use parent 'PgGpuTest::Damage';
 use PgGpuTest::Damage;
 use PgGpuTest::Faults;
+use PgGpuTest;
 
 # Where things lie, as src/storage/format.h and src/kary/layout.h have them.
 use constant {
@@ -15,7 +16,7 @@ use constant {
 };
 
 sub name { return 'gpu_kary'; }
-sub flips { return rounds(12, 400); }
+sub flips { return few_or_many(8, rounds(12, 400)); }
 
 sub rows
 {

@@ -7,9 +7,10 @@ use warnings FATAL => 'all';
 use parent 'PgGpuTest::Damage';
 use PgGpuTest::Damage;
 use PgGpuTest::Faults;
+use PgGpuTest;
 
 sub name { return 'gpu_text'; }
-sub flips { return rounds(24, 400); }
+sub flips { return few_or_many(12, rounds(24, 400)); }
 
 sub rows
 {
