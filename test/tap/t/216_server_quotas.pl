@@ -103,6 +103,31 @@ is(residents(), 'one_k', 'and stay');
 is(sql_value($node, q{SET pg_gpu.path = host; SET client_min_messages = error; SELECT gpu.count('two_k', ARRAY[10], ARRAY[150009])}),
 	150000, 'pages answer');
 
+# ---- an index larger than the limit -------------------------------------------------------------------------------------
+
+# What has room is loaded and stays; a statement doesn't load again and again what it has replaced itself.
+$node->safe_psql('postgres', q{
+ALTER DATABASE postgres RESET pg_gpu.database_mirror_quota;
+SELECT gpu.evict_all();
+CREATE TABLE large (k int8);
+CREATE INDEX large_k ON large USING gpu_kary (k) WITH (fanout = 32);
+SELECT format('INSERT INTO large SELECT i * 8 + %s FROM generate_series(0, 39999) AS i', part) FROM generate_series(0, 7) AS part
+\gexec
+VACUUM large;
+});
+set_host_limit($node, '3MB');
+like(query_error($node, q{SELECT gpu.load('large_k')}),
+	qr/cannot load index "large_k".*Of the index's \d+ kB, \d+ kB are not loaded/s, 'gpu.load says how much has no room');
+my $loaded = q{SELECT coalesce(sum(bytes), 0) FROM gpu.stat WHERE path = 'host' AND request = 'load'};
+my $before = sql_value($node, $loaded);
+foreach my $path ('host', 'auto')
+{
+	is(sql_value($node, qq{SET pg_gpu.path = $path; SET client_min_messages = error;
+		SELECT sum(count) FROM gpu.count_batch('large_k', ARRAY(SELECT ARRAY[i * 100] FROM generate_series(1, 2000::int8) AS i),
+			ARRAY(SELECT ARRAY[i * 100 + 999] FROM generate_series(1, 2000::int8) AS i))}), 2_000_000, "$path: many ranges are counted");
+}
+cmp_ok(sql_value($node, $loaded) - $before, '<', 3 * 1024 * 1024, 'and nothing is loaded twice for that');
+
 is(bad_log_lines($node), '', 'nothing died');
 $node->stop;
 done_testing();
