@@ -175,12 +175,22 @@ static void collect_counted(void *context, VisibleCount *count) {
                     }});
 }
 
+namespace {
+
+// Who may count a condition's rows without a look at each entry on pages.
+struct Counters {
+    bool directory;
+    bool server;
+};
+
+}  // namespace
+
 // Has the server count where its path is forced, else whoever takes less; false when entries must be looked
 // at one by one. `reader` takes the condition's rows, `all_rows` all.
-static bool count_together(ViewReader *reader, ViewReader *all_rows, bool may_ask, int64 *count,
+static bool count_together(ViewReader *reader, ViewReader *all_rows, Counters counters, int64 *count,
                            uint64 *heap_fetches) {
     BoxList list;
-    const bool may_travel = may_ask && client::may_ask_server(1, 1) &&
+    const bool may_travel = counters.server && client::may_ask_server(1, 1) &&
                             begin_boxes(&list, reader->format, 1) && add_box(&list, *reader->condition);
     if (may_travel && client::is_path_forced() &&
         count_on_server(reader, list, nullptr, Effort{}, count, heap_fetches))
@@ -191,18 +201,17 @@ static bool count_together(ViewReader *reader, ViewReader *all_rows, bool may_as
         take_new_view(&question);
         add_effort(question, *reader->condition, is_table_all_visible(reader->heap), &effort);
     }
-    const bool asks_first = effort.on_pages >= kFewestEntries;
-    if (asks_first && count_on_server(reader, list, nullptr, effort, count, heap_fetches)) {
-        end_scans(&question);
-        return true;
-    }
-    return count_by_directory(&question, count, heap_fetches) ||
-           (effort.on_server >= kFewestEntries &&
-            count_on_server(reader, list, nullptr, one_by_one(effort), count, heap_fetches));
+    const bool counted = (counters.directory && effort.on_pages >= kFewestEntries &&
+                          count_on_server(reader, list, nullptr, effort, count, heap_fetches)) ||
+                         (counters.directory && count_by_directory(&question, count, heap_fetches)) ||
+                         (effort.on_server >= kFewestEntries &&
+                          count_on_server(reader, list, nullptr, one_by_one(effort), count, heap_fetches));
+    end_scans(&question);
+    return counted;
 }
 
 static int64 count_condition(Relation heap, Relation index, const Format *format, Snapshot snapshot,
-                             const Condition &condition, bool may_ask, uint64 *heap_fetches) {
+                             const Condition &condition, Counters counters, uint64 *heap_fetches) {
     int64 count = 0;
     Condition everything;
     make_condition(*format, nullptr, 0, &everything);
@@ -210,7 +219,7 @@ static int64 count_condition(Relation heap, Relation index, const Format *format
     auto *all_rows = allocate<ViewReader>(1);
     begin_view_reader(reader, heap, index, format, snapshot, &condition);
     begin_view_reader(all_rows, heap, index, format, snapshot, &everything);
-    const bool counted = count_together(reader, all_rows, may_ask, &count, heap_fetches);
+    const bool counted = count_together(reader, all_rows, counters, &count, heap_fetches);
     end_view_reader(all_rows);
     if (!counted) {
         count = count_by_tid(heap, index, format, snapshot, collect_counted, reader, heap_fetches);
@@ -222,7 +231,7 @@ static int64 count_condition(Relation heap, Relation index, const Format *format
 }
 
 static int64 count_one(Relation heap, Relation index, Snapshot snapshot, const ScanKeyData *keys,
-                       int key_count, bool may_ask, uint64 *heap_fetches) {
+                       int key_count, Counters counters, uint64 *heap_fetches) {
     MemoryContext context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu_grid count", ALLOCSET_DEFAULT_SIZES);
     MemoryContext caller = MemoryContextSwitchTo(context);
@@ -232,7 +241,7 @@ static int64 count_one(Relation heap, Relation index, Snapshot snapshot, const S
     *heap_fetches = 0;
     const int64 count =
         condition.nothing ? 0
-                          : count_condition(heap, index, format, snapshot, condition, may_ask, heap_fetches);
+                          : count_condition(heap, index, format, snapshot, condition, counters, heap_fetches);
     MemoryContextSwitchTo(caller);
     MemoryContextDelete(context);
     return count;
@@ -240,7 +249,7 @@ static int64 count_one(Relation heap, Relation index, Snapshot snapshot, const S
 
 int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const ScanKeyData *keys, int key_count,
                      uint64 *heap_fetches) {
-    return count_one(heap, index, snapshot, keys, key_count, true, heap_fetches);
+    return count_one(heap, index, snapshot, keys, key_count, {true, true}, heap_fetches);
 }
 
 // ---- many boxes -------------------------------------------------------------------------------------------
@@ -308,10 +317,12 @@ static bool count_batch_together(Question *question, int64 *counts) {
 static void count_one_by_one(Relation heap, Relation index, Snapshot snapshot, const RangeReader &boxes,
                              int64 *counts) {
     const client::PagedRequest request = client::begin_paged(client::RequestKind::CountBoxes, boxes.count);
-    const bool may_ask = !client::may_ask_server(boxes.count, kFewestBoxes);
+    // The map tells once whether it is worth asking the directory for each box.
+    const Counters counters = {is_table_all_visible(heap),
+                               !client::may_ask_server(boxes.count, kFewestBoxes)};
     for_each_range(boxes, [&](uint32 i, const ScanKeyData *keys, int key_count) {
         uint64 heap_fetches;
-        counts[i] = count_one(heap, index, snapshot, keys, key_count, may_ask, &heap_fetches);
+        counts[i] = count_one(heap, index, snapshot, keys, key_count, counters, &heap_fetches);
         return true;
     });
     client::end_paged(request);
