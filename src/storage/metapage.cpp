@@ -264,7 +264,7 @@ static constexpr BlockNumber kPortion = 128;
 
 void extend_file(Relation index, BlockNumber blocks) {
     const bool needs_lock = !RELATION_IS_LOCAL(index);
-    if (blocks > RelationGetNumberOfBlocks(index) + kMaxUnderLocks)
+    if (blocks > RelationGetNumberOfBlocks(index) + 1 + kMaxInAdvance)
         hold_extension();
     while (blocks > RelationGetNumberOfBlocks(index)) {
         CHECK_FOR_INTERRUPTS();
@@ -346,7 +346,7 @@ BlockNumber replace_directory(Relation index, Buffer meta_buffer, const RunEntry
     auto *blocks = allocate<BlockNumber>(pages + 1);
     const BlockNumber end =
         pages == 0 ? 0 : place_directory_chain(index, BufferGetPage(meta_buffer), pages, blocks);
-    if (end > RelationGetNumberOfBlocks(index) + kMaxUnderLocks) {
+    if (end > RelationGetNumberOfBlocks(index)) {
         pfree(blocks);
         return end;
     }

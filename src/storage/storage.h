@@ -113,7 +113,7 @@ Summary summarise(Relation index, const RunKind *kind);
 
 // Replaces the run directory under the exclusively locked metapage in one WAL record, after writing chained
 // pages where the list does not fit the metapage. Also ends the owner's reservation. The metapage stays
-// locked. Does nothing, and says how long the file must be first, when such pages lie far behind its end;
+// locked. Does nothing, and says how long the file must be first, when such pages lie behind its end;
 // otherwise returns 0.
 BlockNumber replace_directory(Relation index, Buffer meta_buffer, const RunEntry *runs, int count,
                               ReservationOwner owner);
@@ -134,10 +134,11 @@ int place_pages(Relation index, Extent *used, int used_count, uint32 pages, int 
 // A pinned, exclusively locked buffer for a block nobody uses, extending the file if needed.
 Buffer acquire_page(Relation index, BlockNumber block);
 
-// Nobody extends the file by many more blocks while they hold the metapage.
-inline constexpr BlockNumber kMaxUnderLocks = 16;
+// So many blocks at most are made in advance, where one is needed.
+inline constexpr BlockNumber kMaxInAdvance = 15;
 
-// Makes the file so many blocks long, in portions. Where content locks are held it must not be by many.
+// Makes the file so many blocks long, in portions. Nobody holds metapage or tail meanwhile: others may be at
+// it, and the operating system may make whoever writes wait.
 void extend_file(Relation index, BlockNumber blocks);
 
 // ---- locks ------------------------------------------------------------------------------------------------

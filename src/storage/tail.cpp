@@ -107,8 +107,8 @@ static void list_run(Page meta_image, const RunEntry &run, Page spill, BlockNumb
 }
 
 // Makes the full tail a one-page run of level 0 and empties it, in one WAL record. Does nothing when somebody
-// else was faster, nor, and says how long the file must be first, when its page lies far behind the end of
-// the file: behind what a merge has reserved. Locks: metapage, tail, then the new pages.
+// else was faster, nor, and says how long the file should be first, when its page lies behind the end of the
+// file. Locks: metapage, tail, then the new pages.
 static BlockNumber seal_tail(Relation index, const RunKind *kind, uint32 wanted) {
     const uint64 run_id = new_run_id();
     Buffer meta_buffer = lock_metapage(index, kind, BUFFER_LOCK_EXCLUSIVE);
@@ -136,10 +136,11 @@ static BlockNumber seal_tail(Relation index, const RunKind *kind, uint32 wanted)
     }
     pfree(used);
     const BlockNumber blocks = Max(place.start, spill_place.start) + 1;
-    if (blocks > RelationGetNumberOfBlocks(index) + kMaxUnderLocks) {
+    if (blocks > RelationGetNumberOfBlocks(index)) {
         UnlockReleaseBuffer(tail_buffer);
         UnlockReleaseBuffer(meta_buffer);
-        return blocks;
+        // The next ones find some blocks.
+        return blocks + Min(Min(blocks / 8, kMaxInAdvance), kMaxBlocks - blocks);
     }
     Buffer run_buffer = acquire_page(index, place.start);
     Buffer spill_buffer = spill ? acquire_page(index, spill_place.start) : InvalidBuffer;
