@@ -14,6 +14,7 @@
 #include "storage/index_statistics.h"
 #include "storage/merge.h"
 #include "storage/put_off.h"
+#include "table/rounds.h"
 #include "table/shared_facts.h"
 #include "text/options.h"
 
@@ -42,5 +43,6 @@ void _PG_init(void) {
         pg_gpu::storage::reserve_index_statistics();
         pg_gpu::reserve_progress();
         pg_gpu::table::reserve_shared_facts();
+        pg_gpu::table::reserve_shared_rounds();
     }
 }

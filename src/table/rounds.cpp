@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "shared_memory.h"
 #include "table/block_facts.h"
 
 namespace pg_gpu::table {
@@ -15,6 +16,7 @@ constexpr uint32 kMaxListed = 256;
 
 struct Round {
     uint32 number;  // 0: none
+    uint64 shared;  // its number for all sessions
     uint64 xmin;
     TransactionId xmax;
     uint32 listed;
@@ -38,8 +40,8 @@ static bool is_short(Snapshot snapshot) {
 }
 
 static bool sees_the_same(const Round &round, Snapshot snapshot, uint64 xmin) {
-    return round.number != 0 && round.xmin == xmin && round.xmax == snapshot->xmax &&
-           round.listed == snapshot->xcnt && round.listed_subtransactions == subtransactions_of(snapshot) &&
+    return round.xmin == xmin && round.xmax == snapshot->xmax && round.listed == snapshot->xcnt &&
+           round.listed_subtransactions == subtransactions_of(snapshot) &&
            round.overflowed == snapshot->suboverflowed &&
            round.in_recovery == snapshot->takenDuringRecovery &&
            (round.listed == 0 ||
@@ -93,28 +95,110 @@ uint64 moment_of(Snapshot snapshot, uint64 xmax) {
     return xmax << kBitsUnderWay | (kMostUnderWay - under_way);
 }
 
-uint32 round_of(Snapshot snapshot, uint64 xmin) {
-    // Changes of this transaction are seen by some of its snapshots, and no snapshot lists its own id.
-    if (TransactionIdIsValid(GetTopTransactionIdIfAny()) || !is_short(snapshot))
-        return new_number();
-    for (const Round &round : remembered)
-        if (sees_the_same(round, snapshot, xmin))
-            return round.number;
-    const uint32 number = new_number();
-    Round *round = &remembered[number % kRemembered];
-    *round = {number,
-              xmin,
-              snapshot->xmax,
-              snapshot->xcnt,
-              subtransactions_of(snapshot),
-              snapshot->suboverflowed,
-              snapshot->takenDuringRecovery,
-              {}};
+static void remember(Round *round, Snapshot snapshot, uint64 xmin) {
+    round->xmin = xmin;
+    round->xmax = snapshot->xmax;
+    round->listed = snapshot->xcnt;
+    round->listed_subtransactions = subtransactions_of(snapshot);
+    round->overflowed = snapshot->suboverflowed;
+    round->in_recovery = snapshot->takenDuringRecovery;
     if (round->listed > 0)
         memcpy(round->ids, snapshot->xip, round->listed * sizeof(TransactionId));
     if (round->listed_subtransactions > 0)
         memcpy(round->ids + round->listed, snapshot->subxip,
                round->listed_subtransactions * sizeof(TransactionId));
+}
+
+// ---- the rounds of all sessions ---------------------------------------------------------------------------
+
+namespace {
+
+struct SharedRounds {
+    int tranche;
+    LWLock lock;
+    uint64 last;
+    Round round[kRemembered];  // number n is the one in place n % kRemembered; all of them are numbered
+};
+
+}  // namespace
+
+static SharedStructure structure = {"pg_gpu rounds", sizeof(SharedRounds),
+                                    [](void *place) {
+                                        auto *rounds = static_cast<SharedRounds *>(place);
+                                        memset(place, 0, sizeof(*rounds));
+                                        rounds->tranche = LWLockNewTrancheId();
+                                        LWLockInitialize(&rounds->lock, rounds->tranche);
+                                    },
+                                    nullptr, false};
+static bool is_reserved = false;
+static uint64 last_shared = 0;
+
+void reserve_shared_rounds() {
+    reserve_shared(structure);
+    is_reserved = true;
+}
+
+uint64 shared_round() {
+    return last_shared;
+}
+
+static SharedRounds *shared_rounds() {
+    static bool is_registered = false;
+    auto *rounds = is_reserved ? static_cast<SharedRounds *>(find_shared(&structure)) : nullptr;
+    if (rounds != nullptr && !is_registered) {
+        LWLockRegisterTranche(rounds->tranche, "pg_gpu_rounds");
+        is_registered = true;
+    }
+    return rounds;
+}
+
+// With the lock held; 0: nobody has met it lately.
+static uint64 find_shared_round(const SharedRounds &rounds, Snapshot snapshot, uint64 xmin) {
+    for (const Round &round : rounds.round)
+        if (round.shared != 0 && sees_the_same(round, snapshot, xmin))
+            return round.shared;
+    return 0;
+}
+
+static uint64 number_for_all(Snapshot snapshot, uint64 xmin) {
+    SharedRounds *rounds = shared_rounds();
+    if (rounds == nullptr)
+        return 0;
+    LWLockAcquire(&rounds->lock, LW_SHARED);
+    uint64 number = find_shared_round(*rounds, snapshot, xmin);
+    LWLockRelease(&rounds->lock);
+    if (number != 0)
+        return number;
+    LWLockAcquire(&rounds->lock, LW_EXCLUSIVE);
+    number = find_shared_round(*rounds, snapshot, xmin);
+    if (number == 0) {
+        number = ++rounds->last;
+        Round *round = &rounds->round[number % kRemembered];
+        round->shared = number;
+        remember(round, snapshot, xmin);
+    }
+    LWLockRelease(&rounds->lock);
+    return number;
+}
+
+// ---- the session's ----------------------------------------------------------------------------------------
+
+uint32 round_of(Snapshot snapshot, uint64 xmin) {
+    last_shared = 0;
+    // Changes of this transaction are seen by some of its snapshots, and no snapshot lists its own id.
+    if (TransactionIdIsValid(GetTopTransactionIdIfAny()) || !is_short(snapshot))
+        return new_number();
+    for (const Round &round : remembered) {
+        if (round.number == 0 || !sees_the_same(round, snapshot, xmin))
+            continue;
+        last_shared = round.shared;
+        return round.number;
+    }
+    const uint32 number = new_number();
+    Round *round = &remembered[number % kRemembered];
+    round->number = number;
+    round->shared = last_shared = number_for_all(snapshot, xmin);
+    remember(round, snapshot, xmin);
     return number;
 }
 

@@ -10,6 +10,13 @@ namespace pg_gpu::table {
 // each time.
 uint32 round_of(Snapshot snapshot, uint64 xmin);
 
+// The same for all sessions, of the snapshot for which round_of was asked last; 0: sessions don't share
+// rounds, or not this one.
+uint64 shared_round();
+
+// From _PG_init while preloading.
+void reserve_shared_rounds();
+
 // A number, the same in all sessions, that grows with the moment at which an MVCC snapshot was taken, with
 // its xmax as a full transaction id: what had ended for a snapshot had ended for those with the same number
 // or a greater one. 0: nothing is known of when it was taken.

@@ -49,11 +49,11 @@ static void begin_question(RowVisibility *rows) {
     rows->uses_facts = may_use_block_facts(rows->heap, rows->snapshot);
     rows->question = begin_facts_question();
     rows->table = number_of_table(rows->heap);
-    rows->file = facts_file(rows->heap);
     rows->next = U64FromFullTransactionId(ReadNextFullTransactionId());
     rows->xmin = full_id(*rows, rows->snapshot->xmin);
     rows->moment = moment_of(rows->snapshot, full_id(*rows, rows->snapshot->xmax));
     rows->round = round_of(rows->snapshot, rows->xmin);
+    rows->file = facts_file(rows->heap, shared_round());
 }
 
 // Of another question nothing is wanted any more, and in another round nothing holds yet.
@@ -68,6 +68,28 @@ static void enter_group(const RowVisibility &rows, FactsGroup *group) {
     }
 }
 
+static uint64 bit_of(BlockNumber block) {
+    return UINT64CONST(1) << (block % kGroupBlocks);
+}
+
+// May facts tell of rows under this snapshot, if the page has not changed?
+static bool do_facts_suit(const RowVisibility &rows, bool by_moment, uint64 since) {
+    return by_moment ? since <= rows.moment : since < rows.xmin;
+}
+
+static bool do_facts_suit(const RowVisibility &rows, const FactsGroup &group, uint32 place) {
+    return do_facts_suit(rows, (group.by_moment >> place & 1) != 0, group.since[place]);
+}
+
+static uint64 suiting_blocks(const RowVisibility &rows, const FactsGroup &group, uint64 blocks) {
+    uint64 suiting = 0;
+    for (uint64 left = blocks; left != 0; left &= left - 1) {
+        const auto place = static_cast<uint32>(__builtin_ctzll(left));
+        suiting |= do_facts_suit(rows, group, place) ? bit_of(place) : 0;
+    }
+    return suiting;
+}
+
 // A group that is to be looked at, with what others have found out until this question; nullptr: nothing is
 // known of its blocks.
 static FactsGroup *find_group_of_all(RowVisibility *rows, uint32 number) {
@@ -80,7 +102,10 @@ static FactsGroup *find_group_of_all(RowVisibility *rows, uint32 number) {
     if (group->learned == rows->question)
         return group;
     group->learned = rows->question;
-    if (learn_shared_facts(rows->file, group) || rows->wanted != nullptr)
+    uint64 unchanged;
+    const bool all_fit = learn_shared_facts(rows->file, group, &unchanged);
+    group->holds |= suiting_blocks(*rows, *group, unchanged);
+    if (all_fit || rows->wanted != nullptr)
         return group;
     // Pages have more rows than this session has met so far. Where some are wanted already, the others of
     // this group are left to a look of its own.
@@ -99,10 +124,6 @@ static uint64 want_blocks(RowVisibility *rows, FactsGroup *group, uint64 blocks)
     }
     group->wanted |= wanted;
     return wanted;
-}
-
-static uint64 bit_of(BlockNumber block) {
-    return UINT64CONST(1) << (block % kGroupBlocks);
 }
 
 void want_block(RowVisibility *rows, BlockNumber block) {
@@ -151,15 +172,6 @@ struct Look {
 
 }  // namespace
 
-// May facts tell of rows under this snapshot, if the page has not changed?
-static bool do_facts_suit(const RowVisibility &rows, bool by_moment, uint64 since) {
-    return by_moment ? since <= rows.moment : since < rows.xmin;
-}
-
-static bool do_facts_suit(const RowVisibility &rows, const FactsGroup &group, uint32 place) {
-    return do_facts_suit(rows, (group.by_moment >> place & 1) != 0, group.since[place]);
-}
-
 static void look_at_page(const RowVisibility &rows, const Look &look) {
     FactsGroup *group = look.group;
     const BlockNumber block = static_cast<uint32>(group->key) * kGroupBlocks + look.place;
@@ -187,11 +199,12 @@ void look_at_wanted_blocks(RowVisibility *rows) {
             *look = {group, place};
             count++;
         }
-        group->wanted = 0;
     }
     for (uint64 i = count - Min(count, uint64{kAhead}); i < count; i++)
         look_at_page(*rows, looks[i % kAhead]);
-    rows->wanted = nullptr;
+    for (const FactsGroup *group = rows->wanted; group != nullptr; group = group->next)
+        share_unchanged(rows->file, *group, group->holds & group->wanted);
+    forget_wanted_blocks(rows);
 }
 
 // nullptr: no facts of it hold in this round.

@@ -25,6 +25,8 @@ struct SharedGroup {
     uint64 known;
     uint64 by_moment;
     uint64 plain;
+    uint64 unchanged;  // in round `round`
+    uint64 round;
     Buffer buffer[kGroupBlocks];
     XLogRecPtr lsn[kGroupBlocks];
     uint64 since[kGroupBlocks];
@@ -121,8 +123,8 @@ static uint32 find_way(const SharedSet &set, const PhysicalPlace &file, uint32 n
     return way;
 }
 
-FactsFile facts_file(Relation heap) {
-    return {physical_place(heap), static_cast<uint32>(GetCurrentTimestamp() / USECS_PER_SEC)};
+FactsFile facts_file(Relation heap, uint64 round) {
+    return {physical_place(heap), round, static_cast<uint32>(GetCurrentTimestamp() / USECS_PER_SEC)};
 }
 
 // Sessions that note different seconds at a time do no harm.
@@ -151,7 +153,8 @@ static uint32 take_way(SharedSet *set, const FactsFile &file, uint32 number, All
         seconds_unused(*set, chosen, file.second) < kSecondsOfUse)
         return kWays;
     set->keys[chosen] = {file.place, number};
-    group_at(all, static_cast<uint32>(set - all->set), chosen)->known = 0;
+    SharedGroup *group = group_at(all, static_cast<uint32>(set - all->set), chosen);
+    group->known = group->unchanged = 0;
     return chosen;
 }
 
@@ -209,7 +212,18 @@ static bool learn(const SharedGroup &shared, FactsGroup *group) {
     return all_fit;
 }
 
-bool learn_shared_facts(const FactsFile &file, FactsGroup *group) {
+// Those of some blocks of which both know the same page.
+static uint64 same_pages(const SharedGroup &shared, const FactsGroup &group, uint64 blocks) {
+    uint64 same = 0;
+    for (uint64 left = blocks & shared.known & group.known; left != 0; left &= left - 1) {
+        const auto place = static_cast<uint32>(__builtin_ctzll(left));
+        same |= shared.lsn[place] == group.lsn[place] ? bit_at(place) : 0;
+    }
+    return same;
+}
+
+bool learn_shared_facts(const FactsFile &file, FactsGroup *group, uint64 *unchanged) {
+    *unchanged = 0;
     AllFacts *all = all_facts();
     if (all == nullptr)
         return true;
@@ -225,7 +239,10 @@ bool learn_shared_facts(const FactsFile &file, FactsGroup *group) {
     const uint32 way = find_way(*set, file.place, number);
     bool all_fit = true;
     if (way < kWays) {
-        all_fit = learn(*group_at(all, at, way), group);
+        const SharedGroup &shared = *group_at(all, at, way);
+        all_fit = learn(shared, group);
+        if (file.round != 0 && shared.round == file.round)
+            *unchanged = same_pages(shared, *group, shared.unchanged);
         group->shared_version = pg_atomic_read_u64(&set->versions[way]);
         note_use(set, way, file.second);
     }
@@ -273,12 +290,17 @@ bool find_shared_facts(const FactsFile &file, BlockNumber block, XLogRecPtr lsn,
 static void put_facts(SharedGroup *shared, uint32 place, Buffer buffer, const BlockFacts &facts) {
     const uint64 bit = bit_at(place);
     shared->known |= bit;
+    shared->unchanged &= ~bit;
     shared->by_moment = with_bit(shared->by_moment, bit, facts.by_moment ? bit : 0);
     shared->plain = with_bit(shared->plain, bit, facts.plain ? bit : 0);
     shared->buffer[place] = buffer;
     shared->lsn[place] = facts.lsn;
     shared->since[place] = facts.since;
     memcpy(shared->rows[place], facts.rows, sizeof(facts.rows));
+}
+
+static void change_version(SharedSet *set, uint32 way) {
+    pg_atomic_write_u64(&set->versions[way], pg_atomic_read_u64(&set->versions[way]) + 1);
 }
 
 // A page that was read by somebody slow may have been changed, and read again, meanwhile.
@@ -303,8 +325,32 @@ void share_facts(const FactsFile &file, BlockNumber block, Buffer buffer, const 
     SharedGroup *shared = way < kWays ? group_at(all, at, way) : nullptr;
     if (shared != nullptr && is_worth_keeping(*shared, place, facts)) {
         put_facts(shared, place, buffer, facts);
-        pg_atomic_write_u64(&set->versions[way], pg_atomic_read_u64(&set->versions[way]) + 1);
+        // Whoever reads the page finds it so in its round.
+        if (file.round != 0 && shared->round == file.round)
+            shared->unchanged |= bit_at(place);
+        change_version(set, way);
         note_use(set, way, file.second);
+    }
+    LWLockRelease(&set->lock);
+}
+
+void share_unchanged(const FactsFile &file, const FactsGroup &group, uint64 unchanged) {
+    AllFacts *all = file.round == 0 || unchanged == 0 ? nullptr : all_facts();
+    if (all == nullptr)
+        return;
+    const auto number = static_cast<uint32>(group.key);
+    const uint32 at = set_of(*all, file.place, number);
+    SharedSet *set = &all->set[at];
+    LWLockAcquire(&set->lock, LW_EXCLUSIVE);
+    const uint32 way = find_way(*set, file.place, number);
+    SharedGroup *shared = way < kWays ? group_at(all, at, way) : nullptr;
+    // A later round has a higher number, mostly; who is late keeps what it found to itself.
+    if (shared != nullptr && shared->round <= file.round) {
+        if (shared->round < file.round)
+            shared->unchanged = 0;
+        shared->round = file.round;
+        shared->unchanged |= same_pages(*shared, group, unchanged);
+        change_version(set, way);
     }
     LWLockRelease(&set->lock);
 }

@@ -16,13 +16,14 @@ struct BlockFacts {
     uint64 rows[kMaxRowWords];
 };
 
-// Whose blocks are asked about, and in which second.
+// Whose blocks are asked about, in which round of all sessions (rounds.h), and in which second.
 struct FactsFile {
     PhysicalPlace place;
+    uint64 round;
     uint32 second;
 };
 
-FactsFile facts_file(Relation heap);
+FactsFile facts_file(Relation heap, uint64 round);
 
 // From _PG_init while preloading, which is the only time to ask for that much. Elsewhere each session keeps
 // what it finds out.
@@ -30,7 +31,11 @@ void reserve_shared_facts();
 
 // Adds to what the session knows of the group what others have found out since, but for blocks that hold in
 // the group's round. False where there is no room for all of a block's rows (widen_facts_rows).
-bool learn_shared_facts(const FactsFile &file, FactsGroup *group);
+// *unchanged: those of the known blocks whose pages others have found unchanged in this round.
+bool learn_shared_facts(const FactsFile &file, FactsGroup *group, uint64 *unchanged);
+
+// Tells the others that these blocks' pages were found unchanged.
+void share_unchanged(const FactsFile &file, const FactsGroup &group, uint64 unchanged);
 
 // Have others found out anything of group n of this table?
 bool has_shared_facts(const FactsFile &file, uint32 number);

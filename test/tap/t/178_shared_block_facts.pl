@@ -79,6 +79,20 @@ foreach my $node ($primary, $standby)
 	is(first_answer($node, 'one'), 't 4500 4500', "$name: a new session knows what another one found");
 }
 
+# Nor does it look at pages, as long as its snapshot sees what the other's did.
+sub looks_at_pages
+{
+	my ($session) = @_;
+	knows($session, 'one');
+	return $session->query_safe(q{SELECT sum(requests) > 0 FROM gpu.stat WHERE request = 'block facts'});
+}
+my @late = map { new_session($primary) } 1 .. 3;
+looks_at_pages($late[0]);
+is(looks_at_pages($late[1]), 'f', 'pages that another session has looked at are not looked at again');
+$primary->safe_psql('postgres', 'SELECT pg_current_xact_id()');
+is(looks_at_pages($late[2]), 't', 'once a transaction has ended they are');
+$_->quit foreach @late;
+
 # Each page changes, so nothing is known; then it is, to everyone.
 $primary->safe_psql('postgres', 'DELETE FROM one WHERE k % 10 = 1');
 $primary->wait_for_catchup($standby);
