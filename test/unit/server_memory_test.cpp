@@ -7,6 +7,7 @@
 
 #include "grid_run_pages.h"
 #include "heap_refusal.h"
+#include "rounds.h"
 #include "server_runs.h"
 
 namespace {
@@ -358,7 +359,7 @@ TEST_P(ServerMemory, NothingIsLeftAfterManyRequests) {
     [[maybe_unused]] std::size_t heap = 0;  // sanitizers have their own
     std::uint64_t engine_memory = 0;
     std::size_t requests = 0;
-    for (int i = 0; requests < 12000; ++i) {
+    for (int i = 0; requests < unit_test::few_or_many(6000U, 12000U); ++i) {
         {
             const auto client = connect();
             for (int j = 0; j < 3; ++j) {
