@@ -40,6 +40,8 @@ else
 ENGINE_WERROR = OFF
 endif
 
+# Device code: FAST, or PLAIN, which is compiled in half of the time, for where no device runs it (test/check).
+DEVICE_CODE ?= FAST
 # What a debugger is told: FULL, or LINES, which is enough for backtraces and takes a fifth off the compiler's time (test/check).
 DEBUG_INFO ?= FULL
 ifeq ($(DEBUG_INFO),LINES)
@@ -129,10 +131,10 @@ PG_GPU_CUDA ?= AUTO
 GPU_ARCHITECTURES ?=
 ARCHITECTURES = $(if $(GPU_ARCHITECTURES),-DCMAKE_CUDA_ARCHITECTURES="$(GPU_ARCHITECTURES)",-UCMAKE_CUDA_ARCHITECTURES)
 ENGINE_FILES := CMakeLists.txt $(sort $(shell find cuda -type f))
-ENGINE_STAMP = build/engine/built-$(ENGINE_WERROR)-$(DEBUG_INFO)-$(PG_GPU_CUDA)$(subst ;,-,$(GPU_ARCHITECTURES:%=-%))
+ENGINE_STAMP = build/engine/built-$(ENGINE_WERROR)-$(DEBUG_INFO)-$(DEVICE_CODE)-$(PG_GPU_CUDA)$(subst ;,-,$(GPU_ARCHITECTURES:%=-%))
 CONFIGURE = CXXFLAGS='$(ENGINE_CXXFLAGS)' LDFLAGS='$(ENGINE_LDFLAGS)' \
 	$(CMAKE) -G "Unix Makefiles" -S . -DPG_GPU_WERROR=$(ENGINE_WERROR) -DPG_GPU_DEBUG_INFO=$(DEBUG_INFO) \
-	-DPG_GPU_CUDA=$(PG_GPU_CUDA) $(ARCHITECTURES)
+	-DPG_GPU_DEVICE_CODE=$(DEVICE_CODE) -DPG_GPU_CUDA=$(PG_GPU_CUDA) $(ARCHITECTURES)
 # Without MAKEFLAGS, which would hand a CXXFLAGS= meant for the module to CMake's makefiles too.
 BUILD = MAKEFLAGS= $(CMAKE) --build
 
@@ -221,6 +223,7 @@ help:
 	@echo 'make clean           remove what was built'
 	@echo 'WERROR=1             warnings are errors'
 	@echo 'DEBUG_INFO=LINES     line numbers for backtraces, and nothing more for a debugger'
+	@echo 'DEVICE_CODE=PLAIN    device code that is compiled sooner and runs slowly'
 	@echo 'PG_GPU_CUDA=OFF      build without the CUDA engine (AUTO: where nvcc works; ON)'
 	@echo 'PG_GPU_STUDIES=ON    make unit with the tests of what was studied and no statement uses'
 	@echo 'GPU_ARCHITECTURES=80 build the CUDA engine for other compute capabilities than 9.0'

@@ -22,6 +22,10 @@ export PG_GPU_TEST_SEED PG_GPU_TEST_ROUNDS PG_GPU_DATA
 scratch=
 small_disk=
 
+# How check builds: what is compiled sooner, since it only runs tests. Device code is tested where there is a device.
+build_flags=(WERROR=1 DEBUG_INFO=LINES)
+[ -e /dev/nvidiactl ] || build_flags+=(DEVICE_CODE=PLAIN)
+
 limited() { timeout -k 60 "$suite_limit" "$@" </dev/null; }
 
 as_root() {
@@ -165,7 +169,7 @@ print_results() {
 build_and_install() {
     rm -rf "$logs"
     mkdir -p "$logs"
-    if ! "$root/contrib/scripts/build-and-install" check WERROR=1 DEBUG_INFO=LINES; then
+    if ! "$root/contrib/scripts/build-and-install" check "${build_flags[@]}"; then
         printf '\n0 passed, 1 failed\n'
         exit 1
     fi
@@ -247,7 +251,7 @@ run_layout() {
 }
 
 unit() {
-    limited make -C "$root" unit WERROR=1 DEBUG_INFO=LINES
+    limited make -C "$root" unit "${build_flags[@]}"
 }
 
 # regress NAME, isolation NAME: the folder of the outputs under $logs.
@@ -314,6 +318,8 @@ tap() {
         export HOME=$scratch TMPDIR=$scratch/tmp
         export TESTDIR=$work TESTDATADIR=$work/tmp_check TESTLOGDIR=$work/tmp_check/log
         export PG_REGRESS=$pgxs_test/regress/pg_regress PERL5LIB=$pgxs_test/perl
+        # How long a test waits for what must happen. On a busy machine that may be longer than PostgreSQL's three minutes.
+        export PG_TEST_TIMEOUT_DEFAULT=${PG_TEST_TIMEOUT_DEFAULT:-400}
         # Tests wait more than they work.
         limited "${as_server[@]}" prove --verbose --timer --jobs $((jobs + 1)) -I test/tap/lib "${files[@]/#/test/tap/t/}"
     ) || status=$?
