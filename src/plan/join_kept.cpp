@@ -142,7 +142,6 @@ bool find_kept(const KeptRowsPlace &place, PlanState *plan, JoinedRows *rows) {
     rows->hashes = found->hashes;
     rows->slots = found->slots;
     rows->mask = found->mask;
-    rows->by_number = found->by_number;
     rows->least_number = found->least_number;
     rows->numbers = found->numbers;
     rows->codes = found->codes;

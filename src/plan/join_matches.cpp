@@ -112,7 +112,7 @@ const PartMatches *find_matches(JoinMatches *matches, int part, int table, const
     const AggregatePart &of_part = matches->parts->part[part];
     const uint64 places = column::count_joinable_places(of_part, rows->table.root);
     const NumberedCodes numbered = number_codes(*matches, part, table);
-    const bool is_by_number = numbered.are_there && rows->by_number != nullptr;
+    const bool is_by_number = numbered.are_there && rows->numbers > 0;
     const size_t bytes = is_by_number ? 0 : places * sizeof(uint32);
     if (places == 0)
         *problem = "a column that is joined by has no dictionary any more";
@@ -123,6 +123,7 @@ const PartMatches *find_matches(JoinMatches *matches, int part, int table, const
     *matches->memory -= bytes;
     found->places = places;
     if (is_by_number) {
+        index_rows(rows);
         found->by_number = rows->by_number;
         found->distance = static_cast<uint64>(numbered.first) - static_cast<uint64>(rows->least_number);
         found->numbers = rows->numbers;

@@ -128,7 +128,8 @@ static void grow(JoinedRows *rows) {
 }
 
 uint32 find_key(JoinedRows *rows, Datum key) {
-    if (rows->by_number != nullptr) {
+    if (rows->numbers > 0) {
+        index_rows(rows);
         const uint64 place =
             static_cast<uint64>(number_of(rows->outer_type, key)) - static_cast<uint64>(rows->least_number);
         return place < rows->numbers ? rows->by_number[place] : kNoMatch;
@@ -262,14 +263,12 @@ static const char *read_rows(Reading *reading, PlanState *plan) {
 
 // ---- rows by their keys' numbers --------------------------------------------------------------------------
 
-// False: the numbers are too far apart, or memory has no room for them. Of several rows with the same key the
-// first one is found; *has_equals says that there are some.
-static bool index_by_number(JoinedRows *rows, size_t room, bool *has_equals) {
+// Do numbers lie so close to each other that rows are found by them, and has memory room for that?
+static bool is_dense(JoinedRows *rows, size_t room) {
     constexpr uint64 few_numbers = uint64{1} << 16;
     constexpr uint64 numbers_per_row = 16;
     int64 least = PG_INT64_MAX;
     int64 greatest = PG_INT64_MIN;
-    *has_equals = false;
     for (uint32 i = 0; i < rows->count; i++) {
         const int64 number = number_of(rows->inner_type, key_of_row(*rows, i));
         least = Min(least, number);
@@ -281,16 +280,43 @@ static bool index_by_number(JoinedRows *rows, size_t room, bool *has_equals) {
         return false;
     rows->least_number = least;
     rows->numbers = range + 1;
-    rows->by_number = allocate_zeroed<uint32>(rows->numbers);
-    for (uint32 i = 0; i < rows->count; i++) {
+    return true;
+}
+
+static uint64 distance_of_row(const JoinedRows &rows, uint32 row) {
+    return static_cast<uint64>(number_of(rows.inner_type, key_of_row(rows, row))) -
+           static_cast<uint64>(rows.least_number);
+}
+
+// Of rows that are found by their numbers: have some of them the same key?
+static bool has_equal_numbers(const JoinedRows &rows) {
+    auto *seen = allocate_zeroed<uint64>(rows.numbers / 64 + 1);
+    bool has_equals = false;
+    for (uint32 i = 0; i < rows.count; i++) {
         if (i % kRowsPerInterrupt == 0)
             CHECK_FOR_INTERRUPTS();
-        const auto number = static_cast<uint64>(number_of(rows->inner_type, key_of_row(*rows, i)));
-        uint32 *place = &rows->by_number[number - static_cast<uint64>(least)];
-        *has_equals = *has_equals || *place != kNoMatch;
-        *place = *place == kNoMatch ? i + 1 : *place;
+        const uint64 distance = distance_of_row(rows, i);
+        const uint64 bit = UINT64CONST(1) << (distance % 64);
+        has_equals = has_equals || (seen[distance / 64] & bit) != 0;
+        seen[distance / 64] |= bit;
     }
-    return true;
+    pfree(seen);
+    return has_equals;
+}
+
+// Of several rows with the same key the first one is found.
+void index_rows(JoinedRows *rows) {
+    if (rows->numbers == 0 || rows->by_number != nullptr)
+        return;
+    MemoryContext caller = MemoryContextSwitchTo(rows->context);
+    auto *by_number = allocate_zeroed<uint32>(rows->numbers);
+    MemoryContextSwitchTo(caller);
+    for (uint32 i = rows->count; i > 0; i--) {
+        if (i % kRowsPerInterrupt == 0)
+            CHECK_FOR_INTERRUPTS();
+        by_number[distance_of_row(*rows, i - 1)] = i;
+    }
+    rows->by_number = by_number;
 }
 
 // The same by hashes, for keys that are numbers.
@@ -403,10 +429,12 @@ static bool take_groups(JoinedTables *tables, JoinedRows *rows, PlanState *plan,
     }
     tables->bytes += rows->count * row_size;
     bool has_equals;
-    if (index_by_number(rows, limit - tables->bytes, &has_equals))
+    if (is_dense(rows, limit - tables->bytes)) {
         tables->bytes += rows->numbers * sizeof(uint32);
-    else
+        has_equals = has_equal_numbers(*rows);
+    } else {
         index_by_hash(rows, &has_equals);
+    }
     if (plan->instrument != nullptr)
         InstrUpdateTupleCount(plan->instrument, rows->count);
     if (has_equals && rows->table.type != JOIN_SEMI && rows->table.type != JOIN_ANTI)
@@ -424,9 +452,7 @@ static const char *read_one_by_one(JoinedTables *tables, JoinedRows *rows, PlanS
     const char *problem = read_rows(&reading, plan);
     // They can be found by their hashes, too, so this mustn't take the room that others need.
     constexpr size_t share = 16;
-    bool has_equals;
-    if (problem == nullptr && rows->is_by_number &&
-        index_by_number(rows, (limit - tables->bytes) / share, &has_equals))
+    if (problem == nullptr && rows->is_by_number && is_dense(rows, (limit - tables->bytes) / share))
         tables->bytes += rows->numbers * sizeof(uint32);
     return problem;
 }
@@ -481,6 +507,7 @@ JoinedTables *read_joined_tables(const List *joins, const List *plans, TupleDesc
         JoinedRows *rows = &tables->table[i];
         auto *plan = static_cast<PlanState *>(list_nth(plans, i));
         describe_rows(rows, unpack_joined_table(joins, i));
+        rows->context = CurrentMemoryContext;
         *problem = read_table(tables, rows, plan, context, limit);
     }
     return tables;

@@ -28,13 +28,14 @@ struct JoinedRows {
     uint32 *hashes;
     uint32 *slots;
     uint32 mask;
-    // Rows' numbers by the key's number less the least one, where numbers lie close to each other. nullptr:
-    // rows are found by their hashes.
+    // Rows' numbers by the key's number less the least one, where numbers lie close to each other: `numbers`
+    // isn't 0 then. Else rows are found by their hashes. nullptr: nobody has looked for one yet (index_rows).
     uint32 *by_number;
     int64 least_number;
     uint64 numbers;
-    ColumnCodes *codes;  // by column
-    uint64 identity;     // of rows that are kept for later statements, which no others have; 0: they aren't
+    MemoryContext context;  // of the statement
+    ColumnCodes *codes;     // by column
+    uint64 identity;  // of rows that are kept for later statements, which no others have; 0: they aren't
     FmgrInfo hash_outer;
     FmgrInfo hash_inner;
     FmgrInfo equal;
@@ -67,6 +68,9 @@ inline Datum key_of_row(const JoinedRows &rows, uint32 row) {
 // bytes. *problem says why that can't be, in words; nullptr: it is done.
 JoinedTables *read_joined_tables(const List *joins, const List *plans, TupleDesc index_row,
                                  ExprContext *context, size_t limit, const char **problem);
+
+// Makes by_number, if rows are found by it.
+void index_rows(JoinedRows *rows);
 
 // The number of the row that fits a joined row, whose columns up to the table's own are there. Nothing is
 // reset in the context.
