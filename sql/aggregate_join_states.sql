@@ -57,6 +57,11 @@ SELECT * FROM compare('SELECT f.small, count(*), sum(f.amount) FROM many f WHERE
 SELECT * FROM compare('SELECT count(*), sum(f.amount) FROM many f WHERE NOT EXISTS (SELECT FROM offer o WHERE o.item = f.item AND o.shop = f.shop)');
 SELECT * FROM compare('SELECT f.small, count(*) FROM many f WHERE (f.item, f.shop) IN (SELECT item, shop FROM offer WHERE kind = 1) GROUP BY 1');
 SELECT * FROM compare('SELECT f.small, count(*) FROM many f LEFT JOIN offer o ON f.item = o.item AND f.shop = o.shop WHERE o.item IS NULL GROUP BY 1');
+-- Numerics of a declared scale look alike when they are equal.
+SELECT * FROM compare('SELECT count(*), sum(f.amount) FROM many f JOIN label l ON f.price = l.price');
+SELECT * FROM compare('SELECT f.price, f.price::text, scale(f.price), l.price::text, l.word, count(*), sum(f.price) FROM many f JOIN label l ON f.price = l.price GROUP BY 1, l.price, l.word');
+SELECT * FROM compare('SELECT f.price::text || l.word, count(*) FROM many f JOIN label l ON f.tag = l.k GROUP BY 1');
+SELECT * FROM compare('SELECT l.word, f.price * 2, count(*) FROM many f JOIN label l ON f.price * 2 = l.price GROUP BY 1, 2');
 -- What is joined needn't be a table.
 SELECT * FROM compare('SELECT v.b, count(*), sum(f.amount) FROM many f JOIN (VALUES (1, ''a''), (2, ''b''), (2, ''c'')) AS v (a, b) ON f.item = v.a GROUP BY 1');
 SELECT * FROM compare('SELECT s.n, count(*) FROM many f JOIN (SELECT item, count(*) AS n FROM offer GROUP BY 1) AS s ON f.item = s.item GROUP BY 1');
@@ -64,7 +69,7 @@ SELECT * FROM compare('SELECT g, sum(f.amount) FROM many f JOIN generate_series(
 -- Not so: aggregates of the other table, of distinct values, sums of floats, groups that may look different, volatile conditions, the other side of an outer join, grouping sets.
 SELECT * FROM compare('SELECT sum(l.n) FROM many f JOIN label l ON f.tag = l.k');
 SELECT * FROM compare('SELECT l.word, count(DISTINCT f.item) FROM many f JOIN label l ON f.tag = l.k GROUP BY 1');
-SELECT * FROM compare('SELECT count(*) FROM many f JOIN label l ON f.price = l.price');
+SELECT * FROM compare('SELECT count(*) FROM many f JOIN label l ON f.f8 = l.price');
 SELECT * FROM compare('SELECT count(*) FROM many f JOIN label l ON f.tag = l.k AND random() >= 0');
 SELECT * FROM compare('SELECT l.word, random() < 0 AS r, count(*) FROM many f JOIN label l ON f.tag = l.k GROUP BY 1, 2');
 SELECT * FROM compare('SELECT round(sum(f.f8)) FROM many f JOIN label l ON f.tag = l.k');
@@ -125,7 +130,7 @@ SELECT * FROM compare('SELECT l.word, count(*) FROM many f JOIN label l ON f.tag
 RESET ROLE;
 -- Why not.
 SELECT reason FROM gpu.explain_why('SELECT sum(l.n) FROM many f JOIN label l ON f.tag = l.k');
-SELECT reason FROM gpu.explain_why('SELECT count(*) FROM many f JOIN label l ON f.price = l.price');
+SELECT reason FROM gpu.explain_why('SELECT count(*) FROM many f JOIN label l ON f.f8 = l.price');
 SELECT reason FROM gpu.explain_why('SELECT l.word, count(*) FROM many f CROSS JOIN label l GROUP BY 1');
 SELECT reason FROM gpu.explain_why('SELECT l.word, count(DISTINCT f.item) FROM many f JOIN label l ON f.tag = l.k GROUP BY 1');
 DROP TABLE many, offer, label, part, pmany;

@@ -99,6 +99,13 @@ static bool is_of_grown(const States &states, Node *expression) {
     return bms_is_subset(tables_of(states, expression), states.grown->relids);
 }
 
+// A numeric column with a declared scale shows all of its numbers with as many digits.
+static bool has_scale(const Node *key) {
+    const auto *column = reinterpret_cast<const Var *>(key);
+    return IsA(key, Var) && column->varattno > 0 && column->vartype == NUMERICOID &&
+           column->vartypmod >= VARHDRSZ;
+}
+
 // Rows that are alike to a group must be so to all that is computed of the group.
 static void add_key(States *states, Node *key) {
     if (list_member(states->keys, key))
@@ -107,7 +114,7 @@ static void add_key(States *states, Node *key) {
     Oid equality;
     bool is_hashable;
     get_sort_group_operators(type, false, true, false, nullptr, &equality, nullptr, &is_hashable);
-    if (!is_hashable || !has_one_image(type, equality, exprCollation(key)))
+    if (!is_hashable || (!has_scale(key) && !has_one_image(type, equality, exprCollation(key))))
         states->refused = "what groups are joined by may be equal and look different";
     states->keys = lappend(states->keys, key);
 }
