@@ -105,8 +105,8 @@ sub random_step
 	return $random->pick(@steps)->();
 }
 
-# Returns queries of a kind in its present state: one in $share of the list, drawn at random; the last batch asks all of
-# them.
+# Returns queries of a kind in its present state: one in $share of the list, drawn at random; the last batch asks many, or
+# in a long run all of them.
 sub some_queries
 {
 	my ($random, $kind, $share, %more) = @_;
@@ -182,7 +182,7 @@ for my $round (1 .. test_rounds())
 			note($history) if length $history < 20000;
 			$node->safe_psql('postgres', $history);
 			check_queries($node, "$name, batch $batch", "$kind->{name}_k",
-				[ some_queries($random, $kind, $batch == few_or_many(2, 5) ? 1 : 8, joins => 1) ]);
+				[ some_queries($random, $kind, $batch == few_or_many(2, 5) ? few_or_many(3, 1) : 8, joins => 1) ]);
 			compare_functions($node, $random, $kind, "$name, batch $batch, functions");
 		}
 

@@ -90,7 +90,7 @@ sub waits_for
 	return sql_value($node, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND objid = $key") eq '1';
 }
 
-# In a short run each of them reads one of the tables on the primary, and the other on the standby.
+# In a short run each of them reads one of the tables, on the primary or on the standby.
 my $number = 0;
 foreach my $node ($primary, $standby)
 {
@@ -100,7 +100,8 @@ foreach my $node ($primary, $standby)
 	{
 		foreach my $reader (@readers)
 		{
-			my $tried = $number++ % @readers % 2 == ($table eq 'few' xor $node == $primary);
+			my $which = $number++ % @readers;
+			my $tried = $which % 2 == ($node == $primary ? 0 : 1) && int($which / 2) % 2 == ($table eq 'few' ? 0 : 1);
 			next unless few_or_many($tried, 1);
 			my ($index, $settings, $question) = @$reader;
 			$question =~ s/TABLE/$table/g;
