@@ -224,9 +224,10 @@ class Aggregator {
         while (block_threads > 32 && thread_bytes() > shared_for_slots) {
             block_threads /= 2;
         }
-        BlockTable block = {0, 0, 0};
+        BlockTable block = {};
         if (way == Way::one) {
-            block = {1, block_threads / 32, 0};
+            block.groups = 1;
+            block.copies = block_threads / 32;
         } else if (way == Way::few) {
             block.groups = static_cast<std::uint32_t>(slots_);
             block.copies = 1;
@@ -235,9 +236,16 @@ class Aggregator {
                 block.copies *= 2;
             }
         }
-        const std::size_t shared = thread_bytes() + static_cast<std::size_t>(block.groups) *
-                                                        program.value_words * block.copies *
-                                                        sizeof(std::uint64_t);
+        std::size_t shared = thread_bytes() + static_cast<std::size_t>(block.groups) * program.value_words *
+                                                  block.copies * sizeof(std::uint64_t);
+        // Rows that wait have numbers of 32 bits.
+        block.asks_first =
+            program.stage[first_stage].has_condition && part.selection.words.size() <= UINT32_MAX / 64;
+        shared = (shared + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t) * sizeof(std::uint64_t);
+        block.waiting = static_cast<std::uint32_t>(shared);
+        if (block.asks_first) {
+            shared += block_threads / 32 * WaitingRows::room * sizeof(std::uint32_t);
+        }
         if constexpr (way == Way::few) {
             if (shared > call_.engine().shared_bytes()) {
                 // Shared memory has no room for groups beside the slots. Groups in device memory have the

@@ -23,6 +23,9 @@ struct BlockTable {
     std::uint32_t copies;
     // A sum whose numbers have magnitudes below 2^half_bits fits 32 bits with its sign in any block.
     std::int32_t half_bits;
+    // Where in shared memory rows wait that have passed the filter's first condition, if that is asked first.
+    std::uint32_t waiting;
+    bool asks_first;
 
     __device__ bool is_half(const AccumulatorView &accumulator) const {
         return accumulator.is_narrow && accumulator.exponent <= half_bits;
@@ -388,6 +391,69 @@ __device__ inline void list_rows(RowComputer &rows, const ProgramView &program, 
     }
 }
 
+// ---- rows that have passed the first condition -----------------------------------------------------------
+
+// A warp's rows that wait until there are enough of them for all of its threads. It has its part of the
+// block's shared memory; all of its lanes call the same functions together.
+class WaitingRows {
+  public:
+    // Less than what a warp takes at a time wait before others are added.
+    static constexpr std::uint32_t room = 2 * rows_a_warp;
+
+    __device__ explicit WaitingRows(std::uint32_t *rooms) : rows_(rooms + threadIdx.x / 32 * room) {}
+
+    __device__ std::uint32_t count() const { return count_; }
+    // Is the first condition to be asked by itself?
+    __device__ bool are_wanted() {
+        if (pause_ == 0) {
+            return true;
+        }
+        --pause_;
+        return false;
+    }
+    // Takes those of `before` that are still active. False: nearly all of them are, so that the warp goes on
+    // with them at once, and doesn't ask for a while.
+    __device__ bool take(const RowComputer &rows, std::uint32_t before) {
+        std::uint32_t all = 0;
+        std::uint32_t passed = 0;
+#pragma unroll
+        for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
+            all += __popc(__ballot_sync(UINT32_MAX, (before >> i & 1) != 0));
+            passed += __popc(__ballot_sync(UINT32_MAX, (rows.active() >> i & 1) != 0));
+        }
+        if (4 * passed > 3 * all) {
+            pause_ = pause;
+            return false;
+        }
+        const std::uint32_t lanes_before = (1U << threadIdx.x % 32) - 1;
+#pragma unroll
+        for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
+            const bool is_active = (rows.active() >> i & 1) != 0;
+            const std::uint32_t active = __ballot_sync(UINT32_MAX, is_active);
+            if (is_active) {
+                rows_[count_ + __popc(active & lanes_before)] = static_cast<std::uint32_t>(rows.row(i));
+            }
+            count_ += __popc(active);
+        }
+        return true;
+    }
+    // Gives `rows` the last ones, as many as it can have.
+    __device__ void give(RowComputer *rows) {
+        const std::uint32_t given = count_ < rows_a_warp ? count_ : rows_a_warp;
+        count_ -= given;
+        __syncwarp();
+        rows->take_listed(rows_ + count_, given);
+        __syncwarp();
+    }
+
+  private:
+    static constexpr std::uint32_t pause = 31;
+
+    std::uint32_t *rows_;
+    std::uint32_t count_ = 0;
+    std::uint32_t pause_ = 0;
+};
+
 // ---- the kernel -------------------------------------------------------------------------------------------
 
 template <Way way>
@@ -396,7 +462,7 @@ __global__ void __launch_bounds__(max_threads)
                      const __grid_constant__ StretchesView places, RowsView selected,
                      const __grid_constant__ TableView table, BlockTable block, ListView list) {
     extern __shared__ long long shared[];
-    // Behind the slots lie the block's groups, or the keys of its rows.
+    // Behind the slots lie the block's groups, or the keys of its rows, and then rows that wait.
     auto *room =
         reinterpret_cast<Word *>(reinterpret_cast<char *>(shared) + static_cast<std::size_t>(program.slots) *
                                                                         blockDim.x * RowComputer::slot_bytes);
@@ -405,19 +471,42 @@ __global__ void __launch_bounds__(max_threads)
     if constexpr (way == Way::one || way == Way::few) {
         begin_block_table(program, block, room);
     }
-    for_words(selected.selected, selected.words, [&](std::uint64_t first, const std::uint32_t *bits) {
+    WarpWords words(selected.selected, selected.words);
+    WaitingRows waiting(reinterpret_cast<std::uint32_t *>(reinterpret_cast<char *>(shared) + block.waiting));
+    for (;;) {
         if constexpr (way == Way::hashed || way == Way::hashed_wide) {
             // A table that is too small will be thrown away, so nothing is added to it any more.
-            if (*static_cast<volatile std::uint32_t *>(&table.flags->full) != 0) {
-                return;
+            if (__any_sync(UINT32_MAX, *static_cast<volatile std::uint32_t *>(&table.flags->full) != 0)) {
+                break;
             }
         }
+        std::uint64_t first = 0;
+        std::uint32_t bits[words_a_warp];
         std::uint32_t active = 0;
+        std::uint32_t stage = filter_stage;
+        if (waiting.count() < rows_a_warp && words.next(&first, bits)) {
 #pragma unroll
-        for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
-            active |= (bits[i] >> lane & 1) << i;
+            for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
+                active |= (bits[i] >> lane & 1) << i;
+            }
+            rows.take(first + lane, active);
+            stage = block.asks_first && waiting.are_wanted() ? first_stage : filter_stage;
+        } else if (waiting.count() > 0) {
+            waiting.give(&rows);
+        } else {
+            break;
         }
-        rows.compute(first + lane, active);
+        bool wait = false;
+#pragma unroll 1
+        for (; stage < stages && !wait; ++stage) {
+            rows.run(program.stage[stage]);
+            if (stage == first_stage) {
+                wait = waiting.take(rows, active);
+            }
+        }
+        if (wait) {
+            continue;
+        }
         if constexpr (way == Way::one) {
             for (std::uint32_t a = 0; a < program.accumulator_count; ++a) {
                 add_to_one(rows, program.accumulators[a], room + threadIdx.x / 32, block.copies);
@@ -431,7 +520,7 @@ __global__ void __launch_bounds__(max_threads)
             find_records<way>(rows, table, room, records);
             add_to_records(rows, program, table, records);
         }
-    });
+    }
     if (rows.has_failed()) {
         table.flags->failed = 1;
     }

@@ -11,47 +11,32 @@ namespace {
 
 constexpr std::size_t always = SIZE_MAX;
 
-// Gives steps their slots, and makes instructions of those that have one.
+// Gives steps their slots, and makes instructions of those that have one, stage by stage.
 class Compiler {
   public:
-    explicit Compiler(const AggregatePlan &plan)
-        : plan_(plan),
-          uses_(plan.program.step_count),
-          last_use_(plan.program.step_count),
-          operands_(plan.program.step_count) {
-        std::vector<bool> is_listed(plan.program.step_count, false);
-        for (const std::uint16_t step : plan.steps.filter) {
-            order_.push_back(step);
-            is_listed[step] = true;
-        }
-        filter_steps_ = order_.size();
-        for (const std::uint16_t step : plan.steps.rest) {
-            if (!is_listed[step]) {
+    explicit Compiler(const AggregateProgram &program)
+        : program_(program),
+          is_listed_(program.step_count, false),
+          uses_(program.step_count),
+          last_use_(program.step_count),
+          operands_(program.step_count) {}
+
+    // Steps of an earlier stage are not computed again. `condition` may be no_aggregate_step.
+    void add_stage(const std::vector<std::uint16_t> &steps, std::uint16_t condition) {
+        for (const std::uint16_t step : steps) {
+            if (!is_listed_[step]) {
                 order_.push_back(step);
+                is_listed_[step] = true;
             }
         }
-        count_uses();
-        for (std::size_t place = 0; place < order_.size(); ++place) {
-            compile(place);
-        }
+        stages_.push_back({order_.size(), condition, {}});
     }
+    // What is wanted when all stages have been computed.
+    void keep(std::uint16_t step) { use(step, always); }
 
-    const std::vector<Instruction> &filter_steps() const noexcept { return instructions_[0]; }
-    const std::vector<Instruction> &steps() const noexcept { return instructions_[1]; }
-    Operand operand(std::uint16_t step) const noexcept { return operands_[step]; }
-    std::uint32_t slots() const noexcept { return slots_; }
-
-  private:
-    void use(std::uint16_t step, std::size_t place) {
-        if (step != no_aggregate_step) {
-            ++uses_[step];
-            last_use_[step] = std::max(last_use_[step], place);
-        }
-    }
-    void count_uses() {
-        const AggregateProgram &program = plan_.program;
+    void compile() {
         for (std::size_t place = 0; place < order_.size(); ++place) {
-            const AggregateStep &step = program.step[order_[place]];
+            const AggregateStep &step = program_.step[order_[place]];
             if (takes_one(step.operation) || takes_two(step.operation)) {
                 use(step.left, place);
             }
@@ -59,19 +44,40 @@ class Compiler {
                 use(step.right, place);
             }
         }
-        use(program.filter, filter_steps_);
-        for (std::uint32_t i = 0; i < program.key_count; ++i) {
-            use(program.key[i].step, always);
+        for (const Steps &stage : stages_) {
+            use(stage.condition, stage.end);
         }
-        for (std::uint32_t i = 0; i < program.accumulator_count; ++i) {
-            use(program.accumulator[i].step, always);
-            use(program.accumulator[i].filter, always);
+        std::size_t place = 0;
+        for (Steps &stage : stages_) {
+            for (; place < stage.end; ++place) {
+                compile(place, &stage.instructions);
+            }
         }
     }
 
-    void compile(std::size_t place) {
+    const std::vector<Instruction> &steps(std::size_t stage) const noexcept {
+        return stages_[stage].instructions;
+    }
+    Operand operand(std::uint16_t step) const noexcept { return operands_[step]; }
+    std::uint32_t slots() const noexcept { return static_cast<std::uint32_t>(busy_until_.size()); }
+
+  private:
+    struct Steps {
+        std::size_t end;  // of its steps in order_
+        std::uint16_t condition;
+        std::vector<Instruction> instructions;
+    };
+
+    void use(std::uint16_t step, std::size_t place) {
+        if (step != no_aggregate_step) {
+            ++uses_[step];
+            last_use_[step] = std::max(last_use_[step], place);
+        }
+    }
+
+    void compile(std::size_t place, std::vector<Instruction> *instructions) {
         const std::uint16_t number = order_[place];
-        const AggregateStep &step = plan_.program.step[number];
+        const AggregateStep &step = program_.step[number];
         switch (step.operation) {
             case AggregateOperation::constant:
                 operands_[number] = {Source::constant, number};
@@ -101,7 +107,7 @@ class Compiler {
         // The result may take an operand's slot, because operands are read before the result is written.
         instruction.to = take_slot(place, last_use_[number]);
         operands_[number] = {Source::slot, instruction.to};
-        instructions_[place < filter_steps_ ? 0 : 1].push_back(instruction);
+        instructions->push_back(instruction);
     }
     // Takes a slot whose value isn't wanted from `place` on.
     std::uint16_t take_slot(std::size_t place, std::size_t last_use) {
@@ -113,20 +119,35 @@ class Compiler {
             busy_until_.push_back(0);
         }
         busy_until_[slot] = last_use;
-        slots_ = static_cast<std::uint32_t>(busy_until_.size());
         return static_cast<std::uint16_t>(slot);
     }
 
-    const AggregatePlan &plan_;
+    const AggregateProgram &program_;
     std::vector<std::uint16_t> order_;
-    std::size_t filter_steps_ = 0;
+    std::vector<bool> is_listed_;
+    std::vector<Steps> stages_;
     std::vector<std::uint32_t> uses_;
     std::vector<std::size_t> last_use_;
     std::vector<Operand> operands_;
     std::vector<std::size_t> busy_until_;
-    std::vector<Instruction> instructions_[2];
-    std::uint32_t slots_ = 0;
 };
+
+// The filter, then what keys and accumulators need.
+Compiler compile_all(const AggregatePlan &plan) {
+    const AggregateProgram &program = plan.program;
+    Compiler compiler(program);
+    compiler.add_stage(plan.steps.filter, program.filter);
+    compiler.add_stage(plan.steps.rest, no_aggregate_step);
+    for (std::uint32_t i = 0; i < program.key_count; ++i) {
+        compiler.keep(program.key[i].step);
+    }
+    for (std::uint32_t i = 0; i < program.accumulator_count; ++i) {
+        compiler.keep(program.accumulator[i].step);
+        compiler.keep(program.accumulator[i].filter);
+    }
+    compiler.compile();
+    return compiler;
+}
 
 std::uint64_t bytes_of_map(const AggregateInput &input) {
     switch (input.kind) {
@@ -195,7 +216,12 @@ std::vector<InputView> PartProgram::upload_inputs(const Call &call, const Aggreg
 PartProgram::PartProgram(const Call &call, const AggregatePlan &plan, const AggregateInput *inputs,
                          const StoreParts &parts, std::uint32_t rows_word) {
     const AggregateProgram &program = plan.program;
-    const Compiler compiler(plan);
+    Compiler first(program);
+    if (!plan.steps.conditions.empty()) {
+        first.add_stage(plan.steps.conditions[0].steps, plan.steps.conditions[0].step);
+        first.compile();
+    }
+    const Compiler compiler = compile_all(plan);
     const std::vector<InputView> input_views = upload_inputs(call, plan, inputs, parts);
     std::vector<std::int64_t> constants;
     for (std::uint32_t i = 0; i < program.step_count; ++i) {
@@ -255,8 +281,18 @@ PartProgram::PartProgram(const Call &call, const AggregatePlan &plan, const Aggr
         });
         return static_cast<std::uint32_t>(elements.size());
     };
-    view_.filter_step_count = give(compiler.filter_steps(), &view_.filter_steps);
-    view_.step_count = give(compiler.steps(), &view_.steps);
+    const auto give_stage = [&](Stage stage, const std::vector<Instruction> &steps) {
+        view_.stage[stage].count = give(steps, &view_.stage[stage].steps);
+    };
+    if (!plan.steps.conditions.empty()) {
+        view_.stage[first_stage].has_condition = true;
+        view_.stage[first_stage].condition = first.operand(plan.steps.conditions[0].step);
+        give_stage(first_stage, first.steps(0));
+        view_.stage[filter_stage].has_condition = true;
+        view_.stage[filter_stage].condition = compiler.operand(program.filter);
+    }
+    give_stage(filter_stage, compiler.steps(0));
+    give_stage(rest_stage, compiler.steps(1));
     give(input_views, &view_.inputs);
     give(constants, &view_.constants);
     view_.key_count = give(keys, &view_.keys);
@@ -267,11 +303,7 @@ PartProgram::PartProgram(const Call &call, const AggregatePlan &plan, const Aggr
     for (const auto &point : pointers) {
         point(static_cast<const std::uint64_t *>(device));
     }
-    view_.slots = compiler.slots();
-    view_.has_filter = program.filter != no_aggregate_step;
-    if (view_.has_filter) {
-        view_.filter = compiler.operand(program.filter);
-    }
+    view_.slots = std::max(first.slots(), compiler.slots());
 }
 
 }  // namespace gpu_engine::device

@@ -54,23 +54,29 @@ struct AccumulatorView {
     const std::uint64_t *wide;  // of arguments of kind map128, whose numbers are places there; else null
 };
 
+// Steps that are computed one behind the other, and the condition that rows must then pass to go on.
+struct StageView {
+    const Instruction *steps;
+    std::uint32_t count;
+    bool has_condition;
+    Operand condition;
+};
+// The first condition of the filter has a stage of its own, because it may leave so few rows that it pays to
+// gather them before the rest is computed. Their order has changed then, and so the filter is computed anew.
+enum Stage : std::uint32_t { first_stage, filter_stage, rest_stage, stages };
+
 // All in device memory.
 struct ProgramView {
-    const Instruction *filter_steps;
-    const Instruction *steps;
+    StageView stage[stages];
     const InputView *inputs;
     const std::int64_t *constants;
     const KeyView *keys;
     const AccumulatorView *accumulators;
-    std::uint32_t filter_step_count;
-    std::uint32_t step_count;
     std::uint32_t key_count;
     std::uint32_t key_words;
     std::uint32_t accumulator_count;
     std::uint32_t value_words;  // with the word that counts rows, where it has been added
     std::uint32_t slots;
-    bool has_filter;
-    Operand filter;
 };
 
 // A part's program with its maps, on the device.

@@ -19,7 +19,7 @@ struct StretchesView {
     }
 };
 
-// A thread's rows: number i is `first + i * 32`, if bit i of `active` is set.
+// So many rows a thread has at a time. Number i counts if bit i of `active` is set.
 inline constexpr std::uint32_t rows_a_thread = words_a_warp;
 
 // Numbers of a thread's rows; `nulls` has a bit a row.
@@ -41,20 +41,57 @@ class RowComputer {
 
     static constexpr std::size_t slot_bytes = rows_a_thread * sizeof(long long) + 1;
 
-    // Goes on to other rows. Those that pass the program's filter stay active, and their steps are computed.
-    __device__ void compute(std::uint64_t first, std::uint32_t active) {
+    // Goes on to rows that lie 32 apart: number i is `first + i * 32`.
+    __device__ void take(std::uint64_t first, std::uint32_t active) {
         first_ = first;
         active_ = active;
-        run(program_.filter_steps, program_.filter_step_count);
-        if (program_.has_filter) {
-            active_ &= trues(program_.filter);
+#pragma unroll
+        for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
+            behind_[i] = i * 32;
         }
-        run(program_.steps, program_.step_count);
+    }
+    // Goes on to rows of a list, of which each thread of a warp has every 32nd.
+    __device__ void take_listed(const std::uint32_t *rows, std::uint32_t count) {
+        first_ = 0;
+        active_ = 0;
+        const std::uint32_t lane = threadIdx.x % 32;
+#pragma unroll
+        for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
+            const std::uint32_t place = i * 32 + lane;
+            behind_[i] = place < count ? rows[place] : 0;
+            active_ |= (place < count ? 1U : 0U) << i;
+        }
+    }
+    __device__ std::uint64_t row(std::uint32_t i) const {
+        return first_ + behind_[i];
     }
 
-    __device__ std::uint32_t active() const { return active_; }
-    __device__ bool has_failed() const { return has_failed_; }
-    __device__ std::uint64_t place(std::uint32_t i) const { return places_[first_ + i * 32]; }
+    // Computes the steps of a stage. Rows that pass its condition stay active.
+    __device__ void run(const StageView &stage) {
+        for (std::uint32_t i = 0; i < stage.count; ++i) {
+            run(stage.steps[i]);
+        }
+        if (stage.has_condition) {
+            active_ &= trues(stage.condition);
+        }
+    }
+    // Computes the filter, and of rows that pass everything else.
+    __device__ void compute() {
+#pragma unroll 1
+        for (std::uint32_t stage = filter_stage; stage < stages; ++stage) {
+            run(program_.stage[stage]);
+        }
+    }
+
+    __device__ std::uint32_t active() const {
+        return active_;
+    }
+    __device__ bool has_failed() const {
+        return has_failed_;
+    }
+    __device__ std::uint64_t place(std::uint32_t i) const {
+        return places_[row(i)];
+    }
 
     __device__ RowValues load(Operand operand) const {
         RowValues values;
@@ -228,7 +265,7 @@ class RowComputer {
         values.nulls = 0;
 #pragma unroll
         for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
-            values.number[i] = is_active(i) ? static_cast<long long>(codes[first_ + i * 32]) : 0;
+            values.number[i] = is_active(i) ? static_cast<long long>(codes[row(i)]) : 0;
         }
         if (input.nulls != nullptr) {
 #pragma unroll
@@ -283,8 +320,7 @@ class RowComputer {
         const AggregateInput &input = view.input;
 #pragma unroll
         for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
-            const std::uint64_t row = first_ + i * 32;
-            if (!is_active(i) || (view.column_nulls[row / 64] >> (row % 64) & 1) == 0) {
+            if (!is_active(i) || (view.column_nulls[row(i) / 64] >> (row(i) % 64) & 1) == 0) {
                 continue;
             }
             values->number[i] = input.kind == AggregateInputKind::map128 ? 0 : input.of_column_null;
@@ -362,11 +398,6 @@ class RowComputer {
         }
     }
 
-    __device__ void run(const Instruction *instructions, std::uint32_t count) {
-        for (std::uint32_t i = 0; i < count; ++i) {
-            run(instructions[i]);
-        }
-    }
     __device__ void run(const Instruction &instruction) {
         using enum AggregateOperation;
         const RowValues left = load(instruction.left);
@@ -428,6 +459,7 @@ class RowComputer {
     long long *slots_;
     std::uint8_t *slot_nulls_;
     std::uint64_t first_ = 0;
+    std::uint32_t behind_[rows_a_thread] = {};
     std::uint32_t active_ = 0;
     bool has_failed_ = false;
 };

@@ -47,19 +47,48 @@ __device__ inline void CodesView::read(std::uint64_t row, const std::uint32_t *s
     }
 }
 
+// The words of a selection that fall to a warp. All lanes of it call the same functions together.
+class WarpWords {
+  public:
+    __device__ WarpWords(const std::uint64_t *selected, std::uint64_t words)
+        : selected_(reinterpret_cast<const uint4 *>(selected)),
+          count_(words / (rows_a_warp / 64)),
+          next_((static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / 32) {}
+
+    // Goes on to the next words that aren't empty; `first` becomes the first row. False behind the last.
+    __device__ bool next(std::uint64_t *first, std::uint32_t *bits) {
+        const std::uint64_t warps = static_cast<std::uint64_t>(gridDim.x) * blockDim.x / 32;
+        for (; next_ < count_; next_ += warps) {
+            const uint4 four = selected_[next_];
+            if ((four.x | four.y | four.z | four.w) != 0) {
+                bits[0] = four.x;
+                bits[1] = four.y;
+                bits[2] = four.z;
+                bits[3] = four.w;
+                *first = next_ * rows_a_warp;
+                next_ += warps;
+                return true;
+            }
+        }
+        return false;
+    }
+
+  private:
+    const uint4 *selected_;
+    std::uint64_t count_;
+    std::uint64_t next_;
+};
+static_assert(words_a_warp == 4);
+
 // Calls visit(first row of the warp, its words) for all words that aren't empty. All lanes of a warp call it
 // together.
 template <typename Visit>
 __device__ void for_words(const std::uint64_t *selected, std::uint64_t words, Visit visit) {
-    const std::uint64_t warps = static_cast<std::uint64_t>(gridDim.x) * blockDim.x / 32;
-    const std::uint64_t count = words / (rows_a_warp / 64);
-    for (std::uint64_t i = (static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
-         i < count; i += warps) {
-        const uint4 four = reinterpret_cast<const uint4 *>(selected)[i];
-        if ((four.x | four.y | four.z | four.w) != 0) {
-            const std::uint32_t bits[words_a_warp] = {four.x, four.y, four.z, four.w};
-            visit(i * rows_a_warp, bits);
-        }
+    WarpWords own(selected, words);
+    std::uint64_t first = 0;
+    std::uint32_t bits[words_a_warp];
+    while (own.next(&first, bits)) {
+        visit(first, bits);
     }
 }
 

@@ -171,7 +171,8 @@ __global__ void __launch_bounds__(max_threads)
         for (std::uint32_t i = 0; i < rows_a_thread; ++i) {
             active |= (bits[i] >> lane & 1) << i;
         }
-        rows.compute(first + lane, active);
+        rows.take(first + lane, active);
+        rows.compute();
         const Compared compared = compare_rows(rows, program, view.known);
         if constexpr (pass == Pass::count) {
             count_rows(compared, view, counts);
