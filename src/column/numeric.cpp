@@ -90,6 +90,8 @@ bool read_wide(Numeric value, uint64 *words, uint8 *scale) {
 }
 
 Numeric make_numeric(Int128 number, int scale, int shown) {
+    if (scale == 0 && shown == 0 && number >= PG_INT64_MIN && number <= PG_INT64_MAX)
+        return int64_to_numeric(static_cast<int64>(number));
     // Sign, digits, point, leading zeros of a fraction, end.
     char text[2 * kMaxDigits + 8];
     char *at = text + sizeof(text);
