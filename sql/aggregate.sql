@@ -140,6 +140,7 @@ SELECT * FROM compare('SELECT word, count(DISTINCT num) AS c FROM agg GROUP BY w
 SELECT * FROM compare('SELECT count(DISTINCT num), sum(DISTINCT num), avg(DISTINCT price) FROM agg WHERE num > 1000000');
 SELECT * FROM compare('SELECT small, count(DISTINCT num), sum(DISTINCT num) FROM agg WHERE num IS NULL GROUP BY small');
 SELECT * FROM compare('SELECT count(DISTINCT 1), count(DISTINCT NULL::int), sum(DISTINCT 3) FROM agg');
+SELECT * FROM compare('SELECT count(DISTINCT id), count(DISTINCT id) FILTER (WHERE num > 100) FROM agg');
 \getenv source PG_ABS_SRCDIR
 \set plan_of :source '/test/regress/plan_of.sql'
 \set ECHO none
@@ -304,6 +305,7 @@ SELECT * FROM compare('SELECT small, word, min(num), max(num), sum(num), count(*
 SAVEPOINT s;
 DELETE FROM agg WHERE small = 99;
 SELECT * FROM compare('SELECT small, count(DISTINCT num), sum(DISTINCT num), count(DISTINCT word), avg(DISTINCT price) FROM agg WHERE id < 200 GROUP BY small');
+SELECT * FROM compare('SELECT count(DISTINCT id), count(DISTINCT id % 7) FROM agg');
 SELECT * FROM compare('SELECT small, word, min(num), max(num), sum(num), count(*) FROM agg WHERE id < 200 GROUP BY 1, 2');
 ROLLBACK TO s;
 SELECT * FROM compare('SELECT small, word, min(num), max(num), sum(num), count(*) FROM agg WHERE id < 200 GROUP BY 1, 2');

@@ -121,6 +121,7 @@ void answer_aggregate_column(Work &work, const protocol::AggregateColumn &reques
     reply.outcome = static_cast<std::uint32_t>(answer->outcome());
     reply.groups = answer->groups();
     reply.doubtful = answer->doubtful();
+    reply.counted = answer->counted();
     const std::uint64_t words = program.key_words + std::uint64_t(program.value_words);
     const std::uint64_t group_words = reply.groups * words;
     const std::uint64_t doubtful_words = reply.doubtful * (words + 1);

@@ -115,6 +115,7 @@ static bool read_reply(const protocol::AggregateReply &reply, const AggregatePro
         return fail(Trouble::Refused, "results lie outside of the transfer buffer");
     answer->groups = reply.groups;
     answer->doubtful = reply.doubtful;
+    answer->counted = reply.counted;
     answer->group_records = reinterpret_cast<const uint64 *>(buffer_at(reply.groups_at));
     answer->doubtful_records = reinterpret_cast<const uint64 *>(buffer_at(reply.doubtful_at));
     storage::hold_results();

@@ -341,6 +341,7 @@ struct GroupsAnswer {
     uint32 words;
     uint64 groups;
     uint64 doubtful;
+    uint64 counted;  // groups, where only their number was asked for and no row is doubtful
     const uint64 *group_records;
     const uint64 *doubtful_records;
 };

@@ -71,6 +71,7 @@ bool ask_records(RemoteRows *rows, const AggregateProgram &program, const Aggreg
     }
     found->groups = answer.groups;
     found->doubtful = answer.doubtful;
+    found->counted = answer.counted;
     found->group_records = copy_records(answer.group_records, answer.groups, found->words);
     found->doubtful_records = copy_records(answer.doubtful_records, answer.doubtful, found->words + 1);
     return true;
@@ -144,13 +145,18 @@ static bool is_added_up(const AggregateProgram &program, const OwnParts &own, co
 
 bool aggregate_on_server(RemoteRows *rows, const AggregateParts &parts, const AggregateProgram &program,
                          const AggregateInput *const *inputs, size_t memory, uint64 expected,
-                         const gpu_engine::AggregateTop &top, GroupTable *groups) {
+                         const gpu_engine::AggregateTop &top, GroupTable *groups, uint64 *counted) {
     const OwnParts own = find_own_parts(*rows, parts, inputs);
     FoundRecords found = {};
-    // Rows elsewhere may change the order.
+    // Rows elsewhere may change the order, and belong to the same groups.
     if (!ask_records(rows, program, inputs, memory, expected, own.any ? gpu_engine::AggregateTop{} : top,
                      &found))
         return false;
+    if (counted != nullptr) {
+        *counted = own.any || found.doubtful > 0 ? kNotCounted : found.counted;
+        if (*counted != kNotCounted)
+            return true;
+    }
     const uint64 visible = keep_visible(rows, found);
     if (visible == 0 && !own.any) {
         *groups = table_of(program, found);

@@ -11,12 +11,15 @@ namespace pg_gpu::column {
 
 // Computes the groups of the view's rows that pass its tests and the program's filter, in the current memory
 // context. `parts` are the view's, and inputs[part] theirs. Groups take `memory` bytes at most, and about
-// `expected` of them are; `top` may leave some out. False: the session must look through the runs, and
+// `expected` of them are; `top` may leave some out. With top_only_counts *counted becomes how many there are,
+// or kNotCounted where they had to be found themselves. False: the session must look through the runs, and
 // gpu.stat tells why.
+inline constexpr uint64 kNotCounted = PG_UINT64_MAX;
 bool aggregate_on_server(RemoteRows *rows, const AggregateParts &parts,
                          const gpu_engine::AggregateProgram &program,
                          const gpu_engine::AggregateInput *const *inputs, size_t memory, uint64 expected,
-                         const gpu_engine::AggregateTop &top, gpu_engine::GroupTable *groups);
+                         const gpu_engine::AggregateTop &top, gpu_engine::GroupTable *groups,
+                         uint64 *counted = nullptr);
 
 // ---- what such answers are made of ------------------------------------------------------------------------
 
@@ -25,6 +28,7 @@ struct FoundRecords {
     uint32 words;
     uint64 groups;
     uint64 doubtful;
+    uint64 counted;  // groups without records, where only their number was asked for
     uint64 *group_records;
     uint64 *doubtful_records;  // a word more each
 };

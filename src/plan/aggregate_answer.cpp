@@ -213,17 +213,30 @@ namespace {
 struct DistinctQuestion {
     AggregateProgram program;
     DistinctNumbers numbers;
+    bool is_only_counted;  // and never NULL
 };
 
 }  // namespace
 
+// Would the number of its pairs do, in a statement without groups?
+static bool is_only_counted(const InputMaker &maker, const CompiledAggregate &compiled, int results,
+                            uint32 argument) {
+    for (int i = 0; i < results; i++)
+        if (compiled.result[i].distinct == argument + 1 && compiled.result[i].kind != ResultKind::Count)
+            return false;
+    return compiled.program.key_count == 0 && is_never_null(maker, compiled.distinct[argument].step);
+}
+
 // By argument, in the current memory context; nullptr when the maker has a problem with one.
-static DistinctQuestion *make_distinct_questions(InputMaker *maker, const CompiledAggregate &compiled) {
+static DistinctQuestion *make_distinct_questions(InputMaker *maker, const CompiledAggregate &compiled,
+                                                 int results) {
     auto *questions = allocate<DistinctQuestion>(compiled.distinct_count + 1);
     for (uint32 i = 0; i < compiled.distinct_count; i++)
         if (!make_pair_program(maker, compiled, compiled.distinct[i], &questions[i].program) ||
             !make_distinct_numbers(maker, compiled, i, &questions[i].numbers))
             return nullptr;
+    for (uint32 i = 0; i < compiled.distinct_count; i++)
+        questions[i].is_only_counted = is_only_counted(*maker, compiled, results, i);
     return questions;
 }
 
@@ -352,7 +365,8 @@ static const char *attempt(Attempt *attempt, AllRows *rows) {
     const bool has_place = has_variants(*maker);
     choose_exponents(*maker, &compiled->program);
     leave_out_accumulators(*maker, has_place, list_length(question.query.aggregates), compiled);
-    const DistinctQuestion *distinct = make_distinct_questions(maker, *compiled);
+    const DistinctQuestion *distinct =
+        make_distinct_questions(maker, *compiled, list_length(question.query.aggregates));
     if (distinct == nullptr)
         return maker->problem;
     AggregateOutcome outcome = AggregateOutcome::too_many_groups;
@@ -400,12 +414,25 @@ static bool add_distinct_on_server(const AggregateQuestion &question, const AllR
             AllocSetContextCreate(CurrentMemoryContext, "GpuAggregate pairs", ALLOCSET_DEFAULT_SIZES);
         MemoryContext caller = MemoryContextSwitchTo(context);
         const AggregateProgram &program = questions[i].program;
+        ServerQuestion asked = {&rows,
+                                &parts,
+                                &program,
+                                maker.inputs,
+                                memory_of_pairs(maker),
+                                expected_pairs(question, count_entries(rows), program),
+                                {},
+                                nullptr};
+        uint64 counted = column::kNotCounted;
+        // Different tables' values may be the same.
+        if (questions[i].is_only_counted && rows.count == 1) {
+            asked.top.of_rows = gpu_engine::top_only_counts;
+            asked.counted = &counted;
+        }
         gpu_engine::GroupTable pairs;
-        const bool answered =
-            ask_server({&rows, &parts, &program, maker.inputs, memory_of_pairs(maker),
-                        expected_pairs(question, count_entries(rows), program), gpu_engine::AggregateTop{}},
-                       &pairs);
-        if (answered)
+        const bool answered = ask_server(asked, &pairs);
+        if (answered && counted != column::kNotCounted)
+            add_counted(&distinct, i, counted);
+        else if (answered)
             add_pairs(&distinct, questions[i].numbers, program, pairs);
         MemoryContextSwitchTo(caller);
         MemoryContextDelete(context);
@@ -413,6 +440,24 @@ static bool add_distinct_on_server(const AggregateQuestion &question, const AllR
             return false;
     }
     *groups = distinct.table;
+    return true;
+}
+
+// Is there one group, of which only distinct values are asked for?
+static bool needs_no_rows(const CompiledAggregate &compiled, int results) {
+    for (int i = 0; i < results; i++)
+        if (compiled.result[i].distinct == 0)
+            return false;
+    return results > 0 && compiled.program.key_count == 0;
+}
+
+static bool make_empty_group(const CompiledAggregate &compiled, gpu_engine::GroupTable *groups) {
+    *groups = {};
+    groups->groups = 1;
+    groups->value_words = compiled.program.value_words;
+    groups->value_word_stride = 1;
+    groups->value_group_stride = compiled.program.value_words;
+    groups->values = allocate_zeroed<uint64>(compiled.program.value_words + 1);
     return true;
 }
 
@@ -439,7 +484,8 @@ static bool attempt_on_server(Attempt *attempt, AllRows *rows) {
     const bool has_place = has_variants(*maker);
     choose_exponents(*maker, &compiled->program);
     leave_out_accumulators(*maker, has_place, list_length(question.query.aggregates), compiled);
-    const DistinctQuestion *distinct = make_distinct_questions(maker, *compiled);
+    const int results = list_length(question.query.aggregates);
+    const DistinctQuestion *distinct = make_distinct_questions(maker, *compiled, results);
     if (distinct == nullptr)
         return decline(*rows, maker->problem);
     begin_answer(question, *maker, has_place, compiled, attempt->answer);
@@ -450,9 +496,11 @@ static bool attempt_on_server(Attempt *attempt, AllRows *rows) {
         top = {};
     gpu_engine::GroupTable groups;
     const bool answered =
-        ask_server({rows, &parts, &compiled->program, maker->inputs, memory_of_groups(*maker, *compiled),
-                    expected_groups(question), top},
-                   &groups) &&
+        (needs_no_rows(*compiled, results)
+             ? make_empty_group(*compiled, &groups)
+             : ask_server({rows, &parts, &compiled->program, maker->inputs,
+                           memory_of_groups(*maker, *compiled), expected_groups(question), top, nullptr},
+                          &groups)) &&
         add_distinct_on_server(question, *rows, parts, *maker, *compiled, distinct, &groups);
     if (answered)
         take_groups(question, *compiled, groups, attempt->answer);

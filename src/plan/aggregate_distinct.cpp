@@ -225,6 +225,11 @@ void add_pairs(DistinctGroups *groups, const DistinctNumbers &numbers, const Agg
     }
 }
 
+void add_counted(DistinctGroups *groups, uint32 argument, uint64 values) {
+    groups->words[groups->compiled->program.value_words + argument * kDistinctWords + kDistinctCount] +=
+        values;
+}
+
 void clear_argument(DistinctGroups *groups, uint32 argument) {
     uint64 *first = groups->words + groups->compiled->program.value_words + argument * kDistinctWords;
     for (uint64 group = 0; group < groups->table.groups; group++)

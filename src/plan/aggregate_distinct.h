@@ -43,6 +43,9 @@ bool make_distinct_numbers(InputMaker *maker, const CompiledAggregate &compiled,
 void add_pairs(DistinctGroups *groups, const DistinctNumbers &numbers,
                const gpu_engine::AggregateProgram &program, const gpu_engine::GroupTable &pairs);
 
+// Adds so many values of an argument that is only counted to the only group.
+void add_counted(DistinctGroups *groups, uint32 argument, uint64 values);
+
 // Forgets what an argument's pairs have added up to.
 void clear_argument(DistinctGroups *groups, uint32 argument);
 

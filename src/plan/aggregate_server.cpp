@@ -53,7 +53,7 @@ bool ask_server(const ServerQuestion &asked, gpu_engine::GroupTable *groups) {
     const AllRows &rows = *asked.rows;
     if (rows.count == 1)
         return column::aggregate_on_server(rows.member[0].remote, *asked.parts, *asked.program, asked.inputs,
-                                           asked.memory, asked.expected, asked.top, groups);
+                                           asked.memory, asked.expected, asked.top, groups, asked.counted);
     column::AggregateGroups *all =
         column::begin_groups(*asked.program, asked.memory / 2, column::count_rows(*asked.parts), 1, 0);
     for (int i = 0; i < rows.count; i++)

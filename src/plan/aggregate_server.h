@@ -15,6 +15,7 @@ struct ServerQuestion {
     size_t memory;
     uint64 expected;
     gpu_engine::AggregateTop top;  // of a single member's groups
+    uint64 *counted;               // with top_only_counts; see aggregate_on_server
 };
 
 // All members' groups together, in the current memory context: those of members that the session reads itself

@@ -59,6 +59,12 @@ class EngineAggregates : public AggregateEngineTest {
         ASSERT_EQ(answer->groups(), expected.groups.size());
         ASSERT_EQ(read(*answer, question.program), expected.groups);
         ASSERT_EQ(read_doubtful(*answer, question.program), expected.doubtful);
+        AggregateTop only_counts = {};
+        only_counts.of_rows = top_only_counts;
+        ASSERT_TRUE(ask(stores, question, blocks.get(), UINT32_MAX, &answer, only_counts).ok());
+        const bool is_counted = expected.doubtful.empty();
+        EXPECT_EQ(answer->counted(), is_counted ? expected.groups.size() : 0);
+        EXPECT_EQ(answer->groups(), is_counted ? 0 : expected.groups.size());
         const std::uint64_t all = expected.groups.size() + expected.doubtful.size();
         ASSERT_TRUE(ask(stores, question, blocks.get(), all, &answer).ok());
         EXPECT_EQ(answer->outcome(), AggregateOutcome::answered);

@@ -268,7 +268,7 @@ AggregatePlan plan_aggregate(const AggregateQuestion &question) {
         (plan.record_words() < order_words || question.top.word > plan.record_words() - order_words)) {
         refuse("groups are ordered by a word that they don't have");
     }
-    if (question.top.of_rows != 0) {
+    if (question.top.of_rows != 0 && !wants_only_counts(question)) {
         check_rows(plan.program, question.top);
     }
     if (question.part_count == 0) {

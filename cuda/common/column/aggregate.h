@@ -43,6 +43,10 @@ struct AggregatePlan {
     std::uint64_t max_groups() const;
 };
 
+inline bool wants_only_counts(const AggregateQuestion &question) {
+    return question.top.of_rows == top_only_counts && question.top.count == 0;
+}
+
 // Throws Failure (invalid_argument) for a question that can't be, and std::bad_alloc.
 AggregatePlan plan_aggregate(const AggregateQuestion &question);
 

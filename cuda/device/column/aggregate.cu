@@ -283,7 +283,7 @@ class Aggregator {
         if (slots_ >= 4 * plan_.rows) {
             return true;
         }
-        if (question_.top.count > 0 && flags.doubtful == 0) {
+        if ((question_.top.count > 0 || wants_only_counts(question_)) && flags.doubtful == 0) {
             return false;
         }
         return count_groups(call_, filled()) > question_.max_groups;
@@ -304,6 +304,10 @@ class Aggregator {
         const ProgramView &program = parts_[0].program->view();
         const bool wants_top = question_.top.count > 0 && flags.doubtful == 0;
         std::uint64_t groups = 1;
+        if (wants_only_counts(question_) && flags.doubtful == 0) {
+            answer.set_counted(way_ == Way::one ? groups : count_groups(call_, filled()));
+            return;
+        }
         Buffer<std::uint64_t> listed;
         if (wants_top && way_ != Way::one) {
             listed = list_first_groups(call_, filled(), program, question_.top, is_top_narrow(), &groups);
@@ -365,8 +369,9 @@ Status DeviceColumn::aggregate(Stream &stream, const AggregateQuestion &question
                                std::unique_ptr<AggregateAnswer> *answer) noexcept {
     return guarded([&] {
         const Call call(engine_, stream);
-        *answer =
-            question.top.of_rows != 0 ? find_top_rows(call, question) : Aggregator(call, question).answer();
+        *answer = question.top.of_rows != 0 && !wants_only_counts(question)
+                      ? find_top_rows(call, question)
+                      : Aggregator(call, question).answer();
         return Status{};
     });
 }

@@ -17,6 +17,7 @@ class DeviceAggregateAnswer final : public AggregateAnswer {
     AggregateOutcome outcome() const noexcept override { return outcome_; }
     std::uint64_t groups() const noexcept override { return group_count_; }
     std::uint64_t doubtful() const noexcept override { return doubtful_count_; }
+    std::uint64_t counted() const noexcept override { return counted_; }
     Status read_groups(Stream &stream, std::uint64_t first, std::uint64_t count,
                        std::uint64_t *records) const noexcept override {
         return read(stream, groups_, group_count_, words_, first, count, records);
@@ -27,6 +28,7 @@ class DeviceAggregateAnswer final : public AggregateAnswer {
     }
 
     void set_outcome(AggregateOutcome outcome) noexcept { outcome_ = outcome; }
+    void set_counted(std::uint64_t groups) noexcept { counted_ = groups; }
     // The buffers outlive the stream that they were made on.
     void take(Buffer<std::uint64_t> groups, std::uint64_t group_count, Buffer<std::uint64_t> doubtful,
               std::uint64_t doubtful_count) noexcept {
@@ -61,6 +63,7 @@ class DeviceAggregateAnswer final : public AggregateAnswer {
     std::uint64_t group_count_ = 0;
     Buffer<std::uint64_t> doubtful_;
     std::uint64_t doubtful_count_ = 0;
+    std::uint64_t counted_ = 0;
 };
 
 }  // namespace gpu_engine::device

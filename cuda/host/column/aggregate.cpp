@@ -83,9 +83,12 @@ class Aggregator {
     }
 
     bool wants_top() const noexcept { return question_.top.count > 0; }
+    bool only_counts() const noexcept { return wants_only_counts(question_); }
     // How many groups may be found before any are left out of the answer. Where the answer has only the first
     // ones, memory alone bounds what is found.
-    std::uint64_t max_found() const noexcept { return wants_top() ? UINT32_MAX : question_.max_groups; }
+    std::uint64_t max_found() const noexcept {
+        return wants_top() || only_counts() ? UINT32_MAX : question_.max_groups;
+    }
 
     // How much memory the dense groups of one thread may take.
     std::uint64_t dense_bytes() const noexcept {
@@ -259,6 +262,9 @@ class Aggregator {
         if (wants_top() && !is_full_ && answer_->doubtful() == 0 && answer_->groups() > question_.top.count) {
             keep_top();
         }
+        if (only_counts() && !is_full_ && answer_->doubtful() == 0) {
+            answer_->count_groups();
+        }
         if (answer_->groups() + answer_->doubtful() > question_.max_groups) {
             is_full_ = true;
         }
@@ -375,8 +381,9 @@ Status HostColumn::aggregate(Stream &stream, const AggregateQuestion &question,
                              std::unique_ptr<AggregateAnswer> *answer) noexcept {
     return guarded([&] {
         const Workers workers = engine_.workers(stream);
-        *answer = question.top.of_rows != 0 ? find_top_rows(engine_, workers, question)
-                                            : Aggregator(engine_, workers, question).answer();
+        *answer = question.top.of_rows != 0 && !wants_only_counts(question)
+                      ? find_top_rows(engine_, workers, question)
+                      : Aggregator(engine_, workers, question).answer();
         return Status{};
     });
 }

@@ -50,6 +50,14 @@ class HostAggregateAnswer final : public AggregateAnswer {
     std::uint64_t doubtful() const noexcept override {
         return result == AggregateOutcome::answered ? count(doubtful_parts) : 0;
     }
+    std::uint64_t counted() const noexcept override {
+        return result == AggregateOutcome::answered ? counted_ : 0;
+    }
+    // Keeps only how many groups there are.
+    void count_groups() noexcept {
+        counted_ = count(group_parts);
+        group_parts.clear();
+    }
     Status read_groups(Stream &stream, std::uint64_t first, std::uint64_t count,
                        std::uint64_t *records) const noexcept override {
         return guarded([&] {
@@ -71,6 +79,8 @@ class HostAggregateAnswer final : public AggregateAnswer {
     std::vector<Records> doubtful_parts;
 
   private:
+    std::uint64_t counted_ = 0;
+
     template <typename Part>
     static std::uint64_t count(const std::vector<Part> &parts) noexcept {
         std::uint64_t records = 0;

@@ -214,6 +214,9 @@ class AggregateAnswer {
     virtual AggregateOutcome outcome() const noexcept = 0;
     virtual std::uint64_t groups() const noexcept = 0;
     virtual std::uint64_t doubtful() const noexcept = 0;
+    // How many groups there are, where the question was top_only_counts and no row is doubtful: groups() is 0
+    // then. 0 otherwise.
+    virtual std::uint64_t counted() const noexcept = 0;
 
     // Copies the records of `count` groups, or doubtful rows, from `first` on.
     virtual Status read_groups(Stream &stream, std::uint64_t first, std::uint64_t count,

@@ -102,6 +102,7 @@ struct AggregateReply {
     std::uint64_t needed;
     std::uint64_t groups;
     std::uint64_t doubtful;
+    std::uint64_t counted;  // AggregateAnswer::counted
     std::uint64_t groups_at;
     std::uint64_t doubtful_at;
     std::uint32_t outcome;  // AggregateOutcome
