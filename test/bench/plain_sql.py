@@ -15,6 +15,7 @@ import time
 
 import machine
 import report
+from clients import Clients
 from server import Failure, Server, Session
 
 HERE = os.path.dirname(os.path.realpath(__file__))
@@ -25,6 +26,7 @@ bench/results/. The exit status is 1 when answers differ.
 """
 # PostgreSQL's own plans know no index here.
 OFF = {'pg_gpu.enable_aggregate': 'off', 'pg_gpu.enable_sort': 'off', 'pg_gpu.enable_count_scan': 'off', 'enable_bitmapscan': 'off'}
+SECONDS_OF_SESSIONS = 5
 DEVICE_PATIENCE = 60
 
 
@@ -34,6 +36,7 @@ def arguments(description, size, default, meaning):
     parser.add_argument('--runs', type=int, default=7, help='of a statement on each path; the first is not counted (7)')
     parser.add_argument('--paths', default='paged,host,cuda,auto', help='(paged,host,cuda,auto; cuda where there is a device)')
     parser.add_argument('--workers', type=int, default=min(8, os.cpu_count() or 1), help='parallel workers of PostgreSQL\'s plans (processors, 8 at most)')
+    parser.add_argument('--sessions', type=int, default=0, help='then the statements by so many sessions at once, beside one session, on the last path')
     parser.add_argument('--statements', default='', metavar='NAME,…', help='(all)')
     parser.add_argument('--duckdb', metavar='LIBRARY', help='a libduckdb.so')
     parser.add_argument('--threads', type=int, default=os.cpu_count() or 1, help='of DuckDB (processors)')
@@ -182,6 +185,12 @@ def load_duckdb(options, server, session, tables):
     return duck
 
 
+def throughput(server, settings, statements, sessions):
+    """Statements a second, prepared, one drawn by chance each time."""
+    clients = Clients(server, 'postgres', [f'{sql};\n' for sql in statements], clients=sessions, seconds=SECONDS_OF_SESSIONS, settings=settings)
+    return len(clients.wait()) / SECONDS_OF_SESSIONS
+
+
 def write(result, place):
     os.makedirs(os.path.dirname(place), exist_ok=True)
     with open(place, 'w', encoding='utf-8') as file:
@@ -236,6 +245,11 @@ def run(name, description, size, default, meaning):
                     if not same_rows(found, expected):
                         wrong.append(note(f'{chosen_name} by DuckDB'))
                 # A run that is stopped leaves what it has measured.
+                write(result, place)
+            for sessions in (1, options.sessions) if options.sessions else ():
+                rate = throughput(server, parallel | {'pg_gpu.path': paths[-1]}, [statements[name][0] for name in chosen], sessions)
+                result.setdefault('statements a second', {})[sessions] = rate
+                print(f'{sessions} sessions: {rate:,.0f} statements a second on path {paths[-1]}', flush=True)
                 write(result, place)
         finally:
             if server.running():
