@@ -169,7 +169,17 @@ SELECT number, rows, same, kept FROM ask();
 UPDATE small SET name = 'partial' WHERE k % 8 = 1 AND kind <= 4;
 VACUUM (INDEX_CLEANUP ON) small;
 SELECT number, rows, same, kept FROM ask();
+-- An index with an expression doesn't have whole rows.
+DROP INDEX small_i;
+CREATE INDEX small_i ON small USING gpu_column (k, name, (length(name)));
+VACUUM (INDEX_CLEANUP ON) small;
+CREATE FUNCTION ask_whole() RETURNS TABLE (who text, rows int, same text, kept bigint) LANGUAGE sql AS $$
+    SELECT c.*, kept(query) FROM (VALUES ('SELECT s.name, count(*) FROM fact f JOIN small s ON f.near = s.k WHERE s IS NOT NULL GROUP BY 1')) AS q (query), compare(query) AS c $$;
+SELECT * FROM ask_whole();
+UPDATE small SET note = NULL WHERE k % 4 = 1;
+VACUUM small;
+SELECT * FROM ask_whole();
 -- Parameters of a subquery for each row.
 SELECT * FROM compare('SELECT v, (SELECT sum(f.amount) FROM fact f JOIN word w ON ''name '' || f.near = w.name WHERE w.label = v) FROM unnest(''{label 1,label 3}''::text[]) AS v');
 DROP TABLE fact, near, small, word;
-DROP FUNCTION ask, kept, measure, compare, who_answers, answer_of;
+DROP FUNCTION ask, ask_whole, kept, measure, compare, who_answers, answer_of;

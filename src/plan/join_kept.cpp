@@ -59,9 +59,12 @@ static bool tells_changes(Relation index, Index table, const List *expressions) 
         return false;
     Bitmapset *attributes = nullptr;
     pull_varattnos(const_cast<Node *>(reinterpret_cast<const Node *>(expressions)), table, &attributes);
-    for (int i = 0; i < index->rd_index->indnkeyatts; i++)
-        attributes = bms_del_member(attributes,
-                                    index->rd_index->indkey.values[i] - FirstLowInvalidHeapAttributeNumber);
+    for (int i = 0; i < index->rd_index->indnkeyatts; i++) {
+        const AttrNumber column = index->rd_index->indkey.values[i];
+        // An expression of the index has the number that stands for a whole row among attributes.
+        if (column != InvalidAttrNumber)
+            attributes = bms_del_member(attributes, column - FirstLowInvalidHeapAttributeNumber);
+    }
     const bool is_covered = bms_is_empty(attributes);
     bms_free(attributes);
     return is_covered;
