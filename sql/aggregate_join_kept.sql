@@ -179,6 +179,24 @@ SELECT * FROM ask_whole();
 UPDATE small SET note = NULL WHERE k % 4 = 1;
 VACUUM small;
 SELECT * FROM ask_whole();
+-- Keys far apart, which the other side has as a column or as an expression: rows are hashed differently.
+CREATE TABLE remote (k bigint PRIMARY KEY, name text) WITH (autovacuum_enabled = off);
+INSERT INTO remote SELECT i * 20000003, 'name ' || i % 4 FROM generate_series(-50, 50) AS i;
+CREATE TABLE both_ways (id int, short int, long bigint) WITH (autovacuum_enabled = off);
+INSERT INTO both_ways SELECT i, (i % 100 - 30) * 20000003, (i % 100 - 30) * 20000003 FROM generate_series(1, 20000) AS i;
+CREATE INDEX remote_i ON remote USING gpu_column (k, name);
+CREATE INDEX both_ways_i ON both_ways USING gpu_column (id, short, long);
+VACUUM ANALYZE remote, both_ways;
+CREATE FUNCTION ask_hashed(int[]) RETURNS TABLE (number int, who text, rows int, same text) LANGUAGE sql AS $$
+    SELECT number, c.* FROM unnest($1) WITH ORDINALITY AS n (number, place),
+        compare(format('SELECT r.name, sum(b.id), count(DISTINCT b.id) FROM both_ways b JOIN remote r ON %s = r.k GROUP BY 1',
+                       (ARRAY['b.short::bigint', 'b.long'])[number])) AS c ORDER BY place $$;
+SELECT * FROM ask_hashed('{1,2,1,2}');
+UPDATE remote SET name = 'other' WHERE k = 0;
+VACUUM (INDEX_CLEANUP ON) remote;
+SELECT * FROM ask_hashed('{2,1,2,1}');
+DROP TABLE remote, both_ways;
+DROP FUNCTION ask_hashed;
 -- Parameters of a subquery for each row.
 SELECT * FROM compare('SELECT v, (SELECT sum(f.amount) FROM fact f JOIN word w ON ''name '' || f.near = w.name WHERE w.label = v) FROM unnest(''{label 1,label 3}''::text[]) AS v');
 DROP TABLE fact, near, small, word;

@@ -117,9 +117,11 @@ KeptRowsPlace begin_kept(const JoinedRows &rows, PlanState *plan) {
         answer = describe_scan(plan, &place.opened);
     if (answer.key == nullptr)
         return place;
-    // The table's columns may be others of a joined row.
-    List *use = list_make3_int(static_cast<int>(table.type),
-                               castNode(Var, table.inner)->varattno - table.first, table.columns);
+    // The table's columns may be others of a joined row, and by what rows are hashed depends on the other
+    // side, too.
+    List *use =
+        list_make4_int(static_cast<int>(table.type), castNode(Var, table.inner)->varattno - table.first,
+                       table.columns, rows.is_by_number ? 1 : 0);
     place.key = {answer.index, 0, 0, column::kKeptRows,
                  reinterpret_cast<Node *>(list_make3(const_cast<Node *>(answer.key), use,
                                                      list_make2_oid(table.equality, table.collation)))};
