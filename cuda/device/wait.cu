@@ -14,7 +14,7 @@ using std::chrono::steady_clock;
 
 // What ends so soon is looked for without a pause.
 constexpr std::chrono::microseconds patience{50};
-// To be woken by the driver takes 150 microseconds and more, of which a short question may be a few hundred.
+// To be woken by the driver takes some 150 microseconds, and a short question a few hundred.
 // So a thread looks again after short pauses for as long as this, and then lets itself be woken.
 constexpr std::chrono::microseconds pause{15};
 constexpr std::chrono::milliseconds long_patience{5};
