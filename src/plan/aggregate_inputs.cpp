@@ -2,10 +2,10 @@
 
 #include "column/kept_results.h"
 #include "compat.h"
+#include "plan/aggregate_evaluation.h"
 #include "plan/aggregate_maps.h"
 #include "plan/aggregate_numeric.h"
 #include "plan/aggregate_numeric_steps.h"
-#include "plan/aggregate_ranges.h"
 #include "plan/aggregate_values.h"
 
 namespace pg_gpu::plan {
@@ -61,227 +61,6 @@ InputMaker *begin_inputs(CompiledAggregate *compiled, const column::AggregatePar
     maker->is_settled = allocate_zeroed<bool>(gpu_engine::max_aggregate_steps);
     maker->digits = allocate_zeroed<uint8>(gpu_engine::max_aggregate_steps);
     return maker;
-}
-
-// ---- maps -------------------------------------------------------------------------------------------------
-
-// Room for so many bytes; nullptr when there is none.
-static void *take_room(InputMaker *maker, uint64 bytes) {
-    if (bytes > maker->memory) {
-        maker->problem = "work_mem has no room for a dictionary's values";
-        return nullptr;
-    }
-    maker->memory -= bytes;
-    return allocate<char>(bytes + 1);
-}
-
-// The same, cleared.
-static void *take_memory(InputMaker *maker, uint64 bytes) {
-    if (bytes > maker->memory) {
-        maker->problem = "work_mem has no room for a dictionary's values";
-        return nullptr;
-    }
-    maker->memory -= bytes;
-    return allocate_zeroed<char>(bytes + 1);
-}
-
-static void note_number(InputMaker *maker, uint32 input, int64 number) {
-    maker->least[input] = Min(maker->least[input], number);
-    maker->greatest[input] = Max(maker->greatest[input], number);
-}
-
-namespace {
-
-// Of numbers; none where the least is above the greatest.
-struct Bounds {
-    int64 least;
-    int64 greatest;
-};
-
-}  // namespace
-
-static void note_bounds(InputMaker *maker, uint32 input, const Bounds &bounds) {
-    maker->least[input] = Min(maker->least[input], bounds.least);
-    maker->greatest[input] = Max(maker->greatest[input], bounds.greatest);
-}
-
-static void set_null(AggregateInput *input, uint64 code) {
-    const_cast<uint64 *>(input->nulls)[code / 64] |= UINT64CONST(1) << (code % 64);
-}
-
-// The column has no codes in this part, and its ranges stand for them.
-static bool is_ranged(const InputSource &source, const AggregatePart &part) {
-    return source.ranged != nullptr && column::count_places(part, source.column) == 0;
-}
-
-static RangeQuestion ask_for_ranges(const InputMaker *maker, const InputSource &source,
-                                    const AggregatePart &part) {
-    constexpr uint64 max_ranges = 500000;
-    return {source.ranged,  &part,      &maker->parts->format->types[source.column],          source.column,
-            maker->context, maker->row, Min(max_ranges, maker->memory / (4 * sizeof(uint64)))};
-}
-
-// Ranges, all of whose numbers are 0, with room for NULLs.
-static bool make_ranges(InputMaker *maker, const InputSource &source, const AggregatePart &part,
-                        AggregateInput *input) {
-    uint64 *starts;
-    maker->problem = find_ranges(ask_for_ranges(maker, source, part), &starts, &input->places);
-    if (maker->problem != nullptr)
-        return false;
-    input->kind = AggregateInputKind::ranges;
-    input->values = take_memory(maker, 2 * input->places * sizeof(uint64));
-    input->nulls =
-        input->values == nullptr
-            ? nullptr
-            : static_cast<uint64 *>(take_memory(maker, (input->places + 63) / 64 * sizeof(uint64)));
-    if (input->nulls == nullptr)
-        return false;
-    auto *codes = static_cast<uint64 *>(const_cast<void *>(input->values));
-    for (uint64 i = 0; i < input->places; i++)
-        codes[i] = starts[i] - column::base_of_codes(part, source.column);
-    if (starts != nullptr)
-        pfree(starts);
-    return true;
-}
-
-// A map of the kind, all of whose values are 0, with room for NULLs.
-static bool make_map(InputMaker *maker, const AggregatePart &part, bool is_joined, AggregateInputKind kind,
-                     uint32 bytes, AggregateInput *input) {
-    const int column = static_cast<int>(input->column);
-    input->kind = kind;
-    input->places =
-        is_joined ? column::count_joinable_places(part, column) : column::count_places(part, column);
-    if (input->places == 0) {
-        maker->problem = "a column has no dictionary any more";
-        return false;
-    }
-    // With a place for what a NULL of the column gives, behind the others.
-    input->values = take_memory(maker, (input->places + 1) * bytes);
-    input->nulls =
-        input->values == nullptr
-            ? nullptr
-            : static_cast<uint64 *>(take_memory(maker, (input->places + 63) / 64 * sizeof(uint64)));
-    return input->nulls != nullptr;
-}
-
-// ---- evaluation -------------------------------------------------------------------------------------------
-
-static bool mark_on_server(const PartOnServer &part, int column, uint8 *marks, bool *any_null) {
-    return column::mark_remote_codes(part.codes, part.run, column, marks, any_null);
-}
-
-// The codes that selected rows have; nullptr when the maker has a problem. *any_null: NULL, too.
-static uint8 *mark_selected(InputMaker *maker, const InputSource &source, const AggregatePart &part,
-                            bool *any_null) {
-    auto *marks = static_cast<uint8 *>(
-        take_memory(maker, source.is_joined ? column::count_joinable_places(part, source.column)
-                                            : column::count_places(part, source.column)));
-    if (marks == nullptr)
-        return nullptr;
-    if (part.selected != nullptr)
-        column::mark_codes(part, source.column, part.selected, marks, any_null);
-    else if (!mark_on_server(maker->on_server[&part - maker->parts->part], source.column, marks, any_null))
-        maker->problem = "the server can't tell which values visible rows have";
-    return marks;
-}
-
-// Codes for which an expression is to be evaluated; nullptr: all of a dictionary. *any_null: the column's
-// NULL, too.
-static const uint8 *find_wanted(InputMaker *maker, const InputSource &source, const AggregatePart &part,
-                                bool *any_null) {
-    *any_null = !source.may_fail;
-    if (is_ranged(source, part))
-        return nullptr;
-    // Of joined rows those are looked at that a code leads to.
-    if (!source.may_fail && (source.is_joined || column::is_listed(part, source.column)))
-        return nullptr;
-    return mark_selected(maker, source, part, any_null);
-}
-
-// Calls visit(code, datum) for values that stand for a part's codes, or for its ranges by their numbers.
-template <typename Visit>
-static void visit_values(const InputMaker *maker, const InputSource &source, const AggregatePart &part,
-                         const AggregateInput &input, const uint8 *marks, Visit visit) {
-    const column::ColumnType &type = maker->parts->format->types[source.column];
-    if (!is_ranged(source, part)) {
-        column::visit_entries(part, type, source.column, marks, visit);
-        return;
-    }
-    const auto *starts = static_cast<const uint64 *>(input.values);
-    for (uint64 i = 0; i < input.places; i++)
-        visit(i, column::decode_integer(type, column::base_of_codes(part, source.column) + starts[i]));
-}
-
-// Do a map's entries say all about results as soon as they are taken? Ranks are known in the end only, and
-// numerics have scales elsewhere.
-static bool can_repeat(const InputSource &source) {
-    switch (source.kind) {
-        case SourceKind::Truth:
-        case SourceKind::Exists:
-        case SourceKind::Number:
-        case SourceKind::Scale:
-        case SourceKind::Group:
-            return true;
-        default:
-            return false;
-    }
-}
-
-// For results that can't be.
-static void repeat_nothing(uint64, uint64) {}
-
-// Calls take(code, value, is_null) for the results of a part's codes, or repeat(code, earlier) where an
-// earlier code has the same one (can_repeat), and take_null(value, is_null) for that of the column's NULL.
-// Values are good during the call only.
-template <typename Take, typename Repeat, typename TakeNull>
-static bool evaluate(InputMaker *maker, const InputSource &source, const AggregatePart &part,
-                     const AggregateInput &input, Take take, Repeat repeat, TakeNull take_null) {
-    constexpr uint32 values_per_reset = 1024;
-    JoinedEvaluation joined = {};
-    if (source.is_joined &&
-        !begin_joined_evaluation(maker->matches, static_cast<int>(&part - maker->parts->part), source,
-                                 &joined, &maker->problem))
-        return false;
-    if (!can_repeat(source))
-        joined.codes = nullptr;
-    bool any_null;
-    const uint8 *marks = find_wanted(maker, source, part, &any_null);
-    if (maker->problem != nullptr)
-        return false;
-    ExprState *state = ExecInitExpr(source.expression, nullptr);
-    TupleTableSlot *row = maker->row;
-    maker->context->ecxt_scantuple = row;
-    const auto look = [&](bool *is_null) {
-        return ExecEvalExprSwitchContext(state, maker->context, is_null);
-    };
-    uint32 count = 0;
-    const auto take_result = [&](uint64 code) {
-        bool is_null;
-        const Datum result = look(&is_null);
-        take(code, result, is_null);
-        if (++count % values_per_reset == 0) {
-            ResetExprContext(maker->context);
-            CHECK_FOR_INTERRUPTS();
-        }
-    };
-    if (source.is_joined)
-        visit_joined(joined, marks, take_result, repeat);
-    else
-        visit_values(maker, source, part, input, marks, [&](uint64 code, Datum value) {
-            row->tts_values[source.column] = value;
-            row->tts_isnull[source.column] = false;
-            take_result(code);
-        });
-    row->tts_values[source.column] = Datum{0};
-    row->tts_isnull[source.column] = true;
-    if (any_null) {
-        bool is_null = true;
-        const bool counts = !source.is_joined || put_joined_columns(joined, kNullCode);
-        const Datum result = counts ? look(&is_null) : Datum{0};
-        take_null(result, is_null);
-    }
-    ResetExprContext(maker->context);
-    return maker->problem == nullptr;
 }
 
 // ---- maps that are kept -----------------------------------------------------------------------------------
@@ -351,7 +130,7 @@ static bool copy_kept(InputMaker *maker, uint32 number, const AggregatePart &par
     return true;
 }
 
-static KeptMap map_of(const AggregateInput &input, uint32 width, const Bounds &bounds) {
+static KeptMap map_of(const AggregateInput &input, uint32 width, const InputBounds &bounds) {
     KeptMap map = {};
     map.kind = input.kind;
     map.places = input.places;
@@ -378,12 +157,6 @@ static bool is_whole(const InputSource &source, const AggregatePart &part, uint6
            (source.is_joined || (evaluated == header.distinct && (has_null || header.nulls == 0)));
 }
 
-// Sets what a NULL of the column gives.
-static void set_of_column_null(AggregateInput *input, int64 number, bool is_null) {
-    input->column_null_is_null = is_null;
-    input->of_column_null = is_null ? 0 : number;
-}
-
 // Makes a map whose values `number_of(result)` gives, in the place's room. *whole: it may be kept.
 template <typename Value, typename NumberOf>
 static bool make_number_map(InputMaker *maker, uint32 number, const AggregatePart &part,
@@ -401,7 +174,7 @@ static bool make_number_map(InputMaker *maker, uint32 number, const AggregatePar
     auto *numbers = static_cast<int64 *>(const_cast<void *>(input->values)) + input->places;
     uint64 evaluated = 0;
     bool has_null = false;
-    const bool is_made = evaluate(
+    const bool is_made = evaluate_codes(
         maker, source, part, *input,
         [&](uint64 code, Datum result, bool is_null) {
             evaluated++;
@@ -438,7 +211,7 @@ static bool make_kept_map(InputMaker *maker, uint32 number, const AggregatePart 
     }
     begin_room(&place);
     // This map's numbers by themselves.
-    const Bounds others = {maker->least[number], maker->greatest[number]};
+    const InputBounds others = {maker->least[number], maker->greatest[number]};
     maker->least[number] = PG_INT64_MAX;
     maker->greatest[number] = PG_INT64_MIN;
     bool whole = false;
@@ -696,7 +469,7 @@ static bool make_rank_input(InputMaker *maker, uint32 number) {
                 maker->problem = "work_mem has no room for a column's values";
         };
         input->column_null_is_null = true;
-        if (!evaluate(
+        if (!evaluate_codes(
                 maker, source, maker->parts->part[part], *input,
                 [&](uint64 code, Datum result, bool is_null) {
                     if (is_null)
@@ -783,7 +556,7 @@ static bool read_wide_part(InputMaker *maker, uint32 number, const AggregatePart
         made[code] = kOddScale;
         has_odd = true;
     };
-    if (!evaluate(
+    if (!evaluate_codes(
             maker, source, part, *input,
             [&](uint64 code, Datum result, bool is_null) {
                 evaluated++;
