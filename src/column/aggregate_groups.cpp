@@ -37,12 +37,12 @@ static void make_dense(AggregateGroups *groups, uint32 bits) {
 static bool may_be_dense(const AggregateProgram &program, size_t memory, uint64 rows, uint32 passes) {
     constexpr size_t small = 65536;
     constexpr size_t dense_share = 8;
-    constexpr uint64 most_a_row = 8;
+    constexpr uint64 max_a_row = 8;
     const uint32 bits = key_bits(program);
     if ((passes > 1 && program.key_words > 0) || bits > kMaxDenseBits)
         return false;
     const uint64 size = (uint64{program.value_words} * sizeof(uint64)) << bits;
-    return size <= small || (size <= memory / dense_share && UINT64CONST(1) << bits <= rows * most_a_row);
+    return size <= small || (size <= memory / dense_share && UINT64CONST(1) << bits <= rows * max_a_row);
 }
 
 AggregateGroups *begin_groups(const AggregateProgram &program, size_t memory, uint64 rows, uint32 passes,

@@ -78,10 +78,10 @@ static void note_passed_over(Oid index, uint32 looked_up, uint32 passed_over) {
 // A few more than are wanted, and as many more as lately were passed over because the snapshot did not see
 // their rows, so that the ranking need not go on for them; the fewer, the more documents it passes over.
 static uint32 first_limit(Oid index, uint32 wanted) {
-    constexpr uint64 kMostTimes = 16;
+    constexpr uint64 kMaxTimes = 16;
     const PassedOver &passed = passed_over_of(index);
     const uint64 seen = Max(passed.looked_up - passed.passed_over, 1U);
-    const uint64 more = Min(uint64{wanted} * passed.passed_over / seen, wanted * kMostTimes);
+    const uint64 more = Min(uint64{wanted} * passed.passed_over / seen, wanted * kMaxTimes);
     return static_cast<uint32>(
         Min(wanted + more + (wanted + more) / 8 + 2, uint64{gpu_engine::max_text_hits}));
 }

@@ -220,7 +220,7 @@ client::Choice choose_path(const ViewReader &reader, const client::MirrorFormat 
                : client::Choice{client::Path::Paged, 0};
 }
 
-bool read_at_home(ViewReader *reader, const bool *at_home, uint64 most_entries, HomeRuns *home) {
+bool read_at_home(ViewReader *reader, const bool *at_home, uint64 max_entries, HomeRuns *home) {
     storage::View *view = &reader->view;
     const auto runs = static_cast<size_t>(view->run_count);
     auto *for_tail = allocate_zeroed<bool>(runs + 1);
@@ -228,7 +228,7 @@ bool read_at_home(ViewReader *reader, const bool *at_home, uint64 most_entries, 
     int kept = 0;
     for (int i = 0; i < view->run_count; i++) {
         const storage::RunEntry run = view->runs[i];
-        if (at_home[i] && run.entries > most_entries) {
+        if (at_home[i] && run.entries > max_entries) {
             home->runs[home->count++] = run;
             continue;
         }

@@ -61,10 +61,10 @@ struct HomeRuns {
     int count;
 };
 
-// Takes the runs at home off the view. Those of at most `most_entries` entries are read as if they lay in the
+// Takes the runs at home off the view. Those of at most `max_entries` entries are read as if they lay in the
 // tail, whose rows are compared with each box; *home has the larger ones. false when a page was recycled, and
 // a new view must be taken.
-bool read_at_home(ViewReader *reader, const bool *at_home, uint64 most_entries, HomeRuns *home);
+bool read_at_home(ViewReader *reader, const bool *at_home, uint64 max_entries, HomeRuns *home);
 
 // Counts the entries among a run's ranges that the paged path would look at for a condition: those it must
 // test, or all when each one's visibility is in question. Returns 0 when a page was recycled.

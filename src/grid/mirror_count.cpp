@@ -46,13 +46,13 @@ namespace {
 
 // Entries of runs at home, each with the box that it is in, until enough have come for a look at their rows.
 struct HomeEntries {
-    static constexpr uint32 kMost = 16 * kMaxOnPage;
+    static constexpr uint32 kMax = 16 * kMaxOnPage;
     RowChecker *checker;
     int64 *counts;
     uint32 count;
-    ItemPointerData tids[kMost];
-    uint32 boxes[kMost];
-    bool visible[kMost];
+    ItemPointerData tids[kMax];
+    uint32 boxes[kMax];
+    bool visible[kMax];
 };
 
 }  // namespace
@@ -71,7 +71,7 @@ static bool add_home_entries(const ViewReader &reader, const HomeRuns &home, Run
         reset_run_scan(&scans[run]);
         Step step;
         while ((step = next_batch(&scans[run], condition, batch)) == Step::Entry) {
-            if (entries->count + batch->count > HomeEntries::kMost)
+            if (entries->count + batch->count > HomeEntries::kMax)
                 count_visible(entries);
             memcpy(entries->tids + entries->count, batch->tids, batch->count * sizeof(ItemPointerData));
             std::fill_n(entries->boxes + entries->count, batch->count, box);
@@ -121,7 +121,7 @@ static bool count_home_entries(RowChecker *checker, const ViewReader &reader, co
 // A run at home of more entries is searched for each of many boxes, rather than that each of its rows is
 // compared with all of them.
 static constexpr uint32 kFewBoxes = 64;
-static constexpr uint64 kMostCompared = 1024;
+static constexpr uint64 kMaxCompared = 1024;
 
 bool count_on_server(ViewReader *reader, const BoxList &boxes, const RangeReader *ranges,
                      const Effort &effort, int64 *counts, uint64 *heap_fetches) {
@@ -141,7 +141,7 @@ bool count_on_server(ViewReader *reader, const BoxList &boxes, const RangeReader
         answered = choice.path != client::Path::Paged;
         HomeRuns home;
         if (!answered ||
-            !read_at_home(reader, at_home, boxes.count <= kFewBoxes ? PG_UINT64_MAX : kMostCompared, &home))
+            !read_at_home(reader, at_home, boxes.count <= kFewBoxes ? PG_UINT64_MAX : kMaxCompared, &home))
             continue;
         if (!count_run_entries(&checker, run_set(*reader, format), choice, boxes_of(boxes), counts)) {
             answered = client::may_share_out_again();

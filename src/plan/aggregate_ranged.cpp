@@ -127,19 +127,19 @@ static bool is_word(const Const *constant, const char *const (&words)[count]) {
 static bool is_stride(const Const *stride, const Const *origin) {
     if (stride == nullptr || origin == nullptr)
         return false;
-    constexpr int64 most_days = 36500;
+    constexpr int64 max_days = 36500;
     const Interval *interval = DatumGetIntervalP(stride->constvalue);
     const Timestamp from = DatumGetTimestamp(origin->constvalue);
-    return interval->month == 0 && interval->day >= 0 && interval->day <= most_days && interval->time >= 0 &&
-           interval->time <= most_days * USECS_PER_DAY && (interval->day > 0 || interval->time > 0) &&
+    return interval->month == 0 && interval->day >= 0 && interval->day <= max_days && interval->time >= 0 &&
+           interval->time <= max_days * USECS_PER_DAY && (interval->day > 0 || interval->time > 0) &&
            from > kFirstRangedTimestamp && from < kLastRangedTimestamp;
 }
 
 // Of floats, and otherwise of numerics.
 static bool are_buckets(const Const *low, const Const *high, const Const *count) {
-    constexpr int32 most_buckets = 1000000;
+    constexpr int32 max_buckets = 1000000;
     if (low == nullptr || high == nullptr || count == nullptr || DatumGetInt32(count->constvalue) < 1 ||
-        DatumGetInt32(count->constvalue) > most_buckets)
+        DatumGetInt32(count->constvalue) > max_buckets)
         return false;
     if (low->consttype == FLOAT8OID) {
         const double first = DatumGetFloat8(low->constvalue);

@@ -64,9 +64,9 @@ static uint32 new_number() {
 // While a transaction is being prepared it is listed twice. Where more are listed than are looked at, one may
 // be.
 static bool may_list_twice(Snapshot snapshot) {
-    constexpr uint32 kMostLookedAt = 1024;
-    TransactionId ids[kMostLookedAt];
-    if (snapshot->xcnt > kMostLookedAt)
+    constexpr uint32 kMaxLookedAt = 1024;
+    TransactionId ids[kMaxLookedAt];
+    if (snapshot->xcnt > kMaxLookedAt)
         return true;
     TransactionId *end = std::copy(snapshot->xip, snapshot->xip + snapshot->xcnt, ids);
     std::sort(ids, end);
@@ -77,7 +77,7 @@ static bool may_list_twice(Snapshot snapshot) {
 // and none begins.
 uint64 moment_of(Snapshot snapshot, uint64 xmax) {
     constexpr int kBitsUnderWay = 16;
-    constexpr uint64 kMostUnderWay = (uint64{1} << kBitsUnderWay) - 1;
+    constexpr uint64 kMaxUnderWay = (uint64{1} << kBitsUnderWay) - 1;
     uint64 under_way;
     if (snapshot->takenDuringRecovery) {
         // All transactions are listed as subtransactions. Else these may be left out.
@@ -90,9 +90,9 @@ uint64 moment_of(Snapshot snapshot, uint64 xmax) {
         under_way = uint64{snapshot->xcnt} +
                     (TransactionIdIsValid(own) && TransactionIdPrecedes(own, snapshot->xmax) ? 1 : 0);
     }
-    if (under_way > kMostUnderWay || xmax >> (64 - kBitsUnderWay) != 0)
+    if (under_way > kMaxUnderWay || xmax >> (64 - kBitsUnderWay) != 0)
         return 0;
-    return xmax << kBitsUnderWay | (kMostUnderWay - under_way);
+    return xmax << kBitsUnderWay | (kMaxUnderWay - under_way);
 }
 
 static void remember(Round *round, Snapshot snapshot, uint64 xmin) {

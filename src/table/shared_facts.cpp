@@ -11,7 +11,7 @@ namespace {
 constexpr uint32 kWays = 8;
 constexpr uint32 kFewestSets = 8;
 // Of a thousand sets, 8 groups each: 4 GB of table in 30 MB.
-constexpr uint32 kMostSets = 2048;
+constexpr uint32 kMaxSets = 2048;
 // Groups that were looked for in the last so many seconds stay: where there is no room for all, the first
 // ones are of use, instead of none.
 constexpr uint32 kSecondsOfUse = 2;
@@ -55,7 +55,7 @@ struct AllFacts {
 static uint32 wanted_sets() {
     // More groups than fit into the buffers would be of no use, since pages are looked at there.
     const auto sets = static_cast<uint32>(NBuffers) / (kGroupBlocks * kWays);
-    return Max(Min(sets, kMostSets), kFewestSets);
+    return Max(Min(sets, kMaxSets), kFewestSets);
 }
 
 static size_t bytes_before_groups(uint32 sets) {

@@ -16,8 +16,9 @@ constexpr std::uint32_t keys_ahead = 16;
 
 }  // namespace
 
-Groups::Groups(MemoryBudget &budget, const AggregatePlan &plan, std::uint64_t most, std::uint64_t dense_bytes)
-    : budget_(&budget), plan_(&plan), most_(std::min<std::uint64_t>(most, UINT32_MAX - 1)) {
+Groups::Groups(MemoryBudget &budget, const AggregatePlan &plan, std::uint64_t max_groups,
+               std::uint64_t dense_bytes)
+    : budget_(&budget), plan_(&plan), max_groups_(std::min<std::uint64_t>(max_groups, UINT32_MAX - 1)) {
     const std::uint32_t bits = plan.key_bits();
     const std::uint64_t record_bytes = plan.record_words() * sizeof(std::uint64_t);
     is_dense_ = bits <= max_dense_bits && record_bytes << bits <= dense_bytes &&
@@ -51,7 +52,7 @@ std::uint64_t Groups::hash_of(const std::uint64_t *record) const noexcept {
 }
 
 bool Groups::grow() {
-    if (count_ >= most_) {
+    if (count_ >= max_groups_) {
         return false;
     }
     const std::uint64_t room = 2 * room_;
@@ -85,7 +86,7 @@ bool Groups::find_one(std::uint64_t hash, HasKey has_key, TakeKey take_key, std:
         slot = (slot + 1) & mask_;
     }
     if (slots_[slot] == 0) {
-        if (count_ >= most_) {
+        if (count_ >= max_groups_) {
             return false;
         }
         begin_record(count_);

@@ -9,9 +9,10 @@ namespace gpu_engine::host {
 // The groups that one thread finds. Where keys have few bits the key itself is the group's number.
 class Groups {
   public:
-    // `most` is the number of groups that the caller has room for. Groups are numbered by their keys only if
-    // all of them together take at most `dense_bytes`. Throws Failure when there is no memory.
-    Groups(MemoryBudget &budget, const AggregatePlan &plan, std::uint64_t most, std::uint64_t dense_bytes);
+    // `max_groups` is the number of groups that the caller has room for. Groups are numbered by their keys
+    // only if all of them together take at most `dense_bytes`. Throws Failure when there is no memory.
+    Groups(MemoryBudget &budget, const AggregatePlan &plan, std::uint64_t max_groups,
+           std::uint64_t dense_bytes);
 
     // Sets numbers[i] to the group of the key whose words are keys[word][i]. Returns false when there are too
     // many groups.
@@ -40,7 +41,7 @@ class Groups {
 
     MemoryBudget *budget_;
     const AggregatePlan *plan_;
-    std::uint64_t most_;
+    std::uint64_t max_groups_;
     std::uint64_t count_ = 0;
     Buffer<std::uint64_t> records_;
     std::uint64_t room_ = 0;

@@ -9,14 +9,14 @@
 
 namespace gpu_engine::bench::paper {
 
-// Draws numbers from 1 to `most`, k as often as k^-exponent says; the exponent is above 0.
+// Draws numbers from 1 to `max`, k as often as k^-exponent says; the exponent is above 0.
 class Zipf {
   public:
-    Zipf(std::uint64_t most, double exponent)
-        : most_(static_cast<double>(most)),
+    Zipf(std::uint64_t max, double exponent)
+        : max_(static_cast<double>(max)),
           exponent_(exponent),
           low_(integral(1.5) - 1),
-          high_(integral(most_ + 0.5)),
+          high_(integral(max_ + 0.5)),
           margin_(2 - inverse(integral(2.5) - std::pow(2, -exponent))) {}
 
     // Returns the same number for the same `seed` each time.
@@ -26,7 +26,7 @@ class Zipf {
             const double uniform = static_cast<double>(scramble(state) >> 11) * 0x1p-53;
             const double area = high_ + uniform * (low_ - high_);
             const double x = inverse(area);
-            const double k = fmin(fmax(floor(x + 0.5), 1.0), most_);
+            const double k = fmin(fmax(floor(x + 0.5), 1.0), max_);
             if (k - x <= margin_ || area >= integral(k + 0.5) - pow(k, -exponent_)) {
                 return static_cast<std::uint64_t>(k);
             }
@@ -42,7 +42,7 @@ class Zipf {
         return exponent_ == 1 ? exp(area) : exp(log1p((1 - exponent_) * area) / (1 - exponent_));
     }
 
-    double most_;
+    double max_;
     double exponent_;
     double low_;
     double high_;
