@@ -5,6 +5,7 @@
 #include "functions/calibration.h"
 #include "kary/kary.h"
 #include "progress.h"
+#include "subtransaction.h"
 
 PG_GPU_FUNCTION(pg_gpu_calibrate);
 PG_GPU_FUNCTION(pg_gpu_cost_rows);
@@ -229,36 +230,16 @@ static void alter_system(char *list) {
 
 // Measuring took its time: whatever keeps ALTER SYSTEM from storing the list is a warning that has it.
 static bool store(char *list) {
-    MemoryContext context = CurrentMemoryContext;
-    ResourceOwner owner = CurrentResourceOwner;
-    volatile bool stored = false;
-    BeginInternalSubTransaction(nullptr);
-    MemoryContextSwitchTo(context);
-    PG_TRY();
-    {
-        alter_system(list);
-        ReleaseCurrentSubTransaction();
-        MemoryContextSwitchTo(context);
-        CurrentResourceOwner = owner;
-        stored = true;
-    }
-    PG_CATCH();
-    {
-        MemoryContextSwitchTo(context);
-        ErrorData *error = CopyErrorData();
-        FlushErrorState();
-        RollbackAndReleaseCurrentSubTransaction();
-        MemoryContextSwitchTo(context);
-        CurrentResourceOwner = owner;
-        ereport(WARNING,
-                (errcode(error->sqlerrcode), errmsg("could not store the measured costs"),
-                 errdetail("ALTER SYSTEM failed: %s.", error->message),
-                 errhint("Set pg_gpu.costs = '%s' in the configuration file, or for a role or a database.",
-                         list)));
-        FreeErrorData(error);
-    }
-    PG_END_TRY();
-    return stored;
+    ErrorData *error = try_in_subtransaction(CurrentMemoryContext, [&] { alter_system(list); });
+    if (error == nullptr)
+        return true;
+    ereport(
+        WARNING,
+        (errcode(error->sqlerrcode), errmsg("could not store the measured costs"),
+         errdetail("ALTER SYSTEM failed: %s.", error->message),
+         errhint("Set pg_gpu.costs = '%s' in the configuration file, or for a role or a database.", list)));
+    FreeErrorData(error);
+    return false;
 }
 
 Datum pg_gpu_calibrate(PG_FUNCTION_ARGS) {
