@@ -270,19 +270,19 @@ static bool is_sound(const storage::RunKind *, const storage::RunEntry &run) {
 template <typename Key, bool Composite>
 static const storage::RunKind *run_kind_for() {
     static const storage::RunKind kind = {
-        kRunKindBase | static_cast<uint32>(kKeyBits<Key>) | (Composite ? kRunKindComposite : 0),
-        "gpu_kary",
-        static_cast<uint32>(sizeof(KaryTailItem<Key>)),
-        Composite ? static_cast<uint32>(sizeof(TailNulls)) : 0,
-        1,
-        kTailItems<Key> * static_cast<uint32>(sizeof(KaryTailItem<Key>)),
-        seal<Key, Composite>,
-        merge_page_bound<Key, Composite>,
-        kMergeGrowth,
-        merge<Key>,
-        settle_merge_on_server,
-        is_sound<Key, Composite>,
-        read_tids<Key>,
+        .id = kRunKindBase | static_cast<uint32>(kKeyBits<Key>) | (Composite ? kRunKindComposite : 0),
+        .name = "gpu_kary",
+        .tail_item_bytes = static_cast<uint32>(sizeof(KaryTailItem<Key>)),
+        .tail_item_extra = Composite ? static_cast<uint32>(sizeof(TailNulls)) : 0,
+        .merge_weight = 1,
+        .tail_capacity = kTailItems<Key> * static_cast<uint32>(sizeof(KaryTailItem<Key>)),
+        .seal = seal<Key, Composite>,
+        .merge_page_bound = merge_page_bound<Key, Composite>,
+        .merge_growth = kMergeGrowth,
+        .merge = merge<Key>,
+        .merged = settle_merge_on_server,
+        .is_sound = is_sound<Key, Composite>,
+        .read_tids = read_tids<Key>,
     };
     return &kind;
 }

@@ -416,19 +416,19 @@ static uint32 read_tids(Relation index, const storage::RunEntry &run, uint32 pos
 
 const storage::RunKind *run_kind() {
     static const storage::RunKind kind = {
-        kRunKindId,
-        "gpu_text",
-        0,
-        0,
-        64,
-        kTailCapacity,
-        seal,
-        merge_page_bound,
-        kMergeGrowth,
-        merge,
-        client::forget_inputs,
-        is_sound,
-        read_tids,
+        .id = kRunKindId,
+        .name = "gpu_text",
+        .tail_item_bytes = 0,
+        .tail_item_extra = 0,
+        .merge_weight = 64,
+        .tail_capacity = kTailCapacity,
+        .seal = seal,
+        .merge_page_bound = merge_page_bound,
+        .merge_growth = kMergeGrowth,
+        .merge = merge,
+        .merged = client::forget_inputs,
+        .is_sound = is_sound,
+        .read_tids = read_tids,
     };
     return &kind;
 }
