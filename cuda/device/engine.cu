@@ -1,6 +1,7 @@
 #include "device/engine.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "device/cuda_status.h"
 #include "device/describe.h"
@@ -16,6 +17,28 @@ namespace {
 // The share of the device's memory, at most the limit, that the pool keeps for the next call when it was
 // given back. Large calls would lose milliseconds if they took it from the driver anew.
 constexpr std::uint64_t kept_share = 8;
+
+__global__ void any_kernel() {}
+
+// Without code for its compute capability a device is of no use, and each call would find that out by itself.
+void require_code(int device) {
+    cudaFuncAttributes attributes;
+    const cudaError_t error = cudaFuncGetAttributes(&attributes, any_kernel);
+    if (error != cudaErrorNoKernelImageForDevice && error != cudaErrorInvalidDeviceFunction) {
+        check(error, "cudaFuncGetAttributes");
+        return;
+    }
+    static_cast<void>(cudaGetLastError());
+    DeviceInfo info;
+    const Status status = describe_device(device, &info);
+    if (!status.ok()) {
+        throw Failure{status};
+    }
+    char message[Status::message_capacity];
+    std::snprintf(message, sizeof(message), "pg_gpu was built without code for compute capability %d.%d",
+                  info.compute_capability_major, info.compute_capability_minor);
+    throw Failure{make_status(StatusCode::unavailable, message)};
+}
 
 }  // namespace
 
@@ -46,10 +69,12 @@ DeviceEngine::DeviceEngine(const EngineOptions &options)
     }
     check(cudaInitDevice(device_, device_flags, cudaInitDeviceFlagsAreValid), "cudaInitDevice");
     check(cudaSetDevice(device_), "cudaSetDevice");
+    require_code(device_);
     check(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device_),
           "cudaDeviceGetAttribute");
     check(cudaDeviceGetAttribute(&shared_bytes_, cudaDevAttrMaxSharedMemoryPerBlockOptin, device_),
           "cudaDeviceGetAttribute");
+    shared_bytes_ = static_cast<int>(std::min<std::uint64_t>(shared_bytes_, options.shared_bytes));
     cudaMemPoolProps properties = {};
     properties.allocType = cudaMemAllocationTypePinned;
     properties.location.type = cudaMemLocationTypeDevice;

@@ -24,7 +24,16 @@ struct CudaEngineUnderTest {
         return gpu_engine::device::open_engine(options, engine);
     }
 };
-using Engines = testing::Types<HostEngineUnderTest, CudaEngineUnderTest>;
+// The same device with no more shared memory for a block than compute capability 7.5 has.
+struct SmallDeviceUnderTest {
+    static constexpr const char *name = "small";
+    static gpu_engine::Status open(gpu_engine::EngineOptions options,
+                                   std::unique_ptr<gpu_engine::Engine> *engine) {
+        options.shared_bytes = 64 << 10;
+        return gpu_engine::device::open_engine(options, engine);
+    }
+};
+using Engines = testing::Types<HostEngineUnderTest, CudaEngineUnderTest, SmallDeviceUnderTest>;
 #else
 // Tests of an engine that isn't built, or has no device here, would be compiled only to skip themselves.
 using Engines = testing::Types<HostEngineUnderTest>;
@@ -48,7 +57,9 @@ using KeyCases =
 #if defined(PG_GPU_HAVE_CUDA) && !defined(PG_GPU_NO_DEVICE_TESTS)
                    ,
                    KeyCase<std::uint32_t, CudaEngineUnderTest>, KeyCase<std::uint64_t, CudaEngineUnderTest>,
-                   KeyCase<gpu_engine::Key128, CudaEngineUnderTest>
+                   KeyCase<gpu_engine::Key128, CudaEngineUnderTest>,
+                   KeyCase<std::uint32_t, SmallDeviceUnderTest>, KeyCase<std::uint64_t, SmallDeviceUnderTest>,
+                   KeyCase<gpu_engine::Key128, SmallDeviceUnderTest>
 #endif
                    >;
 struct KeyCaseName {

@@ -215,15 +215,10 @@ class Aggregator {
             return;
         }
         const ProgramView &program = part.program->view();
-        unsigned block_threads = max_threads;
-        const auto thread_bytes = [&] {
-            const std::size_t key_bytes =
-                way == Way::hashed_wide ? program.key_words * rows_a_thread * sizeof(std::uint64_t) : 0;
-            return (program.slots * RowComputer::slot_bytes + key_bytes) * block_threads;
-        };
-        while (block_threads > 32 && thread_bytes() > shared_for_slots) {
-            block_threads /= 2;
-        }
+        const std::size_t key_bytes =
+            way == Way::hashed_wide ? program.key_words * rows_a_thread * sizeof(std::uint64_t) : 0;
+        const std::size_t thread_bytes = program.slots * RowComputer::slot_bytes + key_bytes;
+        const unsigned block_threads = threads_with_room(call_, max_threads, thread_bytes);
         BlockTable block = {};
         if (way == Way::one) {
             block.groups = 1;
@@ -236,8 +231,9 @@ class Aggregator {
                 block.copies *= 2;
             }
         }
-        std::size_t shared = thread_bytes() + static_cast<std::size_t>(block.groups) * program.value_words *
-                                                  block.copies * sizeof(std::uint64_t);
+        std::size_t shared = thread_bytes * block_threads + static_cast<std::size_t>(block.groups) *
+                                                                program.value_words * block.copies *
+                                                                sizeof(std::uint64_t);
         // Rows that wait have numbers of 32 bits.
         block.asks_first =
             program.stage[first_stage].has_condition && part.selection.words.size() <= UINT32_MAX / 64;

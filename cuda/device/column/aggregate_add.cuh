@@ -2,6 +2,7 @@
 #pragma once
 
 #include "device/column/aggregate_table.cuh"
+#include "device/warp.cuh"
 
 namespace gpu_engine::device {
 
@@ -60,7 +61,7 @@ __device__ inline void add_to_one(RowComputer &rows, const AccumulatorView &accu
     Word *word = words + static_cast<std::size_t>(accumulator.word) * copies;
     switch (accumulator.kind) {
         case AccumulatorKind::count: {
-            const std::uint32_t count = __reduce_add_sync(UINT32_MAX, __popc(argument.counted));
+            const std::uint32_t count = sum_of_warp(__popc(argument.counted));
             if (is_first) {
                 *word += count;
             }

@@ -29,8 +29,16 @@ inline constexpr std::uint32_t no_rows_word = UINT32_MAX;
 Part open_part(const Call &call, const AggregateQuestion &question, const AggregatePlan &plan,
                std::uint32_t number, std::uint32_t rows_word);
 
-// A block has fewer threads where its slots would take more shared memory than that.
-inline constexpr std::size_t shared_for_slots = 96 << 10;
+// A block has fewer than `most` threads where what each of them takes in shared memory would come to more
+// than this, or to more than three quarters of what a block has: the rest is for groups and rows that wait.
+inline unsigned threads_with_room(const Call &call, unsigned most, std::size_t bytes_a_thread) {
+    constexpr std::size_t shared_for_slots = 96 << 10;
+    const std::size_t limit = std::min(shared_for_slots, call.engine().shared_bytes() / 4 * 3);
+    while (most > 32 && bytes_a_thread * most > limit) {
+        most /= 2;
+    }
+    return most;
+}
 
 // How many blocks with `shared` bytes of shared memory go over a selection. Throws Failure when a block can't
 // have so many.

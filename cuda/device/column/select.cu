@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "device/column/codes.cuh"
+#include "device/warp.cuh"
 #include "gpu_engine/guard.h"
 
 #include "gpu_engine/boundary.h"
@@ -222,7 +223,7 @@ __global__ void select_visible_kernel(const Stretch *stretches, std::uint64_t co
 
 __device__ void add_bits(std::uint64_t bits, std::uint64_t *count) {
     std::uint32_t here = __popcll(bits);
-    here = __reduce_add_sync(UINT32_MAX, here);
+    here = sum_of_warp(here);
     if (threadIdx.x % 32 == 0 && here != 0) {
         atomicAdd(reinterpret_cast<unsigned long long *>(count), here);
     }

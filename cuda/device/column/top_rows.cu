@@ -318,10 +318,7 @@ class TopRowsFinder {
         }
         const ProgramView &program = part.program->view();
         const std::size_t thread_bytes = program.slots * RowComputer::slot_bytes;
-        unsigned block_threads = max_threads;
-        while (block_threads > 32 && thread_bytes * block_threads > shared_for_slots) {
-            block_threads /= 2;
-        }
+        const unsigned block_threads = threads_with_room(call_, max_threads, thread_bytes);
         const std::size_t shared =
             thread_bytes * block_threads + (pass == Pass::count ? bins * sizeof(std::uint32_t) : 0);
         const unsigned blocks =

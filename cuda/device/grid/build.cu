@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "device/cub_calls.cuh"
+#include "device/warp.cuh"
 
 #include "gpu_engine/boundary.h"
 
@@ -57,7 +58,7 @@ __global__ void gather_tids_kernel(const Tid *from, const std::uint32_t *order, 
         to[i] = tid;
         block = static_cast<std::uint32_t>(tid.block_high) << 16 | tid.block_low;
     }
-    block = __reduce_max_sync(0xffffffffU, block);
+    block = max_of_warp(block);
     if (threadIdx.x % 32 == 0) {
         atomicMax(last_block, block);
     }

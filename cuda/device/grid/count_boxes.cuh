@@ -2,6 +2,7 @@
 #pragma once
 
 #include "device/grid/boxes.cuh"
+#include "device/warp.cuh"
 
 namespace gpu_engine::device {
 
@@ -34,7 +35,7 @@ class CountSink {
         found_ += __popc(bits);
     }
     __device__ void finish() {
-        const std::uint32_t sum = __reduce_add_sync(every_lane, found_);
+        const std::uint32_t sum = sum_of_warp(found_);
         if (threadIdx.x % 32 != 0) {
             return;
         }

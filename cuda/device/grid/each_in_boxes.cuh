@@ -2,6 +2,7 @@
 #pragma once
 
 #include "device/grid/boxes.cuh"
+#include "device/warp.cuh"
 
 namespace gpu_engine::device {
 
@@ -66,8 +67,8 @@ class EachSink {
         if (job_.out != nullptr) {
             return;
         }
-        const std::uint32_t on = __reduce_add_sync(every_lane, on_);
-        const std::uint32_t elsewhere = __reduce_add_sync(every_lane, elsewhere_);
+        const std::uint32_t on = sum_of_warp(on_);
+        const std::uint32_t elsewhere = sum_of_warp(elsewhere_);
         if (threadIdx.x % 32 == 0) {
             if (on > 0) {
                 atomicAdd(reinterpret_cast<unsigned long long *>(job_.on) + box_,

@@ -12,6 +12,7 @@ namespace gpu_engine::device {
 // ---- Reading ------------------------------------------------------------------------------------
 
 // A leaf is read once; what stands above the leaves is read by every search and should stay in the caches.
+// Policies for L2 came with compute capability 8.0.
 template <CacheHints Hints>
 __device__ __forceinline__ uint4 load_leaf(const uint4 *address) {
     uint4 words;
@@ -22,6 +23,7 @@ __device__ __forceinline__ uint4 load_leaf(const uint4 *address) {
             : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w)
             : "l"(address));
     } else {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
         asm("{\n\t"
             ".reg .b64 policy;\n\t"
             "createpolicy.fractional.L2::evict_first.b64 policy, 1.0;\n\t"
@@ -29,12 +31,16 @@ __device__ __forceinline__ uint4 load_leaf(const uint4 *address) {
             "}"
             : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w)
             : "l"(address));
+#else
+        words = load_leaf<CacheHints::leaves_pass_l1>(address);
+#endif
     }
     return words;
 }
 
 template <CacheHints Hints>
 __device__ __forceinline__ uint4 load_node(const uint4 *address) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     if constexpr (Hints == CacheHints::leaves_leave_l2_first) {
         uint4 words;
         asm("{\n\t"
@@ -45,9 +51,9 @@ __device__ __forceinline__ uint4 load_node(const uint4 *address) {
             : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w)
             : "l"(address));
         return words;
-    } else {
-        return __ldg(address);
     }
+#endif
+    return __ldg(address);
 }
 
 // ---- Counting within 16 bytes -------------------------------------------------------------------

@@ -4,6 +4,7 @@
 #include "device/text/decode.cuh"
 #include "device/text/search.h"
 #include "device/text/select.cuh"
+#include "device/warp.cuh"
 
 #include "gpu_engine/boundary.h"
 
@@ -23,7 +24,7 @@ __global__ void find_windows_kernel(SearchBatch batch) {
     if (window == batch.windows) {
         block = list.blocks - 1;
     } else if (list.blocks > 1) {
-        block = find_block(batch.text, list, window * window_documents, 0, list.blocks);
+        block = find_block(batch.text, list, window * batch.window_documents, 0, list.blocks);
     }
     batch.starts[i] = block;
 }
@@ -65,18 +66,25 @@ __global__ void bound_windows_kernel(SearchBatch batch) {
         const std::uint32_t begin = batch.starts[i];
         const std::uint32_t end = min(batch.starts[i + 1], term.list.blocks - 1);
         const bool is_here =
-            term.list.documents > 1 ? begin <= end : term.list.ordinal / window_documents == window;
+            term.list.documents > 1 ? begin <= end : term.list.ordinal / batch.window_documents == window;
         most = is_here ? max_in_blocks(batch, term, begin, end) : 0;
     }
     batch.mosts[i] = most;
 }
 
-constexpr std::uint32_t threads = 512;
-constexpr std::uint32_t warps = threads / 32;
-constexpr int blocks_at_once = 2;
+// Windows as wide as the shared memory of a block on compute capability 8.0, 9.0 and 10.0 allows, two of them
+// in the multiprocessors of the latter; and narrow ones, for devices that give a block 64 or 99 KiB.
+struct WideWindows {
+    static constexpr std::uint32_t documents = 16384;
+    static constexpr int blocks_at_once = 2;
+};
+struct NarrowWindows {
+    static constexpr std::uint32_t documents = 8192;
+    static constexpr int blocks_at_once = 1;
+};
+
 // Terms whose lists and places are in shared memory at the same time.
 constexpr std::uint32_t terms_at_once = 32;
-static_assert(window_documents % (threads * 8) == 0 && window_documents / 32 == threads);
 
 // A list as far as it lies in a window.
 struct PlacedTerm {
@@ -87,13 +95,18 @@ struct PlacedTerm {
     std::uint32_t items_end;  // blocks of the terms up to this one
 };
 
+template <typename Windows>
 struct WindowShared {
-    alignas(16) std::uint32_t scores[window_documents];
-    alignas(16) std::uint16_t lengths[window_documents];
+    // Each thread has a word of `members` and `reached`.
+    static constexpr std::uint32_t threads = Windows::documents / 32;
+    static constexpr std::uint32_t warps = threads / 32;
+
+    alignas(16) std::uint32_t scores[Windows::documents];
+    alignas(16) std::uint16_t lengths[Windows::documents];
     // Documents that later lists are looked into for.
-    std::uint32_t members[window_documents / 32];
+    std::uint32_t members[threads];
     // Documents whose score has reached the floor.
-    std::uint32_t reached[window_documents / 32];
+    std::uint32_t reached[threads];
     union {
         alignas(16) WarpScratch scratch[warps];
         typename ThresholdSelect<threads>::Storage select;
@@ -117,14 +130,17 @@ struct Phase {
 };
 
 // A window of documents, in which a block of threads goes through queries.
+template <typename Windows>
 class Window {
   public:
-    __device__ Window(const SearchBatch &batch, WindowShared &shared, std::uint32_t number)
+    using Shared = WindowShared<Windows>;
+
+    __device__ Window(const SearchBatch &batch, Shared &shared, std::uint32_t number)
         : batch_(batch),
           shared_(shared),
           number_(number),
-          first_(number * window_documents),
-          size_(min(batch.text.documents - first_, window_documents)) {
+          first_(number * Windows::documents),
+          size_(min(batch.text.documents - first_, Windows::documents)) {
         clear(threadIdx.x, threads);
         if (threadIdx.x == 0) {
             shared.norms = {static_cast<float>(batch.norms.base), static_cast<float>(batch.norms.slope)};
@@ -165,15 +181,18 @@ class Window {
     }
 
   private:
+    static constexpr std::uint32_t threads = Shared::threads;
+    static constexpr std::uint32_t warps = Shared::warps;
+
     static __device__ std::uint32_t floor_of(const RankedQuery &query, std::uint32_t threshold) {
         return threshold > query.margin ? threshold - query.margin : 1;
     }
 
     __device__ void clear(std::uint32_t thread, std::uint32_t step) {
-        for (std::uint32_t i = thread; i < window_documents / 4; i += step) {
+        for (std::uint32_t i = thread; i < Windows::documents / 4; i += step) {
             reinterpret_cast<uint4 *>(shared_.scores)[i] = uint4{};
         }
-        for (std::uint32_t i = thread; i < window_documents / 32; i += step) {
+        for (std::uint32_t i = thread; i < threads; i += step) {
             shared_.members[i] = 0;
             shared_.reached[i] = 0;
         }
@@ -190,7 +209,7 @@ class Window {
         for (std::uint32_t t = threadIdx.x; t < query.accumulated; t += 32) {
             most += batch_.mosts[place_of(query, t)];
         }
-        most = __reduce_add_sync(all_lanes, most);
+        most = sum_of_warp(most);
         if (threadIdx.x == 0) {
             shared_.most = most;
             shared_.threshold = threshold;
@@ -394,7 +413,6 @@ class Window {
     // which isn't below the floor.
     template <typename Visit>
     __device__ void for_each(const RankedQuery &query, std::uint32_t least, Visit visit) const {
-        static_assert(window_documents / 32 == threads);
         for (std::uint32_t bits = shared_.reached[threadIdx.x]; bits != 0; bits &= bits - 1) {
             const std::uint32_t slot = threadIdx.x * 32 + __ffs(static_cast<int>(bits)) - 1;
             // No document is in more lists than are required.
@@ -470,7 +488,7 @@ class Window {
     }
 
     const SearchBatch &batch_;
-    WindowShared &shared_;
+    Shared &shared_;
     const std::uint32_t number_;
     const std::uint32_t first_;
     const std::uint32_t size_;
@@ -479,13 +497,13 @@ class Window {
 };
 
 // Each block takes a window and every `groups`-th query.
-template <postings::Codec Codec>
-__global__ void __launch_bounds__(threads, blocks_at_once)
+template <typename Windows, postings::Codec Codec>
+__global__ void __launch_bounds__(Windows::documents / 32, Windows::blocks_at_once)
     accumulate_kernel(const __grid_constant__ SearchBatch batch, std::uint32_t groups) {
     extern __shared__ uint4 dynamic_shared[];
     const std::uint32_t group = blockIdx.x % groups;
     const std::uint32_t number = blockIdx.x / groups;
-    Window window(batch, *reinterpret_cast<WindowShared *>(dynamic_shared), number);
+    Window<Windows> window(batch, *reinterpret_cast<WindowShared<Windows> *>(dynamic_shared), number);
     const std::uint32_t count = (batch.query_count - group + groups - 1) / groups;
     // Windows begin with different queries, so that each finds the thresholds that others have reached before
     // it.
@@ -494,28 +512,34 @@ __global__ void __launch_bounds__(threads, blocks_at_once)
     window.prepare(group + at * groups, true);
     for (std::uint32_t i = 0; i < count; ++i) {
         __syncthreads();
-        window.rank<Codec>(group + at * groups);
+        window.template rank<Codec>(group + at * groups);
         at = at + 1 < count ? at + 1 : 0;
         __syncthreads();
         window.prepare(group + at * groups, i + 1 < count);
     }
 }
 
-template <postings::Codec Codec>
+template <typename Windows, postings::Codec Codec>
 void launch_accumulate(const Call &call, const SearchBatch &batch) {
+    using Shared = WindowShared<Windows>;
     constexpr std::uint32_t blocks_a_place = 16;
-    const auto kernel = accumulate_kernel<Codec>;
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, sizeof(WindowShared)),
+    const auto kernel = accumulate_kernel<Windows, Codec>;
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, sizeof(Shared)),
           "cudaFuncSetAttribute");
-    const std::uint32_t wanted =
-        static_cast<std::uint32_t>(call.engine().multiprocessors()) * blocks_at_once * blocks_a_place;
+    const std::uint32_t wanted = static_cast<std::uint32_t>(call.engine().multiprocessors()) *
+                                 Windows::blocks_at_once * blocks_a_place;
     const std::uint32_t groups =
         std::clamp((wanted + batch.windows - 1) / batch.windows, 1U, batch.query_count);
-    kernel<<<batch.windows * groups, threads, sizeof(WindowShared), call.stream()>>>(batch, groups);
+    kernel<<<batch.windows * groups, Shared::threads, sizeof(Shared), call.stream()>>>(batch, groups);
     check_launch("accumulate_kernel");
 }
 
 }  // namespace
+
+std::uint32_t documents_a_window(const DeviceEngine &engine) {
+    return sizeof(WindowShared<WideWindows>) <= engine.shared_bytes() ? WideWindows::documents
+                                                                      : NarrowWindows::documents;
+}
 
 void find_windows(const Call &call, const SearchBatch &batch) {
     constexpr unsigned places_a_block = 256;
@@ -528,7 +552,13 @@ void find_windows(const Call &call, const SearchBatch &batch) {
 }
 
 void accumulate(const Call &call, const SearchBatch &batch) {
-    with_codec(batch.text.codec, [&](auto codec) { launch_accumulate<codec>(call, batch); });
+    with_codec(batch.text.codec, [&](auto codec) {
+        if (batch.window_documents == WideWindows::documents) {
+            launch_accumulate<WideWindows, codec>(call, batch);
+        } else {
+            launch_accumulate<NarrowWindows, codec>(call, batch);
+        }
+    });
 }
 
 }  // namespace gpu_engine::device

@@ -99,7 +99,8 @@ DeviceBatch::DeviceBatch(const Call &call, const TextView &text, const TextRanki
                          std::uint64_t candidates, const Damage &damage)
     : terms_(call.buffer<RankedTerm>(terms.size())),
       queries_(call.buffer<RankedQuery>(queries.size())),
-      starts_(call.buffer<std::uint32_t>(terms.size() * (std::uint64_t(window_count(text.documents)) + 1))),
+      starts_(call.buffer<std::uint32_t>(terms.size() *
+                                         (std::uint64_t(window_count(call.engine(), text.documents)) + 1))),
       mosts_(call.buffer<std::uint32_t>(starts_.size())),
       numbers_(call.buffer<std::uint32_t>(queries.size() * 2)),
       candidates_(call.buffer<Candidate>(candidates)) {
@@ -112,7 +113,8 @@ DeviceBatch::DeviceBatch(const Call &call, const TextView &text, const TextRanki
               queries_.data(),
               static_cast<std::uint32_t>(terms.size()),
               static_cast<std::uint32_t>(queries.size()),
-              window_count(text.documents),
+              window_count(call.engine(), text.documents),
+              documents_a_window(call.engine()),
               starts_.data(),
               mosts_.data(),
               numbers_.data(),

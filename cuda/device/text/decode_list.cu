@@ -4,6 +4,7 @@
 
 #include "device/text/decode.cuh"
 #include "device/text/lane_frames.cuh"
+#include "device/warp.cuh"
 
 #include "gpu_engine/boundary.h"
 
@@ -127,7 +128,7 @@ __global__ void __launch_bounds__(32)
     LaneBytes rest = {head.offset - begin + static_cast<std::uint32_t>(first_byte % 16), 0};
     rest.end = rest.at + head.bytes - packed_size(a_block, head.frequency_bits());
     // As far behind a block's end as anything is read.
-    const std::uint32_t words = __reduce_max_sync(all_lanes, sound ? rest.end / 4 + 4 : 0);
+    const std::uint32_t words = max_of_warp(sound ? rest.end / 4 + 4 : 0);
     if (words <= staged_words) {
         for (std::uint32_t i = lane; i * 4 < words; i += 32) {
             staged[i] = pieces[i];
@@ -164,7 +165,7 @@ __global__ void __launch_bounds__(32)
     const std::uint32_t own_bits = sound ? bits : 0;
     exceptions = sound ? exceptions : 0;
     lows = sound ? lows : 0;
-    const std::uint32_t widest = __reduce_max_sync(all_lanes, own_bits);
+    const std::uint32_t widest = max_of_warp(own_bits);
     // Behind the last exception comes one that isn't in the block.
     const std::uint16_t *next = shared.exceptions + lane;
     const std::uint16_t *last = next + exceptions * 32;

@@ -6,6 +6,7 @@
 #include "device/text/decode.cuh"
 #include "device/text/search.h"
 #include "device/text/select.cuh"
+#include "device/warp.cuh"
 
 #include "gpu_engine/boundary.h"
 
@@ -25,7 +26,7 @@ template <postings::Codec Codec>
 __device__ std::int64_t score_exactly(const SearchBatch &batch, const RankedQuery &query,
                                       std::uint32_t ordinal, std::uint32_t lane, std::uint32_t *scratch) {
     const TextView &text = batch.text;
-    const std::uint32_t window = ordinal / window_documents;
+    const std::uint32_t window = ordinal / batch.window_documents;
     const std::uint32_t length = text.lengths[ordinal];
     std::int64_t score = 0;
     std::uint32_t found = 0;
@@ -61,7 +62,7 @@ __device__ std::int64_t score_exactly(const SearchBatch &batch, const RankedQuer
                     frequency = frequencies[j];
                 }
             }
-            frequency = __reduce_max_sync(all_lanes, frequency);
+            frequency = max_of_warp(frequency);
             if (frequency > 0) {
                 score += contribution(term.weight, batch.norms, length, frequency);
                 ++found;

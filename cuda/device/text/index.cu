@@ -7,6 +7,7 @@
 #include "device/kary/dead.cuh"
 #include "device/text/decode.cuh"
 #include "device/text/damage.h"
+#include "device/warp.cuh"
 #include "gpu_engine/guard.h"
 
 #include "gpu_engine/boundary.h"
@@ -39,7 +40,7 @@ __global__ void __launch_bounds__(threads, 4)
                 ++dead;
             }
         }
-        dead = __reduce_add_sync(all_lanes, dead);
+        dead = sum_of_warp(dead);
         if (lane == 0 && dead > 0) {
             atomicSub(count, dead);
         }

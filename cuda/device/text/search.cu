@@ -65,7 +65,7 @@ class Search {
     // From query number `first` on as many as fit; returns the next one's number. What can't be finished
     // together goes to alone_.
     std::uint32_t run_batch(std::uint32_t first) {
-        const std::uint32_t windows = window_count(text_.documents);
+        const std::uint32_t windows = window_count(call_.engine(), text_.documents);
         std::vector<RankedTerm> terms;
         std::vector<RankedQuery> queries;
         std::vector<std::uint32_t> numbers;

@@ -66,18 +66,21 @@ struct SearchBatch {
     std::uint32_t term_count;
     std::uint32_t query_count;
     std::uint32_t windows;
-    std::uint32_t *starts;  // of each term, windows + 1
-    std::uint32_t *mosts;   // that a posting of the term's can contribute in the window, in the same places
+    std::uint32_t window_documents;  // in each of them but the last
+    std::uint32_t *starts;           // of each term, windows + 1
+    std::uint32_t *mosts;  // that a posting of the term's can contribute in the window, in the same places
     std::uint32_t *thresholds;  // of each query: a lower bound of its k-th accumulated score
     std::uint32_t *counts;      // of its candidates, more than the capacity when it was too small
     Candidate *candidates;
     std::uint32_t *damaged;
 };
 
-inline constexpr std::uint32_t window_documents = 16384;
+// As many documents as the scores and lengths of a window may have in a block's shared memory.
+std::uint32_t documents_a_window(const DeviceEngine &engine);
 
-inline std::uint32_t window_count(std::uint32_t documents) {
-    return documents / window_documents + (documents % window_documents != 0 ? 1 : 0);
+inline std::uint32_t window_count(const DeviceEngine &engine, std::uint32_t documents) {
+    const std::uint32_t size = documents_a_window(engine);
+    return documents / size + (documents % size != 0 ? 1 : 0);
 }
 
 void find_windows(const Call &call, const SearchBatch &batch);

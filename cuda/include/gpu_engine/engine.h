@@ -90,6 +90,9 @@ struct EngineOptions {
     std::uint64_t memory_limit = UINT64_MAX;  // bytes
     std::int32_t device = 0;                  // cuda: which one
     std::int32_t threads = 0;                 // host: how many; 0 is one a processor
+    // cuda: a block's shared memory, where it is to be less than the device has. Tests play smaller devices
+    // so.
+    std::uint64_t shared_bytes = UINT64_MAX;
 };
 
 namespace host {
