@@ -127,8 +127,12 @@ endif
 
 # The CUDA engine: AUTO (where nvcc works), ON or OFF.
 PG_GPU_CUDA ?= AUTO
-# The compute capabilities it is built for, a list with semicolons; those of CMakeLists.txt when empty.
+# The compute capabilities it is built for, a list with semicolons; those of the devices here when empty, or 9.0 where there is none.
+# `packages` are all that pg_gpu is to run on, with code for later ones that the driver compiles.
 GPU_ARCHITECTURES ?=
+ifeq ($(GPU_ARCHITECTURES),packages)
+override GPU_ARCHITECTURES := 75-real;80-real;86-real;89-real;90-real;100-real;120
+endif
 ARCHITECTURES = $(if $(GPU_ARCHITECTURES),-DCMAKE_CUDA_ARCHITECTURES="$(GPU_ARCHITECTURES)",-UCMAKE_CUDA_ARCHITECTURES)
 ENGINE_FILES := CMakeLists.txt $(sort $(shell find cuda -type f))
 ENGINE_STAMP = build/engine/built-$(ENGINE_WERROR)-$(DEBUG_INFO)-$(DEVICE_CODE)-$(PG_GPU_CUDA)$(subst ;,-,$(GPU_ARCHITECTURES:%=-%))
@@ -226,4 +230,4 @@ help:
 	@echo 'DEVICE_CODE=PLAIN    device code that is compiled sooner and runs slowly'
 	@echo 'PG_GPU_CUDA=OFF      build without the CUDA engine (AUTO: where nvcc works; ON)'
 	@echo 'PG_GPU_STUDIES=ON    make unit with the tests of what was studied and no statement uses'
-	@echo 'GPU_ARCHITECTURES=80 build the CUDA engine for other compute capabilities than 9.0'
+	@echo 'GPU_ARCHITECTURES="80;90" build the CUDA engine for these compute capabilities (the devices here, or 9.0; packages: all)'
