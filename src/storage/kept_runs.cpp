@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "storage/storage.h"
+#include "temporary_file.h"
 
 namespace pg_gpu::storage {
 
@@ -51,12 +52,7 @@ static void give_slot_back(uint32 slot) {
     slots_in_use--;
 }
 
-static void read_image(BufFile *file, uint32 position, char *image) {
-    if (BufFileSeekBlock(file, position) != 0 || BufFileRead(file, image, BLCKSZ) != BLCKSZ)
-        ereport(ERROR, (errcode_for_file_access(), errmsg("could not read from a temporary file")));
-}
-
-Page kept_page(const RunEntry &run, uint32 position, bool *temporary) {
+Page kept_page(Relation index, const RunEntry &run, uint32 position, bool *temporary) {
     *temporary = false;
     if (run.kept == 0 || run.kept > slot_room)
         return nullptr;
@@ -68,7 +64,8 @@ Page kept_page(const RunEntry &run, uint32 position, bool *temporary) {
     *temporary = true;
     // Pages may be held for longer than the caller's context lives.
     auto *image = static_cast<char *>(MemoryContextAlloc(slot.context, BLCKSZ));
-    read_image(slot.file, position, image);
+    seek_file_block(slot.file, position, index);
+    read_file(slot.file, image, BLCKSZ, index);
     return image;
 }
 

@@ -33,6 +33,6 @@ void keep_small_runs(Relation index, View *view);
 void keep_large_runs(Relation index, View *view);
 
 // A page of a run that the reader has a copy of; nullptr when it has none. *temporary: to be pfree'd.
-Page kept_page(const RunEntry &run, uint32 position, bool *temporary);
+Page kept_page(Relation index, const RunEntry &run, uint32 position, bool *temporary);
 
 }  // namespace pg_gpu::storage

@@ -120,7 +120,7 @@ RunPage read_run_page(Relation index, const RunEntry &run, uint32 position, Buff
                       NearBuffer *near) {
     if (unlikely(run.kept != 0)) {
         RunPage copy = {nullptr, InvalidBuffer, false};
-        copy.page = kept_page(run, position, &copy.temporary);
+        copy.page = kept_page(index, run, position, &copy.temporary);
         if (copy.page != nullptr)
             return copy;
     }
