@@ -45,7 +45,8 @@ static functions::OpenIndex open_text_index(Oid index_oid) {
 
 namespace {
 
-// Of an index, the hits whose rows were looked up lately, and how many of them had none that a snapshot saw.
+// How many hits of an index had their rows looked up lately, and how many of them had none that a snapshot
+// saw.
 struct PassedOver {
     Oid index;
     uint32 looked_up;
@@ -54,7 +55,7 @@ struct PassedOver {
 
 }  // namespace
 
-// By the index's OID; two may share a place, which costs no more than another request.
+// Places are found by the index's OID. Two indexes may share one, which costs no more than another request.
 static PassedOver &passed_over_of(Oid index) {
     constexpr uint32 kIndexes = 16;
     static PassedOver lately[kIndexes];
@@ -355,10 +356,12 @@ static TSQuery query_of_lexemes(ArrayType *array) {
     initStringInfo(&text);
     for (int i = 0; i < count; i++) {
         if (nulls[i])
-            ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("lexemes cannot be NULL")));
+            ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+                            errmsg("gpu.intersect cannot look for a lexeme that is NULL")));
         const char *lexeme = DatumGetCString(DirectFunctionCall1(textout, lexemes[i]));
         if (*lexeme == '\0')
-            ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("lexemes cannot be empty")));
+            ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                            errmsg("gpu.intersect cannot look for an empty lexeme")));
         appendStringInfoString(&text, i == 0 ? "'" : " & '");
         for (; *lexeme != '\0'; lexeme++) {
             if (*lexeme == '\'' || *lexeme == '\\')
@@ -390,7 +393,7 @@ static void add_tids(Tids *tids, const ItemPointerData *more, uint64 count) {
     tids->count += count;
 }
 
-// Of all runs, or of those that are chosen.
+// Adds what all runs have, or those that are chosen.
 static void add_intersections(text::Corpus *corpus, const text::Query &query, const bool *chosen,
                               Tids *tids) {
     for (int i = 0; i < corpus->run_count; i++) {
