@@ -339,7 +339,7 @@ inline void count_index_search(IndexScanDesc scan) {
 #endif
 }
 
-// For EXPLAIN, a search that a plan node above the index scan made in its place.
+// Counts, for EXPLAIN, a search that a plan node above the index scan made in its place.
 inline void count_search_of_node([[maybe_unused]] PlanState *node) {
 #if PG_VERSION_NUM >= 180000
     if (IsA(node, IndexOnlyScanState))

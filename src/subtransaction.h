@@ -5,7 +5,8 @@
 
 namespace pg_gpu {
 
-// Of its own frame: locals inlined beside sigsetjmp could be clobbered, or draw the warning that they might.
+// It has a frame of its own, because locals inlined beside sigsetjmp could be clobbered, or draw the warning
+// that they might.
 template <typename Work>
 pg_noinline void run_out_of_line(Work &work) {
     work();

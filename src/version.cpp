@@ -41,7 +41,7 @@ static bool is_older(const char *version, const char *other) {
 }
 
 void require_matching_objects() {
-    // Once a session: a library never changes under one, and objects seldom do.
+    // This is checked once a session: a library never changes under one, and objects seldom do.
     static bool matched = false;
     if (matched || creating_extension)
         return;

@@ -36,7 +36,7 @@ struct Question {
     double estimate;    // microseconds
 };
 
-// Of keys as requests have them.
+// How many bytes a key takes in requests.
 inline uint64 key_bytes(const RunSet &set) {
     return static_cast<uint64>(set.format->key_bits) / 8;
 }
@@ -53,7 +53,8 @@ uint64 cut_items(const Question &question, const RunSet &set, const LiveRuns &li
 bool place_inputs(const Question &question, const RunSet &set, const LiveRuns &live, uint64 items,
                   uint64 room, Layout *layout);
 
-// After `needed` bytes of results didn't fit: room for them, or fewer items.
+// Makes room for `needed` bytes of results, which didn't fit, or takes fewer items. False: neither can be
+// done.
 bool make_room(const Question &question, const RunSet &set, const LiveRuns &live, uint64 needed,
                uint64 *items, uint64 *room);
 
@@ -66,7 +67,7 @@ BlockInputs block_inputs(const VisibleBlocks &visible);
 protocol::BlocksPlace place_of_blocks(const VisibleBlocks &visible, const Layout &layout, int groups,
                                       int rows);
 
-// For what replies say, before it is used.
+// Whatever a reply says of places is looked at by this before it is used.
 bool lies_in_buffer(uint64 offset, uint64 bytes);
 
 // Finds each run's part of the results; they are the server's word, so they are looked at before use.

@@ -139,7 +139,7 @@ static TimeoutId registered_idle_timeout() {
     return idle_timeout;
 }
 
-// At the end of a transaction.
+// Is called at the end of a transaction.
 static void watch_idle_connection() {
     in_use = 0;
     if (connection.socket != PGINVALID_SOCKET)

@@ -49,7 +49,7 @@ uint64 connection_number();
 // What the server has said of itself: a bit an engine, by protocol::EngineName.
 bool has_engine(Path path);
 bool is_opening_engine(Path path);
-// Of the host engine, as the server last said; 1 before.
+// How many threads the host engine has, as the server last said; 1 before it has said so.
 int host_threads();
 // The process that said hello last.
 pid_t server_process();
@@ -103,7 +103,7 @@ bool exchange(Message *message, Reply *reply, double estimate = 0, int fd = -1) 
 // Microseconds from the last request that was answered to its reply.
 int64 last_round_trip();
 
-// For replies that are the header alone.
+// Serves for replies that are the header alone.
 template <typename Message>
 bool exchange(Message *message, protocol::ReplyHeader *reply, double estimate = 0, int fd = -1) {
     return send_request(&message->header, estimate, fd) && receive_reply(reply, sizeof(*reply));

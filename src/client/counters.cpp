@@ -28,7 +28,8 @@ const char *request_name(RequestKind kind) {
 namespace {
 
 constexpr uint32 kKinds = kPaths * kRequestKinds;
-// For users' counters, beside those of user 0, which stands for all that have no place of their own.
+// There is room for so many users' counters, beside those of user 0, which stands for all that have no place
+// of their own.
 constexpr uint32 kUserPlaces = 48;
 constexpr uint32 kReservedUserPlaces = 1024;  // of a preloaded library
 constexpr uint32 kProbes = 8;
@@ -109,7 +110,7 @@ static uint32 kind_number(Path path, RequestKind kind) {
     return static_cast<uint32>(path) * kRequestKinds + static_cast<uint32>(kind);
 }
 
-// Of the session's user. The supervisor has none.
+// Changes the counters of the session's user. The supervisor has none.
 template <typename Change>
 static void change(Path path, RequestKind kind, Change change) {
     struct Found {
@@ -249,7 +250,7 @@ bool are_waits_known(RequestKind kind) {
     return kind == RequestKind::SearchText;
 }
 
-// Of every fourth search: it takes two calls of the system.
+// Waits are measured of every fourth search, because that takes two calls of the system.
 static bool measure_next_wait(RequestKind kind) {
     constexpr uint32 kSearchesPerMeasurement = 4;
     static uint32 searches = 0;

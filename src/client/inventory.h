@@ -19,7 +19,7 @@ bool list_mirrors(Inventory<gpu_engine::protocol::MirrorRow> *mirrors);
 // With `reset` the server's sums begin anew afterwards.
 bool list_statistics(Inventory<gpu_engine::protocol::StatisticsRow> *statistics, bool reset);
 
-// Of a session that is connected. Waits as the others do; false when no answer came.
+// The session must be connected. Waits as the others do, and returns false when no answer came.
 bool read_server_state(gpu_engine::protocol::StateReply *state);
 
 }  // namespace pg_gpu::client

@@ -278,7 +278,7 @@ bool load_lacking(const RunSet &set, const LiveRuns &live, const Choice &choice,
 
 namespace {
 
-// Of an index, in pages of its file.
+// How far the loading of an index is, in pages of its file.
 struct Loading {
     int64 pages;
     int64 left;  // not loaded, when a load has failed

@@ -69,11 +69,11 @@ bool fail_as_gone();
 
 // ---- loading -----------------------------------------------------------------------------------
 
-// After the answer not_resident: loads those lacking runs of which it pays. True when all are there. Uses the
-// transfer buffer.
+// Loads, after the answer not_resident, those lacking runs for which that pays. Returns true when all are
+// there. Uses the transfer buffer.
 bool load_lacking(const RunSet &set, const LiveRuns &live, const Choice &choice, uint64 lacking);
 
-// After the answer stale: brings dead bitmaps up to date.
+// Brings dead bitmaps up to date after the answer stale.
 bool refresh_dead(const RunSet &set, const LiveRuns &live, Path path, uint64 stale);
 
 }  // namespace pg_gpu::client

@@ -50,7 +50,7 @@ struct SharedLoad {
     ConditionVariable changed;
 };
 
-// Of one participant.
+// What one participant reads pages with.
 struct Reader {
     BufferAccessStrategy strategy;
     storage::NearBuffer near;
@@ -62,7 +62,7 @@ static bool is_stopped(SharedLoad *shared) {
     return pg_atomic_read_u32(&shared->stopped) != 0;
 }
 
-// With the barrier that what was copied before needs.
+// The exchange is the barrier that what was copied before needs.
 static void tell(SharedLoad *shared, pg_atomic_uint32 *what, uint32 value) {
     pg_atomic_exchange_u32(what, value);
     ConditionVariableBroadcast(&shared->changed);

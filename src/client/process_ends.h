@@ -12,12 +12,12 @@ enum class End : int {
     Other,    // it was stopped or killed, or a bad argument kept it from starting
 };
 
-// For the supervisor: none have ended yet.
+// The supervisor says by this that no process has ended yet.
 void forget_process_ends();
-// For the supervisor: a server process has ended, with the status that waitpid gave.
+// The supervisor says that a server process has ended, with the status that waitpid gave.
 void note_process_end(pid_t pid, int status);
 
-// For sessions. `text`, of `bytes` bytes, gets the end in words when it is known.
+// Sessions ask this. `text`, of `bytes` bytes, gets the end in words when it is known.
 End end_of_process(pid_t pid, char *text, size_t bytes);
 
 }  // namespace pg_gpu::client

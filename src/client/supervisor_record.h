@@ -5,7 +5,7 @@
 
 namespace pg_gpu::client {
 
-// Since PostgreSQL's start, or its last restart after a crash.
+// What has happened since PostgreSQL's start, or its last restart after a crash.
 struct SupervisorRecord {
     pid_t server;            // 0: none
     TimestampTz started_at;  // the server process
@@ -14,10 +14,10 @@ struct SupervisorRecord {
     char last_error[256];  // why a server process ended, or could not be started; empty: nothing went wrong
 };
 
-// From _PG_init while preloading.
+// Is called from _PG_init while preloading.
 void reserve_supervisor_record();
 
-// For the supervisor.
+// The supervisor notes here what happens.
 void record_server_start(pid_t pid);
 void record_server_stop();
 void record_restart();

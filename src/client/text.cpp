@@ -10,7 +10,7 @@ namespace pg_gpu::client {
 
 // ---- mirrors ---------------------------------------------------------------------------------------------
 
-// Of documents and of postings all pages.
+// All pages of documents and of postings are mirrored.
 static MirroredPages mirrored_pages_of(const MirrorFormat &format, const storage::RunEntry &run) {
     MirroredPages pages = {};
     pages.further_section = static_cast<const TextMirror &>(format).posting_section;
@@ -73,7 +73,7 @@ constinit const RequestCost text_lists_cost = {
 
 namespace {
 
-// Of queries from `first` on.
+// The part has `count` queries from `first` on.
 struct SearchPart {
     uint64 first;
     uint64 count;
@@ -89,7 +89,7 @@ static uint64 hits_of(const gpu_engine::TextQuery *queries, const SearchPart &pa
 }
 
 static uint64 hit_bytes(const RunSet &set, const TextSearch &search, const SearchPart &part) {
-    // Of all runs the queries are the same.
+    // The queries are the same for all runs.
     return static_cast<uint64>(set.count) *
            (align_offset(part.count * sizeof(uint32)) +
             align_offset(hits_of(search.queries, part) * sizeof(gpu_engine::TextHit)));

@@ -37,7 +37,7 @@ static constexpr long kMaxWantedRuns = 4096;
 static constexpr int kLookAgainMs = 1000;
 static constexpr int kLoadingMs = 20;
 static constexpr int kRefusedMs = 10000;
-// Of the few requests that make a mirror, whatever its size.
+// What the few requests that make a mirror cost, whatever its size, in requests.
 static constexpr double kRequestsToLoad = 4;
 static constexpr char kManual[] = "runs are not resident, and pg_gpu.mirror is manual";
 static HTAB *wanted_runs = nullptr;
@@ -107,7 +107,7 @@ static double saving_of(const RunSet &set, int place, const Choice &choice, uint
            static_cast<double>(all_entries);
 }
 
-// By what loads have really taken lately.
+// Does loading the run pay, by what loads have really taken lately?
 static bool pays(const RunSet &set, int place, const WantedRun &wanted, Path path) {
     return mirror_setting() == MirrorSetting::Auto && !wanted.refused &&
            (is_forced(path) || wanted.saving >= load_microseconds(set, place, path) * load_ratio());

@@ -14,7 +14,7 @@ bool is_worth_asking(const RunSet &set, const LiveRuns &live, const Choice &choi
 // while.
 bool may_load(const RunSet &set, int place, const Choice &choice, uint64 all_entries);
 
-// Of the set's live runs together.
+// How many entries the set's live runs have together.
 uint64 live_entries(const RunSet &set, const LiveRuns &live);
 
 // What a load is expected to take by the settings alone, in microseconds.
@@ -22,7 +22,8 @@ double load_microseconds(const RunSet &set, int place, Path path);
 // And of that the server's work on the entries once all have come.
 double finish_microseconds(const RunSet &set, const storage::RunEntry &run, Path path);
 
-// After a load: it is there; another session is about to load it; the view is out of date; there is no room.
+// What came of a load: it is there, another session is about to load it, the view is out of date, or there is
+// no room.
 void note_loaded(const RunSet &set, int place, Path path);
 void note_loading(const RunSet &set, int place, Path path);
 void note_gone();

@@ -21,10 +21,10 @@ struct AggregateParts {
     int count;
 };
 
-// Of all parts, selected or not.
+// How many rows all parts have, selected or not.
 uint64 count_rows(const AggregateParts &parts);
 
-// Of a view whose rows have been selected, in the current memory context.
+// Makes the parts of a view whose rows have been selected, in the current memory context.
 AggregateParts make_parts(ColumnView *view);
 
 // How many codes a column has in a part, all of them below it; 0 where codes are integers that come row by
@@ -39,7 +39,7 @@ uint64 count_joinable_places(const AggregatePart &part, int column);
 // Are codes numbers of values that a dictionary, or the loose rows, list?
 bool is_listed(const AggregatePart &part, int column);
 
-// Of integers that come row by row: the value is the code and this.
+// What the values of integers that come row by row are more than their codes.
 uint64 base_of_codes(const AggregatePart &part, int column);
 
 // The least and the greatest value among a part's entries, whoever sees them; false when there is none. Where
@@ -51,7 +51,7 @@ bool find_code_bounds_within(const AggregatePart &part, const ColumnType &type, 
 
 // ---- what a planner wants to know -------------------------------------------------------------------------
 
-// Of all runs together, as their headers say.
+// What the headers of all runs together say of a column.
 struct ColumnSummary {
     bool has_codes;    // in each run of columns
     bool is_joinable;  // do codes lead to rows of joined tables, in each run of columns?

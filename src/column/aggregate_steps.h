@@ -31,7 +31,7 @@ struct StepBatch {
     bool has_failed;
 };
 
-// In the current memory context, for batches of a part.
+// Allocates in the current memory context what batches of a part need.
 void begin_steps(StepBatch *batch, const gpu_engine::AggregateProgram &program, const AggregatePart &part,
                  int columns, const gpu_engine::AggregateInput *inputs);
 

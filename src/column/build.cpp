@@ -27,7 +27,7 @@ struct BuildState {
     Chunk *chunk;
     Part *parts;
     uint64 part_count;
-    // Of a parallel build: where parts go by name.
+    // Where the parts of a parallel build go by name.
     SharedFileSet *files;
     int participant;
     // The heap block that rows come from: those of HOT chains bear the TID of the chain's first row, and come
@@ -110,7 +110,7 @@ static void collect_row(Relation, ItemPointer tid, Datum *values, bool *nulls, b
     MemoryContext caller = MemoryContextSwitchTo(state->context);
     const BlockNumber block = ItemPointerGetBlockNumber(tid);
     if (block != state->block) {
-        // Between blocks, so that parts don't overlap.
+        // Parts end between blocks, so that they don't overlap.
         if (state->chunk->rows >= kLeastPart &&
             chunk_bytes_with(state->chunk, MaxHeapTuplesPerPage) > state->memory)
             put_aside(state);

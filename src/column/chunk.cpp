@@ -219,7 +219,7 @@ size_t chunk_bytes_with(const Chunk *chunk, uint64 more_rows) {
     for (int i = 0; i < chunk->columns; i++) {
         const ChunkColumn &column = chunk->column[i];
         total += room * (column.raw ? sizeof(uint64) : sizeof(uint32)) + room / 8;
-        // With each of a dictionary's values its sorted place.
+        // Each of a dictionary's values has its sorted place beside it.
         if (!column.type.is_integer)
             total += column.strings.byte_room + column.strings.room * (sizeof(StringEntry) + sizeof(uint32)) +
                      (size_t{column.strings.mask} + 1) * sizeof(uint32);

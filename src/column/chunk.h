@@ -102,7 +102,7 @@ size_t chunk_bytes_with(const Chunk *chunk, uint64 more_rows);
 // Puts rows from `first` on into the order of their places.
 void sort_rows(Chunk *chunk, uint64 first);
 
-// After the last row.
+// Is called after the last row.
 void finish_chunk(Chunk *chunk);
 
 inline uint32 distinct_values(const ChunkColumn &column) {

@@ -76,7 +76,7 @@ static void add_range(Key *key, uint64 low, uint64 high) {
     key->ranges[key->range_count++] = {low, high};
 }
 
-// At most two ranges.
+// Adds the ranges of values that compare so, of which there are two at most.
 static void add_ranges(Key *key, Comparison *comparison, StrategyNumber strategy, Datum argument) {
     const uint64 top = low_bits(comparison->type->width * 8U);
     uint64 last_less = 0;

@@ -50,7 +50,7 @@ inline bool is_all_safe(const Condition &condition) {
     return true;
 }
 
-// In the current memory context. Keys without a function get their operator's.
+// Allocates in the current memory context. Keys without a function get their operator's.
 void make_condition(Relation index, const Format &format, const ScanKeyData *keys, int count,
                     Condition *condition);
 

@@ -190,7 +190,7 @@ static bool make_kept_key(RunReader *reader, const ColumnKeys &keys, KeptKey *ke
     return !reader->stale && calls != NIL;
 }
 
-// By code, a byte each; nullptr: they aren't known.
+// A byte for each code says whether it matches. Returns nullptr when that isn't known.
 static const uint8 *find_matches(RunReader *reader, const ColumnKeys &keys) {
     KeptKey key;
     return make_kept_key(reader, keys, &key) ? static_cast<const uint8 *>(find_results(key)) : nullptr;

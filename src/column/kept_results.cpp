@@ -172,7 +172,7 @@ static void begin_entries() {
     kept.context = AllocSetContextCreate(TopMemoryContext, "pg_gpu kept results", ALLOCSET_DEFAULT_SIZES);
 }
 
-// For one more entry.
+// Makes room for one more entry.
 static void make_place() {
     constexpr int first_room = 64;
     if (kept.count < kept.room)

@@ -16,7 +16,7 @@ struct KeptKey {
     const Node *expression;
 };
 
-// Of conditions, and of rows of joined tables; kinds of maps have other numbers.
+// These are the kinds of conditions, and of rows of joined tables. Kinds of maps have other numbers.
 inline constexpr int kKeptMatches = -1;
 inline constexpr int kKeptRows = -2;
 

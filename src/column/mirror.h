@@ -14,7 +14,7 @@ namespace pg_gpu::column {
 
 const client::MirrorFormat *mirror_format(Relation index);
 
-// Of an index that is smaller a session reads all pages in the time of a request.
+// A session reads all pages of an index that is smaller in the time of a request.
 inline constexpr BlockNumber kFewestPagesForServer = 64;
 
 // A view of which the server looks through the runs in `set`.

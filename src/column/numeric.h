@@ -13,7 +13,7 @@ int shown_scale(Numeric value);
 // Two words, the lower one first, and the scale. False: it isn't finite, or has too many digits.
 bool read_wide(Numeric value, uint64 *words, uint8 *scale);
 
-// By 10^power. False: it doesn't fit.
+// Multiplies the number by 10^power. Returns false when it doesn't fit.
 bool multiply_by_power(Int128 *number, int power);
 
 // number / 10^scale, showing `shown` digits behind the point, which are all that aren't 0; shown <= scale.

@@ -41,7 +41,7 @@ struct TidWriter {
 };
 
 void begin_tids(TidWriter *writer, PageSink *sink);
-// In order: heap block << 16 | offset number.
+// TIDs are added in order. A place is heap block << 16 | offset number.
 void add_tid(TidWriter *writer, uint64 place);
 void finish_tids(TidWriter *writer);
 

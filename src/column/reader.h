@@ -33,7 +33,7 @@ bool read_page(RunReader *reader, uint32 position, uint32 offset, uint32 bytes, 
                uint32 *copied);
 
 [[noreturn]] void report_damage(const RunReader *reader, int section, const char *detail);
-// Of a stale reader, to a merge, whose runs nobody else may recycle.
+// A merge reports a stale reader as damage, because nobody else may recycle its runs.
 [[noreturn]] inline void report_stale(const RunReader *reader) {
     storage::report_foreign_page(reader->index, reader->run, reader->stale_position);
 }

@@ -164,7 +164,7 @@ static uint32 merge_page_bound(Relation index, const storage::RunKind *, const s
             bound_run(index, *format, inputs[i], bounds);
         }
     }
-    // Before anything is written: what is put off is looked at again by each VACUUM.
+    // This is decided before anything is written, because what is put off is looked at again by each VACUUM.
     uint64 dead = 0;
     for (int i = 0; i < count; i++)
         dead += inputs[i].dead;

@@ -13,7 +13,7 @@ struct KeptRows {
     size_t memory;
 };
 
-// In the current memory context.
+// Allocates in the current memory context.
 KeptRows begin_kept_rows(const gpu_engine::AggregateProgram &program, const gpu_engine::AggregateTop &top,
                          size_t memory);
 

@@ -35,7 +35,8 @@ struct Bytes {
 // How values of a type would be kept. Of types that can't be indexed, too: strings then.
 ColumnType describe_type(Oid type, Oid collation);
 
-// Of an index, palloc'd. ERROR when a column's type has neither btree nor hash operators.
+// Makes an index's format, palloc'd. Raises an error when a column's type has neither btree nor hash
+// operators.
 Format *make_format(Relation index);
 
 inline uint64 low_bits(uint32 bits) {
@@ -51,8 +52,8 @@ inline uint64 encode_float8(double value) {
 }
 
 inline double decode_float8(uint64 code) {
-    // Without a branch: positive numbers' codes have the sign bit flipped, negative ones' all bits. The code
-    // of NaNs gives one.
+    // Positive numbers' codes have the sign bit flipped and negative ones' all bits, which is undone here
+    // without a branch. The code of NaNs gives a NaN.
     const uint64 is_negative = (code >> 63) - 1;
     return DatumGetFloat8(Int64GetDatum(static_cast<int64>(code ^ (is_negative | UINT64CONST(1) << 63))));
 }

@@ -117,7 +117,7 @@ static int compare_keyed(const void *a, const void *b, void *context) {
 
 namespace {
 
-// In two words, because palloc doesn't align for one of 128 bits.
+// It has two words, because palloc doesn't align for one of 128 bits.
 struct WideNumber {
     int64 high;
     uint64 low;

@@ -18,7 +18,7 @@ struct Verification {
 
 // ---- values -----------------------------------------------------------------------------------------------
 
-// Of one column; NULL is 0.
+// Hashes the value of one column; the hash of NULL is 0.
 static uint64 hash_integer(int column, uint64 code) {
     return hash_bytes_uint32_extended(static_cast<uint32>(code), code >> 32 ^ static_cast<uint64>(column)
                                                                                   << 40) |

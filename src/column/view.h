@@ -105,7 +105,7 @@ inline uint64 pack_bits(const uint8 *hits) {
     return bits;
 }
 
-// Of `count` rows from `first` on, at most as many as a heap block has.
+// Is any of `count` rows from `first` on selected? There are at most as many as a heap block has.
 inline bool any_selected(const uint64 *bits, uint64 first, uint32 count) {
     const uint64 last = first + count - 1;
     if (first / 64 == last / 64)

@@ -123,7 +123,8 @@ static void measure_keys(Measured *measured) {
     table_close(sample.heap, NoLock);
 }
 
-// In an index of all documents and one of few: lists and their windows are costs of their own.
+// Measures in an index of all documents and in one of few, because lists and their windows are costs of
+// their own.
 static void measure_lists(Measured *measured) {
     const char *table = psprintf("%s_text", kTable);
     make_table(table, "n int8, document tsvector", kDocuments, [](uint64 row, Datum *values) {
@@ -151,7 +152,7 @@ static Measured measure() {
     return measured;
 }
 
-// In a subtransaction that is rolled back, with settings of its own: nothing stays behind.
+// Measures in a subtransaction that is rolled back, with settings of its own, so that nothing stays behind.
 static Measured measure_and_forget() {
     MemoryContext context = CurrentMemoryContext;
     ResourceOwner owner = CurrentResourceOwner;

@@ -131,7 +131,7 @@ static void make_unsorted(kary::SortEntry<uint64> *entries, uint64 count) {
                       0};
 }
 
-// With `on_server` on the path that is chosen, else in the session.
+// Sorts on the path that is chosen or, without `on_server`, in the session.
 static double time_sort(uint64 count, bool on_server) {
     auto *entries = allocate<kary::SortEntry<uint64>>(count);
     make_unsorted(entries, count);

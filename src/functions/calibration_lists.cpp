@@ -96,8 +96,8 @@ struct Measurement {
 
 }  // namespace
 
-// Of queries that are asked together. Lists have been found before, as for any path; *request is what the
-// cost model sees.
+// How long queries take that are asked together. Their lists have been found before, as for any path.
+// *request becomes what the cost model sees.
 static double time_queries(const Measurement &measurement, const text::Query *queries, int count,
                            client::Request *request) {
     constexpr client::Choice kPages = {client::Path::Paged, 0};

@@ -10,7 +10,7 @@ FilterParameters read_parameters(FunctionCallInfo fcinfo, int first) {
     if (PG_NARGS() > first)
         parameters.count = extract_variadic_args(fcinfo, first, false, &parameters.values, &parameters.types,
                                                  &parameters.nulls);
-    // Of VARIADIC NULL.
+    // VARIADIC NULL has -1.
     parameters.count = Max(parameters.count, 0);
     parameters.is_literal = allocate<bool>(parameters.count + 1);
     for (int i = 0; i < parameters.count; i++)

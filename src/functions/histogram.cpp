@@ -23,7 +23,7 @@ namespace {
 // is below `high`, is above all bins.
 struct Bins {
     gpu_engine::HistogramBins shape;
-    // By slot but NaN's: its least value, and one more that nothing reaches.
+    // The least value of each slot but NaN's, and one more that nothing reaches.
     double *starts;
     // (value - low) * scale + 1 is a value's slot or the one beside it.
     double scale;
@@ -249,7 +249,7 @@ static Request read_request(FunctionCallInfo fcinfo, const functions::OpenIndex 
     return request;
 }
 
-// Of an empty column, a bound beside the one that was given: 1 from it, or the next number where that is
+// Gives an empty column a bound beside the one that was given: 1 from it, or the next number where that is
 // more.
 static void fill_in_bounds(const Bounds &bounds, Request *request) {
     // Minus zero and zero are the same number, whichever comes first.
@@ -331,7 +331,7 @@ static gpu_engine::ColumnTarget target_of_bins(const column::ColumnType &type, c
         uint64 start;
         if (!find_start(type, bins.shape.edges[edge], low, highest, guess, &start))
             break;
-        // Of edges so far apart that the next one is best guessed from this.
+        // Edges are so far apart that the next one is best guessed from this.
         distance = edge > 0 ? start - low : 0;
         low = start;
         starts[target.even++] = start;
@@ -360,7 +360,7 @@ static bool find_missing_bounds(column::RemoteRows *rows, Request *request) {
     rows->test_count = tests;
     if (!answered)
         return false;
-    // Of what the session has selected itself.
+    // These are the bounds of what the session has selected itself.
     Bounds bounds = find_bounds(rows->view, request->column);
     if (any) {
         widen_bounds(&bounds, code_as_double(type, least));

@@ -251,7 +251,7 @@ uint64 entries_to_look_at(RunScan *scan, const Condition &condition, bool all) {
     return entries;
 }
 
-// By the last run, as a rule the largest. 0 when there is none.
+// Is estimated by the last run, as a rule the largest, and is 0 when there is none.
 static uint64 expected_matches(ViewReader *reader) {
     const storage::View &view = reader->view;
     uint64 entries = 0;

@@ -168,7 +168,7 @@ static uint32 read_tids(Relation index, const storage::RunEntry &run, uint32 pos
     return entries.count;
 }
 
-// Between runs of rows that are packed to nothing but 6 bytes and one whose lanes are all wide.
+// A merge may lead from runs whose rows are packed to nothing but 6 bytes to one whose lanes are all wide.
 static constexpr uint32 kMergeGrowth = 32;
 
 void set_run_callbacks(storage::RunKind *kind) {

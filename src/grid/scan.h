@@ -45,7 +45,7 @@ bool read_into_tail(ViewReader *reader, const bool *chosen);
 // Live entries that match, in batches. Recycled: a page was, and a new view must be taken.
 Step next_batch(ViewReader *reader, Batch *batch);
 
-// After a page turned out to be recycled: raises if that is damage.
+// Is called after a page turned out to be recycled, and raises an error if that is damage.
 void confirm_recycled(const ViewReader &reader, const storage::RunEntry &run, uint32 position);
 
 // ERROR for TIDs that cannot be in the table.

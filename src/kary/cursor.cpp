@@ -6,7 +6,7 @@
 
 namespace pg_gpu::kary {
 
-// After a page turned out to be recycled: raises if that is damage.
+// Is called after a page turned out to be recycled, and raises an error if that is damage.
 template <typename Key>
 static bool stale(Scan<Key> *scan, const Cursor<Key> *cursor, uint32 position) {
     storage::confirm_recycled(scan->descriptor->indexRelation, scan->kind, scan->view, *cursor->run,

@@ -335,7 +335,7 @@ static void take_items(Scan<Key> *scan, const client::EntriesAnswer &answer, uin
     remote->end = first + to;
 }
 
-// Of items that do not all fit, which ones are kept.
+// Which items are kept where not all of them fit.
 enum class Keep { First, Last };
 
 // Makes the batch of items [begin, end), or of as many of them as are answered and fit. false: Restart.

@@ -9,7 +9,7 @@ struct RowCheck {
     KeyFormat format;
     LookupKeys keys;
     IndexedRow row;
-    // Of lossy columns: the equality with constants of `types`.
+    // Lossy columns have an equality with constants of `types`.
     Oid types[kMaxColumns];
     FmgrInfo equality[kMaxColumns];
 };

@@ -239,7 +239,7 @@ static int64 get_bitmap_of(IndexScanDesc descriptor, TIDBitmap *bitmap) {
     return sink.added;
 }
 
-// For gpu.stat and EXPLAIN, when a scan ends, begins anew or is asked.
+// Counts for gpu.stat and EXPLAIN, when a scan ends, begins anew or is asked.
 template <typename Key>
 static void count_search(Scan<Key> *scan) {
     client::Attempt *attempt = &scan->remote.choice.attempt;

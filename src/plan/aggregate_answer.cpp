@@ -227,7 +227,7 @@ static bool is_only_counted(const InputMaker &maker, const CompiledAggregate &co
     return compiled.program.key_count == 0 && is_never_null(maker, compiled.distinct[argument].step);
 }
 
-// By argument, in the current memory context; nullptr when the maker has a problem with one.
+// Makes one for each argument, in the current memory context; nullptr when the maker has a problem with one.
 static DistinctQuestion *make_distinct_questions(InputMaker *maker, const CompiledAggregate &compiled,
                                                  int results) {
     auto *questions = allocate<DistinctQuestion>(compiled.distinct_count + 1);
@@ -293,7 +293,7 @@ static AggregateOutcome add_distinct(const AggregateParts &parts, const InputMak
 
 // ---- passes -----------------------------------------------------------------------------------------------
 
-// In the current memory context: of a pass, or of all.
+// Takes the groups of a pass, or all of them, in the current memory context.
 static void take_groups(const AggregateQuestion &question, const CompiledAggregate &compiled,
                         const gpu_engine::GroupTable &groups, AggregateAnswer *answer) {
     answer->found_groups += groups.groups;
@@ -391,7 +391,7 @@ static bool join_filters(CompiledAggregate *compiled) {
            add_filter(&compiled->program, compiled->unsafe_filter);
 }
 
-// At most as many as there are rows, and as many of each group as the argument has values.
+// There are at most as many pairs as rows, and as many of each group as the argument has values.
 static uint64 expected_pairs(const AggregateQuestion &question, uint64 entries,
                              const AggregateProgram &program) {
     const uint32 bits = program.key[program.key_count - 1].bits;

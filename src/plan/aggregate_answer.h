@@ -18,7 +18,7 @@ struct AggregateQuestion {
     MemoryContext keep;    // of the answer; everything in it goes when a try starts again
     TupleDesc row;         // keys, then aggregates
     double groups;         // as the planner estimates
-    // Of rows in an order: the first so many, and those that are like the last one.
+    // So many rows of an order are wanted, and with ties those that are like the last one.
     uint64 rows;
     bool with_ties;
 };

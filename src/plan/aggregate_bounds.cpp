@@ -142,7 +142,7 @@ bool may_be_any_number(const AggregateProgram &program, uint16 number) {
 bool find_absent_number(const InputMaker &maker, uint16 input, int64 *absent) {
     const InputSource &source = maker.compiled->input[input];
     if (source.type.base_type == TIMESTAMPOID || source.type.base_type == TIMESTAMPTZOID) {
-        // Between -infinity and the first moment that there is.
+        // This lies between -infinity and the first moment that there is.
         *absent = PG_INT64_MIN + 1;
         return true;
     }

@@ -10,7 +10,7 @@ struct NumberBounds {
     int64 greatest;
 };
 
-// Of each step, those whose inputs aren't made aside. Rows of which a step fails don't matter.
+// Finds the bounds of each step but those whose inputs aren't made. Rows for which a step fails don't matter.
 void find_bounds(const InputMaker &maker, const gpu_engine::AggregateProgram &program, NumberBounds *bounds);
 
 // Might the step's results be any number of 64 bits, so that none is left to stand for NULL? Without looking

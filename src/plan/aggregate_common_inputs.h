@@ -5,7 +5,7 @@
 
 namespace pg_gpu::plan {
 
-// Of every part. False: there is a problem.
+// Make an input of every part. They return false when there is a problem.
 bool make_group_input(InputMaker *maker, uint32 number);
 bool make_rank_input(InputMaker *maker, uint32 number);
 

@@ -350,7 +350,7 @@ static ResultKind kind_of_distinct(Oid aggregate, bool *is_supported) {
     }
 }
 
-// Of distinct values. The words' places are known once the program's own are.
+// Compiles an aggregate of distinct values. The words' places are known once the program's own are.
 static void compile_distinct(Compiler *compiler, Aggref *aggregate, Expr *argument, uint16 filter,
                              AggregateResult *result) {
     CompiledAggregate *compiled = compiler->compiled;
@@ -541,7 +541,7 @@ static bool has_final_function(Oid aggregate) {
     return found;
 }
 
-// Of an aggregate that core has marked as partial.
+// Compiles the state of an aggregate that core has marked as partial.
 static void compile_state(Compiler *compiler, Aggref *aggregate, AggregateResult *result) {
     switch (result->kind) {
         case ResultKind::SumOfLong:

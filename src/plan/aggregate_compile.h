@@ -142,7 +142,8 @@ struct CompiledAggregate {
     Expr *refused;            // what can't be computed, if it is one expression
     uint32 distinct_count;
     DistinctArgument distinct[kMaxDistinctArguments];
-    // Of rows in an order. The program's keys are made of these, and its only accumulator is a row's place.
+    // What rows in an order are sorted by. The program's keys are made of these, and its only accumulator is
+    // a row's place.
     uint32 sort_key_count;
     bool sorts_by_inputs;  // and by nothing that may fail
     SortKey sort_key[gpu_engine::max_aggregate_keys];
@@ -161,7 +162,7 @@ struct IndexColumns {
     const List *joins;
 };
 
-// In the current memory context.
+// Allocates in the current memory context.
 IndexColumns describe_columns(const column::Format *format, const Oid *families, const Oid *collations,
                               const column::IndexSummary &summary, const List *joins);
 
@@ -173,7 +174,7 @@ void narrow_summary(column::IndexSummary *summary, const column::IndexSummary &o
 const char *compile_aggregate(const AggregateQuery &query, const IndexColumns &columns, ExprContext *context,
                               CompiledAggregate *compiled);
 
-// Of an index condition: its column and what it is compared with.
+// An index condition has a column and what that is compared with.
 struct IndexCondition {
     int column;
     Oid operator_oid;  // of column and argument, in this order

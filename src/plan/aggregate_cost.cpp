@@ -16,11 +16,11 @@ static constexpr double kFindOperators = 2.0;
 static constexpr double kFewGroups = 10000;
 // How often an expression is evaluated to find its ranges, of which a few hundred are usual.
 static constexpr double kRangeEvaluations = 5000;
-// On a run's headers, and before and behind everything.
+// What a run's headers cost, and what is done before and behind everything, in operators.
 static constexpr double kRunOperators = 500.0;
 static constexpr double kQuestionOperators = 4000.0;
 
-// By index column: is it read?
+// Tells of each index column whether it is read.
 static void find_columns(const AggregateQuery &query, bool *is_read) {
     for (List *list : {query.conditions, query.keys, query.aggregates}) {
         Bitmapset *columns = roots_of(query.joins, list);
@@ -99,7 +99,7 @@ static double share_of_joined(const List *joins) {
     return share;
 }
 
-// Of one table's rows, all of which are gone through before there is a group.
+// What one table's rows cost, all of which are gone through before there is a group.
 static Cost cost_of_source(PlannerInfo *root, const AggregateSource &source, const AggregateQuery &query,
                            const CompiledAggregate &compiled, double groups) {
     const RelOptInfo *input = source.table;

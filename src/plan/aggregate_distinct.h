@@ -21,7 +21,7 @@ struct DistinctGroups {
     uint64 mask;
 };
 
-// In the current memory context.
+// Allocates in the current memory context.
 DistinctGroups begin_distinct(const CompiledAggregate &compiled, const gpu_engine::GroupTable &groups);
 
 // The bytes that this takes for so many groups.

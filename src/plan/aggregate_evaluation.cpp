@@ -66,7 +66,7 @@ bool make_map(InputMaker *maker, const AggregatePart &part, bool is_joined, Aggr
         maker->problem = "a column has no dictionary any more";
         return false;
     }
-    // With a place for what a NULL of the column gives, behind the others.
+    // What a NULL of the column gives has a place behind the others.
     input->values = take_memory(maker, (input->places + 1) * bytes);
     input->nulls =
         input->values == nullptr

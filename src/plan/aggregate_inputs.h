@@ -29,7 +29,7 @@ struct InputMaker {
     MemoryContext keep;                   // of what is needed for results
     size_t memory;                        // bytes that maps may still take
     gpu_engine::AggregateInput **inputs;  // by part
-    // By input.
+    // These are told of each input.
     bool *is_made;
     int64 *least;  // Value, Number, Wide, Narrow: the least number; above `greatest` when there is none
     int64 *greatest;
@@ -41,7 +41,7 @@ struct InputMaker {
     uint8 ***scales;       // Wide, Narrow: by part and code, the last one of the column's NULL
     bool *has_variants;    // Group: do equal values differ in their bytes?
     uint64 changes;        // count_changes() when it began
-    // By step of the program.
+    // These are told of each step of the program.
     bool *is_settled;
     uint8 *digits;                  // how many digits of a numeric's integer are behind the point
     const char *problem;            // why inputs can't be made; nullptr: they can
@@ -52,7 +52,7 @@ struct InputMaker {
 // A row that expressions are evaluated over, all of whose columns are NULL.
 TupleTableSlot *make_row(Relation index, const JoinedTables *joins);
 
-// In the current memory context. `joins`: nullptr where no tables are joined.
+// Allocates in the current memory context. `joins` is nullptr where no tables are joined.
 InputMaker *begin_inputs(CompiledAggregate *compiled, const column::AggregateParts &parts, Relation index,
                          JoinedTables *joins, ExprContext *context, MemoryContext keep, size_t memory);
 

@@ -31,7 +31,7 @@ bool copy_kept(InputMaker *maker, uint32 number, const column::AggregatePart &pa
 // The input as a map to keep, with so many bytes a value.
 KeptMap map_of(const gpu_engine::AggregateInput &input, uint32 width, const InputBounds &bounds);
 
-// For a map that isn't there yet.
+// Makes room to keep a map that isn't there yet, if it may be kept.
 void begin_room(MapPlace *place);
 
 // Is a map one to keep? That is so if all of a dictionary's entries have been evaluated for it, and NULL if

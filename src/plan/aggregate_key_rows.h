@@ -17,7 +17,7 @@ struct KeyRows {
     ExprState **keys;  // nullptr: all values of the key have the same bytes
 };
 
-// In the current memory context, which must last until end_key_rows.
+// Allocates in the current memory context, which must last until end_key_rows.
 void begin_key_rows(KeyRows *rows, const AggregateQuestion &question, const AggregateAnswer &answer);
 // Does nothing where none were begun.
 void end_key_rows(KeyRows *rows);

@@ -5,7 +5,7 @@
 
 namespace pg_gpu::plan {
 
-// Behind a group's words: those of each argument of aggregates of distinct values.
+// Each argument of aggregates of distinct values has these words behind a group's own.
 inline constexpr uint32 kDistinctCount = 0;
 inline constexpr uint32 kDistinctSum = 1;    // two words, the lower one first
 inline constexpr uint32 kDistinctScale = 3;  // of numerics: the greatest scale of what was added up

@@ -26,7 +26,7 @@ struct KeptMap {
     bool has_variants;
 };
 
-// With that of the column's NULL, where it is among the values.
+// How many values there are, with that of the column's NULL where it is among them.
 inline uint64 places_of_map(const KeptMap &map) {
     return map.places + (map.scales == nullptr ? 0 : 1);
 }

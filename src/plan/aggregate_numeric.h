@@ -14,7 +14,7 @@ using column::wide_of_words;
 
 // Numbers that were read, each with the scale that it has; kNoScale: there is none.
 inline constexpr uint8 kNoScale = UINT8_MAX;
-// Of what isn't finite, or has too many digits.
+// The scale of what isn't finite, or has too many digits.
 inline constexpr uint8 kOddScale = UINT8_MAX - 1;
 struct WideMap {
     uint64 *words;

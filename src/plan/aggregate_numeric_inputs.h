@@ -6,7 +6,7 @@
 
 namespace pg_gpu::plan {
 
-// Of every part. False: there is a problem.
+// Makes the input of every part. Returns false when there is a problem.
 bool make_wide_input(InputMaker *maker, uint32 number);
 
 }  // namespace pg_gpu::plan

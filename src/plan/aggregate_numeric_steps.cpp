@@ -42,8 +42,8 @@ static NumericSteps compile_numeric_constant(Compiler *compiler, Expr *expressio
             add_plain_constant(compiler, scale)};
 }
 
-// Of a comparison's constant, as many digits as 64 bits have room for. Others are rounded away: `right`
-// tells.
+// A comparison's constant has as many digits as 64 bits have room for. That others were rounded away is told
+// by this bit of `right`.
 static constexpr uint16 kIsCut = 0x8000;
 
 static uint16 compile_cut_constant(Compiler *compiler, Expr *expression, bool rounds_up) {
@@ -291,7 +291,7 @@ static bool fail_of_digits(InputMaker *maker) {
     return false;
 }
 
-// Of a numeric constant, with as many digits as the other operand of a comparison.
+// Gives a numeric constant as many digits as the other operand of a comparison has.
 static bool settle_rounded(InputMaker *maker, AggregateStep *step) {
     const AggregateStep &exact = maker->compiled->program.step[step->left];
     if (exact.operation == AggregateOperation::null) {

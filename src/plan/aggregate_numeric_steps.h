@@ -15,7 +15,7 @@ struct NumericSteps {
 
 bool is_numeric(const Expr *expression);
 
-// By entry of a column.
+// Compiles an expression that is evaluated for each entry of a column.
 NumericSteps compile_numeric_input(Compiler *compiler, Expr *expression);
 
 NumericSteps compile_numeric(Compiler *compiler, Expr *expression);
@@ -35,7 +35,7 @@ struct KnownNumber {
     enum class State : uint8 { Unknown, Known, AlwaysNull } state;
     int64 number;
 };
-// By step.
+// Tells of each step what is known of its number.
 void find_known_numbers(const gpu_engine::AggregateProgram &program, KnownNumber *known);
 
 }  // namespace pg_gpu::plan

@@ -135,7 +135,7 @@ static bool is_stride(const Const *stride, const Const *origin) {
            from > kFirstRangedTimestamp && from < kLastRangedTimestamp;
 }
 
-// Of floats, and otherwise of numerics.
+// Are these the buckets of floats, or otherwise of numerics?
 static bool are_buckets(const Const *low, const Const *high, const Const *count) {
     constexpr int32 max_buckets = 1000000;
     if (low == nullptr || high == nullptr || count == nullptr || DatumGetInt32(count->constvalue) < 1 ||

@@ -11,7 +11,7 @@ struct AggregateAnswer {
     const CompiledAggregate *compiled;
     int key_count;
     int aggregate_count;
-    // By input.
+    // These are told of each input.
     const CommonValues *common;
     const uint8 *scale;
     const uint64 *centre;      // two words each
@@ -33,7 +33,8 @@ struct KeyColumn {
     size_t stride;
     Datum *values;
     bool *nulls;
-    // By group: which of the key's common values it has, their number where it is NULL. nullptr: not wanted.
+    // Which of the key's common values each group has, or their number where it is NULL. nullptr: they aren't
+    // wanted.
     uint32 *codes;
 };
 void read_key_column(const AggregateAnswer &answer, int key, const KeyColumn &column);

@@ -92,7 +92,7 @@ static List *joined_plans(const AggregateScanState *state) {
     return plans;
 }
 
-// In the current memory context. Sets the question's tables, or what keeps them from being joined.
+// Sets the question's tables, in the current memory context, or what keeps them from being joined.
 static void read_joined(AggregateScanState *state, AggregateQuestion *question) {
     if (state->query.joins == NIL || state->problem != nullptr)
         return;

@@ -25,10 +25,10 @@ bool ask_server(const ServerQuestion &asked, gpu_engine::GroupTable *groups);
 // Lets gpu.stat tell why the server isn't asked after all; returns false.
 bool decline(const AllRows &rows, const char *problem);
 
-// Of runs that the server looks through, and one more.
+// How many entries the runs that the server looks through have, and one more.
 uint64 count_entries(const AllRows &rows);
 
-// By part: whom to ask which codes it has. In the current memory context.
+// Tells of each part whom to ask which codes it has, in the current memory context.
 const PartOnServer *find_parts_on_server(const AllRows &rows, const column::AggregateParts &parts);
 
 }  // namespace pg_gpu::plan

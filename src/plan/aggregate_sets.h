@@ -13,7 +13,7 @@ bool groups_by_equals(const TableAggregate &table);
 // Adds a path to table.output if there is a GpuAggregate for each of the query's grouping sets.
 void consider_sets(const TableAggregate &table);
 
-// Of a packed set, or NIL: the query's keys that it leaves out.
+// The query's keys that a packed set leaves out; NIL has all of them.
 List *absent_keys(const List *set);
 
 // Expressions over a query's groups as they are for a set: what it leaves out is NULL, and GROUPING() a

@@ -6,7 +6,7 @@ __extension__ typedef unsigned __int128 UnsignedInt128;
 
 namespace {
 
-// In network order.
+// Numbers are in network order.
 struct Serialized {
     char bytes[512];
     uint32 used;

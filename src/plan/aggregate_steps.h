@@ -32,7 +32,7 @@ uint16 add_input_step(Compiler *compiler, uint16 input);
 uint16 add_source(Compiler *compiler, SourceKind kind, Expr *expression, Oid operator_oid = InvalidOid,
                   Oid collation = InvalidOid);
 
-// Of a joined table: is there a row of it?
+// Adds the step that tells whether there is a row of a joined table.
 uint16 add_match_step(Compiler *compiler, int table);
 
 // The table's OID.
@@ -73,10 +73,11 @@ bool read_call(Expr *expression, Oid *function, List **arguments);
 // An expression that can be evaluated only once for each of one column's codes is refused.
 void refuse_columns(Compiler *compiler, Expr *expression);
 
-// Of an ordered integer type: its number (number_of_code).
+// Compiles an expression of an ordered integer type to its number (number_of_code).
 uint16 compile_number(Compiler *compiler, Expr *expression);
 
-// Of any type that has numbers, and of numerics: it is NULL where the expression is.
+// Compiles an expression of a type that has numbers, or a numeric, to a step that is NULL where the
+// expression is.
 uint16 compile_nullness(Compiler *compiler, Expr *expression);
 
 // A truth value.

@@ -28,7 +28,7 @@ inline constexpr uint32 kNoValue = UINT32_MAX;
 // rows, but it raises an error where their elements' types have none.
 bool is_hashable(Oid equality, Oid type);
 
-// In the current memory context.
+// Allocates in the current memory context.
 ValueTable *begin_values(const column::ColumnType &type, Oid equality, Oid collation);
 
 // The value's number; a new one is copied, and its bytes are taken from *memory. kNoValue: it had no room.

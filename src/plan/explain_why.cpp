@@ -123,7 +123,7 @@ void note_other_paths(PlannerInfo *root, const RelOptInfo *output) {
     MemoryContextSwitchTo(caller);
 }
 
-// In the inquiry's memory context.
+// Adds a note in the inquiry's memory context.
 static Note *add_note(const Candidate &candidate) {
     auto *note = allocate_zeroed<Note>(1);
     note->node = candidate.node;

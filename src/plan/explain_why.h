@@ -42,7 +42,7 @@ void note_declined(const Candidate &candidate, const char *reason);
 // To be called before add_path, which may free it.
 void note_offered(const Candidate &candidate, const CustomPath *path);
 
-// Of the path that becomes part of the plan.
+// Notes the path that becomes part of the plan.
 void note_chosen(PlannerInfo *root, const CustomPath *path);
 
 }  // namespace pg_gpu::plan

@@ -77,7 +77,7 @@ static uint32 match_null(JoinMatches *matches, JoinedRows *rows) {
 
 // ---- by another table -------------------------------------------------------------------------------------
 
-// Once for each row of the other table.
+// Looks a key up once for each row of the other table.
 static void match_through(JoinMatches *matches, const PartMatches &through, JoinedRows *rows,
                           PartMatches *found) {
     const JoinedRows &other = matches->tables->table[rows->table.previous];

@@ -35,7 +35,7 @@ struct JoinMatches {
     PartMatches *of;      // by part, then by table
 };
 
-// In the current memory context.
+// Allocates in the current memory context.
 JoinMatches *begin_matches(JoinedTables *tables, const column::AggregateParts &parts, ExprContext *context,
                            TupleTableSlot *row, size_t *memory);
 
@@ -70,7 +70,8 @@ struct JoinedEvaluation {
     int table[kMaxJoinedTables];  // that the expression is over
     bool needs_value;             // is it over the index's column, too?
     const PartMatches *found[kMaxJoinedTables];
-    // Of an expression over one table only, which must have a row: its rows' codes. Nothing is found then.
+    // The codes of the rows of a table that an expression is over alone, if it must have a row. Nothing is
+    // found then.
     NumberedCodes numbered;
     // Of an expression over one column of one table only: which of its values rows have. nullptr: it isn't
     // known, or the expression is over more.
@@ -92,7 +93,7 @@ bool put_joined_columns(const JoinedEvaluation &evaluation, uint64 code);
 
 inline constexpr uint64 kCodesPerInterrupt = 65536;
 
-// For visit_joined: row by row.
+// What visit_joined does row by row.
 template <typename Visit, typename Repeat>
 void visit_rows(const JoinedEvaluation &evaluation, const uint8 *marks, Visit visit, Repeat repeat) {
     const JoinedRows &rows = evaluation.matches->tables->table[evaluation.table[0]];

@@ -487,7 +487,7 @@ List *joined_paths(const JoinTree &tree) {
 }
 
 void add_join_cost(const JoinTree &tree, Path *path) {
-    // On a row that is hashed.
+    // What a row that is hashed costs, in operators.
     constexpr double row_operators = 4.0;
     for (int i = 0; i < tree.count; i++) {
         const Path *rows = tree.joined[i].path;

@@ -45,7 +45,7 @@ const JoinTree *tree_of_member(PlannerInfo *root, const JoinTree &tree, RelOptIn
 // The column, from 1 on, that a joined row has this column in behind so many of the index; 0 without one.
 AttrNumber find_joined_column(const JoinTree &tree, int index_columns, const Var *var);
 
-// Of the joined tables' rows, in the tree's order.
+// The paths of the joined tables' rows, in the tree's order.
 List *joined_paths(const JoinTree &tree);
 
 // Adds what reading and hashing the joined tables costs.

@@ -61,7 +61,7 @@ static void make_room(JoinedRows *rows, size_t count) {
     rows->nulls = allocate<bool>(count * columns + 1);
 }
 
-// With room for the expected rows, if that many can be kept.
+// Begins with room for the expected rows, if that many can be kept.
 static void begin_rows(JoinedRows *rows, size_t limit) {
     constexpr size_t least_room = 64;
     const size_t wanted = Min(static_cast<size_t>(rows->table.rows), limit / row_bytes(rows->table) / 2);
@@ -78,7 +78,7 @@ static int64 number_of(const column::ColumnType &type, Datum key) {
     return number_of_code(type, column::encode_integer(type, key));
 }
 
-// Of a key, or of what is compared with one: the type and the function are that side's.
+// Hashes a key, or what is compared with one. The type and the function are that side's.
 static uint32 hash_key(const JoinedRows &rows, const column::ColumnType &type, FmgrInfo *function,
                        Datum key) {
     if (rows.is_by_number) {

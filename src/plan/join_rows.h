@@ -19,7 +19,7 @@ struct JoinedRows {
     JoinedTable table;
     uint32 count;
     uint32 room;
-    // By row, column by column.
+    // The columns of each row, one row behind the other.
     Datum *values;
     bool *nulls;
     Datum *keys;  // one of `values`, or copied

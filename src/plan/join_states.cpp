@@ -128,7 +128,7 @@ static void add_columns(States *states, Node *expression) {
     }
 }
 
-// By adding floats, in the order in which groups come.
+// Does the aggregate add floats in the order in which groups come?
 static bool adds_floats(const Aggref *aggregate) {
     return aggregate->aggfnoid == F_SUM_FLOAT4 || aggregate->aggfnoid == F_SUM_FLOAT8 ||
            aggregate->aggfnoid == F_AVG_FLOAT4 || aggregate->aggfnoid == F_AVG_FLOAT8;

@@ -10,7 +10,7 @@ namespace pg_gpu::plan {
 const char *find_rows(const AggregateQuestion &question, const InputMaker &maker, CompiledAggregate *compiled,
                       AggregateAnswer *answer);
 
-// By the server. False: the session must look through the runs, and gpu.stat tells why.
+// Asks the server. Returns false when the session must look through the runs, and gpu.stat tells why.
 bool find_rows_on_server(const AggregateQuestion &question, column::RemoteRows *rows, const InputMaker &maker,
                          CompiledAggregate *compiled, AggregateAnswer *answer);
 

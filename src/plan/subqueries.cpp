@@ -103,7 +103,7 @@ static Node *read_array(Reading *reading, const SubPlan *subquery) {
     Datum value;
     bool is_null;
     while (reading->problem == nullptr && next_value(plan, &value, &is_null)) {
-        // Once as it is gathered, and once in the array.
+        // It is there twice: as it is gathered, and in the array.
         const size_t bytes =
             is_null ? 2 * sizeof(Datum) : 2 * (sizeof(Datum) + datumGetSize(value, by_value, length));
         if (bytes > *reading->memory || values->nelems >= static_cast<int>(MaxAllocSize / 64)) {

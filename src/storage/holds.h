@@ -9,13 +9,13 @@ namespace pg_gpu::storage {
 // which pg_settings does not show. To be called before the prefix is reserved.
 void define_hold_settings();
 
-// Behind each view that a reader takes. It holds no buffer lock then.
+// Holds a reader behind each view that it takes. It has no buffer lock then.
 void hold_reader();
 
-// Before the file is made longer by more than a seal may do under its locks.
+// Holds a session before it makes the file longer by more than a seal may do under its locks.
 void hold_extension();
 
-// Between the check of what the server process has answered and its use.
+// Holds a session between the check of what the server process has answered and its use.
 void hold_results();
 
 }  // namespace pg_gpu::storage

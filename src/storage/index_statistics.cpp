@@ -9,7 +9,7 @@ namespace pg_gpu::storage {
 namespace {
 
 constexpr int kMaxReasons = 64;
-// For which there is no place, and no shared memory perhaps.
+// This stands for reasons for which there is no place, or no shared memory.
 constexpr const char *kAnotherReason = "another reason";
 constexpr uint16 kAnotherNumber = 1;
 
@@ -134,7 +134,7 @@ static SharedIndex *place_of(SharedIndexes *indexes, Oid index, uint32 probe) {
     return &indexes->places[(hash_combine(MyDatabaseId, murmurhash32(index)) + probe) % indexes->count];
 }
 
-// With the place locked.
+// The place must be locked.
 static bool is_of(const SharedIndex &place, Oid index) {
     return place.database == MyDatabaseId && place.index == index;
 }

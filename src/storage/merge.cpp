@@ -288,8 +288,8 @@ static void forget_reservations(Relation index, const RunKind *kind, bool old_to
     UnlockReleaseBuffer(buffer);
 }
 
-// After a merge that failed: its locks are gone, and where nobody has taken them since, so is the need for
-// what it had reserved.
+// The locks of a merge that failed are gone. Where nobody has taken them since, so is the need for what it
+// had reserved.
 static void clean_up_after_merge(Relation index, const RunKind *kind) {
     if (!lock_runs(index, RunLock::YoungRuns, ExclusiveLock, true))
         return;

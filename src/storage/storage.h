@@ -214,11 +214,11 @@ RunPage read_run_page(Relation index, const RunEntry &run, uint32 position, Buff
                       NearBuffer *near = nullptr);
 void release_run_page(const RunPage &page);
 
-// For those who keep a page pinned between two looks at it. False when it was recycled meanwhile; it is
-// unlocked then.
+// Serves those who keep a page pinned between two looks at it. Returns false when it was recycled meanwhile;
+// it is unlocked then.
 bool lock_run_page_again(const RunEntry &run, uint32 position, const RunPage &page);
 void unlock_run_page(const RunPage &page);
-// Of a page that isn't locked, if there is one.
+// Gives back the pin of a page that isn't locked, if there is one.
 void unpin_run_page(RunPage *page);
 
 // After a mismatch: returns when the run list has changed since the view was taken, else reports corruption.

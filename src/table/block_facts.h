@@ -67,7 +67,7 @@ FactsGroup *take_group(uint32 table, uint32 number, uint64 question);
 // Forgets all blocks.
 void forget_block_facts();
 
-// For gpu.stat: pages whose LSN was compared, and entries that facts told about.
+// What gpu.stat tells: how many pages had their LSN compared, and how many entries facts told about.
 struct FactsUse {
     uint64 pages;
     uint64 entries;

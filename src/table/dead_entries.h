@@ -14,7 +14,7 @@ struct DeadEntry {
     uint64 row;    // number of what the entry has
 };
 
-// Of one index, as of one vacuum_seq.
+// The dead entries of one index, as of one vacuum_seq.
 struct DeadEntries {
     Oid index;  // InvalidOid: free
     uint64 vacuum_seq;

@@ -5,7 +5,7 @@
 
 namespace pg_gpu::table {
 
-// In the DSM segment.
+// It lies in the DSM segment.
 struct SharedBuild {
     Oid heap;
     Oid index;
@@ -13,7 +13,7 @@ struct SharedBuild {
     int participants;
     SharedFileSet files;
     slock_t mutex;
-    // Below: added up by the workers under the mutex.
+    // The workers add up what follows under the mutex.
     bool broken_hot_chain;
     double heap_tuples;
     uint64 total;

@@ -29,7 +29,7 @@ struct BuildWorker {
     SharedFileSet *files;
     int participant;
     size_t memory;  // bytes
-    // For the worker to set:
+    // The worker sets these.
     double heap_tuples;  // live rows scanned
     uint64 total;        // entries collected
     uint64 handed_over;

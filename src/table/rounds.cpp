@@ -152,7 +152,7 @@ static SharedRounds *shared_rounds() {
     return rounds;
 }
 
-// With the lock held; 0: nobody has met it lately.
+// The lock must be held. Returns 0 when nobody has met the snapshot lately.
 static uint64 find_shared_round(const SharedRounds &rounds, Snapshot snapshot, uint64 xmin) {
     for (const Round &round : rounds.round)
         if (round.shared != 0 && sees_the_same(round, snapshot, xmin))

@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32 kWays = 8;
 constexpr uint32 kFewestSets = 8;
-// Of a thousand sets, 8 groups each: 4 GB of table in 30 MB.
+// A thousand sets of 8 groups each hold 4 GB of table in 30 MB.
 constexpr uint32 kMaxSets = 2048;
 // Groups that were looked for in the last so many seconds stay: where there is no room for all, the first
 // ones are of use, instead of none.
@@ -115,7 +115,7 @@ static SharedGroup *group_at(AllFacts *all, uint32 set, uint32 way) {
     return &groups[set * kWays + way];
 }
 
-// With the set locked; kWays: it isn't there.
+// The set must be locked. Returns kWays when the group isn't there.
 static uint32 find_way(const SharedSet &set, const PhysicalPlace &file, uint32 number) {
     uint32 way = 0;
     while (way < kWays && !is_key(set.keys[way], file, number))

@@ -16,7 +16,7 @@ enum class Scope {
 // is the caller's context's.
 client::VisibleBlocks read_visible_blocks(RowVisibility *rows, Scope scope);
 
-// After a question about some rows: how many they were.
+// Notes, after a question about some rows, how many they were.
 void note_rows_in_question(RowVisibility *rows, uint64 entries);
 
 }  // namespace pg_gpu::table

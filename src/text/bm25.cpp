@@ -41,7 +41,7 @@ int64 document_score(const Query &query, const postings::Norms &norms, const uin
 
 namespace {
 
-// Between calls with the same query.
+// This is kept between calls with the same query.
 struct ParsedQuery {
     MemoryContext context;  // of itself
     Bm25Query *value;

@@ -10,7 +10,8 @@
 
 namespace pg_gpu::text {
 
-// Of the table whose lock the caller holds. All TIDs of a view taken before lie within it.
+// How many blocks the table has, whose lock the caller holds. All TIDs of a view taken before lie within
+// them.
 static BlockNumber blocks_of_table(Relation index) {
     Relation heap = table_open(index->rd_index->indrelid, NoLock);
     const BlockNumber blocks = table::blocks_of_rows(heap);

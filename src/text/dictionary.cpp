@@ -214,7 +214,7 @@ struct Fence {
 
 }  // namespace
 
-// Of the locked header page.
+// Reads a fence of the header page, which must be locked.
 static Fence fence_at(RunReader *reader, Page page, uint32 number) {
     const char *ends = storage::page_content(page) + sizeof(RunHeader);
     FenceEnd begin = 0;

@@ -113,7 +113,7 @@ inline constexpr uint32 kRestartInterval = 16;
 using Restart = uint64;
 inline constexpr int kRestartPlaceBits = 16;
 
-// In the table of a page with so many entries, at least one.
+// How many restarts the table of a page with so many entries has, which is at least one.
 inline uint32 restart_count(uint32 entries) {
     return (entries - 1) / kRestartInterval;
 }

@@ -11,7 +11,7 @@ struct Rows {
     Snapshot snapshot;
     IndexFetchTableData *fetch;
     TupleTableSlot *slot;
-    // For the indexed value; made when first needed.
+    // The indexed value is computed with these, which are made when first needed.
     IndexInfo *info;
     EState *estate;
     Relation heap;
