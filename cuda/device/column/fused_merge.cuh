@@ -15,6 +15,7 @@
 
 #include "device/call.h"
 #include "device/kary/key.cuh"
+#include "device/launch_bounds.cuh"
 
 namespace gpu_engine::device {
 
@@ -166,7 +167,7 @@ __device__ __forceinline__ void for_each_aligned(Element *to, std::uint32_t coun
 }
 
 template <typename Merge, typename Shape>
-__global__ void __launch_bounds__(Shape::threads, Shape::blocks)
+__global__ void __launch_bounds__(Shape::threads, resident_blocks(Shape::blocks, Shape::threads))
     fused_merge_kernel(Merge merge, std::uint32_t main_count, std::uint32_t delta_count,
                        const std::uint32_t *splits, TileState state, std::uint32_t *main_map,
                        std::uint32_t *delta_map, volatile std::uint64_t *count) {

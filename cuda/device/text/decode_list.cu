@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "device/launch_bounds.cuh"
 #include "device/text/decode.cuh"
 #include "device/text/lane_frames.cuh"
 #include "device/warp.cuh"
@@ -41,7 +42,7 @@ __device__ __forceinline__ bool decode_and_store(const TextView &text, const Lis
 }
 
 template <postings::Codec Codec, bool Sums>
-__global__ void __launch_bounds__(threads, 5)
+__global__ void __launch_bounds__(threads, resident_blocks(5, threads))
     decode_list_kernel(TextView text, ListView list, std::uint32_t *values, std::uint32_t *damaged) {
     __shared__ alignas(16) WarpScratch scratch[warps];
     const std::uint32_t warp = threadIdx.x / 32;
@@ -225,7 +226,7 @@ __global__ void __launch_bounds__(32)
 }
 
 template <bool Sums>
-__global__ void __launch_bounds__(threads, 5)
+__global__ void __launch_bounds__(threads, resident_blocks(5, threads))
     decode_left_kernel(TextView text, ListView list, const std::uint32_t *left, std::uint32_t *values,
                        std::uint32_t *damaged) {
     __shared__ alignas(16) WarpScratch scratch[warps];
