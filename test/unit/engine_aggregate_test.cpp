@@ -408,6 +408,59 @@ TYPED_TEST(EngineAggregates, CodesBeyondTheLast) {
     }
 }
 
+// Conditions that say of each code whether it passes, from none to all, and from few rows to many.
+TYPED_TEST(EngineAggregates, ConditionsByCode) {
+    std::vector<TestRun> runs;
+    const auto stores = this->make_runs({9011, 700}, &runs, true);
+    Random &random = this->random_;
+    for (int round = 0; round < 60; ++round) {
+        SCOPED_TRACE("round " + std::to_string(round));
+        TestQuestion question = simple_question(runs);
+        Builder builder(&question);
+        const std::size_t conditions = 1 + random() % 4;
+        std::uint16_t filter = no_aggregate_step;
+        for (std::size_t i = 0; i < conditions; ++i) {
+            std::uint32_t column = 0;
+            do {
+                column = static_cast<std::uint32_t>(random() % runs[0].pages.layout.columns);
+            } while (std::any_of(runs.begin(), runs.end(), [column](const TestRun &run) {
+                return code_slots(run.pages.layout.column[column]) == 0;
+            }));
+            constexpr AggregateInputKind kinds[] = {AggregateInputKind::map8, AggregateInputKind::map32,
+                                                    AggregateInputKind::map64};
+            const AggregateInputKind kind = kinds[random() % 3];
+            // So many of 64 codes pass; or those pass that follow each other.
+            constexpr std::uint64_t passing[] = {0, 1, 8, 32, 60, 63, 64, 65};
+            const std::uint64_t share = passing[random() % std::size(passing)];
+            const std::uint64_t seed = random() | 1;
+            const bool column_null_is_null = random() % 2 == 0;
+            const std::int64_t of_column_null = static_cast<std::int64_t>(random() % 2);
+            const bool has_nulls = random() % 4 == 0;
+            const std::uint16_t step = builder.add_input();
+            for (std::size_t part = 0; part < runs.size(); ++part) {
+                TestInputs &inputs = question.inputs[part];
+                AggregateInput *input = inputs.add_map(runs[part], column, kind, [&](std::uint64_t code) {
+                    return share > 64 ? static_cast<std::int64_t>(code % 100 > 3)
+                                      : static_cast<std::int64_t>((code * seed) >> 58 < share);
+                });
+                input->column_null_is_null = column_null_is_null;
+                input->of_column_null = column_null_is_null ? 0 : of_column_null;
+                if (has_nulls) {
+                    inputs.set_nulls(input, random);
+                }
+            }
+            filter = filter == no_aggregate_step
+                         ? step
+                         : builder.add_step(AggregateOperation::logical_and, filter, step);
+        }
+        question.program.filter = filter;
+        heap_facts::HeapFacts facts =
+            heap_facts::HeapFacts::random(1 + (runs[0].run.places.back() >> 16), random);
+        this->check(stores, runs, question, round % 2 == 0 ? &facts : nullptr);
+        ASSERT_FALSE(this->HasFatalFailure());
+    }
+}
+
 // Of groups in an order those that don't come first are left out, but for ties with the last one.
 TYPED_TEST(EngineAggregates, FirstGroupsInAnOrder) {
     std::vector<TestRun> runs;

@@ -110,14 +110,16 @@ class Aggregator {
             throw Failure{make_status(StatusCode::invalid_argument, "the store is another engine's")};
         }
         const StoreParts &parts = store->parts();
-        const RowTests tests(engine_, parts, asked.tests, asked.test_count);
+        RowTests tests(engine_, parts, asked.tests, asked.test_count);
+        const std::vector<bool> is_tested =
+            tests.take_conditions(engine_, parts, plan_, plan_.inputs_of(part));
         const std::shared_ptr<const DeadBitmap> dead = store->dead();
         const std::uint64_t groups = tests.none_passes() ? 0 : packed_groups(parts.layout.rows);
         workers_.for_pieces(groups, groups_a_piece, [&](std::uint64_t first, std::uint64_t last) {
             Local &own = local();
             if (own.part != part) {
                 own.part = part;
-                own.tile.begin_part(parts, plan_.inputs_of(part));
+                own.tile.begin_part(parts, plan_.inputs_of(part), is_tested);
             }
             for (std::uint64_t begin = first; begin < last && !stopped(); begin += tile_groups) {
                 const std::uint64_t some = std::min<std::uint64_t>(tile_groups, last - begin);

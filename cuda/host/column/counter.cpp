@@ -4,7 +4,7 @@
 
 #include "gpu_engine/guard.h"
 #include "gpu_engine/packing.h"
-#include "host/column/tests.h"
+#include "host/column/unpack.h"
 
 #include "gpu_engine/boundary.h"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "gpu_engine/aggregate_steps.h"
 #include "gpu_engine/guard.h"
 #include "gpu_engine/packing.h"
 
@@ -16,33 +17,30 @@ using packing::group;
 // Ranges over codes of at most so many bits are looked up in a table.
 constexpr std::uint32_t max_table_bits = 16;
 
-std::uint64_t low_bits(std::uint32_t bits) {
-    return bits == 0 ? 0 : UINT64_MAX >> (64 - bits);
-}
+// Tables are made of inputs only for codes of at most so many bits.
+constexpr std::uint32_t max_input_bits = 22;
+// Codes of so few rows of a group are read one by one.
+constexpr std::uint32_t few_rows = 8;
+// Up to so many rows are looked up in a table one by one.
+constexpr std::uint32_t some_rows = 24;
 
-// Makes a bit of each of sixty-four bytes, which are 0 or 1.
-std::uint64_t gather_bits(const std::uint8_t *hits) {
-    std::uint64_t bits = 0;
-    for (std::uint32_t i = 0; i < 8; ++i) {
-        std::uint64_t eight;
-        std::memcpy(&eight, hits + i * 8, sizeof(eight));
-        bits |= (eight * 0x0102040810204080ULL >> 56) << (i * 8);
+// What a row costs in proportion.
+constexpr double range_cost = 1;
+constexpr double table_cost = 2;
+constexpr double ranges_cost = 16;
+
+bool is_number_at(const AggregateInput &input, std::uint64_t place) {
+    switch (input.kind) {
+        case AggregateInputKind::map8:
+            return static_cast<const std::uint8_t *>(input.values)[place] != 0;
+        case AggregateInputKind::map32:
+            return static_cast<const std::uint32_t *>(input.values)[place] != 0;
+        default:
+            return static_cast<const std::int64_t *>(input.values)[place] != 0;
     }
-    return bits;
 }
 
 }  // namespace
-
-void unpack_group(const std::uint64_t *words, std::uint64_t number, std::uint32_t bits,
-                  std::uint32_t *values) {
-    static constexpr auto table = packing::unpackers<std::uint32_t>(std::make_index_sequence<33>{});
-    table[bits](words + number * bits, 1, values);
-}
-void unpack_group(const std::uint64_t *words, std::uint64_t number, std::uint32_t bits,
-                  std::uint64_t *values) {
-    static constexpr auto table = packing::unpackers<std::uint64_t>(std::make_index_sequence<65>{});
-    table[bits](words + number * bits, 1, values);
-}
 
 RowTests::RowTests(HostEngine &engine, const StoreParts &parts, const ColumnTest *tests,
                    std::uint32_t count) {
@@ -53,36 +51,120 @@ RowTests::RowTests(HostEngine &engine, const StoreParts &parts, const ColumnTest
     for (std::uint32_t i = 0; i < count && !none_passes_; ++i) {
         add(engine, parts, tests[i]);
     }
+    sort();
 }
 
-void RowTests::add(HostEngine &engine, const StoreParts &parts, const ColumnTest &asked) {
-    const StoredColumn &column = parts.layout.column[asked.column];
-    const KeptColumn &kept = parts.kept.column[asked.column];
+RowTests::Test RowTests::begin(const StoreParts &parts, std::uint32_t number) {
+    const StoredColumn &column = parts.layout.column[number];
+    const KeptColumn &kept = parts.kept.column[number];
     Test test{};
     test.way = Way::nulls;
     test.bits = column.bits;
-    test.wants_null = asked.kind == TestKind::is_null;
+    test.value_passes = true;
     test.nulls = column.null_bits.words > 0 ? parts.words.data() + kept.null_bits : nullptr;
     test.codes = parts.words.data() + kept.codes;
-    if (test.wants_null && test.nulls == nullptr) {
-        none_passes_ = true;
-        return;
-    }
-    if (asked.kind == TestKind::ranges) {
+    return test;
+}
+
+void RowTests::add(HostEngine &engine, const StoreParts &parts, const ColumnTest &asked) {
+    Test test = begin(parts, asked.column);
+    if (asked.kind == TestKind::is_null) {
+        test.null_passes = true;
+        test.value_passes = false;
+    } else if (asked.kind == TestKind::ranges) {
         add_ranges(engine, parts, asked, &test);
     } else if (asked.kind == TestKind::codes) {
-        add_codes(engine, parts, asked, &test);
+        add_codes(engine, asked, &test);
     }
-    if (test.way == Way::range && test.range.low > test.range.high) {
-        none_passes_ = true;
-        return;
+    finish(parts.layout.column[asked.column], std::move(test));
+}
+
+std::vector<bool> RowTests::take_conditions(HostEngine &engine, const StoreParts &parts,
+                                            const AggregatePlan &plan, const AggregateInput *inputs) {
+    std::vector<bool> taken;
+    for (const AggregateCondition &condition : plan.steps.conditions) {
+        const AggregateStep &step = plan.program.step[condition.step];
+        taken.push_back(step.operation == AggregateOperation::input &&
+                        add_input(engine, parts, inputs[step.left]));
     }
-    if (test.way == Way::range && test.range.low == 0 && test.range.high >= low_bits(test.bits)) {
-        test.way = Way::nulls;
+    sort();
+    return taken;
+}
+
+bool RowTests::add_input(HostEngine &engine, const StoreParts &parts, const AggregateInput &input) {
+    const bool is_map = input.kind == AggregateInputKind::map8 || input.kind == AggregateInputKind::map32 ||
+                        input.kind == AggregateInputKind::map64;
+    Test test = begin(parts, input.column);
+    if (!is_map || input.places == 0 || test.bits > max_input_bits) {
+        return false;
     }
-    if (test.way != Way::nulls || test.nulls != nullptr) {
-        tests_.push_back(std::move(test));
+    const std::uint64_t codes = std::uint64_t(1) << test.bits;
+    const std::uint64_t places = std::min(codes, input.places);
+    test.way = Way::table;
+    test.null_passes = !input.column_null_is_null && input.of_column_null != 0;
+    test.table = Buffer<std::uint8_t>(engine.memory(), codes);
+    for (std::uint64_t code = 0; code < places; ++code) {
+        const bool is_null = input.nulls != nullptr && bit_at(input.nulls, code);
+        test.table[code] = is_number_at(input, code) && !is_null ? 1 : 0;
     }
+    std::fill(test.table.data() + places, test.table.data() + codes, test.table[0]);
+    finish(parts.layout.column[input.column], std::move(test));
+    return true;
+}
+
+// Makes of a test what is simplest, and keeps it unless all rows pass it.
+void RowTests::finish(const StoredColumn &column, Test test) {
+    const std::uint64_t all = column.encoding == ColumnEncoding::dictionary
+                                  ? std::max<std::uint64_t>(column.distinct, 1)
+                                  : low_bits(test.bits);
+    double cost = ranges_cost;
+    double share = 0.5;
+    if (test.way == Way::table) {
+        std::uint64_t first = test.table.size();
+        std::uint64_t last = 0;
+        std::uint64_t passing = 0;
+        for (std::uint64_t code = 0; code < test.table.size(); ++code) {
+            if (test.table[code] != 0) {
+                first = passing == 0 ? code : first;
+                last = code;
+                ++passing;
+            }
+        }
+        if (passing == 0 || last - first + 1 == passing) {
+            test.way = Way::range;
+            test.range = passing == 0 ? Range{1, 0} : Range{first, last};
+            test.table = Buffer<std::uint8_t>();
+        }
+        cost = table_cost;
+        share = static_cast<double>(passing) / static_cast<double>(test.table.size());
+    }
+    if (test.way == Way::range) {
+        if (test.range.low > test.range.high) {
+            test.way = Way::nulls;
+            test.value_passes = false;
+        } else if (test.range.low == 0 && test.range.high >= low_bits(test.bits)) {
+            test.way = Way::nulls;
+        }
+        cost = range_cost;
+        share = (static_cast<double>(test.range.high - test.range.low) + 1) / (static_cast<double>(all) + 1);
+    }
+    if (test.way == Way::nulls) {
+        cost = 0;
+        if (!test.value_passes && (!test.null_passes || test.nulls == nullptr)) {
+            none_passes_ = true;
+            return;
+        }
+        if (test.value_passes && (test.null_passes || test.nulls == nullptr)) {
+            return;
+        }
+    }
+    test.effort = cost / std::max(1 - share, 0.01);
+    tests_.push_back(std::move(test));
+}
+
+void RowTests::sort() {
+    std::stable_sort(tests_.begin(), tests_.end(),
+                     [](const Test &a, const Test &b) { return a.effort < b.effort; });
 }
 
 void RowTests::add_ranges(HostEngine &engine, const StoreParts &parts, const ColumnTest &asked, Test *test) {
@@ -130,83 +212,92 @@ void RowTests::add_ranges(HostEngine &engine, const StoreParts &parts, const Col
     }
 }
 
-void RowTests::add_codes(HostEngine &engine, const StoreParts &parts, const ColumnTest &asked, Test *test) {
-    const StoredColumn &column = parts.layout.column[asked.column];
-    const std::uint64_t codes = std::uint64_t(1) << column.bits;
+void RowTests::add_codes(HostEngine &engine, const ColumnTest &asked, Test *test) {
+    const std::uint64_t codes = std::uint64_t(1) << test->bits;
     test->way = Way::table;
     test->table = Buffer<std::uint8_t>(engine.memory(), codes);
-    std::uint64_t first = codes;
-    std::uint64_t last = 0;
-    std::uint64_t passing = 0;
     for (std::uint64_t word = 0; word * 64 < codes; ++word) {
         const std::uint64_t bits = word < asked.count ? asked.codes[word] : 0;
         for (std::uint64_t code = word * 64; code < std::min(codes, word * 64 + 64); ++code) {
-            const auto passes = static_cast<std::uint8_t>(bits >> (code % 64) & 1);
-            test->table[code] = passes;
-            passing += passes;
-            first = passes != 0 ? std::min(first, code) : first;
-            last = passes != 0 ? code : last;
+            test->table[code] = static_cast<std::uint8_t>(bits >> (code % 64) & 1);
         }
-    }
-    if (passing == 0 || last - first + 1 == passing) {
-        test->way = Way::range;
-        test->range = passing == 0 ? Range{1, 0} : Range{first, last};
     }
 }
 
+bool RowTests::passes(const Test &test, std::uint64_t code) {
+    if (test.way == Way::range) {
+        return code - test.range.low <= test.range.high - test.range.low;
+    }
+    if (test.way == Way::table) {
+        return test.table[code] != 0;
+    }
+    const auto range = std::lower_bound(test.ranges.begin(), test.ranges.end(), code,
+                                        [](const Range &a, std::uint64_t b) { return a.high < b; });
+    return range != test.ranges.end() && code >= range->low;
+}
+
 template <typename Code>
-std::uint64_t RowTests::look(const Test &test, const Code *codes, std::uint64_t selected) {
+std::uint64_t RowTests::look_at_all(const Test &test, const Code *codes) {
     std::uint8_t hits[group];
-    switch (test.way) {
-        case Way::range: {
-            const auto low = static_cast<Code>(test.range.low);
-            const auto width = static_cast<Code>(test.range.high - test.range.low);
-            for (std::uint32_t i = 0; i < group; ++i) {
-                hits[i] = static_cast<Code>(codes[i] - low) <= width ? 1 : 0;
-            }
-            return selected & gather_bits(hits);
+    if (test.way == Way::table) {
+        for (std::uint32_t i = 0; i < group; ++i) {
+            hits[i] = test.table[codes[i]];
         }
-        case Way::table:
-            for (std::uint32_t i = 0; i < group; ++i) {
-                hits[i] = test.table[codes[i]];
-            }
-            return selected & gather_bits(hits);
-        default: {
-            std::uint64_t passing = 0;
-            for (std::uint64_t bits = selected; bits != 0; bits &= bits - 1) {
-                const std::uint32_t i = lowest_bit(bits);
-                const auto range =
-                    std::lower_bound(test.ranges.begin(), test.ranges.end(), std::uint64_t(codes[i]),
-                                     [](const Range &a, std::uint64_t code) { return a.high < code; });
-                if (range != test.ranges.end() && codes[i] >= range->low) {
-                    passing |= std::uint64_t(1) << i;
-                }
-            }
-            return passing;
+    } else {
+        const auto low = static_cast<Code>(test.range.low);
+        const auto width = static_cast<Code>(test.range.high - test.range.low);
+        for (std::uint32_t i = 0; i < group; ++i) {
+            hits[i] = static_cast<Code>(codes[i] - low) <= width ? 1 : 0;
         }
     }
+    return bits_of_bytes(hits);
+}
+
+// Looks at selected rows of a group.
+std::uint64_t RowTests::look(const Test &test, std::uint64_t number, std::uint64_t selected) {
+    const std::uint32_t count = selected == UINT64_MAX ? group : count_bits(selected);
+    std::uint64_t passing = 0;
+    if (count <= few_rows) {
+        for (std::uint64_t bits = selected; bits != 0; bits &= bits - 1) {
+            const std::uint32_t i = lowest_bit(bits);
+            const std::uint64_t code = packed_at(test.codes, number * group + i, test.bits);
+            passing |= std::uint64_t{passes(test, code)} << i;
+        }
+        return passing;
+    }
+    if (test.way == Way::range && test.bits <= 32) {
+        return selected & find_in_range(test.codes, number, test.bits,
+                                        static_cast<std::uint32_t>(test.range.low),
+                                        static_cast<std::uint32_t>(test.range.high - test.range.low));
+    }
+    return with_code(test.bits, [&]<typename Code>(Code) {
+        Code codes[group];
+        unpack_group(test.codes, number, test.bits, codes);
+        if (test.way != Way::ranges && count > some_rows) {
+            return selected & look_at_all(test, codes);
+        }
+        for (std::uint64_t bits = selected; bits != 0; bits &= bits - 1) {
+            const std::uint32_t i = lowest_bit(bits);
+            passing |= std::uint64_t{passes(test, codes[i])} << i;
+        }
+        return passing;
+    });
 }
 
 void RowTests::apply(std::uint64_t first, std::uint64_t groups, std::uint64_t *selected) const {
     for (const Test &test : tests_) {
-        if (test.nulls != nullptr) {
-            const std::uint64_t flip = test.wants_null ? 0 : UINT64_MAX;
-            for (std::uint64_t i = 0; i < groups; ++i) {
-                selected[i] &= test.nulls[first + i] ^ flip;
+        for (std::uint64_t i = 0; i < groups; ++i) {
+            const std::uint64_t nulls = test.nulls == nullptr ? 0 : test.nulls[first + i];
+            const std::uint64_t passing = test.null_passes ? selected[i] & nulls : 0;
+            const std::uint64_t values = selected[i] & ~nulls;
+            if (values == 0) {
+                selected[i] = passing;
+            } else if (test.way == Way::nulls) {
+                selected[i] = passing | (test.value_passes ? values : 0);
+            } else {
+                selected[i] = passing | look(test, first + i, values);
             }
         }
-        if (test.way == Way::nulls) {
-            continue;
-        }
-        with_code(test.bits, [&]<typename Code>(Code) {
-            Code codes[group];
-            for (std::uint64_t i = 0; i < groups; ++i) {
-                if (selected[i] != 0) {
-                    unpack_group(test.codes, first + i, test.bits, codes);
-                    selected[i] = look(test, codes, selected[i]);
-                }
-            }
-        });
     }
 }
 

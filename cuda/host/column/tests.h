@@ -3,7 +3,9 @@
 
 #include <vector>
 
+#include "common/column/aggregate.h"
 #include "host/column/store.h"
+#include "host/column/unpack.h"
 #include "host/parallel.h"
 
 namespace gpu_engine::host {
@@ -11,21 +13,16 @@ namespace gpu_engine::host {
 // Rows are looked at in batches of so many groups of 64.
 inline constexpr std::uint64_t batch_groups = 64;
 
-// Unpacks the codes of one group. Values have 32 bits where the codes have no more.
-void unpack_group(const std::uint64_t *words, std::uint64_t group, std::uint32_t bits, std::uint32_t *values);
-void unpack_group(const std::uint64_t *words, std::uint64_t group, std::uint32_t bits, std::uint64_t *values);
-
-// Calls a function with a code of the width that a column's codes are unpacked to.
-template <typename Function>
-auto with_code(std::uint32_t bits, Function &&function) {
-    return bits <= 32 ? function(std::uint32_t{}) : function(std::uint64_t{});
-}
-
-// All of a question's tests.
+// All of a question's tests, in the order in which they leave fewest rows soonest.
 class RowTests {
   public:
     // Throws Failure for tests that the store can't be asked.
     RowTests(HostEngine &engine, const StoreParts &parts, const ColumnTest *tests, std::uint32_t count);
+
+    // Makes tests of those of a program's conditions that are inputs, because a code that is tested needs no
+    // number of 64 bits. Says of each condition whether it is a test now.
+    std::vector<bool> take_conditions(HostEngine &engine, const StoreParts &parts, const AggregatePlan &plan,
+                                      const AggregateInput *inputs);
 
     bool none_passes() const noexcept { return none_passes_; }
     // Clears the bits of rows that don't pass, among `groups` groups from `first` on.
@@ -40,19 +37,27 @@ class RowTests {
     struct Test {
         Way way;
         std::uint32_t bits;
-        bool wants_null;
+        bool null_passes;
+        bool value_passes;           // way nulls: whatever it is
         const std::uint64_t *nulls;  // may be null
         const std::uint64_t *codes;
         Range range;
         Buffer<std::uint8_t> table;  // by code: passes
         std::vector<Range> ranges;   // of codes
+        double effort;               // what a row costs for each row that it is likely to keep out
     };
 
+    static Test begin(const StoreParts &parts, std::uint32_t column);
     void add(HostEngine &engine, const StoreParts &parts, const ColumnTest &test);
     void add_ranges(HostEngine &engine, const StoreParts &parts, const ColumnTest &asked, Test *test);
-    void add_codes(HostEngine &engine, const StoreParts &parts, const ColumnTest &asked, Test *test);
+    void add_codes(HostEngine &engine, const ColumnTest &asked, Test *test);
+    bool add_input(HostEngine &engine, const StoreParts &parts, const AggregateInput &input);
+    void finish(const StoredColumn &column, Test test);
+    void sort();
+    static bool passes(const Test &test, std::uint64_t code);
+    static std::uint64_t look(const Test &test, std::uint64_t group, std::uint64_t selected);
     template <typename Code>
-    static std::uint64_t look(const Test &test, const Code *codes, std::uint64_t selected);
+    static std::uint64_t look_at_all(const Test &test, const Code *codes);
 
     std::vector<Test> tests_;
     bool none_passes_ = false;

@@ -5,7 +5,7 @@
 #include "gpu_engine/guard.h"
 #include "gpu_engine/packing.h"
 #include "host/column/rows.h"
-#include "host/column/tests.h"
+#include "host/column/unpack.h"
 
 #include "gpu_engine/boundary.h"
 
@@ -16,6 +16,8 @@ using packing::group;
 namespace {
 
 constexpr std::uint32_t no_slot = UINT32_MAX;
+// Where a group has no more rows than this on the average their codes are read one by one.
+constexpr std::uint32_t few_rows = 6;
 
 }  // namespace
 
@@ -47,9 +49,11 @@ Tile::Tile(MemoryBudget &budget, const AggregatePlan &plan)
     }
 }
 
-void Tile::begin_part(const StoreParts &parts, const AggregateInput *inputs) {
+void Tile::begin_part(const StoreParts &parts, const AggregateInput *inputs,
+                      const std::vector<bool> &is_tested) {
     parts_ = &parts;
     inputs_ = inputs;
+    is_tested_ = &is_tested;
 }
 
 void Tile::begin(std::uint64_t first, std::uint32_t groups, const std::uint64_t *selected) {
@@ -57,7 +61,7 @@ void Tile::begin(std::uint64_t first, std::uint32_t groups, const std::uint64_t 
     groups_ = groups;
     has_places_ = false;
     for (Codes &codes : codes_) {
-        codes.is_there = false;
+        codes.are_read = CodesOf::no_row;
     }
     std::copy_n(selected, groups, selected_);
     choose(selected);
@@ -65,6 +69,9 @@ void Tile::begin(std::uint64_t first, std::uint32_t groups, const std::uint64_t 
 
 void Tile::choose(const std::uint64_t *selected) {
     forget();
+    for (Codes &codes : codes_) {
+        codes.are_read = codes.are_read == CodesOf::chosen_rows ? CodesOf::no_row : codes.are_read;
+    }
     all_ = std::all_of(selected, selected + groups_, [](std::uint64_t bits) { return bits == UINT64_MAX; });
     if (all_) {
         count_ = groups_ * group;
@@ -97,16 +104,20 @@ void Tile::leave(ForRows for_rows) {
 }
 
 bool Tile::compute(const FirstKeyBound &bound) {
-    for (const AggregateCondition &condition : plan_.steps.conditions) {
+    for (std::size_t i = 0; i < plan_.steps.conditions.size(); ++i) {
+        const AggregateCondition &condition = plan_.steps.conditions[i];
         if (count_ == 0) {
             return true;
+        }
+        if ((*is_tested_)[i]) {
+            continue;
         }
         if (!compute_steps(condition.steps)) {
             return false;
         }
         leave([&](auto take) {
-            for (std::uint32_t i = 0; i < count_; ++i) {
-                take(i, is_true_at(results_[condition.step], i));
+            for (std::uint32_t row = 0; row < count_; ++row) {
+                take(row, is_true_at(results_[condition.step], row));
             }
         });
     }
@@ -149,14 +160,23 @@ bool Tile::compute_steps(const std::vector<std::uint16_t> &steps) {
 
 void Tile::read_codes(std::uint32_t column) {
     Codes &codes = codes_[column];
-    if (codes.is_there) {
+    // The chosen rows have only become fewer since.
+    if (codes.are_read != CodesOf::no_row) {
         return;
     }
-    codes.is_there = true;
+    const bool are_few = !all_ && count_ <= groups_ * few_rows;
+    codes.are_read = are_few ? CodesOf::chosen_rows : CodesOf::selected_rows;
     const std::uint64_t *words = parts_->words.data() + parts_->kept.column[column].codes;
     const std::uint32_t bits = parts_->layout.column[column].bits;
     with_code(bits, [&]<typename Code>(Code) {
         auto *values = reinterpret_cast<Code *>(codes.room.data());
+        if (are_few) {
+            for (std::uint32_t i = 0; i < count_; ++i) {
+                values[positions_[i]] =
+                    static_cast<Code>(packed_at(words, first_ * group + positions_[i], bits));
+            }
+            return;
+        }
         for (std::uint32_t i = 0; i < groups_; ++i) {
             if (selected_[i] != 0) {
                 unpack_group(words, first_ + i, bits, values + i * group);

@@ -19,8 +19,10 @@ class Tile {
     // Throws Failure when there is no memory.
     Tile(MemoryBudget &budget, const AggregatePlan &plan);
 
-    // Goes on to another part.
-    void begin_part(const StoreParts &parts, const AggregateInput *inputs);
+    // Goes on to another part. Rows are selected only where the conditions hold that `is_tested`, which
+    // stays where it is.
+    void begin_part(const StoreParts &parts, const AggregateInput *inputs,
+                    const std::vector<bool> &is_tested);
     // Goes on to `groups` groups from `first` on, and chooses the selected rows, which have a bit each.
     void begin(std::uint64_t first, std::uint32_t groups, const std::uint64_t *selected);
     // Chooses these of the rows that were begun with.
@@ -38,9 +40,11 @@ class Tile {
     std::uint32_t row(std::uint32_t i) const noexcept { return all_ ? i : positions_[i]; }
 
   private:
+    // Which rows' codes have been read.
+    enum class CodesOf { no_row, chosen_rows, selected_rows };
     struct Codes {
         bool is_used = false;
-        bool is_there = false;
+        CodesOf are_read = CodesOf::no_row;
         Buffer<std::uint64_t> room;
     };
 
@@ -57,6 +61,7 @@ class Tile {
     const AggregatePlan &plan_;
     const StoreParts *parts_ = nullptr;
     const AggregateInput *inputs_ = nullptr;
+    const std::vector<bool> *is_tested_ = nullptr;
     std::uint64_t first_ = 0;
     std::uint32_t groups_ = 0;
     std::uint64_t selected_[tile_groups];

@@ -158,7 +158,9 @@ class TopRowsFinder {
             throw Failure{make_status(StatusCode::invalid_argument, "the store is another engine's")};
         }
         const StoreParts &parts = store->parts();
-        const RowTests tests(engine_, parts, asked.tests, asked.test_count);
+        RowTests tests(engine_, parts, asked.tests, asked.test_count);
+        const std::vector<bool> is_tested =
+            tests.take_conditions(engine_, parts, plan_, plan_.inputs_of(part));
         const std::shared_ptr<const DeadBitmap> dead = store->dead();
         const std::uint64_t groups = tests.none_passes() ? 0 : packed_groups(parts.layout.rows);
         const std::uint64_t tiles = (groups + tile_groups - 1) / tile_groups;
@@ -166,7 +168,7 @@ class TopRowsFinder {
             Local &own = local();
             if (own.part != part) {
                 own.part = part;
-                own.tile.begin_part(parts, plan_.inputs_of(part));
+                own.tile.begin_part(parts, plan_.inputs_of(part), is_tested);
             }
             for (std::uint64_t tile = first; tile < last && !stopped(); ++tile) {
                 const std::uint64_t begin = tile * every * tile_groups;
