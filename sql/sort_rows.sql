@@ -233,9 +233,74 @@ SET pg_gpu.enable_sort = off;
 SELECT * FROM sort_reasons('SELECT id FROM srt ORDER BY num LIMIT 5');
 RESET pg_gpu.enable_sort;
 BEGIN;
-CREATE TABLE srt_child () INHERITS (srt);
-SELECT * FROM sort_reasons('SELECT id FROM srt ORDER BY num LIMIT 5');
+CREATE TABLE srt_bare (id int4, num int4);
+CREATE TABLE srt_bare_child () INHERITS (srt_bare);
+SELECT * FROM sort_reasons('SELECT id FROM srt_bare ORDER BY num LIMIT 5');
 ROLLBACK;
+-- Partitions and children: the first rows of each, put together. Columns lie elsewhere in some, and one is partitioned again.
+CREATE TABLE srp (id int4, kind int4, num int4, price numeric(8,2), word text, other text) PARTITION BY LIST (kind);
+CREATE TABLE srp_0 PARTITION OF srp FOR VALUES IN (0) WITH (autovacuum_enabled = off);
+CREATE TABLE srp_1 (other text, word text, gone int4, id int4, kind int4, price numeric(8,2), num int4) WITH (autovacuum_enabled = off);
+ALTER TABLE srp_1 DROP COLUMN gone;
+ALTER TABLE srp ATTACH PARTITION srp_1 FOR VALUES IN (1);
+CREATE TABLE srp_2 PARTITION OF srp FOR VALUES IN (2, 3) PARTITION BY RANGE (id);
+CREATE TABLE srp_2a PARTITION OF srp_2 FOR VALUES FROM (MINVALUE) TO (1500) WITH (autovacuum_enabled = off);
+CREATE TABLE srp_2b PARTITION OF srp_2 FOR VALUES FROM (1500) TO (MAXVALUE) WITH (autovacuum_enabled = off);
+CREATE TABLE srp_rest PARTITION OF srp DEFAULT WITH (autovacuum_enabled = off);
+INSERT INTO srp
+SELECT i, CASE WHEN i % 6 < 5 THEN i % 6 END, CASE WHEN i % 7 <> 0 THEN (i * 7919) % 1009 END, (i % 1000) * 1.37, 'word ' || i % 23, 'other ' || i
+FROM generate_series(1, 4000) AS i;
+CREATE INDEX srp_i ON srp USING gpu_column (id, kind, num, price, word);
+VACUUM ANALYZE srp;
+SET enable_bitmapscan = off;
+SELECT * FROM compare_rows('SELECT id, other FROM srp ORDER BY id LIMIT 10');
+SELECT * FROM compare_rows('SELECT * FROM srp ORDER BY num DESC, id LIMIT 300 OFFSET 150');
+SELECT * FROM compare_rows('SELECT * FROM srp ORDER BY num DESC NULLS LAST, id DESC LIMIT 3000');
+SELECT * FROM compare_rows('SELECT other FROM srp WHERE price > 700 ORDER BY word COLLATE "C" DESC, id LIMIT 100');
+SELECT * FROM compare_rows('SELECT srp FROM srp ORDER BY price DESC, id LIMIT 10');
+-- By expressions that aren't selected.
+SELECT * FROM compare_rows('SELECT other FROM srp ORDER BY num % 7, id DESC LIMIT 50');
+SELECT * FROM compare_rows('SELECT other, num + 1 FROM srp ORDER BY upper(word), num + 1 NULLS FIRST, id LIMIT 50');
+-- Partitions that are left, one of them or several.
+SELECT * FROM compare_rows('SELECT other FROM srp WHERE kind = 1 ORDER BY num, id LIMIT 20');
+SELECT * FROM compare_rows('SELECT other FROM srp WHERE kind IN (1, 2) ORDER BY num, id LIMIT 20');
+SELECT * FROM compare_rows('SELECT other FROM srp WHERE kind = 2 AND id > 2000 ORDER BY num, id LIMIT 20');
+SELECT * FROM compare_rows('SELECT other FROM srp_2 ORDER BY num, id LIMIT 20');
+SELECT * FROM compare_rows('SELECT * FROM generate_series(0, 5) AS k, LATERAL (SELECT id, other FROM srp WHERE kind = k ORDER BY num DESC, id LIMIT 3) AS l');
+SELECT * FROM compare_rows('SELECT * FROM generate_series(0, 9, 3) AS k, LATERAL (SELECT id, other FROM srp WHERE id > 100 * k ORDER BY num DESC, id LIMIT k) AS l');
+-- All rows that are equal to the last one, none, and all.
+SELECT * FROM compare_rows('SELECT num FROM srp ORDER BY num FETCH FIRST 10 ROWS WITH TIES');
+SELECT * FROM compare_rows('SELECT id FROM srp ORDER BY id LIMIT 0');
+SELECT * FROM compare_rows('SELECT id FROM srp ORDER BY id LIMIT ALL');
+SELECT * FROM compare_rows('SELECT id, other FROM srp ORDER BY num, id LIMIT (SELECT 7) OFFSET (SELECT 2)');
+SELECT * FROM compare_rows('SELECT other FROM srp ORDER BY num % 7, id DESC LIMIT ALL');
+-- Left to PostgreSQL: columns of the system, and rows that are locked.
+SELECT * FROM compare_rows('SELECT tableoid::regclass, id FROM srp ORDER BY num, id LIMIT 5');
+SELECT * FROM sort_reasons('SELECT id FROM srp ORDER BY num, id LIMIT 5 FOR UPDATE');
+-- Rows that aren't visible to all yet.
+BEGIN;
+UPDATE srp SET num = -id WHERE id % 50 = 0;
+DELETE FROM srp WHERE id % 50 = 1;
+SELECT * FROM compare_rows('SELECT id, num, other FROM srp ORDER BY num, id LIMIT 100');
+ROLLBACK;
+-- Children, of which one has no index, and one none of the rows.
+CREATE TABLE srt_child () INHERITS (srt) WITH (autovacuum_enabled = off);
+CREATE TABLE srt_other (more int4) INHERITS (srt_child) WITH (autovacuum_enabled = off);
+CREATE TABLE srt_empty () INHERITS (srt) WITH (autovacuum_enabled = off);
+CREATE INDEX ON srt_other USING gpu_column (id, num, word);
+INSERT INTO srt_child (id, num, word, other) SELECT i, i % 777, 'child ' || i % 5, 'other ' || i FROM generate_series(7001, 7600) AS i;
+INSERT INTO srt_other (id, num, word, other, more) SELECT i, i % 555, 'other ' || i % 5, 'other ' || i, i FROM generate_series(8001, 9000) AS i;
+VACUUM ANALYZE srt, srt_child, srt_other, srt_empty;
+SELECT * FROM compare_rows('SELECT id, num, other FROM srt ORDER BY num, id LIMIT 50');
+SELECT * FROM compare_rows('SELECT id, word, other FROM srt WHERE id > 5900 ORDER BY word DESC, id LIMIT 500');
+SELECT * FROM compare_rows('SELECT other FROM srt WHERE id > 5900 ORDER BY num % 7, upper(word), id LIMIT 500');
+SELECT * FROM compare_rows('SELECT num + 1, id FROM srt ORDER BY num + 1 DESC, id LIMIT 500');
+SELECT * FROM compare_rows('SELECT other FROM srt WHERE id > 5900 ORDER BY num % 7, upper(word), id LIMIT ALL');
+SELECT * FROM compare_rows('SELECT id, num, other FROM ONLY srt ORDER BY num, id LIMIT 50');
+SELECT * FROM compare_rows('SELECT id, num, other FROM srt_child ORDER BY num, id LIMIT 50');
+RESET enable_bitmapscan;
+DROP TABLE srt_child, srt_other, srt_empty;
+DROP TABLE srp;
 
 -- Rows that row security or a barrier hides: what may fail isn't evaluated for them.
 CREATE ROLE regress_sort_reader;

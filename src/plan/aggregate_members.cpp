@@ -110,7 +110,7 @@ const List *live_members(PlannerInfo *root, Index table) {
     return members;
 }
 
-static bool is_any_indexed(const List *members) {
+bool is_any_indexed(const List *members) {
     ListCell *cell;
     foreach (cell, members)
         if (has_column_index(static_cast<const RelOptInfo *>(lfirst(cell))))

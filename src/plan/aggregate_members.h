@@ -15,6 +15,9 @@ PathTarget *translate_target(PlannerInfo *root, PathTarget *target, Index table,
 // Those of the tables below this one that may have rows, as far as the planner knows: RelOptInfos.
 const List *live_members(PlannerInfo *root, Index table);
 
+// Has one of them a gpu_column index, whether or not it answers?
+bool is_any_indexed(const List *members);
+
 // A relation for groups of a table, or of a member, which give `target`. It stands beside those that core
 // has, whose paths are part of others already.
 RelOptInfo *make_groups(const RelOptInfo *table, PathTarget *target);

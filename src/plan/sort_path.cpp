@@ -1,10 +1,12 @@
 // Planning a GpuSort: `SELECT … FROM one table WHERE … ORDER BY … LIMIT …`. The node stands below
-// PostgreSQL's Limit, which counts the rows, and gives at least those that Limit takes.
+// PostgreSQL's Limit, which counts the rows, and gives at least those that Limit takes. Of partitions and
+// inheritance children each has a node of its own, whose rows PostgreSQL's MergeAppend puts together.
 #include "plan/sort_path.h"
 
 #include "compat.h"
 #include "memory.h"
 #include "plan/aggregate_cost.h"
+#include "plan/aggregate_members.h"
 #include "plan/aggregate_path.h"
 #include "plan/parameters.h"
 #include "settings.h"
@@ -29,9 +31,7 @@ static const char *refuse_statement(PlannerInfo *root, RelOptInfo *input) {
         return "a sample is read";
     if (input->lateral_relids != nullptr)
         return "what is sorted depends on another table's rows";
-    if (table->inh)
-        return "rows of partitions or children are sorted";
-    if (!has_column_index(input))
+    if (!table->inh && !has_column_index(input))
         return "the table has no gpu_column index";
     if (!sort_enabled())
         return "pg_gpu.enable_sort is off";
@@ -59,10 +59,11 @@ static bool has_system_columns(const PathTarget *target, Index table) {
 // What the statement sorts by; expressions without columns don't tell rows apart.
 static bool add_sort_keys(PlannerInfo *root, const IndexOptInfo *index, AggregateQuery *query, List **keys,
                           Refusal *refusal) {
+    List *columns = columns_over(root, index->rel);
     ListCell *cell;
     foreach (cell, root->parse->sortClause) {
         auto *clause = lfirst_node(SortGroupClause, cell);
-        Node *key = get_sortgroupclause_expr(clause, root->processed_tlist);
+        Node *key = get_sortgroupclause_expr(clause, columns);
         if (!contain_var_clause(key) && !contain_volatile_functions(key))
             continue;
         Node *expression = over_index(key, index, nullptr, refusal);
@@ -86,14 +87,21 @@ static SortPlanning make_planning(const PlannerInfo *root, const AggregateQuery 
 
 // ---- paths ------------------------------------------------------------------------------------------------
 
+// What a node's rows are, and where its path belongs.
+struct SortedRows {
+    RelOptInfo *output;   // of which there are paths
+    RelOptInfo *parent;   // of the path
+    PathTarget *scanned;  // what PostgreSQL's sort takes from a scan of the table
+    PathTarget *target;
+};
+
 // What PostgreSQL would run without the node, and without parallel workers.
-static Path *make_replaced_path(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
-                                PathTarget *target) {
-    Path *rows = reinterpret_cast<Path *>(
-        create_projection_path(root, input, create_seqscan_path(root, input, nullptr, 0), input->reltarget));
-    Path *sorted = reinterpret_cast<Path *>(
-        create_sort_path(root, output, rows, root->sort_pathkeys, root->limit_tuples));
-    return apply_projection_to_path(root, output, sorted, target);
+static Path *make_replaced_path(PlannerInfo *root, RelOptInfo *input, const SortedRows &sorted) {
+    Path *scan = create_seqscan_path(root, input, nullptr, 0);
+    Path *rows = reinterpret_cast<Path *>(create_projection_path(root, input, scan, sorted.scanned));
+    Path *path = reinterpret_cast<Path *>(
+        create_sort_path(root, sorted.parent, rows, root->sort_pathkeys, root->limit_tuples));
+    return apply_projection_to_path(root, sorted.parent, path, sorted.target);
 }
 
 // Where LIMIT isn't known a tenth of the rows would be PostgreSQL's guess, which few statements mean.
@@ -128,9 +136,10 @@ static void cost_sort_path(PlannerInfo *root, const AggregateSource &source, con
                        path->rows * (cpu_tuple_cost + path->pathtarget->cost.per_tuple);
 }
 
-static void add_path_of_index(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
+static void add_path_of_index(PlannerInfo *root, RelOptInfo *input, const SortedRows &sorted,
                               const IndexOptInfo *index) {
-    const Candidate candidate = {sort_path_methods()->CustomName, root, input, output, index->indexoid};
+    const Candidate candidate = {sort_path_methods()->CustomName, root, input, sorted.output,
+                                 index->indexoid};
     if (index->indpred != NIL && !index->predOK) {
         note_declined(candidate, "the conditions don't imply those of the partial index");
         return;
@@ -159,21 +168,72 @@ static void add_path_of_index(PlannerInfo *root, RelOptInfo *input, RelOptInfo *
                       {1, index->indexoid});
         return;
     }
-    PathTarget *target = root->upper_targets[UPPERREL_ORDERED];
     auto *path = makeNode(CustomPath);
     path->path.pathtype = T_CustomScan;
-    path->path.parent = output;
-    path->path.pathtarget = target;
+    path->path.parent = sorted.parent;
+    path->path.pathtarget = sorted.target;
     path->path.parallel_safe = false;
     path->path.pathkeys = root->sort_pathkeys;
     path->flags = CUSTOMPATH_SUPPORT_PROJECTION | CUSTOMPATH_SUPPORT_BACKWARD_SCAN;
-    path->custom_paths = list_make1(make_replaced_path(root, input, output, target));
+    path->custom_paths = list_make1(make_replaced_path(root, input, sorted));
     path->custom_private = pack_planning(make_planning(root, query, keys, input->relid));
     path->methods = sort_path_methods();
     cost_sort_path(root, source, query, *compiled, path);
     note_offered(candidate, path);
-    add_path(output, &path->path);
+    add_path(sorted.output, &path->path);
 }
+
+static void add_paths_of_indexes(PlannerInfo *root, RelOptInfo *input, const SortedRows &sorted) {
+    ListCell *cell;
+    foreach (cell, input->indexlist) {
+        const auto *index = lfirst_node(IndexOptInfo, cell);
+        if (is_column_index(index))
+            add_path_of_index(root, input, sorted, index);
+    }
+}
+
+// ---- partitions and children ------------------------------------------------------------------------------
+
+static bool is_by_index(const Path *path) {
+    return IsA(path, CustomPath) &&
+           reinterpret_cast<const CustomPath *>(path)->methods == sort_path_methods();
+}
+
+// The cheapest path for a member's first rows, which give what the statement sorts of the whole table. One
+// that isn't by an index gives all rows, and MergeAppend sorts them.
+static Path *make_member_path(PlannerInfo *root, const RelOptInfo *table, RelOptInfo *member) {
+    PathTarget *target = translate_target(root, table->reltarget, table->relid, member->relid);
+    RelOptInfo *rows = make_groups(member, target);
+    Path *all =
+        reinterpret_cast<Path *>(create_projection_path(root, member, member->cheapest_total_path, target));
+    add_path(rows, reinterpret_cast<Path *>(
+                       create_sort_path(root, member, all, root->sort_pathkeys, root->limit_tuples)));
+    note_other_paths(root, rows);
+    if (!has_system_columns(target, member->relid))
+        add_paths_of_indexes(root, member, {rows, member, target, target});
+    set_cheapest(rows);
+    return is_by_index(rows->cheapest_total_path) ? rows->cheapest_total_path : all;
+}
+
+// Adds a path that merges the members' rows, if one of them has a node.
+static void add_path_of_members(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
+                                PathTarget *target) {
+    List *paths = NIL;
+    bool any_index = false;
+    ListCell *cell;
+    foreach (cell, live_members(root, input->relid)) {
+        Path *path = make_member_path(root, input, static_cast<RelOptInfo *>(lfirst(cell)));
+        any_index = any_index || is_by_index(path);
+        paths = lappend(paths, path);
+    }
+    if (!any_index)
+        return;
+    Path *merged =
+        reinterpret_cast<Path *>(create_merge_append_path(root, input, paths, root->sort_pathkeys, nullptr));
+    add_path(output, apply_projection_to_path(root, output, merged, target));
+}
+
+// ---- the hook ---------------------------------------------------------------------------------------------
 
 static void consider_sort_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
                                 RelOptInfo *output, void *extra) {
@@ -186,19 +246,19 @@ static void consider_sort_paths(PlannerInfo *root, UpperRelationKind stage, RelO
     if (!IS_JOIN_REL(input) && (input->reloptkind != RELOPT_BASEREL || input->rtekind != RTE_RELATION))
         return;
     note_other_paths(root, output);
+    PathTarget *target = root->upper_targets[UPPERREL_ORDERED];
     const char *refused = refuse_statement(root, input);
-    if (refused == nullptr && has_system_columns(root->upper_targets[UPPERREL_ORDERED], input->relid))
+    const bool has_members = refused == nullptr && planner_rt_fetch(input->relid, root)->inh;
+    if (has_members && !is_any_indexed(live_members(root, input->relid)))
+        refused = "no partition or child has a gpu_column index";
+    if (refused == nullptr && has_system_columns(target, input->relid))
         refused = "a column of the system is wanted";
-    if (refused != nullptr) {
+    if (refused != nullptr)
         note_declined({sort_path_methods()->CustomName, root, input, output, InvalidOid}, refused);
-        return;
-    }
-    ListCell *cell;
-    foreach (cell, input->indexlist) {
-        const auto *index = lfirst_node(IndexOptInfo, cell);
-        if (is_column_index(index))
-            add_path_of_index(root, input, output, index);
-    }
+    else if (has_members)
+        add_path_of_members(root, input, output, target);
+    else
+        add_paths_of_indexes(root, input, {output, output, input->reltarget, target});
 }
 
 void install_sort_planner() {
