@@ -9,7 +9,7 @@
 
 #include "common/text/encoder.h"
 #include "device/text/damage.h"
-#include "device/text/decode_list.h"
+#include "device/text/decode_list.cuh"
 
 #include "test/device_test.h"
 
@@ -91,7 +91,7 @@ class DecodedLists : public DeviceTest {
         if (sums) {
             decode_list(call, view, lying, out.data(), damaged.data(), form);
         } else {
-            decode_gaps(call, view, lying, out.data(), damaged.data(), form);
+            whole_lists::launch_decode<false>(call, view, lying, out.data(), damaged.data(), form);
         }
         Decoded decoded = {std::vector<std::uint32_t>(list.documents), false};
         std::uint32_t found = 0;

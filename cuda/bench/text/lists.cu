@@ -5,7 +5,7 @@
 #include "bench/text/corpus.h"
 #include "bench/text/parts.h"
 #include "device/text/damage.h"
-#include "device/text/decode_list.h"
+#include "device/text/decode_list.cuh"
 #include "device/text/intersect.h"
 #include "gpu_engine/guard.h"
 
@@ -74,7 +74,8 @@ void measure_decompression(const Bench &bench) {
                     if (sums) {
                         device::decode_list(call, lists.view, list, out.data(), damage.flag());
                     } else {
-                        device::decode_gaps(call, lists.view, list, out.data(), damage.flag());
+                        device::whole_lists::launch_decode<false>(call, lists.view, list, out.data(),
+                                                                  damage.flag(), {});
                     }
                 });
                 const double written = 4.0 * list.documents;

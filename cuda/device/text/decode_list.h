@@ -18,8 +18,4 @@ enum class DecodeForm { warp_a_block, lane_a_block };
 void decode_list(const Call &call, const TextView &text, const ListView &list, std::uint32_t *ordinals,
                  std::uint32_t *damaged, std::optional<DecodeForm> form = {});
 
-// The same without the sums that make ordinals of gaps: for benchmarks.
-void decode_gaps(const Call &call, const TextView &text, const ListView &list, std::uint32_t *gaps,
-                 std::uint32_t *damaged, std::optional<DecodeForm> form = {});
-
 }  // namespace gpu_engine::device
