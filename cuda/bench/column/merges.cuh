@@ -123,6 +123,8 @@ void measure_ways(const Bench &bench, const device::Call &call, const MergeSizes
     bench.results.add({table, "limit: the bytes, as fast as a copy", column, limit_ms, "ms", 1, 0});
 }
 
+// Shapes by their numbers, for tables of those that are tried: threads a block, entries a thread, blocks a
+// multiprocessor.
 template <int Threads, int Items, int Blocks>
 struct TriedShape {
     static constexpr int threads = Threads;
@@ -130,7 +132,7 @@ struct TriedShape {
     static constexpr int items = Items;
 };
 
-// Measures the fused way by threads a block, blocks a multiprocessor and entries a thread.
+// Measures the fused way by its shapes.
 template <typename Entry>
 void measure_shapes(const Bench &bench, const device::Call &call, const MergeSizes &sizes, double bandwidth) {
     const MergeProblem<Entry> problem(call, sizes);
