@@ -122,9 +122,9 @@ static bool read_reply(const protocol::AggregateReply &reply, const AggregatePro
     return true;
 }
 
-bool aggregate_columns(const RunSet &set, const Choice &choice, const RowTests &tests,
-                       const GroupsQuestion &question, const VisibleBlocks &visible, GroupsAnswer *answer) {
-    constexpr RequestKind kind = RequestKind::Aggregate;
+bool aggregate_column(const RunSet &set, const Choice &choice, const RowTests &tests,
+                      const GroupsQuestion &question, const VisibleBlocks &visible, GroupsAnswer *answer) {
+    constexpr RequestKind kind = RequestKind::AggregateColumn;
     if (tests.count > static_cast<int>(protocol::max_tests)) {
         fail(Trouble::NotWanted, "the filter has too many parts");
         return note_failed(kind, choice);

@@ -22,22 +22,22 @@ inline constexpr int kPaths = kRecordedPaths;
 const char *path_name(Path path);
 
 enum class RequestKind : int {
-    Lookup,
-    Range,
-    Count,
-    Sort,
-    Merge,
-    CountBoxes,
-    SearchBoxes,
-    Match,
-    CountRows,
-    CountValues,
-    MatchRows,
+    LookupKary,
+    RangeKary,
+    CountKary,
+    SortKary,
+    MergeKary,
+    CountGrid,
+    SearchGrid,
+    MatchGrid,
+    CountColumn,
+    CountColumnValues,
+    MatchColumn,
     SearchText,
     CountText,
     IntersectText,
-    MergeDictionaries,
-    Aggregate,
+    MergeColumnDictionaries,
+    AggregateColumn,
 };
 inline constexpr int kRequestKinds = 16;
 const char *request_name(RequestKind kind);
@@ -75,7 +75,7 @@ ListFeatures list_features(const Request &request);
 // A request on the path that was chosen for it.
 struct Attempt {
     Oid index = InvalidOid;  // invalid: nothing is learned from it
-    RequestKind kind = RequestKind::Lookup;
+    RequestKind kind = RequestKind::LookupKary;
     Path path = Path::Paged;
     PathEstimates estimates = {};
     instr_time began = {};
@@ -238,12 +238,12 @@ struct EntriesAnswer {
 
 // Live entries with one of the keys, which are best sorted. Runs that aren't mirrored are loaded first when
 // pg_gpu.mirror has it so and it pays; dead bitmaps as new as the set's vacuum_seq.
-bool lookup(const RunSet &set, const Choice &choice, const void *keys, uint64 key_count,
-            EntriesAnswer *answer);
+bool lookup_kary(const RunSet &set, const Choice &choice, const void *keys, uint64 key_count,
+                 EntriesAnswer *answer);
 
 // Live entries from low[i] to high[i], both included; with their keys when asked for.
-bool range(const RunSet &set, const Choice &choice, const void *low, const void *high, uint64 range_count,
-           bool with_keys, EntriesAnswer *answer);
+bool range_kary(const RunSet &set, const Choice &choice, const void *low, const void *high,
+                uint64 range_count, bool with_keys, EntriesAnswer *answer);
 
 // What the session knows of heap blocks. Read it after the set's view, and compare vacuum_seq again after the
 // request (rule "Trust").
@@ -259,8 +259,8 @@ struct CountAnswer {
     RunAnswer runs[kMaxRuns];  // has those on unknown blocks: the heap must decide about each
 };
 
-bool count(const RunSet &set, const Choice &choice, const void *low, const void *high, uint64 range_count,
-           const VisibleBlocks &visible, CountAnswer *answer);
+bool count_kary(const RunSet &set, const Choice &choice, const void *low, const void *high,
+                uint64 range_count, const VisibleBlocks &visible, CountAnswer *answer);
 
 // Boxes of points, all bounds included; arrays of keys by column, and of a byte a box.
 struct Boxes {
@@ -272,14 +272,14 @@ struct Boxes {
 };
 
 // Live entries in the boxes from number `first` on: counted, or their TIDs in no certain order.
-bool count_boxes(const RunSet &set, const Choice &choice, const Boxes &boxes, uint64 first,
-                 const VisibleBlocks &visible, CountAnswer *answer);
-bool search_boxes(const RunSet &set, const Choice &choice, const Boxes &boxes, uint64 first,
-                  EntriesAnswer *answer);
+bool count_grid(const RunSet &set, const Choice &choice, const Boxes &boxes, uint64 first,
+                const VisibleBlocks &visible, CountAnswer *answer);
+bool search_grid(const RunSet &set, const Choice &choice, const Boxes &boxes, uint64 first,
+                 EntriesAnswer *answer);
 
 // Live entries that are one of the points from number `first` on; points are arrays of keys by column.
-bool match_points(const RunSet &set, const Choice &choice, const void *const *keys, uint64 count,
-                  uint64 first, EntriesAnswer *answer);
+bool match_grid(const RunSet &set, const Choice &choice, const void *const *keys, uint64 count, uint64 first,
+                EntriesAnswer *answer);
 
 // ---- columns (column.cpp) -------------------------------------------------------------------------------
 
@@ -309,9 +309,9 @@ struct ColumnsAnswer {
 
 // Live rows that pass all tests, counted in each run: CountRows for a target of rows, else CountValues.
 // `places[i]` are those of run i's counts.
-bool count_columns(const RunSet &set, const Choice &choice, const RowTests &tests,
-                   const gpu_engine::ColumnTarget &target, const uint64 *places, const VisibleBlocks &visible,
-                   ColumnsAnswer *answer);
+bool count_column(const RunSet &set, const Choice &choice, const RowTests &tests,
+                  const gpu_engine::ColumnTarget &target, const uint64 *places, const VisibleBlocks &visible,
+                  ColumnsAnswer *answer);
 
 struct RowsAnswer {
     const ItemPointerData *tids[kMaxRuns];
@@ -319,7 +319,7 @@ struct RowsAnswer {
 };
 
 // Their TIDs, in no certain order.
-bool match_columns(const RunSet &set, const Choice &choice, const RowTests &tests, RowsAnswer *answer);
+bool match_column(const RunSet &set, const Choice &choice, const RowTests &tests, RowsAnswer *answer);
 
 // ---- groups of rows (aggregate.cpp)
 // -----------------------------------------------------------------------------
@@ -346,14 +346,14 @@ struct GroupsAnswer {
     const uint64 *doubtful_records;
 };
 
-bool aggregate_columns(const RunSet &set, const Choice &choice, const RowTests &tests,
-                       const GroupsQuestion &question, const VisibleBlocks &visible, GroupsAnswer *answer);
+bool aggregate_column(const RunSet &set, const Choice &choice, const RowTests &tests,
+                      const GroupsQuestion &question, const VisibleBlocks &visible, GroupsAnswer *answer);
 
 // The union of two sorted dictionaries without duplicates: *count entries, and for each entry of theirs its
 // place among them. Results lie in the transfer buffer, and have been looked through.
-bool merge_dictionaries(const Choice &choice, const uint64 *main, uint64 main_count, const uint64 *delta,
-                        uint64 delta_count, const uint64 **entries, uint64 *count, const uint32 **main_map,
-                        const uint32 **delta_map);
+bool merge_column_dictionaries(const Choice &choice, const uint64 *main, uint64 main_count,
+                               const uint64 *delta, uint64 delta_count, const uint64 **entries, uint64 *count,
+                               const uint32 **main_map, const uint32 **delta_map);
 
 // ---- inverted lists (text.cpp) --------------------------------------------------------------------------
 
@@ -416,16 +416,16 @@ bool append_to_sort(ServerArray *array, const void *keys, const ItemPointerData 
 bool finish_sort(ServerArray *array);
 
 // The live entries of the runs (their mirrored part).
-bool merge(const RunSet &set, const Choice &choice, ServerArray *array);
+bool merge_kary(const RunSet &set, const Choice &choice, ServerArray *array);
 
 // Entries from `first` on: *count of them, at least one, at most `most`.
-bool read_entries(const ServerArray &array, uint64 first, uint64 most, const void **keys,
-                  const ItemPointerData **tids, uint64 *count);
+bool read_kary(const ServerArray &array, uint64 first, uint64 most, const void **keys,
+               const ItemPointerData **tids, uint64 *count);
 
 // The array becomes the mirror of a run that was written from it, entry by entry. Once the run is listed.
-void name_array(ServerArray *array, Relation index, const storage::RunEntry &run);
+void name_kary(ServerArray *array, Relation index, const storage::RunEntry &run);
 // Gives the array back. Does nothing to one that is lost.
-void drop_array(ServerArray *array);
+void drop_kary(ServerArray *array);
 
 // ---- mirrors (mirrors.cpp) -------------------------------------------------------------------------------
 

@@ -130,11 +130,11 @@ static bool ask_columns(const RunSet &set, const Choice &choice, RequestKind kin
     return answered;
 }
 
-bool count_columns(const RunSet &set, const Choice &choice, const RowTests &tests,
-                   const gpu_engine::ColumnTarget &target, const uint64 *places, const VisibleBlocks &visible,
-                   ColumnsAnswer *answer) {
+bool count_column(const RunSet &set, const Choice &choice, const RowTests &tests,
+                  const gpu_engine::ColumnTarget &target, const uint64 *places, const VisibleBlocks &visible,
+                  ColumnsAnswer *answer) {
     const bool counts_rows = target.kind == gpu_engine::TargetKind::rows;
-    const RequestKind kind = counts_rows ? RequestKind::CountRows : RequestKind::CountValues;
+    const RequestKind kind = counts_rows ? RequestKind::CountColumn : RequestKind::CountColumnValues;
     const LiveRuns live = live_runs(set);
     uint64 expected = 0;
     for (int i = 0; i < live.count; i++)
@@ -180,22 +180,22 @@ bool count_columns(const RunSet &set, const Choice &choice, const RowTests &test
     return true;
 }
 
-bool match_columns(const RunSet &set, const Choice &choice, const RowTests &tests, RowsAnswer *answer) {
+bool match_column(const RunSet &set, const Choice &choice, const RowTests &tests, RowsAnswer *answer) {
     const LiveRuns live = live_runs(set);
     Layout layout;
     protocol::ColumnReply reply;
     // Whoever sees them.
     const VisibleBlocks visible = {{}, true};
     if (!ask_columns(
-            set, choice, RequestKind::MatchRows, protocol::Message::match_column, tests, {nullptr, 0, 0},
+            set, choice, RequestKind::MatchColumn, protocol::Message::match_column, tests, {nullptr, 0, 0},
             visible, 0, [](protocol::AskColumn *) {}, &layout, &reply))
-        return note_failed(RequestKind::MatchRows, choice);
+        return note_failed(RequestKind::MatchColumn, choice);
     for (int i = 0; i < set.count; i++)
         answer->found[i] = 0;
     for (int i = 0; i < live.count; i++) {
         if (!rows_lie_in_buffer<ItemPointerData>(reply, i)) {
             fail(Trouble::Refused, "results lie outside of the transfer buffer");
-            return note_failed(RequestKind::MatchRows, choice);
+            return note_failed(RequestKind::MatchColumn, choice);
         }
         answer->tids[live.places[i]] = static_cast<const ItemPointerData *>(
             copy_of_results(reply.found_at[i], reply.found[i] * sizeof(ItemPointerData)));
@@ -245,7 +245,7 @@ static bool ask_merge(const Choice &choice, const uint64 *main, uint64 main_coun
     message->delta_map = align_offset(message->main_map + main_count * sizeof(uint32));
     const uint64 bytes = align_offset(message->delta_map + delta_count * sizeof(uint32));
     Request request = {};
-    request.kind = RequestKind::MergeDictionaries;
+    request.kind = RequestKind::MergeColumnDictionaries;
     request.items = main_count + delta_count;
     forget_results();
     if (!ready_for(choice.path) || !need_buffer(bytes, bytes))
@@ -256,21 +256,21 @@ static bool ask_merge(const Choice &choice, const uint64 *main, uint64 main_coun
         return false;
     if (answer_of(reply->header) != protocol::Answer::done)
         return fail_by_answer(reply->header);
-    note_answered(RequestKind::MergeDictionaries, choice.path, request.items, bytes, reply->header);
+    note_answered(RequestKind::MergeColumnDictionaries, choice.path, request.items, bytes, reply->header);
     return true;
 }
 
-bool merge_dictionaries(const Choice &choice, const uint64 *main, uint64 main_count, const uint64 *delta,
-                        uint64 delta_count, const uint64 **entries, uint64 *count, const uint32 **main_map,
-                        const uint32 **delta_map) {
+bool merge_column_dictionaries(const Choice &choice, const uint64 *main, uint64 main_count,
+                               const uint64 *delta, uint64 delta_count, const uint64 **entries, uint64 *count,
+                               const uint32 **main_map, const uint32 **delta_map) {
     protocol::MergeColumnDictionaries message;
     protocol::MergeColumnDictionariesReply reply;
     if (!ask_merge(choice, main, main_count, delta, delta_count, &message, &reply))
-        return note_failed(RequestKind::MergeDictionaries, choice);
+        return note_failed(RequestKind::MergeColumnDictionaries, choice);
     *count = reply.count;
     if (*count > main_count + delta_count) {
         fail(Trouble::Refused, "merged dictionaries are too long");
-        return note_failed(RequestKind::MergeDictionaries, choice);
+        return note_failed(RequestKind::MergeColumnDictionaries, choice);
     }
     *entries = static_cast<const uint64 *>(copy_of_results(message.entries, *count * sizeof(uint64)));
     *main_map = static_cast<const uint32 *>(copy_of_results(message.main_map, main_count * sizeof(uint32)));
@@ -283,7 +283,7 @@ bool merge_dictionaries(const Choice &choice, const uint64 *main, uint64 main_co
         return true;
     }
     fail(Trouble::Refused, "merged dictionaries are wrong");
-    return note_failed(RequestKind::MergeDictionaries, choice);
+    return note_failed(RequestKind::MergeColumnDictionaries, choice);
 }
 
 }  // namespace pg_gpu::client

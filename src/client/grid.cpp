@@ -141,12 +141,12 @@ static protocol::BoxesPlace place_of(const RunSet &set, const BoxInputs &inputs,
     return place;
 }
 
-bool search_boxes(const RunSet &set, const Choice &choice, const Boxes &boxes, uint64 first,
-                  EntriesAnswer *answer) {
+bool search_grid(const RunSet &set, const Choice &choice, const Boxes &boxes, uint64 first,
+                 EntriesAnswer *answer) {
     const BoxInputs inputs = inputs_of(set, boxes, first);
     answer->items = boxes.count - first;
-    const Question question = {RequestKind::SearchBoxes, inputs.inputs, inputs.count, sizeof(ItemPointerData),
-                               estimate_of_items(set, RequestKind::SearchBoxes, answer->items, choice.path)};
+    const Question question = {RequestKind::SearchGrid, inputs.inputs, inputs.count, sizeof(ItemPointerData),
+                               estimate_of_items(set, RequestKind::SearchGrid, answer->items, choice.path)};
     Layout layout;
     protocol::ResultReply reply;
     const auto set_offsets = [&](protocol::SearchGrid *message, const Layout &at, uint64 items,
@@ -159,18 +159,18 @@ bool search_boxes(const RunSet &set, const Choice &choice, const Boxes &boxes, u
                                   &answer->items, &layout, &reply) &&
         read_runs(set, layout, reply, answer->items, false, answer->runs))
         return true;
-    return note_failed(RequestKind::SearchBoxes, choice);
+    return note_failed(RequestKind::SearchGrid, choice);
 }
 
-bool match_points(const RunSet &set, const Choice &choice, const void *const *keys, uint64 count,
-                  uint64 first, EntriesAnswer *answer) {
+bool match_grid(const RunSet &set, const Choice &choice, const void *const *keys, uint64 count, uint64 first,
+                EntriesAnswer *answer) {
     const GridMirror &format = grid_of(set);
     BoxInputs inputs = {};
     for (uint32 c = 0; c < format.columns; c++)
         inputs.low[c] = add_input(&inputs, keys[c], format.key_bytes[c], first);
     answer->items = count - first;
-    const Question question = {RequestKind::Match, inputs.inputs, inputs.count, sizeof(ItemPointerData),
-                               estimate_of_items(set, RequestKind::Match, answer->items, choice.path)};
+    const Question question = {RequestKind::MatchGrid, inputs.inputs, inputs.count, sizeof(ItemPointerData),
+                               estimate_of_items(set, RequestKind::MatchGrid, answer->items, choice.path)};
     Layout layout;
     protocol::ResultReply reply;
     const auto set_offsets = [&](protocol::MatchGrid *message, const Layout &at, uint64 items,
@@ -187,20 +187,20 @@ bool match_points(const RunSet &set, const Choice &choice, const void *const *ke
                                  &answer->items, &layout, &reply) &&
         read_runs(set, layout, reply, answer->items, false, answer->runs))
         return true;
-    return note_failed(RequestKind::Match, choice);
+    return note_failed(RequestKind::MatchGrid, choice);
 }
 
-bool count_boxes(const RunSet &set, const Choice &choice, const Boxes &boxes, uint64 first,
-                 const VisibleBlocks &visible, CountAnswer *answer) {
+bool count_grid(const RunSet &set, const Choice &choice, const Boxes &boxes, uint64 first,
+                const VisibleBlocks &visible, CountAnswer *answer) {
     BoxInputs inputs = inputs_of(set, boxes, first);
     const int blocks = inputs.count;
     const BlockInputs known = block_inputs(visible);
     inputs.inputs[inputs.count++] = known.groups;
     inputs.inputs[inputs.count++] = known.rows;
     answer->items = boxes.count - first;
-    const Question question = {RequestKind::CountBoxes, inputs.inputs, inputs.count,
+    const Question question = {RequestKind::CountGrid, inputs.inputs, inputs.count,
                                sizeof(uint64) + sizeof(ItemPointerData),
-                               estimate_of_items(set, RequestKind::CountBoxes, answer->items, choice.path)};
+                               estimate_of_items(set, RequestKind::CountGrid, answer->items, choice.path)};
     answer->hidden = !visible.all;
     Layout layout;
     protocol::ResultReply reply;
@@ -218,7 +218,7 @@ bool count_boxes(const RunSet &set, const Choice &choice, const Boxes &boxes, ui
         answer->counts = reinterpret_cast<const uint64 *>(buffer_at(layout.results));
         return true;
     }
-    return note_failed(RequestKind::CountBoxes, choice);
+    return note_failed(RequestKind::CountGrid, choice);
 }
 
 }  // namespace pg_gpu::client

@@ -83,11 +83,11 @@ constinit const RequestCost count_cost = {true,
 
 // ---- requests --------------------------------------------------------------------------------------------
 
-bool lookup(const RunSet &set, const Choice &choice, const void *keys, uint64 key_count,
-            EntriesAnswer *answer) {
+bool lookup_kary(const RunSet &set, const Choice &choice, const void *keys, uint64 key_count,
+                 EntriesAnswer *answer) {
     const Input inputs[] = {{keys, key_bytes(set), 0}};
-    const Question question = {RequestKind::Lookup, inputs, 1, sizeof(ItemPointerData),
-                               estimate_of_items(set, RequestKind::Lookup, key_count, choice.path)};
+    const Question question = {RequestKind::LookupKary, inputs, 1, sizeof(ItemPointerData),
+                               estimate_of_items(set, RequestKind::LookupKary, key_count, choice.path)};
     answer->items = key_count;
     Layout layout;
     protocol::ResultReply reply;
@@ -102,15 +102,15 @@ bool lookup(const RunSet &set, const Choice &choice, const void *keys, uint64 ke
                                   &answer->items, &layout, &reply) &&
         read_runs(set, layout, reply, answer->items, false, answer->runs))
         return true;
-    return note_failed(RequestKind::Lookup, choice);
+    return note_failed(RequestKind::LookupKary, choice);
 }
 
-bool range(const RunSet &set, const Choice &choice, const void *low, const void *high, uint64 range_count,
-           bool with_keys, EntriesAnswer *answer) {
+bool range_kary(const RunSet &set, const Choice &choice, const void *low, const void *high,
+                uint64 range_count, bool with_keys, EntriesAnswer *answer) {
     const Input inputs[] = {{low, key_bytes(set), 0}, {high, key_bytes(set), 0}};
-    const Question question = {RequestKind::Range, inputs, 2,
+    const Question question = {RequestKind::RangeKary, inputs, 2,
                                sizeof(ItemPointerData) + (with_keys ? key_bytes(set) : 0),
-                               estimate_of_items(set, RequestKind::Range, range_count, choice.path)};
+                               estimate_of_items(set, RequestKind::RangeKary, range_count, choice.path)};
     answer->items = range_count;
     Layout layout;
     protocol::ResultReply reply;
@@ -127,15 +127,15 @@ bool range(const RunSet &set, const Choice &choice, const void *low, const void 
                                  &answer->items, &layout, &reply) &&
         read_runs(set, layout, reply, answer->items, with_keys, answer->runs))
         return true;
-    return note_failed(RequestKind::Range, choice);
+    return note_failed(RequestKind::RangeKary, choice);
 }
 
-bool count(const RunSet &set, const Choice &choice, const void *low, const void *high, uint64 range_count,
-           const VisibleBlocks &visible, CountAnswer *answer) {
+bool count_kary(const RunSet &set, const Choice &choice, const void *low, const void *high,
+                uint64 range_count, const VisibleBlocks &visible, CountAnswer *answer) {
     const BlockInputs blocks = block_inputs(visible);
     const Input inputs[] = {{low, key_bytes(set), 0}, {high, key_bytes(set), 0}, blocks.groups, blocks.rows};
-    const Question question = {RequestKind::Count, inputs, 4, sizeof(uint64) + sizeof(ItemPointerData),
-                               estimate_of_items(set, RequestKind::Count, range_count, choice.path)};
+    const Question question = {RequestKind::CountKary, inputs, 4, sizeof(uint64) + sizeof(ItemPointerData),
+                               estimate_of_items(set, RequestKind::CountKary, range_count, choice.path)};
     answer->items = range_count;
     answer->hidden = !visible.all;
     Layout layout;
@@ -156,7 +156,7 @@ bool count(const RunSet &set, const Choice &choice, const void *low, const void 
         answer->counts = reinterpret_cast<const uint64 *>(buffer_at(layout.results));
         return true;
     }
-    return note_failed(RequestKind::Count, choice);
+    return note_failed(RequestKind::CountKary, choice);
 }
 
 }  // namespace pg_gpu::client

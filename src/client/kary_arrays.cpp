@@ -48,11 +48,11 @@ static bool fail_sort(ServerArray *array) {
     if (array->handle != 0 && array->connection == connection_number())
         disconnect();
     array->handle = 0;
-    return note_failed(RequestKind::Sort, array->path, array->index);
+    return note_failed(RequestKind::SortKary, array->path, array->index);
 }
 
 bool begin_sort(const Choice &choice, int key_bits, uint64 entries, ServerArray *array) {
-    *array = {0, 0, entries, RequestKind::Sort, choice.path, choice.index, key_bits};
+    *array = {0, 0, entries, RequestKind::SortKary, choice.path, choice.index, key_bits};
     if (!ready_for(choice.path) ||
         !open_halves(&sort_halves, 2 * BLCKSZ,
                      Min(kStreamBuffer, 2 * entries * entry_bytes(key_bits) + 4 * BLCKSZ)))
@@ -111,7 +111,7 @@ bool finish_sort(ServerArray *array) {
         fail(Trouble::Refused, "the server process has sorted another number of entries");
         return fail_sort(array);
     }
-    note_answered(RequestKind::Sort, array->path, array->entries,
+    note_answered(RequestKind::SortKary, array->path, array->entries,
                   array->entries * entry_bytes(array->key_bits), reply.header);
     return true;
 }
@@ -143,9 +143,9 @@ static bool ask_merge(const RunSet &set, const Choice &choice, ServerArray *arra
                                 "the server process has merged more entries than there are");
                 }
                 hold_on_server();
-                *array = {connection_number(), reply.handle, reply.entries,       RequestKind::Merge,
+                *array = {connection_number(), reply.handle, reply.entries,       RequestKind::MergeKary,
                           choice.path,         choice.index, set.format->key_bits};
-                note_answered(RequestKind::Merge, choice.path, entries,
+                note_answered(RequestKind::MergeKary, choice.path, entries,
                               entries * entry_bytes(set.format->key_bits), reply.header);
                 return true;
             case protocol::Answer::not_resident:
@@ -163,9 +163,9 @@ static bool ask_merge(const RunSet &set, const Choice &choice, ServerArray *arra
     return fail(Trouble::Refused, "mirrors change too fast");
 }
 
-bool merge(const RunSet &set, const Choice &choice, ServerArray *array) {
-    *array = {0, 0, 0, RequestKind::Merge, choice.path, choice.index, set.format->key_bits};
-    return ask_merge(set, choice, array) || note_failed(RequestKind::Merge, choice);
+bool merge_kary(const RunSet &set, const Choice &choice, ServerArray *array) {
+    *array = {0, 0, 0, RequestKind::MergeKary, choice.path, choice.index, set.format->key_bits};
+    return ask_merge(set, choice, array) || note_failed(RequestKind::MergeKary, choice);
 }
 
 // ---- reading, naming, dropping ----------------------------------------------------------------------------
@@ -196,13 +196,13 @@ static bool ask_entries(const ServerArray &array, uint64 first, uint64 most, con
     return true;
 }
 
-bool read_entries(const ServerArray &array, uint64 first, uint64 most, const void **keys,
-                  const ItemPointerData **tids, uint64 *count) {
+bool read_kary(const ServerArray &array, uint64 first, uint64 most, const void **keys,
+               const ItemPointerData **tids, uint64 *count) {
     return ask_entries(array, first, most, keys, tids, count) ||
            note_failed(array.kind, array.path, array.index);
 }
 
-void name_array(ServerArray *array, Relation index, const storage::RunEntry &run) {
+void name_kary(ServerArray *array, Relation index, const storage::RunEntry &run) {
     if (!is_alive(*array) || !connect_to_server() || !is_alive(*array))
         return;
     auto message = make_message<protocol::NameKary>(protocol::Message::name_kary, array->path);
@@ -219,7 +219,7 @@ void name_array(ServerArray *array, Relation index, const storage::RunEntry &run
     array->handle = 0;
 }
 
-void drop_array(ServerArray *array) {
+void drop_kary(ServerArray *array) {
     if (array->handle == 0 || !is_alive(*array))
         return;
     // Entries may be on their way still.

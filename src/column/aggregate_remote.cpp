@@ -9,7 +9,7 @@ using gpu_engine::AggregateOutcome;
 using gpu_engine::AggregateProgram;
 using gpu_engine::GroupTable;
 
-static constexpr client::RequestKind kKind = client::RequestKind::Aggregate;
+static constexpr client::RequestKind kKind = client::RequestKind::AggregateColumn;
 
 // ---- codes ------------------------------------------------------------------------------------------------
 
@@ -59,8 +59,8 @@ bool ask_records(RemoteRows *rows, const AggregateProgram &program, const Aggreg
     for (int run = 0; run < rows->set.count; run++)
         question.request.entries += rows->set.runs[run].entries;
     client::GroupsAnswer answer;
-    if (!client::aggregate_columns(rows->set, rows->choice, {rows->tests, rows->test_count}, question,
-                                   rows->visible, &answer))
+    if (!client::aggregate_column(rows->set, rows->choice, {rows->tests, rows->test_count}, question,
+                                  rows->visible, &answer))
         return false;
     if (answer.outcome != AggregateOutcome::answered) {
         client::decline(kKind, rows->choice,

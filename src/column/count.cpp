@@ -7,7 +7,7 @@ namespace pg_gpu::column {
 static bool count_on_server(Relation heap, Relation index, Snapshot snapshot, const Format &format,
                             const Condition &condition, uint64 *count, uint64 *heap_fetches) {
     return with_rows_on_server(
-        heap, index, snapshot, &format, condition, {client::RequestKind::CountRows, 0, 0, true},
+        heap, index, snapshot, &format, condition, {client::RequestKind::CountColumn, 0, 0, true},
         [count](RemoteRows *rows) {
             uint64 in_runs;
             if (!count_remote_rows(rows, &in_runs))
@@ -24,11 +24,11 @@ uint64 count_rows(Relation heap, Relation index, Snapshot snapshot, const Format
     pgstat_count_index_scan(index);
     if (count_on_server(heap, index, snapshot, format, condition, &count, heap_fetches))
         return count;
-    const client::PagedRequest request = client::begin_paged(client::RequestKind::CountRows, 1);
+    const client::PagedRequest request = client::begin_paged(client::RequestKind::CountColumn, 1);
     *heap_fetches = with_rows(heap, index, snapshot, &format, condition,
                               [&count](ColumnView *view) { count = count_selected(view); });
     client::end_paged(request);
-    client::note_request_done(index, client::RequestKind::CountRows);
+    client::note_request_done(index, client::RequestKind::CountColumn);
     return count;
 }
 

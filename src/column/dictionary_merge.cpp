@@ -278,8 +278,8 @@ static bool unite_used(const client::Choice &choice, UsedEntries *used, int coun
         const uint32 *main_map;
         const uint32 *delta_map;
         uint64 joined_count;
-        if (!client::merge_dictionaries(choice, entries, total, used[i].values, used[i].count, &joined,
-                                        &joined_count, &main_map, &delta_map))
+        if (!client::merge_column_dictionaries(choice, entries, total, used[i].values, used[i].count, &joined,
+                                               &joined_count, &main_map, &delta_map))
             return false;
         for (int j = 0; j < i; j++)
             for (uint64 k = 0; k < used[j].count; k++)
@@ -304,7 +304,7 @@ static client::Path unite_on_server(InputColumn *columns, int count, IntegerUnio
     auto *used = allocate<UsedEntries>(static_cast<size_t>(count) + 1);
     int inputs = 0;
     client::Request request = {};
-    request.kind = client::RequestKind::MergeDictionaries;
+    request.kind = client::RequestKind::MergeColumnDictionaries;
     for (int i = 0; i <= count; i++) {
         InputColumn *column = i < count ? &columns[i] : &merged->table;
         if (i < count ? column->raw : !merged->has_table)

@@ -327,7 +327,7 @@ static bool ask(RemoteRows *rows, const ColumnTarget &target, AddCounts add_coun
     auto *answer = allocate<client::ColumnsAnswer>(1);
     const client::RowTests tests = {rows->tests, rows->test_count};
     const bool answered =
-        client::count_columns(rows->set, rows->choice, tests, target, places, rows->visible, answer);
+        client::count_column(rows->set, rows->choice, tests, target, places, rows->visible, answer);
     for (int run = 0; answered && run < view->run_count; run++) {
         if (!is_remote(view, run))
             continue;
@@ -412,7 +412,7 @@ static bool match_in_view(RemoteRows *rows, const Condition &condition, TidSink 
     select_matching(view, condition, KeysToApply::Safe);
     auto *answer = allocate<client::RowsAnswer>(1);
     const client::RowTests tests = {rows->tests, rows->test_count};
-    if (!client::match_columns(rows->set, rows->choice, tests, answer))
+    if (!client::match_column(rows->set, rows->choice, tests, answer))
         return false;
     for (int run = 0; run < view->run_count; run++) {
         if (!is_remote(view, run)) {
@@ -438,7 +438,7 @@ bool match_on_server(Relation heap, Relation index, Snapshot snapshot, const For
         return false;
     auto *rows = allocate_zeroed<RemoteRows>(1);
     if (!open_remote_view(heap, index, snapshot, format, condition,
-                          {client::RequestKind::MatchRows, 0, 0, true}, rows))
+                          {client::RequestKind::MatchColumn, 0, 0, true}, rows))
         return false;
     MemoryContext caller = MemoryContextSwitchTo(rows->view->context);
     // Which values occur in visible rows is asked before an operator that may fail is applied to them.

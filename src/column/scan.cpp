@@ -157,7 +157,7 @@ int64 get_bitmap(IndexScanDesc descriptor, TIDBitmap *bitmap) {
         close_view(view);
     }
     storage::end_kept(&kept);
-    client::note_request_done(index, client::RequestKind::MatchRows);
+    client::note_request_done(index, client::RequestKind::MatchColumn);
     table_close(heap, NoLock);
     MemoryContextSwitchTo(caller);
     return added;

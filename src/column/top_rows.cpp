@@ -161,7 +161,8 @@ bool find_top_rows_on_server(RemoteRows *rows, const AggregateParts &parts, cons
     const OwnParts own = find_own_parts(*rows, parts, inputs);
     FoundRecords found = {};
     if (own.any && add_top_rows(own.parts, program, own.inputs, top, kept) != AggregateOutcome::answered) {
-        client::decline(client::RequestKind::Aggregate, rows->choice, "rows elsewhere could not be compared");
+        client::decline(client::RequestKind::AggregateColumn, rows->choice,
+                        "rows elsewhere could not be compared");
         return false;
     }
     if (!ask_records(rows, program, inputs, kept->memory / 4, top.count, top, &found))
@@ -169,7 +170,8 @@ bool find_top_rows_on_server(RemoteRows *rows, const AggregateParts &parts, cons
     const uint64 visible = keep_visible(rows, found);
     if (!add_records(kept, found.group_records, found.groups, found.words) ||
         !add_records(kept, found.doubtful_records, visible, found.words + 1)) {
-        client::decline(client::RequestKind::Aggregate, rows->choice, "work_mem has no room for the rows");
+        client::decline(client::RequestKind::AggregateColumn, rows->choice,
+                        "work_mem has no room for the rows");
         return false;
     }
     gpu_engine::leave_top_rows(&kept->rows);

@@ -70,7 +70,7 @@ static double time_range(Sample *sample) {
     client::EntriesAnswer answer;
     instr_time start;
     INSTR_TIME_SET_CURRENT(start);
-    if (!client::range(sample->set, sample->choice, &low, &high, 1, true, &answer))
+    if (!client::range_kary(sample->set, sample->choice, &low, &high, 1, true, &answer))
         return -1;
     const double microseconds = microseconds_since(start);
     sample->count = answer.runs[0].entries;
@@ -88,7 +88,7 @@ static double time_lookup(const Sample &sample, const uint64 *keys, uint64 count
     INSTR_TIME_SET_CURRENT(start);
     for (uint64 done = 0; done < count;) {
         client::EntriesAnswer answer;
-        if (!client::lookup(sample.set, sample.choice, keys + done, count - done, &answer))
+        if (!client::lookup_kary(sample.set, sample.choice, keys + done, count - done, &answer))
             return -1;
         done += answer.items;
     }
@@ -105,7 +105,7 @@ static double time_transfer(const Sample &sample) {
     if (!client::append_to_sort(&array, sample.keys, sample.tids, sample.count))
         return -1;
     const double microseconds = microseconds_since(start);
-    client::drop_array(&array);
+    client::drop_kary(&array);
     return microseconds;
 }
 

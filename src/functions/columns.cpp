@@ -156,17 +156,17 @@ static void with_distinct(const functions::OpenIndex &open, Snapshot snapshot, c
         return true;
     };
     if (column::with_rows_on_server(open.heap, open.index, snapshot, format, condition,
-                                    {client::RequestKind::CountValues, 1, 0, true}, work_on_server,
+                                    {client::RequestKind::CountColumnValues, 1, 0, true}, work_on_server,
                                     &heap_fetches))
         return;
-    const client::PagedRequest paged = client::begin_paged(client::RequestKind::CountValues, 1);
+    const client::PagedRequest paged = client::begin_paged(client::RequestKind::CountColumnValues, 1);
     column::with_rows(open.heap, open.index, snapshot, format, condition, [&](ColumnView *view) {
         const column::DistinctValues distinct = column::find_distinct(view, number);
         if (!column::is_stale(view))
             work(view, distinct);
     });
     client::end_paged(paged);
-    client::note_request_done(open.index, client::RequestKind::CountValues);
+    client::note_request_done(open.index, client::RequestKind::CountColumnValues);
 }
 
 // ---- gpu.dictionary ---------------------------------------------------------------------------------------

@@ -401,7 +401,8 @@ static bool count_on_server(const functions::OpenIndex &open, Snapshot snapshot,
     const bool is_integer = format.types[asked.column].is_integer;
     uint64 heap_fetches;
     return column::with_rows_on_server(
-        open.heap, open.index, snapshot, &format, condition, {client::RequestKind::CountValues, 1, 0, true},
+        open.heap, open.index, snapshot, &format, condition,
+        {client::RequestKind::CountColumnValues, 1, 0, true},
         [&](column::RemoteRows *rows) {
             Request request = asked;
             if (!is_integer && !column::count_remote_codes(rows, request.column))
@@ -434,7 +435,7 @@ static BinnedRows count_by_bins(const functions::OpenIndex &open, Snapshot snaps
     pgstat_count_index_scan(open.index);
     if (count_on_server(open, snapshot, format, condition, asked, context, &counted))
         return counted;
-    const client::PagedRequest paged = client::begin_paged(client::RequestKind::CountValues, 1);
+    const client::PagedRequest paged = client::begin_paged(client::RequestKind::CountColumnValues, 1);
     column::with_rows(open.heap, open.index, snapshot, &format, condition, [&](ColumnView *view) {
         Request request = asked;
         find_missing_bounds(view, &request);
@@ -447,7 +448,7 @@ static BinnedRows count_by_bins(const functions::OpenIndex &open, Snapshot snaps
         counted.nulls = count_view(view, request.column, counted.bins);
     });
     client::end_paged(paged);
-    client::note_request_done(open.index, client::RequestKind::CountValues);
+    client::note_request_done(open.index, client::RequestKind::CountColumnValues);
     return counted;
 }
 

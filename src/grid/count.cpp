@@ -226,7 +226,7 @@ static int64 count_condition(Relation heap, Relation index, const Format *format
         pgstat_count_index_scan(index);
     }
     end_view_reader(reader);
-    client::note_request_done(index, client::RequestKind::CountBoxes);
+    client::note_request_done(index, client::RequestKind::CountGrid);
     return count;
 }
 
@@ -304,7 +304,7 @@ static bool count_batch_together(Question *question, int64 *counts) {
     if (may_travel && count_on_server(reader, list, &boxes, effort, counts, &heap_fetches))
         return true;
     question->is_view_new = false;
-    const client::PagedRequest request = client::begin_paged(client::RequestKind::CountBoxes, boxes.count);
+    const client::PagedRequest request = client::begin_paged(client::RequestKind::CountGrid, boxes.count);
     if (count_by_directory(question, counts, &heap_fetches)) {
         client::end_paged(request);
         return true;
@@ -316,7 +316,7 @@ static bool count_batch_together(Question *question, int64 *counts) {
 // Counts box by box. A server that didn't answer for all boxes together isn't asked about each of them.
 static void count_one_by_one(Relation heap, Relation index, Snapshot snapshot, const RangeReader &boxes,
                              int64 *counts) {
-    const client::PagedRequest request = client::begin_paged(client::RequestKind::CountBoxes, boxes.count);
+    const client::PagedRequest request = client::begin_paged(client::RequestKind::CountGrid, boxes.count);
     // The map tells once whether it is worth asking the directory for each box.
     const Counters counters = {is_table_all_visible(heap),
                                !client::may_ask_server(boxes.count, kFewestBoxes)};
@@ -340,7 +340,7 @@ void count_batch(Relation heap, Relation index, Snapshot snapshot, const RangeRe
     Question question = {reader, nullptr, &boxes, nullptr, 0, false};
     if (!count_batch_together(&question, counts))
         count_one_by_one(heap, index, snapshot, boxes, counts);
-    client::note_request_done(index, client::RequestKind::CountBoxes);
+    client::note_request_done(index, client::RequestKind::CountGrid);
     end_view_reader(reader);
     MemoryContextSwitchTo(caller);
     MemoryContextDelete(context);

@@ -186,7 +186,7 @@ static bool match_in_view(Search *search) {
 }
 
 static void match_in_pages(Search *search) {
-    const client::PagedRequest request = client::begin_paged(client::RequestKind::Match, search->count);
+    const client::PagedRequest request = client::begin_paged(client::RequestKind::MatchGrid, search->count);
     while (!match_in_view(search))
         CHECK_FOR_INTERRUPTS();
     client::end_paged(request);
@@ -205,7 +205,7 @@ static bool match_remote_runs(Search *search, const client::RunSet &set, const c
     for (uint32 done = 0; answered && done < points.count;) {
         CHECK_FOR_INTERRUPTS();
         answered =
-            client::match_points(set, choice, points.low, points.count, done, answer) && answer->items > 0;
+            client::match_grid(set, choice, points.low, points.count, done, answer) && answer->items > 0;
         for (int run = 0; answered && run < set.count; run++) {
             const client::RunAnswer &found = answer->runs[run];
             for (uint32 i = 0; i < answer->items; i++)
@@ -230,8 +230,8 @@ static bool match_on_server(Search *search, const BoxList &points) {
         renew_view(reader);
         search->found.count = 0;
         const bool *at_home;
-        const client::Choice choice = choose_path(*reader, format, client::RequestKind::Match, points.count,
-                                                  {points.count, points.count}, &at_home);
+        const client::Choice choice = choose_path(*reader, format, client::RequestKind::MatchGrid,
+                                                  points.count, {points.count, points.count}, &at_home);
         if (choice.path == client::Path::Paged)
             return false;
         HomeRuns home;
@@ -270,7 +270,7 @@ LookupResult look_up(Relation heap, Relation index, Snapshot snapshot, const Loo
     const bool plain = read_keys(&search, may_travel ? &points : nullptr);
     if (search.count > 0 && !(plain && match_on_server(&search, points)))
         match_in_pages(&search);
-    client::note_request_done(index, client::RequestKind::Match);
+    client::note_request_done(index, client::RequestKind::MatchGrid);
     if (may_travel)
         free_boxes(points);
     end_view_reader(reader);

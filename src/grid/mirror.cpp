@@ -306,13 +306,13 @@ bool search_on_server(ViewReader *reader, const BatchSink &sink) {
     for (int tries = 0; !answered && tries < kMaxServerTries; tries++) {
         CHECK_FOR_INTERRUPTS();
         const bool *at_home;
-        const client::Choice choice = choose_path(*reader, format, client::RequestKind::SearchBoxes,
+        const client::Choice choice = choose_path(*reader, format, client::RequestKind::SearchGrid,
                                                   boxes.count, {matches, matches}, &at_home);
         if (choice.path == client::Path::Paged)
             break;
         HomeRuns home;
         answered = read_at_home(reader, at_home, PG_UINT64_MAX, &home) &&
-                   client::search_boxes(run_set(*reader, format), choice, boxes_of(boxes), 0, answer) &&
+                   client::search_grid(run_set(*reader, format), choice, boxes_of(boxes), 0, answer) &&
                    answer->items == boxes.count;
         if (answered)
             take_answer(reader, *answer, sink);

@@ -32,7 +32,7 @@ static bool count_run_entries(RowChecker *checker, const client::RunSet &set, co
     bool answered = true;
     for (uint64 done = 0; answered && done < boxes.count;) {
         CHECK_FOR_INTERRUPTS();
-        answered = client::count_boxes(set, choice, boxes, done, visible, answer) && answer->items > 0;
+        answered = client::count_grid(set, choice, boxes, done, visible, answer) && answer->items > 0;
         if (answered) {
             add_server_counts(checker, set, *answer, counts + done);
             done += answer->items;
@@ -137,7 +137,7 @@ bool count_on_server(ViewReader *reader, const BoxList &boxes, const RangeReader
         renew_view(reader);
         const bool *at_home;
         const client::Choice choice =
-            choose_path(*reader, format, client::RequestKind::CountBoxes, boxes.count, effort, &at_home);
+            choose_path(*reader, format, client::RequestKind::CountGrid, boxes.count, effort, &at_home);
         answered = choice.path != client::Path::Paged;
         HomeRuns home;
         if (!answered ||

@@ -179,7 +179,7 @@ int64 get_bitmap(IndexScanDesc descriptor, TIDBitmap *bitmap) {
     client::add_usage_since(before, &scan->usage);
     if (!answered)
         drain_view(reader, batches);
-    client::note_request_done(descriptor->indexRelation, client::RequestKind::SearchBoxes);
+    client::note_request_done(descriptor->indexRelation, client::RequestKind::SearchGrid);
     end_view_reader(reader);
     MemoryContextSwitchTo(caller);
     table_close(heap, NoLock);

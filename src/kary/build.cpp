@@ -87,7 +87,7 @@ template <typename Key>
 static void sort_collected(Collector<Key> *collector) {
     if (!sort_on_server(collector->keyed.entries, collector->keyed.count)) {
         const client::PagedRequest request =
-            client::begin_paged(client::RequestKind::Sort, collector->keyed.count);
+            client::begin_paged(client::RequestKind::SortKary, collector->keyed.count);
         sort_part(&collector->keyed, false);
         client::end_paged(request);
     }

@@ -301,7 +301,7 @@ static int64 count_visible(Relation heap, Relation index, const KeyFormat &forma
 
     Counted<Key> counted = {heap, index, snapshot, &condition};
     result = count_by_tid(heap, index, kind, snapshot, collect_counted<Key>, &counted, heap_fetches);
-    client::note_request_done(index, client::RequestKind::Count);
+    client::note_request_done(index, client::RequestKind::CountKary);
     return result;
 }
 
@@ -375,7 +375,7 @@ int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const Sca
 
 static void count_batch_on_pages(Relation heap, Relation index, const KeyFormat &format, Snapshot snapshot,
                                  const RangeReader &reader, int64 *counts) {
-    const client::PagedRequest request = client::begin_paged(client::RequestKind::Count, reader.count);
+    const client::PagedRequest request = client::begin_paged(client::RequestKind::CountKary, reader.count);
     uint64 heap_fetches;
     // A forced path is asked about each range.
     const bool is_counted =
@@ -402,7 +402,7 @@ void count_batch(Relation heap, Relation index, Snapshot snapshot, const RangeRe
     if (answered)
         return;
     count_batch_on_pages(heap, index, format, snapshot, reader, counts);
-    client::note_request_done(index, client::RequestKind::Count);
+    client::note_request_done(index, client::RequestKind::CountKary);
 }
 
 }  // namespace pg_gpu::kary

@@ -97,7 +97,7 @@ static bool count_run_entries(RowChecker *checker, const client::RunSet &set, co
         CHECK_FOR_INTERRUPTS();
         client::CountAnswer answer;
         answered =
-            client::count(set, choice, low + done, high + done, ranges.count - done, visible, &answer) &&
+            client::count_kary(set, choice, low + done, high + done, ranges.count - done, visible, &answer) &&
             answer.items > 0;
         if (answered) {
             add_server_counts(checker, set, answer, counts + done);
@@ -156,7 +156,7 @@ bool count_ranges(Relation heap, Relation index, const KeyFormat &format, Snapsh
     if (ranges.count == 0 || !may_ask_server(ranges.count, 1))
         return false;
     client::Request question = {};
-    question.kind = client::RequestKind::Count;
+    question.kind = client::RequestKind::CountKary;
     question.items = ranges.count;
     question.results = one_by_one;
     Scan<Key> *scan = open_scan(heap, index, snapshot, condition_around(format, ranges));
@@ -182,7 +182,7 @@ bool count_ranges(Relation heap, Relation index, const KeyFormat &format, Snapsh
     close_scan(scan);
     if (sound) {
         pgstat_count_index_scan(index);
-        client::note_request_done(index, client::RequestKind::Count);
+        client::note_request_done(index, client::RequestKind::CountKary);
     }
     return sound;
 }

@@ -36,7 +36,7 @@ static void add_run(Scan<Key> *scan, const storage::RunEntry &run) {
 
 template <typename Key>
 static client::RequestKind request_kind(const RemoteSource<Key> &remote) {
-    return remote.exact ? client::RequestKind::Lookup : client::RequestKind::Range;
+    return remote.exact ? client::RequestKind::LookupKary : client::RequestKind::RangeKary;
 }
 
 // Leaves those runs to the pages that stay at home; false when all do.
@@ -129,12 +129,12 @@ static bool look_up_points(const RemoteSource<Key> &remote, const client::RunSet
                            uint32 count, client::EntriesAnswer *answer) {
     if constexpr (std::is_same_v<Key, ServerKey<Key>>) {
         if (bits_of(remote.ranges.point_low) == 0)
-            return client::lookup(set, remote.choice, points, count, answer);
+            return client::lookup_kary(set, remote.choice, points, count, answer);
     }
     auto *keys = allocate<ServerKey<Key>>(count);
     for (uint32 i = 0; i < count; i++)
         keys[i] = to_server(join_keys(points[i], remote.ranges.point_low));
-    const bool answered = client::lookup(set, remote.choice, keys, count, answer);
+    const bool answered = client::lookup_kary(set, remote.choice, keys, count, answer);
     pfree(keys);
     return answered;
 }
@@ -150,7 +150,7 @@ static bool look_up_ranges(const RemoteSource<Key> &remote, const client::RunSet
         high[i] = to_server(points != nullptr ? join_keys(points[i], remote.ranges.point_high)
                                               : remote.ranges.high);
     }
-    const bool answered = client::range(set, remote.choice, low, high, count, true, answer);
+    const bool answered = client::range_kary(set, remote.choice, low, high, count, true, answer);
     pfree(low);
     return answered;
 }

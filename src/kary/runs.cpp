@@ -229,7 +229,7 @@ static void merge(Relation index, const storage::RunEntry *runs, int count, stor
     LastAdded<Key> last;
     const bool merged =
         merge_on_server(index, run_kind_of<Key>(is_composite(format)), runs, count, builder, &last);
-    const client::PagedRequest request = client::begin_paged(client::RequestKind::Merge, entries);
+    const client::PagedRequest request = client::begin_paged(client::RequestKind::MergeKary, entries);
     if (merged)
         for (int i = 0; i < count; i++)
             inputs[i]->partition += inputs[i]->partition_count > 0 && inputs[i]->partitions[0].nulls == 0;

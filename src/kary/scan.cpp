@@ -251,7 +251,7 @@ static void count_search(Scan<Key> *scan) {
     attempt->index = InvalidOid;
     if (searched) {
         const client::Usage before = client::session_usage();
-        client::count_paged(client::RequestKind::Lookup, scan->condition.point_count, scan->search_time);
+        client::count_paged(client::RequestKind::LookupKary, scan->condition.point_count, scan->search_time);
         client::add_usage_since(before, &scan->usage);
     }
     scan->timed = false;

@@ -55,7 +55,7 @@ static uint64 fetch_entries(const client::ServerArray &array, Take take) {
         const void *keys;
         const ItemPointerData *tids;
         uint64 count;
-        if (!client::read_entries(array, done, kPiece, &keys, &tids, &count) || count == 0)
+        if (!client::read_kary(array, done, kPiece, &keys, &tids, &count) || count == 0)
             break;
         for (uint64 i = 0; i < count; i++)
             take(from_server<Key>(keys, i), tids[i]);
@@ -69,7 +69,7 @@ bool sort_on_server(SortEntry<Key> *entries, size_t count) {
     if (!may_ask_server(count, kFewestEntries))
         return false;
     const int key_bits = mirror_format<Key>()->key_bits;
-    const client::Choice choice = choice_for(client::RequestKind::Sort, InvalidOid, key_bits, 1, count);
+    const client::Choice choice = choice_for(client::RequestKind::SortKary, InvalidOid, key_bits, 1, count);
     client::ServerArray array = {};
     if (choice.path == client::Path::Paged || !client::begin_sort(choice, key_bits, count, &array))
         return false;
@@ -85,7 +85,7 @@ bool sort_on_server(SortEntry<Key> *entries, size_t count) {
             memcpy(entries, result, count * sizeof(SortEntry<Key>));
         pfree(result);
     }
-    client::drop_array(&array);
+    client::drop_kary(&array);
     return sorted;
 }
 
@@ -106,20 +106,20 @@ bool merge_on_server(Relation index, const storage::RunKind *kind, const storage
         return false;
     // The server process merges mirrors alone.
     if (has_small) {
-        client::note_unsuited(client::RequestKind::Merge, RelationGetRelid(index),
+        client::note_unsuited(client::RequestKind::MergeKary, RelationGetRelid(index),
                               "some runs have fewer entries than pg_gpu.min_mirror_entries");
         return false;
     }
     const int key_bits = mirror_format<Key>()->key_bits;
     const client::Choice choice =
-        choice_for(client::RequestKind::Merge, RelationGetRelid(index), key_bits, count, entries);
+        choice_for(client::RequestKind::MergeKary, RelationGetRelid(index), key_bits, count, entries);
     if (choice.path == client::Path::Paged)
         return false;
     // No VACUUM changes the inputs' dead bits meanwhile: it would need the lock that this merge holds.
     const client::RunSet set = {index, kind,  mirror_format<Key>(),
                                 runs,  count, storage::read_vacuum_seq(index, kind)};
     merged_array = {};
-    if (!client::merge(set, choice, &merged_array))
+    if (!client::merge_kary(set, choice, &merged_array))
         return false;
     const uint64 added =
         fetch_entries<Key>(merged_array, [builder, last](const Key &key, const ItemPointerData &tid) {
@@ -128,14 +128,14 @@ bool merge_on_server(Relation index, const storage::RunKind *kind, const storage
         });
     if (added == merged_array.entries)
         return true;
-    client::drop_array(&merged_array);
+    client::drop_kary(&merged_array);
     return false;
 }
 
 void settle_merge_on_server(Relation index, const storage::RunEntry *inputs, int count,
                             const storage::RunEntry &output) {
     if (merged_array.handle != 0)
-        client::name_array(&merged_array, index, output);
+        client::name_kary(&merged_array, index, output);
     merged_array = {};
     for (int i = 0; i < count; i++)
         if (inputs[i].entries >= kFewestEntries)

@@ -514,7 +514,7 @@ static Opening opening_of(Attempt *state, bool (*work)(void *context, AllRows *r
     return {question.member,
             question.member_count,
             question.snapshot,
-            {client::RequestKind::Aggregate, static_cast<int>(state->compiled->program.input_count),
+            {client::RequestKind::AggregateColumn, static_cast<int>(state->compiled->program.input_count),
              expected_groups(question), true},
             work,
             state,
@@ -540,7 +540,7 @@ static bool is_answered_by_server(Attempt *state, uint64 *heap_fetches) {
         return answered;
     }
     if (state->question->query.has_barrier || IsInParallelMode()) {
-        client::note_unsuited(client::RequestKind::Aggregate, index_of(*state),
+        client::note_unsuited(client::RequestKind::AggregateColumn, index_of(*state),
                               state->question->query.has_barrier
                                   ? "an expression may raise an error for rows that a security barrier hides"
                                   : "an expression may raise an error, and no subtransaction can be started");
@@ -552,7 +552,8 @@ static bool is_answered_by_server(Attempt *state, uint64 *heap_fetches) {
     if (!is_about_values(error->sqlerrcode))
         ReThrowError(error);
     FreeErrorData(error);
-    client::note_unsuited(client::RequestKind::Aggregate, index_of(*state), "an expression raised an error");
+    client::note_unsuited(client::RequestKind::AggregateColumn, index_of(*state),
+                          "an expression raised an error");
     return false;
 }
 
@@ -627,11 +628,11 @@ const char *answer_question(const AggregateQuestion &question, AggregateAnswer *
     Attempt state = {&question, compiled, answer, question.memory, nullptr};
     if (is_answered_by_server(&state, heap_fetches))
         return nullptr;
-    const client::PagedRequest request = client::begin_paged(client::RequestKind::Aggregate, 1);
+    const client::PagedRequest request = client::begin_paged(client::RequestKind::AggregateColumn, 1);
     state.problem = answer_from_pages(&state, heap_fetches);
     client::end_paged(request);
     for (int i = 0; i < question.member_count; i++)
-        client::note_request_done(question.member[i].index, client::RequestKind::Aggregate);
+        client::note_request_done(question.member[i].index, client::RequestKind::AggregateColumn);
     return state.problem;
 }
 

@@ -24,7 +24,7 @@ static const client::Choice &choice_of(const AllRows &rows) {
 }
 
 bool decline(const AllRows &rows, const char *problem) {
-    client::decline(client::RequestKind::Aggregate, choice_of(rows), problem);
+    client::decline(client::RequestKind::AggregateColumn, choice_of(rows), problem);
     return false;
 }
 

@@ -48,7 +48,7 @@ bool find_rows_on_server(const AggregateQuestion &question, column::RemoteRows *
                          CompiledAggregate *compiled, AggregateAnswer *answer) {
     const char *problem = lay_out_sort_keys(maker, compiled);
     if (problem != nullptr) {
-        client::decline(client::RequestKind::Aggregate, rows->choice, problem);
+        client::decline(client::RequestKind::AggregateColumn, rows->choice, problem);
         return false;
     }
     const AggregateTop top = order_of_rows(question, *compiled);
