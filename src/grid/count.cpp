@@ -71,6 +71,15 @@ static bool count_in_runs(const Question &question, const Condition &condition, 
     return true;
 }
 
+// What lies in the cells that one box meets.
+static uint64 most_entries_in_view(void *context) {
+    const Question &question = *question_of(context);
+    uint64 entries = question.reader->tail_count;
+    for (int i = 0; i < question.scan_count; i++)
+        entries += entries_to_look_at(&question.scans[i], *question.condition, true);
+    return entries;
+}
+
 static Outcome count_entries_in_view(void *context, int64 *counts) {
     const Question &question = *question_of(context);
     const ViewReader &reader = *question.reader;
@@ -138,6 +147,7 @@ static bool count_by_directory(Question *question, int64 *counts, uint64 *heap_f
     counter.subtract_cost = 1;
     counter.context = question;
     counter.renew = renew;
+    counter.most_entries = question->condition != nullptr ? most_entries_in_view : nullptr;
     counter.count_entries = count_entries_in_view;
     counter.encode = encode_entry;
     counter.keep_listed = keep_listed_in_view;

@@ -63,9 +63,10 @@ static uint64 key_of(uint32 table, uint32 number) {
     return uint64{table} << 32 | number;
 }
 
+// There is a power of two of sets.
 static uint32 first_place(uint64 key, uint32 sets) {
     constexpr uint32 kSpread = 0x9e3779b1;
-    return (static_cast<uint32>(key >> 32) * kSpread + static_cast<uint32>(key)) % sets * kWays;
+    return ((static_cast<uint32>(key >> 32) * kSpread + static_cast<uint32>(key)) & (sets - 1)) * kWays;
 }
 
 static size_t group_bytes() {

@@ -23,6 +23,7 @@ struct FactsGroup {
     uint64 by_moment;  // those among them that hold from a moment on
     uint64 plain;      // those among the known ones without entries that have no visible row
     uint64 holds;      // in round `round`: those among the known ones whose page was found unchanged
+    uint64 proven;     // blocks whose page was found unchanged since their facts were made last
     uint32 round;
     uint32 shared_way;      // where all sessions' facts have it (shared_facts.h),
     uint64 shared_version;  // what they were when this session learned them last,

@@ -60,12 +60,20 @@ static Outcome count_in_view(const EntryCounter &counter, int64 *counts, uint64 
     return outcome;
 }
 
+// Beside many changed blocks the number of the entries would be of no use.
+static bool is_worth_counting(const EntryCounter &counter) {
+    return counter.most_entries == nullptr || !is_heap_table(counter.heap) ||
+           may_pay_to_find_invisible(counter.heap, counter.most_entries(counter.context));
+}
+
 bool count_visible_entries(const EntryCounter &counter, int64 *counts, uint64 *heap_fetches) {
     Outcome outcome = Outcome::Again;
     for (int tries = 0; outcome == Outcome::Again && tries < kTries;) {
         CHECK_FOR_INTERRUPTS();
         *heap_fetches = 0;
         counter.renew(counter.context);
+        if (!is_worth_counting(counter))
+            return false;
         outcome = counter.count_entries(counter.context, counts);
         if (outcome != Outcome::Counted)
             continue;

@@ -54,9 +54,20 @@ bool may_find_invisible(Relation heap, Snapshot snapshot) {
 
 // ---- which blocks -----------------------------------------------------------------------------------------
 
+bool may_pay_to_find_invisible(Relation heap, uint64 budget) {
+    const BlockNumber blocks = RelationGetNumberOfBlocks(heap);
+    if (blocks * kCostOfLook <= budget)
+        return true;
+    BlockNumber all_visible;
+    visibilitymap_count(heap, &all_visible, nullptr);
+    return blocks <= all_visible || (blocks - all_visible) * kCostOfLook <= budget;
+}
+
 // Lists the blocks that aren't all-visible and of which facts don't tell that all their entries are of
 // visible rows; false when there are too many.
 static bool list_blocks(Finder *finder, RowVisibility *rows) {
+    if (!may_pay_to_find_invisible(finder->counter->heap, finder->budget))
+        return false;
     VisibilityMap map;
     open_visibility(&map, finder->counter->heap);
     const BlockNumber blocks = RelationGetNumberOfBlocks(finder->counter->heap);

@@ -9,6 +9,9 @@ namespace pg_gpu::table {
 // May the entries of this table be told under this snapshot?
 bool may_find_invisible(Relation heap, Snapshot snapshot);
 
+// Are there so few blocks that aren't all-visible that the search may end within the budget?
+bool may_pay_to_find_invisible(Relation heap, uint64 budget);
+
 // Finds those of the view. `budget` is how many entries would be looked at one by one otherwise; the search
 // takes no longer than that, but now and then as long as a look at all of the index's. *candidates rows were
 // searched for. Unknown: it would take longer, or what an entry has can't be told.

@@ -105,6 +105,7 @@ static FactsGroup *find_group_of_all(RowVisibility *rows, uint32 number) {
     uint64 unchanged;
     const bool all_fit = learn_shared_facts(rows->file, group, &unchanged);
     group->holds |= suiting_blocks(*rows, *group, unchanged);
+    group->proven |= unchanged;
     if (all_fit || rows->wanted != nullptr)
         return group;
     // Pages have more rows than this session has met so far. Where some are wanted already, the others of
@@ -149,6 +150,16 @@ void forget_wanted_blocks(RowVisibility *rows) {
     rows->wanted = nullptr;
 }
 
+// Brings the heads of a buffer and of its page into the processor's cache, and goes on meanwhile. A hint
+// alone is passed over where the page's address must be translated first. Whoever changes the page does no
+// harm, since nobody looks at what is read.
+static void bring_near(Buffer buffer) {
+    if (buffer <= 0 || buffer > NBuffers)
+        return;
+    prefetch_buffer(buffer);
+    static_cast<void>(*reinterpret_cast<const volatile uint32 *>(BufferGetPage(buffer)));
+}
+
 // Does the page have this LSN still? False, too, when it isn't in the buffer where it was.
 static bool is_unchanged(const RowVisibility &rows, BlockNumber block, Buffer buffer, XLogRecPtr lsn) {
     if (buffer <= 0 || buffer > NBuffers ||
@@ -175,33 +186,40 @@ struct Look {
 static void look_at_page(const RowVisibility &rows, const Look &look) {
     FactsGroup *group = look.group;
     const BlockNumber block = static_cast<uint32>(group->key) * kGroupBlocks + look.place;
-    if (is_unchanged(rows, block, group->buffer[look.place], group->lsn[look.place]))
+    if (is_unchanged(rows, block, group->buffer[look.place], group->lsn[look.place])) {
         group->holds |= bit_of(block);
+        group->proven |= bit_of(block);
+    }
     facts_use()->pages++;
 }
 
-// Pages lie far apart in memory, and so do the heads of their buffers: some are on their way while another is
-// looked at.
+// Pages lie far apart in memory, and so do the heads of their buffers: those of several come from there
+// together.
+static void look_at_pages(const RowVisibility &rows, const Look *looks, uint32 count) {
+    for (uint32 i = 0; i < count; i++)
+        bring_near(looks[i].group->buffer[looks[i].place]);
+    for (uint32 i = 0; i < count; i++)
+        look_at_page(rows, looks[i]);
+}
+
 void look_at_wanted_blocks(RowVisibility *rows) {
-    constexpr uint32 kAhead = 16;
-    Look looks[kAhead];
-    uint64 count = 0;
+    constexpr uint32 kTogether = 16;
+    Look looks[kTogether];
+    uint32 count = 0;
     for (FactsGroup *group = rows->wanted; group != nullptr; group = group->next) {
         CHECK_FOR_INTERRUPTS();
         for (uint64 left = group->wanted; left != 0; left &= left - 1) {
             const auto place = static_cast<uint32>(__builtin_ctzll(left));
             if (!do_facts_suit(*rows, *group, place))
                 continue;
-            Look *look = &looks[count % kAhead];
-            if (count >= kAhead)
-                look_at_page(*rows, *look);
-            prefetch_buffer(group->buffer[place]);
-            *look = {group, place};
-            count++;
+            looks[count++] = {group, place};
+            if (count == kTogether) {
+                look_at_pages(*rows, looks, count);
+                count = 0;
+            }
         }
     }
-    for (uint64 i = count - Min(count, uint64{kAhead}); i < count; i++)
-        look_at_page(*rows, looks[i % kAhead]);
+    look_at_pages(*rows, looks, count);
     for (const FactsGroup *group = rows->wanted; group != nullptr; group = group->next)
         share_unchanged(rows->file, *group, group->holds & group->wanted);
     forget_wanted_blocks(rows);
@@ -226,7 +244,7 @@ uint64 find_plain_blocks(RowVisibility *rows, uint32 number, uint64 blocks, uint
     const uint64 known = blocks & group->known & group->plain;
     uint64 plain = 0;
     for (uint64 left = known; left != 0; left &= left - 1)
-        prefetch_buffer(group->buffer[__builtin_ctzll(left)]);
+        bring_near(group->buffer[__builtin_ctzll(left)]);
     for (uint64 left = known; left != 0; left &= left - 1) {
         const auto place = static_cast<uint32>(__builtin_ctzll(left));
         const BlockNumber block = number * kGroupBlocks + place;
@@ -378,12 +396,12 @@ struct PageFacts : BlockFacts {
 
 }  // namespace
 
-// Is it worth making facts, which take a look at all rows? When many are asked about, and when the page has
-// not changed since it was read last.
+// Is it worth making facts, which take a look at all rows? When many are asked about, when the page has
+// not changed since it was read last, and when facts of it, which it has outlived, were of use.
 static bool is_worth_facts(const FactsGroup *group, uint32 place, Page page, XLogRecPtr lsn, uint64 asked) {
     constexpr uint64 kFewestAsked = 8;  // one in so many
     return asked * kFewestAsked >= PageGetMaxOffsetNumber(page) ||
-           (group != nullptr && group->lsn[place] == lsn);
+           (group != nullptr && (group->lsn[place] == lsn || (group->proven & bit_of(place)) != 0));
 }
 
 // Makes facts of a locked page, unless they are there and the page has only moved to another buffer.
@@ -453,14 +471,28 @@ static void keep_facts(const RowVisibility &rows, Buffer buffer, BlockNumber blo
     group->known = facts.known ? group->known | bit : group->known & ~bit;
     group->plain = facts.plain ? group->plain | bit : group->plain & ~bit;
     group->holds = facts.known ? group->holds | bit : group->holds & ~bit;
+    if (facts.is_new)
+        group->proven &= ~bit;
     memcpy(rows_of(group, place), facts.rows, facts_row_words() * sizeof(uint64));
+}
+
+// Where a page was last it most likely is.
+static Buffer read_page(RowVisibility *rows, BlockNumber block) {
+    const FactsGroup *group = rows->uses_facts ? find_group(rows->table, block / kGroupBlocks) : nullptr;
+    const Buffer buffer = group != nullptr ? group->buffer[block % kGroupBlocks] : InvalidBuffer;
+    if (buffer <= 0 || buffer > NBuffers ||
+        !ReadRecentBuffer(physical_relation(rows->heap), MAIN_FORKNUM, block, buffer))
+        return storage::read_near(rows->heap, block, nullptr, &rows->near);
+    pgstat_count_buffer_read(rows->heap);
+    pgstat_count_buffer_hit(rows->heap);
+    return buffer;
 }
 
 // Answers for entries of one block from its page, which is locked once for all of them.
 static void read_rows(RowVisibility *rows, BlockNumber block, const Unknown *unknown, uint64 count,
                       bool *visible) {
     CHECK_FOR_INTERRUPTS();
-    const Buffer buffer = storage::read_near(rows->heap, block, nullptr, &rows->near);
+    const Buffer buffer = read_page(rows, block);
     heap_page_prune_opt(rows->heap, buffer);
     LockBuffer(buffer, BUFFER_LOCK_SHARE);
     check_old_snapshot(rows->snapshot, rows->heap, BufferGetPage(buffer));
@@ -482,7 +514,7 @@ bool find_invisible(RowVisibility *rows, BlockNumber block, char *copy, uint64 *
     CHECK_FOR_INTERRUPTS();
     begin_question(rows);
     memset(invisible, 0, kMaxRowWords * sizeof(uint64));
-    const Buffer buffer = storage::read_near(rows->heap, block, nullptr, &rows->near);
+    const Buffer buffer = read_page(rows, block);
     LockBuffer(buffer, BUFFER_LOCK_SHARE);
     Page page = BufferGetPage(buffer);
     PageFacts facts = {};

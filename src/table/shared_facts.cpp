@@ -201,6 +201,8 @@ static bool learn(const SharedGroup &shared, FactsGroup *group) {
             continue;
         }
         const uint64 bit = bit_at(place);
+        if (shared.lsn[place] != group->lsn[place])
+            group->proven &= ~bit;
         group->known |= bit;
         group->by_moment = with_bit(group->by_moment, bit, shared.by_moment);
         group->plain = with_bit(group->plain, bit, shared.plain);
