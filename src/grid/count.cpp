@@ -113,7 +113,7 @@ static void encode_entry(void *context, const Datum *values, const bool *is_null
 }
 
 static Outcome keep_listed_in_view(void *context, EntryRows *rows, uint64 budget) {
-    return keep_listed(*question_of(context)->reader, rows, budget);
+    return keep_listed(*question_of(context)->reader, CountedBy::Pages, rows, budget);
 }
 
 static bool look_for_in_view(void *context, WantedPointers *wanted) {
@@ -131,8 +131,6 @@ static void subtract(void *context, const EntryRows &rows, int64 *counts) {
 
 // Counts by the directory in a view; false when that can't tell.
 static bool count_by_directory(Question *question, int64 *counts, uint64 *heap_fetches) {
-    // What it takes to search a run for a row, in entries looked at one by one.
-    constexpr uint64 kCostOfSearch = 64;
     const ViewReader *reader = question->reader;
     EntryCounter counter = {};
     counter.heap = reader->heap;

@@ -63,6 +63,7 @@ namespace {
 
 struct Search {
     const ViewReader *reader;
+    CountedBy counted_by;
     EntryRows *rows;
     bool *listed;
     Batch *batch;
@@ -83,7 +84,17 @@ static Condition condition_of(const Format &format, const uint64 *row) {
     return condition;
 }
 
-// Marks the rows among [first, end), whose codes are the same, that live entries of a run have.
+// Marks a row that an entry of the batch has. Unknown when the server process may have counted the entry or
+// not.
+static Outcome mark_listed(Search *search, const RunScan &scan, uint32 i, uint64 row) {
+    bool dead = false;
+    if (search->counted_by == CountedBy::Server && !read_dead_bit(scan, i, &dead))
+        return Outcome::Again;
+    search->listed[row] = true;
+    return dead ? Outcome::Unknown : Outcome::Counted;
+}
+
+// Marks the rows among [first, end), whose codes are the same, that counted entries of a run have.
 static Outcome find_in_run(Search *search, RunScan *scan, uint64 first, uint64 end) {
     const Format &format = *search->reader->format;
     const Condition condition = condition_of(format, row_at(*search->rows, first));
@@ -96,15 +107,16 @@ static Outcome find_in_run(Search *search, RunScan *scan, uint64 first, uint64 e
     if (compared / kComparedPerEntry > search->budget)
         return Outcome::Unknown;
     search->budget -= compared / kComparedPerEntry;
-    Step step;
-    while ((step = next_batch(scan, condition, search->batch)) == Step::Entry)
-        for (uint32 i = 0; i < search->batch->count; i++) {
+    Outcome outcome = Outcome::Counted;
+    Step step = Step::Entry;
+    while (outcome == Outcome::Counted && (step = next_batch(scan, condition, search->batch)) == Step::Entry)
+        for (uint32 i = 0; outcome == Outcome::Counted && i < search->batch->count; i++) {
             const uint64 *row = search->batch->rows + i * search->rows->words;
             const uint64 found = find_row(*search->rows, first, end, row);
             if (found != end)
-                search->listed[found] = true;
+                outcome = mark_listed(search, *scan, i, found);
         }
-    return step == Step::Recycled ? Outcome::Again : Outcome::Counted;
+    return step == Step::Recycled ? Outcome::Again : outcome;
 }
 
 static Outcome find_in_runs(Search *search) {
@@ -113,6 +125,7 @@ static Outcome find_in_runs(Search *search) {
     RunScan *scans = begin_run_scans(reader, reader.view.runs, reader.view.run_count);
     Outcome outcome = Outcome::Counted;
     for (int run = 0; outcome == Outcome::Counted && run < reader.view.run_count; run++) {
+        scans[run].keeps_dead = search->counted_by == CountedBy::Server;
         for (uint64 first = 0, end; outcome == Outcome::Counted && first < rows.count; first = end) {
             CHECK_FOR_INTERRUPTS();
             for (end = first + 1;
@@ -127,9 +140,10 @@ static Outcome find_in_runs(Search *search) {
     return outcome;
 }
 
-Outcome keep_listed(const ViewReader &reader, EntryRows *rows, uint64 budget) {
+Outcome keep_listed(const ViewReader &reader, CountedBy counted_by, EntryRows *rows, uint64 budget) {
     sort_rows(rows);
-    Search search = {&reader, rows, allocate_zeroed<bool>(rows->count + 1), allocate<Batch>(1), budget};
+    Search search = {&reader, counted_by, rows, allocate_zeroed<bool>(rows->count + 1), allocate<Batch>(1),
+                     budget};
     search.batch->rows = allocate<uint64>(kMaxOnPage * rows->words);
     for (uint32 i = 0; i < reader.tail_count; i++) {
         const uint64 found = find_row(*rows, 0, rows->count, reader.tail + i * rows->words);
@@ -154,34 +168,19 @@ Outcome keep_listed(const ViewReader &reader, EntryRows *rows, uint64 budget) {
 
 // ---- entries of wanted line pointers ----------------------------------------------------------------------
 
-// Looks at a page's TIDs. false when a page was recycled; *position is that page's.
+// Looks at a page's TIDs. false when the page was recycled; *position is its.
 static bool look_at_page(const ViewReader &reader, PageCursor *cursor, uint32 number, WantedPointers *wanted,
-                         uint64 *rows, uint32 *position) {
-    const storage::RunEntry &run = *cursor->run;
-    const Format &format = *reader.format;
-    const auto words = static_cast<uint64>(format.row_words);
-    uint16 places[kMaxOnPage];
-    uint32 count = 0;
-    *position = run.sections[kEntrySection].first_page + number;
+                         uint32 *position) {
+    *position = cursor->run->sections[kEntrySection].first_page + number;
     if (!enter_page(cursor, number))
         return false;
     const EntryPage &page = cursor->page;
-    for (uint32 i = 0; i < page.count; i++)
-        if (unlikely(is_wanted(*wanted, read_tid(page, i)))) {
-            read_row(format, page, i, rows + count * words);
-            places[count++] = static_cast<uint16>(i);
-        }
+    for (uint32 i = 0; i < page.count; i++) {
+        const ItemPointerData tid = read_tid(page, i);
+        if (unlikely(is_wanted(*wanted, tid)))
+            read_row(*reader.format, page, i, note_wanted(wanted, tid));
+    }
     leave_page(cursor);
-    if (count == 0)
-        return true;
-    // As counts do: they look at the dead bitmap of runs that have dead entries.
-    uint64 dead[(kMaxOnPage + 63) / 64] = {};
-    *position = run.sections[storage::kDeadBitmapSection].first_page;
-    if (run.dead > 0 && !storage::read_dead_bits(reader.index, run, page.first, page.count, dead))
-        return false;
-    for (uint32 i = 0; i < count; i++)
-        if (((dead[places[i] / 64] >> (places[i] % 64)) & 1) == 0)
-            memcpy(note_wanted(wanted, place_tid(rows[i * words])), rows + i * words, words * sizeof(uint64));
     return true;
 }
 
@@ -192,7 +191,6 @@ bool look_for(const ViewReader &reader, WantedPointers *wanted) {
         if (is_wanted(*wanted, place_tid(row[0])))
             memcpy(note_wanted(wanted, place_tid(row[0])), row, words * sizeof(uint64));
     }
-    auto *rows = allocate<uint64>(kMaxOnPage * words);
     bool sound = true;
     for (int i = 0; sound && i < reader.view.run_count; i++) {
         const storage::RunEntry &run = reader.view.runs[i];
@@ -201,13 +199,12 @@ bool look_for(const ViewReader &reader, WantedPointers *wanted) {
         begin_pages(&cursor, reader.index, reader.format, &run);
         for (uint32 number = 0; sound && number < run.sections[kEntrySection].pages; number++) {
             CHECK_FOR_INTERRUPTS();
-            sound = look_at_page(reader, &cursor, number, wanted, rows, &position);
+            sound = look_at_page(reader, &cursor, number, wanted, &position);
         }
         release_page(&cursor);
         if (!sound)
             confirm_recycled(reader, run, position);
     }
-    pfree(rows);
     return sound;
 }
 

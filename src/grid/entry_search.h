@@ -7,11 +7,14 @@
 
 namespace pg_gpu::grid {
 
-// Leaves those rows that live entries of the view have, by their first lane. Unknown when more than `budget`
-// entries must be looked at for that. The reader's condition takes all rows.
-Outcome keep_listed(const ViewReader &reader, EntryRows *rows, uint64 budget);
+// What it takes to search a run for a row, in entries looked at one by one.
+inline constexpr uint64 kCostOfSearch = 64;
 
-// Notes the view's live entries of wanted line pointers; false when a page was recycled.
+// Leaves those rows that counted entries of the view have, by their first lane. Unknown when more than
+// `budget` entries must be looked at for that. The reader's condition takes all rows that are of interest.
+Outcome keep_listed(const ViewReader &reader, CountedBy counted_by, EntryRows *rows, uint64 budget);
+
+// Notes the view's entries of wanted line pointers, dead ones too; false when a page was recycled.
 bool look_for(const ViewReader &reader, WantedPointers *wanted);
 
 // How many of the rows, which are by their first lane, match.

@@ -1,40 +1,50 @@
 // Counting boxes with the server's help.
 #include <algorithm>
 
+#include "grid/entry_search.h"
 #include "grid/mirror.h"
 #include "table/server_count.h"
+#include "table/visible_count.h"
 
 namespace pg_gpu::grid {
 
-// Adds what the tail holds for each box.
-static void count_tail_rows(RowChecker *checker, const ViewReader &reader, const BoxList &boxes,
-                            int64 *counts) {
-    const auto words = static_cast<size_t>(reader.format->row_words);
-    auto *tids = allocate<ItemPointerData>(reader.tail_count + 1);
-    auto *visible = allocate<bool>(reader.tail_count + 1);
-    for (uint32 i = 0; i < reader.tail_count; i++)
-        tids[i] = place_tid(reader.tail[i * words]);
-    check_rows(checker, storage::kTailBlock, tids, reader.tail_count, visible);
-    for (uint32 i = 0; i < reader.tail_count; i++) {
-        CHECK_FOR_INTERRUPTS();
-        for (uint32 box = 0; visible[i] && box < boxes.count; box++)
-            counts[box] += is_in_box(boxes, box, reader.tail + i * words) ? 1 : 0;
-    }
-    pfree(visible);
-    pfree(tids);
-}
+namespace {
+
+// Boxes, and who counts their rows.
+struct Question {
+    ViewReader *reader;
+    const Condition *condition;  // of the rows in all boxes
+    Condition everything;
+    const BoxList *boxes;
+    const RangeReader *ranges;
+    RowChecker checker;
+    HomeRuns home;
+    bool may_count_all;  // all entries, and take those off that have no visible row
+    bool counts_all;     // does so in this view
+    bool is_server_asked;
+    uint64 heap_fetches;
+};
+
+}  // namespace
+
+// ---- on the server ----------------------------------------------------------------------------------------
 
 // Adds what the runs hold; false when the server doesn't answer.
-static bool count_run_entries(RowChecker *checker, const client::RunSet &set, const client::Choice &choice,
-                              const client::Boxes &boxes, int64 *counts) {
-    const client::VisibleBlocks visible = read_visible_blocks(&checker->rows, table::Scope::SomeRows);
+static bool count_run_entries(Question *question, const client::MirrorFormat *format,
+                              const client::Choice &choice, int64 *counts) {
+    const client::RunSet set = run_set(*question->reader, format);
+    const client::Boxes boxes = boxes_of(*question->boxes);
+    client::VisibleBlocks visible = {};
+    visible.all = question->counts_all;
+    if (!question->counts_all)
+        visible = read_visible_blocks(&question->checker.rows, table::Scope::SomeRows);
     auto *answer = allocate<client::CountAnswer>(1);
     bool answered = true;
     for (uint64 done = 0; answered && done < boxes.count;) {
         CHECK_FOR_INTERRUPTS();
         answered = client::count_grid(set, choice, boxes, done, visible, answer) && answer->items > 0;
         if (answered) {
-            add_server_counts(checker, set, *answer, counts + done);
+            add_server_counts(&question->checker, set, *answer, counts + done);
             done += answer->items;
         }
     }
@@ -42,25 +52,63 @@ static bool count_run_entries(RowChecker *checker, const client::RunSet &set, co
     return answered;
 }
 
+// ---- at home ----------------------------------------------------------------------------------------------
+
+// Which of the entries count?
+static void check_entries(Question *question, BlockNumber index_block, const ItemPointerData *tids,
+                          uint32 count, bool *counted) {
+    if (question->counts_all)
+        memset(counted, true, count * sizeof(bool));
+    else
+        check_rows(&question->checker, index_block, tids, count, counted);
+}
+
+// Adds how many rows lie in each box, so many times; `counted` may be nullptr.
+static void add_rows(const BoxList &boxes, const uint64 *rows, const bool *counted, uint64 count, int times,
+                     int64 *counts) {
+    const auto words = static_cast<size_t>(boxes.format->row_words);
+    for (uint64 i = 0; i < count; i++) {
+        CHECK_FOR_INTERRUPTS();
+        if (counted != nullptr && !counted[i])
+            continue;
+        for (uint32 box = 0; box < boxes.count; box++)
+            counts[box] += is_in_box(boxes, box, rows + i * words) ? times : 0;
+    }
+}
+
+// Adds what the tail holds for each box.
+static void count_tail_rows(Question *question, int64 *counts) {
+    const ViewReader &reader = *question->reader;
+    const auto words = static_cast<size_t>(reader.format->row_words);
+    auto *tids = allocate<ItemPointerData>(reader.tail_count + 1);
+    auto *counted = allocate<bool>(reader.tail_count + 1);
+    for (uint32 i = 0; i < reader.tail_count; i++)
+        tids[i] = place_tid(reader.tail[i * words]);
+    check_entries(question, storage::kTailBlock, tids, reader.tail_count, counted);
+    add_rows(*question->boxes, reader.tail, counted, reader.tail_count, 1, counts);
+    pfree(counted);
+    pfree(tids);
+}
+
 namespace {
 
 // Entries of runs at home, each with the box that it is in, until enough have come for a look at their rows.
 struct HomeEntries {
     static constexpr uint32 kMax = 16 * kMaxOnPage;
-    RowChecker *checker;
+    Question *question;
     int64 *counts;
     uint32 count;
     ItemPointerData tids[kMax];
     uint32 boxes[kMax];
-    bool visible[kMax];
+    bool counted[kMax];
 };
 
 }  // namespace
 
-static void count_visible(HomeEntries *entries) {
-    check_rows(entries->checker, storage::kMetaBlock, entries->tids, entries->count, entries->visible);
+static void add_counted(HomeEntries *entries) {
+    check_entries(entries->question, storage::kMetaBlock, entries->tids, entries->count, entries->counted);
     for (uint32 i = 0; i < entries->count; i++)
-        entries->counts[entries->boxes[i]] += entries->visible[i] ? 1 : 0;
+        entries->counts[entries->boxes[i]] += entries->counted[i] ? 1 : 0;
     entries->count = 0;
 }
 
@@ -72,7 +120,7 @@ static bool add_home_entries(const ViewReader &reader, const HomeRuns &home, Run
         Step step;
         while ((step = next_batch(&scans[run], condition, batch)) == Step::Entry) {
             if (entries->count + batch->count > HomeEntries::kMax)
-                count_visible(entries);
+                add_counted(entries);
             memcpy(entries->tids + entries->count, batch->tids, batch->count * sizeof(ItemPointerData));
             std::fill_n(entries->boxes + entries->count, batch->count, box);
             entries->count += batch->count;
@@ -87,15 +135,17 @@ static bool add_home_entries(const ViewReader &reader, const HomeRuns &home, Run
 
 // Adds what the runs at home hold, which are searched for each box as pages are that answer for all runs.
 // false when a page was recycled.
-static bool count_home_entries(RowChecker *checker, const ViewReader &reader, const HomeRuns &home,
-                               const RangeReader &ranges, int64 *counts) {
+static bool count_home_entries(Question *question, int64 *counts) {
+    const ViewReader &reader = *question->reader;
+    const HomeRuns &home = question->home;
+    const RangeReader &ranges = *question->ranges;
     MemoryContext box_context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu_grid box", ALLOCSET_SMALL_SIZES);
     RunScan *scans = begin_run_scans(reader, home.runs, home.count);
     auto *batch = allocate<Batch>(1);
     batch->rows = nullptr;
     auto *entries = allocate<HomeEntries>(1);
-    entries->checker = checker;
+    entries->question = question;
     entries->counts = counts;
     entries->count = 0;
     bool sound = true;
@@ -110,7 +160,7 @@ static bool count_home_entries(RowChecker *checker, const ViewReader &reader, co
         sound = condition.nothing || add_home_entries(reader, home, scans, condition, box, batch, entries);
     }
     if (sound)
-        count_visible(entries);
+        add_counted(entries);
     end_run_scans(scans, home.count);
     pfree(entries);
     pfree(batch);
@@ -118,45 +168,136 @@ static bool count_home_entries(RowChecker *checker, const ViewReader &reader, co
     return sound;
 }
 
+// ---- all entries, less those without a visible row
+// ---------------------------------------------------------
+
+static Question *question_of(void *context) {
+    return static_cast<Question *>(context);
+}
+
+// For a look at all entries.
+static void renew(void *context) {
+    Question *question = question_of(context);
+    question->reader->condition = &question->everything;
+    renew_view(question->reader);
+}
+
+static void encode_entry(void *context, const Datum *values, const bool *is_null, const ItemPointerData &tid,
+                         uint64 *row) {
+    encode_row(*question_of(context)->reader->format, values, is_null, tid, row);
+}
+
+static Outcome keep_listed_in_view(void *context, EntryRows *rows, uint64 budget) {
+    return keep_listed(*question_of(context)->reader, CountedBy::Server, rows, budget);
+}
+
+static bool look_for_in_view(void *context, WantedPointers *wanted) {
+    return look_for(*question_of(context)->reader, wanted);
+}
+
+static void subtract(void *context, const EntryRows &rows, int64 *counts) {
+    add_rows(*question_of(context)->boxes, rows.rows, nullptr, rows.count, -1, counts);
+}
+
+// Takes the entries of the view off whose rows the snapshot doesn't see.
+static Outcome take_off_in_view(Question *question, client::Path path, int64 *counts) {
+    ViewReader *reader = question->reader;
+    // What is at home is part of the view again.
+    for (int i = 0; i < question->home.count; i++)
+        reader->view.runs[reader->view.run_count++] = question->home.runs[i];
+    uint64 entries = 0;
+    for (uint32 i = 0; i < question->boxes->count; i++)
+        entries += static_cast<uint64>(counts[i]);
+    EntryCounter counter = {};
+    counter.heap = reader->heap;
+    counter.index = reader->index;
+    counter.kind = reader->format;
+    counter.snapshot = reader->snapshot;
+    counter.count = question->boxes->count;
+    counter.view = &reader->view;
+    counter.row_words = static_cast<uint64>(reader->format->row_words);
+    counter.rows_tell = do_rows_tell(reader->heap, reader->index);
+    counter.search_cost = kCostOfSearch;
+    counter.subtract_cost = 1;
+    counter.context = question;
+    counter.renew = renew;
+    counter.encode = encode_entry;
+    counter.keep_listed = keep_listed_in_view;
+    counter.look_for = look_for_in_view;
+    counter.subtract = subtract;
+    return take_off_invisible(counter, entries_on_pages(path, entries), counts, &question->heap_fetches);
+}
+
+// ---- the counts of a view ---------------------------------------------------------------------------------
+
 // A run at home of more entries is searched for each of many boxes, rather than that each of its rows is
 // compared with all of them.
 static constexpr uint32 kFewBoxes = 64;
 static constexpr uint64 kMaxCompared = 1024;
 
+// Counts in the reader's view. Unknown: the server process isn't asked, or doesn't answer.
+static Outcome count_in_view(Question *question, const client::MirrorFormat *format, const Effort &effort,
+                             int64 *counts) {
+    ViewReader *reader = question->reader;
+    const uint32 boxes = question->boxes->count;
+    uint64 entries = 0;
+    for (int i = 0; i < reader->view.run_count; i++)
+        entries += reader->view.runs[i].entries;
+    const bool *at_home;
+    const client::Choice choice =
+        choose_path(*reader, format, client::RequestKind::CountGrid, boxes, effort, &at_home);
+    if (choice.path == client::Path::Paged) {
+        question->is_server_asked = false;
+        return Outcome::Unknown;
+    }
+    if (!read_at_home(reader, at_home, boxes <= kFewBoxes ? PG_UINT64_MAX : kMaxCompared, &question->home))
+        return Outcome::Again;
+    question->counts_all = question->may_count_all && may_count_all(question->checker, choice.path, entries);
+    if (!count_run_entries(question, format, choice, counts)) {
+        question->is_server_asked = client::may_share_out_again();
+        return Outcome::Unknown;
+    }
+    count_tail_rows(question, counts);
+    if (question->home.count > 0 && !count_home_entries(question, counts))
+        return Outcome::Again;
+    question->heap_fetches = question->checker.rows.fetches;
+    if (!question->counts_all)
+        return Outcome::Counted;
+    const Outcome outcome = take_off_in_view(question, choice.path, counts);
+    note_counted_all(question->checker, outcome);
+    question->may_count_all = outcome != Outcome::Unknown;
+    return outcome;
+}
+
 bool count_on_server(ViewReader *reader, const BoxList &boxes, const RangeReader *ranges,
                      const Effort &effort, int64 *counts, uint64 *heap_fetches) {
     const client::MirrorFormat *format = mirror_format(reader->index);
-    RowChecker checker;
-    begin_row_checker(&checker, reader->heap, reader->index, reader->snapshot);
-    bool answered = true;
+    Question question = {};
+    question.reader = reader;
+    question.condition = reader->condition;
+    make_condition(*reader->format, nullptr, 0, &question.everything);
+    question.boxes = &boxes;
+    question.ranges = ranges;
+    // Elsewhere the directory has tried that before.
+    question.may_count_all = client::is_path_forced();
+    question.is_server_asked = true;
+    begin_row_checker(&question.checker, reader->heap, reader->index, reader->snapshot);
     bool sound = false;
-    for (int tries = 0; answered && !sound && tries < kMaxServerTries; tries++) {
+    for (int tries = 0; question.is_server_asked && !sound && tries < kMaxServerTries; tries++) {
         CHECK_FOR_INTERRUPTS();
         memset(counts, 0, boxes.count * sizeof(int64));
-        checker.rows.fetches = 0;
+        question.checker.rows.fetches = 0;
+        reader->condition = question.condition;
         renew_view(reader);
-        const bool *at_home;
-        const client::Choice choice =
-            choose_path(*reader, format, client::RequestKind::CountGrid, boxes.count, effort, &at_home);
-        answered = choice.path != client::Path::Paged;
-        HomeRuns home;
-        if (!answered ||
-            !read_at_home(reader, at_home, boxes.count <= kFewBoxes ? PG_UINT64_MAX : kMaxCompared, &home))
-            continue;
-        if (!count_run_entries(&checker, run_set(*reader, format), choice, boxes_of(boxes), counts)) {
-            answered = client::may_share_out_again();
-            continue;
-        }
-        count_tail_rows(&checker, *reader, boxes, counts);
-        if (home.count > 0 && !count_home_entries(&checker, *reader, home, *ranges, counts))
-            continue;
-        sound = storage::read_vacuum_seq(reader->index, reader->format) == reader->view.vacuum_seq;
+        sound = count_in_view(&question, format, effort, counts) == Outcome::Counted &&
+                storage::read_vacuum_seq(reader->index, reader->format) == reader->view.vacuum_seq;
     }
-    *heap_fetches = checker.rows.fetches;
-    end_row_checker(&checker);
-    if (answered && sound)
+    reader->condition = question.condition;
+    *heap_fetches = question.heap_fetches;
+    end_row_checker(&question.checker);
+    if (sound)
         pgstat_count_index_scan(reader->index);
-    return answered && sound;
+    return sound;
 }
 
 }  // namespace pg_gpu::grid

@@ -220,6 +220,7 @@ void begin_run_scan(RunScan *scan, Relation index, const Format *format, const s
     begin_directory(&scan->directory, index, format, run);
     scan->ranges = {};
     begin_pages(&scan->pages, index, format, run);
+    scan->keeps_dead = false;
     reset_run_scan(scan);
 }
 
@@ -285,7 +286,7 @@ static bool enter_next_page(RunScan *scan) {
     }
 }
 
-// Removes a batch's dead entries. `places` are the places of the batch's entries on the page.
+// Removes a batch's dead entries.
 static bool drop_dead(RunScan *scan, Batch *batch) {
     const storage::RunEntry &run = *scan->pages.run;
     const Format &format = *scan->pages.format;
@@ -297,6 +298,15 @@ static bool drop_dead(RunScan *scan, Batch *batch) {
         const uint32 place = scan->places[i];
         return ((dead[place / 64] >> (place % 64)) & 1) == 0;
     });
+    return true;
+}
+
+bool read_dead_bit(const RunScan &scan, uint32 i, bool *dead) {
+    uint64 bits = 0;
+    const uint64 ordinal = scan.pages.page.first + scan.places[i];
+    if (!storage::read_dead_bits(scan.pages.index, *scan.pages.run, ordinal, 1, &bits))
+        return false;
+    *dead = (bits & 1) != 0;
     return true;
 }
 
@@ -331,7 +341,7 @@ Step next_batch(RunScan *scan, const Condition &condition, Batch *batch) {
                 go_to_range(scan, scan->range + 1);
         }
         leave_page(&scan->pages);
-        if (batch->count > 0 && scan->pages.run->dead > 0 && !drop_dead(scan, batch))
+        if (batch->count > 0 && scan->pages.run->dead > 0 && !scan->keeps_dead && !drop_dead(scan, batch))
             return Step::Recycled;
         if (batch->count > 0) {
             release_page(&scan->pages);

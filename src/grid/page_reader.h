@@ -68,8 +68,9 @@ struct RunScan {
     uint64 range;  // number of the current one
     uint64 at;     // next ordinal in it
     uint32 page;
-    bool found;  // the ranges are there
-    uint16 places[kMaxOnPage];
+    bool found;                 // the ranges are there
+    bool keeps_dead;            // batches have dead entries, too
+    uint16 places[kMaxOnPage];  // of the batch's entries on the page
 };
 
 void begin_run_scan(RunScan *scan, Relation index, const Format *format, const storage::RunEntry *run);
@@ -91,6 +92,9 @@ enum class Step { Entry, End, Recycled };
 
 // Finds the matches on the next page that has some.
 Step next_batch(RunScan *scan, const Condition &condition, Batch *batch);
+
+// Of a batch with dead entries: is entry i one? false when a page was recycled.
+bool read_dead_bit(const RunScan &scan, uint32 i, bool *dead);
 
 // Counts the live matches that are left. false when a page was recycled.
 bool count_matches(RunScan *scan, const Condition &condition, uint64 *count);

@@ -145,7 +145,7 @@ static void encode_entry(void *context, const Datum *values, const bool *is_null
 
 template <typename Key>
 static Outcome keep_listed_in_view(void *context, EntryRows *entries, uint64) {
-    return keep_listed<Key>(question_of<Key>(context).view, entries) ? Outcome::Counted : Outcome::Again;
+    return keep_listed<Key>(question_of<Key>(context).view, CountedBy::Pages, entries);
 }
 
 template <typename Key>
@@ -183,8 +183,6 @@ template <typename Key>
 static bool count_by_rank(Relation heap, Relation index, const KeyFormat &format, Snapshot snapshot,
                           const Condition<Key> *condition, const RangeReader *ranges, int64 *counts,
                           uint64 *heap_fetches) {
-    // What it takes to search a run for a key, in entries looked at one by one.
-    constexpr uint64 kCostOfSearch = 64;
     const storage::RunKind *kind = run_kind_of<Key>(is_composite(format));
     Question<Key> question = {snapshot, condition, ranges, {index, &format, kind, {}, {}}};
     CopiedView *view = &question.view;

@@ -17,6 +17,7 @@ struct Entry {
 template <typename Key>
 struct Search {
     const CopiedView *view;
+    CountedBy counted_by;
     Entry<Key> *entries;  // sorted
     uint64 count;
     bool *listed;
@@ -68,26 +69,27 @@ static void find_in_tail(Search<Key> *search) {
                             });
 }
 
-// As ranks count it: they look at the dead bitmap of runs that have dead entries.
-static bool is_counted(Relation index, const storage::RunEntry &run, uint64 ordinal, bool *counted,
-                       uint32 *position) {
-    uint64 dead = 0;
-    if (run.dead > 0) {
+// Is the entry dead? Ranks look at the dead bitmap of runs that have dead entries alone.
+static bool read_dead_bit(Relation index, const storage::RunEntry &run, uint64 ordinal, CountedBy counted_by,
+                          bool *dead, uint32 *position) {
+    uint64 bits = 0;
+    if (run.dead > 0 || counted_by == CountedBy::Server) {
         *position = run.sections[storage::kDeadBitmapSection].first_page;
-        if (!storage::read_dead_bits(index, run, ordinal, 1, &dead))
+        if (!storage::read_dead_bits(index, run, ordinal, 1, &bits))
             return false;
     }
-    *counted = (dead & 1) == 0;
+    *dead = (bits & 1) != 0;
     return true;
 }
 
 template <typename Key>
-static bool find_in_run(Search<Key> *search, const storage::RunEntry &run, uint32 *position) {
+static Outcome find_in_run(Search<Key> *search, const storage::RunEntry &run, uint32 *position) {
     Relation index = search->view->index;
     Partition *partitions;
     int partition_count;
     bool sound =
         read_partitions<Key>(index, *search->view->format, run, &partitions, &partition_count, position);
+    bool may_be_counted = false;
     uint64 at = 0;
     // Both are in the order of their NULLs.
     for (int i = 0; sound && i < partition_count; i++) {
@@ -97,28 +99,29 @@ static bool find_in_run(Search<Key> *search, const storage::RunEntry &run, uint3
             CHECK_FOR_INTERRUPTS();
             const Entry<Key> &entry = search->entries[at];
             bool found;
-            bool counted = false;
+            bool dead = false;
             uint64 ordinal;
             sound =
                 find_entry<Key>(index, run, partition, entry.key, entry.tid, &found, &ordinal, position) &&
-                (!found || is_counted(index, run, ordinal, &counted, position));
-            search->listed[at] = search->listed[at] || (sound && found && counted);
+                (!found || read_dead_bit(index, run, ordinal, search->counted_by, &dead, position));
+            search->listed[at] = search->listed[at] || (sound && found && !dead);
+            may_be_counted = may_be_counted || (dead && search->counted_by == CountedBy::Server);
         }
     }
     pfree(partitions);
-    return sound;
+    return !sound ? Outcome::Again : may_be_counted ? Outcome::Unknown : Outcome::Counted;
 }
 
 template <typename Key>
-bool keep_listed(const CopiedView &view, EntryRows *entries) {
-    Search<Key> search = {&view, nullptr, 0, nullptr};
+Outcome keep_listed(const CopiedView &view, CountedBy counted_by, EntryRows *entries) {
+    Search<Key> search = {&view, counted_by, nullptr, 0, nullptr};
     read_entries(*entries, &search);
     find_in_tail(&search);
-    bool sound = true;
-    for (int i = 0; sound && i < view.view.run_count; i++) {
+    Outcome outcome = Outcome::Counted;
+    for (int i = 0; outcome == Outcome::Counted && i < view.view.run_count; i++) {
         uint32 position = 0;
-        sound = find_in_run(&search, view.view.runs[i], &position);
-        if (!sound)
+        outcome = find_in_run(&search, view.view.runs[i], &position);
+        if (outcome == Outcome::Again)
             storage::confirm_recycled(view.index, view.kind, view.view, view.view.runs[i], position);
     }
     entries->count = 0;
@@ -129,7 +132,7 @@ bool keep_listed(const CopiedView &view, EntryRows *entries) {
     }
     pfree(search.entries);
     pfree(search.listed);
-    return sound;
+    return outcome;
 }
 
 // ---- entries of wanted line pointers ----------------------------------------------------------------------
@@ -146,10 +149,6 @@ template <typename Key>
 static bool look_at_leaf(const CopiedView &view, const storage::RunEntry &run, uint32 leaf,
                          const Partition *partitions, int partition_count, WantedPointers *wanted,
                          uint32 *position) {
-    uint16 places[kLeafCapacity<Key>];
-    Key keys[kLeafCapacity<Key>];
-    ItemPointerData tids[kLeafCapacity<Key>];
-    uint32 count = 0;
     *position = run.sections[kLeafSection].first_page + leaf;
     const storage::RunPage page = read_leaf<Key>(view.index, run, leaf);
     if (page.page == nullptr)
@@ -157,21 +156,10 @@ static bool look_at_leaf(const CopiedView &view, const storage::RunEntry &run, u
     const uint32 entries = leaf_entries<Key>(run, leaf);
     const ItemPointerData *all = leaf_tids<Key>(page.page, entries);
     for (uint32 i = 0; i < entries; i++)
-        if (unlikely(is_wanted(*wanted, all[i]))) {
-            places[count] = static_cast<uint16>(i);
-            keys[count] = leaf_keys<Key>(page.page)[i];
-            tids[count++] = all[i];
-        }
+        if (unlikely(is_wanted(*wanted, all[i])))
+            put_entry(nulls_of(partitions, partition_count, uint64{leaf} * kLeafCapacity<Key> + i),
+                      leaf_keys<Key>(page.page)[i], all[i], note_wanted(wanted, all[i]));
     storage::release_run_page(page);
-    for (uint32 i = 0; i < count; i++) {
-        const uint64 ordinal = static_cast<uint64>(leaf) * kLeafCapacity<Key> + places[i];
-        bool counted;
-        if (!is_counted(view.index, run, ordinal, &counted, position))
-            return false;
-        if (counted)
-            put_entry(nulls_of(partitions, partition_count, ordinal), keys[i], tids[i],
-                      note_wanted(wanted, tids[i]));
-    }
     return true;
 }
 
@@ -206,8 +194,8 @@ bool look_for(const CopiedView &view, WantedPointers *wanted) {
     return true;
 }
 
-#define INSTANTIATE(Key)                                             \
-    template bool keep_listed<Key>(const CopiedView &, EntryRows *); \
+#define INSTANTIATE(Key)                                                           \
+    template Outcome keep_listed<Key>(const CopiedView &, CountedBy, EntryRows *); \
     template bool look_for<Key>(const CopiedView &, WantedPointers *);
 PG_GPU_FOR_EACH_KEY_TYPE(INSTANTIATE)
 #undef INSTANTIATE

@@ -11,6 +11,9 @@ namespace pg_gpu::kary {
 // What an entry has, as one of EntryRows: the words are TID, NULLs, and the key's lower and upper half.
 inline constexpr uint64 kEntryWords = 4;
 
+// What it takes to search a run for a key, in entries looked at one by one.
+inline constexpr uint64 kCostOfSearch = 64;
+
 template <typename Key>
 inline void put_entry(NullMask nulls, Key key, const ItemPointerData &tid, uint64 *row) {
     const Uint128 bits{bits_of(key)};
@@ -38,11 +41,11 @@ struct CopiedView {
     storage::TailCopy tail;
 };
 
-// Leaves those of the entries that the view has, by NULLs and key; false when a page was recycled.
+// Leaves those of the entries that were counted in the view, by NULLs and key.
 template <typename Key>
-bool keep_listed(const CopiedView &view, EntryRows *entries);
+Outcome keep_listed(const CopiedView &view, CountedBy counted_by, EntryRows *entries);
 
-// Notes the view's entries of wanted line pointers; false when a page was recycled.
+// Notes the view's entries of wanted line pointers, dead ones too; false when a page was recycled.
 template <typename Key>
 bool look_for(const CopiedView &view, WantedPointers *wanted);
 

@@ -1,6 +1,7 @@
 // Counting many ranges at once, with the server's help.
 #include <algorithm>
 
+#include "kary/entry_search.h"
 #include "kary/mirror.h"
 #include "kary/range_counts.h"
 #include "kary/scan.h"
@@ -71,16 +72,14 @@ static uint32 keep_visible(RowChecker *checker, const client::VisibleBlocks &vis
     return static_cast<uint32>(kept);
 }
 
-// Adds what the session has read itself of each range.
+// Adds to each count how many of the keys lie in its range, so many times.
 template <typename Key>
-static void count_home_entries(RowChecker *checker, const client::VisibleBlocks &visible,
-                               HomeEntries<Key> *home, const KeyRanges<Key> &ranges, int64 *counts) {
-    const uint32 count = keep_visible(checker, visible, home);
-    std::sort(home->keys, home->keys + count);
+static void add_keys(Key *keys, uint32 count, const KeyRanges<Key> &ranges, int64 times, int64 *counts) {
+    std::sort(keys, keys + count);
     for (uint32 i = 0; count > 0 && i < ranges.count; i++)
         if (ranges.low[i] <= ranges.high[i])
-            counts[i] += int64{upper_bound(home->keys, count, ranges.high[i])} -
-                         int64{lower_bound(home->keys, count, ranges.low[i])};
+            counts[i] += times * (int64{upper_bound(keys, count, ranges.high[i])} -
+                                  int64{lower_bound(keys, count, ranges.low[i])});
 }
 
 // Adds what the runs hold; false when the server doesn't answer.
@@ -127,27 +126,150 @@ static Condition<Key> condition_around(const KeyFormat &format, const KeyRanges<
     return condition;
 }
 
-// Counts in a new view. false: the view went stale, or the server process is not asked or doesn't answer;
-// then *asked is false.
+// ---- all entries of a view, less those without a visible row
+// -----------------------------------------------
+
+namespace {
+
+// A question about ranges, and who answers it.
 template <typename Key>
-static bool count_in_new_view(Scan<Key> *scan, RowChecker *checker, const KeyRanges<Key> &ranges,
-                              HomeEntries<Key> *home, int64 *counts, bool *asked) {
-    memset(counts, 0, ranges.count * sizeof(int64));
-    checker->rows.fetches = 0;
-    home->count = 0;
-    renew_view(scan);
+struct Question {
+    Scan<Key> *scan;
+    RowChecker *checker;
+    const KeyRanges<Key> *ranges;
+    HomeEntries<Key> *home;
+    CopiedView view;       // the scan's
+    bool may_count_all;    // all entries may be counted, and those without a visible row taken off
+    bool is_server_asked;  // so far
+    uint64 heap_fetches;
+};
+
+}  // namespace
+
+template <typename Key>
+static Question<Key> *question_of(void *context) {
+    return static_cast<Question<Key> *>(context);
+}
+
+template <typename Key>
+static void renew_copied_view(void *context) {
+    Question<Key> *question = question_of<Key>(context);
+    renew_view(question->scan);
+    question->view.view = question->scan->view;
+}
+
+template <typename Key>
+static void encode_entry(void *context, const Datum *values, const bool *is_null, const ItemPointerData &tid,
+                         uint64 *row) {
+    NullMask nulls;
+    const Key key = encode_row<Key>(*question_of<Key>(context)->view.format, values, is_null, &nulls);
+    put_entry(nulls, key, tid, row);
+}
+
+template <typename Key>
+static Outcome keep_listed_in_view(void *context, EntryRows *entries, uint64) {
+    return keep_listed<Key>(question_of<Key>(context)->view, CountedBy::Server, entries);
+}
+
+template <typename Key>
+static bool look_for_in_view(void *context, WantedPointers *wanted) {
+    return look_for<Key>(question_of<Key>(context)->view, wanted);
+}
+
+template <typename Key>
+static void subtract(void *context, const EntryRows &entries, int64 *counts) {
+    auto *keys = allocate<Key>(entries.count + 1);
+    uint32 count = 0;
+    for (uint64 i = 0; i < entries.count; i++)
+        if (entry_nulls(row_at(entries, i)) == 0)
+            keys[count++] = entry_key<Key>(row_at(entries, i));
+    add_keys(keys, count, *question_of<Key>(context)->ranges, -1, counts);
+    pfree(keys);
+}
+
+// Takes the entries of the view off whose rows the snapshot doesn't see.
+template <typename Key>
+static Outcome take_off_in_view(Question<Key> *question, int64 *counts) {
+    const Scan<Key> *scan = question->scan;
+    Relation index = scan->descriptor->indexRelation;
+    uint64 entries = 0;
+    for (uint32 i = 0; i < question->ranges->count; i++)
+        entries += static_cast<uint64>(counts[i]);
+    EntryCounter counter = {};
+    counter.heap = scan->descriptor->heapRelation;
+    counter.index = index;
+    counter.kind = scan->kind;
+    counter.snapshot = scan->descriptor->xs_snapshot;
+    counter.count = question->ranges->count;
+    counter.view = &question->view.view;
+    counter.row_words = kEntryWords;
+    counter.rows_tell = scan->format.lossy == 0 && do_rows_tell(counter.heap, index);
+    counter.search_cost = kCostOfSearch;
+    counter.context = question;
+    counter.renew = renew_copied_view<Key>;
+    counter.encode = encode_entry<Key>;
+    counter.keep_listed = keep_listed_in_view<Key>;
+    counter.look_for = look_for_in_view<Key>;
+    counter.subtract = subtract<Key>;
+    return take_off_invisible(counter, entries_on_pages(scan->remote.choice.path, entries), counts,
+                              &question->heap_fetches);
+}
+
+// ---- the counts of a view ---------------------------------------------------------------------------------
+
+static uint64 entries_of(const storage::View &view) {
+    uint64 entries = 0;
+    for (int i = 0; i < view.run_count; i++)
+        entries += view.runs[i].entries;
+    return entries;
+}
+
+// Counts in the scan's view. Unknown: the server process doesn't answer.
+template <typename Key>
+static Outcome count_in_view(Question<Key> *question, int64 *counts) {
+    Scan<Key> *scan = question->scan;
+    RowChecker *checker = question->checker;
+    HomeEntries<Key> *home = question->home;
+    const bool counts_all =
+        question->may_count_all && may_count_all(*checker, scan->remote.choice.path, entries_of(scan->view));
+    client::VisibleBlocks visible = {};
+    visible.all = counts_all;
+    if (!counts_all)
+        visible = read_visible_blocks(&checker->rows, table::Scope::SomeRows);
+    if (!count_run_entries(checker, remote_runs(scan), scan->remote.choice, visible, *question->ranges,
+                           counts))
+        return Outcome::Unknown;
+    const EntrySink<Key> sink = {home, forget_home_entries<Key>, add_home_entries<Key>};
+    if (!drain_cursors(scan, sink))
+        return Outcome::Again;
+    const uint32 home_count =
+        counts_all ? static_cast<uint32>(home->count) : keep_visible(checker, visible, home);
+    add_keys(home->keys, home_count, *question->ranges, 1, counts);
+    question->heap_fetches = checker->rows.fetches;
+    const Outcome outcome = counts_all ? take_off_in_view(question, counts) : Outcome::Counted;
+    if (!counts_all || outcome != Outcome::Unknown)
+        return outcome;
+    note_counted_all(*checker, outcome);
+    question->may_count_all = false;
+    return Outcome::Again;
+}
+
+// Counts in a new view; false when that must be done again, unless the server process is not asked any more.
+template <typename Key>
+static bool count_in_new_view(Question<Key> *question, int64 *counts) {
+    Scan<Key> *scan = question->scan;
+    memset(counts, 0, question->ranges->count * sizeof(int64));
+    question->checker->rows.fetches = 0;
+    question->home->count = 0;
+    renew_copied_view<Key>(question);
     if (!enter_phase(scan, 0, true))
         return false;
-    *asked = scan->remote.run_count > 0;
-    if (!*asked)
-        return false;
-    const client::VisibleBlocks visible = read_visible_blocks(&checker->rows, table::Scope::SomeRows);
-    *asked = count_run_entries(checker, remote_runs(scan), scan->remote.choice, visible, ranges, counts);
-    const EntrySink<Key> sink = {home, forget_home_entries<Key>, add_home_entries<Key>};
-    if (!*asked || !drain_cursors(scan, sink))
-        return false;
-    count_home_entries(checker, visible, home, ranges, counts);
-    return storage::read_vacuum_seq(scan->descriptor->indexRelation, scan->kind) == scan->view.vacuum_seq;
+    question->is_server_asked = scan->remote.run_count > 0;
+    const Outcome outcome = question->is_server_asked ? count_in_view(question, counts) : Outcome::Unknown;
+    question->is_server_asked = outcome != Outcome::Unknown || client::may_share_out_again();
+    return outcome == Outcome::Counted &&
+           storage::read_vacuum_seq(scan->descriptor->indexRelation, scan->kind) ==
+               question->view.view.vacuum_seq;
 }
 
 template <typename Key>
@@ -155,12 +277,12 @@ bool count_ranges(Relation heap, Relation index, const KeyFormat &format, Snapsh
                   const KeyRanges<Key> &ranges, uint64 one_by_one, int64 *counts, uint64 *heap_fetches) {
     if (ranges.count == 0 || !may_ask_server(ranges.count, 1))
         return false;
-    client::Request question = {};
-    question.kind = client::RequestKind::CountKary;
-    question.items = ranges.count;
-    question.results = one_by_one;
+    client::Request request = {};
+    request.kind = client::RequestKind::CountKary;
+    request.items = ranges.count;
+    request.results = one_by_one;
     Scan<Key> *scan = open_scan(heap, index, snapshot, condition_around(format, ranges));
-    scan->question = &question;
+    scan->question = &request;
     scan->may_travel = true;
     scan->phases[0] = is_composite(format) ? Phase::All : Phase::Keys;
     scan->phase_count = 1;
@@ -168,15 +290,24 @@ bool count_ranges(Relation heap, Relation index, const KeyFormat &format, Snapsh
     HomeEntries<Key> home = {allocate<Key>(kFirstRoom), allocate<ItemPointerData>(kFirstRoom), 0, kFirstRoom};
     RowChecker checker;
     begin_row_checker(&checker, heap, index, snapshot);
-    bool asked = true;
+    Question<Key> question = {};
+    question.scan = scan;
+    question.checker = &checker;
+    question.ranges = &ranges;
+    question.home = &home;
+    question.view = {index, &scan->format, scan->kind, {}, {allocate<char>(storage::kContentBytes), 0}};
+    scan->whole_tail = &question.view.tail;
+    // Elsewhere pages have tried that before.
+    question.may_count_all = is_path_forced();
+    question.is_server_asked = true;
     bool sound = false;
-    for (int tries = 0; asked && !sound && tries < kMaxServerTries; tries++) {
+    for (int tries = 0; question.is_server_asked && !sound && tries < kMaxServerTries; tries++) {
         CHECK_FOR_INTERRUPTS();
-        sound = count_in_new_view(scan, &checker, ranges, &home, counts, &asked);
-        asked = asked || client::may_share_out_again();
+        sound = count_in_new_view(&question, counts);
     }
-    *heap_fetches = checker.rows.fetches;
+    *heap_fetches = question.heap_fetches;
     end_row_checker(&checker);
+    pfree(question.view.tail.items);
     pfree(home.keys);
     pfree(home.tids);
     close_scan(scan);

@@ -6,6 +6,7 @@
 #include "kary/index_tuple.h"
 #include "kary/remote_source.h"
 #include "keys/radix_sort.h"
+#include "storage/sealed_tail.h"
 
 namespace pg_gpu::kary {
 
@@ -73,6 +74,7 @@ struct Scan {
 
     SortEntry<Key> *tail;  // matches of the view's tail, sorted
     uint32 tail_count;
+    storage::TailCopy *whole_tail;  // where a copy of the tail is wanted; or nullptr
 
     bool timed;  // a search long enough to be counted in gpu.stat
     instr_time search_began;

@@ -12,6 +12,8 @@ namespace pg_gpu::kary {
 template <typename Key>
 static void visit_tail(const char *items, uint32 bytes, void *context) {
     auto *scan = static_cast<Scan<Key> *>(context);
+    if (scan->whole_tail != nullptr)
+        storage::copy_tail(items, bytes, scan->whole_tail);
     if (scan->tail == nullptr)
         scan->tail = allocate<SortEntry<Key>>(kTailItems<Key>);
     uint32 count = 0;

@@ -7,6 +7,7 @@ namespace pg_gpu::storage {
 static int readers_key = 0;
 static int extensions_key = 0;
 static int results_key = 0;
+static int vacuum_key = 0;
 static int views_held = 0;
 
 static void define_hold(const char *name, const char *description, const char *more, int *key,
@@ -28,6 +29,9 @@ void define_hold_settings() {
         "A session waits for an advisory lock when it has checked an answer of the server process. For "
         "tests.",
         "Its key is this number.", &results_key, nullptr);
+    define_hold("pg_gpu.hold_vacuum",
+                "VACUUM waits for an advisory lock when it has marked an index's dead entries. For tests.",
+                "Its key is this number.", &vacuum_key, nullptr);
 }
 
 static void wait_for(int64 key) {
@@ -48,6 +52,11 @@ void hold_extension() {
 void hold_results() {
     if (unlikely(results_key != 0))
         wait_for(results_key);
+}
+
+void hold_vacuum() {
+    if (unlikely(vacuum_key != 0))
+        wait_for(vacuum_key);
 }
 
 }  // namespace pg_gpu::storage

@@ -27,8 +27,18 @@ bool do_rows_tell(Relation heap, Relation index) {
     return true;
 }
 
+Outcome take_off_invisible(const EntryCounter &counter, uint64 budget, int64 *counts, uint64 *heap_fetches) {
+    if (!may_find_invisible(counter.heap, counter.snapshot))
+        return Outcome::Unknown;
+    EntryRows invisible = {counter.row_words, 0, 0, nullptr};
+    const Outcome outcome = find_invisible_entries(counter, budget, &invisible, heap_fetches);
+    if (outcome == Outcome::Counted && *heap_fetches > 0)
+        counter.subtract(counter.context, invisible, counts);
+    return outcome;
+}
+
 // Where not the whole table is all-visible: takes those off the counts whose rows the snapshot doesn't see.
-static Outcome take_off_invisible(const EntryCounter &counter, int64 *counts, uint64 *heap_fetches) {
+static Outcome take_off_on_pages(const EntryCounter &counter, int64 *counts, uint64 *heap_fetches) {
     if (!may_find_invisible(counter.heap, counter.snapshot))
         return Outcome::Unknown;
     uint64 entries = 0;
@@ -53,7 +63,7 @@ static Outcome take_off_invisible(const EntryCounter &counter, int64 *counts, ui
 static Outcome count_in_view(const EntryCounter &counter, int64 *counts, uint64 *heap_fetches) {
     Outcome outcome = Outcome::Counted;
     if (!is_table_all_visible(counter.heap))
-        outcome = take_off_invisible(counter, counts, heap_fetches);
+        outcome = take_off_on_pages(counter, counts, heap_fetches);
     if (outcome == Outcome::Counted &&
         storage::read_vacuum_seq(counter.index, counter.kind) != counter.view->vacuum_seq)
         outcome = Outcome::Unknown;

@@ -29,6 +29,12 @@ enum class Outcome {
     Unknown,  // entries must be looked at one by one
 };
 
+// Whose dead bits the entries were counted by.
+enum class CountedBy {
+    Pages,
+    Server,  // mirrors', which may lack bits that a VACUUM has set which hasn't ended
+};
+
 // Line pointers whose entries are looked for among all of a view, and what was found.
 struct WantedPointers {
     const uint64 *places;  // sorted
@@ -76,10 +82,11 @@ struct EntryCounter {
     // Fills in what the entry of a row with this TID has.
     void (*encode)(void *context, const Datum *values, const bool *is_null, const ItemPointerData &tid,
                    uint64 *row);
-    // Leaves those rows that live entries of the view have, each once, in an order of its own. Unknown when
-    // that takes longer than to look at `budget` entries.
+    // Leaves those rows that counted entries of the view have, each once, in an order of its own. Unknown
+    // when that takes longer than to look at `budget` entries, or when a mirror may have a dead entry
+    // counted.
     Outcome (*keep_listed)(void *context, EntryRows *rows, uint64 budget);
-    // Notes the view's live entries of wanted line pointers; false when a page was recycled.
+    // Notes the view's entries of wanted line pointers, dead ones too; false when a page was recycled.
     bool (*look_for)(void *context, WantedPointers *wanted);
     // Takes listed rows off the counts.
     void (*subtract)(void *context, const EntryRows &rows, int64 *counts);
@@ -92,5 +99,10 @@ bool do_rows_tell(Relation heap, Relation index);
 // Counts in one view; *heap_fetches line pointers without a visible row were looked at. False when entries
 // must be looked at one by one: counts then are those of all live entries, or nothing of use.
 bool count_visible_entries(const EntryCounter &counter, int64 *counts, uint64 *heap_fetches);
+
+// For counts of a view's entries that the server process has made, before vacuum_seq is compared with the
+// view's. `budget` is how many entries pages would look at in the time that the server process takes to look
+// at all of these. count_entries isn't called.
+Outcome take_off_invisible(const EntryCounter &counter, uint64 budget, int64 *counts, uint64 *heap_fetches);
 
 }  // namespace pg_gpu::table

@@ -1,6 +1,15 @@
 #include "table/server_count.h"
 
+#include "table/invisible_entries.h"
+#include "table/visible_count.h"
+
 namespace pg_gpu::table {
+
+// The index whose last attempt to count all was in vain, and how many counts will do without one.
+static struct {
+    Oid index;
+    uint32 left;
+} in_vain = {InvalidOid, 0};
 
 void begin_row_checker(RowChecker *checker, Relation heap, Relation index, Snapshot snapshot) {
     checker->index = index;
@@ -19,6 +28,34 @@ void check_rows(RowChecker *checker, BlockNumber index_block, const ItemPointerD
             storage::report_corruption(checker->index, index_block, "An entry's TID lies outside the table.");
     memset(visible, 0, count * sizeof(bool));
     find_visible(&checker->rows, tids, count, visible);
+}
+
+uint64 entries_on_pages(client::Path path, uint64 entries) {
+    // A request's way there and back.
+    constexpr double kFewest = 4096;
+    const CostSettings &costs = cost_settings();
+    const double on_pages = costs.entry[static_cast<int>(client::Path::Paged)];
+    const double on_path = costs.entry[static_cast<int>(path)];
+    const double share = on_path < on_pages ? on_path / on_pages : 1;
+    return static_cast<uint64>(Max(kFewest, static_cast<double>(entries) * share));
+}
+
+bool may_count_all(const RowChecker &checker, client::Path path, uint64 most) {
+    Relation heap = checker.rows.heap;
+    if (!may_find_invisible(heap, checker.rows.snapshot) || is_table_all_visible(heap))
+        return false;
+    if (in_vain.index == RelationGetRelid(checker.index) && in_vain.left > 0) {
+        in_vain.left--;
+        return false;
+    }
+    return may_pay_to_find_invisible(heap, entries_on_pages(path, most));
+}
+
+void note_counted_all(const RowChecker &checker, Outcome outcome) {
+    // As long as so many blocks have changed that it doesn't pay, one count in so many tries.
+    constexpr uint32 kWithout = 7;
+    if (outcome == Outcome::Unknown)
+        in_vain = {RelationGetRelid(checker.index), kWithout};
 }
 
 // Adds the visible ones among one run's entries that the server could not tell about. What it says may

@@ -2,7 +2,8 @@
 # Counts of ranges and boxes in tables of which few blocks aren't all-visible, so that entries are counted by ranks or by the grid's
 # directory and those without a visible row are taken off, against random writers in changing places of the table: savepoints taken back, HOT updates, dead line pointers that are
 # left, freed and used again, VACUUMs that are under way while others count, merges. Readers on a primary and a standby compare
-# each count with a sequential scan in the same statement. PG_GPU_TEST_SECONDS sets how long.
+# each count with a sequential scan in the same statement, on pages and by a server process that has all entries counted. Before that, a VACUUM
+# that has marked dead entries and told nobody. PG_GPU_TEST_SECONDS sets how long.
 
 use strict;
 use warnings FATAL => 'all';
@@ -11,6 +12,7 @@ use FindBin;
 use lib "$FindBin::RealBin/../lib";
 use PgGpuTest;
 use PgGpuTest::Faults;
+use PgGpuTest::Server;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -19,12 +21,13 @@ fault_seed();
 
 my $seconds = $ENV{PG_GPU_TEST_SECONDS} || few_or_many(3, rounds(4, 60));
 
-my $primary = new_node('primary', streaming => 1, conf => "autovacuum = off\nsynchronous_commit = off\nshared_preload_libraries = 'pg_gpu'\n");
+my $path = ($ENV{PG_GPU_TEST_PATH} // '') eq 'cuda' ? 'cuda' : 'host';
+
+my $primary = new_node('primary', streaming => 1, conf => "autovacuum = off\nsynchronous_commit = off\nshared_preload_libraries = 'pg_gpu'\npg_gpu.request_timeout = 60s\npg_gpu.min_mirror_entries = 512\n");
 $primary->backup('base');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($primary, 'base', has_streaming => 1);
 $standby->append_conf('postgresql.conf', "hot_standby_feedback = on\nmax_standby_streaming_delay = -1\n");
-$standby->start;
 
 $primary->safe_psql('postgres', q{
 CREATE TABLE beside (id int4, k int4, v int8, t text) WITH (fillfactor = 95);
@@ -65,6 +68,57 @@ BEGIN
 END $$;
 });
 
+# On a path that is forced all entries are counted, and those without a visible row are taken off. A mirror doesn't know of dead bits that a VACUUM has
+# set which is under way, or was broken off, so entries with them may be counted or not.
+my $forced = "SET pg_gpu.path = $path;";
+foreach my $method (qw(gpu_kary gpu_grid))
+{
+	my $table = "marked_$method";
+	$primary->safe_psql('postgres', "CREATE TABLE $table (k int4);
+INSERT INTO $table SELECT generate_series(1, 60000);
+CREATE INDEX ${table}_i ON $table USING $method (k);
+VACUUM ANALYZE $table");
+	wait_until(sub { return sql($primary, "$forced SELECT gpu.load('${table}_i')")->{code} eq '' }) or die 'no mirror';
+	my $count = "gpu.count('${table}_i', ARRAY[100], ARRAY[59000])";
+	my $expected = "SELECT count(*) FROM $table WHERE k + 0 BETWEEN 100 AND 59000";
+	my $is_right = sub {
+		my ($title) = @_;
+		my $right = $primary->safe_psql('postgres', "SET pg_gpu.path = paged; SET pg_gpu.enable_aggregate = off; $expected");
+		foreach my $way ('SET pg_gpu.path = paged;', $forced)
+		{
+			# Twice in a session, which learns of dead line pointers meanwhile.
+			is($primary->safe_psql('postgres', "$way SELECT $count, $count"), "$right|$right", "$method, $title: $way");
+		}
+	};
+	my $answered = sub { return sql_value($primary, "SELECT coalesce(sum(requests), 0) FROM gpu.stat WHERE path = '$path' AND request LIKE 'count%'") };
+	my $before = $answered->();
+	$is_right->('all-visible');
+	$primary->safe_psql('postgres', "DELETE FROM $table WHERE k BETWEEN 30001 AND 30040 OR k % 10007 = 0");
+	$is_right->('deleted rows');
+	$primary->safe_psql('postgres', "VACUUM (INDEX_CLEANUP OFF) $table");
+	$is_right->('dead line pointers');
+	cmp_ok($answered->(), '>', $before, "$method: the server process has answered");
+
+	my $holder = new_session($primary);
+	$holder->query_safe('SELECT pg_advisory_lock(1)');
+	my $vacuum = start_sql($primary, "LOAD 'pg_gpu'; SET pg_gpu.hold_vacuum = 1; VACUUM (INDEX_CLEANUP ON, PARALLEL 0) $table");
+	my $held = q{SELECT pid FROM pg_stat_activity WHERE wait_event = 'advisory' AND query LIKE 'VACUUM%'};
+	wait_until(sub { return sql_value($primary, $held) ne '' }) or die 'VACUUM is not held';
+	$is_right->('marked by a VACUUM that is under way');
+	sql_value($primary, "SELECT pg_cancel_backend(pid) FROM ($held) AS s");
+	isnt(finish_sql($vacuum)->{code}, '', "$method: VACUUM was broken off");
+	$is_right->('marked by a VACUUM that was broken off');
+	$primary->safe_psql('postgres', "INSERT INTO $table SELECT generate_series(30001, 30010)");
+	$is_right->('rows with the same keys');
+	$holder->quit;
+	$primary->safe_psql('postgres', "VACUUM (INDEX_CLEANUP ON, PARALLEL 0) $table");
+	$is_right->('dead entries that are known of');
+	$primary->safe_psql('postgres', "INSERT INTO $table SELECT generate_series(30001, 30040); DELETE FROM $table WHERE k % 3 = 0 AND k BETWEEN 30001 AND 30040");
+	$is_right->('their line pointers used again, and deleted again');
+	is(sql_value($primary, "SELECT count(*) FROM gpu.verify('${table}_i')"), '0', "$method: the index is sound");
+	$primary->safe_psql('postgres', "DROP TABLE $table");
+}
+
 # Writers stay for a while where others are, so that not all blocks are changed before the next VACUUM.
 my $variables = "\\set id random_gaussian(1, 40000, 5)\n\\set low random(0, 4000)\n\\set width random(2000, 10000)\n";
 my $rows = 'SELECT ctid FROM beside WHERE id + 0 BETWEEN :id AND :id + 8 FOR UPDATE SKIP LOCKED';
@@ -90,9 +144,14 @@ my @checks = (
 	[ $variables . $checks, 4 ],
 	[ $variables . "BEGIN ISOLATION LEVEL REPEATABLE READ;\n$checks$wait\n${checks}COMMIT;\n", 2 ],);
 
+# Before, it would have kept rows that were deleted a moment ago (hot_standby_feedback).
+$standby->start;
 $primary->wait_for_catchup($standby);
 my @runs = (start_clients($primary, \@writes, clients => 2, seconds => $seconds));
-push @runs, start_clients($_, \@checks, clients => 1, seconds => $seconds, options => '-c pg_gpu.path=paged') foreach ($primary, $standby);
+foreach my $node ($primary, $standby)
+{
+	push @runs, start_clients($node, \@checks, clients => 1, seconds => $seconds, options => $_) foreach ('-c pg_gpu.path=paged', "-c pg_gpu.path=$path");
+}
 finish_clients($_) foreach @runs;
 is(client_errors(\@runs), '', 'no wrong answers, and no errors');
 cmp_ok(client_transactions([$_]), '>', 0, 'there was work going on') foreach @runs;
