@@ -80,7 +80,7 @@ SELECT * FROM compare('SELECT sum(greatest(count, part)), sum(least(count, part,
 SELECT * FROM compare('SELECT count(*) FROM sold WHERE CASE WHEN flag THEN price > tax ELSE count > part END');
 SELECT * FROM compare('SELECT count(*) FROM sold WHERE coalesce(price > loose, flag)');
 
--- What divides stays with PostgreSQL, unless a condition is on a single column.
+-- What divides numerics stays with PostgreSQL, unless a condition is on a single column, and so do sums of distinct ones.
 SELECT * FROM compare('SELECT sum(price / nullif(tax, 0)) FROM sold');
 SELECT * FROM compare('SELECT sum(CASE WHEN discount = 0 THEN price ELSE 1 / discount END) FROM sold');
 SELECT * FROM compare('SELECT sum(CASE WHEN discount <> 0 THEN price * (1 / discount) END) FROM sold');

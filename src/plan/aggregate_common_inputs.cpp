@@ -100,18 +100,39 @@ static bool make_groups(InputMaker *maker, uint32 number, ValueTable *table, con
     return is_made;
 }
 
-bool make_group_input(InputMaker *maker, uint32 number) {
+// What an input's results are numbered in, by itself or by all of its family.
+static ValueTable *values_of(InputMaker *maker, uint32 number) {
+    if (maker->values[number] != nullptr)
+        return maker->values[number];
     const InputSource &source = maker->compiled->input[number];
     MemoryContext caller = MemoryContextSwitchTo(maker->keep);
-    ValueTable *table = begin_values(source.type, source.operator_oid, source.type.collation);
+    maker->values[number] = begin_values(source.type, source.operator_oid, source.type.collation);
     MemoryContextSwitchTo(caller);
+    return maker->values[number];
+}
+
+static void give_values(InputMaker *maker, uint32 number) {
+    const ValueTable &table = *maker->values[number];
+    maker->common[number].values = table.values;
+    maker->common[number].count = table.count;
+    maker->has_variants[number] = table.has_variants;
+}
+
+bool make_group_input(InputMaker *maker, uint32 number) {
+    const uint16 family = maker->compiled->input[number].family;
+    const uint32 owner = family == UINT16_MAX ? number : family;
+    ValueTable *table = values_of(maker, owner);
     for (int part = 0; part < maker->parts->count; part++)
         if (!make_groups(maker, number, table, maker->parts->part[part], &maker->inputs[part][number]))
             return false;
-    maker->common[number].values = table->values;
-    maker->common[number].count = table->count;
-    maker->has_variants[number] = table->has_variants;
+    give_values(maker, owner);
     return true;
+}
+
+uint32 number_of_constant(InputMaker *maker, uint16 family, const Const *constant) {
+    const uint32 group = number_of_group(maker, family, values_of(maker, family), constant->constvalue);
+    give_values(maker, family);
+    return group;
 }
 
 // ---- ranks ------------------------------------------------------------------------------------------------

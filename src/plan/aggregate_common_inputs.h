@@ -9,4 +9,8 @@ namespace pg_gpu::plan {
 bool make_group_input(InputMaker *maker, uint32 number);
 bool make_rank_input(InputMaker *maker, uint32 number);
 
+// The number of a constant among the values of a family of groups. The maker has a problem when memory has no
+// room for it.
+uint32 number_of_constant(InputMaker *maker, uint16 family, const Const *constant);
+
 }  // namespace pg_gpu::plan

@@ -152,10 +152,18 @@ namespace {
 struct Identity {
     uint16 step;
     uint16 null_step;  // is it NULL? no_aggregate_step: its own codes have room for NULL
-    uint16 input;      // Group: whose results; of others UINT16_MAX
+    uint16 input;      // Group, Groups: whose results; of others UINT16_MAX
 };
 
 }  // namespace
+
+static Identity identity_of_number(Compiler *compiler, uint16 step) {
+    return {step,
+            may_be_any_number(compiler->compiled->program, step)
+                ? add_step(compiler, AggregateOperation::is_null, 0, step, 0)
+                : no_aggregate_step,
+            UINT16_MAX};
+}
 
 static Identity compile_identity(Compiler *compiler, Expr *expression, Oid equality) {
     Node *node = reinterpret_cast<Node *>(expression);
@@ -163,20 +171,18 @@ static Identity compile_identity(Compiler *compiler, Expr *expression, Oid equal
     if (is_table_oid(expression) && is_plain_equality(OIDOID, equality))
         return {add_table_step(compiler), no_aggregate_step, UINT16_MAX};
     // Equal floats may differ in their bits.
-    if (type.is_integer && type.is_ordered && !is_float(type) &&
-        is_plain_equality(exprType(node), equality)) {
-        const uint16 step = compile_number(compiler, expression);
-        return {step,
-                may_be_any_number(compiler->compiled->program, step)
-                    ? add_step(compiler, AggregateOperation::is_null, 0, step, 0)
-                    : no_aggregate_step,
-                UINT16_MAX};
-    }
+    if (type.is_integer && type.is_ordered && !is_float(type) && is_plain_equality(exprType(node), equality))
+        return identity_of_number(compiler, compile_number(compiler, expression));
     if (!is_hashable(equality, exprType(node))) {
         refuse(compiler, "a grouping column's type can't be hashed", expression);
         return {0, no_aggregate_step, UINT16_MAX};
     }
-    const uint16 input = add_source(compiler, SourceKind::Group, expression, equality);
+    uint16 input = UINT16_MAX;
+    if (!has_codes(*compiler, expression) && is_group_choice(expression, equality)) {
+        const uint16 step = compile_group_choice(compiler, expression, equality, &input);
+        return {step, no_aggregate_step, input};
+    }
+    input = add_source(compiler, SourceKind::Group, expression, equality);
     return {add_input_step(compiler, input), no_aggregate_step, input};
 }
 
@@ -361,15 +367,20 @@ static void compile_distinct(Compiler *compiler, Aggref *aggregate, Expr *argume
                reinterpret_cast<Expr *>(aggregate));
         return;
     }
+    // Numerics over several columns have integers with as many digits behind the point each.
+    const bool is_counted_numeric =
+        result->kind == ResultKind::Count && is_numeric(argument) && !has_codes(*compiler, argument);
     const Identity identity =
-        compile_identity(compiler, argument, linitial_node(SortGroupClause, aggregate->aggdistinct)->eqop);
-    const bool is_numeric =
+        is_counted_numeric ? identity_of_number(compiler, compile_numeric(compiler, argument).number)
+                           : compile_identity(compiler, argument,
+                                              linitial_node(SortGroupClause, aggregate->aggdistinct)->eqop);
+    const bool is_added_up =
         result->kind == ResultKind::SumOfNumeric || result->kind == ResultKind::AverageOfNumeric;
-    result->input = is_numeric ? identity.input : 0;
+    result->input = is_added_up ? identity.input : 0;
     for (uint32 i = 0; i < compiled->distinct_count; i++) {
         DistinctArgument *other = &compiled->distinct[i];
         if (other->step == identity.step && other->filter == filter) {
-            other->is_numeric = other->is_numeric || is_numeric;
+            other->is_numeric = other->is_numeric || is_added_up;
             result->distinct = static_cast<uint8>(i + 1);
             return;
         }
@@ -381,7 +392,7 @@ static void compile_distinct(Compiler *compiler, Aggref *aggregate, Expr *argume
         return;
     }
     compiled->distinct[compiled->distinct_count++] = {identity.step, identity.null_step, identity.input,
-                                                      filter, is_numeric};
+                                                      filter, is_added_up};
     result->distinct = static_cast<uint8>(compiled->distinct_count);
 }
 
@@ -399,9 +410,14 @@ static void compile_deviation(Compiler *compiler, Oid aggregate, Expr *argument,
     ReleaseSysCache(tuple);
     result->kind = kind;
     result->centre = no_aggregate_step;
-    const bool is_numeric = getBaseType(exprType(reinterpret_cast<Node *>(argument))) == NUMERICOID;
+    const bool of_numeric = is_numeric(argument);
+    const bool by_entry = of_numeric && has_codes(*compiler, argument);
     uint16 step;
-    if (is_numeric) {
+    if (of_numeric && !by_entry) {
+        const NumericSteps steps = compile_numeric(compiler, argument);
+        step = steps.number;
+        add_numeric(compiler, step, scale_of_numbers(compiler, steps), filter, result);
+    } else if (by_entry) {
         result->input = add_source(compiler, SourceKind::Narrow, argument);
         const uint16 scale = add_input_step(compiler, add_scale_source(compiler, result->input));
         step = add_input_step(compiler, result->input);
@@ -409,7 +425,7 @@ static void compile_deviation(Compiler *compiler, Oid aggregate, Expr *argument,
     } else {
         step = compile_number(compiler, argument);
     }
-    if (kind == ResultKind::WideDeviation && !is_numeric) {
+    if (kind == ResultKind::WideDeviation && !by_entry) {
         result->centre = add_centre(compiler, step);
         step = add_step(compiler, AggregateOperation::subtract, sizeof(int64), step, result->centre);
     }
@@ -610,7 +626,7 @@ const char *compile_aggregate(const AggregateQuery &query, const IndexColumns &c
     compiled->safe_filter = no_aggregate_step;
     compiled->unsafe_filter = no_aggregate_step;
     compiled->program.filter = no_aggregate_step;
-    Compiler compiler = {compiled, &columns, context, true, no_aggregate_step, nullptr};
+    Compiler compiler = {compiled, &columns, context, true, no_aggregate_step, UINT16_MAX, nullptr};
     ListCell *cell;
     foreach (cell, query.conditions)
         compile_condition(&compiler, static_cast<Node *>(lfirst(cell)));

@@ -23,6 +23,7 @@ enum class SourceKind : uint8 {
     Rank,    // a place in the order of all results, from the least on
     Order,   // the same; equal results have the same place
     Group,   // results that are equal have the same number
+    Groups,  // the same of several inputs and constants together, which count as one: no step reads it
     Table,   // the table's OID, whatever the column has
     Match,   // a truth value, never NULL: does the value of the column have a row in a joined table?
 };
@@ -33,9 +34,10 @@ struct InputSource {
     bool is_joined;           // the expression is over joined tables, whose rows the column's codes lead to
     int table;                // Match: the joined one, from 0 on
     uint16 scaled;            // Scale: the other input
-    Expr *expression;         // Match and Table: none
+    uint16 family;            // Group: the input of kind Groups that it belongs to; else UINT16_MAX
+    Expr *expression;         // Match, Table and Groups: none
     column::ColumnType type;  // of its results
-    Oid operator_oid;         // Rank and Order: what comes before what; Group: equality
+    Oid operator_oid;         // Rank and Order: what comes before what; Group, Groups: equality
     Oid collation;
     bool may_fail;      // it may raise an error, so only values of rows that count may be evaluated
     bool is_condition;  // part of WHERE
@@ -80,15 +82,15 @@ struct AggregateResult {
     StateForm form;
     uint8 count;  // words' places
     uint8 value;
-    uint8 scale;               // of numerics: the greatest scale of what was added up
-    bool is_numeric;           // it is over numerics, though not over distinct ones
-    int16 shown;               // that scale, where it is the same in all groups; else kScaleOfGroup
-    uint8 digits;              // so many digits of a numeric's integer are behind the point
-    uint16 step;               // of numerics: the argument
-    uint8 squares;             // Deviation, WideDeviation
-    uint8 distinct;            // of distinct values: their argument's number and 1; of all values 0
-    uint16 input;              // Ranked, WideDeviation and distinct numerics
-    uint16 centre;             // WideDeviation: the step of what int8s are less by; of numerics no step
+    uint8 scale;      // of numerics: the greatest scale of what was added up
+    bool is_numeric;  // it is over numerics, though not over distinct ones
+    int16 shown;      // that scale, where it is the same in all groups; else kScaleOfGroup
+    uint8 digits;     // so many digits of a numeric's integer are behind the point
+    uint16 step;      // of numerics: the argument
+    uint8 squares;    // Deviation, WideDeviation
+    uint8 distinct;   // of distinct values: their argument's number and 1; of all values 0
+    uint16 input;     // Ranked, WideDeviation and distinct numerics
+    uint16 centre;    // WideDeviation: the step of what numbers are less by; of numerics by entry none
     column::ColumnType type;   // Extreme, Bits, and the argument's of floats
     FinalFunctions functions;  // Deviation, WideDeviation
 };
@@ -96,7 +98,7 @@ struct AggregateResult {
 // How a key's value is found from its codes.
 struct KeyResult {
     uint16 key;         // of the program
-    uint16 input;       // Group: whose results; of others UINT16_MAX
+    uint16 input;       // Group, Groups: whose results; of others UINT16_MAX
     bool has_null;      // a key of its own, behind this one, is 1 for NULL
     bool has_variants;  // may equal values differ in their bytes?
     column::ColumnType type;
@@ -134,6 +136,7 @@ struct CompiledAggregate {
     // May something fail that a FILTER, or an earlier operand of AND or OR, would keep from being evaluated?
     bool has_unsafe_branch;
     KeyResult key[gpu_engine::max_aggregate_keys];
+    List *group_constants;  // constants of families of groups
     // The last accumulator, if equal keys may differ in their bytes: the least TID of a group's rows, one of
     // which its keys are shown of.
     bool has_place;

@@ -55,6 +55,7 @@ InputMaker *begin_inputs(CompiledAggregate *compiled, const column::AggregatePar
     maker->is_wide = allocate_zeroed<bool>(count);
     maker->scales = allocate_zeroed<uint8 **>(count);
     maker->centre = allocate_zeroed<uint64>(2 * size_t{count});
+    maker->values = allocate_zeroed<ValueTable *>(count);
     maker->has_variants = allocate_zeroed<bool>(count);
     maker->is_settled = allocate_zeroed<bool>(gpu_engine::max_aggregate_steps);
     maker->digits = allocate_zeroed<uint8>(gpu_engine::max_aggregate_steps);

@@ -3,6 +3,7 @@
 
 #include "column/aggregate_remote.h"
 #include "plan/aggregate_compile.h"
+#include "plan/aggregate_values.h"
 #include "plan/join_matches.h"
 
 namespace pg_gpu::plan {
@@ -39,6 +40,7 @@ struct InputMaker {
     int16 *shown;          // Wide, Narrow: digits behind the point that all show, or kScaleOfGroup
     bool *is_wide;         // Wide: of 128 bits
     uint8 ***scales;       // Wide, Narrow: by part and code, the last one of the column's NULL
+    ValueTable **values;   // Group, Groups: what has been numbered; nullptr: nothing yet
     bool *has_variants;    // Group: do equal values differ in their bytes?
     uint64 changes;        // count_changes() when it began
     // These are told of each step of the program.

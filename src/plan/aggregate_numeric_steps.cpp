@@ -3,6 +3,7 @@
 #include "compat.h"
 #include "gpu_engine/aggregate_steps.h"
 #include "plan/aggregate_choices.h"
+#include "plan/aggregate_common_inputs.h"
 #include "plan/aggregate_failure.h"
 #include "plan/aggregate_numeric.h"
 
@@ -140,6 +141,214 @@ static NumericSteps compile_numeric_arithmetic(Compiler *compiler, Oid function,
     return {add_step(compiler, AggregateOperation::greater, 0, first.number, negative), first.scale};
 }
 
+// What divides by 0 makes the whole question fail, but where it isn't wanted.
+static uint16 guard_divisor(Compiler *compiler, uint16 divisor) {
+    return compiler->chosen_where == gpu_engine::no_aggregate_step
+               ? divisor
+               : add_step(compiler, AggregateOperation::only_where, 0, compiler->chosen_where, divisor);
+}
+
+static NumericSteps compile_numeric_remainder(Compiler *compiler, const List *arguments) {
+    NumericSteps left = compile_numeric(compiler, static_cast<Expr *>(linitial(arguments)));
+    NumericSteps right = compile_numeric(compiler, static_cast<Expr *>(lsecond(arguments)));
+    align_numerics(compiler, &left.number, &right.number);
+    return {add_step(compiler, AggregateOperation::modulo, sizeof(int64), left.number,
+                     guard_divisor(compiler, right.number)),
+            add_step(compiler, AggregateOperation::greater, 0, left.scale, right.scale)};
+}
+
+// ---- rounding ---------------------------------------------------------------------------------------------
+
+namespace {
+
+enum class Rounding : uint8 { None, Nearest, TowardZero, Up, Down };
+
+// A number that is cut off behind some digits.
+struct CutNumber {
+    uint16 number;     // cut towards 0
+    uint16 remainder;  // of the dividend's sign
+    uint16 divisor;    // a power of 10
+};
+
+}  // namespace
+
+static constexpr int kMaxRoundedDigits = 18;
+
+static Rounding rounding_of(Oid function) {
+    switch (function) {
+        case F_ROUND_NUMERIC_INT4:
+            return Rounding::Nearest;
+        case F_TRUNC_NUMERIC_INT4:
+            return Rounding::TowardZero;
+        case F_CEIL_NUMERIC:
+        case F_CEILING_NUMERIC:
+            return Rounding::Up;
+        case F_FLOOR_NUMERIC:
+            return Rounding::Down;
+        default:
+            return Rounding::None;
+    }
+}
+
+// The power of 10 is known once the number's digits are.
+static CutNumber cut_number(Compiler *compiler, uint16 number, int digits) {
+    const auto step = [compiler](AggregateOperation operation, uint8 width, uint16 left, uint16 right) {
+        return add_step(compiler, operation, width, left, right);
+    };
+    const uint16 wanted = add_step(compiler, AggregateOperation::constant, 0, 0, static_cast<uint16>(digits));
+    const uint16 factor = step(AggregateOperation::constant, kFactorWidth, number, wanted);
+    const uint16 aligned = step(AggregateOperation::multiply, sizeof(int64), number, factor);
+    const uint16 divisor = step(AggregateOperation::constant, kFactorWidth, wanted, aligned);
+    return {step(AggregateOperation::divide, sizeof(int64), aligned, divisor),
+            step(AggregateOperation::modulo, sizeof(int64), aligned, divisor), divisor};
+}
+
+// To so many digits behind the point.
+static uint16 round_number(Compiler *compiler, uint16 number, Rounding rounding, int digits) {
+    const CutNumber cut = cut_number(compiler, number, digits);
+    const uint16 zero = add_plain_constant(compiler, 0);
+    const auto arithmetic = [compiler](AggregateOperation operation, uint16 left, uint16 right) {
+        return add_step(compiler, operation, sizeof(int64), left, right);
+    };
+    const auto is_less = [compiler](uint16 left, uint16 right) {
+        return add_step(compiler, AggregateOperation::less, 0, left, right);
+    };
+    switch (rounding) {
+        case Rounding::Nearest: {
+            // Twice the remainder holds the divisor once if it is half of it or more.
+            const uint16 twice =
+                arithmetic(AggregateOperation::multiply, cut.remainder, add_plain_constant(compiler, 2));
+            return arithmetic(AggregateOperation::add, cut.number,
+                              arithmetic(AggregateOperation::divide, twice, cut.divisor));
+        }
+        case Rounding::Up:
+            return arithmetic(AggregateOperation::add, cut.number, is_less(zero, cut.remainder));
+        case Rounding::Down:
+            return arithmetic(AggregateOperation::subtract, cut.number, is_less(cut.remainder, zero));
+        default:
+            return cut.number;
+    }
+}
+
+static NumericSteps compile_rounded(Compiler *compiler, Expr *expression, Rounding rounding,
+                                    const List *arguments) {
+    int digits = 0;
+    if (list_length(arguments) == 2) {
+        const auto *places = static_cast<const Const *>(lsecond(arguments));
+        if (!IsA(places, Const) || places->constisnull || DatumGetInt32(places->constvalue) < 0 ||
+            DatumGetInt32(places->constvalue) > kMaxRoundedDigits) {
+            refuse_columns(compiler, expression);
+            return {0, 0};
+        }
+        digits = DatumGetInt32(places->constvalue);
+    }
+    const NumericSteps argument = compile_numeric(compiler, static_cast<Expr *>(linitial(arguments)));
+    return {round_number(compiler, argument.number, rounding, digits), add_plain_constant(compiler, digits)};
+}
+
+// 0, but it fails where a truth value is false and a result is wanted.
+static uint16 require_truth(Compiler *compiler, uint16 truth) {
+    return add_step(compiler, AggregateOperation::divide, sizeof(int64), add_plain_constant(compiler, 0),
+                    guard_divisor(compiler, truth));
+}
+
+// A cast to numeric(precision, scale).
+static NumericSteps compile_declared(Compiler *compiler, Expr *expression, const List *arguments) {
+    constexpr int32 scale_bits = 0x3ff;
+    constexpr int32 negative_scale = 0x400;
+    constexpr int precision_shift = 16;
+    const auto *modifier = static_cast<const Const *>(lsecond(arguments));
+    const int32 declared =
+        !IsA(modifier, Const) || modifier->constisnull ? -1 : DatumGetInt32(modifier->constvalue);
+    if (declared < VARHDRSZ || ((declared - VARHDRSZ) & negative_scale) != 0 ||
+        ((declared - VARHDRSZ) & scale_bits) > kMaxRoundedDigits) {
+        refuse_columns(compiler, expression);
+        return {0, 0};
+    }
+    const int scale = (declared - VARHDRSZ) & scale_bits;
+    const int precision = (declared - VARHDRSZ) >> precision_shift;
+    const NumericSteps argument = compile_numeric(compiler, static_cast<Expr *>(linitial(arguments)));
+    uint16 number = round_number(compiler, argument.number, Rounding::Nearest, scale);
+    // More digits than 64 bits have room for are never too many.
+    if (precision <= kMaxRoundedDigits) {
+        int64 limit = 1;
+        for (int i = 0; i < precision; i++)
+            limit *= 10;
+        const uint16 negative = add_step(compiler, AggregateOperation::multiply, sizeof(int64), number,
+                                         add_plain_constant(compiler, -1));
+        const uint16 fits = add_step(compiler, AggregateOperation::less, 0,
+                                     add_step(compiler, AggregateOperation::greater, 0, number, negative),
+                                     add_plain_constant(compiler, limit));
+        number =
+            add_step(compiler, AggregateOperation::add, sizeof(int64), number, require_truth(compiler, fits));
+    }
+    return {number, add_plain_constant(compiler, scale)};
+}
+
+// ---- time that passes -------------------------------------------------------------------------------------
+
+static bool is_epoch(const Expr *field) {
+    const auto *word = reinterpret_cast<const Const *>(field);
+    if (!IsA(field, Const) || word->constisnull)
+        return false;
+    char *given = TextDatumGetCString(word->constvalue);
+    const bool is = pg_strcasecmp(given, "epoch") == 0;
+    pfree(given);
+    return is;
+}
+
+// Of extract(epoch FROM a - b) the two timestamps; false: it is something else.
+static bool read_seconds_between(Oid function, const List *arguments, List **timestamps) {
+    Oid difference = InvalidOid;
+    return function == F_EXTRACT_TEXT_INTERVAL && is_epoch(static_cast<Expr *>(linitial(arguments))) &&
+           read_call(static_cast<Expr *>(lsecond(arguments)), &difference, timestamps) &&
+           (difference == F_TIMESTAMP_MI || difference == F_TIMESTAMPTZ_MI);
+}
+
+// Microseconds, six digits of which are behind the point. Infinite timestamps overflow when they are doubled,
+// as they must: there is no time between them that all versions agree about.
+static NumericSteps compile_seconds_between(Compiler *compiler, const List *timestamps) {
+    constexpr uint16 digits = 6;
+    const auto step = [compiler](AggregateOperation operation, uint16 left, uint16 right) {
+        return add_step(compiler, operation, sizeof(int64), left, right);
+    };
+    const auto doubled = [&](void *timestamp) {
+        const uint16 number = compile_number(compiler, static_cast<Expr *>(timestamp));
+        return step(AggregateOperation::add, number, number);
+    };
+    const uint16 twice =
+        step(AggregateOperation::subtract, doubled(linitial(timestamps)), doubled(lsecond(timestamps)));
+    const uint16 microseconds = step(AggregateOperation::divide, twice, add_plain_constant(compiler, 2));
+    const uint16 millionth = add_step(compiler, AggregateOperation::constant, 0, 0, digits, 1);
+    return {step(AggregateOperation::multiply, microseconds, millionth),
+            add_plain_constant(compiler, digits)};
+}
+
+static NumericSteps compile_sign(Compiler *compiler, const List *arguments) {
+    const uint16 number = compile_numeric(compiler, static_cast<Expr *>(linitial(arguments))).number;
+    const uint16 zero = add_plain_constant(compiler, 0);
+    return {add_step(compiler, AggregateOperation::subtract, sizeof(int64),
+                     add_step(compiler, AggregateOperation::less, 0, zero, number),
+                     add_step(compiler, AggregateOperation::less, 0, number, zero)),
+            zero};
+}
+
+bool is_cast_of_numeric(Oid function) {
+    return function == F_INT2_NUMERIC || function == F_INT4_NUMERIC || function == F_INT8_NUMERIC;
+}
+
+uint16 compile_integer_of_numeric(Compiler *compiler, Oid function, Expr *argument) {
+    const uint16 rounded =
+        round_number(compiler, compile_numeric(compiler, argument).number, Rounding::Nearest, 0);
+    const uint8 width = function == F_INT2_NUMERIC   ? sizeof(int16)
+                        : function == F_INT4_NUMERIC ? sizeof(int32)
+                                                     : sizeof(int64);
+    // What doesn't fit fails as the cast does.
+    return width == sizeof(int64)
+               ? rounded
+               : add_step(compiler, AggregateOperation::add, width, rounded, add_plain_constant(compiler, 0));
+}
+
 // ---- choices ----------------------------------------------------------------------------------------------
 
 // The first one where it isn't NULL, and the other one where it is.
@@ -202,6 +411,17 @@ NumericSteps compile_numeric(Compiler *compiler, Expr *expression) {
         return compile_numeric_input(compiler, expression);
     if (is_arithmetic(function))
         return compile_numeric_arithmetic(compiler, function, arguments);
+    if (function == F_NUMERIC_MOD || function == F_MOD_NUMERIC_NUMERIC)
+        return compile_numeric_remainder(compiler, arguments);
+    List *timestamps = NIL;
+    if (read_seconds_between(function, arguments, &timestamps))
+        return compile_seconds_between(compiler, timestamps);
+    if (function == F_NUMERIC_NUMERIC_INT4)
+        return compile_declared(compiler, expression, arguments);
+    if (function == F_SIGN_NUMERIC)
+        return compile_sign(compiler, arguments);
+    if (const Rounding rounding = rounding_of(function); rounding != Rounding::None)
+        return compile_rounded(compiler, expression, rounding, arguments);
     switch (nodeTag(expression)) {
         case T_CaseExpr:
             return compile_numeric_case(compiler, reinterpret_cast<CaseExpr *>(expression));
@@ -334,6 +554,12 @@ static bool settle_factor(InputMaker *maker, AggregateStep *step, uint8 *digits)
 
 static bool settle_constant(InputMaker *maker, uint16 number) {
     AggregateStep *step = &maker->compiled->program.step[number];
+    if (step->width == kGroupWidth) {
+        const auto *constant = list_nth_node(Const, maker->compiled->group_constants, step->right);
+        const uint32 group = number_of_constant(maker, step->left, constant);
+        *step = {AggregateOperation::constant, 0, 0, 0, 0, group};
+        return maker->problem == nullptr;
+    }
     if (step->width == kFactorWidth)
         return settle_factor(maker, step, &maker->digits[number]);
     if (step->width == kFloorWidth || step->width == kCeilingWidth)
@@ -370,11 +596,14 @@ static int digits_of_step(const InputMaker &maker, const AggregateStep &step) {
     switch (step.operation) {
         case AggregateOperation::add:
         case AggregateOperation::subtract:
+        case AggregateOperation::modulo:
         case AggregateOperation::greater:
         case AggregateOperation::or_else:
             return Max(left, right);
         case AggregateOperation::multiply:
             return left + right;
+        case AggregateOperation::divide:
+            return left - right;
         case AggregateOperation::only_where:
             return right;
         default:

@@ -23,6 +23,10 @@ NumericSteps compile_numeric(Compiler *compiler, Expr *expression);
 bool is_comparison_of_numerics(const OpExpr *comparison);
 uint16 compile_numeric_comparison(Compiler *compiler, OpExpr *comparison);
 
+// A cast to an integer, of a numeric over several columns.
+bool is_cast_of_numeric(Oid function);
+uint16 compile_integer_of_numeric(Compiler *compiler, Oid function, Expr *argument);
+
 // The scale, and NULL where the number is NULL.
 uint16 scale_of_numbers(Compiler *compiler, const NumericSteps &steps);
 

@@ -115,12 +115,12 @@ static Datum read_result(const AggregateAnswer &answer, uint64 group, const Aggr
     const auto float8_sum = [&] { return float8_of_sum(sum(), unit_of_sum(*answer.compiled, result)); };
     const auto squares = [&] { return wide_of_words(word(result.squares), word(result.squares + 1U)); };
     const auto wide_deviation = [&] {
-        const bool is_numeric = result.centre == gpu_engine::no_aggregate_step;
+        const bool by_entry = result.centre == gpu_engine::no_aggregate_step;
         return state_of_wide_deviation(
             {count, sum(), squares(),
-             is_numeric ? wide_of_words(answer.centre[2 * result.input], answer.centre[2 * result.input + 1])
-                        : Int128{answer.compiled->program.step[result.centre].constant},
-             is_numeric ? answer.scale[result.input] : 0, is_numeric ? shown() : 0});
+             by_entry ? wide_of_words(answer.centre[2 * result.input], answer.centre[2 * result.input + 1])
+                      : Int128{answer.compiled->program.step[result.centre].constant},
+             by_entry ? answer.scale[result.input] : result.digits, result.is_numeric ? shown() : 0});
     };
     switch (result.form) {
         case StateForm::Value:

@@ -98,6 +98,7 @@ static InputSource *take_source(Compiler *compiler, SourceKind kind, int column)
     InputSource *source = &compiled->input[compiled->program.input_count++];
     source->kind = kind;
     source->column = column;
+    source->family = UINT16_MAX;
     source->is_condition = compiler->is_condition;
     return source;
 }
@@ -129,15 +130,17 @@ uint16 add_source(Compiler *compiler, SourceKind kind, Expr *expression, Oid ope
         refuse_columns(compiler, expression);
         return 0;
     }
+    const uint16 family = kind == SourceKind::Group ? compiler->family : UINT16_MAX;
     for (uint32 i = 0; i < compiled->program.input_count; i++) {
         const InputSource &other = compiled->input[i];
         if (other.kind == kind && other.operator_oid == operator_oid && other.collation == collation &&
-            equal(other.expression, expression))
+            other.family == family && equal(other.expression, expression))
             return static_cast<uint16>(i);
     }
     InputSource *source = take_source(compiler, kind, column);
     if (source == nullptr)
         return 0;
+    source->family = family;
     source->is_joined = joined;
     source->expression = expression;
     source->type = column::describe_type(exprType(reinterpret_cast<Node *>(expression)),
@@ -296,6 +299,20 @@ static uint16 compile_arithmetic(Compiler *compiler, Expr *expression) {
         const uint16 number = argument(0);
         return widens ? number : add_step(compiler, cast->operation, cast->width, number, zero());
     }
+    if (function == F_DATE_MI) {
+        // Infinite dates overflow when they are doubled: PostgreSQL raises an error of them.
+        const auto doubled = [&](int i) {
+            const uint16 number = argument(i);
+            return add_step(compiler, AggregateOperation::add, sizeof(int32), number, number);
+        };
+        const uint16 first = doubled(0);
+        const uint16 twice =
+            add_step(compiler, AggregateOperation::subtract, sizeof(int64), first, doubled(1));
+        return add_step(compiler, AggregateOperation::divide, sizeof(int32), twice,
+                        add_step(compiler, AggregateOperation::constant, 0, 0, 0, 2));
+    }
+    if (is_cast_of_numeric(function))
+        return compile_integer_of_numeric(compiler, function, static_cast<Expr *>(linitial(arguments)));
     if (const Arithmetic *negation = find_arithmetic(kNegations, function)) {
         const uint16 number = argument(0);
         return add_step(compiler, negation->operation, negation->width, zero(), number);
@@ -387,6 +404,67 @@ uint16 compile_number(Compiler *compiler, Expr *expression) {
     if (type.base_type == BOOLOID)
         return compile_truth(compiler, expression);
     return compile_over_columns(compiler, expression);
+}
+
+// ---- groups of choices ------------------------------------------------------------------------------------
+
+static Expr *without_relabels(Expr *expression) {
+    while (IsA(expression, RelabelType))
+        expression = reinterpret_cast<RelabelType *>(expression)->arg;
+    return expression;
+}
+
+bool is_group_choice(Expr *expression, Oid equality) {
+    const Expr *choice = without_relabels(expression);
+    auto *node = reinterpret_cast<Node *>(expression);
+    return (IsA(choice, CaseExpr) || IsA(choice, CoalesceExpr)) &&
+           has_one_image(exprType(node), equality, exprCollation(node));
+}
+
+static uint16 compile_group_constant(Compiler *compiler, const Const *constant) {
+    CompiledAggregate *compiled = compiler->compiled;
+    if (constant->constisnull)
+        return add_step(compiler, AggregateOperation::null, 0, 0, 0);
+    // The planner may not have the value, and doesn't look at it.
+    auto *kept = allocate<Const>(1);
+    *kept = *constant;
+    compiled->group_constants = lappend(compiled->group_constants, kept);
+    return add_step(compiler, AggregateOperation::constant, kGroupWidth, compiler->family,
+                    static_cast<uint16>(list_length(compiled->group_constants) - 1));
+}
+
+static uint16 compile_member(Compiler *compiler, Expr *expression) {
+    Expr *choice = without_relabels(expression);
+    if (!contain_var_clause(reinterpret_cast<Node *>(expression))) {
+        Const constant;
+        find_constant(compiler, expression, &constant);
+        return compile_group_constant(compiler, &constant);
+    }
+    if (has_codes(*compiler, expression)) {
+        const InputSource &family = compiler->compiled->input[compiler->family];
+        return add_input_step(compiler,
+                              add_source(compiler, SourceKind::Group, expression, family.operator_oid));
+    }
+    if (IsA(choice, CaseExpr))
+        return compile_case(compiler, reinterpret_cast<CaseExpr *>(choice), compile_member);
+    if (IsA(choice, CoalesceExpr))
+        return compile_coalesce(compiler, reinterpret_cast<CoalesceExpr *>(choice), compile_member);
+    refuse_columns(compiler, expression);
+    return 0;
+}
+
+uint16 compile_group_choice(Compiler *compiler, Expr *expression, Oid equality, uint16 *input) {
+    auto *node = reinterpret_cast<Node *>(expression);
+    InputSource *source = take_source(compiler, SourceKind::Groups, 0);
+    if (source == nullptr)
+        return 0;
+    source->type = column::describe_type(exprType(node), exprCollation(node));
+    source->operator_oid = equality;
+    *input = static_cast<uint16>(source - compiler->compiled->input);
+    compiler->family = *input;
+    const uint16 step = compile_member(compiler, expression);
+    compiler->family = UINT16_MAX;
+    return step;
 }
 
 // ---- truth values -----------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ struct Compiler {
     ExprContext *context;  // nullptr: values of expressions without columns don't matter
     bool is_condition;     // the inputs are WHERE's
     uint16 chosen_where;   // a truth value: only where it is true a result of CASE is wanted; or no step
+    uint16 family;         // of the groups that are compiled: an input; UINT16_MAX: there is none
     const char *reason;
 };
 
@@ -49,11 +50,12 @@ inline constexpr uint8 kFactorWidth = 1;   // a power of 10 (settle_step)
 inline constexpr uint8 kFloorWidth = 2;    // a numeric with no more digits than another one, rounded down
 inline constexpr uint8 kCeilingWidth = 4;  // the same, rounded up
 inline constexpr uint8 kCentreWidth = 8;
+inline constexpr uint8 kGroupWidth = 16;  // the number of a constant of a family of groups (settle_step)
 
 // Does a constant depend on the digits of two other steps?
 inline bool depends_on_digits(const gpu_engine::AggregateStep &step) {
     return step.operation == gpu_engine::AggregateOperation::constant && step.width != 0 &&
-           step.width != kCentreWidth;
+           step.width != kCentreWidth && step.width != kGroupWidth;
 }
 
 // A constant that becomes a number in the middle of the step's, once these are known (choose_centres).
@@ -72,6 +74,11 @@ bool read_call(Expr *expression, Oid *function, List **arguments);
 
 // An expression that can be evaluated only once for each of one column's codes is refused.
 void refuse_columns(Compiler *compiler, Expr *expression);
+
+// CASE or COALESCE over several columns, of a type whose equal values look alike: a number that is the same
+// for equal results, of which *input has the values.
+bool is_group_choice(Expr *expression, Oid equality);
+uint16 compile_group_choice(Compiler *compiler, Expr *expression, Oid equality, uint16 *input);
 
 // Compiles an expression of an ordered integer type to its number (number_of_code).
 uint16 compile_number(Compiler *compiler, Expr *expression);

@@ -137,7 +137,8 @@ sub _of_int
 		$self->columns_of('text') ? sub { 'ascii(' . $self->of_class('text', $depth) . ')' } : (),
 		$self->columns_of('bool') ? sub { '(' . $self->of_class('bool', $depth) . ')::int4' } : (),
 		@moments ? sub { $self->_may_raise('extract(' . $self->_pick('dow', 'month', 'year') . ' FROM ' . $self->_pick(@moments)->{name} . ')::int4', '22003', '0A000') } : (),
-		@dates ? sub { $self->_may_raise('(' . $self->_pick(@dates)->{name} . ' - ' . $constants{date}->($self) . ')', '22008') } : (),
+		@dates ? sub { $self->_may_raise('(' . $self->_pick(@dates)->{name} . ' - ' . $self->_pick($constants{date}->($self), $self->_pick(@dates)->{name}) . ')', '22008') } : (),
+		$self->columns_of('numeric') ? sub { $self->_may_raise('(' . $self->of_class('numeric', $depth) . ')::' . $self->_pick('int2', 'int4', 'int8'), '22003', '0A000') } : (),
 		$self->columns_of('numeric') ? sub { $self->_may_raise('round(' . $self->of_class('numeric', $depth) . ')::int8', '22003', '0A000') } : (),
 		$self->columns_of('text') ? sub { $self->_may_raise('(' . $self->of_class('text', $depth) . ')::int4', '22P02', '22003') } : ());
 }
@@ -160,7 +161,12 @@ sub _of_numeric
 {
 	my ($self, $depth) = @_;
 	my $one = sub { $self->of_class('numeric', $depth) };
+	my @moments = $self->columns_of('timestamp');
 	return $self->_way(
+		sub { $self->_may_raise('(' . $one->() . ' % ' . $self->_pick($one->(), 'nullif(' . $one->() . ', 0)', '0.7') . ')', '22012') },
+		sub { $self->_pick('ceil', 'floor', 'sign', 'round', 'trunc') . '(' . $one->() . ')' },
+		# How long something took.
+		@moments ? sub { $self->_may_raise('extract(epoch FROM ' . $self->_pick(@moments)->{name} . ' - ' . $self->of_class('timestamp', 0) . ')', '22008') } : (),
 		sub { '(' . $one->() . $self->_pick(' + ', ' - ', ' * ') . $one->() . ')' },
 		sub { '(' . $one->() . $self->_pick(' + 0.005', ' * 2', ' - 1', ' * -1.50') . ')' },
 		sub { '(' . $one->() . ' / ' . $self->_pick('3', '0.7') . ')' },

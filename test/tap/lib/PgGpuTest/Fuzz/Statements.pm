@@ -61,7 +61,7 @@ sub _aggregate
 	my $distinct = $random->once_in(8) ? 'DISTINCT ' : '';
 	my $way = $random->between(0, 19);
 	if ($way < 3) { $sql = 'count(*)'; }
-	elsif ($way < 5) { $sql = "count($distinct" . ($random->once_in(2) ? $random->pick(@{ $made->{columns} })->{name} : _argument($random, $made, $made->class_of(qw(int text bool date)))) . ')'; }
+	elsif ($way < 5) { $sql = "count($distinct" . ($random->once_in(2) ? $random->pick(@{ $made->{columns} })->{name} : _argument($random, $made, $made->class_of(qw(int text bool date numeric)))) . ')'; }
 	elsif ($way < 9 && $made->columns_of('int')) { $sql = $random->pick('sum', 'sum', 'avg') . "($distinct" . _argument($random, $made, 'int') . ')'; }
 	elsif ($way < 11 && $made->columns_of('numeric'))
 	{
