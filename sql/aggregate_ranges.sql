@@ -111,9 +111,13 @@ SELECT by_ranges('SELECT date_trunc(''milliseconds'', at), count(*) FROM ranged 
 SELECT by_ranges('SELECT width_bucket(f8, 0, 1, 3), count(*) FROM ranged WHERE f8 <> ''NaN'' GROUP BY 1');
 SET work_mem = '64kB';
 SET hash_mem_multiplier = 1;
+-- What is kept is beside that memory.
+SELECT by_ranges('SELECT date_trunc(''hour'', zoned), count(*) FROM ranged GROUP BY 1');
+SET pg_gpu.map_memory = 0;
 SELECT by_ranges('SELECT date_trunc(''hour'', zoned), count(*) FROM ranged GROUP BY 1');
 RESET work_mem;
 RESET hash_mem_multiplier;
+RESET pg_gpu.map_memory;
 INSERT INTO ranged (id, far, until) VALUES (1, '0100-01-01 BC', '4000-01-01 BC');
 SELECT by_ranges('SELECT date_trunc(''century'', far), count(*) FROM ranged GROUP BY 1');
 SELECT by_ranges('SELECT date_trunc(''century'', until), count(*) FROM ranged GROUP BY 1');

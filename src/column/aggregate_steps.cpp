@@ -12,6 +12,20 @@ using gpu_engine::StepValues;
 
 // ---- batches ----------------------------------------------------------------------------------------------
 
+static void make_guides(StepBatch *batch) {
+    const uint32 count = batch->program->input_count;
+    batch->guides = allocate_zeroed<const gpu_engine::RangeGuide *>(count + 1);
+    for (uint32 i = 0; i < count; i++) {
+        if (!gpu_engine::wants_range_guide(batch->inputs[i], batch->part->rows))
+            continue;
+        auto *guide = allocate<gpu_engine::RangeGuide>(1);
+        gpu_engine::make_range_guide(batch->inputs[i], guide);
+        batch->guides[i] = guide;
+        if (batch->ranges == nullptr)
+            batch->ranges = allocate<uint32>(kBatch);
+    }
+}
+
 void begin_steps(StepBatch *batch, const AggregateProgram &program, const AggregatePart &part, int columns,
                  const AggregateInput *inputs) {
     *batch = {};
@@ -19,6 +33,7 @@ void begin_steps(StepBatch *batch, const AggregateProgram &program, const Aggreg
     batch->part = &part;
     batch->inputs = inputs;
     batch->chosen = allocate<uint16>(kBatch);
+    make_guides(batch);
     batch->codes = allocate_zeroed<PartCodes>(columns);
     batch->results = allocate_zeroed<StepResult>(program.step_count + 1);
     for (uint32 i = 0; i < program.input_count; i++)
@@ -92,13 +107,18 @@ bool choose_passing(StepBatch *batch, uint16 filter) {
 
 // ---- inputs -----------------------------------------------------------------------------------------------
 
-static StepValues load_input(const StepBatch &batch, const AggregateInput &input, const StepResult &result) {
+static StepValues load_input(const StepBatch &batch, uint32 number, const StepResult &result) {
+    const AggregateInput &input = batch.inputs[number];
+    const gpu_engine::RangeGuide *guide = batch.guides[number];
     PartCodes &codes = batch.codes[input.column];
     read_part_codes(&codes, batch.first);
     const uint64 *column_nulls = codes.null_bits == nullptr ? nullptr : codes.null_bits + batch.first;
     const auto load = [&](const auto *values) {
-        return gpu_engine::load_input_tile(input, values, column_nulls, batch.positions, batch.count,
-                                           result.room, result.null_room);
+        return guide != nullptr
+                   ? gpu_engine::load_range_tile(input, *guide, values, column_nulls, batch.positions,
+                                                 batch.count, result.room, result.null_room, batch.ranges)
+                   : gpu_engine::load_input_tile(input, values, column_nulls, batch.positions, batch.count,
+                                                 result.room, result.null_room);
     };
     return codes.is_wide ? load(codes.wide) : load(codes.narrow);
 }
@@ -161,7 +181,7 @@ const StepValues &compute_step(StepBatch *batch, uint16 number) {
     const AggregateStep &step = batch->program->step[number];
     switch (step.operation) {
         case AggregateOperation::input:
-            result->found = load_input(*batch, batch->inputs[step.left], *result);
+            result->found = load_input(*batch, step.left, *result);
             break;
         case AggregateOperation::place:
             result->found = compute_places(batch, *result);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "column/aggregate_parts.h"
-#include "gpu_engine/aggregate_steps.h"
+#include "gpu_engine/range_guide.h"
 
 namespace pg_gpu::column {
 
@@ -19,13 +19,15 @@ struct StepBatch {
     const gpu_engine::AggregateProgram *program;
     const AggregatePart *part;
     const gpu_engine::AggregateInput *inputs;
-    PartCodes *codes;         // by column; those without a part aren't used
-    TidCursor *tids;          // nullptr: no step asks for TIDs
-    uint64 first;             // group of rows
-    uint32 count;             // rows
-    const uint16 *positions;  // of these rows; nullptr: the first `count`
-    uint16 *chosen;           // kBatch: room for positions
-    uint64 *places;           // kBatch
+    const gpu_engine::RangeGuide **guides;  // by input; nullptr: it has none
+    uint32 *ranges;                         // kBatch: room for those of rows
+    PartCodes *codes;                       // by column; those without a part aren't used
+    TidCursor *tids;                        // nullptr: no step asks for TIDs
+    uint64 first;                           // group of rows
+    uint32 count;                           // rows
+    const uint16 *positions;                // of these rows; nullptr: the first `count`
+    uint16 *chosen;                         // kBatch: room for positions
+    uint64 *places;                         // kBatch
     bool has_places;
     StepResult *results;  // by step
     bool has_failed;

@@ -34,18 +34,20 @@ RangeQuestion ask_for_ranges(const InputMaker *maker, const InputSource &source,
             maker->context, maker->row, Min(max_ranges, maker->memory / (4 * sizeof(uint64)))};
 }
 
-bool make_ranges(InputMaker *maker, const InputSource &source, const AggregatePart &part,
+bool make_ranges(InputMaker *maker, const InputSource &source, const AggregatePart &part, MemoryContext room,
                  AggregateInput *input) {
     uint64 *starts;
     maker->problem = find_ranges(ask_for_ranges(maker, source, part), &starts, &input->places);
     if (maker->problem != nullptr)
         return false;
     input->kind = AggregateInputKind::ranges;
+    MemoryContext caller = MemoryContextSwitchTo(room);
     input->values = take_memory(maker, 2 * input->places * sizeof(uint64));
     input->nulls =
         input->values == nullptr
             ? nullptr
             : static_cast<uint64 *>(take_memory(maker, (input->places + 63) / 64 * sizeof(uint64)));
+    MemoryContextSwitchTo(caller);
     if (input->nulls == nullptr)
         return false;
     auto *codes = static_cast<uint64 *>(const_cast<void *>(input->values));

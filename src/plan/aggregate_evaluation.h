@@ -45,11 +45,11 @@ bool is_ranged(const InputSource &source, const column::AggregatePart &part);
 RangeQuestion ask_for_ranges(const InputMaker *maker, const InputSource &source,
                              const column::AggregatePart &part);
 
-// Ranges, all of whose numbers are 0, with room for NULLs.
+// Ranges, all of whose numbers are 0, with room for NULLs, in this memory context.
 bool make_ranges(InputMaker *maker, const InputSource &source, const column::AggregatePart &part,
-                 gpu_engine::AggregateInput *input);
+                 MemoryContext room, gpu_engine::AggregateInput *input);
 
-// A map of the kind, all of whose values are 0, with room for NULLs.
+// A map of the kind, all of whose values are 0, with room for NULLs, in the current memory context.
 bool make_map(InputMaker *maker, const column::AggregatePart &part, bool is_joined,
               gpu_engine::AggregateInputKind kind, uint32 bytes, gpu_engine::AggregateInput *input);
 

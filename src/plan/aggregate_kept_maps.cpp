@@ -17,6 +17,8 @@ MapPlace place_of_map(const InputMaker *maker, uint32 number, const AggregatePar
 
 static const KeptMap *check_places(const void *found, const InputSource &source, const AggregatePart &part) {
     const auto *kept = static_cast<const KeptMap *>(found);
+    if (is_ranged(source, part))
+        return kept;
     const uint64 places = source.is_joined ? column::count_joinable_places(part, source.column)
                                            : column::count_places(part, source.column);
     return kept != nullptr && kept->places == places ? kept : nullptr;
@@ -80,8 +82,8 @@ void begin_room(MapPlace *place) {
 
 bool is_whole(const InputSource &source, const AggregatePart &part, uint64 evaluated, bool has_null) {
     const column::ColumnHeader &header = part.reader->header.column[source.column];
-    return !part.reader->stale &&
-           (source.is_joined || (evaluated == header.distinct && (has_null || header.nulls == 0)));
+    return !part.reader->stale && (source.is_joined || is_ranged(source, part) ||
+                                   (evaluated == header.distinct && (has_null || header.nulls == 0)));
 }
 
 }  // namespace pg_gpu::plan

@@ -35,7 +35,7 @@ KeptMap map_of(const gpu_engine::AggregateInput &input, uint32 width, const Inpu
 void begin_room(MapPlace *place);
 
 // Is a map one to keep? That is so if all of a dictionary's entries have been evaluated for it, and NULL if
-// it comes. Of joined rows all are.
+// it comes. Of joined rows, and of ranges, all are.
 bool is_whole(const InputSource &source, const column::AggregatePart &part, uint64 evaluated, bool has_null);
 
 // Makes a map whose values `number_of(result)` gives, in the place's room. *whole: it may be kept.
@@ -45,8 +45,9 @@ bool make_number_map(InputMaker *maker, uint32 number, const column::AggregatePa
                      gpu_engine::AggregateInput *input, NumberOf number_of, bool *whole) {
     const InputSource &source = maker->compiled->input[number];
     const bool has_ranges = is_ranged(source, part);
-    MemoryContext caller = MemoryContextSwitchTo(place.room == nullptr ? CurrentMemoryContext : place.room);
-    const bool has_room = has_ranges ? make_ranges(maker, source, part, input)
+    MemoryContext room = place.room == nullptr ? CurrentMemoryContext : place.room;
+    MemoryContext caller = MemoryContextSwitchTo(has_ranges ? CurrentMemoryContext : room);
+    const bool has_room = has_ranges ? make_ranges(maker, source, part, room, input)
                                      : make_map(maker, part, source.is_joined, kind, sizeof(Value), input);
     MemoryContextSwitchTo(caller);
     if (!has_room)
@@ -75,7 +76,7 @@ bool make_number_map(InputMaker *maker, uint32 number, const column::AggregatePa
             has_null = true;
             set_of_column_null(input, is_null ? 0 : static_cast<int64>(number_of(result)), is_null);
         });
-    *whole = is_made && place.room != nullptr && !has_ranges && is_whole(source, part, evaluated, has_null);
+    *whole = is_made && place.room != nullptr && is_whole(source, part, evaluated, has_null);
     return is_made;
 }
 

@@ -73,13 +73,24 @@ static int kind_of_map(SourceKind kind) {
     return static_cast<int>(kind == SourceKind::Narrow ? SourceKind::Wide : kind);
 }
 
+// Ranges without a dictionary, and what they give. A ranged expression depends on the time zone at most,
+// which is one of the settings that results are kept by.
+static bool are_ranges_kept(const InputSource &source, const column::AggregatePart &part) {
+    return source.ranged != nullptr && column::count_places(part, source.column) == 0 &&
+           (equal(source.expression, source.ranged) ||
+            gives_lasting_results(reinterpret_cast<Node *>(source.expression)));
+}
+
 bool describe_map(const InputSource &source, const column::AggregatePart &part, const JoinedTables *joins,
                   column::KeptKey *key) {
     const bool is_joined = source.is_joined || source.kind == SourceKind::Match;
     auto *expression = reinterpret_cast<Node *>(source.expression);
-    if (part.reader == nullptr || part.reader->stale || !is_kind_kept(source.kind, is_joined) ||
-        (!is_joined && !column::is_dictionary(part.reader->header.column[source.column])) ||
-        (is_joined && source.may_fail) || !gives_lasting_results(expression))
+    if (part.reader == nullptr || part.reader->stale || !is_kind_kept(source.kind, is_joined))
+        return false;
+    if (is_joined ? source.may_fail || !gives_lasting_results(expression)
+        : column::is_dictionary(part.reader->header.column[source.column])
+            ? !gives_lasting_results(expression)
+            : !are_ranges_kept(source, part))
         return false;
     Node *described = expression;
     if (is_joined) {

@@ -54,6 +54,18 @@ void Tile::begin_part(const StoreParts &parts, const AggregateInput *inputs,
     parts_ = &parts;
     inputs_ = inputs;
     is_tested_ = &is_tested;
+    make_guides();
+}
+
+void Tile::make_guides() {
+    guides_.resize(plan_.program.input_count);
+    for (std::uint32_t i = 0; i < plan_.program.input_count; ++i) {
+        guides_[i].reset();
+        if (wants_range_guide(inputs_[i], parts_->layout.rows)) {
+            guides_[i] = std::make_unique<RangeGuide>();
+            make_range_guide(inputs_[i], guides_[i].get());
+        }
+    }
 }
 
 void Tile::begin(std::uint64_t first, std::uint32_t groups, const std::uint64_t *selected) {
@@ -138,7 +150,7 @@ bool Tile::compute_steps(const std::vector<std::uint16_t> &steps) {
         is_computed_[number] = true;
         const AggregateStep &step = plan_.program.step[number];
         if (step.operation == AggregateOperation::input) {
-            load_input(number, inputs_[step.left]);
+            load_input(number, step.left);
             continue;
         }
         if (step.operation == AggregateOperation::place) {
@@ -185,7 +197,9 @@ void Tile::read_codes(std::uint32_t column) {
     });
 }
 
-void Tile::load_input(std::uint16_t number, const AggregateInput &input) {
+void Tile::load_input(std::uint16_t number, std::uint32_t input_number) {
+    const AggregateInput &input = inputs_[input_number];
+    const RangeGuide *guide = guides_[input_number].get();
     read_codes(input.column);
     const StoredColumn &column = parts_->layout.column[input.column];
     const std::uint64_t *nulls =
@@ -195,8 +209,12 @@ void Tile::load_input(std::uint16_t number, const AggregateInput &input) {
     const std::uint64_t at = std::uint64_t(slot_[number]) * tile_rows;
     with_code(column.bits, [&]<typename Code>(Code) {
         const auto *codes = reinterpret_cast<const Code *>(codes_[input.column].room.data());
-        results_[number] = load_input_tile(input, codes, nulls, positions(), count_, values_.data() + at,
-                                           nulls_.data() + at);
+        std::uint32_t ranges[tile_rows];
+        results_[number] = guide != nullptr
+                               ? load_range_tile(input, *guide, codes, nulls, positions(), count_,
+                                                 values_.data() + at, nulls_.data() + at, ranges)
+                               : load_input_tile(input, codes, nulls, positions(), count_,
+                                                 values_.data() + at, nulls_.data() + at);
     });
 }
 

@@ -1,9 +1,11 @@
 // A program's steps, computed for the rows of a tile.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "common/column/aggregate.h"
+#include "gpu_engine/range_guide.h"
 #include "gpu_engine/top_rows.h"
 #include "host/column/store.h"
 
@@ -55,13 +57,15 @@ class Tile {
     void leave(ForRows for_rows);
     bool compute_steps(const std::vector<std::uint16_t> &steps);
     void read_codes(std::uint32_t column);
-    void load_input(std::uint16_t number, const AggregateInput &input);
+    void make_guides();
+    void load_input(std::uint16_t number, std::uint32_t input_number);
     void load_places(std::uint16_t number);
 
     const AggregatePlan &plan_;
     const StoreParts *parts_ = nullptr;
     const AggregateInput *inputs_ = nullptr;
     const std::vector<bool> *is_tested_ = nullptr;
+    std::vector<std::unique_ptr<RangeGuide>> guides_;  // by input, of the part; nullptr: it has none
     std::uint64_t first_ = 0;
     std::uint32_t groups_ = 0;
     std::uint64_t selected_[tile_groups];
