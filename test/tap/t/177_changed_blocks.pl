@@ -78,6 +78,9 @@ foreach my $method (qw(gpu_kary gpu_grid))
 INSERT INTO $table SELECT generate_series(1, 60000);
 CREATE INDEX ${table}_i ON $table USING $method (k);
 VACUUM ANALYZE $table");
+	# A run without dead entries that are known of is taken for one that has none.
+	$primary->safe_psql('postgres', "DELETE FROM $table WHERE k BETWEEN 50001 AND 50010");
+	$primary->safe_psql('postgres', "VACUUM (INDEX_CLEANUP ON, PARALLEL 0) $table");
 	wait_until(sub { return sql($primary, "$forced SELECT gpu.load('${table}_i')")->{code} eq '' }) or die 'no mirror';
 	my $count = "gpu.count('${table}_i', ARRAY[100], ARRAY[59000])";
 	my $expected = "SELECT count(*) FROM $table WHERE k + 0 BETWEEN 100 AND 59000";
