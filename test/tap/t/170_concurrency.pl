@@ -48,7 +48,7 @@ autovacuum_vacuum_cost_delay = 0
 
 	my $writers = start_clients($primary, $method->writes, clients => 4, seconds => $seconds);
 	my $readers = start_clients($primary, \@checks, clients => 2, seconds => $seconds);
-	$primary->wait_for_catchup($standby);
+	wait_for_standby($primary, $standby);
 	my $far_readers = start_clients($standby, \@checks, clients => 1, seconds => $seconds);
 	finish_clients($_) foreach ($writers, $readers, $far_readers);
 	is(client_errors([$writers]), '', "$name: no errors among the writers");
@@ -60,7 +60,7 @@ autovacuum_vacuum_cost_delay = 0
 	check_path($_) foreach ($primary, $standby);
 
 	# Replay stops for good at a page that differs.
-	$primary->wait_for_catchup($standby);
+	wait_for_standby($primary, $standby);
 	is(bad_log_lines($standby, qr/inconsistent page/), '', "$name: replayed pages equal the primary's");
 	my $bad = qr/deadlock|pg_gpu merge.*exited with exit code [^0]/;
 	is(bad_log_lines($primary, $bad), '', "$name: no deadlock and no death in the log") or diag(bad_log_context($primary, $bad));

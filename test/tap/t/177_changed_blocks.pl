@@ -149,7 +149,7 @@ my @checks = (
 
 # Before, it would have kept rows that were deleted a moment ago (hot_standby_feedback).
 $standby->start;
-$primary->wait_for_catchup($standby);
+wait_for_standby($primary, $standby);
 my @runs = (start_clients($primary, \@writes, clients => 2, seconds => $seconds));
 foreach my $node ($primary, $standby)
 {

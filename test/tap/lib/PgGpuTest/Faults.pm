@@ -21,7 +21,7 @@ our @EXPORT = qw(
   sql sql_value start_sql finish_sql crash_cluster crash_backend answers_again start_again wait_gone
   index_file index_blocks check_answers check_usable
   workload start_clients next_transaction finish_clients stop_clients client_errors client_transactions
-  bad_log_lines bad_log_context wait_until stands_still pages_of_index temporary_files parallel_workers
+  wait_for_standby bad_log_lines bad_log_context wait_until stands_still pages_of_index temporary_files parallel_workers
   read_page write_page BLOCK_SIZE
   break_statement
 );
@@ -490,6 +490,16 @@ SELECT faults.check('$table', '${table}_k', :low, :high, 0.1);\nCOMMIT;",);
 		push @chosen, [ $variables . join("\n", split /(?<=;) /, $script) . "\n", $weights{$kind} ];
 	}
 	return \@chosen;
+}
+
+# Waits until the standby has replayed all that has been committed. wait_for_catchup by itself waits for what has been written, which the
+# last commits may not be yet where synchronous_commit is off: a commit that waits for the disk writes them too.
+sub wait_for_standby
+{
+	my ($primary, $standby) = @_;
+	$primary->safe_psql('postgres', "SET synchronous_commit = on; SELECT pg_logical_emit_message(true, 'pg_gpu', '')");
+	$primary->wait_for_catchup($standby);
+	return;
 }
 
 # Starts one pgbench with the given scripts ([text, weight]) that runs until stopped. Options: `clients`,
