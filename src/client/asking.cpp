@@ -120,4 +120,17 @@ bool read_runs(const RunSet &set, const Layout &layout, const protocol::ResultRe
     return true;
 }
 
+bool read_counts(const RunSet &set, const Layout &layout, uint64 items, const uint64 **counts) {
+    uint64 entries = 0;
+    for (int i = 0; i < set.count; i++)
+        entries += set.runs[i].entries;
+    if (!lies_in_buffer(layout.results, items * sizeof(uint64)))
+        return fail(Trouble::Refused, "results lie outside of the transfer buffer");
+    *counts = static_cast<const uint64 *>(copy_of_results(layout.results, items * sizeof(uint64)));
+    for (uint64 i = 0; i < items; i++)
+        if ((*counts)[i] > entries)
+            return fail(Trouble::Refused, "more entries are counted than there are");
+    return true;
+}
+
 }  // namespace pg_gpu::client

@@ -74,6 +74,9 @@ bool lies_in_buffer(uint64 offset, uint64 bytes);
 bool read_runs(const RunSet &set, const Layout &layout, const protocol::ResultReply &reply, uint64 items,
                bool with_keys, RunAnswer *runs);
 
+// A copy of how many entries were counted for each item; no item has more than the runs have.
+bool read_counts(const RunSet &set, const Layout &layout, uint64 items, const uint64 **counts);
+
 // ---- asking ----------------------------------------------------------------------------------------------
 
 // A request is tried again after runs were loaded, bitmaps refreshed, the buffer grown or the items cut; each

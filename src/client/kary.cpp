@@ -151,11 +151,9 @@ bool count_kary(const RunSet &set, const Choice &choice, const void *low, const 
     };
     if (ask<protocol::CountKary>(question, set, choice, protocol::Message::count_kary, set_offsets,
                                  &answer->items, &layout, &reply) &&
-        lies_in_buffer(layout.results, answer->items * sizeof(uint64)) &&
-        (visible.all || read_runs(set, layout, reply, answer->items, false, answer->runs))) {
-        answer->counts = reinterpret_cast<const uint64 *>(buffer_at(layout.results));
+        read_counts(set, layout, answer->items, &answer->counts) &&
+        (visible.all || read_runs(set, layout, reply, answer->items, false, answer->runs)))
         return true;
-    }
     return note_failed(RequestKind::CountKary, choice);
 }
 

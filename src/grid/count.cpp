@@ -72,7 +72,7 @@ static bool count_in_runs(const Question &question, const Condition &condition, 
 }
 
 // What lies in the cells that one box meets.
-static uint64 most_entries_in_view(void *context) {
+static uint64 max_entries_in_view(void *context) {
     const Question &question = *question_of(context);
     uint64 entries = question.reader->tail_count;
     for (int i = 0; i < question.scan_count; i++)
@@ -145,7 +145,7 @@ static bool count_by_directory(Question *question, int64 *counts, uint64 *heap_f
     counter.subtract_cost = 1;
     counter.context = question;
     counter.renew = renew;
-    counter.most_entries = question->condition != nullptr ? most_entries_in_view : nullptr;
+    counter.max_entries = question->condition != nullptr ? max_entries_in_view : nullptr;
     counter.count_entries = count_entries_in_view;
     counter.encode = encode_entry;
     counter.keep_listed = keep_listed_in_view;

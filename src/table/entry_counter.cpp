@@ -72,8 +72,8 @@ static Outcome count_in_view(const EntryCounter &counter, int64 *counts, uint64 
 
 // Beside many changed blocks the number of the entries would be of no use.
 static bool is_worth_counting(const EntryCounter &counter) {
-    return counter.most_entries == nullptr || !is_heap_table(counter.heap) ||
-           may_pay_to_find_invisible(counter.heap, counter.most_entries(counter.context));
+    return counter.max_entries == nullptr || !is_heap_table(counter.heap) ||
+           may_pay_to_find_invisible(counter.heap, counter.max_entries(counter.context));
 }
 
 bool count_visible_entries(const EntryCounter &counter, int64 *counts, uint64 *heap_fetches) {

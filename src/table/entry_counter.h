@@ -76,7 +76,7 @@ struct EntryCounter {
     void (*renew)(void *context);
     // As many entries as the view can have at most, where that is known sooner than their number; nullptr:
     // nowhere.
-    uint64 (*most_entries)(void *context);
+    uint64 (*max_entries)(void *context);
     // Counts the live entries of the view.
     Outcome (*count_entries)(void *context, int64 *counts);
     // Fills in what the entry of a row with this TID has.
