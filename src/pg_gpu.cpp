@@ -4,7 +4,7 @@
 #include "compat.h"
 #include "grid/grid.h"
 #include "plan/aggregate_scan.h"
-#include "plan/sort_scan.h"
+#include "plan/rows_scan.h"
 #include "plan/count_scan.h"
 #include "plan/lookup_join.h"
 #include "plan/scan_usage.h"
@@ -35,7 +35,7 @@ void _PG_init(void) {
     pg_gpu::plan::register_count_scan();
     pg_gpu::plan::register_lookup_join();
     pg_gpu::plan::register_aggregate_scan();
-    pg_gpu::plan::register_sort_scan();
+    pg_gpu::plan::register_rows_scans();
     pg_gpu::plan::register_scan_usage();
     pg_gpu::client::register_client();
     if (process_shared_preload_libraries_in_progress) {

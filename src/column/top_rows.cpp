@@ -157,7 +157,8 @@ AggregateOutcome add_top_rows(const AggregateParts &parts, const AggregateProgra
 // ---- the server -------------------------------------------------------------------------------------------
 
 bool find_top_rows_on_server(RemoteRows *rows, const AggregateParts &parts, const AggregateProgram &program,
-                             const AggregateInput *const *inputs, const AggregateTop &top, KeptRows *kept) {
+                             const AggregateInput *const *inputs, const AggregateTop &top, uint64 expected,
+                             KeptRows *kept) {
     const OwnParts own = find_own_parts(*rows, parts, inputs);
     FoundRecords found = {};
     if (own.any && add_top_rows(own.parts, program, own.inputs, top, kept) != AggregateOutcome::answered) {
@@ -165,7 +166,7 @@ bool find_top_rows_on_server(RemoteRows *rows, const AggregateParts &parts, cons
                         "rows elsewhere could not be compared");
         return false;
     }
-    if (!ask_records(rows, program, inputs, kept->memory / 4, top.count, top, &found))
+    if (!ask_records(rows, program, inputs, kept->memory / 4, expected, top, &found))
         return false;
     const uint64 visible = keep_visible(rows, found);
     if (!add_records(kept, found.group_records, found.groups, found.words) ||

@@ -25,10 +25,11 @@ gpu_engine::AggregateOutcome add_top_rows(const AggregateParts &parts,
                                           const gpu_engine::AggregateInput *const *inputs,
                                           const gpu_engine::AggregateTop &top, KeptRows *kept);
 
-// Adds the view's rows that pass its tests and the program's filter, as aggregate_on_server does groups.
+// Adds the view's rows that pass its tests and the program's filter, as aggregate_on_server does groups. So
+// many are expected to come.
 bool find_top_rows_on_server(RemoteRows *rows, const AggregateParts &parts,
                              const gpu_engine::AggregateProgram &program,
                              const gpu_engine::AggregateInput *const *inputs,
-                             const gpu_engine::AggregateTop &top, KeptRows *kept);
+                             const gpu_engine::AggregateTop &top, uint64 expected, KeptRows *kept);
 
 }  // namespace pg_gpu::column

@@ -78,25 +78,11 @@ static void open_members(AggregateScanState *state, PlanState *child) {
     }
 }
 
-// The plans of joined tables stand behind the replaced one. Those that have been read begin anew.
-static List *joined_plans(const AggregateScanState *state) {
-    List *plans = list_copy_tail(state->custom.custom_ps, 1);
-    MemoryContext caller = MemoryContextSwitchTo(state->custom.ss.ps.state->es_query_cxt);
-    ListCell *cell;
-    foreach (cell, plans) {
-        auto *plan = static_cast<PlanState *>(lfirst(cell));
-        if (state->are_joined_read && plan->chgParam == nullptr)
-            ExecReScan(plan);
-    }
-    MemoryContextSwitchTo(caller);
-    return plans;
-}
-
 // Sets the question's tables, in the current memory context, or what keeps them from being joined.
 static void read_joined(AggregateScanState *state, AggregateQuestion *question) {
     if (state->query.joins == NIL || state->problem != nullptr)
         return;
-    const List *plans = joined_plans(state);
+    const List *plans = joined_plans(&state->custom, state->are_joined_read);
     state->are_joined_read = true;
     question->joins = read_joined_tables(state->query.joins, plans, RelationGetDescr(state->member[0].index),
                                          state->expressions, question->memory, &state->problem);

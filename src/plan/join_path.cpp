@@ -419,6 +419,28 @@ static bool may_answer(PlannerInfo *root, const RelOptInfo *table) {
                                   : has_column_index(table);
 }
 
+List *make_join_trees(PlannerInfo *root, RelOptInfo *join, const char **refused) {
+    *refused = refuse_tables(root, join);
+    if (*refused != nullptr)
+        return NIL;
+    List *trees = NIL;
+    const char *first_refused = "no joined table has a gpu_column index, or it is partitioned";
+    for (int i = bms_next_member(join->relids, -1); i >= 0; i = bms_next_member(join->relids, i)) {
+        RelOptInfo *table = root->simple_rel_array[i];
+        if (table == nullptr || is_parent(root, table) || !may_answer(root, table))
+            continue;
+        RelOptInfo *grown;
+        const char *reason;
+        JoinTree *tree = make_tree(root, join, table, NIL, &grown, &reason);
+        if (reason == nullptr)
+            trees = lappend(trees, tree);
+        else
+            first_refused = reason;
+    }
+    *refused = trees == NIL ? first_refused : nullptr;
+    return trees;
+}
+
 const char *consider_joins(const TableAggregate &join, bool may_be_partial) {
     PlannerInfo *root = join.root;
     const char *refused = refuse_tables(root, join.input);

@@ -31,6 +31,10 @@ struct JoinTree {
 // states, if their aggregates have any. Returns why there can't be any.
 const char *consider_joins(const TableAggregate &join, bool may_be_partial);
 
+// How the join can be made of one of its tables that has a gpu_column index, and isn't partitioned, and the
+// others: JoinTrees. NIL: *refused says why it can't.
+List *make_join_trees(PlannerInfo *root, RelOptInfo *join, const char **refused);
+
 // The join whose right side is the table; nullptr: inner ones.
 SpecialJoinInfo *find_special_join(PlannerInfo *root, Index table);
 

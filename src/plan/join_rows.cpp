@@ -479,6 +479,19 @@ static const char *read_table(JoinedTables *tables, JoinedRows *rows, PlanState 
     return problem;
 }
 
+List *joined_plans(const CustomScanState *node, bool are_read) {
+    List *plans = list_copy_tail(node->custom_ps, 1);
+    MemoryContext caller = MemoryContextSwitchTo(node->ss.ps.state->es_query_cxt);
+    ListCell *cell;
+    foreach (cell, plans) {
+        auto *plan = static_cast<PlanState *>(lfirst(cell));
+        if (are_read && plan->chgParam == nullptr)
+            ExecReScan(plan);
+    }
+    MemoryContextSwitchTo(caller);
+    return plans;
+}
+
 static TupleDesc describe_joined_row(const List *joins, const List *plans, TupleDesc index_row) {
     int columns = index_row->natts;
     for (int i = 0; i < list_length(joins); i++)

@@ -69,6 +69,10 @@ inline Datum key_of_row(const JoinedRows &rows, uint32 row) {
 JoinedTables *read_joined_tables(const List *joins, const List *plans, TupleDesc index_row,
                                  ExprContext *context, size_t limit, const char **problem);
 
+// The plans of joined tables, which stand behind the replaced one among a node's children. Those that have
+// been read begin anew. Lists lie in the current memory context.
+List *joined_plans(const CustomScanState *node, bool are_read);
+
 // Makes by_number, if rows are found by it.
 void index_rows(JoinedRows *rows);
 

@@ -53,7 +53,9 @@ bool find_rows_on_server(const AggregateQuestion &question, column::RemoteRows *
     }
     const AggregateTop top = order_of_rows(question, *compiled);
     column::KeptRows kept = column::begin_kept_rows(compiled->program, top, maker.memory);
-    if (!column::find_top_rows_on_server(rows, *maker.parts, compiled->program, maker.inputs, top, &kept))
+    const uint64 expected = Min(top.count, static_cast<uint64>(Max(question.groups, 1.0)));
+    if (!column::find_top_rows_on_server(rows, *maker.parts, compiled->program, maker.inputs, top, expected,
+                                         &kept))
         return false;
     take_rows(question, &kept, answer);
     return true;

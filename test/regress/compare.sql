@@ -38,9 +38,11 @@ BEGIN
     by_node := answer_of(query);
     SET LOCAL pg_gpu.enable_aggregate = off;
     SET LOCAL pg_gpu.enable_count_scan = off;
+    SET LOCAL pg_gpu.enable_join = off;
     without := answer_of(query);
     SET LOCAL pg_gpu.enable_aggregate = on;
     SET LOCAL pg_gpu.enable_count_scan = on;
+    SET LOCAL pg_gpu.enable_join = on;
     rows := cardinality(by_node);
     same := CASE WHEN by_node = without THEN 'same'
                  ELSE format('with the node %s, without %s', (SELECT array_agg(x) FROM (SELECT unnest(by_node) EXCEPT ALL SELECT unnest(without) LIMIT 3) AS s (x)),

@@ -4,7 +4,7 @@ package PgGpuTest::Fuzz;
 #
 #   my $found = fuzz(random => $random, tables => 10, statements => 30, rows => 3000);
 #   $found->{differences}     texts, each with all that repeats it
-#   $found->{asked}, {by_node}, {joins}, {failed}, {undecided}, {rows}
+#   $found->{asked}, {by_node}, {joins}, {joined_rows}, {failed}, {undecided}, {rows}
 #   $found->{not_answered}    reasons of the node's for leaving a statement to PostgreSQL after all, with their counts
 #
 # With writers => 1 other sessions write meanwhile, and statements are asked within one snapshot. The server is that of PGHOST
@@ -23,10 +23,10 @@ use PgGpuTest::Fuzz::Tables;
 use PgGpuTest::Fuzz::Types;
 
 my @without = (
-	'SET pg_gpu.enable_aggregate = off', 'SET pg_gpu.enable_sort = off', 'SET pg_gpu.enable_count_scan = off', 'SET pg_gpu.enable_lookup_join = off', 'SET enable_seqscan = on',
+	'SET pg_gpu.enable_aggregate = off', 'SET pg_gpu.enable_join = off', 'SET pg_gpu.enable_sort = off', 'SET pg_gpu.enable_count_scan = off', 'SET pg_gpu.enable_lookup_join = off', 'SET enable_seqscan = on',
 	'SET enable_indexscan = off', 'SET enable_bitmapscan = off', 'SET work_mem = \'64MB\'');
 my @with = (
-	'SET pg_gpu.enable_aggregate = on', 'SET pg_gpu.enable_sort = on', 'SET pg_gpu.enable_count_scan = on', 'SET pg_gpu.enable_lookup_join = on', 'SET enable_seqscan = off',
+	'SET pg_gpu.enable_aggregate = on', 'SET pg_gpu.enable_join = on', 'SET pg_gpu.enable_sort = on', 'SET pg_gpu.enable_count_scan = on', 'SET pg_gpu.enable_lookup_join = on', 'SET enable_seqscan = off',
 	'SET enable_indexscan = on', 'SET enable_bitmapscan = off');
 my @always = ('SET max_parallel_workers_per_gather = 0', "SET plan_cache_mode = force_generic_plan", 'SET extra_float_digits = 1');
 
@@ -99,8 +99,9 @@ sub _difference_of
 	{
 		$counts->{asked}++;
 		$counts->{rows} += @{ $expected->{rows} };
-		$counts->{by_node}++ if grep { $_->[0] =~ /Gpu(?:Aggregate|Count|Sort)/ } @{ $explained->{rows} };
+		$counts->{by_node}++ if grep { $_->[0] =~ /Gpu(?:Aggregate|Count|Join|Sort)/ } @{ $explained->{rows} };
 		$counts->{joins}++ if grep { $_->[0] =~ /Joined By/ } @{ $explained->{rows} };
+		$counts->{joined_rows}++ if grep { $_->[0] =~ /GpuJoin|GpuSort\)$/ } @{ $explained->{rows} };
 		$counts->{failed}{ $expected->{error} }++ if defined $expected->{error};
 	}
 	foreach my $i (0 .. $#variants)
@@ -214,7 +215,7 @@ sub fuzz
 	my $session = $self->{session};
 	$session->run($_) foreach @always;
 	$self->{paths} = [ 'paged', 'host', $session->run('SELECT 1 FROM gpu.devices()') ? 'cuda' : () ];
-	my $found = { asked => 0, by_node => 0, joins => 0, rows => 0, explained => 0, undecided => 0, failed => {}, not_answered => {}, differences => [] };
+	my $found = { asked => 0, by_node => 0, joins => 0, joined_rows => 0, rows => 0, explained => 0, undecided => 0, failed => {}, not_answered => {}, differences => [] };
 	foreach my $round (1 .. $option{tables})
 	{
 		my $table = random_table($random, "fuzz_$round", $option{rows}, type_names());

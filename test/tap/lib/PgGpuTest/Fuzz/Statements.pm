@@ -1,6 +1,6 @@
 package PgGpuTest::Fuzz::Statements;
 
-# Random statements that aggregate a table, or one that is joined with others, or ask for its first rows in an order.
+# Random statements that aggregate a table, or one that is joined with others, or ask for rows of these, all or the first ones in an order.
 #
 #   my $statement = random_statement($random, $table);
 #   sql_of($statement)            the text
@@ -199,7 +199,7 @@ sub _body
 	$body->{keys} = [ map { $keys{$_} } sort keys %keys ];
 	push @{ $body->{aggregates} }, _aggregate($random, $made) foreach 1 .. $random->pick(1, 1, 2, 3, 4);
 	$body->{aggregates} = [] if @{ $body->{keys} } && $random->once_in(12);
-	# No groups, but rows, ordered by all that is shown of them.
+	# No groups, but rows, mostly ordered by all that is shown of them.
 	$body->{rows} = @{ $body->{keys} } && $random->once_in(5);
 	$body->{aggregates} = [] if $body->{rows};
 	my %elsewhere = %{ $made->{risks} };
@@ -222,7 +222,7 @@ sub _body
 	}
 	$body->{windows} = $random->pick('rank() OVER (ORDER BY count(*))', 'sum(count(*)) OVER ()') if !$body->{rows} && $random->once_in(25);
 	$body->{distinct} = 'DISTINCT ' if $random->once_in(25);
-	_order($random, $made, $body) if @{ $body->{keys} } && ($body->{rows} || $random->once_in(3));
+	_order($random, $made, $body) if @{ $body->{keys} } && ($body->{rows} ? !$random->once_in(3) : $random->once_in(3));
 	return $body;
 }
 
