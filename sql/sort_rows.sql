@@ -298,6 +298,27 @@ SELECT * FROM compare_rows('SELECT num + 1, id FROM srt ORDER BY num + 1 DESC, i
 SELECT * FROM compare_rows('SELECT other FROM srt WHERE id > 5900 ORDER BY num % 7, upper(word), id LIMIT ALL');
 SELECT * FROM compare_rows('SELECT id, num, other FROM ONLY srt ORDER BY num, id LIMIT 50');
 SELECT * FROM compare_rows('SELECT id, num, other FROM srt_child ORDER BY num, id LIMIT 50');
+-- Cursors go back here, too, also where a child's rows are sorted by PostgreSQL.
+RESET enable_seqscan;
+\set plan_of :source '/test/regress/plan_of.sql'
+\set ECHO none
+\i :plan_of
+\set ECHO all
+SELECT * FROM pg_temp.plan_of('SELECT id, num FROM srt ORDER BY num, id LIMIT 4 OFFSET 1');
+SELECT * FROM pg_temp.plan_of('SELECT id, num FROM srt ORDER BY num, id LIMIT (SELECT 4)');
+SELECT * FROM compare_rows('SELECT id, num FROM srt ORDER BY num, id LIMIT 4 OFFSET 1');
+SELECT * FROM compare_rows('SELECT num FROM srt ORDER BY num OFFSET 1 FETCH FIRST 4 ROWS WITH TIES');
+SELECT * FROM compare_rows('SELECT id, num FROM srt ORDER BY num, id LIMIT (SELECT 4)');
+BEGIN;
+DECLARE c CURSOR FOR SELECT id, num FROM srt ORDER BY num, id LIMIT 4 OFFSET 1;
+FETCH 2 c;
+FETCH BACKWARD 1 c;
+FETCH BACKWARD 5 c;
+FETCH ALL c;
+FETCH BACKWARD 2 c;
+FETCH ABSOLUTE 2 c;
+COMMIT;
+SET enable_seqscan = off;
 RESET enable_bitmapscan;
 DROP TABLE srt_child, srt_other, srt_empty;
 DROP TABLE srp;

@@ -57,23 +57,46 @@ static bool is_by_index(const Path *path) {
            reinterpret_cast<const CustomPath *>(path)->methods == sort_path_methods();
 }
 
-// The cheapest path for a member's first rows, which give what the statement sorts of the whole table. One
-// that isn't by an index gives all rows, and MergeAppend sorts them.
+// How many rows Limit takes, if that is known for all times that the plan is executed; -1 otherwise.
+static double count_known(const PlannerInfo *root) {
+    const Query *query = root->parse;
+    const auto is_known = [](const Node *count) { return count == nullptr || IsA(count, Const); };
+    return is_known(query->limitCount) && is_known(query->limitOffset) &&
+                   query->limitOption == LIMIT_OPTION_COUNT
+               ? root->limit_tuples
+               : -1;
+}
+
+// The rows of a path in order. Materialize doesn't tell how many are wanted, as MergeAppend would by itself,
+// so a Limit of the member's own keeps PostgreSQL's sort from sorting more.
+static Path *sort_plainly(PlannerInfo *root, RelOptInfo *member, Path *all) {
+    const double count = count_known(root);
+    auto *sorted = reinterpret_cast<Path *>(create_sort_path(root, member, all, root->sort_pathkeys, count));
+    if (count <= 0)
+        return sorted;
+    Const *limit = makeConst(INT8OID, -1, InvalidOid, sizeof(int64), Int64GetDatum(static_cast<int64>(count)),
+                             false, true);
+    return reinterpret_cast<Path *>(create_limit_path(root, member, sorted, nullptr,
+                                                      reinterpret_cast<Node *>(limit), LIMIT_OPTION_COUNT, 0,
+                                                      static_cast<int64>(count)));
+}
+
+// The cheapest path for a member's first rows, which give what the statement sorts of the whole table.
 static Path *make_member_path(PlannerInfo *root, const RelOptInfo *table, RelOptInfo *member) {
     PathTarget *target = translate_target(root, table->reltarget, table->relid, member->relid);
     RelOptInfo *rows = make_groups(member, target);
     Path *all =
         reinterpret_cast<Path *>(create_projection_path(root, member, member->cheapest_total_path, target));
-    add_path(rows, reinterpret_cast<Path *>(
-                       create_sort_path(root, member, all, root->sort_pathkeys, root->limit_tuples)));
+    add_path(rows, sort_plainly(root, member, all));
     note_other_paths(root, rows);
     if (!has_system_columns(target, member->relid))
         add_rows_paths({root, member, nullptr, rows, member, target, target, true});
     set_cheapest(rows);
-    return is_by_index(rows->cheapest_total_path) ? rows->cheapest_total_path : all;
+    return rows->cheapest_total_path;
 }
 
-// Adds a path that merges the members' rows, if one of them has a node.
+// Adds a path that merges the members' rows, if one of them has a node. MergeAppend doesn't go backward, as
+// PostgreSQL's own sort would; Materialize stores the rows where a cursor may, and else passes them on.
 static void add_path_of_members(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
                                 PathTarget *target) {
     List *paths = NIL;
@@ -88,7 +111,8 @@ static void add_path_of_members(PlannerInfo *root, RelOptInfo *input, RelOptInfo
         return;
     Path *merged =
         reinterpret_cast<Path *>(create_merge_append_path(root, input, paths, root->sort_pathkeys, nullptr));
-    add_path(output, apply_projection_to_path(root, output, merged, target));
+    merged = apply_projection_to_path(root, output, merged, target);
+    add_path(output, reinterpret_cast<Path *>(create_material_path(output, merged)));
 }
 
 // ---- joins ------------------------------------------------------------------------------------------------
