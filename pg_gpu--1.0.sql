@@ -316,6 +316,291 @@ CREATE OPERATOR gpu.<=> (
 );
 COMMENT ON OPERATOR gpu.<=> (tsvector, gpu.bm25_query) IS 'minus the BM25 score; 0 without a match';
 
+-- text as people type it: text, jsonb and text[] are searched by words of a text search configuration. The operators lie in
+-- pg_catalog, so they need no search path.
+
+CREATE FUNCTION gpu.typed_support(internal)
+RETURNS internal
+AS 'MODULE_PATHNAME', 'pg_gpu_typed_support'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION gpu.typed_support(internal) IS 'planner support for @@@ and <@>';
+
+CREATE FUNCTION gpu.ranking_query(index regclass, query text)
+RETURNS gpu.bm25_query
+AS 'MODULE_PATHNAME', 'pg_gpu_ranking_query'
+LANGUAGE C STRICT STABLE PARALLEL RESTRICTED COST 1000;
+COMMENT ON FUNCTION gpu.ranking_query(regclass, text) IS 'what was typed, with an index''s configuration and statistics';
+
+CREATE FUNCTION gpu.ranking_query(index regclass, query tsquery)
+RETURNS gpu.bm25_query
+AS 'MODULE_PATHNAME', 'pg_gpu_ranking_query'
+LANGUAGE C STRICT STABLE PARALLEL RESTRICTED COST 1000;
+COMMENT ON FUNCTION gpu.ranking_query(regclass, tsquery) IS 'a query, with an index''s configuration and statistics';
+
+CREATE FUNCTION gpu.matching_query(index regclass, query text)
+RETURNS gpu.bm25_query
+AS 'MODULE_PATHNAME', 'pg_gpu_matching_query'
+LANGUAGE C STRICT STABLE PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION gpu.matching_query(regclass, text) IS 'what was typed, with an index''s configuration';
+
+CREATE FUNCTION gpu.matching_query(index regclass, query tsquery)
+RETURNS gpu.bm25_query
+AS 'MODULE_PATHNAME', 'pg_gpu_matching_query'
+LANGUAGE C STRICT STABLE PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION gpu.matching_query(regclass, tsquery) IS 'a query, with an index''s configuration';
+
+CREATE FUNCTION gpu.matches(text, gpu.bm25_query)
+RETURNS bool
+AS 'MODULE_PATHNAME', 'pg_gpu_text_matches'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION gpu.matches(text, gpu.bm25_query) IS 'implementation of @@@ operator';
+
+CREATE FUNCTION gpu.matches(text, text)
+RETURNS bool
+AS 'MODULE_PATHNAME', 'pg_gpu_text_matches_typed'
+LANGUAGE C STRICT STABLE PARALLEL SAFE COST 100 SUPPORT gpu.typed_support;
+COMMENT ON FUNCTION gpu.matches(text, text) IS 'implementation of @@@ operator';
+
+CREATE FUNCTION gpu.matches(text, tsquery)
+RETURNS bool
+AS 'MODULE_PATHNAME', 'pg_gpu_text_matches_typed'
+LANGUAGE C STRICT STABLE PARALLEL SAFE COST 100 SUPPORT gpu.typed_support;
+COMMENT ON FUNCTION gpu.matches(text, tsquery) IS 'implementation of @@@ operator';
+
+CREATE FUNCTION gpu.distance(text, gpu.bm25_query)
+RETURNS real
+AS 'MODULE_PATHNAME', 'pg_gpu_text_distance'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION gpu.distance(text, gpu.bm25_query) IS 'implementation of <@> operator';
+
+CREATE FUNCTION gpu.distance(text, text)
+RETURNS real
+AS 'MODULE_PATHNAME', 'pg_gpu_text_distance_typed'
+LANGUAGE C STRICT STABLE PARALLEL SAFE COST 100 SUPPORT gpu.typed_support;
+COMMENT ON FUNCTION gpu.distance(text, text) IS 'implementation of <@> operator';
+
+CREATE FUNCTION gpu.distance(text, tsquery)
+RETURNS real
+AS 'MODULE_PATHNAME', 'pg_gpu_text_distance_typed'
+LANGUAGE C STRICT STABLE PARALLEL SAFE COST 100 SUPPORT gpu.typed_support;
+COMMENT ON FUNCTION gpu.distance(text, tsquery) IS 'implementation of <@> operator';
+
+CREATE OPERATOR pg_catalog.@@@ (
+    FUNCTION = gpu.matches,
+    LEFTARG = text,
+    RIGHTARG = gpu.bm25_query,
+    RESTRICT = matchingsel,
+    JOIN = matchingjoinsel
+);
+COMMENT ON OPERATOR pg_catalog.@@@ (text, gpu.bm25_query) IS 'matches what was typed';
+
+CREATE OPERATOR pg_catalog.<@> (
+    FUNCTION = gpu.distance,
+    LEFTARG = text,
+    RIGHTARG = gpu.bm25_query
+);
+COMMENT ON OPERATOR pg_catalog.<@> (text, gpu.bm25_query) IS 'minus the BM25 score; 0 without a match';
+
+CREATE OPERATOR pg_catalog.@@@ (
+    FUNCTION = gpu.matches,
+    LEFTARG = text,
+    RIGHTARG = text,
+    RESTRICT = matchingsel,
+    JOIN = matchingjoinsel
+);
+COMMENT ON OPERATOR pg_catalog.@@@ (text, text) IS 'matches what was typed';
+
+CREATE OPERATOR pg_catalog.<@> (
+    FUNCTION = gpu.distance,
+    LEFTARG = text,
+    RIGHTARG = text
+);
+COMMENT ON OPERATOR pg_catalog.<@> (text, text) IS 'minus the BM25 score; 0 without a match';
+
+CREATE OPERATOR pg_catalog.@@@ (
+    FUNCTION = gpu.matches,
+    LEFTARG = text,
+    RIGHTARG = tsquery,
+    RESTRICT = matchingsel,
+    JOIN = matchingjoinsel
+);
+COMMENT ON OPERATOR pg_catalog.@@@ (text, tsquery) IS 'matches what was typed';
+
+CREATE OPERATOR pg_catalog.<@> (
+    FUNCTION = gpu.distance,
+    LEFTARG = text,
+    RIGHTARG = tsquery
+);
+COMMENT ON OPERATOR pg_catalog.<@> (text, tsquery) IS 'minus the BM25 score; 0 without a match';
+
+CREATE FUNCTION gpu.matches(jsonb, gpu.bm25_query)
+RETURNS bool
+AS 'MODULE_PATHNAME', 'pg_gpu_text_matches'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION gpu.matches(jsonb, gpu.bm25_query) IS 'implementation of @@@ operator';
+
+CREATE FUNCTION gpu.matches(jsonb, text)
+RETURNS bool
+AS 'MODULE_PATHNAME', 'pg_gpu_text_matches_typed'
+LANGUAGE C STRICT STABLE PARALLEL SAFE COST 100 SUPPORT gpu.typed_support;
+COMMENT ON FUNCTION gpu.matches(jsonb, text) IS 'implementation of @@@ operator';
+
+CREATE FUNCTION gpu.matches(jsonb, tsquery)
+RETURNS bool
+AS 'MODULE_PATHNAME', 'pg_gpu_text_matches_typed'
+LANGUAGE C STRICT STABLE PARALLEL SAFE COST 100 SUPPORT gpu.typed_support;
+COMMENT ON FUNCTION gpu.matches(jsonb, tsquery) IS 'implementation of @@@ operator';
+
+CREATE FUNCTION gpu.distance(jsonb, gpu.bm25_query)
+RETURNS real
+AS 'MODULE_PATHNAME', 'pg_gpu_text_distance'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION gpu.distance(jsonb, gpu.bm25_query) IS 'implementation of <@> operator';
+
+CREATE FUNCTION gpu.distance(jsonb, text)
+RETURNS real
+AS 'MODULE_PATHNAME', 'pg_gpu_text_distance_typed'
+LANGUAGE C STRICT STABLE PARALLEL SAFE COST 100 SUPPORT gpu.typed_support;
+COMMENT ON FUNCTION gpu.distance(jsonb, text) IS 'implementation of <@> operator';
+
+CREATE FUNCTION gpu.distance(jsonb, tsquery)
+RETURNS real
+AS 'MODULE_PATHNAME', 'pg_gpu_text_distance_typed'
+LANGUAGE C STRICT STABLE PARALLEL SAFE COST 100 SUPPORT gpu.typed_support;
+COMMENT ON FUNCTION gpu.distance(jsonb, tsquery) IS 'implementation of <@> operator';
+
+CREATE OPERATOR pg_catalog.@@@ (
+    FUNCTION = gpu.matches,
+    LEFTARG = jsonb,
+    RIGHTARG = gpu.bm25_query,
+    RESTRICT = matchingsel,
+    JOIN = matchingjoinsel
+);
+COMMENT ON OPERATOR pg_catalog.@@@ (jsonb, gpu.bm25_query) IS 'matches what was typed';
+
+CREATE OPERATOR pg_catalog.<@> (
+    FUNCTION = gpu.distance,
+    LEFTARG = jsonb,
+    RIGHTARG = gpu.bm25_query
+);
+COMMENT ON OPERATOR pg_catalog.<@> (jsonb, gpu.bm25_query) IS 'minus the BM25 score; 0 without a match';
+
+CREATE OPERATOR pg_catalog.@@@ (
+    FUNCTION = gpu.matches,
+    LEFTARG = jsonb,
+    RIGHTARG = text,
+    RESTRICT = matchingsel,
+    JOIN = matchingjoinsel
+);
+COMMENT ON OPERATOR pg_catalog.@@@ (jsonb, text) IS 'matches what was typed';
+
+CREATE OPERATOR pg_catalog.<@> (
+    FUNCTION = gpu.distance,
+    LEFTARG = jsonb,
+    RIGHTARG = text
+);
+COMMENT ON OPERATOR pg_catalog.<@> (jsonb, text) IS 'minus the BM25 score; 0 without a match';
+
+CREATE OPERATOR pg_catalog.@@@ (
+    FUNCTION = gpu.matches,
+    LEFTARG = jsonb,
+    RIGHTARG = tsquery,
+    RESTRICT = matchingsel,
+    JOIN = matchingjoinsel
+);
+COMMENT ON OPERATOR pg_catalog.@@@ (jsonb, tsquery) IS 'matches what was typed';
+
+CREATE OPERATOR pg_catalog.<@> (
+    FUNCTION = gpu.distance,
+    LEFTARG = jsonb,
+    RIGHTARG = tsquery
+);
+COMMENT ON OPERATOR pg_catalog.<@> (jsonb, tsquery) IS 'minus the BM25 score; 0 without a match';
+
+CREATE FUNCTION gpu.matches(text[], gpu.bm25_query)
+RETURNS bool
+AS 'MODULE_PATHNAME', 'pg_gpu_text_matches'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION gpu.matches(text[], gpu.bm25_query) IS 'implementation of @@@ operator';
+
+CREATE FUNCTION gpu.matches(text[], text)
+RETURNS bool
+AS 'MODULE_PATHNAME', 'pg_gpu_text_matches_typed'
+LANGUAGE C STRICT STABLE PARALLEL SAFE COST 100 SUPPORT gpu.typed_support;
+COMMENT ON FUNCTION gpu.matches(text[], text) IS 'implementation of @@@ operator';
+
+CREATE FUNCTION gpu.matches(text[], tsquery)
+RETURNS bool
+AS 'MODULE_PATHNAME', 'pg_gpu_text_matches_typed'
+LANGUAGE C STRICT STABLE PARALLEL SAFE COST 100 SUPPORT gpu.typed_support;
+COMMENT ON FUNCTION gpu.matches(text[], tsquery) IS 'implementation of @@@ operator';
+
+CREATE FUNCTION gpu.distance(text[], gpu.bm25_query)
+RETURNS real
+AS 'MODULE_PATHNAME', 'pg_gpu_text_distance'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION gpu.distance(text[], gpu.bm25_query) IS 'implementation of <@> operator';
+
+CREATE FUNCTION gpu.distance(text[], text)
+RETURNS real
+AS 'MODULE_PATHNAME', 'pg_gpu_text_distance_typed'
+LANGUAGE C STRICT STABLE PARALLEL SAFE COST 100 SUPPORT gpu.typed_support;
+COMMENT ON FUNCTION gpu.distance(text[], text) IS 'implementation of <@> operator';
+
+CREATE FUNCTION gpu.distance(text[], tsquery)
+RETURNS real
+AS 'MODULE_PATHNAME', 'pg_gpu_text_distance_typed'
+LANGUAGE C STRICT STABLE PARALLEL SAFE COST 100 SUPPORT gpu.typed_support;
+COMMENT ON FUNCTION gpu.distance(text[], tsquery) IS 'implementation of <@> operator';
+
+CREATE OPERATOR pg_catalog.@@@ (
+    FUNCTION = gpu.matches,
+    LEFTARG = text[],
+    RIGHTARG = gpu.bm25_query,
+    RESTRICT = matchingsel,
+    JOIN = matchingjoinsel
+);
+COMMENT ON OPERATOR pg_catalog.@@@ (text[], gpu.bm25_query) IS 'matches what was typed';
+
+CREATE OPERATOR pg_catalog.<@> (
+    FUNCTION = gpu.distance,
+    LEFTARG = text[],
+    RIGHTARG = gpu.bm25_query
+);
+COMMENT ON OPERATOR pg_catalog.<@> (text[], gpu.bm25_query) IS 'minus the BM25 score; 0 without a match';
+
+CREATE OPERATOR pg_catalog.@@@ (
+    FUNCTION = gpu.matches,
+    LEFTARG = text[],
+    RIGHTARG = text,
+    RESTRICT = matchingsel,
+    JOIN = matchingjoinsel
+);
+COMMENT ON OPERATOR pg_catalog.@@@ (text[], text) IS 'matches what was typed';
+
+CREATE OPERATOR pg_catalog.<@> (
+    FUNCTION = gpu.distance,
+    LEFTARG = text[],
+    RIGHTARG = text
+);
+COMMENT ON OPERATOR pg_catalog.<@> (text[], text) IS 'minus the BM25 score; 0 without a match';
+
+CREATE OPERATOR pg_catalog.@@@ (
+    FUNCTION = gpu.matches,
+    LEFTARG = text[],
+    RIGHTARG = tsquery,
+    RESTRICT = matchingsel,
+    JOIN = matchingjoinsel
+);
+COMMENT ON OPERATOR pg_catalog.@@@ (text[], tsquery) IS 'matches what was typed';
+
+CREATE OPERATOR pg_catalog.<@> (
+    FUNCTION = gpu.distance,
+    LEFTARG = text[],
+    RIGHTARG = tsquery
+);
+COMMENT ON OPERATOR pg_catalog.<@> (text[], tsquery) IS 'minus the BM25 score; 0 without a match';
+
 -- views
 
 CREATE VIEW gpu.mirrors AS
@@ -376,6 +661,27 @@ DEFAULT FOR TYPE tsvector USING gpu_text FAMILY gpu.tsvector_ops AS
     OPERATOR 1 @@ (tsvector, tsquery),
     OPERATOR 2 gpu.<=> (tsvector, gpu.bm25_query) FOR ORDER BY pg_catalog.float_ops;
 COMMENT ON OPERATOR CLASS gpu.tsvector_ops USING gpu_text IS 'lexemes with their frequencies';
+
+CREATE OPERATOR FAMILY gpu.document_ops USING gpu_text;
+COMMENT ON OPERATOR FAMILY gpu.document_ops USING gpu_text IS 'full-text search of text as it is';
+
+CREATE OPERATOR CLASS gpu.text_document_ops
+DEFAULT FOR TYPE text USING gpu_text FAMILY gpu.document_ops AS
+    OPERATOR 1 @@@ (text, gpu.bm25_query),
+    OPERATOR 2 <@> (text, gpu.bm25_query) FOR ORDER BY pg_catalog.float_ops;
+COMMENT ON OPERATOR CLASS gpu.text_document_ops USING gpu_text IS 'words of text, with their frequencies';
+
+CREATE OPERATOR CLASS gpu.jsonb_document_ops
+DEFAULT FOR TYPE jsonb USING gpu_text FAMILY gpu.document_ops AS
+    OPERATOR 1 @@@ (jsonb, gpu.bm25_query),
+    OPERATOR 2 <@> (jsonb, gpu.bm25_query) FOR ORDER BY pg_catalog.float_ops;
+COMMENT ON OPERATOR CLASS gpu.jsonb_document_ops USING gpu_text IS 'words of a documents strings, with their frequencies';
+
+CREATE OPERATOR CLASS gpu.text_array_document_ops
+DEFAULT FOR TYPE text[] USING gpu_text FAMILY gpu.document_ops AS
+    OPERATOR 1 @@@ (text[], gpu.bm25_query),
+    OPERATOR 2 <@> (text[], gpu.bm25_query) FOR ORDER BY pg_catalog.float_ops;
+COMMENT ON OPERATOR CLASS gpu.text_array_document_ops USING gpu_text IS 'words of all elements, with their frequencies';
 
 CREATE OPERATOR FAMILY gpu.bool_ops USING gpu_kary;
 COMMENT ON OPERATOR FAMILY gpu.bool_ops USING gpu_kary IS 'booleans';

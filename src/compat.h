@@ -189,6 +189,15 @@ inline AclResult function_execute_privilege(Oid function, Oid user) {
 #endif
 }
 
+// The parts of a name that a user wrote, or an ERROR.
+inline List *read_qualified_name(const char *name) {
+#if PG_VERSION_NUM >= 160000
+    return stringToQualifiedNameList(name, nullptr);
+#else
+    return stringToQualifiedNameList(name);
+#endif
+}
+
 // Is there a session with this number, that of its temporary relations?
 inline bool is_backend_alive(int32 backend) {
 #if PG_VERSION_NUM >= 170000

@@ -218,6 +218,7 @@ const storage::RunKind *run_kind() {
         .merged = client::forget_inputs,
         .is_sound = is_sound,
         .read_tids = read_tids,
+        .built_with = nullptr,
     };
     return &kind;
 }

@@ -1,8 +1,7 @@
-// gpu.search, gpu.search_batch, gpu.intersect and gpu.query: full-text search in a gpu_text index.
+// gpu.search, gpu.search_batch and gpu.intersect: full-text search in a gpu_text index.
 #include "access_methods.h"
 #include "functions/index_access.h"
 #include "table/server_count.h"
-#include "text/bm25.h"
 #include "text/mirror.h"
 #include "text/rows.h"
 #include "text/search.h"
@@ -11,7 +10,6 @@
 PG_GPU_FUNCTION(pg_gpu_search);
 PG_GPU_FUNCTION(pg_gpu_search_batch);
 PG_GPU_FUNCTION(pg_gpu_intersect);
-PG_GPU_FUNCTION(pg_gpu_query);
 
 using namespace pg_gpu;
 
@@ -477,24 +475,4 @@ Datum pg_gpu_intersect(PG_FUNCTION_ARGS) {
     }
     functions::close_index(open);
     return Datum{0};
-}
-
-// ---- gpu.query --------------------------------------------------------------------------------------------
-
-Datum pg_gpu_query(PG_FUNCTION_ARGS) {
-    const functions::OpenIndex open = open_text_index(PG_GETARG_OID(0));
-    TSQuery text = PG_GETARG_TSQUERY(1);
-    text::Query query = text::parse_query(text);
-    const text::Options options = text::options_of(open.index);
-    text::postings::Norms norms = {};
-    text::with_corpus(open.index, GetActiveSnapshot(), [&](text::Corpus *corpus) {
-        auto *counts = allocate<uint64>(query.term_count + 1);
-        text::count_documents(corpus, query, text::open_all_lists(corpus, query), counts);
-        text::weigh_terms(corpus, options.k1, counts, &query);
-        norms = text::norms_for(options, text::average_length(corpus));
-    });
-    query.text = text;
-    text::Bm25Query *value = text::make_bm25_query(RelationGetRelid(open.index), query, norms);
-    functions::close_index(open);
-    PG_RETURN_POINTER(value);
 }

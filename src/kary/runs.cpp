@@ -283,6 +283,7 @@ static const storage::RunKind *run_kind_for() {
         .merged = settle_merge_on_server,
         .is_sound = is_sound<Key, Composite>,
         .read_tids = read_tids<Key>,
+        .built_with = nullptr,
     };
     return &kind;
 }

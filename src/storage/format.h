@@ -12,7 +12,7 @@
 namespace pg_gpu::storage {
 
 inline constexpr uint32 kMagic = 0x55504750;  // "PGPU" in a little-endian dump
-inline constexpr uint32 kFormatVersion = 2;
+inline constexpr uint16 kFormatVersion = 3;
 inline constexpr BlockNumber kMetaBlock = 0;
 inline constexpr BlockNumber kTailBlock = 1;
 inline constexpr BlockNumber kFirstFreeBlock = 2;
@@ -74,9 +74,10 @@ inline constexpr int kReservationOwners = 2;
 
 struct MetaPage {
     uint32 magic;
-    uint32 format_version;
+    uint16 format_version;
+    uint16 inline_runs;          // entries in runs[]
     uint32 access_method;        // RunKind::id; a page of another access method is corruption
-    uint32 inline_runs;          // entries in runs[]
+    uint32 built_with;           // RunKind::built_with
     uint64 vacuum_seq;           // bumped at the end of every ambulkdelete (rule "VACUUM")
     uint64 next_order;           // order of the next sealed run
     uint64 old_runs_horizon;     // runs below belong to whoever holds the old-runs lock

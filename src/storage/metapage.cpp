@@ -16,7 +16,7 @@ void report_foreign_page(Relation index, const RunEntry &run, uint32 position) {
     report_corruption(index, run_block(run, position), "The page does not carry its run's stamp.");
 }
 
-void initialise_metapage(Page page, const RunKind *kind) {
+void initialise_metapage(Page page, const RunKind *kind, Relation index) {
     PageInit(page, BLCKSZ, sizeof(PageStamp));
     PageStamp *stamp = page_stamp(page);
     stamp->kind = static_cast<uint16>(PageKind::Meta);
@@ -25,6 +25,7 @@ void initialise_metapage(Page page, const RunKind *kind) {
     meta->magic = kMagic;
     meta->format_version = kFormatVersion;
     meta->access_method = kind->id;
+    meta->built_with = kind->built_with != nullptr ? kind->built_with(index) : 0;
     meta->vacuum_seq = 1;
     meta->next_order = 1;
     meta->directory_version = 1;
@@ -82,6 +83,13 @@ uint64 read_vacuum_seq(Relation index, const RunKind *kind) {
     const uint64 vacuum_seq = meta_page(BufferGetPage(buffer))->vacuum_seq;
     UnlockReleaseBuffer(buffer);
     return vacuum_seq;
+}
+
+uint32 read_built_with(Relation index, const RunKind *kind) {
+    Buffer buffer = lock_metapage(index, kind, BUFFER_LOCK_SHARE);
+    const uint32 built_with = meta_page(BufferGetPage(buffer))->built_with;
+    UnlockReleaseBuffer(buffer);
+    return built_with;
 }
 
 bool is_run_entry_sound(const RunKind *kind, const RunEntry &run) {
@@ -356,7 +364,7 @@ BlockNumber replace_directory(Relation index, Buffer meta_buffer, const RunEntry
     GenericXLogState *state = GenericXLogStart(index);
     Page page = GenericXLogRegisterBuffer(state, meta_buffer, 0);
     MetaPage *meta = meta_page(page);
-    meta->inline_runs = total - chained;
+    meta->inline_runs = static_cast<uint16>(total - chained);
     meta->chained_runs = chained;
     meta->directory_head = head;
     meta->directory_version++;

@@ -175,7 +175,7 @@ static void write_fork_head(Relation index, ForkNumber fork, const char *meta, c
 void finish_build(Relation index, const RunKind *kind, const RunEntry &entry) {
     FilePage meta_image;
     FilePage tail_image;
-    initialise_metapage(meta_image.data, kind);
+    initialise_metapage(meta_image.data, kind, index);
     initialise_tail(tail_image.data);
     if (entry.entries > 0) {
         MetaPage *meta = meta_page(meta_image.data);
@@ -190,7 +190,7 @@ void finish_build(Relation index, const RunKind *kind, const RunEntry &entry) {
 void build_empty(Relation index, const RunKind *kind) {
     FilePage meta_image;
     FilePage tail_image;
-    initialise_metapage(meta_image.data, kind);
+    initialise_metapage(meta_image.data, kind, index);
     initialise_tail(tail_image.data);
     write_fork_head(index, INIT_FORKNUM, meta_image.data, tail_image.data, false);
 }

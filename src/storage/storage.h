@@ -58,6 +58,9 @@ struct RunKind {
     // TIDs of the entries on page `position` of the entry section, at most kMaxTidsRead; returns how many.
     uint32 (*read_tids)(Relation index, const RunEntry &run, uint32 position, Page page,
                         ItemPointerData *tids);
+
+    // What the access method must know later of how an index was built; nullptr where that is nothing.
+    uint32 (*built_with)(Relation index);
 };
 
 // ---- errors -----------------------------------------------------------------------------------------------
@@ -78,8 +81,11 @@ Buffer lock_metapage(Relation index, const RunKind *kind, int lock_mode);
 const char *find_metapage_problem(Relation index, const RunKind *kind, Page page);
 
 // Writes metapage and tail of an empty index into an image each (ambuild, ambuildempty).
-void initialise_metapage(Page page, const RunKind *kind);
+void initialise_metapage(Page page, const RunKind *kind, Relation index);
 void initialise_tail(Page page);
+
+// What RunKind::built_with said when the index was built.
+uint32 read_built_with(Relation index, const RunKind *kind);
 
 uint64 read_vacuum_seq(Relation index, const RunKind *kind);
 

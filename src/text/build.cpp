@@ -8,6 +8,7 @@
 
 #include "table/build.h"
 #include "text/build_merge.h"
+#include "text/configuration.h"
 #include "text/text.h"
 
 namespace pg_gpu::text {
@@ -25,6 +26,7 @@ struct PendingRow {
 };
 
 struct Collector {
+    DocumentSource source;
     Inverter inverter;
     RunBuilder *builder;         // the leader's: in a serial build it takes documents as they come
     BufFile *documents;          // of a parallel build
@@ -46,6 +48,7 @@ static void name_documents(char *name, int participant) {
 static void *begin_part(const BuildPart &part) {
     auto *collector = allocate_zeroed<Collector>(1);
     const bool is_leader = part.participant == 0;
+    collector->source = source_to_build(part.index);
     // The leader's lists are its own files.
     begin_inverter(&collector->inverter, part.index, part.memory, is_leader ? nullptr : part.files,
                    part.participant);
@@ -54,6 +57,7 @@ static void *begin_part(const BuildPart &part) {
     collector->row_context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu_text row", ALLOCSET_DEFAULT_SIZES);
     if (is_leader) {
+        depend_on_configuration(part.index);
         collector->builder = allocate<RunBuilder>(1);
         begin_run_builder(collector->builder, part.index, options_of(part.index));
         if (part.files != nullptr)
@@ -68,7 +72,7 @@ static void *begin_part(const BuildPart &part) {
 
 static void invert_row(Collector *collector, const PendingRow &row) {
     MemoryContext caller = MemoryContextSwitchTo(collector->row_context);
-    TSVector vector = document_of(&row.value, &row.is_null);
+    TSVector vector = document_of(collector->source, &row.value, &row.is_null);
     MemoryContextSwitchTo(caller);
     const auto ordinal = static_cast<uint32>(collector->total);
     uint32 length = kNullLength;

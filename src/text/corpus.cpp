@@ -342,8 +342,8 @@ void count_documents(Corpus *corpus, const Query &query, ListCursor ***lists, ui
     count_in_items(corpus, query, counts);
 }
 
-void weigh_terms(const Corpus *corpus, double k1, const uint64 *frequencies, Query *query) {
-    const auto documents = static_cast<double>(corpus->documents);
+void weigh_terms(uint64 document_count, double k1, const uint64 *frequencies, Query *query) {
+    const auto documents = static_cast<double>(document_count);
     for (int i = 0; i < query->term_count; i++) {
         // A prefix's lexemes can add up to more than all documents.
         const double frequency = Min(static_cast<double>(frequencies[i]), documents);

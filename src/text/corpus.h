@@ -103,12 +103,14 @@ void count_in_items(const Corpus *corpus, const Query &query, uint64 *frequencie
 ListCursor ***open_all_lists(Corpus *corpus, const Query &query);
 
 // Works out BM25's weight of each ranked term from the counts: ln(1 + (N - df + 0.5) / (df + 0.5)) (k1 + 1).
-void weigh_terms(const Corpus *corpus, double k1, const uint64 *frequencies, Query *query);
+void weigh_terms(uint64 document_count, double k1, const uint64 *frequencies, Query *query);
+
+inline double average_length(uint64 documents, uint64 length) {
+    return documents == 0 ? 0 : static_cast<double>(length) / static_cast<double>(documents);
+}
 
 inline double average_length(const Corpus *corpus) {
-    return corpus->documents == 0
-               ? 0
-               : static_cast<double>(corpus->length) / static_cast<double>(corpus->documents);
+    return average_length(corpus->documents, corpus->length);
 }
 
 }  // namespace pg_gpu::text

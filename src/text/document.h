@@ -68,9 +68,4 @@ char *read_raw_items(Relation index, const storage::RunEntry &run, uint32 *bytes
 // be longer than a tail.
 DocumentItem *make_item(TSVector vector, const ItemPointerData &tid);
 
-// Returns the indexed column's value, and nullptr when it is NULL.
-inline TSVector document_of(const Datum *values, const bool *nulls) {
-    return nulls[0] ? nullptr : DatumGetTSVector(values[0]);
-}
-
 }  // namespace pg_gpu::text

@@ -1,22 +1,37 @@
 // Inserts: storage does the work.
-#include "text/document.h"
+#include "text/configuration.h"
 #include "text/text.h"
 
 namespace pg_gpu::text {
 
-// One row's document is made in this context, because a statement inserts many.
-static MemoryContext row_context(IndexInfo *index_info) {
-    if (index_info->ii_AmCache == nullptr)
-        index_info->ii_AmCache =
+namespace {
+
+// What is kept between the rows that a statement inserts.
+struct InsertState {
+    MemoryContext row_context;  // a row's document is made in it
+    DocumentSource source;
+};
+
+}  // namespace
+
+static const InsertState *insert_state(Relation index, IndexInfo *index_info) {
+    if (index_info->ii_AmCache == nullptr) {
+        auto *state =
+            static_cast<InsertState *>(MemoryContextAlloc(index_info->ii_Context, sizeof(InsertState)));
+        state->row_context =
             AllocSetContextCreate(index_info->ii_Context, "gpu_text row", ALLOCSET_DEFAULT_SIZES);
-    return static_cast<MemoryContext>(index_info->ii_AmCache);
+        state->source = source_of(index);
+        index_info->ii_AmCache = state;
+    }
+    return static_cast<const InsertState *>(index_info->ii_AmCache);
 }
 
 bool insert(Relation index, Datum *values, bool *nulls, ItemPointer tid, Relation, IndexUniqueCheck, bool,
             IndexInfo *index_info) {
-    MemoryContext context = row_context(index_info);
+    const InsertState *state = insert_state(index, index_info);
+    MemoryContext context = state->row_context;
     MemoryContext caller = MemoryContextSwitchTo(context);
-    TSVector vector = document_of(values, nulls);
+    TSVector vector = document_of(state->source, values, nulls);
     DocumentItem *item = make_item(vector, *tid);
     MemoryContextSwitchTo(caller);
     if (item != nullptr)

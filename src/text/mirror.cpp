@@ -282,7 +282,7 @@ void weigh_queries(Corpus *corpus, const client::Choice &choice, RankedQuery *qu
     for (uint32 i = 0; !answered && i < counted.count; i++)
         count_on_pages(corpus, counted.lists[i]);
     for (int i = 0; i < count; i++)
-        weigh_terms(corpus, options.k1, counts[i], &queries[i].query);
+        weigh_terms(corpus->documents, options.k1, counts[i], &queries[i].query);
 }
 
 // ---- ranking ----------------------------------------------------------------------------------------------

@@ -8,8 +8,10 @@ struct StoredOptions {
     int codec;
     double k1;
     double b;
+    int configuration;  // where its name lies behind the other options
 };
 
+static constexpr char kDefaultConfiguration[] = "simple";
 static constexpr Options kDefaults = {postings::Codec::Bitpack, 1.2, 0.75};
 static relopt_kind option_kind;
 
@@ -19,6 +21,27 @@ static relopt_enum_elt_def codec_names[] = {
     {"rice", static_cast<int>(postings::Codec::Rice)},
     {nullptr, 0},
 };
+
+// A name without a schema is looked for in pg_catalog alone: an index must mean the same under every search
+// path, that of a restored dump, too.
+static Oid find_configuration(const char *name) {
+    List *names = read_qualified_name(name);
+    if (list_length(names) == 1)
+        names = lcons(makeString(pstrdup("pg_catalog")), names);
+    const Oid found = get_ts_config_oid(names, true);
+    if (!OidIsValid(found))
+        ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
+                        errmsg("text search configuration \"%s\" does not exist", name),
+                        errdetail("A name without a schema is looked for in pg_catalog."),
+                        errhint("Write its schema, too; \\dF lists all configurations.")));
+    return found;
+}
+
+// CREATE INDEX and ALTER INDEX say at once that there is no such configuration.
+static void validate_configuration(const char *name) {
+    if (name != nullptr)
+        find_configuration(name);
+}
 
 void register_options() {
     option_kind = storage::add_storage_options();
@@ -30,6 +53,10 @@ void register_options() {
                        kDefaults.k1, 0.0, 100.0, ShareUpdateExclusiveLock);
     add_real_reloption(option_kind, "b", "BM25: how much a document's length counts", kDefaults.b, 0.0, 1.0,
                        ShareUpdateExclusiveLock);
+    // PostgreSQL validates the default at once, where no catalog can be read, but not if there is none.
+    add_string_reloption(option_kind, "configuration",
+                         "The text search configuration that makes words of text, from the next build on",
+                         nullptr, validate_configuration, ShareUpdateExclusiveLock);
 }
 
 bytea *read_options(Datum options, bool validate) {
@@ -38,6 +65,7 @@ bytea *read_options(Datum options, bool validate) {
         parsed_option("codec", RELOPT_TYPE_ENUM, offsetof(StoredOptions, codec)),
         parsed_option("k1", RELOPT_TYPE_REAL, offsetof(StoredOptions, k1)),
         parsed_option("b", RELOPT_TYPE_REAL, offsetof(StoredOptions, b)),
+        parsed_option("configuration", RELOPT_TYPE_STRING, offsetof(StoredOptions, configuration)),
     };
     return static_cast<bytea *>(build_reloptions(options, validate, option_kind, sizeof(StoredOptions),
                                                  elements, lengthof(elements)));
@@ -48,6 +76,13 @@ Options options_of(Relation index) {
         return kDefaults;
     const auto *stored = reinterpret_cast<const StoredOptions *>(index->rd_options);
     return {static_cast<postings::Codec>(stored->codec), stored->k1, stored->b};
+}
+
+Oid configuration_option(Relation index) {
+    const auto *stored = reinterpret_cast<const StoredOptions *>(index->rd_options);
+    return find_configuration(stored == nullptr || stored->configuration == 0
+                                  ? kDefaultConfiguration
+                                  : reinterpret_cast<const char *>(stored) + stored->configuration);
 }
 
 }  // namespace pg_gpu::text

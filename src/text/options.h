@@ -15,6 +15,9 @@ void register_options();
 bytea *read_options(Datum options, bool validate);
 Options options_of(Relation index);
 
+// The text search configuration that the option names. Only indexes of other types than tsvector have one.
+Oid configuration_option(Relation index);
+
 inline postings::Norms norms_for(const Options &options, double average_length) {
     return {options.k1 * (1.0 - options.b),
             average_length > 0 ? options.k1 * options.b / average_length : 0.0};

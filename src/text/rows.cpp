@@ -31,6 +31,7 @@ static bool slot_matches(Rows *rows, TSQuery query) {
         // Callers look rows up in contexts of shorter life.
         MemoryContext caller = MemoryContextSwitchTo(rows->context);
         rows->info = BuildIndexInfo(rows->index);
+        rows->source = source_of(rows->index);
         rows->estate = CreateExecutorState();
         MemoryContextSwitchTo(caller);
     }
@@ -40,7 +41,7 @@ static bool slot_matches(Rows *rows, TSQuery query) {
     Datum values[INDEX_MAX_KEYS];
     bool nulls[INDEX_MAX_KEYS];
     FormIndexDatum(rows->info, rows->slot, rows->estate, values, nulls);
-    const TSVector vector = document_of(values, nulls);
+    const TSVector vector = document_of(rows->source, values, nulls);
     const bool matches = vector != nullptr && vector_matches(vector, query);
     MemoryContextSwitchTo(caller);
     ResetExprContext(context);

@@ -1,7 +1,7 @@
 // Looks at the table's rows, and says whether an entry's row is visible and matches.
 #pragma once
 
-#include "text/document.h"
+#include "text/configuration.h"
 
 namespace pg_gpu::text {
 
@@ -14,6 +14,7 @@ struct Rows {
     // The indexed value is computed with these, which are made when first needed.
     IndexInfo *info;
     EState *estate;
+    DocumentSource source;
     Relation heap;
 };
 

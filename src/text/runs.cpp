@@ -7,6 +7,7 @@
 #include "progress.h"
 #include "sort.h"
 #include "storage/sealed_tail.h"
+#include "text/configuration.h"
 #include "text/reader.h"
 #include "text/run_builder.h"
 #include "text/text.h"
@@ -429,6 +430,7 @@ const storage::RunKind *run_kind() {
         .merged = client::forget_inputs,
         .is_sound = is_sound,
         .read_tids = read_tids,
+        .built_with = configuration_to_build,
     };
     return &kind;
 }

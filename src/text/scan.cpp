@@ -4,6 +4,7 @@
 
 #include "compat.h"
 #include "text/bm25.h"
+#include "text/configuration.h"
 #include "text/mirror.h"
 #include "text/rows.h"
 #include "text/search.h"
@@ -45,6 +46,7 @@ struct Scan {
     postings::Norms norms;
     bool has_query;
     bool only_ranked;  // a condition asks for what the query matches
+    bool unordered;    // the executor orders the rows: the index can't tell their distances
     Ranking ranking;
     uint32 next_hit;
     Hit last;
@@ -97,29 +99,47 @@ client::Usage scan_usage(IndexScanDesc descriptor) {
     return static_cast<const Scan *>(descriptor->opaque)->usage;
 }
 
+static const Bm25Query *copy_of_query(Datum value) {
+    return reinterpret_cast<const Bm25Query *>(PG_DETOAST_DATUM_COPY(value));
+}
+
 static void read_conditions(IndexScanDesc descriptor, Scan *scan) {
     MemoryContext caller = MemoryContextSwitchTo(scan->context);
     scan->started = true;
     count_index_search(descriptor);
     scan->conditions = allocate<Query>(descriptor->numberOfKeys + 1);
     scan->recheck = !IsMVCCSnapshot(descriptor->xs_snapshot);  // rule "Other snapshots"
+    const DocumentSource source = source_of(descriptor->indexRelation);
     for (int i = 0; i < descriptor->numberOfKeys; i++) {
         const ScanKeyData &key = descriptor->keyData[i];
         if (key.sk_flags & SK_ISNULL) {
             scan->nothing = true;
             continue;
         }
-        const Query query = parse_query(DatumGetTSQueryCopy(key.sk_argument));
+        Query query;
+        if (source.type == TSVECTOROID) {
+            query = parse_query(DatumGetTSQueryCopy(key.sk_argument));
+        } else {
+            const Bm25Query *value = copy_of_query(key.sk_argument);
+            // Words by another configuration are looked for in the rows.
+            if (value->configuration != source.configuration) {
+                scan->recheck = true;
+                continue;
+            }
+            query = parse_bm25_query(value);
+        }
         scan->nothing = scan->nothing || query.root == nullptr;
         scan->recheck = scan->recheck || (query.root != nullptr && needs_rows(query.root));
         scan->conditions[scan->condition_count++] = query;
     }
     if (descriptor->numberOfOrderBys > 0 && !(descriptor->orderByData[0].sk_flags & SK_ISNULL)) {
-        const auto *value =
-            reinterpret_cast<Bm25Query *>(PG_DETOAST_DATUM_COPY(descriptor->orderByData[0].sk_argument));
-        scan->query = parse_bm25_query(value);
-        scan->norms = value->norms;
+        const Bm25Query *value = copy_of_query(descriptor->orderByData[0].sk_argument);
         scan->has_query = true;
+        scan->unordered = value->configuration != source.configuration;
+        if (!scan->unordered) {
+            scan->query = parse_bm25_query(value);
+            scan->norms = value->norms;
+        }
     }
     MemoryContextSwitchTo(caller);
 }
@@ -283,11 +303,12 @@ static void return_row(IndexScanDesc descriptor, const Scan *scan, const ItemPoi
     descriptor->xs_heaptid = tid;
     descriptor->xs_recheck = scan->recheck;
     // This is all that is known of further distances: the executor computes them and orders by them.
-    descriptor->xs_recheckorderby = descriptor->numberOfOrderBys > 1;
+    descriptor->xs_recheckorderby = descriptor->numberOfOrderBys > 1 || scan->unordered;
     for (int i = 0; i < descriptor->numberOfOrderBys; i++) {
+        const bool known = i == 0 && !scan->unordered;
         descriptor->xs_orderbyvals[i] =
-            Float4GetDatum(i == 0 ? distance : -std::numeric_limits<float>::infinity());
-        descriptor->xs_orderbynulls[i] = is_null && i == 0;
+            Float4GetDatum(known ? distance : -std::numeric_limits<float>::infinity());
+        descriptor->xs_orderbynulls[i] = is_null && known;
     }
 }
 

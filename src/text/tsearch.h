@@ -5,6 +5,8 @@
 #include "postgres_headers.h"
 
 extern "C" {
+#include "catalog/pg_ts_config.h"
+#include "tsearch/ts_cache.h"
 #include "tsearch/ts_type.h"
 #include "tsearch/ts_utils.h"
 }

@@ -1,33 +1,42 @@
-// amvalidate: an opclass is sound when it has `tsvector @@ tsquery` and `tsvector <=> gpu.bm25_query`, under
-// their numbers, and nothing else.
+// amvalidate: an opclass is sound when it has `tsvector @@ tsquery` and `tsvector <=> gpu.bm25_query`, or for
+// text, jsonb and text[] `@@@` and `<@>` with gpu.bm25_query, under their numbers, and nothing else.
 #include "keys/validate.h"
 #include "text/operators.h"
 #include "text/text.h"
 
 namespace pg_gpu::text {
 
-static bool is_match_operator(const FormData_pg_amop *member) {
-    return member->amopstrategy == kMatchStrategy && member->amoppurpose == AMOP_SEARCH &&
-           member->amoprighttype == TSQUERYOID && get_opcode(member->amopopr) == F_TS_MATCH_VQ &&
-           check_amop_signature(member->amopopr, BOOLOID, TSVECTOROID, TSQUERYOID);
+static bool is_match_operator(const FormData_pg_amop *member, Oid type) {
+    if (member->amopstrategy != kMatchStrategy || member->amoppurpose != AMOP_SEARCH)
+        return false;
+    if (type == TSVECTOROID)
+        return member->amoprighttype == TSQUERYOID && get_opcode(member->amopopr) == F_TS_MATCH_VQ &&
+               check_amop_signature(member->amopopr, BOOLOID, TSVECTOROID, TSQUERYOID);
+    return check_amop_signature(member->amopopr, BOOLOID, member->amoplefttype, member->amoprighttype);
 }
 
 static bool is_distance_operator(const FormData_pg_amop *member) {
     return member->amopstrategy == kDistanceStrategy && member->amoppurpose == AMOP_ORDER &&
            opfamily_can_sort_type(member->amopsortfamily, FLOAT4OID) &&
-           check_amop_signature(member->amopopr, FLOAT4OID, TSVECTOROID, member->amoprighttype);
+           check_amop_signature(member->amopopr, FLOAT4OID, member->amoplefttype, member->amoprighttype);
+}
+
+static bool is_document(Oid type) {
+    return type == TSVECTOROID || type == TEXTOID || type == JSONBOID || type == TEXTARRAYOID;
 }
 
 static void check_members(keys::Validation *state, Oid type, CatCList *operators, CatCList *) {
-    if (type != TSVECTOROID)
+    if (!is_document(type))
         keys::complain(state,
                        "operator family \"%s\" of access method %s contains an operator class for another "
-                       "type than tsvector",
+                       "type than tsvector, text, jsonb and text[]",
                        state->family, state->access_method);
     bool has_match = false;
     for (int i = 0; i < operators->n_members; i++) {
         const FormData_pg_amop *member = keys::member_at(operators, i);
-        const bool is_match = is_match_operator(member);
+        if (is_document(type) && member->amoplefttype != type && is_document(member->amoplefttype))
+            continue;
+        const bool is_match = is_match_operator(member, type);
         has_match = has_match || is_match;
         if (!is_match && !is_distance_operator(member))
             keys::complain(state,
@@ -37,9 +46,9 @@ static void check_members(keys::Validation *state, Oid type, CatCList *operators
                            member->amopstrategy);
     }
     if (!has_match)
-        keys::complain(state,
-                       "operator family \"%s\" of access method %s lacks the operator @@(tsvector,tsquery)",
-                       state->family, state->access_method);
+        keys::complain(state, "operator family \"%s\" of access method %s lacks the operator %s",
+                       state->family, state->access_method,
+                       type == TSVECTOROID ? "@@(tsvector,tsquery)" : "@@@ with gpu.bm25_query");
 }
 
 bool validate(Oid opclass) {

@@ -1,6 +1,7 @@
 // gpu.verify checks the dictionary, lists and documents, and their agreement with the table.
 #include <cmath>
 
+#include "text/configuration.h"
 #include "text/corpus.h"
 #include "text/options.h"
 #include "text/text.h"
@@ -14,6 +15,7 @@ struct Verification {
     storage::ProblemReporter report;
     void *context;
     table::TableCheck *check;
+    DocumentSource source;
 };
 
 // What a run's lists say of its documents.
@@ -164,11 +166,11 @@ static void verify_raw_run(Verification *state, const storage::RunEntry &run) {
 
 // ---- the table --------------------------------------------------------------------------------------------
 
-static size_t fingerprint_row(void *, const Datum *values, const bool *nulls, const ItemPointerData &tid,
-                              unsigned char *fingerprint) {
+static size_t fingerprint_row(void *context, const Datum *values, const bool *nulls,
+                              const ItemPointerData &tid, unsigned char *fingerprint) {
     uint64 hash = kNullHash;
     if (!nulls[0]) {
-        TSVector vector = document_of(values, nulls);
+        TSVector vector = document_of(static_cast<const Verification *>(context)->source, values, nulls);
         hash = 0;
         for_each_lexeme(vector, [&hash](const Lexeme &lexeme) {
             hash += hash_posting(lexeme.bytes, lexeme.length, lexeme.frequency);
@@ -183,7 +185,7 @@ static size_t fingerprint_row(void *, const Datum *values, const bool *nulls, co
 
 static void *begin_verification(table::TableCheck *check) {
     auto *state = allocate<Verification>(1);
-    *state = {check->index, check->report, check->context, check};
+    *state = {check->index, check->report, check->context, check, source_of(check->index)};
     return state;
 }
 

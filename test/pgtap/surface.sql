@@ -31,6 +31,15 @@ INSERT INTO wanted VALUES
    'TABLE(device integer, name text, compute_capability text, memory_total bigint, memory_free bigint, engine text)', true),
   ('dictionary', 'index regclass, column_name name, filter text DEFAULT NULL::text', 'TABLE(value text, count bigint)', true),
   ('dictionary', 'index regclass, column_name name, filter text, VARIADIC params "any"', 'TABLE(value text, count bigint)', true),
+  ('distance', 'text, gpu.bm25_query', 'real', false),
+  ('distance', 'text, text', 'real', false),
+  ('distance', 'text, tsquery', 'real', false),
+  ('distance', 'jsonb, gpu.bm25_query', 'real', false),
+  ('distance', 'jsonb, text', 'real', false),
+  ('distance', 'jsonb, tsquery', 'real', false),
+  ('distance', 'text[], gpu.bm25_query', 'real', false),
+  ('distance', 'text[], text', 'real', false),
+  ('distance', 'text[], tsquery', 'real', false),
   ('evict', 'index regclass', 'bigint', false),
   ('evict_all', '', 'bigint', false),
   ('evict_database', 'database name DEFAULT current_database()', 'bigint', false),
@@ -53,6 +62,17 @@ INSERT INTO wanted VALUES
   ('latency_rows', NULL, 'TABLE(path text, request text, up_to_ms double precision, requests bigint, all_up_to bigint)', true),
   ('load', 'index regclass, pinned boolean DEFAULT false', 'bigint', false),
   ('lookup', 'index regclass, keys anyarray', 'TABLE(ordinal bigint, tid tid)', true),
+  ('matching_query', 'index regclass, query text', 'gpu.bm25_query', false),
+  ('matching_query', 'index regclass, query tsquery', 'gpu.bm25_query', false),
+  ('matches', 'text, gpu.bm25_query', 'boolean', false),
+  ('matches', 'text, text', 'boolean', false),
+  ('matches', 'text, tsquery', 'boolean', false),
+  ('matches', 'jsonb, gpu.bm25_query', 'boolean', false),
+  ('matches', 'jsonb, text', 'boolean', false),
+  ('matches', 'jsonb, tsquery', 'boolean', false),
+  ('matches', 'text[], gpu.bm25_query', 'boolean', false),
+  ('matches', 'text[], text', 'boolean', false),
+  ('matches', 'text[], tsquery', 'boolean', false),
   ('merge', 'index regclass',
    'TABLE(step text, column_name name, entries bigint, bytes bigint, milliseconds double precision, path text)', true),
   ('mirror_rows', NULL,
@@ -62,6 +82,8 @@ INSERT INTO wanted VALUES
    'TABLE(pid integer, datname name, usename name, command text, index_name regclass, phase text, tuples_done bigint, tuples_total bigint, '
    'started timestamp with time zone)', true),
   ('query', 'index regclass, query tsquery', 'gpu.bm25_query', false),
+  ('ranking_query', 'index regclass, query text', 'gpu.bm25_query', false),
+  ('ranking_query', 'index regclass, query tsquery', 'gpu.bm25_query', false),
   ('runs', 'index regclass',
    'TABLE(run_id bigint, level integer, entries bigint, dead bigint, pages bigint, bytes bigint)', true),
   ('search', 'index regclass, query tsquery, k integer DEFAULT 10, mode text DEFAULT ''and_or''::text', 'TABLE(tid tid, score real)', true),
@@ -80,6 +102,7 @@ INSERT INTO wanted VALUES
    'TABLE(count bigint, nulls bigint, distinct_values bigint, minimum text, maximum text, sum numeric, mean double precision)', false),
   ('summary', 'index regclass, column_name name, filter text, VARIADIC params "any"',
    'TABLE(count bigint, nulls bigint, distinct_values bigint, minimum text, maximum text, sum numeric, mean double precision)', false),
+  ('typed_support', 'internal', 'internal', false),
   ('verify', 'index regclass, heap boolean DEFAULT true', 'TABLE(block bigint, tid tid, problem text)', true);
 -- OUT columns and RETURNS TABLE are the same to a user: compare names and types of columns.
 CREATE FUNCTION pg_temp.result_columns(f oid) RETURNS text LANGUAGE sql AS $$
@@ -118,7 +141,10 @@ INSERT INTO label VALUES
   ('lookup', 2, 's', 'r', 1000, 1000), ('merge', 1, 'v', 'u', 1000000, 10), ('mirror_rows', 0, 'v', 'r', 1000, 100),
   ('progress_rows', 0, 'v', 'r', 1000, 5), ('query', 2, 's', 'r', 1000, 0), ('runs', 1, 'v', 'r', 100, 10), ('search', 4, 's', 'r', 1000, 10), ('search_batch', 4, 's', 'r', 10000, 1000),
   ('server_row', 0, 'v', 'r', 1000, 0), ('stat_reset', 0, 'v', 'r', 1000, 0), ('stat_rows', 0, 'v', 'r', 1000, 50), ('summary', 3, 's', 'r', 10000, 0), ('summary', 4, 's', 'r', 10000, 0),
-  ('verify', 2, 'v', 'r', 1000000, 10);
+  ('verify', 2, 'v', 'r', 1000000, 10), ('typed_support', 1, 'i', 's', 1, 0),
+  ('ranking_query', 2, 's', 'r', 1000, 0), ('ranking_query', 2, 's', 'r', 1000, 0), ('matching_query', 2, 's', 's', 10, 0), ('matching_query', 2, 's', 's', 10, 0);
+-- @@@ and <@>: text, jsonb and text[] with a value of the index, what was typed, and a tsquery.
+INSERT INTO label SELECT f, 2, CASE q WHEN 1 THEN 'i' ELSE 's' END, 's', 100, 0 FROM unnest('{matches,distance}'::text[]) AS f, generate_series(1, 3) AS q, generate_series(1, 3);
 SELECT bag_eq(
   $$ SELECT proname::text, pronargs::int, provolatile::text, proparallel::text, procost::int, prorows::int
      FROM pg_proc WHERE pronamespace = 'gpu'::regnamespace AND prorettype <> 'index_am_handler'::regtype $$,

@@ -80,7 +80,7 @@ sub listed_runs
 {
 	my ($file) = @_;
 	my $page = read_page($file, 0);
-	my $count = unpack('V', substr($page, CONTENT + 12, 4));
+	my $count = unpack('v', substr($page, CONTENT + 6, 2));
 	my @runs;
 	foreach my $number (0 .. $count - 1)
 	{

@@ -55,12 +55,12 @@ sub flip { my ($bit) = @_; return sub { return pack('V', unpack('V', $_[0]) ^ (1
 
 my %faults = (
 	'magic number' => [ 'refused', sub { change($_[0], 0, CONTENT, 4, flip(3)) } ],
-	'format version' => [ 'refused', sub { change($_[0], 0, CONTENT + 4, 4, pack('V', 77)) } ],
+	'format version' => [ 'refused', sub { change($_[0], 0, CONTENT + 4, 2, pack('v', 77)) } ],
 	'another kind of index' => [ 'refused', sub { change($_[0], 0, CONTENT + 8, 4, flip(5)) } ],
 	'metapage zeroed' => [ 'refused', sub { write_page($_[0], 0, "\0" x BLOCK_SIZE) } ],
 	'metapage is another page' => [ 'refused', sub { write_page($_[0], 0, read_page($_[0], 1)) } ],
-	'more runs than listed' => [ 'refused', sub { change($_[0], 0, CONTENT + 12, 4, pack('V', 60)) } ],
-	'runs beyond the page' => [ 'refused', sub { change($_[0], 0, CONTENT + 12, 4, pack('V', 0x7fffffff)) } ],
+	'more runs than listed' => [ 'refused', sub { change($_[0], 0, CONTENT + 6, 2, pack('v', 60)) } ],
+	'runs beyond the page' => [ 'refused', sub { change($_[0], 0, CONTENT + 6, 2, pack('v', 0x7fff)) } ],
 	'chained runs that are not there' => [ 'refused', sub { change($_[0], 0, CONTENT + 48, 4, pack('V', 5)) } ],
 	'length of the metapage' => [ 'refused', sub { change($_[0], 0, 12, 2, pack('v', 8190)) } ],
 	'metapage shorter than its runs' => [ 'refused', sub { change($_[0], 0, 12, 2, pack('v', META_RUNS)) } ],

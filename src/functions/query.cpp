@@ -1,0 +1,154 @@
+// gpu.query, gpu.ranking_query and gpu.matching_query: what rows are ranked and chosen by.
+#include "access_methods.h"
+#include "functions/index_access.h"
+#include "text/bm25.h"
+#include "text/configuration.h"
+#include "text/corpus.h"
+#include "text/options.h"
+#include "text/text.h"
+#include "version.h"
+
+PG_GPU_FUNCTION(pg_gpu_query);
+PG_GPU_FUNCTION(pg_gpu_ranking_query);
+PG_GPU_FUNCTION(pg_gpu_matching_query);
+
+using namespace pg_gpu;
+
+namespace {
+
+// What BM25 asks of an index, or of those of all partitions together.
+struct Statistics {
+    uint64 documents;
+    uint64 length;
+    uint64 *frequencies;  // by term
+};
+
+}  // namespace
+
+static void require_text_index(Relation index) {
+    if (find_access_method(index) != &gpu_text)
+        ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+                        errmsg("\"%s\" is not an index of gpu_text", RelationGetRelationName(index)),
+                        errhint("Name an index created with USING gpu_text.")));
+}
+
+// The same as open_index, but that an index of a partitioned table will do.
+static functions::OpenIndex open_any_index(Oid oid) {
+    if (get_rel_relkind(oid) != RELKIND_PARTITIONED_INDEX)
+        return functions::open_index(oid, AccessShareLock, AccessShareLock);
+    require_matching_objects();
+    functions::OpenIndex open;
+    open.heap = table_open(IndexGetRelation(oid, false), AccessShareLock);
+    open.index = index_open(oid, AccessShareLock);
+    return open;
+}
+
+static functions::OpenIndex open_text_index(Oid oid) {
+    const functions::OpenIndex open = open_any_index(oid);
+    require_text_index(open.index);
+    functions::require_read_access(open);
+    return open;
+}
+
+static void add_statistics(Relation index, const text::Query &query, Statistics *statistics) {
+    // Work on a view may be done again.
+    Statistics before = *statistics;
+    before.frequencies = allocate<uint64>(query.term_count + 1);
+    memcpy(before.frequencies, statistics->frequencies, query.term_count * sizeof(uint64));
+    text::with_corpus(index, GetActiveSnapshot(), [&](text::Corpus *corpus) {
+        auto *counts = allocate<uint64>(query.term_count + 1);
+        text::count_documents(corpus, query, text::open_all_lists(corpus, query), counts);
+        statistics->documents = before.documents + corpus->documents;
+        statistics->length = before.length + corpus->length;
+        for (int i = 0; i < query.term_count; i++)
+            statistics->frequencies[i] = before.frequencies[i] + counts[i];
+    });
+    pfree(before.frequencies);
+}
+
+static Statistics collect_statistics(const functions::OpenIndex &open, const text::Query &query) {
+    Statistics statistics = {0, 0, allocate_zeroed<uint64>(query.term_count + 1)};
+    if (open.index->rd_rel->relkind != RELKIND_PARTITIONED_INDEX) {
+        functions::lock_predicates(open, GetActiveSnapshot());
+        add_statistics(open.index, query, &statistics);
+        return statistics;
+    }
+    ListCell *cell;
+    foreach (cell, find_all_inheritors(RelationGetRelid(open.index), AccessShareLock, nullptr)) {
+        const Oid oid = lfirst_oid(cell);
+        if (get_rel_relkind(oid) != RELKIND_INDEX)
+            continue;
+        const functions::OpenIndex leaf = functions::open_index(oid, AccessShareLock, AccessShareLock);
+        functions::lock_predicates(leaf, GetActiveSnapshot());
+        add_statistics(leaf.index, query, &statistics);
+        functions::close_index(leaf);
+    }
+    return statistics;
+}
+
+static text::Bm25Query *rank_by(const functions::OpenIndex &open, Oid configuration, TSQuery tsquery) {
+    text::Query query = text::parse_query(tsquery);
+    const text::Options options = text::options_of(open.index);
+    const Statistics statistics = collect_statistics(open, query);
+    text::weigh_terms(statistics.documents, options.k1, statistics.frequencies, &query);
+    const text::postings::Norms norms =
+        text::norms_for(options, text::average_length(statistics.documents, statistics.length));
+    query.text = tsquery;
+    return text::make_bm25_query(RelationGetRelid(open.index), configuration, query, norms);
+}
+
+// An index of a partitioned table has no pages that could say what it was built with.
+static Oid configuration_of(Relation index) {
+    return index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX ? text::source_to_build(index).configuration
+                                                               : text::source_of(index).configuration;
+}
+
+static Oid require_configuration(Relation index) {
+    const Oid configuration = configuration_of(index);
+    if (!OidIsValid(configuration))
+        ereport(ERROR,
+                (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+                 errmsg("index \"%s\" has no text search configuration", RelationGetRelationName(index)),
+                 errdetail("It is on a tsvector, whose words are made outside of the index."),
+                 errhint("Use gpu.query(regclass, tsquery).")));
+    return configuration;
+}
+
+// What was typed, or a tsquery, whose words have been made already.
+static TSQuery query_argument(FunctionCallInfo fcinfo, Oid configuration) {
+    Oid *types;
+    int count;
+    get_func_signature(fcinfo->flinfo->fn_oid, &types, &count);
+    return types[1] == TSQUERYOID ? PG_GETARG_TSQUERY(1)
+                                  : text::typed_query(configuration, PG_GETARG_DATUM(1));
+}
+
+Datum pg_gpu_query(PG_FUNCTION_ARGS) {
+    const functions::OpenIndex open = open_text_index(PG_GETARG_OID(0));
+    text::Bm25Query *value = rank_by(open, configuration_of(open.index), PG_GETARG_TSQUERY(1));
+    functions::close_index(open);
+    PG_RETURN_POINTER(value);
+}
+
+Datum pg_gpu_ranking_query(PG_FUNCTION_ARGS) {
+    const functions::OpenIndex open = open_text_index(PG_GETARG_OID(0));
+    const Oid configuration = require_configuration(open.index);
+    text::Bm25Query *value = rank_by(open, configuration, query_argument(fcinfo, configuration));
+    functions::close_index(open);
+    PG_RETURN_POINTER(value);
+}
+
+// Tells nothing of the rows, so whoever may name the index may have it.
+Datum pg_gpu_matching_query(PG_FUNCTION_ARGS) {
+    const functions::OpenIndex open = open_any_index(PG_GETARG_OID(0));
+    require_text_index(open.index);
+    const Oid configuration = require_configuration(open.index);
+    TSQuery tsquery = query_argument(fcinfo, configuration);
+    text::Query query = text::parse_query(tsquery);
+    query.text = tsquery;
+    for (int i = 0; i < query.term_count; i++)
+        query.terms[i].weight = 0;
+    text::Bm25Query *value = text::make_bm25_query(RelationGetRelid(open.index), configuration, query, {});
+    functions::close_index(open);
+    PG_RETURN_POINTER(value);
+}

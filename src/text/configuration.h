@@ -1,0 +1,39 @@
+// What documents an index has: tsvectors as they are, or the words of text, jsonb and text[] by a text search
+// configuration.
+#pragma once
+
+#include "text/document.h"
+
+namespace pg_gpu::text {
+
+// How the indexed value becomes a document.
+struct DocumentSource {
+    Oid type;           // tsvector, text, jsonb or text[]
+    Oid configuration;  // InvalidOid for tsvector
+};
+
+// The source that an index is built from: its option, which names a configuration.
+DocumentSource source_to_build(Relation index);
+
+// Keeps the configuration from being dropped as long as the index is there. For who builds it.
+void depend_on_configuration(Relation index);
+
+// The source that an index was built from. ALTER INDEX may have named another configuration since, which
+// counts from the next REINDEX on.
+DocumentSource source_of(Relation index);
+
+// What finish_build keeps in the metapage for source_of.
+uint32 configuration_to_build(Relation index);
+
+// A value's document. Only a tsvector may be the value itself.
+TSVector document_of_value(const DocumentSource &source, Datum value);
+
+// Returns the indexed column's document, and nullptr when it is NULL.
+inline TSVector document_of(const DocumentSource &source, const Datum *values, const bool *nulls) {
+    return nulls[0] ? nullptr : document_of_value(source, values[0]);
+}
+
+// What has been typed into a search field, as websearch_to_tsquery reads it.
+TSQuery typed_query(Oid configuration, Datum typed);
+
+}  // namespace pg_gpu::text

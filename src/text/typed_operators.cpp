@@ -1,0 +1,159 @@
+// The operators @@@ and <@> on text, jsonb and text[]: with gpu.bm25_query, which names the configuration,
+// and with what was typed. The planner replaces the latter by the former where there is an index
+// (plan/typed_search.cpp); only elsewhere they are called.
+#include "text/bm25.h"
+#include "text/configuration.h"
+#include "text/rows.h"
+
+PG_GPU_FUNCTION(pg_gpu_text_matches);
+PG_GPU_FUNCTION(pg_gpu_text_distance);
+PG_GPU_FUNCTION(pg_gpu_text_matches_typed);
+PG_GPU_FUNCTION(pg_gpu_text_distance_typed);
+
+namespace pg_gpu::text {
+
+namespace {
+
+// What is kept between calls with the same query.
+struct Operation {
+    MemoryContext query_context;  // of what follows
+    struct varlena *argument;     // that the query was made of
+    Query query;
+    postings::Norms norms;
+    uint32 *frequencies;
+};
+
+struct Operator {
+    MemoryContext row_context;
+    Oid document_type;
+    Oid query_type;
+    Oid typed_configuration;
+    Operation operation;
+};
+
+}  // namespace
+
+// Types are those of the function's arguments: an index scan calls it without an expression.
+static Operator *operator_of(FmgrInfo *function) {
+    if (function->fn_extra != nullptr)
+        return static_cast<Operator *>(function->fn_extra);
+    MemoryContext caller = MemoryContextSwitchTo(function->fn_mcxt);
+    auto *made = allocate_zeroed<Operator>(1);
+    Oid *types;
+    int count;
+    get_func_signature(function->fn_oid, &types, &count);
+    made->document_type = types[0];
+    made->query_type = types[1];
+    made->row_context = AllocSetContextCreate(function->fn_mcxt, "gpu_text operator", ALLOCSET_DEFAULT_SIZES);
+    made->operation.query_context =
+        AllocSetContextCreate(function->fn_mcxt, "gpu_text operator's query", ALLOCSET_SMALL_SIZES);
+    MemoryContextSwitchTo(caller);
+    function->fn_extra = made;
+    return made;
+}
+
+// Without an index there are no statistics: all words weigh the same, and lengths don't count.
+static void weigh_alike(Operation *operation) {
+    constexpr double kSaturation = 1.2;
+    operation->norms = {kSaturation, 0};
+    for (int i = 0; i < operation->query.term_count; i++)
+        operation->query.terms[i].weight =
+            operation->query.terms[i].ranked ? (kSaturation + 1) / postings::kScoreUnit : 0;
+}
+
+static void read_query(Operator *called, bool typed) {
+    Operation *operation = &called->operation;
+    if (!typed) {
+        const auto *value = reinterpret_cast<const Bm25Query *>(operation->argument);
+        operation->query = parse_bm25_query(value);
+        operation->norms = value->norms;
+    } else {
+        TSQuery text = called->query_type == TSQUERYOID
+                           ? DatumGetTSQuery(PointerGetDatum(operation->argument))
+                           : typed_query(called->typed_configuration, PointerGetDatum(operation->argument));
+        operation->query = parse_query(text);
+        operation->query.text = text;
+        weigh_alike(operation);
+    }
+    operation->frequencies = allocate<uint32>(uint64(operation->query.term_count) + 1);
+}
+
+// The configuration in force may change while a function's cache lives, as in PL/pgSQL.
+static const Operation *operation_of(Operator *called, struct varlena *argument, bool typed) {
+    Operation *operation = &called->operation;
+    const Oid configuration = typed ? getTSCurrentConfig(true) : InvalidOid;
+    if (operation->argument != nullptr && called->typed_configuration == configuration &&
+        VARSIZE(operation->argument) == VARSIZE(argument) &&
+        memcmp(operation->argument, argument, VARSIZE(argument)) == 0)
+        return operation;
+    operation->argument = nullptr;
+    MemoryContextReset(operation->query_context);
+    called->typed_configuration = configuration;
+    MemoryContext caller = MemoryContextSwitchTo(operation->query_context);
+    auto *copy = reinterpret_cast<struct varlena *>(allocate<char>(VARSIZE(argument)));
+    memcpy(copy, argument, VARSIZE(argument));
+    operation->argument = copy;
+    read_query(called, typed);
+    MemoryContextSwitchTo(caller);
+    return operation;
+}
+
+// A matching document's score in units, at least one; 0 when it doesn't match.
+static int64 score_of_document(const Operation *operation, TSVector vector) {
+    if (operation->query.root == nullptr)
+        return -1;
+    memset(operation->frequencies, 0, operation->query.term_count * sizeof(uint32));
+    int next = 0;
+    const uint32 length = for_each_lexeme(vector, [&](const Lexeme &lexeme) {
+        add_frequency(operation->query, lexeme, &next, operation->frequencies);
+    });
+    const Match match = match_document(operation->query.root, operation->frequencies);
+    if (match == Match::No || (match == Match::Maybe && !vector_matches(vector, operation->query.text)))
+        return -1;
+    return document_score(operation->query, operation->norms, operation->frequencies, length);
+}
+
+// The score of the call's document, in units; -1 when it doesn't match.
+static int64 evaluate(FunctionCallInfo fcinfo, bool typed) {
+    Operator *called = operator_of(fcinfo->flinfo);
+    struct varlena *argument = PG_DETOAST_DATUM(PG_GETARG_DATUM(1));
+    const Operation *operation = operation_of(called, argument, typed);
+    const Oid configuration = typed ? called->typed_configuration
+                                    : reinterpret_cast<const Bm25Query *>(operation->argument)->configuration;
+    if (!OidIsValid(configuration))
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("the query has been made by an index of tsvectors"),
+                        errdetail("It names no text search configuration, which words of text are made by."),
+                        errhint("Use an index of gpu_text on the text itself.")));
+    MemoryContext caller = MemoryContextSwitchTo(called->row_context);
+    const int64 score = score_of_document(
+        operation, document_of_value({called->document_type, configuration}, PG_GETARG_DATUM(0)));
+    MemoryContextSwitchTo(caller);
+    MemoryContextReset(called->row_context);
+    PG_FREE_IF_COPY(argument, 1);
+    return score;
+}
+
+static Datum distance_of(int64 score) {
+    return Float4GetDatum(score <= 0 ? 0 : -postings::score_of(score));
+}
+
+}  // namespace pg_gpu::text
+
+using namespace pg_gpu;
+
+Datum pg_gpu_text_matches(PG_FUNCTION_ARGS) {
+    PG_RETURN_BOOL(text::evaluate(fcinfo, false) >= 0);
+}
+
+Datum pg_gpu_text_distance(PG_FUNCTION_ARGS) {
+    return text::distance_of(text::evaluate(fcinfo, false));
+}
+
+Datum pg_gpu_text_matches_typed(PG_FUNCTION_ARGS) {
+    PG_RETURN_BOOL(text::evaluate(fcinfo, true) >= 0);
+}
+
+Datum pg_gpu_text_distance_typed(PG_FUNCTION_ARGS) {
+    return text::distance_of(text::evaluate(fcinfo, true));
+}
