@@ -316,7 +316,7 @@ CREATE OPERATOR gpu.<=> (
 );
 COMMENT ON OPERATOR gpu.<=> (tsvector, gpu.bm25_query) IS 'minus the BM25 score; 0 without a match';
 
--- text as people type it: text, jsonb and text[] are searched by words of a text search configuration. The operators lie in
+-- text as people type it: text, jsonb and text[] are searched by words of a text search configuration, which takes some 10 to 100 us a row. The operators lie in
 -- pg_catalog, so they need no search path.
 
 CREATE FUNCTION gpu.typed_support(internal)
@@ -324,6 +324,12 @@ RETURNS internal
 AS 'MODULE_PATHNAME', 'pg_gpu_typed_support'
 LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION gpu.typed_support(internal) IS 'planner support for @@@ and <@>';
+
+CREATE FUNCTION gpu.match_selectivity(internal, oid, internal, integer)
+RETURNS float8
+AS 'MODULE_PATHNAME', 'pg_gpu_match_selectivity'
+LANGUAGE C STRICT STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION gpu.match_selectivity(internal, oid, internal, integer) IS 'restriction selectivity of @@@';
 
 CREATE FUNCTION gpu.ranking_query(index regclass, query text)
 RETURNS gpu.bm25_query
@@ -352,44 +358,44 @@ COMMENT ON FUNCTION gpu.matching_query(regclass, tsquery) IS 'a query, with an i
 CREATE FUNCTION gpu.matches(text, gpu.bm25_query)
 RETURNS bool
 AS 'MODULE_PATHNAME', 'pg_gpu_text_matches'
-LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 100;
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 5000;
 COMMENT ON FUNCTION gpu.matches(text, gpu.bm25_query) IS 'implementation of @@@ operator';
 
 CREATE FUNCTION gpu.matches(text, text)
 RETURNS bool
 AS 'MODULE_PATHNAME', 'pg_gpu_text_matches_typed'
-LANGUAGE C STRICT STABLE PARALLEL SAFE COST 100 SUPPORT gpu.typed_support;
+LANGUAGE C STRICT STABLE PARALLEL SAFE COST 5000 SUPPORT gpu.typed_support;
 COMMENT ON FUNCTION gpu.matches(text, text) IS 'implementation of @@@ operator';
 
 CREATE FUNCTION gpu.matches(text, tsquery)
 RETURNS bool
 AS 'MODULE_PATHNAME', 'pg_gpu_text_matches_typed'
-LANGUAGE C STRICT STABLE PARALLEL SAFE COST 100 SUPPORT gpu.typed_support;
+LANGUAGE C STRICT STABLE PARALLEL SAFE COST 5000 SUPPORT gpu.typed_support;
 COMMENT ON FUNCTION gpu.matches(text, tsquery) IS 'implementation of @@@ operator';
 
 CREATE FUNCTION gpu.distance(text, gpu.bm25_query)
 RETURNS real
 AS 'MODULE_PATHNAME', 'pg_gpu_text_distance'
-LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 100;
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 5000;
 COMMENT ON FUNCTION gpu.distance(text, gpu.bm25_query) IS 'implementation of <@> operator';
 
 CREATE FUNCTION gpu.distance(text, text)
 RETURNS real
 AS 'MODULE_PATHNAME', 'pg_gpu_text_distance_typed'
-LANGUAGE C STRICT STABLE PARALLEL SAFE COST 100 SUPPORT gpu.typed_support;
+LANGUAGE C STRICT STABLE PARALLEL SAFE COST 5000 SUPPORT gpu.typed_support;
 COMMENT ON FUNCTION gpu.distance(text, text) IS 'implementation of <@> operator';
 
 CREATE FUNCTION gpu.distance(text, tsquery)
 RETURNS real
 AS 'MODULE_PATHNAME', 'pg_gpu_text_distance_typed'
-LANGUAGE C STRICT STABLE PARALLEL SAFE COST 100 SUPPORT gpu.typed_support;
+LANGUAGE C STRICT STABLE PARALLEL SAFE COST 5000 SUPPORT gpu.typed_support;
 COMMENT ON FUNCTION gpu.distance(text, tsquery) IS 'implementation of <@> operator';
 
 CREATE OPERATOR pg_catalog.@@@ (
     FUNCTION = gpu.matches,
     LEFTARG = text,
     RIGHTARG = gpu.bm25_query,
-    RESTRICT = matchingsel,
+    RESTRICT = gpu.match_selectivity,
     JOIN = matchingjoinsel
 );
 COMMENT ON OPERATOR pg_catalog.@@@ (text, gpu.bm25_query) IS 'matches what was typed';
@@ -405,7 +411,7 @@ CREATE OPERATOR pg_catalog.@@@ (
     FUNCTION = gpu.matches,
     LEFTARG = text,
     RIGHTARG = text,
-    RESTRICT = matchingsel,
+    RESTRICT = gpu.match_selectivity,
     JOIN = matchingjoinsel
 );
 COMMENT ON OPERATOR pg_catalog.@@@ (text, text) IS 'matches what was typed';
@@ -421,7 +427,7 @@ CREATE OPERATOR pg_catalog.@@@ (
     FUNCTION = gpu.matches,
     LEFTARG = text,
     RIGHTARG = tsquery,
-    RESTRICT = matchingsel,
+    RESTRICT = gpu.match_selectivity,
     JOIN = matchingjoinsel
 );
 COMMENT ON OPERATOR pg_catalog.@@@ (text, tsquery) IS 'matches what was typed';
@@ -436,44 +442,44 @@ COMMENT ON OPERATOR pg_catalog.<@> (text, tsquery) IS 'minus the BM25 score; 0 w
 CREATE FUNCTION gpu.matches(jsonb, gpu.bm25_query)
 RETURNS bool
 AS 'MODULE_PATHNAME', 'pg_gpu_text_matches'
-LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 100;
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 5000;
 COMMENT ON FUNCTION gpu.matches(jsonb, gpu.bm25_query) IS 'implementation of @@@ operator';
 
 CREATE FUNCTION gpu.matches(jsonb, text)
 RETURNS bool
 AS 'MODULE_PATHNAME', 'pg_gpu_text_matches_typed'
-LANGUAGE C STRICT STABLE PARALLEL SAFE COST 100 SUPPORT gpu.typed_support;
+LANGUAGE C STRICT STABLE PARALLEL SAFE COST 5000 SUPPORT gpu.typed_support;
 COMMENT ON FUNCTION gpu.matches(jsonb, text) IS 'implementation of @@@ operator';
 
 CREATE FUNCTION gpu.matches(jsonb, tsquery)
 RETURNS bool
 AS 'MODULE_PATHNAME', 'pg_gpu_text_matches_typed'
-LANGUAGE C STRICT STABLE PARALLEL SAFE COST 100 SUPPORT gpu.typed_support;
+LANGUAGE C STRICT STABLE PARALLEL SAFE COST 5000 SUPPORT gpu.typed_support;
 COMMENT ON FUNCTION gpu.matches(jsonb, tsquery) IS 'implementation of @@@ operator';
 
 CREATE FUNCTION gpu.distance(jsonb, gpu.bm25_query)
 RETURNS real
 AS 'MODULE_PATHNAME', 'pg_gpu_text_distance'
-LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 100;
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 5000;
 COMMENT ON FUNCTION gpu.distance(jsonb, gpu.bm25_query) IS 'implementation of <@> operator';
 
 CREATE FUNCTION gpu.distance(jsonb, text)
 RETURNS real
 AS 'MODULE_PATHNAME', 'pg_gpu_text_distance_typed'
-LANGUAGE C STRICT STABLE PARALLEL SAFE COST 100 SUPPORT gpu.typed_support;
+LANGUAGE C STRICT STABLE PARALLEL SAFE COST 5000 SUPPORT gpu.typed_support;
 COMMENT ON FUNCTION gpu.distance(jsonb, text) IS 'implementation of <@> operator';
 
 CREATE FUNCTION gpu.distance(jsonb, tsquery)
 RETURNS real
 AS 'MODULE_PATHNAME', 'pg_gpu_text_distance_typed'
-LANGUAGE C STRICT STABLE PARALLEL SAFE COST 100 SUPPORT gpu.typed_support;
+LANGUAGE C STRICT STABLE PARALLEL SAFE COST 5000 SUPPORT gpu.typed_support;
 COMMENT ON FUNCTION gpu.distance(jsonb, tsquery) IS 'implementation of <@> operator';
 
 CREATE OPERATOR pg_catalog.@@@ (
     FUNCTION = gpu.matches,
     LEFTARG = jsonb,
     RIGHTARG = gpu.bm25_query,
-    RESTRICT = matchingsel,
+    RESTRICT = gpu.match_selectivity,
     JOIN = matchingjoinsel
 );
 COMMENT ON OPERATOR pg_catalog.@@@ (jsonb, gpu.bm25_query) IS 'matches what was typed';
@@ -489,7 +495,7 @@ CREATE OPERATOR pg_catalog.@@@ (
     FUNCTION = gpu.matches,
     LEFTARG = jsonb,
     RIGHTARG = text,
-    RESTRICT = matchingsel,
+    RESTRICT = gpu.match_selectivity,
     JOIN = matchingjoinsel
 );
 COMMENT ON OPERATOR pg_catalog.@@@ (jsonb, text) IS 'matches what was typed';
@@ -505,7 +511,7 @@ CREATE OPERATOR pg_catalog.@@@ (
     FUNCTION = gpu.matches,
     LEFTARG = jsonb,
     RIGHTARG = tsquery,
-    RESTRICT = matchingsel,
+    RESTRICT = gpu.match_selectivity,
     JOIN = matchingjoinsel
 );
 COMMENT ON OPERATOR pg_catalog.@@@ (jsonb, tsquery) IS 'matches what was typed';
@@ -520,44 +526,44 @@ COMMENT ON OPERATOR pg_catalog.<@> (jsonb, tsquery) IS 'minus the BM25 score; 0 
 CREATE FUNCTION gpu.matches(text[], gpu.bm25_query)
 RETURNS bool
 AS 'MODULE_PATHNAME', 'pg_gpu_text_matches'
-LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 100;
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 5000;
 COMMENT ON FUNCTION gpu.matches(text[], gpu.bm25_query) IS 'implementation of @@@ operator';
 
 CREATE FUNCTION gpu.matches(text[], text)
 RETURNS bool
 AS 'MODULE_PATHNAME', 'pg_gpu_text_matches_typed'
-LANGUAGE C STRICT STABLE PARALLEL SAFE COST 100 SUPPORT gpu.typed_support;
+LANGUAGE C STRICT STABLE PARALLEL SAFE COST 5000 SUPPORT gpu.typed_support;
 COMMENT ON FUNCTION gpu.matches(text[], text) IS 'implementation of @@@ operator';
 
 CREATE FUNCTION gpu.matches(text[], tsquery)
 RETURNS bool
 AS 'MODULE_PATHNAME', 'pg_gpu_text_matches_typed'
-LANGUAGE C STRICT STABLE PARALLEL SAFE COST 100 SUPPORT gpu.typed_support;
+LANGUAGE C STRICT STABLE PARALLEL SAFE COST 5000 SUPPORT gpu.typed_support;
 COMMENT ON FUNCTION gpu.matches(text[], tsquery) IS 'implementation of @@@ operator';
 
 CREATE FUNCTION gpu.distance(text[], gpu.bm25_query)
 RETURNS real
 AS 'MODULE_PATHNAME', 'pg_gpu_text_distance'
-LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 100;
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 5000;
 COMMENT ON FUNCTION gpu.distance(text[], gpu.bm25_query) IS 'implementation of <@> operator';
 
 CREATE FUNCTION gpu.distance(text[], text)
 RETURNS real
 AS 'MODULE_PATHNAME', 'pg_gpu_text_distance_typed'
-LANGUAGE C STRICT STABLE PARALLEL SAFE COST 100 SUPPORT gpu.typed_support;
+LANGUAGE C STRICT STABLE PARALLEL SAFE COST 5000 SUPPORT gpu.typed_support;
 COMMENT ON FUNCTION gpu.distance(text[], text) IS 'implementation of <@> operator';
 
 CREATE FUNCTION gpu.distance(text[], tsquery)
 RETURNS real
 AS 'MODULE_PATHNAME', 'pg_gpu_text_distance_typed'
-LANGUAGE C STRICT STABLE PARALLEL SAFE COST 100 SUPPORT gpu.typed_support;
+LANGUAGE C STRICT STABLE PARALLEL SAFE COST 5000 SUPPORT gpu.typed_support;
 COMMENT ON FUNCTION gpu.distance(text[], tsquery) IS 'implementation of <@> operator';
 
 CREATE OPERATOR pg_catalog.@@@ (
     FUNCTION = gpu.matches,
     LEFTARG = text[],
     RIGHTARG = gpu.bm25_query,
-    RESTRICT = matchingsel,
+    RESTRICT = gpu.match_selectivity,
     JOIN = matchingjoinsel
 );
 COMMENT ON OPERATOR pg_catalog.@@@ (text[], gpu.bm25_query) IS 'matches what was typed';
@@ -573,7 +579,7 @@ CREATE OPERATOR pg_catalog.@@@ (
     FUNCTION = gpu.matches,
     LEFTARG = text[],
     RIGHTARG = text,
-    RESTRICT = matchingsel,
+    RESTRICT = gpu.match_selectivity,
     JOIN = matchingjoinsel
 );
 COMMENT ON OPERATOR pg_catalog.@@@ (text[], text) IS 'matches what was typed';
@@ -589,7 +595,7 @@ CREATE OPERATOR pg_catalog.@@@ (
     FUNCTION = gpu.matches,
     LEFTARG = text[],
     RIGHTARG = tsquery,
-    RESTRICT = matchingsel,
+    RESTRICT = gpu.match_selectivity,
     JOIN = matchingjoinsel
 );
 COMMENT ON OPERATOR pg_catalog.@@@ (text[], tsquery) IS 'matches what was typed';

@@ -62,6 +62,7 @@ INSERT INTO wanted VALUES
   ('latency_rows', NULL, 'TABLE(path text, request text, up_to_ms double precision, requests bigint, all_up_to bigint)', true),
   ('load', 'index regclass, pinned boolean DEFAULT false', 'bigint', false),
   ('lookup', 'index regclass, keys anyarray', 'TABLE(ordinal bigint, tid tid)', true),
+  ('match_selectivity', 'internal, oid, internal, integer', 'double precision', false),
   ('matching_query', 'index regclass, query text', 'gpu.bm25_query', false),
   ('matching_query', 'index regclass, query tsquery', 'gpu.bm25_query', false),
   ('matches', 'text, gpu.bm25_query', 'boolean', false),
@@ -141,10 +142,10 @@ INSERT INTO label VALUES
   ('lookup', 2, 's', 'r', 1000, 1000), ('merge', 1, 'v', 'u', 1000000, 10), ('mirror_rows', 0, 'v', 'r', 1000, 100),
   ('progress_rows', 0, 'v', 'r', 1000, 5), ('query', 2, 's', 'r', 1000, 0), ('runs', 1, 'v', 'r', 100, 10), ('search', 4, 's', 'r', 1000, 10), ('search_batch', 4, 's', 'r', 10000, 1000),
   ('server_row', 0, 'v', 'r', 1000, 0), ('stat_reset', 0, 'v', 'r', 1000, 0), ('stat_rows', 0, 'v', 'r', 1000, 50), ('summary', 3, 's', 'r', 10000, 0), ('summary', 4, 's', 'r', 10000, 0),
-  ('verify', 2, 'v', 'r', 1000000, 10), ('typed_support', 1, 'i', 's', 1, 0),
+  ('verify', 2, 'v', 'r', 1000000, 10), ('typed_support', 1, 'i', 's', 1, 0), ('match_selectivity', 4, 's', 's', 1, 0),
   ('ranking_query', 2, 's', 'r', 1000, 0), ('ranking_query', 2, 's', 'r', 1000, 0), ('matching_query', 2, 's', 's', 10, 0), ('matching_query', 2, 's', 's', 10, 0);
 -- @@@ and <@>: text, jsonb and text[] with a value of the index, what was typed, and a tsquery.
-INSERT INTO label SELECT f, 2, CASE q WHEN 1 THEN 'i' ELSE 's' END, 's', 100, 0 FROM unnest('{matches,distance}'::text[]) AS f, generate_series(1, 3) AS q, generate_series(1, 3);
+INSERT INTO label SELECT f, 2, CASE q WHEN 1 THEN 'i' ELSE 's' END, 's', 5000, 0 FROM unnest('{matches,distance}'::text[]) AS f, generate_series(1, 3) AS q, generate_series(1, 3);
 SELECT bag_eq(
   $$ SELECT proname::text, pronargs::int, provolatile::text, proparallel::text, procost::int, prorows::int
      FROM pg_proc WHERE pronamespace = 'gpu'::regnamespace AND prorettype <> 'index_am_handler'::regtype $$,
