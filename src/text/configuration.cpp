@@ -5,11 +5,46 @@
 
 namespace pg_gpu::text {
 
+// A hash of schema and name: unlike OIDs they outlive pg_upgrade.
+static uint32 hash_name(Oid schema, const char *name) {
+    const char *whole = quote_qualified_identifier(get_namespace_name(schema), name);
+    return DatumGetUInt32(
+        hash_any(reinterpret_cast<const unsigned char *>(whole), static_cast<int>(strlen(whole))));
+}
+
+static uint32 hash_name(HeapTuple row) {
+    const auto *form = reinterpret_cast<FormData_pg_ts_config *>(GETSTRUCT(row));
+    return hash_name(form->cfgnamespace, NameStr(form->cfgname));
+}
+
+static uint32 name_of(Oid configuration) {
+    HeapTuple row = SearchSysCache1(TSCONFIGOID, ObjectIdGetDatum(configuration));
+    if (!HeapTupleIsValid(row))
+        return 0;
+    const uint32 hash = hash_name(row);
+    ReleaseSysCache(row);
+    return hash;
+}
+
+// Is asked only where an option has been changed since the index was built.
+static Oid find_by_name(uint32 name) {
+    Relation catalog = table_open(TSConfigRelationId, AccessShareLock);
+    SysScanDesc scan = systable_beginscan(catalog, InvalidOid, false, nullptr, 0, nullptr);
+    Oid found = InvalidOid;
+    HeapTuple row;
+    while (!OidIsValid(found) && HeapTupleIsValid(row = systable_getnext(scan)))
+        if (hash_name(row) == name)
+            found = reinterpret_cast<FormData_pg_ts_config *>(GETSTRUCT(row))->oid;
+    systable_endscan(scan);
+    table_close(catalog, AccessShareLock);
+    return found;
+}
+
 DocumentSource source_to_build(Relation index) {
     const Oid type = index->rd_opcintype[0];
     if (type == TSVECTOROID)
         return {type, InvalidOid};
-    return {type, configuration_option(index)};
+    return {type, configuration_option(index, false)};
 }
 
 void depend_on_configuration(Relation index) {
@@ -28,15 +63,22 @@ DocumentSource source_of(Relation index) {
     const Oid type = index->rd_opcintype[0];
     if (type == TSVECTOROID)
         return {type, InvalidOid};
-    const Oid configuration = storage::read_built_with(index, run_kind());
-    if (!SearchSysCacheExists1(TSCONFIGOID, ObjectIdGetDatum(configuration)))
-        storage::report_corruption(index, storage::kMetaBlock,
-                                   "The metapage names a text search configuration that is not there.");
+    const uint32 name = storage::read_built_with(index, run_kind());
+    Oid configuration = configuration_option(index, true);
+    if (!OidIsValid(configuration) || name_of(configuration) != name)
+        configuration = find_by_name(name);
+    if (!OidIsValid(configuration))
+        ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                        errmsg("the text search configuration of index \"%s\" is not there",
+                               RelationGetRelationName(index)),
+                        errdetail("It has been renamed since the index was built, or the index is damaged."),
+                        errhint("Name it by ALTER INDEX ... SET (configuration = ...), then REINDEX.")));
     return {type, configuration};
 }
 
 uint32 configuration_to_build(Relation index) {
-    return source_to_build(index).configuration;
+    const Oid configuration = source_to_build(index).configuration;
+    return OidIsValid(configuration) ? name_of(configuration) : 0;
 }
 
 TSVector document_of_value(const DocumentSource &source, Datum value) {

@@ -24,12 +24,12 @@ static relopt_enum_elt_def codec_names[] = {
 
 // A name without a schema is looked for in pg_catalog alone: an index must mean the same under every search
 // path, that of a restored dump, too.
-static Oid find_configuration(const char *name) {
+static Oid find_configuration(const char *name, bool missing_ok) {
     List *names = read_qualified_name(name);
     if (list_length(names) == 1)
         names = lcons(makeString(pstrdup("pg_catalog")), names);
     const Oid found = get_ts_config_oid(names, true);
-    if (!OidIsValid(found))
+    if (!OidIsValid(found) && !missing_ok)
         ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
                         errmsg("text search configuration \"%s\" does not exist", name),
                         errdetail("A name without a schema is looked for in pg_catalog."),
@@ -40,7 +40,7 @@ static Oid find_configuration(const char *name) {
 // CREATE INDEX and ALTER INDEX say at once that there is no such configuration.
 static void validate_configuration(const char *name) {
     if (name != nullptr)
-        find_configuration(name);
+        find_configuration(name, false);
 }
 
 void register_options() {
@@ -78,11 +78,12 @@ Options options_of(Relation index) {
     return {static_cast<postings::Codec>(stored->codec), stored->k1, stored->b};
 }
 
-Oid configuration_option(Relation index) {
+Oid configuration_option(Relation index, bool missing_ok) {
     const auto *stored = reinterpret_cast<const StoredOptions *>(index->rd_options);
-    return find_configuration(stored == nullptr || stored->configuration == 0
-                                  ? kDefaultConfiguration
-                                  : reinterpret_cast<const char *>(stored) + stored->configuration);
+    const bool is_default = stored == nullptr || stored->configuration == 0;
+    return find_configuration(
+        is_default ? kDefaultConfiguration : reinterpret_cast<const char *>(stored) + stored->configuration,
+        missing_ok);
 }
 
 }  // namespace pg_gpu::text

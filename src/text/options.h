@@ -15,8 +15,9 @@ void register_options();
 bytea *read_options(Datum options, bool validate);
 Options options_of(Relation index);
 
-// The text search configuration that the option names. Only indexes of other types than tsvector have one.
-Oid configuration_option(Relation index);
+// The text search configuration that the option names, or an ERROR unless `missing_ok`. Only indexes of other
+// types than tsvector have one.
+Oid configuration_option(Relation index, bool missing_ok);
 
 inline postings::Norms norms_for(const Options &options, double average_length) {
     return {options.k1 * (1.0 - options.b),
