@@ -62,14 +62,6 @@ inline void check_old_snapshot([[maybe_unused]] Snapshot snapshot, [[maybe_unuse
 #endif
 }
 
-// Starts to bring the head of a shared buffer, and that of the page in it, into the processor's cache.
-inline void prefetch_buffer(Buffer buffer) {
-    if (buffer <= 0 || buffer > NBuffers)
-        return;
-    __builtin_prefetch(GetBufferDescriptor(static_cast<uint32>(buffer - 1)), 1);
-    __builtin_prefetch(BufferGetPage(buffer));
-}
-
 // May rows go that a snapshot still sees (old_snapshot_threshold)?
 inline bool do_snapshots_expire() {
 #if PG_VERSION_NUM < 170000

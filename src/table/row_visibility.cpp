@@ -3,6 +3,7 @@
 
 #include "compat.h"
 #include "sort.h"
+#include "table/page_looks.h"
 #include "table/rounds.h"
 
 namespace pg_gpu::table {
@@ -150,78 +151,31 @@ void forget_wanted_blocks(RowVisibility *rows) {
     rows->wanted = nullptr;
 }
 
-// Brings the heads of a buffer and of its page into the processor's cache, and goes on meanwhile. A hint
-// alone is passed over where the page's address must be translated first. Whoever changes the page does no
-// harm, since nobody looks at what is read.
-static void bring_near(Buffer buffer) {
-    if (buffer <= 0 || buffer > NBuffers)
-        return;
-    prefetch_buffer(buffer);
-    static_cast<void>(*reinterpret_cast<const volatile uint32 *>(BufferGetPage(buffer)));
-}
-
-// Does the page have this LSN still? False, too, when it isn't in the buffer where it was.
-static bool is_unchanged(const RowVisibility &rows, BlockNumber block, Buffer buffer, XLogRecPtr lsn) {
-    if (buffer <= 0 || buffer > NBuffers ||
-        !ReadRecentBuffer(physical_relation(rows.heap), MAIN_FORKNUM, block, buffer))
-        return false;
-    pgstat_count_buffer_read(rows.heap);
-    pgstat_count_buffer_hit(rows.heap);
-    LockBuffer(buffer, BUFFER_LOCK_SHARE);
-    const bool unchanged = BufferGetLSNAtomic(buffer) == lsn;
-    UnlockReleaseBuffer(buffer);
+// Looks at the pages of those blocks whose facts suit the snapshot; returns which have not changed.
+static uint64 look_at_blocks(const RowVisibility &rows, FactsGroup *group, uint64 blocks) {
+    PageLook looks[kMaxLooks];
+    const BlockNumber first = static_cast<uint32>(group->key) * kGroupBlocks;
+    uint64 unchanged = 0;
+    for (uint64 left = suiting_blocks(rows, *group, blocks); left != 0;) {
+        uint32 count = 0;
+        for (; left != 0 && count < kMaxLooks; left &= left - 1) {
+            const auto place = static_cast<uint32>(__builtin_ctzll(left));
+            looks[count++] = {first + place, group->buffer[place], group->lsn[place]};
+        }
+        facts_use()->pages += count;
+        for (uint32 found = find_unchanged(rows.heap, looks, count); found != 0; found &= found - 1)
+            unchanged |= bit_of(looks[__builtin_ctz(found)].block);
+    }
+    group->proven |= unchanged;
     return unchanged;
 }
 
-namespace {
-
-// A page that is about to be looked at.
-struct Look {
-    FactsGroup *group;
-    uint32 place;
-};
-
-}  // namespace
-
-static void look_at_page(const RowVisibility &rows, const Look &look) {
-    FactsGroup *group = look.group;
-    const BlockNumber block = static_cast<uint32>(group->key) * kGroupBlocks + look.place;
-    if (is_unchanged(rows, block, group->buffer[look.place], group->lsn[look.place])) {
-        group->holds |= bit_of(block);
-        group->proven |= bit_of(block);
-    }
-    facts_use()->pages++;
-}
-
-// Pages lie far apart in memory, and so do the heads of their buffers: those of several come from there
-// together.
-static void look_at_pages(const RowVisibility &rows, const Look *looks, uint32 count) {
-    for (uint32 i = 0; i < count; i++)
-        bring_near(looks[i].group->buffer[looks[i].place]);
-    for (uint32 i = 0; i < count; i++)
-        look_at_page(rows, looks[i]);
-}
-
 void look_at_wanted_blocks(RowVisibility *rows) {
-    constexpr uint32 kTogether = 16;
-    Look looks[kTogether];
-    uint32 count = 0;
     for (FactsGroup *group = rows->wanted; group != nullptr; group = group->next) {
         CHECK_FOR_INTERRUPTS();
-        for (uint64 left = group->wanted; left != 0; left &= left - 1) {
-            const auto place = static_cast<uint32>(__builtin_ctzll(left));
-            if (!do_facts_suit(*rows, *group, place))
-                continue;
-            looks[count++] = {group, place};
-            if (count == kTogether) {
-                look_at_pages(*rows, looks, count);
-                count = 0;
-            }
-        }
-    }
-    look_at_pages(*rows, looks, count);
-    for (const FactsGroup *group = rows->wanted; group != nullptr; group = group->next)
+        group->holds |= look_at_blocks(*rows, group, group->wanted);
         share_unchanged(rows->file, *group, group->holds & group->wanted);
+    }
     forget_wanted_blocks(rows);
 }
 
@@ -242,21 +196,13 @@ uint64 find_plain_blocks(RowVisibility *rows, uint32 number, uint64 blocks, uint
     if (group == nullptr)
         return 0;
     const uint64 known = blocks & group->known & group->plain;
-    uint64 plain = 0;
-    for (uint64 left = known; left != 0; left &= left - 1)
-        bring_near(group->buffer[__builtin_ctzll(left)]);
-    for (uint64 left = known; left != 0; left &= left - 1) {
-        const auto place = static_cast<uint32>(__builtin_ctzll(left));
-        const BlockNumber block = number * kGroupBlocks + place;
-        (*looks)++;
-        if (!do_facts_suit(*rows, *group, place))
-            continue;
-        facts_use()->pages++;
-        if (!is_unchanged(*rows, block, group->buffer[place], group->lsn[place]))
-            continue;
-        plain |= bit_of(block);
+    *looks += static_cast<uint64>(__builtin_popcountll(known));
+    // Whatever was found out before the view was taken doesn't tell of entries that have come since.
+    const uint64 plain = look_at_blocks(*rows, group, known);
+    for (uint64 left = plain; left != 0; left &= left - 1) {
+        const uint64 *visible = rows_of(group, static_cast<uint32>(__builtin_ctzll(left)));
         for (uint32 word = 0; word < facts_row_words(); word++)
-            facts_use()->entries += static_cast<uint64>(__builtin_popcountll(rows_of(group, place)[word]));
+            facts_use()->entries += static_cast<uint64>(__builtin_popcountll(visible[word]));
     }
     return plain;
 }
@@ -352,22 +298,33 @@ static OffsetNumber last_offset(Page page) {
     return static_cast<OffsetNumber>(Min(PageGetMaxOffsetNumber(page), MaxHeapTuplesPerPage));
 }
 
-// Do hint bits alone tell that everyone sees a row that nobody has changed? All that was done to the page has
-// ended before the snapshot. Most rows are such ones.
-static bool is_plainly_visible(Page page, OffsetNumber offset) {
-    constexpr uint16 kHints = HEAP_XMIN_COMMITTED | HEAP_XMAX_INVALID;
+// What hint bits alone tell of an entry's row, once all that was done to the page has ended before the
+// snapshot. They tell of most rows: of those that nobody has changed, and of those that were deleted and have
+// no later version on the page.
+static bool do_hints_tell(Page page, OffsetNumber offset, bool *visible) {
     const ItemId item = PageGetItemId(page, offset);
-    return ItemIdIsNormal(item) &&
-           (reinterpret_cast<HeapTupleHeader>(PageGetItem(page, item))->t_infomask & kHints) == kHints;
+    if (!ItemIdIsNormal(item))
+        return false;
+    const auto *header = reinterpret_cast<HeapTupleHeader>(PageGetItem(page, item));
+    const uint16 mask = header->t_infomask;
+    *visible = (mask & HEAP_XMAX_INVALID) != 0;
+    const bool is_deleted = (mask & (HEAP_XMAX_COMMITTED | HEAP_XMAX_IS_MULTI)) == HEAP_XMAX_COMMITTED &&
+                            !HEAP_XMAX_IS_LOCKED_ONLY(mask) && !HeapTupleHeaderIsHotUpdated(header);
+    return (mask & HEAP_XMIN_COMMITTED) != 0 && (*visible || is_deleted);
 }
 
 // Looks at all entries of a page whose rows are decided.
 static void make_facts(const RowVisibility &rows, Buffer buffer, BlockNumber block, uint64 *words) {
     Page page = BufferGetPage(buffer);
-    for (OffsetNumber offset = FirstOffsetNumber; offset <= last_offset(page); offset++)
-        if (may_lead_to_row(page, offset) &&
-            (is_plainly_visible(page, offset) || is_entry_visible(rows, buffer, block, offset)))
+    for (OffsetNumber offset = FirstOffsetNumber; offset <= last_offset(page); offset++) {
+        if (!may_lead_to_row(page, offset))
+            continue;
+        bool visible;
+        if (!do_hints_tell(page, offset, &visible))
+            visible = is_entry_visible(rows, buffer, block, offset);
+        if (visible)
             set_bit(words, offset);
+    }
 }
 
 // Marks line pointers that entries can lead to but that have no visible row; false when there are none.
@@ -533,13 +490,36 @@ bool find_invisible(RowVisibility *rows, BlockNumber block, char *copy, uint64 *
     return any;
 }
 
+// Has a page's head come from memory while others are read, and then the heads of its rows, where facts are
+// likely to be made of them. Nobody minds if the buffer has another page by now: nothing is done with what
+// comes.
+static void bring_page_near(const RowVisibility &rows, BlockNumber block, bool with_rows) {
+    const FactsGroup *group = rows.uses_facts ? find_group(rows.table, block / kGroupBlocks) : nullptr;
+    const Buffer buffer = group != nullptr ? group->buffer[block % kGroupBlocks] : InvalidBuffer;
+    if (!with_rows) {
+        bring_near(buffer);
+    } else if (buffer > 0 && buffer <= NBuffers && (group->proven & bit_of(block)) != 0) {
+        Page page = BufferGetPage(buffer);
+        const OffsetNumber last = last_offset(page);
+        for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++)
+            __builtin_prefetch(static_cast<const char *>(page) +
+                               ItemIdGetOffset(PageGetItemId(page, offset)));
+    }
+}
+
 static void read_pages(RowVisibility *rows, Unknown *unknown, uint64 count, bool *visible) {
+    constexpr uint64 kAhead = 4;
     const auto less = [](const Unknown &a, const Unknown &b) { return a.place < b.place; };
     if (!std::is_sorted(unknown, unknown + count, less))
         sort_interruptibly(unknown, unknown + count, less);
+    uint64 near = 0;
     for (uint64 first = 0, end; first < count; first = end) {
         const uint64 block = unknown[first].place >> 16;
         for (end = first + 1; end < count && unknown[end].place >> 16 == block; end++) {}
+        for (near = Max(near, end); near < Min(end + kAhead, count); near++)
+            bring_page_near(*rows, static_cast<BlockNumber>(unknown[near].place >> 16), false);
+        if (end < count)
+            bring_page_near(*rows, static_cast<BlockNumber>(unknown[end].place >> 16), true);
         read_rows(rows, static_cast<BlockNumber>(block), unknown + first, end - first, visible);
     }
 }

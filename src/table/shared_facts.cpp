@@ -190,12 +190,24 @@ static bool fits(const uint64 *rows) {
     return true;
 }
 
-static bool learn(const SharedGroup &shared, FactsGroup *group) {
-    bool all_fit = true;
+// Others have written it a moment ago, so it lies far away: all of it comes together.
+static uint64 find_news(const SharedGroup &shared, const FactsGroup &group) {
+    uint64 news = 0;
     for (uint64 left = shared.known; left != 0; left &= left - 1) {
         const auto place = static_cast<uint32>(__builtin_ctzll(left));
-        if (!is_news(shared, *group, place))
+        if (!is_news(shared, group, place))
             continue;
+        news |= bit_at(place);
+        __builtin_prefetch(shared.rows[place]);
+        __builtin_prefetch(&shared.since[place]);
+    }
+    return news;
+}
+
+static bool learn(const SharedGroup &shared, FactsGroup *group) {
+    bool all_fit = true;
+    for (uint64 left = find_news(shared, *group); left != 0; left &= left - 1) {
+        const auto place = static_cast<uint32>(__builtin_ctzll(left));
         if (!fits(shared.rows[place])) {
             all_fit = false;
             continue;

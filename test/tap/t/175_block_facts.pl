@@ -19,10 +19,14 @@ fault_seed();
 
 my $seconds = $ENV{PG_GPU_TEST_SECONDS} || rounds(3, 60);
 
-# With checksums hint bits are logged, without them they aren't. A preloaded library has sessions share what they know.
+# With checksums hint bits are logged, without them they aren't. A preloaded library has sessions share what they know. Where there are few
+# buffers, pages leave theirs and come back all the time.
 my $checksums = random_int(0, 1);
+my $buffers = random_pick('2MB', '16MB');
+note "checksums $checksums, shared_buffers $buffers";
 my $shared = random_int(0, 1) ? "shared_preload_libraries = 'pg_gpu'\n" : '';
-my $primary = new_node('primary', streaming => 1, checksums => $checksums, conf => $shared . q{
+my $primary = new_node('primary', streaming => 1, checksums => $checksums, conf => $shared . qq{
+shared_buffers = $buffers
 autovacuum = off
 max_prepared_transactions = 10
 work_mem = 64kB
