@@ -105,11 +105,10 @@ static int64 add_checked_to_bitmap(Scan<Key> *scan, Relation heap, TIDBitmap *bi
 
 // ---- callbacks --------------------------------------------------------------------------------------------
 
-// Rule "Other snapshots". The planner's look for a column's least or greatest value, for which PostgreSQL 18
-// takes the first ordered index there is, gives up at an entry that asks for a recheck. What another row
-// under the entry's TID can spoil is an estimate.
+// Rule "Other snapshots". The planner's look for a column's end gives up at an entry that asks for a recheck.
+// What another row under the entry's TID can spoil is an estimate.
 static bool may_meet_other_rows(const SnapshotData *snapshot) {
-    return !IsMVCCSnapshot(snapshot) && snapshot->snapshot_type != SNAPSHOT_NON_VACUUMABLE;
+    return !IsMVCCSnapshot(snapshot) && !is_planners_look(snapshot);
 }
 
 // Any step; leaves the scan streaming where the next ones only need the fields that follow_stream sets.

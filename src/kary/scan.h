@@ -10,6 +10,12 @@
 
 namespace pg_gpu::kary {
 
+// Is it the planner's look for a column's least or greatest value? For that PostgreSQL 18 takes the first
+// ordered index there is; before, btree's alone.
+inline bool is_planners_look(const SnapshotData *snapshot) {
+    return snapshot->snapshot_type == SNAPSHOT_NON_VACUUMABLE;
+}
+
 // With one column, a scan goes through at most two phases in index order: keyed entries and NULLs. With
 // several, all partitions are merged in one.
 enum class Phase : int { Keys, Nulls, All };
