@@ -16,7 +16,7 @@ use Test::More;
 
 # Hint bits that are logged would change pages.
 my $settings = "shared_preload_libraries = 'pg_gpu'\nautovacuum = off\npg_gpu.path = paged\nmax_prepared_transactions = 2\nwal_log_hints = off\n";
-my $primary = new_node('primary', streaming => 1, conf => $settings . "shared_buffers = 16MB\n");
+my $primary = new_node('primary', streaming => 1, checksums => 0, conf => $settings . "shared_buffers = 16MB\n");
 $primary->backup('base');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($primary, 'base', has_streaming => 1);
