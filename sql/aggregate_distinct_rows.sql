@@ -16,8 +16,10 @@ VACUUM ANALYZE dis;
 
 \getenv source PG_ABS_SRCDIR
 \set compare :source '/test/regress/compare.sql'
+\set plan_of :source '/test/regress/plan_of.sql'
 \set ECHO none
 \i :compare
+\i :plan_of
 \set ECHO all
 
 SELECT * FROM compare('SELECT DISTINCT small FROM dis');
@@ -47,7 +49,7 @@ SELECT * FROM compare('SELECT upper(word) FROM dis GROUP BY word ORDER BY word L
 SELECT DISTINCT small, flag FROM dis WHERE small < 3 ORDER BY small DESC, flag NULLS FIRST;
 SELECT DISTINCT word FROM dis ORDER BY word DESC NULLS LAST LIMIT 3 OFFSET 1;
 SELECT DISTINCT small * 2 AS twice FROM dis ORDER BY twice DESC FETCH FIRST 2 ROWS WITH TIES;
-EXPLAIN (COSTS OFF) SELECT DISTINCT word FROM dis ORDER BY word LIMIT 3;
+SELECT * FROM pg_temp.plan_of($$SELECT DISTINCT word FROM dis ORDER BY word LIMIT 3$$);
 
 -- Inside others.
 SELECT * FROM compare('SELECT count(*), sum(small) FROM (SELECT DISTINCT small, flag FROM dis) AS s');

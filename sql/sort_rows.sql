@@ -21,8 +21,10 @@ VACUUM ANALYZE srt;
 
 \getenv source PG_ABS_SRCDIR
 \set compare :source '/test/regress/compare.sql'
+\set plan_of :source '/test/regress/plan_of.sql'
 \set ECHO none
 \i :compare
+\i :plan_of
 \set ECHO all
 -- What a statement gives, in its order, or the error's code.
 CREATE FUNCTION rows_of(query text) RETURNS text[] LANGUAGE plpgsql AS $$
@@ -209,7 +211,7 @@ RESET work_mem;
 RESET hash_mem_multiplier;
 
 -- What the plan is, and why there is none.
-EXPLAIN (COSTS OFF) SELECT id, upper(other) FROM srt WHERE small > 3 ORDER BY num DESC, upper(word) NULLS FIRST, id LIMIT 5;
+SELECT * FROM pg_temp.plan_of($$SELECT id, upper(other) FROM srt WHERE small > 3 ORDER BY num DESC, upper(word) NULLS FIRST, id LIMIT 5$$);
 CREATE FUNCTION sort_reasons(query text) RETURNS SETOF text LANGUAGE sql AS
 $$ SELECT format('%s: %s', candidate, reason) FROM gpu.explain_why(query) WHERE node = 'GpuSort' $$;
 SELECT * FROM sort_reasons('SELECT id FROM srt ORDER BY num LIMIT 5');
@@ -300,10 +302,6 @@ SELECT * FROM compare_rows('SELECT id, num, other FROM ONLY srt ORDER BY num, id
 SELECT * FROM compare_rows('SELECT id, num, other FROM srt_child ORDER BY num, id LIMIT 50');
 -- Cursors go back here, too, also where a child's rows are sorted by PostgreSQL.
 RESET enable_seqscan;
-\set plan_of :source '/test/regress/plan_of.sql'
-\set ECHO none
-\i :plan_of
-\set ECHO all
 SELECT * FROM pg_temp.plan_of('SELECT id, num FROM srt ORDER BY num, id LIMIT 4 OFFSET 1');
 SELECT * FROM pg_temp.plan_of('SELECT id, num FROM srt ORDER BY num, id LIMIT (SELECT 4)');
 SELECT * FROM compare_rows('SELECT id, num FROM srt ORDER BY num, id LIMIT 4 OFFSET 1');

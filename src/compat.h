@@ -114,15 +114,18 @@ inline List *grouping_clauses(PlannerInfo *root) {
 #endif
 }
 
-// Are the columns that a query with grouping sets groups by marked as such, since a set may leave them out?
-// Scans' columns aren't, so that they differ.
-inline bool marks_grouped_columns(const Query *query) {
+// What a query computes of its groups, as it would be computed of the rows below. From 18 on columns that a
+// query with grouping sets groups by are marked above the groups, since a set may leave them out, so that
+// they differ from those of the scan.
+inline Node *below_grouping([[maybe_unused]] PlannerInfo *root, Node *expression) {
 #if PG_VERSION_NUM >= 180000
-    return query->hasGroupRTE && query->groupingSets != NIL;
-#else
-    (void)query;
-    return false;
+    if (root->group_rtindex > 0 && root->parse->groupingSets != NIL)
+        return remove_nulling_relids(expression, bms_make_singleton(root->group_rtindex), nullptr);
 #endif
+    return expression;
+}
+inline List *below_grouping(PlannerInfo *root, List *expressions) {
+    return reinterpret_cast<List *>(below_grouping(root, reinterpret_cast<Node *>(expressions)));
 }
 
 // The relids of what two relations are joined to. From 16 on an outer join is one of them; `special` is
@@ -413,10 +416,20 @@ inline int build_workers([[maybe_unused]] Relation heap, [[maybe_unused]] Relati
 #endif
 }
 
-// A path made of another is as disabled as that one; before 18 the costs say so.
-inline void inherit_disabled([[maybe_unused]] Path *path, [[maybe_unused]] const Path *child) {
+// How many of a path's nodes are disabled (enable_seqscan and its like). Before 18 none is counted: a
+// disabled node costs so much more that its path is hardly ever the cheapest.
+inline int disabled_nodes([[maybe_unused]] const Path *path) {
 #if PG_VERSION_NUM >= 180000
-    path->disabled_nodes = child->disabled_nodes;
+    return path->disabled_nodes;
+#else
+    return 0;
+#endif
+}
+
+// A path has the disabled nodes of those that it is made of.
+inline void add_disabled_nodes([[maybe_unused]] Path *path, [[maybe_unused]] const Path *child) {
+#if PG_VERSION_NUM >= 180000
+    path->disabled_nodes += child->disabled_nodes;
 #endif
 }
 

@@ -46,8 +46,6 @@ static const char *refuse_groups(PlannerInfo *root) {
     const Query *query = root->parse;
     if (!query->hasAggs && query->groupClause == NIL)
         return "there are no aggregates and no groups";
-    if (marks_grouped_columns(query))
-        return "there are grouping sets";
     // There may be no row, and then no group, which an aggregate without groups wouldn't tell.
     if (query->groupClause != NIL && grouping_clauses(root) == NIL)
         return "all grouping columns are constant";
@@ -156,7 +154,8 @@ List *row_of(const TableAggregate &table, Refusal *refusal) {
     List *keys = get_sortgrouplist_exprs(table.clauses, table.columns);
     // A set's rows have NULL in place of the keys that it leaves out.
     Targets targets = {list_concat_copy(keys, absent_keys(table.set)), table.set != NIL, NIL, refusal};
-    collect_targets(reinterpret_cast<Node *>(table.output->reltarget->exprs), &targets);
+    collect_targets(reinterpret_cast<Node *>(below_grouping(table.root, table.output->reltarget->exprs)),
+                    &targets);
     collect_targets(reinterpret_cast<Node *>(table.having), &targets);
     return list_concat(keys, targets.aggregates);
 }
@@ -441,8 +440,8 @@ static const char *consider_groups(PlannerInfo *root, RelOptInfo *input, RelOptI
     const TableAggregate table = {root,
                                   input,
                                   output,
-                                  columns_over(root, input),
-                                  reinterpret_cast<List *>(extra->havingQual),
+                                  below_grouping(root, columns_over(root, input)),
+                                  below_grouping(root, reinterpret_cast<List *>(extra->havingQual)),
                                   AGGSPLIT_SIMPLE,
                                   input->reltarget,
                                   grouping_clauses(root),

@@ -392,7 +392,7 @@ static Plan *plan_aggregate(PlannerInfo *root, RelOptInfo *, CustomPath *path, L
     const AggregatePlanning planning = read_planning(path);
     auto *scan = makeNode(CustomScan);
     scan->flags = path->flags;
-    scan->scan.plan.targetlist = of_set(target_list, planning.row, planning.set);
+    scan->scan.plan.targetlist = of_set(below_grouping(root, target_list), planning.row, planning.set);
     scan->scan.plan.qual = of_set(planning.having, planning.row, planning.set);
     scan->scan.scanrelid = 0;
     scan->custom_plans = child_plans;

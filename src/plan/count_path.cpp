@@ -177,7 +177,7 @@ static void add_count_path(const Candidate &candidate, IndexPath *index_path) {
     // One worker may run the whole count; it has no partial path, so workers do not share it.
     path->path.parallel_safe = output->consider_parallel && index_path->path.parallel_safe;
     path->path.rows = 1;
-    inherit_disabled(&path->path, &index_path->path);
+    add_disabled_nodes(&path->path, &index_path->path);
     path->path.startup_cost = count_cost(index_path) + output->reltarget->cost.startup;
     path->path.total_cost = path->path.startup_cost + cpu_tuple_cost + output->reltarget->cost.per_tuple;
     path->flags = CUSTOMPATH_SUPPORT_PROJECTION;

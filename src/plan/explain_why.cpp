@@ -1,6 +1,8 @@
 // gpu.explain_why: plans a statement and tells what our planner's hooks made of it.
 #include "plan/explain_why.h"
 
+#include <compare>
+
 #include "compat.h"
 #include "memory.h"
 
@@ -10,20 +12,27 @@ namespace pg_gpu::plan {
 
 namespace {
 
+// What the planner holds against that of other paths.
+struct Costs {
+    int disabled;
+    Cost total;
+    auto operator<=>(const Costs &) const = default;
+};
+
 struct Note {
     const char *node;
     const char *candidate;  // nullptr: it has no name
     const RelOptInfo *output;
     const CustomPath *path;  // nullptr: declined. Perhaps freed, and only good for comparing
     bool is_chosen;
-    Cost cost;
+    Costs costs;
     const char *reason;  // of a declined one
 };
 
 // The cheapest of the paths that others made.
 struct OtherPaths {
     const RelOptInfo *output;
-    Cost cost;
+    Costs costs;
 };
 
 struct Inquiry {
@@ -103,6 +112,10 @@ static OtherPaths *find_others(const Inquiry &asked, const RelOptInfo *output) {
     return nullptr;
 }
 
+static Costs costs_of(const ::Path *path) {
+    return {disabled_nodes(path), path->total_cost};
+}
+
 void note_other_paths(PlannerInfo *root, const RelOptInfo *output) {
     if (!is_asked(root))
         return;
@@ -115,10 +128,10 @@ void note_other_paths(PlannerInfo *root, const RelOptInfo *output) {
             continue;
         if (others == nullptr) {
             others = allocate<OtherPaths>(1);
-            *others = {output, path->total_cost};
+            *others = {output, costs_of(path)};
             inquiry->others = lappend(inquiry->others, others);
         }
-        others->cost = Min(others->cost, path->total_cost);
+        others->costs = Min(others->costs, costs_of(path));
     }
     MemoryContextSwitchTo(caller);
 }
@@ -152,7 +165,7 @@ void note_offered(const Candidate &candidate, const CustomPath *path) {
     MemoryContext caller = MemoryContextSwitchTo(inquiry->context);
     Note *note = add_note(candidate);
     note->path = path;
-    note->cost = path->path.total_cost;
+    note->costs = costs_of(&path->path);
     MemoryContextSwitchTo(caller);
 }
 
@@ -186,7 +199,7 @@ static const char *reason_of(const Inquiry &asked, const Note &note, const Other
         return "the plan uses it";
     if (is_any_chosen(asked, note.output))
         return "another node is expected to cost less";
-    return others != nullptr && others->cost <= note.cost
+    return others != nullptr && others->costs <= note.costs
                ? "PostgreSQL's own plan is expected to cost less"
                : "with what comes above it, another plan is expected to cost less";
 }
@@ -251,8 +264,8 @@ static void give_notes(const Inquiry &asked, const ReturnSetInfo *result) {
                           note->candidate == nullptr ? Datum{0} : CStringGetTextDatum(note->candidate),
                           BoolGetDatum(note->is_chosen),
                           CStringGetTextDatum(reason_of(asked, *note, others)),
-                          Float8GetDatum(note->cost),
-                          Float8GetDatum(others == nullptr ? 0 : others->cost)};
+                          Float8GetDatum(note->costs.total),
+                          Float8GetDatum(others == nullptr ? 0 : others->costs.total)};
         bool nulls[] = {false, note->candidate == nullptr, false,
                         false, note->path == nullptr,      others == nullptr};
         tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);

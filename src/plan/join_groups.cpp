@@ -62,8 +62,9 @@ static bool make_clauses(const PathTarget *columns, List **clauses, List **targe
 
 Path *find_grouped_path(PlannerInfo *root, const JoinTreeTable &joined, const Path *rows) {
     RelOptInfo *table = joined.table;
-    if (rows->total_cost < kLeastCost || planner_rt_fetch(table->relid, root)->inh ||
-        !has_column_index(table) || !aggregate_enabled() || !tells_keys_apart(joined))
+    const bool is_cheap = rows->total_cost < kLeastCost && disabled_nodes(rows) == 0;
+    if (is_cheap || planner_rt_fetch(table->relid, root)->inh || !has_column_index(table) ||
+        !aggregate_enabled() || !tells_keys_apart(joined))
         return nullptr;
     PathTarget *columns = number_columns(table->reltarget);
     List *clauses = NIL;
@@ -78,7 +79,7 @@ Path *find_grouped_path(PlannerInfo *root, const JoinTreeTable &joined, const Pa
     set_cheapest(groups.output);
     Path *cheapest = groups.output->cheapest_total_path;
     cheapest->rows = rows->rows;
-    return cheapest->total_cost < rows->total_cost ? cheapest : nullptr;
+    return compare_path_costs(cheapest, const_cast<Path *>(rows), TOTAL_COST) < 0 ? cheapest : nullptr;
 }
 
 }  // namespace pg_gpu::plan

@@ -517,6 +517,7 @@ void add_join_cost(const JoinTree &tree, Path *path) {
             rows->total_cost + rows->rows * (cpu_tuple_cost + row_operators * cpu_operator_cost);
         path->startup_cost += cost;
         path->total_cost += cost;
+        add_disabled_nodes(path, rows);
     }
 }
 
