@@ -1,5 +1,6 @@
 #include "client/server_process.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -22,10 +23,14 @@ static constexpr int kLifeLine = STDIN_FILENO;  // in the server
 const char *server_executable() {
     static char path[MAXPGPATH] = "";
     const char *named = getenv("PG_GPU_SERVER");
-    if (named != nullptr)
+    Dl_info library;
+    if (named != nullptr) {
         strlcpy(path, named, sizeof(path));
-    else
-        pg_snprintf(path, sizeof(path), "%s/pg_gpu_server", pkglib_path);
+    } else if (dladdr(path, &library) != 0) {
+        strlcpy(path, library.dli_fname, sizeof(path));
+        get_parent_directory(path);
+        join_path_components(path, path, "pg_gpu_server");
+    }
     return path;
 }
 

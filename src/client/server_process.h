@@ -10,8 +10,8 @@ struct ServerProcess {
     int life_line;  // the server ends when the other end of this pipe is closed
 };
 
-// The executable: in PostgreSQL's library directory, unless tests name another one in the postmaster's
-// environment (PG_GPU_SERVER). A static string.
+// The executable: beside the library that is loaded, which dynamic_library_path may have led to, unless tests
+// name another one in the postmaster's environment (PG_GPU_SERVER). A static string.
 const char *server_executable();
 
 // Forks and executes it. False with errno when it can't be: the executable is missing, no process, no
