@@ -67,7 +67,7 @@ static void define_server_settings() {
         "pg_gpu.transfer_memory_limit", "Memory of all sessions' transfer buffers together.",
         "0 is the server process's default.", &server.transfer_memory_limit, INT_MAX, GUC_UNIT_MB);
     define_server_setting("pg_gpu.server_threads", "Threads of the host engine.",
-                          "0 is half of the processors. A change restarts the server process.",
+                          "0 is half of the processors, or two of two. A change restarts the server process.",
                           &server.threads, kMaxThreads, 0);
     DefineCustomIntVariable("pg_gpu.request_timeout",
                             "Time a request to the server process may take beyond its estimate.",

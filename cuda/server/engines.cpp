@@ -54,7 +54,7 @@ Engines::Engines(const Options &options, Watcher &watcher, std::function<void(co
         machine.processors = options.processors;
     }
     threads_ = options.threads > 0 ? static_cast<std::uint32_t>(options.threads)
-                                   : std::max(machine.processors / 2, 1U);
+                                   : default_host_threads(machine.processors);
     EngineOptions engine_options;
     engine_options.threads = static_cast<std::int32_t>(threads_);
     Place &host = places_[index(EngineName::host)];

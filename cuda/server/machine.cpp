@@ -118,4 +118,8 @@ Machine read_machine(const std::string &root) {
     return machine;
 }
 
+std::uint32_t default_host_threads(std::uint32_t processors) {
+    return std::max(processors / 2, std::clamp(processors, 1U, 2U));
+}
+
 }  // namespace gpu_engine::server

@@ -25,7 +25,7 @@ usage: pg_gpu_server --socket PATH [option ...]
   --queue N                requests of an engine that wait at most (default: 64)
   --joint-calls N          calls for searches that others could join, at a time (default: 4 on a device)
   --connections N          connections at most (default: 1000)
-  --threads N              of the host engine (default: half of the processors)
+  --threads N              of the host engine (default: half of the processors, two of two)
   --device N               the device to compute on (default: 0); -1: none
   --probe-device N         only look whether the device can be opened: exit status 0 if so
   --stuck-milliseconds N   give up when a cancelled request runs on for so long (default: 30000)

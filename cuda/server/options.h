@@ -24,7 +24,7 @@ struct Options {
     // How many calls that other requests could join run at a time (queue.h); 0 is the engine's default.
     std::uint32_t joint_calls = 0;
     std::uint32_t connection_limit = 1000;  // further ones are closed at once
-    std::int32_t threads = 0;               // of the host engine; 0 is half of the processors
+    std::int32_t threads = 0;               // of the host engine; 0: default_host_threads
     std::uint32_t processors = 0;           // 0: as many as the machine lets this process use
     std::int32_t device = 0;                // -1: no cuda engine
     bool testing = false;                   // takes protocol::Inject

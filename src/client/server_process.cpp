@@ -58,12 +58,6 @@ static void add_number(Arguments *arguments, const char *name, int64 number) {
     add_argument(arguments, text);
 }
 
-static int server_threads() {
-    if (server_settings().threads > 0)
-        return server_settings().threads;
-    return static_cast<int>(Max(sysconf(_SC_NPROCESSORS_ONLN) / 2, 1L));
-}
-
 static void make_arguments(Arguments *arguments) {
     constexpr int64 kMebibyte = 1048576;
     const ServerSettings settings = server_settings();
@@ -76,7 +70,8 @@ static void make_arguments(Arguments *arguments) {
     add_number(arguments, "--host-memory", settings.host_memory_limit * kMebibyte);
     add_number(arguments, "--device-memory", settings.device_memory_limit * kMebibyte);
     add_number(arguments, "--transfer-memory", settings.transfer_memory_limit * kMebibyte);
-    add_number(arguments, "--threads", server_threads());
+    // 0: the server chooses, which knows what control groups leave of the processors.
+    add_number(arguments, "--threads", settings.threads);
 }
 
 // ---- in the child, between fork and exec: system calls only

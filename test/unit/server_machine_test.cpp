@@ -10,6 +10,7 @@
 
 namespace {
 
+using gpu_engine::server::default_host_threads;
 using gpu_engine::server::Machine;
 using gpu_engine::server::read_machine;
 
@@ -79,6 +80,14 @@ TEST_F(ServerMachine, WhatMakesNoSenseLimitsNothing) {
     write("/sys/fs/cgroup/a/cpu.max", "0 0");
     EXPECT_EQ(limited().memory, whole_.memory);
     EXPECT_EQ(limited().processors, whole_.processors);
+}
+
+TEST(HostThreads, AreHalfOfTheProcessorsButTwoOfTwo) {
+    const std::uint32_t threads[] = {1, 1, 2, 2, 2, 2, 3, 3, 4};
+    for (std::uint32_t processors = 0; processors < std::size(threads); ++processors) {
+        EXPECT_EQ(default_host_threads(processors), threads[processors]) << processors << " processors";
+    }
+    EXPECT_EQ(default_host_threads(64), 32U);
 }
 
 }  // namespace
