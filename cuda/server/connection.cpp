@@ -29,6 +29,9 @@ std::uint64_t microseconds_of(Clock::duration duration) {
         std::chrono::duration_cast<std::chrono::microseconds>(duration).count());
 }
 
+// How long groups are kept for a session that doesn't go on reading them.
+constexpr int kept_milliseconds = 10000;
+
 // A place in the queue, which is given back when this ends.
 struct Place {
     Queue &queue;
@@ -89,6 +92,10 @@ void Connection::serve() {
             case Received::closed:
                 return;
             case Received::too_late:
+                if (greeted_) {
+                    drop_kept();
+                    continue;
+                }
                 log_line("process %d hasn't said hello: its connection is closed", process_);
                 return;
             case Received::too_long:
@@ -105,6 +112,24 @@ void Connection::serve() {
 bool Connection::send(std::size_t bytes) {
     reinterpret_cast<ReplyHeader *>(reply_)->bytes = static_cast<std::uint32_t>(bytes);
     return send_message(socket_, reply_, bytes);
+}
+
+void Connection::keep(KeptGroups groups) {
+    if (kept_.answer == nullptr) {
+        set_timeout(socket_, SO_RCVTIMEO, kept_milliseconds);
+    }
+    kept_ = std::move(groups);
+}
+
+KeptGroups Connection::take_kept() {
+    KeptGroups taken = std::move(kept_);
+    drop_kept();
+    return taken;
+}
+
+void Connection::drop_kept() {
+    kept_ = {};
+    set_timeout(socket_, SO_RCVTIMEO, 0);
 }
 
 namespace {
@@ -170,6 +195,9 @@ bool Connection::answer(std::size_t bytes) {
     const Clock::time_point deadline = header->deadline_ms == 0
                                            ? Clock::time_point::max()
                                            : Clock::now() + std::chrono::milliseconds(header->deadline_ms);
+    if (kept_.answer != nullptr && static_cast<Message>(header->type) != Message::read_groups) {
+        drop_kept();
+    }
     server.watcher().begin(activity_, deadline);
     try {
         run(*handler);

@@ -37,6 +37,15 @@ struct OwnObject {
     AnyObject object;                 // holds it once it is finished
 };
 
+// What a question found and its session hasn't read yet.
+struct KeptGroups {
+    protocol::EngineName engine{};
+    std::uint64_t words = 0;  // of a group's record
+    std::uint64_t groups_given = 0;
+    std::uint64_t doubtful_given = 0;
+    std::unique_ptr<AggregateAnswer> answer;
+};
+
 class Connection {
   public:
     Connection(Server &server, int socket, int process);
@@ -45,6 +54,11 @@ class Connection {
     ~Connection();
 
     void serve();
+
+    // Groups stay for the next request. They go when that is anything but read_groups, or doesn't come soon:
+    // they take memory of the engine.
+    void keep(KeptGroups groups);
+    KeptGroups take_kept();
 
     Server &server;
     TransferBuffer buffer;
@@ -78,6 +92,8 @@ class Connection {
     bool send(std::size_t bytes);
     Purpose purpose_of(const protocol::RequestHeader &header) const noexcept;
 
+    void drop_kept();
+
     const std::uint64_t number_;  // given by the server; no other connection has it
     const int socket_;
     const int process_;
@@ -86,6 +102,7 @@ class Connection {
     std::array<Queue::Share, protocol::engine_count> shares_;  // of each engine
     // One stream for each engine, opened by the first request that computes there.
     std::array<std::unique_ptr<Stream>, protocol::engine_count> streams_;
+    KeptGroups kept_;
     alignas(16) char request_[protocol::max_message];
     alignas(16) char reply_[protocol::max_message];
 };

@@ -81,6 +81,7 @@ constexpr Row rows[] = {
     {Message::count_column_values, handler<answer_count_column>(computes)},
     {Message::match_column, handler<answer_match_column>(computes)},
     {Message::aggregate_column, handler<answer_aggregate_column>(computes)},
+    {Message::read_groups, handler<answer_read_groups>(computes)},
     {Message::search_text, joint_handler<answer_search_text, joint_key, join_search_text>()},
     {Message::count_text, handler<answer_count_text>(computes)},
     {Message::intersect_text, handler<answer_intersect_text>(computes)},

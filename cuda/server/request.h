@@ -129,6 +129,7 @@ void answer_merge_column_dictionaries(Work &work, const protocol::MergeColumnDic
 // requests_aggregate.cpp
 void answer_aggregate_column(Work &work, const protocol::AggregateColumn &request,
                              protocol::AggregateReply &reply);
+void answer_read_groups(Work &work, const protocol::ReadGroups &request, protocol::AggregateReply &reply);
 
 // requests_text.cpp
 void answer_search_text(Work &work, const protocol::SearchText &request, protocol::ResultReply &reply);

@@ -1,5 +1,7 @@
 // Groups of rows of columns.
+#include <algorithm>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "server/column_tests.h"
@@ -95,6 +97,35 @@ class Parts {
     std::vector<AggregatePart> parts_;
 };
 
+// Copies the next records to the buffer, and keeps the answer for the next request if there are more.
+void give_records(Work &work, KeptGroups kept, Results &results, protocol::AggregateReply &reply) {
+    const AggregateAnswer &answer = *kept.answer;
+    reply.outcome = static_cast<std::uint32_t>(answer.outcome());
+    reply.groups = answer.groups();
+    reply.doubtful = answer.doubtful();
+    reply.counted = answer.counted();
+    const auto take = [&results](std::uint64_t left, std::uint64_t words, std::uint64_t *here,
+                                 std::uint64_t *place) {
+        *here = std::min(left, results.room<std::uint64_t>() / words);
+        return results.take<std::uint64_t>(*here * words, place);
+    };
+    // Without keys and accumulators a record has no words.
+    const std::uint64_t words = std::max<std::uint64_t>(kept.words, 1);
+    auto *groups = take(reply.groups - kept.groups_given, words, &reply.groups_here, &reply.groups_at);
+    check(answer.read_groups(*work.stream, kept.groups_given, reply.groups_here, groups));
+    kept.groups_given += reply.groups_here;
+    const std::uint64_t doubtful_left =
+        kept.groups_given == reply.groups ? reply.doubtful - kept.doubtful_given : 0;
+    auto *doubtful = take(doubtful_left, kept.words + 1, &reply.doubtful_here, &reply.doubtful_at);
+    check(answer.read_doubtful(*work.stream, kept.doubtful_given, reply.doubtful_here, doubtful));
+    kept.doubtful_given += reply.doubtful_here;
+    reply.needed = results.used();
+    work.bytes = results.used();
+    if (kept.groups_given < reply.groups || kept.doubtful_given < reply.doubtful) {
+        work.connection.keep(std::move(kept));
+    }
+}
+
 }  // namespace
 
 void answer_aggregate_column(Work &work, const protocol::AggregateColumn &request,
@@ -116,25 +147,22 @@ void answer_aggregate_column(Work &work, const protocol::AggregateColumn &reques
     for (std::size_t run = 0; run < runs.size(); ++run) {
         work.items += runs.column(run).entries();
     }
-    std::unique_ptr<AggregateAnswer> answer;
-    check(with_room(work, [&] { return work.engine->column().aggregate(*work.stream, question, &answer); }));
-    reply.outcome = static_cast<std::uint32_t>(answer->outcome());
-    reply.groups = answer->groups();
-    reply.doubtful = answer->doubtful();
-    reply.counted = answer->counted();
-    const std::uint64_t words = program.key_words + std::uint64_t(program.value_words);
-    const std::uint64_t group_words = reply.groups * words;
-    const std::uint64_t doubtful_words = reply.doubtful * (words + 1);
-    reply.needed =
-        aligned(group_words * sizeof(std::uint64_t)) + aligned(doubtful_words * sizeof(std::uint64_t));
-    if (reply.needed > results.room<char>()) {
-        throw Failure{make_status(StatusCode::insufficient_space, "the results don't fit")};
+    KeptGroups kept;
+    kept.engine = work.engine_name;
+    kept.words = program.key_words + std::uint64_t(program.value_words);
+    check(with_room(work,
+                    [&] { return work.engine->column().aggregate(*work.stream, question, &kept.answer); }));
+    give_records(work, std::move(kept), results, reply);
+}
+
+void answer_read_groups(Work &work, const protocol::ReadGroups &request, protocol::AggregateReply &reply) {
+    KeptGroups kept = work.connection.take_kept();
+    if (kept.answer == nullptr || kept.engine != work.engine_name) {
+        refuse("there are no groups left to be read");
     }
-    auto *groups = results.take<std::uint64_t>(group_words, &reply.groups_at);
-    check(answer->read_groups(*work.stream, 0, reply.groups, groups));
-    auto *doubtful = results.take<std::uint64_t>(doubtful_words, &reply.doubtful_at);
-    check(answer->read_doubtful(*work.stream, 0, reply.doubtful, doubtful));
-    work.bytes = results.used();
+    Results results(work.connection.buffer, request.results, request.capacity);
+    give_records(work, std::move(kept), results, reply);
+    work.items = reply.groups_here + reply.doubtful_here;
 }
 
 }  // namespace gpu_engine::server

@@ -2,6 +2,7 @@
 #include "client/asking.h"
 #include "client/column_tests.h"
 #include "client/cost.h"
+#include "memory.h"
 #include "storage/holds.h"
 
 namespace pg_gpu::client {
@@ -100,24 +101,87 @@ enum : int { kProgram, kPlaces, kMaps, kTests, kTestData, kGroups, kRows, kInput
 
 }  // namespace
 
-static bool read_reply(const protocol::AggregateReply &reply, const AggregateProgram &program,
-                       const VisibleBlocks &visible, uint64 max_groups, GroupsAnswer *answer) {
+// The first records come with the answer, and the others by further requests, so that the buffer needn't
+// have room for all of them. Beyond this size a larger buffer isn't faster.
+static constexpr uint64 kPortionBytes = 8 << 20;
+
+static uint64 doubtful_words(const GroupsAnswer &answer) {
+    return answer.words + 1;
+}
+
+static bool begin_answer(const protocol::AggregateReply &reply, const AggregateProgram &program,
+                         const VisibleBlocks &visible, uint64 max_groups, GroupsAnswer *answer) {
     *answer = {};
     answer->outcome = static_cast<gpu_engine::AggregateOutcome>(reply.outcome);
     answer->words = program.key_words + program.value_words;
     if (answer->outcome != gpu_engine::AggregateOutcome::answered)
         return true;
-    const uint64 group_bytes = answer->words * sizeof(uint64);
-    if (reply.groups > max_groups || reply.doubtful > max_groups ||
-        !lies_in_buffer(reply.groups_at, reply.groups * group_bytes) ||
-        !lies_in_buffer(reply.doubtful_at, reply.doubtful * (group_bytes + sizeof(uint64))) ||
-        (visible.all && reply.doubtful > 0))
-        return fail(Trouble::Refused, "results lie outside of the transfer buffer");
-    answer->groups = reply.groups;
-    answer->doubtful = reply.doubtful;
+    if (reply.groups > max_groups || reply.doubtful > max_groups || (visible.all && reply.doubtful > 0))
+        return fail(Trouble::Refused, "there are more groups than asked for");
     answer->counted = reply.counted;
-    answer->group_records = reinterpret_cast<const uint64 *>(buffer_at(reply.groups_at));
-    answer->doubtful_records = reinterpret_cast<const uint64 *>(buffer_at(reply.doubtful_at));
+    answer->group_records = allocate<uint64>(reply.groups * answer->words + 1);
+    answer->doubtful_records = allocate<uint64>(reply.doubtful * doubtful_words(*answer) + 1);
+    return true;
+}
+
+// Copies the records that the reply came with, behind those that are there.
+static bool take_records(const protocol::AggregateReply &reply, uint64 groups, uint64 doubtful,
+                         GroupsAnswer *answer) {
+    const uint64 group_bytes = reply.groups_here * answer->words * sizeof(uint64);
+    const uint64 doubtful_bytes = reply.doubtful_here * doubtful_words(*answer) * sizeof(uint64);
+    if (reply.groups_here > groups - answer->groups || reply.doubtful_here > doubtful - answer->doubtful ||
+        !lies_in_buffer(reply.groups_at, group_bytes) || !lies_in_buffer(reply.doubtful_at, doubtful_bytes))
+        return fail(Trouble::Refused, "results lie outside of the transfer buffer");
+    memcpy(answer->group_records + answer->groups * answer->words, buffer_at(reply.groups_at), group_bytes);
+    memcpy(answer->doubtful_records + answer->doubtful * doubtful_words(*answer),
+           buffer_at(reply.doubtful_at), doubtful_bytes);
+    answer->groups += reply.groups_here;
+    answer->doubtful += reply.doubtful_here;
+    return true;
+}
+
+static bool read_more(const Choice &choice, double estimate, protocol::AggregateReply *reply) {
+    auto message = make_message<protocol::ReadGroups>(protocol::Message::read_groups, choice.path);
+    message.capacity = buffer_bytes();
+    if (!exchange(&message, reply, estimate))
+        return false;
+    if (answer_of(reply->header) != protocol::Answer::done)
+        return fail_by_answer(reply->header);
+    if (reply->groups_here == 0 && reply->doubtful_here == 0)
+        return fail(Trouble::Refused, "groups are missing");
+    note_answered(RequestKind::AggregateColumn, choice.path, 1, reply->needed, reply->header);
+    return true;
+}
+
+static bool read_records(const protocol::AggregateReply &first, const Choice &choice, double estimate,
+                         GroupsAnswer *answer) {
+    if (!take_records(first, first.groups, first.doubtful, answer))
+        return false;
+    // An error on the way ends the connection, and with it what the server keeps.
+    hold_on_server();
+    bool sound = true;
+    while (sound && (answer->groups < first.groups || answer->doubtful < first.doubtful)) {
+        CHECK_FOR_INTERRUPTS();
+        protocol::AggregateReply reply;
+        sound =
+            read_more(choice, estimate, &reply) && take_records(reply, first.groups, first.doubtful, answer);
+    }
+    release_on_server();
+    return sound;
+}
+
+static bool read_answer(const protocol::AggregateReply &first, const Choice &choice, double estimate,
+                        const AggregateProgram &program, const VisibleBlocks &visible, uint64 max_groups,
+                        GroupsAnswer *answer) {
+    if (!begin_answer(first, program, visible, max_groups, answer))
+        return false;
+    if (answer->outcome != gpu_engine::AggregateOutcome::answered)
+        return true;
+    if (!read_records(first, choice, estimate, answer)) {
+        pfree(answer->group_records);
+        pfree(answer->doubtful_records);
+        return false;
+    }
     storage::hold_results();
     return true;
 }
@@ -142,9 +206,10 @@ bool aggregate_column(const RunSet &set, const Choice &choice, const RowTests &t
     inputs[kTestData] = {test_inputs.data, 0, test_inputs.data_bytes};
     inputs[kGroups] = blocks.groups;
     inputs[kRows] = blocks.rows;
-    const Question asked = {kind, inputs, kInputs,
-                            Min(question.request.results, question.max_groups) * record_bytes,
-                            estimate_microseconds(question.request, choice.path)};
+    const Question asked = {
+        kind, inputs, kInputs,
+        Min(Min(question.request.results, question.max_groups) * record_bytes, kPortionBytes),
+        estimate_microseconds(question.request, choice.path)};
     const auto set_offsets = [&](protocol::AggregateColumn *message, const Layout &at, uint64,
                                  uint64 capacity) {
         put_inputs(set, question, at.inputs[kPlaces], at.inputs[kMaps]);
@@ -165,7 +230,7 @@ bool aggregate_column(const RunSet &set, const Choice &choice, const RowTests &t
     const bool answered =
         ask<protocol::AggregateColumn>(asked, set, choice, protocol::Message::aggregate_column, set_offsets,
                                        &items, &layout, &reply) &&
-        read_reply(reply, *question.program, visible, question.max_groups, answer);
+        read_answer(reply, choice, asked.estimate, *question.program, visible, question.max_groups, answer);
     free_test_inputs(test_inputs);
     return answered || note_failed(kind, choice);
 }

@@ -334,16 +334,17 @@ struct GroupsQuestion {
 };
 
 // Records lie one behind the other, each of `words`: a group's key and its accumulators. Those of doubtful
-// rows, which lie on unknown blocks, have the row's TID (heap block << 16 | offset number) in one more.
-// Without an answer, of which the outcome is the reason, there are none.
+// rows, which lie on unknown blocks, have the row's TID (heap block << 16 | offset number) in one more. They
+// are the caller's, in the current memory context. Without an answer, of which the outcome is the reason,
+// there are none.
 struct GroupsAnswer {
     gpu_engine::AggregateOutcome outcome;
     uint32 words;
     uint64 groups;
     uint64 doubtful;
     uint64 counted;  // groups, where only their number was asked for and no row is doubtful
-    const uint64 *group_records;
-    const uint64 *doubtful_records;
+    uint64 *group_records;
+    uint64 *doubtful_records;
 };
 
 bool aggregate_column(const RunSet &set, const Choice &choice, const RowTests &tests,

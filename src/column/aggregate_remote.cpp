@@ -30,12 +30,6 @@ bool mark_remote_codes(RemoteCodes *codes, int run, int column, uint8 *marks, bo
 
 // ---- groups -----------------------------------------------------------------------------------------------
 
-static uint64 *copy_records(const uint64 *records, uint64 count, uint32 words) {
-    auto *copy = allocate<uint64>(count * words + 1);
-    memcpy(copy, records, count * words * sizeof(uint64));
-    return copy;
-}
-
 static const AggregateInput **inputs_by_place(const RemoteRows &rows, const AggregateInput *const *inputs) {
     auto **by_place = allocate_zeroed<const AggregateInput *>(static_cast<size_t>(rows.set.count) + 1);
     for (int run = 0; run < rows.view->run_count; run++)
@@ -72,8 +66,8 @@ bool ask_records(RemoteRows *rows, const AggregateProgram &program, const Aggreg
     found->groups = answer.groups;
     found->doubtful = answer.doubtful;
     found->counted = answer.counted;
-    found->group_records = copy_records(answer.group_records, answer.groups, found->words);
-    found->doubtful_records = copy_records(answer.doubtful_records, answer.doubtful, found->words + 1);
+    found->group_records = answer.group_records;
+    found->doubtful_records = answer.doubtful_records;
     return true;
 }
 

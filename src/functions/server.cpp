@@ -136,6 +136,7 @@ static const StatRow stat_rows[] = {
     {"merge dictionaries", protocol::Message::merge_column_dictionaries,
      kind_number(client::RequestKind::MergeColumnDictionaries)},
     {"aggregate", protocol::Message::aggregate_column, kind_number(client::RequestKind::AggregateColumn)},
+    {"read groups", protocol::Message::read_groups, -1},
     {"load", protocol::Message::append_pages, -1},
     {"finish", protocol::Message::finish, -1},
     {"read", protocol::Message::read_kary, -1},

@@ -87,6 +87,57 @@ class ServerAggregates : public ServerColumnsTest {
         return client_->ask<protocol::AggregateReply>(Message::aggregate_column, request);
     }
 
+    protocol::AggregateReply read_groups(std::uint64_t capacity) {
+        protocol::ReadGroups request{};
+        request.results = results;
+        request.capacity = capacity;
+        return client_->ask<protocol::AggregateReply>(Message::read_groups, request);
+    }
+
+    // The records of groups and of doubtful rows that an answer has, sorted.
+    struct Records {
+        std::vector<std::vector<std::uint64_t>> groups;
+        std::vector<std::vector<std::uint64_t>> doubtful;
+
+        friend bool operator==(const Records &, const Records &) = default;
+    };
+    void add_records(const protocol::AggregateReply &reply, std::uint64_t words, Records *records) {
+        const auto add = [&](std::uint64_t at, std::uint64_t count, std::uint64_t width, auto *to) {
+            const auto *record = client_->at<std::uint64_t>(at);
+            for (std::uint64_t i = 0; i < count; ++i, record += width) {
+                to->emplace_back(record, record + width);
+            }
+        };
+        add(reply.groups_at, reply.groups_here, words, &records->groups);
+        add(reply.doubtful_at, reply.doubtful_here, words + 1, &records->doubtful);
+    }
+    // Asks with room for `first` bytes, and reads the rest in portions that take no more than `portion`.
+    Records ask_in_portions(protocol::AggregateColumn request, std::uint64_t words, std::uint64_t first,
+                            std::uint64_t portion) {
+        Records records;
+        request.capacity = first;
+        protocol::AggregateReply reply = ask(request);
+        const std::uint64_t groups = reply.groups;
+        const std::uint64_t doubtful = reply.doubtful;
+        for (std::uint64_t room = first;; room = portion) {
+            EXPECT_EQ(Client::answer_of(reply.header), Answer::done) << reply.header.status.message;
+            EXPECT_EQ(reply.groups, groups);
+            EXPECT_EQ(reply.doubtful, doubtful);
+            EXPECT_LE(reply.needed, room);
+            add_records(reply, words, &records);
+            const bool is_whole = records.groups.size() >= groups && records.doubtful.size() >= doubtful;
+            reply = read_groups(portion);
+            if (is_whole || HasFailure()) {
+                break;
+            }
+            EXPECT_GT(reply.groups_here + reply.doubtful_here, 0U);
+        }
+        EXPECT_EQ(reply.header.status.code, StatusCode::invalid_argument);
+        std::sort(records.groups.begin(), records.groups.end());
+        std::sort(records.doubtful.begin(), records.doubtful.end());
+        return records;
+    }
+
     void check(const TestQuestion &question, bool all_visible) {
         protocol::AggregateColumn request = lay_out(question);
         heap_facts::HeapFacts facts = heap_facts::HeapFacts::random(40, random_);
@@ -122,13 +173,16 @@ class ServerAggregates : public ServerColumnsTest {
         ASSERT_EQ(doubtful, expected.doubtful);
 
         // Room for the answer exactly, and less than that.
-        request.capacity = reply.needed;
-        EXPECT_EQ(Client::answer_of(ask(request).header), Answer::done);
+        Records whole;
+        add_records(reply, words, &whole);
+        std::sort(whole.groups.begin(), whole.groups.end());
+        std::sort(whole.doubtful.begin(), whole.doubtful.end());
+        const std::uint64_t least = (words + 1) * sizeof(std::uint64_t) + 16;
+        EXPECT_EQ(ask_in_portions(request, words, reply.needed, least), whole);
         if (reply.needed > 0) {
-            request.capacity -= 16;
-            const protocol::AggregateReply small = ask(request);
-            EXPECT_EQ(small.header.status.code, StatusCode::insufficient_space);
-            EXPECT_EQ(small.needed, reply.needed);
+            EXPECT_EQ(ask_in_portions(request, words, reply.needed - 16, least), whole);
+            EXPECT_EQ(ask_in_portions(request, words, reply.needed / 2, reply.needed / 3 + least), whole);
+            EXPECT_EQ(ask_in_portions(request, words, 0, reply.needed / 5 + least), whole);
             request.capacity = reply.needed;
             request.max_groups = reply.groups + reply.doubtful - 1;
             if (reply.groups + reply.doubtful > 0) {
@@ -151,6 +205,38 @@ TEST_P(ServerAggregates, AnswersEqualAPlainReference) {
         ASSERT_FALSE(HasFatalFailure());
     }
     EXPECT_GT(answered_, 20);
+}
+
+TEST_P(ServerAggregates, KeepNothingForLater) {
+    make_runs({3000});
+    ASSERT_FALSE(HasFatalFailure());
+    TestQuestion question;
+    Builder builder(&question);
+    question.inputs.emplace_back();
+    question.inputs[0].add_map(runs_[0], 1, AggregateInputKind::map64,
+                               [](std::uint64_t code) { return static_cast<std::int64_t>(code % 64); });
+    builder.add_key(builder.add_input(), 10, 0, true);
+    protocol::AggregateColumn request = lay_out(question);
+    const auto keep_some = [&] {
+        request.capacity = 32;
+        const protocol::AggregateReply reply = ask(request);
+        EXPECT_EQ(Client::answer_of(reply.header), Answer::done);
+        EXPECT_LT(reply.groups_here, reply.groups);
+    };
+    EXPECT_EQ(read_groups(256).header.status.code, StatusCode::invalid_argument);
+    keep_some();
+    EXPECT_EQ(Client::answer_of(read_groups(32).header), Answer::done);
+    // A place that isn't one, and any other request, end it.
+    protocol::ReadGroups lie{};
+    lie.results = UINT64_MAX - 15;
+    lie.capacity = 32;
+    EXPECT_EQ(client_->ask<protocol::AggregateReply>(Message::read_groups, lie).header.status.code,
+              StatusCode::invalid_argument);
+    EXPECT_EQ(read_groups(256).header.status.code, StatusCode::invalid_argument);
+    keep_some();
+    request.capacity = buffer_bytes - results;
+    EXPECT_EQ(Client::answer_of(ask(request).header), Answer::done);
+    EXPECT_EQ(read_groups(256).header.status.code, StatusCode::invalid_argument);
 }
 
 TEST_P(ServerAggregates, TellWhichRunsAreAbsentOrStale) {

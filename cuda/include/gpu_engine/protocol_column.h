@@ -95,18 +95,28 @@ struct AggregateColumn {
     RunUse run[max_runs];
 };
 
-// Where the records of groups and of doubtful rows lie (AggregateAnswer); none unless the outcome is
-// answered.
+// The records of groups and of doubtful rows (AggregateAnswer); none unless the outcome is answered. Groups
+// come first, and as many records as there is room for. The rest of them the server keeps for read_groups,
+// until the connection asks for anything else, or for nothing for a while.
 struct AggregateReply {
     ReplyHeader header;
-    std::uint64_t needed;
-    std::uint64_t groups;
-    std::uint64_t doubtful;
-    std::uint64_t counted;  // AggregateAnswer::counted
+    std::uint64_t needed;         // bytes of the records here
+    std::uint64_t groups;         // in all
+    std::uint64_t doubtful;       // in all
+    std::uint64_t counted;        // AggregateAnswer::counted
+    std::uint64_t groups_here;    // records of groups in the buffer now
+    std::uint64_t doubtful_here;  // and of doubtful rows
     std::uint64_t groups_at;
     std::uint64_t doubtful_at;
     std::uint32_t outcome;  // AggregateOutcome
     std::uint32_t reserved;
+};
+
+// The next records of what aggregate_column found, on the same engine. The reply is an AggregateReply, too.
+struct ReadGroups {
+    RequestHeader header;
+    std::uint64_t results;
+    std::uint64_t capacity;
 };
 
 // Merges two sorted dictionaries of 64-bit integers (Column::merge_dictionaries). At `entries` the server
@@ -129,7 +139,7 @@ struct MergeColumnDictionariesReply {
 };
 
 using ColumnStructures = Structures<BeginColumn, ColumnTestPlace, ValueRange, AskColumn, ColumnReply,
-                                    AggregateInputPlace, AggregateColumn, AggregateReply, AggregateProgram,
-                                    MergeColumnDictionaries, MergeColumnDictionariesReply>;
+                                    AggregateInputPlace, AggregateColumn, AggregateReply, ReadGroups,
+                                    AggregateProgram, MergeColumnDictionaries, MergeColumnDictionariesReply>;
 
 }  // namespace gpu_engine::protocol

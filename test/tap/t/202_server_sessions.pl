@@ -107,6 +107,35 @@ my $many_keys = q{SELECT count(*), sum(ordinal) FROM gpu.lookup('t_k', ARRAY(SEL
 is(sql_value($node, "SET pg_gpu.path = host; SET pg_gpu.session_transfer_memory = '1MB'; $many_keys"),
 	sql_value($node, "SET pg_gpu.path = paged; $many_keys"), 'a request larger than the transfer buffer');
 
+# Groups come in portions, those of rows that are looked up in the table behind the others. Each group has 24 bytes, and each row 32.
+$node->safe_psql('postgres', q{
+CREATE TABLE groups WITH (autovacuum_enabled = off) AS SELECT i AS k, i % 1000 AS v FROM generate_series(1, 150000) AS i;
+CREATE INDEX groups_c ON groups USING gpu_column (k, v);
+VACUUM groups;
+UPDATE groups SET v = -1 WHERE k % 90 = 0 AND k > 90000;
+DELETE FROM groups WHERE k % 70 = 0 AND k > 90000;
+ANALYZE groups;
+});
+my $by_group = "SET seq_page_cost = 1000; SET enable_bitmapscan = off; SET work_mem = '256MB'; SET pg_gpu.enable_block_facts = off; SET pg_gpu.session_transfer_memory = '1MB';";
+foreach my $query ('SELECT k, sum(v) AS s FROM groups GROUP BY k', 'SELECT k, sum(v) AS s FROM groups WHERE k > 90000 GROUP BY k')
+{
+	my $groups = "SELECT md5(string_agg(k || ' ' || s, ',' ORDER BY k)) FROM ($query OFFSET 0) AS g";
+	my $own = sql_value($node, "SET pg_gpu.enable_aggregate = off; $groups");
+	is(sql_value($node, "SET pg_gpu.path = host; $by_group $groups"), $own, 'groups that the transfer buffer has no room for');
+	my $plan = sql($node, "SET pg_gpu.path = host; $by_group EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) $query")->{out};
+	like($plan, qr/Path: host\n *Requests: (?:[2-9]|\d\d)/, 'come in several requests');
+	unlike($plan, qr/Fallbacks/, 'of which none fails');
+}
+
+# What has been read isn't kept.
+my $kept = new_session($node);
+$kept->query_safe("SET pg_gpu.path = host; $by_group");
+my $held = sql_value($node, 'SELECT host_memory_used FROM gpu.server');
+my $first = "SELECT count(*) FROM (SELECT k, sum(v) FROM groups GROUP BY k OFFSET 0) AS g";
+is($kept->query_safe($first), sql_value($node, "SET pg_gpu.enable_aggregate = off; $first"), 'a session reads all of them');
+ok(wait_until(sub { sql_value($node, 'SELECT host_memory_used FROM gpu.server') <= $held }), 'and the server process keeps none');
+$kept->quit;
+
 # ---- databases and users ------------------------------------------------------------------------------------------------
 
 $node->safe_psql('postgres', 'CREATE DATABASE other');
