@@ -102,6 +102,14 @@ AS 'MODULE_PATHNAME', 'pg_gpu_explain_why'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE COST 10000 ROWS 3;
 COMMENT ON FUNCTION gpu.explain_why(text) IS 'plans a SELECT and tells which of our nodes it could have had, and why it has them or not';
 
+CREATE FUNCTION gpu.advise(statements int DEFAULT 200, OUT advice text, OUT table_name regclass, OUT command text, OUT queryid bigint,
+                           OUT query text, OUT calls bigint, OUT milliseconds float8, OUT cost float8, OUT cost_with float8,
+                           OUT bytes bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_gpu_advise'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 10;
+COMMENT ON FUNCTION gpu.advise(int) IS 'indexes of ours that would make recorded statements cheaper, and those that nobody uses';
+
 CREATE FUNCTION gpu.stat_reset()
 RETURNS void
 AS 'MODULE_PATHNAME', 'pg_gpu_stat_reset'

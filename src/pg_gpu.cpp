@@ -3,6 +3,7 @@
 #include "client/client.h"
 #include "compat.h"
 #include "grid/grid.h"
+#include "plan/advise.h"
 #include "plan/aggregate_scan.h"
 #include "plan/rows_scan.h"
 #include "plan/count_scan.h"
@@ -37,6 +38,7 @@ void _PG_init(void) {
     pg_gpu::plan::register_aggregate_scan();
     pg_gpu::plan::register_rows_scans();
     pg_gpu::plan::register_scan_usage();
+    pg_gpu::plan::register_advise();
     pg_gpu::client::register_client();
     if (process_shared_preload_libraries_in_progress) {
         pg_gpu::storage::reserve_put_off_merges();

@@ -51,4 +51,11 @@ inline bool is_about_values(int sqlerrcode) {
            category != ERRCODE_TO_CATEGORY(ERRCODE_INTERNAL_ERROR);
 }
 
+// Is it about what was worked on? Cancels and what the machine lacks are the whole statement's.
+inline bool is_about_work(const ErrorData &error) {
+    const int category = ERRCODE_TO_CATEGORY(error.sqlerrcode);
+    return category != ERRCODE_TO_CATEGORY(ERRCODE_OPERATOR_INTERVENTION) &&
+           category != ERRCODE_TO_CATEGORY(ERRCODE_INSUFFICIENT_RESOURCES);
+}
+
 }  // namespace pg_gpu

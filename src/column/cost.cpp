@@ -1,5 +1,6 @@
 // Cost estimates, from the run list: a condition reads its column's codes, and what matches its TIDs.
 #include "column/column.h"
+#include "storage/hypothetical.h"
 
 namespace pg_gpu::column {
 
@@ -26,7 +27,7 @@ void estimate_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
         clauselist_selectivity(root, selective, static_cast<int>(index->rel->relid), JOIN_INNER, nullptr);
     const double tuples = clamp_row_est(*selectivity * index->rel->tuples);
 
-    storage::Summary summary = {};
+    storage::Summary summary = storage::summary_of_one_run(index);
     if (!index->hypothetical) {
         Relation relation = index_open(index->indexoid, NoLock);
         summary = storage::summarise(relation, run_kind());

@@ -119,13 +119,6 @@ static void read_runs(Relation index, const Mirrors &mirrors, bool sees_all, Loo
     looked->is_read = true;
 }
 
-// An error about the index itself is told in its row. Cancels and what the machine lacks are the statement's.
-static bool is_about_index(const ErrorData &error) {
-    const int category = ERRCODE_TO_CATEGORY(error.sqlerrcode);
-    return category != ERRCODE_TO_CATEGORY(ERRCODE_OPERATOR_INTERVENTION) &&
-           category != ERRCODE_TO_CATEGORY(ERRCODE_INSUFFICIENT_RESOURCES);
-}
-
 static void read_open_index(Relation index, const Mirrors &mirrors, bool sees_all, Looked *looked) {
     // CREATE and REINDEX CONCURRENTLY write an index for as long as it isn't ready, and may have left it so.
     const bool is_built = index->rd_index->indisready;
@@ -137,7 +130,8 @@ static void read_open_index(Relation index, const Mirrors &mirrors, bool sees_al
     });
     if (error == nullptr)
         return;
-    if (!is_about_index(*error))
+    // An error about the index itself is told in its row.
+    if (!is_about_work(*error))
         ReThrowError(error);
     *looked = {"damaged", error->message, false, looked->bytes, 0, 0, 0, 0};
 }

@@ -3,6 +3,7 @@
 
 #include "grid/grid.h"
 #include "grid/grid_writer.h"
+#include "storage/hypothetical.h"
 
 namespace pg_gpu::grid {
 
@@ -74,17 +75,15 @@ void estimate_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
         clauselist_selectivity(root, selective, static_cast<int>(index->rel->relid), JOIN_INNER, nullptr);
     const double tuples = clamp_row_est(*selectivity * index->rel->tuples);
 
-    storage::Summary summary = {};
-    double entry_pages = 1;
+    storage::Summary summary = storage::summary_of_one_run(index);
     if (!index->hypothetical) {
         Relation relation = index_open(index->indexoid, NoLock);
         summary = storage::summarise(relation, run_kind(relation));
-        entry_pages = static_cast<double>(summary.pages);
         index_close(relation, NoLock);
     }
     const double runs = Max(summary.runs, 1);
     const double entries = Max(static_cast<double>(summary.entries), 1.0);
-    entry_pages = Max(entry_pages, runs);
+    const double entry_pages = Max(static_cast<double>(summary.pages), runs);
     DimensionShare shares[kMaxDimensions];
     const int dimensions = Max(dimension_shares(root, path, shares), 1);
     const Reads reads = reads_of(shares, dimensions, entries / runs);

@@ -3,6 +3,7 @@
 
 #include "kary/kary.h"
 #include "kary/lossy_cost.h"
+#include "storage/hypothetical.h"
 
 namespace pg_gpu::kary {
 
@@ -121,7 +122,7 @@ void estimate_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
     double tuples = rint(boundary_selectivity * index->rel->tuples);
     tuples = Min(Max(tuples, 1.0), Max(index->tuples, 1.0));
 
-    storage::Summary summary = {};
+    storage::Summary summary = storage::summary_of_one_run(index);
     if (!index->hypothetical) {
         Relation relation = index_open(index->indexoid, NoLock);
         summary = storage::summarise(relation, run_kind(relation));

@@ -10,6 +10,7 @@
 #include "plan/aggregate_sets.h"
 #include "plan/aggregate_top.h"
 #include "plan/aggregate_whole.h"
+#include "plan/hypothetical.h"
 #include "plan/join_path.h"
 #include "plan/parameters.h"
 #include "settings.h"
@@ -53,7 +54,7 @@ static const char *refuse_groups(PlannerInfo *root) {
 }
 
 bool is_column_index(const IndexOptInfo *index) {
-    return !index->hypothetical && find_access_method(index) == &gpu_column;
+    return (!index->hypothetical || is_proposed(index)) && find_access_method(index) == &gpu_column;
 }
 
 bool has_column_index(const RelOptInfo *table) {
@@ -330,6 +331,10 @@ static Node *expression_of_index(const AggregateQuery &query, Expr *expression) 
 }
 
 AggregateSource make_source(RelOptInfo *table, const IndexOptInfo *index) {
+    if (index->hypothetical) {
+        const column::Format *proposed = make_proposed_format(index);
+        return {table, index, summarise_proposed(index, *proposed), proposed};
+    }
     Relation relation = index_open(index->indexoid, NoLock);
     const column::Format *format = column::make_format(relation);
     const AggregateSource source = {table, index, column::summarise_columns(relation, *format), format};

@@ -5,6 +5,7 @@
 #include "compat.h"
 #include "plan/count_scan.h"
 #include "plan/explain_why.h"
+#include "plan/hypothetical.h"
 #include "settings.h"
 
 namespace pg_gpu::plan {
@@ -207,7 +208,8 @@ static void consider_count_paths(PlannerInfo *root, UpperRelationKind stage, Rel
     foreach (cell, input->indexlist) {
         const auto *index = lfirst_node(IndexOptInfo, cell);
         const Method *method = find_access_method(index);
-        if (index->hypothetical || method == nullptr || method->count_matching == nullptr)
+        if ((index->hypothetical && !is_proposed(index)) || method == nullptr ||
+            method->count_matching == nullptr)
             continue;
         candidate.index = index->indexoid;
         IndexPath *path = answering_path(root, input, index);

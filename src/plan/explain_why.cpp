@@ -5,6 +5,7 @@
 
 #include "compat.h"
 #include "memory.h"
+#include "plan/statement.h"
 
 PG_GPU_FUNCTION(pg_gpu_explain_why);
 
@@ -49,11 +50,7 @@ static Inquiry *inquiry = nullptr;
 
 // Planning may run functions, and these may plan other statements.
 static bool is_asked(const PlannerInfo *root) {
-    if (inquiry == nullptr)
-        return false;
-    while (root->parent_root != nullptr)
-        root = root->parent_root;
-    return root->parse == inquiry->statement;
+    return inquiry != nullptr && statement_of(root) == inquiry->statement;
 }
 
 // ---- words ------------------------------------------------------------------------------------------------
@@ -227,8 +224,7 @@ static Query *parse_statement(const char *text) {
     return linitial_node(Query, queries);
 }
 
-// As EXPLAIN does, so that nobody learns more than by EXPLAIN. Nothing is executed.
-static void check_privileges(PlannedStmt *plan, const char *text) {
+void check_privileges(PlannedStmt *plan, const char *text) {
     QueryDesc *description =
         CreateQueryDesc(plan, text, GetActiveSnapshot(), InvalidSnapshot, None_Receiver, nullptr, nullptr, 0);
     ExecutorStart(description, EXEC_FLAG_EXPLAIN_ONLY);

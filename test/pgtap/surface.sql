@@ -13,6 +13,9 @@ SELECT is((SELECT installed_version FROM pg_available_extensions WHERE name = 'p
 -- Functions: argument names, types and defaults, and result columns.
 CREATE TEMP TABLE wanted (name text, arguments text, result text, rows bool);
 INSERT INTO wanted VALUES
+  ('advise', 'statements integer DEFAULT 200',
+   'TABLE(advice text, table_name regclass, command text, queryid bigint, query text, calls bigint, milliseconds double precision, '
+   'cost double precision, cost_with double precision, bytes bigint)', true),
   ('bm25_distance', 'tsvector, gpu.bm25_query', 'real', false),
   ('bm25_query_in', 'cstring', 'gpu.bm25_query', false),
   ('bm25_query_out', 'gpu.bm25_query', 'cstring', false),
@@ -131,6 +134,7 @@ SELECT is((SELECT count(*) FROM pg_proc WHERE pronamespace = 'gpu'::regnamespace
 -- server process costs some 1,000, a pass over a column more.
 CREATE TEMP TABLE label (name text, arguments int, volatile text, parallel text, cost int, rows int);
 INSERT INTO label VALUES
+  ('advise', 1, 'v', 'u', 1000000, 10),
   ('bm25_distance', 2, 'i', 's', 10, 0), ('bm25_query_in', 1, 'i', 's', 1, 0), ('bm25_query_out', 1, 's', 's', 1, 0),
   ('byte_histogram', 1, 'i', 's', 100, 0), ('byte_histogram', 1, 'i', 's', 1000, 100),
   ('calibrate', 1, 'v', 'u', 1000000, 30), ('columns', 1, 's', 'r', 10000, 10), ('cost_rows', 0, 's', 's', 100, 31),

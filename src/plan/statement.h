@@ -1,0 +1,18 @@
+// Statements that are planned and never executed.
+#pragma once
+
+#include "postgres_headers.h"
+
+namespace pg_gpu::plan {
+
+// What all of this is planned for.
+inline const Query *statement_of(const PlannerInfo *root) {
+    while (root->parent_root != nullptr)
+        root = root->parent_root;
+    return root->parse;
+}
+
+// As EXPLAIN does, so that nobody learns more than by EXPLAIN. Nothing is executed.
+void check_privileges(PlannedStmt *plan, const char *text);
+
+}  // namespace pg_gpu::plan
