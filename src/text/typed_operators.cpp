@@ -98,7 +98,7 @@ static const Operation *operation_of(Operator *called, struct varlena *argument,
     return operation;
 }
 
-// A matching document's score in units, at least one; 0 when it doesn't match.
+// A matching document's score in units; -1 when it doesn't match.
 static int64 score_of_document(const Operation *operation, TSVector vector) {
     if (operation->query.root == nullptr)
         return -1;
