@@ -114,7 +114,9 @@ bool reach_server() {
         return fail(Trouble::NotWanted, "%s", resting.reason);
     if (connect_to_server())
         return true;
-    rest_after(Path::Host, last_trouble());
+    // That there is none costs nothing to find out, and the next request may start it.
+    if (last_trouble() != Trouble::NoServer)
+        rest_after(Path::Host, last_trouble());
     return false;
 }
 
