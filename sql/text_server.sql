@@ -78,7 +78,7 @@ DECLARE
     answer text;
 BEGIN
     PERFORM set_config('pg_gpu.path', path, true);
-    SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off;
+    SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off; SET LOCAL pg_gpu.enable_search = off;
     EXECUTE format('SELECT count(*) || md5(string_agg(id::text, '','')) FROM (SELECT id FROM text_far WHERE %s ORDER BY tsv OPERATOR(gpu.<=>) gpu.query(''text_far_i'', %L) LIMIT 1500) AS x',
                    condition, search_query) INTO answer;
     RETURN answer;

@@ -457,4 +457,34 @@ inline void set_version_dependent_fields([[maybe_unused]] IndexAmRoutine *routin
 #endif
 }
 
+// Calls visit(block, offsets, count) for each block of a bitmap, in order. count is -1 where all rows of the
+// block may be in it.
+template <typename Visit>
+void for_each_bitmap_block(TIDBitmap *bitmap, Visit visit) {
+#if PG_VERSION_NUM >= 180000
+    TBMPrivateIterator *iterator = tbm_begin_private_iterate(bitmap);
+    TBMIterateResult block;
+    OffsetNumber offsets[MaxHeapTuplesPerPage];
+    while (tbm_private_iterate(iterator, &block))
+        visit(block.blockno, offsets,
+              block.lossy ? -1 : tbm_extract_page_tuple(&block, offsets, MaxHeapTuplesPerPage));
+    tbm_end_private_iterate(iterator);
+#else
+    TBMIterator *iterator = tbm_begin_iterate(bitmap);
+    while (const TBMIterateResult *block = tbm_iterate(iterator))
+        visit(block->blockno, block->offsets, block->ntuples);
+    tbm_end_iterate(iterator);
+#endif
+}
+
+// Begins the scan that a plan node hasn't begun yet, as that node would.
+inline IndexScanDesc begin_scan_of_node(IndexScanState *node) {
+    return index_beginscan(node->ss.ss_currentRelation, node->iss_RelationDesc,
+                           node->ss.ps.state->es_snapshot,
+#if PG_VERSION_NUM >= 180000
+                           &node->iss_Instrument,
+#endif
+                           node->iss_NumScanKeys, node->iss_NumOrderByKeys);
+}
+
 }  // namespace pg_gpu

@@ -30,12 +30,12 @@ struct Method {
     amcostestimate_function estimate_cost;
 
     // The number of rows that the snapshot sees and that match the scan keys; *heap_fetches of their entries
-    // were looked up in the heap. nullptr, as the two below, where bounds mean nothing.
+    // were looked up in the heap.
     int64 (*count_matching)(Relation heap, Relation index, Snapshot snapshot, const ScanKeyData *keys,
                             int key_count, uint64 *heap_fetches);
     // Does count_matching look up every entry in the heap for this path's conditions?
     bool (*fetches_all)(const IndexPath *path);
-    // counts[i]: the rows in each range.
+    // counts[i]: the rows in each range. nullptr where bounds mean nothing.
     void (*count_batch)(Relation heap, Relation index, Snapshot snapshot, const keys::RangeReader &reader,
                         int64 *counts);
 

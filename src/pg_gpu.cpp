@@ -9,6 +9,7 @@
 #include "plan/count_scan.h"
 #include "plan/lookup_join.h"
 #include "plan/scan_usage.h"
+#include "plan/search_scan.h"
 #include "progress.h"
 #include "settings.h"
 #include "storage/holds.h"
@@ -37,6 +38,7 @@ void _PG_init(void) {
     pg_gpu::plan::register_lookup_join();
     pg_gpu::plan::register_aggregate_scan();
     pg_gpu::plan::register_rows_scans();
+    pg_gpu::plan::register_search_scan();
     pg_gpu::plan::register_scan_usage();
     pg_gpu::plan::register_advise();
     pg_gpu::client::register_client();

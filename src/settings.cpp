@@ -15,6 +15,7 @@ static bool enable_aggregate = true;
 static int map_memory_kb = 32768;
 static bool enable_join = true;
 static bool enable_sort = true;
+static bool enable_search = true;
 static bool enable_block_facts = true;
 
 static ServerSettings server = {};
@@ -131,6 +132,11 @@ void define_settings() {
         "The first rows of one table in an order are found from the index's columns, and only they are read "
         "from the table.",
         &enable_sort, true, PGC_USERSET, GUC_EXPLAIN, nullptr, nullptr, nullptr);
+    DefineCustomBoolVariable("pg_gpu.enable_search",
+                             "Enables the planner's use of gpu_text's indexes together with others.",
+                             "The best rows are looked for among those that other indexes leave, and their "
+                             "scores aren't computed again.",
+                             &enable_search, true, PGC_USERSET, GUC_EXPLAIN, nullptr, nullptr, nullptr);
     DefineCustomIntVariable(
         "pg_gpu.map_memory",
         "Memory in which a session keeps results of expressions for the values of columns.",
@@ -168,6 +174,10 @@ bool join_enabled() {
 
 bool sort_enabled() {
     return enable_sort;
+}
+
+bool search_enabled() {
+    return enable_search;
 }
 
 bool block_facts_enabled() {

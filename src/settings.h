@@ -27,6 +27,9 @@ bool sort_enabled();
 // Also of joined tables?
 bool join_enabled();
 
+// And ordered scans of gpu_text's indexes with other indexes' conditions?
+bool search_enabled();
+
 // Bytes that a session may keep maps of expressions in.
 size_t map_memory();
 

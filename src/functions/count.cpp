@@ -66,7 +66,7 @@ static int add_bounds(Relation index, const ColumnValues &low, const ColumnValue
 
 static functions::OpenIndex open_for_counting(Oid index_oid, Snapshot snapshot) {
     const functions::OpenIndex open = functions::open_index(index_oid, AccessShareLock, AccessShareLock);
-    if (find_access_method(open.index)->count_matching == nullptr)
+    if (find_access_method(open.index)->count_batch == nullptr)
         ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                         errmsg("rows cannot be counted between bounds in index \"%s\"",
                                RelationGetRelationName(open.index)),

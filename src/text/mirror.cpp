@@ -421,7 +421,8 @@ void rank_by_any_path(Corpus *corpus, Ranking *ranking) {
     RankedQuery query;
     begin_query(*ranking->query, ranking->limit, &query);
     query.ranking = *ranking;
-    const bool is_plain = ranking->condition_count == 0 && is_for_server(corpus, query.query);
+    const bool is_plain =
+        ranking->condition_count == 0 && ranking->among == nullptr && is_for_server(corpus, query.query);
     if (query.query.root != nullptr)
         find_lists(corpus, &query);
     bool asks = is_plain;

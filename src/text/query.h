@@ -55,6 +55,12 @@ bool is_plain_conjunction(const QueryNode *node);
 
 enum class Match { No, Yes, Maybe };
 
+inline Match both(Match a, Match b) {
+    if (a == Match::No || b == Match::No)
+        return Match::No;
+    return a == Match::Yes && b == Match::Yes ? Match::Yes : Match::Maybe;
+}
+
 // Says whether one document matches, given its frequencies by term.
 Match match_document(const QueryNode *node, const uint32 *frequencies);
 

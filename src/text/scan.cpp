@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "compat.h"
+#include "text/among.h"
 #include "text/bm25.h"
 #include "text/configuration.h"
 #include "text/mirror.h"
@@ -16,6 +17,11 @@ namespace pg_gpu::text {
 static constexpr uint32 kFirstBatch = 128;
 static constexpr uint32 kBatchGrowth = 8;
 static constexpr uint32 kLargestBatch = 1u << 20;
+
+// Where fewer than one document in so many is wanted, the wanted ones are gone through from the beginning.
+// Else the best of all are passed on as far as they are wanted, because lists let most documents be passed
+// over.
+static constexpr double kFewestWanted = 16;
 
 namespace {
 
@@ -45,8 +51,10 @@ struct Scan {
     Query query;
     postings::Norms norms;
     bool has_query;
-    bool only_ranked;  // a condition asks for what the query matches
-    bool unordered;    // the executor orders the rows: the index can't tell their distances
+    bool only_ranked;            // a condition asks for what the query matches
+    bool unordered;              // the executor orders the rows: the index can't tell their distances
+    const table::RowSet *among;  // nullptr: all rows are wanted
+    uint32 first_batch;          // 0: kFirstBatch
     Ranking ranking;
     uint32 next_hit;
     Hit last;
@@ -93,6 +101,12 @@ void end_scan(IndexScanDesc descriptor) {
     MemoryContextDelete(scan->context);
     pfree(scan);
     descriptor->opaque = nullptr;
+}
+
+void restrict_scan(IndexScanDesc descriptor, const table::RowSet *rows, double wanted) {
+    auto *scan = static_cast<Scan *>(descriptor->opaque);
+    scan->among = rows;
+    scan->first_batch = static_cast<uint32>(Min(Max(wanted, kFirstBatch), kFirstBatch * kFewestWanted));
 }
 
 client::Usage scan_usage(IndexScanDesc descriptor) {
@@ -208,6 +222,32 @@ int64 get_bitmap(IndexScanDesc descriptor, TIDBitmap *bitmap) {
     return count;
 }
 
+bool needs_rows_of(IndexScanDesc descriptor) {
+    auto *scan = static_cast<Scan *>(descriptor->opaque);
+    if (!scan->started)
+        read_conditions(descriptor, scan);
+    return scan->recheck;
+}
+
+void visit_matches_of(IndexScanDesc descriptor, const EntrySink &sink) {
+    needs_rows_of(descriptor);
+    const auto *scan = static_cast<const Scan *>(descriptor->opaque);
+    if (scan->nothing)
+        return;
+    // The sink outlives the corpus.
+    MemoryContext caller = CurrentMemoryContext;
+    with_corpus(descriptor->indexRelation, descriptor->xs_snapshot, [&](Corpus *corpus) {
+        MemoryContext own = MemoryContextSwitchTo(caller);
+        sink.reset(sink.context);
+        MemoryContextSwitchTo(own);
+        visit_matches(corpus, scan, [&](const ItemPointerData *tids, uint32 count) {
+            MemoryContextSwitchTo(caller);
+            sink.add(sink.context, tids, count);
+            MemoryContextSwitchTo(own);
+        });
+    });
+}
+
 static void add_tid(MemoryContext context, TidList *list, const ItemPointerData &tid, bool maybe) {
     if (list->count == list->room) {
         MemoryContext caller = MemoryContextSwitchTo(context);
@@ -255,6 +295,19 @@ static void drop_implied_conditions(Scan *scan) {
     scan->condition_count = kept;
 }
 
+// How many of the best of all to rank so that as many are wanted as are ranked at first otherwise; 0 where
+// wanted ones are ranked instead.
+static uint32 first_batch_of_all(IndexScanDesc descriptor, const Scan *scan) {
+    const uint32 usual = Max(scan->first_batch, kFirstBatch);
+    if (scan->among == nullptr)
+        return usual;
+    const double documents = descriptor->indexRelation->rd_rel->reltuples;
+    const double per_wanted = documents / Max(static_cast<double>(scan->among->rows), 1);
+    return per_wanted > 0 && per_wanted < kFewestWanted
+               ? static_cast<uint32>(Min(usual * Max(per_wanted, 1.0), kFirstBatch * kFewestWanted))
+               : 0;
+}
+
 static void begin_ordered(IndexScanDesc descriptor, Scan *scan) {
     read_conditions(descriptor, scan);
     drop_implied_conditions(scan);
@@ -263,13 +316,22 @@ static void begin_ordered(IndexScanDesc descriptor, Scan *scan) {
     scan->ranking.norms = scan->norms;
     scan->ranking.conditions = scan->conditions;
     scan->ranking.condition_count = scan->condition_count;
-    scan->ranking.limit = kFirstBatch / kBatchGrowth;
+    const uint32 first = first_batch_of_all(descriptor, scan);
+    scan->ranking.among = first == 0 ? scan->among : nullptr;
+    scan->ranking.limit = Max(first, kFirstBatch) / kBatchGrowth;
+}
+
+static bool is_wanted(const Scan *scan, const ItemPointerData &tid) {
+    return scan->among == nullptr || contains(*scan->among, tid);
 }
 
 // A score depends on the document alone, so a new view goes on behind the last one.
 static void rank_batch(IndexScanDesc descriptor, Scan *scan) {
     Ranking *ranking = &scan->ranking;
     ranking->after = scan->next_hit > 0 ? &scan->last : nullptr;
+    // If few of the best are wanted, so may be all that follow.
+    if (scan->next_hit > 0)
+        ranking->among = scan->among;
     ranking->limit = Min(ranking->limit * kBatchGrowth, kLargestBatch);
     const client::Usage before = client::session_usage();
     Hit *returned = ranking->hits;
@@ -325,6 +387,8 @@ static bool next_ranked(IndexScanDesc descriptor, Scan *scan) {
                 return false;
         }
         scan->last = ranking->hits[scan->next_hit++];
+        if (!is_wanted(scan, scan->last.tid))
+            continue;
         bool matches = true;
         if (scan->last.maybe && (!row_matches(descriptor, scan, scan->last.tid, &matches) || !matches))
             continue;
@@ -338,41 +402,53 @@ static Match match_query(const Scan *scan, const DocumentItem *item) {
     return scan->has_query ? match_item(item, &scan->query, nullptr, 0) : Match::No;
 }
 
+// Calls visit(ordinal, tid) for each of the run's entries of rows that are wanted.
+template <typename Visit>
+static void visit_wanted(const Scan *scan, RunReader *reader, Visit visit) {
+    const bool all = scan->among == nullptr;
+    const OrdinalSet wanted = all ? whole_run() : ordinals_among(reader, *scan->among);
+    const uint64 count = all ? reader->run.entries : wanted.count;
+    auto *tids = allocate<ItemPointerData>(kDocumentsPerPage);
+    uint32 page = UINT32_MAX;
+    for (uint64 i = 0; i < count && !reader->stale; i++) {
+        const uint32 ordinal = all ? static_cast<uint32>(i) : wanted.ordinals[i];
+        if (ordinal / kDocumentsPerPage != page) {
+            CHECK_FOR_INTERRUPTS();
+            page = ordinal / kDocumentsPerPage;
+            if (read_document_tids(reader, page, tids) == 0)
+                return;
+        }
+        if (!is_dead(reader, ordinal))
+            visit(ordinal, tids[ordinal % kDocumentsPerPage]);
+    }
+}
+
+// Goes forward through a set.
+static bool is_member(const OrdinalSet &set, uint32 *next, uint32 ordinal) {
+    while (*next < set.count && set.ordinals[*next] < ordinal)
+        ++*next;
+    return (*next < set.count && set.ordinals[*next] == ordinal) != set.complement;
+}
+
 static void collect_unranked_run(Scan *scan, RunReader *reader) {
-    const bool all = scan->condition_count == 0;
-    const OrdinalSet wanted =
-        all ? whole_run()
+    const OrdinalSet matching =
+        scan->condition_count == 0
+            ? whole_run()
             : match_all_conditions(reader, nullptr, nullptr, scan->conditions, scan->condition_count);
     const OrdinalSet ranked = scan->has_query && scan->query.root != nullptr
                                   ? match_run(scan->query.root, open_lists(reader, scan->query))
                                   : OrdinalSet{nullptr, 0, false, true};
-    auto *tids = allocate<ItemPointerData>(kDocumentsPerPage);
-    uint32 next_wanted = 0;
+    uint32 next_matching = 0;
     uint32 next_ranked = 0;
-    for (uint32 ordinal = 0; ordinal < reader->run.entries; ordinal++) {
-        if (ordinal % kDocumentsPerPage == 0) {
-            CHECK_FOR_INTERRUPTS();
-            if (read_document_tids(reader, ordinal / kDocumentsPerPage, tids) == 0)
-                return;
-        }
-        bool is_wanted = all;
-        if (next_wanted < wanted.count && wanted.ordinals[next_wanted] == ordinal) {
-            next_wanted++;
-            is_wanted = true;
-        }
-        bool is_ranked = ranked.complement;
-        if (next_ranked < ranked.count && ranked.ordinals[next_ranked] == ordinal) {
-            next_ranked++;
-            is_ranked = !ranked.complement;
-        }
-        if (!is_wanted || is_dead(reader, ordinal))
-            continue;
-        const ItemPointerData &tid = tids[ordinal % kDocumentsPerPage];
+    visit_wanted(scan, reader, [&](uint32 ordinal, const ItemPointerData &tid) {
+        if (!is_member(matching, &next_matching, ordinal))
+            return;
+        const bool is_ranked = is_member(ranked, &next_ranked, ordinal);
         if (!scan->has_query || document_length(reader, ordinal) == kNullLength)
             add_tid(scan->context, &scan->nulls, tid, false);
         else if (!is_ranked || !ranked.exact)
             add_tid(scan->context, &scan->found, tid, is_ranked);
-    }
+    });
 }
 
 // All entries that are not ranked: those that do not match, perhaps not, and NULLs.
@@ -382,8 +458,9 @@ static void collect_unranked(IndexScanDesc descriptor, Scan *scan) {
         scan->nulls.count = 0;
         for (int i = 0; i < corpus->raw_count; i++) {
             for_each_item(corpus->raws[i], [&](const DocumentItem *item) {
-                if (scan->condition_count > 0 &&
-                    match_item(item, nullptr, scan->conditions, scan->condition_count) == Match::No)
+                if (!is_wanted(scan, item->head.tid) ||
+                    (scan->condition_count > 0 &&
+                     match_item(item, nullptr, scan->conditions, scan->condition_count) == Match::No))
                     return;
                 const Match match = match_query(scan, item);
                 if (is_null(item) || !scan->has_query)

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "text/among.h"
+
 namespace pg_gpu::text {
 
 namespace {
@@ -53,12 +55,6 @@ static void offer_document(Best *best, RunReader *reader, uint32 ordinal, int64 
 
 // ---- items ------------------------------------------------------------------------------------------------
 
-static Match both(Match a, Match b) {
-    if (a == Match::No || b == Match::No)
-        return Match::No;
-    return a == Match::Yes && b == Match::Yes ? Match::Yes : Match::Maybe;
-}
-
 Match match_item(const DocumentItem *item, const Query *query, const Query *conditions, int condition_count) {
     if (is_null(item))
         return Match::No;
@@ -80,6 +76,8 @@ Match match_item(const DocumentItem *item, const Query *query, const Query *cond
 static void rank_items(const RawSource &source, const Ranking &ranking, Best *best) {
     auto *frequencies = allocate<uint32>(ranking.query->term_count);
     for_each_item(source, [&](const DocumentItem *item) {
+        if (ranking.among != nullptr && !contains(*ranking.among, item->head.tid))
+            return;
         const Match match = match_item(item, ranking.query, ranking.conditions, ranking.condition_count);
         if (match == Match::No)
             return;
@@ -155,6 +153,14 @@ static void rank_set(RunReader *reader, ListCursor **lists, const Ranking &ranki
         offer_document(best, reader, set.ordinals[i], scores[i], !set.exact);
     }
     pfree(scores);
+}
+
+// ---- runs, some rows only ---------------------------------------------------------------------------------
+
+static void rank_some(RunReader *reader, ListCursor **lists, const Ranking &ranking, Best *best) {
+    const ScoredDocuments documents = score_among(reader, lists, ranking);
+    for (uint32 i = 0; i < documents.count && !reader->stale; i++)
+        offer_document(best, reader, documents.ordinals[i], documents.scores[i], documents.maybe[i]);
 }
 
 // ---- bounds -----------------------------------------------------------------------------------------------
@@ -502,7 +508,9 @@ static void rank_all_items(const Corpus *corpus, const Ranking &ranking, Best *b
 
 static void rank_run(RunReader *reader, ListCursor **lists, const Ranking &ranking, Best *best) {
     const bool is_plain = ranking.condition_count == 0;
-    if (is_plain && is_plain_conjunction(ranking.query->root))
+    if (ranking.among != nullptr)
+        rank_some(reader, lists, ranking, best);
+    else if (is_plain && is_plain_conjunction(ranking.query->root))
         rank_all(reader, lists, ranking, best);
     else if (is_plain && is_plain_disjunction(ranking.query->root))
         rank_any(reader, lists, ranking, best);

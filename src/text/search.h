@@ -1,6 +1,7 @@
 // Ranking finds the best documents of a corpus for a query, by score and then by TID.
 #pragma once
 
+#include "table/row_set.h"
 #include "text/corpus.h"
 #include "text/match.h"
 #include "text/options.h"
@@ -24,7 +25,8 @@ inline bool ranks_before(const Hit &a, const Hit &b) {
 }
 
 // A ranking asks for the best `limit` documents that come behind `after`, best first. `conditions` are
-// further trees that a document must match, over queries of their own.
+// further trees that a document must match, over queries of their own. With `among`, documents of these rows
+// are ranked only.
 struct Ranking {
     const Query *query;
     postings::Norms norms;
@@ -32,6 +34,7 @@ struct Ranking {
     const Hit *after;  // nullptr: from the beginning
     const Query *conditions;
     int condition_count;
+    const table::RowSet *among;  // nullptr: of all
     // The result.
     Hit *hits;
     uint32 hit_count;

@@ -3,6 +3,7 @@
 
 #include "client/usage.h"
 #include "table/build.h"
+#include "table/row_set.h"
 #include "table/verify.h"
 #include "text/document.h"
 
@@ -31,5 +32,30 @@ bool get_tuple(IndexScanDesc scan, ScanDirection direction);
 int64 get_bitmap(IndexScanDesc scan, TIDBitmap *bitmap);
 void end_scan(IndexScanDesc scan);
 client::Usage scan_usage(IndexScanDesc scan);
+
+// Has an ordered scan return some rows only, where rows isn't nullptr, until the next rescan, to be called
+// before the first row is asked for. The set must live as long. So many rows will be wanted, as far as that
+// is known.
+void restrict_scan(IndexScanDesc scan, const table::RowSet *rows, double wanted);
+
+int64 count_matching(Relation heap, Relation index, Snapshot snapshot, const ScanKeyData *keys, int key_count,
+                     uint64 *heap_fetches);
+bool fetches_all(const IndexPath *path);
+
+// ---- entries that match
+// ------------------------------------------------------------------------------------
+
+// Takes entries; `reset` drops all that were taken, because they come again.
+struct EntrySink {
+    void *context;
+    void (*reset)(void *context);
+    void (*add)(void *context, const ItemPointerData *tids, uint32 count);
+};
+
+// Are entries that match the scan's keys only those whose rows may?
+bool needs_rows_of(IndexScanDesc scan);
+
+// Gives the sink all live entries that match the scan's keys.
+void visit_matches_of(IndexScanDesc scan, const EntrySink &sink);
 
 }  // namespace pg_gpu::text
