@@ -51,12 +51,7 @@ class HostAggregateAnswer final : public AggregateAnswer {
         return result == AggregateOutcome::answered ? count(doubtful_parts) : 0;
     }
     std::uint64_t counted() const noexcept override {
-        return result == AggregateOutcome::answered ? counted_ : 0;
-    }
-    // Keeps only how many groups there are.
-    void count_groups() noexcept {
-        counted_ = count(group_parts);
-        group_parts.clear();
+        return result == AggregateOutcome::answered ? only_counted : 0;
     }
     Status read_groups(Stream &stream, std::uint64_t first, std::uint64_t count,
                        std::uint64_t *records) const noexcept override {
@@ -74,13 +69,13 @@ class HostAggregateAnswer final : public AggregateAnswer {
     // Filled in by who makes the answer.
     const std::unique_ptr<AggregatePlan> plan;  // the groups refer to it
     AggregateOutcome result;
-    std::vector<Groups> group_parts;
+    std::uint64_t only_counted = 0;  // groups that are counted and aren't there
+    std::vector<Groups> memory;      // of group_parts
+    std::vector<RecordStretch> group_parts;
     std::vector<Records> top_parts;  // instead of groups, where some were left out
     std::vector<Records> doubtful_parts;
 
   private:
-    std::uint64_t counted_ = 0;
-
     template <typename Part>
     static std::uint64_t count(const std::vector<Part> &parts) noexcept {
         std::uint64_t records = 0;

@@ -1,6 +1,9 @@
 #include "host/column/groups.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <bit>
 
 #include "gpu_engine/boundary.h"
 
@@ -14,37 +17,68 @@ constexpr std::uint32_t max_dense_bits = 22;
 // Large tables lie beyond the caches, so their lines are fetched this many keys ahead.
 constexpr std::uint32_t keys_ahead = 16;
 
+// Rows are added to groups all over a large table. In pages of this size, where the system has them, most
+// places need no walk through the page tables, and 512 first touches are one.
+template <typename Element>
+void use_large_pages(Buffer<Element> &table) noexcept {
+    constexpr std::uintptr_t page = 2 << 20;
+    const auto at = reinterpret_cast<std::uintptr_t>(table.data());
+    const std::uintptr_t begin = (at + page - 1) / page * page;
+    const std::uintptr_t end = (at + table.bytes()) / page * page;
+    if (begin < end) {
+        // It is no more than a wish, so it doesn't matter whether it is granted.
+        static_cast<void>(madvise(reinterpret_cast<void *>(begin), end - begin, MADV_HUGEPAGE));
+    }
+}
+
+// std::equal would call memcmp for a word or two.
+bool has_key(const std::uint64_t *record, const std::uint64_t *key, std::uint32_t words) noexcept {
+    std::uint32_t word = 0;
+    while (word < words && record[word] == key[word]) {
+        ++word;
+    }
+    return word == words;
+}
+
 }  // namespace
 
 Groups::Groups(MemoryBudget &budget, const AggregatePlan &plan, std::uint64_t max_groups,
-               std::uint64_t dense_bytes)
-    : budget_(&budget), plan_(&plan), max_groups_(std::min<std::uint64_t>(max_groups, UINT32_MAX - 1)) {
+               std::uint64_t dense_bytes, std::uint64_t expected)
+    : budget_(&budget),
+      plan_(&plan),
+      max_groups_(std::min<std::uint64_t>(max_groups, UINT32_MAX - 1)),
+      initial_(plan.program.value_words) {
+    begin_group(plan.program, initial_.data());
     const std::uint32_t bits = plan.key_bits();
     const std::uint64_t record_bytes = plan.record_words() * sizeof(std::uint64_t);
     is_dense_ = bits <= max_dense_bits && record_bytes << bits <= dense_bytes &&
                 std::uint64_t(1) << bits <= plan.rows + first_room;
-    room_ = is_dense_ ? std::uint64_t(1) << bits : first_room;
+    room_ = is_dense_ ? std::uint64_t(1) << bits : std::bit_ceil(std::max(expected, first_room));
     records_ = Buffer<std::uint64_t>(budget, room_ * plan.record_words());
+    use_large_pages(records_);
     if (!is_dense_) {
-        mask_ = 2 * room_ - 1;
-        slots_ = Buffer<std::uint32_t>(budget, mask_ + 1);
-        std::fill_n(slots_.data(), slots_.size(), 0);
+        make_slots();
         return;
     }
     present_ = Buffer<std::uint8_t>(budget, room_);
     std::fill_n(present_.data(), room_, 0);
-    for (std::uint64_t group = 0; group < room_; ++group) {
-        begin_record(group);
-        if (plan.program.key_words > 0) {
-            records_[group * plan.record_words()] = group;
-        }
-    }
     // Without keys there is one group, even without rows.
-    present_[0] = plan.program.key_count == 0 ? 1 : 0;
+    if (plan.program.key_count == 0) {
+        begin_dense(0);
+    }
 }
 
 void Groups::begin_record(std::uint64_t group) {
-    begin_group(plan_->program, records_.data() + group * plan_->record_words() + plan_->program.key_words);
+    std::copy(initial_.begin(), initial_.end(),
+              records_.data() + group * plan_->record_words() + plan_->program.key_words);
+}
+
+void Groups::begin_dense(std::uint64_t group) noexcept {
+    begin_record(group);
+    if (plan_->program.key_words > 0) {
+        records_[group * plan_->record_words()] = group;
+    }
+    present_[group] = 1;
 }
 
 std::uint64_t Groups::hash_of(const std::uint64_t *record) const noexcept {
@@ -57,21 +91,42 @@ bool Groups::grow() {
     }
     const std::uint64_t room = 2 * room_;
     Buffer<std::uint64_t> records(*budget_, room * plan_->record_words());
+    use_large_pages(records);
     std::copy_n(records_.data(), count_ * plan_->record_words(), records.data());
     records_ = std::move(records);
     room_ = room;
+    // Given back before there are more.
     slots_ = Buffer<std::uint32_t>();
-    mask_ = 2 * room - 1;
-    slots_ = Buffer<std::uint32_t>(*budget_, mask_ + 1);
-    std::fill_n(slots_.data(), slots_.size(), 0);
-    for (std::uint64_t group = 0; group < count_; ++group) {
-        std::uint64_t slot = hash_of(record(group)) & mask_;
-        while (slots_[slot] != 0) {
-            slot = (slot + 1) & mask_;
+    make_slots();
+    std::uint64_t slots[keys_ahead];
+    for (std::uint64_t first = 0; first < count_; first += keys_ahead) {
+        const std::uint64_t here = std::min<std::uint64_t>(keys_ahead, count_ - first);
+        for (std::uint64_t i = 0; i < here; ++i) {
+            slots[i] = hash_of(record(first + i)) & mask_;
+            __builtin_prefetch(&slots_[slots[i]], 1);
         }
-        slots_[slot] = static_cast<std::uint32_t>(group + 1);
+        for (std::uint64_t i = 0; i < here; ++i) {
+            while (slots_[slots[i]] != 0) {
+                slots[i] = (slots[i] + 1) & mask_;
+            }
+            slots_[slots[i]] = static_cast<std::uint32_t>(first + i + 1);
+        }
     }
     return true;
+}
+
+void Groups::make_slots() {
+    mask_ = 2 * room_ - 1;
+    slots_ = Buffer<std::uint32_t>(*budget_, mask_ + 1);
+    use_large_pages(slots_);
+    std::fill_n(slots_.data(), slots_.size(), 0);
+}
+
+void Groups::fetch_ahead(const std::uint64_t *hashes, std::uint32_t count) const noexcept {
+    for (std::uint32_t i = 0; i < count; ++i) {
+        const std::uint32_t slot = slots_[hashes[i] & mask_];
+        __builtin_prefetch(record(std::max(slot, 1U) - 1), 1);
+    }
 }
 
 // `has_key(record)` says whether a group's record has the key that is looked for; `take_key(record)` writes
@@ -102,7 +157,9 @@ bool Groups::find(const std::uint64_t *const *keys, std::uint32_t count, std::ui
     if (is_dense_) {
         for (std::uint32_t i = 0; i < count; ++i) {
             numbers[i] = words == 0 ? 0 : static_cast<std::uint32_t>(keys[0][i]);
-            present_[numbers[i]] = 1;
+            if (present_[numbers[i]] == 0) {
+                begin_dense(numbers[i]);
+            }
         }
         return true;
     }
@@ -116,6 +173,7 @@ bool Groups::find(const std::uint64_t *const *keys, std::uint32_t count, std::ui
             }
             __builtin_prefetch(&slots_[hashes[i] & mask_]);
         }
+        fetch_ahead(hashes, here);
         for (std::uint32_t i = 0; i < here; ++i) {
             const std::uint32_t at = first + i;
             const bool found = find_one(
@@ -136,39 +194,55 @@ bool Groups::find(const std::uint64_t *const *keys, std::uint32_t count, std::ui
             if (!found) {
                 return false;
             }
-            __builtin_prefetch(&records_[numbers[at] * std::uint64_t(plan_->record_words())], 1);
         }
     }
     return true;
 }
 
-bool Groups::merge(const std::uint64_t *other) {
+bool Groups::merge(const Groups &other, const std::uint32_t *numbers, std::uint64_t count) {
     const std::uint32_t words = plan_->program.key_words;
-    std::uint32_t number = 0;
-    if (is_dense_) {
-        number = words == 0 ? 0 : static_cast<std::uint32_t>(other[0]);
-        present_[number] = 1;
-    } else if (!find_one(
-                   hash_of(other),
-                   [&](const std::uint64_t *record) { return std::equal(record, record + words, other); },
-                   [&](std::uint64_t *record) { std::copy_n(other, words, record); }, &number)) {
-        return false;
+    const auto other_record = [&](std::uint64_t i) {
+        return other.record(numbers == nullptr ? i : numbers[i]);
+    };
+    std::uint64_t hashes[keys_ahead];
+    for (std::uint64_t first = 0; first < count; first += keys_ahead) {
+        const auto here = static_cast<std::uint32_t>(std::min<std::uint64_t>(keys_ahead, count - first));
+        for (std::uint64_t i = first + here; i < std::min(first + 2 * keys_ahead, count); ++i) {
+            __builtin_prefetch(other_record(i));
+        }
+        for (std::uint32_t i = 0; i < here; ++i) {
+            hashes[i] = hash_of(other_record(first + i));
+            __builtin_prefetch(&slots_[hashes[i] & mask_]);
+        }
+        fetch_ahead(hashes, here);
+        for (std::uint32_t i = 0; i < here; ++i) {
+            const std::uint64_t *record = other_record(first + i);
+            std::uint32_t number = 0;
+            if (!find_one(
+                    hashes[i], [&](const std::uint64_t *own) { return has_key(own, record, words); },
+                    [&](std::uint64_t *own) { std::copy_n(record, words, own); }, &number)) {
+                return false;
+            }
+            merge_group(plan_->program,
+                        records_.data() + number * std::uint64_t(plan_->record_words()) + words,
+                        record + words);
+        }
     }
-    merge_group(plan_->program, records_.data() + number * std::uint64_t(plan_->record_words()) + words,
-                other + words);
     return true;
 }
 
-void Groups::finish() {
-    if (!is_dense_) {
-        return;
-    }
+RecordStretch Groups::gather(std::uint64_t first, std::uint64_t last, std::span<const Groups> others) {
     const std::uint32_t words = plan_->record_words();
-    for (std::uint64_t group = 0; group < room_; ++group) {
-        if (present_[group] != 0) {
-            std::copy_n(record(group), words, records_.data() + count_++ * words);
+    std::uint64_t *const begin = records_.data() + first * words;
+    std::uint64_t count = 0;
+    // The next place never comes before a record that is still to be joined.
+    join(first, last, others, [&](const std::uint64_t *record) {
+        std::uint64_t *const place = begin + count++ * words;
+        if (record != place) {
+            std::copy_n(record, words, place);
         }
-    }
+    });
+    return {begin, count, words};
 }
 
 }  // namespace gpu_engine::host
