@@ -160,5 +160,14 @@ CREATE INDEX ON split USING gpu_column (id, price, rate, loose);
 VACUUM ANALYZE split;
 SELECT * FROM compare('SELECT sum(price * rate), avg(price - rate), sum(loose * rate), min(price * rate), sum(CASE WHEN id > 1500 THEN price ELSE loose END) FROM split');
 SELECT * FROM compare('SELECT id % 7, sum(price * rate), sum(loose * rate) FROM split GROUP BY 1');
+-- GREATEST, LEAST and NULLIF. Of equal numbers the first one's digits are shown.
+SELECT expression, c.who, c.same FROM unnest(ARRAY['greatest(price, loose)', 'least(price, loose)', 'greatest(loose, tax, price * discount)', 'least(loose, NULL, count, fine)', 'greatest(tax, discount)', 'greatest(loose, CASE WHEN part > 3 THEN 1.5000 END)',
+    'least(loose, CASE WHEN part > 3 THEN 1.50000 ELSE -2.0 END)', 'greatest(CASE WHEN part > 3 THEN 1.500 END, loose)', 'nullif(price, loose)', 'nullif(loose, price)', 'nullif(price * discount, 0)', 'nullif(loose, CASE WHEN flag THEN 1.5 END)',
+    'coalesce(nullif(discount, tax), -1.0)', 'nullif(discount - tax, 0.010)', 'greatest(price - fine, 0)', 'least(round(price * tax, 1), loose)', 'price % nullif(discount - tax, 0)']) AS expression,
+    compare(format('SELECT id, sum(%s), count(%1$s), sum(price) FILTER (WHERE %1$s > 1) FROM sold GROUP BY id', expression)) AS c;
+SELECT expression, c.who, c.same FROM unnest(ARRAY['greatest(price, tax)', 'least(price, discount * price)', 'nullif(price, tax)']) AS expression,
+    compare(format('SELECT word, sum(%s), avg(%1$s), min(%1$s), max(%1$s), variance(%1$s), count(DISTINCT %1$s) FROM sold WHERE %1$s IS DISTINCT FROM 1 GROUP BY word', expression)) AS c;
+SELECT * FROM compare('SELECT sum(greatest(loose, ''NaN''::numeric + price)) FROM sold');
+
 DROP TABLE sold, parts, odd, split;
 DROP FUNCTION answer_of, who_answers, compare;

@@ -389,6 +389,38 @@ static NumericSteps compile_numeric_coalesce(Compiler *compiler, const CoalesceE
     return all;
 }
 
+// GREATEST and LEAST pass over NULLs. Of equal numbers the first one is taken, whose scale is shown.
+static NumericSteps compile_numeric_greatest(Compiler *compiler, const MinMaxExpr *expression) {
+    const auto step = [compiler](AggregateOperation operation, uint16 left, uint16 right) {
+        return add_step(compiler, operation, 0, left, right);
+    };
+    const auto first_of = [step](uint16 where, uint16 other, uint16 first) {
+        return step(AggregateOperation::or_else, step(AggregateOperation::only_where, where, other), first);
+    };
+    NumericSteps all = compile_numeric(compiler, static_cast<Expr *>(linitial(expression->args)));
+    for (int i = 1; i < list_length(expression->args); i++) {
+        NumericSteps next = compile_numeric(compiler, static_cast<Expr *>(list_nth(expression->args, i)));
+        align_numerics(compiler, &all.number, &next.number);
+        const uint16 is_better = expression->op == IS_GREATEST
+                                     ? step(AggregateOperation::less, all.number, next.number)
+                                     : step(AggregateOperation::less, next.number, all.number);
+        const uint16 takes_next =
+            step(AggregateOperation::logical_or, step(AggregateOperation::is_true, is_better, 0),
+                 step(AggregateOperation::is_null, all.number, 0));
+        all = {first_of(takes_next, next.number, all.number),
+               first_of(takes_next, scale_of_numbers(compiler, next), all.scale)};
+    }
+    return all;
+}
+
+static NumericSteps compile_numeric_null_if(Compiler *compiler, NullIfExpr *expression) {
+    const uint16 is_equal = add_step(compiler, AggregateOperation::is_true, 0,
+                                     compile_numeric_comparison(compiler, expression), 0);
+    const NumericSteps first = compile_numeric(compiler, static_cast<Expr *>(linitial(expression->args)));
+    return {add_step(compiler, AggregateOperation::only_where, 0, negate(compiler, is_equal), first.number),
+            first.scale};
+}
+
 // ---- expressions ------------------------------------------------------------------------------------------
 
 static bool is_cast_of_integer(Oid function) {
@@ -427,6 +459,13 @@ NumericSteps compile_numeric(Compiler *compiler, Expr *expression) {
             return compile_numeric_case(compiler, reinterpret_cast<CaseExpr *>(expression));
         case T_CoalesceExpr:
             return compile_numeric_coalesce(compiler, reinterpret_cast<CoalesceExpr *>(expression));
+        case T_MinMaxExpr:
+            return compile_numeric_greatest(compiler, reinterpret_cast<MinMaxExpr *>(expression));
+        case T_NullIfExpr:
+            if (is_comparison_of_numerics(reinterpret_cast<NullIfExpr *>(expression)))
+                return compile_numeric_null_if(compiler, reinterpret_cast<NullIfExpr *>(expression));
+            refuse_columns(compiler, expression);
+            return {0, 0};
         case T_RelabelType:
             return compile_numeric(compiler, reinterpret_cast<RelabelType *>(expression)->arg);
         default:
