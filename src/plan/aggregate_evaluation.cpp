@@ -30,8 +30,9 @@ bool is_ranged(const InputSource &source, const AggregatePart &part) {
 
 RangeQuestion ask_for_ranges(const InputMaker *maker, const InputSource &source, const AggregatePart &part) {
     constexpr uint64 max_ranges = 500000;
-    return {source.ranged,  &part,      &maker->parts->format->types[source.column],          source.column,
-            maker->context, maker->row, Min(max_ranges, maker->memory / (4 * sizeof(uint64)))};
+    return {
+        source.ranged, source.expression, &part,      &maker->parts->format->types[source.column],
+        source.column, maker->context,    maker->row, Min(max_ranges, maker->memory / (4 * sizeof(uint64)))};
 }
 
 bool make_ranges(InputMaker *maker, const InputSource &source, const AggregatePart &part, MemoryContext room,

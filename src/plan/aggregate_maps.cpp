@@ -2,6 +2,7 @@
 
 #include "column/kept_results.h"
 #include "compat.h"
+#include "plan/aggregate_ranged.h"
 
 namespace pg_gpu::plan {
 
@@ -73,11 +74,11 @@ static int kind_of_map(SourceKind kind) {
     return static_cast<int>(kind == SourceKind::Narrow ? SourceKind::Wide : kind);
 }
 
-// Ranges without a dictionary, and what they give. A ranged expression depends on the time zone at most,
-// which is one of the settings that results are kept by.
+// Ranges without a dictionary, and what they give. The time zone is one of the settings that results are kept
+// by.
 static bool are_ranges_kept(const InputSource &source, const column::AggregatePart &part) {
     return source.ranged != nullptr && column::count_places(part, source.column) == 0 &&
-           (equal(source.expression, source.ranged) ||
+           (depends_on_zone_at_most(source.expression) ||
             gives_lasting_results(reinterpret_cast<Node *>(source.expression)));
 }
 

@@ -9,8 +9,14 @@
 namespace pg_gpu::plan {
 
 // The ranged part of an expression over one column that doesn't depend on the column otherwise, and in which
-// nothing can fail for values that find_ranges (aggregate_ranges.h) lets pass; nullptr when there is none.
+// nothing can fail for values that check_values (aggregate_ranges.h) lets pass; nullptr when there is none.
+// Of what comes again and again, as `extract(month FROM at)`, it is an expression that has ranges of its own
+// for each time that it comes: `date_trunc('month', at)`.
 Expr *find_ranged(Expr *expression);
+
+// Is all that its results depend on the column's value and the time zone? For an expression of which
+// find_ranged has found the ranged part.
+bool depends_on_zone_at_most(Expr *expression);
 
 // Is it of width_bucket, which raises an error for NaN, and has few results whatever the values are?
 bool has_buckets(Expr *ranged);

@@ -3,6 +3,7 @@
 #include "compat.h"
 #include "memory.h"
 #include "plan/aggregate_compile.h"
+#include "plan/aggregate_limits.h"
 
 namespace pg_gpu::plan {
 
@@ -87,17 +88,48 @@ static bool has_nan(const ColumnType &type, const Values &values) {
     return is_float(type) && values.any && values.greatest == column::low_bits(type.width * 8U);
 }
 
+// A value as limits have it.
+static double limit_of(const ColumnType &type, uint64 code) {
+    switch (type.code) {
+        case column::IntegerCode::Float4:
+            return column::decode_float4(code);
+        case column::IntegerCode::Float8:
+            return column::decode_float8(code);
+        default:
+            break;
+    }
+    constexpr double seconds_from_1970 = (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * SECS_PER_DAY;
+    const auto number = static_cast<double>(number_of_code(type, code));
+    return is_time(type) ? number / USECS_PER_SEC + seconds_from_1970 : number;
+}
+
+// Of floats, infinities are among the values.
+static ValueLimits limits_of(const ColumnType &type, const Values &values, const Values &finite) {
+    uint64 lowest;
+    uint64 highest;
+    const bool has_others = values.any && find_infinities(type, &lowest, &highest) &&
+                            (values.least <= lowest || values.greatest >= highest);
+    const Values &known = is_time(type) ? finite : values;
+    if (!known.any)
+        return {0, 0, has_others};
+    return {limit_of(type, known.least),
+            has_nan(type, known) ? std::numeric_limits<double>::infinity() : limit_of(type, known.greatest),
+            has_others};
+}
+
 const char *check_values(const RangeQuestion &question) {
+    const ColumnType &type = *question.type;
     const Values values = values_of(question);
-    if (has_nan(*question.type, values) && has_buckets(question.ranged))
+    if (has_nan(type, values) && has_buckets(question.ranged))
         return "a column has NaN, of which an expression may raise an error";
-    if (!is_time(*question.type))
-        return nullptr;
-    const Values finite = finite_values(question, values);
-    return finite.any && (number_of_code(*question.type, finite.least) < kFirstRangedTimestamp ||
-                          number_of_code(*question.type, finite.greatest) > kLastRangedTimestamp)
-               ? "a column has very early or very late times"
-               : nullptr;
+    const Values finite = is_time(type) ? finite_values(question, values) : values;
+    if (is_time(type) && finite.any &&
+        (number_of_code(type, finite.least) < kFirstRangedTimestamp ||
+         number_of_code(type, finite.greatest) > kLastRangedTimestamp))
+        return "a column has very early or very late times";
+    return stays_within_limits(question.expression, limits_of(type, values, finite))
+               ? nullptr
+               : "an expression may fail for some of a column's values";
 }
 
 // Cuts a segment of times where local time jumps.

@@ -9,6 +9,7 @@ namespace pg_gpu::plan {
 
 struct RangeQuestion {
     Expr *ranged;
+    Expr *expression;  // whose results are wanted
     const column::AggregatePart *part;
     const column::ColumnType *type;  // of the column
     int column;

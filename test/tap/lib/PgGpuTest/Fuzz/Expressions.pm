@@ -120,6 +120,7 @@ sub _of_int
 	my $one = sub { $self->of_class('int', $depth) };
 	my @dates = $self->columns_of('date');
 	my @moments = $self->columns_of('date', 'timestamp', 'timestamptz');
+	my @times = $self->columns_of('timestamp', 'timestamptz');
 	return $self->_way(
 		sub { $self->_may_raise('(' . $one->() . $self->_pick(' + ', ' - ', ' * ') . $one->() . ')', '22003') },
 		sub { $self->_may_raise('(' . $one->() . $self->_pick(' + ', ' - ') . $self->_number(0, 9) . ')', '22003') },
@@ -137,6 +138,8 @@ sub _of_int
 		$self->columns_of('text') ? sub { 'ascii(' . $self->of_class('text', $depth) . ')' } : (),
 		$self->columns_of('bool') ? sub { '(' . $self->of_class('bool', $depth) . ')::int4' } : (),
 		@moments ? sub { $self->_may_raise('extract(' . $self->_pick('dow', 'month', 'year') . ' FROM ' . $self->_pick(@moments)->{name} . ')::int4', '22003', '0A000') } : (),
+		@times ? sub { $self->_may_raise('(extract(' . $self->_pick('year', 'week', 'month') . ' FROM ' . $self->_pick(@times)->{name} . ')::int4 * 100 + extract(' . $self->_pick('day', 'dow', 'hour') . ' FROM ' . $self->_pick(@times)->{name} . ')::int4)', '22003', '0A000') } : (),
+		@times ? sub { $self->_may_raise('(floor(extract(epoch FROM ' . $self->_pick(@times)->{name} . ') / ' . $self->_pick(86400, 604800, 3600.5, -300) . ') * 300)::int8', '22003', '0A000') } : (),
 		@dates ? sub { $self->_may_raise('(' . $self->_pick(@dates)->{name} . ' - ' . $self->_pick($constants{date}->($self), $self->_pick(@dates)->{name}) . ')', '22008') } : (),
 		$self->columns_of('numeric') ? sub { $self->_may_raise('(' . $self->of_class('numeric', $depth) . ')::' . $self->_pick('int2', 'int4', 'int8'), '22003', '0A000') } : (),
 		$self->columns_of('numeric') ? sub { $self->_may_raise('round(' . $self->of_class('numeric', $depth) . ')::int8', '22003', '0A000') } : (),
@@ -167,6 +170,7 @@ sub _of_numeric
 		sub { $self->_pick('ceil', 'floor', 'sign', 'round', 'trunc') . '(' . $one->() . ')' },
 		# How long something took.
 		@moments ? sub { $self->_may_raise('extract(epoch FROM ' . $self->_pick(@moments)->{name} . ' - ' . $self->of_class('timestamp', 0) . ')', '22008') } : (),
+		@moments ? sub { '(extract(' . $self->_pick('hour', 'doy', 'quarter') . ' FROM ' . $self->_pick(@moments)->{name} . ') + extract(' . $self->_pick('year', 'month') . ' FROM ' . $self->_pick(@moments)->{name} . '))' } : (),
 		sub { '(' . $one->() . $self->_pick(' + ', ' - ', ' * ') . $one->() . ')' },
 		sub { '(' . $one->() . $self->_pick(' + 0.005', ' * 2', ' - 1', ' * -1.50') . ')' },
 		sub { '(' . $one->() . ' / ' . $self->_pick('3', '0.7') . ')' },
@@ -183,6 +187,7 @@ sub _of_text
 	my $one = sub { $self->of_class('text', $depth) };
 	my @shown = grep { type_of($_->{type})->{class} ne 'caseless' } @{ $self->{columns} };
 	my @dates = $self->columns_of('date', 'timestamp');
+	my @times = $self->columns_of('timestamp', 'timestamptz');
 	return $self->_way(
 		sub { $self->_pick('lower', 'upper', 'initcap', 'md5', 'reverse', 'btrim') . '(' . $one->() . ')' },
 		sub { $self->_pick('left', 'right') . '(' . $one->() . ', ' . $self->{random}->between(0, 4) . ')' },
@@ -191,7 +196,8 @@ sub _of_text
 		sub { "replace(" . $one->() . ", 'a', 'bb')" },
 		$self->columns_of('int') ? sub { '(' . $self->of_class('int', $depth) . ')::text' } : (),
 		@shown ? sub { '(' . $self->_pick(@shown)->{name} . ')::text' } : (),
-		@dates ? sub { $self->_may_raise('to_char(' . $self->_pick(@dates)->{name} . "::timestamp, 'YYYY-MM')", '22008') } : ());
+		@dates ? sub { $self->_may_raise('to_char(' . $self->_pick(@dates)->{name} . "::timestamp, 'YYYY-MM')", '22008') } : (),
+		@times ? sub { 'to_char(' . $self->_pick(@times)->{name} . ', ' . $self->_pick("'YYYY-MM'", "'Dy HH24'", "'IYYY-IW'", "'Day DDth'") . ')' } : ());
 }
 
 sub _of_date
@@ -213,6 +219,7 @@ sub _of_timestamp
 		sub { 'date_trunc(' . $self->_pick("'hour'", "'day'", "'month'", "'week'") . ', ' . $one->() . ')' },
 		$self->columns_of('date') ? sub { $self->_may_raise($self->of_class('date', $depth) . '::timestamp', '22008') } : (),
 		sub { $self->_may_raise('(' . $one->() . ' + ' . $self->_pick("interval '1 hour'", "interval '1 mon'") . ')', '22008') },
+		sub { $self->_may_raise("(date_trunc('week', " . $one->() . " + interval '1 day') - interval '1 day')", '22008') },
 		@zoned ? sub { $self->_may_raise('(' . $self->_pick(@zoned)->{name} . " AT TIME ZONE 'America/New_York')", '22008') } : ());
 }
 
