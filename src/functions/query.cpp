@@ -86,7 +86,8 @@ static Statistics collect_statistics(const functions::OpenIndex &open, const tex
     return statistics;
 }
 
-static text::Bm25Query *rank_by(const functions::OpenIndex &open, Oid configuration, TSQuery tsquery) {
+static text::Bm25Query *rank_by(const functions::OpenIndex &open, const text::DocumentSource &source,
+                                TSQuery tsquery) {
     text::Query query = text::parse_query(tsquery);
     const text::Options options = text::options_of(open.index);
     const Statistics statistics = collect_statistics(open, query);
@@ -94,24 +95,24 @@ static text::Bm25Query *rank_by(const functions::OpenIndex &open, Oid configurat
     const text::postings::Norms norms =
         text::norms_for(options, text::average_length(statistics.documents, statistics.length));
     query.text = tsquery;
-    return text::make_bm25_query(RelationGetRelid(open.index), configuration, query, norms);
+    return text::make_bm25_query(RelationGetRelid(open.index), source, query, norms);
 }
 
 // An index of a partitioned table has no pages that could say what it was built with.
-static Oid configuration_of(Relation index) {
-    return index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX ? text::source_to_build(index).configuration
-                                                               : text::source_of(index).configuration;
+static text::DocumentSource source_of(Relation index) {
+    return index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX ? text::source_to_build(index)
+                                                               : text::source_of(index);
 }
 
-static Oid require_configuration(Relation index) {
-    const Oid configuration = configuration_of(index);
-    if (!OidIsValid(configuration))
+static text::DocumentSource require_configuration(Relation index) {
+    const text::DocumentSource source = source_of(index);
+    if (!OidIsValid(source.configuration))
         ereport(ERROR,
                 (errcode(ERRCODE_WRONG_OBJECT_TYPE),
                  errmsg("index \"%s\" has no text search configuration", RelationGetRelationName(index)),
                  errdetail("It is on a tsvector, whose words are made outside of the index."),
                  errhint("Use gpu.query(regclass, tsquery).")));
-    return configuration;
+    return source;
 }
 
 // What was typed, or a tsquery, whose words have been made already.
@@ -125,15 +126,15 @@ static TSQuery query_argument(FunctionCallInfo fcinfo, Oid configuration) {
 
 Datum pg_gpu_query(PG_FUNCTION_ARGS) {
     const functions::OpenIndex open = open_text_index(PG_GETARG_OID(0));
-    text::Bm25Query *value = rank_by(open, configuration_of(open.index), PG_GETARG_TSQUERY(1));
+    text::Bm25Query *value = rank_by(open, source_of(open.index), PG_GETARG_TSQUERY(1));
     functions::close_index(open);
     PG_RETURN_POINTER(value);
 }
 
 Datum pg_gpu_ranking_query(PG_FUNCTION_ARGS) {
     const functions::OpenIndex open = open_text_index(PG_GETARG_OID(0));
-    const Oid configuration = require_configuration(open.index);
-    text::Bm25Query *value = rank_by(open, configuration, query_argument(fcinfo, configuration));
+    const text::DocumentSource source = require_configuration(open.index);
+    text::Bm25Query *value = rank_by(open, source, query_argument(fcinfo, source.configuration));
     functions::close_index(open);
     PG_RETURN_POINTER(value);
 }
@@ -142,13 +143,13 @@ Datum pg_gpu_ranking_query(PG_FUNCTION_ARGS) {
 Datum pg_gpu_matching_query(PG_FUNCTION_ARGS) {
     const functions::OpenIndex open = open_any_index(PG_GETARG_OID(0));
     require_text_index(open.index);
-    const Oid configuration = require_configuration(open.index);
-    TSQuery tsquery = query_argument(fcinfo, configuration);
+    const text::DocumentSource source = require_configuration(open.index);
+    TSQuery tsquery = query_argument(fcinfo, source.configuration);
     text::Query query = text::parse_query(tsquery);
     query.text = tsquery;
     for (int i = 0; i < query.term_count; i++)
         query.terms[i].weight = 0;
-    text::Bm25Query *value = text::make_bm25_query(RelationGetRelid(open.index), configuration, query, {});
+    text::Bm25Query *value = text::make_bm25_query(RelationGetRelid(open.index), source, query, {});
     functions::close_index(open);
     PG_RETURN_POINTER(value);
 }

@@ -12,7 +12,7 @@
 namespace pg_gpu::storage {
 
 inline constexpr uint32 kMagic = 0x55504750;  // "PGPU" in a little-endian dump
-inline constexpr uint16 kFormatVersion = 3;
+inline constexpr uint16 kFormatVersion = 4;
 inline constexpr BlockNumber kMetaBlock = 0;
 inline constexpr BlockNumber kTailBlock = 1;
 inline constexpr BlockNumber kFirstFreeBlock = 2;
@@ -77,7 +77,7 @@ struct MetaPage {
     uint16 format_version;
     uint16 inline_runs;          // entries in runs[]
     uint32 access_method;        // RunKind::id; a page of another access method is corruption
-    uint32 built_with;           // RunKind::built_with
+    uint32 built_with_names;     // RunKind::built_with
     uint64 vacuum_seq;           // bumped at the end of every ambulkdelete (rule "VACUUM")
     uint64 next_order;           // order of the next sealed run
     uint64 old_runs_horizon;     // runs below belong to whoever holds the old-runs lock
@@ -85,9 +85,10 @@ struct MetaPage {
     uint32 chained_runs;         // entries on the chained directory pages
     BlockNumber directory_head;  // newest chained directory page, or InvalidBlockNumber
     Extent reservations[kReservationOwners][kExtentsPerRun];
+    uint64 built_with_numbers;
     RunEntry runs[FLEXIBLE_ARRAY_MEMBER];
 };
-static_assert(offsetof(MetaPage, runs) == 120);
+static_assert(offsetof(MetaPage, runs) == 128);
 
 inline constexpr uint32 kInlineRuns = (kContentBytes - offsetof(MetaPage, runs)) / sizeof(RunEntry);
 

@@ -25,7 +25,11 @@ void initialise_metapage(Page page, const RunKind *kind, Relation index) {
     meta->magic = kMagic;
     meta->format_version = kFormatVersion;
     meta->access_method = kind->id;
-    meta->built_with = kind->built_with != nullptr ? kind->built_with(index) : 0;
+    if (kind->built_with != nullptr) {
+        const BuiltWith with = kind->built_with(index);
+        meta->built_with_names = with.names;
+        meta->built_with_numbers = with.numbers;
+    }
     meta->vacuum_seq = 1;
     meta->next_order = 1;
     meta->directory_version = 1;
@@ -85,11 +89,12 @@ uint64 read_vacuum_seq(Relation index, const RunKind *kind) {
     return vacuum_seq;
 }
 
-uint32 read_built_with(Relation index, const RunKind *kind) {
+BuiltWith read_built_with(Relation index, const RunKind *kind) {
     Buffer buffer = lock_metapage(index, kind, BUFFER_LOCK_SHARE);
-    const uint32 built_with = meta_page(BufferGetPage(buffer))->built_with;
+    const MetaPage *meta = meta_page(BufferGetPage(buffer));
+    const BuiltWith with = {meta->built_with_names, meta->built_with_numbers};
     UnlockReleaseBuffer(buffer);
-    return built_with;
+    return with;
 }
 
 bool is_run_entry_sound(const RunKind *kind, const RunEntry &run) {

@@ -25,6 +25,12 @@ inline constexpr uint32 kMergeOverhead = 16;
 // Room left in front of a reservation at the end of the file, at most.
 inline constexpr uint32 kMaxReservationSlack = 16384;
 
+// What an access method must know later of how an index was built.
+struct BuiltWith {
+    uint32 names;    // a hash of them
+    uint64 numbers;  // packed as the access method likes
+};
+
 // What storage must know of an access method's runs. Nothing here knows about keys.
 struct RunKind {
     uint32 id;  // recorded in the metapage
@@ -59,8 +65,8 @@ struct RunKind {
     uint32 (*read_tids)(Relation index, const RunEntry &run, uint32 position, Page page,
                         ItemPointerData *tids);
 
-    // What the access method must know later of how an index was built; nullptr where that is nothing.
-    uint32 (*built_with)(Relation index);
+    // nullptr where the access method needs to know nothing later.
+    BuiltWith (*built_with)(Relation index);
 };
 
 // ---- errors -----------------------------------------------------------------------------------------------
@@ -85,7 +91,7 @@ void initialise_metapage(Page page, const RunKind *kind, Relation index);
 void initialise_tail(Page page);
 
 // What RunKind::built_with said when the index was built.
-uint32 read_built_with(Relation index, const RunKind *kind);
+BuiltWith read_built_with(Relation index, const RunKind *kind);
 
 uint64 read_vacuum_seq(Relation index, const RunKind *kind);
 

@@ -8,14 +8,16 @@ PG_GPU_FUNCTION(pg_gpu_bm25_distance);
 
 namespace pg_gpu::text {
 
-Bm25Query *make_bm25_query(Oid index, Oid configuration, const Query &query, const postings::Norms &norms) {
+Bm25Query *make_bm25_query(Oid index, const DocumentSource &source, const Query &query,
+                           const postings::Norms &norms) {
     const size_t weights = sizeof(double) * static_cast<size_t>(query.term_count);
     const size_t text = VARSIZE(query.text);
     const size_t bytes = offsetof(Bm25Query, weights) + weights + text;
     auto *value = reinterpret_cast<Bm25Query *>(allocate_zeroed<char>(bytes));
     SET_VARSIZE(value, bytes);
     value->index = index;
-    value->configuration = configuration;
+    value->configuration = source.configuration;
+    value->element_weights = source.weights;
     value->term_count = query.term_count;
     value->norms = norms;
     for (int i = 0; i < query.term_count; i++)

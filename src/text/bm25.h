@@ -2,6 +2,7 @@
 // the row alone, whatever plan finds it.
 #pragma once
 
+#include "text/configuration.h"
 #include "text/query.h"
 
 namespace pg_gpu::text {
@@ -10,7 +11,8 @@ struct Bm25Query {
     int32 varlena_header;
     Oid index;
     int32 term_count;
-    Oid configuration;  // that the documents' words were made by; InvalidOid: documents are tsvectors
+    Oid configuration;       // that the documents' words were made by; InvalidOid: documents are tsvectors
+    uint64 element_weights;  // DocumentSource::weights
     postings::Norms norms;
     double weights[FLEXIBLE_ARRAY_MEMBER];  // by term; the tsquery follows
 };
@@ -19,7 +21,8 @@ inline const TSQueryData *query_text(const Bm25Query *query) {
     return reinterpret_cast<const TSQueryData *>(query->weights + query->term_count);
 }
 
-Bm25Query *make_bm25_query(Oid index, Oid configuration, const Query &query, const postings::Norms &norms);
+Bm25Query *make_bm25_query(Oid index, const DocumentSource &source, const Query &query,
+                           const postings::Norms &norms);
 
 // Parses the query in the value and puts the weights in place. The result refers to the value's memory.
 Query parse_bm25_query(const Bm25Query *value);

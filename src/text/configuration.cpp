@@ -42,9 +42,16 @@ static Oid find_by_name(uint32 name) {
 
 DocumentSource source_to_build(Relation index) {
     const Oid type = index->rd_opcintype[0];
+    const uint64 weights = weights_option(index);
+    if (weights != 0 && type != TEXTARRAYOID)
+        ereport(
+            ERROR,
+            (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("option \"weights\" is for elements of text[]"),
+             errdetail("Index \"%s\" is on %s.", RelationGetRelationName(index), format_type_be(type)),
+             errhint("Several columns are indexed as an array: USING gpu_text ((ARRAY[title, body])).")));
     if (type == TSVECTOROID)
-        return {type, InvalidOid};
-    return {type, configuration_option(index, false)};
+        return {type, InvalidOid, 0};
+    return {type, configuration_option(index, false), weights};
 }
 
 void depend_on_configuration(Relation index) {
@@ -62,8 +69,9 @@ void depend_on_configuration(Relation index) {
 DocumentSource source_of(Relation index) {
     const Oid type = index->rd_opcintype[0];
     if (type == TSVECTOROID)
-        return {type, InvalidOid};
-    const uint32 name = storage::read_built_with(index, run_kind());
+        return {type, InvalidOid, 0};
+    const storage::BuiltWith with = storage::read_built_with(index, run_kind());
+    const uint32 name = with.names;
     Oid configuration = configuration_option(index, true);
     if (!OidIsValid(configuration) || name_of(configuration) != name)
         configuration = find_by_name(name);
@@ -73,12 +81,38 @@ DocumentSource source_of(Relation index) {
                                RelationGetRelationName(index)),
                         errdetail("It has been renamed since the index was built, or the index is damaged."),
                         errhint("Name it by ALTER INDEX ... SET (configuration = ...), then REINDEX.")));
-    return {type, configuration};
+    return {type, configuration, with.numbers};
 }
 
-uint32 configuration_to_build(Relation index) {
-    const Oid configuration = source_to_build(index).configuration;
-    return OidIsValid(configuration) ? name_of(configuration) : 0;
+storage::BuiltWith built_with(Relation index) {
+    const DocumentSource source = source_to_build(index);
+    return {OidIsValid(source.configuration) ? name_of(source.configuration) : 0, source.weights};
+}
+
+// A lexeme that stands between elements until all are there, so that no phrase begins in one and ends in
+// another. Parsers take this character for a blank.
+static constexpr char kBetween[] = "\x01";
+
+// The documents of the elements one behind the other, each as often as its weight says.
+static Datum repeat_elements(const DocumentSource &source, Datum array) {
+    Datum *elements;
+    bool *nulls;
+    int count;
+    deconstruct_array(DatumGetArrayTypeP(array), TEXTOID, -1, false, TYPALIGN_INT, &elements, &nulls, &count);
+    const Datum between = DirectFunctionCall1(tsvectorin, CStringGetDatum(psprintf("'%s':1", kBetween)));
+    Datum whole = between;
+    for (int i = 0; i < count; i++) {
+        if (nulls[i])
+            continue;
+        const Datum words =
+            DirectFunctionCall2(to_tsvector_byid, ObjectIdGetDatum(source.configuration), elements[i]);
+        // Elements behind the last weight count once.
+        const uint64 weight = i < kMaxWeights ? source.weights >> (8 * i) & 0xff : 0;
+        for (uint64 copy = 0; copy < Max(weight, uint64{1}); copy++)
+            whole = DirectFunctionCall2(tsvector_concat, DirectFunctionCall2(tsvector_concat, whole, words),
+                                        between);
+    }
+    return DirectFunctionCall2(tsvector_delete_str, whole, CStringGetTextDatum(kBetween));
 }
 
 TSVector document_of_value(const DocumentSource &source, Datum value) {
@@ -90,6 +124,8 @@ TSVector document_of_value(const DocumentSource &source, Datum value) {
         case JSONBOID:
             return DatumGetTSVector(DirectFunctionCall2(jsonb_string_to_tsvector_byid, configuration, value));
         case TEXTARRAYOID:
+            if (source.weights != 0)
+                return DatumGetTSVector(repeat_elements(source, value));
             words = OidFunctionCall2(F_ARRAY_TO_STRING_ANYARRAY_TEXT, value, CStringGetTextDatum("\n"));
             break;
         default:

@@ -10,6 +10,7 @@ namespace pg_gpu::text {
 struct DocumentSource {
     Oid type;           // tsvector, text, jsonb or text[]
     Oid configuration;  // InvalidOid for tsvector
+    uint64 weights;     // of a text[]'s elements, a byte each, the first one's lowest; 0: all count alike
 };
 
 // The source that an index is built from: its option, which names a configuration.
@@ -22,10 +23,11 @@ void depend_on_configuration(Relation index);
 // counts from the next REINDEX on.
 DocumentSource source_of(Relation index);
 
-// What finish_build keeps in the metapage for source_of.
-uint32 configuration_to_build(Relation index);
+// What the metapage keeps for source_of.
+storage::BuiltWith built_with(Relation index);
 
-// A value's document. Only a tsvector may be the value itself.
+// A value's document. Only a tsvector may be the value itself. An element of weight n is there n times, as in
+// the simple BM25 of weighted fields (Robertson, Zaragoza and Taylor, CIKM 2004).
 TSVector document_of_value(const DocumentSource &source, Datum value);
 
 // Returns the indexed column's document, and nullptr when it is NULL.

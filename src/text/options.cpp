@@ -9,6 +9,7 @@ struct StoredOptions {
     double k1;
     double b;
     int configuration;  // where its name lies behind the other options
+    int weights;        // likewise
 };
 
 static constexpr char kDefaultConfiguration[] = "simple";
@@ -43,6 +44,38 @@ static void validate_configuration(const char *name) {
         find_configuration(name, false);
 }
 
+static constexpr long kLargestWeight = 16;
+
+// Returns the weights packed; false: they can't be read.
+static bool read_weights(const char *text, uint64 *weights) {
+    *weights = 0;
+    if (*text++ != '{')
+        return false;
+    for (int i = 0; i < kMaxWeights; i++) {
+        char *end;
+        const long weight = strtol(text, &end, 10);
+        if (end == text || weight < 1 || weight > kLargestWeight)
+            return false;
+        *weights |= static_cast<uint64>(weight) << (8 * i);
+        if (strcmp(end, "}") == 0)
+            return true;
+        if (*end != ',')
+            return false;
+        text = end + 1;
+    }
+    return false;
+}
+
+static void validate_weights(const char *text) {
+    uint64 weights;
+    if (text != nullptr && !read_weights(text, &weights))
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("invalid value for option \"weights\": \"%s\"", text),
+                        errdetail("It is a list of 1 to %d integers from 1 to %ld, one for each element.",
+                                  kMaxWeights, kLargestWeight),
+                        errhint("An example is '{2,1}'.")));
+}
+
 void register_options() {
     option_kind = storage::add_storage_options();
     add_enum_reloption(option_kind, "codec", "How the gaps of inverted lists are coded", codec_names,
@@ -57,6 +90,9 @@ void register_options() {
     add_string_reloption(option_kind, "configuration",
                          "The text search configuration that makes words of text, from the next build on",
                          nullptr, validate_configuration, ShareUpdateExclusiveLock);
+    add_string_reloption(option_kind, "weights",
+                         "How often the elements of a text[] count, from the next build on", nullptr,
+                         validate_weights, ShareUpdateExclusiveLock);
 }
 
 bytea *read_options(Datum options, bool validate) {
@@ -66,6 +102,7 @@ bytea *read_options(Datum options, bool validate) {
         parsed_option("k1", RELOPT_TYPE_REAL, offsetof(StoredOptions, k1)),
         parsed_option("b", RELOPT_TYPE_REAL, offsetof(StoredOptions, b)),
         parsed_option("configuration", RELOPT_TYPE_STRING, offsetof(StoredOptions, configuration)),
+        parsed_option("weights", RELOPT_TYPE_STRING, offsetof(StoredOptions, weights)),
     };
     return static_cast<bytea *>(build_reloptions(options, validate, option_kind, sizeof(StoredOptions),
                                                  elements, lengthof(elements)));
@@ -76,6 +113,14 @@ Options options_of(Relation index) {
         return kDefaults;
     const auto *stored = reinterpret_cast<const StoredOptions *>(index->rd_options);
     return {static_cast<postings::Codec>(stored->codec), stored->k1, stored->b};
+}
+
+uint64 weights_option(Relation index) {
+    const auto *stored = reinterpret_cast<const StoredOptions *>(index->rd_options);
+    uint64 weights = 0;
+    if (stored != nullptr && stored->weights != 0)
+        read_weights(reinterpret_cast<const char *>(stored) + stored->weights, &weights);
+    return weights;
 }
 
 Oid configuration_option(Relation index, bool missing_ok) {

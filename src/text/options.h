@@ -19,6 +19,11 @@ Options options_of(Relation index);
 // types than tsvector have one.
 Oid configuration_option(Relation index, bool missing_ok);
 
+inline constexpr int kMaxWeights = 8;
+
+// What the option `weights` says, as DocumentSource has it.
+uint64 weights_option(Relation index);
+
 inline postings::Norms norms_for(const Options &options, double average_length) {
     return {options.k1 * (1.0 - options.b),
             average_length > 0 ? options.k1 * options.b / average_length : 0.0};

@@ -430,7 +430,7 @@ const storage::RunKind *run_kind() {
         .merged = client::forget_inputs,
         .is_sound = is_sound,
         .read_tids = read_tids,
-        .built_with = configuration_to_build,
+        .built_with = built_with,
     };
     return &kind;
 }

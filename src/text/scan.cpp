@@ -149,7 +149,8 @@ static void read_conditions(IndexScanDesc descriptor, Scan *scan) {
     if (descriptor->numberOfOrderBys > 0 && !(descriptor->orderByData[0].sk_flags & SK_ISNULL)) {
         const Bm25Query *value = copy_of_query(descriptor->orderByData[0].sk_argument);
         scan->has_query = true;
-        scan->unordered = value->configuration != source.configuration;
+        scan->unordered =
+            value->configuration != source.configuration || value->element_weights != source.weights;
         if (!scan->unordered) {
             scan->query = parse_bm25_query(value);
             scan->norms = value->norms;

@@ -118,16 +118,19 @@ static int64 evaluate(FunctionCallInfo fcinfo, bool typed) {
     Operator *called = operator_of(fcinfo->flinfo);
     struct varlena *argument = PG_DETOAST_DATUM(PG_GETARG_DATUM(1));
     const Operation *operation = operation_of(called, argument, typed);
-    const Oid configuration = typed ? called->typed_configuration
-                                    : reinterpret_cast<const Bm25Query *>(operation->argument)->configuration;
-    if (!OidIsValid(configuration))
+    DocumentSource source = {called->document_type, called->typed_configuration, 0};
+    if (!typed) {
+        const auto *value = reinterpret_cast<const Bm25Query *>(operation->argument);
+        source.configuration = value->configuration;
+        source.weights = value->element_weights;
+    }
+    if (!OidIsValid(source.configuration))
         ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                         errmsg("the query has been made by an index of tsvectors"),
                         errdetail("It names no text search configuration, which words of text are made by."),
                         errhint("Use an index of gpu_text on the text itself.")));
     MemoryContext caller = MemoryContextSwitchTo(called->row_context);
-    const int64 score = score_of_document(
-        operation, document_of_value({called->document_type, configuration}, PG_GETARG_DATUM(0)));
+    const int64 score = score_of_document(operation, document_of_value(source, PG_GETARG_DATUM(0)));
     MemoryContextSwitchTo(caller);
     MemoryContextReset(called->row_context);
     PG_FREE_IF_COPY(argument, 1);

@@ -34,7 +34,7 @@ our @EXPORT = qw(damaged_methods ask_damaged change listed_runs built_run sectio
 # stamp.
 use constant {
 	CONTENT => 24,
-	META_RUNS => 24 + 120,
+	META_RUNS => 24 + 128,
 	RUN_ENTRY => 128,
 	TAIL => 1,
 };
