@@ -4,8 +4,8 @@
 # are built by CMake, which this file calls. `make help` lists the targets.
 
 MODULE_big = pg_gpu
-EXTENSION = pg_gpu
-DATA = $(sort $(wildcard pg_gpu--*.sql))
+EXTENSION = pg_gpu pg_gpu_postgis
+DATA = $(sort $(wildcard pg_gpu--*.sql pg_gpu_postgis--*.sql))
 
 # What CREATE EXTENSION makes, and what the library takes itself for.
 EXTVERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" pg_gpu.control)

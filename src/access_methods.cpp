@@ -1,5 +1,7 @@
 #include "access_methods.h"
 
+#include <algorithm>
+
 namespace pg_gpu {
 
 static const Method *find_by_cost(amcostestimate_function estimate_cost) {
@@ -16,6 +18,10 @@ const Method *find_access_method(Relation index) {
 const Method *find_access_method(const IndexOptInfo *index) {
     // The planner's copy of the function has no parameter types before PostgreSQL 16.
     return find_by_cost(reinterpret_cast<amcostestimate_function>(index->amcostestimate));
+}
+
+bool finds_roughly(const Method &method, const Oid *types, int column_count) {
+    return method.finds_roughly != nullptr && std::any_of(types, types + column_count, method.finds_roughly);
 }
 
 }  // namespace pg_gpu

@@ -11,6 +11,9 @@ const Method *find_access_method(Relation index);
 // The same of an index that the planner sees.
 const Method *find_access_method(const IndexOptInfo *index);
 
+// Is one of an index's columns found roughly?
+bool finds_roughly(const Method &method, const Oid *types, int column_count);
+
 // The kind of an index's runs; nullptr for an index of another access method.
 inline const storage::RunKind *run_kind_of(Relation index) {
     const Method *method = find_access_method(index);

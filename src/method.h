@@ -33,6 +33,9 @@ struct Method {
     // were looked up in the heap.
     int64 (*count_matching)(Relation heap, Relation index, Snapshot snapshot, const ScanKeyData *keys,
                             int key_count, uint64 *heap_fetches);
+    // Are values of this type found roughly, and then looked at by PostgreSQL? An index with such a column
+    // neither counts nor looks keys up. nullptr: none are.
+    bool (*finds_roughly)(Oid type);
     // Does count_matching look up every entry in the heap for this path's conditions?
     bool (*fetches_all)(const IndexPath *path);
     // counts[i]: the rows in each range. nullptr where bounds mean nothing.

@@ -7,6 +7,7 @@
 #include "plan/aggregate_scan.h"
 #include "plan/rows_scan.h"
 #include "plan/count_scan.h"
+#include "plan/lent_family.h"
 #include "plan/lookup_join.h"
 #include "plan/scan_usage.h"
 #include "plan/search_scan.h"
@@ -41,6 +42,7 @@ void _PG_init(void) {
     pg_gpu::plan::register_search_scan();
     pg_gpu::plan::register_scan_usage();
     pg_gpu::plan::register_advise();
+    pg_gpu::plan::register_lent_families();
     pg_gpu::client::register_client();
     if (process_shared_preload_libraries_in_progress) {
         pg_gpu::storage::reserve_put_off_merges();

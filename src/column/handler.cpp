@@ -16,6 +16,7 @@ constinit const Method gpu_column = {
     .verify_steps = column::verify_steps,
     .estimate_cost = column::estimate_cost,
     .count_matching = column::count_matching,
+    .finds_roughly = nullptr,
     .fetches_all = [](const IndexPath *) { return false; },
     .count_batch = column::count_batch,
     .look_up = nullptr,

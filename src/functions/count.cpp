@@ -66,11 +66,14 @@ static int add_bounds(Relation index, const ColumnValues &low, const ColumnValue
 
 static functions::OpenIndex open_for_counting(Oid index_oid, Snapshot snapshot) {
     const functions::OpenIndex open = functions::open_index(index_oid, AccessShareLock, AccessShareLock);
-    if (find_access_method(open.index)->count_batch == nullptr)
+    const Method &method = *find_access_method(open.index);
+    const bool is_rough = is_rough_index(open);
+    if (method.count_batch == nullptr || is_rough)
         ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                         errmsg("rows cannot be counted between bounds in index \"%s\"",
                                RelationGetRelationName(open.index)),
-                        errdetail("Its access method is %s.", find_access_method(open.index)->name),
+                        is_rough ? errdetail("It finds values of a column only roughly.")
+                                 : errdetail("Its access method is %s.", method.name),
                         errhint("Use SELECT count(*) with a condition.")));
     functions::require_read_access(open);
     functions::lock_predicates(open, snapshot);

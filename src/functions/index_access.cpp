@@ -84,6 +84,11 @@ void require_read_access(const OpenIndex &open) {
                  errhint("Use a query on the table instead.")));
 }
 
+bool is_rough_index(const OpenIndex &open) {
+    return finds_roughly(*find_access_method(open.index), open.index->rd_opcintype,
+                         IndexRelationGetNumberOfKeyAttributes(open.index));
+}
+
 void require_maintenance(Oid index_oid) {
     const Oid user = GetUserId();
     const Oid heap_oid =

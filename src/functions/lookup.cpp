@@ -52,11 +52,13 @@ static bool read_key_record(void *context, uint32 i, Datum *values, Oid *types) 
 
 kary::LookupResult look_up_array(const OpenIndex &open, ArrayType *array, Snapshot snapshot) {
     const Method &method = *find_access_method(open.index);
-    if (method.look_up == nullptr)
+    const bool is_rough = is_rough_index(open);
+    if (method.look_up == nullptr || is_rough)
         ereport(ERROR,
                 (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                  errmsg("gpu.lookup cannot be used with index \"%s\"", RelationGetRelationName(open.index)),
-                 errdetail("Its access method is %s.", method.name),
+                 is_rough ? errdetail("It finds values of a column only roughly.")
+                          : errdetail("Its access method is %s.", method.name),
                  errhint("Name an index created with USING gpu_kary or gpu_grid.")));
     const Oid element_type = ARR_ELEMTYPE(array);
     // Where rows are checked, the keys are needed as long as the result.

@@ -3,6 +3,7 @@
 #include <cfloat>
 #include <cmath>
 
+#include "grid/converted.h"
 #include "keys/codes.h"
 #include "keys/null_test.h"
 #include "keys/strategy.h"
@@ -145,6 +146,91 @@ static void add_point_comparison(const Column &column, const ScanKeyData &key, C
     }
 }
 
+// ---- what is converted to points --------------------------------------------------------------------------
+
+namespace {
+
+// On which sides a strategy bounds a point, and by which bound of the box that it is compared with.
+struct Sides {
+    enum Bound : uint8 { Open, Low, High };
+    Bound x_low;
+    Bound x_high;
+    Bound y_low;
+    Bound y_high;
+};
+
+}  // namespace
+
+static Sides sides_of(StrategyNumber strategy) {
+    constexpr Sides::Bound open = Sides::Open;
+    switch (strategy - kConvertedStrategies) {
+        case RTLeftStrategyNumber:
+            return {open, Sides::Low, open, open};
+        case RTOverLeftStrategyNumber:
+            return {open, Sides::High, open, open};
+        case RTOverRightStrategyNumber:
+            return {Sides::Low, open, open, open};
+        case RTRightStrategyNumber:
+            return {Sides::High, open, open, open};
+        case RTBelowStrategyNumber:
+            return {open, open, open, Sides::Low};
+        case RTOverBelowStrategyNumber:
+            return {open, open, open, Sides::High};
+        case RTOverAboveStrategyNumber:
+            return {open, open, Sides::Low, open};
+        case RTAboveStrategyNumber:
+            return {open, open, Sides::High, open};
+        case RTOverlapStrategyNumber:
+        case RTSameStrategyNumber:
+        case RTContainsStrategyNumber:
+        case RTContainedByStrategyNumber:
+            return {Sides::Low, Sides::High, Sides::Low, Sides::High};
+        default:
+            raise_unknown_strategy(strategy);
+    }
+}
+
+static void narrow_to_sides(LaneRange *lane, Sides::Bound low, Sides::Bound high, double box_low,
+                            double box_high) {
+    const double from = low == Sides::Open ? -HUGE_VAL : widened_down(low == Sides::Low ? box_low : box_high);
+    const double to = high == Sides::Open ? HUGE_VAL : widened_up(high == Sides::Low ? box_low : box_high);
+    narrow(lane, encode_float(from), encode_float(to));
+}
+
+// The box is one that no row lies outside of that PostgreSQL would find.
+static void add_converted_comparison(const Column &column, const ScanKeyData &key, Condition *condition) {
+    condition->is_rough = true;
+    if (key.sk_flags & SK_SEARCHNULL) {
+        condition->nulls |= null_bit(key);
+        return;
+    }
+    // What lies nowhere is NULL in the index, and not in the table.
+    if (key.sk_flags & SK_SEARCHNOTNULL)
+        return;
+    if (key.sk_flags & SK_ISNULL) {
+        condition->nothing = true;
+        return;
+    }
+    BOX box;
+    if (make_box(column, key.sk_argument, &box)) {
+        // How PostGIS compares NaN differs from one operator to another, and one may do for the whole box.
+        if (std::isnan(box.low.x) || std::isnan(box.low.y) || std::isnan(box.high.x) ||
+            std::isnan(box.high.y))
+            return;
+        const Sides sides = sides_of(key.sk_strategy);
+        LaneRange *x = &condition->lanes[column.first_lane];
+        narrow_to_sides(x, sides.x_low, sides.x_high, box.low.x, box.high.x);
+        narrow_to_sides(x + 1, sides.y_low, sides.y_high, box.low.y, box.high.y);
+        condition->bounded |= null_bit(key);
+        condition->not_nulls |= null_bit(key);
+    } else if (key.sk_strategy == kConvertedStrategies + RTSameStrategyNumber) {
+        // Values that lie nowhere are the same.
+        condition->nulls |= null_bit(key);
+    } else {
+        condition->nothing = true;
+    }
+}
+
 // ---- all scan keys together -------------------------------------------------------------------------------
 
 void make_condition(const Format &format, const ScanKeyData *keys, int key_count, Condition *condition) {
@@ -155,9 +241,13 @@ void make_condition(const Format &format, const ScanKeyData *keys, int key_count
 
     for (int i = 0; i < key_count; i++) {
         const ScanKeyData &key = keys[i];
+        const Column &column = format.columns[key.sk_attno - 1];
+        if (column.conversion != nullptr) {
+            add_converted_comparison(column, key, condition);
+            continue;
+        }
         if (!take_null_test(key, condition))
             continue;
-        const Column &column = format.columns[key.sk_attno - 1];
         condition->bounded |= null_bit(key);
         if (column.is_point)
             add_point_comparison(column, key, condition);

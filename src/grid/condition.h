@@ -30,6 +30,7 @@ struct Condition {
     NullMask nulls;      // columns that must be NULL
     NullMask not_nulls;  // columns that must not
     NullMask bounded;    // columns with a range or a test
+    bool is_rough;       // rows that match must be looked at once more, by PostgreSQL
     LaneRange lanes[kMaxLanes];
     ColumnTest *tests;
     int test_count;
@@ -40,7 +41,8 @@ inline bool wants_nulls(const Condition &condition, NullMask nulls) {
 }
 
 // Combines all scan keys; what the condition points to is palloc'd or belongs to the keys. Points take
-// gpu_grid's own strategies, and btree's >= and <= for the corners of a box.
+// gpu_grid's own strategies, and btree's >= and <= for the corners of a box; what is converted to points
+// takes those of converted.h.
 void make_condition(const Format &format, const ScanKeyData *keys, int key_count, Condition *condition);
 
 // Says whether a row meets the tests on these columns.

@@ -1,20 +1,25 @@
 // Which columns can be indexed, and rows to and from their codes.
 #include "grid/format.h"
 
+#include "grid/converted.h"
 #include "grid/runs.h"
 
 namespace pg_gpu::grid {
 
 static constexpr uint32 kRunKindBase = 0x67720000;  // and a hash of the columns' types
 
+static bool becomes_point(Oid type) {
+    return type == POINTOID || is_converted(type);
+}
+
 static int lanes_of(Oid type) {
-    return type == POINTOID || code_of(type).width == 128 ? 2 : 1;
+    return becomes_point(type) || code_of(type).width == 128 ? 2 : 1;
 }
 
 int dimensions_of(const Oid *types, int column_count) {
     int count = 0;
     for (int i = 0; i < column_count; i++)
-        count += types[i] == POINTOID ? 2 : 1;
+        count += becomes_point(types[i]) ? 2 : 1;
     return count;
 }
 
@@ -33,7 +38,8 @@ static void require_few_dimensions(Relation index, int columns, int dimensions) 
 
 static void require_known_type(Relation index, int column) {
     const Oid type = index->rd_opcintype[column];
-    if (type == POINTOID || !is_lossy(encoding_of(type)))
+    if (!is_converted(type) ||
+        OidIsValid(index_getprocid(index, static_cast<AttrNumber>(column + 1), kPointFunction)))
         return;
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                     errmsg("column \"%s\" of index \"%s\" has type %s, which gpu_grid cannot index",
@@ -47,7 +53,7 @@ static void lay_out_columns(const Oid *types, int count, Format *format) {
     format->all_null = static_cast<NullMask>((1U << count) - 1);
     uint32 byte = sizeof(storage::TailItem);
     for (int i = 0; i < count; i++) {
-        const bool is_point = types[i] == POINTOID;
+        const bool is_point = becomes_point(types[i]);
         const TypeCode code = is_point ? TypeCode{Encoding::Float, 64} : code_of(types[i]);
         Column *column = &format->columns[i];
         column->key.type = types[i];
@@ -88,18 +94,28 @@ namespace {
 struct KnownFormat {
     KnownFormat *next;
     Oid types[kMaxColumns];
+    Oid functions[kMaxColumns];  // that make points of values
     Format format;
 };
 
 }  // namespace
+
+static bool is_format_of(const KnownFormat &known, Relation index, int count) {
+    if (known.format.column_count != count ||
+        memcmp(known.types, index->rd_opcintype, static_cast<size_t>(count) * sizeof(Oid)) != 0)
+        return false;
+    for (int i = 0; i < count; i++)
+        if (known.functions[i] != index_getprocid(index, static_cast<AttrNumber>(i + 1), kPointFunction))
+            return false;
+    return true;
+}
 
 const Format *format_of(Relation index) {
     static KnownFormat *known = nullptr;
     const int count = IndexRelationGetNumberOfKeyAttributes(index);
     const Oid *types = index->rd_opcintype;
     for (const KnownFormat *candidate = known; candidate != nullptr; candidate = candidate->next)
-        if (candidate->format.column_count == count &&
-            memcmp(candidate->types, types, static_cast<size_t>(count) * sizeof(Oid)) == 0)
+        if (is_format_of(*candidate, index, count))
             return &candidate->format;
 
     require_few_dimensions(index, count, dimensions_of(types, count));
@@ -109,6 +125,13 @@ const Format *format_of(Relation index) {
     memcpy(made->types, types, static_cast<size_t>(count) * sizeof(Oid));
     set_run_callbacks(&made->format);
     lay_out_columns(types, count, &made->format);
+    for (int i = 0; i < count; i++) {
+        made->functions[i] = index_getprocid(index, static_cast<AttrNumber>(i + 1), kPointFunction);
+        if (!is_converted(types[i]))
+            continue;
+        made->format.columns[i].conversion = make_conversion(index, i);
+        made->format.converted |= static_cast<NullMask>(1U << i);
+    }
     made->next = known;
     known = made;
     return &made->format;
@@ -120,12 +143,13 @@ void encode_row(const Format &format, const Datum *values, const bool *is_null, 
     uint64 *lane = row + 1;
     for (int i = 0; i < format.column_count; i++) {
         const Column &column = format.columns[i];
-        if (unlikely(is_null[i])) {
+        Point made;
+        if (unlikely(is_null[i]) || (column.conversion != nullptr && !make_point(column, values[i], &made))) {
             nulls |= static_cast<NullMask>(1U << i);
             for (int j = 0; j < column.lane_count; j++)
                 *lane++ = 0;
         } else if (column.is_point) {
-            const Point *point = DatumGetPointP(values[i]);
+            const Point *point = column.conversion != nullptr ? &made : DatumGetPointP(values[i]);
             *lane++ = encode_float(point->x);
             *lane++ = encode_float(point->y);
         } else if (column.lane_count == 2) {

@@ -20,11 +20,14 @@ inline constexpr StrategyNumber kContainedInCircle = 7;
 inline constexpr StrategyNumber kSamePoint = 8;
 inline constexpr StrategyNumber kDistance = 15;
 
+struct Conversion;
+
 struct Column {
     KeyColumn key;
     uint8 first_lane;
     uint8 lane_count;
     bool is_point;
+    Conversion *conversion;  // of values that become points (converted.h); nullptr: of none
 };
 
 struct Lane {
@@ -40,6 +43,7 @@ struct Format : storage::RunKind {
     int array_count;  // on an entry page
     int row_words;    // of a row in memory
     NullMask all_null;
+    NullMask converted;                          // columns
     NullMask dimension_columns[kMaxDimensions];  // the column's bit
     uint8 dimension_lanes[kMaxDimensions];
     uint8 tail_nulls;  // byte of a tail item that has the mask
@@ -107,7 +111,7 @@ inline uint64 row_value(const uint64 *row, int array) {
     }
 }
 
-// Encodes the columns' values as a row.
+// Encodes the columns' values as a row. A converted value that lies nowhere is NULL there.
 void encode_row(const Format &format, const Datum *values, const bool *is_null, const ItemPointerData &tid,
                 uint64 *row);
 

@@ -1,4 +1,5 @@
 // The access method, and its handler: what PostgreSQL may ask of gpu_grid.
+#include "grid/converted.h"
 #include "grid/grid.h"
 #include "grid/mirror.h"
 #include "keys/validate.h"
@@ -14,6 +15,7 @@ constinit const Method gpu_grid = {
     .verify_steps = grid::verify_steps,
     .estimate_cost = grid::estimate_cost,
     .count_matching = grid::count_matching,
+    .finds_roughly = grid::is_converted,
     .fetches_all = grid::fetches_all,
     .count_batch = grid::count_batch,
     .look_up = grid::look_up,
@@ -30,7 +32,8 @@ Datum pg_gpu_grid_handler(PG_FUNCTION_ARGS) {
     (void)fcinfo;
 
     IndexAmRoutine *routine = make_index_routine<gpu_grid>();
-    routine->amstrategies = grid::kDistance;
+    routine->amstrategies = grid::kConvertedBoxDistance;
+    routine->amsupport = grid::kBoxFunction;
     routine->amcanorderbyop = true;
     routine->amcanmulticol = true;
     routine->amsearchnulls = true;

@@ -23,12 +23,14 @@ static bool can_fetch(const Form_pg_index index, int column) {
 
 bool can_return(Relation index, int column) {
     const Column &indexed = format_of(index)->columns[column - 1];
+    if (indexed.conversion != nullptr)
+        return false;
     return indexed.key.encoding != Encoding::Float || can_fetch(index->rd_index, column - 1);
 }
 
 static NullMask absent_columns(const Scan &scan, NullMask nulls) {
     const Format &format = *scan.format;
-    NullMask absent = nulls;
+    NullMask absent = static_cast<NullMask>(nulls | format.converted);
     for (int i = 0; i < format.column_count; i++)
         if (format.columns[i].key.encoding == Encoding::Float &&
             !can_fetch(scan.descriptor->indexRelation->rd_index, i))

@@ -5,6 +5,8 @@
 // those that come out have their distance worked out.
 #include "grid/nearest.h"
 
+#include "grid/converted.h"
+
 namespace pg_gpu::grid {
 
 // Most searches need no second block. malloc keeps blocks of this size, once one has been freed, where it
@@ -183,6 +185,59 @@ static bool open_cells(NearestSearch *search, const Candidate &candidate) {
 
 // ---- the search -------------------------------------------------------------------------------------------
 
+// Bounds end here, where numbers of single precision soon do. To PostGIS such a distance is NULL, which is
+// beyond every bound.
+static constexpr double kFarthestBound = 1e38;
+
+static void read_converted_origin(const Column &column, const ScanKeyData &key, Order *order) {
+    order->gives_bounds = true;
+    order->of_boxes = key.sk_strategy == kConvertedBoxDistance;
+    BOX box;
+    order->is_null = order->is_null || !make_box(column, key.sk_argument, &box);
+    if (order->is_null)
+        return;
+    const double width = box.high.x - box.low.x;
+    const double height = box.high.y - box.low.y;
+    order->from = {box.low.x + width / 2, box.low.y + height / 2};
+    order->radius = std::hypot(width / 2, height / 2);
+    // Neither is it where one of these is NaN.
+    const bool is_near = std::fabs(order->from.x) + order->radius < kFarthestBound &&
+                         std::fabs(order->from.y) + order->radius < kFarthestBound;
+    if (is_near)
+        return;
+    order->is_unknown = true;
+    order->from = {0, 0};
+    order->radius = 0;
+}
+
+// Returns what is not above the distance that PostgreSQL works out, if the point is so far from the origin.
+// It never falls by more than is taken off for rounding while `away` rises.
+static double distance_bound(const Order &order, uint64 away) {
+    if (away == kNullDistance)
+        return kFarthestBound;
+    if (order.is_unknown)
+        return 0;
+    const double distance = std::bit_cast<double>(away);
+    // A square that is too small for a number is 0.
+    if (distance < 1e-150)
+        return 0;
+    const double reach = std::fabs(order.from.x) + std::fabs(order.from.y) + order.radius;
+    double margin = kRoundingMargin * distance;
+    if (order.radius > 0)
+        margin += kRoundingMargin * reach;
+    if (order.of_boxes)
+        margin += 8 * FLT_EPSILON * (distance + reach) + FLT_MIN;
+    const double bound = distance - order.radius - margin;
+    return bound > 0 ? Min(bound, kFarthestBound) : 0;
+}
+
+bool gives_bounds(const NearestSearch &search) {
+    for (int i = 0; i < search.order_count; i++)
+        if (search.orders[i].gives_bounds)
+            return true;
+    return false;
+}
+
 NearestSearch *begin_nearest(Scan *scan) {
     auto *search = allocate_zeroed<NearestSearch>(1);
     IndexScanDesc descriptor = scan->descriptor;
@@ -197,7 +252,9 @@ NearestSearch *begin_nearest(Scan *scan) {
         Order *order = &search->orders[i];
         order->column = key.sk_attno - 1;
         order->is_null = (key.sk_flags & SK_ISNULL) != 0;
-        if (!order->is_null)
+        if (format.columns[order->column].conversion != nullptr)
+            read_converted_origin(format.columns[order->column], key, order);
+        else if (!order->is_null)
             order->from = *DatumGetPointP(key.sk_argument);
     }
     const int lane = format.columns[search->orders[0].column].first_lane;
@@ -296,8 +353,11 @@ Step next_nearest(NearestSearch *search, ItemPointerData *tid, uint64 *row, doub
     } while (step == Step::Entry && search->scan->batch.count == 0);
     if (step == Step::Entry) {
         *tid = place_tid(row[0]);
-        *is_null = next.distance == kNullDistance;
-        *distance = *is_null ? 0 : std::bit_cast<double>(next.distance);
+        const Order &order = search->orders[0];
+        *is_null = !order.gives_bounds && next.distance == kNullDistance;
+        *distance = order.gives_bounds ? distance_bound(order, next.distance)
+                    : *is_null         ? 0
+                                       : std::bit_cast<double>(next.distance);
     }
     MemoryContextSwitchTo(caller);
     return step;

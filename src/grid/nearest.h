@@ -43,6 +43,12 @@ struct Order {
     int column;
     bool is_null;  // ORDER BY column <-> NULL
     Point from;
+    // Of a value that is converted. Distances are then lower bounds of those that PostgreSQL works out, to
+    // the value or to the box around it.
+    bool gives_bounds;
+    bool is_unknown;  // nothing can be said
+    bool of_boxes;
+    double radius;  // of a circle around the value, whose center is `from`
 };
 
 // This is a grid that the search has come to.

@@ -14,7 +14,10 @@ static uint64 distance_between(const Point &a, const Point &b) {
 static uint64 distance_of(const Format &format, const Order &order, const uint64 *row) {
     if (order.is_null || ((place_nulls(row[0]) >> order.column) & 1))
         return kNullDistance;
-    return distance_between(point_of(format.columns[order.column], row), order.from);
+    const Point point = point_of(format.columns[order.column], row);
+    // Of a bound nobody hears that a number became too large.
+    return order.gives_bounds ? code_of_distance(std::hypot(point.x - order.from.x, point.y - order.from.y))
+                              : distance_between(point, order.from);
 }
 
 void read_place(const NearestSearch &search, const RowPage &page, uint32 place, uint64 *row) {

@@ -88,6 +88,11 @@ static bool fill_batch(Scan *scan) {
 
 // ---- callbacks --------------------------------------------------------------------------------------------
 
+// By the rule "Other snapshots", or because the condition says less than the keys.
+static bool must_recheck(const Scan &scan) {
+    return scan.condition.is_rough || !IsMVCCSnapshot(scan.descriptor->xs_snapshot);
+}
+
 static bool get_nearest(Scan *scan) {
     IndexScanDesc descriptor = scan->descriptor;
     ItemPointerData tid;
@@ -110,10 +115,15 @@ static bool get_nearest(Scan *scan) {
         }
     }
     descriptor->xs_heaptid = tid;
-    descriptor->xs_recheck = !IsMVCCSnapshot(descriptor->xs_snapshot);  // rule "Other snapshots"
-    descriptor->xs_recheckorderby = false;
+    descriptor->xs_recheck = must_recheck(*scan);
+    descriptor->xs_recheckorderby = gives_bounds(*scan->nearest);
     descriptor->xs_orderbyvals[0] = Float8GetDatum(distance);
     descriptor->xs_orderbynulls[0] = is_null;
+    // Of the further distances nothing is told: PostgreSQL works them out.
+    for (int i = 1; descriptor->xs_recheckorderby && i < descriptor->numberOfOrderBys; i++) {
+        descriptor->xs_orderbyvals[i] = Float8GetDatum(-get_float8_infinity());
+        descriptor->xs_orderbynulls[i] = false;
+    }
     if (descriptor->xs_want_itup)
         descriptor->xs_itup = make_index_tuple(scan, row);
     note_returned(&scan->returned, tid);
@@ -130,7 +140,7 @@ bool get_tuple(IndexScanDesc descriptor, ScanDirection) {
         return false;
     const uint32 at = scan->at++;
     descriptor->xs_heaptid = scan->batch.tids[at];
-    descriptor->xs_recheck = !IsMVCCSnapshot(descriptor->xs_snapshot);  // rule "Other snapshots"
+    descriptor->xs_recheck = must_recheck(*scan);
     if (descriptor->xs_want_itup)
         descriptor->xs_itup =
             make_index_tuple(scan, scan->batch.rows + at * static_cast<size_t>(scan->format->row_words));
@@ -171,7 +181,7 @@ int64 get_bitmap(IndexScanDesc descriptor, TIDBitmap *bitmap) {
     begin_view_reader(reader, heap, descriptor->indexRelation, scan->format, descriptor->xs_snapshot,
                       &scan->condition);
     // The heap decides about an old view's TIDs, where it is looked at (rule "Old views").
-    BitmapSink sink = {bitmap, bitmap_scan_skips_heap() || !IsMVCCSnapshot(descriptor->xs_snapshot), 0};
+    BitmapSink sink = {bitmap, bitmap_scan_skips_heap() || must_recheck(*scan), 0};
     const BatchSink batches = {&sink, reset_bitmap, add_to_bitmap};
     renew_view(reader);
     const client::Usage before = client::session_usage();

@@ -105,6 +105,8 @@ NearestSearch *begin_nearest(Scan *scan);
 // Forgets everything and starts again in a new view.
 void restart_nearest(NearestSearch *search);
 void end_nearest(NearestSearch *search);
+// Are the distances lower bounds, in no order where they are the same?
+bool gives_bounds(const NearestSearch &search);
 // The next entry in order of distance, with its row.
 Step next_nearest(NearestSearch *search, ItemPointerData *tid, uint64 *row, double *distance, bool *is_null);
 

@@ -1,5 +1,7 @@
 // amvalidate and amproperty. An opclass is sound when its operators are those of btree's default opclass for
-// the same types, under btree's numbers, or, of points, those that boxes of codes can answer.
+// the same types, under btree's numbers, or, of points, those that boxes of codes can answer. One for a type
+// that is converted to points has functions for that, and operators with the numbers of R-trees.
+#include "grid/converted.h"
 #include "grid/grid.h"
 #include "keys/validate.h"
 
@@ -44,11 +46,55 @@ static void validate_point_operator(Validation *state, const FormData_pg_amop *m
              state->family, state->access_method, name, member->amopstrategy);
 }
 
-static void check_opclass(Validation *state, Oid type, CatCList *operators, CatCList *functions) {
-    if (type != POINTOID && is_lossy(encoding_of(type)))
+static void validate_converted_operator(Validation *state, const FormData_pg_amop *member) {
+    const bool is_distance = member->amopstrategy >= kConvertedDistance;
+    const char *name = format_operator(member->amopopr);
+    if (member->amopstrategy <= kConvertedStrategies ||
+        (!is_distance && member->amopstrategy > kConvertedStrategies + RTOverAboveStrategyNumber) ||
+        is_distance != (member->amoppurpose == AMOP_ORDER))
+        complain(
+            state,
+            "operator family \"%s\" of access method %s contains operator %s, which strategy number %d is "
+            "not for",
+            state->family, state->access_method, name, member->amopstrategy);
+    if (!check_amop_signature(member->amopopr, is_distance ? FLOAT8OID : BOOLOID, member->amoplefttype,
+                              member->amoprighttype) ||
+        (is_distance && !opfamily_can_sort_type(member->amopsortfamily, FLOAT8OID)))
         complain(state,
-                 "operator family \"%s\" of access method %s contains an operator class for type %s, which "
-                 "has no codes",
+                 "operator family \"%s\" of access method %s contains operator %s with a wrong signature",
+                 state->family, state->access_method, name);
+}
+
+static bool has_function(CatCList *functions, Oid type, int number, Oid result) {
+    for (int i = 0; i < functions->n_members; i++) {
+        const auto *member =
+            reinterpret_cast<const FormData_pg_amproc *>(GETSTRUCT(&functions->members[i]->tuple));
+        if (member->amproclefttype == type && member->amprocrighttype == type && member->amprocnum == number)
+            return check_amproc_signature(member->amproc, result, true, 1, 1, type) &&
+                   func_strict(member->amproc) && func_volatile(member->amproc) == PROVOLATILE_IMMUTABLE;
+    }
+    return false;
+}
+
+static void check_converted(Validation *state, Oid type, CatCList *operators, CatCList *functions) {
+    if (!has_function(functions, type, kPointFunction, POINTOID) ||
+        !has_function(functions, type, kBoxFunction, BOXOID))
+        complain(
+            state,
+            "operator family \"%s\" of access method %s lacks an immutable and strict function that makes a "
+            "point or a box of type %s, which has no codes",
+            state->family, state->access_method, format_type_be(type));
+    for (int i = 0; i < operators->n_members; i++)
+        validate_converted_operator(state, member_at(operators, i));
+}
+
+static void check_opclass(Validation *state, Oid type, CatCList *operators, CatCList *functions) {
+    if (is_converted(type))
+        return check_converted(state, type, operators, functions);
+    if (functions->n_members > 0)
+        complain(state,
+                 "operator family \"%s\" of access method %s contains support functions, which type %s does "
+                 "not need",
                  state->family, state->access_method, format_type_be(type));
     for (int i = 0; i < operators->n_members; i++) {
         const FormData_pg_amop *member = member_at(operators, i);
@@ -69,14 +115,15 @@ static void check_opclass(Validation *state, Oid type, CatCList *operators, CatC
 }
 
 bool validate(Oid opclass) {
-    return validate_opclass(opclass, "gpu_grid", check_opclass);
+    return validate_opclass(opclass, "gpu_grid", check_opclass, Functions::Some);
 }
 
 bool property(Oid index, int column, IndexAMProperty asked, const char *, bool *result, bool *is_null) {
     if (column == 0 || asked != AMPROP_DISTANCE_ORDERABLE)
         return false;
     Relation relation = index_open(index, AccessShareLock);
-    *result = relation->rd_opcintype[column - 1] == POINTOID;
+    const Oid type = relation->rd_opcintype[column - 1];
+    *result = type == POINTOID || is_converted(type);
     *is_null = false;
     index_close(relation, AccessShareLock);
     return true;

@@ -15,6 +15,7 @@ constinit const Method gpu_kary = {
     .verify_steps = kary::verify_steps,
     .estimate_cost = kary::estimate_cost,
     .count_matching = kary::count_matching,
+    .finds_roughly = nullptr,
     .fetches_all = kary::has_lossy_conditions,
     .count_batch = kary::count_batch,
     .look_up = kary::look_up,

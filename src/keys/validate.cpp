@@ -62,7 +62,8 @@ void validate_exact_groups(Validation *state, CatCList *operators, CatCList *fun
 }
 
 bool validate_opclass(Oid opclass, const char *access_method,
-                      void (*check)(Validation *state, Oid type, CatCList *operators, CatCList *functions)) {
+                      void (*check)(Validation *state, Oid type, CatCList *operators, CatCList *functions),
+                      Functions may_have) {
     HeapTuple class_tuple = SearchSysCache1(CLAOID, ObjectIdGetDatum(opclass));
     if (!HeapTupleIsValid(class_tuple))
         ereport(ERROR,
@@ -85,7 +86,7 @@ bool validate_opclass(Oid opclass, const char *access_method,
 
     CatCList *operators = SearchSysCacheList1(AMOPSTRATEGY, ObjectIdGetDatum(family));
     CatCList *functions = SearchSysCacheList1(AMPROCNUM, ObjectIdGetDatum(family));
-    if (functions->n_members > 0)
+    if (may_have == Functions::None && functions->n_members > 0)
         complain(&state,
                  "operator family \"%s\" of access method %s contains support functions, but there are none",
                  state.family, state.access_method);

@@ -15,9 +15,13 @@ struct Validation {
 // that begins with the family and its access method.
 void complain(Validation *state, const char *format, ...) pg_attribute_printf(2, 3);
 
+// May a family have support functions?
+enum class Functions : bool { None, Some };
+
 // Reads an opclass and its family for `check`, and looks at what is the same for all access methods.
 bool validate_opclass(Oid opclass, const char *access_method,
-                      void (*check)(Validation *state, Oid type, CatCList *operators, CatCList *functions));
+                      void (*check)(Validation *state, Oid type, CatCList *operators, CatCList *functions),
+                      Functions may_have = Functions::None);
 
 inline const FormData_pg_amop *member_at(CatCList *operators, int i) {
     return reinterpret_cast<const FormData_pg_amop *>(GETSTRUCT(&operators->members[i]->tuple));

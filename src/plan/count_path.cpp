@@ -212,6 +212,10 @@ static void consider_count_paths(PlannerInfo *root, UpperRelationKind stage, Rel
             method->count_matching == nullptr)
             continue;
         candidate.index = index->indexoid;
+        if (finds_roughly(*method, index->opcintype, index->nkeycolumns)) {
+            note_declined(candidate, "the index finds values of a column only roughly");
+            continue;
+        }
         IndexPath *path = answering_path(root, input, index);
         if (path == nullptr)
             note_declined(candidate, "the index doesn't answer all conditions exactly");

@@ -15,6 +15,7 @@ constinit const Method gpu_text = {
     .verify_steps = text::verify_steps,
     .estimate_cost = text::estimate_cost,
     .count_matching = text::count_matching,
+    .finds_roughly = nullptr,
     .fetches_all = text::fetches_all,
     .count_batch = nullptr,
     .look_up = nullptr,

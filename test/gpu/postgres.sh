@@ -19,7 +19,7 @@ bindir=$("$pg_config" --bindir)
 libdir=$("$pg_config" --pkglibdir)
 # As new files, since another suite may be running the old ones.
 cp --remove-destination "$bundle/postgres/pg_gpu.so" "$bundle/bin/pg_gpu_server" "$libdir/"
-cp --remove-destination "$bundle"/postgres/pg_gpu.control "$bundle"/postgres/pg_gpu--*.sql "$("$pg_config" --sharedir)/extension/"
+cp --remove-destination "$bundle"/postgres/pg_gpu*.control "$bundle"/postgres/pg_gpu*.sql "$("$pg_config" --sharedir)/extension/"
 PATH=$bindir:$PATH
 # The server process finds the libraries it needs there.
 export LD_LIBRARY_PATH=$bundle/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
