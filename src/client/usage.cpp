@@ -26,6 +26,10 @@ void count_runs_at_home(uint64 small, uint64 lacking) {
     used.lacking_runs += lacking;
 }
 
+void count_skipped_runs(uint64 runs) {
+    used.skipped_runs += runs;
+}
+
 void add_usage_since(const Usage &before, Usage *total) {
     for (int path = 0; path < kPaths; path++) {
         total->requests[path] += used.requests[path] - before.requests[path];
@@ -35,6 +39,7 @@ void add_usage_since(const Usage &before, Usage *total) {
     total->bytes += used.bytes - before.bytes;
     total->small_runs += used.small_runs - before.small_runs;
     total->lacking_runs += used.lacking_runs - before.lacking_runs;
+    total->skipped_runs += used.skipped_runs - before.skipped_runs;
     if (used.fallbacks == before.fallbacks)
         return;
     total->fallbacks += used.fallbacks - before.fallbacks;

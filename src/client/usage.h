@@ -16,6 +16,7 @@ struct Usage {
     // Runs that the session looked through beside the server process, each time one was asked about the rest.
     uint64 small_runs;    // with fewer entries than pg_gpu.min_mirror_entries
     uint64 lacking_runs;  // not resident
+    uint64 skipped_runs;  // that no row of can match, by the bounds that they have of their columns
 };
 
 // The session's, of all kinds of requests together, since its start: gpu.stat_reset() leaves it alone.
@@ -28,6 +29,7 @@ void count_usage(Path path, uint64 items, uint64 bytes, double milliseconds);
 void count_fallback(const char *reason);
 
 void count_runs_at_home(uint64 small, uint64 lacking);
+void count_skipped_runs(uint64 runs);
 
 // Adds what the session has used since `before`.
 void add_usage_since(const Usage &before, Usage *total);

@@ -353,6 +353,29 @@ static void apply_to_integers(ColumnView *view, int run, const ColumnKeys &keys,
         apply_one_by_one(view, run, others, nulls);
 }
 
+// ---- whole runs -------------------------------------------------------------------------------------------
+
+// Are all of the key's ranges below or above the column's values?
+static bool is_outside(const ColumnHeader &header, const Key &key) {
+    for (uint32 i = 0; i < key.range_count; i++)
+        if (key.ranges[i].low <= header.highest && key.ranges[i].high >= header.base)
+            return false;
+    return true;
+}
+
+bool is_excluded(const RunHeader &header, const Condition &condition) {
+    for (int i = 0; i < condition.count; i++) {
+        const Key &key = condition.keys[i];
+        const ColumnHeader &column = header.column[key.column];
+        const bool has_values = column.nulls < header.entries;
+        if (key.kind == KeyKind::IsNull
+                ? column.nulls == 0
+                : !has_values || (key.kind == KeyKind::Ranges && is_outside(column, key)))
+            return true;
+    }
+    return condition.matches_nothing;
+}
+
 // ---- views ------------------------------------------------------------------------------------------------
 
 static void apply_to_run(ColumnView *view, int run, const ColumnKeys &keys, KeysToApply which) {

@@ -219,7 +219,7 @@ static void divide_runs(RemoteRows *rows, const client::RunSet &all, const bool 
 // A view with its runs' headers, and a path for it; false when that is the paged one.
 static bool open_remote_view(Relation heap, Relation index, Snapshot snapshot, const Format *format,
                              const Condition &condition, const RemoteQuestion &question, RemoteRows *rows) {
-    ColumnView *view = open_view(heap, index, snapshot, format, nullptr, true);
+    ColumnView *view = open_view(heap, index, snapshot, format, condition, nullptr, true);
     *rows = {};
     rows->view = view;
     rows->kind = question.kind;
@@ -268,14 +268,16 @@ bool begin_remote_rows(Relation heap, Relation index, Snapshot snapshot, const F
     return done;
 }
 
-bool end_remote_rows(RemoteRows *rows, uint64 *heap_fetches) {
+bool end_remote_rows(RemoteRows *rows, bool is_answered, uint64 *heap_fetches) {
     ColumnView *view = rows->view;
     *heap_fetches = rows->checker.rows.fetches + view->heap_fetches;
     table::end_row_checker(&rows->checker);
     const bool sound =
         !is_stale(view) && storage::read_vacuum_seq(view->index, run_kind()) == view->view.vacuum_seq;
+    if (sound && is_answered)
+        count_skipped_runs(*view);
     close_view(view);
-    return sound;
+    return sound && is_answered;
 }
 
 // ---- asking ----------------------------------------------------------------------------------------------
@@ -446,6 +448,8 @@ bool match_on_server(Relation heap, Relation index, Snapshot snapshot, const For
     const bool answered = match_in_view(rows, condition, sink, context);
     table::end_row_checker(&rows->checker);
     MemoryContextSwitchTo(caller);
+    if (answered)
+        count_skipped_runs(*rows->view);
     close_view(rows->view);
     return answered;
 }

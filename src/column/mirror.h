@@ -45,8 +45,8 @@ struct RemoteQuestion {
 // those that match and are visible.
 bool begin_remote_rows(Relation heap, Relation index, Snapshot snapshot, const Format *format,
                        const Condition &condition, const RemoteQuestion &question, RemoteRows *rows);
-// Did everything hold until now (rule "Trust")? Ends the view.
-bool end_remote_rows(RemoteRows *rows, uint64 *heap_fetches);
+// Ends the view. Has it been answered, and did everything hold until now (rule "Trust")?
+bool end_remote_rows(RemoteRows *rows, bool is_answered, uint64 *heap_fetches);
 
 // Visible rows that pass the tests, of the runs that the server is asked about; the others' are selected in
 // the view.
@@ -81,11 +81,10 @@ bool with_rows_on_server(Relation heap, Relation index, Snapshot snapshot, const
         MemoryContext caller = MemoryContextSwitchTo(rows->view->context);
         const bool answered = work(rows);
         MemoryContextSwitchTo(caller);
-        const bool sound = end_remote_rows(rows, heap_fetches);
-        if (answered && sound)
+        if (end_remote_rows(rows, answered, heap_fetches)) {
             client::note_request_done(index, question.kind);
-        if (answered && sound)
             return true;
+        }
         if (!answered && !client::may_share_out_again())
             return false;
     }

@@ -137,10 +137,9 @@ int64 get_bitmap(IndexScanDesc descriptor, TIDBitmap *bitmap) {
     const client::Usage before = client::session_usage();
     bool done =
         match_on_server(heap, index, descriptor->xs_snapshot, scan->format, condition, add_tids, &sink);
-    client::add_usage_since(before, &scan->usage);
     int64 added = sink.added;
     while (!done) {
-        ColumnView *view = open_view(heap, index, descriptor->xs_snapshot, scan->format, &kept);
+        ColumnView *view = open_view(heap, index, descriptor->xs_snapshot, scan->format, condition, &kept);
         MemoryContextSwitchTo(view->context);
         uint32 position;
         if (recycled_run(view, &position) == nullptr) {
@@ -154,9 +153,12 @@ int64 get_bitmap(IndexScanDesc descriptor, TIDBitmap *bitmap) {
         done = recycled == nullptr;
         if (!done)
             storage::confirm_recycled(index, run_kind(), view->view, *recycled, position);
+        else
+            count_skipped_runs(*view);
         close_view(view);
     }
     storage::end_kept(&kept);
+    client::add_usage_since(before, &scan->usage);
     client::note_request_done(index, client::RequestKind::MatchColumn);
     table_close(heap, NoLock);
     MemoryContextSwitchTo(caller);

@@ -1,5 +1,6 @@
 #include "column/view.h"
 
+#include "client/usage.h"
 #include "storage/sealed_tail.h"
 #include "table/row_visibility.h"
 #include "table/visible_count.h"
@@ -41,12 +42,36 @@ static void open_raw(ColumnView *view, const storage::RunEntry &run) {
     add_loose_rows(view, storage::run_block(run, 0), items, bytes, dead);
 }
 
-static void open_columns(ColumnView *view, const storage::RunEntry &run, bool remote) {
-    const int number = view->run_count++;
+// False: the run is left out.
+static bool open_columns(ColumnView *view, const storage::RunEntry &run, const Condition &condition,
+                         bool remote) {
+    const int number = view->run_count;
     open_header(&view->runs[number], view->index, run, *view->format);
+    if (!view->runs[number].stale && is_excluded(view->runs[number].header, condition)) {
+        view->skipped_runs++;
+        return false;
+    }
+    view->run_count++;
     view->selected[number] = nullptr;
     if (!remote)
         read_at_home(view, number);
+    return true;
+}
+
+// Opens the view's runs, and leaves those in its list that aren't left out.
+static void open_runs(ColumnView *view, const Condition &condition, bool remote) {
+    const storage::RunEntry *listed = view->view.runs;
+    auto *kept = allocate<storage::RunEntry>(static_cast<size_t>(view->view.run_count) + 1);
+    int count = 0;
+    for (int i = 0; i < view->view.run_count; i++) {
+        if (layout_of(listed[i]) == Layout::Raw)
+            open_raw(view, listed[i]);
+        else if (!open_columns(view, listed[i], condition, remote))
+            continue;
+        kept[count++] = listed[i];
+    }
+    view->view.runs = kept;
+    view->view.run_count = count;
 }
 
 void read_at_home(ColumnView *view, int run_number) {
@@ -63,7 +88,7 @@ void read_at_home(ColumnView *view, int run_number) {
 }
 
 ColumnView *open_view(Relation heap, Relation index, Snapshot snapshot, const Format *format,
-                      storage::KeptRuns *kept, bool remote) {
+                      const Condition &condition, storage::KeptRuns *kept, bool remote) {
     MemoryContext context =
         AllocSetContextCreate(CurrentMemoryContext, "gpu_column view", ALLOCSET_DEFAULT_SIZES);
     MemoryContext caller = MemoryContextSwitchTo(context);
@@ -82,14 +107,13 @@ ColumnView *open_view(Relation heap, Relation index, Snapshot snapshot, const Fo
     view->runs = allocate<RunReader>(view->view.run_count + 1);
     view->selected = allocate<uint64 *>(view->view.run_count + 1);
     add_loose_rows(view, storage::kTailBlock, tail.items, tail.bytes, nullptr);
-    for (int i = 0; i < view->view.run_count; i++) {
-        if (layout_of(view->view.runs[i]) == Layout::Raw)
-            open_raw(view, view->view.runs[i]);
-        else
-            open_columns(view, view->view.runs[i], remote);
-    }
+    open_runs(view, condition, remote);
     MemoryContextSwitchTo(caller);
     return view;
+}
+
+void count_skipped_runs(const ColumnView &view) {
+    client::count_skipped_runs(view.skipped_runs);
 }
 
 void close_view(ColumnView *view) {

@@ -45,19 +45,23 @@ struct ColumnView {
     uint32 loose_room;
     const storage::RunEntry *recycled;  // a sealed tail that could not be read
     uint64 heap_fetches;
+    uint64 skipped_runs;  // of which no row can match; they aren't among the others
 };
 
 // With all rows selected that VACUUM has not removed, but `remote`: then the server is to select the runs'
-// rows, and this session only the loose ones and those of runs that it reads at home. `kept` belongs to who
-// opens another view when this one's pages are recycled.
+// rows, and this session only the loose ones and those of runs that it reads at home. Runs are left out of
+// which no row can match the condition. `kept` belongs to who opens another view when this one's pages are
+// recycled.
 ColumnView *open_view(Relation heap, Relation index, Snapshot snapshot, const Format *format,
-                      storage::KeptRuns *kept, bool remote = false);
+                      const Condition &condition, storage::KeptRuns *kept, bool remote = false);
 // Selects a run's rows here, all that VACUUM has not removed.
 void read_at_home(ColumnView *view, int run);
 inline bool is_remote(const ColumnView *view, int run) {
     return view->selected[run] == nullptr;
 }
 void close_view(ColumnView *view);
+// For EXPLAIN (ANALYZE), of a view that has answered.
+void count_skipped_runs(const ColumnView &view);
 // The run of which a page was recycled meanwhile; nullptr when none was.
 const storage::RunEntry *recycled_run(const ColumnView *view, uint32 *position);
 
@@ -118,6 +122,9 @@ inline bool any_selected(const uint64 *bits, uint64 first, uint32 count) {
     return false;
 }
 
+// Can no row of the run match?
+bool is_excluded(const RunHeader &header, const Condition &condition);
+
 // Selects the rows that the snapshot sees and that match, for `work`, which may run several times, in the
 // view's memory context, and must leave nothing of a run that was stale. Returns heap fetches.
 template <typename Work>
@@ -128,7 +135,7 @@ uint64 with_rows(Relation heap, Relation index, Snapshot snapshot, const Format 
     uint64 heap_fetches = 0;
     for (bool done = false; !done;) {
         CHECK_FOR_INTERRUPTS();
-        ColumnView *view = open_view(heap, index, snapshot, format, &kept);
+        ColumnView *view = open_view(heap, index, snapshot, format, condition, &kept);
         MemoryContext caller = MemoryContextSwitchTo(view->context);
         bool valid = !is_stale(view);
         if (valid) {
@@ -147,6 +154,8 @@ uint64 with_rows(Relation heap, Relation index, Snapshot snapshot, const Format 
             storage::confirm_recycled(index, run_kind(), view->view, *recycled, position);
         done = valid && recycled == nullptr;
         heap_fetches = view->heap_fetches;
+        if (done)
+            count_skipped_runs(*view);
         close_view(view);
     }
     storage::end_kept(&kept);

@@ -4,8 +4,11 @@ namespace pg_gpu::plan {
 
 using client::Path;
 
-// Why a server process wasn't asked about all, if it was asked at all.
+// Runs that weren't looked at, and why a server process wasn't asked about all others, if it was asked at
+// all.
 static void explain_rest(const client::Usage &usage, ExplainState *explain) {
+    if (usage.skipped_runs > 0)
+        ExplainPropertyUInteger("Skipped Runs", nullptr, usage.skipped_runs, explain);
     if (usage.small_runs > 0)
         ExplainPropertyUInteger("Small Runs", nullptr, usage.small_runs, explain);
     if (usage.lacking_runs > 0)
