@@ -64,8 +64,10 @@ struct Request {
     uint64 windows = 0;         // of documents that each list is looked through for, where one is enough
     Oid index = InvalidOid;     // that is asked
     uint64 server_results = 0;  // when counting boxes, what the server must look at, where that is more
-    // What the index's requests took counts in the choice of a path; else estimates do alone.
+    // What the index's requests took counts in the choice of a path, those of the same shape before others;
+    // else estimates do alone.
     bool learns = false;
+    uint32 shape = 0;
 };
 
 // What the cost model estimates a request to inverted lists from, by ListFeature.
@@ -76,6 +78,7 @@ ListFeatures list_features(const Request &request);
 struct Attempt {
     Oid index = InvalidOid;  // invalid: nothing is learned from it
     RequestKind kind = RequestKind::LookupKary;
+    uint32 shape = 0;
     Path path = Path::Paged;
     PathEstimates estimates = {};
     instr_time began = {};

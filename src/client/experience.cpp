@@ -15,11 +15,17 @@ struct ExperienceKey {
     Oid index;
     int32 kind;
     int32 size_class;
+    // Of requests of all shapes a ShapesRecord is kept, and a PathRecord of each shape.
+    int32 is_of_shape;
+    uint32 shape;
 };
 
 struct Experience {
     ExperienceKey key;
-    PathRecord record;
+    union {
+        ShapesRecord all;
+        PathRecord one;
+    };
 };
 
 }  // namespace
@@ -29,7 +35,14 @@ static HTAB *experiences = nullptr;
 
 static ExperienceKey key_of(Oid index, RequestKind kind, const PathEstimates &estimates) {
     const double paged = Max(estimates[static_cast<int>(Path::Paged)], 1.0);
-    return {index, static_cast<int32>(kind), static_cast<int32>(std::log(paged) / std::log(kClassWidth))};
+    return {index, static_cast<int32>(kind), static_cast<int32>(std::log(paged) / std::log(kClassWidth)), 0,
+            0};
+}
+
+static ExperienceKey with_shape(ExperienceKey key, uint32 shape) {
+    key.is_of_shape = 1;
+    key.shape = shape;
+    return key;
 }
 
 static Experience *find_experience(const ExperienceKey &key, HASHACTION action) {
@@ -49,23 +62,48 @@ static Experience *find_experience(const ExperienceKey &key, HASHACTION action) 
     }
     bool found;
     auto *experience = static_cast<Experience *>(hash_search(experiences, &key, action, &found));
-    if (experience != nullptr && !found && action == HASH_ENTER)
-        experience->record = {};
+    if (experience != nullptr && !found && action == HASH_ENTER) {
+        if (key.is_of_shape)
+            experience->one = {};
+        else
+            experience->all = {};
+    }
     return experience;
 }
 
-static PathRecord record_of(const Request &request, const PathEstimates &estimates) {
-    const Experience *experience =
-        request.learns ? find_experience(key_of(request.index, request.kind, estimates), HASH_FIND) : nullptr;
-    return experience != nullptr ? experience->record : PathRecord();
+namespace {
+
+// What is known of a request.
+struct Known {
+    PathRecord record;
+    ShapesRecord others;
+};
+
+}  // namespace
+
+static Known find_known(const ExperienceKey &key, uint32 shape) {
+    Known known;
+    if (const Experience *experience = find_experience(with_shape(key, shape), HASH_FIND))
+        known.record = experience->one;
+    if (const Experience *experience = find_experience(key, HASH_FIND))
+        known.others = experience->all;
+    return known;
+}
+
+static Known known_of(const Request &request, const PathEstimates &estimates) {
+    if (!request.learns)
+        return {};
+    return find_known(key_of(request.index, request.kind, estimates), request.shape);
 }
 
 Path choose_by_experience(const Request &request, const PathEstimates &estimates) {
-    return static_cast<Path>(record_of(request, estimates).choose(estimates));
+    const Known known = known_of(request, estimates);
+    return static_cast<Path>(known.record.choose(estimates, known.others));
 }
 
 double expected_microseconds(const Request &request, const PathEstimates &estimates, Path path) {
-    return record_of(request, estimates).expected(static_cast<int>(path), estimates);
+    const Known known = known_of(request, estimates);
+    return known.record.expected(static_cast<int>(path), estimates, known.others);
 }
 
 // ---- loads ------------------------------------------------------------------------------------------------
@@ -79,7 +117,7 @@ void note_load(double estimate, double taken) {
 }
 
 double load_ratio() {
-    return loads.value();
+    return loads.is_known() ? loads.value() : 1;
 }
 
 // ---- attempts ---------------------------------------------------------------------------------------------
@@ -92,6 +130,7 @@ Attempt begin_attempt(const Request &request, const PathEstimates &estimates, Pa
     Attempt attempt;
     attempt.index = request.learns ? request.index : InvalidOid;
     attempt.kind = request.kind;
+    attempt.shape = request.shape;
     attempt.path = path;
     attempt.estimates = estimates;
     attempt.loaded_before = loading_microseconds;
@@ -114,8 +153,12 @@ void note_taken(const Attempt &attempt, double microseconds) {
         return;
     const double loaded = loading_microseconds - attempt.loaded_before;
     const ExperienceKey key = key_of(attempt.index, attempt.kind, attempt.estimates);
-    find_experience(key, HASH_ENTER)
-        ->record.note(static_cast<int>(attempt.path), attempt.estimates, Max(microseconds - loaded, 0.0));
+    const int path = static_cast<int>(attempt.path);
+    Known known = find_known(key, attempt.shape);
+    known.record.note(path, attempt.estimates, known.others, Max(microseconds - loaded, 0.0));
+    known.others.note(attempt.shape, known.record.known_ratios());
+    find_experience(with_shape(key, attempt.shape), HASH_ENTER)->one = known.record;
+    find_experience(key, HASH_ENTER)->all = known.others;
 }
 
 void note_request_done(Relation index, RequestKind kind) {

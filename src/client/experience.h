@@ -1,6 +1,6 @@
 // Inside the client: what requests really took, which the choice of a path learns from.
 //
-// A record is kept for each index, kind of request and class of size, of this session's requests under
+// A record is kept for each index, kind of request, class of size and shape, of this session's requests under
 // pg_gpu.path = auto. Of a request counts all that its statement waits for until it has the answer: queues,
 // looking rows up in the table, and the pages where the server process did not answer. Only loading mirrors
 // does not, because that is weighed by itself (mirrors.cpp).

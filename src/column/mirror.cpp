@@ -178,12 +178,24 @@ static int bound_columns(const Condition &condition) {
     return __builtin_popcountll(bound);
 }
 
+// Questions of the same shape differ in constants only.
+static uint32 shape_of(const Condition &condition, const RemoteQuestion &question) {
+    uint32 shape = hash_combine(question.shape, murmurhash32(static_cast<uint32>(question.columns)));
+    for (int i = 0; i < condition.count; i++) {
+        const Key &key = condition.keys[i];
+        shape = hash_combine(
+            shape, murmurhash32(static_cast<uint32>(key.kind) << 16 | static_cast<uint32>(key.column)));
+    }
+    return shape;
+}
+
 // What the cost model is to know of a question about the runs that the server would be asked about.
 static client::Request request_of(const client::RunSet &set, const Condition &condition,
                                   const RemoteQuestion &question) {
     client::Request request = {};
     request.index = RelationGetRelid(set.index);
     request.learns = true;
+    request.shape = shape_of(condition, question);
     request.kind = question.kind;
     request.columns = Max(bound_columns(condition) + question.columns, 1);
     request.results = question.results;

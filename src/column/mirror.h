@@ -39,6 +39,7 @@ struct RemoteQuestion {
     // May runs be left to the session? Then the work adds their selected rows to what the server says; else
     // the server is asked about all.
     bool shares_runs = false;
+    uint32 shape = 0;  // a hash of what is computed of the rows
 };
 
 // Opens a view for the server; false when it is cheaper or necessary to do without. Selected loose rows are

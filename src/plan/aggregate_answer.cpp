@@ -3,6 +3,7 @@
 #include "column/aggregate_run.h"
 #include "column/column.h"
 #include "compat.h"
+#include "gpu_engine/aggregate_steps.h"
 #include "plan/aggregate_distinct.h"
 #include "plan/aggregate_failure.h"
 #include "plan/aggregate_key_rows.h"
@@ -508,6 +509,43 @@ static bool attempt_on_server(Attempt *attempt, AllRows *rows) {
     return answered;
 }
 
+static uint32 add_to_shape(uint32 shape, std::initializer_list<uint32> numbers) {
+    for (const uint32 number : numbers)
+        shape = hash_combine(shape, murmurhash32(number));
+    return shape;
+}
+
+// What is computed of a row, but for constants: statements that differ in these alone take about as long.
+static uint32 shape_of(const CompiledAggregate &compiled) {
+    const AggregateProgram &program = compiled.program;
+    uint32 shape = add_to_shape(0, {compiled.safe_filter, compiled.unsafe_filter});
+    for (uint32 i = 0; i < program.input_count; i++) {
+        const InputSource &source = compiled.input[i];
+        shape = add_to_shape(shape, {static_cast<uint32>(source.kind), static_cast<uint32>(source.column),
+                                     static_cast<uint32>(source.is_joined)});
+    }
+    for (uint32 i = 0; i < program.step_count; i++) {
+        const gpu_engine::AggregateStep &step = program.step[i];
+        shape = add_to_shape(shape, {static_cast<uint32>(step.operation)});
+        if (gpu_engine::takes_one(step.operation) || gpu_engine::takes_two(step.operation))
+            shape = add_to_shape(shape, {step.left});
+        if (gpu_engine::takes_two(step.operation))
+            shape = add_to_shape(shape, {step.right});
+    }
+    for (uint32 i = 0; i < program.key_count; i++)
+        shape = add_to_shape(shape, {program.key[i].step});
+    for (uint32 i = 0; i < compiled.sort_key_count; i++)
+        shape = add_to_shape(shape, {compiled.sort_key[i].step});
+    for (uint32 i = 0; i < program.accumulator_count; i++) {
+        const gpu_engine::Accumulator &accumulator = program.accumulator[i];
+        shape = add_to_shape(shape,
+                             {static_cast<uint32>(accumulator.kind), accumulator.step, accumulator.filter});
+    }
+    for (uint32 i = 0; i < compiled.distinct_count; i++)
+        shape = add_to_shape(shape, {compiled.distinct[i].step, compiled.distinct[i].filter});
+    return shape;
+}
+
 // What opens the members' views for an attempt.
 static Opening opening_of(Attempt *state, bool (*work)(void *context, AllRows *rows)) {
     const AggregateQuestion &question = *state->question;
@@ -515,7 +553,7 @@ static Opening opening_of(Attempt *state, bool (*work)(void *context, AllRows *r
             question.member_count,
             question.snapshot,
             {client::RequestKind::AggregateColumn, static_cast<int>(state->compiled->program.input_count),
-             expected_groups(question), true},
+             expected_groups(question), true, shape_of(*state->compiled)},
             work,
             state,
             0};

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 #include <random>
 #include <vector>
@@ -12,24 +13,29 @@
 using pg_gpu::client::FadedRatio;
 using pg_gpu::client::kRecordedPaths;
 using pg_gpu::client::PathEstimates;
+using pg_gpu::client::PathRatios;
 using pg_gpu::client::PathRecord;
+using pg_gpu::client::ShapesRecord;
 
 namespace {
 
 using Taken = std::function<double(int path, int request)>;
 
+const ShapesRecord no_others;
+
 // Sends requests one after the other and returns what all of them took.
 struct Load {
     PathRecord record;
+    ShapesRecord others;
     std::array<int, kRecordedPaths> requests{};
 
     double run(const PathEstimates &estimates, int count, const Taken &taken) {
         double total = 0;
         for (int i = 0; i < count; ++i) {
-            const int path = record.choose(estimates);
+            const int path = record.choose(estimates, others);
             EXPECT_GE(estimates[static_cast<std::size_t>(path)], 0);
             const double one = taken(path, i);
-            record.note(path, estimates, one);
+            record.note(path, estimates, others, one);
             requests[static_cast<std::size_t>(path)]++;
             total += one;
         }
@@ -68,16 +74,16 @@ void expect_nearly_best(const PathEstimates &estimates, int count, const Taken &
 
 TEST(PathRecord, BeginsWithTheEstimates) {
     const PathRecord record;
-    EXPECT_EQ(record.choose({300, 200, 100}), 2);
-    EXPECT_EQ(record.choose({100, 200, 300}), 0);
-    EXPECT_EQ(record.choose({300, 200, -1}), 1);
-    EXPECT_EQ(record.choose({300, -1, -1}), 0);
-    EXPECT_DOUBLE_EQ(record.expected(1, {300, 200, 100}), 200);
+    EXPECT_EQ(record.choose({300, 200, 100}, no_others), 2);
+    EXPECT_EQ(record.choose({100, 200, 300}, no_others), 0);
+    EXPECT_EQ(record.choose({300, 200, -1}, no_others), 1);
+    EXPECT_EQ(record.choose({300, -1, -1}, no_others), 0);
+    EXPECT_DOUBLE_EQ(record.expected(1, {300, 200, 100}, no_others), 200);
 }
 
 TEST(PathRecord, RatioFollowsWhatWasTaken) {
     FadedRatio ratio;
-    EXPECT_DOUBLE_EQ(ratio.value(), 1);
+    EXPECT_FALSE(ratio.is_known());
     ratio.note(10, 30);
     EXPECT_DOUBLE_EQ(ratio.value(), 3);
     ratio.note(10, 10);
@@ -160,4 +166,73 @@ TEST(PathRecord, LeavesOutAPathThatIsNotThere) {
     load.run({1'000, 100, -1}, 1'000, always(1'000, 100, 0));
     EXPECT_EQ(load.requests[2], 0);
     EXPECT_GT(load.requests[1], 950);
+}
+
+TEST(PathRecord, AsksOthersAboutPathsThatItHasNotTaken) {
+    constexpr PathEstimates estimates = {300, 200, 100};
+    ShapesRecord others;
+    for (std::uint32_t shape = 0; shape < 3; ++shape) {
+        others.note(shape, {1, 1, 4});
+    }
+    PathRecord record;
+    EXPECT_EQ(record.choose(estimates, others), 1);
+    // What it knows by itself counts more, and what others take on a path is compared with what they take on
+    // that one.
+    record.note(1, estimates, others, 1'000);
+    EXPECT_DOUBLE_EQ(record.expected(1, estimates, others), 1'000);
+    EXPECT_DOUBLE_EQ(record.expected(0, estimates, others), 1'500);
+    EXPECT_DOUBLE_EQ(record.expected(2, estimates, others), 2'000);
+    EXPECT_EQ(record.known_ratios(), (PathRatios{-1, 5, -1}));
+}
+
+TEST(ShapesRecord, GuessesTheMedianOfVoices) {
+    ShapesRecord record;
+    EXPECT_DOUBLE_EQ(record.guess(1, -1, 1), 1);
+    // One shape is one voice, however often it is heard, beside that of the estimates.
+    for (int i = 0; i < 10; ++i) {
+        record.note(7, {-1, 16, -1});
+    }
+    EXPECT_DOUBLE_EQ(record.guess(1, -1, 1), 4);
+    EXPECT_DOUBLE_EQ(record.guess(0, -1, 1), 1);
+    record.note(8, {-1, 0.25, -1});
+    EXPECT_DOUBLE_EQ(record.guess(1, -1, 1), 1);
+    record.note(9, {0.5, 0.25, -1});
+    EXPECT_DOUBLE_EQ(record.guess(1, -1, 1), 0.5);
+    // Only the last one has taken both paths. It takes half as much of its estimate on one as on the other,
+    // and the estimates say that who takes less on one path takes less on the other.
+    EXPECT_DOUBLE_EQ(record.guess(1, 0, 0.5), std::sqrt(0.5 * 0.25));
+    EXPECT_DOUBLE_EQ(record.guess(1, 0, 8), std::sqrt(1 * 4.0));
+    // The voices that were not heard for the longest time are replaced by new ones.
+    for (std::uint32_t shape = 10; shape < 18; ++shape) {
+        record.note(shape, {-1, 50, -1});
+    }
+    EXPECT_DOUBLE_EQ(record.guess(1, -1, 1), 50);
+}
+
+// One statement takes far more on a path than its estimate, for what is its own; the others don't leave that
+// path.
+TEST(ShapesRecord, OneShapeMisleadsNoOther) {
+    constexpr PathEstimates estimates = {50'000, 30'000, -1};
+    constexpr std::size_t shapes = 6;
+    std::array<PathRecord, shapes> records;
+    ShapesRecord all;
+    double total = 0;
+    double least = 0;
+    std::array<int, shapes> on_pages{};
+    for (int i = 0; i < 1'200; ++i) {
+        const std::size_t shape = static_cast<std::size_t>(i) % shapes;
+        const Taken taken = shape == 0 ? always(86'000, 220'000, 0) : always(20'000, 9'000, 0);
+        const int path = records[shape].choose(estimates, all);
+        const double one = taken(path, i);
+        records[shape].note(path, estimates, all, one);
+        all.note(static_cast<std::uint32_t>(shape), records[shape].known_ratios());
+        on_pages[shape] += path == 0 ? 1 : 0;
+        total += one;
+        least += shape == 0 ? 86'000 : 9'000;
+    }
+    EXPECT_LE(total, 1.05 * least);
+    EXPECT_GT(on_pages[0], 190);
+    for (std::size_t shape = 1; shape < shapes; ++shape) {
+        EXPECT_LT(on_pages[shape], 15);
+    }
 }
