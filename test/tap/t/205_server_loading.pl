@@ -76,13 +76,21 @@ change_setting($node, 'pg_gpu.request_timeout', '100s');
 my $server = wait_for_server($node);
 sub start_stuck_load
 {
-	my $run = start_sql($node, q{DO $$ BEGIN LOOP PERFORM gpu.evict('big_k'); PERFORM gpu.load('big_k'); END LOOP; END $$});
-	my $leader;
-	my $backend = q{FROM pg_stat_activity WHERE application_name = 'victim' AND backend_type = 'client backend'};
+	my $run = start_sql($node, q{DO $$ BEGIN LOOP
+		PERFORM set_config('application_name', 'victim evicts', false); PERFORM gpu.evict('big_k');
+		PERFORM set_config('application_name', 'victim', false); PERFORM gpu.load('big_k'); END LOOP; END $$});
+	my ($leader, $hangs);
+	my $backend = q{FROM pg_stat_activity WHERE application_name LIKE 'victim%' AND backend_type = 'client backend'};
 	wait_until(sub { $leader = sql_value($node, "SELECT pid $backend") });
-	usleep(100_000 + random_int(0, 200_000));
-	kill 'STOP', $server;
-	my $hangs = wait_until(sub { sql_value($node, "SELECT count(*) $backend AND wait_event_type = 'Extension'") });
+	while (1)
+	{
+		usleep(100_000 + random_int(0, 200_000));
+		kill 'STOP', $server;
+		$hangs = wait_until(sub { sql_value($node, "SELECT count(*) $backend AND wait_event_type = 'Extension'") });
+		# Eviction goes on without a server process, so it must be a load.
+		last if !$hangs || sql_value($node, "SELECT application_name $backend") eq 'victim';
+		kill 'CONT', $server;
+	}
 	return ($run, $leader, $hangs);
 }
 sub no_workers { return sql_value($node, q{SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker'}) == 0; }
