@@ -134,6 +134,12 @@ SELECT * FROM compare_rows('SELECT i, f.id FROM rfact f JOIN ritem i ON f.item =
 SELECT node, reason FROM gpu.explain_why('SELECT i, f.id FROM rfact f JOIN ritem i ON f.item = i.k');
 SELECT node, reason FROM gpu.explain_why('SELECT f.id FROM rfact f JOIN ritem i ON f.item = i.k FOR UPDATE OF f');
 SELECT node, reason FROM gpu.explain_why('SELECT f.id FROM rfact f JOIN rloose i ON f.item = i.k ORDER BY f.id LIMIT 3');
+CREATE TABLE rparted (id int, item int) PARTITION BY RANGE (id);
+CREATE TABLE rparted_1 PARTITION OF rparted FOR VALUES FROM (0) TO (100);
+CREATE TABLE rparted_2 PARTITION OF rparted FOR VALUES FROM (100) TO (200);
+CREATE INDEX ON rparted USING gpu_column (id, item);
+SELECT node, reason FROM gpu.explain_why('SELECT f.id, i.name FROM rparted f JOIN ritem i ON f.item = i.k ORDER BY f.id LIMIT 3') WHERE node = 'GpuSort';
+DROP TABLE rparted;
 SELECT node, reason FROM gpu.explain_why('SELECT f.id FROM rfact f JOIN ritem i ON f.item = i.k ORDER BY f.other LIMIT 3');
 SET pg_gpu.enable_join = off;
 SELECT node, reason FROM gpu.explain_why('SELECT f.id FROM rfact f JOIN ritem i ON f.item = i.k ORDER BY f.id LIMIT 3');

@@ -424,11 +424,16 @@ List *make_join_trees(PlannerInfo *root, RelOptInfo *join, const char **refused)
     if (*refused != nullptr)
         return NIL;
     List *trees = NIL;
-    const char *first_refused = "no joined table has a gpu_column index, or it is partitioned";
+    const char *first_refused = "no joined table has a gpu_column index";
+    bool any_parent = false;
     for (int i = bms_next_member(join->relids, -1); i >= 0; i = bms_next_member(join->relids, i)) {
         RelOptInfo *table = root->simple_rel_array[i];
-        if (table == nullptr || is_parent(root, table) || !may_answer(root, table))
+        if (table == nullptr || !may_answer(root, table))
             continue;
+        if (is_parent(root, table)) {
+            any_parent = true;
+            continue;
+        }
         RelOptInfo *grown;
         const char *reason;
         JoinTree *tree = make_tree(root, join, table, NIL, &grown, &reason);
@@ -437,6 +442,9 @@ List *make_join_trees(PlannerInfo *root, RelOptInfo *join, const char **refused)
         else
             first_refused = reason;
     }
+    // Why another table's rows don't do says less.
+    if (any_parent)
+        first_refused = "the joined table that a gpu_column index answers for has partitions or children";
     *refused = trees == NIL ? first_refused : nullptr;
     return trees;
 }
