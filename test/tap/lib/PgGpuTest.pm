@@ -31,19 +31,26 @@ use File::Temp ();
 
 my $bindir;
 
+# What pg_config tells of an option, '--pkglibdir' for one, of the PostgreSQL that is tested. PG_CONFIG names it, or PATH where that is not set.
+sub configured
+{
+	my ($option) = @_;
+	my $pg_config = $ENV{PG_CONFIG} || 'pg_config';
+	chomp(my $value = `$pg_config $option`);
+	die "cannot run $pg_config $option\n" unless $value;
+	return $value;
+}
+
 BEGIN
 {
 	# Debian keeps initdb and friends out of PATH, and PostgreSQL::Test wants
 	# to be told where pg_regress is.
-	my $pg_config = $ENV{PG_CONFIG} || 'pg_config';
-	chomp($bindir = `$pg_config --bindir`);
-	die "cannot run $pg_config\n" unless $bindir;
+	$bindir = configured('--bindir');
 	$ENV{PATH} = "$bindir:$ENV{PATH}";
 	if (!$ENV{PG_REGRESS})
 	{
-		chomp(my $pgxs = `$pg_config --pgxs`);
-		$pgxs =~ s{/makefiles/pgxs\.mk$}{/test/regress/pg_regress};
-		$ENV{PG_REGRESS} = $pgxs;
+		$ENV{PG_REGRESS} = configured('--pgxs');
+		$ENV{PG_REGRESS} =~ s{/makefiles/pgxs\.mk$}{/test/regress/pg_regress};
 	}
 	# The checkout may belong to somebody else than the user who runs this.
 	if (!$ENV{TESTDIR} && !-w Cwd::getcwd())
@@ -61,7 +68,7 @@ use PgGpuTest::Random;
 use PgGpuTest::Template;
 
 our @EXPORT = qw(
-  new_cluster new_session query_error
+  configured new_cluster new_session query_error
   test_seed test_rounds few_or_many every_or_some new_random
   uses_index install_checker check_queries check_functions check_sound check_path
 );

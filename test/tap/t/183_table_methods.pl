@@ -13,8 +13,6 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $config = $ENV{PG_CONFIG} || 'pg_config';
-sub configured { my ($option) = @_; my $value = `$config $option`; chomp $value; return $value; }
 my $library = PostgreSQL::Test::Utils::tempdir . '/shifted_heap.so';
 my $compile = join ' ', configured('--cc'), '-O2', configured('--cflags_sl'), '-shared', '-I' . configured('--includedir-server'), '-o', $library,
 	"$FindBin::RealBin/../shifted_heap.c";

@@ -17,8 +17,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $pg_config = $ENV{PG_CONFIG} || 'pg_config';
-chomp(my ($own, $share, $version) = map { `$pg_config --$_` } qw(pkglibdir sharedir version));
+my ($own, $share, $version) = map { configured("--$_") } qw(pkglibdir sharedir version);
 my $finds_control_files = $version =~ /^PostgreSQL (\d+)/ && $1 >= 18;
 
 # ---- the image ------------------------------------------------------------------------------------------------------

@@ -12,8 +12,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $pg_config = $ENV{PG_CONFIG} || 'pg_config';
-chomp(my $libraries = `$pg_config --pkglibdir`);
+my $libraries = configured('--pkglibdir');
 plan skip_all => 'pg_stat_statements is not installed' unless -e "$libraries/pg_stat_statements.so";
 
 my $node = new_cluster('advise', conf => "shared_preload_libraries = 'pg_gpu, pg_stat_statements'\nmax_parallel_workers_per_gather = 0\n" .

@@ -13,7 +13,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-chomp(my $share = `$ENV{PG_CONFIG} --sharedir`);
+my $share = configured('--sharedir');
 plan skip_all => 'PostGIS is not installed' unless -e "$share/extension/postgis.control";
 
 my $node = new_cluster('postgis', extension => 0, conf => "max_parallel_workers_per_gather = 0\n");

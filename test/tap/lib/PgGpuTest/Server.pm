@@ -41,8 +41,7 @@ sub _children
 sub server_with
 {
 	my ($options) = @_;
-	my $pg_config = $ENV{PG_CONFIG} || 'pg_config';
-	chomp(my $folder = `$pg_config --pkglibdir`);
+	my $folder = PgGpuTest::configured('--pkglibdir');
 	my $program = PostgreSQL::Test::Utils::tempdir() . '/pg_gpu_server';
 	append_to_file($program, "#!/bin/sh\nexec '$folder/pg_gpu_server' \"\$@\" $options\n");
 	chmod 0755, $program or die "cannot change the mode of $program: $!";
