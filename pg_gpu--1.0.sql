@@ -363,6 +363,18 @@ AS 'MODULE_PATHNAME', 'pg_gpu_matching_query'
 LANGUAGE C STRICT STABLE PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION gpu.matching_query(regclass, tsquery) IS 'a query, with an index''s configuration';
 
+CREATE FUNCTION gpu.fuzzy_query(index regclass, query text, distance int DEFAULT 1)
+RETURNS tsquery
+AS 'MODULE_PATHNAME', 'pg_gpu_fuzzy_query'
+LANGUAGE C STRICT STABLE PARALLEL RESTRICTED COST 10000;
+COMMENT ON FUNCTION gpu.fuzzy_query(regclass, text, int) IS 'what was typed, with an index''s words that are written nearly alike';
+
+CREATE FUNCTION gpu.fuzzy_query(index regclass, query tsquery, distance int DEFAULT 1)
+RETURNS tsquery
+AS 'MODULE_PATHNAME', 'pg_gpu_fuzzy_query'
+LANGUAGE C STRICT STABLE PARALLEL RESTRICTED COST 10000;
+COMMENT ON FUNCTION gpu.fuzzy_query(regclass, tsquery, int) IS 'a query, with an index''s words that are written nearly alike';
+
 CREATE FUNCTION gpu.matches(text, gpu.bm25_query)
 RETURNS bool
 AS 'MODULE_PATHNAME', 'pg_gpu_text_matches'

@@ -1,8 +1,7 @@
 // gpu.query, gpu.ranking_query and gpu.matching_query: what rows are ranked and chosen by.
 #include "access_methods.h"
-#include "functions/index_access.h"
+#include "functions/text_index.h"
 #include "text/bm25.h"
-#include "text/configuration.h"
 #include "text/corpus.h"
 #include "text/options.h"
 #include "text/text.h"
@@ -43,10 +42,10 @@ static functions::OpenIndex open_any_index(Oid oid) {
     return open;
 }
 
-static functions::OpenIndex open_text_index(Oid oid) {
-    const functions::OpenIndex open = open_any_index(oid);
+functions::OpenIndex functions::open_text_index(Oid oid) {
+    const OpenIndex open = open_any_index(oid);
     require_text_index(open.index);
-    functions::require_read_access(open);
+    require_read_access(open);
     return open;
 }
 
@@ -68,21 +67,7 @@ static void add_statistics(Relation index, const text::Query &query, Statistics 
 
 static Statistics collect_statistics(const functions::OpenIndex &open, const text::Query &query) {
     Statistics statistics = {0, 0, allocate_zeroed<uint64>(query.term_count + 1)};
-    if (open.index->rd_rel->relkind != RELKIND_PARTITIONED_INDEX) {
-        functions::lock_predicates(open, GetActiveSnapshot());
-        add_statistics(open.index, query, &statistics);
-        return statistics;
-    }
-    ListCell *cell;
-    foreach (cell, find_all_inheritors(RelationGetRelid(open.index), AccessShareLock, nullptr)) {
-        const Oid oid = lfirst_oid(cell);
-        if (get_rel_relkind(oid) != RELKIND_INDEX)
-            continue;
-        const functions::OpenIndex leaf = functions::open_index(oid, AccessShareLock, AccessShareLock);
-        functions::lock_predicates(leaf, GetActiveSnapshot());
-        add_statistics(leaf.index, query, &statistics);
-        functions::close_index(leaf);
-    }
+    functions::for_each_leaf(open, [&](Relation index) { add_statistics(index, query, &statistics); });
     return statistics;
 }
 
@@ -99,42 +84,42 @@ static text::Bm25Query *rank_by(const functions::OpenIndex &open, const text::Do
 }
 
 // An index of a partitioned table has no pages that could say what it was built with.
-static text::DocumentSource source_of(Relation index) {
+text::DocumentSource functions::document_source(Relation index) {
     return index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX ? text::source_to_build(index)
                                                                : text::source_of(index);
 }
 
 static text::DocumentSource require_configuration(Relation index) {
-    const text::DocumentSource source = source_of(index);
+    const text::DocumentSource source = functions::document_source(index);
     if (!OidIsValid(source.configuration))
         ereport(ERROR,
                 (errcode(ERRCODE_WRONG_OBJECT_TYPE),
                  errmsg("index \"%s\" has no text search configuration", RelationGetRelationName(index)),
                  errdetail("It is on a tsvector, whose words are made outside of the index."),
-                 errhint("Use gpu.query(regclass, tsquery).")));
+                 errhint("Make the query by to_tsquery() with the configuration of the tsvector's words.")));
     return source;
 }
 
-// What was typed, or a tsquery, whose words have been made already.
-static TSQuery query_argument(FunctionCallInfo fcinfo, Oid configuration) {
+TSQuery functions::query_argument(FunctionCallInfo fcinfo, Relation index) {
     Oid *types;
     int count;
     get_func_signature(fcinfo->flinfo->fn_oid, &types, &count);
-    return types[1] == TSQUERYOID ? PG_GETARG_TSQUERY(1)
-                                  : text::typed_query(configuration, PG_GETARG_DATUM(1));
+    return types[1] == TSQUERYOID
+               ? PG_GETARG_TSQUERY(1)
+               : text::typed_query(require_configuration(index).configuration, PG_GETARG_DATUM(1));
 }
 
 Datum pg_gpu_query(PG_FUNCTION_ARGS) {
-    const functions::OpenIndex open = open_text_index(PG_GETARG_OID(0));
-    text::Bm25Query *value = rank_by(open, source_of(open.index), PG_GETARG_TSQUERY(1));
+    const functions::OpenIndex open = functions::open_text_index(PG_GETARG_OID(0));
+    text::Bm25Query *value = rank_by(open, functions::document_source(open.index), PG_GETARG_TSQUERY(1));
     functions::close_index(open);
     PG_RETURN_POINTER(value);
 }
 
 Datum pg_gpu_ranking_query(PG_FUNCTION_ARGS) {
-    const functions::OpenIndex open = open_text_index(PG_GETARG_OID(0));
+    const functions::OpenIndex open = functions::open_text_index(PG_GETARG_OID(0));
     const text::DocumentSource source = require_configuration(open.index);
-    text::Bm25Query *value = rank_by(open, source, query_argument(fcinfo, source.configuration));
+    text::Bm25Query *value = rank_by(open, source, functions::query_argument(fcinfo, open.index));
     functions::close_index(open);
     PG_RETURN_POINTER(value);
 }
@@ -144,7 +129,7 @@ Datum pg_gpu_matching_query(PG_FUNCTION_ARGS) {
     const functions::OpenIndex open = open_any_index(PG_GETARG_OID(0));
     require_text_index(open.index);
     const text::DocumentSource source = require_configuration(open.index);
-    TSQuery tsquery = query_argument(fcinfo, source.configuration);
+    TSQuery tsquery = functions::query_argument(fcinfo, open.index);
     text::Query query = text::parse_query(tsquery);
     query.text = tsquery;
     for (int i = 0; i < query.term_count; i++)

@@ -49,6 +49,8 @@ INSERT INTO wanted VALUES
   ('evict_run', 'run_id bigint', 'bigint', false),
   ('explain_why', 'query text',
    'TABLE(node text, candidate text, used boolean, reason text, cost double precision, other_cost double precision)', true),
+  ('fuzzy_query', 'index regclass, query text, distance integer DEFAULT 1', 'tsquery', false),
+  ('fuzzy_query', 'index regclass, query tsquery, distance integer DEFAULT 1', 'tsquery', false),
   ('histogram',
    'index regclass, column_name name, bins integer DEFAULT 256, low double precision DEFAULT NULL::double precision, '
    'high double precision DEFAULT NULL::double precision, filter text DEFAULT NULL::text',
@@ -147,7 +149,8 @@ INSERT INTO label VALUES
   ('progress_rows', 0, 'v', 'r', 1000, 5), ('query', 2, 's', 'r', 1000, 0), ('runs', 1, 'v', 'r', 100, 10), ('search', 4, 's', 'r', 1000, 10), ('search_batch', 4, 's', 'r', 10000, 1000),
   ('server_row', 0, 'v', 'r', 1000, 0), ('stat_reset', 0, 'v', 'r', 1000, 0), ('stat_rows', 0, 'v', 'r', 1000, 50), ('summary', 3, 's', 'r', 10000, 0), ('summary', 4, 's', 'r', 10000, 0),
   ('verify', 2, 'v', 'r', 1000000, 10), ('typed_support', 1, 'i', 's', 1, 0), ('match_selectivity', 4, 's', 's', 1, 0),
-  ('ranking_query', 2, 's', 'r', 1000, 0), ('ranking_query', 2, 's', 'r', 1000, 0), ('matching_query', 2, 's', 's', 10, 0), ('matching_query', 2, 's', 's', 10, 0);
+  ('ranking_query', 2, 's', 'r', 1000, 0), ('ranking_query', 2, 's', 'r', 1000, 0), ('matching_query', 2, 's', 's', 10, 0), ('matching_query', 2, 's', 's', 10, 0),
+  ('fuzzy_query', 3, 's', 'r', 10000, 0), ('fuzzy_query', 3, 's', 'r', 10000, 0);
 -- @@@ and <@>: text, jsonb and text[] with a value of the index, what was typed, and a tsquery.
 INSERT INTO label SELECT f, 2, CASE q WHEN 1 THEN 'i' ELSE 's' END, 's', 5000, 0 FROM unnest('{matches,distance}'::text[]) AS f, generate_series(1, 3) AS q, generate_series(1, 3);
 SELECT bag_eq(
