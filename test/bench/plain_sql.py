@@ -34,6 +34,7 @@ def arguments(description, size, default, meaning):
     parser = argparse.ArgumentParser(description=f'{description}\n{HOW}', formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(f'--{size}', dest='size', type=float, default=default, help=f'{meaning} ({default:g})')
     parser.add_argument('--runs', type=int, default=7, help='of a statement on each path; the first is not counted (7)')
+    parser.add_argument('--postgres-runs', type=int, metavar='RUNS', help='of PostgreSQL\'s own plans; one run alone is counted (half of --runs, 3 at least)')
     parser.add_argument('--paths', default='paged,host,cuda,auto', help='(paged,host,cuda,auto; cuda where there is a device)')
     parser.add_argument('--workers', type=int, default=min(8, os.cpu_count() or 1), help='parallel workers of PostgreSQL\'s plans (processors, 8 at most)')
     parser.add_argument('--sessions', type=int, default=0, help='then the statements by so many sessions at once, beside one session, on the last path')
@@ -101,7 +102,7 @@ def same_rows(rows, others):
 
 def times(timed, sql, runs):
     rows, first = timed(sql)
-    taken = []
+    taken = [first] if runs == 1 else []
     for _ in range(runs - 1):
         rows, milliseconds = timed(sql)
         taken.append(milliseconds)
@@ -232,7 +233,7 @@ def run(name, description, size, default, meaning):
             for chosen_name in chosen:
                 print(chosen_name, flush=True)
                 sql, sql_of_duckdb = statements[chosen_name]
-                expected, postgres = measure(session, 'postgres', OFF | parallel, sql, max(3, options.runs // 2))
+                expected, postgres = measure(session, 'postgres', OFF | parallel, sql, options.postgres_runs or max(3, options.runs // 2))
                 figure = figures[chosen_name] = {'postgres': postgres, 'result_rows': len(expected)}
                 for path in paths:
                     found, figure[path] = measure(session, path, parallel | {'pg_gpu.path': path}, sql, options.runs)
