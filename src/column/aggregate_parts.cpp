@@ -1,5 +1,7 @@
 #include "column/aggregate_parts.h"
 
+#include "column/kept_results.h"
+
 namespace pg_gpu::column {
 
 static const ColumnHeader &header_of(const AggregatePart &part, int column) {
@@ -225,6 +227,62 @@ bool find_code_bounds_within(const AggregatePart &part, const ColumnType &type, 
     else
         visit_codes(part, column, [&](uint64 code) { note(base_of_codes(part, column) + code); });
     return any;
+}
+
+namespace {
+
+struct FiniteBounds {
+    bool any;
+    uint64 least;
+    uint64 greatest;
+};
+
+}  // namespace
+
+// Codes of all finite floats.
+static FiniteBounds finite_codes(const ColumnType &type) {
+    const uint64 infinity = type.width == sizeof(float)
+                                ? encode_float4(std::numeric_limits<float>::infinity())
+                                : encode_float8(std::numeric_limits<double>::infinity());
+    return {true, lowest_code(type) + 1, infinity - 1};
+}
+
+static FiniteBounds look_for_bounds(const AggregatePart &part, const ColumnType &type, int column) {
+    const FiniteBounds finite = finite_codes(type);
+    FiniteBounds bounds = {};
+    bounds.any = find_code_bounds_within(part, type, column, finite.least, finite.greatest, &bounds.least,
+                                         &bounds.greatest);
+    return bounds;
+}
+
+static FiniteBounds find_kept_bounds(const AggregatePart &part, const ColumnType &type, int column) {
+    if (part.reader == nullptr)
+        return look_for_bounds(part, type, column);
+    const KeptKey key = {part.reader->index, part.reader->run.run_id, column, kKeptBounds, nullptr};
+    if (const void *found = find_results(key))
+        return *static_cast<const FiniteBounds *>(found);
+    const uint64 changes = count_changes();
+    const FiniteBounds bounds = look_for_bounds(part, type, column);
+    MemoryContext context = part.reader->stale ? nullptr : begin_results(sizeof(bounds));
+    if (context != nullptr) {
+        auto *copy = static_cast<FiniteBounds *>(MemoryContextAlloc(context, sizeof(bounds)));
+        *copy = bounds;
+        add_results(key, context, copy, changes);
+    }
+    return bounds;
+}
+
+bool find_finite_bounds(const AggregatePart &part, const ColumnType &type, int column, uint64 *least,
+                        uint64 *greatest) {
+    if (!find_code_bounds(part, column, least, greatest))
+        return false;
+    const FiniteBounds finite = finite_codes(type);
+    if (*least >= finite.least && *greatest <= finite.greatest)
+        return true;
+    const FiniteBounds bounds = find_kept_bounds(part, type, column);
+    *least = bounds.least;
+    *greatest = bounds.greatest;
+    return bounds.any;
 }
 
 }  // namespace pg_gpu::column

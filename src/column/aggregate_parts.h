@@ -49,6 +49,11 @@ bool find_code_bounds(const AggregatePart &part, int column, uint64 *least, uint
 bool find_code_bounds_within(const AggregatePart &part, const ColumnType &type, int column, uint64 lowest,
                              uint64 highest, uint64 *least, uint64 *greatest);
 
+// The same of a column of floats, infinities and NaN aside. Where a run's header doesn't tell, all of its
+// rows are looked at, once a session.
+bool find_finite_bounds(const AggregatePart &part, const ColumnType &type, int column, uint64 *least,
+                        uint64 *greatest);
+
 // ---- what a planner wants to know -------------------------------------------------------------------------
 
 // What the headers of all runs together say of a column.

@@ -133,6 +133,28 @@ static int exponent_of(AccumulatorKind kind, int64 number) {
     return Min(exponent, is_single ? 254 : 2046);
 }
 
+// The greatest exponent that a finite float of the input has; 1 when there is none.
+static int greatest_exponent(const InputMaker &maker, AccumulatorKind kind, uint16 input) {
+    const InputSource &source = maker.compiled->input[input];
+    int greatest = 1;
+    const auto note = [&](int64 least_number, int64 greatest_number) {
+        greatest = Max(greatest, Max(exponent_of(kind, least_number), exponent_of(kind, greatest_number)));
+    };
+    if (source.kind != SourceKind::Value) {
+        if (maker.least[input] <= maker.greatest[input])
+            note(maker.least[input], maker.greatest[input]);
+        return greatest;
+    }
+    const column::ColumnType &type = maker.parts->format->types[source.column];
+    for (int part = 0; part < maker.parts->count; part++) {
+        uint64 first;
+        uint64 last;
+        if (column::find_finite_bounds(maker.parts->part[part], type, source.column, &first, &last))
+            note(number_of_code(type, first), number_of_code(type, last));
+    }
+    return greatest;
+}
+
 // Of integers of 128 bits magnitudes aren't known.
 static bool is_wide(const InputMaker &maker, const AggregateProgram &program, uint16 number) {
     const AggregateStep &step = program.step[number];
@@ -163,11 +185,8 @@ void choose_exponents(const InputMaker &maker, AggregateProgram *program) {
                                         : magnitude_bits(bounds[accumulator->step]) * (is_square ? 2 : 1);
         if (!gpu_engine::is_sum_of_floats(accumulator->kind))
             continue;
-        const uint16 input = program->step[accumulator->step].left;
-        int greatest = 1;
-        if (maker.least[input] <= maker.greatest[input])
-            greatest = Max(exponent_of(accumulator->kind, maker.least[input]),
-                           exponent_of(accumulator->kind, maker.greatest[input]));
+        const int greatest =
+            greatest_exponent(maker, accumulator->kind, program->step[accumulator->step].left);
         accumulator->exponent = static_cast<uint16>(Max(greatest + row_bits - spare_bits, 1));
     }
 }
